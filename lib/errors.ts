@@ -1,0 +1,53 @@
+/** Every error the gateway answers with: one registry of code, HTTP status and meaning. */
+export const ERRORS = {
+  invalid_request: {
+    status: 400,
+    meaning: "The request is malformed, or the network rejects the transaction for its own sake.",
+  },
+  unauthorized: { status: 401, meaning: "The API key is missing, malformed, unknown, disabled or expired." },
+  insufficient_scope: { status: 403, meaning: "The API key lacks the scope of this endpoint." },
+  not_found: { status: 404, meaning: "The account, transaction, subscription or path does not exist." },
+  device_not_found: { status: 404, meaning: "The device registry does not know this device." },
+  agent_not_found: { status: 404, meaning: "No agent is registered for this device." },
+  contract_refused: {
+    status: 422,
+    meaning: "A contract refused the operation; contractError holds the name of its error.",
+  },
+  rate_limited: { status: 429, meaning: "The rate limit is used up; Retry-After says how many seconds to wait." },
+  internal_error: {
+    status: 500,
+    meaning: "Something went wrong inside the gateway; the log holds the details under the request id.",
+  },
+  upstream_error: { status: 502, meaning: "The RPC node failed, timed out or answered nonsense." },
+  unavailable: { status: 503, meaning: "The gateway is shutting down, or its store cannot be used right now." },
+} as const;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+export interface GatewayErrorOptions {
+  /** Name of the contract's error, only with `contract_refused`. */
+  contractError?: string;
+  /** Another status than the registry's: 405 and 413 are `invalid_request`. */
+  status?: 400 | 405 | 413;
+  /** Headers of the answer, such as `Retry-After`, `Allow` or `Location`. */
+  headers?: Record<string, string>;
+  /** What went wrong underneath: logged, never answered. */
+  cause?: unknown;
+}
+
+/** An error that has an answer: thrown anywhere, rendered in one place (`http/app.ts`). */
+export class GatewayError extends Error {
+  readonly code: ErrorCode;
+  readonly status: number;
+  readonly contractError: string | undefined;
+  readonly headers: Record<string, string>;
+
+  constructor(code: ErrorCode, message: string, options: GatewayErrorOptions = {}) {
+    super(message, { cause: options.cause });
+    this.name = "GatewayError";
+    this.code = code;
+    this.status = options.status ?? ERRORS[code].status;
+    this.contractError = options.contractError;
+    this.headers = options.headers ?? {};
+  }
+}

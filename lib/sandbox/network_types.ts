@@ -1,0 +1,132 @@
+/**
+ * The sandbox network as its RPC server sees it: everything between an envelope and a closed ledger, without HTTP or
+ * JSON. XDR is bytes here; hashes and ids are lower-case hex.
+ */
+
+export interface ClosedLedger {
+  sequence: number;
+  /** Unix seconds. */
+  closeTime: number;
+  /** Hash of the header, hex. */
+  hash: string;
+  /** LedgerHeaderHistoryEntry. */
+  headerXdr: Uint8Array;
+  /** LedgerCloseMeta. */
+  metadataXdr: Uint8Array;
+}
+
+export interface AppliedTransaction {
+  /** Hash of the outer transaction. */
+  hash: string;
+  ledger: number;
+  /** Close time of that ledger, Unix seconds. */
+  createdAt: number;
+  /** 1-based place within its ledger. */
+  applicationOrder: number;
+  feeBump: boolean;
+  successful: boolean;
+  envelopeXdr: Uint8Array;
+  /** TransactionResult. */
+  resultXdr: Uint8Array;
+  /** TransactionMeta (V4). */
+  resultMetaXdr: Uint8Array;
+  /** DiagnosticEvent each. */
+  diagnosticEventsXdr: Uint8Array[];
+  /** TransactionEvent each (fee events). */
+  transactionEventsXdr: Uint8Array[];
+  /** ContractEvent, by operation. */
+  contractEventsXdr: Uint8Array[][];
+}
+
+export interface NetworkEvent {
+  type: "contract" | "system";
+  ledger: number;
+  /** Unix seconds. */
+  closeTime: number;
+  /** `C…`, empty when the event has none. */
+  contractId: string;
+  /** 19-digit TOID, a hyphen, 10-digit index: sorts as text. */
+  id: string;
+  operationIndex: number;
+  /** 1-based, as the real node answers it. */
+  transactionIndex: number;
+  txHash: string;
+  inSuccessfulContractCall: boolean;
+  /** ScVal each. */
+  topicsXdr: Uint8Array[];
+  valueXdr: Uint8Array;
+}
+
+export interface HeldEntry {
+  /** LedgerEntryData. */
+  dataXdr: Uint8Array;
+  lastModifiedLedger: number;
+  /** Undefined for entries without a TTL. */
+  liveUntilLedger?: number;
+}
+
+export type SubmitOutcome =
+  | { status: "PENDING" | "DUPLICATE" | "TRY_AGAIN_LATER"; hash: string }
+  /** TransactionResult and DiagnosticEvents. */
+  | { status: "ERROR"; hash: string; resultXdr: Uint8Array; diagnosticEventsXdr: Uint8Array[] };
+
+export interface StateChange {
+  /** LedgerKey. */
+  keyXdr: Uint8Array;
+  /** LedgerEntry, undefined when it did not exist. */
+  beforeXdr?: Uint8Array;
+  /** LedgerEntry, undefined when it is deleted. */
+  afterXdr?: Uint8Array;
+}
+
+export type AuthMode = "enforce" | "record" | "record_allow_nonroot";
+
+export type SimulateOutcome =
+  /** `error` is the text a real node answers in `result.error`. */
+  | { ok: false; error: string; diagnosticEventsXdr: Uint8Array[] }
+  | {
+    ok: true;
+    /** SorobanTransactionData. */
+    transactionDataXdr: Uint8Array;
+    minResourceFee: bigint;
+    /** ScVal and SorobanAuthorizationEntry each; undefined for extend and restore. */
+    result?: { valueXdr: Uint8Array; authXdr: Uint8Array[] };
+    diagnosticEventsXdr: Uint8Array[];
+    stateChanges: StateChange[];
+  };
+
+export interface NetworkFees {
+  /** Inclusion fees per operation charged in the last ledgers, stroops, oldest first, of Soroban and of classic transactions. */
+  soroban: { ledger: number; fee: bigint }[];
+  classic: { ledger: number; fee: bigint }[];
+}
+
+export interface Network {
+  readonly passphrase: string;
+  readonly protocolVersion: number;
+  latestLedger(): ClosedLedger;
+  oldestLedger(): ClosedLedger;
+  /** How many ledgers back transactions and events are kept. */
+  readonly retentionLedgers: number;
+  /** The entry with this LedgerKey XDR as of the latest ledger; expired temporary ones until they are evicted. */
+  entry(keyXdr: Uint8Array): HeldEntry | undefined;
+  /** Runs the envelope's one Soroban operation on a snapshot. Throws a plain Error for an envelope that is not XDR. */
+  simulate(
+    envelopeXdr: Uint8Array,
+    options: { authMode?: AuthMode; instructionLeeway?: number; useUpgradedAuth?: boolean },
+  ): SimulateOutcome;
+  /** Checks an envelope as a validator does and queues it for the next ledger. Throws a plain Error for what is not XDR. */
+  submit(envelopeXdr: Uint8Array): SubmitOutcome;
+  transaction(hash: string): AppliedTransaction | undefined;
+  /** Transactions of the held ledgers in order, starting after the place (ledger, applicationOrder), at most `limit`. */
+  transactionsAfter(ledger: number, applicationOrder: number, limit: number): AppliedTransaction[];
+  /** Events ascending by id with id > `afterId` and ledger ≤ `lastLedger`, lazily; cheap to start anywhere. */
+  eventsAfter(afterId: string, lastLedger: number): Iterable<NetworkEvent>;
+  fees(): NetworkFees;
+  /** Queues the creation of a funded account; resolves with the transaction once its ledger has closed. Rejects when the account exists. */
+  fund(address: string): Promise<AppliedTransaction>;
+  /** Closes a ledger now, with what is queued. */
+  closeLedger(): ClosedLedger;
+  /** Stops the timer and writes what is to be kept. */
+  stop(): Promise<void>;
+}
