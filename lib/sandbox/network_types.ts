@@ -91,6 +91,8 @@ export type SimulateOutcome =
     minResourceFee: bigint;
     /** ScVal and SorobanAuthorizationEntry each; undefined for extend and restore. */
     result?: { valueXdr: Uint8Array; authXdr: Uint8Array[] };
+    /** SorobanTransactionData of the restore that has to come first, only for an extend of archived entries. */
+    restorePreamble?: { transactionDataXdr: Uint8Array; minResourceFee: bigint };
     diagnosticEventsXdr: Uint8Array[];
     stateChanges: StateChange[];
   };
@@ -106,6 +108,8 @@ export interface Network {
   readonly protocolVersion: number;
   latestLedger(): ClosedLedger;
   oldestLedger(): ClosedLedger;
+  /** A held ledger, undefined when it is not (or not yet) held. */
+  ledger(sequence: number): ClosedLedger | undefined;
   /** How many ledgers back transactions and events are kept. */
   readonly retentionLedgers: number;
   /** The entry with this LedgerKey XDR as of the latest ledger; expired temporary ones until they are evicted. */

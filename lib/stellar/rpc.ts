@@ -92,6 +92,8 @@ export interface TransactionAnswer {
   latestLedger: number;
   latestLedgerCloseTime: number;
   oldestLedger: number;
+  /** Unix seconds; older nodes do not say. */
+  oldestLedgerCloseTime?: number;
   ledger?: number;
   createdAt?: number;
   envelopeXdr?: string;

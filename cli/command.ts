@@ -1,0 +1,70 @@
+import { parseArgs } from "node:util";
+
+/** One command of `gateway`. */
+export interface Command {
+  name: string;
+  /** One line for the list of commands. */
+  summary: string;
+  /** What `gateway help NAME` prints. */
+  help: string;
+  /**
+   * Runs it and answers the exit code.
+   * @throws {UsageError} when it was called wrongly.
+   */
+  run(args: string[], io: CommandIo): Promise<number>;
+}
+
+/** What a command sees of the world around it. */
+export interface CommandIo {
+  env: Record<string, string | undefined>;
+  /** Writes text as it is. */
+  stdout(text: string): void;
+  stderr(text: string): void;
+  /** Whether standard output is read by eyes. */
+  isTerminal: boolean;
+  /** Asks whoever sits at the terminal for one line; absent when nobody does. */
+  ask?(question: string): Promise<string>;
+  /** Unix ms. */
+  now(): number;
+}
+
+/** The command line is wrong: one line that names the flag, what it was and what is allowed. Exit code 2. */
+export class UsageError extends Error {
+  override name = "UsageError";
+}
+
+/** Flags by name: one that takes a text, or one that is there or not. */
+export type FlagSpec = Record<string, "text" | "switch">;
+export type Flags<S extends FlagSpec> = { [N in keyof S]?: S[N] extends "text" ? string : true };
+
+/**
+ * Reads `--flag value`, `--flag=value` and switches; everything else is positional.
+ * @throws {UsageError} for a flag that is unknown, twice there, without a value, or a switch with one.
+ */
+export function parseFlags<const S extends FlagSpec>(
+  args: string[],
+  spec: S,
+): { flags: Flags<S>; positionals: string[] } {
+  const options = Object.fromEntries(
+    Object.entries(spec).map(([name, kind]) => [name, { type: kind === "text" ? "string" : "boolean" } as const]),
+  );
+  // Not strict: its messages differ between the runtimes, so the tokens are checked here.
+  const { tokens, positionals } = parseArgs({ args, options, strict: false, allowPositionals: true, tokens: true });
+  const flags: Record<string, string | true> = {};
+  for (const token of tokens) {
+    if (token.kind !== "option") continue;
+    const { name, rawName, value } = token;
+    const kind = Object.hasOwn(spec, name) ? spec[name] : undefined;
+    if (kind === undefined) {
+      const allowed = Object.keys(spec).map((known) => `--${known}`).join(", ");
+      throw new UsageError(`unknown flag ${rawName}; allowed: ${allowed}`);
+    }
+    if (Object.hasOwn(flags, name)) throw new UsageError(`${rawName} is given twice`);
+    if (kind === "switch" && value !== undefined) throw new UsageError(`${rawName} takes no value`);
+    if (kind === "text" && (value === undefined || value === "" || (!token.inlineValue && value.startsWith("--")))) {
+      throw new UsageError(`${rawName} needs a value`);
+    }
+    flags[name] = kind === "text" ? value! : true;
+  }
+  return { flags: flags as Flags<S>, positionals };
+}

@@ -1,0 +1,66 @@
+import type { KeyPlace } from "../lib/keys/key_place.ts";
+import { defaultStoreSetting } from "../lib/store/default_store.ts";
+import { type CommandIo, UsageError } from "./command.ts";
+
+/** The flags that name a place for keys. */
+export const PLACE_FLAGS = { store: "text", "keys-file": "text" } as const;
+
+export interface PlaceFlags {
+  store?: string;
+  "keys-file"?: string;
+}
+
+/**
+ * Runs `use` on the place where this environment keeps its keys: what a flag names, else the keys file of the settings,
+ * else their store, else the runtime's own store in the working directory. Answers the exit code: 1 where the place
+ * cannot be used, which it says in one line.
+ * @throws {UsageError} when no place is named, or two.
+ */
+export async function withKeyPlace(
+  flags: PlaceFlags,
+  io: CommandIo,
+  use: (place: KeyPlace) => Promise<number>,
+): Promise<number> {
+  try {
+    const place = await openKeyPlace(chosenPlace(flags, io.env));
+    try {
+      return await use(place);
+    } finally {
+      await place.close();
+    }
+  } catch (error) {
+    // By name: their classes are loaded only with the place.
+    if (!(error instanceof Error) || !["StoreError", "KeysFileError"].includes(error.name)) throw error;
+    io.stderr(`gateway: ${error.message}\n`);
+    return 1;
+  }
+}
+
+/** Each kind is loaded only when it is used, so that the other does not cost its start. */
+async function openKeyPlace({ path, setting }: Place): Promise<KeyPlace> {
+  if (path !== undefined) return (await import("../lib/keys/keys_file.ts")).openKeysFile(path);
+  if (setting === "memory:") {
+    throw new UsageError("the store memory: is gone when the command ends: name another with --store or --keys-file");
+  }
+  return await (await import("../lib/store/open_store.ts")).openStore(setting);
+}
+
+type Place = { path: string; setting?: undefined } | { path?: undefined; setting: string };
+
+function chosenPlace(flags: PlaceFlags, env: Record<string, string | undefined>): Place {
+  const path = flags["keys-file"];
+  if (path !== undefined && flags.store !== undefined) {
+    throw new UsageError("--store and --keys-file are both given: keys live in exactly one place");
+  }
+  if (path !== undefined) return { path };
+  if (flags.store !== undefined) return { setting: flags.store };
+  // An empty variable is one that is not set, as everywhere.
+  if (env.SERVICE_API_KEYS) {
+    throw new UsageError(
+      "the keys of this environment are in SERVICE_API_KEYS, which no command can change: make a record for it with " +
+        "keygen --record, or name another place with --store or --keys-file",
+    );
+  }
+  if (env.SERVICE_API_KEYS_FILE) return { path: env.SERVICE_API_KEYS_FILE };
+  return { setting: env.SERVICE_API_STORE || defaultStoreSetting() };
+}

@@ -1,0 +1,131 @@
+import type { KeyPlace } from "../lib/keys/key_place.ts";
+import type { KeyRecord } from "../lib/store/store.ts";
+import { type Command, type CommandIo, parseFlags, UsageError } from "./command.ts";
+import { PLACE_FLAGS, withKeyPlace } from "./key_place.ts";
+import { keyDetails, keyJson, keyRow, TABLE_HEAD, tableRow } from "./key_table.ts";
+
+const help = `Usage: gateway keys list [--json]
+       gateway keys show ID [--json]
+       gateway keys enable ID | disable ID [--json]
+       gateway keys delete ID [--yes] [--json]
+
+Shows and changes API keys; a running gateway heeds a change within a second. ID is the part of a key between
+service_sk_ and the next _.
+
+  --yes              delete without asking
+  --json             one line of JSON for each key
+  --store SETTING    the keys in this store: sqlite:PATH, deno-kv:PATH
+  --keys-file PATH   the keys in this JSON file
+
+Without --store and --keys-file it is where SERVICE_API_KEYS_FILE, else SERVICE_API_STORE says, else the standard store
+in the working directory. Where standard output is no terminal, list prints columns with tabs between them:
+id, name, scopes, rate, state, created, expires, last used.
+`;
+
+const FLAGS = { yes: "switch", json: "switch", ...PLACE_FLAGS } as const;
+
+/** What a page of a listing holds: however many keys there are, no more are in memory. */
+const PAGE_SIZE = 1_000;
+
+interface Call {
+  place: KeyPlace;
+  io: CommandIo;
+  json: boolean;
+  yes: boolean;
+}
+
+const ACTIONS = { list, show, enable, disable, delete: remove } as const;
+
+export const command: Command = { name: "keys", summary: "List, show, enable, disable or delete API keys", help, run };
+
+async function run(args: string[], io: CommandIo): Promise<number> {
+  const { flags, positionals } = parseFlags(args, FLAGS);
+  const [action, id, ...rest] = positionals;
+  if (action === undefined || !Object.hasOwn(ACTIONS, action)) {
+    const was = action === undefined ? "nothing" : JSON.stringify(action);
+    throw new UsageError(`expected one of ${Object.keys(ACTIONS).join(", ")}, got ${was}`);
+  }
+  checkArguments(action, id, rest);
+  if (flags.yes && action !== "delete") throw new UsageError("--yes belongs to keys delete");
+  if (action === "delete" && !flags.yes && io.ask === undefined) {
+    throw new UsageError("keys delete asks before it deletes, and here is no terminal to ask: add --yes");
+  }
+  return await withKeyPlace(flags, io, (place) => {
+    const call = { place, io, json: flags.json === true, yes: flags.yes === true };
+    return ACTIONS[action as keyof typeof ACTIONS](call, id ?? "");
+  });
+}
+
+function checkArguments(action: string, id: string | undefined, rest: string[]): void {
+  const extra = action === "list" ? id : rest[0];
+  // Not quoted where it may be a key: what is typed by mistake must not end in a log.
+  if ([id, ...rest].some((text) => text?.startsWith("service_sk_"))) {
+    throw new UsageError("a whole key was given: give its id, the part between service_sk_ and the next _");
+  }
+  if (extra !== undefined) throw new UsageError(`unexpected ${JSON.stringify(extra)} after keys ${action}`);
+  if (action !== "list" && id === undefined) throw new UsageError(`keys ${action} needs the id of a key`);
+}
+
+async function list({ place, io, json }: Call): Promise<number> {
+  if (!json) io.stderr(`keys in ${place.location}\n`);
+  const render = json ? keyJson : io.isTerminal ? tableRow : keyRow;
+  let after: string | undefined;
+  for (;;) {
+    const page = await place.listKeys({ after, limit: PAGE_SIZE });
+    if (page.length === 0) break;
+    if (after === undefined && !json && io.isTerminal) io.stdout(TABLE_HEAD);
+    io.stdout(page.map((record) => render(record, io.now())).join(""));
+    after = page.at(-1)!.id;
+  }
+  if (after === undefined && !json) io.stderr("there are none; make one with gateway keygen\n");
+  return 0;
+}
+
+async function show({ place, io, json }: Call, id: string): Promise<number> {
+  const record = await place.getKey(id);
+  if (record === undefined) return unknownKey(place, io, id);
+  if (json) io.stdout(keyJson(record));
+  else io.stdout(keyDetails(record, io.now()) + `kept in      ${place.location}\n`);
+  return 0;
+}
+
+function enable(call: Call, id: string): Promise<number> {
+  return setDisabled(call, id, false);
+}
+
+function disable(call: Call, id: string): Promise<number> {
+  return setDisabled(call, id, true);
+}
+
+async function setDisabled({ place, io, json }: Call, id: string, disabled: boolean): Promise<number> {
+  const record = await place.setKeyDisabled(id, disabled);
+  if (record === undefined) return unknownKey(place, io, id);
+  if (json) io.stdout(keyJson(record));
+  else io.stdout(`${disabled ? "disabled" : "enabled"} ${named(record)} in ${place.location}\n`);
+  return 0;
+}
+
+async function remove({ place, io, json, yes }: Call, id: string): Promise<number> {
+  const record = await place.getKey(id);
+  if (record === undefined) return unknownKey(place, io, id);
+  if (!yes) {
+    const answer = await io.ask!(`Delete ${named(record)} from ${place.location}? It cannot be undone. [y/N] `);
+    if (!/^y(es)?$/i.test(answer.trim())) {
+      io.stderr("nothing was deleted\n");
+      return 1;
+    }
+  }
+  if (!await place.deleteKey(id)) return unknownKey(place, io, id);
+  if (json) io.stdout(JSON.stringify({ id, deleted: true }) + "\n");
+  else io.stdout(`deleted ${named(record)} from ${place.location}\n`);
+  return 0;
+}
+
+function unknownKey(place: KeyPlace, io: CommandIo, id: string): number {
+  io.stderr(`gateway keys: there is no key ${JSON.stringify(id)} in ${place.location}\n`);
+  return 1;
+}
+
+function named({ id, name }: KeyRecord): string {
+  return `key ${id} "${name}"`;
+}

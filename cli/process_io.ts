@@ -1,0 +1,24 @@
+import process from "node:process";
+import type { CommandIo } from "./command.ts";
+
+/** What a command sees of the world when it runs for real: this process. */
+export function processIo(): CommandIo {
+  return {
+    env: process.env,
+    stdout: (text) => void process.stdout.write(text),
+    stderr: (text) => void process.stderr.write(text),
+    isTerminal: process.stdout.isTTY === true,
+    ...(process.stdin.isTTY && process.stderr.isTTY ? { ask } : {}),
+    now: () => Date.now(),
+  };
+}
+
+async function ask(question: string): Promise<string> {
+  const { createInterface } = await import("node:readline/promises");
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return await lines.question(question);
+  } finally {
+    lines.close();
+  }
+}

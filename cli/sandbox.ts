@@ -1,0 +1,74 @@
+import type { Command, CommandIo } from "./command.ts";
+import { untilAskedToStop } from "./running.ts";
+import { type SandboxFlags, startSandbox } from "./sandbox_start.ts";
+import { sandboxBanner } from "./sandbox_banner.ts";
+import { startFailure } from "./serve.ts";
+import { parseFlags } from "./setting_flags.ts";
+import { UsageError } from "./command.ts";
+
+export const command: Command = {
+  name: "sandbox",
+  summary: "Run the gateway on a Stellar network of its own, offline",
+  help: `Usage: gateway sandbox [FLAGS]
+
+Runs the whole product on a network of its own, in this process, offline: real contracts on the
+real Soroban host, a Stellar RPC server for any SDK or CLI, a friendbot, three funded accounts
+and an API key with all scopes. When it is ready it prints what you need to try it.
+
+Flags (standard value):
+  --port        Port of the gateway; 0 picks a free one (8787)
+  --rpc-port    Port of the Stellar RPC server and friendbot; 0 picks a free one (8000)
+  --ledger-ms   How often a ledger closes, in milliseconds; 0: at once (1000)
+  --store       Where keys and history are kept, as for serve (a temporary file, removed on exit)
+  --state       A folder that keeps store and ledger: a restart goes on where it was
+  --json        Print one line of JSON when ready instead of the welcome
+  --log         Form of the log lines on standard error: json or pretty (pretty)
+  --log-level   Least level that is logged (warn)
+
+Examples:
+  gateway sandbox
+  gateway sandbox --ledger-ms 0 --json
+  gateway sandbox --state ./sandbox
+`,
+  async run(args, io) {
+    try {
+      return await sandbox(sandboxFlags(args), io);
+    } catch (error) {
+      return startFailure(error, io);
+    }
+  },
+};
+
+async function sandbox(flags: SandboxFlags & { json: boolean }, io: CommandIo): Promise<number> {
+  const running = await startSandbox(flags, io);
+  io.stdout(flags.json ? JSON.stringify(running.info) + "\n" : sandboxBanner(running.info));
+  await untilAskedToStop();
+  await running.stop();
+  return 0;
+}
+
+function sandboxFlags(args: string[]): SandboxFlags & { json: boolean } {
+  const { settings, flags } = parseFlags(args, ["port", "store", "log", "logLevel"], {
+    "rpc-port": { type: "string" },
+    "ledger-ms": { type: "string" },
+    "state": { type: "string" },
+    "json": { type: "boolean" },
+  });
+  if (flags.state !== undefined && settings.store !== undefined) {
+    throw new UsageError("--state and --store exclude each other: --state keeps the store in its folder");
+  }
+  return {
+    settings: { log: "pretty", logLevel: "warn", ...settings },
+    rpcPort: integerFlag("rpc-port", flags["rpc-port"] ?? "8000", 65_535),
+    ledgerMs: integerFlag("ledger-ms", flags["ledger-ms"] ?? "1000", 60_000),
+    stateFolder: flags.state as string | undefined,
+    json: flags.json === true,
+  };
+}
+
+function integerFlag(name: string, text: string | boolean, max: number): number {
+  if (!/^\d{1,9}$/.test(String(text)) || Number(text) > max) {
+    throw new UsageError(`--${name} must be an integer from 0 to ${max}, got ${JSON.stringify(text)}`);
+  }
+  return Number(text);
+}

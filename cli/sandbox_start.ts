@@ -1,0 +1,164 @@
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { readConfig, type SettingName } from "../lib/config.ts";
+import { mintKey } from "../lib/keys/api_key.ts";
+import { keySourceFromStore } from "../lib/keys/key_source.ts";
+import { runtimeName } from "../lib/runtime/runtime.ts";
+import { type HttpServer, serveHttp } from "../lib/runtime/serve.ts";
+import { readWasm } from "../lib/runtime/wasm_files.ts";
+import { bootstrapSandbox, type Sandbox } from "../lib/sandbox/bootstrap.ts";
+import { createNetwork, type SandboxNetwork } from "../lib/sandbox/network.ts";
+import { createRpcServer } from "../lib/sandbox/rpc/server.ts";
+import { openStore } from "../lib/store/open_store.ts";
+import { SCOPES, type Store } from "../lib/store/store.ts";
+import { VERSION } from "../lib/version.ts";
+import type { CommandIo } from "./command.ts";
+import { createCommandLog } from "./command_log.ts";
+import { serveGateway } from "./serve_gateway.ts";
+
+export interface SandboxFlags {
+  /** Settings of the gateway that were given as flags. */
+  settings: Partial<Record<SettingName, string>>;
+  rpcPort: number;
+  ledgerMs: number;
+  /** Keeps store and ledger; undefined: nothing is kept. */
+  stateFolder: string | undefined;
+}
+
+/** What a client needs to use the sandbox; the line that `--json` prints. */
+export interface SandboxInfo extends Sandbox {
+  gateway: string;
+  rpc: string;
+  friendbot: string;
+  store: string;
+  networkPassphrase: string;
+  apiKey: string;
+}
+
+const HOST = "127.0.0.1";
+const KEY_RATE = 6_000;
+const random = (length: number) => crypto.getRandomValues(new Uint8Array(length));
+/** Name under which the API key is kept with a network that outlives the process. */
+const KEY_KEPT_AS = "apiKey";
+const RPC_IDLE_TIMEOUT_MS = 60_000;
+const RPC_DRAIN_MS = 1_000;
+/** The node is in this very process: asking it often costs little, and events show up at once. */
+const POLL_MS = "100";
+
+/** Starts network, RPC server and gateway; when one fails, what was started before it is stopped again. */
+export async function startSandbox(
+  flags: SandboxFlags,
+  io: CommandIo,
+): Promise<{ info: SandboxInfo; stop(): Promise<void> }> {
+  const undo: (() => Promise<unknown>)[] = [];
+  const stop = async () => {
+    for (const step of undo.reverse()) await step();
+  };
+  try {
+    const folder = await sandboxFolder(flags, undo);
+    const network = await startNetwork(flags, undo);
+    const sandbox = bootstrapSandbox(network, {
+      contracts: {
+        deviceRegistry: await readWasm("device_registry"),
+        agentRegistry: await readWasm("agent_registry"),
+        paymentEscrow: await readWasm("payment_escrow"),
+      },
+    });
+    const rpc = await serveRpc(network, flags.rpcPort, io);
+    undo.push(() => rpc.stop({ drainMs: RPC_DRAIN_MS }));
+    const gateway = await startGateway({ flags, io, folder, network, sandbox, rpcUrl: rpc.url }, undo);
+    return {
+      info: {
+        ...gateway,
+        rpc: rpc.url,
+        friendbot: `${rpc.url}/friendbot`,
+        networkPassphrase: network.passphrase,
+        ...sandbox,
+      },
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** The folder of `--state`, or one of its own that goes with the process. */
+async function sandboxFolder({ stateFolder }: SandboxFlags, undo: (() => Promise<unknown>)[]): Promise<string> {
+  if (stateFolder !== undefined) {
+    await mkdir(stateFolder, { recursive: true, mode: 0o700 });
+    return stateFolder;
+  }
+  const folder = await mkdtemp(join(tmpdir(), "gateway-sandbox-"));
+  undo.push(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+async function startNetwork(
+  { ledgerMs, stateFolder }: SandboxFlags,
+  undo: (() => Promise<unknown>)[],
+): Promise<SandboxNetwork> {
+  const network = await createNetwork({
+    engineWasm: await readWasm("engine"),
+    ledgerMs,
+    stateFile: stateFolder === undefined ? undefined : join(stateFolder, "ledger.db"),
+  });
+  undo.push(() => network.stop());
+  return network;
+}
+
+async function serveRpc(network: SandboxNetwork, port: number, io: CommandIo): Promise<HttpServer> {
+  // The friendbot's URL holds the port, which is known only once it is bound.
+  let rpc: ReturnType<typeof createRpcServer> | undefined;
+  const server = await serveHttp({
+    hostname: HOST,
+    port,
+    idleTimeoutMs: RPC_IDLE_TIMEOUT_MS,
+    fetch: (request) => rpc?.fetch(request) ?? new Response(null, { status: 503 }),
+  });
+  rpc = createRpcServer({ network, friendbotUrl: `${server.url}/friendbot`, version: VERSION, now: io.now });
+  return server;
+}
+
+interface GatewayParts {
+  flags: SandboxFlags;
+  io: CommandIo;
+  folder: string;
+  network: SandboxNetwork;
+  sandbox: Sandbox;
+  rpcUrl: string;
+}
+
+/** The gateway as `serve` would run it, its settings pointed at the sandbox's own network. */
+async function startGateway(
+  { flags, io, folder, network, sandbox, rpcUrl }: GatewayParts,
+  undo: (() => Promise<unknown>)[],
+): Promise<Pick<SandboxInfo, "gateway" | "store" | "apiKey">> {
+  const file = runtimeName === "deno" ? "deno-kv:gateway.kv" : "sqlite:gateway.db";
+  const [scheme, name] = file.split(":") as [string, string];
+  const config = readConfig({}, {
+    store: `${scheme}:${join(folder, name)}`,
+    pollMs: POLL_MS,
+    ...flags.settings,
+    host: HOST,
+    rpcUrls: rpcUrl,
+    networkPassphrase: network.passphrase,
+    ...sandbox.contracts,
+  });
+  const log = createCommandLog(config, io);
+  const store = await openStore(config.store);
+  const running = await serveGateway({ config, store, keys: keySourceFromStore(store), log });
+  undo.push(() => running.stop());
+  return { gateway: running.url, store: store.location, apiKey: await sandboxKey(network, store, io) };
+}
+
+/** The key of this sandbox: the one of an earlier run where the store still has it, else a new one. */
+async function sandboxKey(network: SandboxNetwork, store: Store, { now }: CommandIo): Promise<string> {
+  const kept = network.recall(KEY_KEPT_AS);
+  if (kept !== undefined && await store.getKey(JSON.parse(kept).id) !== undefined) return JSON.parse(kept).key;
+  const { key, record } = mintKey({ name: "sandbox", scopes: [...SCOPES], rate: KEY_RATE, now: now(), random });
+  await store.insertKey(record);
+  network.keep(KEY_KEPT_AS, JSON.stringify({ id: record.id, key }));
+  return key;
+}

@@ -1,0 +1,68 @@
+import { readConfig, type SettingName, SETTINGS, unknownSettings } from "../lib/config.ts";
+import { openStore } from "../lib/store/open_store.ts";
+import { StoreError } from "../lib/store/store.ts";
+import type { Command, CommandIo } from "./command.ts";
+import { openKeySource } from "./key_source_of.ts";
+import { createCommandLog } from "./command_log.ts";
+import { untilAskedToStop } from "./running.ts";
+import { serveGateway } from "./serve_gateway.ts";
+import { parseFlags, settingsHelp } from "./setting_flags.ts";
+
+const NAMES = Object.keys(SETTINGS) as SettingName[];
+
+export const command: Command = {
+  name: "serve",
+  summary: "Run the gateway",
+  help: `Usage: gateway serve [FLAGS]
+
+Runs the gateway: on testnet, at http://127.0.0.1:8787, unless told otherwise. Every flag is
+also a setting in the environment, named SERVICE_API_ and the flag in capitals with underscores
+(--rpc-url: SERVICE_API_RPC_URL). A flag beats the environment. Put the RPC URL into the
+environment where it holds a token: a process list shows flags.
+
+Flags (standard value):
+${settingsHelp(NAMES)}
+
+Examples:
+  gateway keygen --name my-app --scopes read,write && gateway serve
+  gateway serve --port 9000 --store sqlite:/var/lib/gateway/gateway.db
+  SERVICE_API_RPC_URL=https://rpc.example.com/TOKEN gateway serve --log pretty
+`,
+  run: serve,
+};
+
+async function serve(args: string[], io: CommandIo): Promise<number> {
+  const { settings } = parseFlags(args, NAMES, {});
+  const config = readConfig(io.env, settings);
+  const log = createCommandLog(config, io);
+  for (const name of unknownSettings(io.env)) log.warn("unknown setting in the environment", { setting: name });
+  try {
+    const store = await openStore(config.store);
+    const keys = await openKeySource(config, store, log, io.now);
+    const running = await serveGateway({ config, store, keys: keys.source, log });
+    log.info("gateway is listening", {
+      url: running.url,
+      network: config.networkPassphrase,
+      store: store.location,
+      keys: keys.location,
+    });
+    if (keys.areNone) {
+      log.warn("there are no API keys yet: create one with `gateway keygen`", { keys: keys.location });
+    }
+    await untilAskedToStop();
+    log.info("gateway is stopping");
+    await running.stop();
+    return 0;
+  } catch (error) {
+    return startFailure(error, io);
+  }
+}
+
+/** What keeps a gateway from starting, in one line: 2 where a setting is to be changed, 1 where the world is. */
+export function startFailure(error: unknown, io: CommandIo): number {
+  if (!(error instanceof Error)) throw error;
+  if (error.name === "ConfigError" || error.name === "UsageError") throw error;
+  const isSetting = error instanceof StoreError && ["network_mismatch", "newer_schema"].includes(error.kind);
+  io.stderr(`gateway: ${error.message}\n`);
+  return isSetting || error.name === "KeyRecordsError" ? 2 : 1;
+}

@@ -1,0 +1,236 @@
+import { StrKey } from "@stellar/stellar-sdk";
+import { z } from "zod";
+import { LOG_LEVELS } from "./log.ts";
+import { defaultStoreSetting } from "./store/default_store.ts";
+
+/** Prefix of every setting in the environment. */
+export const ENV_PREFIX = "SERVICE_API_";
+
+const integer = (min: number, max: number) =>
+  z.string().regex(/^\d{1,15}$/, `must be an integer between ${min} and ${max}`).transform(Number)
+    .refine((n) => n >= min && n <= max, `must be an integer between ${min} and ${max}`);
+
+const contractId = z.string().refine((id) => StrKey.isValidContract(id), "must be a contract id (C…, 56 characters)");
+
+const httpUrl = z.string().refine(
+  (text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol),
+  "must be an http:// or https:// URL",
+);
+
+const list = (text: string) => text.split(",").map((part) => part.trim()).filter((part) => part !== "");
+
+const origin = z.string().refine(
+  (text) => text === "*" || (URL.canParse(text) && new URL(text).origin === text),
+  "must be origins such as https://app.example.com, comma-separated, or *",
+);
+
+interface Setting<T> {
+  /** Name in the environment, without the prefix. */
+  env: string;
+  /** Name of the flag, without the dashes; absent where a process list must not show the value. */
+  flag?: string;
+  /** What stands when nothing is said; undefined: nothing. */
+  standard: string | undefined;
+  help: string;
+  /** Its value must not be shown, not even in an error. */
+  secret?: boolean;
+  schema: z.ZodType<T, string>;
+}
+
+const setting = <T>(s: Setting<T>): Setting<T> => s;
+
+/** Every setting of the gateway, in the order of the README's table. */
+export const SETTINGS = {
+  host: setting({
+    env: "HOST",
+    flag: "host",
+    standard: "127.0.0.1",
+    help: "Address to listen on; 0.0.0.0 for all",
+    schema: z.string().min(1, "must be an address or a host name"),
+  }),
+  port: setting({
+    env: "PORT",
+    flag: "port",
+    standard: "8787",
+    help: "Port to listen on; 0 picks a free one",
+    schema: integer(0, 65_535),
+  }),
+  corsOrigins: setting({
+    env: "CORS_ORIGINS",
+    flag: "cors-origins",
+    standard: "",
+    help: "Origins whose pages may call the gateway from a browser, comma-separated; none by default",
+    schema: z.string().transform(list).pipe(z.array(origin)),
+  }),
+  defaultRate: setting({
+    env: "DEFAULT_RATE",
+    flag: "default-rate",
+    standard: "120",
+    help: "Requests per minute of a key that has no rate of its own",
+    schema: integer(1, 1_000_000),
+  }),
+  store: setting({
+    env: "STORE",
+    flag: "store",
+    standard: defaultStoreSetting(),
+    help: "Where keys, limits and history are kept: sqlite:PATH, deno-kv:PATH (Deno only) or memory:",
+    schema: z.string().min(1, "must be sqlite:PATH, deno-kv:PATH or memory:"),
+  }),
+  keysFile: setting({
+    env: "KEYS_FILE",
+    flag: "keys-file",
+    standard: undefined,
+    help: "A JSON file of API keys instead of those in the store",
+    schema: z.string().min(1, "must be a path"),
+  }),
+  keys: setting({
+    env: "KEYS",
+    standard: undefined,
+    help: "API key records as `keygen --record` prints them, instead of those in the store",
+    secret: true,
+    schema: z.string().min(1, "must be key records"),
+  }),
+  rpcUrls: setting({
+    env: "RPC_URL",
+    flag: "rpc-url",
+    standard: "https://soroban-testnet.stellar.org",
+    help: "Stellar RPC node; several, comma-separated, are asked in turn when one fails",
+    secret: true,
+    schema: z.string().transform(list).pipe(z.array(httpUrl).min(1, "must be an http:// or https:// URL")),
+  }),
+  publicRpcUrl: setting({
+    env: "PUBLIC_RPC_URL",
+    flag: "public-rpc-url",
+    standard: undefined,
+    help: "What /v1/network shows as the RPC URL, where the real one holds a token",
+    schema: httpUrl,
+  }),
+  networkPassphrase: setting({
+    env: "NETWORK_PASSPHRASE",
+    flag: "network-passphrase",
+    standard: "Test SDF Network ; September 2015",
+    help: "Passphrase of the Stellar network",
+    schema: z.string().min(1, "must not be empty"),
+  }),
+  deviceRegistry: setting({
+    env: "DEVICE_REGISTRY",
+    flag: "device-registry",
+    standard: "CB4DPMGOA374JIB2ZVD4AHW5GJKQUYNOFGRYNOJ75EFH2KCJSMHOWIRA",
+    help: "Contract id of the device registry",
+    schema: contractId,
+  }),
+  agentRegistry: setting({
+    env: "AGENT_REGISTRY",
+    flag: "agent-registry",
+    standard: "CBTDMJVCFQDIVWZBKAKZ2FQ3UEJNAAUFYCTJ3E4ON2MYXPLPSIXQ25JZ",
+    help: "Contract id of the agent registry",
+    schema: contractId,
+  }),
+  paymentEscrow: setting({
+    env: "PAYMENT_ESCROW",
+    flag: "payment-escrow",
+    standard: "CA5S4S7QGHJHJWVJBYL3CXZXZTNGKXMNZVDAEQNN7NUXFP4D7BYK7HIX",
+    help: "Contract id of the payment escrow",
+    schema: contractId,
+  }),
+  pollMs: setting({
+    env: "POLL_MS",
+    flag: "poll-ms",
+    standard: "1000",
+    help: "How often the node is asked for new events, in milliseconds",
+    schema: integer(50, 60_000),
+  }),
+  submitTimeoutMs: setting({
+    env: "SUBMIT_TIMEOUT_MS",
+    flag: "submit-timeout-ms",
+    standard: "60000",
+    help: "How long a submit waits for its confirmation, in milliseconds",
+    schema: integer(1_000, 240_000),
+  }),
+  trustProxy: setting({
+    env: "TRUST_PROXY",
+    flag: "trust-proxy",
+    standard: "0",
+    help: "How many proxies in front of the gateway are believed in X-Forwarded-For",
+    schema: integer(0, 10),
+  }),
+  pages: setting({
+    env: "PAGES",
+    flag: "pages",
+    standard: "on",
+    help: "Whether /openapi.json is served: on or off",
+    schema: z.enum(["on", "off"], "must be on or off"),
+  }),
+  log: setting({
+    env: "LOG",
+    flag: "log",
+    standard: "json",
+    help: "Form of the log lines: json or pretty",
+    schema: z.enum(["json", "pretty"], "must be json or pretty"),
+  }),
+  logLevel: setting({
+    env: "LOG_LEVEL",
+    flag: "log-level",
+    standard: "info",
+    help: "Least level that is logged: debug, info, warn or error",
+    schema: z.enum(LOG_LEVELS, "must be debug, info, warn or error"),
+  }),
+} as const;
+
+export type SettingName = keyof typeof SETTINGS;
+
+/** What the gateway runs with. */
+export type Config = {
+  [N in SettingName]: (typeof SETTINGS)[N] extends Setting<infer T> ? (N extends OptionalSetting ? T | undefined : T)
+    : never;
+};
+type OptionalSetting = "keysFile" | "keys" | "publicRpcUrl";
+
+/** A setting or flag is wrong: the message is one line that names it, what it was and what is allowed. */
+export class ConfigError extends Error {
+  override name = "ConfigError";
+}
+
+/**
+ * Reads every setting: a flag (by the setting's name) beats the environment, which beats the standard value.
+ * @throws {ConfigError} for the first setting that is wrong.
+ */
+export function readConfig(
+  env: Record<string, string | undefined>,
+  flags: Partial<Record<SettingName, string>> = {},
+): Config {
+  const config: Record<string, unknown> = {};
+  for (const [name, s] of Object.entries(SETTINGS) as [SettingName, Setting<unknown>][]) {
+    const fromFlag = flags[name];
+    const fromEnv = env[ENV_PREFIX + s.env];
+    // An empty variable means "not set", as in every compose file; an empty flag is a mistake.
+    const text = fromFlag ?? (fromEnv === "" ? undefined : fromEnv) ?? s.standard;
+    if (text === undefined) continue;
+    const read = s.schema.safeParse(text);
+    if (!read.success) {
+      const source = fromFlag === undefined ? ENV_PREFIX + s.env : `--${s.flag}`;
+      const was = s.secret ? "" : `, got ${JSON.stringify(text)}`;
+      throw new ConfigError(`${source} ${read.error.issues[0]?.message ?? "is wrong"}${was}`);
+    }
+    config[name] = read.data;
+  }
+  refuseTwoPlacesForKeys(config as Config, flags);
+  return config as Config;
+}
+
+function refuseTwoPlacesForKeys(
+  config: Config,
+  flags: Partial<Record<SettingName, string>>,
+): void {
+  if (config.keys === undefined || config.keysFile === undefined) return;
+  const file = flags.keysFile === undefined ? `${ENV_PREFIX}KEYS_FILE` : "--keys-file";
+  throw new ConfigError(
+    `${ENV_PREFIX}KEYS and ${file} are both set: keys live in exactly one place, unset one of them`,
+  );
+}
+
+/** Variables that carry the prefix but are no setting: most likely misspelt. */
+export function unknownSettings(env: Record<string, string | undefined>): string[] {
+  const known = new Set(Object.values(SETTINGS).map((s) => ENV_PREFIX + s.env));
+  return Object.keys(env).filter((name) => name.startsWith(ENV_PREFIX) && !known.has(name)).sort();
+}

@@ -1,0 +1,62 @@
+/** The three contracts the gateway stands in front of, by the names they go by in messages. */
+export const CONTRACTS = ["device_registry", "agent_registry", "payment_escrow"] as const;
+export type ContractName = (typeof CONTRACTS)[number];
+
+/** Their ids, `C…`, on the network the gateway serves. */
+export interface ContractIds {
+  deviceRegistry: string;
+  agentRegistry: string;
+  paymentEscrow: string;
+}
+
+/** The name of the contract with this id, undefined when it is none of the three. */
+export function contractName(ids: ContractIds, id: string): ContractName | undefined {
+  if (id === ids.paymentEscrow) return "payment_escrow";
+  if (id === ids.deviceRegistry) return "device_registry";
+  if (id === ids.agentRegistry) return "agent_registry";
+  return undefined;
+}
+
+/** Error numbers of the three contracts, as their interfaces name them. */
+export const CONTRACT_ERRORS: Record<ContractName, Record<number, string>> = {
+  device_registry: {
+    1: "AlreadyInitialized",
+    2: "DeviceNotFound",
+    3: "NotOwner",
+    4: "AlreadyRegistered",
+  },
+  agent_registry: {
+    1: "AlreadyInitialized",
+    2: "AgentNotFound",
+    3: "AlreadyRegistered",
+    4: "InvalidPolicy",
+  },
+  payment_escrow: {
+    1: "AlreadyInitialized",
+    2: "InsufficientBalance",
+    3: "AgentNotAuthorized",
+    4: "NotDeviceOwner",
+    5: "NothingToClaim",
+    6: "DuplicateAuth",
+    7: "AgentStillActive",
+    8: "DeviceNotRegistered",
+  },
+};
+
+/** Errors of the protocol's built-in asset contract (`ContractError` in soroban-env-host; SEP-41 tokens of Stellar assets). */
+export const ASSET_CONTRACT_ERRORS: Record<number, string> = {
+  2: "OperationNotSupportedError",
+  3: "AlreadyInitializedError",
+  4: "UnauthorizedError",
+  5: "AuthenticationError",
+  6: "AccountMissingError",
+  7: "AccountIsNotClassic",
+  8: "NegativeAmountError",
+  9: "AllowanceError",
+  10: "BalanceError",
+  11: "BalanceDeauthorizedError",
+  12: "OverflowError",
+  13: "TrustlineMissingError",
+  14: "InsufficientAccountReserve",
+  15: "TooManyAccountSubentries",
+};

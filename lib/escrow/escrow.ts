@@ -1,0 +1,90 @@
+import type { Wait } from "../stellar/clock.ts";
+import { createContractCalls } from "../stellar/contract_call.ts";
+import { createEntryReader } from "../stellar/entries.ts";
+import { createInclusionFees } from "../stellar/fees.ts";
+import { createLedgerTime } from "../stellar/ledger_time.ts";
+import { createLedgerWait } from "../stellar/ledger_wait.ts";
+import { VALID_FOR_SECONDS } from "../stellar/prepare.ts";
+import type { RpcClient } from "../stellar/rpc.ts";
+import type { LedgerTip } from "../stellar/tip.ts";
+import { createTransactions, type TransactionStatus } from "../stellar/transactions.ts";
+import { createContractCodes } from "./contract_codes.ts";
+import type { ContractIds } from "./contract_errors.ts";
+import { createNonces } from "./nonces.ts";
+import { refuseCall } from "./operations.ts";
+import { createPaymentChecker, type PaymentChecker } from "./payment_check.ts";
+import { createOperationPreparer, type PreparedRequest, type PrepareRequest } from "./prepare_operation.ts";
+import { createEscrowReads, type EscrowReads } from "./reads.ts";
+import { createCallSource } from "./reads_by_calls.ts";
+import { createEntrySource } from "./reads_by_entries.ts";
+import { createRefusals } from "./refusal.ts";
+
+/** The three contracts, as the rest of the gateway speaks with them. */
+export interface Escrow {
+  reads: EscrowReads;
+  payments: PaymentChecker;
+  transactions: {
+    /** Builds the unsigned envelope of an operation. */
+    prepare(request: PrepareRequest): Promise<PreparedRequest>;
+    /** Sends a signed envelope and waits for its confirmation. */
+    submit(envelopeXdr: string): Promise<{ hash: string; ledger: number }>;
+    /** What became of a transaction. */
+    status(hash: string): Promise<TransactionStatus>;
+  };
+}
+
+export interface EscrowParts {
+  rpc: RpcClient;
+  tip: LedgerTip;
+  now: () => number;
+  wait: Wait;
+  contracts: ContractIds;
+  networkPassphrase: string;
+  submitTimeoutMs: number;
+  /** Notes an envelope durably before it is sent. */
+  noteSubmission(note: { hash: string; validUntil: number }): Promise<void>;
+  /** The note of an envelope, undefined when this gateway did not send it. */
+  getSubmission(hash: string): Promise<{ validUntil: number } | undefined>;
+  /** How long what was read holds when no new ledger is seen; 6 000 when absent. */
+  maxAgeMs?: number;
+  /** Told of what an operator should know: reads that go by calls, statistics that can't be read. */
+  onProblem?: (message: string) => void;
+}
+
+/** Puts reads, payment checks and transactions together over one RPC client. */
+export function createEscrow(parts: EscrowParts): Escrow {
+  const { rpc, tip, now, wait, contracts, networkPassphrase, maxAgeMs, onProblem } = parts;
+  const entries = createEntryReader({ rpc, tip, now, wait, maxAgeMs });
+  const calls = createContractCalls({ rpc, tip, wait, networkPassphrase });
+  const codes = createContractCodes({ entries, contracts });
+  const refusals = createRefusals({ contracts, isAssetContract: codes.isAssetContract });
+  const byEntries = createEntrySource({ entries, contracts });
+  const byCalls = createCallSource({ calls, contracts, refusals });
+  const reads = createEscrowReads({ byEntries, byCalls, codes, tip, now, maxAgeMs, onProblem });
+  const transactions = createTransactions({
+    ...parts,
+    entries,
+    calls,
+    fees: createInclusionFees({ rpc, now, onProblem }),
+    ledgers: createLedgerWait({ rpc, tip, now, wait }),
+    explainSimulation: refusals.ofSimulation,
+    explainFailure: refusals.ofFailure,
+    refuseCall: (call) => refuseCall(contracts, call),
+  });
+  const nonces = createNonces({
+    now,
+    validForMs: VALID_FOR_SECONDS * 1000,
+    // There is no getter for it: where the storage can't be read, a clock counts up as well (in microseconds).
+    lastUsed: async (deviceHash, agent) =>
+      reads.ways().device === "calls" ? BigInt(now()) * 1000n : await byEntries.lastNonce(deviceHash, agent),
+  });
+  return {
+    reads,
+    payments: createPaymentChecker({ card: reads.card, ledgerTime: createLedgerTime({ rpc, tip, now }) }),
+    transactions: {
+      prepare: createOperationPreparer({ contracts, transactions, nonces }),
+      submit: transactions.submit,
+      status: transactions.status,
+    },
+  };
+}

@@ -1,0 +1,95 @@
+import { StrKey } from "@stellar/stellar-sdk/base";
+import { z } from "zod";
+
+/**
+ * The values of the gateway's domain as they stand in bodies, paths and answers. Every message continues the name of the
+ * field: `amount` `must be …; got …`.
+ */
+
+/** The largest i128, and the largest amount: 2^127 − 1. */
+export const MAX_AMOUNT = 170141183460469231731687303715884105727n;
+const MAX_U64 = 18446744073709551615n;
+const MAX_UINT53 = Number.MAX_SAFE_INTEGER;
+
+/** What somebody sent, said so that it can be recognised and no secret gets out. */
+function got(input: unknown): string {
+  if (input === undefined) return "";
+  if (input === null) return "; got null";
+  if (typeof input !== "string") return `; got ${Array.isArray(input) ? "an array" : article(typeof input)}`;
+  if (/^S[A-Z2-7]{55}$/.test(input)) return "; got a secret key, which must never be sent";
+  if (input.startsWith("service_sk_")) return "; got an API key";
+  return `; got ${JSON.stringify(input.length > 80 ? `${input.slice(0, 40)}…` : input)}`;
+}
+
+function article(type: string): string {
+  return type === "object" ? "an object" : `a ${type}`;
+}
+
+/** An error text for any of a schema's checks. */
+function must(be: string): { error: (issue: { input?: unknown }) => string } {
+  return { error: (issue) => `must be ${be}${got(issue.input)}` };
+}
+
+/** A string of a form, and more than its form: checksums, bounds. */
+function text(be: string, form: RegExp, isRight: (value: string) => boolean) {
+  return z.string(must(be)).regex(form, { ...must(be), abort: true }).refine(isRight, must(be));
+}
+
+/** SHA-256 of a card's UID: 64 hex digits in either case, lower case from here on. */
+export const deviceHash = z.string(must("64 hex digits")).regex(/^[0-9a-fA-F]{64}$/, must("64 hex digits"))
+  .toLowerCase();
+
+/** An account, `G…`. */
+export const accountAddress = text(
+  "an account address (G… with its checksum)",
+  /^G[A-Z2-7]{55}$/,
+  (value) => StrKey.isValidEd25519PublicKey(value),
+);
+
+/** A contract, `C…`. */
+export const contractId = text(
+  "a contract id (C… with its checksum)",
+  /^C[A-Z2-7]{55}$/,
+  (value) => StrKey.isValidContract(value),
+);
+
+/** An account or a contract. */
+export const address = text(
+  "an account address (G…) or a contract id (C…) with its checksum",
+  /^[GC][A-Z2-7]{55}$/,
+  (value) => StrKey.isValidEd25519PublicKey(value) || StrKey.isValidContract(value),
+);
+
+const DECIMAL = /^(0|[1-9][0-9]{0,38})$/;
+
+/** An amount that moves: 1 … 2^127 − 1, in the asset's smallest unit. */
+export const amount = text(
+  `a decimal string of the smallest unit between 1 and ${MAX_AMOUNT}`,
+  DECIMAL,
+  (value) => BigInt(value) >= 1n && BigInt(value) <= MAX_AMOUNT,
+);
+
+/** The cap of a policy: an amount, or 0 for none. */
+export const maxAmount = text(
+  `a decimal string of the smallest unit between 0 (no cap) and ${MAX_AMOUNT}`,
+  DECIMAL,
+  (value) => BigInt(value) <= MAX_AMOUNT,
+);
+
+/** An amount in an answer. */
+export const amountAnswer = z.string().regex(/^(0|-?[1-9][0-9]{0,38})$/);
+
+/** A payment's number, above that of the payment before: 1 … 2^64 − 1. */
+export const nonce = text(
+  `a decimal string between 1 and ${MAX_U64}`,
+  /^[1-9][0-9]{0,19}$/,
+  (value) => BigInt(value) <= MAX_U64,
+);
+
+/** A moment, in whole Unix seconds. */
+export const unixSeconds = z.number().int().min(0);
+
+/** When a policy ends: Unix seconds, or null for never. 0 would mean never to the contract, and is not taken for it. */
+export const expiresAt = z.int(must(`whole Unix seconds between 1 and ${MAX_UINT53}, or null for never`))
+  .min(1, must(`whole Unix seconds between 1 and ${MAX_UINT53}, or null for never`))
+  .nullable();

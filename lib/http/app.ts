@@ -1,0 +1,94 @@
+import { Hono } from "hono";
+import { cors } from "hono/cors";
+import { GatewayError } from "../errors.ts";
+import type { Peer } from "../runtime/serve.ts";
+import { endpoint, type EndpointContext, type EndpointParts } from "./endpoint.ts";
+import { errorResponse } from "./error_response.ts";
+import { openApiDocument } from "./openapi.ts";
+import type { AnyRoute } from "./route.ts";
+
+/** What a browser's page may read of our answers. */
+const EXPOSED_HEADERS = [
+  "Retry-After",
+  "Location",
+  "X-Request-Id",
+  "X-RateLimit-Limit",
+  "X-RateLimit-Remaining",
+  "RateLimit",
+  "RateLimit-Policy",
+];
+
+export interface AppOptions extends EndpointParts {
+  routes: AnyRoute[];
+  /** Origins whose pages may call; empty: none, and no CORS headers at all. */
+  corsOrigins: string[];
+  /** Whether `/openapi.json` is served. */
+  pages: boolean;
+  version: string;
+}
+
+export type GatewayApp = Hono<{ Bindings: { peer: Peer } }>;
+
+/** The HTTP surface: every route behind `endpoint`, and answers for what is no endpoint. */
+export function createApp(options: AppOptions): GatewayApp {
+  const app: GatewayApp = new Hono();
+  if (options.corsOrigins.length > 0) {
+    app.use(cors({
+      origin: options.corsOrigins.includes("*") ? "*" : options.corsOrigins,
+      allowMethods: ["GET", "POST", "DELETE"],
+      allowHeaders: ["Authorization", "Content-Type", "X-API-Key", "X-Request-Id", "Last-Event-ID"],
+      exposeHeaders: EXPOSED_HEADERS,
+      maxAge: 600,
+    }));
+  }
+  for (const route of options.routes) app.on(route.method.toUpperCase(), route.path, endpoint(route, options));
+  if (options.pages) {
+    const document = JSON.stringify(openApiDocument(options.routes, options.version));
+    app.get(
+      "/openapi.json",
+      (c) => plain(c, options, new Response(document, { headers: { "content-type": "application/json" } })),
+    );
+  }
+  for (const [path, methods] of methodsByPath(options)) {
+    app.all(path, (c) => refused(c, options, methodNotAllowed(c, methods)));
+  }
+  app.notFound((c) =>
+    refused(c, options, new GatewayError("not_found", `there is no ${c.req.method} ${c.req.path.slice(0, 200)}`))
+  );
+  app.onError((error, c) => refused(c, options, error));
+  return app;
+}
+
+function methodsByPath({ routes, pages }: AppOptions): Map<string, string[]> {
+  const found = new Map<string, string[]>(pages ? [["/openapi.json", ["GET"]]] : []);
+  for (const { method, path } of routes) found.set(path, [...(found.get(path) ?? []), method.toUpperCase()]);
+  return found;
+}
+
+function methodNotAllowed(c: EndpointContext, methods: string[]): GatewayError {
+  const allowed = methods.includes("GET") ? [...methods, "HEAD"] : methods;
+  return new GatewayError("invalid_request", `${c.req.method} is not allowed here; allowed: ${allowed.join(", ")}`, {
+    status: 405,
+    headers: { Allow: allowed.join(", ") },
+  });
+}
+
+/** An answer outside the endpoints costs no token, but says how the caller's address stands. */
+function plain(c: EndpointContext, parts: EndpointParts, response: Response): Response {
+  const headers = {
+    ...parts.rateHeaders(parts.peekAddress(c.req.raw, c.env.peer)),
+    "x-request-id": parts.requestId(c.req.raw),
+  };
+  for (const [name, value] of Object.entries(headers)) response.headers.set(name, value);
+  return response;
+}
+
+function refused(c: EndpointContext, parts: EndpointParts, error: Error): Response {
+  const requestId = parts.requestId(c.req.raw);
+  const response = errorResponse(error, {
+    ...parts.rateHeaders(parts.peekAddress(c.req.raw, c.env.peer)),
+    "x-request-id": requestId,
+  });
+  parts.onAnswer(c, response.status, requestId, error);
+  return response;
+}

@@ -1,0 +1,127 @@
+import type { Context } from "hono";
+import { GatewayError } from "../errors.ts";
+import type { Peer } from "../runtime/serve.ts";
+import type { KeyVerdict } from "../keys/verifier.ts";
+import type { Verdict } from "../limits/token_bucket.ts";
+import type { KeyRecord } from "../store/store.ts";
+import { presentedKey, verifiedRecord } from "./authenticate.ts";
+import { errorResponse } from "./error_response.ts";
+import type { AnyRoute, RouteInput } from "./route.ts";
+import { checkedBody, checkedParams, checkedQuery } from "./validation.ts";
+
+/** Hono's context, with who sent the request. */
+export type EndpointContext = Context<{ Bindings: { peer: Peer } }>;
+
+/** What every endpoint needs besides its route. */
+export interface EndpointParts {
+  requestId(request: Request): string;
+  verifyKey(presented: string): KeyVerdict | Promise<KeyVerdict>;
+  /** Takes a token of a verified key. */
+  takeForKey(record: KeyRecord): Verdict;
+  /** Takes a token of the caller's address: only for callers whose key fails. */
+  takeForAddress(request: Request, peer: Peer): Verdict;
+  /** Looks at the caller's address without taking. */
+  peekAddress(request: Request, peer: Peer): Verdict;
+  rateHeaders(verdict: Verdict): Record<string, string>;
+  /** Called once for every answer of an endpoint. */
+  onAnswer(c: EndpointContext, status: number, requestId: string, error?: unknown): void;
+  /** Development and tests: also check what is answered against the route's schema. */
+  checkAnswers: boolean;
+}
+
+/**
+ * The one way a request takes through an endpoint: key → rate limit → scope → validation → handler → answer.
+ * It stays synchronous as long as every step is, so that a read held in memory costs no promise.
+ */
+export function endpoint(route: AnyRoute, parts: EndpointParts): (c: EndpointContext) => Response | Promise<Response> {
+  return function answerRequest(c) {
+    const call: Call = { c, route, parts, requestId: parts.requestId(c.req.raw), rate: undefined };
+    try {
+      const answer = started(call);
+      return answer instanceof Promise ? answer.catch((error) => failed(call, error)) : answer;
+    } catch (error) {
+      return failed(call, error);
+    }
+  };
+}
+
+/** One request on its way. */
+interface Call {
+  c: EndpointContext;
+  route: AnyRoute;
+  parts: EndpointParts;
+  requestId: string;
+  /** Of the key, or of the address where there is no valid key. */
+  rate: Verdict | undefined;
+}
+
+function started(call: Call): Response | Promise<Response> {
+  const { c, route, parts } = call;
+  if (route.scope === null) {
+    call.rate = parts.peekAddress(c.req.raw, c.env.peer);
+    return handled(call, undefined);
+  }
+  const verdict = parts.verifyKey(presentedKey(c.req.raw));
+  return verdict instanceof Promise ? verdict.then((v) => authenticated(call, v)) : authenticated(call, verdict);
+}
+
+function authenticated(call: Call, verdict: KeyVerdict): Response | Promise<Response> {
+  const record = verifiedRecord(verdict);
+  call.rate = call.parts.takeForKey(record);
+  if (!call.rate.allowed) throw rateLimited(call.rate);
+  const scope = call.route.scope;
+  if (scope !== null && !record.scopes.includes(scope)) {
+    throw new GatewayError(
+      "insufficient_scope",
+      `this endpoint needs the scope ${scope}; the key has ${record.scopes.join(", ")}`,
+    );
+  }
+  return handled(call, record);
+}
+
+function handled(call: Call, key: KeyRecord | undefined): Response | Promise<Response> {
+  const { c, route } = call;
+  const input = { params: checkedParams(route, c), query: checkedQuery(route, c), key } as RouteInput<
+    unknown,
+    unknown,
+    unknown
+  >;
+  if (route.body !== undefined) {
+    return checkedBody(route, c.req.raw)
+      .then((body) => route.handle({ ...input, body }))
+      .then((answer) => succeeded(call, answer));
+  }
+  const answer = route.handle(input);
+  return answer instanceof Promise ? answer.then((a) => succeeded(call, a)) : succeeded(call, answer);
+}
+
+function succeeded(call: Call, answer: unknown): Response {
+  const { c, route, parts, requestId } = call;
+  if (parts.checkAnswers) route.answer.parse(answer);
+  const status = route.status ?? 200;
+  parts.onAnswer(c, status, requestId);
+  const headers = parts.rateHeaders(call.rate!);
+  headers["content-type"] = "application/json";
+  headers["x-request-id"] = requestId;
+  return new Response(JSON.stringify(answer), { status, headers });
+}
+
+function failed(call: Call, thrown: unknown): Response {
+  const { c, parts, requestId } = call;
+  let error = thrown;
+  if (call.rate === undefined) {
+    // A caller without a valid key pays from its address, and may be told to wait instead of being answered.
+    const keyFailed = error instanceof GatewayError && error.code === "unauthorized";
+    call.rate = keyFailed ? parts.takeForAddress(c.req.raw, c.env.peer) : parts.peekAddress(c.req.raw, c.env.peer);
+    if (keyFailed && !call.rate.allowed) error = rateLimited(call.rate);
+  }
+  const response = errorResponse(error, { ...parts.rateHeaders(call.rate), "x-request-id": requestId });
+  parts.onAnswer(c, response.status, requestId, error);
+  return response;
+}
+
+function rateLimited(rate: Verdict): GatewayError {
+  return new GatewayError("rate_limited", `the rate limit of ${rate.limit} requests per minute is used up`, {
+    headers: { "Retry-After": String(rate.retryAfterSeconds) },
+  });
+}

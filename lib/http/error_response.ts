@@ -1,0 +1,32 @@
+import { GatewayError } from "../errors.ts";
+import { StoreError } from "../store/store.ts";
+
+const INTERNAL = "something went wrong inside the gateway; its log holds the details under the request id";
+
+/** Renders an error as every endpoint answers it. What is not a `GatewayError` says nothing of itself. */
+export function errorResponse(error: unknown, headers: Record<string, string>): Response {
+  const known = asGatewayError(error);
+  const body = {
+    error: {
+      code: known.code,
+      message: known.message,
+      ...(known.contractError === undefined ? {} : { contractError: known.contractError }),
+    },
+  };
+  return new Response(JSON.stringify(body), {
+    status: known.status,
+    headers: { ...headers, ...known.headers, "content-type": "application/json" },
+  });
+}
+
+function asGatewayError(error: unknown): GatewayError {
+  if (error instanceof GatewayError) return error;
+  if (error instanceof StoreError) {
+    // The operator finds the store's path in the log; a stranger does not.
+    return new GatewayError("unavailable", "the gateway's store cannot be used right now; nothing was written", {
+      headers: { "Retry-After": "1" },
+      cause: error,
+    });
+  }
+  return new GatewayError("internal_error", INTERNAL, { cause: error });
+}

@@ -1,0 +1,49 @@
+import { z } from "zod";
+import type { EscrowReads } from "../../escrow/reads.ts";
+import { address, amountAnswer, contractId, deviceHash, unixSeconds } from "../../escrow/values.ts";
+import { type AnyRoute, route } from "../route.ts";
+
+const hashParam = z.object({ hash: deviceHash });
+
+const policyAnswer = z.object({
+  agent: address,
+  maxAmount: amountAnswer.describe("0: no cap"),
+  asset: contractId,
+  expiresAt: unixSeconds.nullable().describe("Unix seconds; null: never"),
+});
+
+const noPolicy = z.object({ agent: z.null(), maxAmount: z.null(), asset: z.null(), expiresAt: z.null() });
+
+const deviceAnswer = z.object({
+  deviceHash,
+  owner: address,
+  policy: z.union([policyAnswer, noPolicy]).describe("All null while no agent is registered"),
+  escrowBalance: amountAnswer,
+});
+
+/** Cards: who owns them, what their agent may spend, what their escrow holds. */
+export function deviceRoutes(reads: EscrowReads): AnyRoute[] {
+  return [
+    route({
+      method: "get",
+      path: "/v1/devices/:hash",
+      scope: "read",
+      summary: "A device with its policy and its escrow balance",
+      params: hashParam,
+      answer: deviceAnswer,
+      errors: ["device_not_found", "upstream_error"],
+      handle: ({ params }) => reads.device(params.hash),
+    }),
+    route({
+      method: "get",
+      path: "/v1/devices/:hash/policy",
+      scope: "read",
+      summary: "The policy of a device's agent",
+      description: "Answered also for a device that the device registry does not know.",
+      params: hashParam,
+      answer: policyAnswer,
+      errors: ["agent_not_found", "upstream_error"],
+      handle: ({ params }) => reads.policy(params.hash),
+    }),
+  ];
+}

@@ -1,0 +1,100 @@
+import type { Context } from "hono";
+import type { z } from "zod";
+import { GatewayError } from "../errors.ts";
+import type { AnyRoute, RouteInput } from "./route.ts";
+
+/** Bodies above this are refused with 413. */
+export const MAX_BODY_BYTES = 64 * 1024;
+
+/** Query of a request by name. @throws {GatewayError} `invalid_request` when a parameter stands there twice. */
+export function checkedQuery(route: AnyRoute, c: Context): unknown {
+  const query: Record<string, string> = {};
+  for (const [name, values] of Object.entries(c.req.queries())) {
+    if (values.length > 1) {
+      throw new GatewayError("invalid_request", `query parameter ${name} is given ${values.length} times`);
+    }
+    query[name] = values[0]!;
+  }
+  if (route.query === undefined) {
+    const [first] = Object.keys(query);
+    if (first !== undefined) throw new GatewayError("invalid_request", `unknown query parameter ${first}`);
+    return {};
+  }
+  return checked(route.query, query, "query parameter");
+}
+
+/** Path parameters of a request. */
+export function checkedParams(route: AnyRoute, c: Context): unknown {
+  return route.params === undefined ? {} : checked(route.params, c.req.param(), "path parameter");
+}
+
+/** Reads and checks a JSON body. @throws {GatewayError} `invalid_request`, with status 413 when it is too large. */
+export async function checkedBody(route: AnyRoute, request: Request): Promise<unknown> {
+  if (route.body === undefined) return undefined;
+  const contentType = request.headers.get("content-type") ?? "";
+  if (!/^application\/json\s*(;|$)/i.test(contentType)) {
+    const was = contentType === "" ? "none" : JSON.stringify(contentType.slice(0, 100));
+    throw new GatewayError("invalid_request", `Content-Type must be application/json, got ${was}`);
+  }
+  return checked(route.body, parseJson(await readBody(request)), "field");
+}
+
+async function readBody(request: Request): Promise<string> {
+  const tooLarge = () =>
+    new GatewayError("invalid_request", `the body is larger than ${MAX_BODY_BYTES} bytes`, { status: 413 });
+  if (Number(request.headers.get("content-length") ?? 0) > MAX_BODY_BYTES) throw tooLarge();
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of request.body ?? []) {
+    size += chunk.length;
+    if (size > MAX_BODY_BYTES) throw tooLarge();
+    chunks.push(chunk);
+  }
+  const bytes = new Uint8Array(size);
+  let at = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, at);
+    at += chunk.length;
+  }
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw new GatewayError("invalid_request", "the body is not UTF-8");
+  }
+}
+
+function parseJson(text: string): unknown {
+  if (text.trim() === "") throw new GatewayError("invalid_request", "the body is empty; a JSON object is expected");
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new GatewayError("invalid_request", "the body is not JSON");
+  }
+}
+
+function checked<T>(schema: z.ZodType<T>, value: unknown, noun: string): T {
+  const read = schema.safeParse(value);
+  if (read.success) return read.data;
+  throw new GatewayError("invalid_request", issueText(read.error.issues[0]!, value, noun));
+}
+
+/** The first thing wrong, in one sentence that names the field by its path. */
+function issueText(issue: z.core.$ZodIssue, value: unknown, noun: string): string {
+  const path = issue.path.map(String).join(".");
+  if (issue.code === "unrecognized_keys") {
+    const names = issue.keys.map((key) => (path === "" ? key : `${path}.${key}`));
+    return `unknown ${noun} ${names.map((name) => name.slice(0, 100)).join(", ")}`;
+  }
+  if (path === "") return `the body ${issue.message}`;
+  return valueAt(value, issue.path) === undefined ? `${path} is missing: ${issue.message}` : `${path} ${issue.message}`;
+}
+
+function valueAt(value: unknown, path: PropertyKey[]): unknown {
+  return path.reduce<unknown>(
+    (at, step) => (typeof at === "object" && at !== null ? (at as Record<PropertyKey, unknown>)[step] : undefined),
+    value,
+  );
+}
+
+/** What the handler gets of a request, all of it checked before anything is asked upstream. */
+export type CheckedInput = Pick<RouteInput<unknown, unknown, unknown>, "params" | "query" | "body">;

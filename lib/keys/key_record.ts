@@ -1,0 +1,73 @@
+import { z } from "zod";
+import { type KeyRecord, SCOPES } from "../store/store.ts";
+import { MAX_NAME_LENGTH, MAX_RATE, NAME_PATTERN } from "./api_key.ts";
+
+const isoTime = z.iso.datetime({ offset: true, error: "must be an ISO 8601 time with its zone" });
+const rateRule = `must be a whole number from 1 to ${MAX_RATE}`;
+const nameRule = `must be 1–${MAX_NAME_LENGTH} printable characters`;
+
+/** A key as it stands in a keys file or in `SERVICE_API_KEYS`. Unknown fields are refused: "disabeld" must not pass. */
+export const keyRecordSchema: z.ZodType<KeyRecord> = z.strictObject({
+  id: z.string("must be a string").regex(/^[0-9A-Za-z]{1,32}$/, "must be 1–32 letters and digits"),
+  name: z.string("must be a string").regex(NAME_PATTERN, nameRule)
+    .refine((name) => [...name].length <= MAX_NAME_LENGTH, nameRule),
+  hash: z.string("must be a string").regex(/^[0-9a-f]{64}$/, "must be 64 lower-case hex digits"),
+  scopes: z.array(z.enum(SCOPES, `must be one of ${SCOPES.join(", ")}`), "must be an array"),
+  rate: z.number(rateRule).int(rateRule).min(1, rateRule).max(MAX_RATE, rateRule).optional(),
+  disabled: z.boolean("must be true or false").default(false),
+  createdAt: isoTime,
+  expiresAt: isoTime.optional(),
+  lastUsedAt: isoTime.optional(),
+}, { error: (issue) => issue.code === "unrecognized_keys" ? undefined : "must be an object" });
+
+/** Key records in a text are wrong. The message names record and field, and quotes nothing: hashes stay out of logs. */
+export class KeyRecordsError extends Error {
+  override name = "KeyRecordsError";
+}
+
+/**
+ * Reads key records: a JSON array, or one JSON record a line as `keygen --record` prints them (commas at the line ends
+ * are fine). No two may have one id.
+ * @throws {KeyRecordsError} for the first record that is wrong.
+ */
+export function parseKeyRecords(text: string): KeyRecord[] {
+  const found = jsonRecords(text);
+  const ids = new Set<string>();
+  return found.map((value, index) => {
+    const read = keyRecordSchema.safeParse(value);
+    if (!read.success) throw new KeyRecordsError(`key record ${index + 1}: ${firstIssue(read.error)}`);
+    if (ids.has(read.data.id)) {
+      throw new KeyRecordsError(`key record ${index + 1}: id ${read.data.id} is that of an earlier record`);
+    }
+    ids.add(read.data.id);
+    return read.data;
+  });
+}
+
+function jsonRecords(text: string): unknown[] {
+  const trimmed = text.trim();
+  const array = trimmed.startsWith("[") ? parsed(trimmed) : parsed(`[${trimmed}]`);
+  if (array !== undefined) return array;
+  if (trimmed.startsWith("[")) throw new KeyRecordsError("the key records are not valid JSON");
+  return trimmed.split(/\r?\n/).filter((line) => line.trim() !== "").map((line, index) => {
+    const record = parsed(`[${line.trim().replace(/,$/, "")}]`);
+    if (record?.length !== 1) throw new KeyRecordsError(`key record ${index + 1} is not valid JSON`);
+    return record[0];
+  });
+}
+
+/** The array in this text, undefined when it is no JSON. The parser's own message would quote the text. */
+function parsed(text: string): unknown[] | undefined {
+  try {
+    return JSON.parse(text) as unknown[];
+  } catch {
+    return undefined;
+  }
+}
+
+function firstIssue(error: z.ZodError): string {
+  const issue = error.issues[0]!;
+  if (issue.code === "unrecognized_keys") return `unknown field ${JSON.stringify(issue.keys[0])}`;
+  const field = issue.path.join(".");
+  return field === "" ? issue.message : `${field} ${issue.message}`;
+}

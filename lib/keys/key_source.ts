@@ -1,0 +1,74 @@
+import type { KeyRecord, Store } from "../store/store.ts";
+import { KeyRecordsError, parseKeyRecords } from "./key_record.ts";
+
+/** Where a running gateway takes its keys from. */
+export interface KeySource {
+  /** For people: where the keys live. */
+  readonly location: string;
+  /** The key with this id, undefined when there is none. Rejects when the source cannot be read. */
+  get(id: string): Promise<KeyRecord | undefined>;
+  /** Whether there is not a single key. */
+  isEmpty(): Promise<boolean>;
+  /** Whether any key may have changed since the last call; true at the first. Rejects when that cannot be told. */
+  changed(): Promise<boolean>;
+  /** Notes when keys were last used, at most 500 at once, where the source keeps such notes. */
+  touch(uses: KeyUse[]): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface KeyUse {
+  id: string;
+  /** ISO 8601 UTC. */
+  lastUsedAt: string;
+}
+
+/** Keys from the store, which stays open: it belongs to whoever opened it. */
+export function keySourceFromStore(
+  store: Pick<Store, "location" | "getKey" | "listKeys" | "keysVersion" | "touchKeys">,
+): KeySource {
+  let seenVersion: number | undefined;
+  return {
+    location: store.location,
+    get: (id) => store.getKey(id),
+    async isEmpty() {
+      return (await store.listKeys({ limit: 1 })).length === 0;
+    },
+    async changed() {
+      const version = await store.keysVersion();
+      const isNew = version !== seenVersion;
+      seenVersion = version;
+      return isNew;
+    },
+    touch: (uses) => store.touchKeys(uses),
+    async close() {},
+  };
+}
+
+/**
+ * Keys from the text of `SERVICE_API_KEYS`: they never change while the gateway runs, and their use is not noted.
+ * @throws {KeyRecordsError} in a message that names the setting, the record and the field.
+ */
+export function keySourceFromText(text: string): KeySource {
+  const records = new Map(recordsOf(text).map((record) => [record.id, record]));
+  let asked = false;
+  return {
+    location: "SERVICE_API_KEYS",
+    get: (id) => Promise.resolve(records.get(id)),
+    isEmpty: () => Promise.resolve(records.size === 0),
+    changed() {
+      const isFirst = !asked;
+      asked = true;
+      return Promise.resolve(isFirst);
+    },
+    async touch() {},
+    async close() {},
+  };
+}
+
+function recordsOf(text: string): KeyRecord[] {
+  try {
+    return parseKeyRecords(text);
+  } catch (error) {
+    throw error instanceof KeyRecordsError ? new KeyRecordsError(`SERVICE_API_KEYS: ${error.message}`) : error;
+  }
+}

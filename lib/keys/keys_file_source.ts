@@ -1,0 +1,85 @@
+import { resolve } from "node:path";
+import type { KeyRecord } from "../store/store.ts";
+import type { KeySource } from "./key_source.ts";
+import { fileState, KeysFileError, readText, recordsIn } from "./keys_file.ts";
+
+export interface KeysFileSourceOptions {
+  path: string;
+  /** Unix ms. */
+  now(): number;
+  /** Told once a change when the file is not what it should be; the keys stay as they were. */
+  onProblem(message: string): void;
+}
+
+/** A file changed so recently may change again without its time stamp showing it: some file systems count whole seconds. */
+const UNSETTLED_MS = 2_500;
+
+/**
+ * Keys from a file an operator may edit. `changed()` looks at it again: a file that does not parse or has vanished
+ * leaves the keys as they were. Use is not noted in it: writing there would race with an operator's editor, and lose a
+ * `disabled`.
+ * @throws {KeysFileError} when the file is there but cannot be used. A missing one is a problem told, and holds no keys.
+ */
+export async function openKeysFileSource({ now, onProblem, ...options }: KeysFileSourceOptions): Promise<KeySource> {
+  const path = resolve(options.path);
+  let keys = new Map<string, KeyRecord>();
+  let lastText: string | undefined;
+  let lastMode = 0o600;
+  /** The state of the file when it was last read; undefined while its stamp proves nothing. */
+  let settledFingerprint: string | undefined;
+  let lastProblem: string | undefined;
+  let asked = false;
+
+  /** Whether the keys are others than before. Throws when the file cannot be used. */
+  async function look(): Promise<boolean> {
+    const seen = await fileState(path);
+    if (seen === undefined) throw new KeysFileError(`keys file ${path} does not exist`);
+    const settled = now() - seen.modifiedAtMs >= UNSETTLED_MS;
+    if (settled && seen.fingerprint === settledFingerprint) return false;
+    const text = await readText(path);
+    settledFingerprint = settled ? seen.fingerprint : undefined;
+    warnOfMode(seen.mode);
+    if (text === lastText) return false;
+    lastText = text;
+    keys = new Map((await recordsIn(path, text)).map((record) => [record.id, record]));
+    return true;
+  }
+
+  function warnOfMode(mode: number): void {
+    if (mode !== lastMode && (mode & 0o077) !== 0) {
+      onProblem(`keys file ${path} is open to other users (mode ${mode.toString(8)}); make it 600`);
+    }
+    lastMode = mode;
+  }
+
+  function tell(error: unknown, consequence: string): void {
+    if (!(error instanceof KeysFileError)) throw error;
+    if (error.message !== lastProblem) onProblem(`${error.message}; ${consequence}`);
+    lastProblem = error.message;
+  }
+
+  const exists = (await fileState(path)) !== undefined;
+  await look().catch((error) => {
+    if (exists) throw error;
+    tell(error, "there are no keys until it does");
+  });
+
+  return {
+    location: `file:${path}`,
+    get: (id) => Promise.resolve(keys.get(id)),
+    isEmpty: () => Promise.resolve(keys.size === 0),
+    async changed() {
+      let isNew = !asked;
+      asked = true;
+      try {
+        if (await look()) isNew = true;
+        lastProblem = undefined;
+      } catch (error) {
+        tell(error, "the keys stay as they were");
+      }
+      return isNew;
+    },
+    async touch() {},
+    async close() {},
+  };
+}

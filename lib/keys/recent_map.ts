@@ -1,0 +1,44 @@
+/**
+ * A bounded map that keeps what was used last. Two generations instead of a linked list: a hit in the young one costs
+ * one look-up and no write, and whatever was not used for a whole generation goes when the next one is full.
+ * Holds at least `capacity` of the entries used last, at most twice as many.
+ */
+export interface RecentMap<V> {
+  get(key: string): V | undefined;
+  set(key: string, value: V): void;
+  clear(): void;
+  readonly size: number;
+}
+
+export function createRecentMap<V>(capacity: number): RecentMap<V> {
+  let young = new Map<string, V>();
+  let old = new Map<string, V>();
+
+  function set(key: string, value: V): void {
+    if (young.size >= capacity && !young.has(key)) {
+      old = young;
+      young = new Map();
+    }
+    young.set(key, value);
+  }
+
+  return {
+    get(key) {
+      const found = young.get(key);
+      if (found !== undefined) return found;
+      const older = old.get(key);
+      if (older === undefined) return undefined;
+      old.delete(key);
+      set(key, older);
+      return older;
+    },
+    set,
+    clear() {
+      young = new Map();
+      old = new Map();
+    },
+    get size() {
+      return young.size + old.size;
+    },
+  };
+}

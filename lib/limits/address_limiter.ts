@@ -1,0 +1,74 @@
+import { addressGroup } from "./ip_address.ts";
+import { fullBucket, peekToken, REFILL_MS, takeToken, type TokenBucket, type Verdict } from "./token_bucket.ts";
+
+export interface AddressLimiterOptions {
+  /** Unix ms, whole. */
+  now(): number;
+  /** Requests per minute of one address. */
+  rate: number;
+  /** Addresses in memory; 10 000 by default. */
+  maxAddresses?: number;
+}
+
+export interface AddressLimiter {
+  /** Takes a token of this address. */
+  take(address: string): Verdict;
+  /** What `take` would say, without taking. The address is asked for only when any is on the books. */
+  peek(address: () => string): Verdict;
+  /** Addresses in memory. */
+  readonly size: number;
+}
+
+/** For what is no address: a request through a Unix socket, say. */
+const NO_ADDRESS = "none";
+
+/**
+ * Slows down callers whose key fails, by their address. The table is bounded: a bucket leaves it only when it is full
+ * again, so that no crowd of addresses gets anyone a fresh one. While all places are taken, further addresses share
+ * one bucket.
+ */
+export function createAddressLimiter({ now, rate, maxAddresses = 10_000 }: AddressLimiterOptions): AddressLimiter {
+  /** Used since the last turn, and not since then: whatever still is in `resting` at the next turn is full. */
+  let inUse = new Map<string, TokenBucket>();
+  let resting = new Map<string, TokenBucket>();
+  let turnedAtMs = now();
+  const shared = fullBucket(rate, turnedAtMs);
+
+  function turn(nowMs: number): void {
+    // A clock set back counts as a turn too, or the table could stay full for as long.
+    if (Math.abs(nowMs - turnedAtMs) < REFILL_MS) return;
+    resting = inUse;
+    inUse = new Map();
+    turnedAtMs = nowMs;
+  }
+
+  /** The bucket of this group of addresses, made when there is a place for it. */
+  function bucketOf(group: string, nowMs: number): TokenBucket {
+    const known = inUse.get(group);
+    if (known !== undefined) return known;
+    const rested = resting.get(group);
+    if (rested === undefined && inUse.size + resting.size >= maxAddresses) return shared;
+    resting.delete(group);
+    const bucket = rested ?? fullBucket(rate, nowMs);
+    inUse.set(group, bucket);
+    return bucket;
+  }
+
+  return {
+    take(address) {
+      const nowMs = now();
+      turn(nowMs);
+      return takeToken(bucketOf(addressGroup(address) ?? NO_ADDRESS, nowMs), nowMs);
+    },
+    peek(address) {
+      const nowMs = now();
+      turn(nowMs);
+      if (inUse.size + resting.size === 0) return peekToken(fullBucket(rate, nowMs), nowMs);
+      const group = addressGroup(address()) ?? NO_ADDRESS;
+      return peekToken(inUse.get(group) ?? resting.get(group) ?? fullBucket(rate, nowMs), nowMs);
+    },
+    get size() {
+      return inUse.size + resting.size;
+    },
+  };
+}

@@ -1,0 +1,32 @@
+import { addressGroup } from "./ip_address.ts";
+
+/**
+ * The address a request came from. With proxies in front it is the one the outermost trusted proxy saw: as many
+ * entries of `X-Forwarded-For` from the right as there are proxies. What stands further left the caller may have
+ * written itself. A header that is too short or malformed is not believed: then it is `remoteAddress`.
+ */
+export function clientAddress(headers: Headers, remoteAddress: string, trustProxyHops: number): string {
+  if (trustProxyHops === 0) return remoteAddress;
+  const forwarded = headers.get("x-forwarded-for");
+  if (forwarded === null) return remoteAddress;
+  const entry = nthFromRight(forwarded, trustProxyHops);
+  const address = entry === undefined ? undefined : withoutPort(entry.trim());
+  return address === undefined || addressGroup(address) === undefined ? remoteAddress : address;
+}
+
+/** The nth comma-separated entry from the right; reads no further left than it must. */
+function nthFromRight(text: string, n: number): string | undefined {
+  let end = text.length;
+  for (let left = n; left > 1; left--) {
+    end = text.lastIndexOf(",", end - 1);
+    if (end <= 0) return undefined;
+  }
+  return text.slice(text.lastIndexOf(",", end - 1) + 1, end);
+}
+
+/** Some proxies add the port: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
+function withoutPort(entry: string): string {
+  const bracketed = /^\[([^\]]+)\](:\d{1,5})?$/.exec(entry);
+  if (bracketed !== null) return bracketed[1]!;
+  return /^[\d.]+:\d{1,5}$/.test(entry) ? entry.slice(0, entry.indexOf(":")) : entry;
+}

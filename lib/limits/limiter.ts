@@ -1,0 +1,174 @@
+import type { BucketState, Store } from "../store/store.ts";
+import {
+  bucketWith,
+  changeRate,
+  fullBucket,
+  peekToken,
+  REFILL_MS,
+  takeToken,
+  type TokenBucket,
+  tokensIn,
+  type Verdict,
+} from "./token_bucket.ts";
+
+export interface LimiterOptions {
+  store: Pick<Store, "loadBuckets" | "saveBuckets" | "pruneBuckets">;
+  /** Unix ms, whole. */
+  now(): number;
+  /** Requests per minute of a key without a rate of its own. */
+  defaultRate: number;
+  /** How often changed buckets are written; 1 000 by default. */
+  flushMs?: number;
+  /** Told once when buckets cannot be written; they stay in memory and are tried again. */
+  onProblem(message: string, cause: unknown): void;
+}
+
+export interface Limiter {
+  /** Reads the buckets at rest: once, before the first take. */
+  load(): Promise<void>;
+  /** Takes a token of this key. */
+  take(keyId: string, rate?: number): Verdict;
+  /** What `take` would say, without taking. */
+  peek(keyId: string, rate?: number): Verdict;
+  /** Writes the buckets that changed since they were last written, and forgets the full ones. Never rejects. */
+  flush(): Promise<void>;
+  /** Flushes from now on. */
+  start(): void;
+  /** Stops, with a last flush. */
+  stop(): Promise<void>;
+  /** Buckets in memory. */
+  readonly size: number;
+}
+
+/** What one commit of the store takes. */
+const BATCH_SIZE = 500;
+/** How often buckets that are full again are looked for: memory holds those of two such times at most. */
+const SWEEP_MS = REFILL_MS;
+/** Buckets at rest go when they were full long ago; the margin is for clocks that differ. */
+const PRUNE_AGE_MS = 2 * REFILL_MS;
+
+interface KeyBucket extends TokenBucket {
+  keyId: string;
+  /** Changed since it was last written, and in the list of those. */
+  dirty: boolean;
+}
+
+/** Token buckets of keys, in the memory of the one gateway that serves a store; written behind. */
+export function createLimiter(options: LimiterOptions): Limiter {
+  const { store, now, defaultRate, flushMs = 1_000, onProblem } = options;
+  const buckets = new Map<string, KeyBucket>();
+  /** Buckets at rest whose key has not come yet: its rate, and so their capacity, is not known before. */
+  const atRest = new Map<string, BucketState>();
+  let dirty: KeyBucket[] = [];
+  let sweptAtMs = now();
+  let flushing: Promise<void> | undefined;
+  let timer: ReturnType<typeof setInterval> | undefined;
+  let toldProblem = false;
+
+  function bucketOf(keyId: string, rate: number, nowMs: number): KeyBucket {
+    const known = buckets.get(keyId);
+    if (known !== undefined) {
+      if (known.rate !== rate) changeRate(known, rate, nowMs);
+      return known;
+    }
+    const rest = atRest.get(keyId);
+    atRest.delete(keyId);
+    // One written by a clock ahead of this one counts as written now.
+    const bare = rest === undefined
+      ? fullBucket(rate, nowMs)
+      : bucketWith(rest.tokens, rate, Math.min(rest.updatedAtMs, nowMs));
+    const bucket = { ...bare, keyId, dirty: false };
+    buckets.set(keyId, bucket);
+    return bucket;
+  }
+
+  async function flushOnce(): Promise<void> {
+    const nowMs = now();
+    try {
+      await writeDirty();
+      if (Math.abs(nowMs - sweptAtMs) >= SWEEP_MS) {
+        sweptAtMs = nowMs;
+        forgetFull(nowMs);
+        await store.pruneBuckets(nowMs - PRUNE_AGE_MS);
+      }
+      toldProblem = false;
+    } catch (error) {
+      if (!toldProblem) onProblem("rate limits cannot be written to the store; trying on", error);
+      toldProblem = true;
+    }
+  }
+
+  async function writeDirty(): Promise<void> {
+    const written = dirty;
+    dirty = [];
+    for (let start = 0; start < written.length; start += BATCH_SIZE) {
+      const batch = written.slice(start, start + BATCH_SIZE);
+      for (const bucket of batch) bucket.dirty = false;
+      try {
+        await store.saveBuckets(batch.map((bucket) => ({
+          keyId: bucket.keyId,
+          tokens: tokensIn(bucket),
+          updatedAtMs: bucket.updatedAtMs,
+        })));
+      } catch (error) {
+        for (const bucket of batch) markDirty(bucket);
+        dirty.push(...written.slice(start + BATCH_SIZE));
+        throw error;
+      }
+    }
+  }
+
+  function markDirty(bucket: KeyBucket): void {
+    if (bucket.dirty) return;
+    bucket.dirty = true;
+    dirty.push(bucket);
+  }
+
+  function forgetFull(nowMs: number): void {
+    for (const [keyId, bucket] of buckets) {
+      if (!bucket.dirty && nowMs - bucket.updatedAtMs >= REFILL_MS) buckets.delete(keyId);
+    }
+    for (const [keyId, rest] of atRest) {
+      if (nowMs - rest.updatedAtMs >= REFILL_MS) atRest.delete(keyId);
+    }
+  }
+
+  function flush(): Promise<void> {
+    flushing ??= flushOnce().finally(() => flushing = undefined);
+    return flushing;
+  }
+
+  return {
+    async load() {
+      const nowMs = now();
+      for (const rest of await store.loadBuckets()) {
+        if (nowMs - rest.updatedAtMs < REFILL_MS) atRest.set(rest.keyId, rest);
+      }
+    },
+    take(keyId, rate = defaultRate) {
+      const nowMs = now();
+      const bucket = bucketOf(keyId, rate, nowMs);
+      const verdict = takeToken(bucket, nowMs);
+      // A refusal changes nothing that the next start could not work out.
+      if (verdict.allowed) markDirty(bucket);
+      return verdict;
+    },
+    peek(keyId, rate = defaultRate) {
+      const nowMs = now();
+      return peekToken(bucketOf(keyId, rate, nowMs), nowMs);
+    },
+    flush,
+    start() {
+      timer ??= setInterval(flush, flushMs);
+    },
+    async stop() {
+      clearInterval(timer);
+      timer = undefined;
+      await flushing;
+      await flush();
+    },
+    get size() {
+      return buckets.size + atRest.size;
+    },
+  };
+}

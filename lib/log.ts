@@ -1,0 +1,60 @@
+/** Log lines: JSON, one an event, or short text for eyes. Nothing secret is ever handed to it. */
+
+export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+export type LogFields = Record<string, unknown>;
+
+export interface Log {
+  debug(message: string, fields?: LogFields): void;
+  info(message: string, fields?: LogFields): void;
+  warn(message: string, fields?: LogFields): void;
+  error(message: string, fields?: LogFields): void;
+  /** Whether a line of this level would be written: spares the hot path the making of one. */
+  writes(level: LogLevel): boolean;
+}
+
+export interface LogOptions {
+  level: LogLevel;
+  format: "json" | "pretty";
+  /** Takes one line, with its line end. */
+  write(line: string): void;
+  now(): number;
+}
+
+export function createLog({ level, format, write, now }: LogOptions): Log {
+  const lowest = LOG_LEVELS.indexOf(level);
+
+  function line(lineLevel: LogLevel, message: string, fields: LogFields = {}): void {
+    if (LOG_LEVELS.indexOf(lineLevel) < lowest) return;
+    const time = new Date(now()).toISOString();
+    const plain = Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, printable(value)]));
+    write(
+      format === "json"
+        ? JSON.stringify({ time, level: lineLevel, message, ...plain }) + "\n"
+        : `${time.slice(11, 23)} ${lineLevel.padEnd(5)} ${message}${pairs(plain)}\n`,
+    );
+  }
+
+  return {
+    debug: (message, fields) => line("debug", message, fields),
+    info: (message, fields) => line("info", message, fields),
+    warn: (message, fields) => line("warn", message, fields),
+    error: (message, fields) => line("error", message, fields),
+    writes: (asked) => LOG_LEVELS.indexOf(asked) >= lowest,
+  };
+}
+
+/** Errors become their stack with what caused them; everything else goes to JSON as it is. */
+function printable(value: unknown): unknown {
+  if (typeof value === "bigint") return value.toString();
+  if (!(value instanceof Error)) return value;
+  const own = value.stack ?? `${value.name}: ${value.message}`;
+  return value.cause === undefined ? own : `${own}\ncaused by ${String(printable(value.cause))}`;
+}
+
+function pairs(fields: LogFields): string {
+  return Object.entries(fields)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => ` ${name}=${typeof value === "string" ? value : JSON.stringify(value)}`)
+    .join("");
+}

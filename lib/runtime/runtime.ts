@@ -1,0 +1,2 @@
+/** Which runtime this is. */
+export const runtimeName: "bun" | "deno" = typeof Bun !== "undefined" ? "bun" : "deno";

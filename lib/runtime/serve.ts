@@ -1,0 +1,110 @@
+/** Who sent a request. Looked up only when it is read, so that a request nobody asks about pays nothing. */
+export interface Peer {
+  /** IP address as the socket shows it; empty when the connection is already gone. */
+  readonly remoteAddress: string;
+}
+
+export interface ServeOptions {
+  hostname: string;
+  /** 0 takes any free port. */
+  port: number;
+  fetch: (request: Request, peer: Peer) => Response | Promise<Response>;
+  /**
+   * How long a connection may stay silent while a response is awaited or streamed. Bun counts whole seconds up to 255;
+   * Deno never cuts a response off.
+   */
+  idleTimeoutMs: number;
+}
+
+export interface HttpServer {
+  /** The port really bound. */
+  readonly port: number;
+  /** `http://host:port`, without a trailing slash. */
+  readonly url: string;
+  /**
+   * Stops accepting, closes idle connections and waits for requests in flight, at most `drainMs`. What is still
+   * running then is cut off on Bun; Deno leaves it to the end of the process. Safe to call again.
+   */
+  stop(options: { drainMs: number }): Promise<void>;
+}
+
+/**
+ * Serves `fetch` over HTTP/1.1.
+ *
+ * @throws Error naming host, port and reason when the address cannot be bound
+ */
+export function serveHttp(options: ServeOptions): Promise<HttpServer> {
+  return Promise.resolve().then(() => {
+    try {
+      return typeof Bun !== "undefined" ? serveOnBun(options) : serveOnDeno(options);
+    } catch (error) {
+      throw new Error(`cannot listen on ${options.hostname}:${options.port}: ${bindFailure(error)}`, { cause: error });
+    }
+  });
+}
+
+const BUN_MAX_IDLE_SECONDS = 255;
+
+function serveOnBun({ hostname, port, fetch, idleTimeoutMs }: ServeOptions): HttpServer {
+  const server = Bun.serve({
+    hostname,
+    port,
+    development: false,
+    // Outside of development Bun would share the port with whoever listens on it already.
+    reusePort: false,
+    idleTimeout: Math.min(BUN_MAX_IDLE_SECONDS, Math.ceil(idleTimeoutMs / 1000)),
+    fetch: (request, server) => fetch(request, new BunPeer(request, server)),
+  });
+  return httpServer(hostname, server.port ?? port, () => server.stop(), () => void server.stop(true));
+}
+
+function serveOnDeno({ hostname, port, fetch }: ServeOptions): HttpServer {
+  const server = Deno.serve(
+    { hostname, port, onListen: () => {} },
+    (request, info) => fetch(request, new DenoPeer(info)),
+  );
+  // Deno has no way to cut connections once a graceful shutdown has begun.
+  return httpServer(hostname, server.addr.port, () => server.shutdown(), () => {});
+}
+
+function httpServer(hostname: string, port: number, drain: () => Promise<void>, cut: () => void): HttpServer {
+  let drained: Promise<void> | undefined;
+  return {
+    port,
+    url: `http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`,
+    async stop({ drainMs }) {
+      drained ??= drain();
+      let timer: ReturnType<typeof setTimeout> | undefined;
+      const timeUp = new Promise<true>((resolve) => timer = setTimeout(() => resolve(true), drainMs));
+      if (await Promise.race([drained, timeUp])) cut();
+      clearTimeout(timer);
+    },
+  };
+}
+
+class BunPeer implements Peer {
+  constructor(
+    private readonly request: Request,
+    private readonly server: { requestIP(request: Request): { address: string } | null },
+  ) {}
+
+  get remoteAddress(): string {
+    return this.server.requestIP(this.request)?.address ?? "";
+  }
+}
+
+class DenoPeer implements Peer {
+  constructor(private readonly info: { remoteAddr: { hostname: string } }) {}
+
+  get remoteAddress(): string {
+    return this.info.remoteAddr.hostname;
+  }
+}
+
+function bindFailure(error: unknown): string {
+  const code = (error as { code?: unknown }).code;
+  if (code === "EADDRINUSE") return "the port is in use";
+  if (code === "EACCES") return "not permitted";
+  if (code === "EADDRNOTAVAIL") return "the address is not one of this machine's";
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,162 @@
+import { resolve } from "node:path";
+
+/** What can be bound. Text with a NUL character is refused: node:sqlite would cut it there. */
+export type SqliteValue = null | number | bigint | string | Uint8Array;
+
+/** One row, by column name. Integers are numbers, blobs `Uint8Array`; integers beyond ±(2^53−1) must not be stored. */
+export type Row = Record<string, null | number | string | Uint8Array>;
+
+/** A prepared statement with positional parameters. It lives as long as its database: prepare once and keep it. */
+export interface SqliteStatement {
+  /** Runs it and answers how many rows it changed. */
+  run(...params: SqliteValue[]): { changes: number };
+  /** The first row, undefined when there is none. */
+  get(...params: SqliteValue[]): Row | undefined;
+  /** All rows. */
+  all(...params: SqliteValue[]): Row[];
+}
+
+/** A SQLite database that behaves alike on both runtimes. Everything is synchronous; faults are `SqliteError`s. */
+export interface SqliteDatabase {
+  /** Runs one or several statements without parameters. */
+  exec(sql: string): void;
+  prepare(sql: string): SqliteStatement;
+  /**
+   * Runs `fn` in a write transaction (BEGIN IMMEDIATE): commits when it returns, rolls back and rethrows when it throws.
+   * Refuses to nest, and a function that answers a promise, which would commit before its work is done.
+   */
+  transaction<T>(fn: () => T): T;
+  /** Finalizes the statements and closes at once, so that file locks are gone when it returns. A second call does nothing. */
+  close(): void;
+}
+
+/** What the two runtimes' own modules are brought down to: no shared behaviour in there. */
+export interface RawSqlite {
+  exec(sql: string): void;
+  prepare(sql: string): SqliteStatement;
+  close(): void;
+}
+
+export interface SqliteOptions {
+  /** Default false. The file has to exist then. */
+  readOnly?: boolean;
+}
+
+/** A fault that SQLite reported. */
+export class SqliteError extends Error {
+  /** @param code SQLite's primary result code (https://sqlite.org/rescode.html); undefined when the runtime hid it. */
+  constructor(message: string, readonly code: number | undefined, cause: unknown) {
+    super(message, { cause });
+    this.name = "SqliteError";
+  }
+}
+
+/** Primary result codes that callers tell apart. */
+export const SQLITE = {
+  busy: 5,
+  readOnly: 8,
+  ioError: 10,
+  corrupt: 11,
+  full: 13,
+  cannotOpen: 14,
+  constraint: 19,
+  notADatabase: 26,
+} as const;
+
+/** node:sqlite names no code for faults of opening and of `exec`; SQLite's texts for them are fixed. */
+const CODE_OF_MESSAGE: [RegExp, number][] = [
+  [/database (table |schema )?is locked/, SQLITE.busy],
+  [/readonly database/, SQLITE.readOnly],
+  [/disk I\/O error/, SQLITE.ioError],
+  [/malformed/, SQLITE.corrupt],
+  [/disk is full/, SQLITE.full],
+  [/unable to open/, SQLITE.cannotOpen],
+  [/not a database/, SQLITE.notADatabase],
+];
+
+/**
+ * Opens a database file, creating it when it is missing, or `:memory:`.
+ * @param path relative to the working directory, or absolute; never read as a URI
+ */
+export async function openSqlite(path: string, options: SqliteOptions = {}): Promise<SqliteDatabase> {
+  const driver = typeof Bun !== "undefined" ? await import("./sqlite_bun.ts") : await import("./sqlite_deno.ts");
+  const file = path === ":memory:" ? path : resolve(path);
+  return wrap(attempt(() => driver.openRaw(file, options.readOnly ?? false)));
+}
+
+function wrap(raw: RawSqlite): SqliteDatabase {
+  const prepare = (sql: string): SqliteStatement => {
+    const statement = attempt(() => raw.prepare(sql));
+    return {
+      run: (...params) => attempt(() => statement.run(...checked(params))),
+      get: (...params) => attempt(() => statement.get(...checked(params))),
+      all: (...params) => attempt(() => statement.all(...checked(params))),
+    };
+  };
+  // Prepared, because node:sqlite hides the result code of what `exec` runs.
+  const begin = prepare("BEGIN IMMEDIATE");
+  const commit = prepare("COMMIT");
+  const rollback = prepare("ROLLBACK");
+  let inTransaction = false;
+  let closed = false;
+
+  return {
+    exec: (sql) => attempt(() => raw.exec(sql)),
+    prepare,
+    transaction(fn) {
+      if (inTransaction) throw new Error("a transaction is open already: transactions do not nest");
+      begin.run();
+      inTransaction = true;
+      try {
+        const result = fn();
+        if (result instanceof Promise) throw new TypeError("a transaction's function must be synchronous");
+        commit.run();
+        return result;
+      } catch (error) {
+        rollBackAfter(error, () => rollback.run());
+        throw error;
+      } finally {
+        inTransaction = false;
+      }
+    },
+    close() {
+      if (closed) return;
+      closed = true;
+      attempt(() => raw.close());
+    },
+  };
+}
+
+/** SQLite has rolled back on its own after some faults (disk full, I/O): then there is no transaction to roll back. */
+function rollBackAfter(error: unknown, rollback: () => void): void {
+  try {
+    rollback();
+  } catch (rollbackError) {
+    if (!/no transaction is active/.test(String(rollbackError))) {
+      throw new AggregateError([error, rollbackError], "rolling back failed, the database cannot be used further");
+    }
+  }
+}
+
+function checked(params: SqliteValue[]): SqliteValue[] {
+  for (const param of params) {
+    if (typeof param === "string" && param.includes("\0")) throw new TypeError("cannot bind text with a NUL character");
+  }
+  return params;
+}
+
+/** Runs one call of the runtime's module and turns what SQLite reports into a `SqliteError`. */
+function attempt<T>(call: () => T): T {
+  try {
+    return call();
+  } catch (error) {
+    if (!(error instanceof Error) || error instanceof TypeError || error instanceof RangeError) throw error;
+    throw new SqliteError(error.message, primaryCode(error), error);
+  }
+}
+
+function primaryCode(error: Error & { errno?: unknown; errcode?: unknown }): number | undefined {
+  const extended = error.errno ?? error.errcode;
+  if (typeof extended === "number") return extended & 0xff;
+  return CODE_OF_MESSAGE.find(([text]) => text.test(error.message))?.[1];
+}

@@ -1,0 +1,183 @@
+import {
+  Account,
+  Address,
+  Asset,
+  Keypair,
+  Operation,
+  rpc,
+  type Transaction,
+  TransactionBuilder,
+  xdr,
+} from "@stellar/stellar-sdk";
+import { sha256, toHex } from "./ledger/bytes.ts";
+import { rootKeypair } from "./ledger/genesis.ts";
+import type { SandboxNetwork } from "./network.ts";
+
+/** The three contracts as wasm. */
+export interface ContractCode {
+  deviceRegistry: Uint8Array;
+  agentRegistry: Uint8Array;
+  paymentEscrow: Uint8Array;
+}
+
+export type ContractName = keyof ContractCode;
+export type AccountName = "owner" | "agent" | "merchant";
+
+export interface Sandbox {
+  /** Contract ids, `C…`: the same for every sandbox of a passphrase. */
+  contracts: Record<ContractName, string>;
+  /** Contract id of the native asset, whose smallest unit is the stroop. */
+  asset: string;
+  accounts: Record<AccountName, { address: string; secret: string }>;
+}
+
+const ACCOUNT_NAMES: AccountName[] = ["owner", "agent", "merchant"];
+const CONTRACT_NAMES: ContractName[] = ["deviceRegistry", "agentRegistry", "paymentEscrow"];
+
+export interface BootstrapOptions {
+  contracts: ContractCode;
+  /** For the secrets of the named accounts. Default: the runtime's random generator. */
+  randomBytes?: (length: number) => Uint8Array;
+}
+
+const STARTING_BALANCE = "10000";
+
+/** Name under which the result is kept with the network. */
+const KEPT_AS = "sandbox";
+
+/**
+ * Deploys the native asset's contract and the three contracts, creates and funds the named accounts: by transactions, like
+ * anybody. A network that was set up before answers what it had; a half-finished setup is finished.
+ */
+export function bootstrapSandbox(network: SandboxNetwork, options: BootstrapOptions): Sandbox {
+  const { contracts: code, randomBytes = (length) => crypto.getRandomValues(new Uint8Array(length)) } = options;
+  const held = network.recall(KEPT_AS);
+  if (held !== undefined) return JSON.parse(held);
+
+  const deployer = Keypair.fromRawEd25519Seed(sha256(new TextEncoder().encode(`deployer of ${network.passphrase}`)));
+  const accounts = {} as Sandbox["accounts"];
+  for (const name of ACCOUNT_NAMES) accounts[name] = newAccount(randomBytes(32));
+  const addresses = [deployer.publicKey(), ...ACCOUNT_NAMES.map((name) => accounts[name].address)];
+  fund(network, addresses.filter((address) => accountSequence(network, address) === undefined));
+
+  const asset = Asset.native().contractId(network.passphrase);
+  if (!contractExists(network, asset)) {
+    invoke(network, deployer, Operation.createStellarAssetContract({ asset: Asset.native() }));
+  }
+  const contracts = {} as Sandbox["contracts"];
+  for (const name of CONTRACT_NAMES) contracts[name] = deploy(network, deployer, name, code[name]);
+  const admin = new Address(deployer.publicKey()).toScVal();
+  const id = (name: ContractName) => new Address(contracts[name]).toScVal();
+  initialize(network, deployer, contracts.deviceRegistry, [admin]);
+  initialize(network, deployer, contracts.agentRegistry, [admin]);
+  initialize(network, deployer, contracts.paymentEscrow, [admin, id("agentRegistry"), id("deviceRegistry")]);
+
+  const sandbox = { contracts, asset, accounts };
+  network.keep(KEPT_AS, JSON.stringify(sandbox));
+  return sandbox;
+}
+
+function newAccount(seed: Uint8Array): { address: string; secret: string } {
+  const keypair = Keypair.fromRawEd25519Seed(seed);
+  return { address: keypair.publicKey(), secret: keypair.secret() };
+}
+
+function accountSequence(network: SandboxNetwork, address: string): bigint | undefined {
+  const accountId = Keypair.fromPublicKey(address).xdrAccountId();
+  const held = network.entry(xdr.LedgerKey.account(new xdr.LedgerKeyAccount({ accountId })).toXdr());
+  const data = held && xdr.LedgerEntryData.fromXdr(held.dataXdr);
+  return data?.type === "account" ? data.account.seqNum : undefined;
+}
+
+function contractExists(network: SandboxNetwork, contract: string): boolean {
+  const key = new xdr.LedgerKeyContractData({
+    contract: new Address(contract).toScAddress(),
+    key: xdr.ScVal.scvLedgerKeyContractInstance(),
+    durability: xdr.ContractDataDurability.persistent,
+  });
+  return network.entry(xdr.LedgerKey.contractData(key).toXdr()) !== undefined;
+}
+
+/** Uploads the code and creates the contract at its fixed address; answers the contract id. */
+function deploy(network: SandboxNetwork, deployer: Keypair, name: ContractName, wasm: Uint8Array): string {
+  const address = new Address(deployer.publicKey());
+  const salt = sha256(new TextEncoder().encode(name));
+  const contract = contractIdOf(network.passphrase, address, salt);
+  if (contractExists(network, contract)) return contract;
+  invoke(network, deployer, Operation.uploadContractWasm({ wasm }));
+  invoke(network, deployer, Operation.createCustomContract({ address, wasmHash: sha256(wasm), salt }));
+  return contract;
+}
+
+function contractIdOf(passphrase: string, deployer: Address, salt: Uint8Array): string {
+  const preimage = xdr.HashIdPreimage.envelopeTypeContractId(
+    new xdr.HashIdPreimageContractId({
+      networkId: sha256(new TextEncoder().encode(passphrase)),
+      contractIdPreimage: xdr.ContractIdPreimage.contractIdPreimageFromAddress(
+        new xdr.ContractIdPreimageFromAddress({ address: deployer.toScAddress(), salt }),
+      ),
+    }),
+  );
+  return Address.contract(sha256(preimage.toXdr())).toString();
+}
+
+const ALREADY_INITIALIZED = "Error(Contract, #1)";
+
+function initialize(network: SandboxNetwork, deployer: Keypair, contract: string, args: xdr.ScVal[]): void {
+  const operation = Operation.invokeContractFunction({ contract, function: "initialize", args });
+  try {
+    invoke(network, deployer, operation);
+  } catch (error) {
+    if (!(error instanceof Error) || !error.message.includes(ALREADY_INITIALIZED)) throw error;
+  }
+}
+
+/** Creates the accounts out of the root account's lumens, in one transaction. */
+function fund(network: SandboxNetwork, addresses: string[]): void {
+  const root = rootKeypair(network.passphrase);
+  const builder = transactionOf(network, root);
+  for (const destination of addresses) {
+    builder.addOperation(Operation.createAccount({ destination, startingBalance: STARTING_BALANCE }));
+  }
+  send(network, builder.setTimeout(0).build(), root);
+}
+
+function transactionOf(network: SandboxNetwork, source: Keypair): TransactionBuilder {
+  const sequence = accountSequence(network, source.publicKey()) ?? 0n;
+  const account = new Account(source.publicKey(), sequence.toString());
+  return new TransactionBuilder(account, { fee: "100", networkPassphrase: network.passphrase });
+}
+
+/** Simulates, signs, submits and closes a ledger. Throws when the network refuses. */
+function invoke(network: SandboxNetwork, source: Keypair, operation: xdr.Operation): void {
+  const draft = transactionOf(network, source).addOperation(operation).setTimeout(0).build();
+  const simulated = network.simulate(draft.toEnvelope().toXdr(), {});
+  if (!simulated.ok) throw new Error(`the sandbox could not be set up: ${simulated.error}`);
+  send(network, assemble(draft, simulated), source);
+}
+
+function send(network: SandboxNetwork, transaction: Transaction, source: Keypair): void {
+  transaction.sign(source);
+  const outcome = network.submit(transaction.toEnvelope().toXdr());
+  network.closeLedger();
+  const applied = network.transaction(outcome.hash);
+  if (applied?.successful) return;
+  const result = outcome.status === "ERROR" ? outcome.resultXdr : applied?.resultXdr ?? new Uint8Array();
+  throw new Error(`the sandbox could not be set up: ${outcome.status} ${toHex(result)}`);
+}
+
+type Simulated = Extract<ReturnType<SandboxNetwork["simulate"]>, { ok: true }>;
+
+function assemble(draft: Transaction, simulated: Simulated): Transaction {
+  const base64 = (bytes: Uint8Array) => bytes.toBase64();
+  return rpc.assembleTransaction(draft, {
+    latestLedger: 0,
+    id: "",
+    events: [],
+    transactionData: base64(simulated.transactionDataXdr),
+    minResourceFee: simulated.minResourceFee.toString(),
+    results: simulated.result
+      ? [{ xdr: base64(simulated.result.valueXdr), auth: simulated.result.authXdr.map(base64) }]
+      : [],
+  } as unknown as Parameters<typeof rpc.assembleTransaction>[1]).build();
+}

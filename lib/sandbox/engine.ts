@@ -1,0 +1,256 @@
+/**
+ * The Soroban host, compiled to WebAssembly from `engine/`: loads it and speaks its binary interface. The ledger is the
+ * caller's: the host reads it through `readEntry`, and every call answers what would change and changes nothing itself.
+ * Structured values are XDR bytes. Only Web APIs are used.
+ */
+import { FrameReader, joinFrames, u32Frame, viewOf } from "./engine_frames.ts";
+import type {
+  Applied,
+  ApplyInvokeRequest,
+  ApplyOutcome,
+  AuthMode,
+  DeclaredResources,
+  EntryChange,
+  FootprintSimulation,
+  LedgerHeader,
+  ReadEntry,
+  ResourceCheck,
+  SimulateInvokeRequest,
+  Simulation,
+  Verdict,
+} from "./engine_types.ts";
+
+export type * from "./engine_types.ts";
+
+/** The host trapped (its stack or memory ran out, or `readEntry` threw). The engine was instantiated anew and goes on working. */
+export class EngineTrap extends Error {
+  override name = "EngineTrap";
+}
+
+const METHODS = {
+  defaultSettings: 0,
+  simulateInvoke: 1,
+  simulateExtend: 2,
+  simulateRestore: 3,
+  checkResources: 4,
+  applyInvoke: 5,
+  applyExtend: 6,
+  applyRestore: 7,
+} as const;
+const AUTH_MODES: Record<AuthMode, number> = { enforce: 0, record: 1, record_allow_nonroot: 2 };
+const ADDRESS_V2 = 4;
+const VERDICTS: Verdict[] = ["valid", "malformed", "soroban_invalid", "operation_invalid"];
+const OUTCOMES: ApplyOutcome[] = [
+  "success",
+  "trapped",
+  "resource_limit_exceeded",
+  "entry_archived",
+  "insufficient_refundable_fee",
+  "internal_error",
+];
+const CHANGE_KINDS: EntryChange["kind"][] = ["removed", "written", "ttl"];
+
+interface EngineExports {
+  memory: WebAssembly.Memory;
+  /** 0 when memory has run out. */
+  alloc(byteLength: number): number;
+  dealloc(address: number, byteLength: number): void;
+  call(method: number, address: number, byteLength: number): number;
+}
+
+/** The engine over one ledger. A method throws `EngineTrap`, or a plain Error for a request it cannot read. */
+export type Engine = Awaited<ReturnType<typeof loadEngine>>;
+
+/**
+ * Instantiates the engine. The network settings are read from the ledger once, at the first call that needs them.
+ *
+ * @example
+ * const engine = await loadEngine(wasm, (key) => entries.get(toHex(key)));
+ * for (const { key, entry } of engine.defaultSettings()) entries.set(toHex(key), { entry, liveUntilLedger: 0 });
+ */
+export async function loadEngine(module: WebAssembly.Module | Uint8Array, readEntry: ReadEntry) {
+  const compiled = module instanceof WebAssembly.Module ? module : await WebAssembly.compile(module as BufferSource);
+  let panic = "";
+  let wasm = instantiate();
+
+  function bytesAt(address: number, byteLength: number): Uint8Array {
+    return new Uint8Array(wasm.memory.buffer, address, byteLength);
+  }
+
+  function instantiate(): EngineExports {
+    const env = {
+      ledger_get(address: number, byteLength: number): number {
+        const found = readEntry(bytesAt(address, byteLength).slice());
+        if (!found) return 0;
+        const at = allocate(found.entry.length + 8);
+        const view = new DataView(wasm.memory.buffer, at);
+        view.setUint32(0, found.entry.length + 4, true);
+        view.setUint32(4, found.liveUntilLedger, true);
+        bytesAt(at + 8, found.entry.length).set(found.entry);
+        return at;
+      },
+      panicked(address: number, byteLength: number): void {
+        panic = new TextDecoder().decode(bytesAt(address, byteLength).slice());
+      },
+    };
+    return new WebAssembly.Instance(compiled, { env }).exports as unknown as EngineExports;
+  }
+
+  function allocate(byteLength: number): number {
+    const address = wasm.alloc(byteLength);
+    if (address === 0) throw new RangeError(`no memory left for ${byteLength} bytes`);
+    return address;
+  }
+
+  function call(method: keyof typeof METHODS, ...frames: Uint8Array[]): FrameReader {
+    try {
+      const request = joinFrames(frames);
+      const address = allocate(request.length);
+      bytesAt(address, request.length).set(request);
+      const at = wasm.call(METHODS[method], address, request.length);
+      wasm.dealloc(address, request.length);
+      const byteLength = new DataView(wasm.memory.buffer).getUint32(at, true);
+      const answer = bytesAt(at + 4, byteLength).slice();
+      wasm.dealloc(at, byteLength + 4);
+      if (answer[0] === 0) return new FrameReader(answer.subarray(1));
+      throw new EngineRefusal(`Cannot ${method}: ${new TextDecoder().decode(answer.subarray(1))}`);
+    } catch (cause) {
+      if (cause instanceof EngineRefusal) throw cause;
+      wasm = instantiate();
+      const why = panic || (cause instanceof Error ? cause.message : String(cause));
+      panic = "";
+      throw new EngineTrap(`The engine trapped in ${method}: ${why}`, { cause });
+    }
+  }
+
+  return {
+    /** Bytes of linear memory the engine holds. */
+    memoryBytes: (): number => wasm.memory.buffer.byteLength,
+
+    /** The network settings a new ledger starts with, those of the public network. */
+    defaultSettings(): { key: Uint8Array; entry: Uint8Array }[] {
+      const answer = call("defaultSettings");
+      const settings = [];
+      while (!answer.done) settings.push({ key: answer.take(), entry: answer.take() });
+      return settings;
+    },
+
+    simulateInvoke(header: LedgerHeader, request: SimulateInvokeRequest): Simulation {
+      const mode = AUTH_MODES[request.authMode] | (request.addressV2 ? ADDRESS_V2 : 0);
+      const { hostFunction, sourceAccount, prngSeed, auth = [], instructionLeeway = 0 } = request;
+      const answer = call(
+        "simulateInvoke",
+        headerFrame(header),
+        Uint8Array.of(mode),
+        u32Frame(instructionLeeway),
+        prngSeed,
+        hostFunction,
+        sourceAccount,
+        ...auth,
+      );
+      const error = answer.takeText();
+      const [returnValue, transactionData] = [answer.take(), answer.take()];
+      const used = viewOf(answer.take());
+      return {
+        error,
+        returnValue,
+        transactionData,
+        instructions: used.getBigUint64(0, true),
+        memoryBytes: used.getBigUint64(8, true),
+        auth: answer.takeList(),
+        contractEvents: answer.takeList(),
+        diagnosticEvents: answer.takeList(),
+        stateChanges: answer.takeTriples((key, before, after) => ({ key, before, after })),
+      };
+    },
+
+    /** Simulates an ExtendFootprintTtl of `keys` (LedgerKey each) to `extendTo` ledgers from now. */
+    simulateExtend(header: LedgerHeader, keys: Uint8Array[], extendTo: number): FootprintSimulation {
+      const answer = call("simulateExtend", headerFrame(header), u32Frame(extendTo), ...keys);
+      return { error: answer.takeText(), transactionData: answer.take(), restoreTransactionData: answer.take() };
+    },
+
+    /** Simulates a RestoreFootprint of `keys` (LedgerKey each). */
+    simulateRestore(header: LedgerHeader, keys: Uint8Array[]): FootprintSimulation {
+      const answer = call("simulateRestore", headerFrame(header), ...keys);
+      return { error: answer.takeText(), transactionData: answer.take(), restoreTransactionData: new Uint8Array() };
+    },
+
+    /** What stellar-core's validation says of a Soroban transaction; `operation` is its OperationBody. Fee bids are the caller's to check. */
+    checkResources(header: LedgerHeader, request: DeclaredResources & { operation: Uint8Array }): ResourceCheck {
+      const { operation, transactionData, transactionSizeBytes } = request;
+      const size = u32Frame(transactionSizeBytes);
+      const answer = call("checkResources", headerFrame(header), operation, transactionData, size);
+      return {
+        verdict: VERDICTS[answer.take()[0]!]!,
+        error: answer.takeText(),
+        diagnosticEvents: answer.takeList(),
+        nonRefundableFee: viewOf(answer.take()).getBigInt64(0, true),
+      };
+    },
+
+    /** Applies an InvokeHostFunction operation. */
+    applyInvoke(header: LedgerHeader, request: ApplyInvokeRequest): Applied {
+      const { prngSeed, hostFunction, sourceAccount, auth } = request;
+      const frames = [...declaredFrames(request), prngSeed, hostFunction, sourceAccount, ...auth];
+      return readApplied(call("applyInvoke", headerFrame(header), ...frames));
+    },
+
+    /** Applies an ExtendFootprintTtl operation. */
+    applyExtend(header: LedgerHeader, request: DeclaredResources & { extendTo: number }): Applied {
+      const frames = [...declaredFrames(request), u32Frame(request.extendTo)];
+      return readApplied(call("applyExtend", headerFrame(header), ...frames));
+    },
+
+    /** Applies a RestoreFootprint operation. */
+    applyRestore(header: LedgerHeader, request: DeclaredResources): Applied {
+      return readApplied(call("applyRestore", headerFrame(header), ...declaredFrames(request)));
+    },
+  };
+}
+
+/** The engine would not read a request; it goes on working. */
+class EngineRefusal extends Error {
+  override name = "EngineRefusal";
+}
+
+function readApplied(answer: FrameReader): Applied {
+  const outcome = OUTCOMES[answer.take()[0]!]!;
+  const error = answer.takeText();
+  const returnValue = answer.take();
+  const numbers = viewOf(answer.take());
+  return {
+    outcome,
+    error,
+    returnValue,
+    instructions: numbers.getBigUint64(0, true),
+    memoryBytes: numbers.getBigUint64(8, true),
+    nonRefundableFee: numbers.getBigInt64(16, true),
+    eventsFee: numbers.getBigInt64(24, true),
+    rentFee: numbers.getBigInt64(32, true),
+    contractEvents: answer.takeList(),
+    diagnosticEvents: answer.takeList(),
+    changes: answer.takeTriples((key, entry, details) => ({
+      key,
+      kind: CHANGE_KINDS[details[0]!]!,
+      restored: details[1] === 1,
+      entry,
+      liveUntilLedger: viewOf(details).getUint32(2, true),
+    })),
+  };
+}
+
+function headerFrame(header: LedgerHeader): Uint8Array {
+  const frame = new Uint8Array(52);
+  const view = viewOf(frame);
+  view.setUint32(0, header.protocolVersion, true);
+  view.setUint32(4, header.sequence, true);
+  view.setBigUint64(8, BigInt(header.closeTime), true);
+  view.setUint32(16, header.baseReserve, true);
+  frame.set(header.networkId, 20);
+  return frame;
+}
+
+function declaredFrames({ transactionData, transactionSizeBytes }: DeclaredResources): Uint8Array[] {
+  return [transactionData, u32Frame(transactionSizeBytes)];
+}

@@ -1,0 +1,69 @@
+/** The frames of the engine's binary interface: each is a little-endian length and its bytes; a list is a frame of frames. */
+
+export function viewOf(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+export function u32Frame(value: number): Uint8Array {
+  const frame = new Uint8Array(4);
+  viewOf(frame).setUint32(0, value, true);
+  return frame;
+}
+
+/** Each frame behind its length. */
+export function joinFrames(frames: Uint8Array[]): Uint8Array {
+  const joined = new Uint8Array(frames.reduce((length, frame) => length + 4 + frame.length, 0));
+  const view = viewOf(joined);
+  let at = 0;
+  for (const frame of frames) {
+    view.setUint32(at, frame.length, true);
+    joined.set(frame, at + 4);
+    at += 4 + frame.length;
+  }
+  return joined;
+}
+
+/** Takes the frames of an answer one after the other. */
+export class FrameReader {
+  #at = 0;
+  readonly #bytes: Uint8Array;
+  readonly #view: DataView;
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes;
+    this.#view = viewOf(bytes);
+  }
+
+  get done(): boolean {
+    return this.#at >= this.#bytes.length;
+  }
+
+  /** A copy, so that an entry that is kept does not hold the whole answer in memory. */
+  take(): Uint8Array {
+    return this.#next().slice();
+  }
+
+  takeText(): string {
+    return new TextDecoder().decode(this.#next());
+  }
+
+  takeList(): Uint8Array[] {
+    const list = new FrameReader(this.#next());
+    const items = [];
+    while (!list.done) items.push(list.take());
+    return items;
+  }
+
+  takeTriples<T>(make: (a: Uint8Array, b: Uint8Array, c: Uint8Array) => T): T[] {
+    const list = new FrameReader(this.#next());
+    const items = [];
+    while (!list.done) items.push(make(list.take(), list.take(), list.take()));
+    return items;
+  }
+
+  #next(): Uint8Array {
+    const start = this.#at + 4;
+    this.#at = start + this.#view.getUint32(this.#at, true);
+    return this.#bytes.subarray(start, this.#at);
+  }
+}

@@ -1,0 +1,66 @@
+import { Keypair, StrKey, xdr } from "@stellar/stellar-sdk";
+import type { AppliedTransaction, Network } from "./network_types.ts";
+import { readBody } from "./rpc/body.ts";
+
+/** Some clients look for the first text (js-stellar-sdk), some for the second (stellar CLI): both mean "go on". */
+const ALREADY_FUNDED = "createAccountAlreadyExist (AAAAAAAAAGT/////AAAAAQAAAAAAAAAA/////AAAAAA=): " +
+  "account already funded to starting balance";
+
+/**
+ * The faucet: `GET|POST …?addr=G…` (or `addr` in a form body) creates a funded account and answers with its
+ * transaction once a ledger has closed; failures are problem+json (RFC 7807) in the words of the real one.
+ */
+export function createFriendbot({ network }: { network: Network }): { fetch(request: Request): Promise<Response> } {
+  return {
+    async fetch(request) {
+      const address = await readAddress(request);
+      if (StrKey.isValidContract(address)) {
+        return badAddress("contract addresses are not supported");
+      }
+      if (!StrKey.isValidEd25519PublicKey(address)) {
+        return badAddress("invalid address: must be a valid G address");
+      }
+      if (accountExists(network, address)) return problem(400, "bad_request", "Bad Request", ALREADY_FUNDED);
+      try {
+        return Response.json(funded(await network.fund(address)));
+      } catch (error) {
+        // Two requests for one address can be under way at once: the second finds the account made by the first.
+        if (accountExists(network, address)) return problem(400, "bad_request", "Bad Request", ALREADY_FUNDED);
+        const detail = error instanceof Error ? error.message : String(error);
+        return problem(500, "server_error", "Internal Server Error", detail);
+      }
+    },
+  };
+}
+
+async function readAddress(request: Request): Promise<string> {
+  const query = new URL(request.url).searchParams.get("addr");
+  if (query !== null || request.method !== "POST") return query ?? "";
+  return new URLSearchParams(await readBody(request)).get("addr") ?? "";
+}
+
+function accountExists(network: Network, address: string): boolean {
+  const accountId = Keypair.fromPublicKey(address).xdrAccountId();
+  return network.entry(xdr.LedgerKey.account(new xdr.LedgerKeyAccount({ accountId })).toXdr()) !== undefined;
+}
+
+function funded(transaction: AppliedTransaction) {
+  return {
+    hash: transaction.hash,
+    successful: transaction.successful,
+    ledger: transaction.ledger,
+    envelope_xdr: transaction.envelopeXdr.toBase64(),
+    result_xdr: transaction.resultXdr.toBase64(),
+    result_meta_xdr: transaction.resultMetaXdr.toBase64(),
+  };
+}
+
+function badAddress(reason: string): Response {
+  const detail = "The request you sent was invalid in some way.";
+  return problem(400, "bad_request", "Bad Request", detail, { invalid_field: "addr", reason });
+}
+
+function problem(status: number, type: string, title: string, detail: string, extras?: Record<string, string>) {
+  const body = { type: `https://stellar.org/friendbot-errors/${type}`, title, status, detail, extras };
+  return Response.json(body, { status, headers: { "Content-Type": "application/problem+json; charset=utf-8" } });
+}

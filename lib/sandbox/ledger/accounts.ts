@@ -1,0 +1,138 @@
+import { xdr } from "@stellar/stellar-sdk";
+import { createXdrWriter, keyOf } from "./bytes.ts";
+import type { LedgerChanges, LedgerView } from "./state.ts";
+
+/** Stroops of reserve per account base and subentry; two of them make the least balance of an account. */
+export const BASE_RESERVE = 5_000_000;
+
+const INT64_MAX = (1n << 63n) - 1n;
+
+/** The LedgerKey of an account. */
+export function accountKeyXdr(publicKey: Uint8Array): Uint8Array {
+  return createXdrWriter().uint32(0).uint32(0).raw(publicKey).finish();
+}
+
+/** The 32 bytes behind an account id that may be muxed. */
+export function accountOf(account: xdr.MuxedAccount): Uint8Array {
+  return account.type === "keyTypeEd25519" ? account.ed25519.value : account.med25519.ed25519.value;
+}
+
+/** The account, undefined when there is none. */
+export function loadAccount(view: LedgerView, publicKey: Uint8Array): xdr.AccountEntry | undefined {
+  const held = view.get(keyOf(accountKeyXdr(publicKey)));
+  if (!held) return undefined;
+  const data = xdr.LedgerEntry.fromXdr(held.entryXdr).data;
+  return data.type === "account" ? data.account : undefined;
+}
+
+export function storeAccount(changes: LedgerChanges, account: xdr.AccountEntry, ledgerSequence: number): void {
+  const entry = new xdr.LedgerEntry({
+    lastModifiedLedgerSeq: ledgerSequence,
+    data: xdr.LedgerEntryData.account(account),
+    ext: xdr.LedgerEntryExt.v0(),
+  });
+  changes.put(keyOf(accountKeyXdr(account.accountId.ed25519.value)), { entryXdr: entry.toXdr() });
+}
+
+type AccountFields = ConstructorParameters<typeof xdr.AccountEntry>[0];
+
+/** A copy with other values. */
+export function withFields(account: xdr.AccountEntry, fields: Partial<AccountFields>): xdr.AccountEntry {
+  return new xdr.AccountEntry({ ...account, ...fields });
+}
+
+/** A new account. Its sequence starts at the ledger shifted by 32 bits, so that no number is used twice after a merge. */
+export function newAccount(publicKey: Uint8Array, balance: bigint, ledgerSequence: number): xdr.AccountEntry {
+  return new xdr.AccountEntry({
+    accountId: xdr.PublicKey.publicKeyTypeEd25519(publicKey),
+    balance,
+    seqNum: startingSequence(ledgerSequence),
+    numSubEntries: 0,
+    inflationDest: null,
+    flags: 0,
+    homeDomain: "",
+    thresholds: new Uint8Array([1, 0, 0, 0]),
+    signers: [],
+    ext: xdr.AccountEntryExt.v0(),
+  });
+}
+
+export function startingSequence(ledgerSequence: number): bigint {
+  return BigInt(ledgerSequence) << 32n;
+}
+
+interface Extensions {
+  selling: bigint;
+  buying: bigint;
+  numSponsored: number;
+  numSponsoring: number;
+  seqLedger: number;
+  seqTime: bigint;
+}
+
+/** What the nested extensions of an account say, zero where they are absent. */
+export function extensionsOf(account: xdr.AccountEntry): Extensions {
+  const v1 = account.ext.type === "v1" ? account.ext.v1 : undefined;
+  const v2 = v1?.ext.type === "v2" ? v1.ext.v2 : undefined;
+  const v3 = v2?.ext.type === "v3" ? v2.ext.v3 : undefined;
+  return {
+    selling: v1?.liabilities.selling ?? 0n,
+    buying: v1?.liabilities.buying ?? 0n,
+    numSponsored: v2?.numSponsored ?? 0,
+    numSponsoring: v2?.numSponsoring ?? 0,
+    seqLedger: v3?.seqLedger ?? 0,
+    seqTime: v3?.seqTime ?? 0n,
+  };
+}
+
+/** Stroops the account must keep. */
+export function minimumBalance(account: xdr.AccountEntry): bigint {
+  const { numSponsored, numSponsoring } = extensionsOf(account);
+  return BigInt(2 + account.numSubEntries + numSponsoring - numSponsored) * BigInt(BASE_RESERVE);
+}
+
+/** Stroops the account may spend: its balance above reserve and liabilities. */
+export function availableBalance(account: xdr.AccountEntry): bigint {
+  const available = account.balance - minimumBalance(account) - extensionsOf(account).selling;
+  return available > 0n ? available : 0n;
+}
+
+/** Whether this many stroops more still fit into the account's balance. */
+export function canReceive(account: xdr.AccountEntry, amount: bigint): boolean {
+  return account.balance + amount <= INT64_MAX - extensionsOf(account).buying;
+}
+
+/** The account after its sequence number was set, with ledger and time of that (CAP-21). No reserve is ever sponsored here. */
+export function withSequence(
+  account: xdr.AccountEntry,
+  seqNum: bigint,
+  ledgerSequence: number,
+  closeTime: number,
+): xdr.AccountEntry {
+  const { selling, buying, numSponsored, numSponsoring } = extensionsOf(account);
+  const v3 = new xdr.AccountEntryExtensionV3({
+    ext: xdr.ExtensionPoint.v0(),
+    seqLedger: ledgerSequence,
+    seqTime: BigInt(closeTime),
+  });
+  const v2 = new xdr.AccountEntryExtensionV2({
+    numSponsored,
+    numSponsoring,
+    signerSponsoringIDs: account.signers.map(() => null),
+    ext: xdr.AccountEntryExtensionV2Ext.v3(v3),
+  });
+  const v1 = new xdr.AccountEntryExtensionV1({
+    liabilities: new xdr.Liabilities({ buying, selling }),
+    ext: xdr.AccountEntryExtensionV1Ext.v2(v2),
+  });
+  return withFields(account, { seqNum, ext: xdr.AccountEntryExt.v1(v1) });
+}
+
+/** The account with these signers; each of them costs a subentry. */
+export function withSigners(account: xdr.AccountEntry, signers: xdr.Signer[]): xdr.AccountEntry {
+  const numSubEntries = account.numSubEntries + signers.length - account.signers.length;
+  const changed = withFields(account, { signers, numSubEntries });
+  if (account.ext.type === "v0") return changed;
+  const { seqLedger, seqTime } = extensionsOf(account);
+  return withSequence(changed, account.seqNum, seqLedger, Number(seqTime));
+}

@@ -1,0 +1,235 @@
+import type { xdr } from "@stellar/stellar-sdk";
+import type { Engine, LedgerHeader } from "../engine.ts";
+import { canReceive, loadAccount, storeAccount, withFields, withSequence, withSigners } from "./accounts.ts";
+import { feeEvent } from "./asset_events.ts";
+import { createXdrWriter, sameBytes, sha256 } from "./bytes.ts";
+import { applyClassicOperation } from "./classic_operations.ts";
+import { type CheckContext, checkTransaction, isPreAuthorized, minimumInclusionFee } from "./envelope_checks.ts";
+import type { Envelope, TransactionFrame } from "./envelopes.ts";
+import { entryChanges, type OperationMeta, type SorobanMeta } from "./meta.ts";
+import { checkOperationBody, checkOperationSignatures, operationSource, unjudged } from "./operation_checks.ts";
+import { feeBumpResult, refusedOperation, transactionResult, type TxCode, type Verdict } from "./results.ts";
+import { createSignatureChecker, type SignatureChecker, type VerifySignature } from "./signatures.ts";
+import { type CheckResources, isSoroban, type SorobanFrame } from "./soroban_checks.ts";
+import { applySorobanOperation } from "./soroban_operations.ts";
+import { type LedgerChanges, openChanges } from "./state.ts";
+
+/** The ledger being closed. */
+export interface ClosingLedger {
+  engine: Engine;
+  header: LedgerHeader;
+  /** All changes of this ledger so far. */
+  changes: LedgerChanges;
+  checkResources: CheckResources;
+  verifySignature: VerifySignature;
+  /** Contract id of the native asset. */
+  nativeAsset: Uint8Array;
+  /** Seeds the randomness contracts get. */
+  txSetHash: Uint8Array;
+}
+
+/** A transaction on its way through a ledger: fee, operations, refund. Lists of changes are LedgerEntryChanges. */
+export interface Application {
+  envelope: Envelope;
+  /** Stroops taken so far. */
+  feeCharged: bigint;
+  feeChanges: Uint8Array[];
+  changesBefore: Uint8Array[];
+  operations: OperationMeta[];
+  verdict: Verdict;
+  soroban?: SorobanMeta;
+  diagnosticEventsXdr: Uint8Array[];
+  /** ContractEvent of the fee. */
+  feeEventXdr: Uint8Array;
+  /** ContractEvent of the refund. */
+  refundEventXdr?: Uint8Array;
+  refundChanges: Uint8Array[];
+}
+
+/** Takes the fee: the resource fee and as much of the inclusion bid as a ledger without contention asks. */
+export function chargeFee(envelope: Envelope, ledger: ClosingLedger): Application {
+  const { sequence } = ledger.header;
+  const changes = openChanges(ledger.changes);
+  const minimum = minimumInclusionFee(envelope.operationCount);
+  const inclusion = envelope.inclusionFee < minimum ? envelope.inclusionFee : minimum;
+  const due = envelope.fullFee - envelope.inclusionFee + inclusion;
+  const feeSource = loadAccount(changes, envelope.feeSource);
+  const balance = feeSource?.balance ?? 0n;
+  const feeCharged = due < balance ? due : balance;
+  if (feeSource) storeAccount(changes, withFields(feeSource, { balance: balance - feeCharged }), sequence);
+  const feeChanges = entryChanges(changes, sequence);
+  changes.commitTo(ledger.changes);
+  return {
+    envelope,
+    feeCharged,
+    feeChanges,
+    changesBefore: [],
+    operations: [],
+    verdict: { code: "txINTERNAL_ERROR", operationResults: [] },
+    diagnosticEventsXdr: [],
+    feeEventXdr: feeEvent(ledger.nativeAsset, envelope.feeSource, feeCharged),
+    refundChanges: [],
+  };
+}
+
+/** Applies a transaction whose fee was taken. It is checked again: those before it may have changed what it needs. */
+export function applyTransaction(application: Application, index: number, ledger: ClosingLedger): void {
+  const { envelope } = application;
+  const { inner, feeBump } = envelope;
+  const { sequence, closeTime } = ledger.header;
+  const before = openChanges(ledger.changes);
+  if (feeBump) removePreAuthorized(before, [envelope.feeSource], feeBump.hash, sequence);
+
+  const context: CheckContext = {
+    view: before,
+    ledgerSequence: sequence,
+    closeTime,
+    closeTimeSlack: 0,
+    checkResources: ledger.checkResources,
+  };
+  const signatures = createSignatureChecker(ledger.verifySignature, inner.hash, inner.signatures);
+  const { stage, code } = checkTransaction(inner, context, signatures, { applying: true, paysFee: !feeBump });
+  if (stage !== "invalid") useSequence(before, inner, sequence, closeTime);
+  const refusal = stage === "valid" ? checkSignatures(inner, before, signatures) : { code, operationResults: [] };
+  const sources = inner.tx.operations.map((operation) => operationSource(inner, operation));
+  removePreAuthorized(before, [inner.source, ...sources], inner.hash, sequence);
+  application.changesBefore = entryChanges(before, sequence);
+  before.commitTo(ledger.changes);
+
+  if (isSoroban(inner)) application.soroban = sorobanFees(inner, ledger.checkResources);
+  if (refusal) application.verdict = refusal;
+  else if (isSoroban(inner)) applySoroban(application, inner, index, ledger);
+  else applyClassic(application, inner, ledger);
+}
+
+function sorobanFees(frame: SorobanFrame, checkResources: CheckResources): SorobanMeta {
+  return { nonRefundableFee: checkResources(frame).nonRefundableFee, refundableFee: 0n, rentFee: 0n };
+}
+
+function useSequence(changes: LedgerChanges, { source, tx }: TransactionFrame, ledger: number, closeTime: number) {
+  const account = loadAccount(changes, source);
+  if (account) storeAccount(changes, withSequence(account, tx.seqNum, ledger, closeTime), ledger);
+}
+
+/** A pre-authorised transaction is a signer that is used up by the transaction, whatever becomes of it. */
+function removePreAuthorized(changes: LedgerChanges, accounts: Uint8Array[], hash: Uint8Array, ledger: number): void {
+  for (const publicKey of accounts) {
+    const account = loadAccount(changes, publicKey);
+    if (!account || !isPreAuthorized(account, hash)) continue;
+    const left = account.signers.filter(({ key }) =>
+      key.type !== "signerKeyTypePreAuthTx" || !sameBytes(key.preAuthTx.value, hash)
+    );
+    storeAccount(changes, withSigners(account, left), ledger);
+  }
+}
+
+function checkSignatures(
+  frame: TransactionFrame,
+  view: LedgerChanges,
+  signatures: SignatureChecker,
+): Verdict | undefined {
+  const { operations } = frame.tx;
+  const refusals = operations.map((operation) => checkOperationSignatures(frame, operation, view, signatures));
+  if (refusals.some((refusal) => refusal)) {
+    const operationResults = operations.map((operation, i) => refusals[i] ?? unjudged(operation));
+    return { code: "txFAILED", operationResults };
+  }
+  return signatures.allUsed() ? undefined : { code: "txBAD_AUTH_EXTRA", operationResults: [] };
+}
+
+/** Applies the operations one on top of the other; when one fails, none of them has happened. */
+function applyClassic(application: Application, frame: TransactionFrame, ledger: ClosingLedger): void {
+  const { sequence, closeTime } = ledger.header;
+  const transaction = openChanges(ledger.changes);
+  const metas: OperationMeta[] = [];
+  const operationResults: Uint8Array[] = [];
+  let success = true;
+  for (const operation of frame.tx.operations) {
+    const changes = openChanges(transaction);
+    const outcome = applyOne(frame, operation, {
+      changes,
+      source: operationSource(frame, operation),
+      ledgerSequence: sequence,
+      closeTime,
+      memo: frame.tx.memo,
+      nativeAsset: ledger.nativeAsset,
+    }, ledger.checkResources);
+    operationResults.push(outcome.resultXdr);
+    success &&= outcome.ok;
+    metas.push({ changes: entryChanges(changes, sequence), eventsXdr: outcome.eventsXdr });
+    if (outcome.ok) changes.commitTo(transaction);
+  }
+  application.verdict = { code: success ? "txSUCCESS" : "txFAILED", operationResults };
+  if (!success) return;
+  application.operations = metas;
+  transaction.commitTo(ledger.changes);
+}
+
+type OperationContext = Parameters<typeof applyClassicOperation>[1];
+
+function applyOne(
+  frame: TransactionFrame,
+  operation: xdr.Operation,
+  context: OperationContext,
+  checkResources: CheckResources,
+) {
+  const refusal = loadAccount(context.changes, context.source)
+    ? checkOperationBody(frame, operation, { checkResources })
+    : refusedOperation("opNO_ACCOUNT");
+  if (refusal) return { ok: false, resultXdr: refusal, eventsXdr: [] };
+  return applyClassicOperation(operation.body, context);
+}
+
+function applySoroban(application: Application, frame: SorobanFrame, index: number, ledger: ClosingLedger): void {
+  const operation = frame.tx.operations[0] as xdr.Operation;
+  const source = operationSource(frame, operation);
+  const refusal = loadAccount(ledger.changes, source)
+    ? checkOperationBody(frame, operation, ledger)
+    : refusedOperation("opNO_ACCOUNT");
+  if (refusal) {
+    application.verdict = { code: "txFAILED", operationResults: [refusal] };
+    return;
+  }
+  const changes = openChanges(ledger.changes);
+  const transactionSeed = sha256(ledger.txSetHash, createXdrWriter().int64(BigInt(index)).finish());
+  const prngSeed = sha256(transactionSeed, createXdrWriter().int64(0n).finish());
+  const done = applySorobanOperation(frame, { engine: ledger.engine, header: ledger.header, changes, source, prngSeed });
+  application.diagnosticEventsXdr = done.diagnosticEventsXdr;
+  application.verdict = verdictOf(done.outcome, done.resultXdr);
+  if (done.outcome !== "success") return;
+  const { rentFee, eventsFee, returnValueXdr } = done;
+  const fees = { refundableFee: rentFee + eventsFee, rentFee, ...(returnValueXdr && { returnValueXdr }) };
+  application.soroban = { ...sorobanFees(frame, ledger.checkResources), ...fees };
+  application.operations = [{ changes: entryChanges(changes, ledger.header.sequence), eventsXdr: done.eventsXdr }];
+  changes.commitTo(ledger.changes);
+}
+
+function verdictOf(outcome: "success" | "failure" | "internal_error", resultXdr: Uint8Array): Verdict {
+  if (outcome === "internal_error") return { code: "txINTERNAL_ERROR", operationResults: [] };
+  return { code: outcome === "success" ? "txSUCCESS" : "txFAILED", operationResults: [resultXdr] };
+}
+
+/** Gives back what of the refundable fee was not consumed; since protocol 23 after all transactions of the ledger. */
+export function refund(application: Application, ledger: ClosingLedger): void {
+  const { envelope, soroban } = application;
+  const declared = envelope.inner.sorobanData?.resourceFee ?? 0n;
+  if (!soroban) return;
+  const amount = declared - soroban.nonRefundableFee - soroban.refundableFee;
+  const changes = openChanges(ledger.changes);
+  const feeSource = loadAccount(changes, envelope.feeSource);
+  if (amount <= 0n || !feeSource || !canReceive(feeSource, amount)) return;
+  storeAccount(changes, withFields(feeSource, { balance: feeSource.balance + amount }), ledger.header.sequence);
+  application.refundChanges = entryChanges(changes, ledger.header.sequence);
+  application.refundEventXdr = feeEvent(ledger.nativeAsset, envelope.feeSource, -amount);
+  application.feeCharged -= amount;
+  changes.commitTo(ledger.changes);
+}
+
+/** TransactionResult of an application that is through. */
+export function resultOf({ envelope, feeCharged, verdict }: Application): Uint8Array {
+  return envelope.feeBump
+    ? feeBumpResult(feeCharged, envelope.inner.hash, verdict)
+    : transactionResult(feeCharged, verdict);
+}
+
+export const isSuccess = (code: TxCode): boolean => code === "txSUCCESS";

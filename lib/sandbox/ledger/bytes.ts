@@ -1,0 +1,101 @@
+import { Buffer } from "node:buffer";
+import { createHash } from "node:crypto";
+
+/** SHA-256 over the parts, one after another. */
+export function sha256(...parts: Uint8Array[]): Uint8Array {
+  const digest = createHash("sha256");
+  for (const part of parts) digest.update(part);
+  return new Uint8Array(digest.digest());
+}
+
+const asBuffer = (bytes: Uint8Array) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+
+/** Bytes as a string with one character a byte: a cheap key for a Map. */
+export function keyOf(bytes: Uint8Array): string {
+  return asBuffer(bytes).toString("latin1");
+}
+
+/** The inverse of `keyOf`. */
+export function bytesOf(key: string): Uint8Array {
+  return new Uint8Array(Buffer.from(key, "latin1"));
+}
+
+export function toHex(bytes: Uint8Array): string {
+  return asBuffer(bytes).toString("hex");
+}
+
+export function fromHex(hex: string): Uint8Array {
+  return new Uint8Array(Buffer.from(hex, "hex"));
+}
+
+export function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
+  return asBuffer(a).equals(asBuffer(b));
+}
+
+export interface XdrWriter {
+  readonly length: number;
+  uint32(value: number): XdrWriter;
+  int32(value: number): XdrWriter;
+  int64(value: bigint): XdrWriter;
+  /** Bytes that are XDR already, or opaque of a fixed length that is a multiple of four. */
+  raw(bytes: Uint8Array): XdrWriter;
+  /** A variable array of values that are XDR already. */
+  list(items: readonly Uint8Array[]): XdrWriter;
+  /** A copy of what has been written. */
+  finish(): Uint8Array;
+}
+
+/**
+ * Writes XDR (RFC 4506) around parts that are encoded already. Metadata consists of entries and events that came as
+ * bytes and leave as bytes; to decode them into objects and back would cost more than applying the transaction.
+ */
+export function createXdrWriter(): XdrWriter {
+  let buffer = new Uint8Array(1024);
+  let view = new DataView(buffer.buffer);
+  let length = 0;
+
+  function reserve(size: number): number {
+    const at = length;
+    length += size;
+    if (length > buffer.length) {
+      const grown = new Uint8Array(Math.max(length, buffer.length * 2));
+      grown.set(buffer.subarray(0, at));
+      buffer = grown;
+      view = new DataView(buffer.buffer);
+    }
+    return at;
+  }
+
+  const writer: XdrWriter = {
+    get length() {
+      return length;
+    },
+    uint32(value) {
+      const at = reserve(4);
+      view.setUint32(at, value);
+      return writer;
+    },
+    int32(value) {
+      const at = reserve(4);
+      view.setInt32(at, value);
+      return writer;
+    },
+    int64(value) {
+      const at = reserve(8);
+      view.setBigInt64(at, value);
+      return writer;
+    },
+    raw(bytes) {
+      const at = reserve(bytes.length);
+      buffer.set(bytes, at);
+      return writer;
+    },
+    list(items) {
+      writer.uint32(items.length);
+      for (const item of items) writer.raw(item);
+      return writer;
+    },
+    finish: () => buffer.slice(0, length),
+  };
+  return writer;
+}

@@ -1,0 +1,121 @@
+import type { Engine } from "../engine.ts";
+import { BASE_RESERVE } from "./accounts.ts";
+import { type Application, applyTransaction, chargeFee, type ClosingLedger, isSuccess, refund, resultOf } from "./apply.ts";
+import { createXdrWriter, sha256, toHex } from "./bytes.ts";
+import { BASE_FEE } from "./envelope_checks.ts";
+import type { Envelope } from "./envelopes.ts";
+import { type LedgerTip, nextHeader, nextStateHash, resultSetHash, txSetXdr } from "./headers.ts";
+import type { LedgerRecord, TransactionRecord } from "./history.ts";
+import { evictedKeys, transactionMeta } from "./meta.ts";
+import type { VerifySignature } from "./signatures.ts";
+import type { CheckResources } from "./soroban_checks.ts";
+import { type LedgerChanges, type LedgerState, openChanges } from "./state.ts";
+
+/** What stays the same from ledger to ledger. */
+export interface Chain {
+  protocolVersion: number;
+  networkId: Uint8Array;
+  nativeAsset: Uint8Array;
+  engine: Engine;
+  /** Makes the engine read from these changes, from the closed ledger when undefined. */
+  readFrom(changes: LedgerChanges | undefined): void;
+  checkResources: CheckResources;
+  verifySignature: VerifySignature;
+  state: LedgerState;
+}
+
+export interface Closed {
+  tip: LedgerTip;
+  record: LedgerRecord;
+  changes: LedgerChanges;
+}
+
+/** The ledger after `previous` as the engine wants to know it. */
+export function engineHeader({ protocolVersion, networkId }: Chain, previous: LedgerTip, closeTime: number) {
+  return { protocolVersion, networkId, closeTime, sequence: previous.sequence + 1, baseReserve: BASE_RESERVE };
+}
+
+/**
+ * Builds the ledger after `previous` out of the envelopes: fees first, then the transactions, classic ones before
+ * Soroban's, then refunds and evictions. The state is left as it is: `changes` are to be committed.
+ */
+export function closeLedger(chain: Chain, previous: LedgerTip, envelopes: Envelope[], closeTime: number): Closed {
+  const isSoroban = (envelope: Envelope) => envelope.inner.sorobanBody !== undefined;
+  const ordered = [...envelopes.filter((e) => !isSoroban(e)), ...envelopes.filter(isSoroban)];
+  const txSet = ordered.map((e) => ({ envelopeXdr: e.envelopeXdr, soroban: isSoroban(e) }));
+  const txSetHash = sha256(txSetXdr(previous.hash, txSet));
+  const changes = openChanges(chain.state);
+  const ledger: ClosingLedger = { ...chain, header: engineHeader(chain, previous, closeTime), changes, txSetHash };
+
+  const applications = applyAll(chain, ordered, ledger);
+  const evicted = evict(chain.state, changes, ledger.header.sequence);
+  const transactions = applications.map(record);
+  const feePool = applications.reduce((sum, { feeCharged }) => sum + feeCharged, previous.feePool);
+  const { headerXdr, tip } = nextHeader({
+    protocolVersion: chain.protocolVersion,
+    previous,
+    closeTime,
+    feePool,
+    txSetHash,
+    txSetResultHash: resultSetHash(transactions),
+    stateHash: nextStateHash(previous.stateHash, changes),
+  });
+  const { sequence } = tip;
+  const closed = { sequence, closeTime, hash: toHex(tip.hash), headerXdr, transactions, evictedKeys: evicted };
+  return { tip, record: closed, changes };
+}
+
+function applyAll(chain: Chain, envelopes: Envelope[], ledger: ClosingLedger): Application[] {
+  chain.readFrom(ledger.changes);
+  try {
+    const applications = envelopes.map((envelope) => chargeFee(envelope, ledger));
+    for (const [index, application] of applications.entries()) applyTransaction(application, index, ledger);
+    for (const application of applications) refund(application, ledger);
+    return applications;
+  } finally {
+    chain.readFrom(undefined);
+  }
+}
+
+/** Drops the temporary entries that expired a while ago, unless this ledger made them anew. */
+function evict(state: LedgerState, changes: LedgerChanges, sequence: number): Uint8Array[] {
+  const keys = state.evictable(sequence).filter((key) => (changes.get(key)?.liveUntilLedger ?? sequence) < sequence);
+  for (const key of keys) changes.remove(key);
+  return evictedKeys(keys);
+}
+
+const BEFORE_ALL_TRANSACTIONS = 0;
+const AFTER_ALL_TRANSACTIONS = 2;
+
+function record(application: Application): TransactionRecord {
+  const { envelope, verdict, feeEventXdr, refundEventXdr } = application;
+  const staged = (stage: number, eventXdr: Uint8Array) => createXdrWriter().uint32(stage).raw(eventXdr).finish();
+  const { metaXdr, slices } = transactionMeta({
+    changesBefore: application.changesBefore,
+    operations: application.operations,
+    ...(application.soroban && { soroban: application.soroban }),
+    eventsXdr: [
+      staged(BEFORE_ALL_TRANSACTIONS, feeEventXdr),
+      ...(refundEventXdr ? [staged(AFTER_ALL_TRANSACTIONS, refundEventXdr)] : []),
+    ],
+    diagnosticEventsXdr: application.diagnosticEventsXdr,
+  });
+  return {
+    hash: envelope.hash,
+    ...(envelope.feeBump && { innerHash: toHex(envelope.inner.hash) }),
+    successful: isSuccess(verdict.code),
+    soroban: envelope.inner.sorobanBody !== undefined,
+    inclusionFee: inclusionFeePerOperation(envelope),
+    envelopeXdr: envelope.envelopeXdr,
+    resultXdr: resultOf(application),
+    metaXdr,
+    slices,
+    feeChangesXdr: createXdrWriter().list(application.feeChanges).finish(),
+    refundChangesXdr: createXdrWriter().list(application.refundChanges).finish(),
+  };
+}
+
+function inclusionFeePerOperation({ inclusionFee, operationCount }: Envelope): bigint {
+  const bid = inclusionFee / BigInt(Math.max(1, operationCount));
+  return bid < BASE_FEE ? bid : BASE_FEE;
+}

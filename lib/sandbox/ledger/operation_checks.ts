@@ -1,0 +1,87 @@
+import { xdr } from "@stellar/stellar-sdk";
+import { accountOf, loadAccount } from "./accounts.ts";
+import { checkClassicOperation } from "./classic_operations.ts";
+import { type CheckContext, signersOf, type ThresholdLevel, thresholdOf } from "./envelope_checks.ts";
+import type { TransactionFrame } from "./envelopes.ts";
+import { OPERATION_TYPES, operationResult, refusedOperation, type SupportedOperation } from "./results.ts";
+import { changesSigners } from "./set_options.ts";
+import type { SignatureChecker } from "./signatures.ts";
+import { isSoroban } from "./soroban_checks.ts";
+import { malformedOperation } from "./soroban_operations.ts";
+import type { LedgerView } from "./state.ts";
+
+/** Who runs an operation: its own source account, else the transaction's. */
+export function operationSource(frame: TransactionFrame, operation: xdr.Operation): Uint8Array {
+  return operation.sourceAccount ? accountOf(operation.sourceAccount) : frame.source;
+}
+
+function levelOf(body: xdr.OperationBody): ThresholdLevel {
+  switch (body.type) {
+    case "bumpSequence":
+    case "extendFootprintTtl":
+    case "restoreFootprint":
+      return "low";
+    case "setOptions":
+      return changesSigners(body.setOptionsOp) ? "high" : "medium";
+    default:
+      return "medium";
+  }
+}
+
+const isSupported = (type: xdr.OperationBody["type"]): type is SupportedOperation => type in OPERATION_TYPES;
+
+/** What stands in a result for an operation that was not judged yet: success, as in stellar-core. */
+export function unjudged({ body }: xdr.Operation): Uint8Array {
+  if (!isSupported(body.type)) return refusedOperation("opNOT_SUPPORTED");
+  return operationResult(body.type, 0, body.type === "invokeHostFunction" ? new Uint8Array(32) : undefined);
+}
+
+/**
+ * Whether an operation carries enough signatures for its threshold: the OperationResult of a refusal, else undefined. An
+ * account that is yet to be created needs just its own signature.
+ */
+export function checkOperationSignatures(
+  frame: TransactionFrame,
+  operation: xdr.Operation,
+  view: LedgerView,
+  signatures: SignatureChecker,
+): Uint8Array | undefined {
+  const source = operationSource(frame, operation);
+  const account = loadAccount(view, source);
+  if (!account && !operation.sourceAccount) return refusedOperation("opNO_ACCOUNT");
+  const good = account
+    ? signatures.check(signersOf(account), thresholdOf(account, levelOf(operation.body)))
+    : signatures.check([{ key: xdr.SignerKey.signerKeyTypeEd25519(source), weight: 1 }], 0);
+  return good ? undefined : refusedOperation("opBAD_AUTH");
+}
+
+/** The operation's own checks: the OperationResult of a refusal, else undefined. */
+export function checkOperationBody(
+  frame: TransactionFrame,
+  operation: xdr.Operation,
+  { checkResources }: Pick<CheckContext, "checkResources">,
+): Uint8Array | undefined {
+  if (isSoroban(frame)) {
+    return checkResources(frame).verdict === "valid" ? undefined : malformedOperation(frame.sorobanBody);
+  }
+  return checkClassicOperation(operation.body, operationSource(frame, operation));
+}
+
+/** Both of the above for every operation, up to the first refusal: all OperationResults when one was refused. */
+export function checkOperations(
+  frame: TransactionFrame,
+  context: CheckContext,
+  signatures: SignatureChecker,
+): Uint8Array[] | undefined {
+  const results = frame.tx.operations.map(unjudged);
+  for (const [index, operation] of frame.tx.operations.entries()) {
+    const refusal = !isSupported(operation.body.type)
+      ? refusedOperation("opNOT_SUPPORTED")
+      : checkOperationSignatures(frame, operation, context.view, signatures) ??
+        checkOperationBody(frame, operation, context);
+    if (!refusal) continue;
+    results[index] = refusal;
+    return results;
+  }
+  return undefined;
+}

@@ -1,0 +1,108 @@
+import { Buffer } from "node:buffer";
+import { createPublicKey, verify } from "node:crypto";
+import type { xdr } from "@stellar/stellar-sdk";
+import { keyOf, sameBytes, sha256 } from "./bytes.ts";
+
+/** Says whether an Ed25519 signature is good. */
+export type VerifySignature = (publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array) => boolean;
+
+const SPKI_ED25519_PREFIX = Uint8Array.of(0x30, 0x2a, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 3, 0x21, 0);
+const REMEMBERED_SIGNATURES = 4_096;
+
+/** Verifies with the runtime's own Ed25519 and remembers the last answers: an envelope is checked at submit and at apply. */
+export function createSignatureVerifier(): VerifySignature {
+  const known = new Map<string, boolean>();
+  return (publicKey, message, signature) => {
+    if (signature.length !== 64) return false;
+    const key = keyOf(sha256(publicKey, signature, message));
+    const answer = known.get(key) ?? verifyEd25519(publicKey, message, signature);
+    known.set(key, answer);
+    if (known.size > REMEMBERED_SIGNATURES) known.delete(known.keys().next().value as string);
+    return answer;
+  };
+}
+
+function verifyEd25519(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
+  try {
+    const spki = Buffer.concat([SPKI_ED25519_PREFIX, publicKey]);
+    return verify(null, message, createPublicKey({ key: spki, format: "der", type: "spki" }), signature);
+  } catch {
+    return false; // Not a point of the curve: no signature of such a key is good.
+  }
+}
+
+export interface WeightedSigner {
+  key: xdr.SignerKey;
+  weight: number;
+}
+
+export type SignatureChecker = ReturnType<typeof createSignatureChecker>;
+
+const MAX_WEIGHT = 255;
+
+/** Adds up the weights of signers over one envelope's signatures and keeps count of which were used. */
+export function createSignatureChecker(
+  verifySignature: VerifySignature,
+  hash: Uint8Array,
+  signatures: xdr.DecoratedSignature[],
+) {
+  const used = signatures.map(() => false);
+
+  /** Counts every signature's first matching signer, each signer once; answers whether `add` was satisfied. */
+  function addUp(signers: WeightedSigner[], add: (signer: WeightedSigner) => boolean): boolean {
+    const left = [...signers];
+    for (const [index, signature] of signatures.entries()) {
+      const at = left.findIndex((signer) => signedBy(signer.key, signature));
+      if (at < 0) continue;
+      used[index] = true;
+      const [signer] = left.splice(at, 1);
+      if (signer && add(signer)) return true;
+    }
+    return false;
+  }
+
+  function signedBy(key: xdr.SignerKey, { hint, signature }: xdr.DecoratedSignature): boolean {
+    const given = signature.value;
+    switch (key.type) {
+      case "signerKeyTypePreAuthTx":
+        return false;
+      case "signerKeyTypeHashX":
+        return sameBytes(key.hashX.value.subarray(28), hint.value) && sameBytes(sha256(given), key.hashX.value);
+      case "signerKeyTypeEd25519": {
+        const publicKey = key.ed25519.value;
+        return sameBytes(publicKey.subarray(28), hint.value) && verifySignature(publicKey, hash, given);
+      }
+      case "signerKeyTypeEd25519SignedPayload": {
+        const publicKey = key.ed25519SignedPayload.ed25519.value;
+        const payload = key.ed25519SignedPayload.payload;
+        return sameBytes(payloadHint(publicKey, payload), hint.value) && verifySignature(publicKey, payload, given);
+      }
+    }
+  }
+
+  return {
+    /** Whether the signers that signed weigh at least `needed`. At least one has to have signed, even for 0. */
+    check(signers: WeightedSigner[], needed: number): boolean {
+      let weight = 0;
+      const add = (signer: WeightedSigner) => {
+        weight += Math.min(signer.weight, MAX_WEIGHT);
+        return weight >= needed;
+      };
+      const authorizes = ({ key }: WeightedSigner) =>
+        key.type === "signerKeyTypePreAuthTx" && sameBytes(key.preAuthTx.value, hash);
+      return signers.filter(authorizes).some(add) ||
+        SIGNED_TYPES.some((type) => addUp(signers.filter((signer) => signer.key.type === type), add));
+    },
+    allUsed: () => used.every(Boolean),
+  };
+}
+
+const SIGNED_TYPES = ["signerKeyTypeHashX", "signerKeyTypeEd25519", "signerKeyTypeEd25519SignedPayload"] as const;
+
+/** CAP-40: the key's hint XOR the last four bytes of the payload, which is padded with zeros behind when shorter. */
+function payloadHint(publicKey: Uint8Array, payload: Uint8Array): Uint8Array {
+  const hint = publicKey.slice(28);
+  const start = Math.max(0, payload.length - 4);
+  for (let i = 0; i < 4; i++) hint[i] = (hint[i] ?? 0) ^ (payload[start + i] ?? 0);
+  return hint;
+}

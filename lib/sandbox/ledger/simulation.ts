@@ -1,0 +1,93 @@
+import type { xdr } from "@stellar/stellar-sdk";
+import { type FootprintSimulation, EngineTrap, type Simulation } from "../engine.ts";
+import type { Network, SimulateOutcome } from "../network_types.ts";
+import { type Chain, engineHeader } from "./close.ts";
+import { parseEnvelope } from "./envelopes.ts";
+import type { LedgerTip } from "./headers.ts";
+import { operationSource } from "./operation_checks.ts";
+import { invocation } from "./soroban_operations.ts";
+import { xdr as types } from "@stellar/stellar-sdk";
+
+type SimulateOptions = Parameters<Network["simulate"]>[1];
+
+const failed = (error: string, diagnosticEventsXdr: Uint8Array[] = []): SimulateOutcome => {
+  return { ok: false, error, diagnosticEventsXdr };
+};
+
+/** Runs the one Soroban operation of an envelope on the closed ledger, as if it were in the next one at `closeTime`. */
+export function simulate(
+  chain: Chain,
+  tip: LedgerTip,
+  closeTime: number,
+  envelopeXdr: Uint8Array,
+  options: SimulateOptions & { prngSeed: Uint8Array },
+): SimulateOutcome {
+  const { inner } = parseEnvelope(envelopeXdr, chain.networkId);
+  const [operation, another] = inner.tx.operations;
+  if (!operation || another) return failed("Transaction must contain exactly one operation");
+  const header = engineHeader(chain, tip, closeTime);
+  const footprint = inner.sorobanData?.resources.footprint;
+  const encode = (keys: xdr.LedgerKey[] = []) => keys.map((key) => key.toXdr());
+  try {
+    switch (operation.body.type) {
+      case "invokeHostFunction": {
+        const call = invocation(operation.body.invokeHostFunctionOp, operationSource(inner, operation));
+        const authMode = options.authMode ?? (call.auth.length > 0 ? "enforce" : "record");
+        return ofInvocation(chain.engine.simulateInvoke(header, {
+          ...call,
+          authMode,
+          addressV2: options.useUpgradedAuth ?? false,
+          prngSeed: options.prngSeed,
+          ...(options.instructionLeeway !== undefined && { instructionLeeway: options.instructionLeeway }),
+        }));
+      }
+      case "extendFootprintTtl": {
+        const { extendTo } = operation.body.extendFootprintTtlOp;
+        return ofFootprint(chain.engine.simulateExtend(header, encode(footprint?.readOnly), extendTo));
+      }
+      case "restoreFootprint":
+        return ofFootprint(chain.engine.simulateRestore(header, encode(footprint?.readWrite)));
+      default:
+        return failed("Transaction contains unsupported operation type: " + operation.body.type);
+    }
+  } catch (error) {
+    if (error instanceof EngineTrap) return failed(error.message);
+    throw error;
+  }
+}
+
+function minResourceFee(transactionDataXdr: Uint8Array): bigint {
+  return types.SorobanTransactionData.fromXdr(transactionDataXdr).resourceFee;
+}
+
+function ofInvocation(simulation: Simulation): SimulateOutcome {
+  const { error, transactionData, returnValue, auth, diagnosticEvents, stateChanges } = simulation;
+  if (error) return failed(error, diagnosticEvents);
+  const present = (entry: Uint8Array) => entry.length > 0 ? entry : undefined;
+  return {
+    ok: true,
+    transactionDataXdr: transactionData,
+    minResourceFee: minResourceFee(transactionData),
+    result: { valueXdr: returnValue, authXdr: auth },
+    diagnosticEventsXdr: diagnosticEvents,
+    stateChanges: stateChanges.map(({ key, before, after }) => {
+      const [beforeXdr, afterXdr] = [present(before), present(after)];
+      return { keyXdr: key, ...(beforeXdr && { beforeXdr }), ...(afterXdr && { afterXdr }) };
+    }),
+  };
+}
+
+function ofFootprint({ error, transactionData, restoreTransactionData }: FootprintSimulation): SimulateOutcome {
+  if (error) return failed(error);
+  const preamble = restoreTransactionData.length > 0 && {
+    restorePreamble: { transactionDataXdr: restoreTransactionData, minResourceFee: minResourceFee(restoreTransactionData) },
+  };
+  return {
+    ok: true,
+    transactionDataXdr: transactionData,
+    minResourceFee: minResourceFee(transactionData),
+    ...preamble,
+    diagnosticEventsXdr: [],
+    stateChanges: [],
+  };
+}

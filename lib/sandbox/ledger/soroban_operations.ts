@@ -1,0 +1,133 @@
+import type { xdr } from "@stellar/stellar-sdk";
+import { type Applied, type ApplyOutcome, type Engine, EngineTrap, type EntryChange, type LedgerHeader } from "../engine.ts";
+import { createXdrWriter, keyOf, sha256 } from "./bytes.ts";
+import type { SorobanBody } from "./envelopes.ts";
+import { operationResult } from "./results.ts";
+import type { SorobanFrame } from "./soroban_checks.ts";
+import type { LedgerChanges, StateEntry } from "./state.ts";
+
+type FailureCodes = Record<Exclude<ApplyOutcome, "success" | "internal_error">, number>;
+
+/** Result codes of the operations; nothing traps or is archived in the two that only touch times to live. */
+const FAILURES: Record<SorobanBody["type"], FailureCodes> = {
+  invokeHostFunction: {
+    trapped: -2,
+    resource_limit_exceeded: -3,
+    entry_archived: -4,
+    insufficient_refundable_fee: -5,
+  },
+  extendFootprintTtl: {
+    trapped: -2,
+    resource_limit_exceeded: -2,
+    entry_archived: -2,
+    insufficient_refundable_fee: -3,
+  },
+  restoreFootprint: {
+    trapped: -2,
+    resource_limit_exceeded: -2,
+    entry_archived: -2,
+    insufficient_refundable_fee: -3,
+  },
+};
+const SUCCESS = 0;
+const MALFORMED = -1;
+
+/** What a Soroban operation did, with the refundable fees it consumed in stroops (none when it failed). */
+export interface SorobanOutcome {
+  /** `internal_error`: the host's own failure, which fails the transaction as a whole. */
+  outcome: "success" | "failure" | "internal_error";
+  /** OperationResult. */
+  resultXdr: Uint8Array;
+  /** ContractEvent each. */
+  eventsXdr: Uint8Array[];
+  /** DiagnosticEvent each. */
+  diagnosticEventsXdr: Uint8Array[];
+  /** ScVal, of an invocation that worked. */
+  returnValueXdr?: Uint8Array;
+  rentFee: bigint;
+  eventsFee: bigint;
+}
+
+/** OperationResult of an operation whose own checks failed. */
+export function malformedOperation(body: SorobanBody): Uint8Array {
+  return operationResult(body.type, MALFORMED);
+}
+
+/** What the engine needs to know of the ledger around an operation. */
+export interface SorobanContext {
+  engine: Engine;
+  header: LedgerHeader;
+  changes: LedgerChanges;
+  /** The operation's source account. */
+  source: Uint8Array;
+  /** 32 bytes, this operation's own. */
+  prngSeed: Uint8Array;
+}
+
+/** Applies a Soroban operation that was found valid. A trap of the engine is a trapped invocation: the network goes on. */
+export function applySorobanOperation(frame: SorobanFrame, context: SorobanContext): SorobanOutcome {
+  const { type } = frame.sorobanBody;
+  let applied: Applied;
+  try {
+    applied = apply(frame, context);
+  } catch (error) {
+    if (error instanceof EngineTrap) return failure(operationResult(type, FAILURES[type].trapped));
+    throw error;
+  }
+  const { outcome, diagnosticEvents } = applied;
+  if (outcome === "internal_error") return { ...failure(new Uint8Array(), diagnosticEvents), outcome };
+  if (outcome !== "success") return failure(operationResult(type, FAILURES[type][outcome]), diagnosticEvents);
+
+  adopt(context.changes, applied.changes, context.header.sequence);
+  const { returnValue, contractEvents, rentFee, eventsFee } = applied;
+  const done = { outcome, eventsXdr: contractEvents, diagnosticEventsXdr: diagnosticEvents, rentFee, eventsFee };
+  if (type !== "invokeHostFunction") return { ...done, resultXdr: operationResult(type, SUCCESS) };
+  const preimage = createXdrWriter().raw(returnValue).list(contractEvents).finish();
+  return { ...done, resultXdr: operationResult(type, SUCCESS, sha256(preimage)), returnValueXdr: returnValue };
+}
+
+function failure(resultXdr: Uint8Array, diagnosticEventsXdr: Uint8Array[] = []): SorobanOutcome {
+  return { outcome: "failure", resultXdr, eventsXdr: [], diagnosticEventsXdr, rentFee: 0n, eventsFee: 0n };
+}
+
+function apply(frame: SorobanFrame, context: SorobanContext): Applied {
+  const { engine, header, source, prngSeed } = context;
+  const declared = { transactionData: frame.sorobanData.toXdr(), transactionSizeBytes: frame.sizeBytes };
+  const body = frame.sorobanBody;
+  switch (body.type) {
+    case "invokeHostFunction":
+      return engine.applyInvoke(header, { ...declared, ...invocation(body.invokeHostFunctionOp, source), prngSeed });
+    case "extendFootprintTtl":
+      return engine.applyExtend(header, { ...declared, extendTo: body.extendFootprintTtlOp.extendTo });
+    case "restoreFootprint":
+      return engine.applyRestore(header, declared);
+  }
+}
+
+/** An invocation as the engine takes it. */
+export function invocation(op: xdr.InvokeHostFunctionOp, source: Uint8Array) {
+  return {
+    hostFunction: op.hostFunction.toXdr(),
+    sourceAccount: createXdrWriter().uint32(0).raw(source).finish(),
+    auth: op.auth.map((entry) => entry.toXdr()),
+  };
+}
+
+/** Takes over what the engine would change. */
+function adopt(changes: LedgerChanges, made: EntryChange[], ledgerSequence: number): void {
+  for (const { key: keyXdr, kind, entry, liveUntilLedger } of made) {
+    const key = keyOf(keyXdr);
+    const held = changes.get(key);
+    if (kind === "removed") changes.remove(key);
+    else if (kind === "written") changes.put(key, { entryXdr: entry, ...ttl(held, liveUntilLedger, ledgerSequence) });
+    else if (held) changes.put(key, { entryXdr: held.entryXdr, ...ttl(held, liveUntilLedger, ledgerSequence) });
+  }
+}
+
+function ttl(held: StateEntry | undefined, liveUntilLedger: number, ledgerSequence: number): Partial<StateEntry> {
+  if (liveUntilLedger > 0 && liveUntilLedger !== held?.liveUntilLedger) {
+    return { liveUntilLedger, ttlModifiedLedger: ledgerSequence };
+  }
+  if (held?.liveUntilLedger === undefined) return {};
+  return { liveUntilLedger: held.liveUntilLedger, ttlModifiedLedger: held.ttlModifiedLedger ?? ledgerSequence };
+}

@@ -1,0 +1,125 @@
+import { openSqlite, type SqliteDatabase } from "../../runtime/sqlite.ts";
+import { bytesOf, keyOf } from "./bytes.ts";
+import type { History, LedgerRecord, TransactionRecord } from "./history.ts";
+import type { LedgerChanges, LedgerState } from "./state.ts";
+
+const SCHEMA = `
+  PRAGMA journal_mode = WAL;
+  PRAGMA synchronous = FULL;
+  CREATE TABLE IF NOT EXISTS kept (name TEXT PRIMARY KEY, text TEXT NOT NULL) STRICT;
+  CREATE TABLE IF NOT EXISTS entries (
+    key BLOB PRIMARY KEY, entry BLOB NOT NULL, live_until INTEGER, ttl_modified INTEGER
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS ledgers (
+    sequence INTEGER PRIMARY KEY, close_time INTEGER NOT NULL, hash TEXT NOT NULL, header BLOB NOT NULL,
+    evicted TEXT NOT NULL
+  ) STRICT;
+  CREATE TABLE IF NOT EXISTS transactions (
+    ledger INTEGER NOT NULL, place INTEGER NOT NULL, details TEXT NOT NULL, envelope BLOB NOT NULL,
+    result BLOB NOT NULL, meta BLOB NOT NULL, fee_changes BLOB NOT NULL, refund_changes BLOB NOT NULL,
+    PRIMARY KEY (ledger, place)
+  ) STRICT, WITHOUT ROWID;
+`;
+
+/** Where a network is restored to. */
+export interface Restored {
+  state: LedgerState;
+  history: History;
+  kept: Map<string, string>;
+}
+
+/** A ledger on disk. Every closed ledger is one transaction: a restart finds all of it or none. */
+export interface StateFile {
+  /** Puts everything back; false when there is nothing yet. */
+  load(target: Restored): boolean;
+  save(record: LedgerRecord, changes: LedgerChanges, retentionLedgers: number): void;
+  keep(name: string, text: string): void;
+  close(): void;
+}
+
+/** Opens or creates the file. Throws when it belongs to a network with another passphrase. */
+export async function openStateFile(path: string, passphrase: string): Promise<StateFile> {
+  const database = await openSqlite(path);
+  database.exec(SCHEMA);
+  const bound = database.prepare("SELECT text FROM kept WHERE name = 'passphrase'").get()?.text;
+  if (bound !== undefined && bound !== passphrase) {
+    database.close();
+    throw new Error(`${path} belongs to the network "${bound}", not to "${passphrase}"`);
+  }
+  const keep = database.prepare("INSERT OR REPLACE INTO kept (name, text) VALUES (?, ?)");
+  if (bound === undefined) keep.run("passphrase", passphrase);
+  return {
+    load: (target) => load(database, target),
+    save: saver(database),
+    keep: (name, text) => void keep.run(name, text),
+    close: () => database.close(),
+  };
+}
+
+function saver(database: SqliteDatabase): StateFile["save"] {
+  const putEntry = database.prepare("INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?)");
+  const removeEntry = database.prepare("DELETE FROM entries WHERE key = ?");
+  const putLedger = database.prepare("INSERT INTO ledgers VALUES (?, ?, ?, ?, ?)");
+  const putTransaction = database.prepare("INSERT INTO transactions VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
+  const forgetLedgers = database.prepare("DELETE FROM ledgers WHERE sequence <= ?");
+  const forgetTransactions = database.prepare("DELETE FROM transactions WHERE ledger <= ?");
+  return (record, changes, retentionLedgers) => {
+    const { sequence, closeTime, hash, headerXdr, evictedKeys } = record;
+    database.transaction(() => {
+      for (const [key, entry] of changes.entries()) {
+        const keyXdr = bytesOf(key);
+        if (!entry) removeEntry.run(keyXdr);
+        else putEntry.run(keyXdr, entry.entryXdr, entry.liveUntilLedger ?? null, entry.ttlModifiedLedger ?? null);
+      }
+      putLedger.run(sequence, closeTime, hash, headerXdr, JSON.stringify(evictedKeys.map(keyOf)));
+      for (const [place, transaction] of record.transactions.entries()) {
+        const { envelopeXdr, resultXdr, metaXdr, feeChangesXdr, refundChangesXdr } = transaction;
+        const details = detailsOf(transaction);
+        putTransaction.run(sequence, place, details, envelopeXdr, resultXdr, metaXdr, feeChangesXdr, refundChangesXdr);
+      }
+      forgetLedgers.run(sequence - retentionLedgers);
+      forgetTransactions.run(sequence - retentionLedgers);
+    });
+  };
+}
+
+function detailsOf({ hash, innerHash, successful, soroban, inclusionFee, slices }: TransactionRecord): string {
+  return JSON.stringify({ hash, innerHash, successful, soroban, inclusionFee: inclusionFee.toString(), slices });
+}
+
+function load(database: SqliteDatabase, { state, history, kept }: Restored): boolean {
+  for (const row of database.prepare("SELECT * FROM kept").all()) kept.set(String(row.name), String(row.text));
+  const ledgers = database.prepare("SELECT * FROM ledgers ORDER BY sequence").all();
+  const transactionsOf = database.prepare("SELECT * FROM transactions WHERE ledger = ? ORDER BY place");
+  for (const row of ledgers) {
+    history.add({
+      sequence: Number(row.sequence),
+      closeTime: Number(row.close_time),
+      hash: String(row.hash),
+      headerXdr: row.header as Uint8Array,
+      evictedKeys: (JSON.parse(String(row.evicted)) as string[]).map(bytesOf),
+      transactions: transactionsOf.all(row.sequence ?? null).map(recordOf),
+    });
+  }
+  for (const row of database.prepare("SELECT * FROM entries").all()) {
+    state.restore(keyOf(row.key as Uint8Array), {
+      entryXdr: row.entry as Uint8Array,
+      ...(row.live_until !== null && { liveUntilLedger: Number(row.live_until) }),
+      ...(row.ttl_modified !== null && { ttlModifiedLedger: Number(row.ttl_modified) }),
+    });
+  }
+  return ledgers.length > 0;
+}
+
+function recordOf(row: Record<string, unknown>): TransactionRecord {
+  const details = JSON.parse(String(row.details));
+  return {
+    ...details,
+    inclusionFee: BigInt(details.inclusionFee),
+    envelopeXdr: row.envelope as Uint8Array,
+    resultXdr: row.result as Uint8Array,
+    metaXdr: row.meta as Uint8Array,
+    feeChangesXdr: row.fee_changes as Uint8Array,
+    refundChangesXdr: row.refund_changes as Uint8Array,
+  };
+}

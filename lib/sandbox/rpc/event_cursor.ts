@@ -1,0 +1,34 @@
+import { invalidParams } from "./json_rpc.ts";
+
+/**
+ * Places in the event stream: a TOID (SEP-35: ledger, transaction and operation in one 63-bit number) of 19 digits, a
+ * hyphen and the event's index of 10 digits. They sort as text.
+ */
+
+const MAX_TOID = 2n ** 63n - 1n;
+const MAX_EVENT_INDEX = 2 ** 32 - 1;
+const LEDGER_SHIFT = 32n;
+
+/** The ledger and the canonical form of a cursor a client sent. Throws -32602 for what is none. */
+export function parseEventCursor(text: string): { ledger: number; id: string } {
+  const match = /^(\d{1,19})-(\d{1,10})$/.exec(text);
+  const toid = BigInt(match?.[1] ?? MAX_TOID + 1n);
+  const index = Number(match?.[2]);
+  if (toid > MAX_TOID || !(index <= MAX_EVENT_INDEX)) throw invalidParams(`invalid event id ${text}`);
+  return { ledger: Number(toid >> LEDGER_SHIFT), id: eventId(toid, index) };
+}
+
+/** The last place before everything in `ledger`. */
+export function beforeLedger(ledger: number): string {
+  return endOfLedger(ledger - 1);
+}
+
+/** The last place within `ledger`. */
+export function endOfLedger(ledger: number): string {
+  const next = BigInt(ledger + 1) << LEDGER_SHIFT;
+  return eventId(next > 0n ? next - 1n : 0n, MAX_EVENT_INDEX);
+}
+
+function eventId(toid: bigint, index: number): string {
+  return `${toid.toString().padStart(19, "0")}-${index.toString().padStart(10, "0")}`;
+}

@@ -1,0 +1,85 @@
+import type { Network, NetworkEvent } from "../network_types.ts";
+import { toBase64, toBase64List } from "./base64.ts";
+import { beforeLedger, endOfLedger, parseEventCursor } from "./event_cursor.ts";
+import { readEventFilters } from "./event_filter.ts";
+import { INVALID_PARAMS, INVALID_REQUEST, JsonRpcError, type Params } from "./json_rpc.ts";
+import { readInteger, readObject, readString, requireBase64 } from "./params.ts";
+
+const DEFAULT_LIMIT = 100;
+const MAX_LIMIT = 10_000;
+/** Ledgers one call looks at; a page may be empty and still move the cursor. */
+const LEDGER_SCAN_LIMIT = 10_000;
+
+/** `getEvents`: events from `startLedger` or after `pagination.cursor`, oldest first. */
+export function getEvents(network: Network, params: Params) {
+  const { start, endLedger, limit, matches } = readEventsRequest(params);
+  const latest = network.latestLedger();
+  const oldest = network.oldestLedger();
+  if (start.ledger < oldest.sequence || start.ledger > latest.sequence) {
+    throw new JsonRpcError(
+      INVALID_REQUEST,
+      `startLedger must be within the ledger range: ${oldest.sequence} - ${latest.sequence}`,
+    );
+  }
+  const windowEnd = Math.min(start.ledger + LEDGER_SCAN_LIMIT, latest.sequence + 1, endLedger || Infinity);
+  const found: NetworkEvent[] = [];
+  for (const event of network.eventsAfter(start.id, windowEnd - 1)) {
+    if (!matches(event)) continue;
+    found.push(event);
+    if (found.length === limit) break;
+  }
+  return {
+    events: found.map(eventInfo),
+    // A full page goes on after its last event, any other one after the window it has searched.
+    cursor: found.length === limit ? found.at(-1)!.id : endOfLedger(windowEnd - 1),
+    latestLedger: latest.sequence,
+    oldestLedger: oldest.sequence,
+    latestLedgerCloseTime: String(latest.closeTime),
+    oldestLedgerCloseTime: String(oldest.closeTime),
+  };
+}
+
+interface EventsRequest {
+  /** The ledger it begins in, and the id after which. */
+  start: { ledger: number; id: string };
+  /** Exclusive; 0 when not bounded. */
+  endLedger: number;
+  limit: number;
+  matches: (event: NetworkEvent) => boolean;
+}
+
+function readEventsRequest(params: Params): EventsRequest {
+  const startLedger = readInteger(params, "startLedger");
+  const endLedger = readInteger(params, "endLedger");
+  const pagination = readObject(params, "pagination") ?? {};
+  const cursor = pagination.cursor == null ? undefined : parseEventCursor(readString(pagination, "cursor"));
+  const limit = readInteger(pagination, "limit", Number.MAX_SAFE_INTEGER);
+  requireBase64(params);
+  if (cursor && (startLedger !== 0 || endLedger !== 0)) {
+    throw new JsonRpcError(INVALID_PARAMS, "ledger ranges and cursor cannot both be set");
+  }
+  if (!cursor && startLedger === 0) throw new JsonRpcError(INVALID_PARAMS, "startLedger must be positive");
+  if (limit > MAX_LIMIT) throw new JsonRpcError(INVALID_PARAMS, `limit must not exceed ${MAX_LIMIT}`);
+  return {
+    start: cursor ?? { ledger: startLedger, id: beforeLedger(startLedger) },
+    endLedger,
+    limit: limit || DEFAULT_LIMIT,
+    matches: readEventFilters(params),
+  };
+}
+
+function eventInfo(event: NetworkEvent) {
+  return {
+    type: event.type,
+    ledger: event.ledger,
+    ledgerClosedAt: new Date(event.closeTime * 1000).toISOString().replace(".000Z", "Z"),
+    contractId: event.contractId,
+    id: event.id,
+    operationIndex: event.operationIndex,
+    transactionIndex: event.transactionIndex,
+    inSuccessfulContractCall: event.inSuccessfulContractCall,
+    txHash: event.txHash,
+    topic: event.topicsXdr.length > 0 ? toBase64List(event.topicsXdr) : undefined,
+    value: toBase64(event.valueXdr),
+  };
+}

@@ -1,0 +1,73 @@
+import { xdr } from "@stellar/stellar-sdk";
+import type { HeldEntry, Network } from "../network_types.ts";
+import { fromBase64, toBase64 } from "./base64.ts";
+import { INVALID_PARAMS, JsonRpcError, type Params } from "./json_rpc.ts";
+import { readStrings, requireBase64 } from "./params.ts";
+
+const MAX_KEYS = 200;
+/** LedgerEntryExt v0: no entry of the sandbox is sponsored. */
+const NO_EXTENSION = "AAAAAA==";
+// The discriminants that a LedgerKey begins with (LedgerEntryType), and the one contract data end with (durability).
+const CONTRACT_DATA = 6;
+const TTL = 9;
+const TEMPORARY = 0;
+
+/** `getLedgerEntries`: the held ones of at most 200 keys, in the order asked for. */
+export function getLedgerEntries(network: Network, params: Params) {
+  const keys = readStrings(params, "keys");
+  requireBase64(params);
+  if (keys.length > MAX_KEYS) {
+    throw new JsonRpcError(INVALID_PARAMS, `key count (${keys.length}) exceeds maximum supported (${MAX_KEYS})`);
+  }
+  const latestLedger = network.latestLedger().sequence;
+  const entries = [];
+  for (const [index, key] of keys.entries()) {
+    const keyXdr = decodeKey(key, index);
+    const entry = network.entry(keyXdr);
+    if (!entry) requireLedgerKey(keyXdr, key, index);
+    else if (!isGone(keyXdr, entry, latestLedger)) entries.push(entryResult(toBase64(keyXdr), entry, latestLedger));
+  }
+  return { entries, latestLedger };
+}
+
+function decodeKey(key: string, index: number): Uint8Array {
+  try {
+    return fromBase64(key);
+  } catch {
+    throw badKey(key, index);
+  }
+}
+
+/** Only for keys the network does not hold: one that it holds is a LedgerKey. */
+function requireLedgerKey(keyXdr: Uint8Array, key: string, index: number): void {
+  try {
+    xdr.LedgerKey.fromXdr(keyXdr);
+  } catch {
+    throw badKey(key, index);
+  }
+  if (keyXdr[3] === TTL) throw new JsonRpcError(INVALID_PARAMS, "ledger ttl entries cannot be queried directly");
+}
+
+function badKey(key: string, index: number): JsonRpcError {
+  return new JsonRpcError(INVALID_PARAMS, `cannot unmarshal key value ${key} at index ${index}`);
+}
+
+/** A temporary entry past its time is as good as deleted, though not evicted yet. */
+function isGone(keyXdr: Uint8Array, entry: HeldEntry, latestLedger: number): boolean {
+  return keyXdr[3] === CONTRACT_DATA && keyXdr.at(-1) === TEMPORARY && isPast(entry, latestLedger);
+}
+
+function isPast(entry: HeldEntry, latestLedger: number): boolean {
+  return entry.liveUntilLedger !== undefined && entry.liveUntilLedger < latestLedger;
+}
+
+function entryResult(key: string, entry: HeldEntry, latestLedger: number) {
+  return {
+    key,
+    xdr: toBase64(entry.dataXdr),
+    lastModifiedLedgerSeq: entry.lastModifiedLedger,
+    // An archived entry is shown with 0: core does not keep when it was archived.
+    liveUntilLedgerSeq: isPast(entry, latestLedger) ? 0 : entry.liveUntilLedger,
+    extXdr: NO_EXTENSION,
+  };
+}

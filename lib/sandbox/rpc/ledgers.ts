@@ -1,0 +1,71 @@
+import type { ClosedLedger, Network } from "../network_types.ts";
+import { toBase64 } from "./base64.ts";
+import { INVALID_PARAMS, INVALID_REQUEST, JsonRpcError, type Params } from "./json_rpc.ts";
+import { readInteger, readObject, readString, requireBase64 } from "./params.ts";
+
+const DEFAULT_LIMIT = 50;
+const MAX_LIMIT = 200;
+
+/** A LedgerHeaderHistoryEntry is a hash, the LedgerHeader, and an extension that is void. */
+const HASH_BYTES = 32;
+const VOID_EXTENSION_BYTES = 4;
+
+/** `getLatestLedger`. Unlike getLedgers it answers the bare LedgerHeader. */
+export function getLatestLedger(network: Network) {
+  const { hash, sequence, closeTime, headerXdr, metadataXdr } = network.latestLedger();
+  return {
+    id: hash,
+    protocolVersion: network.protocolVersion,
+    sequence,
+    closeTime: String(closeTime),
+    headerXdr: toBase64(headerXdr.subarray(HASH_BYTES, -VOID_EXTENSION_BYTES)),
+    metadataXdr: toBase64(metadataXdr),
+  };
+}
+
+/** `getLedgers`: ledgers from `startLedger`, or after the one that `pagination.cursor` names. */
+export function getLedgers(network: Network, params: Params) {
+  const startLedger = readInteger(params, "startLedger");
+  const pagination = readObject(params, "pagination") ?? {};
+  const cursor = readString(pagination, "cursor");
+  const limit = readInteger(pagination, "limit", Number.MAX_SAFE_INTEGER);
+  requireBase64(params);
+  const latest = network.latestLedger();
+  const oldest = network.oldestLedger();
+  const range = `between the oldest ledger: ${oldest.sequence} and the latest ledger: ${latest.sequence} ` +
+    "for this rpc instance";
+  if (cursor !== "" && startLedger !== 0) {
+    throw new JsonRpcError(INVALID_REQUEST, `startLedger (${startLedger}) and cursor (${cursor}) cannot both be set`);
+  }
+  const isHeld = (sequence: number) => sequence >= oldest.sequence && sequence <= latest.sequence;
+  if (cursor === "" && !isHeld(startLedger)) {
+    throw new JsonRpcError(INVALID_REQUEST, `start ledger (${startLedger}) must be ${range}`);
+  }
+  if (limit > MAX_LIMIT) throw new JsonRpcError(INVALID_REQUEST, `limit must not exceed ${MAX_LIMIT}`);
+  const start = cursor === "" ? startLedger : /^\d{1,10}$/.test(cursor) ? Number(cursor) + 1 : NaN;
+  if (!isHeld(start)) throw new JsonRpcError(INVALID_PARAMS, `cursor ('${cursor}') must be ${range}`);
+  const end = Math.min(start + (limit || DEFAULT_LIMIT) - 1, latest.sequence);
+  const ledgers = [];
+  for (let sequence = start; sequence <= end; sequence++) {
+    const ledger = network.ledger(sequence);
+    if (ledger) ledgers.push(ledgerInfo(ledger));
+  }
+  return {
+    ledgers,
+    latestLedger: latest.sequence,
+    latestLedgerCloseTime: latest.closeTime,
+    oldestLedger: oldest.sequence,
+    oldestLedgerCloseTime: oldest.closeTime,
+    cursor: String(end),
+  };
+}
+
+function ledgerInfo({ hash, sequence, closeTime, headerXdr, metadataXdr }: ClosedLedger) {
+  return {
+    hash,
+    sequence,
+    ledgerCloseTime: String(closeTime),
+    headerXdr: toBase64(headerXdr),
+    metadataXdr: toBase64(metadataXdr),
+  };
+}

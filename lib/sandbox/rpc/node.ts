@@ -1,0 +1,45 @@
+import type { Network } from "../network_types.ts";
+import { INTERNAL_ERROR, JsonRpcError } from "./json_rpc.ts";
+
+const MAX_LEDGER_AGE_MS = 30_000;
+
+/** `getHealth`: -32603 once the newest ledger is older than 30 s. */
+export function getHealth(network: Network, nowMs: number) {
+  const latest = network.latestLedger();
+  const oldest = network.oldestLedger();
+  const ageMs = nowMs - latest.closeTime * 1000;
+  if (ageMs > MAX_LEDGER_AGE_MS) {
+    throw new JsonRpcError(
+      INTERNAL_ERROR,
+      `latency (${seconds(ageMs)}) since last known ledger closed is too high (>${seconds(MAX_LEDGER_AGE_MS)})`,
+    );
+  }
+  return {
+    status: "healthy",
+    latestLedger: latest.sequence,
+    latestLedgerCloseTime: String(latest.closeTime),
+    oldestLedger: oldest.sequence,
+    oldestLedgerCloseTime: String(oldest.closeTime),
+    ledgerRetentionWindow: network.retentionLedgers,
+  };
+}
+
+function seconds(ms: number): string {
+  return `${Math.round(ms / 1000)}s`;
+}
+
+/** `getNetwork`. */
+export function getNetwork(network: Network, friendbotUrl: string | undefined) {
+  return { friendbotUrl, passphrase: network.passphrase, protocolVersion: network.protocolVersion };
+}
+
+/** `getVersionInfo`; there is neither a commit nor a core to name. */
+export function getVersionInfo(network: Network, version: string) {
+  return {
+    version,
+    commitHash: "",
+    buildTimestamp: "",
+    captiveCoreVersion: `sandbox ${version}`,
+    protocolVersion: network.protocolVersion,
+  };
+}

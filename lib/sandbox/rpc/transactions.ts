@@ -1,0 +1,123 @@
+import type { AppliedTransaction, Network } from "../network_types.ts";
+import { toBase64, toBase64List } from "./base64.ts";
+import { INVALID_PARAMS, INVALID_REQUEST, JsonRpcError, type Params } from "./json_rpc.ts";
+import { readInteger, readObject, readString, requireBase64 } from "./params.ts";
+
+const DEFAULT_LIMIT = 50;
+const MAX_LIMIT = 200;
+const HASH_HEX_LENGTH = 64;
+
+/** `getTransaction`: a transaction by its hash; `NOT_FOUND` is an answer. */
+export function getTransaction(network: Network, params: Params) {
+  const hash = readString(params, "hash");
+  requireBase64(params);
+  if (hash.length !== HASH_HEX_LENGTH) {
+    throw new JsonRpcError(INVALID_PARAMS, `unexpected hash length (${hash.length})`);
+  }
+  if (!/^[0-9a-f]*$/i.test(hash)) throw new JsonRpcError(INVALID_PARAMS, `incorrect hash: ${hash} is not hexadecimal`);
+  const latest = network.latestLedger();
+  const oldest = network.oldestLedger();
+  const transaction = network.transaction(hash.toLowerCase());
+  const range = {
+    latestLedger: latest.sequence,
+    latestLedgerCloseTime: String(latest.closeTime),
+    oldestLedger: oldest.sequence,
+    oldestLedgerCloseTime: String(oldest.closeTime),
+  };
+  if (!transaction) {
+    // The real node sends the zero values along, and typed clients count on them.
+    const absent = { applicationOrder: 0, feeBump: false, events: {}, ledger: 0, createdAt: "0" };
+    return { ...range, status: "NOT_FOUND", txHash: hash, ...absent };
+  }
+  // A string here, a number in getTransactions: so does the real node.
+  return { ...range, ...transactionDetails(transaction), txHash: hash, createdAt: String(transaction.createdAt) };
+}
+
+/** `getTransactions`: transactions from `startLedger` or after `pagination.cursor` (a TOID), oldest first. */
+export function getTransactions(network: Network, params: Params) {
+  const startLedger = readInteger(params, "startLedger");
+  const pagination = readObject(params, "pagination") ?? {};
+  const cursor = readString(pagination, "cursor");
+  const limit = readInteger(pagination, "limit", Number.MAX_SAFE_INTEGER);
+  requireBase64(params);
+  const latest = network.latestLedger();
+  const oldest = network.oldestLedger();
+  if (cursor !== "" && startLedger !== 0) {
+    throw new JsonRpcError(INVALID_REQUEST, "startLedger and cursor cannot both be set");
+  }
+  if (cursor === "" && (startLedger < oldest.sequence || startLedger > latest.sequence)) {
+    throw new JsonRpcError(
+      INVALID_REQUEST,
+      `start ledger must be between the oldest ledger: ${oldest.sequence} and the latest ledger: ${latest.sequence} ` +
+        "for this rpc instance",
+    );
+  }
+  if (limit > MAX_LIMIT) throw new JsonRpcError(INVALID_REQUEST, `limit must not exceed ${MAX_LIMIT}`);
+  const start = cursor === "" ? { ledger: startLedger, order: 0 } : parseTransactionCursor(cursor);
+  if (start.ledger < oldest.sequence) {
+    const message = `database does not contain metadata for ledger: ${start.ledger}`;
+    throw new JsonRpcError(INVALID_PARAMS, message);
+  }
+  const pageLimit = limit || DEFAULT_LIMIT;
+  const page = network.transactionsAfter(start.ledger, start.order, pageLimit);
+  return {
+    transactions: page.map((transaction) => ({
+      ...transactionDetails(transaction),
+      createdAt: transaction.createdAt,
+    })),
+    latestLedger: latest.sequence,
+    latestLedgerCloseTimestamp: latest.closeTime,
+    oldestLedger: oldest.sequence,
+    oldestLedgerCloseTimestamp: oldest.closeTime,
+    cursor: nextCursor(start, page, page.length === pageLimit, latest.sequence),
+  };
+}
+
+interface Place {
+  ledger: number;
+  /** Of the transaction within its ledger, 1-based; 0 is before all of them. */
+  order: number;
+}
+
+/** A page that is not full has searched up to the latest ledger. */
+function nextCursor(start: Place, page: AppliedTransaction[], full: boolean, latestLedger: number): string {
+  const last = page.at(-1);
+  const reached = last ? { ledger: last.ledger, order: last.applicationOrder } : start;
+  return transactionCursor(full || reached.ledger >= latestLedger ? reached : { ledger: latestLedger, order: 0 });
+}
+
+// A TOID (SEP-35): 32 bits of ledger, 20 of transaction order, 12 of operation, which is always 1 here.
+function transactionCursor({ ledger, order }: Place): string {
+  return String((BigInt(ledger) << 32n) | (BigInt(order) << 12n) | 1n);
+}
+
+function parseTransactionCursor(cursor: string): Place {
+  const toid = /^\d{1,19}$/.test(cursor) ? BigInt(cursor) : 2n ** 63n;
+  if (toid >= 2n ** 63n) throw new JsonRpcError(INVALID_PARAMS, `cursor must be a TOID, got '${cursor}'`);
+  return { ledger: Number(toid >> 32n), order: Number((toid >> 12n) & 0xfffffn) };
+}
+
+function transactionDetails(transaction: AppliedTransaction) {
+  const diagnosticEventsXdr = nonEmpty(toBase64List(transaction.diagnosticEventsXdr));
+  return {
+    status: transaction.successful ? "SUCCESS" : "FAILED",
+    txHash: transaction.hash,
+    applicationOrder: transaction.applicationOrder,
+    feeBump: transaction.feeBump,
+    envelopeXdr: toBase64(transaction.envelopeXdr),
+    resultXdr: toBase64(transaction.resultXdr),
+    resultMetaXdr: toBase64(transaction.resultMetaXdr),
+    diagnosticEventsXdr,
+    events: {
+      diagnosticEventsXdr,
+      transactionEventsXdr: nonEmpty(toBase64List(transaction.transactionEventsXdr)),
+      contractEventsXdr: nonEmpty(transaction.contractEventsXdr.map(toBase64List)),
+    },
+    ledger: transaction.ledger,
+  };
+}
+
+/** Empty lists are left out of the real node's answers. */
+function nonEmpty<T>(list: T[]): T[] | undefined {
+  return list.length > 0 ? list : undefined;
+}

@@ -1,0 +1,129 @@
+import { z } from "zod";
+
+/**
+ * What the gateway relies on in each answer of a node. Unknown fields are kept; 64-bit numbers may come as strings or as
+ * numbers, and Go's nil slices as null.
+ */
+
+const uint32 = z.number().int().min(0).max(0xffff_ffff);
+const seconds = z.union([z.number(), z.string().regex(/^-?\d{1,15}$/)]).transform(Number)
+  .refine((value) => Number.isSafeInteger(value) && value >= 0);
+const version = z.union([z.number(), z.string().regex(/^\d{1,9}$/)]).transform(Number);
+const amount = z.union([z.string().regex(/^\d{1,20}$/), z.number().int().min(0)]).transform(String);
+const hash = z.string().regex(/^[0-9a-f]{64}$/);
+const base64 = z.string();
+const list = <T extends z.ZodType>(item: T) => z.array(item).nullish().transform((value) => value ?? []);
+const optionalList = <T extends z.ZodType>(item: T) => z.array(item).nullish().transform((value) => value ?? undefined);
+const optional = <T extends z.ZodType>(item: T) => item.nullish().transform((value) => value ?? undefined);
+
+const fees = z.looseObject({
+  max: amount,
+  min: amount,
+  mode: amount,
+  p50: amount,
+  p90: amount,
+  p95: amount,
+  p99: amount,
+});
+
+export const health = z.looseObject({
+  status: z.string(),
+  latestLedger: uint32,
+  oldestLedger: uint32,
+  ledgerRetentionWindow: uint32,
+  latestLedgerCloseTime: optional(seconds),
+});
+
+export const network = z.looseObject({
+  passphrase: z.string(),
+  protocolVersion: version,
+  friendbotUrl: optional(z.string()),
+});
+
+export const latestLedger = z.looseObject({
+  sequence: uint32,
+  id: z.string(),
+  protocolVersion: version,
+  closeTime: optional(seconds),
+});
+
+export const feeStats = z.looseObject({ sorobanInclusionFee: fees, inclusionFee: fees, latestLedger: uint32 });
+
+export const ledgerEntries = z.looseObject({
+  latestLedger: uint32,
+  entries: list(z.looseObject({
+    key: base64,
+    xdr: base64,
+    lastModifiedLedgerSeq: uint32,
+    liveUntilLedgerSeq: optional(uint32),
+  })),
+});
+
+export const simulation = z.looseObject({
+  latestLedger: uint32,
+  error: optional(z.string()),
+  events: optionalList(base64),
+  transactionData: optional(base64),
+  minResourceFee: optional(amount),
+  results: optionalList(z.looseObject({ xdr: base64, auth: optionalList(base64) })),
+  stateChanges: optionalList(z.unknown()),
+  restorePreamble: optional(z.looseObject({ minResourceFee: amount, transactionData: base64 })),
+}).refine((value) => value.error !== undefined || value.transactionData !== undefined, {
+  message: "neither error nor transactionData",
+});
+
+export const sendAnswer = z.looseObject({
+  status: z.enum(["PENDING", "DUPLICATE", "TRY_AGAIN_LATER", "ERROR"]),
+  hash,
+  latestLedger: uint32,
+  latestLedgerCloseTime: seconds,
+  errorResultXdr: optional(base64),
+  diagnosticEventsXdr: optionalList(base64),
+});
+
+export const transactionAnswer = z.looseObject({
+  status: z.enum(["SUCCESS", "FAILED", "NOT_FOUND"]),
+  latestLedger: uint32,
+  latestLedgerCloseTime: seconds,
+  oldestLedger: uint32,
+  oldestLedgerCloseTime: optional(seconds),
+  ledger: optional(uint32),
+  createdAt: optional(seconds),
+  envelopeXdr: optional(base64),
+  resultXdr: optional(base64),
+  resultMetaXdr: optional(base64),
+  diagnosticEventsXdr: optionalList(base64),
+  events: optional(z.looseObject({
+    diagnosticEventsXdr: optionalList(base64),
+    transactionEventsXdr: optionalList(base64),
+    contractEventsXdr: optionalList(z.array(base64)),
+  })),
+}).refine((value) => value.status === "NOT_FOUND" || value.ledger !== undefined, { message: "no ledger" });
+
+export const eventsAnswer = z.looseObject({
+  events: list(z.looseObject({
+    type: z.string(),
+    ledger: uint32,
+    ledgerClosedAt: z.string(),
+    contractId: z.string(),
+    id: z.string(),
+    txHash: z.string(),
+    topic: list(base64),
+    value: base64,
+    operationIndex: optional(uint32),
+    transactionIndex: optional(uint32),
+    inSuccessfulContractCall: optional(z.boolean()),
+  })),
+  cursor: z.string(),
+  latestLedger: uint32,
+  oldestLedger: optional(uint32),
+  latestLedgerCloseTime: optional(seconds),
+  oldestLedgerCloseTime: optional(seconds),
+});
+
+/** The JSON-RPC envelope around every answer. */
+export const reply = z.looseObject({
+  id: z.union([z.number(), z.string(), z.null()]).optional(),
+  result: z.unknown().optional(),
+  error: optional(z.looseObject({ code: z.number().int(), message: z.string() })),
+});

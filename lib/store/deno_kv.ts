@@ -1,0 +1,164 @@
+import { resolve } from "node:path";
+import type { FileLock } from "../runtime/file_lock.ts";
+import { type Kv, type KvAtomic, openKv } from "../runtime/kv.ts";
+import { openSqlite } from "../runtime/sqlite.ts";
+import { denoKvBuckets } from "./deno_kv_buckets.ts";
+import { isLocked, toStoreError } from "./deno_kv_errors.ts";
+import { denoKvEvents } from "./deno_kv_events.ts";
+import { denoKvHistory } from "./deno_kv_history.ts";
+import { denoKvKeys } from "./deno_kv_keys.ts";
+import { denoKvSubmissions } from "./deno_kv_submissions.ts";
+import { networkMismatch } from "./network.ts";
+import { toStoreError as fromSqlite } from "./sqlite_errors.ts";
+import { type Store, StoreError } from "./store.ts";
+import { holdStoreFile, prepareStoreFile } from "./store_file.ts";
+
+/** What each noun of this driver is given. */
+export interface DenoKvContext {
+  kv: Kv;
+  location: string;
+  /** Does the work; every fault becomes a `StoreError`, and so does a closed store. */
+  run<T>(work: () => Promise<T>): Promise<T>;
+  /** Commits; false when a check failed. A write lock held by another process is waited for. */
+  commit(atomic: KvAtomic): Promise<boolean>;
+  /** Repeats a read and a checked commit until nobody else wrote in between; `attempt` answers undefined when one did. */
+  retry<T>(attempt: () => Promise<{ done: T } | undefined>): Promise<T>;
+}
+
+const SCHEMA_VERSION = 1;
+const SCHEMA = ["schema"];
+const NETWORK = ["network"];
+
+/** Deno KV gives up at once when another process is writing to the file; those writes take milliseconds. */
+const BUSY_TIMEOUT_MS = 2_000;
+const BUSY_DELAY_MS = 10;
+
+/** Somebody else has to win each of these, and a winner does not come back at once. */
+const MAX_ATTEMPTS = 50;
+
+/**
+ * Opens the store in Deno KV. With a path, a local file, which one gateway may hold for serving; without one, the
+ * platform's own database (Deno Deploy's), which is shared, so that holding it keeps nobody off.
+ *
+ * @throws StoreError `unavailable`, `locked`, `full`, `newer_schema`
+ */
+export async function openDenoKvStore(path?: string): Promise<Store> {
+  const file = path === undefined ? undefined : resolve(path);
+  const location = `deno-kv:${file ?? ""}`;
+  if (file !== undefined) await prepareKvFile(file, location);
+  let kv: Kv | undefined;
+  try {
+    kv = await openKv(file);
+    await claim(kv, location);
+  } catch (error) {
+    kv?.close();
+    throw toStoreError(error, location);
+  }
+  const hold = () => file === undefined ? Promise.resolve({ release() {} }) : holdStoreFile(file, location);
+  return createDenoKvStore(kv, location, hold);
+}
+
+/** Deno KV would add its tables to any SQLite file, ours included: such a file is refused while it is untouched. */
+async function prepareKvFile(file: string, location: string): Promise<void> {
+  prepareStoreFile(file, location);
+  try {
+    const database = await openSqlite(file);
+    try {
+      const tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
+      if (tables.length === 0 || tables.some(({ name }) => name === "kv")) return;
+    } finally {
+      database.close();
+    }
+  } catch (error) {
+    throw fromSqlite(error, location);
+  }
+  throw new StoreError("unavailable", `${location} is a SQLite database, not one of Deno KV: name another file`);
+}
+
+/** Writes the schema version into an empty database; refuses one that is not ours or that a newer program wrote. */
+async function claim(kv: Kv, location: string): Promise<void> {
+  const schema = await kv.get<number>(SCHEMA);
+  if (schema.value === null) {
+    for await (const _ of kv.list({ prefix: [] }, { limit: 1 })) {
+      throw new StoreError("unavailable", `${location} holds the data of another program: name another database`);
+    }
+    await kv.atomic().check(schema).set(SCHEMA, SCHEMA_VERSION).commit();
+  } else if (schema.value > SCHEMA_VERSION) {
+    throw new StoreError(
+      "newer_schema",
+      `${location} was written by a newer version of this program (schema ${schema.value}, this one knows up to ` +
+        `${SCHEMA_VERSION}): run that version, or restore a backup made before`,
+    );
+  }
+}
+
+function createDenoKvStore(kv: Kv, location: string, hold: () => Promise<FileLock>): Store {
+  const underway = new Set<Promise<unknown>>();
+  let lock: Promise<FileLock> | undefined;
+  let closed = false;
+
+  const run = async <T>(work: () => Promise<T>): Promise<T> => {
+    if (closed) throw new StoreError("unavailable", `${location} is closed`);
+    const working = work();
+    underway.add(working);
+    try {
+      return await working;
+    } catch (error) {
+      throw toStoreError(error, location);
+    } finally {
+      underway.delete(working);
+    }
+  };
+
+  const commit: DenoKvContext["commit"] = async (atomic) => {
+    for (let waitedMs = 0;; waitedMs += BUSY_DELAY_MS) {
+      try {
+        return (await atomic.commit()).ok;
+      } catch (error) {
+        if (waitedMs >= BUSY_TIMEOUT_MS || !isLocked(error)) throw error;
+        await new Promise((resolve) => setTimeout(resolve, BUSY_DELAY_MS));
+      }
+    }
+  };
+
+  const retry: DenoKvContext["retry"] = async (attempt) => {
+    for (let n = 0; n < MAX_ATTEMPTS; n++) {
+      const result = await attempt();
+      if (result) return result.done;
+    }
+    throw new StoreError("locked", `${location}: other processes keep changing the same record: try again`);
+  };
+
+  const context: DenoKvContext = { kv, location, run, commit, retry };
+
+  return {
+    location,
+    bindNetwork: (passphrase) =>
+      run(async () => {
+        await commit(kv.atomic().check({ key: NETWORK, versionstamp: null }).set(NETWORK, passphrase));
+        const bound = (await kv.get<string>(NETWORK)).value!;
+        if (bound !== passphrase) throw networkMismatch(location, bound, passphrase);
+      }),
+    boundNetwork: () => run(async () => (await kv.get<string>(NETWORK)).value ?? undefined),
+    async holdForServing() {
+      await run(() => Promise.resolve());
+      lock ??= hold().catch((error) => {
+        lock = undefined;
+        throw error;
+      });
+      await lock;
+    },
+    ...denoKvKeys(context),
+    ...denoKvBuckets(context),
+    ...denoKvEvents(context),
+    ...denoKvHistory(context),
+    ...denoKvSubmissions(context),
+    async close() {
+      if (closed) return;
+      closed = true;
+      await Promise.allSettled(underway);
+      kv.close();
+      (await lock?.catch(() => undefined))?.release();
+    },
+  };
+}

@@ -1,0 +1,84 @@
+import type { KvU64 } from "../runtime/kv.ts";
+import { checkBatch, checkLimit } from "./bounds.ts";
+import type { DenoKvContext } from "./deno_kv.ts";
+import { bucketKey } from "./deno_kv_buckets.ts";
+import { getAll, next, present } from "./deno_kv_read.ts";
+import { type KeyRecord, type Store, StoreError } from "./store.ts";
+
+type KeyMethods = Pick<
+  Store,
+  "insertKey" | "getKey" | "listKeys" | "setKeyDisabled" | "deleteKey" | "touchKeys" | "keysVersion"
+>;
+
+/** `lastUsedAt` has an entry of its own, so that noting it in bulk never gets in the way of a change to the record. */
+type KeyEntry = Omit<KeyRecord, "lastUsedAt">;
+
+const VERSION = ["keys_version"];
+const keyOf = (id: string) => ["key", id];
+const usedOf = (id: string) => ["key_used", id];
+
+/** API keys. */
+export function denoKvKeys({ kv, location, run, commit, retry }: DenoKvContext): KeyMethods {
+  return {
+    insertKey: ({ lastUsedAt, ...key }) =>
+      run(async () => {
+        const atomic = kv.atomic().check({ key: keyOf(key.id), versionstamp: null })
+          .set(keyOf(key.id), present(key)).sum(VERSION, 1n);
+        if (lastUsedAt === undefined) atomic.delete(usedOf(key.id));
+        else atomic.set(usedOf(key.id), lastUsedAt);
+        if (!await commit(atomic)) {
+          throw new StoreError("exists", `${location} holds a key with the id "${key.id}" already`);
+        }
+      }),
+    getKey: (id) =>
+      run(async () => {
+        const [key, used] = await kv.getMany<[KeyEntry, string]>([keyOf(id), usedOf(id)]);
+        return key.value === null ? undefined : toKey(key.value, used.value);
+      }),
+    listKeys: ({ after, limit }) =>
+      run(async () => {
+        checkLimit(limit, 1_000);
+        const keys: KeyEntry[] = [];
+        const range = { prefix: ["key"], start: keyOf(next(after ?? "")) };
+        for await (const { value } of kv.list<KeyEntry>(range, { limit })) keys.push(value);
+        const used = await getAll<string>(kv, keys.map(({ id }) => usedOf(id)));
+        return keys.map((key, index) => toKey(key, used[index]!.value));
+      }),
+    setKeyDisabled: (id, disabled) =>
+      run(() =>
+        retry(async () => {
+          const [entry, used] = await kv.getMany<[KeyEntry, string]>([keyOf(id), usedOf(id)]);
+          if (entry.value === null) return { done: undefined };
+          const key = { ...entry.value, disabled };
+          const atomic = kv.atomic().check(entry).set(keyOf(id), key).sum(VERSION, 1n);
+          return await commit(atomic) ? { done: toKey(key, used.value) } : undefined;
+        })
+      ),
+    deleteKey: (id) =>
+      run(() =>
+        retry(async () => {
+          const entry = await kv.get<KeyEntry>(keyOf(id));
+          if (entry.value === null) return { done: false };
+          const atomic = kv.atomic().check(entry).sum(VERSION, 1n)
+            .delete(keyOf(id)).delete(usedOf(id)).delete(bucketKey(id));
+          return await commit(atomic) ? { done: true } : undefined;
+        })
+      ),
+    touchKeys: (uses) =>
+      run(async () => {
+        checkBatch(uses, 500);
+        const held = await getAll<KeyEntry>(kv, uses.map(({ id }) => keyOf(id)));
+        const atomic = kv.atomic();
+        uses.forEach(({ id, lastUsedAt }, index) => {
+          // One that is deleted meanwhile leaves a note behind, which `insertKey` overwrites.
+          if (held[index]!.value !== null) atomic.set(usedOf(id), lastUsedAt);
+        });
+        await commit(atomic);
+      }),
+    keysVersion: () => run(async () => Number((await kv.get<KvU64>(VERSION)).value?.value ?? 0n)),
+  };
+}
+
+function toKey(key: KeyEntry, lastUsedAt: string | null): KeyRecord {
+  return lastUsedAt === null ? { ...key } : { ...key, lastUsedAt };
+}

@@ -1,0 +1,23 @@
+import type { Kv, KvEntryMaybe, KvKey } from "../runtime/kv.ts";
+
+/** Deno KV reads at most this many keys at once. */
+const MAX_KEYS = 10;
+
+/** The entries of these keys, in their order, read in tens at once. */
+export async function getAll<T>(kv: Kv, keys: KvKey[]): Promise<KvEntryMaybe<T>[]> {
+  const tens: Promise<KvEntryMaybe<T>[]>[] = [];
+  for (let start = 0; start < keys.length; start += MAX_KEYS) {
+    tens.push(kv.getMany<T[]>(keys.slice(start, start + MAX_KEYS)));
+  }
+  return (await Promise.all(tens)).flat();
+}
+
+/** The smallest string that sorts after this one: makes an inclusive bound exclusive and the other way round. */
+export function next(text: string): string {
+  return `${text}\0`;
+}
+
+/** A copy without fields that are undefined: they count as absent, but Deno KV would keep them. */
+export function present<T extends object>(record: T): T {
+  return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as T;
+}

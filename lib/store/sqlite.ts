@@ -1,0 +1,119 @@
+import { resolve } from "node:path";
+import type { FileLock } from "../runtime/file_lock.ts";
+import { openSqlite, type SqliteDatabase } from "../runtime/sqlite.ts";
+import { sqliteBuckets } from "./sqlite_buckets.ts";
+import { networkMismatch } from "./network.ts";
+import { toStoreError } from "./sqlite_errors.ts";
+import { sqliteEvents } from "./sqlite_events.ts";
+import { sqliteHistory } from "./sqlite_history.ts";
+import { sqliteKeys } from "./sqlite_keys.ts";
+import { checkOwnership, migrate } from "./sqlite_schema.ts";
+import { sqliteSubmissions } from "./sqlite_submissions.ts";
+import { type Store, StoreError } from "./store.ts";
+import { holdStoreFile, prepareStoreFile } from "./store_file.ts";
+
+/** What each noun of this driver is given. */
+export interface SqliteContext {
+  database: SqliteDatabase;
+  location: string;
+  /** Does synchronous work now, as a promise: every fault of SQLite becomes a `StoreError`, and so does a closed store. */
+  run<T>(work: () => T): Promise<T>;
+}
+
+/** How long a write waits for another process's. The event loop stands still meanwhile, and `keygen` needs milliseconds. */
+const BUSY_TIMEOUT_MS = 1_000;
+
+/** A commit is on the disk when it returns. The page cache (16 MB) keeps a long history's indexes from thrashing. */
+const PRAGMAS = `
+  PRAGMA journal_mode = WAL;
+  PRAGMA synchronous = FULL;
+  PRAGMA journal_size_limit = 16777216;
+  PRAGMA cache_size = -16000;`;
+
+/**
+ * Opens the SQLite store in this file, creating it when it is missing, and migrates it to the newest schema.
+ * Several processes may have it open; one of them may serve (`holdForServing`).
+ *
+ * @throws StoreError `unavailable`, `locked`, `full`, `newer_schema`
+ */
+export async function openSqliteStore(path: string): Promise<Store> {
+  const file = resolve(path);
+  const location = `sqlite:${file}`;
+  prepareStoreFile(file, location);
+  return await open(file, location, () => holdStoreFile(file, location));
+}
+
+/** Opens a store that lives in this process and ends with it. */
+export async function openMemoryStore(): Promise<Store> {
+  return await open(":memory:", "memory:", () => Promise.resolve({ release() {} }));
+}
+
+async function open(file: string, location: string, hold: () => Promise<FileLock>): Promise<Store> {
+  let database: SqliteDatabase | undefined;
+  try {
+    database = await openSqlite(file);
+    database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    checkOwnership(database, location);
+    database.exec(PRAGMAS);
+    migrate(database);
+    return createSqliteStore(database, location, hold);
+  } catch (error) {
+    database?.close();
+    throw toStoreError(error, location);
+  }
+}
+
+/** Puts the store together on a database that has the newest schema. `hold` keeps other gateways off. */
+export function createSqliteStore(database: SqliteDatabase, location: string, hold: () => Promise<FileLock>): Store {
+  let lock: Promise<FileLock> | undefined;
+  let closed = false;
+
+  // deno-lint-ignore require-await -- async, so that what `work` throws rejects
+  const run = async <T>(work: () => T): Promise<T> => {
+    if (closed) throw new StoreError("unavailable", `${location} is closed`);
+    try {
+      return work();
+    } catch (error) {
+      throw toStoreError(error, location);
+    }
+  };
+  const context: SqliteContext = { database, location, run };
+  const submissions = sqliteSubmissions(context);
+  const readNetwork = database.prepare("SELECT passphrase FROM network");
+  const writeNetwork = database.prepare("INSERT INTO network VALUES (?)");
+  const boundNetwork = () => readNetwork.get()?.passphrase as string | undefined;
+
+  return {
+    location,
+    bindNetwork: (passphrase) =>
+      run(() => {
+        const bound = database.transaction(() => {
+          const before = boundNetwork();
+          if (before === undefined) writeNetwork.run(passphrase);
+          return before ?? passphrase;
+        });
+        if (bound !== passphrase) throw networkMismatch(location, bound, passphrase);
+      }),
+    boundNetwork: () => run(boundNetwork),
+    async holdForServing() {
+      await run(() => {});
+      lock ??= hold().catch((error) => {
+        lock = undefined;
+        throw error;
+      });
+      await lock;
+    },
+    ...sqliteKeys(context),
+    ...sqliteBuckets(context),
+    ...sqliteEvents(context),
+    ...sqliteHistory(context),
+    ...submissions.methods,
+    async close() {
+      if (closed) return;
+      await submissions.flush();
+      closed = true;
+      database.close();
+      (await lock?.catch(() => undefined))?.release();
+    },
+  };
+}

@@ -1,0 +1,5 @@
+import process from "node:process";
+import { runCommandLine } from "./cli/command_line.ts";
+import { processIo } from "./cli/process_io.ts";
+
+process.exitCode = await runCommandLine(process.argv.slice(2), processIo());

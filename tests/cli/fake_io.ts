@@ -1,0 +1,34 @@
+import type { CommandIo } from "../../cli/command.ts";
+
+/** A world for one command: what it printed can be read afterwards. */
+export interface FakeIo extends CommandIo {
+  out: string;
+  err: string;
+}
+
+export interface FakeIoOptions {
+  env?: Record<string, string>;
+  isTerminal?: boolean;
+  /** What somebody at the terminal answers; absent: nobody is there. */
+  answer?: string;
+  now?: number;
+}
+
+export function fakeIo({ env = {}, isTerminal = false, answer, now = Date.now() }: FakeIoOptions = {}): FakeIo {
+  const io: FakeIo = {
+    env,
+    isTerminal,
+    out: "",
+    err: "",
+    stdout: (text) => void (io.out += text),
+    stderr: (text) => void (io.err += text),
+    now: () => now,
+  };
+  if (answer !== undefined) {
+    io.ask = (question) => {
+      io.err += question;
+      return Promise.resolve(answer);
+    };
+  }
+  return io;
+}

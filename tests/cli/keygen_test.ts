@@ -1,0 +1,190 @@
+import assert from "node:assert/strict";
+import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { UsageError } from "../../cli/command.ts";
+import { command } from "../../cli/keygen.ts";
+import { hashKey, parseKey } from "../../lib/keys/api_key.ts";
+import { parseKeyRecords } from "../../lib/keys/key_record.ts";
+import { openStore } from "../../lib/store/open_store.ts";
+import { fakeIo, type FakeIoOptions } from "./fake_io.ts";
+
+const NOW = Date.parse("2026-03-01T12:00:00.000Z");
+const KEY = ["--name", "shop", "--scopes", "read,write"];
+
+let folder: string;
+let count = 0;
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), "keygen-"));
+});
+after(() => rm(folder, { recursive: true }));
+
+const newStore = () => `sqlite:${join(folder, `gateway${count++}.db`)}`;
+
+async function keygen(args: string[], options: FakeIoOptions = {}) {
+  const io = fakeIo({ now: NOW, ...options });
+  const code = await command.run(args, io);
+  return { code, out: io.out, err: io.err };
+}
+
+async function usage(args: string[], env: Record<string, string> = {}): Promise<string> {
+  const io = fakeIo({ now: NOW, env });
+  const error = await command.run(args, io).then(() => assert.fail("nothing was refused"), (error) => error);
+  assert.ok(error instanceof UsageError, String(error));
+  assert.equal(io.out, "");
+  return error.message;
+}
+
+async function keysIn(setting: string) {
+  const store = await openStore(setting);
+  try {
+    return await store.listKeys({ limit: 100 });
+  } finally {
+    await store.close();
+  }
+}
+
+describe("keygen", () => {
+  test("prints the key alone on standard output, and keeps only its hash", async () => {
+    const store = newStore();
+    const { code, out, err } = await keygen([...KEY, "--rate", "600", "--store", store]);
+    assert.equal(code, 0);
+    const key = out.trimEnd();
+    assert.equal(out, key + "\n");
+    const parsed = parseKey(key);
+    assert.ok("id" in parsed);
+    assert.deepEqual(await keysIn(store), [{
+      id: parsed.id,
+      name: "shop",
+      hash: hashKey(key),
+      scopes: ["read", "write"],
+      rate: 600,
+      disabled: false,
+      createdAt: "2026-03-01T12:00:00.000Z",
+    }]);
+    assert.ok(err.includes(store) && err.includes(parsed.id) && err.includes("600 requests a minute"), err);
+    assert.ok(!err.includes(key));
+  });
+
+  test("names the store by its absolute path", async () => {
+    const { err } = await keygen([...KEY, "--store", newStore()]);
+    assert.ok(err.includes(` is kept in sqlite:${folder}`), err);
+  });
+
+  test("prints one line of JSON with --json, and nothing beside it", async () => {
+    const store = newStore();
+    const { out, err } = await keygen([...KEY, "--expires", "90d", "--json", "--store", store]);
+    const { key, id, ...rest } = JSON.parse(out);
+    assert.deepEqual(parseKey(key), { id });
+    assert.deepEqual(rest, {
+      name: "shop",
+      scopes: ["read", "write"],
+      rate: null,
+      expiresAt: "2026-05-30T12:00:00.000Z",
+      store,
+    });
+    assert.equal(out.split("\n").length, 2);
+    assert.equal(err, "");
+  });
+
+  test("takes an expiry as a span or as a time", async () => {
+    for (
+      const [text, expiresAt] of [
+        ["12h", "2026-03-02T00:00:00.000Z"],
+        ["1d", "2026-03-02T12:00:00.000Z"],
+        ["2026-12-24", "2026-12-24T00:00:00.000Z"],
+        ["2026-12-24T18:00:00+01:00", "2026-12-24T17:00:00.000Z"],
+      ] as const
+    ) {
+      const { out } = await keygen([...KEY, "--expires", text, "--record"]);
+      assert.equal(parseKeyRecords(out)[0]!.expiresAt, expiresAt);
+    }
+  });
+
+  test("keeps the key in a keys file, mode 0600", async () => {
+    const path = join(folder, "keys.json");
+    const { out, err } = await keygen([...KEY, "--keys-file", path]);
+    await keygen([...KEY, "--keys-file", path]);
+    const records = parseKeyRecords(await readFile(path, "utf8"));
+    assert.equal(records.length, 2);
+    assert.equal(records[0]!.hash, hashKey(out.trimEnd()));
+    assert.equal((await stat(path)).mode & 0o777, 0o600);
+    assert.ok(err.includes(`is kept in file:${path}`), err);
+  });
+
+  test("with --record prints what SERVICE_API_KEYS takes, and the key beside it", async () => {
+    const { out, err } = await keygen([...KEY, "--record"], { env: { SERVICE_API_KEYS: "[]" } });
+    const [record] = parseKeyRecords(out);
+    assert.equal(out, JSON.stringify(record) + "\n");
+    const key = err.split("\n")[0]!;
+    assert.deepEqual(parseKey(key), { id: record!.id });
+    assert.equal(hashKey(key), record!.hash);
+  });
+
+  test("with --record and --json prints key and record in one line", async () => {
+    const { out, err } = await keygen([...KEY, "--record", "--json"]);
+    const { key, record, store } = JSON.parse(out);
+    assert.equal(hashKey(key), record.hash);
+    assert.equal(store, null);
+    assert.equal(err, "");
+  });
+
+  test("without a place named goes where the environment keeps its keys", async () => {
+    const path = join(folder, "environment.json");
+    const store = newStore();
+    const env = { SERVICE_API_STORE: store, SERVICE_API_KEYS_FILE: path, SERVICE_API_KEYS: "" };
+    await keygen(KEY, { env });
+    assert.equal(parseKeyRecords(await readFile(path, "utf8")).length, 1);
+    await keygen(KEY, { env: { ...env, SERVICE_API_KEYS_FILE: "" } });
+    assert.equal((await keysIn(store)).length, 1);
+    await keygen([...KEY, "--store", store], { env });
+    assert.equal((await keysIn(store)).length, 2, "a flag beats the environment");
+  });
+
+  test("where keys live in SERVICE_API_KEYS says to use --record", async () => {
+    const message = await usage(KEY, { SERVICE_API_KEYS: "[]" });
+    assert.match(message, /SERVICE_API_KEYS/);
+    assert.match(message, /--record/);
+  });
+
+  const wrong: [string, string[], RegExp][] = [
+    ["no name", ["--scopes", "read"], /--name is missing/],
+    ["no scopes", ["--name", "shop"], /--scopes is missing: name some of read,write,webhooks/],
+    ["an unknown scope", ["--name", "shop", "--scopes", "read,all"], /--scopes must be some of .*, got "all"/],
+    ["an empty scope", ["--name", "shop", "--scopes", "read,"], /--scopes must be some of .*, got ""/],
+    ["a rate that is none", [...KEY, "--rate", "fast"], /--rate must be a whole number from 1 to 1000000, got "fast"/],
+    ["a rate of 0", [...KEY, "--rate", "0"], /--rate must be .*, got 0/],
+    ["a negative rate", [...KEY, "--rate", "-5"], /--rate must be .*, got "-5"/],
+    [
+      "an expiry that is past",
+      [...KEY, "--expires", "2026-02-28"],
+      /--expires must be in the future, got "2026-02-28"/,
+    ],
+    ["an expiry of no days", [...KEY, "--expires", "0d"], /--expires must be in the future, got "0d"/],
+    ["an expiry that is none", [...KEY, "--expires", "never"], /--expires must be an ISO 8601 .*, got "never"/],
+    ["two places", [...KEY, "--store", "sqlite:a", "--keys-file", "b"], /--store and --keys-file are both given/],
+    ["a place for a record", [...KEY, "--record", "--store", "sqlite:a"], /--record keeps the key nowhere/],
+    ["a store in memory", [...KEY, "--store", "memory:"], /memory: is gone when the command ends/],
+    ["an unknown flag", [...KEY, "--scope", "read"], /unknown flag --scope; allowed: --name, --scopes, --rate/],
+    ["a flag without its value", ["--name", "--scopes", "read"], /--name needs a value/],
+    ["a flag twice", [...KEY, "--name", "b"], /--name is given twice/],
+    ["a switch with a value", [...KEY, "--json=yes"], /--json takes no value/],
+    ["what is no flag", [...KEY, "extra"], /unexpected "extra"/],
+  ];
+  for (const [what, args, message] of wrong) {
+    test(`refuses ${what}, naming it`, async () => assert.match(await usage(args), message));
+  }
+
+  test("says in one line why a store cannot be used, and prints no key then", async () => {
+    for (
+      const place of [["--store", `sqlite:${folder}/none/gateway.db`], ["--keys-file", `${folder}/none/keys.json`]]
+    ) {
+      const { code, out, err } = await keygen([...KEY, ...place]);
+      assert.equal(code, 1);
+      assert.equal(out, "");
+      assert.ok(err.includes(`${folder}/none`) && err.trimEnd().split("\n").length === 1, err);
+    }
+  });
+});

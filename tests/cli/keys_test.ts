@@ -1,0 +1,215 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, beforeEach, describe, test } from "node:test";
+import { UsageError } from "../../cli/command.ts";
+import { command } from "../../cli/keys.ts";
+import { mintKey } from "../../lib/keys/api_key.ts";
+import { openKeysFile } from "../../lib/keys/keys_file.ts";
+import { openStore } from "../../lib/store/open_store.ts";
+import type { KeyRecord } from "../../lib/store/store.ts";
+import { fakeIo, type FakeIoOptions } from "./fake_io.ts";
+
+const NOW = Date.parse("2026-03-01T12:00:00.000Z");
+const random = (length: number) => crypto.getRandomValues(new Uint8Array(length));
+
+let folder: string;
+let count = 0;
+let shop: KeyRecord;
+let till: KeyRecord;
+/** The same keys in each kind of place, with the flags that name it. */
+let places: { flags: string[]; location: string }[];
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), "keys-"));
+});
+after(() => rm(folder, { recursive: true }));
+
+beforeEach(async () => {
+  const made = { now: NOW, random };
+  shop = { ...mintKey({ ...made, name: "shop", scopes: ["read", "write"], rate: 600 }).record, id: "aShop" };
+  till = {
+    ...mintKey({ ...made, name: "till", scopes: ["webhooks"], expiresAt: "2026-04-01" }).record,
+    id: "bTill",
+    lastUsedAt: "2026-02-28T10:11:12.000Z",
+  };
+  const path = join(folder, `keys${count}.json`);
+  const setting = `sqlite:${join(folder, `gateway${count++}.db`)}`;
+  places = [
+    { flags: ["--store", setting], location: setting },
+    { flags: ["--keys-file", path], location: `file:${path}` },
+  ];
+  const store = await openStore(setting);
+  for (const record of [shop, till]) {
+    await store.insertKey(record);
+    await openKeysFile(path).insertKey(record);
+  }
+  await store.close();
+});
+
+async function keys(args: string[], options: FakeIoOptions = {}) {
+  const io = fakeIo({ now: NOW, ...options });
+  const code = await command.run(args, io);
+  for (const { hash } of [shop, till]) assert.ok(!(io.out + io.err).includes(hash), "a hash was printed");
+  return { code, out: io.out, err: io.err };
+}
+
+/** Runs a check in the store and in the keys file. */
+async function inEachPlace(check: (flags: string[], location: string) => Promise<void>): Promise<void> {
+  for (const { flags, location } of places) await check(flags, location);
+}
+
+const TILL_JSON = {
+  id: "bTill",
+  name: "till",
+  scopes: ["webhooks"],
+  rate: null,
+  disabled: false,
+  createdAt: "2026-03-01T12:00:00.000Z",
+  expiresAt: "2026-04-01T00:00:00.000Z",
+  lastUsedAt: "2026-02-28T10:11:12.000Z",
+};
+
+describe("keys list", () => {
+  test("prints plain columns with tabs where nobody looks, and says where the keys are", () =>
+    inEachPlace(async (flags, location) => {
+      const { code, out, err } = await keys(["list", ...flags]);
+      assert.equal(code, 0);
+      assert.equal(
+        out,
+        "aShop\tshop\tread,write\t600\tenabled\t2026-03-01T12:00:00.000Z\tnever\tnever\n" +
+          "bTill\ttill\twebhooks\tdefault\tenabled\t2026-03-01T12:00:00.000Z\t2026-04-01T00:00:00.000Z\t" +
+          "2026-02-28T10:11:12.000Z\n",
+      );
+      assert.equal(err, `keys in ${location}\n`);
+    }));
+
+  test("prints an aligned table on a terminal", async () => {
+    const { out } = await keys(["list", ...places[0]!.flags], { isTerminal: true });
+    const [head, first, second] = out.split("\n");
+    assert.match(head!, /^ID +NAME +SCOPES +RATE +STATE +CREATED +EXPIRES +LAST USED$/);
+    assert.match(first!, /^aShop +shop +read,write +600 +enabled +2026-03-01 12:00 +never +never$/);
+    assert.equal(head!.indexOf("SCOPES"), first!.indexOf("read,write"));
+    assert.equal(head!.indexOf("LAST USED"), second!.indexOf("2026-02-28 10:11"));
+  });
+
+  test("prints a line of JSON for each key with --json", async () => {
+    const { out, err } = await keys(["list", "--json", ...places[0]!.flags]);
+    assert.deepEqual(JSON.parse(out.split("\n")[1]!), TILL_JSON);
+    assert.equal(err, "");
+  });
+
+  test("says that a key is disabled or expired", async () => {
+    const { flags } = places[0]!;
+    await keys(["disable", "aShop", ...flags]);
+    const { out } = await keys(["list", ...flags], { now: Date.parse("2026-04-01") });
+    assert.deepEqual(out.trimEnd().split("\n").map((line) => line.split("\t")[4]), ["disabled", "expired"]);
+  });
+
+  test("says that there are none, and how to make one", async () => {
+    const flags = ["--store", `sqlite:${join(folder, "empty.db")}`];
+    const { code, out, err } = await keys(["list", ...flags], { isTerminal: true });
+    assert.equal(code, 0);
+    assert.equal(out, "");
+    assert.match(err, /there are none; make one with gateway keygen/);
+  });
+
+  test("goes through many keys by pages", async () => {
+    const { flags, location } = places[0]!;
+    const store = await openStore(location);
+    for (let i = 0; i < 2_100; i++) await store.insertKey({ ...shop, id: `k${String(i).padStart(4, "0")}` });
+    await store.close();
+    const { out } = await keys(["list", ...flags], { isTerminal: true });
+    const ids = out.trimEnd().split("\n").map((line) => line.split(" ")[0]);
+    assert.equal(ids.length, 1 + 2_102);
+    assert.deepEqual([ids[0], ids[1], ids[3], ids.at(-1)], ["ID", "aShop", "k0000", "k2099"]);
+    assert.equal(new Set(ids).size, ids.length);
+  });
+});
+
+describe("keys show", () => {
+  test("prints one key in full", () =>
+    inEachPlace(async (flags, location) => {
+      const { code, out } = await keys(["show", "bTill", ...flags]);
+      assert.equal(code, 0);
+      assert.match(out, /^id +bTill\nname +till\nscopes +webhooks\nrate +default\nstate +enabled\n/);
+      assert.ok(out.endsWith(`kept in      ${location}\n`));
+      assert.deepEqual(JSON.parse((await keys(["show", "bTill", "--json", ...flags])).out), TILL_JSON);
+    }));
+});
+
+describe("keys disable and enable", () => {
+  test("change the key and say so", () =>
+    inEachPlace(async (flags, location) => {
+      assert.equal((await keys(["disable", "aShop", ...flags])).out, `disabled key aShop "shop" in ${location}\n`);
+      assert.equal(JSON.parse((await keys(["show", "aShop", "--json", ...flags])).out).disabled, true);
+      assert.equal((await keys(["enable", "aShop", ...flags])).out, `enabled key aShop "shop" in ${location}\n`);
+      assert.equal(JSON.parse((await keys(["disable", "aShop", "--json", ...flags])).out).disabled, true);
+    }));
+});
+
+describe("keys delete", () => {
+  test("deletes with --yes, without a question", () =>
+    inEachPlace(async (flags, location) => {
+      const { code, out } = await keys(["delete", "aShop", "--yes", ...flags]);
+      assert.equal(code, 0);
+      assert.equal(out, `deleted key aShop "shop" from ${location}\n`);
+      assert.equal((await keys(["show", "aShop", ...flags])).code, 1);
+      assert.equal((await keys(["show", "bTill", ...flags])).code, 0);
+    }));
+
+  test("asks on a terminal, and does only what is answered", async () => {
+    const { flags } = places[0]!;
+    const no = await keys(["delete", "aShop", ...flags], { isTerminal: true, answer: "" });
+    assert.equal(no.code, 1);
+    assert.match(no.err, /Delete key aShop "shop" from .*\[y\/N\] nothing was deleted/);
+    assert.equal((await keys(["show", "aShop", ...flags])).code, 0);
+    assert.equal((await keys(["delete", "aShop", ...flags], { isTerminal: true, answer: "Yes" })).code, 0);
+    assert.equal((await keys(["show", "aShop", ...flags])).code, 1);
+  });
+
+  test("refuses where nobody can answer and --yes is missing", async () => {
+    await assert.rejects(keys(["delete", "aShop", ...places[0]!.flags]), {
+      name: "UsageError",
+      message: /no terminal to ask: add --yes/,
+    });
+  });
+});
+
+describe("keys", () => {
+  test("says which key it does not know, and where", () =>
+    inEachPlace(async (flags, location) => {
+      for (const args of [["show", "x"], ["enable", "x"], ["disable", "x"], ["delete", "x", "--yes"]]) {
+        const { code, out, err } = await keys([...args, ...flags]);
+        assert.equal(code, 1);
+        assert.equal(out, "");
+        assert.equal(err, `gateway keys: there is no key "x" in ${location}\n`);
+      }
+    }));
+
+  test("does not repeat a whole key that was given for an id", async () => {
+    const { key } = mintKey({ name: "a", scopes: ["read"], now: NOW, random });
+    for (const args of [["show", key], ["disable", key], ["list", key], ["show", "a", key]]) {
+      const error = await keys([...args, ...places[0]!.flags]).catch((error) => error);
+      assert.ok(error instanceof UsageError);
+      assert.ok(!error.message.includes(key) && error.message.includes("give its id"), error.message);
+    }
+  });
+
+  const wrong: [string, string[], RegExp][] = [
+    ["nothing", [], /expected one of list, show, enable, disable, delete, got nothing/],
+    ["an unknown action", ["remove", "a"], /expected one of .*, got "remove"/],
+    ["an action from the prototype", ["toString"], /expected one of .*, got "toString"/],
+    ["no id", ["show"], /keys show needs the id of a key/],
+    ["an id for list", ["list", "a"], /unexpected "a" after keys list/],
+    ["two ids", ["show", "a", "b"], /unexpected "b" after keys show/],
+    ["--yes elsewhere", ["disable", "a", "--yes"], /--yes belongs to keys delete/],
+    ["an unknown flag", ["list", "--all"], /unknown flag --all; allowed: --yes, --json, --store, --keys-file/],
+  ];
+  for (const [what, args, message] of wrong) {
+    test(`refuses ${what}`, async () => {
+      await assert.rejects(keys(args), (error) => error instanceof UsageError && message.test(error.message));
+    });
+  }
+});

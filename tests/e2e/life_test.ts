@@ -1,0 +1,13 @@
+import { after, before, test } from "node:test";
+import { type SandboxProcess, startSandbox } from "./sandbox_process.ts";
+import { tellStory } from "./story.ts";
+
+let sandbox: SandboxProcess;
+before(async () => {
+  sandbox = await startSandbox();
+});
+after(() => sandbox.stop());
+
+test("the whole life of a card goes through the gateway, offline", { timeout: 60_000 }, async () => {
+  await tellStory(sandbox.info);
+});

@@ -1,0 +1,175 @@
+import { Account, Keypair, Operation, rpc, TransactionBuilder, xdr } from "@stellar/stellar-sdk";
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { createEscrow, type Escrow } from "../../lib/escrow/escrow.ts";
+import type { ContractIds } from "../../lib/escrow/contract_errors.ts";
+import { bootstrapSandbox } from "../../lib/sandbox/bootstrap.ts";
+import { createNetwork, type SandboxNetwork } from "../../lib/sandbox/network.ts";
+import { createRpcServer } from "../../lib/sandbox/rpc/server.ts";
+import { createRpcClient } from "../../lib/stellar/rpc_client.ts";
+import type { RpcClient } from "../../lib/stellar/rpc.ts";
+import { createLedgerTip, type LedgerTip } from "../../lib/stellar/tip.ts";
+
+/** The real sandbox network with the three contracts, reached over its RPC server in this process. */
+export interface Sandbox {
+  network: SandboxNetwork;
+  contracts: ContractIds;
+  /** The native asset's contract. */
+  asset: string;
+  /** Moves the network's clock on. */
+  pass(seconds: number): void;
+  nowMs(): number;
+  /** How often each method was called. */
+  counts: Map<string, number>;
+  /** Between the client and the node: tests put faults here. */
+  fetch(url: string, init: RequestInit): Promise<Response>;
+  /** A gateway's view of the network: its own tip, client and caches. */
+  gateway(options?: Partial<GatewayOptions>): GatewayView;
+  owner: Keypair;
+  agent: Keypair;
+  merchant: Keypair;
+  /** Another funded account. */
+  account(): Promise<Keypair>;
+  /** Applies a call at once, past the gateway. */
+  invoke(source: Keypair, contract: string, name: string, ...args: xdr.ScVal[]): Promise<void>;
+}
+
+export interface GatewayView {
+  escrow: Escrow;
+  rpc: RpcClient;
+  tip: LedgerTip;
+  problems: string[];
+  notes: Map<string, { validUntil: number }>;
+}
+
+interface GatewayOptions {
+  contracts: ContractIds;
+  submitTimeoutMs: number;
+  fetch: Sandbox["fetch"];
+}
+
+function wasm(name: string): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(readFileSync(fileURLToPath(new URL(`../../lib/sandbox/wasm/${name}.wasm`, import.meta.url))));
+}
+
+let engine: WebAssembly.Module | undefined;
+
+/** Starts a network whose clock stands still unless it is told to move, sets up as `gateway sandbox` does. */
+export async function startSandbox(): Promise<Sandbox> {
+  engine ??= await WebAssembly.compile(wasm("engine"));
+  let nowMs = 1_800_000_000_000;
+  const network = await createNetwork({
+    engineWasm: engine,
+    ledgerMs: 0,
+    now: () => nowMs,
+    // Ledgers close as soon as there is something to close; nothing else happens by itself.
+    schedule: (callback, delayMs) => {
+      if (delayMs > 0) return () => {};
+      const timer = setTimeout(callback, 0);
+      return () => clearTimeout(timer);
+    },
+  });
+  const server = createRpcServer({ network, version: "test", now: () => nowMs });
+  const counts = new Map<string, number>();
+
+  const fetch = (url: string, init: RequestInit): Promise<Response> => {
+    const { method } = JSON.parse(String(init.body));
+    counts.set(method, (counts.get(method) ?? 0) + 1);
+    return server.fetch(new Request(url, { method: init.method, headers: init.headers, body: init.body }));
+  };
+
+  async function account(): Promise<Keypair> {
+    const keypair = Keypair.random();
+    await network.fund(keypair.publicKey());
+    return keypair;
+  }
+
+  async function apply(source: Keypair, operation: xdr.Operation): Promise<xdr.ScVal> {
+    const accountId = source.xdrAccountId();
+    const key = xdr.LedgerKey.account(new xdr.LedgerKeyAccount({ accountId })).toXdr();
+    const entry = xdr.LedgerEntryData.fromXdr(network.entry(key)!.dataXdr);
+    if (entry.type !== "account") throw new Error("no account");
+    const transaction = new TransactionBuilder(new Account(source.publicKey(), entry.account.seqNum.toString()), {
+      fee: "1000",
+      networkPassphrase: network.passphrase,
+      timebounds: { minTime: 0, maxTime: 0 },
+    }).addOperation(operation).build();
+    const outcome = network.simulate(xdr.decodeBytes(transaction.toXdr(), "base64"), {});
+    if (!outcome.ok) throw new Error(outcome.error);
+    const base64 = (bytes: Uint8Array) => xdr.encodeBytes(bytes, "base64");
+    const assembled = rpc.assembleTransaction(transaction, {
+      id: "1",
+      latestLedger: network.latestLedger().sequence,
+      events: [],
+      transactionData: base64(outcome.transactionDataXdr),
+      minResourceFee: outcome.minResourceFee.toString(),
+      results: [{ xdr: base64(outcome.result!.valueXdr), auth: outcome.result!.authXdr.map(base64) }],
+    }).build();
+    assembled.sign(source);
+    const sent = network.submit(xdr.decodeBytes(assembled.toXdr(), "base64"));
+    if (sent.status !== "PENDING") throw new Error(sent.status);
+    network.closeLedger();
+    if (!network.transaction(sent.hash)!.successful) throw new Error(`${sent.hash} failed`);
+    return xdr.ScVal.fromXdr(outcome.result!.valueXdr);
+  }
+
+  const { contracts, asset, accounts } = bootstrapSandbox(network, {
+    contracts: {
+      deviceRegistry: wasm("device_registry"),
+      agentRegistry: wasm("agent_registry"),
+      paymentEscrow: wasm("payment_escrow"),
+    },
+  });
+
+  return {
+    network,
+    contracts,
+    asset,
+    pass: (seconds) => nowMs += seconds * 1000,
+    nowMs: () => nowMs,
+    counts,
+    fetch,
+    owner: Keypair.fromSecret(accounts.owner.secret),
+    agent: Keypair.fromSecret(accounts.agent.secret),
+    merchant: Keypair.fromSecret(accounts.merchant.secret),
+    account,
+    async invoke(source, contract, name, ...args) {
+      await apply(source, Operation.invokeContractFunction({ contract, function: name, args }));
+    },
+    gateway(options = {}) {
+      const tip = createLedgerTip();
+      const problems: string[] = [];
+      const notes = new Map<string, { validUntil: number }>();
+      const client = createRpcClient({
+        urls: ["http://sandbox.test/rpc"],
+        fetch: options.fetch ?? fetch,
+        now: () => nowMs,
+        tip,
+      });
+      const escrow = createEscrow({
+        rpc: client,
+        tip,
+        now: () => nowMs,
+        wait: (_ms, signal) =>
+          new Promise((resolve) => {
+            const timer = setTimeout(resolve, 1);
+            signal?.addEventListener("abort", () => (clearTimeout(timer), resolve()));
+          }),
+        contracts: options.contracts ?? contracts,
+        networkPassphrase: network.passphrase,
+        submitTimeoutMs: options.submitTimeoutMs ?? 60_000,
+        noteSubmission: ({ hash, validUntil }) => Promise.resolve(void notes.set(hash, { validUntil })),
+        getSubmission: (hash) => Promise.resolve(notes.get(hash)),
+        onProblem: (message) => problems.push(message),
+      });
+      return { escrow, rpc: client, tip, problems, notes };
+    },
+  };
+}
+
+/** Signs a prepared envelope as its source would, outside the gateway. */
+export function signed(envelope: string, networkPassphrase: string, ...signers: Keypair[]): string {
+  const transaction = TransactionBuilder.fromXdr(envelope, networkPassphrase);
+  transaction.sign(...signers);
+  return transaction.toXdr();
+}

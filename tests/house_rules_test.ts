@@ -1,0 +1,90 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
+
+interface Source {
+  /** Relative to the root, with slashes. */
+  path: string;
+  text: string;
+  /** What it imports from the project, relative to the root. */
+  imports: string[];
+}
+
+function sources(folder: string): Source[] {
+  return readdirSync(join(ROOT, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = `${folder}/${entry.name}`;
+    if (entry.isDirectory()) return entry.name === "target" ? [] : sources(path);
+    return entry.name.endsWith(".ts") ? [read(path)] : [];
+  });
+}
+
+function read(path: string): Source {
+  const text = readFileSync(join(ROOT, path), "utf8");
+  const found = [...text.matchAll(/(?:from|import)\s*\(?\s*"(\.[^"]+)"/g)].map((match) => match[1]!);
+  return { path, text, imports: found.map((to) => relative(ROOT, join(ROOT, dirname(path), to)).replaceAll("\\", "/")) };
+}
+
+const ALL = [...sources("lib"), ...sources("cli"), read("main.ts")];
+
+/** The room of a file: `lib/http/routes/x.ts` → `http`, `lib/gateway.ts` → `gateway`, `cli/x.ts` → `cli`. */
+function room(path: string): string {
+  if (!path.startsWith("lib/")) return "cli";
+  const [, first, more] = path.split("/");
+  return more === undefined ? first!.replace(/\.ts$/, "") : first!;
+}
+
+/** Which rooms each room may import from, beside itself. `errors` and `runtime` are open to all. */
+const MAY_IMPORT: Record<string, string[]> = {
+  cli: ["gateway", "config", "log", "keys", "store", "sandbox", "http", "stellar"],
+  gateway: ["config", "log", "http", "keys", "limits", "escrow", "events", "stellar", "store"],
+  http: ["keys", "limits", "escrow", "events", "store"],
+  keys: ["store"],
+  limits: ["store"],
+  escrow: ["stellar"],
+  events: ["stellar", "store"],
+  stellar: [],
+  store: [],
+  sandbox: [],
+  runtime: [],
+  errors: [],
+  log: [],
+  config: ["log", "store"],
+};
+
+test("imports run one way through the house", () => {
+  const wrong = ALL.flatMap(({ path, imports }) =>
+    imports.filter((to) => {
+      const [from, into] = [room(path), room(to)];
+      return from !== into && into !== "errors" && into !== "runtime" && !MAY_IMPORT[from]?.includes(into);
+    }).map((to) => `${path} imports ${to}`)
+  );
+  assert.deepEqual(wrong, []);
+});
+
+test("only lib/runtime speaks to Deno or Bun", () => {
+  const wrong = ALL
+    .filter(({ path }) => !path.startsWith("lib/runtime/"))
+    .filter(({ text }) => /\b(Deno|Bun)\.|from "bun:/.test(text.replace(/^\s*(\/\/|\*|\/\*).*$/gm, "")))
+    .map(({ path }) => path);
+  assert.deepEqual(wrong, []);
+});
+
+test("only cli reads argv and prints", () => {
+  const wrong = ALL
+    .filter(({ path }) => path.startsWith("lib/") && !path.startsWith("lib/runtime/"))
+    .filter(({ text }) => /\bconsole\.|process\.(argv|stdout|stderr|exit)/.test(text))
+    .map(({ path }) => path);
+  assert.deepEqual(wrong, []);
+});
+
+test("file names are snake_case", () => {
+  assert.deepEqual(ALL.map(({ path }) => path).filter((path) => !/^[a-z0-9_/]+\.ts$/.test(path)), []);
+});
+
+test("main.ts has no default export, which Bun would take for a server", () => {
+  assert.doesNotMatch(read("main.ts").text, /export default/);
+});

@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, describe, test } from "node:test";
+import { keySourceFromStore } from "../../lib/keys/key_source.ts";
+import { createKeyVerifier } from "../../lib/keys/verifier.ts";
+import { openStore } from "../../lib/store/open_store.ts";
+import type { Store } from "../../lib/store/store.ts";
+import { NOW, testKey } from "./test_keys.ts";
+
+let store: Store;
+
+beforeEach(async () => {
+  store = await openStore("memory:");
+});
+afterEach(() => store.close());
+
+describe("keys from the store", () => {
+  test("are reported as changed once at the start and once for every change", async () => {
+    const source = keySourceFromStore(store);
+    const { record } = testKey();
+    assert.deepEqual([await source.changed(), await source.changed()], [true, false]);
+    await store.insertKey(record);
+    assert.deepEqual([await source.changed(), await source.changed()], [true, false]);
+    await store.setKeyDisabled(record.id, true);
+    assert.deepEqual([await source.changed(), await source.changed()], [true, false]);
+    await store.deleteKey(record.id);
+    assert.deepEqual([await source.changed(), await source.changed()], [true, false]);
+  });
+
+  test("are answered by id, and their use is noted without counting as a change", async () => {
+    const source = keySourceFromStore(store);
+    const { record } = testKey();
+    assert.equal(await source.isEmpty(), true);
+    await store.insertKey(record);
+    await source.changed();
+    assert.equal(await source.isEmpty(), false);
+    const lastUsedAt = "2026-03-01T12:00:00.000Z";
+    await source.touch([{ id: record.id, lastUsedAt }]);
+    assert.deepEqual(await source.get(record.id), { ...record, lastUsedAt });
+    assert.equal(await source.changed(), false);
+  });
+
+  test("are verified as the store has them: made, disabled, enabled, deleted", async () => {
+    const source = keySourceFromStore(store);
+    const verifier = createKeyVerifier({ source, now: () => NOW, onProblem: (message) => assert.fail(message) });
+    const { key, record } = testKey();
+    const seen: string[] = [];
+    const look = async () => {
+      await verifier.refresh();
+      const verdict = await verifier.verify(key);
+      seen.push("reason" in verdict ? verdict.reason : verdict.record.id);
+    };
+    await look();
+    await store.insertKey(record);
+    await look();
+    await store.setKeyDisabled(record.id, true);
+    await look();
+    await store.setKeyDisabled(record.id, false);
+    await look();
+    await store.deleteKey(record.id);
+    await look();
+    assert.deepEqual(seen, ["unknown", record.id, "disabled", record.id, "unknown"]);
+  });
+});

@@ -1,0 +1,161 @@
+import assert from "node:assert/strict";
+import { chmod, mkdtemp, rename, rm, utimes, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, beforeEach, describe, test } from "node:test";
+import type { KeySource } from "../../lib/keys/key_source.ts";
+import { openKeysFile } from "../../lib/keys/keys_file.ts";
+import { openKeysFileSource } from "../../lib/keys/keys_file_source.ts";
+import type { KeyRecord } from "../../lib/store/store.ts";
+import { testKey } from "./test_keys.ts";
+
+let folder: string;
+let path: string;
+let count = 0;
+let problems: string[];
+/** Long after every file's time stamp, so that an unchanged stamp is believed. */
+let nowMs: number;
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), "keys-source-"));
+});
+beforeEach(() => {
+  path = join(folder, `keys${count++}.json`);
+  problems = [];
+  nowMs = Date.now() + 3_600_000;
+});
+after(() => rm(folder, { recursive: true }));
+
+const open = (): Promise<KeySource> =>
+  openKeysFileSource({ path, now: () => nowMs, onProblem: (message) => problems.push(message) });
+
+const write = (text: string) => writeFile(path, text, { mode: 0o600 });
+const writeRecords = (...records: KeyRecord[]) => write(JSON.stringify(records));
+
+describe("keys from a file", () => {
+  test("are there at once, and reported as changed once", async () => {
+    const { record } = testKey();
+    await writeRecords(record);
+    const source = await open();
+    assert.deepEqual(await source.get(record.id), record);
+    assert.deepEqual([await source.changed(), await source.changed()], [true, false]);
+    assert.deepEqual(problems, []);
+  });
+
+  test("heed an operator who edits disabled by hand", async () => {
+    const { record } = testKey();
+    await writeRecords(record);
+    const source = await open();
+    await source.changed();
+    await writeRecords({ ...record, disabled: true });
+    assert.equal(await source.changed(), true);
+    assert.equal((await source.get(record.id))?.disabled, true);
+    assert.equal(await source.changed(), false);
+  });
+
+  test("heed what the commands change", async () => {
+    await writeRecords();
+    const source = await open();
+    await source.changed();
+    const { record } = testKey();
+    await openKeysFile(path).insertKey(record);
+    assert.equal(await source.changed(), true);
+    assert.deepEqual(await source.get(record.id), record);
+    await openKeysFile(path).deleteKey(record.id);
+    assert.equal(await source.changed(), true);
+    assert.equal(await source.isEmpty(), true);
+  });
+
+  test("heed an edit that leaves size and time stamp as they were, while the stamp is fresh", async () => {
+    const { record } = testKey({ name: "abc" });
+    const stamp = new Date(1_700_000_000_000);
+    nowMs = stamp.getTime() + 1_000;
+    await writeRecords(record);
+    await utimes(path, stamp, stamp);
+    const source = await open();
+    await source.changed();
+    await writeRecords({ ...record, name: "xyz" });
+    await utimes(path, stamp, stamp);
+    assert.equal(await source.changed(), true);
+    assert.equal((await source.get(record.id))?.name, "xyz");
+  });
+
+  test("stay as they were when the file does not parse, which is told once a change", async () => {
+    const { record } = testKey();
+    await writeRecords(record);
+    const source = await open();
+    await source.changed();
+    await write("[{");
+    assert.equal(await source.changed(), false);
+    assert.equal(await source.changed(), false);
+    assert.deepEqual(await source.get(record.id), record);
+    assert.deepEqual(problems, [
+      `keys file ${path}: the key records are not valid JSON; the keys stay as they were`,
+    ]);
+    await write('[{"id": 3}]');
+    assert.equal(await source.changed(), false);
+    assert.match(problems[1] ?? "", /key record 1: id must be a string; the keys stay as they were/);
+    await writeRecords();
+    assert.equal(await source.changed(), true);
+    assert.equal(await source.get(record.id), undefined);
+    assert.equal(problems.length, 2);
+  });
+
+  test("stay as they were when the file vanishes, and go on when it comes back", async () => {
+    const { record } = testKey();
+    await writeRecords(record);
+    const source = await open();
+    await source.changed();
+    await rename(path, `${path}.away`);
+    assert.equal(await source.changed(), false);
+    assert.equal(await source.changed(), false);
+    assert.deepEqual(await source.get(record.id), record);
+    assert.deepEqual(problems, [`keys file ${path} does not exist; the keys stay as they were`]);
+    await writeRecords({ ...record, disabled: true });
+    assert.equal(await source.changed(), true);
+    assert.equal((await source.get(record.id))?.disabled, true);
+    await rm(path);
+    await source.changed();
+    assert.equal(problems.length, 2);
+  });
+
+  test("may come later: a missing file is told, and holds none", async () => {
+    const source = await open();
+    assert.equal(await source.isEmpty(), true);
+    assert.deepEqual(problems, [`keys file ${path} does not exist; there are no keys until it does`]);
+    await source.changed();
+    assert.equal(problems.length, 1);
+    const { record } = testKey();
+    await openKeysFile(path).insertKey(record);
+    assert.equal(await source.changed(), true);
+    assert.deepEqual(await source.get(record.id), record);
+  });
+
+  test("are refused at the start when the file does not parse: there is nothing to stay with", async () => {
+    await write("not json");
+    await assert.rejects(open(), { name: "KeysFileError", message: /key record 1 is not valid JSON/ });
+  });
+
+  test("in a file that others may read are used, and the mode is told once", async () => {
+    const { record } = testKey();
+    await writeRecords(record);
+    await chmod(path, 0o644);
+    const source = await open();
+    await source.changed();
+    assert.deepEqual(await source.get(record.id), record);
+    assert.deepEqual(problems, [`keys file ${path} is open to other users (mode 644); make it 600`]);
+    await chmod(path, 0o600);
+    assert.equal(await source.changed(), false);
+    assert.equal(problems.length, 1);
+  });
+
+  test("note no use in it: an operator may have it open", async () => {
+    const { record } = testKey();
+    await writeRecords(record);
+    const source = await open();
+    await source.changed();
+    await source.touch([{ id: record.id, lastUsedAt: "2026-03-01T12:00:00.000Z" }]);
+    assert.equal(await source.changed(), false);
+    assert.deepEqual(await openKeysFile(path).getKey(record.id), record);
+  });
+});

@@ -1,0 +1,120 @@
+import assert from "node:assert/strict";
+import { mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, beforeEach, describe, test } from "node:test";
+import { openKeysFile } from "../../lib/keys/keys_file.ts";
+import { lockFile } from "../../lib/runtime/file_lock.ts";
+import { testKey } from "./test_keys.ts";
+
+let folder: string;
+let path: string;
+let count = 0;
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), "keys-file-"));
+});
+beforeEach(() => {
+  path = join(folder, `keys${count++}.json`);
+});
+after(() => rm(folder, { recursive: true }));
+
+const recordsOnDisk = async () => JSON.parse(await readFile(path, "utf8"));
+
+describe("a keys file", () => {
+  test("is made by the first insert, readable by its owner only, a record an element", async () => {
+    const { key, record } = testKey({ rate: 600 });
+    await openKeysFile(path).insertKey(record);
+    assert.deepEqual(await recordsOnDisk(), [record]);
+    assert.equal((await stat(path)).mode & 0o777, 0o600);
+    assert.ok(!(await readFile(path, "utf8")).includes(key));
+  });
+
+  test("answers its keys by id and in pages ascending by id", async () => {
+    const file = openKeysFile(path);
+    const ids = ["b", "d", "a", "c"];
+    for (const id of ids) await file.insertKey(testKey({ id }).record);
+    assert.equal((await file.getKey("d"))?.id, "d");
+    assert.equal(await file.getKey("e"), undefined);
+    assert.deepEqual((await file.listKeys({ limit: 3 })).map(({ id }) => id), ["a", "b", "c"]);
+    assert.deepEqual((await file.listKeys({ after: "c", limit: 3 })).map(({ id }) => id), ["d"]);
+  });
+
+  test("that does not exist holds no keys, and asking does not make it", async () => {
+    const file = openKeysFile(path);
+    assert.deepEqual(await file.listKeys({ limit: 10 }), []);
+    assert.equal(await file.setKeyDisabled("a", true), undefined);
+    assert.equal(await file.deleteKey("a"), false);
+    await assert.rejects(stat(path), { code: "ENOENT" });
+  });
+
+  test("disables, enables and deletes a key and leaves the others alone", async () => {
+    const file = openKeysFile(path);
+    const [one, two] = [testKey().record, testKey().record];
+    await file.insertKey(one);
+    await file.insertKey(two);
+    assert.deepEqual(await file.setKeyDisabled(one.id, true), { ...one, disabled: true });
+    assert.deepEqual(await recordsOnDisk(), [{ ...one, disabled: true }, two]);
+    assert.deepEqual(await file.setKeyDisabled(one.id, false), one);
+    assert.equal(await file.deleteKey(one.id), true);
+    assert.equal(await file.deleteKey(one.id), false);
+    assert.deepEqual(await recordsOnDisk(), [two]);
+  });
+
+  test("refuses a second key of one id", async () => {
+    const file = openKeysFile(path);
+    await file.insertKey(testKey({ id: "a" }).record);
+    await assert.rejects(file.insertKey(testKey({ id: "a" }).record), { name: "StoreError", kind: "exists" });
+  });
+
+  test("keeps every key of many writers at once", async () => {
+    const records = Array.from({ length: 12 }, () => testKey().record);
+    await Promise.all(records.map((record) => openKeysFile(path).insertKey(record)));
+    const ids = (await recordsOnDisk()).map(({ id }: { id: string }) => id);
+    assert.deepEqual(ids.sort(), records.map(({ id }) => id).sort());
+  });
+
+  test("leaves nothing but itself and its lock behind", async () => {
+    await openKeysFile(path).insertKey(testKey().record);
+    const name = path.slice(folder.length + 1);
+    assert.deepEqual((await readdir(folder)).filter((entry) => entry.startsWith(name)).sort(), [name, `${name}.lock`]);
+  });
+
+  test("that does not parse is left as it is, and the message names file, record and field", async () => {
+    const record = testKey().record;
+    await writeFile(path, JSON.stringify([{ ...record, disabled: "ja" }]));
+    await assert.rejects(openKeysFile(path).insertKey(testKey().record), {
+      name: "KeysFileError",
+      message: `keys file ${path}: key record 1: disabled must be true or false`,
+    });
+    assert.equal((await recordsOnDisk())[0].disabled, "ja");
+  });
+
+  test("behind a symbolic link is replaced there, and the link stays", async () => {
+    const link = `${path}.link`;
+    await writeFile(path, "[]");
+    await symlink(path, link);
+    await openKeysFile(link).insertKey(testKey({ id: "a" }).record);
+    assert.equal((await recordsOnDisk())[0].id, "a");
+    assert.equal((await openKeysFile(link).getKey("a"))?.id, "a");
+  });
+
+  test("in no folder, or that is a folder itself, is refused by name", async () => {
+    await assert.rejects(
+      openKeysFile(join(folder, "none", "keys.json")).insertKey(testKey().record),
+      /none\/keys.json/,
+    );
+    await assert.rejects(openKeysFile(folder).listKeys({ limit: 1 }), /is no regular file/);
+  });
+
+  test("waits for another writer's lock", async () => {
+    const lock = await lockFile(`${path}.lock`);
+    let inserted = false;
+    const inserting = openKeysFile(path).insertKey(testKey().record).then(() => inserted = true);
+    await assert.rejects(stat(path), { code: "ENOENT" });
+    assert.equal(inserted, false);
+    lock!.release();
+    await inserting;
+    assert.equal((await recordsOnDisk()).length, 1);
+  });
+});

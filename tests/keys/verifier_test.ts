@@ -1,0 +1,309 @@
+import assert from "node:assert/strict";
+import { beforeEach, describe, test } from "node:test";
+import type { KeySource, KeyUse } from "../../lib/keys/key_source.ts";
+import { createKeyVerifier, type KeyVerdict, type KeyVerifier } from "../../lib/keys/verifier.ts";
+import type { KeyRecord } from "../../lib/store/store.ts";
+import { NOW, testKey } from "./test_keys.ts";
+
+/** A source whose faults and delays a test decides. */
+class ScriptedSource implements KeySource {
+  readonly location = "test";
+  records = new Map<string, KeyRecord>();
+  touched: KeyUse[][] = [];
+  gets = 0;
+  isChanged = true;
+  fault: Error | undefined;
+  /** While set, `get` answers what was there when it was called, but only when this resolves. */
+  delay: Promise<void> | undefined;
+
+  put(record: KeyRecord): void {
+    this.records.set(record.id, record);
+    this.isChanged = true;
+  }
+  async get(id: string) {
+    this.gets++;
+    if (this.fault) throw this.fault;
+    const found = this.records.get(id);
+    await this.delay;
+    return found;
+  }
+  isEmpty() {
+    return Promise.resolve(this.records.size === 0);
+  }
+  changed() {
+    if (this.fault) return Promise.reject(this.fault);
+    const was = this.isChanged;
+    this.isChanged = false;
+    return Promise.resolve(was);
+  }
+  touch(uses: KeyUse[]) {
+    if (this.fault) return Promise.reject(this.fault);
+    this.touched.push(uses);
+    for (const { id, lastUsedAt } of uses) this.records.set(id, { ...this.records.get(id)!, lastUsedAt });
+    return Promise.resolve();
+  }
+  async close() {}
+}
+
+let source: ScriptedSource;
+let nowMs: number;
+let problems: string[];
+let verifier: KeyVerifier;
+
+beforeEach(() => {
+  source = new ScriptedSource();
+  nowMs = NOW;
+  problems = [];
+  verifier = makeVerifier();
+});
+
+function makeVerifier(maxCached = 100): KeyVerifier {
+  return createKeyVerifier({ source, now: () => nowMs, onProblem: (message) => problems.push(message), maxCached });
+}
+
+/** A key in the source. */
+function keyWith(changed: Partial<KeyRecord> = {}): { key: string; record: KeyRecord } {
+  const made = testKey(changed);
+  source.put(made.record);
+  return made;
+}
+
+const reason = async (key: string) => {
+  const verdict = await verifier.verify(key);
+  return "reason" in verdict ? verdict.reason : undefined;
+};
+
+function atOnce(verdict: KeyVerdict | Promise<KeyVerdict>): KeyVerdict {
+  assert.ok(!(verdict instanceof Promise), "answered only later");
+  return verdict;
+}
+
+describe("verify", () => {
+  test("answers the record of a key that is good", async () => {
+    const { key, record } = keyWith({ rate: 600 });
+    assert.deepEqual(await verifier.verify(key), { record });
+  });
+
+  test("tells malformed, mistyped, unknown, disabled and expired keys apart", async () => {
+    const { key } = keyWith();
+    const other = key.endsWith("0") ? "1" : "0";
+    assert.equal(await reason("nonsense"), "malformed");
+    assert.equal(await reason(key.slice(0, -1) + other), "checksum");
+    assert.equal(await reason(testKey().key), "unknown");
+    assert.equal(await reason(keyWith({ disabled: true }).key), "disabled");
+    assert.equal(await reason(keyWith({ expiresAt: new Date(NOW).toISOString() }).key), "expired");
+  });
+
+  test("does not ask the source about what is no key", () => {
+    assert.deepEqual(atOnce(verifier.verify("nonsense")), { reason: "malformed" });
+    assert.equal(source.gets, 0);
+  });
+
+  test("calls a right id with a wrong secret unknown, whatever the state of that key", async () => {
+    const { record } = keyWith();
+    const stranger = testKey();
+    for (const changed of [{}, { disabled: true }, { expiresAt: new Date(NOW - 1).toISOString() }]) {
+      source.put({ ...record, ...changed, id: stranger.record.id });
+      assert.equal(await reason(stranger.key), "unknown");
+    }
+  });
+
+  test("rejects when the source cannot be read, and answers once it can", async () => {
+    const { key, record } = keyWith();
+    source.fault = new Error("store is gone");
+    await assert.rejects(async () => await verifier.verify(key), /store is gone/);
+    source.fault = undefined;
+    assert.deepEqual(await verifier.verify(key), { record });
+  });
+
+  test("asks the source once for many requests with one key at one moment", async () => {
+    const { key, record } = keyWith();
+    const verdicts = await Promise.all(Array.from({ length: 50 }, () => verifier.verify(key)));
+    assert.ok(verdicts.every((verdict) => "record" in verdict && verdict.record === record));
+    assert.equal(source.gets, 1);
+  });
+});
+
+describe("a verified key in memory", () => {
+  test("is answered at once, without the source, while refreshes go on", async () => {
+    const { key, record } = keyWith();
+    await verifier.refresh();
+    await verifier.verify(key);
+    for (let second = 0; second < 10; second++) {
+      nowMs += 900;
+      await verifier.refresh();
+      assert.deepEqual(atOnce(verifier.verify(key)), { record });
+    }
+    assert.equal(source.gets, 1);
+  });
+
+  test("is forgotten when the keys changed", async () => {
+    const { key, record } = keyWith();
+    await verifier.refresh();
+    await verifier.verify(key);
+    source.put({ ...record, disabled: true });
+    nowMs += 400;
+    await verifier.refresh();
+    assert.equal(await reason(key), "disabled");
+    source.put(record);
+    await verifier.refresh();
+    assert.deepEqual(await verifier.verify(key), { record });
+  });
+
+  test("is believed for less than a second when the source no longer says whether anything changed", async () => {
+    const { key, record } = keyWith();
+    await verifier.refresh();
+    await verifier.verify(key);
+    source.put({ ...record, disabled: true });
+    nowMs += 999;
+    assert.deepEqual(atOnce(verifier.verify(key)), { record });
+    nowMs += 1;
+    assert.equal(await reason(key), "disabled");
+  });
+
+  test("is not believed when the clock was set back", async () => {
+    const { key, record } = keyWith();
+    await verifier.refresh();
+    await verifier.verify(key);
+    source.put({ ...record, disabled: true });
+    nowMs -= 3_600_000;
+    assert.equal(await reason(key), "disabled");
+  });
+
+  test("expires to the millisecond", async () => {
+    const { key, record } = keyWith({ expiresAt: new Date(NOW + 500).toISOString() });
+    await verifier.refresh();
+    await verifier.verify(key);
+    nowMs = NOW + 499;
+    assert.deepEqual(atOnce(verifier.verify(key)), { record });
+    nowMs = NOW + 500;
+    assert.deepEqual(atOnce(verifier.verify(key)), { reason: "expired" });
+  });
+
+  test("is not made from a record read before a change and answered after it", async () => {
+    const { key, record } = keyWith();
+    await verifier.refresh();
+    let answer = () => {};
+    source.delay = new Promise((resolve) => answer = resolve);
+    const verdict = verifier.verify(key);
+    source.put({ ...record, disabled: true });
+    await verifier.refresh();
+    answer();
+    assert.deepEqual(await verdict, { record }, "read before the change");
+    source.delay = undefined;
+    assert.equal(await reason(key), "disabled");
+  });
+
+  test("is never one that was refused", async () => {
+    const { key, record } = testKey();
+    await verifier.refresh();
+    assert.equal(await reason(key), "unknown");
+    source.records.set(record.id, record);
+    assert.deepEqual(await verifier.verify(key), { record });
+  });
+
+  test("makes room for others, so that memory stays bounded and the keys in use stay fast", async () => {
+    verifier = makeVerifier(10);
+    await verifier.refresh();
+    const inUse = keyWith();
+    source.isChanged = false;
+    await verifier.verify(inUse.key);
+    for (let i = 0; i < 100; i++) {
+      const { key, record } = testKey();
+      source.records.set(record.id, record);
+      await verifier.verify(key);
+      assert.deepEqual(atOnce(verifier.verify(inUse.key)), { record: inUse.record });
+    }
+    assert.equal(source.gets, 101);
+  });
+});
+
+describe("the last use of a key", () => {
+  /** Time goes on by small steps, refreshing as a running gateway does. */
+  async function pass(ms: number, key?: string): Promise<void> {
+    for (const end = nowMs + ms; nowMs < end;) {
+      nowMs = Math.min(nowMs + 500, end);
+      if (key !== undefined) await verifier.verify(key);
+      await verifier.refresh();
+    }
+  }
+
+  test("is written at most once a minute for a key in steady use", async () => {
+    const { key, record } = keyWith();
+    await verifier.refresh();
+    await pass(180_000, key);
+    const writes = source.touched.flat();
+    assert.deepEqual(writes.map(({ id }) => id), [record.id, record.id, record.id]);
+    assert.equal(writes[0]!.lastUsedAt, "2026-03-01T12:00:00.500Z");
+    assert.equal(writes[1]!.lastUsedAt, "2026-03-01T12:01:00.500Z");
+  });
+
+  test("is not written more often because the keys change all the time", async () => {
+    const { key, record } = keyWith();
+    for (let step = 0; step < 100; step++) {
+      source.isChanged = true;
+      await pass(1_000, key);
+    }
+    assert.deepEqual(source.touched.flat().map(({ id }) => id), [record.id, record.id]);
+  });
+
+  test("counts from what the record says", async () => {
+    const { key } = keyWith({ lastUsedAt: new Date(NOW - 30_000).toISOString() });
+    await pass(20_000, key);
+    assert.deepEqual(source.touched, []);
+    await pass(20_000, key);
+    assert.equal(source.touched.flat().length, 1);
+  });
+
+  test("is not noted for a key that is refused", async () => {
+    const { key } = keyWith({ disabled: true });
+    await pass(60_000, key);
+    assert.deepEqual(source.touched, []);
+  });
+
+  test("is written for all keys together, at most 500 at once", async () => {
+    verifier = makeVerifier(2_000);
+    const keys = Array.from({ length: 1_100 }, () => keyWith().key);
+    await Promise.all(keys.map((key) => verifier.verify(key)));
+    await pass(6_000);
+    assert.deepEqual(source.touched.map((uses) => uses.length), [500, 500, 100]);
+  });
+
+  test("is kept until the source takes it, and the trouble is told once", async () => {
+    const { key, record } = keyWith();
+    await verifier.verify(key);
+    source.fault = new Error("store is gone");
+    await pass(10_000);
+    assert.equal(problems.length, 1);
+    assert.ok(!problems[0]!.includes(key));
+    source.fault = undefined;
+    await pass(1_000);
+    assert.deepEqual(source.touched.flat(), [{ id: record.id, lastUsedAt: "2026-03-01T12:00:00.000Z" }]);
+  });
+
+  test("is written when the verifier stops", async () => {
+    const { key } = keyWith();
+    await verifier.verify(key);
+    await verifier.stop();
+    assert.equal(source.touched.flat().length, 1);
+  });
+});
+
+describe("a started verifier", () => {
+  test("refreshes by itself until it is stopped", async () => {
+    let polled = () => {};
+    const twice = new Promise<void>((resolve) => {
+      let polls = 0;
+      polled = () => void (++polls === 2 && resolve());
+    });
+    const changed = source.changed.bind(source);
+    source.changed = () => {
+      polled();
+      return changed();
+    };
+    verifier = createKeyVerifier({ source, now: () => nowMs, onProblem() {}, pollMs: 1 });
+    verifier.start();
+    await twice;
+    await verifier.stop();
+  });
+});

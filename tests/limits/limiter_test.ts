@@ -1,0 +1,214 @@
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, describe, test } from "node:test";
+import { createLimiter, type Limiter } from "../../lib/limits/limiter.ts";
+import { openStore } from "../../lib/store/open_store.ts";
+import type { BucketState, Store } from "../../lib/store/store.ts";
+
+const NOW = Date.parse("2026-03-01T12:00:00.000Z");
+
+let store: Store;
+let nowMs: number;
+let problems: string[];
+
+beforeEach(async () => {
+  store = await openStore("memory:");
+  nowMs = NOW;
+  problems = [];
+});
+afterEach(() => store.close());
+
+function makeLimiter(buckets: Pick<Store, "loadBuckets" | "saveBuckets" | "pruneBuckets"> = store): Limiter {
+  return createLimiter({
+    store: buckets,
+    now: () => nowMs,
+    defaultRate: 120,
+    onProblem: (message) => problems.push(message),
+  });
+}
+
+/** Gives the gateway a new start on the same store. */
+async function restarted(): Promise<Limiter> {
+  const limiter = makeLimiter();
+  await limiter.load();
+  return limiter;
+}
+
+function takeAll(limiter: Limiter, keyId: string, rate?: number): number {
+  let taken = 0;
+  while (limiter.take(keyId, rate).allowed) taken++;
+  return taken;
+}
+
+describe("the limiter", () => {
+  test("gives each key a bucket of its own: the default rate, or the key's", () => {
+    const limiter = makeLimiter();
+    assert.equal(takeAll(limiter, "a"), 120);
+    assert.equal(takeAll(limiter, "b", 7), 7);
+    assert.equal(takeAll(limiter, "a"), 0);
+    assert.deepEqual(limiter.take("b", 7), {
+      allowed: false,
+      limit: 7,
+      remaining: 0,
+      resetSeconds: 9,
+      retryAfterSeconds: 9,
+    });
+  });
+
+  test("looks without taking", () => {
+    const limiter = makeLimiter();
+    limiter.take("a");
+    for (let i = 0; i < 3; i++) assert.equal(limiter.peek("a").remaining, 119);
+    assert.equal(limiter.peek("never seen", 5).remaining, 5);
+  });
+
+  test("heeds a changed rate with the next take, and keeps how full the bucket is", () => {
+    const limiter = makeLimiter();
+    for (let i = 0; i < 60; i++) limiter.take("a", 120);
+    const { limit, remaining } = limiter.take("a", 600);
+    assert.deepEqual({ limit, remaining }, { limit: 600, remaining: 299 });
+    assert.equal(limiter.peek("a", 10).remaining, 4);
+  });
+
+  test("has a restart go on where it was", async () => {
+    const limiter = makeLimiter();
+    assert.equal(takeAll(limiter, "a"), 120);
+    limiter.take("b", 600);
+    await limiter.flush();
+    const next = await restarted();
+    assert.equal(next.take("a").allowed, false);
+    assert.equal(next.peek("b", 600).remaining, 599);
+    nowMs += 10_000;
+    assert.equal((await restarted()).peek("a").remaining, 20);
+  });
+
+  test("writes only what changed since the last time, at most 500 buckets at once", async () => {
+    const batches: BucketState[][] = [];
+    const limiter = makeLimiter({
+      loadBuckets: () => Promise.resolve([]),
+      saveBuckets: (buckets) => Promise.resolve(void batches.push(buckets)),
+      pruneBuckets: () => Promise.resolve(),
+    });
+    for (let i = 0; i < 1_200; i++) limiter.take(`key${i}`);
+    await limiter.flush();
+    assert.deepEqual(batches.map((batch) => batch.length), [500, 500, 200]);
+    assert.deepEqual(batches[0]![0], { keyId: "key0", tokens: 119, updatedAtMs: NOW });
+    batches.length = 0;
+    await limiter.flush();
+    assert.deepEqual(batches, []);
+    limiter.take("key7");
+    limiter.take("key7");
+    await limiter.flush();
+    assert.deepEqual(batches, [[{ keyId: "key7", tokens: 117, updatedAtMs: NOW }]]);
+  });
+
+  test("writes nothing for what it refused", async () => {
+    const limiter = makeLimiter();
+    takeAll(limiter, "a", 1);
+    await limiter.flush();
+    nowMs += 1_000;
+    assert.equal(limiter.take("a", 1).allowed, false);
+    await limiter.flush();
+    assert.deepEqual((await store.loadBuckets()).map(({ updatedAtMs }) => updatedAtMs), [NOW]);
+  });
+
+  test("loses nothing when a write fails: it is told once and tried again", async () => {
+    let fault: Error | undefined = new Error("disk is full");
+    const limiter = makeLimiter({
+      loadBuckets: () => store.loadBuckets(),
+      saveBuckets: (buckets) => fault ? Promise.reject(fault) : store.saveBuckets(buckets),
+      pruneBuckets: () => Promise.resolve(),
+    });
+    for (let i = 0; i < 700; i++) limiter.take(`key${i}`);
+    await limiter.flush();
+    limiter.take("key3");
+    await limiter.flush();
+    assert.equal(problems.length, 1);
+    assert.equal(limiter.peek("key3").remaining, 118);
+    fault = undefined;
+    await limiter.flush();
+    const kept = await store.loadBuckets();
+    assert.equal(kept.length, 700);
+    assert.equal(kept.find(({ keyId }) => keyId === "key3")?.tokens, 118);
+    fault = new Error("again");
+    limiter.take("key3");
+    await limiter.flush();
+    assert.equal(problems.length, 2);
+  });
+
+  test("counts what is taken while a write is under way into the next one", async () => {
+    let written = () => {};
+    const batches: number[] = [];
+    const limiter = makeLimiter({
+      loadBuckets: () => Promise.resolve([]),
+      saveBuckets: ([bucket]) => {
+        batches.push(bucket!.tokens);
+        return new Promise((resolve) => written = resolve);
+      },
+      pruneBuckets: () => Promise.resolve(),
+    });
+    limiter.take("a");
+    const flushing = limiter.flush();
+    limiter.take("a");
+    written();
+    await flushing;
+    const again = limiter.flush();
+    written();
+    await again;
+    assert.deepEqual(batches, [119, 118]);
+  });
+
+  test("forgets full buckets, in memory and at rest, so that both stay bounded", async () => {
+    const limiter = makeLimiter();
+    for (let minute = 0; minute < 10; minute++) {
+      for (let i = 0; i < 50; i++) limiter.take(`key${minute}-${i}`);
+      nowMs += 61_000;
+      await limiter.flush();
+    }
+    assert.ok(limiter.size <= 100, `${limiter.size} buckets in memory`);
+    assert.ok((await store.loadBuckets()).length <= 150);
+    nowMs += 121_000;
+    await limiter.flush();
+    assert.equal(limiter.size, 0);
+    assert.deepEqual(await store.loadBuckets(), []);
+  });
+
+  test("keeps a bucket in steady use", async () => {
+    const limiter = makeLimiter();
+    takeAll(limiter, "a", 60);
+    for (let second = 0; second < 180; second++) {
+      nowMs += 1_000;
+      assert.equal(takeAll(limiter, "a", 60), 1);
+      await limiter.flush();
+    }
+  });
+
+  test("takes a bucket that a clock ahead of this one wrote as written now", async () => {
+    await store.saveBuckets([{ keyId: "a", tokens: 0, updatedAtMs: NOW + 3_600_000 }]);
+    const limiter = await restarted();
+    assert.equal(limiter.take("a").allowed, false);
+    nowMs += 500;
+    assert.equal(limiter.take("a").allowed, true);
+  });
+
+  test("flushes by itself once started, and a last time when stopped", async () => {
+    let saved = () => {};
+    const first = new Promise<void>((resolve) => saved = resolve);
+    const limiter = createLimiter({
+      store: {
+        loadBuckets: () => store.loadBuckets(),
+        saveBuckets: (buckets) => store.saveBuckets(buckets).then(saved),
+        pruneBuckets: (beforeMs) => store.pruneBuckets(beforeMs),
+      },
+      now: () => nowMs,
+      defaultRate: 120,
+      flushMs: 1,
+      onProblem: (message) => assert.fail(message),
+    });
+    limiter.start();
+    limiter.take("a");
+    await first;
+    limiter.take("a");
+    await limiter.stop();
+    assert.equal((await store.loadBuckets())[0]?.tokens, 118);
+  });
+});

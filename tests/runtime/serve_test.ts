@@ -1,0 +1,80 @@
+import { strict as assert } from "node:assert";
+import { describe, test } from "node:test";
+import { type Peer, serveHttp } from "../../lib/runtime/serve.ts";
+
+const local = { hostname: "127.0.0.1", port: 0, idleTimeoutMs: 70_000 };
+
+/** A promise and the function that settles it. */
+function gate(): { opened: Promise<void>; open: () => void } {
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => open = resolve);
+  return { opened, open };
+}
+
+describe("serveHttp", () => {
+  test("binds a free port and hands requests and the peer's address over", async () => {
+    const server = await serveHttp({
+      ...local,
+      fetch: (request: Request, peer: Peer) => new Response(`${request.method} ${peer.remoteAddress}`),
+    });
+    assert.ok(server.port > 0);
+    assert.equal(server.url, `http://127.0.0.1:${server.port}`);
+    const response = await fetch(`${server.url}/x`, { method: "POST", body: "{}" });
+    assert.equal(await response.text(), "POST 127.0.0.1");
+    await server.stop({ drainMs: 1000 });
+  });
+
+  test("stop lets a request in flight finish and accepts no further one", async () => {
+    const arrived = gate();
+    const release = gate();
+    const server = await serveHttp({
+      ...local,
+      fetch: async () => {
+        arrived.open();
+        await release.opened;
+        return new Response("finished");
+      },
+    });
+    const answer = fetch(server.url).then((response) => response.text());
+    await arrived.opened;
+    const stopped = server.stop({ drainMs: 60_000 });
+    release.open();
+    assert.equal(await answer, "finished");
+    await stopped;
+    await assert.rejects(fetch(server.url));
+  });
+
+  test("stop gives up on a request that outlasts the drain time, and can be called twice", async () => {
+    const arrived = gate();
+    const release = gate();
+    const server = await serveHttp({
+      ...local,
+      fetch: async () => {
+        arrived.open();
+        await release.opened;
+        return new Response("late");
+      },
+    });
+    const outcome = fetch(server.url).then((response) => response.text(), () => "cut off");
+    await arrived.opened;
+    await server.stop({ drainMs: 20 });
+    await server.stop({ drainMs: 20 });
+    release.open();
+    assert.match(await outcome, /^(late|cut off)$/);
+  });
+
+  test("names host, port and reason when the port is in use", async () => {
+    const server = await serveHttp({ ...local, fetch: () => new Response() });
+    await assert.rejects(serveHttp({ ...local, port: server.port, fetch: () => new Response() }), {
+      message: `cannot listen on 127.0.0.1:${server.port}: the port is in use`,
+    });
+    await server.stop({ drainMs: 1000 });
+  });
+
+  test("writes an IPv6 host in brackets", async () => {
+    const server = await serveHttp({ ...local, hostname: "::1", fetch: () => new Response("six") });
+    assert.equal(server.url, `http://[::1]:${server.port}`);
+    assert.equal(await (await fetch(server.url)).text(), "six");
+    await server.stop({ drainMs: 1000 });
+  });
+});

@@ -1,0 +1,46 @@
+import { strict as assert } from "node:assert";
+import { describe, test } from "node:test";
+import { beforeLedger, endOfLedger, parseEventCursor } from "../../../lib/sandbox/rpc/event_cursor.ts";
+
+describe("an event cursor", () => {
+  test("names its ledger and is brought to its full width", () => {
+    const id = "0000000021474840576-0000000003";
+    assert.deepEqual(parseEventCursor(id), { ledger: 5, id });
+    assert.deepEqual(parseEventCursor("21474840576-3"), { ledger: 5, id });
+  });
+
+  test("of a searched ledger is the highest place in it", () => {
+    assert.equal(endOfLedger(5), "0000000025769803775-4294967295");
+    assert.deepEqual(parseEventCursor(endOfLedger(5)), { ledger: 5, id: endOfLedger(5) });
+    assert.ok("0000000021474840576-0000000003" < endOfLedger(5));
+  });
+
+  test("before a ledger sorts below its first and above the last event of the ledger before", () => {
+    assert.ok(beforeLedger(5) < "0000000021474836480-0000000000");
+    assert.ok("0000000021474832384-0000000009" < beforeLedger(5));
+    assert.equal(beforeLedger(0), "0000000000000000000-4294967295");
+  });
+
+  for (
+    const text of [
+      "",
+      "5",
+      "abc",
+      "5-",
+      "-5-1",
+      "+5-1",
+      "5-1-2",
+      "5 -1",
+      "9223372036854775808-0",
+      "1-4294967296",
+      "1-x",
+    ]
+  ) {
+    test(`'${text}' is refused with -32602`, () => {
+      assert.throws(() => parseEventCursor(text), {
+        code: -32602,
+        message: `invalid parameters: invalid event id ${text}`,
+      });
+    });
+  }
+});

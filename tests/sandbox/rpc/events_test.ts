@@ -1,0 +1,88 @@
+import { strict as assert } from "node:assert";
+import { after, before, describe, test } from "node:test";
+import { Keypair } from "@stellar/stellar-sdk";
+import { openSandboxRpc, type SandboxRpc } from "./sandbox_rpc.ts";
+
+// Every account friendbot creates leaves a fee event and a transfer of the native asset, so there is something to page.
+const ACCOUNTS = 5;
+const SCAN_LIMIT = 10_000;
+
+let sandbox: SandboxRpc;
+let firstLedger: number;
+
+interface Page {
+  events: { id: string; ledger: number; type: string; topic: string[]; txHash: string }[];
+  cursor: string;
+  latestLedger: number;
+}
+
+async function getEvents(params: Record<string, unknown>): Promise<Page> {
+  const { result, error } = await sandbox.call("getEvents", params);
+  assert.equal(error, undefined);
+  return result;
+}
+
+before(async () => {
+  sandbox = await openSandboxRpc();
+  firstLedger = sandbox.network.latestLedger().sequence + 1;
+  for (let i = 0; i < ACCOUNTS; i++) await sandbox.rpc.requestAirdrop(Keypair.random().publicKey());
+});
+after(() => sandbox.stop());
+
+describe("getEvents", () => {
+  test("gives the same events in one page and in pages of any size", async () => {
+    const whole = await getEvents({ startLedger: firstLedger });
+    assert.ok(whole.events.length >= 2 * ACCOUNTS);
+    assert.deepEqual(whole.events.map(({ id }) => id), whole.events.map(({ id }) => id).sort());
+    for (const limit of [1, 2, 3, whole.events.length]) {
+      const paged = [];
+      let page = await getEvents({ startLedger: firstLedger, pagination: { limit } });
+      while (page.events.length > 0) {
+        assert.ok(page.events.length <= limit);
+        paged.push(...page.events);
+        page = await getEvents({ pagination: { limit, cursor: page.cursor } });
+      }
+      assert.deepEqual(paged, whole.events);
+    }
+  });
+
+  test("ends before endLedger, with a cursor at the end of what it searched", async () => {
+    const page = await getEvents({ startLedger: firstLedger, endLedger: firstLedger + 1 });
+    assert.ok(page.events.length > 0);
+    assert.ok(page.events.every(({ ledger }) => ledger === firstLedger));
+    assert.equal(BigInt(page.cursor.split("-")[0]!) >> 32n, BigInt(firstLedger));
+    const next = await getEvents({ pagination: { cursor: page.cursor, limit: 1 } });
+    assert.ok(next.events[0]!.ledger > firstLedger);
+  });
+
+  test("has nothing for an endLedger that is not after startLedger", async () => {
+    assert.deepEqual((await getEvents({ startLedger: firstLedger, endLedger: firstLedger })).events, []);
+    assert.deepEqual((await getEvents({ startLedger: firstLedger, endLedger: 1 })).events, []);
+  });
+
+  test("has an empty page for what no filter matches, and still moves its cursor to the tip", async () => {
+    const page = await getEvents({ startLedger: firstLedger, filters: [{ type: "system" }] });
+    assert.deepEqual(page.events, []);
+    assert.equal(BigInt(page.cursor.split("-")[0]!) >> 32n, BigInt(page.latestLedger));
+    const again = await getEvents({ pagination: { cursor: page.cursor }, filters: [{ type: "system" }] });
+    assert.ok(again.cursor >= page.cursor);
+  });
+
+  test("has 100 events a page unless told otherwise", async () => {
+    await Promise.all(Array.from({ length: 120 }, () => sandbox.network.fund(Keypair.random().publicKey())));
+    assert.equal((await getEvents({ startLedger: firstLedger })).events.length, 100);
+    assert.equal((await getEvents({ startLedger: firstLedger, pagination: { limit: 0 } })).events.length, 100);
+    assert.ok((await getEvents({ startLedger: firstLedger, pagination: { limit: 10_000 } })).events.length > 120);
+  });
+
+  test("scans 10,000 ledgers a call, so that an empty page goes on from its cursor", async () => {
+    const empty = sandbox.network.closeLedger().sequence;
+    for (let i = 0; i < SCAN_LIMIT; i++) sandbox.network.closeLedger();
+    const funded = await sandbox.network.fund(Keypair.random().publicKey());
+    const first = await getEvents({ startLedger: empty });
+    assert.deepEqual(first.events, []);
+    assert.equal(first.cursor, `${(BigInt(empty + SCAN_LIMIT) << 32n) - 1n}-4294967295`.padStart(30, "0"));
+    const second = await getEvents({ pagination: { cursor: first.cursor } });
+    assert.equal(second.events[0]!.txHash, funded.hash);
+  });
+});

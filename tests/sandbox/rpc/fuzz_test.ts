@@ -1,0 +1,69 @@
+import { strict as assert } from "node:assert";
+import { after, before, test } from "node:test";
+import fc from "fast-check";
+import { openSandboxRpc, type SandboxRpc } from "./sandbox_rpc.ts";
+
+const METHODS = [
+  "getHealth",
+  "getNetwork",
+  "getVersionInfo",
+  "getLatestLedger",
+  "getLedgers",
+  "getFeeStats",
+  "getLedgerEntries",
+  "simulateTransaction",
+  "sendTransaction",
+  "getTransaction",
+  "getTransactions",
+  "getEvents",
+];
+
+let sandbox: SandboxRpc;
+before(async () => {
+  sandbox = await openSandboxRpc();
+});
+after(() => sandbox.stop());
+
+/** Values that are now and then what a param should be. */
+const value: fc.Arbitrary<unknown> = fc.oneof(
+  { maxDepth: 3 },
+  fc.jsonValue({ maxDepth: 2 }),
+  fc.nat(20),
+  fc.uint8Array({ maxLength: 200 }).map((bytes) => bytes.toBase64()),
+  fc.string({ unit: fc.constantFrom(..."0123456789abcdef"), minLength: 64, maxLength: 64 }),
+  fc.constantFrom("*", "**", "0000000004294971392-0000000000", "contract", "base64", "enforce"),
+);
+const params = fc.record(
+  {
+    hash: value,
+    transaction: value,
+    keys: fc.oneof(value, fc.array(value)),
+    startLedger: value,
+    endLedger: value,
+    filters: fc.oneof(
+      value,
+      fc.array(
+        fc.record({ type: value, contractIds: fc.array(value), topics: fc.array(fc.array(value)) }, {
+          requiredKeys: [],
+        }),
+      ),
+    ),
+    pagination: fc.oneof(value, fc.record({ cursor: value, limit: value }, { requiredKeys: [] })),
+    xdrFormat: value,
+    authMode: value,
+    useUpgradedAuth: value,
+    resourceConfig: fc.oneof(value, fc.record({ instructionLeeway: value })),
+  },
+  { requiredKeys: [] },
+);
+
+test("every method answers any params with a result or a JSON-RPC error of the client's making", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.constantFrom(...METHODS), fc.oneof(params, value), async (method, args) => {
+      const { result, error } = await sandbox.call(method, args);
+      if (error) assert.ok([-32600, -32602].includes(error.code), `${error.code} ${error.message}`);
+      else assert.equal(typeof result, "object");
+    }),
+    { numRuns: 400 },
+  );
+});

@@ -1,0 +1,407 @@
+import { strict as assert } from "node:assert";
+import { after, before, describe, test } from "node:test";
+import { Asset, Contract, Keypair, Operation, SorobanDataBuilder, TransactionBuilder, xdr } from "@stellar/stellar-sdk";
+import { openSandboxRpc, type SandboxRpc } from "./sandbox_rpc.ts";
+
+let sandbox: SandboxRpc;
+const account = Keypair.random();
+const stranger = Keypair.random();
+const HASH = "ab".repeat(32);
+
+before(async () => {
+  sandbox = await openSandboxRpc();
+  await sandbox.rpc.requestAirdrop(account.publicKey());
+});
+after(() => sandbox.stop());
+
+async function refusal(method: string, params: unknown): Promise<{ code: number; message: string }> {
+  const { error } = await sandbox.call(method, params);
+  assert.ok(error, `${method} was not refused`);
+  return error;
+}
+
+async function envelope(operations: xdr.Operation[], change: (builder: TransactionBuilder) => void = () => {}) {
+  const source = await sandbox.rpc.getAccount(account.publicKey());
+  const builder = new TransactionBuilder(source, { fee: "100", networkPassphrase: sandbox.network.passphrase });
+  for (const operation of operations) builder.addOperation(operation);
+  change(builder);
+  const transaction = builder.setTimeout(60).build();
+  transaction.sign(account);
+  return transaction.toXdr();
+}
+
+const payment = () => Operation.payment({ destination: stranger.publicKey(), asset: Asset.native(), amount: "1" });
+const symbolCall = () => new Contract(Asset.native().contractId(sandbox.network.passphrase)).call("symbol");
+
+describe("params are refused with their exact code and text:", () => {
+  const anyLedger = { startLedger: 1_000_000_000 };
+  const cases: [string, string, unknown, number, string | RegExp][] = [
+    ["positional params", "getTransaction", [HASH], -32602, /^invalid parameters: expected an object/],
+    ["a hash of the wrong length", "getTransaction", { hash: "abc" }, -32602, "unexpected hash length (3)"],
+    ["no hash", "getTransaction", {}, -32602, "unexpected hash length (0)"],
+    ["a hash that is not hex", "getTransaction", { hash: "z".repeat(64) }, -32602, /^incorrect hash: /],
+    [
+      "a hash that is a number",
+      "getTransaction",
+      { hash: 5 },
+      -32602,
+      "invalid parameters: hash must be a string, got a number",
+    ],
+    ["xdrFormat json", "getTransaction", { hash: HASH, xdrFormat: "json" }, -32602, /base64' only/],
+    [
+      "an unknown xdrFormat",
+      "getLedgerEntries",
+      { keys: [], xdrFormat: "hex" },
+      -32602,
+      /^got 'hex': expected base64, json/,
+    ],
+    ["xdrFormat json for events", "getEvents", { startLedger: 1, xdrFormat: "json" }, -32602, /base64' only/],
+    [
+      "xdrFormat json for simulation",
+      "simulateTransaction",
+      { transaction: "", xdrFormat: "json" },
+      -32602,
+      /base64' only/,
+    ],
+    [
+      "201 keys",
+      "getLedgerEntries",
+      { keys: Array(201).fill("") },
+      -32602,
+      "key count (201) exceeds maximum supported (200)",
+    ],
+    [
+      "a key that is not base64",
+      "getLedgerEntries",
+      { keys: ["*"] },
+      -32602,
+      "cannot unmarshal key value * at index 0",
+    ],
+    [
+      "a key that is no LedgerKey",
+      "getLedgerEntries",
+      { keys: ["AAAA"] },
+      -32602,
+      "cannot unmarshal key value AAAA at index 0",
+    ],
+    [
+      "keys that are a string",
+      "getLedgerEntries",
+      { keys: "AAAA" },
+      -32602,
+      "invalid parameters: keys must be an array, got a string",
+    ],
+    [
+      "a key that is a number",
+      "getLedgerEntries",
+      { keys: [1] },
+      -32602,
+      "invalid parameters: keys[0] must be a string, got a number",
+    ],
+    ["an envelope that is not XDR", "sendTransaction", { transaction: "AAAA" }, -32602, "invalid_xdr"],
+    ["an envelope that is not base64", "sendTransaction", { transaction: "%" }, -32602, "invalid_xdr"],
+    ["no envelope", "sendTransaction", {}, -32602, "invalid_xdr"],
+    ["no startLedger", "getEvents", { filters: [] }, -32602, "startLedger must be positive"],
+    ["startLedger 0", "getEvents", { startLedger: 0 }, -32602, "startLedger must be positive"],
+    [
+      "a negative startLedger",
+      "getEvents",
+      { startLedger: -1 },
+      -32602,
+      /^invalid parameters: startLedger must be an integer/,
+    ],
+    [
+      "a fractional startLedger",
+      "getEvents",
+      { startLedger: 1.5 },
+      -32602,
+      /^invalid parameters: startLedger must be an integer/,
+    ],
+    [
+      "a startLedger beyond 32 bits",
+      "getEvents",
+      { startLedger: 2 ** 32 },
+      -32602,
+      /^invalid parameters: startLedger must be/,
+    ],
+    [
+      "a startLedger in a string",
+      "getEvents",
+      { startLedger: "1" },
+      -32602,
+      /^invalid parameters: startLedger must be a number/,
+    ],
+    [
+      "too many events at once",
+      "getEvents",
+      { startLedger: 1, pagination: { limit: 10001 } },
+      -32602,
+      "limit must not exceed 10000",
+    ],
+    [
+      "a cursor that is none",
+      "getEvents",
+      { pagination: { cursor: "x" } },
+      -32602,
+      "invalid parameters: invalid event id x",
+    ],
+    [
+      "a cursor and a range",
+      "getEvents",
+      { startLedger: 1, pagination: { cursor: "0000000021474840576-0000000000" } },
+      -32602,
+      "ledger ranges and cursor cannot both be set",
+    ],
+    [
+      "six filters",
+      "getEvents",
+      { startLedger: 1, filters: Array(6).fill({}) },
+      -32602,
+      "maximum 5 filters per request",
+    ],
+    [
+      "pagination that is a number",
+      "getEvents",
+      { startLedger: 1, pagination: 1 },
+      -32602,
+      /^invalid parameters: pagination must be an object/,
+    ],
+    [
+      "too many transactions at once",
+      "getTransactions",
+      { pagination: { cursor: "1", limit: 201 } },
+      -32600,
+      "limit must not exceed 200",
+    ],
+    [
+      "a transaction cursor that is none",
+      "getTransactions",
+      { pagination: { cursor: "abc" } },
+      -32602,
+      /^cursor must be a TOID/,
+    ],
+    [
+      "a transaction cursor and a ledger",
+      "getTransactions",
+      { startLedger: 1, pagination: { cursor: "1" } },
+      -32600,
+      "startLedger and cursor cannot both be set",
+    ],
+    [
+      "a transaction cursor before what is held",
+      "getTransactions",
+      { pagination: { cursor: "1" } },
+      -32602,
+      "database does not contain metadata for ledger: 0",
+    ],
+    [
+      "a ledger beyond the latest",
+      "getTransactions",
+      anyLedger,
+      -32600,
+      /^start ledger must be between the oldest ledger: \d+ and the latest ledger: \d+ for this rpc instance$/,
+    ],
+    [
+      "a ledger beyond the latest, for ledgers",
+      "getLedgers",
+      anyLedger,
+      -32600,
+      /^start ledger \(1000000000\) must be between the oldest ledger: /,
+    ],
+    [
+      "a ledger cursor that is none",
+      "getLedgers",
+      { pagination: { cursor: "x" } },
+      -32602,
+      /^cursor \('x'\) must be between the oldest ledger/,
+    ],
+    [
+      "instructionLeeway in a string",
+      "simulateTransaction",
+      { resourceConfig: { instructionLeeway: "1" } },
+      -32602,
+      /^invalid parameters: instructionLeeway/,
+    ],
+    ["a method nobody has", "getFortune", {}, -32601, "method not found"],
+  ];
+  for (const [name, method, params, code, message] of cases) {
+    test(`${name} (${method})`, async () => {
+      const error = await refusal(method, params);
+      assert.equal(error.code, code);
+      if (typeof message === "string") assert.equal(error.message, message);
+      else assert.match(error.message, message);
+    });
+  }
+
+  test("a ledger or an event cursor out of range, naming the range", async () => {
+    const { sequence: latest } = sandbox.network.latestLedger();
+    const { sequence: oldest } = sandbox.network.oldestLedger();
+    const message = `startLedger must be within the ledger range: ${oldest} - ${latest}`;
+    assert.deepEqual(await refusal("getEvents", { startLedger: latest + 1 }), { code: -32600, message });
+    const beyond = `${(BigInt(latest + 1) << 32n)}-0`;
+    assert.deepEqual(await refusal("getEvents", { pagination: { cursor: beyond } }), { code: -32600, message });
+    assert.equal((await sandbox.call("getEvents", { startLedger: latest })).error, undefined);
+    assert.equal((await sandbox.call("getEvents", { startLedger: oldest })).error, undefined);
+  });
+
+  test("the key of a TTL entry (getLedgerEntries)", async () => {
+    const key = xdr.LedgerKey.ttl(new xdr.LedgerKeyTtl({ keyHash: new Uint8Array(32) })).toXdr("base64");
+    const message = "ledger ttl entries cannot be queried directly";
+    assert.deepEqual(await refusal("getLedgerEntries", { keys: [key] }), { code: -32602, message });
+  });
+});
+
+describe("a simulation answers with result.error", () => {
+  async function simulationError(params: Record<string, unknown>): Promise<string> {
+    const { result } = await sandbox.call("simulateTransaction", params);
+    assert.equal(result.latestLedger, sandbox.network.latestLedger().sequence);
+    return result.error;
+  }
+
+  test("for what is not an envelope", async () => {
+    for (const transaction of ["", "%", "AAAA", null]) {
+      assert.equal(await simulationError({ transaction }), "Could not unmarshal transaction");
+    }
+  });
+
+  test("for an unknown xdrFormat", async () => {
+    assert.match(await simulationError({ transaction: "", xdrFormat: "hex" }), /^got 'hex': expected base64, json/);
+  });
+
+  test("for two operations, and for one that is not Soroban's", async () => {
+    const two = await envelope([symbolCall(), symbolCall()]);
+    assert.equal(await simulationError({ transaction: two }), "Transaction contains more than one operation");
+    const classic = await envelope([payment()]);
+    assert.equal(
+      await simulationError({ transaction: classic }),
+      "transaction contains unsupported operation type: OperationTypePayment",
+    );
+  });
+
+  test("for an auth mode that does not exist or does not fit", async () => {
+    const transaction = await envelope([symbolCall()]);
+    assert.equal(
+      await simulationError({ transaction, authMode: "trust" }),
+      "optional 'authMode' must be one of enforce,record,record_allow_nonroot when included",
+    );
+    const restore = await envelope([Operation.restoreFootprint({})], (builder) => {
+      builder.setSorobanData(new SorobanDataBuilder().build());
+    });
+    assert.equal(
+      await simulationError({ transaction: restore, authMode: "record" }),
+      "cannot set authMode with non-InvokeHostFunction operations",
+    );
+  });
+
+  test("for a restore without a footprint", async () => {
+    const transaction = await envelope([Operation.restoreFootprint({})]);
+    assert.match(await simulationError({ transaction }), /SorobanTransactionData must be provided$/);
+  });
+});
+
+describe("explicit nulls are absent params", () => {
+  test("as clients of typed languages send them", async () => {
+    const { sequence } = sandbox.network.latestLedger();
+    const nulls = { xdrFormat: null, pagination: null };
+    assert.equal((await sandbox.call("getHealth", null)).result.status, "healthy");
+    assert.deepEqual((await sandbox.call("getLedgerEntries", { keys: null, xdrFormat: null })).result.entries, []);
+    assert.equal((await sandbox.call("getTransaction", { hash: HASH, xdrFormat: null })).result.status, "NOT_FOUND");
+    const events = await sandbox.call("getEvents", { ...nulls, startLedger: sequence, endLedger: null, filters: null });
+    assert.equal(events.result.latestLedger, sequence);
+    const limited = { startLedger: sequence, filters: [], pagination: { cursor: null, limit: null } };
+    assert.equal((await sandbox.call("getEvents", limited)).result.latestLedger, sequence);
+    assert.equal(
+      (await sandbox.call("getTransactions", { startLedger: sequence, ...nulls })).result.latestLedger,
+      sequence,
+    );
+    const transaction = await envelope([Operation.createStellarAssetContract({ asset: Asset.native() })]);
+    const simulation = { transaction, resourceConfig: null, authMode: null, useUpgradedAuth: null, xdrFormat: null };
+    assert.equal((await sandbox.call("simulateTransaction", simulation)).result.error, undefined);
+  });
+});
+
+describe("over HTTP", () => {
+  const post = (body: string, headers: Record<string, string> = { "Content-Type": "application/json" }) =>
+    fetch(sandbox.url, { method: "POST", body, headers });
+  const health = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "getHealth" });
+
+  test("other methods than POST are 405, other content types 415", async () => {
+    for (const method of ["GET", "PUT", "DELETE"]) {
+      const response = await fetch(`${sandbox.url}/x`, { method });
+      assert.equal(response.status, 405);
+      assert.equal(response.headers.get("Accept-Post"), "application/json");
+      await response.body?.cancel();
+    }
+    const wrong = await post(health, { "Content-Type": "text/plain" });
+    assert.equal(wrong.status, 415);
+    assert.equal(await wrong.text(), "content-type must be application/json\n");
+    const charset = await post(health, { "Content-Type": "application/json; charset=latin1" });
+    assert.equal(charset.status, 415);
+    await charset.body?.cancel();
+    const utf8 = await post(health, { "Content-Type": 'Application/JSON; charset="UTF-8"' });
+    assert.equal(utf8.status, 200);
+    await utf8.body?.cancel();
+  });
+
+  test("a body beyond 512 KiB is 413, one of just that size is read", async () => {
+    const large = await post(health + " ".repeat(512 * 1024 - health.length + 1));
+    assert.equal(large.status, 413);
+    assert.equal((await large.json()).error.code, -32600);
+    const full = await post(health + " ".repeat(512 * 1024 - health.length));
+    assert.equal((await full.json()).result.status, "healthy");
+  });
+
+  test("a chunked body beyond 512 KiB is 413 too", async () => {
+    const chunk = new Uint8Array(64 * 1024).fill(32);
+    let left = 9;
+    const body = new ReadableStream({
+      pull(controller) {
+        if (left-- > 0) controller.enqueue(chunk);
+        else controller.close();
+      },
+    });
+    const request = { method: "POST", body, duplex: "half", headers: { "Content-Type": "application/json" } };
+    const response = await fetch(sandbox.url, request as RequestInit);
+    assert.equal(response.status, 413);
+    await response.body?.cancel();
+  });
+
+  test("text that is not JSON is -32700, notifications and empty batches are 204", async () => {
+    assert.deepEqual(await (await post("{")).json(), {
+      jsonrpc: "2.0",
+      id: null,
+      error: { code: -32700, message: "invalid request value" },
+    });
+    assert.equal((await post("[]")).status, 204);
+    assert.equal((await post('{"jsonrpc":"2.0","method":"getHealth"}')).status, 204);
+  });
+
+  test("a batch is answered at any path", async () => {
+    const response = await fetch(`${sandbox.url}/any/path`, {
+      method: "POST",
+      body: `[${health},${health.replace("getHealth", "getNothing")}]`,
+      headers: { "Content-Type": "application/json" },
+    });
+    assert.deepEqual((await response.json()).map((each: { error?: { code: number } }) => each.error?.code), [
+      undefined,
+      -32601,
+    ]);
+  });
+
+  test("every origin may call", async () => {
+    const response = await post(health);
+    assert.equal(response.headers.get("Access-Control-Allow-Origin"), "*");
+    await response.body?.cancel();
+    const preflight = await fetch(sandbox.url, {
+      method: "OPTIONS",
+      headers: {
+        "Access-Control-Request-Method": "POST",
+        "Access-Control-Request-Headers": "content-type,x-client-name",
+      },
+    });
+    assert.equal(preflight.status, 204);
+    assert.equal(preflight.headers.get("Access-Control-Allow-Origin"), "*");
+    assert.match(preflight.headers.get("Access-Control-Allow-Methods")!, /POST/);
+    assert.equal(preflight.headers.get("Access-Control-Allow-Headers"), "content-type,x-client-name");
+  });
+});

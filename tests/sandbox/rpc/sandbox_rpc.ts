@@ -1,0 +1,50 @@
+import { readFile } from "node:fs/promises";
+import { rpc } from "@stellar/stellar-sdk";
+import { serveHttp } from "../../../lib/runtime/serve.ts";
+import { createNetwork, type NetworkOptions } from "../../../lib/sandbox/network.ts";
+import type { Network } from "../../../lib/sandbox/network_types.ts";
+import { createRpcServer } from "../../../lib/sandbox/rpc/server.ts";
+
+/** Folder of the compiled host and contracts. */
+export const WASM = `${import.meta.dirname}/../../../lib/sandbox/wasm`;
+
+export interface SandboxRpc {
+  network: Network;
+  url: string;
+  /** The SDK's client of it. */
+  rpc: rpc.Server;
+  // deno-lint-ignore no-explicit-any -- answers are looked into field by field
+  call(method: string, params?: unknown): Promise<{ result?: any; error?: any }>;
+  stop(): Promise<void>;
+}
+
+/** A network that closes ledgers at once, behind its RPC server on a free loopback port. */
+export async function openSandboxRpc(options: Partial<NetworkOptions> = {}): Promise<SandboxRpc> {
+  const engineWasm = await readFile(`${WASM}/engine.wasm`);
+  const network = await createNetwork({ engineWasm, ledgerMs: 0, ...options });
+  let handle = (_request: Request): Promise<Response> => Promise.reject(new Error("not ready"));
+  const http = await serveHttp({
+    hostname: "127.0.0.1",
+    port: 0,
+    idleTimeoutMs: 60_000,
+    fetch: (request) => handle(request),
+  });
+  const now = options.now ?? Date.now;
+  const friendbotUrl = `${http.url}/friendbot`;
+  handle = createRpcServer({ network, friendbotUrl, version: "0.0.0-test", now }).fetch;
+  return {
+    network,
+    url: http.url,
+    rpc: new rpc.Server(http.url, { allowHttp: true }),
+    async call(method, params) {
+      const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
+      const headers = { "Content-Type": "application/json" };
+      const response = await fetch(http.url, { method: "POST", body, headers });
+      return await response.json();
+    },
+    async stop() {
+      await http.stop({ drainMs: 1000 });
+      await network.stop();
+    },
+  };
+}

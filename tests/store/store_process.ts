@@ -1,0 +1,68 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { runtimeName } from "../../lib/runtime/runtime.ts";
+import { openStore } from "../../lib/store/open_store.ts";
+import type { Store } from "../../lib/store/store.ts";
+import { sampleEvent, sampleKey, sampleState } from "./samples.ts";
+
+/** Another process that has the same store open, started from this very file. */
+export interface StoreProcess {
+  /** Waits until it has printed this line. */
+  said(line: string): Promise<true>;
+  /** SIGKILL; resolves when it is gone. */
+  kill(): Promise<void>;
+}
+
+const WORK: Record<string, (store: Store) => Promise<void>> = {
+  async "insert-keys"(store) {
+    for (let n = 0; n < 10; n++) await store.insertKey(sampleKey(`theirs-${n}`));
+    console.log("done");
+  },
+  async hold(store) {
+    await store.holdForServing();
+    console.log("done");
+  },
+  async "write-until-killed"(store) {
+    for (let n = 1; n <= 100; n++) {
+      const events = Array.from({ length: 10 }, (_, index) => sampleEvent(10 * (n - 1) + index));
+      await store.recordSubmission({ hash: `hash-${n}`, validUntil: n, submittedAtMs: n });
+      await store.commitEvents({ events, state: sampleState(n) });
+      console.log(`written ${n}`);
+    }
+  },
+};
+
+/** Starts the process; it stays until it is killed. */
+export function startStoreProcess(setting: string, work: keyof typeof WORK): StoreProcess {
+  const file = fileURLToPath(import.meta.url);
+  const args = runtimeName === "deno" ? ["run", "-A", "--unstable-kv", file] : [file];
+  const child = spawn(process.execPath, [...args, setting, work as string], { stdio: ["ignore", "pipe", "inherit"] });
+  const exited = once(child, "exit");
+  let output = "";
+  const listeners = new Set<() => void>();
+  child.stdout.on("data", (chunk) => {
+    output += chunk;
+    for (const listener of listeners) listener();
+  });
+
+  return {
+    said: (line) =>
+      new Promise((resolve, reject) => {
+        const look = () => output.split("\n").includes(line) && resolve(true);
+        listeners.add(look);
+        exited.then(() => reject(new Error(`the process ended without saying "${line}": ${output}`)));
+        look();
+      }),
+    async kill() {
+      child.kill("SIGKILL");
+      await exited;
+    },
+  };
+}
+
+if (import.meta.main) {
+  const [setting, work] = process.argv.slice(2);
+  await WORK[work!]!(await openStore(setting!));
+  setInterval(() => {}, 60_000);
+}
