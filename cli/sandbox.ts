@@ -3,7 +3,7 @@ import { untilAskedToStop } from "./running.ts";
 import { type SandboxFlags, startSandbox } from "./sandbox_start.ts";
 import { sandboxBanner } from "./sandbox_banner.ts";
 import { startFailure } from "./serve.ts";
-import { parseFlags } from "./setting_flags.ts";
+import { parseSettingFlags } from "./setting_flags.ts";
 import { UsageError } from "./command.ts";
 
 export const command: Command = {
@@ -48,11 +48,11 @@ async function sandbox(flags: SandboxFlags & { json: boolean }, io: CommandIo): 
 }
 
 function sandboxFlags(args: string[]): SandboxFlags & { json: boolean } {
-  const { settings, flags } = parseFlags(args, ["port", "store", "log", "logLevel"], {
-    "rpc-port": { type: "string" },
-    "ledger-ms": { type: "string" },
-    "state": { type: "string" },
-    "json": { type: "boolean" },
+  const { settings, flags } = parseSettingFlags(args, ["port", "store", "log", "logLevel"], {
+    "rpc-port": "text",
+    "ledger-ms": "text",
+    "state": "text",
+    "json": "switch",
   });
   if (flags.state !== undefined && settings.store !== undefined) {
     throw new UsageError("--state and --store exclude each other: --state keeps the store in its folder");
@@ -61,13 +61,13 @@ function sandboxFlags(args: string[]): SandboxFlags & { json: boolean } {
     settings: { log: "pretty", logLevel: "warn", ...settings },
     rpcPort: integerFlag("rpc-port", flags["rpc-port"] ?? "8000", 65_535),
     ledgerMs: integerFlag("ledger-ms", flags["ledger-ms"] ?? "1000", 60_000),
-    stateFolder: flags.state as string | undefined,
+    stateFolder: flags.state,
     json: flags.json === true,
   };
 }
 
-function integerFlag(name: string, text: string | boolean, max: number): number {
-  if (!/^\d{1,9}$/.test(String(text)) || Number(text) > max) {
+function integerFlag(name: string, text: string, max: number): number {
+  if (!/^\d{1,9}$/.test(text) || Number(text) > max) {
     throw new UsageError(`--${name} must be an integer from 0 to ${max}, got ${JSON.stringify(text)}`);
   }
   return Number(text);

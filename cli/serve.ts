@@ -2,11 +2,11 @@ import { readConfig, type SettingName, SETTINGS, unknownSettings } from "../lib/
 import { openStore } from "../lib/store/open_store.ts";
 import { StoreError } from "../lib/store/store.ts";
 import type { Command, CommandIo } from "./command.ts";
-import { openKeySource } from "./key_source_of.ts";
+import { openKeySource } from "./key_source.ts";
 import { createCommandLog } from "./command_log.ts";
 import { untilAskedToStop } from "./running.ts";
 import { serveGateway } from "./serve_gateway.ts";
-import { parseFlags, settingsHelp } from "./setting_flags.ts";
+import { parseSettingFlags, settingsHelp } from "./setting_flags.ts";
 
 const NAMES = Object.keys(SETTINGS) as SettingName[];
 
@@ -32,21 +32,21 @@ Examples:
 };
 
 async function serve(args: string[], io: CommandIo): Promise<number> {
-  const { settings } = parseFlags(args, NAMES, {});
+  const { settings } = parseSettingFlags(args, NAMES, {});
   const config = readConfig(io.env, settings);
   const log = createCommandLog(config, io);
   for (const name of unknownSettings(io.env)) log.warn("unknown setting in the environment", { setting: name });
   try {
     const store = await openStore(config.store);
     const keys = await openKeySource(config, store, log, io.now);
-    const running = await serveGateway({ config, store, keys: keys.source, log });
+    const running = await serveGateway({ config, store, keys, log });
     log.info("gateway is listening", {
       url: running.url,
       network: config.networkPassphrase,
       store: store.location,
       keys: keys.location,
     });
-    if (keys.areNone) {
+    if (await keys.isEmpty()) {
       log.warn("there are no API keys yet: create one with `gateway keygen`", { keys: keys.location });
     }
     await untilAskedToStop();

@@ -1,62 +1,34 @@
-import { parseArgs } from "node:util";
 import { ENV_PREFIX, type SettingName, SETTINGS } from "../lib/config.ts";
-import { UsageError } from "./command.ts";
+import { type Flags, type FlagSpec, parseFlags, UsageError } from "./command.ts";
 
-interface FlagOption {
-  type: "string" | "boolean";
+interface SettingFlag {
+  flag?: string;
+  env: string;
+  help: string;
+  standard?: string;
 }
 
 /**
- * Parses flags strictly: the settings' own (those named) and the command's extra ones.
- * @throws {UsageError} naming the flag that is unknown or lacks its value.
+ * Reads the flags of the settings named and the command's own.
+ * @throws {UsageError} for a flag that is unknown, twice there or without a value, and for anything that is no flag
  */
-export function parseFlags<E extends Record<string, FlagOption>>(
+export function parseSettingFlags<const S extends FlagSpec>(
   args: string[],
   names: SettingName[],
-  extra: E,
-): { settings: Partial<Record<SettingName, string>>; flags: Record<string, string | boolean | undefined> } {
-  const options: Record<string, FlagOption> = { ...extra };
-  const byFlag = new Map<string, SettingName>();
-  for (const name of names) {
-    const { flag } = SETTINGS[name] as { flag?: string };
-    if (flag === undefined) continue;
-    options[flag] = { type: "string" };
-    byFlag.set(flag, name);
-  }
-  const flags = strictly(args, options);
+  own: S,
+): { settings: Partial<Record<SettingName, string>>; flags: Flags<S> } {
+  const byFlag = names.flatMap((name) => {
+    const { flag } = SETTINGS[name] as SettingFlag;
+    return flag === undefined ? [] : [[flag, name] as const];
+  });
+  const spec: FlagSpec = { ...own, ...Object.fromEntries(byFlag.map(([flag]) => [flag, "text"])) };
+  const { flags, positionals } = parseFlags(args, spec);
+  if (positionals.length > 0) throw new UsageError(`unexpected ${JSON.stringify(positionals[0])}`);
   const settings: Partial<Record<SettingName, string>> = {};
   for (const [flag, name] of byFlag) {
     if (flags[flag] !== undefined) settings[name] = String(flags[flag]);
   }
-  return { settings, flags };
-}
-
-function strictly(args: string[], options: Record<string, FlagOption>): Record<string, string | boolean | undefined> {
-  const { values, positionals, tokens } = parseArgs({
-    args,
-    options,
-    strict: false,
-    allowPositionals: true,
-    tokens: true,
-  });
-  for (const token of tokens) {
-    if (token.kind !== "option") continue;
-    const option = options[token.name];
-    if (option === undefined) {
-      throw new UsageError(`unknown flag ${token.rawName}${suggestion(token.name, Object.keys(options))}`);
-    }
-    if (option.type === "string" && (token.value === undefined || token.value.startsWith("--"))) {
-      throw new UsageError(`--${token.name} needs a value`);
-    }
-    if (option.type === "boolean" && token.value !== undefined) throw new UsageError(`--${token.name} takes no value`);
-  }
-  if (positionals.length > 0) throw new UsageError(`unexpected argument ${JSON.stringify(positionals[0])}`);
-  return values as Record<string, string | boolean | undefined>;
-}
-
-function suggestion(given: string, known: string[]): string {
-  const near = known.find((flag) => flag.startsWith(given.slice(0, 3)) || given.startsWith(flag.slice(0, 3)));
-  return near === undefined ? "" : `; did you mean --${near}?`;
+  return { settings, flags: flags as Flags<S> };
 }
 
 /** One line a setting, for a command's help. */

@@ -1,11 +1,9 @@
 import { type Config, ConfigError } from "./config.ts";
-import { GatewayError } from "./errors.ts";
 import { createEscrow, type Escrow } from "./escrow/escrow.ts";
 import { decodeEvent } from "./escrow/events.ts";
 import { createHistory } from "./events/history.ts";
 import { createWatcher, type Watcher } from "./events/watcher.ts";
 import { createApp, type GatewayApp } from "./http/app.ts";
-import { errorResponse } from "./http/error_response.ts";
 import { createAnswerLog } from "./http/answer_log.ts";
 import { createRequestIds } from "./http/request_id.ts";
 import { allRoutes } from "./http/routes.ts";
@@ -69,15 +67,15 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   await limiter.load();
   const verifier = createKeyVerifier({ source: keys, now, onProblem: told(log) });
   await verifier.refresh();
-  const app = createHttp(options, chain, { limiter, verifier });
+  let isStopping = false;
+  const app = createHttp(options, chain, { limiter, verifier, isStopping: () => isStopping });
   const prune = () =>
     store.pruneSubmissions(now() - SUBMISSION_KEPT_MS)
       .catch((error) => log.warn("old submissions could not be pruned", { error }));
   let timer: ReturnType<typeof setInterval> | undefined;
-  let stopped = false;
 
   return {
-    fetch: (request, peer) => stopped ? stoppedAnswer() : app.fetch(request, { peer }),
+    fetch: (request, peer) => app.fetch(request, { peer }),
     start() {
       chain.watcher.start();
       limiter.start();
@@ -85,7 +83,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       timer = setInterval(prune, PRUNE_INTERVAL_MS);
     },
     async stop() {
-      stopped = true;
+      isStopping = true;
       clearInterval(timer);
       await chain.watcher.stop();
       await verifier.stop();
@@ -169,7 +167,7 @@ async function checkNetwork(rpc: RpcClient, passphrase: string, log: Log): Promi
 function createHttp(
   { config, store, log, now = Date.now, checkAnswers = false }: GatewayOptions,
   { tip, escrow }: Chain,
-  { limiter, verifier }: { limiter: Limiter; verifier: KeyVerifier },
+  { limiter, verifier, isStopping }: { limiter: Limiter; verifier: KeyVerifier; isStopping(): boolean },
 ): GatewayApp {
   const addresses = createAddressLimiter({ now, rate: config.defaultRate });
   const history = createHistory({ store, tip });
@@ -218,14 +216,11 @@ function createHttp(
     peekAddress: (request, peer) => addresses.peek(() => address(request, peer)),
     rateHeaders: createRateLimitHeaders(),
     onAnswer: createAnswerLog(log),
+    isStopping,
     checkAnswers,
   });
 }
 
 function told(log: Log): (message: string, cause: unknown) => void {
   return (message, cause) => log.warn(message, { cause });
-}
-
-function stoppedAnswer(): Response {
-  return errorResponse(new GatewayError("unavailable", "the gateway is shutting down"), { "connection": "close" });
 }

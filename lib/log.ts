@@ -44,12 +44,21 @@ export function createLog({ level, format, write, now }: LogOptions): Log {
   };
 }
 
-/** Errors become their stack with what caused them; everything else goes to JSON as it is. */
+/** Everything goes to JSON as it is, but errors: see `errorText`. */
 function printable(value: unknown): unknown {
   if (typeof value === "bigint") return value.toString();
-  if (!(value instanceof Error)) return value;
-  const own = value.stack ?? `${value.name}: ${value.message}`;
-  return value.cause === undefined ? own : `${own}\ncaused by ${String(printable(value.cause))}`;
+  return value instanceof Error ? errorText(value) : value;
+}
+
+/** Errors with a name of our own were foreseen: their messages, down to what caused them, say it all. Others show their stack. */
+function errorText(error: Error): string {
+  const foreseen = !/^(|Eval|Range|Reference|Syntax|Type|URI|Aggregate)Error$/.test(error.name);
+  if (!foreseen) return error.stack ?? `${error.name}: ${error.message}`;
+  const messages: string[] = [];
+  for (let at: unknown = error; at !== undefined && messages.length < 5; at = (at as { cause?: unknown }).cause) {
+    messages.push(at instanceof Error ? at.message : String(at));
+  }
+  return messages.join(": ");
 }
 
 function pairs(fields: LogFields): string {

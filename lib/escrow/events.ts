@@ -1,12 +1,6 @@
-import { Address, xdr } from "@stellar/stellar-sdk";
+import { Address, xdr } from "@stellar/stellar-sdk/base";
 import type { RawEvent } from "../stellar/rpc.ts";
-
-/** The ids of the three contracts, `C…`. */
-export interface ContractIds {
-  deviceRegistry: string;
-  agentRegistry: string;
-  paymentEscrow: string;
-}
+import type { ContractIds } from "./contract_errors.ts";
 
 export const EVENT_TYPES = [
   "device.registered",

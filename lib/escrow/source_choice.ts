@@ -34,7 +34,7 @@ interface Stand {
   emptyComparisons: number;
 }
 
-/** After a comparison that said nothing the next one waits this long, so that reads don't cost double for long. */
+/** After a comparison that could not be finished the next one waits this long: reads must not fail for it. */
 const PAUSE_MS = 1_000;
 /** So many comparisons of nothing with nothing count as one of something. */
 const ENOUGH_EMPTY = 10;
@@ -67,8 +67,8 @@ export function createSourceChoice({ now, onProblem }: {
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       onProblem?.(`${kind}: storage and functions of the contracts could not be compared: ${why}`);
+      stand.notBeforeMs = now() + PAUSE_MS;
     }
-    stand.notBeforeMs = now() + PAUSE_MS;
     stand.comparing = undefined;
   }
 

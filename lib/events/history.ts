@@ -50,6 +50,7 @@ export interface History {
 }
 
 export const MAX_PAGE_EVENTS = 1_000;
+const MAX_UINT32 = 0xffff_ffff;
 const MAX_UNDECODED_COUNTED = 100;
 
 /**
@@ -68,14 +69,17 @@ export function createHistory({ store, tip }: { store: Store; tip: LedgerTip }):
   return {
     async page({ fromLedger, cursor, limit, types, deviceHash, merchant }) {
       requireInteger("limit", limit, MAX_PAGE_EVENTS);
-      if (fromLedger !== undefined) requireInteger("fromLedger", fromLedger, MAX_LEDGER);
+      if (fromLedger !== undefined) requireInteger("fromLedger", fromLedger, MAX_UINT32);
       if (fromLedger !== undefined && cursor !== undefined) {
         throw new GatewayError("invalid_request", "fromLedger and cursor exclude each other, got both");
       }
       const asked = cursor === undefined ? undefined : decodeCursor(cursor);
       const state = await store.watcherState();
       const epoch = state?.epoch ?? 0;
-      const after = asked ?? (fromLedger === undefined ? endOfLedger(0, 0) : endOfLedger(epoch, fromLedger - 1));
+      const start = fromLedger === undefined
+        ? endOfLedger(0, 0)
+        : endOfLedger(epoch, Math.min(fromLedger - 1, MAX_LEDGER));
+      const after = asked ?? start;
       const upTo = state === undefined ? after : endOfLedger(epoch, state.scannedLedger);
       // Beyond what is held there is nothing to look through: the page waits where it is.
       const events = after < upTo ? await store.readEvents({ after, upTo, limit, types, deviceHash, merchant }) : [];

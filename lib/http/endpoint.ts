@@ -25,6 +25,8 @@ export interface EndpointParts {
   rateHeaders(verdict: Verdict): Record<string, string>;
   /** Called once for every answer of an endpoint. */
   onAnswer(c: EndpointContext, status: number, requestId: string, error?: unknown): void;
+  /** Whether the gateway is shutting down and answers nothing any more. */
+  isStopping(): boolean;
   /** Development and tests: also check what is answered against the route's schema. */
   checkAnswers: boolean;
 }
@@ -57,6 +59,9 @@ interface Call {
 
 function started(call: Call): Response | Promise<Response> {
   const { c, route, parts } = call;
+  if (parts.isStopping()) {
+    throw new GatewayError("unavailable", "the gateway is shutting down", { headers: { Connection: "close" } });
+  }
   if (route.scope === null) {
     call.rate = parts.peekAddress(c.req.raw, c.env.peer);
     return handled(call, undefined);

@@ -126,11 +126,18 @@ export async function createNetwork(options: NetworkOptions): Promise<SandboxNet
   }
 
   function settle(hash: string, transaction: AppliedTransaction | undefined) {
-    waiting.get(hash)?.(transaction);
+    const callback = waiting.get(hash);
     waiting.delete(hash);
+    callback?.(transaction);
   }
 
-  const ticker = createTicker({ ledgerMs, now, schedule: options.schedule ?? scheduleWithTimers, close });
+  const ticker = createTicker({
+    ledgerMs,
+    now,
+    schedule: options.schedule ?? scheduleWithTimers,
+    close,
+    hasWaiting: () => queue.size > 0,
+  });
 
   function submit(envelopeXdr: Uint8Array): SubmitOutcome {
     const envelope = parseEnvelope(envelopeXdr, chain.networkId);
@@ -171,7 +178,7 @@ export async function createNetwork(options: NetworkOptions): Promise<SandboxNet
     passphrase,
     state,
     submit,
-    closed: (hash) => new Promise((resolve) => waiting.set(hash, resolve)),
+    whenClosed: (hash, callback) => void waiting.set(hash, callback),
   });
 
   return {

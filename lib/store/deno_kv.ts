@@ -1,11 +1,12 @@
 import { resolve } from "node:path";
 import type { FileLock } from "../runtime/file_lock.ts";
-import { type Kv, type KvAtomic, openKv } from "../runtime/kv.ts";
+import { type Kv, openKv } from "../runtime/kv.ts";
 import { openSqlite } from "../runtime/sqlite.ts";
 import { denoKvBuckets } from "./deno_kv_buckets.ts";
-import { isLocked, toStoreError } from "./deno_kv_errors.ts";
+import { toStoreError } from "./deno_kv_errors.ts";
 import { denoKvEvents } from "./deno_kv_events.ts";
 import { denoKvHistory } from "./deno_kv_history.ts";
+import { commit } from "./deno_kv_io.ts";
 import { denoKvKeys } from "./deno_kv_keys.ts";
 import { denoKvSubmissions } from "./deno_kv_submissions.ts";
 import { networkMismatch } from "./network.ts";
@@ -19,8 +20,6 @@ export interface DenoKvContext {
   location: string;
   /** Does the work; every fault becomes a `StoreError`, and so does a closed store. */
   run<T>(work: () => Promise<T>): Promise<T>;
-  /** Commits; false when a check failed. A write lock held by another process is waited for. */
-  commit(atomic: KvAtomic): Promise<boolean>;
   /** Repeats a read and a checked commit until nobody else wrote in between; `attempt` answers undefined when one did. */
   retry<T>(attempt: () => Promise<{ done: T } | undefined>): Promise<T>;
 }
@@ -28,10 +27,6 @@ export interface DenoKvContext {
 const SCHEMA_VERSION = 1;
 const SCHEMA = ["schema"];
 const NETWORK = ["network"];
-
-/** Deno KV gives up at once when another process is writing to the file; those writes take milliseconds. */
-const BUSY_TIMEOUT_MS = 2_000;
-const BUSY_DELAY_MS = 10;
 
 /** Somebody else has to win each of these, and a winner does not come back at once. */
 const MAX_ATTEMPTS = 50;
@@ -64,6 +59,7 @@ async function prepareKvFile(file: string, location: string): Promise<void> {
   try {
     const database = await openSqlite(file);
     try {
+      database.exec("PRAGMA busy_timeout = 1000");
       const tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
       if (tables.length === 0 || tables.some(({ name }) => name === "kv")) return;
     } finally {
@@ -82,7 +78,7 @@ async function claim(kv: Kv, location: string): Promise<void> {
     for await (const _ of kv.list({ prefix: [] }, { limit: 1 })) {
       throw new StoreError("unavailable", `${location} holds the data of another program: name another database`);
     }
-    await kv.atomic().check(schema).set(SCHEMA, SCHEMA_VERSION).commit();
+    await commit(kv.atomic().check(schema).set(SCHEMA, SCHEMA_VERSION));
   } else if (schema.value > SCHEMA_VERSION) {
     throw new StoreError(
       "newer_schema",
@@ -110,17 +106,6 @@ function createDenoKvStore(kv: Kv, location: string, hold: () => Promise<FileLoc
     }
   };
 
-  const commit: DenoKvContext["commit"] = async (atomic) => {
-    for (let waitedMs = 0;; waitedMs += BUSY_DELAY_MS) {
-      try {
-        return (await atomic.commit()).ok;
-      } catch (error) {
-        if (waitedMs >= BUSY_TIMEOUT_MS || !isLocked(error)) throw error;
-        await new Promise((resolve) => setTimeout(resolve, BUSY_DELAY_MS));
-      }
-    }
-  };
-
   const retry: DenoKvContext["retry"] = async (attempt) => {
     for (let n = 0; n < MAX_ATTEMPTS; n++) {
       const result = await attempt();
@@ -129,7 +114,7 @@ function createDenoKvStore(kv: Kv, location: string, hold: () => Promise<FileLoc
     throw new StoreError("locked", `${location}: other processes keep changing the same record: try again`);
   };
 
-  const context: DenoKvContext = { kv, location, run, commit, retry };
+  const context: DenoKvContext = { kv, location, run, retry };
 
   return {
     location,

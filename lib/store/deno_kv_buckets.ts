@@ -1,6 +1,7 @@
 import type { KvEntry } from "../runtime/kv.ts";
 import { checkBatch } from "./bounds.ts";
 import type { DenoKvContext } from "./deno_kv.ts";
+import { commit } from "./deno_kv_io.ts";
 import type { BucketState, Store } from "./store.ts";
 
 type BucketMethods = Pick<Store, "loadBuckets" | "saveBuckets" | "pruneBuckets">;
@@ -17,7 +18,7 @@ export function bucketKey(keyId: string): string[] {
 }
 
 /** Token buckets at rest. */
-export function denoKvBuckets({ kv, run, commit }: DenoKvContext): BucketMethods {
+export function denoKvBuckets({ kv, run }: DenoKvContext): BucketMethods {
   /** Deletes those that were not written since they were read. */
   async function removeUnchanged(entries: KvEntry<BucketEntry>[]): Promise<void> {
     const atomic = kv.atomic().check(...entries);

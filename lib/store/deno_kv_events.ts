@@ -2,7 +2,7 @@ import type { KvAtomic } from "../runtime/kv.ts";
 import { checkBatch, checkLimit } from "./bounds.ts";
 import type { DenoKvContext } from "./deno_kv.ts";
 import { eventKey, indexKeys, typeKey } from "./deno_kv_history.ts";
-import { getAll, next, present } from "./deno_kv_read.ts";
+import { commit, getAll, next, present } from "./deno_kv_io.ts";
 import type { HistoryGap, Store, StoredEvent, WatcherState } from "./store.ts";
 
 type EventMethods = Pick<Store, "watcherState" | "commitEvents" | "undecodedEvents" | "decodeEvents" | "gaps">;
@@ -15,7 +15,7 @@ const rawKey = (position: string) => ["undecoded_raw", position];
 const gapKey = (gap: HistoryGap) => ["gap", gap.epoch, gap.fromLedger, gap.toLedger];
 
 /** What the watcher writes. */
-export function denoKvEvents({ kv, run, commit, retry }: DenoKvContext): EventMethods {
+export function denoKvEvents({ kv, run, retry }: DenoKvContext): EventMethods {
   /**
    * A raw event can have tens of kilobytes, and a commit takes 800 KiB: the raw parts are written before the commit,
    * where nobody finds them until it makes them visible.

@@ -1,7 +1,7 @@
 import type { Kv, KvListSelector } from "../runtime/kv.ts";
 import { checkLimit, END_OF_POSITIONS } from "./bounds.ts";
 import type { DenoKvContext } from "./deno_kv.ts";
-import { getAll, next } from "./deno_kv_read.ts";
+import { getAll, next } from "./deno_kv_io.ts";
 import type { EventQuery, Store, StoredEvent } from "./store.ts";
 
 const EVENT = "event";

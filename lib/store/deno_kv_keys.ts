@@ -2,7 +2,7 @@ import type { KvU64 } from "../runtime/kv.ts";
 import { checkBatch, checkLimit } from "./bounds.ts";
 import type { DenoKvContext } from "./deno_kv.ts";
 import { bucketKey } from "./deno_kv_buckets.ts";
-import { getAll, next, present } from "./deno_kv_read.ts";
+import { commit, getAll, next, present } from "./deno_kv_io.ts";
 import { type KeyRecord, type Store, StoreError } from "./store.ts";
 
 type KeyMethods = Pick<
@@ -18,7 +18,7 @@ const keyOf = (id: string) => ["key", id];
 const usedOf = (id: string) => ["key_used", id];
 
 /** API keys. */
-export function denoKvKeys({ kv, location, run, commit, retry }: DenoKvContext): KeyMethods {
+export function denoKvKeys({ kv, location, run, retry }: DenoKvContext): KeyMethods {
   return {
     insertKey: ({ lastUsedAt, ...key }) =>
       run(async () => {

@@ -1,4 +1,5 @@
 import type { DenoKvContext } from "./deno_kv.ts";
+import { commit } from "./deno_kv_io.ts";
 import type { Store, Submission } from "./store.ts";
 
 type SubmissionMethods = Pick<Store, "recordSubmission" | "getSubmission" | "pruneSubmissions">;
@@ -9,7 +10,7 @@ const PRUNED_PER_COMMIT = 250;
 const submissionKey = (hash: string) => ["submission", hash];
 
 /** Envelopes that were sent. */
-export function denoKvSubmissions({ kv, run, commit }: DenoKvContext): SubmissionMethods {
+export function denoKvSubmissions({ kv, run }: DenoKvContext): SubmissionMethods {
   return {
     recordSubmission: ({ hash, validUntil, submittedAtMs }) =>
       run(async () => {

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { Address, nativeToScVal, xdr } from "@stellar/stellar-sdk";
 import * as fc from "fast-check";
-import { type ContractIds, decodeEvent, EVENT_TYPES } from "../../lib/escrow/events.ts";
+import type { ContractIds } from "../../lib/escrow/contract_errors.ts";
+import { decodeEvent, EVENT_TYPES } from "../../lib/escrow/events.ts";
 
 const CONTRACTS: ContractIds = {
   deviceRegistry: "CB4DPMGOA374JIB2ZVD4AHW5GJKQUYNOFGRYNOJ75EFH2KCJSMHOWIRA",

@@ -49,7 +49,7 @@ interface GatewayOptions {
 }
 
 function wasm(name: string): Uint8Array<ArrayBuffer> {
-  return new Uint8Array(readFileSync(fileURLToPath(new URL(`../../lib/sandbox/wasm/${name}.wasm`, import.meta.url))));
+  return new Uint8Array(readFileSync(fileURLToPath(new URL(`../../lib/sandbox/wasm/${name}.wasm`, import.meta.url).href)));
 }
 
 let engine: WebAssembly.Module | undefined;

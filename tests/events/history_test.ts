@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { GatewayError } from "../../lib/errors.ts";
+import { createHistory } from "../../lib/events/history.ts";
+import { createLedgerTip } from "../../lib/stellar/tip.ts";
 import { endOfLedger } from "../../lib/events/position.ts";
 import { encodeCursor } from "../../lib/events/cursor.ts";
 import { createFixture, readAll } from "./parts.ts";
@@ -123,6 +125,15 @@ describe("a page of history", () => {
     assert.equal(expected.length, 3);
   });
 
+  test("from the highest numbers a ledger could have is empty, and its cursor stays good", async () => {
+    const { history } = await createRead();
+    for (const fromLedger of [2 ** 31 - 1, 2 ** 31, 2 ** 32 - 1]) {
+      const { events, cursor } = await history.page({ fromLedger, limit: 10 });
+      assert.deepEqual(events, []);
+      assert.deepEqual(await history.page({ cursor, limit: 10 }), { events: [], cursor, latestLedger: 1_010 });
+    }
+  });
+
   test("filters by types, device and merchant, all of which have to match", async () => {
     const { history } = await createRead();
     const count = async (filter: object) => (await history.page({ limit: 100, ...filter })).events.length;
@@ -152,9 +163,9 @@ describe("a page of history", () => {
       fromLedger: 1,
       cursor: encodeCursor(endOfLedger(0, 5)),
     }, /fromLedger and cursor exclude each other/],
-    ["a fromLedger of 0", { fromLedger: 0 }, /fromLedger must be an integer from 1 to 2147483647, got 0/],
+    ["a fromLedger of 0", { fromLedger: 0 }, /fromLedger must be an integer from 1 to 4294967295, got 0/],
     ["a fromLedger of half a ledger", { fromLedger: 1.5 }, /fromLedger must be an integer from 1/],
-    ["a fromLedger no ledger can have", { fromLedger: 2 ** 31 }, /fromLedger must be an integer from 1 to 2147483647/],
+    ["a fromLedger no ledger can have", { fromLedger: 2 ** 32 }, /fromLedger must be an integer from 1 to 4294967295/],
     ["a limit of 0", { limit: 0 }, /limit must be an integer from 1 to 1000, got 0/],
     ["a limit above 1 000", { limit: 1_001 }, /limit must be an integer from 1 to 1000, got 1001/],
     ["garbage for a cursor", { cursor: "garbage" }, /cursor must be one from an earlier answer, got "garbage"/],
@@ -218,6 +229,22 @@ describe("history over a reset of the network", () => {
         { epoch: 1, fromLedger: 20, toLedger: 23 },
       ]);
     }
+  });
+});
+
+describe("the newest ledger a page tells", () => {
+  test("is the committed one where another gateway's watcher has seen a reset this one has not", async () => {
+    const { node, watcher, store } = await createRead();
+    const tip = createLedgerTip({ sequence: 1_010, closeTime: node.closeTime });
+    node.reset(20);
+    await watcher.turn();
+    assert.equal((await createHistory({ store, tip }).page({ limit: 1 })).latestLedger, 20);
+  });
+
+  test("is the tip's where the tip has seen a reset that is not committed yet", async () => {
+    const { history, tip, node } = await createRead();
+    assert.equal(tip.observe(20, node.closeTime + 1_000), "reset");
+    assert.equal((await history.page({ limit: 1 })).latestLedger, 20);
   });
 });
 

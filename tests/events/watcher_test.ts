@@ -9,6 +9,8 @@ import { CONTRACT, createSimulatedNode, decodeSimulated, type EventWish, rpcId }
 
 const OTHER_CONTRACT = "CB4DPMGOA374JIB2ZVD4AHW5GJKQUYNOFGRYNOJ75EFH2KCJSMHOWIRA";
 const events = (count: number): EventWish[] => Array.from({ length: count }, () => ({}));
+/** Resolves when all that can go on without time passing has gone on. */
+const settled = () => new Promise((resolve) => setTimeout(resolve, 0));
 const hashesOf = (emitted: { txHash: string }[]) => emitted.map(({ txHash }) => txHash);
 
 describe("the watcher reads what the node holds", () => {
@@ -322,7 +324,7 @@ describe("the watcher tells gaps, lag and resets apart", () => {
     const read = (await readAll(history)).length;
     node.reset(100);
     for (let ledger = 0; ledger < 50; ledger++) node.close({});
-    while ((await watcher.turn()).outcome !== "at_tip");
+    for (let turns = 0; (await watcher.turn()).outcome !== "at_tip"; turns++) assert.ok(turns < 10);
     assert.equal((await store.watcherState())!.epoch, 1);
     assert.deepEqual(
       await readAll(history),
@@ -372,6 +374,34 @@ describe("the watcher tells gaps, lag and resets apart", () => {
     node.close({});
     assert.equal((await watcher.turn()).outcome, "at_tip");
     assert.equal((await store.watcherState())!.epoch, 1);
+  });
+
+  test("a late node behind the same address as a current one is not believed, though that one speaks for it", async () => {
+    const node = createSimulatedNode({ first: 5_000 });
+    node.tellsCloseTime.events = false;
+    for (let ledger = 0; ledger < 30; ledger++) node.close({});
+    const { watcher, slices } = await createFixture(node, { pageEvents: 1 });
+    assert.equal((await watcher.turn()).outcome, "behind");
+    const commits = slices.length;
+    node.beforeCall = (method) => {
+      node.lag = method === "getEvents" ? 3 : 0;
+    };
+    assert.equal((await watcher.turn()).outcome, "lagging");
+    assert.equal(slices.length, commits);
+  });
+
+  test("where the late node is the one that says the close time, the current one is followed without it", async () => {
+    const node = createSimulatedNode({ first: 5_000 });
+    node.tellsCloseTime.events = false;
+    const { watcher, store } = await createFixture(node);
+    await watcher.turn();
+    node.closeEmpty(10);
+    node.beforeCall = (method) => {
+      node.lag = method === "getEvents" ? 0 : 3;
+    };
+    assert.equal((await watcher.turn()).outcome, "at_tip");
+    const { latestLedger, latestLedgerCloseTime } = (await store.watcherState())!;
+    assert.deepEqual([latestLedger, latestLedgerCloseTime], [5_010, 0]);
   });
 
   test("a node that never says a close time is followed, and a lower ledger of it counts as lag", async () => {
@@ -433,6 +463,24 @@ describe("the watcher and its contracts", () => {
     assert.deepEqual(gaps.map(({ fromLedger, toLedger }) => [fromLedger, toLedger]), [[scanned + 1, node.oldest - 1]]);
   });
 
+  test("other contracts on a node that lags are waited for, on one that was reset they begin a new epoch", async () => {
+    const node = createSimulatedNode({ first: 5_000 });
+    node.closeEmpty(20);
+    const first = await createFixture(node);
+    await first.watcher.turn();
+    const again = await createFixture(node, { store: first.store, contractIds: [OTHER_CONTRACT] });
+    node.lag = 5;
+    assert.equal((await again.watcher.turn()).outcome, "lagging");
+    assert.equal((await again.store.watcherState())!.contractIds, CONTRACT);
+    node.lag = 0;
+    node.reset(10);
+    node.close({ contractId: OTHER_CONTRACT });
+    assert.equal((await again.watcher.turn()).outcome, "at_tip");
+    const { epoch, contractIds, oldestLedger } = (await again.store.watcherState())!;
+    assert.deepEqual([epoch, contractIds, oldestLedger], [1, OTHER_CONTRACT, 10]);
+    assert.equal((await readAll(again.history)).length, 1);
+  });
+
   test("a contract id less reads nothing again", async () => {
     const node = createSimulatedNode();
     node.close({});
@@ -463,6 +511,27 @@ describe("the watcher and its contracts", () => {
     assert.deepEqual([swept!.type, swept!.amount], ["escrow.swept", "5"]);
     assert.equal((await upgraded.history.status()).undecodedEvents, 0);
     assert.deepEqual(upgraded.problems.map(({ kind }) => kind), ["decoded"]);
+  });
+});
+
+describe("events kept raw", () => {
+  test("are all tried again once after a start, over turns, and those still unknown stay raw", async () => {
+    const node = createSimulatedNode();
+    for (let ledger = 0; ledger < 120; ledger++) node.close(...Array(10).fill({ decodable: false }));
+    const old = await createFixture(node);
+    for (let turns = 0; (await old.watcher.turn()).outcome !== "at_tip"; turns++) assert.ok(turns < 10);
+    let asked = 0;
+    const upgraded = await createFixture(node, {
+      store: old.store,
+      decode: () => asked++ % 2 === 0 ? { type: "escrow.swept" } : undefined,
+    });
+    await upgraded.watcher.turn();
+    assert.equal(asked, 1_000);
+    await upgraded.watcher.turn();
+    await upgraded.watcher.turn();
+    assert.equal(asked, 1_200);
+    assert.equal((await readAll(upgraded.history)).length, 600);
+    assert.equal((await upgraded.history.status()).undecodedEvents, 100);
   });
 });
 
@@ -521,7 +590,7 @@ describe("the watcher outlives what fails", () => {
     const node = createSimulatedNode();
     for (let ledger = 0; ledger < 12; ledger++) node.close(...events(7));
     const whole = await createFixture(node, { pageEvents: 10, sliceEvents: 3 });
-    while ((await whole.watcher.turn()).outcome !== "at_tip");
+    for (let turns = 0; (await whole.watcher.turn()).outcome !== "at_tip"; turns++) assert.ok(turns < 10);
     const expected = (await whole.history.page({ limit: 1_000 })).events;
     assert.equal(expected.length, 84);
 
@@ -642,6 +711,7 @@ describe("the watcher's loop", () => {
     await clock.untilPause(() => watcher.start());
     for (let failures = 1; failures < 8; failures++) {
       watcher.wake();
+      await settled();
       assert.equal(clock.pauses.length, failures);
       await clock.untilPause(() => clock.advance(clock.pauses.at(-1)!));
     }

@@ -57,7 +57,7 @@ describe("mintKey", () => {
   });
 
   const refused: [string, Partial<NewKey>, KeyFieldError["field"], RegExp][] = [
-    ["an empty name", { name: "  " }, "name", /1–64 printable characters, got "  "/],
+    ["an empty name", { name: " " }, "name", /1–64 printable characters, got " "/],
     ["a name of 65 characters", { name: "x".repeat(65) }, "name", /1–64/],
     ["a name that moves the cursor", { name: "a\u001b[2Jb" }, "name", /printable/],
     ["a name with a line break", { name: "a\nb" }, "name", /printable/],

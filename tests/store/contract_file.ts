@@ -38,16 +38,22 @@ export function fileContract({ store, openAgain, setting, isPersistent }: Subjec
   test("keys that another process inserts while this one holds the store are seen through keysVersion", async () => {
     await store().holdForServing();
     const before = await store().keysVersion();
-    const other = await startStoreProcess(setting(), "insert-keys");
+    const other = startStoreProcess(setting(), "insert-keys");
     await other.said("done");
     assert.ok(await store().keysVersion() > before);
     assert.equal((await store().listKeys({ limit: 99 })).length, 10);
     await other.kill();
   });
 
+  test("processes that open a new store at the same time all get it", async () => {
+    const openers = [1, 2, 3].map(() => startStoreProcess(`${setting()}.new`, "open"));
+    await Promise.all(openers.map((opener) => opener.said("done")));
+    await Promise.all(openers.map((opener) => opener.kill()));
+  });
+
   test("another process cannot hold a store that is held, and can once its holder was killed", async () => {
     await store().close();
-    const holder = await startStoreProcess(setting(), "hold");
+    const holder = startStoreProcess(setting(), "hold");
     await holder.said("done");
     const mine = await openAgain();
     await assert.rejects(mine.holdForServing(), storeError("locked"));
@@ -56,10 +62,9 @@ export function fileContract({ store, openAgain, setting, isPersistent }: Subjec
   });
 
   test("what was committed is there after kill -9, and nothing of a commit is there in part", async () => {
-    const writer = await startStoreProcess(setting(), "write-until-killed");
-    const acknowledged = await writer.said("written 30");
+    const writer = startStoreProcess(setting(), "write-until-killed");
+    await writer.said("written 30");
     await writer.kill();
-    assert.ok(acknowledged);
     const { scannedLedger } = (await store().watcherState())!;
     assert.ok(scannedLedger >= 30);
     const events = await store().readEvents({ limit: 1_000 });

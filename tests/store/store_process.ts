@@ -9,12 +9,15 @@ import { sampleEvent, sampleKey, sampleState } from "./samples.ts";
 /** Another process that has the same store open, started from this very file. */
 export interface StoreProcess {
   /** Waits until it has printed this line. */
-  said(line: string): Promise<true>;
+  said(line: string): Promise<void>;
   /** SIGKILL; resolves when it is gone. */
   kill(): Promise<void>;
 }
 
-const WORK: Record<string, (store: Store) => Promise<void>> = {
+const WORK: Record<string, (store: Store) => void | Promise<void>> = {
+  open() {
+    console.log("done");
+  },
   async "insert-keys"(store) {
     for (let n = 0; n < 10; n++) await store.insertKey(sampleKey(`theirs-${n}`));
     console.log("done");
@@ -49,7 +52,7 @@ export function startStoreProcess(setting: string, work: keyof typeof WORK): Sto
   return {
     said: (line) =>
       new Promise((resolve, reject) => {
-        const look = () => output.split("\n").includes(line) && resolve(true);
+        const look = () => output.split("\n").includes(line) && resolve();
         listeners.add(look);
         exited.then(() => reject(new Error(`the process ended without saying "${line}": ${output}`)));
         look();

@@ -13,8 +13,8 @@ export interface FaucetOptions {
   passphrase: string;
   state: LedgerView;
   submit(envelopeXdr: Uint8Array): SubmitOutcome;
-  /** Resolves when the transaction's ledger has closed; undefined: it was dropped. */
-  closed(hash: string): Promise<AppliedTransaction | undefined>;
+  /** Calls back once when the transaction's ledger has closed; undefined: it was dropped. */
+  whenClosed(hash: string, callback: (transaction: AppliedTransaction | undefined) => void): void;
 }
 
 interface Request {
@@ -27,10 +27,10 @@ interface Request {
  * Creates accounts out of the root account's lumens. The root account can have one transaction a ledger, so requests that
  * come while one is under way share the next one.
  */
-export function createFaucet({ passphrase, state, submit, closed }: FaucetOptions) {
+export function createFaucet({ passphrase, state, submit, whenClosed }: FaucetOptions) {
   const root = rootKeypair(passphrase);
   const requests: Request[] = [];
-  let working = false;
+  let underWay = false;
 
   const exists = (address: string) => loadAccount(state, Keypair.fromPublicKey(address).rawPublicKey()) !== undefined;
 
@@ -57,30 +57,24 @@ export function createFaucet({ passphrase, state, submit, closed }: FaucetOption
     return transaction.toEnvelope().toXdr();
   }
 
-  async function work() {
-    working = true;
-    try {
-      while (requests.length > 0) {
-        const batch = takeBatch();
-        if (batch.size > 0) await fundBatch(batch);
-      }
-    } finally {
-      working = false;
-    }
-  }
-
-  async function fundBatch(batch: Map<string, Request>) {
+  function fundNext() {
+    const batch = takeBatch();
+    if (batch.size === 0) return;
     const outcome = submit(build(batch.keys()));
     if (outcome.status === "ERROR") {
       for (const { reject } of batch.values()) reject(new Error("the root account cannot pay"));
       return;
     }
-    const transaction = await closed(outcome.hash);
-    for (const request of batch.values()) {
-      if (transaction?.successful) request.resolve(transaction);
-      else if (transaction) requests.push(request); // One of the accounts was created meanwhile: sort that out anew.
-      else request.reject(new Error("the network has stopped"));
-    }
+    underWay = true;
+    whenClosed(outcome.hash, (transaction) => {
+      underWay = false;
+      for (const request of batch.values()) {
+        if (transaction?.successful) request.resolve(transaction);
+        else if (transaction) requests.push(request); // One of the accounts was created meanwhile: sort that out anew.
+        else request.reject(new Error("the network has stopped"));
+      }
+      fundNext();
+    });
   }
 
   return {
@@ -88,7 +82,7 @@ export function createFaucet({ passphrase, state, submit, closed }: FaucetOption
     fund(address: string): Promise<AppliedTransaction> {
       return new Promise((resolve, reject) => {
         requests.push({ address, resolve, reject });
-        if (!working) work();
+        if (!underWay) fundNext();
       });
     },
   };

@@ -17,10 +17,12 @@ export interface TickerOptions {
   now: () => number;
   schedule: Schedule;
   close: () => ClosedLedger;
+  /** Whether a transaction waits for the next ledger. */
+  hasWaiting: () => boolean;
 }
 
 /** Closes ledgers in time, or at once and when idle. */
-export function createTicker({ ledgerMs, now, schedule, close }: TickerOptions) {
+export function createTicker({ ledgerMs, now, schedule, close, hasWaiting }: TickerOptions) {
   let cancel = () => {};
   let closesAtOnce = false;
   let stopped = false;
@@ -29,9 +31,9 @@ export function createTicker({ ledgerMs, now, schedule, close }: TickerOptions) 
   function arm() {
     cancel();
     if (stopped) return;
-    closesAtOnce = false;
+    closesAtOnce = hasWaiting();
     if (ledgerMs === 0) {
-      cancel = schedule(closeNow, IDLE_MS);
+      cancel = schedule(closeNow, closesAtOnce ? 0 : IDLE_MS);
       return;
     }
     // Counted from when the last one was due: delays do not add up, but ledgers that were slept through are not made up for.

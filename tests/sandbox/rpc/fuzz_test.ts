@@ -1,5 +1,6 @@
 import { strict as assert } from "node:assert";
 import { after, before, test } from "node:test";
+import { Asset, Contract, Keypair, nativeToScVal, Operation, TransactionBuilder, type xdr } from "@stellar/stellar-sdk";
 import fc from "fast-check";
 import { openSandboxRpc, type SandboxRpc } from "./sandbox_rpc.ts";
 
@@ -65,5 +66,41 @@ test("every method answers any params with a result or a JSON-RPC error of the c
       else assert.equal(typeof result, "object");
     }),
     { numRuns: 400 },
+  );
+});
+
+test("every envelope, however damaged, is answered by simulation and by submission", async () => {
+  const payer = Keypair.random();
+  const source = await sandbox.rpc.requestAirdrop(payer.publicKey());
+  const build = (operation: xdr.Operation) => {
+    const builder = new TransactionBuilder(source, { fee: "1000", networkPassphrase: sandbox.network.passphrase });
+    const transaction = builder.addOperation(operation).setTimeout(60).build();
+    transaction.sign(payer);
+    return Uint8Array.fromBase64(transaction.toXdr());
+  };
+  const native = new Contract(Asset.native().contractId(sandbox.network.passphrase));
+  const envelopes = [
+    build(Operation.payment({ destination: payer.publicKey(), asset: Asset.native(), amount: "1" })),
+    build(native.call("transfer", nativeToScVal(payer.publicKey()), nativeToScVal(1n, { type: "i128" }))),
+    build(Operation.createStellarAssetContract({ asset: Asset.native() })),
+    build(Operation.extendFootprintTtl({ extendTo: 1000 })),
+  ];
+  const damage = fc.record({ at: fc.nat(), byte: fc.nat(255) });
+  const damaged = fc.tuple(fc.constantFrom(...envelopes), fc.array(damage, { maxLength: 3 })).map(
+    ([bytes, damages]) => {
+      const copy = bytes.slice();
+      for (const { at, byte } of damages) copy[at % copy.length] = byte;
+      return copy.toBase64();
+    },
+  );
+  await fc.assert(
+    fc.asyncProperty(damaged, async (transaction) => {
+      const simulation = await sandbox.call("simulateTransaction", { transaction });
+      assert.equal(simulation.error, undefined);
+      const sent = await sandbox.call("sendTransaction", { transaction });
+      if (sent.error) assert.deepEqual(sent.error, { code: -32602, message: "invalid_xdr" });
+      else assert.match(sent.result.status, /^(PENDING|DUPLICATE|TRY_AGAIN_LATER|ERROR)$/);
+    }),
+    { numRuns: 300 },
   );
 });

@@ -1,0 +1,247 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { Keypair } from "@stellar/stellar-sdk";
+import { GatewayError } from "../../lib/errors.ts";
+import type { Operation } from "../../lib/escrow/operations.ts";
+import { type GatewayView, type Sandbox, signed, startSandbox } from "./sandbox.ts";
+
+const CARD = "ab".repeat(32);
+const UNKNOWN = "cd".repeat(32);
+
+let sandbox: Sandbox;
+let gateway: GatewayView;
+before(async () => {
+  sandbox = await startSandbox();
+  gateway = sandbox.gateway();
+});
+after(() => sandbox.network.stop());
+
+async function act(who: Keypair, operation: Operation) {
+  const prepared = await gateway.escrow.transactions.prepare({ source: who.publicKey(), operation });
+  const confirmed = await gateway.escrow.transactions.submit(signed(prepared.xdr, sandbox.network.passphrase, who));
+  assert.equal(confirmed.hash, prepared.hash);
+  return { prepared, confirmed };
+}
+
+async function refusal(promise: Promise<unknown>): Promise<GatewayError> {
+  const error = await promise.then(() => assert.fail("it was not refused"), (error) => error);
+  assert.ok(error instanceof GatewayError, String(error?.stack ?? error));
+  return error;
+}
+
+async function refused(who: Keypair, operation: Operation): Promise<{ code: string; name?: string; message: string }> {
+  const { code, contractError, message } = await refusal(act(who, operation));
+  return { code, name: contractError, message };
+}
+
+// One story: each test goes on where the one before ended.
+describe("the life of a card", () => {
+  test("a card that nobody registered is not found, and cannot be funded", async () => {
+    const { reads } = gateway.escrow;
+    assert.equal((await refusal(Promise.resolve(reads.device(CARD)))).code, "device_not_found");
+    assert.equal((await refusal(Promise.resolve(reads.policy(CARD)))).code, "agent_not_found");
+    assert.deepEqual(await reads.walletDevices(sandbox.owner.publicKey()), []);
+    const { asset } = sandbox;
+    assert.deepEqual(await refused(sandbox.owner, { kind: "fundEscrow", deviceHash: CARD, asset, amount: "5" }), {
+      code: "contract_refused",
+      name: "DeviceNotRegistered",
+      message: "payment_escrow.fund_escrow refused: payment_escrow error #8 (DeviceNotRegistered)",
+    });
+  });
+
+  test("its owner registers it, and reads the write at once", async () => {
+    const agent = sandbox.agent.publicKey();
+    await act(sandbox.owner, { kind: "registerDevice", deviceHash: CARD, agent });
+    assert.deepEqual(await gateway.escrow.reads.device(CARD), {
+      deviceHash: CARD,
+      owner: sandbox.owner.publicKey(),
+      policy: { agent: null, maxAmount: null, asset: null, expiresAt: null },
+      escrowBalance: "0",
+    });
+    assert.deepEqual(await gateway.escrow.reads.walletDevices(sandbox.owner.publicKey()), [CARD]);
+    const again = await refused(sandbox.owner, { kind: "registerDevice", deviceHash: CARD, agent });
+    assert.equal(again.message, "device_registry.register refused: device_registry error #4 (AlreadyRegistered)");
+  });
+
+  test("an agent is registered with a policy, which is echoed as it will be called", async () => {
+    const { asset } = sandbox;
+    const agent = sandbox.agent.publicKey();
+    const policy = { deviceHash: CARD, agent, asset, maxAmount: "50" };
+    const past = Math.floor(sandbox.nowMs() / 1000) - 1;
+    const late = await refused(sandbox.owner, { kind: "registerAgent", ...policy, expiresAt: past });
+    assert.equal(late.name, "InvalidPolicy");
+    const { prepared } = await act(sandbox.owner, { kind: "registerAgent", ...policy });
+    assert.deepEqual(prepared.operation, { kind: "registerAgent", ...policy, expiresAt: null });
+    assert.deepEqual(await gateway.escrow.reads.policy(CARD), { agent, maxAmount: "50", asset, expiresAt: null });
+  });
+
+  test("its escrow is funded, in the words of the asset contract where that refuses", async () => {
+    const { asset, owner } = sandbox;
+    await act(owner, { kind: "fundEscrow", deviceHash: CARD, asset, amount: "100" });
+    const poor = await refused(owner, { kind: "fundEscrow", deviceHash: CARD, asset, amount: "999999999999999999" });
+    assert.deepEqual([poor.code, poor.name], ["contract_refused", "BalanceError"]);
+    assert.equal(
+      poor.message,
+      `payment_escrow.fund_escrow refused: asset contract ${asset} error #10 (BalanceError)`,
+    );
+    const nothing = sandbox.contracts.deviceRegistry;
+    const wrong = await refused(owner, { kind: "fundEscrow", deviceHash: CARD, asset: nothing, amount: "1" });
+    assert.deepEqual([wrong.code, wrong.message], [
+      "invalid_request",
+      `device_registry ${nothing} has no function transfer`,
+    ]);
+  });
+
+  test("the agent authorises payments, each with the next nonce", async () => {
+    const { asset, agent } = sandbox;
+    const merchant = sandbox.merchant.publicKey();
+    const payment = { kind: "authorize" as const, deviceHash: CARD, merchant, asset };
+    const tooMuch = await refused(agent, { ...payment, amount: "51" });
+    assert.equal(tooMuch.name, "AgentNotAuthorized");
+    const first = await act(agent, { ...payment, amount: "30" });
+    assert.deepEqual(first.prepared.operation, { ...payment, amount: "30", nonce: "1" });
+    const second = await act(agent, { ...payment, amount: "20" });
+    assert.deepEqual(second.prepared.operation, { ...payment, amount: "20", nonce: "2" });
+    assert.deepEqual(await refused(agent, { ...payment, amount: "1", nonce: "2" }), {
+      code: "contract_refused",
+      name: "DuplicateAuth",
+      message: "payment_escrow.authorize refused: payment_escrow error #6 (DuplicateAuth)",
+    });
+    await act(agent, { ...payment, amount: "50", nonce: "1000" });
+    const broke = await refused(agent, { ...payment, amount: "1" });
+    assert.equal(broke.name, "InsufficientBalance");
+    assert.equal(await gateway.escrow.reads.pending(merchant), "100");
+  });
+
+  test("two prepared at the same time get different nonces", async () => {
+    const operation = {
+      kind: "authorize" as const,
+      deviceHash: CARD,
+      merchant: sandbox.merchant.publicKey(),
+      asset: sandbox.asset,
+      amount: "1",
+    };
+    await act(sandbox.owner, { kind: "fundEscrow", deviceHash: CARD, asset: sandbox.asset, amount: "1" });
+    const source = sandbox.agent.publicKey();
+    const both = await Promise.all([1, 2].map(() => gateway.escrow.transactions.prepare({ source, operation })));
+    const nonces = both.map((prepared) => prepared.operation.kind === "authorize" ? prepared.operation.nonce : "");
+    assert.deepEqual(nonces.sort(), ["1001", "1002"]);
+  });
+
+  test("the merchant claims everything, once", async () => {
+    const { merchant, asset } = sandbox;
+    await act(merchant, { kind: "claim", asset });
+    assert.equal(await gateway.escrow.reads.pending(merchant.publicKey()), "0");
+    assert.equal((await refused(merchant, { kind: "claim", asset })).name, "NothingToClaim");
+  });
+
+  test("only the owner can take escrow back, and whoever else asks is told whose turn it is", async () => {
+    const { owner, agent, asset } = sandbox;
+    const { code, message } = await refused(agent, { kind: "defundEscrow", deviceHash: CARD, asset, amount: "1" });
+    assert.equal(code, "invalid_request");
+    assert.equal(
+      message,
+      `source must be ${owner.publicKey()}, who has to authorise defund_escrow; got ${agent.publicKey()}`,
+    );
+    assert.deepEqual(await refused(owner, { kind: "defundEscrow", deviceHash: UNKNOWN, asset, amount: "1" }), {
+      code: "contract_refused",
+      name: "DeviceNotFound",
+      message: "payment_escrow.defund_escrow refused: device_registry error #2 (DeviceNotFound)",
+    });
+    await act(owner, { kind: "defundEscrow", deviceHash: CARD, asset, amount: "1" });
+  });
+
+  test("a refusal in the ledger is told like one at preparing, by submit and by status alike", async () => {
+    const { owner, agent, asset, network } = sandbox;
+    await act(owner, { kind: "fundEscrow", deviceHash: CARD, asset, amount: "7" });
+    const payment = { deviceHash: CARD, merchant: sandbox.merchant.publicKey(), asset, amount: "7" };
+    const source = agent.publicKey();
+    const prepared = await gateway.escrow.transactions.prepare({
+      source,
+      operation: { kind: "authorize", ...payment },
+    });
+    await act(owner, { kind: "defundEscrow", deviceHash: CARD, asset, amount: "5" });
+    const envelope = signed(prepared.xdr, network.passphrase, agent);
+    const first = await refusal(gateway.escrow.transactions.submit(envelope));
+    assert.deepEqual([first.code, first.contractError], ["contract_refused", "InsufficientBalance"]);
+    assert.equal(first.message, "payment_escrow.authorize refused: payment_escrow error #2 (InsufficientBalance)");
+    const again = await refusal(gateway.escrow.transactions.submit(envelope));
+    assert.equal(again.message, first.message);
+    const status = await gateway.escrow.transactions.status(prepared.hash);
+    assert.deepEqual([status.status, status.error], ["failed", first.message]);
+    assert.ok(status.ledger! > 0);
+  });
+
+  test("a confirmed envelope gets the same answer again", async () => {
+    const { owner, asset } = sandbox;
+    const operation = { kind: "defundEscrow" as const, deviceHash: CARD, asset, amount: "1" };
+    const { prepared, confirmed } = await act(owner, operation);
+    const envelope = signed(prepared.xdr, sandbox.network.passphrase, owner);
+    assert.deepEqual(await gateway.escrow.transactions.submit(envelope), confirmed);
+    assert.deepEqual(await sandbox.gateway().escrow.transactions.submit(envelope), confirmed);
+    const status = await gateway.escrow.transactions.status(prepared.hash);
+    assert.deepEqual(status, { hash: prepared.hash, status: "success", ledger: confirmed.ledger });
+  });
+
+  test("the loser of two prepares that share a sequence number is told to prepare again", async () => {
+    const { owner, asset, network } = sandbox;
+    const operation = { kind: "fundEscrow" as const, deviceHash: CARD, asset, amount: "1" };
+    const source = owner.publicKey();
+    const first = await gateway.escrow.transactions.prepare({ source, operation });
+    const second = await gateway.escrow.transactions.prepare({ source, operation: { ...operation, amount: "2" } });
+    await gateway.escrow.transactions.submit(signed(first.xdr, network.passphrase, owner));
+    const lost = await refusal(gateway.escrow.transactions.submit(signed(second.xdr, network.passphrase, owner)));
+    assert.equal(lost.code, "invalid_request");
+    assert.match(lost.message, /rejected: txBadSeq \(.*prepare again\)/);
+  });
+
+  test("its agent's rest is swept once the agent is revoked", async () => {
+    const { owner, agent, asset } = sandbox;
+    const sweep = { kind: "sweepEscrow" as const, deviceHash: CARD, asset, agent: agent.publicKey() };
+    assert.equal((await refused(owner, sweep)).name, "AgentStillActive");
+    await act(owner, { kind: "revokeAgent", deviceHash: CARD });
+    assert.equal((await refused(owner, { kind: "revokeAgent", deviceHash: CARD })).name, "AgentNotFound");
+    await act(owner, sweep);
+    const device = await gateway.escrow.reads.device(CARD);
+    assert.equal(device.escrowBalance, "0");
+  });
+
+  test("a policy is answered although its card was revoked", async () => {
+    const { owner, agent, asset } = sandbox;
+    const policy = { deviceHash: CARD, agent: agent.publicKey(), asset, maxAmount: "0", expiresAt: 1_900_000_000 };
+    await act(owner, { kind: "registerAgent", ...policy });
+    await act(owner, { kind: "revokeDevice", deviceHash: CARD });
+    assert.deepEqual(await gateway.escrow.reads.policy(CARD), {
+      agent: agent.publicKey(),
+      maxAmount: "0",
+      asset,
+      expiresAt: 1_900_000_000,
+    });
+    assert.equal((await refusal(Promise.resolve(gateway.escrow.reads.device(CARD)))).code, "device_not_found");
+  });
+
+  test("an account that does not exist has to be funded first", async () => {
+    const source = "GAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAWHF";
+    const operation = { kind: "registerDevice" as const, deviceHash: UNKNOWN, agent: source };
+    const { code, message } = await refusal(gateway.escrow.transactions.prepare({ source, operation }));
+    assert.deepEqual([code, message], [
+      "not_found",
+      `source ${source} does not exist on this network; it has to be funded first`,
+    ]);
+  });
+
+  test("a hash that nobody sent is not found", async () => {
+    const { code } = await refusal(gateway.escrow.transactions.status("ef".repeat(32)));
+    assert.equal(code, "not_found");
+  });
+
+  test("all this while the two ways of reading agreed", () => {
+    assert.deepEqual(gateway.escrow.reads.ways(), {
+      device: "entries",
+      policy: "entries",
+      walletDevices: "entries",
+      pending: "entries",
+    });
+    assert.deepEqual(gateway.problems, []);
+  });
+});

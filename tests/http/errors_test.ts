@@ -1,0 +1,182 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { ERRORS } from "../../lib/errors.ts";
+import { StoreError } from "../../lib/store/store.ts";
+import type { Answer } from "../e2e/client.ts";
+import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
+
+/** What every test below saw; the last one compares it with the registry. */
+const seen = new Set<string>();
+
+let on: TestNetwork;
+let api: GatewayUnderTest;
+before(async () => {
+  on = await startTestNetwork();
+  api = await startGateway(on);
+});
+after(async () => {
+  await api.stop();
+  await on.network.stop();
+});
+
+const hash = "c0".repeat(32);
+
+function assertError({ status, body, headers }: Answer, expectedStatus: number, code: string): void {
+  assert.deepEqual([status, body?.error?.code], [expectedStatus, code], JSON.stringify(body));
+  assert.equal(typeof body.error.message, "string");
+  assert.equal(headers.get("content-type"), "application/json");
+  assert.ok(headers.get("x-request-id") && headers.get("x-ratelimit-limit") && headers.get("x-ratelimit-remaining"));
+  seen.add(code);
+}
+
+test("400 invalid_request for a malformed hash", async () => {
+  const answer = await api.request("GET", "/v1/devices/xyz");
+  assertError(answer, 400, "invalid_request");
+  assert.match(answer.body.error.message, /^hash must be 64 hex digits; got "xyz"$/);
+});
+
+test("401 unauthorized for a key that is missing, malformed, mistyped, unknown, disabled or expired", async () => {
+  const typo = api.apiKey.slice(0, -1) + (api.apiKey.endsWith("a") ? "b" : "a");
+  const unknown = await api.newKey().then(async (key) => {
+    await api.store.deleteKey(key.split("_")[2]!);
+    return key;
+  });
+  const cases: [string | null, RegExp][] = [
+    [null, /required/],
+    ["hello", /malformed/],
+    [typo, /checksum/],
+    [unknown, /unknown/],
+    [await api.newKey({ disabled: true }), /disabled/],
+    [await api.newKey({ expiresAt: "2020-01-01T00:00:00.000Z" }), /expired/],
+  ];
+  for (const [key, message] of cases) {
+    const answer = await api.request("GET", "/v1/network", { key });
+    assertError(answer, 401, "unauthorized");
+    assert.match(answer.body.error.message, message);
+    assert.equal(answer.headers.get("www-authenticate"), "Bearer");
+  }
+  const other = await api.newKey();
+  assertError(await api.request("GET", "/v1/network", { headers: { "x-api-key": other } }), 401, "unauthorized");
+  const basic = await api.request("GET", "/v1/network", { key: null, headers: { authorization: "Basic abc" } });
+  assertError(basic, 401, "unauthorized");
+});
+
+test("403 insufficient_scope for a key without the endpoint's scope", async () => {
+  const key = await api.newKey({ scopes: ["webhooks"] });
+  assertError(await api.request("GET", "/v1/network", { key }), 403, "insufficient_scope");
+});
+
+test("404 device_not_found, agent_not_found and not_found, each for its own thing", async () => {
+  assertError(await api.request("GET", `/v1/devices/${hash}`), 404, "device_not_found");
+  assertError(await api.request("GET", `/v1/devices/${hash}/policy`), 404, "agent_not_found");
+  assertError(await api.request("GET", `/v1/transactions/${hash}`), 404, "not_found");
+  assertError(await api.request("GET", "/v1/nothing"), 404, "not_found");
+  assertError(await api.request("GET", "/", { key: null }), 404, "not_found");
+  const nobody = "GAAZI4TCR3TY5OJHCTJC2A4QSY6CJWJH5IAJTGKIN2ER7LBNVKOCCWN7";
+  const unfunded = await api.request("POST", "/v1/transactions/prepare", {
+    body: { source: nobody, operation: { kind: "revokeDevice", deviceHash: hash } },
+  });
+  assertError(unfunded, 404, "not_found");
+  assert.match(unfunded.body.error.message, /funded/);
+});
+
+test("405 and 413 are invalid_request", async () => {
+  assertError(await api.request("DELETE", "/v1/health"), 405, "invalid_request");
+  const large = await api.request("POST", "/v1/transactions/submit", { body: { xdr: "A".repeat(70_000) } });
+  assertError(large, 413, "invalid_request");
+});
+
+test("422 contract_refused with the contract's own name for it", async () => {
+  const answer = await api.request("POST", "/v1/transactions/prepare", {
+    body: { source: on.sandbox.accounts.owner.address, operation: { kind: "revokeDevice", deviceHash: hash } },
+  });
+  assertError(answer, 422, "contract_refused");
+  assert.deepEqual(answer.body.error, {
+    code: "contract_refused",
+    message: "device_registry.revoke refused: device_registry error #2 (DeviceNotFound)",
+    contractError: "DeviceNotFound",
+  });
+});
+
+test("429 rate_limited with Retry-After, after which one request goes through", async () => {
+  let time = 1_800_000_000_000;
+  const limited = await startGateway(on, { now: () => time, started: false, settings: { defaultRate: "30" } });
+  const key = await limited.newKey({ rate: 30 });
+  for (let n = 0; n < 30; n++) assert.equal((await limited.request("GET", "/v1/network", { key })).status, 200);
+  const refused = await limited.request("GET", "/v1/network", { key });
+  assertError(refused, 429, "rate_limited");
+  assert.equal(refused.headers.get("retry-after"), "2");
+  time += 2_000;
+  assert.equal((await limited.request("GET", "/v1/network", { key })).status, 200);
+  assert.equal((await limited.request("GET", "/v1/network", { key })).status, 429);
+  assert.equal((await limited.request("GET", "/v1/health", { key: null })).status, 200, "health is never refused");
+
+  for (let n = 0; n < 30; n++) await limited.request("GET", "/v1/network", { key: "guess", from: "203.0.113.9" });
+  assertError(await limited.request("GET", "/v1/network", { key: "guess", from: "203.0.113.9" }), 429, "rate_limited");
+  assert.equal((await limited.request("GET", "/v1/network", { key: "guess", from: "203.0.113.10" })).status, 401);
+  const valid = await limited.request("GET", "/v1/network", { from: "203.0.113.9" });
+  assert.equal(valid.status, 200, "a valid key is never refused for its address");
+  await limited.stop();
+});
+
+test("500 internal_error says nothing of what went wrong; the log does, under the request id", async () => {
+  const broken = await startGateway(on, {
+    started: false,
+    keys: () => ({
+      get: () => Promise.reject(new TypeError("undefined is not a flux capacitor")),
+      changed: () => Promise.resolve(true),
+      touch: () => Promise.resolve(),
+      close: () => Promise.resolve(),
+      location: "nowhere",
+      isEmpty: () => Promise.resolve(false),
+    }),
+  });
+  const answer = await broken.request("GET", "/v1/network");
+  assertError(answer, 500, "internal_error");
+  assert.doesNotMatch(JSON.stringify(answer.body), /flux/);
+  const line = broken.log().split("\n").find((text) => text.includes("flux capacitor"))!;
+  assert.equal(JSON.parse(line).requestId, answer.headers.get("x-request-id"));
+  assert.ok(!broken.log().includes(broken.apiKey), "the key is not in the log");
+  await broken.stop();
+});
+
+test("502 upstream_error when the node is down, without its URL's secrets", async () => {
+  let down = false;
+  const cut = await startGateway(on, {
+    started: false,
+    wait: () => Promise.resolve(),
+    fetch: (url, init) => down ? Promise.reject(new TypeError(`connect ECONNREFUSED ${url}`)) : on.fetch(url, init),
+  });
+  down = true;
+  const answer = await cut.request("GET", `/v1/devices/${hash}`);
+  assertError(answer, 502, "upstream_error");
+  assert.doesNotMatch(JSON.stringify(answer.body) + cut.log(), /secret-token/);
+  await cut.stop();
+});
+
+test("503 unavailable when the store cannot be used, and after a stop", async () => {
+  const full = new StoreError("full", "sqlite:/var/lib/gateway.db is full: make room on its disk");
+  const unwritable = await startGateway(on, {
+    started: false,
+    store: (store) => ({ ...store, watcherState: () => Promise.reject(full) }),
+  }).catch((error) => error);
+  assert.equal(unwritable, full, "a store that fails at start keeps the gateway from starting");
+
+  let failing = false;
+  const failed = await startGateway(on, {
+    started: false,
+    store: (store) => ({ ...store, watcherState: () => failing ? Promise.reject(full) : store.watcherState() }),
+  });
+  failing = true;
+  const answer = await failed.request("GET", "/v1/events");
+  assertError(answer, 503, "unavailable");
+  assert.doesNotMatch(answer.body.error.message, /var\/lib/);
+  assert.match(failed.log(), /var\/lib/);
+  failing = false;
+  await failed.stop();
+  assertError(await failed.request("GET", "/v1/health", { key: null }), 503, "unavailable");
+});
+
+test("every code of the registry was seen above", () => {
+  assert.deepEqual([...seen].sort(), Object.keys(ERRORS).sort());
+});

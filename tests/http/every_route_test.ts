@@ -1,0 +1,119 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { describedRoutes } from "../../lib/http/routes.ts";
+import { SCOPES } from "../../lib/store/store.ts";
+import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
+
+let on: TestNetwork;
+let api: GatewayUnderTest;
+before(async () => {
+  on = await startTestNetwork();
+  api = await startGateway(on);
+});
+after(async () => {
+  await api.stop();
+  await on.network.stop();
+});
+
+/** Every route with a path that is well formed, so that it is the key and the scope that decide. */
+function everyRoute(): { method: string; path: string; scope: string | null }[] {
+  const values: Record<string, string> = { hash: "ab".repeat(32), address: on.sandbox.accounts.owner.address, id: "x" };
+  return describedRoutes().map(({ method, path, scope }) => ({
+    method: method.toUpperCase(),
+    path: path.replace(/:(\w+)/g, (_, name: string) => values[name]!),
+    scope,
+  }));
+}
+
+function assertCommonHeaders(headers: Headers, what: string): void {
+  for (const name of ["x-ratelimit-limit", "x-ratelimit-remaining", "ratelimit", "ratelimit-policy", "x-request-id"]) {
+    assert.ok(headers.get(name), `${what} lacks the header ${name}`);
+  }
+  assert.match(headers.get("x-ratelimit-remaining")!, /^\d+$/, what);
+  assert.equal(headers.get("content-type"), "application/json", what);
+}
+
+test("every route but the health check wants a key, and says so with WWW-Authenticate", async () => {
+  for (const { method, path, scope } of everyRoute()) {
+    const answer = await api.request(method, path, { key: null, from: "203.0.113.1" });
+    assertCommonHeaders(answer.headers, `${method} ${path}`);
+    if (scope === null) {
+      assert.equal(answer.status, 200, path);
+      continue;
+    }
+    assert.deepEqual([answer.status, answer.body.error.code], [401, "unauthorized"], `${method} ${path}`);
+    assert.equal(answer.headers.get("www-authenticate"), "Bearer");
+  }
+});
+
+test("only the health check goes without a scope", () => {
+  assert.deepEqual(describedRoutes().filter(({ scope }) => scope === null).map(({ path }) => path), ["/v1/health"]);
+});
+
+test("every route refuses a key that holds all scopes but its own", async () => {
+  for (const { method, path, scope } of everyRoute().filter(({ scope }) => scope !== null)) {
+    const key = await api.newKey({ scopes: SCOPES.filter((other) => other !== scope) });
+    const answer = await api.request(method, path, { key, body: method === "POST" ? {} : undefined });
+    assertCommonHeaders(answer.headers, `${method} ${path}`);
+    assert.deepEqual([answer.status, answer.body.error.code], [403, "insufficient_scope"], `${method} ${path}`);
+    assert.match(answer.body.error.message, new RegExp(scope!));
+  }
+});
+
+test("every route lets a key with its scope alone in, by either header", async () => {
+  for (const { method, path, scope } of everyRoute().filter(({ scope }) => scope !== null)) {
+    const key = await api.newKey({ scopes: [scope as "read"] });
+    const body = method === "POST" ? {} : undefined;
+    for (const headers of [{ authorization: `bEaReR ${key}` }, { "x-api-key": key }] as Record<string, string>[]) {
+      const answer = await api.request(method, path, { key: null, body, headers });
+      assertCommonHeaders(answer.headers, `${method} ${path}`);
+      assert.ok(![401, 403, 405, 429, 500, 502].includes(answer.status), `${method} ${path} answered ${answer.status}`);
+    }
+  }
+});
+
+test("every route with a key takes one token of it", async () => {
+  for (const { method, path, scope } of everyRoute().filter(({ scope }) => scope !== null)) {
+    const key = await api.newKey({ scopes: [scope as "read"], rate: 1 });
+    const body = method === "POST" ? {} : undefined;
+    const first = await api.request(method, path, { key, body });
+    assert.equal(first.headers.get("x-ratelimit-limit"), "1");
+    assert.equal(first.headers.get("x-ratelimit-remaining"), "0");
+    const second = await api.request(method, path, { key, body });
+    assert.deepEqual([second.status, second.body.error.code], [429, "rate_limited"], `${method} ${path}`);
+    assert.equal(second.headers.get("retry-after"), "60");
+    assertCommonHeaders(second.headers, `${method} ${path}`);
+  }
+});
+
+test("every route answers another method with 405 and what is allowed", async () => {
+  const byPath = Map.groupBy(everyRoute(), ({ path }) => path);
+  for (const [path, routes] of byPath) {
+    const answer = await api.request("PUT", path);
+    assertCommonHeaders(answer.headers, path);
+    assert.deepEqual([answer.status, answer.body.error.code], [405, "invalid_request"], path);
+    const allowed = answer.headers.get("allow")!.split(", ");
+    for (const { method } of routes) assert.ok(allowed.includes(method), `${path} allows ${allowed}`);
+  }
+});
+
+test("every route is in /openapi.json with its scope, its errors and its answer", async () => {
+  const { status, body } = await api.request("GET", "/openapi.json", { key: null });
+  assert.equal(status, 200);
+  assert.match(body.openapi, /^3\.1\./);
+  for (const route of describedRoutes()) {
+    const operation = body.paths[route.path.replace(/:(\w+)/g, "{$1}")][route.method];
+    assert.equal(operation["x-scope"], route.scope ?? undefined, route.path);
+    assert.ok(operation.responses[String(route.status ?? 200)].content["application/json"].schema, route.path);
+    if (route.scope !== null) {
+      for (const code of ["400", "401", "403", "429", "500"]) {
+        assert.ok(operation.responses[code], `${route.path} ${code}`);
+      }
+    }
+  }
+  const text = JSON.stringify(body);
+  assert.ok(
+    !text.includes(on.sandbox.contracts.paymentEscrow) && !text.includes("node.test"),
+    "nothing of the deployment is in it",
+  );
+});

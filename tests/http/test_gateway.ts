@@ -1,0 +1,139 @@
+import { readConfig, type SettingName } from "../../lib/config.ts";
+import { createGateway, type Gateway, type GatewayOptions } from "../../lib/gateway.ts";
+import { mintKey } from "../../lib/keys/api_key.ts";
+import { keySourceFromStore } from "../../lib/keys/key_source.ts";
+import { createLog } from "../../lib/log.ts";
+import { readWasm } from "../../lib/runtime/wasm_files.ts";
+import { bootstrapSandbox, type Sandbox } from "../../lib/sandbox/bootstrap.ts";
+import { createNetwork, type SandboxNetwork } from "../../lib/sandbox/network.ts";
+import { createRpcServer } from "../../lib/sandbox/rpc/server.ts";
+import { openStore } from "../../lib/store/open_store.ts";
+import { type Scope, SCOPES, type Store } from "../../lib/store/store.ts";
+import type { Answer } from "../e2e/client.ts";
+
+export type RpcFetch = (url: string, init: RequestInit) => Promise<Response>;
+
+/** A real network, real contracts and their RPC server, without a port. */
+export interface TestNetwork {
+  network: SandboxNetwork;
+  sandbox: Sandbox;
+  fetch: RpcFetch;
+}
+
+export async function startTestNetwork(): Promise<TestNetwork> {
+  const network = await createNetwork({ engineWasm: await readWasm("engine"), ledgerMs: 0 });
+  const sandbox = bootstrapSandbox(network, {
+    contracts: {
+      deviceRegistry: await readWasm("device_registry"),
+      agentRegistry: await readWasm("agent_registry"),
+      paymentEscrow: await readWasm("payment_escrow"),
+    },
+  });
+  const rpc = createRpcServer({ network, version: "test", now: Date.now });
+  return { network, sandbox, fetch: (url, init) => rpc.fetch(new Request(url, init)) };
+}
+
+export interface GatewayUnderTest {
+  gateway: Gateway;
+  store: Store;
+  /** A key with all scopes. */
+  apiKey: string;
+  /** Every log line so far. */
+  log(): string;
+  /** Mints a key into the store. */
+  newKey(key?: { scopes?: Scope[]; rate?: number; expiresAt?: string; disabled?: boolean }): Promise<string>;
+  request(method: string, path: string, options?: RequestOptions): Promise<Answer>;
+  stop(): Promise<void>;
+}
+
+export interface RequestOptions {
+  /** The key to present; the one with all scopes when absent, none when null. */
+  key?: string | null;
+  body?: unknown;
+  headers?: Record<string, string>;
+  /** Where the request comes from. */
+  from?: string;
+}
+
+export interface UnderTestOptions {
+  settings?: Partial<Record<SettingName, string>>;
+  /** Stands between the gateway and the node. */
+  fetch?: RpcFetch;
+  now?: () => number;
+  wait?: GatewayOptions["wait"];
+  keys?: (store: Store) => GatewayOptions["keys"];
+  store?: (store: Store) => Store;
+  /** Whether the watcher and the background loops run; true when absent. */
+  started?: boolean;
+}
+
+/** A gateway on a test network, called without a port, its answers checked against its own OpenAPI description. */
+export async function startGateway(on: TestNetwork, options: UnderTestOptions = {}): Promise<GatewayUnderTest> {
+  const opened = await openStore("memory:");
+  const store = options.store?.(opened) ?? opened;
+  const now = options.now ?? Date.now;
+  const lines: string[] = [];
+  const config = readConfig({}, {
+    store: "memory:",
+    pollMs: "50",
+    rpcUrls: "http://node.test/secret-token",
+    networkPassphrase: on.network.passphrase,
+    ...on.sandbox.contracts,
+    ...options.settings,
+  });
+  const keys = options.keys?.(store) ?? keySourceFromStore(store);
+  const gateway = await createGateway({
+    config,
+    store,
+    keys,
+    now,
+    wait: options.wait,
+    fetch: options.fetch ?? on.fetch,
+    log: createLog({ level: "debug", format: "json", now, write: (line) => lines.push(line) }),
+    checkAnswers: true,
+  });
+  if (options.started ?? true) gateway.start();
+
+  const newKey: GatewayUnderTest["newKey"] = async (
+    { scopes = [...SCOPES], rate = 100_000, disabled = false, expiresAt } = {},
+  ) => {
+    const random = (length: number) => crypto.getRandomValues(new Uint8Array(length));
+    const { key, record } = mintKey({
+      name: "test",
+      scopes,
+      rate,
+      now: Math.min(now(), Date.parse(expiresAt ?? "9999-01-01") - 1),
+      expiresAt,
+      random,
+    });
+    await opened.insertKey({ ...record, disabled });
+    return key;
+  };
+  const apiKey = await newKey();
+
+  return {
+    gateway,
+    store,
+    apiKey,
+    newKey,
+    log: () => lines.join(""),
+    async request(method, path, { key = apiKey, body, headers = {}, from = "198.51.100.7" } = {}) {
+      const request = new Request(`http://gateway.test${path}`, {
+        method,
+        headers: {
+          ...(key === null ? {} : { authorization: `Bearer ${key}` }),
+          ...(body === undefined ? {} : { "content-type": "application/json" }),
+          ...headers,
+        },
+        body: body === undefined ? undefined : typeof body === "string" ? body : JSON.stringify(body),
+      });
+      const response = await gateway.fetch(request, { remoteAddress: from });
+      const text = await response.text();
+      return { status: response.status, headers: response.headers, body: text === "" ? undefined : JSON.parse(text) };
+    },
+    async stop() {
+      await gateway.stop();
+      await opened.close();
+    },
+  };
+}

@@ -1,0 +1,95 @@
+import { strict as assert } from "node:assert";
+import { after, before, describe, test } from "node:test";
+import { openSandboxRpc, type SandboxRpc } from "./sandbox_rpc.ts";
+
+let sandbox: SandboxRpc;
+before(async () => {
+  sandbox = await openSandboxRpc();
+});
+after(() => sandbox.stop());
+
+describe("over HTTP", () => {
+  const post = (body: string, headers: Record<string, string> = { "Content-Type": "application/json" }) =>
+    fetch(sandbox.url, { method: "POST", body, headers });
+  const health = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "getHealth" });
+
+  test("other methods than POST are 405, other content types 415", async () => {
+    for (const method of ["GET", "PUT", "DELETE"]) {
+      const response = await fetch(`${sandbox.url}/x`, { method });
+      assert.equal(response.status, 405);
+      assert.equal(response.headers.get("Accept-Post"), "application/json");
+      await response.body?.cancel();
+    }
+    const wrong = await post(health, { "Content-Type": "text/plain" });
+    assert.equal(wrong.status, 415);
+    assert.equal(await wrong.text(), "content-type must be application/json\n");
+    const charset = await post(health, { "Content-Type": "application/json; charset=latin1" });
+    assert.equal(charset.status, 415);
+    await charset.body?.cancel();
+    const utf8 = await post(health, { "Content-Type": 'Application/JSON; charset="UTF-8"' });
+    assert.equal(utf8.status, 200);
+    await utf8.body?.cancel();
+  });
+
+  test("a body beyond 512 KiB is 413, one of just that size is read", async () => {
+    const large = await post(health + " ".repeat(512 * 1024 - health.length + 1));
+    assert.equal(large.status, 413);
+    assert.equal((await large.json()).error.code, -32600);
+    const full = await post(health + " ".repeat(512 * 1024 - health.length));
+    assert.equal((await full.json()).result.status, "healthy");
+  });
+
+  test("a chunked body beyond 512 KiB is 413 too", async () => {
+    const chunk = new Uint8Array(64 * 1024).fill(32);
+    let left = 9;
+    const body = new ReadableStream({
+      pull(controller) {
+        if (left-- > 0) controller.enqueue(chunk);
+        else controller.close();
+      },
+    });
+    const request = { method: "POST", body, duplex: "half", headers: { "Content-Type": "application/json" } };
+    const response = await fetch(sandbox.url, request as RequestInit);
+    assert.equal(response.status, 413);
+    await response.body?.cancel();
+  });
+
+  test("text that is not JSON is -32700, notifications and empty batches are 204", async () => {
+    assert.deepEqual(await (await post("{")).json(), {
+      jsonrpc: "2.0",
+      id: null,
+      error: { code: -32700, message: "invalid request value" },
+    });
+    assert.equal((await post("[]")).status, 204);
+    assert.equal((await post('{"jsonrpc":"2.0","method":"getHealth"}')).status, 204);
+  });
+
+  test("a batch is answered at any path", async () => {
+    const response = await fetch(`${sandbox.url}/any/path`, {
+      method: "POST",
+      body: `[${health},${health.replace("getHealth", "getNothing")}]`,
+      headers: { "Content-Type": "application/json" },
+    });
+    assert.deepEqual((await response.json()).map((each: { error?: { code: number } }) => each.error?.code), [
+      undefined,
+      -32601,
+    ]);
+  });
+
+  test("every origin may call", async () => {
+    const response = await post(health);
+    assert.equal(response.headers.get("Access-Control-Allow-Origin"), "*");
+    await response.body?.cancel();
+    const preflight = await fetch(sandbox.url, {
+      method: "OPTIONS",
+      headers: {
+        "Access-Control-Request-Method": "POST",
+        "Access-Control-Request-Headers": "content-type,x-client-name",
+      },
+    });
+    assert.equal(preflight.status, 204);
+    assert.equal(preflight.headers.get("Access-Control-Allow-Origin"), "*");
+    assert.match(preflight.headers.get("Access-Control-Allow-Methods")!, /POST/);
+    assert.equal(preflight.headers.get("Access-Control-Allow-Headers"), "content-type,x-client-name");
+  });
+});

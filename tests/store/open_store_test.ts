@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
+import { after, describe, test } from "node:test";
+import { runtimeName } from "../../lib/runtime/runtime.ts";
+import { openStore } from "../../lib/store/open_store.ts";
+import { storeError } from "./samples.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "open-store-"));
+
+describe("openStore", () => {
+  after(() => rmSync(directory, { recursive: true }));
+
+  test("makes a relative path absolute in the location", async () => {
+    const path = join(directory, "relative.db");
+    const store = await openStore(`sqlite:${relative(".", path)}`);
+    assert.equal(store.location, `sqlite:${path}`);
+    await store.close();
+  });
+
+  test("takes a path with spaces, colons, question marks and percent signs as it is", async () => {
+    const path = join(directory, "a b:c?mode=memory%20#d.db");
+    const store = await openStore(`sqlite:${path}`);
+    assert.equal(store.location, `sqlite:${path}`);
+    await store.bindNetwork("n");
+    await store.close();
+    const again = await openStore(`sqlite:${path}`);
+    assert.equal(await again.boundNetwork(), "n");
+    await again.close();
+  });
+
+  test("two memory stores share nothing", async () => {
+    const [one, other] = [await openStore("memory:"), await openStore("memory:")];
+    await one.bindNetwork("n");
+    assert.equal(await other.boundNetwork(), undefined);
+    await one.holdForServing();
+    await other.holdForServing();
+    await one.close();
+    await other.close();
+  });
+
+  const wrong = ["", "sqlite", "sqlite:", "gateway.db", "/var/lib/gateway.db", "memory:x", "kv:x", "SQLITE:x"];
+  for (const setting of wrong) {
+    test(`refuses "${setting}", saying what is allowed`, async () => {
+      const allowed = "sqlite:PATH, deno-kv:PATH, deno-kv: or memory:";
+      await assert.rejects(openStore(setting), storeError("unavailable", allowed));
+    });
+  }
+
+  test("does not repeat a URL, which may hold a password", async () => {
+    await assert.rejects(openStore("mysql://user:hunter2@host/db"), (error: Error) => {
+      assert.match(error.message, /got "mysql:…"$/);
+      return true;
+    });
+  });
+
+  if (runtimeName === "bun") {
+    test("refuses deno-kv: on Bun, saying what to use", async () => {
+      for (const setting of ["deno-kv:", "deno-kv:gateway.kv"]) {
+        await assert.rejects(openStore(setting), storeError("unavailable", "deno-kv: needs Deno", "sqlite:PATH"));
+      }
+    });
+  }
+});

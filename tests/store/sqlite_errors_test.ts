@@ -1,0 +1,102 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
+import { openSqlite, type SqliteDatabase } from "../../lib/runtime/sqlite.ts";
+import { createSqliteStore, openSqliteStore } from "../../lib/store/sqlite.ts";
+import { migrate } from "../../lib/store/sqlite_schema.ts";
+import { sampleEvent, sampleKey, sampleState, storeError } from "./samples.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "sqlite-errors-"));
+
+/** A store on a database that the test can reach, without the time-out that makes writes wait for other processes. */
+async function openBare(path: string, change: (database: SqliteDatabase) => SqliteDatabase = (same) => same) {
+  const database = await openSqlite(path);
+  database.exec("PRAGMA journal_mode = WAL");
+  migrate(database);
+  const store = createSqliteStore(change(database), `sqlite:${path}`, () => Promise.resolve({ release() {} }));
+  return { database, store };
+}
+
+describe("the sqlite store when something is wrong", () => {
+  after(() => rmSync(directory, { recursive: true }));
+
+  test("a full disk is reported as such, leaves nothing half-written, and all is well when there is room", async () => {
+    const { database, store } = await openBare(join(directory, "full.db"));
+    const slice = (n: number) => ({
+      events: Array.from({ length: 100 }, (_, index) => sampleEvent(100 * n + index, { deviceHash: `d${index}` })),
+      state: sampleState(n),
+    });
+    await store.commitEvents(slice(0));
+    const pages = database.prepare("PRAGMA page_count").get()!.page_count as number;
+    database.exec(`PRAGMA max_page_count = ${pages + 12}`);
+    let written = 0;
+    await assert.rejects(
+      async () => {
+        for (written = 0; written < 50; written++) await store.commitEvents(slice(written + 1));
+      },
+      storeError("full", store.location, "make room"),
+    );
+    await assert.rejects(store.commitEvents(slice(written + 1)), storeError("full"));
+    assert.equal((await store.readEvents({ limit: 1_000 })).length, 100 * (written + 1));
+    assert.deepEqual(await store.watcherState(), sampleState(written));
+
+    database.exec("PRAGMA max_page_count = 100000");
+    await store.commitEvents(slice(written + 1));
+    assert.equal((await store.readEvents({ limit: 1_000 })).length, 100 * (written + 2));
+    assert.deepEqual(database.prepare("PRAGMA integrity_check").all(), [{ integrity_check: "ok" }]);
+    await store.close();
+  });
+
+  test("a write lock that another process keeps is reported as such; reads go on", async () => {
+    const { store } = await openBare(join(directory, "locked.db"));
+    const other = await openSqlite(join(directory, "locked.db"));
+    other.exec("BEGIN IMMEDIATE");
+    await assert.rejects(store.insertKey(sampleKey("a")), storeError("locked", store.location, "another process"));
+    assert.equal(await store.getKey("a"), undefined);
+    other.exec("ROLLBACK");
+    await store.insertKey(sampleKey("a"));
+    other.close();
+    await store.close();
+  });
+
+  test("a damaged file is reported as such", async () => {
+    const path = join(directory, "damaged.db");
+    const store = await openSqliteStore(path);
+    await store.insertKey(sampleKey("a"));
+    await store.close();
+    const bytes = readFileSync(path);
+    bytes.fill("damaged!", 4_096); // all pages but the first, which says what the file is
+    writeFileSync(path, bytes);
+    await assert.rejects(async () => {
+      const again = await openSqliteStore(path);
+      await again.getKey("a").finally(() => again.close());
+    }, storeError("unavailable", path, "damaged", "backup"));
+  });
+
+  test("submissions noted in one turn share one commit, and fail together when it fails", async () => {
+    let commits = 0;
+    let isBroken = false;
+    const { store } = await openBare(":memory:", (database) => ({
+      ...database,
+      transaction(fn) {
+        commits += 1;
+        if (isBroken) throw new Error("broken");
+        return database.transaction(fn);
+      },
+    }));
+    const note = (n: number) => store.recordSubmission({ hash: `hash-${n}`, validUntil: n, submittedAtMs: n });
+    await Promise.all([note(1), note(2), note(3)]);
+    assert.equal(commits, 1);
+    isBroken = true;
+    const outcomes = await Promise.allSettled([note(4), note(5)]);
+    assert.deepEqual(outcomes.map(({ status }) => status), ["rejected", "rejected"]);
+    assert.equal(commits, 2);
+    isBroken = false;
+    await note(4);
+    assert.equal((await store.getSubmission("hash-4"))?.validUntil, 4);
+    assert.equal(await store.getSubmission("hash-5"), undefined);
+    await store.close();
+  });
+});

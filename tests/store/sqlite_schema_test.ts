@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
+import { openSqlite } from "../../lib/runtime/sqlite.ts";
+import { openSqliteStore } from "../../lib/store/sqlite.ts";
+import { sampleKey, storeError } from "./samples.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "sqlite-schema-"));
+
+describe("the sqlite store's schema", () => {
+  after(() => rmSync(directory, { recursive: true }));
+
+  test("a file that a newer version wrote is refused and left alone", async () => {
+    const path = join(directory, "newer.db");
+    await (await openSqliteStore(path)).close();
+    const database = await openSqlite(path);
+    database.exec("PRAGMA user_version = 99");
+    database.close();
+    const before = readFileSync(path);
+    await assert.rejects(openSqliteStore(path), storeError("newer_schema", path, "99", "newer version"));
+    assert.deepEqual(readFileSync(path), before);
+  });
+
+  test("another program's database is refused and left alone", async () => {
+    const path = join(directory, "foreign.db");
+    const database = await openSqlite(path);
+    database.exec("CREATE TABLE theirs (a)");
+    database.close();
+    const before = readFileSync(path);
+    await assert.rejects(openSqliteStore(path), storeError("unavailable", path, "another program"));
+    assert.deepEqual(readFileSync(path), before);
+  });
+
+  test("a file that is no database is refused and left alone", async () => {
+    const path = join(directory, "text.db");
+    writeFileSync(path, "To whom it may concern: this is not a database. ".repeat(20));
+    await assert.rejects(openSqliteStore(path), storeError("unavailable", path, "not a SQLite database"));
+    assert.match(readFileSync(path, "utf8"), /^To whom/);
+  });
+
+  test("an empty file becomes a store", async () => {
+    const path = join(directory, "empty.db");
+    writeFileSync(path, "");
+    const store = await openSqliteStore(path);
+    await store.insertKey(sampleKey("a"));
+    await store.close();
+  });
+
+  test("a commit is on the disk when it returns", async () => {
+    const path = join(directory, "durable.db");
+    const store = await openSqliteStore(path);
+    const database = await openSqlite(path);
+    assert.deepEqual(database.prepare("PRAGMA journal_mode").get(), { journal_mode: "wal" });
+    database.close();
+    await store.close();
+  });
+
+  test("a key that is changed by hand is noticed by keysVersion", async () => {
+    const path = join(directory, "by-hand.db");
+    const store = await openSqliteStore(path);
+    await store.insertKey(sampleKey("a"));
+    const before = await store.keysVersion();
+    const database = await openSqlite(path);
+    database.exec("UPDATE api_key SET disabled = 1 WHERE id = 'a'");
+    database.close();
+    assert.ok(await store.keysVersion() > before);
+    assert.equal((await store.getKey("a"))?.disabled, true);
+    await store.close();
+  });
+});
