@@ -110,14 +110,14 @@ async function startNetwork(
 
 async function serveRpc(network: SandboxNetwork, port: number, io: CommandIo): Promise<HttpServer> {
   // The friendbot's URL holds the port, which is known only once it is bound.
-  let rpc: ReturnType<typeof createRpcServer> | undefined;
+  const answering: { rpc?: ReturnType<typeof createRpcServer> } = {};
   const server = await serveHttp({
     hostname: HOST,
     port,
     idleTimeoutMs: RPC_IDLE_TIMEOUT_MS,
-    fetch: (request) => rpc?.fetch(request) ?? new Response(null, { status: 503 }),
+    fetch: (request) => answering.rpc?.fetch(request) ?? new Response(null, { status: 503 }),
   });
-  rpc = createRpcServer({ network, friendbotUrl: `${server.url}/friendbot`, version: VERSION, now: io.now });
+  answering.rpc = createRpcServer({ network, friendbotUrl: `${server.url}/friendbot`, version: VERSION, now: io.now });
   return server;
 }
 

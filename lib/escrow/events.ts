@@ -114,7 +114,7 @@ function noData(data: xdr.ScVal): EventFields | undefined {
 function hashOf(value: xdr.ScVal | undefined): string | undefined {
   if (value?.type !== "scvBytes") return undefined;
   const bytes = value.bytes.toBytes();
-  return bytes.length === 32 ? Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("") : undefined;
+  return bytes.length === 32 ? xdr.encodeBytes(bytes, "hex") : undefined;
 }
 
 /** `G…` or `C…`: the other kinds of address cannot be a merchant or an agent. */

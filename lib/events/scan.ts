@@ -22,8 +22,8 @@ export type Look =
   | { kind: "lagging"; reason: string };
 
 export interface Scan {
-  /** Where to read on from what is committed (undefined: nothing yet), or why the node cannot be believed now. */
-  begin(committed: WatcherState | undefined, signal: AbortSignal): Promise<Stand | { kind: "lagging"; reason: string }>;
+  /** Where to read on from what is committed; undefined: nothing yet. */
+  begin(committed: WatcherState | undefined, signal: AbortSignal): Promise<Stand>;
   /** Reads the next page. Rejects with `upstream_error` or `RpcError` when the node fails or contradicts itself. */
   next(stand: Stand, signal: AbortSignal): Promise<Look>;
 }
@@ -113,10 +113,8 @@ export function createScan(parts: {
       const { health, newest } = await lookAround(signal);
       if (committed === undefined) return atOldest(0, watched, health, newest);
       const stand = { state: { ...committed, contractIds: watched }, gaps: [], fresh: false };
-      const verdict = judge(committed, newest);
-      if (verdict === "reset") return afterReset(stand, health, newest, now());
-      return verdict === "lagging"
-        ? lagging(committed, newest.sequence)
+      return judge(committed, newest) === "reset"
+        ? afterReset(stand, health, newest, now())
         : withContracts(stand, health.oldestLedger, now());
     },
 

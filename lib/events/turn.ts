@@ -91,9 +91,7 @@ export function createTurn(parts: TurnParts): (signal: AbortSignal) => Promise<T
     await decodeAgain(signal);
     let committed = await store.watcherState();
     let events = 0;
-    const begun = await scan.begin(committed, signal);
-    if ("reason" in begun) return { outcome: "lagging", events, reason: begun.reason };
-    let stand = begun;
+    let stand = await scan.begin(committed, signal);
     for (let pages = 0; pages < PAGES_PER_TURN; pages++) {
       const look = await scan.next(stand, signal);
       if (look.kind === "lagging") return { outcome: "lagging", events, reason: look.reason };

@@ -49,27 +49,39 @@ export function createApp(options: AppOptions): GatewayApp {
       (c) => plain(c, options, new Response(document, { headers: { "content-type": "application/json" } })),
     );
   }
-  for (const [path, methods] of methodsByPath(options)) {
-    app.all(path, (c) => refused(c, options, methodNotAllowed(c, methods)));
-  }
-  app.notFound((c) =>
-    refused(c, options, new GatewayError("not_found", `there is no ${c.req.method} ${c.req.path.slice(0, 200)}`))
-  );
+  // No catch-all beside the routes: with a single handler Hono stays synchronous.
+  const paths = pathMethods(options);
+  app.notFound((c) => {
+    const known = paths.find(({ pattern }) => pattern.test(c.req.path));
+    return refused(c, options, known === undefined ? noSuchPath(c) : methodNotAllowed(c, known.methods));
+  });
   app.onError((error, c) => refused(c, options, error));
   return app;
 }
 
-function methodsByPath({ routes, pages }: AppOptions): Map<string, string[]> {
-  const found = new Map<string, string[]>(pages ? [["/openapi.json", ["GET"]]] : []);
-  for (const { method, path } of routes) found.set(path, [...(found.get(path) ?? []), method.toUpperCase()]);
-  return found;
+interface PathMethods {
+  pattern: RegExp;
+  methods: string[];
+}
+
+function pathMethods({ routes, pages }: AppOptions): PathMethods[] {
+  const found = Map.groupBy(routes, ({ path }) => path as string);
+  const known = [...found].map(([path, same]) => ({
+    pattern: new RegExp(`^${path.replace(/:\w+/g, "[^/]+")}$`),
+    methods: same.map(({ method }) => method.toUpperCase()),
+  }));
+  return pages ? [...known, { pattern: /^\/openapi\.json$/, methods: ["GET"] }] : known;
+}
+
+function noSuchPath(c: EndpointContext): GatewayError {
+  return new GatewayError("not_found", `there is no ${c.req.method} ${c.req.path.slice(0, 200)}`);
 }
 
 function methodNotAllowed(c: EndpointContext, methods: string[]): GatewayError {
-  const allowed = methods.includes("GET") ? [...methods, "HEAD"] : methods;
-  return new GatewayError("invalid_request", `${c.req.method} is not allowed here; allowed: ${allowed.join(", ")}`, {
+  const allowed = (methods.includes("GET") ? [...methods, "HEAD"] : methods).join(", ");
+  return new GatewayError("invalid_request", `${c.req.method} is not allowed here; allowed: ${allowed}`, {
     status: 405,
-    headers: { Allow: allowed.join(", ") },
+    headers: { Allow: allowed },
   });
 }
 

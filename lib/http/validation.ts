@@ -85,7 +85,9 @@ function issueText(issue: z.core.$ZodIssue, value: unknown, noun: string): strin
     const names = issue.keys.map((key) => (path === "" ? key : `${path}.${key}`));
     return `unknown ${noun} ${names.map((name) => name.slice(0, 100)).join(", ")}`;
   }
-  if (path === "") return `the body ${issue.message}`;
+  if (path === "") {
+    return issue.code === "invalid_type" ? "the body must be a JSON object" : `the body ${issue.message}`;
+  }
   return valueAt(value, issue.path) === undefined ? `${path} is missing: ${issue.message}` : `${path} ${issue.message}`;
 }
 

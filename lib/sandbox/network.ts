@@ -120,6 +120,7 @@ export async function createNetwork(options: NetworkOptions): Promise<SandboxNet
     const applied = adopt(closeLedger(chain, tip, all.filter(inTime), closeTime));
     for (const transaction of applied) settle(transaction.hash, transaction);
     for (const { hash } of all) settle(hash, undefined);
+    faucet.ledgerClosed();
     const ledger = history.latestLedger();
     options.onClose?.(ledger);
     return ledger;
@@ -207,7 +208,7 @@ export async function createNetwork(options: NetworkOptions): Promise<SandboxNet
     },
     stop() {
       ticker.stop();
-      for (const { hash } of queue.takeAll()) settle(hash, undefined);
+      while (queue.size > 0) { for (const { hash } of queue.takeAll()) settle(hash, undefined); }
       file?.close();
       return Promise.resolve();
     },

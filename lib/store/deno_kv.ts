@@ -73,19 +73,24 @@ async function prepareKvFile(file: string, location: string): Promise<void> {
 
 /** Writes the schema version into an empty database; refuses one that is not ours or that a newer program wrote. */
 async function claim(kv: Kv, location: string): Promise<void> {
-  const schema = await kv.get<number>(SCHEMA);
-  if (schema.value === null) {
-    for await (const _ of kv.list({ prefix: [] }, { limit: 1 })) {
-      throw new StoreError("unavailable", `${location} holds the data of another program: name another database`);
-    }
-    await commit(kv.atomic().check(schema).set(SCHEMA, SCHEMA_VERSION));
-  } else if (schema.value > SCHEMA_VERSION) {
+  const entry = await kv.get<number>(SCHEMA);
+  if (entry.value === null && await isEmpty(kv)) await commit(kv.atomic().check(entry).set(SCHEMA, SCHEMA_VERSION));
+  // Read again: ours, or that of a process that was quicker.
+  const version = entry.value ?? (await kv.get<number>(SCHEMA)).value;
+  if (version === null) {
+    throw new StoreError("unavailable", `${location} holds the data of another program: name another database`);
+  }
+  if (version > SCHEMA_VERSION) {
     throw new StoreError(
       "newer_schema",
-      `${location} was written by a newer version of this program (schema ${schema.value}, this one knows up to ` +
+      `${location} was written by a newer version of this program (schema ${version}, this one knows up to ` +
         `${SCHEMA_VERSION}): run that version, or restore a backup made before`,
     );
   }
+}
+
+async function isEmpty(kv: Kv): Promise<boolean> {
+  return (await kv.list({ prefix: [] }, { limit: 1 }).next()).done === true;
 }
 
 function createDenoKvStore(kv: Kv, location: string, hold: () => Promise<FileLock>): Store {

@@ -93,9 +93,12 @@ const MIGRATIONS: string[] = [
  * @throws StoreError `unavailable`, `newer_schema`
  */
 export function checkOwnership(database: SqliteDatabase, location: string): void {
+  // One snapshot: another process may be migrating.
+  database.exec("BEGIN");
   const applicationId = readPragma(database, "application_id");
   const version = readPragma(database, "user_version");
   const isEmpty = database.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get() === undefined;
+  database.exec("COMMIT");
   if (applicationId !== APPLICATION_ID && !(applicationId === 0 && version === 0 && isEmpty)) {
     throw new StoreError("unavailable", `${location} is the database of another program: name another file`);
   }

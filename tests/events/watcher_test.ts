@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { setImmediate } from "node:timers";
 import { RpcError } from "../../lib/stellar/rpc.ts";
 import { type EventSlice, StoreError } from "../../lib/store/store.ts";
 import { GatewayError } from "../../lib/errors.ts";
@@ -149,6 +150,22 @@ describe("the watcher reads what the node holds", () => {
     assert.equal(slices.length, commits);
   });
 
+  test("lets others run between two commits", async () => {
+    const node = createSimulatedNode();
+    for (let ledger = 0; ledger < 50; ledger++) node.close(...events(10));
+    const { watcher, slices } = await createFixture(node);
+    const commitsSeen = new Set<number>();
+    let over = false;
+    const look = () => {
+      commitsSeen.add(slices.length);
+      if (!over) setImmediate(look);
+    };
+    look();
+    await watcher.turn();
+    over = true;
+    assert.deepEqual([...commitsSeen], [0, 1, 2, 3, 4, 5]);
+  });
+
   test("tells of events only after they are committed", async () => {
     const node = createSimulatedNode();
     node.close({}, {});
@@ -271,6 +288,18 @@ describe("the watcher tells gaps, lag and resets apart", () => {
     assert.deepEqual(problems.map(({ kind }) => kind), ["node_lagging", "recovered"]);
   });
 
+  test("lags that pass quickly are not told, however many", async () => {
+    const node = createSimulatedNode();
+    node.closeEmpty(10);
+    const { watcher, clock, problems } = await createFixture(node);
+    for (let seconds = 0; seconds < 90; seconds++) {
+      node.lag = seconds % 10 === 9 ? 1 : 0;
+      await watcher.turn();
+      clock.advance(1_000);
+    }
+    assert.deepEqual(problems, []);
+  });
+
   test("a lower ledger that closed later is a reset network: a new epoch is read from its oldest ledger", async () => {
     const node = createSimulatedNode({ first: 5_000 });
     node.close({});
@@ -286,6 +315,18 @@ describe("the watcher tells gaps, lag and resets apart", () => {
     assert.deepEqual(await readAll(history), hashesOf(node.emitted));
     assert.deepEqual(problems.map(({ kind }) => kind), ["reset"]);
     assert.deepEqual(await store.gaps(), []);
+  });
+
+  test("a network that is reset while it is first looked at leaves no gap: nothing of it was held", async () => {
+    const node = createSimulatedNode({ first: 5_000 });
+    node.closeEmpty(10);
+    node.beforeCall = (method) => {
+      if (method === "getEvents" && node.generation === 0) node.reset(10);
+    };
+    const { watcher, store } = await createFixture(node);
+    assert.equal((await watcher.turn()).outcome, "at_tip");
+    assert.deepEqual(await store.gaps(), []);
+    assert.equal((await store.watcherState())!.oldestLedger, 10);
   });
 
   test("events of a new epoch have ids of their own though the network counts anew", async () => {
@@ -445,6 +486,10 @@ describe("the watcher and its contracts", () => {
       await first.watcher.turn();
     }
     const again = await createFixture(node, { store: first.store, contractIds: [OTHER_CONTRACT, CONTRACT] });
+    const asked = node.requests.length;
+    node.beforeCall = (method) => {
+      if (method === "getEvents" && node.requests.length === asked + 1) node.closeEmpty(3);
+    };
     await again.watcher.turn();
     assert.deepEqual(await readAll(again.history), hashesOf(node.emitted));
     assert.equal((await again.store.watcherState())!.oldestLedger, 1_000);
@@ -463,7 +508,7 @@ describe("the watcher and its contracts", () => {
     assert.deepEqual(gaps.map(({ fromLedger, toLedger }) => [fromLedger, toLedger]), [[scanned + 1, node.oldest - 1]]);
   });
 
-  test("other contracts on a node that lags are waited for, on one that was reset they begin a new epoch", async () => {
+  test("other contracts on a node that lags are waited for", async () => {
     const node = createSimulatedNode({ first: 5_000 });
     node.closeEmpty(20);
     const first = await createFixture(node);
@@ -473,12 +518,23 @@ describe("the watcher and its contracts", () => {
     assert.equal((await again.watcher.turn()).outcome, "lagging");
     assert.equal((await again.store.watcherState())!.contractIds, CONTRACT);
     node.lag = 0;
+    assert.equal((await again.watcher.turn()).outcome, "at_tip");
+  });
+
+  test("other contracts on a network that was reset begin a new epoch, and the old one's end is a gap", async () => {
+    const node = createSimulatedNode({ first: 5_000 });
+    for (let ledger = 0; ledger < 30; ledger++) node.close({});
+    const first = await createFixture(node, { pageEvents: 1 });
+    assert.equal((await first.watcher.turn()).outcome, "behind");
     node.reset(10);
     node.close({ contractId: OTHER_CONTRACT });
+    const again = await createFixture(node, { store: first.store, contractIds: [OTHER_CONTRACT] });
     assert.equal((await again.watcher.turn()).outcome, "at_tip");
     const { epoch, contractIds, oldestLedger } = (await again.store.watcherState())!;
     assert.deepEqual([epoch, contractIds, oldestLedger], [1, OTHER_CONTRACT, 10]);
-    assert.equal((await readAll(again.history)).length, 1);
+    const gaps = await again.store.gaps();
+    assert.deepEqual(gaps.map(({ epoch, fromLedger, toLedger }) => [epoch, fromLedger, toLedger]), [[0, 5_020, 5_030]]);
+    assert.equal((await readAll(again.history)).length, 21);
   });
 
   test("a contract id less reads nothing again", async () => {

@@ -65,6 +65,7 @@ export interface UnderTestOptions {
   store?: (store: Store) => Store;
   /** Whether the watcher and the background loops run; true when absent. */
   started?: boolean;
+  checkAnswers?: boolean;
 }
 
 /** A gateway on a test network, called without a port, its answers checked against its own OpenAPI description. */
@@ -89,8 +90,13 @@ export async function startGateway(on: TestNetwork, options: UnderTestOptions = 
     now,
     wait: options.wait,
     fetch: options.fetch ?? on.fetch,
-    log: createLog({ level: "debug", format: "json", now, write: (line) => lines.push(line) }),
-    checkAnswers: true,
+    log: createLog({
+      level: options.settings?.logLevel === "info" ? "info" : "debug",
+      format: "json",
+      now,
+      write: (line) => lines.push(line),
+    }),
+    checkAnswers: options.checkAnswers ?? true,
   });
   if (options.started ?? true) gateway.start();
 

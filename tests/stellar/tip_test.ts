@@ -40,4 +40,19 @@ describe("the ledger tip", () => {
     tip.observe(6, 105);
     assert.deepEqual([tip.closeTime, tip.closeTimeIsExact], [105, true]);
   });
+
+  test("does not take a late node for a reset network because the newest ledger came without its time", () => {
+    const tip = createLedgerTip({ sequence: 10, closeTime: 100 });
+    tip.observe(13);
+    assert.equal(tip.observe(12, 110), "lagging");
+    assert.deepEqual([tip.sequence, tip.epoch], [13, 0]);
+  });
+
+  test("does not go back to the network before a reset, whose ledgers are numbered higher but closed earlier", () => {
+    const tip = createLedgerTip({ sequence: 1_000, closeTime: 100 });
+    assert.equal(tip.observe(2, 200), "reset");
+    assert.equal(tip.observe(1_001, 105), "lagging");
+    assert.equal(tip.observe(3, 205), "current");
+    assert.deepEqual([tip.sequence, tip.epoch], [3, 1]);
+  });
 });

@@ -61,6 +61,10 @@ export function createFaucet({ passphrase, state, submit, whenClosed }: FaucetOp
     const batch = takeBatch();
     if (batch.size === 0) return;
     const outcome = submit(build(batch.keys()));
+    if (outcome.status === "TRY_AGAIN_LATER") {
+      requests.push(...batch.values());
+      return;
+    }
     if (outcome.status === "ERROR") {
       for (const { reject } of batch.values()) reject(new Error("the root account cannot pay"));
       return;
@@ -84,6 +88,10 @@ export function createFaucet({ passphrase, state, submit, whenClosed }: FaucetOp
         requests.push({ address, resolve, reject });
         if (!underWay) fundNext();
       });
+    },
+    /** To be told of every closed ledger: what had no place in it is tried again. */
+    ledgerClosed() {
+      if (!underWay && requests.length > 0) fundNext();
     },
   };
 }

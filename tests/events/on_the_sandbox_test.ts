@@ -1,0 +1,177 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { Keypair } from "@stellar/stellar-sdk";
+import { decodeEvent, EVENT_TYPES } from "../../lib/escrow/events.ts";
+import type { Operation } from "../../lib/escrow/operations.ts";
+import { createHistory, type History } from "../../lib/events/history.ts";
+import type { PublicEvent } from "../../lib/events/public_event.ts";
+import { createWatcher, type Watcher } from "../../lib/events/watcher.ts";
+import { openStore } from "../../lib/store/open_store.ts";
+import type { Store } from "../../lib/store/store.ts";
+import { type GatewayView, type Sandbox, signed, startSandbox } from "../escrow/sandbox.ts";
+
+const CARD = "ab".repeat(32);
+
+let sandbox: Sandbox;
+let gateway: GatewayView;
+let store: Store;
+let watcher: Watcher;
+let history: History;
+const problems: string[] = [];
+
+before(async () => {
+  sandbox = await startSandbox();
+  gateway = sandbox.gateway();
+  store = await openStore("memory:");
+  const { rpc, tip } = gateway;
+  const { contracts } = sandbox;
+  watcher = createWatcher({
+    rpc,
+    store,
+    tip,
+    contractIds: Object.values(contracts),
+    decode: (event) => decodeEvent(event, contracts),
+    now: sandbox.nowMs,
+    wait: () => Promise.resolve(),
+    pollMs: 1_000,
+    onProblem: ({ message }) => problems.push(message),
+  });
+  history = createHistory({ store, tip });
+});
+after(async () => {
+  await watcher.stop();
+  await store.close();
+  await sandbox.network.stop();
+});
+
+/** Prepares, signs, submits; answers what the event of it has to say beside its type's fields. */
+async function act(who: Keypair, operation: Operation): Promise<{ txHash: string; ledger: number }> {
+  const { transactions } = gateway.escrow;
+  const prepared = await transactions.prepare({ source: who.publicKey(), operation });
+  const { hash, ledger } = await transactions.submit(signed(prepared.xdr, sandbox.network.passphrase, who));
+  return { txHash: hash, ledger };
+}
+
+/** The life of a card, each step with the event it has to make. */
+function life(): { who: Keypair; operation: Operation; event: Partial<PublicEvent> }[] {
+  const { owner, agent: agentKey, merchant: merchantKey, asset } = sandbox;
+  const { deviceRegistry, agentRegistry, paymentEscrow } = sandbox.contracts;
+  const [agent, merchant, deviceHash] = [agentKey.publicKey(), merchantKey.publicKey(), CARD];
+  return [
+    {
+      who: owner,
+      operation: { kind: "registerDevice", deviceHash, agent },
+      event: { type: "device.registered", contractId: deviceRegistry, deviceHash, agent },
+    },
+    {
+      who: owner,
+      operation: { kind: "registerAgent", deviceHash, agent, asset, maxAmount: "0" },
+      event: { type: "agent.registered", contractId: agentRegistry, deviceHash, agent },
+    },
+    {
+      who: owner,
+      operation: { kind: "fundEscrow", deviceHash, asset, amount: "100" },
+      event: { type: "escrow.funded", contractId: paymentEscrow, deviceHash, amount: "100" },
+    },
+    {
+      who: agentKey,
+      operation: { kind: "authorize", deviceHash, merchant, asset, amount: "30" },
+      event: { type: "payment.authorized", contractId: paymentEscrow, deviceHash, merchant, amount: "30" },
+    },
+    {
+      who: merchantKey,
+      operation: { kind: "claim", asset },
+      event: { type: "payment.claimed", contractId: paymentEscrow, merchant, amount: "30" },
+    },
+    {
+      who: owner,
+      operation: { kind: "defundEscrow", deviceHash, asset, amount: "20" },
+      event: { type: "escrow.defunded", contractId: paymentEscrow, deviceHash, amount: "20" },
+    },
+    {
+      who: owner,
+      operation: { kind: "revokeAgent", deviceHash },
+      event: { type: "agent.revoked", contractId: agentRegistry, deviceHash },
+    },
+    {
+      who: owner,
+      operation: { kind: "sweepEscrow", deviceHash, asset, agent },
+      event: { type: "escrow.swept", contractId: paymentEscrow, deviceHash, amount: "50" },
+    },
+    {
+      who: owner,
+      operation: { kind: "revokeDevice", deviceHash },
+      event: { type: "device.revoked", contractId: deviceRegistry, deviceHash },
+    },
+  ];
+}
+
+// One story: each test goes on where the one before ended.
+describe("the events of the real contracts on the sandbox network", () => {
+  let cursor: string;
+
+  test("before anything happened the history is empty, and read to the network's newest ledger", async () => {
+    assert.equal((await watcher.turn()).outcome, "at_tip");
+    const page = await history.page({ limit: 100 });
+    assert.deepEqual(page.events, []);
+    assert.equal(page.latestLedger, sandbox.network.latestLedger().sequence);
+    cursor = page.cursor;
+  });
+
+  test("the life of a card gives all nine events, in order, with the fields of their types", async () => {
+    const expected: unknown[] = [];
+    for (const { who, operation, event } of life()) {
+      const done = await act(who, operation);
+      const ledgerClosedAt = new Date(gateway.tip.closeTime * 1_000).toISOString().replace(".000Z", "Z");
+      expected.push({ ...event, ...done, ledgerClosedAt });
+      sandbox.pass(5);
+    }
+    assert.equal((await watcher.turn()).outcome, "at_tip");
+    const { events } = await history.page({ cursor, limit: 100 });
+    assert.deepEqual(events.map(({ id: _id, ...rest }) => rest), expected);
+    assert.deepEqual(new Set(events.map(({ type }) => type)), new Set(EVENT_TYPES));
+    assert.equal(new Set(events.map(({ id }) => id)).size, 9);
+  });
+
+  test("one event a page gives the same events", async () => {
+    const { events } = await history.page({ cursor, limit: 100 });
+    const one: PublicEvent[] = [];
+    for (let at = cursor;;) {
+      const page = await history.page({ cursor: at, limit: 1 });
+      one.push(...page.events);
+      at = page.cursor;
+      if (page.events.length === 0) break;
+    }
+    assert.deepEqual(one, events);
+  });
+
+  test("a look at the tip costs one call, and the node takes the cursor it gave", async () => {
+    sandbox.counts.clear();
+    assert.deepEqual(await watcher.turn(), { outcome: "at_tip", events: 0 });
+    assert.deepEqual([...sandbox.counts], [["getEvents", 1]]);
+  });
+
+  test("a new store, backfilled, holds the same events under the same ids", async () => {
+    const { contracts } = sandbox;
+    const other = await openStore("memory:");
+    const again = createWatcher({
+      rpc: gateway.rpc,
+      store: other,
+      tip: gateway.tip,
+      contractIds: Object.values(contracts),
+      decode: (event) => decodeEvent(event, contracts),
+      now: sandbox.nowMs,
+      wait: () => Promise.resolve(),
+      pollMs: 1_000,
+      onProblem: ({ message }) => problems.push(message),
+      pageEvents: 2,
+      sliceEvents: 1,
+    });
+    assert.equal((await again.turn()).outcome, "at_tip");
+    const backfilled = await createHistory({ store: other, tip: gateway.tip }).page({ limit: 100 });
+    assert.deepEqual(backfilled.events, (await history.page({ limit: 100 })).events);
+    await other.close();
+  });
+
+  test("nothing went wrong on the way", () => assert.deepEqual(problems, []));
+});

@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
+
+let on: TestNetwork;
+before(async () => on = await startTestNetwork());
+after(() => on.network.stop());
+
+const preflight = (origin: string) => ({
+  key: null,
+  headers: { origin, "access-control-request-method": "GET", "access-control-request-headers": "authorization" },
+});
+
+test("without CORS origins no page may call", async () => {
+  const api = await startGateway(on, { started: false });
+  const answer = await api.request("GET", "/v1/network", { headers: { origin: "https://app.example" } });
+  assert.equal(answer.headers.get("access-control-allow-origin"), null);
+  const refused = await api.request("OPTIONS", "/v1/network", preflight("https://app.example"));
+  assert.equal(refused.headers.get("access-control-allow-origin"), null);
+  await api.stop();
+});
+
+test("a listed origin may call: its preflight needs no key, and it may read the rate headers", async () => {
+  const api = await startGateway(on, {
+    started: false,
+    settings: { corsOrigins: "https://app.example,https://b.example" },
+  });
+  const allowed = await api.request("OPTIONS", "/v1/network", preflight("https://b.example"));
+  assert.equal(allowed.status, 204);
+  assert.equal(allowed.headers.get("access-control-allow-origin"), "https://b.example");
+  assert.match(allowed.headers.get("access-control-allow-headers")!, /authorization/i);
+  const answer = await api.request("GET", "/v1/network", { headers: { origin: "https://app.example" } });
+  assert.equal(answer.headers.get("access-control-allow-origin"), "https://app.example");
+  for (const name of ["Retry-After", "Location", "X-Request-Id", "X-RateLimit-Remaining"]) {
+    assert.ok(answer.headers.get("access-control-expose-headers")!.includes(name), name);
+  }
+  assert.match(answer.headers.get("vary")!, /origin/i);
+  const error = await api.request("GET", "/v1/network", { key: null, headers: { origin: "https://app.example" } });
+  assert.deepEqual([error.status, error.headers.get("access-control-allow-origin")], [401, "https://app.example"]);
+  const stranger = await api.request("GET", "/v1/network", { headers: { origin: "https://evil.example" } });
+  assert.equal(stranger.headers.get("access-control-allow-origin"), null);
+  await api.stop();
+});
+
+test("credentials are never allowed, also not with a star", async () => {
+  for (const corsOrigins of ["*", "https://app.example"]) {
+    const api = await startGateway(on, { started: false, settings: { corsOrigins } });
+    const answer = await api.request("GET", "/v1/network", { headers: { origin: "https://app.example" } });
+    assert.equal(answer.headers.get("access-control-allow-credentials"), null);
+    assert.equal(answer.headers.get("access-control-allow-origin"), corsOrigins);
+    await api.stop();
+  }
+});

@@ -1,0 +1,189 @@
+import assert from "node:assert/strict";
+import { beforeEach, describe, test } from "node:test";
+import { Address, Keypair, Operation, scValToNative, SorobanDataBuilder, xdr } from "@stellar/stellar-sdk";
+import { bootstrapSandbox, type Sandbox } from "../../lib/sandbox/bootstrap.ts";
+import { sha256 } from "../../lib/sandbox/ledger/bytes.ts";
+import { EVICTION_DELAY_LEDGERS } from "../../lib/sandbox/ledger/state.ts";
+import type { SandboxNetwork } from "../../lib/sandbox/network.ts";
+import type { AppliedTransaction } from "../../lib/sandbox/network_types.ts";
+import {
+  address,
+  apply,
+  build,
+  bytes,
+  call,
+  codesOf,
+  contractCode,
+  i128,
+  invoke,
+  prepare,
+  signed,
+  startNetwork,
+  u32,
+  u64,
+} from "./sandbox_network.ts";
+
+const PERSISTENT_LEDGERS = 40;
+const TEMPORARY_LEDGERS = 20;
+
+/** Times to live so short that a test can see them pass. */
+function shortLived(entryXdr: Uint8Array): Uint8Array {
+  const entry = xdr.LedgerEntry.fromXdr(entryXdr);
+  assert.ok(entry.data.type === "configSetting");
+  const setting = entry.data.configSetting;
+  if (setting.type !== "configSettingStateArchival") return entryXdr;
+  const changed = new xdr.StateArchivalSettings({
+    ...setting.stateArchivalSettings,
+    minPersistentTtl: PERSISTENT_LEDGERS,
+    minTemporaryTtl: TEMPORARY_LEDGERS,
+  });
+  const data = xdr.LedgerEntryData.configSetting(xdr.ConfigSettingEntry.configSettingStateArchival(changed));
+  return new xdr.LedgerEntry({ ...entry, data }).toXdr();
+}
+
+describe("entries that reach the end of their time", () => {
+  const card = sha256(new TextEncoder().encode("card"));
+  let network: SandboxNetwork;
+  let sandbox: Sandbox;
+  let owner: Keypair, agent: Keypair, merchant: Keypair;
+
+  beforeEach(async () => {
+    ({ network } = await startNetwork({ adjustSettings: shortLived }));
+    sandbox = bootstrapSandbox(network, {
+      contracts: contractCode(),
+      randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
+    });
+    owner = Keypair.fromSecret(sandbox.accounts.owner.secret);
+    agent = Keypair.fromSecret(sandbox.accounts.agent.secret);
+    merchant = Keypair.fromSecret(sandbox.accounts.merchant.secret);
+  });
+
+  const register = () =>
+    call(sandbox.contracts.deviceRegistry, "register", address(owner.publicKey()), bytes(card), address(agent.publicKey()));
+  const getOwner = () => call(sandbox.contracts.deviceRegistry, "get_owner", bytes(card));
+  const dataKey = (contract: string, name: string, args: xdr.ScVal[], durability: xdr.ContractDataDurability) =>
+    xdr.LedgerKey.contractData(
+      new xdr.LedgerKeyContractData({
+        contract: new Address(contract).toScAddress(),
+        key: xdr.ScVal.scvVec([xdr.ScVal.scvSymbol(name), ...args]),
+        durability,
+      }),
+    );
+  const deviceKey = () =>
+    dataKey(sandbox.contracts.deviceRegistry, "Device", [bytes(card)], xdr.ContractDataDurability.persistent);
+  const paymentKey = () => {
+    const args = [xdr.ScVal.scvVec([address(merchant.publicKey()), u32(0)])];
+    return dataKey(sandbox.contracts.paymentEscrow, "PendingPayment", args, xdr.ContractDataDurability.temporary);
+  };
+  const closeLedgers = (count: number) => {
+    for (let i = 0; i < count; i++) network.closeLedger();
+  };
+  const changesOf = (applied: AppliedTransaction) => {
+    const meta = xdr.TransactionMeta.fromXdr(applied.resultMetaXdr);
+    assert.ok(meta.type === "v4");
+    return meta.v4.operations[0]!.changes;
+  };
+  const entryTypes = (applied: AppliedTransaction, type: xdr.LedgerEntryChange["type"]) =>
+    changesOf(applied).flatMap((c) => c.type === type && "data" in c.value ? [c.value.data.type] : []);
+
+  test("a created entry comes with its TTL entry in the metadata", () => {
+    const registered = invoke(network, owner, register());
+    const created = entryTypes(registered, "ledgerEntryCreated");
+    assert.equal(created.filter((type) => type === "ttl").length, created.filter((t) => t === "contractData").length);
+    const held = network.entry(deviceKey().toXdr());
+    assert.equal(held?.liveUntilLedger, registered.ledger + PERSISTENT_LEDGERS - 1);
+    assert.equal(held?.lastModifiedLedger, registered.ledger);
+  });
+
+  test("an archived entry can still be read, with its end in the past, then with 0", () => {
+    const { ledger } = invoke(network, owner, register());
+    closeLedgers(PERSISTENT_LEDGERS);
+    assert.equal(network.entry(deviceKey().toXdr())?.liveUntilLedger, ledger + PERSISTENT_LEDGERS - 1);
+    closeLedgers(EVICTION_DELAY_LEDGERS);
+    assert.equal(network.entry(deviceKey().toXdr())?.liveUntilLedger, 0);
+  });
+
+  test("an invocation restores what its footprint marks as archived, and says so in the metadata", () => {
+    invoke(network, owner, register());
+    closeLedgers(PERSISTENT_LEDGERS + 1);
+    const applied = invoke(network, owner, getOwner());
+    assert.equal(codesOf(applied.resultXdr), "txSuccess/invokeHostFunction/invokeHostFunctionSuccess");
+    const restored = entryTypes(applied, "ledgerEntryRestored");
+    assert.ok(restored.includes("contractData") && restored.includes("contractCode") && restored.includes("ttl"));
+    const { liveUntilLedger } = network.entry(deviceKey().toXdr())!;
+    assert.equal(liveUntilLedger, applied.ledger + PERSISTENT_LEDGERS - 1);
+  });
+
+  test("an invocation that does not mark an archived entry fails: entryArchived", () => {
+    invoke(network, owner, register());
+    const draft = prepare(network, owner, getOwner());
+    closeLedgers(PERSISTENT_LEDGERS + 1);
+    const applied = apply(network, signed(draft, owner));
+    assert.equal(codesOf(applied.resultXdr), "txFailed/invokeHostFunction/invokeHostFunctionEntryArchived");
+  });
+
+  test("RestoreFootprint brings an archived entry back, ExtendFootprintTtl keeps it longer", () => {
+    invoke(network, owner, register());
+    closeLedgers(PERSISTENT_LEDGERS + 1);
+    const restoreData = new SorobanDataBuilder().setReadWrite([deviceKey()]).build();
+    const restored = apply(
+      network,
+      signed(prepare(network, owner, Operation.restoreFootprint({}), { sorobanData: restoreData }), owner),
+    );
+    assert.equal(codesOf(restored.resultXdr), "txSuccess/restoreFootprint/restoreFootprintSuccess");
+    assert.deepEqual(entryTypes(restored, "ledgerEntryRestored").sort(), ["contractData", "ttl"]);
+    assert.equal(network.entry(deviceKey().toXdr())?.liveUntilLedger, restored.ledger + PERSISTENT_LEDGERS - 1);
+
+    const extendData = new SorobanDataBuilder().setReadOnly([deviceKey()]).build();
+    const operation = Operation.extendFootprintTtl({ extendTo: 1_000 });
+    const extended = apply(network, signed(prepare(network, owner, operation, { sorobanData: extendData }), owner));
+    assert.equal(codesOf(extended.resultXdr), "txSuccess/extendFootprintTtl/extendFootprintTtlSuccess");
+    assert.deepEqual(entryTypes(extended, "ledgerEntryUpdated"), ["ttl"]);
+    assert.equal(network.entry(deviceKey().toXdr())?.liveUntilLedger, extended.ledger + 1_000);
+  });
+
+  test("a restore without the rent it owes fails: insufficientRefundableFee", () => {
+    invoke(network, owner, register());
+    closeLedgers(PERSISTENT_LEDGERS + 1);
+    const data = new SorobanDataBuilder().setReadWrite([deviceKey()]).setResources(0, 1_000, 1_000).setResourceFee(20_000n);
+    const draft = build(network, owner, [Operation.restoreFootprint({})], { sorobanData: data.build() });
+    const applied = apply(network, signed(draft, owner));
+    assert.equal(
+      codesOf(applied.resultXdr),
+      "txFailed/restoreFootprint/restoreFootprintInsufficientRefundableFee",
+    );
+  });
+
+  test("an expired temporary entry stays listed until it is evicted, then it is gone; contracts miss it at once", () => {
+    const { deviceRegistry, agentRegistry, paymentEscrow } = sandbox.contracts;
+    const asset = address(sandbox.asset);
+    const [ownerArg, agentArg] = [address(owner.publicKey()), address(agent.publicKey())];
+    invoke(network, owner, register());
+    const policy = [ownerArg, bytes(card), agentArg, i128(0n), asset, u64(0n)];
+    invoke(network, owner, call(agentRegistry, "register_agent", ...policy));
+    invoke(network, owner, call(paymentEscrow, "fund_escrow", asset, ownerArg, bytes(card), i128(500n)));
+    const payment = [agentArg, bytes(card), address(merchant.publicKey()), asset, i128(5n), u64(1n)];
+    const authorized = invoke(network, agent, call(paymentEscrow, "authorize", ...payment));
+    const expiry = authorized.ledger + TEMPORARY_LEDGERS - 1;
+    assert.equal(network.entry(paymentKey().toXdr())?.liveUntilLedger, expiry);
+    const pending = () => {
+      const draft = build(network, owner, [call(paymentEscrow, "pending_balance", address(merchant.publicKey()))]);
+      const simulated = network.simulate(draft.toEnvelope().toXdr(), {});
+      assert.ok(simulated.ok && simulated.result);
+      return scValToNative(xdr.ScVal.fromXdr(simulated.result.valueXdr));
+    };
+    assert.equal(pending(), 5n);
+
+    closeLedgers(TEMPORARY_LEDGERS);
+    assert.equal(pending(), 0n);
+    assert.equal(network.entry(paymentKey().toXdr())?.liveUntilLedger, expiry);
+    closeLedgers(expiry + EVICTION_DELAY_LEDGERS - network.latestLedger().sequence - 1);
+    assert.notEqual(network.entry(paymentKey().toXdr()), undefined);
+    const evicting = network.closeLedger();
+    assert.equal(network.entry(paymentKey().toXdr()), undefined);
+    const meta = xdr.LedgerCloseMeta.fromXdr(evicting.metadataXdr);
+    assert.ok(meta.type === "v2");
+    assert.deepEqual(meta.v2.evictedKeys.map((key) => key.type), ["contractData", "ttl"]);
+    assert.equal(meta.v2.evictedKeys[0]!.toXdr("hex"), paymentKey().toXdr("hex"));
+  });
+});

@@ -1,0 +1,220 @@
+import assert from "node:assert/strict";
+import { beforeEach, describe, test } from "node:test";
+import { Asset, humanizeEvents, Keypair, Operation, xdr } from "@stellar/stellar-sdk";
+import type { SandboxNetwork } from "../../lib/sandbox/network.ts";
+import {
+  accountOf,
+  apply,
+  balanceOf,
+  build,
+  codesOf,
+  fund,
+  keypair,
+  refusal,
+  signed,
+  startNetwork,
+  submit,
+} from "./sandbox_network.ts";
+
+const alice = keypair("alice");
+const bob = keypair("bob");
+const carol = keypair("carol");
+const issuer = keypair("issuer");
+
+describe("classic operations", () => {
+  let network: SandboxNetwork;
+
+  beforeEach(async () => {
+    ({ network } = await startNetwork());
+    await fund(network, alice, bob);
+  });
+
+  const applied = (...operations: xdr.Operation[]) => apply(network, signed(build(network, alice, operations), alice));
+  const result = (...operations: xdr.Operation[]) => codesOf(applied(...operations).resultXdr);
+  const create = (pair: Keypair, startingBalance: string) =>
+    Operation.createAccount({ destination: pair.publicKey(), startingBalance });
+  const pay = (pair: Keypair, amount: string, asset = Asset.native()) =>
+    Operation.payment({ destination: pair.publicKey(), asset, amount });
+  const raw = (body: xdr.OperationBody) => new xdr.Operation({ sourceAccount: null, body });
+  const refusedAs = (operation: xdr.Operation) =>
+    refusal(submit(network, signed(build(network, alice, [operation]), alice)));
+
+  test("createAccount makes an account whose sequence starts with its ledger", () => {
+    const { ledger } = applied(create(carol, "5"));
+    const account = accountOf(network, carol);
+    assert.equal(account.balance, 50_000_000n);
+    assert.equal(account.seqNum, BigInt(ledger) << 32n);
+    assert.deepEqual([...account.thresholds.value], [1, 0, 0, 0]);
+  });
+
+  test("createAccount of one that exists fails: createAccountAlreadyExist", () => {
+    assert.equal(result(create(bob, "5")), "txFailed/createAccount/createAccountAlreadyExist");
+  });
+
+  test("createAccount with less than two reserves fails: createAccountLowReserve", () => {
+    assert.equal(result(create(carol, "0.9999999")), "txFailed/createAccount/createAccountLowReserve");
+  });
+
+  test("createAccount with more than there is fails: createAccountUnderfunded", () => {
+    assert.equal(result(create(carol, "10000")), "txFailed/createAccount/createAccountUnderfunded");
+  });
+
+  test("createAccount of oneself is refused: createAccountMalformed", () => {
+    assert.equal(refusedAs(create(alice, "5")), "txFailed/createAccount/createAccountMalformed");
+  });
+
+  test("a payment moves lumens and says so in a transfer event", () => {
+    const before = balanceOf(network, bob);
+    const paid = applied(pay(bob, "2.5"));
+    assert.equal(balanceOf(network, bob) - before, 25_000_000n);
+    const [event] = humanizeEvents(paid.contractEventsXdr[0]!.map((e) => xdr.ContractEvent.fromXdr(e)));
+    assert.deepEqual(event!.topics, ["transfer", alice.publicKey(), bob.publicKey(), "native"]);
+    assert.equal(event!.data, 25_000_000n);
+    assert.equal(event!.contractId, Asset.native().contractId(network.passphrase));
+  });
+
+  test("a payment to oneself changes nothing but the fee", () => {
+    const before = balanceOf(network, alice);
+    assert.equal(result(pay(alice, "9999999")), "txSuccess/payment/paymentSuccess");
+    assert.equal(before - balanceOf(network, alice), 100n);
+  });
+
+  test("a payment below the reserve fails: paymentUnderfunded", () => {
+    assert.equal(result(pay(bob, "9999.5")), "txFailed/payment/paymentUnderfunded");
+  });
+
+  test("a payment to nobody fails: paymentNoDestination", () => {
+    assert.equal(result(pay(carol, "1")), "txFailed/payment/paymentNoDestination");
+  });
+
+  test("a payment of nothing is refused: paymentMalformed", () => {
+    const op = new xdr.PaymentOp({
+      destination: xdr.MuxedAccount.keyTypeEd25519(bob.rawPublicKey()),
+      asset: xdr.Asset.assetTypeNative(),
+      amount: 0n,
+    });
+    assert.equal(refusedAs(raw(xdr.OperationBody.payment(op))), "txFailed/payment/paymentMalformed");
+  });
+
+  test("a payment of an asset nobody holds fails: paymentNoTrust, paymentSrcNoTrust, paymentNoDestination", async () => {
+    const asset = new Asset("USD", issuer.publicKey());
+    assert.equal(result(pay(bob, "1", asset)), "txFailed/payment/paymentNoTrust");
+    assert.equal(result(pay(issuer, "1", asset)), "txFailed/payment/paymentSrcNoTrust");
+    assert.equal(result(pay(carol, "1", asset)), "txFailed/payment/paymentNoDestination");
+    await fund(network, issuer);
+  });
+
+  test("a payment that does not fit into an account fails: paymentLineFull", () => {
+    const root = Keypair.master(network.passphrase);
+    const all = accountOf(network, root).balance - 10_000_000n - 200n;
+    const amount = `${all / 10_000_000n}.${(all % 10_000_000n).toString().padStart(7, "0")}`;
+    const wealth = pay(bob, amount);
+    apply(network, signed(build(network, root, [wealth]), root));
+    assert.equal(result(pay(bob, "922337203685.4775807")), "txFailed/payment/paymentLineFull");
+  });
+
+  test("bumpSequence moves the sequence number forward, never back", () => {
+    const { seqNum } = accountOf(network, alice);
+    applied(Operation.bumpSequence({ bumpTo: (seqNum + 100n).toString() }));
+    assert.equal(accountOf(network, alice).seqNum, seqNum + 100n);
+    applied(Operation.bumpSequence({ bumpTo: "3" }));
+    assert.equal(accountOf(network, alice).seqNum, seqNum + 101n);
+  });
+
+  test("bumpSequence to a negative number is refused: bumpSequenceBadSeq", () => {
+    const op = new xdr.BumpSequenceOp({ bumpTo: -1n });
+    assert.equal(refusedAs(raw(xdr.OperationBody.bumpSequence(op))), "txFailed/bumpSequence/bumpSequenceBadSeq");
+  });
+
+  test("operations of one transaction see each other, and happen all or not at all", () => {
+    const before = balanceOf(network, alice);
+    const failed = applied(create(carol, "5"), pay(carol, "1"), pay(issuer, "1"));
+    const { result: outcome } = xdr.TransactionResult.fromXdr(failed.resultXdr);
+    assert.ok(outcome.type === "txFailed");
+    assert.deepEqual(outcome.results.map((r) => r.type === "opInner" && r.tr.value.type), [
+      "createAccountSuccess",
+      "paymentSuccess",
+      "paymentNoDestination",
+    ]);
+    assert.equal(before - balanceOf(network, alice), 300n);
+    const carolsKey = xdr.LedgerKey.account(new xdr.LedgerKeyAccount({ accountId: carol.xdrAccountId() }));
+    assert.equal(network.entry(carolsKey.toXdr()), undefined);
+    const meta = xdr.TransactionMeta.fromXdr(failed.resultMetaXdr);
+    assert.deepEqual(meta.type === "v4" && meta.v4.operations, []);
+
+    assert.equal(result(create(carol, "5"), pay(carol, "1")), "txSuccess/createAccount/createAccountSuccess");
+    assert.equal(balanceOf(network, carol), 60_000_000n);
+  });
+
+  test("a transaction can spend what one before it in the same ledger has spent: it is charged and fails", () => {
+    const almostAll = (pair: Keypair) => signed(build(network, pair, [pay(carol, "9000")]), pair);
+    applied(create(carol, "1"));
+    const drain = Operation.payment({
+      destination: carol.publicKey(),
+      asset: Asset.native(),
+      amount: "9000",
+      source: bob.publicKey(),
+    });
+    const first = submit(network, signed(build(network, alice, [drain]), alice, bob));
+    const second = submit(network, almostAll(bob));
+    network.closeLedger();
+    assert.equal(network.transaction(first.hash)!.successful, true);
+    assert.equal(codesOf(network.transaction(second.hash)!.resultXdr), "txFailed/payment/paymentUnderfunded");
+    assert.deepEqual(network.transactionsAfter(network.latestLedger().sequence, 0, 10).map((t) => t.hash), [
+      first.hash,
+      second.hash,
+    ]);
+    assert.deepEqual(network.transactionsAfter(network.latestLedger().sequence, 1, 10).map((t) => t.hash), [second.hash]);
+  });
+
+  test("a transaction whose sequence number was used by an operation before it is charged and fails: txBadSeq", () => {
+    const { seqNum } = accountOf(network, bob);
+    const steal = Operation.bumpSequence({ bumpTo: (seqNum + 10n).toString(), source: bob.publicKey() });
+    submit(network, signed(build(network, alice, [steal]), alice, bob));
+    const before = balanceOf(network, bob);
+    const victim = submit(network, signed(build(network, bob, [pay(alice, "1")]), bob));
+    network.closeLedger();
+    assert.equal(codesOf(network.transaction(victim.hash)!.resultXdr), "txBadSeq");
+    assert.equal(before - balanceOf(network, bob), 100n);
+    assert.equal(accountOf(network, bob).seqNum, seqNum + 10n);
+  });
+
+  test("fee statistics list what was charged per operation, classic and Soroban apart", () => {
+    const before = network.fees().classic.length;
+    const { ledger } = applied(pay(bob, "1"), pay(bob, "1"));
+    assert.deepEqual(network.fees().classic.slice(before), [{ ledger, fee: 100n }]);
+    assert.deepEqual(network.fees().soroban, []);
+  });
+});
+
+describe("the faucet", () => {
+  test("funds many accounts at once, and rejects those that exist", async () => {
+    const { network } = await startNetwork();
+    const wanted = [alice, bob, carol].map((pair) => network.fund(pair.publicKey()));
+    network.closeLedger();
+    network.closeLedger();
+    const funded = await Promise.all(wanted);
+    assert.deepEqual(funded.map((t) => t.successful), [true, true, true]);
+    assert.equal(funded[1]!.hash, funded[2]!.hash);
+    assert.equal(balanceOf(network, carol), 100_000_000_000n);
+    await assert.rejects(network.fund(alice.publicKey()), /exists already/);
+  });
+
+  test("waits for its turn when the root account has something else waiting", async () => {
+    const { network } = await startNetwork();
+    const root = Keypair.master(network.passphrase);
+    const create = Operation.createAccount({ destination: bob.publicKey(), startingBalance: "5" });
+    submit(network, signed(build(network, root, [create]), root));
+    const funded = network.fund(alice.publicKey());
+    network.closeLedger();
+    network.closeLedger();
+    assert.equal((await funded).successful, true);
+  });
+
+  test("rejects what waits when the network stops", async () => {
+    const { network } = await startNetwork();
+    const wanted = [alice, bob].map((pair) => network.fund(pair.publicKey()));
+    await network.stop();
+    for (const request of wanted) await assert.rejects(request, /stopped/);
+  });
+});
