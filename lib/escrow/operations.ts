@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { ContractCall } from "../stellar/contract_call.ts";
 import { type ContractIds, contractName } from "./contract_errors.ts";
 import { addressVal, hashVal } from "./storage_keys.ts";
-import { accountAddress, address, amount, contractId, deviceHash, expiresAt, maxAmount, nonce } from "./values.ts";
+import { accountAddress, address, amount, contractId, deviceHash, expiresAt, got, maxAmount, nonce } from "./values.ts";
 
 /** The fields of each kind of operation, besides `kind`. Unknown fields are refused by name. */
 const kinds = {
@@ -37,6 +37,11 @@ const kinds = {
 
 export const OPERATION_KINDS = Object.keys(kinds) as (keyof typeof kinds)[];
 
+function unknownKind(input: unknown): string {
+  const { kind } = input as { kind?: unknown };
+  return `must be one of ${OPERATION_KINDS.join(", ")}${kind === undefined ? "" : got(kind)}`;
+}
+
 /** An operation as it is asked for. */
 export const operation = z.discriminatedUnion(
   "kind",
@@ -51,12 +56,7 @@ export const operation = z.discriminatedUnion(
     kinds.revokeDevice,
     kinds.sweepEscrow,
   ],
-  {
-    error: (issue) =>
-      issue.code === "invalid_union"
-        ? `must be one of ${OPERATION_KINDS.join(", ")}`
-        : `must be an object with the field kind: ${OPERATION_KINDS.join(", ")}`,
-  },
+  { error: ({ code, input }) => (code === "invalid_union" ? unknownKind(input) : "must be an object with a kind") },
 );
 export type Operation = z.output<typeof operation>;
 

@@ -11,8 +11,8 @@ export const MAX_AMOUNT = 170141183460469231731687303715884105727n;
 const MAX_U64 = 18446744073709551615n;
 const MAX_UINT53 = Number.MAX_SAFE_INTEGER;
 
-/** What somebody sent, said so that it can be recognised and no secret gets out. */
-function got(input: unknown): string {
+/** What somebody sent, as the end of a message: recognisable, and without giving a secret away. */
+export function got(input: unknown): string {
   if (input === undefined) return "";
   if (input === null) return "; got null";
   if (typeof input !== "string") return `; got ${Array.isArray(input) ? "an array" : article(typeof input)}`;
@@ -89,7 +89,11 @@ export const nonce = text(
 /** A moment, in whole Unix seconds. */
 export const unixSeconds = z.number().int().min(0);
 
+const EXPIRES_AT = `must be whole Unix seconds between 1 and ${MAX_UINT53}, or null for never`;
+const seconds = {
+  error: ({ input }: { input?: unknown }) =>
+    `${EXPIRES_AT}${typeof input === "number" ? `; got ${input}` : got(input)}`,
+};
+
 /** When a policy ends: Unix seconds, or null for never. 0 would mean never to the contract, and is not taken for it. */
-export const expiresAt = z.int(must(`whole Unix seconds between 1 and ${MAX_UINT53}, or null for never`))
-  .min(1, must(`whole Unix seconds between 1 and ${MAX_UINT53}, or null for never`))
-  .nullable();
+export const expiresAt = z.int(seconds).min(1, seconds).nullable();

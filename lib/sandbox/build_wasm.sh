@@ -46,7 +46,7 @@ build() { # folder, cargo arguments…
 # Nothing of the machine may be in what is shipped.
 check_paths() { # files…
   for file; do
-    if grep -a -q -F -e "$HOME" -e "$project" -e "$cargo_home" -e "registry/src" "$file"; then
+    if grep -a -q -F -e "$HOME" -e "$project" -e "$cargo_home" -e /registry/src/ "$file"; then
       echo "$0: $file holds a path of this machine" >&2
       exit 1
     fi

@@ -35,7 +35,7 @@ export interface VettingParts {
 
 /**
  * Takes an envelope apart and refuses what the gateway does not send: anything but one signed invocation that
- * `refuseCall` lets pass, bounded in time by at most an hour. In a fee bump the inner transaction is vetted.
+ * `refuseCall` lets pass, bounded in time by at most an hour, without memo or muxed source. In a fee bump the inner transaction is vetted.
  * @throws {GatewayError} `invalid_request`, saying what is wrong with it
  */
 export function vetEnvelope(envelopeXdr: string, parts: VettingParts): VettedEnvelope {
@@ -80,11 +80,11 @@ function theOneCall(tx: xdr.Transaction): ContractCall {
   if (operation.body.type !== "invokeHostFunction") {
     throw refused(`must invoke a contract, got the operation ${operation.body.type}`);
   }
-  const { hostFunction, auth } = operation.body.invokeHostFunctionOp;
+  const { hostFunction } = operation.body.invokeHostFunctionOp;
   if (hostFunction.type !== "hostFunctionTypeInvokeContract") {
     throw refused("must invoke a contract's function, not upload or create a contract");
   }
-  refuseWrongMemo(tx, auth);
+  refuseMemoAndMux(tx, operation.sourceAccount);
   return contractCall(hostFunction.invokeContract);
 }
 
@@ -108,13 +108,11 @@ function innerEnvelope(
   return envelope.type === "envelopeTypeTxFeeBump" ? envelope.feeBump.tx.innerTx.value : envelope.v1;
 }
 
-/** CAP-67: a memo or a muxed source goes only with what the source itself authorises. */
-function refuseWrongMemo(tx: xdr.Transaction, auth: xdr.SorobanAuthorizationEntry[]): void {
-  if (auth.every(({ credentials }) => credentials.type === "sorobanCredentialsSourceAccount")) return;
-  if (tx.memo.type !== "memoNone") throw refused("must have no memo, as another account than the source authorises it");
-  if (tx.sourceAccount.type === "keyTypeMuxedEd25519") {
-    throw refused("must have a source without a muxed id, as another account than the source authorises it");
-  }
+/** stellar-core takes no invocation with a memo or a muxed source since protocol 25. */
+function refuseMemoAndMux(tx: xdr.Transaction, operationSource: xdr.MuxedAccount | null): void {
+  if (tx.memo.type !== "memoNone") throw refused("must have no memo: the network takes none with an invocation");
+  const muxed = [tx.sourceAccount, operationSource].some((source) => source?.type === "keyTypeMuxedEd25519");
+  if (muxed) throw refused("must have a G… source: the network takes no muxed one (M…) with an invocation");
 }
 
 function upperTimeBound(tx: xdr.Transaction, nowSeconds: number): number {

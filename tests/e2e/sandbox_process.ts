@@ -64,7 +64,8 @@ export async function startSandbox(command: string[] = sourceCommand(), extra: s
     info: JSON.parse(line),
     log: () => errors,
     stop: (signal = "SIGTERM") => {
-      child.kill(signal);
+      // Not child.kill(): after it Deno reports the signal even where the child answered it with an exit code.
+      process.kill(child.pid!, signal);
       return ended;
     },
   };

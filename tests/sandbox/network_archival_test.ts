@@ -19,6 +19,7 @@ import {
   prepare,
   signed,
   startNetwork,
+  submit,
   u32,
   u64,
 } from "./sandbox_network.ts";
@@ -84,7 +85,7 @@ describe("entries that reach the end of their time", () => {
     return meta.v4.operations[0]!.changes;
   };
   const entryTypes = (applied: AppliedTransaction, type: xdr.LedgerEntryChange["type"]) =>
-    changesOf(applied).flatMap((c) => c.type === type && "data" in c.value ? [c.value.data.type] : []);
+    changesOf(applied).flatMap((c) => c.type === type && c.value instanceof xdr.LedgerEntry ? [c.value.data.type] : []);
 
   test("a created entry comes with its TTL entry in the metadata", () => {
     const registered = invoke(network, owner, register());
@@ -145,9 +146,17 @@ describe("entries that reach the end of their time", () => {
   test("a restore without the rent it owes fails: insufficientRefundableFee", () => {
     invoke(network, owner, register());
     closeLedgers(PERSISTENT_LEDGERS + 1);
-    const data = new SorobanDataBuilder().setReadWrite([deviceKey()]).setResources(0, 1_000, 1_000).setResourceFee(20_000n);
-    const draft = build(network, owner, [Operation.restoreFootprint({})], { sorobanData: data.build() });
-    const applied = apply(network, signed(draft, owner));
+    const restore = (resourceFee: bigint) => {
+      const data = new SorobanDataBuilder().setReadWrite([deviceKey()]).setResources(0, 1_000, 1_000);
+      const sorobanData = data.setResourceFee(resourceFee).build();
+      return signed(build(network, owner, [Operation.restoreFootprint({})], { sorobanData }), owner);
+    };
+    const refused = submit(network, restore(1n));
+    assert.ok(refused.status === "ERROR");
+    const [, , leastFee] = scValToNative(
+      xdr.DiagnosticEvent.fromXdr(refused.diagnosticEventsXdr[0]!).event.body.v0.data,
+    );
+    const applied = apply(network, restore(leastFee));
     assert.equal(
       codesOf(applied.resultXdr),
       "txFailed/restoreFootprint/restoreFootprintInsufficientRefundableFee",

@@ -1,4 +1,14 @@
-import { Account, Address, Keypair, nativeToScVal, Operation, TransactionBuilder, xdr } from "@stellar/stellar-sdk";
+import {
+  Account,
+  Address,
+  Keypair,
+  Memo,
+  MuxedAccount,
+  nativeToScVal,
+  Operation,
+  TransactionBuilder,
+  xdr,
+} from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { GatewayError } from "../../lib/errors.ts";
@@ -405,14 +415,25 @@ describe("what may be submitted", () => {
   const twice = TransactionBuilder.cloneFrom(built).addOperation(operation).build();
   twice.sign(source);
 
+  const noted = TransactionBuilder.cloneFrom(built, { memo: Memo.text("order 7") }).build();
+  noted.sign(source);
+  const muxed = new TransactionBuilder(new MuxedAccount(new Account(source.publicKey(), "41"), "7"), {
+    fee: "100",
+    networkPassphrase: PASSPHRASE,
+    timebounds: { minTime: 0, maxTime: START_SECONDS + 300 },
+  }).addOperation(Operation.invokeContractFunction({ contract: CONTRACT, function: "claim", args: [] })).build();
+  muxed.sign(source);
+
   const cases: [string, string, RegExp][] = [
     ["what is no XDR", "not xdr", /is not a base64 transaction envelope/],
-    ["an envelope with something after its end", built.toXdr().slice(0, -8), /is not a base64 transaction envelope/],
+    ["an envelope cut short", built.toXdr().slice(0, -8), /is not a base64 transaction envelope/],
     ["an unsigned envelope", transaction({ signers: [] }).toXdr(), /is not signed/],
     ["an unsigned fee bump", bump(built).toXdr(), /the fee bump carries no signature/],
     ["another operation than an invocation", classic.toXdr(), /must invoke a contract, got the operation bumpSequence/],
     ["two operations", twice.toXdr(), /exactly one operation, got 2/],
     ["a call that is not allowed", transaction({ function: "drain" }).toXdr(), /must not call drain/],
+    ["an invocation with a memo", noted.toXdr(), /must have no memo/],
+    ["a muxed source", muxed.toXdr(), /must have a G… source/],
     ["no upper time bound", transaction({ validForSeconds: -START_SECONDS }).toXdr(), /must have an upper time bound/],
     ["one more than an hour away", transaction({ validForSeconds: 3_601 }).toXdr(), /at most an hour from now/],
   ];

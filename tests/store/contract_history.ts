@@ -42,7 +42,7 @@ function expected(events: StoredEvent[], query: EventQuery): StoredEvent[] {
   ).slice(0, query.limit);
 }
 
-export function historyContract({ store }: Subject): void {
+export function historyContract({ store, openAgain, isPersistent }: Subject): void {
   test("readEvents of an empty store answers nothing, whatever the filter", async () => {
     assert.deepEqual(await store().readEvents({ limit: 1 }), []);
     assert.deepEqual(await store().readEvents({ limit: 1, types: TYPES, deviceHash: "d1", merchant: "m1" }), []);
@@ -89,12 +89,13 @@ export function historyContract({ store }: Subject): void {
   });
 
   test("a page never shows a part of a slice that is being committed", async () => {
+    const writer = isPersistent ? await openAgain() : store();
     let isDone = false;
     const commits = (async () => {
       for (let n = 0; n < 60; n++) {
         const types = ["a.type", "b.type", "c.type", "d.type"];
         const events = types.map((type, index) => sampleEvent(4 * n + index, { type, deviceHash: "d1" }));
-        await store().commitEvents({ events, state: sampleState(n) });
+        await writer.commitEvents({ events, state: sampleState(n) });
       }
     })().finally(() => isDone = true);
     while (!isDone) {

@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import packageJson from "../../package.json" with { type: "json" };
+import { environment, startSandbox } from "./sandbox_process.ts";
+import { tellStory } from "./story.ts";
+
+const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+const run = promisify(execFile);
+
+/** A folder that holds the executable and nothing else. */
+let folder: string;
+let gateway: string;
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), "gateway-executable-"));
+  gateway = join(folder, "gateway");
+  const bun = ["--yes", `bun@${packageJson.config.bun}`];
+  await run("npx", [...bun, "build", join(ROOT, "main.ts"), "--compile", "--minify", "--outfile", gateway], {
+    cwd: ROOT,
+  });
+}, { timeout: 120_000 });
+after(() => rm(folder, { recursive: true, force: true }));
+
+const inFolder = () => ({ cwd: folder, env: environment() });
+
+test("the executable alone carries a payment through its whole life", { timeout: 60_000 }, async () => {
+  const sandbox = await startSandbox([gateway]);
+  await tellStory(sandbox.info);
+  assert.equal(await sandbox.stop("SIGTERM"), 0, sandbox.log());
+});
+
+test("the executable makes keys, lists them, and explains itself", async () => {
+  const made = await run(
+    gateway,
+    ["keygen", "--name", "shop", "--scopes", "read,write", "--rate", "300", "--json"],
+    inFolder(),
+  );
+  const { key, id, store } = JSON.parse(made.stdout);
+  assert.match(key, new RegExp(`^service_sk_${id}_[0-9A-Za-z]+$`));
+  assert.equal(store, `sqlite:${join(folder, "gateway.db")}`);
+  const listed = await run(gateway, ["keys", "list", "--json"], inFolder());
+  assert.ok(listed.stdout.includes(id) && !listed.stdout.includes(key));
+  assert.match((await run(gateway, ["help"], inFolder())).stdout, /gateway sandbox/);
+  assert.equal((await run(gateway, ["version"], inFolder())).stdout, `${packageJson.version}\n`);
+  assert.equal(JSON.parse((await run(gateway, ["openapi"], inFolder())).stdout).openapi.slice(0, 3), "3.1");
+  assert.ok((await readdir(folder)).every((name) => name.startsWith("gateway")), "nothing else was left in the folder");
+});
+
+test("a wrong flag is one line on standard error and exit code 2", async () => {
+  const failed = await run(gateway, ["serve", "--prot", "1"], inFolder()).catch((error) => error);
+  assert.equal(failed.code, 2);
+  assert.match(failed.stderr, /^gateway serve: unknown flag --prot/);
+});
