@@ -166,13 +166,20 @@ async function checkNetwork(rpc: RpcClient, passphrase: string, log: Log): Promi
 
 function createHttp(
   { config, store, log, now = Date.now, checkAnswers = false }: GatewayOptions,
-  { tip, escrow }: Chain,
+  { tip, escrow, watcher }: Chain,
   { limiter, verifier, isStopping }: { limiter: Limiter; verifier: KeyVerifier; isStopping(): boolean },
 ): GatewayApp {
   const addresses = createAddressLimiter({ now, rate: config.defaultRate });
   const history = createHistory({ store, tip });
   const address = (request: Request, peer: Peer) =>
     clientAddress(request.headers, peer.remoteAddress, config.trustProxy);
+
+  /** What was just confirmed shows in the history at once, not a poll later. */
+  async function submit(xdr: string): Promise<{ hash: string; ledger: number }> {
+    const confirmed = await escrow.transactions.submit(xdr);
+    watcher.wake();
+    return confirmed;
+  }
 
   async function status(): Promise<GatewayStatus> {
     const { held, gaps, epoch, undecodedEvents } = await history.status();
@@ -202,7 +209,7 @@ function createHttp(
       },
       reads: escrow.reads,
       payments: escrow.payments,
-      transactions: escrow.transactions,
+      transactions: { ...escrow.transactions, submit },
       history,
       status,
     }),

@@ -5,13 +5,14 @@ import { checkPage, type Page } from "./page.ts";
 import {
   afterPruning,
   afterReset,
+  atCommitted,
   atOldest,
+  fromOldestAgain,
   joinContractIds,
   judge,
   nextLedger,
   type Stand,
   type TimedLedger,
-  withContracts,
 } from "./stand.ts";
 
 /** What one look at the node came to. */
@@ -105,17 +106,17 @@ export function createScan(parts: {
 
   return {
     async begin(committed, signal) {
-      if (committed?.contractIds === watched) return { state: committed, gaps: [], fresh: false };
-      const before = committed && new Set(committed.contractIds.split(","));
-      if (before && watched.split(",").every((id) => before.has(id))) {
-        return { state: { ...committed, contractIds: watched }, gaps: [], fresh: false };
+      if (committed?.contractIds === watched) return atCommitted(committed);
+      if (committed !== undefined) {
+        const stand = atCommitted({ ...committed, contractIds: watched });
+        const before = new Set(committed.contractIds.split(","));
+        // Without a contract that was not watched before, what is held is all there is to hold.
+        if (watched.split(",").every((id) => before.has(id))) return stand;
+        const { health } = await lookAround(signal);
+        return fromOldestAgain(stand, health.oldestLedger, now());
       }
       const { health, newest } = await lookAround(signal);
-      if (committed === undefined) return atOldest(0, watched, health, newest);
-      const stand = { state: { ...committed, contractIds: watched }, gaps: [], fresh: false };
-      return judge(committed, newest) === "reset"
-        ? afterReset(stand, health, newest, now())
-        : withContracts(stand, health.oldestLedger, now());
+      return atOldest(0, watched, health, newest);
     },
 
     async next(from, signal) {

@@ -9,8 +9,11 @@ import { isoSeconds } from "./time.ts";
 export interface Stand {
   state: WatcherState;
   gaps: HistoryGap[];
-  /** Nothing was read since it was set to the node's oldest ledger: the node may prune ledgers now without a loss. */
-  fresh: boolean;
+  /**
+   * All ledgers up to this one were read, or are a gap: what the node prunes after it is lost. Infinity while nothing was
+   * ever read. Above `scannedLedger` when ledgers are read again.
+   */
+  readThrough: number;
 }
 
 /** A ledger with its close time, Unix seconds, 0 when no node said one. */
@@ -35,6 +38,11 @@ export function nextLedger(state: WatcherState): number {
   return ledgerOfRpcId(state.rpcCursor ?? "") ?? state.scannedLedger + 1;
 }
 
+/** On from what is committed. */
+export function atCommitted(state: WatcherState): Stand {
+  return { state, gaps: [], readThrough: state.scannedLedger };
+}
+
 /** The first ledger a node holds, nothing read yet. */
 export function atOldest(epoch: number, contractIds: string, health: Health, newest: TimedLedger): Stand {
   const state = {
@@ -45,48 +53,40 @@ export function atOldest(epoch: number, contractIds: string, health: Health, new
     latestLedger: newest.sequence,
     latestLedgerCloseTime: newest.closeTime,
   };
-  return { state, gaps: [], fresh: true };
+  return { state, gaps: [], readThrough: Infinity };
 }
 
-/** The node no longer holds what comes next: on from its oldest ledger, the ledgers between are a gap. */
+/** The node no longer holds what comes next: on from its oldest ledger, what was not read before that is a gap. */
 export function afterPruning(stand: Stand, oldestLedger: number, nowMs: number): Stand {
   const { rpcCursor: _pruned, ...state } = stand.state;
   const moved = { ...state, scannedLedger: oldestLedger - 1 };
-  if (!stand.fresh) return { ...stand, state: moved, gaps: withGap(stand, oldestLedger - 1, nowMs) };
-  const nothingHeld = state.oldestLedger > state.scannedLedger;
-  return { ...stand, state: { ...moved, oldestLedger: nothingHeld ? oldestLedger : state.oldestLedger } };
+  if (stand.readThrough === Infinity) return { ...stand, state: { ...moved, oldestLedger } };
+  return { ...withGap(stand, oldestLedger - 1, nowMs), state: moved };
 }
 
 /** The network was reset: a new epoch, from the oldest ledger of the new network; the rest of the old one is lost. */
 export function afterReset(stand: Stand, health: Health, newest: TimedLedger, nowMs: number): Stand {
-  const next = atOldest(stand.state.epoch + 1, stand.state.contractIds, health, newest);
-  return { ...next, gaps: stand.fresh ? stand.gaps : withGap(stand, stand.state.latestLedger, nowMs) };
+  const { gaps } = withGap(stand, stand.state.latestLedger, nowMs);
+  return { ...atOldest(stand.state.epoch + 1, stand.state.contractIds, health, newest), gaps };
 }
 
-/**
- * Other contracts are watched now. With one that was not watched before, all is read again from the node's oldest
- * ledger; without, what is held is all there is to hold.
- */
-export function withContracts(stand: Stand, oldestLedger: number, nowMs: number): Stand {
-  const { rpcCursor: _other, ...state } = stand.state;
-  const again = {
-    ...state,
-    oldestLedger: Math.min(state.oldestLedger, oldestLedger),
-    scannedLedger: oldestLedger - 1,
-  };
-  return { state: again, gaps: withGap(stand, oldestLedger - 1, nowMs), fresh: true };
+/** More contracts are watched now: all is read again from the node's oldest ledger; what is held stays held. */
+export function fromOldestAgain(stand: Stand, nodeOldest: number, nowMs: number): Stand {
+  const oldestLedger = Math.min(stand.state.oldestLedger, nodeOldest);
+  const again = afterPruning(stand, nodeOldest, nowMs);
+  return { ...again, state: { ...again.state, oldestLedger } };
 }
 
-/** The ledgers after what was scanned, up to `toLedger`, as one more gap; joined to the last when that ends there. */
-function withGap(stand: Stand, toLedger: number, nowMs: number): HistoryGap[] {
-  const { epoch, scannedLedger } = stand.state;
-  if (toLedger <= scannedLedger) return stand.gaps;
-  const last = stand.gaps.at(-1);
-  if (last?.epoch === epoch && last.toLedger === scannedLedger) {
-    return [...stand.gaps.slice(0, -1), { ...last, toLedger }];
-  }
-  const noticedAt = isoSeconds(nowMs);
-  return [...stand.gaps, { epoch, fromLedger: scannedLedger + 1, toLedger, noticedAt }];
+/** The ledgers up to `toLedger` that were not read are one more gap, joined to the last when that ends where they begin. */
+function withGap(stand: Stand, toLedger: number, nowMs: number): Stand {
+  const { gaps, readThrough, state: { epoch } } = stand;
+  if (toLedger <= readThrough) return stand;
+  const last = gaps.at(-1);
+  const joined = last?.epoch === epoch && last.toLedger === readThrough;
+  const gap = joined
+    ? { ...last, toLedger }
+    : { epoch, fromLedger: readThrough + 1, toLedger, noticedAt: isoSeconds(nowMs) };
+  return { ...stand, gaps: [...(joined ? gaps.slice(0, -1) : gaps), gap], readThrough: toLedger };
 }
 
 /**

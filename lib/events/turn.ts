@@ -6,7 +6,7 @@ import type { EventSlice, Store, StoredEvent, WatcherState } from "../store/stor
 import { type Notice, noticesOf } from "./notices.ts";
 import { type Decode, decodeStoredEvent, toStoredEvent } from "./page.ts";
 import { createScan, type Look } from "./scan.ts";
-import { endOfPage, isCommitted, midPage } from "./stand.ts";
+import { atCommitted, endOfPage, isCommitted, midPage } from "./stand.ts";
 
 export interface TurnResult {
   /**
@@ -108,7 +108,7 @@ export function createTurn(parts: TurnParts): (signal: AbortSignal) => Promise<T
       if (state.rpcCursor === askedFrom) {
         throw new GatewayError("upstream_error", `the RPC node's event cursor ${askedFrom} does not move on`);
       }
-      stand = { state, gaps: [], fresh: false };
+      stand = atCommitted(state);
     }
     return { outcome: "behind", events };
   };

@@ -1,5 +1,3 @@
-import { runtimeName } from "./runtime.ts";
-
 export type Kv = Deno.Kv;
 export type KvKey = Deno.KvKey;
 export type KvEntry<T> = Deno.KvEntry<T>;
@@ -10,13 +8,12 @@ export type KvListSelector = Deno.KvListSelector;
 export type KvU64 = Deno.KvU64;
 
 /**
- * Opens Deno KV.
+ * Opens Deno KV; on Deno only.
  * @param path a local file; absent: the platform's own database (on Deno Deploy the managed one)
  */
 export async function openKv(path?: string): Promise<Kv> {
-  if (runtimeName !== "deno") throw new Error("deno-kv: needs Deno; this is Bun: use sqlite:PATH");
   if (typeof Deno.openKv !== "function") {
-    throw new Error("deno-kv: needs Deno KV: run with --unstable-kv, or from the directory of deno.json");
+    throw new Error("Deno KV is switched off: run with --unstable-kv, or from the directory of deno.json");
   }
   return await Deno.openKv(path);
 }

@@ -48,6 +48,8 @@ const OUTCOMES: ApplyOutcome[] = [
   "insufficient_refundable_fee",
   "internal_error",
 ];
+/** WebAssembly memory never shrinks: past this the engine starts anew, at the price of parsing its contracts again. */
+const MEMORY_LIMIT_BYTES = 64 * 1024 * 1024;
 const CHANGE_KINDS: EntryChange["kind"][] = ["removed", "written", "ttl"];
 
 interface EngineExports {
@@ -112,6 +114,7 @@ export async function loadEngine(module: WebAssembly.Module | Uint8Array, readEn
       const byteLength = new DataView(wasm.memory.buffer).getUint32(at, true);
       const answer = bytesAt(at + 4, byteLength).slice();
       wasm.dealloc(at, byteLength + 4);
+      if (wasm.memory.buffer.byteLength > MEMORY_LIMIT_BYTES) wasm = instantiate();
       if (answer[0] === 0) return new FrameReader(answer.subarray(1));
       throw new EngineRefusal(`Cannot ${method}: ${new TextDecoder().decode(answer.subarray(1))}`);
     } catch (cause) {

@@ -16,7 +16,7 @@ export interface EntryBatches {
 export const MAX_KEYS_PER_CALL = 200;
 const MAX_CALLS_IN_FLIGHT = 4;
 /** How long a batch that is not full gathers: longer with each one that lately went out, so that a crowd is not sent in crumbs. */
-const GATHER_MS = [0, 2, 5, 10, 20, 40];
+const GATHER_MS = [0, 10, 25, 50];
 const CALM_AFTER_MS = 250;
 
 interface Waiting {

@@ -52,7 +52,7 @@ export function denoKvHistory({ kv, run }: DenoKvContext): Pick<Store, "readEven
         }
         // The ranges are read one after the other: what is committed meanwhile may show in some of them only, so the page
         // ends at the newest event there was before.
-        await newestPosition(kv); const newest = END_OF_POSITIONS;
+        const newest = await newestPosition(kv);
         const upTo = query.upTo !== undefined && query.upTo < newest ? query.upTo : newest;
         const held = await collect(kv.list({ prefix: [TYPE] }), ({ key }) => key[1] as string);
         const ranges = held.filter((type) => !types || types.includes(type))

@@ -1,7 +1,8 @@
 /**
  * What the gateway keeps, in the words of its domain. One contract suite (`tests/store/`) proves every sentence below
- * for every driver. All times are Unix milliseconds unless a name says otherwise. Every method rejects with a
- * `StoreError` when the store cannot do its work; a write that rejects has written nothing.
+ * for every driver. All times are integer Unix milliseconds unless a name says otherwise. Every method rejects with a
+ * `StoreError` when the store cannot do its work, and with a `RangeError` when a bound stated below is passed; a write
+ * that rejects has written nothing. Fields that are undefined count as absent, and absent ones are absent in answers.
  */
 
 export const SCOPES = ["read", "write", "webhooks"] as const;
@@ -86,6 +87,7 @@ export interface EventSlice {
   /** At most 100 events, ascending by position. An event whose position is held already is left as it is. */
   events: StoredEvent[];
   state: WatcherState;
+  /** At most 100. A gap that is held already keeps when it was noticed. */
   gaps?: HistoryGap[];
 }
 
@@ -95,7 +97,7 @@ export interface EventQuery {
   /** Inclusive upper bound. */
   upTo?: string;
   limit: number;
-  /** Any of these types. */
+  /** Any of these types; an empty list matches nothing. */
   types?: string[];
   deviceHash?: string;
   merchant?: string;
@@ -131,7 +133,11 @@ export interface Store {
   bindNetwork(passphrase: string): Promise<void>;
   /** The passphrase the store is bound to, undefined while it is not bound. */
   boundNetwork(): Promise<string | undefined>;
-  /** Holds the store for this `serve` until `close`, or until the process dies. Rejects with `locked` when another holds it. */
+  /**
+   * Holds the store for this `serve` until `close`, or until the process dies; again by its holder it does nothing.
+   * Rejects with `locked` when another process or handle holds it. Deno KV without a path is shared: holding it keeps
+   * nobody off.
+   */
   holdForServing(): Promise<void>;
 
   /** Adds a key. Rejects with `exists` when the id is taken. */
@@ -164,7 +170,10 @@ export interface Store {
   readEvents(query: EventQuery): Promise<StoredEvent[]>;
   /** Events that could not be decoded, ascending by position, at most `limit` (≤ 100) after `after`. */
   undecodedEvents(page: { after?: string; limit: number }): Promise<StoredEvent[]>;
-  /** Replaces undecoded events (at most 100, by position) with their decoded form, in one commit. */
+  /**
+   * Replaces undecoded events (at most 100, by position) with their decoded form, in one commit. Positions that are not
+   * held undecoded are passed over.
+   */
   decodeEvents(events: StoredEvent[]): Promise<void>;
   /** All gaps, ascending by epoch and ledger. */
   gaps(): Promise<HistoryGap[]>;
@@ -176,6 +185,9 @@ export interface Store {
   /** Forgets submissions noted before this time, at most 500 at a call; answers how many went. */
   pruneSubmissions(submittedBeforeMs: number): Promise<number>;
 
-  /** Gives the hold back and closes. Further calls reject with `unavailable`. */
+  /**
+   * Waits for what is under way, closes and gives the hold back. Further calls reject with `unavailable`; a second
+   * `close` does nothing.
+   */
   close(): Promise<void>;
 }

@@ -83,6 +83,27 @@ describe("the watcher and its contracts", () => {
     assert.equal((await readAll(again.history)).length, 21);
   });
 
+  test("what is pruned while the contracts change is a gap where it was never read, and only there", async () => {
+    for (const unread of [0, 2]) {
+      const node = createSimulatedNode({ retention: 10 });
+      const first = await createFixture(node);
+      node.closeEmpty(20);
+      await first.watcher.turn();
+      const read = node.latest;
+      // At the first look the node still holds all that was not read, before the first page it has pruned some of it.
+      node.closeEmpty(8 + unread);
+      const asked = node.requests.length;
+      node.beforeCall = (method) => {
+        if (method === "getEvents" && node.requests.length === asked + 1) node.closeEmpty(4);
+      };
+      const again = await createFixture(node, { store: first.store, contractIds: [OTHER_CONTRACT, CONTRACT] });
+      assert.equal((await again.watcher.turn()).outcome, "at_tip");
+      const gaps = (await again.store.gaps()).map(({ fromLedger, toLedger }) => [fromLedger, toLedger]);
+      assert.deepEqual(gaps, [[read + 1, node.oldest - 1]]);
+      assert.equal((await again.store.watcherState())!.oldestLedger, 1_011);
+    }
+  });
+
   test("a contract id less reads nothing again", async () => {
     const node = createSimulatedNode();
     node.close({});

@@ -20,7 +20,6 @@ import {
   signed,
   startNetwork,
   submit,
-  u32,
   u64,
 } from "./sandbox_network.ts";
 
@@ -62,19 +61,23 @@ describe("entries that reach the end of their time", () => {
   const register = () =>
     call(sandbox.contracts.deviceRegistry, "register", address(owner.publicKey()), bytes(card), address(agent.publicKey()));
   const getOwner = () => call(sandbox.contracts.deviceRegistry, "get_owner", bytes(card));
-  const dataKey = (contract: string, name: string, args: xdr.ScVal[], durability: xdr.ContractDataDurability) =>
+  const deviceKey = () =>
     xdr.LedgerKey.contractData(
       new xdr.LedgerKeyContractData({
-        contract: new Address(contract).toScAddress(),
-        key: xdr.ScVal.scvVec([xdr.ScVal.scvSymbol(name), ...args]),
-        durability,
+        contract: new Address(sandbox.contracts.deviceRegistry).toScAddress(),
+        key: xdr.ScVal.scvVec([xdr.ScVal.scvSymbol("Device"), bytes(card)]),
+        durability: xdr.ContractDataDurability.persistent,
       }),
     );
-  const deviceKey = () =>
-    dataKey(sandbox.contracts.deviceRegistry, "Device", [bytes(card)], xdr.ContractDataDurability.persistent);
-  const paymentKey = () => {
-    const args = [xdr.ScVal.scvVec([address(merchant.publicKey()), u32(0)])];
-    return dataKey(sandbox.contracts.paymentEscrow, "PendingPayment", args, xdr.ContractDataDurability.temporary);
+  /** The temporary entry a transaction created. */
+  const temporaryKey = (applied: AppliedTransaction) => {
+    for (const change of changesOf(applied)) {
+      if (change.type !== "ledgerEntryCreated" || change.created.data.type !== "contractData") continue;
+      const { contract, key, durability } = change.created.data.contractData;
+      if (durability.name !== "temporary") continue;
+      return xdr.LedgerKey.contractData(new xdr.LedgerKeyContractData({ contract, key, durability })).toXdr();
+    }
+    throw new Error("no temporary entry was created");
   };
   const closeLedgers = (count: number) => {
     for (let i = 0; i < count; i++) network.closeLedger();
@@ -171,10 +174,11 @@ describe("entries that reach the end of their time", () => {
     const policy = [ownerArg, bytes(card), agentArg, i128(0n), asset, u64(0n)];
     invoke(network, owner, call(agentRegistry, "register_agent", ...policy));
     invoke(network, owner, call(paymentEscrow, "fund_escrow", asset, ownerArg, bytes(card), i128(500n)));
-    const payment = [agentArg, bytes(card), address(merchant.publicKey()), asset, i128(5n), u64(1n)];
-    const authorized = invoke(network, agent, call(paymentEscrow, "authorize", ...payment));
+    const terms = [agentArg, bytes(card), address(merchant.publicKey()), asset, i128(5n), u64(1n)];
+    const authorized = invoke(network, agent, call(paymentEscrow, "authorize", ...terms));
+    const payment = temporaryKey(authorized);
     const expiry = authorized.ledger + TEMPORARY_LEDGERS - 1;
-    assert.equal(network.entry(paymentKey().toXdr())?.liveUntilLedger, expiry);
+    assert.equal(network.entry(payment)?.liveUntilLedger, expiry);
     const pending = () => {
       const draft = build(network, owner, [call(paymentEscrow, "pending_balance", address(merchant.publicKey()))]);
       const simulated = network.simulate(draft.toEnvelope().toXdr(), {});
@@ -185,14 +189,14 @@ describe("entries that reach the end of their time", () => {
 
     closeLedgers(TEMPORARY_LEDGERS);
     assert.equal(pending(), 0n);
-    assert.equal(network.entry(paymentKey().toXdr())?.liveUntilLedger, expiry);
+    assert.equal(network.entry(payment)?.liveUntilLedger, expiry);
     closeLedgers(expiry + EVICTION_DELAY_LEDGERS - network.latestLedger().sequence - 1);
-    assert.notEqual(network.entry(paymentKey().toXdr()), undefined);
+    assert.notEqual(network.entry(payment), undefined);
     const evicting = network.closeLedger();
-    assert.equal(network.entry(paymentKey().toXdr()), undefined);
+    assert.equal(network.entry(payment), undefined);
     const meta = xdr.LedgerCloseMeta.fromXdr(evicting.metadataXdr);
     assert.ok(meta.type === "v2");
     assert.deepEqual(meta.v2.evictedKeys.map((key) => key.type), ["contractData", "ttl"]);
-    assert.equal(meta.v2.evictedKeys[0]!.toXdr("hex"), paymentKey().toXdr("hex"));
+    assert.deepEqual(meta.v2.evictedKeys[0]!.toXdr(), payment);
   });
 });

@@ -48,7 +48,7 @@ describe("the sqlite store's schema", () => {
     await store.close();
   });
 
-  test("a commit is on the disk when it returns", async () => {
+  test("the file is in WAL mode, so that readers and a writer do not wait for one another", async () => {
     const path = join(directory, "durable.db");
     const store = await openSqliteStore(path);
     const database = await openSqlite(path);

@@ -71,6 +71,7 @@ impl Hostile {
     }
 }
 
+#[allow(unconditional_recursion)]
 fn descend(n: u64) -> u64 {
     black_box(descend(black_box(n + 1)) + 1)
 }

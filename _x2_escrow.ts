@@ -1,0 +1,32 @@
+import { Account, Keypair, Operation, TransactionBuilder, rpc as R, xdr } from "@stellar/stellar-sdk";
+import { readFileSync } from "node:fs";
+import { bootstrapSandbox } from "./lib/sandbox/bootstrap.ts";
+import { createNetwork } from "./lib/sandbox/network.ts";
+import { createRpcServer } from "./lib/sandbox/rpc/server.ts";
+import { createEscrow } from "./lib/escrow/escrow.ts";
+import { contractCall } from "./lib/escrow/operations.ts";
+import { createRpcClient } from "./lib/stellar/rpc_client.ts";
+import { createLedgerTip } from "./lib/stellar/tip.ts";
+import { sleep } from "./lib/stellar/clock.ts";
+import { createServer } from "node:http";
+const w = (n: string) => new Uint8Array(readFileSync(`lib/sandbox/wasm/${n}.wasm`));
+const network = await createNetwork({ engineWasm: w("engine"), ledgerMs: 0 });
+const { contracts, asset, accounts } = bootstrapSandbox(network, { contracts: { deviceRegistry: w("device_registry"), agentRegistry: w("agent_registry"), paymentEscrow: w("payment_escrow") } });
+const server = createRpcServer({ network, version: "t", now: Date.now });
+const http = createServer(async (req, res) => { const chunks: any[] = []; for await (const c of req) chunks.push(c); const a = await server.fetch(new Request("http://x" + req.url, { method: "POST", headers: { "content-type": "application/json" }, body: Buffer.concat(chunks) })); res.writeHead(a.status, { "content-type": "application/json" }); res.end(await a.text()); });
+await new Promise<void>(r => http.listen(0, r)); const url = `http://127.0.0.1:${(http.address() as any).port}/`;
+const owner = Keypair.fromSecret(accounts.owner.secret), agent = Keypair.fromSecret(accounts.agent.secret);
+const tip = createLedgerTip(); const rpc = createRpcClient({ urls: [url], fetch: async (u, i) => { const t=performance.now(); const m = JSON.parse(String(i.body)).method; const r = await fetch(u, i); if ((globalThis as any).LOG) console.log((t-T0).toFixed(1), m, (performance.now()-t).toFixed(1)); return r; }, now: Date.now, tip });
+const escrow = createEscrow({ rpc, tip, now: Date.now, wait: sleep, contracts, networkPassphrase: network.passphrase, submitTimeoutMs: 60000, noteSubmission: async () => {}, getSubmission: async () => undefined });
+const sdk = new R.Server(url, { allowHttp: true });
+const H = "ab".repeat(32);
+const viaGateway = async (kp: Keypair, operation: any) => { const p = await escrow.transactions.prepare({ source: kp.publicKey(), operation }); const tx = TransactionBuilder.fromXdr(p.xdr, network.passphrase); tx.sign(kp); await escrow.transactions.submit(tx.toXdr()); };
+let step = 0; let T0 = 0;
+const viaSdk = async (kp: Keypair, operation: any) => { const account = await sdk.getAccount(kp.publicKey()); const call = contractCall(contracts, kp.publicKey(), operation); const tx = new TransactionBuilder(account, { fee: "100", networkPassphrase: network.passphrase }).addOperation(Operation.invokeContractFunction(call)).setTimeout(300).build(); const sim = await sdk.simulateTransaction(tx); const ready = R.assembleTransaction(tx, sim as any).build(); ready.sign(kp); const sent = await sdk.sendTransaction(ready); const r = await sdk.pollTransaction(sent.hash, { attempts: 100, sleepStrategy: () => step }); if (r.status !== "SUCCESS") throw new Error(r.status); };
+await viaGateway(owner, { kind: "registerDevice", deviceHash: H, agent: agent.publicKey() });
+const op = () => ({ kind: "fundEscrow", deviceHash: H, asset, amount: "1" });
+(globalThis as any).LOG = true; for (let i=0;i<2;i++) { T0 = performance.now(); await viaGateway(owner, op()); console.log('done', (performance.now()-T0).toFixed(1)); } (globalThis as any).LOG = false;
+for (const s of [1000]) { step = s; const a: number[] = [], b: number[] = []; const n = s === 1000 ? 3 : 20;
+for (let i = 0; i < n; i++) { let t = performance.now(); await viaGateway(owner, op()); a.push(performance.now() - t); t = performance.now(); await viaSdk(owner, op()); b.push(performance.now() - t); }
+a.sort((x, y) => x - y); b.sort((x, y) => x - y); console.log("sdk poll", s, "gateway", a[n >> 1]!.toFixed(1), "sdk", b[n >> 1]!.toFixed(1), (a[n>>1]!/b[n>>1]!).toFixed(2)); }
+await network.stop(); http.close(); process.exit(0);
