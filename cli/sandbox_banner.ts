@@ -2,42 +2,36 @@ import type { SandboxInfo } from "./sandbox_start.ts";
 
 /** What a newcomer needs, to read and to copy. */
 export function sandboxBanner(info: SandboxInfo): string {
-  const { accounts } = info;
-  const rows = Object.entries(accounts).map(([name, { address, secret }]) =>
-    `  ${name.padEnd(8)} ${address}\n           ${secret}`
-  );
+  const { contracts } = info;
   return `
-The sandbox is running: a gateway on a Stellar network of its own.
+The sandbox is running: the gateway on a Stellar network of its own.
 
-  Gateway   ${info.gateway}
-  RPC       ${info.rpc}   ${JSON.stringify(info.networkPassphrase)}
-  Friendbot ${info.friendbot}?addr=G…
-  Store     ${info.store}
+  Gateway          ${info.gateway}
+  Stellar RPC      ${info.rpc}
+  Friendbot        ${info.friendbot}?addr=G…
+  Passphrase       ${info.networkPassphrase}
+  Device registry  ${contracts.deviceRegistry}
+  Agent registry   ${contracts.agentRegistry}
+  Payment escrow   ${contracts.paymentEscrow}
+  Store            ${info.store}
 
-Contracts
-  device registry  ${info.contracts.deviceRegistry}
-  agent registry   ${info.contracts.agentRegistry}
-  payment escrow   ${info.contracts.paymentEscrow}
-  native asset     ${info.asset}
+Copy this into another terminal: a key with all scopes, three funded accounts, the asset.
 
-Accounts, funded (address, secret)
-${rows.join("\n")}
+${sandboxExports(info)}
+  curl "$GATEWAY/v1/network" -H "Authorization: Bearer $KEY"
 
-API key (all scopes, 6000 requests a minute)
-  ${info.apiKey}
+What to do next: the walk-through in the README. Ctrl-C ends the sandbox.
+`;
+}
 
-Try it in another terminal:
-
-  export KEY=${info.apiKey}
-  curl ${info.gateway}/v1/network -H "Authorization: Bearer $KEY"
-  curl ${info.gateway}/v1/transactions/prepare -H "Authorization: Bearer $KEY" \\
-    -H 'Content-Type: application/json' -d '{
-      "source": "${accounts.owner.address}",
-      "operation": { "kind": "registerDevice",
-        "deviceHash": "${"a1".repeat(32)}",
-        "agent": "${accounts.agent.address}" } }'
-
-The README's walk-through goes on from here: sign, submit, fund, authorize, claim.
-Ctrl-C ends it.
+/** The shell variables that the README's walk-through uses. */
+export function sandboxExports({ gateway, apiKey, asset, accounts }: SandboxInfo): string {
+  const { owner, agent, merchant } = accounts;
+  return `  export GATEWAY=${gateway}
+  export KEY=${apiKey}
+  export OWNER=${owner.address} OWNER_SECRET=${owner.secret}
+  export AGENT=${agent.address} AGENT_SECRET=${agent.secret}
+  export MERCHANT=${merchant.address} MERCHANT_SECRET=${merchant.secret}
+  export ASSET=${asset}
 `;
 }

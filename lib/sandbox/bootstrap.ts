@@ -170,14 +170,17 @@ type Simulated = Extract<ReturnType<SandboxNetwork["simulate"]>, { ok: true }>;
 
 function assemble(draft: Transaction, simulated: Simulated): Transaction {
   const base64 = (bytes: Uint8Array) => bytes.toBase64();
-  return rpc.assembleTransaction(draft, {
-    latestLedger: 0,
-    id: "",
-    events: [],
-    transactionData: base64(simulated.transactionDataXdr),
-    minResourceFee: simulated.minResourceFee.toString(),
-    results: simulated.result
-      ? [{ xdr: base64(simulated.result.valueXdr), auth: simulated.result.authXdr.map(base64) }]
-      : [],
-  } as unknown as Parameters<typeof rpc.assembleTransaction>[1]).build();
+  return rpc.assembleTransaction(
+    draft,
+    {
+      latestLedger: 0,
+      id: "",
+      events: [],
+      transactionData: base64(simulated.transactionDataXdr),
+      minResourceFee: simulated.minResourceFee.toString(),
+      results: simulated.result
+        ? [{ xdr: base64(simulated.result.valueXdr), auth: simulated.result.authXdr.map(base64) }]
+        : [],
+    } as unknown as Parameters<typeof rpc.assembleTransaction>[1],
+  ).build();
 }

@@ -13,7 +13,8 @@ export interface EntriesAnswer {
 
 export interface EntryReader {
   /**
-   * Reads entries by their base64 LedgerKeys, all as of the same ledger. `fresh` passes the cache over.
+   * Reads entries by their base64 LedgerKeys, all as of the same ledger. `fresh` passes the cache over, and does not wait
+   * to be joined by others.
    * @throws {GatewayError} `upstream_error` when the node fails, lags, or shows three times entries of different ledgers
    */
   read(keys: string[], options?: { fresh?: boolean }): Promise<EntriesAnswer>;
@@ -83,7 +84,7 @@ export function createEntryReader(parts: EntryReaderParts): EntryReader {
         const nowMs = now();
         const passOver = fresh && tried === 0;
         const found = await Promise.all(
-          keys.map((key) => (passOver ? undefined : heldNow(key, nowMs)) ?? batches.ask(key)),
+          keys.map((key) => (passOver ? undefined : heldNow(key, nowMs)) ?? batches.ask(key, fresh)),
         );
         const ledger = found[0]?.ledger ?? tip.sequence;
         if (found.every((one) => one.ledger === ledger)) return { ledger, entries: found.map((one) => one.entry) };

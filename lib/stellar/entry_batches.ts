@@ -8,8 +8,8 @@ export interface ReadEntry {
 }
 
 export interface EntryBatches {
-  /** Asks for one key with the next batch; joins whoever asks for it already. */
-  ask(key: string): Promise<ReadEntry>;
+  /** Asks for one key with the next batch, an urgent one at once; joins whoever asks for it already. */
+  ask(key: string, urgent?: boolean): Promise<ReadEntry>;
 }
 
 /** The protocol's bound on one `getLedgerEntries`. */
@@ -27,7 +27,7 @@ interface Waiting {
 
 /**
  * Joins reads of single keys into calls of at most 200. A full batch goes out at once (four calls at a time); one that is
- * not full gathers for a moment, and only while no other call is under way.
+ * not full gathers for a moment, and only while no other call is under way. An urgent key takes with it what is gathered.
  */
 export function createEntryBatches({ fetchEntries, now, wait }: {
   /** Answers the entry of every key asked for. */
@@ -39,6 +39,7 @@ export function createEntryBatches({ fetchEntries, now, wait }: {
   let queue: string[] = [];
   let inFlight = 0;
   let gathering = false;
+  let hurrying = false;
   let crumbs = 0;
   let lastCallAtMs = -Infinity;
 
@@ -52,6 +53,16 @@ export function createEntryBatches({ fetchEntries, now, wait }: {
       if (queue.length === 0 || inFlight > 0) return;
       if (queue.length < MAX_KEYS_PER_CALL) crumbs += 1;
       send();
+    });
+  }
+
+  /** What is asked for in the same turn of the event loop still goes out together. */
+  function hurry(): void {
+    if (hurrying) return;
+    hurrying = true;
+    void wait(0).then(() => {
+      hurrying = false;
+      if (queue.length > 0) send();
     });
   }
 
@@ -82,13 +93,14 @@ export function createEntryBatches({ fetchEntries, now, wait }: {
   }
 
   return {
-    ask(key) {
+    ask(key, urgent = false) {
       const joined = waiting.get(key);
       if (joined !== undefined) return joined.promise;
       const own = Promise.withResolvers<ReadEntry>();
       waiting.set(key, own);
       queue.push(key);
-      pump();
+      if (urgent) hurry();
+      else pump();
       return own.promise;
     },
   };

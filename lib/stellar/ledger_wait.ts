@@ -7,7 +7,7 @@ export interface LedgerWait {
   after(sequence: number, timeoutMs: number): Promise<void>;
 }
 
-const FIRST_POLL_MS = 15;
+const FIRST_POLL_MS = 3;
 const LONGEST_POLL_MS = 1_000;
 /** Each poll comes half the time later that was waited already. */
 const PATIENCE = 2;

@@ -4,7 +4,8 @@ import { calledIn, vetEnvelope } from "./envelope.ts";
 import { believed } from "./freshness.ts";
 import { nodeXdr } from "./node_xdr.ts";
 import { networkSeconds, type PreparedTransaction, type PrepareParts, prepareTransaction } from "./prepare.ts";
-import { type Confirmed, failureError, sendAndConfirm, type SubmitParts } from "./submit.ts";
+import { type Confirmed, failureError } from "./outcome.ts";
+import { sendAndConfirm, type SubmitParts } from "./submit.ts";
 
 /** What became of a transaction. */
 export interface TransactionStatus {

@@ -83,7 +83,12 @@ async function contestant(directory: string, devices: number): Promise<Contestan
   // The figures are those of a network in memory: the file is only where the devices came from.
   const { network, sandbox, pair } = await open(populated);
   const agent = pair("agent");
-  const terms = [address(agent.publicKey()), bytes(card), address(sandbox.accounts.merchant.address), address(sandbox.asset)];
+  const terms = [
+    address(agent.publicKey()),
+    bytes(card),
+    address(sandbox.accounts.merchant.address),
+    address(sandbox.asset),
+  ];
   let nonce = 0n;
   const perSecond: number[] = [];
   return {
@@ -103,7 +108,11 @@ async function contestant(directory: string, devices: number): Promise<Contestan
       }
       // What is pending is paid out, or every round's contract calls would be larger than the last one's.
       const merchant = Keypair.fromSecret(sandbox.accounts.merchant.secret);
-      invoke(network, merchant, call(sandbox.contracts.paymentEscrow, "claim", address(sandbox.asset), address(merchant.publicKey())));
+      invoke(
+        network,
+        merchant,
+        call(sandbox.contracts.paymentEscrow, "claim", address(sandbox.asset), address(merchant.publicKey())),
+      );
       perSecond.push(TRANSACTIONS_PER_ROUND / ms * 1000);
     },
   };

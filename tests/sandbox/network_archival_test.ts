@@ -59,7 +59,13 @@ describe("entries that reach the end of their time", () => {
   });
 
   const register = () =>
-    call(sandbox.contracts.deviceRegistry, "register", address(owner.publicKey()), bytes(card), address(agent.publicKey()));
+    call(
+      sandbox.contracts.deviceRegistry,
+      "register",
+      address(owner.publicKey()),
+      bytes(card),
+      address(agent.publicKey()),
+    );
   const getOwner = () => call(sandbox.contracts.deviceRegistry, "get_owner", bytes(card));
   const deviceKey = () =>
     xdr.LedgerKey.contractData(
@@ -167,7 +173,7 @@ describe("entries that reach the end of their time", () => {
   });
 
   test("an expired temporary entry stays listed until it is evicted, then it is gone; contracts miss it at once", () => {
-    const { deviceRegistry, agentRegistry, paymentEscrow } = sandbox.contracts;
+    const { agentRegistry, paymentEscrow } = sandbox.contracts;
     const asset = address(sandbox.asset);
     const [ownerArg, agentArg] = [address(owner.publicKey()), address(agent.publicKey())];
     invoke(network, owner, register());

@@ -38,7 +38,13 @@ describe("the escrow's life on the network", () => {
 
   const operations = {
     register: () =>
-      call(sandbox.contracts.deviceRegistry, "register", address(owner.publicKey()), bytes(card), address(agent.publicKey())),
+      call(
+        sandbox.contracts.deviceRegistry,
+        "register",
+        address(owner.publicKey()),
+        bytes(card),
+        address(agent.publicKey()),
+      ),
     registerAgent: () =>
       call(
         sandbox.contracts.agentRegistry,
@@ -181,7 +187,10 @@ describe("the escrow's life on the network", () => {
     assert.ok(envelope.type === "envelopeTypeTx" && envelope.v1.tx.ext.type === "sorobanData");
     const tx = new xdr.Transaction({ ...envelope.v1.tx, seqNum: envelope.v1.tx.seqNum + 1n });
     const again = xdr.TransactionEnvelope.envelopeTypeTx(new xdr.TransactionV1Envelope({ tx, signatures: [] }));
-    return new (draft.constructor as new (e: xdr.TransactionEnvelope, p: string) => typeof draft)(again, network.passphrase);
+    return new (draft.constructor as new (e: xdr.TransactionEnvelope, p: string) => typeof draft)(
+      again,
+      network.passphrase,
+    );
   }
 
   test("lumens are neither made nor lost: accounts, escrow and fee pool add up", () => {

@@ -164,7 +164,9 @@ describe("classic operations", () => {
       first.hash,
       second.hash,
     ]);
-    assert.deepEqual(network.transactionsAfter(network.latestLedger().sequence, 1, 10).map((t) => t.hash), [second.hash]);
+    assert.deepEqual(network.transactionsAfter(network.latestLedger().sequence, 1, 10).map((t) => t.hash), [
+      second.hash,
+    ]);
   });
 
   test("a transaction whose sequence number was used by an operation before it is charged and fails: txBadSeq", () => {

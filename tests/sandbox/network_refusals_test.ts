@@ -213,7 +213,9 @@ describe("an envelope is refused", () => {
       }),
       resourceFee: 0n,
     });
-    const draft = altered(network, build(network, alice, [pay(bob)]), { ext: xdr.TransactionExt.sorobanData(sorobanData) });
+    const draft = altered(network, build(network, alice, [pay(bob)]), {
+      ext: xdr.TransactionExt.sorobanData(sorobanData),
+    });
     assert.equal(refused(signed(draft, alice)), "txMalformed");
   });
 
@@ -433,7 +435,11 @@ describe("an envelope of an older or a muxed form", () => {
   test("with muxed accounts is taken, and the transfer event names the recipient's id", () => {
     const muxed = (pair: Keypair, id: bigint) =>
       xdr.MuxedAccount.keyTypeMuxedEd25519(new xdr.MuxedAccountMed25519({ id, ed25519: pair.rawPublicKey() }));
-    const payment = new xdr.PaymentOp({ destination: muxed(bob, 42n), asset: Asset.native().toXdrObject(), amount: 5n });
+    const payment = new xdr.PaymentOp({
+      destination: muxed(bob, 42n),
+      asset: Asset.native().toXdrObject(),
+      amount: 5n,
+    });
     const operation = new xdr.Operation({ sourceAccount: null, body: xdr.OperationBody.payment(payment) });
     const draft = altered(network, build(network, alice, [pay(bob)]), {
       sourceAccount: muxed(alice, 7n),
@@ -444,7 +450,10 @@ describe("an envelope of an older or a muxed form", () => {
     const event = xdr.ContractEvent.fromXdr(applied.contractEventsXdr[0]![0]!);
     const data = event.body.v0.data;
     assert.ok(data.type === "scvMap");
-    assert.deepEqual(data.map?.map(({ key }) => key.type === "scvSymbol" && key.sym.toString()), ["amount", "to_muxed_id"]);
+    assert.deepEqual(data.map?.map(({ key }) => key.type === "scvSymbol" && key.sym.toString()), [
+      "amount",
+      "to_muxed_id",
+    ]);
   });
 
   test("with a memo moves lumens, and the transfer event carries the memo", () => {

@@ -34,7 +34,9 @@ describe("signatures with weights and thresholds", () => {
     const operations = changes.map((change) => Operation.setOptions(change));
     assert.equal(apply(network, signed(build(network, alice, operations), alice)).successful, true);
   };
-  const signer = (pair: Keypair, weight: number): SetOptions => ({ signer: { ed25519PublicKey: pair.publicKey(), weight } });
+  const signer = (pair: Keypair, weight: number): SetOptions => ({
+    signer: { ed25519PublicKey: pair.publicKey(), weight },
+  });
   const thresholds = (low: number, medium: number, high: number): SetOptions => ({
     lowThreshold: low,
     medThreshold: medium,
@@ -150,13 +152,25 @@ describe("SetOptions", () => {
   const ed25519 = (pair: Keypair) => xdr.SignerKey.signerKeyTypeEd25519(pair.rawPublicKey());
   const cases: [string, Parameters<typeof fails>[0], string][] = [
     ["a weight above 255", { masterWeight: 256 }, "setOptionsThresholdOutOfRange"],
-    ["the account's own key as a signer", { signer: new xdr.Signer({ key: ed25519(alice), weight: 1 }) }, "setOptionsBadSigner"],
-    ["a signer of a weight above 255", { signer: new xdr.Signer({ key: ed25519(bob), weight: 256 }) }, "setOptionsBadSigner"],
+    [
+      "the account's own key as a signer",
+      { signer: new xdr.Signer({ key: ed25519(alice), weight: 1 }) },
+      "setOptionsBadSigner",
+    ],
+    [
+      "a signer of a weight above 255",
+      { signer: new xdr.Signer({ key: ed25519(bob), weight: 256 }) },
+      "setOptionsBadSigner",
+    ],
     ["a flag both set and cleared", { setFlags: 1, clearFlags: 1 }, "setOptionsBadFlags"],
     ["a flag nobody knows", { setFlags: 16 }, "setOptionsUnknownFlag"],
     ["clawback without revocation", { setFlags: 8 }, "setOptionsAuthRevocableRequired"],
     ["a home domain with a control character", { homeDomain: new xdr.XdrString("a\n") }, "setOptionsInvalidHomeDomain"],
-    ["an inflation destination that does not exist", { inflationDest: bob.xdrAccountId() }, "setOptionsInvalidInflation"],
+    [
+      "an inflation destination that does not exist",
+      { inflationDest: bob.xdrAccountId() },
+      "setOptionsInvalidInflation",
+    ],
   ];
   for (const [what, fields, code] of cases) {
     test(`refuses ${what}: ${code}`, () => assert.equal(fails(fields), `txFailed/setOptions/${code}`));
@@ -169,8 +183,11 @@ describe("SetOptions", () => {
 
   test("takes twenty signers and no more: setOptionsTooManySigners", () => {
     const add = (count: number, start: number) =>
-      Array.from({ length: count }, (_, i) =>
-        Operation.setOptions({ signer: { ed25519PublicKey: keypair(`signer ${start + i}`).publicKey(), weight: 1 } }));
+      Array.from(
+        { length: count },
+        (_, i) =>
+          Operation.setOptions({ signer: { ed25519PublicKey: keypair(`signer ${start + i}`).publicKey(), weight: 1 } }),
+      );
     assert.equal(apply(network, signed(build(network, alice, add(20, 0)), alice)).successful, true);
     const [one] = add(1, 20);
     const applied = apply(network, signed(build(network, alice, [one!]), alice));

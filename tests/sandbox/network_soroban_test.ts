@@ -1,8 +1,19 @@
 import assert from "node:assert/strict";
 import { before, beforeEach, describe, test } from "node:test";
-import { Address, Asset, Keypair, Memo, Operation, SorobanDataBuilder, TransactionBuilder, xdr } from "@stellar/stellar-sdk";
+import {
+  Account,
+  Address,
+  Asset,
+  Keypair,
+  Memo,
+  Operation,
+  SorobanDataBuilder,
+  TransactionBuilder,
+  xdr,
+} from "@stellar/stellar-sdk";
 import { bootstrapSandbox, type Sandbox } from "../../lib/sandbox/bootstrap.ts";
 import { type Engine, EngineTrap } from "../../lib/sandbox/engine.ts";
+import { openChain } from "../../lib/sandbox/ledger/chain.ts";
 import { sha256 } from "../../lib/sandbox/ledger/bytes.ts";
 import { parseEnvelope } from "../../lib/sandbox/ledger/envelopes.ts";
 import type { SorobanFrame } from "../../lib/sandbox/ledger/soroban_checks.ts";
@@ -19,6 +30,7 @@ import {
   call,
   codesOf,
   contractCode,
+  engineModule,
   feeChargedOf,
   invoke,
   keypair,
@@ -67,15 +79,19 @@ describe("a Soroban envelope is refused", () => {
     if (change) tx = new xdr.Transaction({ ...tx, ...change(tx) });
     const v1 = new xdr.TransactionV1Envelope({ tx, signatures: [] });
     return signed(
-      TransactionBuilder.fromXdr(xdr.TransactionEnvelope.envelopeTypeTx(v1), network.passphrase) as ReturnType<typeof prepare>,
+      TransactionBuilder.fromXdr(xdr.TransactionEnvelope.envelopeTypeTx(v1), network.passphrase) as ReturnType<
+        typeof prepare
+      >,
       owner,
     );
   }
   const refused = (altered: Altered) => refusal(submit(network, alteredEnvelope(altered)));
   const resources = (builder: SorobanDataBuilder) => builder.build().resources;
   const readOnly = (count: number) =>
-    Array.from({ length: count }, (_, i) =>
-      xdr.LedgerKey.contractCode(new xdr.LedgerKeyContractCode({ hash: hashOf(`code ${i}`) })));
+    Array.from(
+      { length: count },
+      (_, i) => xdr.LedgerKey.contractCode(new xdr.LedgerKeyContractCode({ hash: hashOf(`code ${i}`) })),
+    );
 
   test("with more than one operation: txMalformed", () => {
     const twice = (tx: xdr.Transaction) => ({ operations: [tx.operations[0]!, tx.operations[0]!] });
@@ -137,7 +153,11 @@ describe("a Soroban envelope is refused", () => {
     ["a footprint of too many entries", (data) => data.setReadOnly(readOnly(401)), /entries in transaction footprint/],
     ["too many entries to write", (data) => data.setReadWrite(readOnly(201)), /entry-write/],
     ["too many classic entries to read", (data) => data.setReadOnly(accountKeys(201)), /entry-disk-read/],
-    ["the same key twice", (data) => data.setReadOnly([...data.getReadOnly(), data.getReadOnly()[0]!]), /duplicate key/],
+    [
+      "the same key twice",
+      (data) => data.setReadOnly([...data.getReadOnly(), data.getReadOnly()[0]!]),
+      /duplicate key/,
+    ],
     [
       "a key both to read and to write",
       (data) => data.setReadOnly([...data.getReadOnly(), data.getReadWrite()[0]!]),
@@ -183,7 +203,9 @@ describe("a Soroban envelope is refused", () => {
     for (const indexes of [[1, 0], [0, 0], [99]]) {
       const change = (tx: xdr.Transaction) => {
         assert.ok(tx.ext.type === "sorobanData");
-        return { ext: xdr.TransactionExt.sorobanData(archived(...indexes)(new SorobanDataBuilder(tx.ext.sorobanData))) };
+        return {
+          ext: xdr.TransactionExt.sorobanData(archived(...indexes)(new SorobanDataBuilder(tx.ext.sorobanData))),
+        };
       };
       assert.equal(refused({ tx: change }), "txSorobanInvalid", indexes.join());
     }
@@ -201,7 +223,9 @@ describe("a Soroban envelope is refused", () => {
         hostFunction: xdr.HostFunction.hostFunctionTypeInvokeContract(args),
         auth,
       });
-      return { operations: [new xdr.Operation({ sourceAccount: null, body: xdr.OperationBody.invokeHostFunction(op) })] };
+      return {
+        operations: [new xdr.Operation({ sourceAccount: null, body: xdr.OperationBody.invokeHostFunction(op) })],
+      };
     };
     assert.equal(refused({ tx: change }), "txSorobanInvalid");
   });
@@ -210,7 +234,10 @@ describe("a Soroban envelope is refused", () => {
     const op = Operation.uploadContractWasm({ wasm: new Uint8Array(131_073) });
     const data = new SorobanDataBuilder().setResources(1_000_000, 0, 132_000).setResourceFee(90_000_000n).build();
     const draft = build(network, owner, [op], { fee: "100", sorobanData: data });
-    assert.equal(refusal(submit(network, signed(draft, owner))), "txFailed/invokeHostFunction/invokeHostFunctionMalformed");
+    assert.equal(
+      refusal(submit(network, signed(draft, owner))),
+      "txFailed/invokeHostFunction/invokeHostFunctionMalformed",
+    );
   });
 
   test("extending or restoring with the wrong half of the footprint: txFailed, Malformed", () => {
@@ -302,6 +329,41 @@ describe("a contract transaction that fails at apply is charged for what it decl
     const result = xdr.OperationResult.fromXdr(outcome.resultXdr);
     assert.ok(result.type === "opInner");
     assert.equal(result.tr.value.type, "invokeHostFunctionTrapped");
+  });
+});
+
+describe("a fault of the network's own", () => {
+  test("fails the transaction it happens in with txInternalError, is reported, and the next ledger closes", async () => {
+    const reported: unknown[] = [];
+    const passphrase = "faulty";
+    const chain = await openChain({
+      engineWasm: await engineModule(),
+      passphrase,
+      startTime: 0,
+      retentionLedgers: 10,
+      stateFile: undefined,
+      adjustSettings: undefined,
+      onInternalError: (error) => reported.push(error),
+    });
+    const root = Keypair.master(passphrase);
+    const draft = new TransactionBuilder(new Account(root.publicKey(), "0"), {
+      fee: "1000100",
+      networkPassphrase: passphrase,
+      sorobanData: new SorobanDataBuilder().setResourceFee(1_000_000n).build(),
+    }).addOperation(call(Asset.native().contractId(passphrase), "name")).setTimeout(0).build();
+    const envelope = parseEnvelope(signed(draft, root).toEnvelope().toXdr(), chain.validator.networkId);
+    const fault = new Error("not foreseen");
+    chain.validator.engine = {
+      ...chain.validator.engine,
+      applyInvoke: () => {
+        throw fault;
+      },
+    };
+    const [applied] = chain.append([envelope], 1);
+    assert.equal(codesOf(applied!.resultXdr), "txInternalError");
+    assert.deepEqual(reported, [fault]);
+    chain.append([], 2);
+    assert.equal(chain.tip().sequence, 3);
   });
 });
 

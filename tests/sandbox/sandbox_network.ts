@@ -81,14 +81,14 @@ export const balanceOf = (network: SandboxNetwork, pair: Keypair): bigint => acc
 
 type BuilderOptions = Partial<ConstructorParameters<typeof TransactionBuilder>[1]>;
 
-/** A transaction of the account's next sequence number, yet to be signed. Without operations given it pays itself 1 stroop. */
+/** A transaction of the account's next sequence number, yet to be signed. */
 export function build(
   network: SandboxNetwork,
   source: Keypair,
   operations: xdr.Operation[],
-  options: BuilderOptions & { sequence?: bigint; sourceAddress?: string } = {},
+  options: BuilderOptions & { sequence?: bigint } = {},
 ): Transaction {
-  const { sequence = accountOf(network, source).seqNum, sourceAddress, ...rest } = options;
+  const { sequence = accountOf(network, source).seqNum, ...rest } = options;
   const account = new Account(source.publicKey(), sequence.toString());
   const builder = new TransactionBuilder(account, { fee: "100", networkPassphrase: network.passphrase, ...rest });
   for (const operation of operations) builder.addOperation(operation);
@@ -121,7 +121,11 @@ export function codesOf(resultXdr: Uint8Array): string {
   if ("results" in last) {
     const telling = last.results.find((r) => !/Success$/.test(r.type === "opInner" ? String(r.tr.value.type) : r.type));
     const shown = telling ?? last.results[0];
-    if (shown) codes.push(...(shown.type === "opInner" ? [shown.tr.type, String(shown.tr.value.type)] : [shown.type]) as never[]);
+    if (shown) {
+      codes.push(
+        ...(shown.type === "opInner" ? [shown.tr.type, String(shown.tr.value.type)] : [shown.type]) as never[],
+      );
+    }
   }
   return codes.join("/");
 }

@@ -26,6 +26,8 @@ export interface ClosingLedger {
   nativeAsset: Uint8Array;
   /** Seeds the randomness contracts get. */
   txSetHash: Uint8Array;
+  /** Told of what failed a transaction and should not have. */
+  onInternalError: (error: unknown) => void;
 }
 
 /** A transaction on its way through a ledger: fee, operations, refund. Lists of changes are LedgerEntryChanges. */
@@ -98,8 +100,19 @@ export function applyTransaction(application: Application, index: number, ledger
 
   if (isSoroban(inner)) application.soroban = sorobanFees(inner, ledger.checkResources);
   if (refusal) application.verdict = refusal;
-  else if (isSoroban(inner)) applySoroban(application, inner, index, ledger);
-  else applyClassic(application, inner, ledger);
+  else applyOperations(application, index, ledger);
+}
+
+/** Whatever goes wrong here that is not foreseen fails this transaction alone; its changes were not committed. */
+function applyOperations(application: Application, index: number, ledger: ClosingLedger): void {
+  const { inner } = application.envelope;
+  try {
+    if (isSoroban(inner)) applySoroban(application, inner, index, ledger);
+    else applyClassic(application, inner, ledger);
+  } catch (error) {
+    application.verdict = { code: "txINTERNAL_ERROR", operationResults: [] };
+    ledger.onInternalError(error);
+  }
 }
 
 function sorobanFees(frame: SorobanFrame, checkResources: CheckResources): SorobanMeta {
@@ -193,7 +206,13 @@ function applySoroban(application: Application, frame: SorobanFrame, index: numb
   const changes = openChanges(ledger.changes);
   const transactionSeed = sha256(ledger.txSetHash, createXdrWriter().int64(BigInt(index)).finish());
   const prngSeed = sha256(transactionSeed, createXdrWriter().int64(0n).finish());
-  const done = applySorobanOperation(frame, { engine: ledger.engine, header: ledger.header, changes, source, prngSeed });
+  const done = applySorobanOperation(frame, {
+    engine: ledger.engine,
+    header: ledger.header,
+    changes,
+    source,
+    prngSeed,
+  });
   application.diagnosticEventsXdr = done.diagnosticEventsXdr;
   application.verdict = verdictOf(done.outcome, done.resultXdr);
   if (done.outcome !== "success") return;

@@ -1,6 +1,14 @@
 import type { Engine } from "../engine.ts";
 import { BASE_RESERVE } from "./accounts.ts";
-import { type Application, applyTransaction, chargeFee, type ClosingLedger, isSuccess, refund, resultOf } from "./apply.ts";
+import {
+  type Application,
+  applyTransaction,
+  chargeFee,
+  type ClosingLedger,
+  isSuccess,
+  refund,
+  resultOf,
+} from "./apply.ts";
 import { createXdrWriter, sha256, toHex } from "./bytes.ts";
 import { BASE_FEE } from "./envelope_checks.ts";
 import type { Envelope } from "./envelopes.ts";
@@ -12,7 +20,7 @@ import type { CheckResources } from "./soroban_checks.ts";
 import { type LedgerChanges, type LedgerState, openChanges } from "./state.ts";
 
 /** What stays the same from ledger to ledger. */
-export interface Chain {
+export interface Validator {
   protocolVersion: number;
   networkId: Uint8Array;
   nativeAsset: Uint8Array;
@@ -22,6 +30,7 @@ export interface Chain {
   checkResources: CheckResources;
   verifySignature: VerifySignature;
   state: LedgerState;
+  onInternalError: (error: unknown) => void;
 }
 
 export interface Closed {
@@ -31,7 +40,7 @@ export interface Closed {
 }
 
 /** The ledger after `previous` as the engine wants to know it. */
-export function engineHeader({ protocolVersion, networkId }: Chain, previous: LedgerTip, closeTime: number) {
+export function engineHeader({ protocolVersion, networkId }: Validator, previous: LedgerTip, closeTime: number) {
   return { protocolVersion, networkId, closeTime, sequence: previous.sequence + 1, baseReserve: BASE_RESERVE };
 }
 
@@ -39,20 +48,30 @@ export function engineHeader({ protocolVersion, networkId }: Chain, previous: Le
  * Builds the ledger after `previous` out of the envelopes: fees first, then the transactions, classic ones before
  * Soroban's, then refunds and evictions. The state is left as it is: `changes` are to be committed.
  */
-export function closeLedger(chain: Chain, previous: LedgerTip, envelopes: Envelope[], closeTime: number): Closed {
+export function closeLedger(
+  validator: Validator,
+  previous: LedgerTip,
+  envelopes: Envelope[],
+  closeTime: number,
+): Closed {
   const isSoroban = (envelope: Envelope) => envelope.inner.sorobanBody !== undefined;
   const ordered = [...envelopes.filter((e) => !isSoroban(e)), ...envelopes.filter(isSoroban)];
   const txSet = ordered.map((e) => ({ envelopeXdr: e.envelopeXdr, soroban: isSoroban(e) }));
   const txSetHash = sha256(txSetXdr(previous.hash, txSet));
-  const changes = openChanges(chain.state);
-  const ledger: ClosingLedger = { ...chain, header: engineHeader(chain, previous, closeTime), changes, txSetHash };
+  const changes = openChanges(validator.state);
+  const ledger: ClosingLedger = {
+    ...validator,
+    header: engineHeader(validator, previous, closeTime),
+    changes,
+    txSetHash,
+  };
 
-  const applications = applyAll(chain, ordered, ledger);
-  const evicted = evict(chain.state, changes, ledger.header.sequence);
+  const applications = applyAll(validator, ordered, ledger);
+  const evicted = evict(validator.state, changes, ledger.header.sequence);
   const transactions = applications.map(record);
   const feePool = applications.reduce((sum, { feeCharged }) => sum + feeCharged, previous.feePool);
   const { headerXdr, tip } = nextHeader({
-    protocolVersion: chain.protocolVersion,
+    protocolVersion: validator.protocolVersion,
     previous,
     closeTime,
     feePool,
@@ -65,15 +84,15 @@ export function closeLedger(chain: Chain, previous: LedgerTip, envelopes: Envelo
   return { tip, record: closed, changes };
 }
 
-function applyAll(chain: Chain, envelopes: Envelope[], ledger: ClosingLedger): Application[] {
-  chain.readFrom(ledger.changes);
+function applyAll(validator: Validator, envelopes: Envelope[], ledger: ClosingLedger): Application[] {
+  validator.readFrom(ledger.changes);
   try {
     const applications = envelopes.map((envelope) => chargeFee(envelope, ledger));
     for (const [index, application] of applications.entries()) applyTransaction(application, index, ledger);
     for (const application of applications) refund(application, ledger);
     return applications;
   } finally {
-    chain.readFrom(undefined);
+    validator.readFrom(undefined);
   }
 }
 

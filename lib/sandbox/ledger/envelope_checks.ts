@@ -196,5 +196,7 @@ function checkFeeBumpFee({ inclusionFee, operationCount, inner }: Envelope): Fee
 
 /** Whether the account has this transaction among its pre-authorised ones. */
 export function isPreAuthorized(account: xdr.AccountEntry, hash: Uint8Array): boolean {
-  return account.signers.some(({ key }) => key.type === "signerKeyTypePreAuthTx" && sameBytes(key.preAuthTx.value, hash));
+  return account.signers.some(({ key }) =>
+    key.type === "signerKeyTypePreAuthTx" && sameBytes(key.preAuthTx.value, hash)
+  );
 }

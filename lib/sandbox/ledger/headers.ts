@@ -1,9 +1,8 @@
 import { xdr } from "@stellar/stellar-sdk";
 import { BASE_RESERVE } from "./accounts.ts";
-import { createXdrWriter, fromHex, sha256, toHex } from "./bytes.ts";
+import { bytesOf, createXdrWriter, fromHex, sha256 } from "./bytes.ts";
 import { BASE_FEE } from "./envelope_checks.ts";
 import type { LedgerRecord, TransactionRecord } from "./history.ts";
-import { bytesOf } from "./bytes.ts";
 import type { LedgerChanges } from "./state.ts";
 
 /** Stroops in existence: 100 billion lumens, as on a new network. */
@@ -118,6 +117,3 @@ export function closeMetaXdr(record: LedgerRecord): Uint8Array {
   return createXdrWriter().uint32(2).uint32(0).raw(record.headerXdr).raw(txSetXdr(previousHash, record.transactions))
     .list(processing).uint32(0).uint32(0).int64(LIVE_STATE_SIZE_UNKNOWN).list(record.evictedKeys).finish();
 }
-
-/** Hash of a header, as it stands in answers. */
-export const hashText = (tip: LedgerTip): string => toHex(tip.hash);

@@ -1,11 +1,8 @@
-import { bytesOf, createXdrWriter, keyOf, sameBytes, sha256 } from "./bytes.ts";
-import type { LedgerChanges, StateEntry } from "./state.ts";
-import { isTemporary } from "./state.ts";
+import { bytesOf, createXdrWriter, sameBytes, sha256 } from "./bytes.ts";
+import { isTemporary, type LedgerChanges, type StateEntry } from "./state.ts";
 
 const CREATED = 0, UPDATED = 1, REMOVED = 2, STATE = 3, RESTORED = 4;
 const TTL = 9;
-const CONTRACT_CODE = 7;
-const CONTRACT_DATA = 6;
 
 const change = (type: number, body: Uint8Array) => createXdrWriter().uint32(type).raw(body).finish();
 
@@ -73,12 +70,6 @@ function plainChanges(key: string, before: StateEntry | undefined, after: StateE
 /** LedgerKeys an eviction takes out: the entry's and its TTL's. */
 export function evictedKeys(keys: string[]): Uint8Array[] {
   return keys.flatMap((key) => [bytesOf(key), ttlKeyXdr(key)]);
-}
-
-/** Whether a LedgerKey names an entry with a TTL. */
-export function hasTtl(keyXdr: Uint8Array): boolean {
-  const type = keyOf(keyXdr).charCodeAt(3);
-  return type === CONTRACT_DATA || type === CONTRACT_CODE;
 }
 
 /** What a Soroban transaction was charged for, stroops, and what it answered. */

@@ -1,5 +1,13 @@
 import type { xdr } from "@stellar/stellar-sdk";
-import { BASE_RESERVE, extensionsOf, loadAccount, minimumBalance, storeAccount, withFields, withSigners } from "./accounts.ts";
+import {
+  BASE_RESERVE,
+  extensionsOf,
+  loadAccount,
+  minimumBalance,
+  storeAccount,
+  withFields,
+  withSigners,
+} from "./accounts.ts";
 import { keyOf, sameBytes } from "./bytes.ts";
 import type { OperationContext } from "./classic_operations.ts";
 import { operationResult, refusedOperation } from "./results.ts";
@@ -41,7 +49,6 @@ export function checkSetOptions(op: xdr.SetOptionsOp, source: Uint8Array): Uint8
   const weights = [op.masterWeight, op.lowThreshold, op.medThreshold, op.highThreshold];
   if (weights.some((weight) => (weight ?? 0) > MAX_WEIGHT)) return result(CODES.thresholdOutOfRange);
   if (op.signer && !isValidSigner(op.signer, source)) return result(CODES.badSigner);
-  // deno-lint-ignore no-control-regex
   if (op.homeDomain && !/^[\x20-\x7e]*$/.test(op.homeDomain.toString())) return result(CODES.invalidHomeDomain);
   return undefined;
 }
@@ -96,6 +103,8 @@ function applySigner(account: xdr.AccountEntry, signer: xdr.Signer): xdr.Account
     const reserve = minimumBalance(account) + BigInt(BASE_RESERVE);
     if (account.balance - extensionsOf(account).selling < reserve) return result(CODES.lowReserve);
   }
-  const sorted = [...others, signer].map((s) => ({ s, key: keyOf(s.key.toXdr()) })).sort((a, b) => a.key < b.key ? -1 : 1);
+  const sorted = [...others, signer].map((s) => ({ s, key: keyOf(s.key.toXdr()) })).sort((a, b) =>
+    a.key < b.key ? -1 : 1
+  );
   return withSigners(account, sorted.map(({ s }) => s));
 }

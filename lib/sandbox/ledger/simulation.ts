@@ -1,12 +1,11 @@
-import type { xdr } from "@stellar/stellar-sdk";
-import { type FootprintSimulation, EngineTrap, type Simulation } from "../engine.ts";
+import { xdr } from "@stellar/stellar-sdk";
+import { EngineTrap, type FootprintSimulation, type Simulation } from "../engine.ts";
 import type { Network, SimulateOutcome } from "../network_types.ts";
-import { type Chain, engineHeader } from "./close.ts";
+import { engineHeader, type Validator } from "./close.ts";
 import { parseEnvelope } from "./envelopes.ts";
 import type { LedgerTip } from "./headers.ts";
 import { operationSource } from "./operation_checks.ts";
 import { invocation } from "./soroban_operations.ts";
-import { xdr as types } from "@stellar/stellar-sdk";
 
 type SimulateOptions = Parameters<Network["simulate"]>[1];
 
@@ -16,16 +15,16 @@ const failed = (error: string, diagnosticEventsXdr: Uint8Array[] = []): Simulate
 
 /** Runs the one Soroban operation of an envelope on the closed ledger, as if it were in the next one at `closeTime`. */
 export function simulate(
-  chain: Chain,
+  validator: Validator,
   tip: LedgerTip,
   closeTime: number,
   envelopeXdr: Uint8Array,
   options: SimulateOptions & { prngSeed: Uint8Array },
 ): SimulateOutcome {
-  const { inner } = parseEnvelope(envelopeXdr, chain.networkId);
+  const { inner } = parseEnvelope(envelopeXdr, validator.networkId);
   const [operation, another] = inner.tx.operations;
   if (!operation || another) return failed("Transaction must contain exactly one operation");
-  const header = engineHeader(chain, tip, closeTime);
+  const header = engineHeader(validator, tip, closeTime);
   const footprint = inner.sorobanData?.resources.footprint;
   const encode = (keys: xdr.LedgerKey[] = []) => keys.map((key) => key.toXdr());
   try {
@@ -33,7 +32,7 @@ export function simulate(
       case "invokeHostFunction": {
         const call = invocation(operation.body.invokeHostFunctionOp, operationSource(inner, operation));
         const authMode = options.authMode ?? (call.auth.length > 0 ? "enforce" : "record");
-        return ofInvocation(chain.engine.simulateInvoke(header, {
+        return ofInvocation(validator.engine.simulateInvoke(header, {
           ...call,
           authMode,
           addressV2: options.useUpgradedAuth ?? false,
@@ -43,10 +42,10 @@ export function simulate(
       }
       case "extendFootprintTtl": {
         const { extendTo } = operation.body.extendFootprintTtlOp;
-        return ofFootprint(chain.engine.simulateExtend(header, encode(footprint?.readOnly), extendTo));
+        return ofFootprint(validator.engine.simulateExtend(header, encode(footprint?.readOnly), extendTo));
       }
       case "restoreFootprint":
-        return ofFootprint(chain.engine.simulateRestore(header, encode(footprint?.readWrite)));
+        return ofFootprint(validator.engine.simulateRestore(header, encode(footprint?.readWrite)));
       default:
         return failed("Transaction contains unsupported operation type: " + operation.body.type);
     }
@@ -57,7 +56,7 @@ export function simulate(
 }
 
 function minResourceFee(transactionDataXdr: Uint8Array): bigint {
-  return types.SorobanTransactionData.fromXdr(transactionDataXdr).resourceFee;
+  return xdr.SorobanTransactionData.fromXdr(transactionDataXdr).resourceFee;
 }
 
 function ofInvocation(simulation: Simulation): SimulateOutcome {
@@ -80,7 +79,10 @@ function ofInvocation(simulation: Simulation): SimulateOutcome {
 function ofFootprint({ error, transactionData, restoreTransactionData }: FootprintSimulation): SimulateOutcome {
   if (error) return failed(error);
   const preamble = restoreTransactionData.length > 0 && {
-    restorePreamble: { transactionDataXdr: restoreTransactionData, minResourceFee: minResourceFee(restoreTransactionData) },
+    restorePreamble: {
+      transactionDataXdr: restoreTransactionData,
+      minResourceFee: minResourceFee(restoreTransactionData),
+    },
   };
   return {
     ok: true,

@@ -1,5 +1,5 @@
 import { xdr } from "@stellar/stellar-sdk";
-import type { Engine, LedgerHeader, ResourceCheck } from "../engine.ts";
+import { type Engine, EngineTrap, type LedgerHeader, type ResourceCheck } from "../engine.ts";
 import { diagnosticError } from "./diagnostics.ts";
 import type { SorobanBody, TransactionFrame } from "./envelopes.ts";
 
@@ -32,18 +32,25 @@ export function createResourceCheck(engine: Engine, header: () => LedgerHeader):
 }
 
 function examine(engine: Engine, header: LedgerHeader, frame: SorobanFrame): ResourceCheck {
-  const check = engine.checkResources(header, {
-    operation: frame.sorobanBody.toXdr(),
-    transactionData: frame.sorobanData.toXdr(),
-    transactionSizeBytes: frame.sizeBytes,
-  });
-  const { scecInvalidInput } = xdr.ScErrorCode;
-  if (!hasAllowedMemo(frame)) {
-    const message = "Soroban transactions are not allowed to use memo or muxed source account";
-    const diagnosticEvents = [diagnosticError(xdr.ScError.sceValue(scecInvalidInput), message)];
-    return { ...check, verdict: "soroban_invalid", error: message, diagnosticEvents };
+  const check = askEngine(engine, header, frame);
+  if (hasAllowedMemo(frame)) return check;
+  const message = "Soroban transactions are not allowed to use memo or muxed source account";
+  const error = xdr.ScError.sceValue(xdr.ScErrorCode.scecInvalidInput);
+  return { ...check, verdict: "soroban_invalid", error: message, diagnosticEvents: [diagnosticError(error, message)] };
+}
+
+/** An envelope that brings the engine down is invalid: the network goes on. */
+function askEngine(engine: Engine, header: LedgerHeader, frame: SorobanFrame): ResourceCheck {
+  try {
+    return engine.checkResources(header, {
+      operation: frame.sorobanBody.toXdr(),
+      transactionData: frame.sorobanData.toXdr(),
+      transactionSizeBytes: frame.sizeBytes,
+    });
+  } catch (error) {
+    if (!(error instanceof EngineTrap)) throw error;
+    return { verdict: "soroban_invalid", error: error.message, diagnosticEvents: [], nonRefundableFee: 0n };
   }
-  return check;
 }
 
 /** Since protocol 25: a memo or a muxed account would let a contract call look like a payment to someone else. */

@@ -1,5 +1,12 @@
 import type { xdr } from "@stellar/stellar-sdk";
-import { type Applied, type ApplyOutcome, type Engine, EngineTrap, type EntryChange, type LedgerHeader } from "../engine.ts";
+import {
+  type Applied,
+  type ApplyOutcome,
+  type Engine,
+  EngineTrap,
+  type EntryChange,
+  type LedgerHeader,
+} from "../engine.ts";
 import { createXdrWriter, keyOf, sha256 } from "./bytes.ts";
 import type { SorobanBody } from "./envelopes.ts";
 import { operationResult } from "./results.ts";

@@ -1,5 +1,3 @@
-import { bytesOf } from "./bytes.ts";
-
 /** One ledger entry as it is held: encoded, with its time to live beside it. */
 export interface StateEntry {
   /** LedgerEntry. */
@@ -80,9 +78,6 @@ export function createLedgerState() {
 
   return {
     get: (key: string) => entries.get(key),
-    get size() {
-      return entries.size;
-    },
     /** Makes the changes of a closed ledger the state. */
     commit(changes: LedgerChanges) {
       for (const [key, entry] of changes.entries()) {
@@ -104,6 +99,5 @@ export function createLedgerState() {
       entries.set(key, entry);
       rememberExpiry(key, entry);
     },
-    keys: (): Uint8Array[] => [...entries.keys()].map(bytesOf),
   };
 }

@@ -1,0 +1,88 @@
+import { Asset, StrKey } from "@stellar/stellar-sdk";
+import { loadEngine } from "../engine.ts";
+import type { AppliedTransaction } from "../network_types.ts";
+import { keyOf, sha256 } from "./bytes.ts";
+import { type Closed, closeLedger, engineHeader, type Validator } from "./close.ts";
+import type { Envelope } from "./envelopes.ts";
+import { putGenesis } from "./genesis.ts";
+import { type LedgerTip, NOTHING, tipOf } from "./headers.ts";
+import { createHistory } from "./history.ts";
+import { createSignatureVerifier } from "./signatures.ts";
+import { createResourceCheck } from "./soroban_checks.ts";
+import { createLedgerState, type LedgerView, openChanges } from "./state.ts";
+import { openStateFile } from "./state_file.ts";
+
+/** The protocol of the Soroban host in the engine; it accepts no other. */
+export const PROTOCOL_VERSION = 28;
+
+export interface ChainOptions {
+  engineWasm: Uint8Array | WebAssembly.Module;
+  passphrase: string;
+  /** Close time of the first ledger, Unix seconds. */
+  startTime: number;
+  retentionLedgers: number;
+  stateFile: string | undefined;
+  adjustSettings: ((entryXdr: Uint8Array) => Uint8Array) | undefined;
+  onInternalError: (error: unknown) => void;
+}
+
+export type Chain = Awaited<ReturnType<typeof openChain>>;
+
+/** Opens the chain of ledgers: goes on with what the state file holds, else begins with the first ledger. */
+export async function openChain(options: ChainOptions) {
+  const { passphrase, retentionLedgers } = options;
+  const file = options.stateFile === undefined ? undefined : await openStateFile(options.stateFile, passphrase);
+  const state = createLedgerState();
+  const history = createHistory(retentionLedgers);
+  const kept = new Map<string, string>();
+  let tip: LedgerTip = NOTHING;
+  let view: LedgerView = state;
+  const engine = await loadEngine(options.engineWasm, (key) => {
+    const held = view.get(keyOf(key));
+    return held && { entry: held.entryXdr, liveUntilLedger: held.liveUntilLedger ?? 0 };
+  });
+  const validator: Validator = {
+    protocolVersion: PROTOCOL_VERSION,
+    networkId: sha256(new TextEncoder().encode(passphrase)),
+    nativeAsset: StrKey.decodeContract(Asset.native().contractId(passphrase)),
+    engine,
+    state,
+    readFrom: (changes) => view = changes ?? state,
+    verifySignature: createSignatureVerifier(),
+    checkResources: createResourceCheck(engine, () => engineHeader(validator, tip, tip.closeTime)),
+    onInternalError: options.onInternalError,
+  };
+
+  /** On disk first: what cannot be written has not happened. */
+  function adopt(closed: Closed): AppliedTransaction[] {
+    file?.save(closed.record, closed.changes, retentionLedgers);
+    state.commit(closed.changes);
+    tip = closed.tip;
+    return history.add(closed.record);
+  }
+
+  if (file?.load({ state, history, kept })) {
+    tip = tipOf(history.latestLedger().headerXdr);
+  } else {
+    const genesis = openChanges(state);
+    putGenesis(genesis, passphrase, engine.defaultSettings(), options.adjustSettings);
+    const first = closeLedger(validator, tip, [], options.startTime);
+    genesis.commitTo(first.changes);
+    adopt(first);
+  }
+
+  return {
+    validator,
+    state,
+    history,
+    tip: () => tip,
+    /** Closes the next ledger with these envelopes; answers what was applied. */
+    append: (envelopes: Envelope[], closeTime: number) => adopt(closeLedger(validator, tip, envelopes, closeTime)),
+    recall: (name: string) => kept.get(name),
+    keep(name: string, text: string) {
+      file?.keep(name, text);
+      kept.set(name, text);
+    },
+    close: () => file?.close(),
+  };
+}

@@ -1,0 +1,73 @@
+import type { SubmitOutcome } from "../network_types.ts";
+import { checkEnvelope } from "./admission.ts";
+import type { Chain } from "./chain.ts";
+import { checkTime } from "./envelope_checks.ts";
+import { type Envelope, parseEnvelope } from "./envelopes.ts";
+import { createTransactionQueue, encounter } from "./queue.ts";
+import { transactionResult, type TxCode } from "./results.ts";
+import { isSoroban } from "./soroban_checks.ts";
+
+export interface MempoolOptions {
+  chain: Chain;
+  /** Unix milliseconds. */
+  now: () => number;
+  ledgerMs: number;
+  /** Transactions that may wait. */
+  limit: number;
+  /** Told when an envelope has been queued. */
+  onQueued: () => void;
+}
+
+const resultOf = (code: TxCode, feeCharged = 0n) => transactionResult(feeCharged, { code, operationResults: [] });
+
+/** Takes envelopes in, or says why not. */
+export function createMempool({ chain, now, ledgerMs, limit, onQueued }: MempoolOptions) {
+  const { validator } = chain;
+  const queue = createTransactionQueue(limit);
+
+  /** Checks against the closed ledger, as a validator does; only the upper time bound looks ahead. */
+  function check(envelope: Envelope): Uint8Array | undefined {
+    const { sequence, closeTime } = chain.tip();
+    const secondsSince = Math.max(0, Math.floor(now() / 1000) - closeTime);
+    const context = {
+      view: chain.state,
+      ledgerSequence: sequence + 1,
+      closeTime,
+      closeTimeSlack: secondsSince + Math.ceil(2 * ledgerMs / 1000),
+      checkResources: validator.checkResources,
+    };
+    return checkEnvelope(envelope, context, validator.verifySignature, queue.committedFees(envelope.feeSource));
+  }
+
+  return {
+    hasWaiting: () => queue.size > 0,
+    /** Throws a plain Error for what is not an envelope. */
+    submit(envelopeXdr: Uint8Array): SubmitOutcome {
+      const envelope = parseEnvelope(envelopeXdr, validator.networkId);
+      const { hash, inner } = envelope;
+      const refuse = (resultXdr: Uint8Array, diagnosticEventsXdr: Uint8Array[] = []): SubmitOutcome => {
+        return { status: "ERROR", hash, resultXdr, diagnosticEventsXdr };
+      };
+      const met = encounter(envelope, queue.waitingOf(inner.source));
+      if (met === "duplicate") return { status: "DUPLICATE", hash };
+      if (met === "later") return { status: "TRY_AGAIN_LATER", hash };
+      if (met === "bad_sequence") return refuse(resultOf("txBAD_SEQ"));
+      if (typeof met === "object") return refuse(resultOf("txINSUFFICIENT_FEE", met.feeNeeded));
+      if (met === "none" && queue.isFull()) return { status: "TRY_AGAIN_LATER", hash };
+
+      const refusal = check(envelope);
+      if (refusal) return refuse(refusal, isSoroban(inner) ? validator.checkResources(inner).diagnosticEvents : []);
+      queue.put(envelope);
+      onQueued();
+      return { status: "PENDING", hash };
+    },
+    /** Takes out what waits; `dropped` has become too late for a ledger closing then. */
+    takeFor(closeTime: number): { ready: Envelope[]; dropped: Envelope[] } {
+      const bounds = { closeTime, closeTimeSlack: 0, ledgerSequence: chain.tip().sequence + 1 };
+      const all = queue.takeAll();
+      const inTime = (envelope: Envelope) => checkTime(envelope.inner, bounds) === undefined;
+      return { ready: all.filter(inTime), dropped: all.filter((envelope) => !inTime(envelope)) };
+    },
+    takeAll: queue.takeAll,
+  };
+}
