@@ -12,6 +12,7 @@ import {
   asU64,
   type Decode,
   entryValue,
+  UnexpectedEntry,
 } from "./decode.ts";
 import { type AsOf, type ReadSource, TRIES } from "./read_source.ts";
 import * as keys from "./storage_keys.ts";
@@ -39,8 +40,9 @@ export function createEntrySource(
       const { ledger, entries: [counter] } = await entries.read([countKey]);
       const count = valueOf(counter, asU32) ?? 0;
       if (count > MOST_ITEMS) throw new GatewayError("upstream_error", `${count} items are more than can be read`);
+      if (count === 0) return { ledger, count, items: [] };
       const items = await entries.read(itemKeys(count));
-      if (count === 0 || items.ledger === ledger) return { ledger, count, items: items.entries };
+      if (items.ledger === ledger) return { ledger, count, items: items.entries };
     }
     throw new GatewayError("upstream_error", `ledgers closed faster than their entries could be read, ${TRIES} times`);
   }
@@ -76,7 +78,8 @@ export function createEntrySource(
     async pending(merchant) {
       const { ledger, items } = await counted(
         keys.pendingIndexKey(paymentEscrow, merchant),
-        (found) => indexes(found).map((index) => keys.pendingPaymentKey(paymentEscrow, merchant, index)),
+        // Contracts were seen that count from 0 and that count from 1: the one place that is too many is empty.
+        (found) => indexes(found + 1).map((index) => keys.pendingPaymentKey(paymentEscrow, merchant, index)),
       );
       return { ledger, value: pendingOf(items, ledger) };
     },
@@ -115,5 +118,5 @@ function indexes(count: number): number[] {
 }
 
 function missing(): never {
-  throw new GatewayError("upstream_error", "the device registry counts a device of the wallet that it does not hold");
+  throw new UnexpectedEntry("a device of the wallet is counted and not there");
 }

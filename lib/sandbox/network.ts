@@ -42,6 +42,8 @@ export interface SandboxNetwork extends Network {
   keep(name: string, text: string): void;
 }
 
+const STALE_SECONDS = 5;
+
 /**
  * Starts a network of one validator: a ledger, checked envelopes, real contracts. It differs from the public network in
  * that there is no consensus and no contention (nothing is left out of a ledger, fees are the minimum), and in the classic
@@ -92,6 +94,8 @@ export async function createNetwork(options: NetworkOptions): Promise<SandboxNet
 
   const schedule = options.schedule ?? scheduleWithTimers;
   const ticker = createTicker({ ledgerMs, now, schedule, close, hasWaiting: mempool.hasWaiting });
+  // A network that slept goes on in the present: a node whose last ledger is old counts as unhealthy.
+  if (unixSeconds() - chain.tip().closeTime > STALE_SECONDS) ticker.closeNow();
   const { history } = chain;
   return {
     passphrase,

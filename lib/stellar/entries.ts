@@ -51,7 +51,8 @@ export function createEntryReader(parts: EntryReaderParts): EntryReader {
       const answer = await believed({ rpc, tip, wait }, () => rpc.getLedgerEntries(keys));
       const present = new Map(answer.entries.map((entry) => [entry.key, entry]));
       const found = new Map(keys.map((key) => [key, { ledger: answer.latestLedger, entry: present.get(key) }]));
-      for (const [key, one] of found) hold(key, one);
+      // The tip may have moved on since the answer was believed: it holds for its own ledger only.
+      if (answer.latestLedger === tip.sequence) { for (const [key, one] of found) hold(key, one); }
       return found;
     },
   });

@@ -82,11 +82,11 @@ describe("a payment check against the contracts themselves", () => {
     const [ownerVal, agentVal] = [addressVal(owner.publicKey()), addressVal(agent.publicKey())];
     for (let i = 0; i < 24; i += 1) {
       const hash = bytes(hashOf(i));
-      await sandbox.invoke(owner, contracts.deviceRegistry, "register", ownerVal, hash, agentVal);
+      sandbox.invoke(owner, contracts.deviceRegistry, "register", ownerVal, hash, agentVal);
       const balance = BALANCES[i % BALANCES.length]!;
       if (balance > 0n) {
         const args = [addressVal(asset), ownerVal, hash, i128(balance)];
-        await sandbox.invoke(owner, contracts.paymentEscrow, "fund_escrow", ...args);
+        sandbox.invoke(owner, contracts.paymentEscrow, "fund_escrow", ...args);
       }
       const device = { owner: owner.publicKey(), agent: agent.publicKey(), status: 0, createdAt: 0n };
       if (i % 8 === 7) {
@@ -96,7 +96,7 @@ describe("a payment check against the contracts themselves", () => {
       const maxAmount = CAPS[i % CAPS.length]!;
       const expiresAt = i % 3 === 0 ? 0n : BigInt(startSeconds + 50 + i);
       const args = [ownerVal, hash, agentVal, i128(maxAmount), addressVal(asset), u64(expiresAt)];
-      await sandbox.invoke(owner, contracts.agentRegistry, "register_agent", ...args);
+      sandbox.invoke(owner, contracts.agentRegistry, "register_agent", ...args);
       cards.push({ device, policy: { agent: agent.publicKey(), maxAmount, asset, expiresAt }, balance });
     }
   });

@@ -22,11 +22,11 @@ before(async () => {
   const { owner, agent, merchant, contracts, asset } = sandbox;
   const [ownerVal, agentVal, merchantVal] = [owner, agent, merchant].map((who) => addressVal(who.publicKey()));
   for (const hash of [CARD, ...hashes]) {
-    await sandbox.invoke(owner, contracts.deviceRegistry, "register", ownerVal!, bytes(hash), agentVal!);
+    sandbox.invoke(owner, contracts.deviceRegistry, "register", ownerVal!, bytes(hash), agentVal!);
   }
   const policy = [ownerVal!, bytes(CARD), agentVal!, i128(0n), addressVal(asset), u64(0n)];
-  await sandbox.invoke(owner, contracts.agentRegistry, "register_agent", ...policy);
-  await sandbox.invoke(
+  sandbox.invoke(owner, contracts.agentRegistry, "register_agent", ...policy);
+  sandbox.invoke(
     owner,
     contracts.paymentEscrow,
     "fund_escrow",
@@ -37,7 +37,7 @@ before(async () => {
   );
   for (const [nonce, amount] of [[1n, 100n], [2n, 30n]] as const) {
     const payment = [agentVal!, bytes(CARD), merchantVal!, addressVal(asset), i128(amount), u64(nonce)];
-    await sandbox.invoke(agent, contracts.paymentEscrow, "authorize", ...payment);
+    sandbox.invoke(agent, contracts.paymentEscrow, "authorize", ...payment);
   }
 });
 after(() => sandbox.network.stop());
@@ -132,7 +132,7 @@ suite("calls", async () => {
     deviceKey(deviceRegistry, CARD),
     policyKey(agentRegistry, CARD),
     walletDeviceCountKey(deviceRegistry, owner.publicKey()),
-    pendingPaymentKey(paymentEscrow, merchant.publicKey(), 0),
+    pendingPaymentKey(paymentEscrow, merchant.publicKey(), 1),
   );
   const { reads } = gateway.escrow;
   await Promise.all([reads.device(CARD), reads.policy(CARD)]);

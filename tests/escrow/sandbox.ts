@@ -31,7 +31,7 @@ export interface Sandbox {
   /** Another funded account. */
   account(): Promise<Keypair>;
   /** Applies a call at once, past the gateway. */
-  invoke(source: Keypair, contract: string, name: string, ...args: xdr.ScVal[]): Promise<void>;
+  invoke(source: Keypair, contract: string, name: string, ...args: xdr.ScVal[]): void;
 }
 
 export interface GatewayView {
@@ -49,7 +49,9 @@ interface GatewayOptions {
 }
 
 function wasm(name: string): Uint8Array<ArrayBuffer> {
-  return new Uint8Array(readFileSync(fileURLToPath(new URL(`../../lib/sandbox/wasm/${name}.wasm`, import.meta.url).href)));
+  return new Uint8Array(
+    readFileSync(fileURLToPath(new URL(`../../lib/sandbox/wasm/${name}.wasm`, import.meta.url).href)),
+  );
 }
 
 let engine: WebAssembly.Module | undefined;
@@ -84,7 +86,7 @@ export async function startSandbox(): Promise<Sandbox> {
     return keypair;
   }
 
-  async function apply(source: Keypair, operation: xdr.Operation): Promise<xdr.ScVal> {
+  function apply(source: Keypair, operation: xdr.Operation): void {
     const accountId = source.xdrAccountId();
     const key = xdr.LedgerKey.account(new xdr.LedgerKeyAccount({ accountId })).toXdr();
     const entry = xdr.LedgerEntryData.fromXdr(network.entry(key)!.dataXdr);
@@ -110,7 +112,6 @@ export async function startSandbox(): Promise<Sandbox> {
     if (sent.status !== "PENDING") throw new Error(sent.status);
     network.closeLedger();
     if (!network.transaction(sent.hash)!.successful) throw new Error(`${sent.hash} failed`);
-    return xdr.ScVal.fromXdr(outcome.result!.valueXdr);
   }
 
   const { contracts, asset, accounts } = bootstrapSandbox(network, {
@@ -133,8 +134,8 @@ export async function startSandbox(): Promise<Sandbox> {
     agent: Keypair.fromSecret(accounts.agent.secret),
     merchant: Keypair.fromSecret(accounts.merchant.secret),
     account,
-    async invoke(source, contract, name, ...args) {
-      await apply(source, Operation.invokeContractFunction({ contract, function: name, args }));
+    invoke(source, contract, name, ...args) {
+      apply(source, Operation.invokeContractFunction({ contract, function: name, args }));
     },
     gateway(options = {}) {
       const tip = createLedgerTip();

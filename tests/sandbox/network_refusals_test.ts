@@ -115,6 +115,14 @@ describe("an envelope is refused", () => {
     assert.equal(refused(signedBy(alice, { sequence: seqNum + 1n })), "txBadSeq");
   });
 
+  test("with the number new accounts of its ledger start with: txBadSeq", () => {
+    const start = BigInt(network.latestLedger().sequence + 2) << 32n;
+    apply(network, signed(build(network, alice, [Operation.bumpSequence({ bumpTo: (start - 1n).toString() })]), alice));
+    assert.equal(refused(signedBy(alice)), "txBadSeq");
+    network.closeLedger();
+    assert.equal(apply(network, signedBy(alice)).successful, true);
+  });
+
   test("after it has been applied: txBadSeq", () => {
     const transaction = signedBy(alice);
     apply(network, transaction);

@@ -19,6 +19,7 @@ import {
   invoke,
   keypair,
   signed,
+  START_SECONDS,
   startNetwork,
 } from "./sandbox_network.ts";
 
@@ -61,6 +62,16 @@ describe("a network with a state file", () => {
     const next = invoke(network, owner, revoke);
     assert.equal(next.successful, true);
     assert.equal(next.ledger, ledger.sequence + 1);
+    await network.stop();
+  });
+
+  test("closes a ledger at once when it slept, so that its tip is not old", async () => {
+    const first = await startNetwork({ stateFile });
+    await first.network.stop();
+    const later = (START_SECONDS + 3_600) * 1000;
+    const { network } = await startNetwork({ stateFile, now: () => later });
+    assert.equal(network.latestLedger().sequence, 2);
+    assert.equal(network.latestLedger().closeTime, START_SECONDS + 3_600);
     await network.stop();
   });
 

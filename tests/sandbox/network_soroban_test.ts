@@ -8,6 +8,7 @@ import {
   Memo,
   Operation,
   SorobanDataBuilder,
+  Transaction,
   TransactionBuilder,
   xdr,
 } from "@stellar/stellar-sdk";
@@ -395,6 +396,21 @@ describe("contracts of anybody", () => {
     assert.ok(meta.type === "v4");
     const value = meta.v4.sorobanMeta?.returnValue;
     assert.ok(value?.type === "scvAddress");
+  });
+
+  test("a fee bump can pay resources the inner transaction's own fee does not cover", () => {
+    const operation = call(Asset.native().contractId(network.passphrase), "balance", address(alice.publicKey()));
+    const prepared = prepare(network, alice, operation);
+    const envelope = prepared.toEnvelope();
+    assert.ok(envelope.type === "envelopeTypeTx");
+    const tx = new xdr.Transaction({ ...envelope.v1.tx, fee: 1 });
+    const v1 = new xdr.TransactionV1Envelope({ tx, signatures: [] });
+    const inner = TransactionBuilder.fromXdr(xdr.TransactionEnvelope.envelopeTypeTx(v1), network.passphrase);
+    assert.ok(inner instanceof Transaction);
+    assert.equal(refusal(submit(network, signed(inner, alice))), "txMalformed");
+    const fee = (BigInt(prepared.fee) + 200n).toString();
+    const bump = TransactionBuilder.buildFeeBumpTransaction(alice, fee, inner, network.passphrase);
+    assert.equal(apply(network, signed(bump, alice)).successful, true);
   });
 
   test("a fee bump pays for a contract transaction and gets the refund", () => {

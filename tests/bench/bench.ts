@@ -1,0 +1,32 @@
+// Measures what measures are for, and prints one table. Needs wrk and taskset, and two CPUs that nobody else uses:
+//   BENCH_BUN=$(which bun) BENCH_DENO=$(which deno) bun tests/bench/bench.ts [http|write|start …]
+import { cpus } from "node:os";
+import { dirname } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import packageJson from "../../package.json" with { type: "json" };
+import { type Figure, table } from "./figures.ts";
+import { httpFigures } from "./http_bench.ts";
+import { RUNTIMES } from "./processes.ts";
+import { startFigures } from "./start_bench.ts";
+import { writeFigures } from "./write_bench.ts";
+
+const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+const asked = process.argv.slice(2);
+const wanted = (name: string) => asked.length === 0 || asked.includes(name);
+
+const figures: Figure[] = [];
+for (const runtime of RUNTIMES) {
+  if (wanted("http")) figures.push(...await httpFigures(root, runtime));
+  if (wanted("write")) figures.push(...await writeFigures(root, runtime));
+}
+if (wanted("start")) figures.push(...await startFigures(root));
+
+const { bun, deno } = packageJson.config;
+process.stdout.write(
+  `${table(figures.toSorted((a, b) => Number(a.number) - Number(b.number)))}\n\n` +
+    `Bun ${bun}, Deno ${deno}, ${cpus().length} × ${
+      cpus()[0]?.model ?? "CPU"
+    }; medians (lowest–highest) of rounds taken in turns.\n`,
+);
+process.exit(0);
