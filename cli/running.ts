@@ -1,6 +1,6 @@
 import process from "node:process";
 
-/** Resolves at the first SIGTERM or SIGINT; a second one ends the process at once. */
+/** Listens from the call on: resolves at the first SIGTERM or SIGINT; a second one ends the process at once. */
 export function untilAskedToStop(): Promise<void> {
   return new Promise((resolve) => {
     let asked = false;

@@ -40,9 +40,10 @@ Examples:
 };
 
 async function sandbox(flags: SandboxFlags & { json: boolean }, io: CommandIo): Promise<number> {
+  const stopAsked = untilAskedToStop();
   const running = await startSandbox(flags, io);
   io.stdout(flags.json ? JSON.stringify(running.info) + "\n" : sandboxBanner(running.info));
-  await untilAskedToStop();
+  await stopAsked;
   await running.stop();
   return 0;
 }

@@ -36,6 +36,7 @@ async function serve(args: string[], io: CommandIo): Promise<number> {
   const config = readConfig(io.env, settings);
   const log = createCommandLog(config, io);
   for (const name of unknownSettings(io.env)) log.warn("unknown setting in the environment", { setting: name });
+  const stopAsked = untilAskedToStop();
   try {
     const store = await openStore(config.store);
     const keys = await openKeySource(config, store, log, io.now);
@@ -49,7 +50,7 @@ async function serve(args: string[], io: CommandIo): Promise<number> {
     if (await keys.isEmpty()) {
       log.warn("there are no API keys yet: create one with `gateway keygen`", { keys: keys.location });
     }
-    await untilAskedToStop();
+    await stopAsked;
     log.info("gateway is stopping");
     await running.stop();
     return 0;

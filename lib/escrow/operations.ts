@@ -37,6 +37,7 @@ const kinds = {
 
 export const OPERATION_KINDS = Object.keys(kinds) as (keyof typeof kinds)[];
 
+/** Ends the message for a kind that is none. */
 function unknownKind(input: unknown): string {
   const { kind } = input as { kind?: unknown };
   return `must be one of ${OPERATION_KINDS.join(", ")}${kind === undefined ? "" : got(kind)}`;
@@ -92,17 +93,16 @@ export function contractCall(contracts: ContractIds, source: string, op: Prepare
   const actor = addressVal(source);
   switch (op.kind) {
     case "authorize": {
-      const [merchant, asset] = [addressVal(op.merchant), addressVal(op.asset)];
-      const card = hashVal(op.deviceHash);
-      return call(paymentEscrow, "authorize", actor, card, merchant, asset, i128(op.amount), u64(op.nonce));
+      const { deviceHash, merchant, asset, amount, nonce } = op;
+      const to = [addressVal(merchant), addressVal(asset), i128(amount), u64(nonce)];
+      return call(paymentEscrow, "authorize", actor, hashVal(deviceHash), ...to);
     }
     case "claim":
       return call(paymentEscrow, "claim", addressVal(op.asset), actor);
     case "registerAgent": {
-      const [agent, asset] = [addressVal(op.agent), addressVal(op.asset)];
-      const card = hashVal(op.deviceHash);
-      const [cap, end] = [i128(op.maxAmount), u64(op.expiresAt ?? 0)];
-      return call(agentRegistry, "register_agent", actor, card, agent, cap, asset, end);
+      const { deviceHash, agent, maxAmount, asset, expiresAt } = op;
+      const policy = [addressVal(agent), i128(maxAmount), addressVal(asset), u64(expiresAt ?? 0)];
+      return call(agentRegistry, "register_agent", actor, hashVal(deviceHash), ...policy);
     }
     case "revokeAgent":
       return call(agentRegistry, "revoke_agent", actor, hashVal(op.deviceHash));

@@ -81,18 +81,13 @@ export async function prepareTransaction(
   refuseForeignAuthorisations(call, source, authorisations);
   refuseRestores(simulation);
   const validUntil = networkSeconds(parts) + VALID_FOR_SECONDS;
-  const transaction = nodeXdr(
-    "transactionData",
-    () =>
-      new TransactionBuilder(new Account(source, sequence.toString()), {
-        fee: inclusionFee.toString(),
-        networkPassphrase,
-        timebounds: { minTime: 0, maxTime: validUntil },
-      })
-        .addOperation(Operation.invokeContractFunction({ ...call, auth: authorisations }))
-        .setSorobanData(simulation.transactionData!)
-        .build(),
-  );
+  const operation = Operation.invokeContractFunction({ ...call, auth: authorisations });
+  const builder = new TransactionBuilder(new Account(source, sequence.toString()), {
+    fee: inclusionFee.toString(),
+    networkPassphrase,
+    timebounds: { minTime: 0, maxTime: validUntil },
+  }).addOperation(operation);
+  const transaction = nodeXdr("transactionData", () => builder.setSorobanData(simulation.transactionData!).build());
   return {
     xdr: transaction.toXdr(),
     networkPassphrase,

@@ -34,10 +34,9 @@ const HINTS: Record<string, string> = {
 
 /** The network turned a transaction down for its own sake: `invalid_request`, naming the code and what to do. */
 export function rejection(code: string, hash: string, ledger?: number): GatewayError {
-  const hint = HINTS[code];
-  const how = ledger === undefined ? "rejected" : `failed in ledger ${ledger}`;
-  const message = `transaction ${hash} was ${how}: ${code}${hint === undefined ? "" : ` (${hint})`}`
-    .replace("was failed", "failed");
+  const hint = HINTS[code] === undefined ? "" : ` (${HINTS[code]})`;
+  const what = ledger === undefined ? "was rejected" : `failed in ledger ${ledger}`;
+  const message = `transaction ${hash} ${what}: ${code}${hint}`;
   return new GatewayError(code === "txInternalError" ? "upstream_error" : "invalid_request", message);
 }
 

@@ -3,8 +3,8 @@ import type { ContractCall } from "./contract_call.ts";
 import { calledIn, vetEnvelope } from "./envelope.ts";
 import { believed } from "./freshness.ts";
 import { nodeXdr } from "./node_xdr.ts";
-import { networkSeconds, type PreparedTransaction, type PrepareParts, prepareTransaction } from "./prepare.ts";
 import { type Confirmed, failureError } from "./outcome.ts";
+import { networkSeconds, type PreparedTransaction, type PrepareParts, prepareTransaction } from "./prepare.ts";
 import { sendAndConfirm, type SubmitParts } from "./submit.ts";
 
 /** What became of a transaction. */
@@ -32,9 +32,6 @@ export interface Transactions {
 }
 
 export interface TransactionsParts extends PrepareParts, SubmitParts {
-  now: () => number;
-  tip: SubmitParts["tip"];
-  entries: SubmitParts["entries"];
   /** Why this call may not be submitted, undefined when it may. */
   refuseCall(call: ContractCall): string | undefined;
   /** The note of an envelope this gateway sent, undefined when it did not. */

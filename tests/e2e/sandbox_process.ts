@@ -71,6 +71,28 @@ export async function startSandbox(command: string[] = sourceCommand(), extra: s
   };
 }
 
+export interface Finished {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** Runs the program to its end. */
+export async function runGateway(
+  args: string[],
+  env: Record<string, string> = {},
+  command = sourceCommand(),
+): Promise<Finished> {
+  const child = spawn(command[0]!, [...command.slice(1), ...args], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: environment(env),
+  });
+  const finished: Finished = { code: null, stdout: "", stderr: "" };
+  child.stdout.setEncoding("utf8").on("data", (text: string) => finished.stdout += text);
+  child.stderr.setEncoding("utf8").on("data", (text: string) => finished.stderr += text);
+  return await new Promise((resolve) => child.once("close", (code) => resolve({ ...finished, code })));
+}
+
 /** This process's environment without the gateway's own settings, so that a developer's shell does not change a test. */
 export function environment(extra: Record<string, string> = {}): Record<string, string> {
   const entries = Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined);

@@ -255,6 +255,18 @@ describe("what reads rely on", () => {
     assert.equal(gateway.escrow.reads.ways().pending, "calls");
   });
 
+  test("a payment in its last ledger is no difference between the two ways", async () => {
+    const gateway = tampered(({ method, result }) => {
+      if (method === "simulateTransaction") result.results = [{ xdr: i128(0n).toXdr("base64"), auth: [] }];
+      if (method !== "getLedgerEntries") return;
+      for (const entry of result.entries as { liveUntilLedgerSeq?: unknown }[]) {
+        entry.liveUntilLedgerSeq = result.latestLedger;
+      }
+    });
+    assert.equal(await gateway.escrow.reads.pending(sandbox.merchant.publicKey()), "130");
+    assert.equal(gateway.escrow.reads.ways().pending, "undecided");
+  });
+
   test("an archived entry is still owned", async () => {
     const gateway = tampered(({ method, result }) => {
       if (method !== "getLedgerEntries") return;

@@ -9,6 +9,7 @@ import {
   TransactionBuilder,
   xdr,
 } from "@stellar/stellar-sdk";
+import fc from "fast-check";
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { GatewayError } from "../../lib/errors.ts";
@@ -444,6 +445,23 @@ describe("what may be submitted", () => {
       assert.match(error.message, words);
     });
   }
+
+  test("and nothing that is no envelope gets past, whatever it is", async () => {
+    const bytes = xdr.decodeBytes(built.toXdr(), "base64");
+    const mutated = fc.tuple(fc.nat({ max: bytes.length - 1 }), fc.integer({ min: 1, max: 255 })).map(([at, by]) => {
+      const copy = bytes.slice();
+      copy[at] = copy[at]! ^ by;
+      return xdr.encodeBytes(copy, "base64");
+    });
+    const random = fc.uint8Array({ maxLength: 200 }).map((some) => xdr.encodeBytes(some, "base64"));
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(mutated, random, fc.string()), async (envelope) => {
+        const error = await harness({ find: inLedger(100) }).transactions.submit(envelope).catch((error) => error);
+        assert.ok(error.ledger === 100 || error.code === "invalid_request", String(error.stack ?? error));
+      }),
+      { numRuns: 500 },
+    );
+  });
 
   test("in a fee bump the inner transaction is vetted and the outer hash answered", async () => {
     const signed = (inner: ReturnType<typeof transaction>) => {

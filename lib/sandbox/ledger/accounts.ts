@@ -21,8 +21,11 @@ export function accountOf(account: xdr.MuxedAccount): Uint8Array {
 export function loadAccount(view: LedgerView, publicKey: Uint8Array): xdr.AccountEntry | undefined {
   const held = view.get(keyOf(accountKeyXdr(publicKey)));
   if (!held) return undefined;
-  const data = xdr.LedgerEntry.fromXdr(held.entryXdr).data;
-  return data.type === "account" ? data.account : undefined;
+  if (!held.account) {
+    const { data } = xdr.LedgerEntry.fromXdr(held.entryXdr);
+    if (data.type === "account") held.account = data.account;
+  }
+  return held.account;
 }
 
 export function storeAccount(changes: LedgerChanges, account: xdr.AccountEntry, ledgerSequence: number): void {
@@ -31,7 +34,7 @@ export function storeAccount(changes: LedgerChanges, account: xdr.AccountEntry, 
     data: xdr.LedgerEntryData.account(account),
     ext: xdr.LedgerEntryExt.v0(),
   });
-  changes.put(keyOf(accountKeyXdr(account.accountId.ed25519.value)), { entryXdr: entry.toXdr() });
+  changes.put(keyOf(accountKeyXdr(account.accountId.ed25519.value)), { entryXdr: entry.toXdr(), account });
 }
 
 type AccountFields = ConstructorParameters<typeof xdr.AccountEntry>[0];

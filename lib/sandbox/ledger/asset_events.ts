@@ -1,16 +1,19 @@
-import { Address, nativeToScVal, xdr } from "@stellar/stellar-sdk";
+import { nativeToScVal, xdr } from "@stellar/stellar-sdk";
+import { createXdrWriter } from "./bytes.ts";
 
-const symbol = (text: string) => xdr.ScVal.scvSymbol(text);
-const i128 = (amount: bigint) => nativeToScVal(amount, { type: "i128" });
-const account = (publicKey: Uint8Array) => Address.account(publicKey).toScVal();
+const SCV_I128 = 10, SCV_STRING = 14, SCV_SYMBOL = 15, SCV_ADDRESS = 18, SCV_MAP = 17;
+const CONTRACT_EVENT = 1;
 
-function contractEvent(contractId: Uint8Array, topics: xdr.ScVal[], data: xdr.ScVal): Uint8Array {
-  return new xdr.ContractEvent({
-    ext: xdr.ExtensionPoint.v0(),
-    contractId: new xdr.ContractId(contractId),
-    type: xdr.ContractEventType.contract,
-    body: xdr.ContractEventBody.v0(new xdr.ContractEventV0({ topics, data })),
-  }).toXdr();
+const utf8 = new TextEncoder();
+const symbol = (text: string) => createXdrWriter().uint32(SCV_SYMBOL).opaque(utf8.encode(text)).finish();
+const i128 = (amount: bigint) => createXdrWriter().uint32(SCV_I128).int64(amount >> 64n).int64(amount).finish();
+const account = (publicKey: Uint8Array) =>
+  createXdrWriter().uint32(SCV_ADDRESS).uint32(0).uint32(0).raw(publicKey).finish();
+
+/** A ContractEvent is written by hand here: two of them come with every transaction. `data` is an ScVal, as the topics are. */
+function contractEvent(contractId: Uint8Array, topics: Uint8Array[], data: Uint8Array): Uint8Array {
+  return createXdrWriter().uint32(0).uint32(1).raw(contractId).uint32(CONTRACT_EVENT).uint32(0).list(topics).raw(data)
+    .finish();
 }
 
 /** ContractEvent of a charged fee, or of a refund when negative (CAP-67). `nativeAsset` is the native asset's contract id. */
@@ -26,13 +29,12 @@ export function transferEvent(
   amount: bigint,
   recipientId: xdr.ScVal | undefined,
 ): Uint8Array {
-  const topics = [symbol("transfer"), account(from), account(to), xdr.ScVal.scvString("native")];
+  const asset = createXdrWriter().uint32(SCV_STRING).opaque(utf8.encode("native")).finish();
+  const topics = [symbol("transfer"), account(from), account(to), asset];
   if (!recipientId) return contractEvent(nativeAsset, topics, i128(amount));
-  const data = xdr.ScVal.scvMap([
-    new xdr.ScMapEntry({ key: symbol("amount"), val: i128(amount) }),
-    new xdr.ScMapEntry({ key: symbol("to_muxed_id"), val: recipientId }),
-  ]);
-  return contractEvent(nativeAsset, topics, data);
+  const data = createXdrWriter().uint32(SCV_MAP).uint32(1).uint32(2)
+    .raw(symbol("amount")).raw(i128(amount)).raw(symbol("to_muxed_id")).raw(recipientId.toXdr());
+  return contractEvent(nativeAsset, topics, data.finish());
 }
 
 /** What a transfer event says of the recipient behind the account: the muxed id, else the memo. */

@@ -39,18 +39,23 @@ export interface XdrWriter {
   int64(value: bigint): XdrWriter;
   /** Bytes that are XDR already, or opaque of a fixed length that is a multiple of four. */
   raw(bytes: Uint8Array): XdrWriter;
+  /** Opaque of variable length, or text in UTF-8. */
+  opaque(bytes: Uint8Array): XdrWriter;
   /** A variable array of values that are XDR already. */
   list(items: readonly Uint8Array[]): XdrWriter;
   /** A copy of what has been written. */
   finish(): Uint8Array;
 }
 
+/** Most of what is written are single changes and keys; a larger start would cost more than growing now and then. */
+const INITIAL_CAPACITY = 128;
+
 /**
  * Writes XDR (RFC 4506) around parts that are encoded already. Metadata consists of entries and events that came as
  * bytes and leave as bytes; to decode them into objects and back would cost more than applying the transaction.
  */
 export function createXdrWriter(): XdrWriter {
-  let buffer = new Uint8Array(1024);
+  let buffer = new Uint8Array(INITIAL_CAPACITY);
   let view = new DataView(buffer.buffer);
   let length = 0;
 
@@ -88,6 +93,12 @@ export function createXdrWriter(): XdrWriter {
     raw(bytes) {
       const at = reserve(bytes.length);
       buffer.set(bytes, at);
+      return writer;
+    },
+    opaque(bytes) {
+      const at = reserve(4 + ((bytes.length + 3) & ~3));
+      view.setUint32(at, bytes.length);
+      buffer.set(bytes, at + 4);
       return writer;
     },
     list(items) {

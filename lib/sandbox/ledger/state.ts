@@ -1,3 +1,5 @@
+import type { xdr } from "@stellar/stellar-sdk";
+
 /** One ledger entry as it is held: encoded, with its time to live beside it. */
 export interface StateEntry {
   /** LedgerEntry. */
@@ -6,6 +8,8 @@ export interface StateEntry {
   liveUntilLedger?: number;
   /** Ledger in which the TTL was changed last. */
   ttlModifiedLedger?: number;
+  /** An account that was looked at, decoded, until it changes: a transaction looks its source up again and again. */
+  account?: xdr.AccountEntry | undefined;
 }
 
 /** Something entries can be read from. Keys are `keyOf(LedgerKey)`. */
@@ -83,6 +87,7 @@ export function createLedgerState() {
       for (const [key, entry] of changes.entries()) {
         forgetExpiry(key, entries.get(key));
         if (entry) {
+          entry.account = undefined; // What is decoded would outweigh the entry itself, for every account there is.
           entries.set(key, entry);
           rememberExpiry(key, entry);
         } else {

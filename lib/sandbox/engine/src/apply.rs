@@ -5,7 +5,7 @@ use crate::network::Network;
 use crate::Refusal;
 use soroban_env_host::{
     ledger_info::get_key_durability,
-    xdr::{DiagnosticEvent, LedgerKey, ScError, ScErrorCode},
+    xdr::{DiagnosticEvent, LedgerKey},
 };
 
 /// The operation's result code. The embedder gives each its code of the operation at hand.
@@ -23,6 +23,7 @@ pub enum Outcome {
 
 /// Why an operation ended early.
 pub enum Stop {
+    /// With a text for whoever looks into it, and the events it adds.
     Failed(Outcome, String, Vec<DiagnosticEvent>),
     Refused(Refusal),
 }
@@ -34,18 +35,14 @@ impl From<Refusal> for Stop {
 }
 
 impl Stop {
-    pub fn failed(outcome: Outcome, event: DiagnosticEvent) -> Self {
-        let text = match &event.event.body {
-            soroban_env_host::xdr::ContractEventBody::V0(body) => format!("{:?}", body.data),
-        };
-        Stop::Failed(outcome, text, vec![event])
+    pub fn failed(outcome: Outcome, message: &str, event: DiagnosticEvent) -> Self {
+        Stop::Failed(outcome, message.to_string(), vec![event])
     }
 
     /// `used` of a resource is more than was declared or the network allows.
     pub fn over_limit(message: &str, used: u64, allowed: u64) -> Self {
-        let error = ScError::Budget(ScErrorCode::ExceededLimit);
-        let event = diagnostics::error(error, message, &[used, allowed]);
-        Stop::failed(Outcome::ResourceLimitExceeded, event)
+        let event = diagnostics::over_limit(message, used, allowed);
+        Stop::failed(Outcome::ResourceLimitExceeded, message, event)
     }
 }
 

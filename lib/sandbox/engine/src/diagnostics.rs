@@ -12,6 +12,11 @@ pub fn error(error: ScError, message: &str, args: &[u64]) -> DiagnosticEvent {
     error_about(error, message, args.iter().map(|n| ScVal::U64(*n)).collect())
 }
 
+/// `used` of a resource is more than was declared or the network allows.
+pub fn over_limit(message: &str, used: u64, allowed: u64) -> DiagnosticEvent {
+    error(ScError::Budget(ScErrorCode::ExceededLimit), message, &[used, allowed])
+}
+
 /// Topics `error` and the error; data the message, or a vector of the message and `args`.
 pub fn error_about(error: ScError, message: &str, args: Vec<ScVal>) -> DiagnosticEvent {
     let message = StringM::try_from(message).expect("a short message");

@@ -6,7 +6,7 @@ use crate::network::Network;
 use soroban_env_host::{
     fees::{compute_transaction_resource_fee, TransactionResources},
     ledger_info::get_key_durability,
-    xdr::{ScError, ScErrorCode, SorobanTransactionData, SorobanTransactionDataExt},
+    xdr::{SorobanTransactionData, SorobanTransactionDataExt},
 };
 
 /// How many entries are read from disk: the classic ones and those marked as archived; all of a restore
@@ -61,21 +61,20 @@ impl ResourceFee {
     /// Answers the fee for `events_bytes` of events and return value. Fails the transaction when the
     /// refundable part does not cover it together with the rent.
     pub fn consume(mut self, network: &Network, events_bytes: u32, rent: i64) -> Result<i64, Stop> {
+        let maximum = self.maximum_refundable;
         let too_little = |message, needed: i64| {
-            let error = ScError::Budget(ScErrorCode::ExceededLimit);
-            let args = [needed as u64, self.maximum_refundable as u64];
-            let event = diagnostics::error(error, message, &args);
-            Stop::failed(Outcome::InsufficientRefundableFee, event)
+            let event = diagnostics::over_limit(message, needed as u64, maximum as u64);
+            Err(Stop::failed(Outcome::InsufficientRefundableFee, message, event))
         };
-        if self.maximum_refundable < rent {
+        if maximum < rent {
             let message = "refundable resource fee was not sufficient to cover the ledger storage rent: {} > {}";
-            return Err(too_little(message, rent));
+            return too_little(message, rent);
         }
         self.resources.contract_events_size_bytes = events_bytes;
         let (_, events_fee) = compute_transaction_resource_fee(&self.resources, &network.config.fee_configuration);
-        if self.maximum_refundable < rent.saturating_add(events_fee) {
+        if maximum < rent.saturating_add(events_fee) {
             let message = "refundable resource fee was not sufficient to cover the events fee after paying for ledger storage rent: {} > {}";
-            return Err(too_little(message, events_fee));
+            return too_little(message, events_fee);
         }
         Ok(events_fee)
     }

@@ -154,5 +154,5 @@ fn archived(key: &LedgerKey) -> Stop {
         _ => ("trying to access an archived entry", vec![]),
     };
     let event = diagnostics::error_about(ScError::Value(ScErrorCode::InvalidInput), message, args);
-    Stop::Failed(Outcome::EntryArchived, message.to_string(), vec![event])
+    Stop::failed(Outcome::EntryArchived, message, event)
 }

@@ -1,7 +1,7 @@
 //! Applies an InvokeHostFunction operation as stellar-core does: reads the footprint, restores what is marked
 //! as archived (CAP-66), runs the host, checks what it used against what was declared, charges rent and events.
 use crate::abi::{to_xdr, Frames};
-use crate::apply::{check_entry_size, has_ttl, Applied, Change, ChangeKind, Outcome, Stop};
+use crate::apply::{check_entry_size, Applied, Change, ChangeKind, Outcome, Stop};
 use crate::fees::ResourceFee;
 use crate::footprint::{self, Input};
 use crate::metrics::Metrics;
@@ -16,6 +16,7 @@ use soroban_env_host::{
 };
 use std::rc::Rc;
 
+/// One operation while it is applied.
 struct Invocation<'a> {
     network: Rc<Network>,
     info: LedgerInfo,
@@ -38,6 +39,7 @@ struct Success {
     rent_fee: i64,
 }
 
+/// Runs the operation; see [`crate::Method::ApplyInvoke`] for the frames.
 pub fn apply(mut frames: Frames) -> Result<Applied, Refusal> {
     let network = network::current()?;
     let info = ledger::take_header(&mut frames, &network)?;
@@ -139,36 +141,30 @@ impl Invocation<'_> {
         self.metrics.memory_bytes = budget.get_mem_bytes_consumed().unwrap_or(0);
     }
 
+    /// As in stellar-core, a limit counts as exceeded only when more was used: a contract that runs out of
+    /// instructions on its own has been stopped in time, and trapped.
     fn host_failed(&self, failure: &HostError) -> Stop {
-        let limits = [
-            (
-                "operation instructions exceeds amount specified",
-                self.metrics.instructions,
-                self.data.resources.instructions.into(),
-            ),
-            (
-                "operation memory usage exceeds network config limit",
-                self.metrics.memory_bytes,
-                self.network.limits.memory_bytes.into(),
-            ),
-        ];
-        let mut events = vec![diagnostics::host_function_failed(failure)];
         let text = format!("{:?}", failure.error);
-        let is_internal =
-            failure.error.is_code(ScErrorCode::InternalError) && !failure.error.is_type(ScErrorType::Contract);
-        if is_internal {
-            return Stop::Failed(Outcome::InternalError, text, events);
+        let event = diagnostics::host_function_failed(failure);
+        let (error, metrics) = (failure.error, &self.metrics);
+        if error.is_code(ScErrorCode::InternalError) && !error.is_type(ScErrorType::Contract) {
+            return Stop::Failed(Outcome::InternalError, text, vec![event]);
         }
-        for (message, used, allowed) in limits {
-            if used > allowed {
-                let Stop::Failed(outcome, _, more) = Stop::over_limit(message, used, allowed) else {
-                    continue;
-                };
-                events.extend(more);
-                return Stop::Failed(outcome, text, events);
-            }
+        let over_limit = |message, used, allowed| {
+            let events = vec![event.clone(), diagnostics::over_limit(message, used, allowed)];
+            Stop::Failed(Outcome::ResourceLimitExceeded, text.clone(), events)
+        };
+        let instructions = u64::from(self.data.resources.instructions);
+        if metrics.instructions > instructions {
+            let message = "operation instructions exceeds amount specified";
+            return over_limit(message, metrics.instructions, instructions);
         }
-        Stop::Failed(Outcome::Trapped, text, events)
+        let memory_bytes = u64::from(self.network.limits.memory_bytes);
+        if metrics.memory_bytes > memory_bytes {
+            let message = "operation memory usage exceeds network config limit";
+            return over_limit(message, metrics.memory_bytes, memory_bytes);
+        }
+        Stop::Failed(Outcome::Trapped, text, vec![event])
     }
 
     /// The changes to the ledger. Every entry of the read-write footprint counts as written, whether it
@@ -196,7 +192,7 @@ impl Invocation<'_> {
                     Some(entry) => self.written(key, change.encoded_key.len(), entry.clone())?,
                     None => vec![],
                 },
-                live_until: if has_ttl(key) { live_until } else { 0 },
+                live_until,
             });
         }
         Ok(changes)

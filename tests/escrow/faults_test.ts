@@ -1,0 +1,141 @@
+import type { Keypair } from "@stellar/stellar-sdk";
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { GatewayError } from "../../lib/errors.ts";
+import type { Operation } from "../../lib/escrow/operations.ts";
+import { type GatewayView, type Sandbox, signed, startSandbox } from "./sandbox.ts";
+
+const CARD = "ab".repeat(32);
+const SECOND_CARD = "cd".repeat(32);
+
+let sandbox: Sandbox;
+let second: Keypair;
+
+async function act(gateway: GatewayView, who: Keypair, operation: Operation) {
+  const prepared = await gateway.escrow.transactions.prepare({ source: who.publicKey(), operation });
+  return await gateway.escrow.transactions.submit(signed(prepared.xdr, sandbox.network.passphrase, who));
+}
+
+async function fault(promise: Promise<unknown>): Promise<GatewayError> {
+  const error = await promise.then(() => assert.fail("it resolved"), (error) => error);
+  assert.ok(error instanceof GatewayError, String(error?.stack ?? error));
+  return error;
+}
+
+before(async () => {
+  sandbox = await startSandbox();
+  second = await sandbox.account();
+  const gateway = sandbox.gateway();
+  const { owner, agent, asset } = sandbox;
+  for (const [deviceHash, by] of [[CARD, agent], [SECOND_CARD, second]] as const) {
+    await act(gateway, owner, { kind: "registerDevice", deviceHash, agent: by.publicKey() });
+    const policy = { deviceHash, agent: by.publicKey(), asset, maxAmount: "0" };
+    await act(gateway, owner, { kind: "registerAgent", ...policy });
+    await act(gateway, owner, { kind: "fundEscrow", deviceHash, asset, amount: "1000" });
+  }
+});
+after(() => sandbox.network.stop());
+
+/** A gateway whose node loses the answers that `loses` picks, after having done what it was asked for. */
+function losing(loses: (method: string, call: number) => boolean) {
+  const calls = new Map<string, number>();
+  return sandbox.gateway({
+    fetch: async (url, init) => {
+      const { method } = JSON.parse(String(init.body));
+      const call = (calls.get(method) ?? 0) + 1;
+      calls.set(method, call);
+      const answer = await sandbox.fetch(url, init);
+      if (loses(method, call)) throw new TypeError("connection reset");
+      return answer;
+    },
+  });
+}
+
+const payment = (deviceHash: string) => ({
+  kind: "authorize" as const,
+  deviceHash,
+  merchant: sandbox.merchant.publicKey(),
+  asset: sandbox.asset,
+  amount: "1",
+});
+
+describe("a node that fails", () => {
+  test("after it has taken a transaction in: it is confirmed all the same, and applied once", async () => {
+    const gateway = losing((method) => method === "sendTransaction");
+    const before = BigInt(await sandbox.gateway().escrow.reads.pending(sandbox.merchant.publicKey()));
+    const { ledger } = await act(gateway, sandbox.agent, payment(CARD));
+    assert.ok(ledger > 0);
+    const pending = await sandbox.gateway().escrow.reads.pending(sandbox.merchant.publicKey());
+    assert.equal(BigInt(pending), before + 1n);
+  });
+
+  test("every other time: reads, prepare and submit go on", async () => {
+    const gateway = losing((_method, call) => call % 2 === 1);
+    await act(gateway, sandbox.agent, payment(CARD));
+    assert.equal((await gateway.escrow.reads.device(CARD)).owner, sandbox.owner.publicKey());
+  });
+
+  test("for good: everything is upstream_error, and a submit says where to ask", async () => {
+    const gateway = losing(() => true);
+    const working = sandbox.gateway();
+    const source = sandbox.agent.publicKey();
+    const { xdr, hash } = await working.escrow.transactions.prepare({ source, operation: payment(CARD) });
+    const { transactions, reads } = gateway.escrow;
+    const submitted = await fault(transactions.submit(signed(xdr, sandbox.network.passphrase, sandbox.agent)));
+    assert.deepEqual([submitted.code, submitted.headers.Location], ["upstream_error", `/v1/transactions/${hash}`]);
+    assert.equal((await fault(Promise.resolve(reads.device(CARD)))).code, "upstream_error");
+    assert.equal((await fault(transactions.status(hash))).code, "upstream_error");
+    assert.equal((await fault(transactions.prepare({ source, operation: payment(CARD) }))).code, "upstream_error");
+    // It did arrive: the note was written before, so another gateway on the same store can tell.
+    assert.ok(gateway.notes.has(hash));
+    assert.equal((await working.escrow.transactions.status(hash)).status, "success");
+  });
+});
+
+describe("writes that meet", () => {
+  test("a payment to a merchant whom another paid since it was prepared is to be prepared again", async () => {
+    const gateway = sandbox.gateway();
+    const { transactions } = gateway.escrow;
+    const source = second.publicKey();
+    const prepared = await transactions.prepare({ source, operation: payment(SECOND_CARD) });
+    await act(gateway, sandbox.agent, payment(CARD));
+    const error = await fault(transactions.submit(signed(prepared.xdr, sandbox.network.passphrase, second)));
+    assert.equal(error.code, "invalid_request");
+    assert.match(error.message, /prepare again/);
+    await act(gateway, second, payment(SECOND_CARD));
+  });
+
+  test("a signature that was made for another network is named", async () => {
+    const { transactions } = sandbox.gateway().escrow;
+    const source = second.publicKey();
+    const prepared = await transactions.prepare({ source, operation: payment(SECOND_CARD) });
+    const error = await fault(transactions.submit(signed(prepared.xdr, "Some Other Network", second)));
+    assert.equal(error.code, "invalid_request");
+    assert.match(error.message, /txBadAuth \(a signature .* was not made for this network/);
+  });
+
+  test("ten cards are paid with at the same time, and every payment arrives", { timeout: 60_000 }, async () => {
+    const gateway = sandbox.gateway();
+    const payers = await Promise.all(Array.from({ length: 10 }, () => sandbox.account()));
+    const before = BigInt(await gateway.escrow.reads.pending(sandbox.owner.publicKey()));
+    for (const [index, payer] of payers.entries()) {
+      const deviceHash = index.toString(16).padStart(64, "0");
+      const own = { deviceHash, asset: sandbox.asset };
+      await act(gateway, sandbox.owner, { kind: "registerDevice", deviceHash, agent: payer.publicKey() });
+      const policy = { ...own, agent: payer.publicKey(), maxAmount: "0" };
+      await act(gateway, sandbox.owner, { kind: "registerAgent", ...policy });
+      await act(gateway, sandbox.owner, { kind: "fundEscrow", ...own, amount: "100" });
+    }
+    await Promise.all(payers.map(async (payer, index) => {
+      const deviceHash = index.toString(16).padStart(64, "0");
+      const operation = { ...payment(deviceHash), merchant: sandbox.owner.publicKey() };
+      for (let paid = 0; paid < 3;) {
+        const done = await act(gateway, payer, operation).catch((error) => error);
+        if (done instanceof GatewayError) assert.match(done.message, /prepare again/);
+        else paid += 1;
+      }
+    }));
+    const after = BigInt(await gateway.escrow.reads.pending(sandbox.owner.publicKey()));
+    assert.equal(after - before, 30n);
+  });
+});
