@@ -47,12 +47,14 @@ const OPEN_TO_ALL = ["errors", "log", "runtime", "version"];
 /** Which rooms each room may import from, beside itself. */
 const MAY_IMPORT: Record<string, string[]> = {
   cli: ["gateway", "config", "log", "keys", "store", "sandbox", "http", "stellar"],
-  gateway: ["config", "log", "http", "keys", "limits", "escrow", "events", "stellar", "store"],
-  http: ["keys", "limits", "escrow", "events", "store"],
+  gateway: ["config", "log", "http", "keys", "limits", "escrow", "events", "webhooks", "stellar", "store"],
+  http: ["keys", "limits", "escrow", "events", "webhooks", "store"],
   keys: ["store"],
   limits: ["store"],
   escrow: ["stellar"],
   events: ["stellar", "store"],
+  webhooks: ["stellar", "store"],
+  client: [],
   stellar: [],
   store: [],
   sandbox: [],

@@ -1,3 +1,5 @@
+import type { Settlement } from "./webhook_store.ts";
+
 /** The bounds the interface states, checked alike by every driver: passing one is a fault of the caller, not of the store. */
 
 /** @throws RangeError unless `limit` is an integer from 1 to `max` */
@@ -14,3 +16,13 @@ export function checkBatch(items: unknown[], max: number): void {
 
 /** Greater than any event position: the upper bound of a query that has none. */
 export const END_OF_POSITIONS = "\u{10FFFF}";
+
+/** @throws RangeError when there are more than 100, or one is to be retried at no time */
+export function checkSettlements(settlements: Settlement[]): void {
+  checkBatch(settlements, 100);
+  for (const { attempt } of settlements) {
+    if (attempt.outcome === "retry" && attempt.nextAttemptAtMs === null) {
+      throw new RangeError("nextAttemptAtMs must be a time when the outcome is retry, got null");
+    }
+  }
+}

@@ -1,14 +1,21 @@
 import { resolve } from "node:path";
 import type { FileLock } from "../runtime/file_lock.ts";
 import { openSqlite, type SqliteDatabase } from "../runtime/sqlite.ts";
-import { sqliteBuckets } from "./sqlite_buckets.ts";
 import { networkMismatch } from "./network.ts";
+import { sqliteAttempts } from "./sqlite_attempts.ts";
+import { sqliteBuckets } from "./sqlite_buckets.ts";
+import { sqliteDeliveries } from "./sqlite_deliveries.ts";
 import { toStoreError } from "./sqlite_errors.ts";
 import { sqliteEvents } from "./sqlite_events.ts";
 import { sqliteHistory } from "./sqlite_history.ts";
 import { sqliteKeys } from "./sqlite_keys.ts";
+import { sqliteLeases } from "./sqlite_leases.ts";
+import { sqliteOutbox } from "./sqlite_outbox.ts";
+import { sqliteReplays } from "./sqlite_replays.ts";
+import { sqliteRetention } from "./sqlite_retention.ts";
 import { checkOwnership, migrate } from "./sqlite_schema.ts";
 import { sqliteSubmissions } from "./sqlite_submissions.ts";
+import { sqliteSubscriptions } from "./sqlite_subscriptions.ts";
 import { type Store, StoreError } from "./store.ts";
 import { holdStoreFile, prepareStoreFile } from "./store_file.ts";
 
@@ -79,6 +86,8 @@ export function createSqliteStore(database: SqliteDatabase, location: string, ho
   };
   const context: SqliteContext = { database, location, run };
   const submissions = sqliteSubmissions(context);
+  const outbox = sqliteOutbox(context);
+  const attempts = sqliteAttempts(context, outbox);
   const readNetwork = database.prepare("SELECT passphrase FROM network");
   const writeNetwork = database.prepare("INSERT INTO network VALUES (?)");
   const boundNetwork = () => readNetwork.get()?.passphrase as string | undefined;
@@ -108,6 +117,12 @@ export function createSqliteStore(database: SqliteDatabase, location: string, ho
     ...sqliteEvents(context),
     ...sqliteHistory(context),
     ...submissions.methods,
+    ...sqliteSubscriptions(context),
+    ...sqliteDeliveries(context, outbox),
+    ...sqliteLeases(context, outbox, attempts.note),
+    ...attempts.methods,
+    ...sqliteReplays(context, outbox),
+    ...sqliteRetention(context),
     async close() {
       if (closed) return;
       await submissions.flush();

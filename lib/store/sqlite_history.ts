@@ -3,8 +3,24 @@ import { checkLimit, END_OF_POSITIONS } from "./bounds.ts";
 import type { SqliteContext } from "./sqlite.ts";
 import type { EventQuery, Store, StoredEvent } from "./store.ts";
 
-const COLUMNS =
-  "position, id, type, contract_id, ledger, ledger_closed_at, tx_hash, device_hash, agent, merchant, amount";
+const COLUMNS = [
+  "position",
+  "id",
+  "type",
+  "contract_id",
+  "ledger",
+  "ledger_closed_at",
+  "tx_hash",
+  "device_hash",
+  "agent",
+  "merchant",
+  "amount",
+];
+
+/** What `toEvent` reads, of a table of this name. */
+export function eventColumns(table: string): string {
+  return COLUMNS.map((column) => `${table}.${column}`).join(", ");
+}
 
 /** The types there are, by hopping over `event_by_type`: one seek each, however many events they have. */
 const TYPES = `
@@ -60,14 +76,15 @@ export function pageQuery(query: EventQuery, types?: string[]): { sql: string; p
   const ranges = types ? types.map((type) => [...subjects, type]) : [[]];
   if (types) equal.push("type = ?");
   const where = [...equal, "position > ?", "position <= ?"].join(" AND ");
-  const range = `SELECT ${COLUMNS} FROM event WHERE ${where}`;
+  const range = `SELECT ${eventColumns("event")} FROM event WHERE ${where}`;
   return {
     sql: `${ranges.map(() => range).join(" UNION ALL ")} ORDER BY position LIMIT ?`,
     params: [...ranges.flatMap((values) => [...values, after, upTo]), limit],
   };
 }
 
-function toEvent(row: Row): StoredEvent {
+/** The decoded event of a row with `eventColumns`. */
+export function toEvent(row: Row): StoredEvent {
   const event: StoredEvent = {
     position: row.position as string,
     id: row.id as string,

@@ -18,6 +18,7 @@ export function sqliteKeys({ database, location, run }: SqliteContext): KeyMetho
   const setDisabled = database.prepare("UPDATE api_key SET disabled = ? WHERE id = ? RETURNING *");
   const remove = database.prepare("DELETE FROM api_key WHERE id = ?");
   const removeBucket = database.prepare("DELETE FROM bucket WHERE key_id = ?");
+  const removeSubscriptions = database.prepare("DELETE FROM subscription WHERE key_id = ?");
   const touch = database.prepare("UPDATE api_key SET last_used_at = ? WHERE id = ?");
   const version = database.prepare("SELECT version FROM keys_version");
 
@@ -47,9 +48,9 @@ export function sqliteKeys({ database, location, run }: SqliteContext): KeyMetho
     deleteKey: (id) =>
       run(() =>
         database.transaction(() => {
-          if (remove.run(id).changes === 0) return false;
           removeBucket.run(id);
-          return true;
+          removeSubscriptions.run(id);
+          return remove.run(id).changes > 0;
         })
       ),
     touchKeys: (uses) =>

@@ -1,3 +1,5 @@
+import type { WebhookStore } from "./webhook_store.ts";
+
 /**
  * What the gateway keeps, in the words of its domain. One contract suite (`tests/store/`) proves every sentence below
  * for every driver. All times are integer Unix milliseconds unless a name says otherwise. Every method rejects with a
@@ -122,7 +124,7 @@ export class StoreError extends Error {
   }
 }
 
-export interface Store {
+export interface Store extends WebhookStore {
   /** For people: absolute path or URL without credentials, with its scheme (`sqlite:/var/lib/gateway.db`). */
   readonly location: string;
 
@@ -148,7 +150,11 @@ export interface Store {
   listKeys(page: { after?: string; limit: number }): Promise<KeyRecord[]>;
   /** Sets `disabled`; answers the record as it is then, undefined when there is no such key. */
   setKeyDisabled(id: string, disabled: boolean): Promise<KeyRecord | undefined>;
-  /** Deletes a key and its bucket; false when there is no such key. */
+  /**
+   * Deletes a key, its bucket and its subscriptions (as `deleteSubscription`); false when there is no such key: what
+   * belongs to a key that is kept elsewhere goes all the same. In one commit, unless it has more than 100
+   * subscriptions: then those before the last 100 may go in commits of their own, before the key.
+   */
   deleteKey(id: string): Promise<boolean>;
   /** Notes when keys were last used, at most 500 at once; ids that do not exist are passed over. Does not raise `keysVersion`. */
   touchKeys(uses: { id: string; lastUsedAt: string }[]): Promise<void>;

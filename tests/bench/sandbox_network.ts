@@ -1,9 +1,10 @@
 // Transactions per second of the sandbox network (submit and apply of `authorize`; the client's simulation and signature are
-// not counted), with 100 and with 100,000 registered devices, in turns. Run: `bun tests/bench/sandbox_network.ts`.
+// not counted), each in a ledger of its own that is written to disk, with 100 and with 100,000 registered devices, in turns. Run: `bun tests/bench/sandbox_network.ts`.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import process from "node:process";
 import { Keypair } from "@stellar/stellar-sdk";
 import { openSqlite } from "../../lib/runtime/sqlite.ts";
 import { bootstrapSandbox } from "../../lib/sandbox/bootstrap.ts";
@@ -74,13 +75,14 @@ interface Contestant {
   devices: number;
   network: SandboxNetwork;
   perSecond: number[];
+  /** CPU milliseconds per transaction, by round: other work on the machine does not show in it. */
+  cpuMs: number[];
   round(): void;
 }
 
 async function contestant(directory: string, devices: number): Promise<Contestant> {
   const populated = join(directory, `${devices}.db`);
   await populate(populated, devices);
-  // The figures are those of a network in memory: the file is only where the devices came from.
   const { network, sandbox, pair } = await open(populated);
   const agent = pair("agent");
   const terms = [
@@ -91,19 +93,25 @@ async function contestant(directory: string, devices: number): Promise<Contestan
   ];
   let nonce = 0n;
   const perSecond: number[] = [];
+  const cpuMs: number[] = [];
   return {
     devices,
     network,
     perSecond,
+    cpuMs,
     round() {
       let ms = 0;
+      let cpuMicros = 0;
       for (let i = 0; i < TRANSACTIONS_PER_ROUND; i++) {
         const payment = call(sandbox.contracts.paymentEscrow, "authorize", ...terms, i128(1n), u64(++nonce));
         const envelope = signed(prepare(network, agent, payment), agent).toEnvelope().toXdr();
+        const cpuBefore = process.cpuUsage();
         const start = performance.now();
         const { hash } = network.submit(envelope);
         network.closeLedger();
         ms += performance.now() - start;
+        const { user, system } = process.cpuUsage(cpuBefore);
+        cpuMicros += user + system;
         assert.equal(network.transaction(hash)?.successful, true);
       }
       // What is pending is paid out, or every round's contract calls would be larger than the last one's.
@@ -114,6 +122,7 @@ async function contestant(directory: string, devices: number): Promise<Contestan
         call(sandbox.contracts.paymentEscrow, "claim", address(sandbox.asset), address(merchant.publicKey())),
       );
       perSecond.push(TRANSACTIONS_PER_ROUND / ms * 1000);
+      cpuMs.push(cpuMicros / 1000 / TRANSACTIONS_PER_ROUND);
     },
   };
 }
@@ -124,9 +133,13 @@ const directory = mkdtempSync(join(tmpdir(), "sandbox-bench-"));
 try {
   const contestants = [await contestant(directory, 100), await contestant(directory, 100_000)];
   for (let round = 0; round < ROUNDS; round++) for (const each of contestants) each.round();
-  for (const { devices, perSecond } of contestants) {
+  for (const { devices, perSecond, cpuMs } of contestants) {
     const spread = `${Math.min(...perSecond).toFixed(0)} to ${Math.max(...perSecond).toFixed(0)}`;
-    console.log(`${devices} devices: ${median(perSecond).toFixed(0)} transactions/s (${spread})`);
+    console.log(
+      `${devices} devices: ${median(perSecond).toFixed(0)} transactions/s (${spread}), CPU ${
+        median(cpuMs).toFixed(2)
+      } ms each`,
+    );
   }
   const [few, many] = contestants.map(({ perSecond }) => median(perSecond));
   console.log(`time with 100,000 devices: ${((few ?? 0) / (many ?? 1)).toFixed(2)} × that with 100`);

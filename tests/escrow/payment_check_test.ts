@@ -80,7 +80,7 @@ describe("a payment check against the contracts themselves", () => {
     startSeconds = Math.floor(sandbox.nowMs() / 1000);
     const { owner, agent, contracts, asset } = sandbox;
     const [ownerVal, agentVal] = [addressVal(owner.publicKey()), addressVal(agent.publicKey())];
-    for (let i = 0; i < 24; i += 1) {
+    for (let i = 0; i < 16; i += 1) {
       const hash = bytes(hashOf(i));
       sandbox.invoke(owner, contracts.deviceRegistry, "register", ownerVal, hash, agentVal);
       const balance = BALANCES[i % BALANCES.length]!;

@@ -15,7 +15,7 @@ const i128 = (value: bigint) => nativeToScVal(value, { type: "i128" });
 const u64 = (value: bigint) => nativeToScVal(value, { type: "u64" });
 
 let sandbox: Sandbox;
-const hashes = Array.from({ length: 30 }, (_, i) => i.toString(16).padStart(64, "0"));
+const hashes = Array.from({ length: 12 }, (_, i) => i.toString(16).padStart(64, "0"));
 
 before(async () => {
   sandbox = await startSandbox();

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { ERRORS } from "../../lib/errors.ts";
 import { StoreError } from "../../lib/store/store.ts";
-import type { Answer } from "../e2e/client.ts";
+import { type Answer, signed } from "../e2e/client.ts";
 import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
 
 /** What every test below saw; the last one compares it with the registry. */
@@ -175,6 +175,34 @@ test("503 unavailable when the store cannot be used, and after a stop", async ()
   failing = false;
   await failed.stop();
   assertError(await failed.request("GET", "/v1/health", { key: null }), 503, "unavailable");
+});
+
+test("a submit is not sent when it cannot be noted first: 503, and the same envelope goes through later", async () => {
+  let full = false;
+  const sent: string[] = [];
+  const api = await startGateway(on, {
+    started: false,
+    store: (store) => ({
+      ...store,
+      recordSubmission: (note) =>
+        full ? Promise.reject(new StoreError("full", "sqlite:/x is full")) : store.recordSubmission(note),
+    }),
+    fetch: (url, init) => {
+      sent.push(JSON.parse(String(init.body)).method);
+      return on.fetch(url, init);
+    },
+  });
+  const { owner, agent } = on.sandbox.accounts;
+  const prepared = await api.request("POST", "/v1/transactions/prepare", {
+    body: { source: owner.address, operation: { kind: "registerDevice", deviceHash: hash, agent: agent.address } },
+  });
+  const xdr = signed(prepared.body.xdr, prepared.body.networkPassphrase, owner.secret);
+  full = true;
+  assertError(await api.request("POST", "/v1/transactions/submit", { body: { xdr } }), 503, "unavailable");
+  assert.ok(!sent.includes("sendTransaction"));
+  full = false;
+  assert.equal((await api.request("POST", "/v1/transactions/submit", { body: { xdr } })).status, 200);
+  await api.stop();
 });
 
 test("every code of the registry was seen above", () => {

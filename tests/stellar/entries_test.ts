@@ -108,6 +108,22 @@ describe("reading ledger entries", () => {
     assert.match(await upstream(entries.read(["a"])), /speaks of ledger 90, while ledger 100 has been seen/);
   });
 
+  test("believes a lower ledger once a newer close time shows that the network was reset", async () => {
+    const clock = fakeClock();
+    const tip = createLedgerTip({ sequence: 100, closeTime: 1_000 });
+    const rpc = stubRpc({
+      getLedgerEntries: () => Promise.resolve({ latestLedger: 5, entries: [] }),
+      getHealth() {
+        tip.observe(5, 2_000);
+        const health = { status: "healthy", latestLedger: 5, oldestLedger: 1, ledgerRetentionWindow: 10 };
+        return Promise.resolve(health);
+      },
+    });
+    const entries = createEntryReader({ rpc, tip, now: clock.now, wait: clock.wait });
+    assert.deepEqual(await entries.read(["a"]), { ledger: 5, entries: [undefined] });
+    assert.equal(tip.epoch, 1);
+  });
+
   test("combines several calls only when they speak of one ledger", async () => {
     const { reader: entries } = reader({ ledger: (call) => call === 1 ? 100 : 101 });
     const answer = await entries.read(names(350));
