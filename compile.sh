@@ -1,20 +1,98 @@
 #!/bin/sh
-# Builds the executable for this machine into dist/, or rebuilds the sandbox's wasm files.
-#   ./compile.sh             dist/gateway
-#   ./compile.sh engine      lib/sandbox/wasm/engine.wasm
-#   ./compile.sh contracts   lib/sandbox/wasm/{device_registry,agent_registry,payment_escrow}.wasm
+# Builds the executable into dist/ (another folder: DIST=…), or rebuilds the sandbox's wasm files.
+#   ./compile.sh               dist/gateway, for this machine
+#   ./compile.sh all           dist/gateway-PLATFORM for every platform below, and dist/SHA256SUMS
+#   ./compile.sh PLATFORM…     dist/gateway-PLATFORM for these; Bun's runtime for each comes from the npm registry
+#   ./compile.sh deno          dist/gateway-deno: the same program on Deno, for this machine; denort comes from
+#                              dl.deno.land, or from DENORT_BIN=/path/to/denort where that is not reachable
+#   ./compile.sh engine        lib/sandbox/wasm/engine.wasm
+#   ./compile.sh contracts     lib/sandbox/wasm/{device_registry,agent_registry,payment_escrow}.wasm
 set -eu
 cd "$(dirname "$0")"
+platforms="linux-x64 linux-arm64 linux-x64-musl linux-arm64-musl darwin-x64 darwin-arm64 windows-x64"
+dist=${DIST:-dist}
+
+fail() { # exit code, message
+  echo "compile.sh: $2" >&2
+  exit "$1"
+}
+
+pinned() { # bun | deno
+  sed -n "s/^ *\"$1\": \"\([0-9.]*\)\",*\$/\1/p" package.json | head -n 1
+}
+
+# What the sources were: the commit, marked when they differ from it; nothing outside of a git checkout.
+commit() {
+  git rev-parse --short=12 HEAD 2>/dev/null || return 0
+  git diff --quiet HEAD -- 2>/dev/null || echo "-changed"
+}
+
+# One executable. Built beside and moved into place: Bun leaves source maps next to what it builds, and a gateway that is
+# running keeps its file.
+#   --bytecode, --splitting  `help` and `keygen` load neither the SDK nor zod; what is loaded comes parsed
+#   --sourcemap              a stack in the log names files and lines of the sources
+#   --no-compile-autoload-…  a .env or bunfig.toml in the working directory does not change what runs
+compile() { # outfile, Bun's target or nothing
+  build=$(mktemp -d "$dist/.build.XXXXXX")
+  npx --yes "bun@$(pinned bun)" build main.ts --compile ${2:+"--target=$2"} --outfile "$build/gateway" \
+    --format=esm --minify --bytecode --splitting --sourcemap=linked \
+    --no-compile-autoload-dotenv --no-compile-autoload-bunfig \
+    --define "BUILD_COMMIT=\"$(commit | tr -d '\n')\"" >"$build/log" 2>&1 || {
+    cat "$build/log" >&2
+    rm -rf "$build"
+    return 1
+  }
+  case ${2:-"$(uname -sm)"} in
+    bun-darwin-x64 | "Darwin x86_64") npx --yes "bun@$(pinned bun)" compile_macos.ts "$build/gateway" || return 1 ;;
+  esac
+  if [ -f "$build/gateway.exe" ]; then mv "$build/gateway.exe" "$1"; else mv "$build/gateway" "$1"; fi
+  rm -rf "$build"
+}
+
+checksums() { # files…
+  if command -v sha256sum >/dev/null; then sha256sum "$@"; else shasum -a 256 "$@"; fi
+}
+
+compile_platforms() { # platforms…
+  failed=
+  for platform; do
+    out=$dist/gateway-$platform
+    case $platform in windows-*) out=$out.exe ;; esac
+    rm -f "$out"
+    if compile "$out" "bun-$platform"; then ls -l "$out"; else failed="$failed $platform"; fi
+  done
+  [ -z "$failed" ] || fail 1 "could not be built:$failed"
+}
+
+compile_with_deno() {
+  npx --yes "deno@$(pinned deno)" compile --allow-all --unstable-kv --no-check --frozen --include lib/sandbox/wasm \
+    --output "$dist/gateway-deno" main.ts
+  ls -l "$dist/gateway-deno"
+}
+
 case "${1:-}" in
-  "") ;;
   engine | contracts) exec lib/sandbox/build_wasm.sh "$1" ;;
+  "" | all | deno) [ $# -le 1 ] || fail 2 "unexpected \"$2\" after \"$1\"" ;;
   *)
-    echo "compile.sh: there is no target \"$1\"; targets: engine, contracts, or none for the executable" >&2
-    exit 2
+    for target; do
+      case " $platforms " in *" $target "*) continue ;; esac
+      fail 2 "there is no target \"$target\"; targets: all, $(echo "$platforms" | sed 's/ /, /g'), deno, engine, contracts, or none for this machine"
+    done
     ;;
 esac
-bun_version=$(sed -n 's/^ *"bun": "\([0-9.]*\)",*$/\1/p' package.json | head -n 1)
 npm run --silent setup
-mkdir -p dist
-npx --yes "bun@$bun_version" build main.ts --compile --minify --outfile dist/gateway
-ls -l dist/gateway
+mkdir -p "$dist"
+case "${1:-}" in
+  "")
+    compile "$dist/gateway" || fail 1 "could not be built"
+    ls -l "$dist/gateway"
+    ;;
+  all)
+    # shellcheck disable=SC2086 -- a list of words
+    compile_platforms $platforms
+    (cd "$dist" && checksums gateway-*-* >SHA256SUMS)
+    cat "$dist/SHA256SUMS"
+    ;;
+  deno) compile_with_deno ;;
+  *) compile_platforms "$@" ;;
+esac

@@ -1,12 +1,33 @@
-import { VERSION } from "../lib/version.ts";
-import type { Command } from "./command.ts";
+import process from "node:process";
+import { runtimeName, runtimeVersion } from "../lib/runtime/runtime.ts";
+import { COMMIT, VERSION } from "../lib/version.ts";
+import { type Command, parseFlags, UsageError } from "./command.ts";
 
 export const command: Command = {
   name: "version",
   summary: "Print the version",
-  help: "Usage: gateway version\n\nPrints the version of this program.\n",
-  run(_args, io) {
-    io.stdout(`${VERSION}\n`);
+  help: `Usage: gateway version [--json]
+
+Prints the version of this program, the commit it was built from (nothing from sources), the
+runtime inside and the platform.
+
+  --json   print one line of JSON: version, commit, runtime, runtimeVersion, platform
+
+Examples:
+  gateway version
+  gateway version --json
+`,
+  run(args, io) {
+    const { flags, positionals } = parseFlags(args, { json: "switch" });
+    if (positionals.length > 0) throw new UsageError(`unexpected ${JSON.stringify(positionals[0])}`);
+    const platform = `${process.platform}-${process.arch}`;
+    if (flags.json) {
+      const all = { version: VERSION, commit: COMMIT ?? null, runtime: runtimeName, runtimeVersion, platform };
+      io.stdout(JSON.stringify(all) + "\n");
+    } else {
+      const commit = COMMIT === undefined ? "" : `commit ${COMMIT}, `;
+      io.stdout(`${VERSION} (${commit}${runtimeName} ${runtimeVersion}, ${platform})\n`);
+    }
     return Promise.resolve(0);
   },
 };

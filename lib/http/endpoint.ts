@@ -7,7 +7,7 @@ import type { KeyRecord } from "../store/store.ts";
 import { presentedKey, verifiedRecord } from "./authenticate.ts";
 import { errorResponse } from "./error_response.ts";
 import type { AnyRoute, RouteInput } from "./route.ts";
-import { checkedBody, checkedParams, checkedQuery } from "./validation.ts";
+import { checkedBody, checkedQuery, paramsCheck } from "./validation.ts";
 
 /** Hono's context, with who sent the request. */
 export type EndpointContext = Context<{ Bindings: { peer: Peer } }>;
@@ -36,8 +36,11 @@ export interface EndpointParts {
  * It stays synchronous as long as every step is, so that a read held in memory costs no promise.
  */
 export function endpoint(route: AnyRoute, parts: EndpointParts): (c: EndpointContext) => Response | Promise<Response> {
+  const checkedParams = paramsCheck(route);
+  const textOf = route.held ? heldTexts() : JSON.stringify;
   return function answerRequest(c) {
-    const call: Call = { c, route, parts, requestId: parts.requestId(c.req.raw), rate: undefined };
+    const requestId = parts.requestId(c.req.raw);
+    const call: Call = { c, route, parts, checkedParams, textOf, requestId, rate: undefined };
     try {
       const answer = started(call);
       return answer instanceof Promise ? answer.catch((error) => failed(call, error)) : answer;
@@ -52,6 +55,9 @@ interface Call {
   c: EndpointContext;
   route: AnyRoute;
   parts: EndpointParts;
+  checkedParams(c: EndpointContext): unknown;
+  /** The body of an answer. */
+  textOf(answer: object): string;
   requestId: string;
   /** Of the key, or of the address where there is no valid key. */
   rate: Verdict | undefined;
@@ -86,7 +92,7 @@ function authenticated(call: Call, verdict: KeyVerdict): Response | Promise<Resp
 
 function handled(call: Call, key: KeyRecord | undefined): Response | Promise<Response> {
   const { c, route } = call;
-  const input = { params: checkedParams(route, c), query: checkedQuery(route, c), key } as RouteInput<
+  const input = { params: call.checkedParams(c), query: checkedQuery(route, c), key } as RouteInput<
     unknown,
     unknown,
     unknown
@@ -100,15 +106,25 @@ function handled(call: Call, key: KeyRecord | undefined): Response | Promise<Res
   return answer instanceof Promise ? answer.then((a) => succeeded(call, a)) : succeeded(call, answer);
 }
 
-function succeeded(call: Call, answer: unknown): Response {
+function succeeded(call: Call, answer: object): Response {
   const { c, route, parts, requestId } = call;
   if (parts.checkAnswers) route.answer.parse(answer);
-  const status = route.status ?? 200;
+  const status = route.isPlain?.(answer) ? 200 : route.status ?? 200;
   parts.onAnswer(c, status, requestId);
   const headers = parts.rateHeaders(call.rate!);
   headers["content-type"] = "application/json";
   headers["x-request-id"] = requestId;
-  return new Response(JSON.stringify(answer), { status, headers });
+  return new Response(call.textOf(answer), { status, headers });
+}
+
+/** Serialises an answer once for as long as the same object is answered. */
+function heldTexts(): (answer: object) => string {
+  const texts = new WeakMap<object, string>();
+  return function heldText(answer) {
+    let text = texts.get(answer);
+    if (text === undefined) texts.set(answer, text = JSON.stringify(answer));
+    return text;
+  };
 }
 
 function failed(call: Call, thrown: unknown): Response {

@@ -63,15 +63,18 @@ function operation(route: AnyRoute): Json {
     ...(route.body === undefined
       ? {}
       : { requestBody: { required: true, content: json(schemaOf(route.body, "input")) } }),
-    responses: {
-      [route.status ?? 200]: {
-        description: "Success",
-        headers: headerRefs(),
-        content: json(schemaOf(route.answer, "output")),
-      },
-      ...errorResponses(route),
-    },
+    responses: { ...goodResponses(route), ...errorResponses(route) },
   };
+}
+
+function goodResponses(route: AnyRoute): Json {
+  const response = {
+    description: "Success",
+    headers: headerRefs(),
+    content: json(schemaOf(route.answer, "output")),
+  };
+  const status = route.status ?? 200;
+  return route.isPlain === undefined ? { [status]: response } : { 200: response, [status]: response };
 }
 
 /** `GET /v1/devices/:hash/policy` → `getDevicesHashPolicy`. */

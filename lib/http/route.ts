@@ -12,7 +12,7 @@ export interface RouteInput<P, Q, B> {
 }
 
 /** One endpoint: what it takes, what it answers, which scope it asks for. Validation and OpenAPI both come from this. */
-export interface Route<P = unknown, Q = unknown, B = unknown, A = unknown> {
+export interface Route<P = unknown, Q = unknown, B = unknown, A extends object = object> {
   method: "get" | "post" | "delete";
   /** Hono path, `/v1/devices/:hash`. */
   path: `/v1/${string}`;
@@ -26,8 +26,12 @@ export interface Route<P = unknown, Q = unknown, B = unknown, A = unknown> {
   answer: z.ZodType<A>;
   /** Status of a good answer, 200 when absent. */
   status?: 200 | 201 | 202;
+  /** Whether an answer comes with status 200 all the same: nothing was created or begun. */
+  isPlain?(answer: A): boolean;
   /** The errors of its own; those of every endpoint (key, scope, limit, …) are added by themselves. */
   errors: ErrorCode[];
+  /** The handler answers the same object again while its answer holds: it is serialised once. */
+  held?: boolean;
   /** May answer at once: the hot reads do, and cost no promise. */
   handle(input: RouteInput<P, Q, B>): A | Promise<A>;
 }
@@ -37,7 +41,7 @@ export interface Route<P = unknown, Q = unknown, B = unknown, A = unknown> {
 export type AnyRoute = Route<any, any, any, any>;
 
 /** Defines a route: infers the types of its handler's input from its schemas. */
-export function route<P = Record<never, never>, Q = Record<never, never>, B = undefined, A = unknown>(
+export function route<P = Record<never, never>, Q = Record<never, never>, B = undefined, A extends object = object>(
   definition: Route<P, Q, B, A>,
 ): AnyRoute {
   return definition;

@@ -1,6 +1,7 @@
 import type { PaymentChecker } from "../escrow/payment_check.ts";
 import type { EscrowReads } from "../escrow/reads.ts";
 import type { History } from "../events/history.ts";
+import type { Subscriptions } from "../webhooks/subscriptions.ts";
 import type { AnyRoute } from "./route.ts";
 import { deviceRoutes } from "./routes/devices.ts";
 import { eventRoutes } from "./routes/events.ts";
@@ -11,6 +12,7 @@ import { paymentRoutes } from "./routes/payments.ts";
 import { type GatewayStatus, statusRoutes } from "./routes/status.ts";
 import { type TransactionParts, transactionRoutes } from "./routes/transactions.ts";
 import { walletRoutes } from "./routes/wallets.ts";
+import { webhookRoutes } from "./routes/webhooks.ts";
 
 /** What the routes are handed: one part a noun. */
 export interface RouteParts {
@@ -19,6 +21,7 @@ export interface RouteParts {
   payments: PaymentChecker;
   transactions: TransactionParts;
   history: History;
+  webhooks: Subscriptions;
   status(): Promise<GatewayStatus>;
 }
 
@@ -33,6 +36,7 @@ export function allRoutes(parts: RouteParts): AnyRoute[] {
     ...paymentRoutes(parts.payments),
     ...eventRoutes(parts.history),
     ...transactionRoutes(parts.transactions),
+    ...webhookRoutes(parts.webhooks),
     ...statusRoutes(parts.status),
   ];
 }

@@ -27,9 +27,24 @@ export function checkedQuery(route: AnyRoute, c: Context): unknown {
   return checked(route.query, query, "query parameter");
 }
 
-/** Path parameters of a request. */
-export function checkedParams(route: AnyRoute, c: Context): unknown {
-  return route.params === undefined ? NOTHING : checked(route.params, c.req.param(), "path parameter");
+/** How many paths a route remembers as well formed. */
+const MAX_REMEMBERED_PATHS = 10_000;
+
+/**
+ * Makes the check of a route's path parameters. What was found well formed is remembered by its path (bounded): hot
+ * reads ask for the same few again and again. What it answers is frozen, since many requests share it.
+ */
+export function paramsCheck({ params }: AnyRoute): (c: Context) => unknown {
+  if (params === undefined) return () => NOTHING;
+  const remembered = new Map<string, unknown>();
+  return function checkedParams(c) {
+    const known = remembered.get(c.req.path);
+    if (known !== undefined) return known;
+    const read = Object.freeze(checked(params, c.req.param(), "path parameter"));
+    if (remembered.size >= MAX_REMEMBERED_PATHS) remembered.clear();
+    remembered.set(c.req.path, read);
+    return read;
+  };
 }
 
 /** Reads and checks a JSON body. @throws {GatewayError} `invalid_request`, with status 413 when it is too large. */

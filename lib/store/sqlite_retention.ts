@@ -1,4 +1,4 @@
-import { setImmediate } from "node:timers/promises";
+import { createEventPruner, type PruneStep } from "./event_pruning.ts";
 import { hasPassed } from "./fan_out_cursor.ts";
 import type { SqliteContext } from "./sqlite.ts";
 import type { FanOutCursor, WebhookStore } from "./webhook_store.ts";
@@ -28,34 +28,26 @@ export function sqliteRetention({ database, run }: SqliteContext): RetentionMeth
   );
   const forgetDeleted = database.prepare("DELETE FROM deleted_subscription WHERE number = ?");
 
-  /** Where the next look begins: what is needed at the front of a long history is not looked at again and again. */
-  let lookedUpTo = "";
-
-  /** Removes what may go of the next events; answers how many went, and whether there are more to look at. */
-  function pruneNext(closedBefore: string): { removed: number; isEnd: boolean } {
-    const row = readCursor.get();
-    const cursor = row && JSON.parse(row.cursor as string) as FanOutCursor;
-    const events = look.all(lookedUpTo);
-    let removed = 0;
-    for (const { position, ledger_closed_at, is_needed } of events) {
-      const isOld = (ledger_closed_at as string) < closedBefore;
-      if (!isOld || !hasPassed(cursor, position as string)) return { removed, isEnd: true };
-      lookedUpTo = position as string;
-      if (is_needed === 0) removed += removeEvent.run(lookedUpTo).changes;
-      if (removed === STEP) return { removed, isEnd: false };
-    }
-    return { removed, isEnd: events.length < LOOK };
-  }
+  const pruneStep: PruneStep = (after, closedBefore) =>
+    run(() =>
+      database.transaction(() => {
+        const row = readCursor.get();
+        const cursor = row && JSON.parse(row.cursor as string) as FanOutCursor;
+        const events = look.all(after);
+        let [removed, upTo] = [0, after];
+        for (const { position, ledger_closed_at, is_needed } of events) {
+          const isOld = (ledger_closed_at as string) < closedBefore;
+          if (!isOld || !hasPassed(cursor, position as string)) return { removed, upTo, isEnd: true };
+          upTo = position as string;
+          if (is_needed === 0) removed += removeEvent.run(upTo).changes;
+          if (removed === STEP) return { removed, upTo, isEnd: false };
+        }
+        return { removed, upTo, isEnd: events.length < LOOK };
+      })
+    );
 
   return {
-    async pruneEvents(closedBefore) {
-      for (;;) {
-        const { removed, isEnd } = await run(() => database.transaction(() => pruneNext(closedBefore)));
-        if (removed === 0 && isEnd) lookedUpTo = "";
-        if (removed > 0 || isEnd) return removed;
-        await setImmediate();
-      }
-    },
+    pruneEvents: createEventPruner(pruneStep),
     pruneAttempts: (beforeMs) => run(() => pruneAttempts.run(beforeMs).changes),
     purgeDeleted: () =>
       run(() =>

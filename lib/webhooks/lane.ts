@@ -1,5 +1,6 @@
-import type { Attempt, DueDelivery, SubscriptionLease } from "../store/webhook_store.ts";
+import type { DueDelivery, SubscriptionLease } from "../store/webhook_store.ts";
 import type { Recipient } from "./attempt.ts";
+import { type Health, isTroubled } from "./health.ts";
 
 /** How far a courier goes. All of it is bounded, so that no endpoint can hold up another. */
 export interface CourierLimits {
@@ -15,7 +16,7 @@ export interface CourierLimits {
   postsPerLane: number;
   /** Subscriptions leased at once. */
   lanes: number;
-  /** Of them to endpoints that fail or are slow. */
+  /** Of them, those whose endpoints fail or are slow. */
   troubledLanes: number;
   /** An answer that takes longer is slow. */
   slowMs: number;
@@ -32,17 +33,14 @@ export const COURIER_LIMITS: CourierLimits = {
   slowMs: 1_000,
 };
 
-/** How an endpoint did lately; what is known of it outlives its lease. */
-export interface Health {
-  /** Failures in a row. */
-  failures: number;
-  isSlow: boolean;
-}
+/** A subscription and its key are looked at again after so long: a disabled key is heeded within this time. */
+export const VET_MS = 1_000;
 
 /** A leased subscription that is being worked on. */
 export interface Lane {
   lease: SubscriptionLease;
-  /** Undefined until it was looked at. */
+  leasedAtMs: number;
+  /** Undefined until the subscription was looked at. */
   recipient: Recipient | undefined;
   /** When subscription and key were last looked at. */
   vettedAtMs: number;
@@ -51,7 +49,7 @@ export interface Lane {
   /** Ids of the deliveries in the queue, under way, and not yet written down. */
   held: Set<string>;
   inFlight: number;
-  /** How many may be in flight: grows with success, shrinks to one with failure. */
+  /** How many may be in flight: grows with success, one after a failure. */
   limit: number;
   health: Health;
   /** The store had nothing more that is due. */
@@ -60,7 +58,6 @@ export interface Lane {
   isLooking: boolean;
   /** Waits for its turn to post. */
   isReady: boolean;
-  leasedAtMs: number;
   /** Begins nothing more, and is given back when nothing is under way. */
   closing: { notBeforeMs?: number } | undefined;
   /** Given back or lost. */
@@ -68,12 +65,11 @@ export interface Lane {
 }
 
 const FIRST_LIMIT = 4;
-const FIRST_BREAK_MS = 250;
-const LONGEST_BREAK_MS = 5_000;
 
 export function newLane(lease: SubscriptionLease, health: Health, nowMs: number): Lane {
   return {
     lease,
+    leasedAtMs: nowMs,
     recipient: undefined,
     vettedAtMs: -Infinity,
     queue: [],
@@ -84,40 +80,23 @@ export function newLane(lease: SubscriptionLease, health: Health, nowMs: number)
     isDry: false,
     isLooking: false,
     isReady: false,
-    leasedAtMs: nowMs,
     closing: undefined,
     isClosed: false,
   };
 }
 
-export function isTroubled({ failures, isSlow }: Health): boolean {
-  return failures > 0 || isSlow;
+/** Whether its next delivery may be posted now: its lease holds, and subscription and key were looked at lately. */
+export function canPost(lane: Lane, nowMs: number): boolean {
+  return !lane.isClosed && lane.closing === undefined && lane.queue.length > 0 && lane.inFlight < lane.limit &&
+    nowMs < lane.lease.untilMs && nowMs - lane.vettedAtMs < VET_MS;
 }
 
-/** Learns from an attempt how much the endpoint can take. */
-export function learn(lane: Lane, { outcome, durationMs }: Attempt, { postsPerLane, slowMs }: CourierLimits): void {
-  const failed = outcome === "retry" || outcome === "dead";
-  const isSlow = durationMs > slowMs;
-  lane.health = { failures: failed ? lane.health.failures + 1 : 0, isSlow };
-  if (failed) lane.limit = 1;
-  else if (isSlow) lane.limit = Math.max(1, lane.limit >> 1);
+/** Learns from how the endpoint did how much it can take. */
+export function adapt(lane: Lane, health: Health, postsPerLane: number): void {
+  lane.health = health;
+  if (health.failures > 0) lane.limit = 1;
+  else if (health.isSlow) lane.limit = Math.max(1, lane.limit >> 1);
   else lane.limit = Math.min(postsPerLane, lane.limit + 1);
-}
-
-/**
- * How long an endpoint is left in peace after so many failures in a row, in milliseconds: a dead one is not hammered with
- * all that is due to it, and is found alive again within seconds.
- */
-export function breakAfter(failures: number): number {
-  return failures < 2 ? 0 : Math.min(LONGEST_BREAK_MS, FIRST_BREAK_MS * 2 ** Math.min(failures - 2, 10));
-}
-
-/** Takes what was read from the store into the queue. */
-export function enqueue(lane: Lane, due: DueDelivery[]): void {
-  for (const item of due) {
-    lane.held.add(item.delivery.id);
-    lane.queue.push(item);
-  }
 }
 
 /** Begins nothing more; what waits in the queue stays due. */

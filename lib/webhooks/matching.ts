@@ -42,7 +42,12 @@ export function indexSubscriptions(listeners: readonly Listener[]): Subscription
   return {
     firstStart,
     matching(event) {
-      const lists = [others, byType.get(event.type ?? ""), byDevice.get(event.deviceHash ?? ""), byMerchant.get(event.merchant ?? "")];
+      const lists = [
+        others,
+        byType.get(event.type ?? ""),
+        byDevice.get(event.deviceHash ?? ""),
+        byMerchant.get(event.merchant ?? ""),
+      ];
       const ids: string[] = [];
       for (const list of lists) {
         for (const listener of list ?? []) {

@@ -21,7 +21,8 @@ export function createSubscriptionSet(
       const version = await store.subscriptionsVersion();
       if (version === seenVersion) return index;
       const listeners: Listener[] = [];
-      for (let after: string | undefined;;) {
+      let after: string | undefined;
+      while (true) {
         const page = await store.listSubscriptions({ after, limit: PAGE_SIZE });
         for (const { id, startPosition, types, deviceHash, merchant } of page) {
           listeners.push({ id, startPosition, types, deviceHash, merchant });

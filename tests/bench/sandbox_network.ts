@@ -1,5 +1,6 @@
-// Transactions per second of the sandbox network (submit and apply of `authorize`; the client's simulation and signature are
-// not counted), each in a ledger of its own that is written to disk, with 100 and with 100,000 registered devices, in turns. Run: `bun tests/bench/sandbox_network.ts`.
+// Transactions per second of the sandbox network: submit and apply of `authorize`, each in a ledger of its own that is written
+// to disk; the client's simulation and signature are not counted. With 100 and with 100,000 registered devices, in turns.
+// Run: `bun tests/bench/sandbox_network.ts`.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

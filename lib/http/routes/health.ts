@@ -12,6 +12,7 @@ export function healthRoutes(): AnyRoute[] {
       scope: null,
       summary: "Whether the gateway is alive",
       answer: z.object({ ok: z.literal(true) }),
+      held: true,
       errors: [],
       handle: () => ALIVE,
     }),

@@ -19,6 +19,7 @@ export function networkRoutes(network: NetworkAnswer): AnyRoute[] {
       scope: "read",
       summary: "The network and the contracts behind this gateway",
       answer: networkAnswer,
+      held: true,
       errors: [],
       handle: () => network,
     }),

@@ -1,78 +1,17 @@
 import type { xdr } from "@stellar/stellar-sdk";
-import type { Engine, LedgerHeader } from "../engine.ts";
-import { canReceive, loadAccount, storeAccount, withFields, withSequence, withSigners } from "./accounts.ts";
-import { feeEvent } from "./asset_events.ts";
+import { loadAccount, storeAccount, withSequence, withSigners } from "./accounts.ts";
+import type { Application, ClosingLedger } from "./application.ts";
 import { createXdrWriter, sameBytes, sha256 } from "./bytes.ts";
-import { applyClassicOperation } from "./classic_operations.ts";
-import { type CheckContext, checkTransaction, isPreAuthorized, minimumInclusionFee } from "./envelope_checks.ts";
-import type { Envelope, TransactionFrame } from "./envelopes.ts";
+import { applyClassicOperation, type OperationContext } from "./classic_operations.ts";
+import { type CheckContext, checkTransaction, isPreAuthorized } from "./envelope_checks.ts";
+import type { TransactionFrame } from "./envelopes.ts";
 import { entryChanges, type OperationMeta, type SorobanMeta } from "./meta.ts";
 import { checkOperationBody, checkOperationSignatures, operationSource, unjudged } from "./operation_checks.ts";
-import { feeBumpResult, refusedOperation, transactionResult, type TxCode, type Verdict } from "./results.ts";
-import { createSignatureChecker, type SignatureChecker, type VerifySignature } from "./signatures.ts";
+import { refusedOperation, type Verdict } from "./results.ts";
+import { createSignatureChecker, type SignatureChecker } from "./signatures.ts";
 import { type CheckResources, isSoroban, type SorobanFrame } from "./soroban_checks.ts";
 import { applySorobanOperation } from "./soroban_operations.ts";
 import { type LedgerChanges, openChanges } from "./state.ts";
-
-/** The ledger being closed. */
-export interface ClosingLedger {
-  engine: Engine;
-  header: LedgerHeader;
-  /** All changes of this ledger so far. */
-  changes: LedgerChanges;
-  checkResources: CheckResources;
-  verifySignature: VerifySignature;
-  /** Contract id of the native asset. */
-  nativeAsset: Uint8Array;
-  /** Seeds the randomness contracts get. */
-  txSetHash: Uint8Array;
-  /** Told of what failed a transaction and should not have. */
-  onInternalError: (error: unknown) => void;
-}
-
-/** A transaction on its way through a ledger: fee, operations, refund. Lists of changes are LedgerEntryChanges. */
-export interface Application {
-  envelope: Envelope;
-  /** Stroops taken so far. */
-  feeCharged: bigint;
-  feeChanges: Uint8Array[];
-  changesBefore: Uint8Array[];
-  operations: OperationMeta[];
-  verdict: Verdict;
-  soroban?: SorobanMeta;
-  diagnosticEventsXdr: Uint8Array[];
-  /** ContractEvent of the fee. */
-  feeEventXdr: Uint8Array;
-  /** ContractEvent of the refund. */
-  refundEventXdr?: Uint8Array;
-  refundChanges: Uint8Array[];
-}
-
-/** Takes the fee: the resource fee and as much of the inclusion bid as a ledger without contention asks. */
-export function chargeFee(envelope: Envelope, ledger: ClosingLedger): Application {
-  const { sequence } = ledger.header;
-  const changes = openChanges(ledger.changes);
-  const minimum = minimumInclusionFee(envelope.operationCount);
-  const inclusion = envelope.inclusionFee < minimum ? envelope.inclusionFee : minimum;
-  const due = envelope.fullFee - envelope.inclusionFee + inclusion;
-  const feeSource = loadAccount(changes, envelope.feeSource);
-  const balance = feeSource?.balance ?? 0n;
-  const feeCharged = due < balance ? due : balance;
-  if (feeSource) storeAccount(changes, withFields(feeSource, { balance: balance - feeCharged }), sequence);
-  const feeChanges = entryChanges(changes, sequence);
-  changes.commitTo(ledger.changes);
-  return {
-    envelope,
-    feeCharged,
-    feeChanges,
-    changesBefore: [],
-    operations: [],
-    verdict: { code: "txINTERNAL_ERROR", operationResults: [] },
-    diagnosticEventsXdr: [],
-    feeEventXdr: feeEvent(ledger.nativeAsset, envelope.feeSource, feeCharged),
-    refundChanges: [],
-  };
-}
 
 /** Applies a transaction whose fee was taken. It is checked again: those before it may have changed what it needs. */
 export function applyTransaction(application: Application, index: number, ledger: ClosingLedger): void {
@@ -178,8 +117,6 @@ function applyClassic(application: Application, frame: TransactionFrame, ledger:
   transaction.commitTo(ledger.changes);
 }
 
-type OperationContext = Parameters<typeof applyClassicOperation>[1];
-
 function applyOne(
   frame: TransactionFrame,
   operation: xdr.Operation,
@@ -227,28 +164,3 @@ function verdictOf(outcome: "success" | "failure" | "internal_error", resultXdr:
   if (outcome === "internal_error") return { code: "txINTERNAL_ERROR", operationResults: [] };
   return { code: outcome === "success" ? "txSUCCESS" : "txFAILED", operationResults: [resultXdr] };
 }
-
-/** Gives back what of the refundable fee was not consumed; since protocol 23 after all transactions of the ledger. */
-export function refund(application: Application, ledger: ClosingLedger): void {
-  const { envelope, soroban } = application;
-  const declared = envelope.inner.sorobanData?.resourceFee ?? 0n;
-  if (!soroban) return;
-  const amount = declared - soroban.nonRefundableFee - soroban.refundableFee;
-  const changes = openChanges(ledger.changes);
-  const feeSource = loadAccount(changes, envelope.feeSource);
-  if (amount <= 0n || !feeSource || !canReceive(feeSource, amount)) return;
-  storeAccount(changes, withFields(feeSource, { balance: feeSource.balance + amount }), ledger.header.sequence);
-  application.refundChanges = entryChanges(changes, ledger.header.sequence);
-  application.refundEventXdr = feeEvent(ledger.nativeAsset, envelope.feeSource, -amount);
-  application.feeCharged -= amount;
-  changes.commitTo(ledger.changes);
-}
-
-/** TransactionResult of an application that is through. */
-export function resultOf({ envelope, feeCharged, verdict }: Application): Uint8Array {
-  return envelope.feeBump
-    ? feeBumpResult(feeCharged, envelope.inner.hash, verdict)
-    : transactionResult(feeCharged, verdict);
-}
-
-export const isSuccess = (code: TxCode): boolean => code === "txSUCCESS";

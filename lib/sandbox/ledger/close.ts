@@ -1,17 +1,10 @@
 import type { Engine } from "../engine.ts";
 import { BASE_RESERVE } from "./accounts.ts";
-import {
-  type Application,
-  applyTransaction,
-  chargeFee,
-  type ClosingLedger,
-  isSuccess,
-  refund,
-  resultOf,
-} from "./apply.ts";
+import { type Application, type ClosingLedger, resultOf } from "./application.ts";
+import { applyTransaction } from "./apply.ts";
 import { createXdrWriter, sha256, toHex } from "./bytes.ts";
-import { BASE_FEE } from "./envelope_checks.ts";
 import type { Envelope } from "./envelopes.ts";
+import { chargeFee, inclusionFeePerOperation, refund } from "./fees.ts";
 import { type LedgerTip, nextHeader, nextStateHash, resultSetHash, txSetXdr } from "./headers.ts";
 import type { LedgerRecord, TransactionRecord } from "./history.ts";
 import { evictedKeys, transactionMeta } from "./meta.ts";
@@ -122,7 +115,7 @@ function record(application: Application): TransactionRecord {
   return {
     hash: envelope.hash,
     ...(envelope.feeBump && { innerHash: toHex(envelope.inner.hash) }),
-    successful: isSuccess(verdict.code),
+    successful: verdict.code === "txSUCCESS",
     soroban: envelope.inner.sorobanBody !== undefined,
     inclusionFee: inclusionFeePerOperation(envelope),
     envelopeXdr: envelope.envelopeXdr,
@@ -132,9 +125,4 @@ function record(application: Application): TransactionRecord {
     feeChangesXdr: createXdrWriter().list(application.feeChanges).finish(),
     refundChangesXdr: createXdrWriter().list(application.refundChanges).finish(),
   };
-}
-
-function inclusionFeePerOperation({ inclusionFee, operationCount }: Envelope): bigint {
-  const bid = inclusionFee / BigInt(Math.max(1, operationCount));
-  return bid < BASE_FEE ? bid : BASE_FEE;
 }

@@ -1,0 +1,48 @@
+import type { Engine, LedgerHeader } from "../engine.ts";
+import type { Envelope } from "./envelopes.ts";
+import type { OperationMeta, SorobanMeta } from "./meta.ts";
+import { feeBumpResult, transactionResult, type Verdict } from "./results.ts";
+import type { VerifySignature } from "./signatures.ts";
+import type { CheckResources } from "./soroban_checks.ts";
+import type { LedgerChanges } from "./state.ts";
+
+/** The ledger being closed. */
+export interface ClosingLedger {
+  engine: Engine;
+  header: LedgerHeader;
+  /** All changes of this ledger so far. */
+  changes: LedgerChanges;
+  checkResources: CheckResources;
+  verifySignature: VerifySignature;
+  /** Contract id of the native asset. */
+  nativeAsset: Uint8Array;
+  /** Seeds the randomness contracts get. */
+  txSetHash: Uint8Array;
+  /** Told of what failed a transaction and should not have. */
+  onInternalError: (error: unknown) => void;
+}
+
+/** A transaction on its way through a ledger: fee, operations, refund. Lists of changes are LedgerEntryChanges. */
+export interface Application {
+  envelope: Envelope;
+  /** Stroops taken so far. */
+  feeCharged: bigint;
+  feeChanges: Uint8Array[];
+  changesBefore: Uint8Array[];
+  operations: OperationMeta[];
+  verdict: Verdict;
+  soroban?: SorobanMeta;
+  diagnosticEventsXdr: Uint8Array[];
+  /** ContractEvent of the fee. */
+  feeEventXdr: Uint8Array;
+  /** ContractEvent of the refund. */
+  refundEventXdr?: Uint8Array;
+  refundChanges: Uint8Array[];
+}
+
+/** TransactionResult of an application that is through. */
+export function resultOf({ envelope, feeCharged, verdict }: Application): Uint8Array {
+  return envelope.feeBump
+    ? feeBumpResult(feeCharged, envelope.inner.hash, verdict)
+    : transactionResult(feeCharged, verdict);
+}

@@ -1,0 +1,55 @@
+import { canReceive, loadAccount, storeAccount, withFields } from "./accounts.ts";
+import type { Application, ClosingLedger } from "./application.ts";
+import { feeEvent } from "./asset_events.ts";
+import { BASE_FEE, minimumInclusionFee } from "./envelope_checks.ts";
+import type { Envelope } from "./envelopes.ts";
+import { entryChanges } from "./meta.ts";
+import { openChanges } from "./state.ts";
+
+/** Takes the fee: the resource fee and as much of the inclusion bid as a ledger without contention asks. */
+export function chargeFee(envelope: Envelope, ledger: ClosingLedger): Application {
+  const { sequence } = ledger.header;
+  const changes = openChanges(ledger.changes);
+  const minimum = minimumInclusionFee(envelope.operationCount);
+  const inclusion = envelope.inclusionFee < minimum ? envelope.inclusionFee : minimum;
+  const due = envelope.fullFee - envelope.inclusionFee + inclusion;
+  const feeSource = loadAccount(changes, envelope.feeSource);
+  const balance = feeSource?.balance ?? 0n;
+  const feeCharged = due < balance ? due : balance;
+  if (feeSource) storeAccount(changes, withFields(feeSource, { balance: balance - feeCharged }), sequence);
+  const feeChanges = entryChanges(changes, sequence);
+  changes.commitTo(ledger.changes);
+  return {
+    envelope,
+    feeCharged,
+    feeChanges,
+    changesBefore: [],
+    operations: [],
+    verdict: { code: "txINTERNAL_ERROR", operationResults: [] },
+    diagnosticEventsXdr: [],
+    feeEventXdr: feeEvent(ledger.nativeAsset, envelope.feeSource, feeCharged),
+    refundChanges: [],
+  };
+}
+
+/** Gives back what of the refundable fee was not consumed; since protocol 23 after all transactions of the ledger. */
+export function refund(application: Application, ledger: ClosingLedger): void {
+  const { envelope, soroban } = application;
+  const declared = envelope.inner.sorobanData?.resourceFee ?? 0n;
+  if (!soroban) return;
+  const amount = declared - soroban.nonRefundableFee - soroban.refundableFee;
+  const changes = openChanges(ledger.changes);
+  const feeSource = loadAccount(changes, envelope.feeSource);
+  if (amount <= 0n || !feeSource || !canReceive(feeSource, amount)) return;
+  storeAccount(changes, withFields(feeSource, { balance: feeSource.balance + amount }), ledger.header.sequence);
+  application.refundChanges = entryChanges(changes, ledger.header.sequence);
+  application.refundEventXdr = feeEvent(ledger.nativeAsset, envelope.feeSource, -amount);
+  application.feeCharged -= amount;
+  changes.commitTo(ledger.changes);
+}
+
+/** What a transaction pays for its place in a ledger without contention, stroops per operation. */
+export function inclusionFeePerOperation({ inclusionFee, operationCount }: Envelope): bigint {
+  const bid = inclusionFee / BigInt(Math.max(1, operationCount));
+  return bid < BASE_FEE ? bid : BASE_FEE;
+}
