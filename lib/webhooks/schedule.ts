@@ -83,7 +83,8 @@ function retryAfterMs(header: string | undefined, nowMs: number): number | undef
 }
 
 /** An IMF-fixdate, the one form of HTTP date that is still sent (RFC 9110 §5.6.7). */
-const IMF_FIXDATE = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) \d{4} \d\d:\d\d:\d\d GMT$/;
+const IMF_FIXDATE =
+  /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) \d{4} \d\d:\d\d:\d\d GMT$/;
 
 function httpDate(text: string): number | undefined {
   const atMs = IMF_FIXDATE.test(text) ? Date.parse(text) : NaN;

@@ -18,11 +18,7 @@ export async function startFigures(root: string): Promise<Figure[]> {
   const folder = mkdtempSync(join(tmpdir(), "gateway-start-"));
   try {
     const gateway = join(folder, "gateway");
-    const [bun, ...bunArgs] = runtimeCommand("bun") as [string, ...string[]];
-    execFileSync(bun, [...bunArgs, "build", "main.ts", "--compile", "--minify", "--outfile", gateway], {
-      cwd: root,
-      stdio: "ignore",
-    });
+    execFileSync(join(root, "compile.sh"), { env: environment({ DIST: folder }), stdio: "ignore" });
     await fillStore(join(folder, "gateway.db"));
     const run = (command: string, args: string[]) =>
       execFileSync(command, args, { cwd: folder, env: environment(), stdio: "pipe" });

@@ -1,0 +1,96 @@
+import { createHistory } from "../events/history.ts";
+import { createApp, type GatewayApp } from "../http/app.ts";
+import { createAnswerLog } from "../http/answer_log.ts";
+import { createRequestIds } from "../http/request_id.ts";
+import { allRoutes } from "../http/routes.ts";
+import type { GatewayStatus } from "../http/routes/status.ts";
+import type { KeyVerifier } from "../keys/verifier.ts";
+import { createAddressLimiter } from "../limits/address_limiter.ts";
+import { clientAddress } from "../limits/client_address.ts";
+import type { Limiter } from "../limits/limiter.ts";
+import { createRateLimitHeaders } from "../limits/rate_limit_headers.ts";
+import type { Peer } from "../runtime/serve.ts";
+import { VERSION } from "../version.ts";
+import type { Webhooks } from "../webhooks/webhooks.ts";
+import type { Chain } from "./chain.ts";
+import type { GatewayOptions } from "./options.ts";
+
+export interface HttpParts {
+  limiter: Limiter;
+  verifier: KeyVerifier;
+  webhooks: Webhooks;
+  isStopping(): boolean;
+}
+
+/** Puts together the HTTP surface of a gateway. */
+export function createHttp(
+  { config, store, log, now = Date.now, checkAnswers = false }: GatewayOptions,
+  { tip, escrow, watcher }: Chain,
+  { limiter, verifier, webhooks, isStopping }: HttpParts,
+): GatewayApp {
+  const addresses = createAddressLimiter({ now, rate: config.defaultRate });
+  const history = createHistory({ store, tip });
+  const address = (request: Request, peer: Peer) =>
+    clientAddress(request.headers, peer.remoteAddress, config.trustProxy);
+
+  /** What was just confirmed shows in the history at once, not a poll later. */
+  async function submit(xdr: string): Promise<{ hash: string; ledger: number }> {
+    const confirmed = await escrow.transactions.submit(xdr);
+    watcher.wake();
+    return confirmed;
+  }
+
+  async function status(): Promise<GatewayStatus> {
+    const [{ held, gaps, epoch, undecodedEvents }, backlog] = await Promise.all([history.status(), store.backlog()]);
+    const { sequence, closeTime } = tip;
+    return {
+      version: VERSION,
+      ledger: {
+        sequence,
+        closedAt: closeTime === 0 ? null : new Date(closeTime * 1000).toISOString(),
+        lagSeconds: closeTime === 0 ? null : Math.max(0, Math.round(now() / 1000) - closeTime),
+      },
+      history: { epoch, ranges: held, gaps, undecodedEvents },
+      reads: escrow.reads.ways(),
+      deliveries: {
+        pending: backlog.pending,
+        dead: backlog.dead,
+        oldestSeconds: backlog.oldestCreatedAtMs === null
+          ? null
+          : Math.max(0, Math.round((now() - backlog.oldestCreatedAtMs) / 1000)),
+      },
+    };
+  }
+
+  return createApp({
+    routes: allRoutes({
+      network: {
+        rpcUrl: config.publicRpcUrl ?? new URL(config.rpcUrls[0]!).origin,
+        networkPassphrase: config.networkPassphrase,
+        contracts: {
+          deviceRegistry: config.deviceRegistry,
+          agentRegistry: config.agentRegistry,
+          paymentEscrow: config.paymentEscrow,
+        },
+      },
+      reads: escrow.reads,
+      payments: escrow.payments,
+      transactions: { ...escrow.transactions, submit },
+      history,
+      webhooks: webhooks.subscriptions,
+      status,
+    }),
+    corsOrigins: config.corsOrigins,
+    pages: config.pages === "on",
+    version: VERSION,
+    requestId: createRequestIds(),
+    verifyKey: verifier.verify,
+    takeForKey: ({ id, rate }) => limiter.take(id, rate),
+    takeForAddress: (request, peer) => addresses.take(address(request, peer)),
+    peekAddress: (request, peer) => addresses.peek(() => address(request, peer)),
+    rateHeaders: createRateLimitHeaders(),
+    onAnswer: createAnswerLog(log),
+    isStopping,
+    checkAnswers,
+  });
+}

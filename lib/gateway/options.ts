@@ -1,0 +1,36 @@
+import type { Config } from "../config.ts";
+import type { KeySource } from "../keys/key_source.ts";
+import type { Log } from "../log.ts";
+import type { Wait } from "../stellar/clock.ts";
+import type { Fetch } from "../stellar/rpc_transport.ts";
+import type { Store } from "../store/store.ts";
+import type { CourierLimits } from "../webhooks/lane.ts";
+import type { Resolve } from "../webhooks/resolve.ts";
+
+export interface GatewayOptions {
+  config: Config;
+  /** Stays the caller's: closed after `stop`. */
+  store: Store;
+  /** Where API keys come from; stays the caller's as well. */
+  keys: KeySource;
+  log: Log;
+  /** Unix milliseconds; the system's clock when absent. */
+  now?: () => number;
+  wait?: Wait;
+  /** How the RPC node is asked; the runtime's fetch when absent. */
+  fetch?: Fetch;
+  /** Which webhook targets are posted to, and how: never a setting, or one mistake opens the inner network. */
+  targets?: TargetOptions;
+  /** Tests: check every answer against what /openapi.json says of it. */
+  checkAnswers?: boolean;
+}
+
+export interface TargetOptions {
+  /** How host names are looked up; the system's resolver when absent. */
+  resolve?: Resolve;
+  /** Also post to loopback addresses, over plain HTTP too: the sandbox does. */
+  allowLoopbackHttp?: boolean;
+  /** PEM of the certification authorities to trust instead of the runtime's own. */
+  ca?: string;
+  courierLimits?: Partial<CourierLimits>;
+}
