@@ -20,6 +20,8 @@ export interface CommandIo {
   /** Writes text as it is. */
   stdout(text: string): void;
   stderr(text: string): void;
+  /** All of standard input, to its end. */
+  stdin(): Promise<Uint8Array>;
   /** Whether standard output is read by eyes. */
   isTerminal: boolean;
   /** Asks whoever sits at the terminal for one line; absent when nobody does. */

@@ -15,6 +15,11 @@ const COMMANDS: Record<string, Listed> = {
   },
   keygen: { summary: "Create an API key", load: () => load(import("./keygen.ts")) },
   keys: { summary: "List, show, enable, disable or delete API keys", load: () => load(import("./keys.ts")) },
+  doctor: {
+    summary: "Check settings, store, node and contracts, and say what to do",
+    load: () => load(import("./doctor.ts")),
+  },
+  backup: { summary: "Copy the store while a gateway serves from it", load: () => load(import("./backup.ts")) },
   openapi: { summary: "Print the OpenAPI description", load: () => load(import("./openapi.ts")) },
   version: { summary: "Print the version", load: () => load(import("./version.ts")) },
 };

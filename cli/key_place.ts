@@ -22,7 +22,7 @@ export async function withKeyPlace(
   use: (place: KeyPlace) => Promise<number>,
 ): Promise<number> {
   try {
-    const place = await openKeyPlace(chosenPlace(flags, io.env));
+    const place = await openKeyPlace(chosenPlace(flags, io.env), io);
     try {
       return await use(place);
     } finally {
@@ -37,12 +37,12 @@ export async function withKeyPlace(
 }
 
 /** Each kind is loaded only when it is used, so that the other does not cost its start. */
-async function openKeyPlace({ path, setting }: Place): Promise<KeyPlace> {
+async function openKeyPlace({ path, setting }: Place, io: CommandIo): Promise<KeyPlace> {
   if (path !== undefined) return (await import("../lib/keys/keys_file.ts")).openKeysFile(path);
   if (setting === "memory:") {
     throw new UsageError("the store memory: is gone when the command ends: name another with --store or --keys-file");
   }
-  return await (await import("../lib/store/open_store.ts")).openStore(setting);
+  return await (await import("../lib/store/open_store.ts")).openStore(setting, (notice) => io.stderr(`${notice}\n`));
 }
 
 type Place = { path: string; setting?: undefined } | { path?: undefined; setting: string };

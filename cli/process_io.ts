@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import process from "node:process";
 import type { CommandIo } from "./command.ts";
 
@@ -7,10 +8,17 @@ export function processIo(): CommandIo {
     env: process.env,
     stdout: (text) => void process.stdout.write(text),
     stderr: (text) => void process.stderr.write(text),
+    stdin: readStdin,
     isTerminal: process.stdout.isTTY === true,
     ...(process.stdin.isTTY && process.stderr.isTTY ? { ask } : {}),
     now: () => Date.now(),
   };
+}
+
+async function readStdin(): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = [];
+  for await (const piece of process.stdin) pieces.push(piece);
+  return Buffer.concat(pieces);
 }
 
 async function ask(question: string): Promise<string> {

@@ -148,7 +148,14 @@ async function startGateway(
   });
   const log = createCommandLog(config, io);
   const store = await openStore(config.store);
-  const running = await serveGateway({ config, store, keys: keySourceFromStore(store), log });
+  const running = await serveGateway({
+    config,
+    store,
+    keys: keySourceFromStore(store),
+    log,
+    // Only here: an application under development listens on this very machine.
+    targets: { allowLoopbackHttp: true },
+  });
   undo.push(() => running.stop());
   return { gateway: running.url, store: store.location, apiKey: await sandboxKey(network, store, io) };
 }

@@ -38,7 +38,7 @@ async function serve(args: string[], io: CommandIo): Promise<number> {
   for (const name of unknownSettings(io.env)) log.warn("unknown setting in the environment", { setting: name });
   const stopAsked = untilAskedToStop();
   try {
-    const store = await openStore(config.store);
+    const store = await openStore(config.store, log.info);
     const keys = await openKeySource(config, store, log, io.now);
     const running = await serveGateway({ config, store, keys, log });
     log.info("gateway is listening", {

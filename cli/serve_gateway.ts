@@ -1,5 +1,5 @@
 import { createGateway, type Gateway, type GatewayOptions } from "../lib/gateway.ts";
-import { serveHttp } from "../lib/runtime/serve.ts";
+import { type HttpServer, serveHttp } from "../lib/runtime/serve.ts";
 
 /** How long requests under way may take to end after a stop was asked for, beyond a submit's own time. */
 const DRAIN_MARGIN_MS = 5_000;
@@ -12,31 +12,36 @@ export interface RunningGateway {
 }
 
 /**
- * Starts a gateway and listens. When it cannot listen, everything it was handed is closed again.
+ * Starts a gateway and listens. When it cannot listen, or the node is of another network, everything it was handed is closed again.
  * @throws {Error} what keeps it from starting, in a message for the operator
  */
 export async function serveGateway(options: GatewayOptions): Promise<RunningGateway> {
   const { config, store, keys } = options;
   let gateway: Gateway | undefined;
+  let server: HttpServer | undefined;
   const close = async () => {
+    await server?.stop({ drainMs: 0 });
     await gateway?.stop();
     await keys.close();
     await store.close();
   };
   try {
     gateway = await createGateway(options);
-    const server = await serveHttp({
+    server = await serveHttp({
       hostname: config.host,
       port: config.port,
       fetch: gateway.fetch,
       // Longer than the slowest answer, or a runtime's own idle time-out would cut off a slow confirmation.
       idleTimeoutMs: config.submitTimeoutMs + DRAIN_MARGIN_MS,
     });
+    // Answering does not wait for the node: a restart is over sooner, whatever the node does.
+    await gateway.networkChecked;
     gateway.start();
+    const { url, stop } = server;
     return {
-      url: server.url,
+      url,
       async stop() {
-        await server.stop({ drainMs: config.submitTimeoutMs + DRAIN_MARGIN_MS });
+        await stop({ drainMs: config.submitTimeoutMs + DRAIN_MARGIN_MS });
         await close();
       },
     };

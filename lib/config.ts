@@ -90,6 +90,13 @@ export const SETTINGS = {
     secret: true,
     schema: z.string().min(1, "must be key records"),
   }),
+  secretsKey: setting({
+    env: "SECRETS_KEY",
+    standard: undefined,
+    help: "Encrypts the webhooks' signing secrets in the store; change it with `gateway secrets rekey`",
+    secret: true,
+    schema: z.string().min(1, "must be a key"),
+  }),
   rpcUrls: setting({
     env: "RPC_URL",
     flag: "rpc-url",
@@ -154,6 +161,27 @@ export const SETTINGS = {
     help: "How many proxies in front of the gateway are believed in X-Forwarded-For",
     schema: integer(0, 10),
   }),
+  retentionDays: setting({
+    env: "RETENTION_DAYS",
+    flag: "retention-days",
+    standard: "0",
+    help: "How many days of event history are kept; 0: all of it",
+    schema: integer(0, 36_500),
+  }),
+  attemptRetentionDays: setting({
+    env: "ATTEMPT_RETENTION_DAYS",
+    flag: "attempt-retention-days",
+    standard: "30",
+    help: "How many days the attempts to deliver to webhooks are kept; 0: all of them",
+    schema: integer(0, 36_500),
+  }),
+  metricsToken: setting({
+    env: "METRICS_TOKEN",
+    standard: undefined,
+    help: "Serves Prometheus metrics at /metrics to who sends it as a bearer token; without one there is no such page",
+    secret: true,
+    schema: z.string().regex(/^\S{16,256}$/, "must be 16 to 256 characters without spaces"),
+  }),
   pages: setting({
     env: "PAGES",
     flag: "pages",
@@ -184,7 +212,7 @@ export type Config = {
   [N in SettingName]: (typeof SETTINGS)[N] extends Setting<infer T> ? (N extends OptionalSetting ? T | undefined : T)
     : never;
 };
-type OptionalSetting = "keysFile" | "keys" | "publicRpcUrl";
+type OptionalSetting = "keysFile" | "keys" | "secretsKey" | "publicRpcUrl" | "metricsToken";
 
 /** A setting or flag is wrong: the message is one line that names it, what it was and what is allowed. */
 export class ConfigError extends Error {

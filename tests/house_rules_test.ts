@@ -47,7 +47,7 @@ const OPEN_TO_ALL = ["errors", "log", "runtime", "version"];
 /** Which rooms each room may import from, beside itself. */
 const MAY_IMPORT: Record<string, string[]> = {
   cli: ["gateway", "config", "log", "keys", "store", "sandbox", "http", "stellar"],
-  gateway: ["config", "log", "http", "keys", "limits", "escrow", "events", "webhooks", "stellar", "store"],
+  gateway: ["config", "log", "metrics", "http", "keys", "limits", "escrow", "events", "webhooks", "stellar", "store"],
   http: ["keys", "limits", "escrow", "events", "webhooks", "store"],
   keys: ["store"],
   limits: ["store"],
@@ -61,6 +61,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   runtime: [],
   errors: [],
   log: [],
+  metrics: [],
   config: ["log", "store"],
 };
 

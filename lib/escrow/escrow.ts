@@ -6,10 +6,12 @@ import { createLedgerTime } from "../stellar/ledger_time.ts";
 import { createLedgerWait } from "../stellar/ledger_wait.ts";
 import { VALID_FOR_SECONDS } from "../stellar/prepare.ts";
 import type { RpcClient } from "../stellar/rpc.ts";
+import { createFootprintTerms } from "../stellar/spare_keys.ts";
 import type { LedgerTip } from "../stellar/tip.ts";
 import { createTransactions, type TransactionStatus } from "../stellar/transactions.ts";
 import { createContractCodes } from "./contract_codes.ts";
 import type { ContractIds } from "./contract_errors.ts";
+import { createMerchantTraffic } from "./merchant_traffic.ts";
 import { createNonces } from "./nonces.ts";
 import { refuseCall } from "./operations.ts";
 import { createPaymentChecker, type PaymentChecker } from "./payment_check.ts";
@@ -18,6 +20,7 @@ import { createEscrowReads, type EscrowReads } from "./reads.ts";
 import { createCallSource } from "./reads_by_calls.ts";
 import { createEntrySource } from "./reads_by_entries.ts";
 import { createRefusals } from "./refusal.ts";
+import { createSparePayments } from "./spare_payments.ts";
 
 /** The three contracts, as the rest of the gateway speaks with them. */
 export interface Escrow {
@@ -61,6 +64,13 @@ export function createEscrow(parts: EscrowParts): Escrow {
   const byEntries = createEntrySource({ entries, contracts });
   const byCalls = createCallSource({ calls, contracts, refusals });
   const reads = createEscrowReads({ byEntries, byCalls, codes, tip, now, maxAgeMs, onProblem });
+  const validForMs = VALID_FOR_SECONDS * 1000;
+  const spares = createSparePayments({
+    paymentEscrow: contracts.paymentEscrow,
+    terms: createFootprintTerms({ entries, now }),
+    traffic: createMerchantTraffic({ now, validForMs }),
+    onProblem,
+  });
   const transactions = createTransactions({
     ...parts,
     entries,
@@ -70,10 +80,11 @@ export function createEscrow(parts: EscrowParts): Escrow {
     explainSimulation: refusals.ofSimulation,
     explainFailure: refusals.ofFailure,
     refuseCall: (call) => refuseCall(contracts, call),
+    onEnd: spares.ended,
   });
   const nonces = createNonces({
     now,
-    validForMs: VALID_FOR_SECONDS * 1000,
+    validForMs,
     // There is no getter for it: where the storage can't be read, a clock counts up as well (in microseconds).
     lastUsed: async (deviceHash, agent) =>
       reads.ways().device === "calls" ? BigInt(now()) * 1000n : await byEntries.lastNonce(deviceHash, agent),
@@ -82,7 +93,7 @@ export function createEscrow(parts: EscrowParts): Escrow {
     reads,
     payments: createPaymentChecker({ card: reads.card, ledgerTime: createLedgerTime({ rpc, tip, now }) }),
     transactions: {
-      prepare: createOperationPreparer({ contracts, transactions, nonces }),
+      prepare: createOperationPreparer({ contracts, transactions, nonces, spares }),
       submit: transactions.submit,
       status: transactions.status,
     },

@@ -5,6 +5,13 @@ import type { RawSimulation } from "../stellar/rpc.ts";
 import { ASSET_CONTRACT_ERRORS, CONTRACT_ERRORS, type ContractIds, contractName } from "./contract_errors.ts";
 import { type ErrorTrace, type HostError, traceError } from "./error_trace.ts";
 
+/** What the invocation needs has changed since it was simulated: another came in between. */
+export class OutsideFootprint extends GatewayError {
+  constructor(message: string) {
+    super("invalid_request", message);
+  }
+}
+
 export interface RefusalParts {
   contracts: ContractIds;
   /** Whether this contract is the protocol's built-in asset contract; false when that can't be told. */
@@ -67,8 +74,7 @@ export function createRefusals({ contracts, isAssetContract }: RefusalParts): Re
         : new GatewayError("upstream_error", `${text}: it is not the contract it should be`);
     }
     if (outsideFootprint(error)) {
-      return new GatewayError(
-        "invalid_request",
+      return new OutsideFootprint(
         `${shown(call)} failed: what it touches has changed since it was prepared; prepare again (${words})`,
       );
     }

@@ -77,3 +77,8 @@ export function pendingPaymentKey(paymentEscrow: string, merchant: string, index
   const pair = xdr.ScVal.scvVec([addressVal(merchant), xdr.ScVal.scvU32(index)]);
   return dataKey(paymentEscrow, variant("PendingPayment", pair), "temporary");
 }
+
+/** payment_escrow: `DeviceRegistry` and `AgentRegistry` → Address, what it was initialised with. */
+export function registryKey(paymentEscrow: string, registry: "DeviceRegistry" | "AgentRegistry"): string {
+  return dataKey(paymentEscrow, variant(registry), "persistent");
+}

@@ -31,6 +31,8 @@ export interface TurnParts {
   onNotice: (notice: Notice) => void;
   /** Called after each commit that holds decoded events. Must not throw. */
   onEvents?: (events: StoredEvent[]) => void;
+  /** Called after each commit: ledgers may count as scanned now without an event in it. Must not throw. */
+  onCommit?: () => void;
   /** How many events the node is asked for at a time; 1 000 when absent. */
   pageEvents?: number;
   /** How many events are committed at a time, at most 100; 100 when absent. */
@@ -48,7 +50,7 @@ const UNDECODED_PAGES_PER_TURN = 10;
  * or the store rejected with.
  */
 export function createTurn(parts: TurnParts): (signal: AbortSignal) => Promise<TurnResult> {
-  const { store, tip, decode, onNotice, onEvents, sliceEvents = 100 } = parts;
+  const { store, tip, decode, onNotice, onEvents, onCommit, sliceEvents = 100 } = parts;
   const scan = createScan(parts);
   /** Up to where undecoded events were tried again since the start; null when all have been. */
   let retriedUpTo: string | undefined | null;
@@ -70,6 +72,7 @@ export function createTurn(parts: TurnParts): (signal: AbortSignal) => Promise<T
     for (const notice of noticesOf(slice, committed)) onNotice(notice);
     const shown = slice.events.filter(({ type }) => type !== null);
     if (shown.length > 0) onEvents?.(shown);
+    onCommit?.();
     await othersTurn();
   }
 

@@ -4,26 +4,39 @@ import { decodeEvent } from "../escrow/events.ts";
 import { createWatcher, type Watcher } from "../events/watcher.ts";
 import type { Log } from "../log.ts";
 import { sleep } from "../stellar/clock.ts";
-import type { RpcClient } from "../stellar/rpc.ts";
-import { createRpcClient } from "../stellar/rpc_client.ts";
+import { createRpcClient, type NodesRpcClient } from "../stellar/rpc_client.ts";
 import { createLedgerTip, type LedgerTip } from "../stellar/tip.ts";
+import type { GatewayMetrics } from "./metrics.ts";
 import type { GatewayOptions } from "./options.ts";
 
 const NETWORK_CHECK_TIMEOUT_MS = 3_000;
 
 /** All that speaks with the network. */
 export interface Chain {
-  rpc: RpcClient;
+  rpc: NodesRpcClient;
   tip: LedgerTip;
   escrow: Escrow;
   watcher: Watcher;
+  /**
+   * Resolves when the node was asked which network it is of, or did not answer; until then the gateway may serve already.
+   * @throws {ConfigError} when it speaks for another network than the settings say
+   */
+  networkChecked: Promise<void>;
 }
 
-/**
- * Puts together what speaks with the network. `onCommit` is called after each commit of the watcher.
- * @throws {ConfigError} when the RPC node speaks for another network than the settings say
- */
-export async function createChain(options: GatewayOptions, onCommit: () => void): Promise<Chain> {
+export interface ChainParts {
+  /** Called after each commit of the watcher. */
+  onCommit(): void;
+  metrics: GatewayMetrics;
+  /** Ends what runs beside the calls. */
+  stopping: AbortSignal;
+}
+
+/** Puts together what speaks with the network. */
+export async function createChain(
+  options: GatewayOptions,
+  { onCommit, metrics, stopping }: ChainParts,
+): Promise<Chain> {
   const { config, store, log, now = Date.now, wait = sleep, fetch = globalThis.fetch } = options;
   const contracts = {
     deviceRegistry: config.deviceRegistry,
@@ -42,9 +55,19 @@ export async function createChain(options: GatewayOptions, onCommit: () => void)
     now,
     wait,
     tip,
+    networkPassphrase: config.networkPassphrase,
+    stopping,
     onProblem: ({ node, method, message }) => log.debug("RPC call failed", { node, method, problem: message }),
+    onAttempt: metrics.rpcAttempt,
+    onNodeChange: ({ name, condition, problem }) => {
+      const asked = rpc.nodes().find(({ inUse }) => inUse)?.name;
+      if (condition === "well") log.info("RPC node is well again", { node: name, asked });
+      else log.warn(`RPC node is ${condition}`, { node: name, problem, asked });
+    },
   });
-  await checkNetwork(rpc, config.networkPassphrase, log);
+  const networkChecked = checkNetwork(rpc, config.networkPassphrase, log);
+  // Whoever waits for it is told; a gateway that is stopped before has nobody who does.
+  networkChecked.catch(() => {});
   const escrow = createEscrow({
     rpc,
     tip,
@@ -67,24 +90,26 @@ export async function createChain(options: GatewayOptions, onCommit: () => void)
     wait,
     pollMs: config.pollMs,
     onCommit,
-    onProblem: ({ kind, message, ...more }) =>
-      kind === "recovered" ? log.info(message) : log.warn(message, { kind, ...more }),
+    onProblem: ({ kind, message, ...more }) => {
+      metrics.watcherTold(kind);
+      if (kind === "recovered") log.info(message);
+      else log.warn(message, { kind, ...more });
+    },
   });
-  return { rpc, tip, escrow, watcher };
+  return { rpc, tip, escrow, watcher, networkChecked };
 }
 
 /** A node of another network is a mistake in the settings; one that does not answer now may do so later. */
-async function checkNetwork(rpc: RpcClient, passphrase: string, log: Log): Promise<void> {
-  try {
-    const network = await rpc.getNetwork({ timeoutMs: NETWORK_CHECK_TIMEOUT_MS });
-    if (network.passphrase === passphrase) return;
-    throw new ConfigError(
-      `the RPC node is of the network ${JSON.stringify(network.passphrase)}, the settings say ${
-        JSON.stringify(passphrase)
-      }`,
-    );
-  } catch (error) {
-    if (error instanceof ConfigError) throw error;
-    log.warn("the RPC node does not answer yet; serving all the same", { problem: (error as Error).message });
+async function checkNetwork(rpc: NodesRpcClient, passphrase: string, log: Log): Promise<void> {
+  for (const said of await rpc.networks({ timeoutMs: NETWORK_CHECK_TIMEOUT_MS })) {
+    if (said.passphrase === undefined) {
+      log.warn("an RPC node does not answer yet; serving all the same", { node: said.node, problem: said.problem });
+    } else if (said.passphrase !== passphrase) {
+      throw new ConfigError(
+        `the RPC node ${said.node} is of the network ${JSON.stringify(said.passphrase)}, the settings say ${
+          JSON.stringify(passphrase)
+        }`,
+      );
+    }
   }
 }

@@ -9,27 +9,32 @@ import { createAddressLimiter } from "../limits/address_limiter.ts";
 import { clientAddress } from "../limits/client_address.ts";
 import type { Limiter } from "../limits/limiter.ts";
 import { createRateLimitHeaders } from "../limits/rate_limit_headers.ts";
+import { METRICS_CONTENT_TYPE } from "../metrics.ts";
 import type { Peer } from "../runtime/serve.ts";
 import { VERSION } from "../version.ts";
 import type { Webhooks } from "../webhooks/webhooks.ts";
 import type { Chain } from "./chain.ts";
+import type { GatewayMetrics } from "./metrics.ts";
 import type { GatewayOptions } from "./options.ts";
 
 export interface HttpParts {
   limiter: Limiter;
   verifier: KeyVerifier;
   webhooks: Webhooks;
+  metrics: GatewayMetrics;
   isStopping(): boolean;
+  isDraining(): boolean;
 }
 
 /** Puts together the HTTP surface of a gateway. */
 export function createHttp(
   { config, store, log, now = Date.now, checkAnswers = false }: GatewayOptions,
-  { tip, escrow, watcher }: Chain,
-  { limiter, verifier, webhooks, isStopping }: HttpParts,
+  { rpc, tip, escrow, watcher }: Chain,
+  { limiter, verifier, webhooks, metrics, isStopping, isDraining }: HttpParts,
 ): GatewayApp {
   const addresses = createAddressLimiter({ now, rate: config.defaultRate });
   const history = createHistory({ store, tip });
+  const startedAt = new Date(now()).toISOString();
   const address = (request: Request, peer: Peer) =>
     clientAddress(request.headers, peer.remoteAddress, config.trustProxy);
 
@@ -45,6 +50,7 @@ export function createHttp(
     const { sequence, closeTime } = tip;
     return {
       version: VERSION,
+      startedAt,
       ledger: {
         sequence,
         closedAt: closeTime === 0 ? null : new Date(closeTime * 1000).toISOString(),
@@ -52,6 +58,13 @@ export function createHttp(
       },
       history: { epoch, ranges: held, gaps, undecodedEvents },
       reads: escrow.reads.ways(),
+      nodes: rpc.nodes().map(({ name, inUse, condition, problem, closeTime, lagSeconds }) => ({
+        node: name,
+        inUse,
+        condition,
+        problem: problem ?? null,
+        lagSeconds: closeTime === 0 ? null : lagSeconds,
+      })),
       deliveries: {
         pending: backlog.pending,
         dead: backlog.dead,
@@ -90,7 +103,21 @@ export function createHttp(
     peekAddress: (request, peer) => addresses.peek(() => address(request, peer)),
     rateHeaders: createRateLimitHeaders(),
     onAnswer: createAnswerLog(log),
+    meter: metrics.meter,
+    onLimited: metrics.limited,
+    metrics: config.metricsToken === undefined ? undefined : {
+      token: config.metricsToken,
+      contentType: METRICS_CONTENT_TYPE,
+      render: () =>
+        metrics.render({
+          ledger: () => tip,
+          nodes: rpc.nodes,
+          history: history.status,
+          backlog: () => store.backlog(),
+        }),
+    },
     isStopping,
+    isDraining,
     checkAnswers,
   });
 }

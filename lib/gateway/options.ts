@@ -4,7 +4,6 @@ import type { Log } from "../log.ts";
 import type { Wait } from "../stellar/clock.ts";
 import type { Fetch } from "../stellar/rpc_transport.ts";
 import type { Store } from "../store/store.ts";
-import type { CourierLimits } from "../webhooks/lane.ts";
 import type { Resolve } from "../webhooks/resolve.ts";
 
 export interface GatewayOptions {
@@ -32,5 +31,4 @@ export interface TargetOptions {
   allowLoopbackHttp?: boolean;
   /** PEM of the certification authorities to trust instead of the runtime's own. */
   ca?: string;
-  courierLimits?: Partial<CourierLimits>;
 }

@@ -2,8 +2,9 @@ import { Hono } from "hono";
 import { cors } from "hono/cors";
 import { GatewayError } from "../errors.ts";
 import type { Peer } from "../runtime/serve.ts";
-import { endpoint, type EndpointContext, type EndpointParts } from "./endpoint.ts";
+import { closing, endpoint, type EndpointContext, type EndpointParts, type RequestMeter } from "./endpoint.ts";
 import { errorResponse } from "./error_response.ts";
+import { answerMetrics, type MetricsPage } from "./metrics_page.ts";
 import { openApiDocument } from "./openapi.ts";
 import type { AnyRoute } from "./route.ts";
 
@@ -25,6 +26,8 @@ export interface AppOptions extends EndpointParts {
   /** Whether `/openapi.json` is served. */
   pages: boolean;
   version: string;
+  /** What `/metrics` serves; undefined: there is no such page. */
+  metrics: MetricsPage | undefined;
 }
 
 export type GatewayApp = Hono<{ Bindings: { peer: Peer } }>;
@@ -49,13 +52,19 @@ export function createApp(options: AppOptions): GatewayApp {
       (c) => plain(c, options, new Response(document, { headers: { "content-type": "application/json" } })),
     );
   }
+  if (options.metrics !== undefined) {
+    const answer = answerMetrics(options.metrics, options);
+    app.get("/metrics", async (c) => plain(c, options, await answer(c)));
+  }
   // No catch-all beside the routes: with a single handler Hono stays synchronous.
   const paths = pathMethods(options);
+  /** What no route of a known path and method is counted as: a scanner must not make a series of every path it tries. */
+  const other = options.meter("other", "other");
   app.notFound((c) => {
     const known = paths.find(({ pattern }) => pattern.test(c.req.path));
-    return refused(c, options, known === undefined ? noSuchPath(c) : methodNotAllowed(c, known.methods));
+    return refused(c, options, other, known === undefined ? noSuchPath(c) : methodNotAllowed(c, known.methods));
   });
-  app.onError((error, c) => refused(c, options, error));
+  app.onError((error, c) => refused(c, options, other, error));
   return app;
 }
 
@@ -64,13 +73,15 @@ interface PathMethods {
   methods: string[];
 }
 
-function pathMethods({ routes, pages }: AppOptions): PathMethods[] {
+function pathMethods({ routes, pages, metrics }: AppOptions): PathMethods[] {
   const found = Map.groupBy(routes, ({ path }) => path as string);
   const known = [...found].map(([path, same]) => ({
     pattern: new RegExp(`^${path.replace(/:\w+/g, "[^/]+")}$`),
     methods: same.map(({ method }) => method.toUpperCase()),
   }));
-  return pages ? [...known, { pattern: /^\/openapi\.json$/, methods: ["GET"] }] : known;
+  if (pages) known.push({ pattern: /^\/openapi\.json$/, methods: ["GET"] });
+  if (metrics !== undefined) known.push({ pattern: /^\/metrics$/, methods: ["GET"] });
+  return known;
 }
 
 function noSuchPath(c: EndpointContext): GatewayError {
@@ -89,18 +100,21 @@ function methodNotAllowed(c: EndpointContext, methods: string[]): GatewayError {
 function plain(c: EndpointContext, parts: EndpointParts, response: Response): Response {
   const headers = {
     ...parts.rateHeaders(parts.peekAddress(c.req.raw, c.env.peer)),
+    ...closing(parts),
     "x-request-id": parts.requestId(c.req.raw),
   };
   for (const [name, value] of Object.entries(headers)) response.headers.set(name, value);
   return response;
 }
 
-function refused(c: EndpointContext, parts: EndpointParts, error: Error): Response {
+function refused(c: EndpointContext, parts: EndpointParts, meter: RequestMeter, error: Error): Response {
   const requestId = parts.requestId(c.req.raw);
   const response = errorResponse(error, {
     ...parts.rateHeaders(parts.peekAddress(c.req.raw, c.env.peer)),
+    ...closing(parts),
     "x-request-id": requestId,
   });
   parts.onAnswer(c, response.status, requestId, error);
+  meter.answered(response.status, 0);
   return response;
 }

@@ -25,10 +25,27 @@ export interface EndpointParts {
   rateHeaders(verdict: Verdict): Record<string, string>;
   /** Called once for every answer of an endpoint. */
   onAnswer(c: EndpointContext, status: number, requestId: string, error?: unknown): void;
+  /** What counts the answers of one route, bound to it once. */
+  meter(method: string, path: string): RequestMeter;
+  /** Told when a request is refused for the rate of its key or of its address. */
+  onLimited(by: "key" | "address"): void;
   /** Whether the gateway is shutting down and answers nothing any more. */
   isStopping(): boolean;
+  /** Whether connections are to be given up: each gets its answer, and is closed. */
+  isDraining(): boolean;
   /** Development and tests: also check what is answered against the route's schema. */
   checkAnswers: boolean;
+}
+
+/**
+ * Counts the answers of one route. What is answered at once, from memory, is not timed: looking at a clock twice would
+ * cost more than all the counting.
+ */
+export interface RequestMeter {
+  /** To be called as soon as a request turns out to take its time; answers when that was, for `answered`. */
+  begin(): number;
+  /** `begunAt`: 0 for what is answered at once. */
+  answered(status: number, begunAt: number): void;
 }
 
 /**
@@ -37,13 +54,16 @@ export interface EndpointParts {
  */
 export function endpoint(route: AnyRoute, parts: EndpointParts): (c: EndpointContext) => Response | Promise<Response> {
   const checkedParams = paramsCheck(route);
+  const meter = parts.meter(route.method.toUpperCase(), route.path);
   const textOf = route.held ? heldTexts() : JSON.stringify;
   return function answerRequest(c) {
     const requestId = parts.requestId(c.req.raw);
-    const call: Call = { c, route, parts, checkedParams, textOf, requestId, rate: undefined };
+    const call: Call = { c, route, parts, meter, checkedParams, textOf, requestId, begunAt: 0, rate: undefined };
     try {
       const answer = started(call);
-      return answer instanceof Promise ? answer.catch((error) => failed(call, error)) : answer;
+      if (!(answer instanceof Promise)) return answer;
+      call.begunAt = meter.begin();
+      return answer.catch((error) => failed(call, error));
     } catch (error) {
       return failed(call, error);
     }
@@ -55,10 +75,13 @@ interface Call {
   c: EndpointContext;
   route: AnyRoute;
   parts: EndpointParts;
+  meter: RequestMeter;
   checkedParams(c: EndpointContext): unknown;
   /** The body of an answer. */
   textOf(answer: object): string;
   requestId: string;
+  /** See `RequestMeter`. */
+  begunAt: number;
   /** Of the key, or of the address where there is no valid key. */
   rate: Verdict | undefined;
 }
@@ -66,9 +89,11 @@ interface Call {
 function started(call: Call): Response | Promise<Response> {
   const { c, route, parts } = call;
   if (parts.isStopping()) {
-    throw new GatewayError("unavailable", "the gateway is shutting down", { headers: { Connection: "close" } });
+    throw new GatewayError("unavailable", "the gateway is shutting down");
   }
   if (route.scope === null) {
+    // Who asks whether the gateway is well wants to know where to send the next request: not here.
+    if (parts.isDraining()) throw new GatewayError("unavailable", "the gateway is shutting down");
     call.rate = parts.peekAddress(c.req.raw, c.env.peer);
     return handled(call, undefined);
   }
@@ -79,7 +104,10 @@ function started(call: Call): Response | Promise<Response> {
 function authenticated(call: Call, verdict: KeyVerdict): Response | Promise<Response> {
   const record = verifiedRecord(verdict);
   call.rate = call.parts.takeForKey(record);
-  if (!call.rate.allowed) throw rateLimited(call.rate);
+  if (!call.rate.allowed) {
+    call.parts.onLimited("key");
+    throw rateLimited(call.rate);
+  }
   const scope = call.route.scope;
   if (scope !== null && !record.scopes.includes(scope)) {
     throw new GatewayError(
@@ -111,7 +139,9 @@ function succeeded(call: Call, answer: object): Response {
   if (parts.checkAnswers) route.answer.parse(answer);
   const status = route.isPlain?.(answer) ? 200 : route.status ?? 200;
   parts.onAnswer(c, status, requestId);
+  call.meter.answered(status, call.begunAt);
   const headers = parts.rateHeaders(call.rate!);
+  if (parts.isDraining()) headers.connection = "close";
   headers["content-type"] = "application/json";
   headers["x-request-id"] = requestId;
   return new Response(call.textOf(answer), { status, headers });
@@ -134,11 +164,24 @@ function failed(call: Call, thrown: unknown): Response {
     // A caller without a valid key pays from its address, and may be told to wait instead of being answered.
     const keyFailed = error instanceof GatewayError && error.code === "unauthorized";
     call.rate = keyFailed ? parts.takeForAddress(c.req.raw, c.env.peer) : parts.peekAddress(c.req.raw, c.env.peer);
-    if (keyFailed && !call.rate.allowed) error = rateLimited(call.rate);
+    if (keyFailed && !call.rate.allowed) {
+      parts.onLimited("address");
+      error = rateLimited(call.rate);
+    }
   }
-  const response = errorResponse(error, { ...parts.rateHeaders(call.rate), "x-request-id": requestId });
+  const response = errorResponse(error, {
+    ...parts.rateHeaders(call.rate),
+    ...closing(parts),
+    "x-request-id": requestId,
+  });
   parts.onAnswer(c, response.status, requestId, error);
+  call.meter.answered(response.status, call.begunAt);
   return response;
+}
+
+/** Asks the other side to close the connection after this answer, while the gateway gives up its connections. */
+export function closing(parts: Pick<EndpointParts, "isDraining">): Record<string, string> {
+  return parts.isDraining() ? { connection: "close" } : {};
 }
 
 function rateLimited(rate: Verdict): GatewayError {

@@ -27,6 +27,11 @@ export class EngineTrap extends Error {
   override name = "EngineTrap";
 }
 
+/** The engine would not read a request: no XDR, nested too deep, or a ledger without settings. It goes on working. */
+export class EngineRefusal extends Error {
+  override name = "EngineRefusal";
+}
+
 const METHODS = {
   defaultSettings: 0,
   simulateInvoke: 1,
@@ -60,7 +65,7 @@ interface EngineExports {
   call(method: number, address: number, byteLength: number): number;
 }
 
-/** The engine over one ledger. A method throws `EngineTrap`, or a plain Error for a request it cannot read. */
+/** The engine over one ledger. Every method throws `EngineTrap` or `EngineRefusal`. */
 export type Engine = Awaited<ReturnType<typeof loadEngine>>;
 
 /**
@@ -210,11 +215,6 @@ export async function loadEngine(module: WebAssembly.Module | Uint8Array, readEn
       return readApplied(call("applyRestore", headerFrame(header), ...declaredFrames(request)));
     },
   };
-}
-
-/** The engine would not read a request; it goes on working. */
-class EngineRefusal extends Error {
-  override name = "EngineRefusal";
 }
 
 function readApplied(answer: FrameReader): Applied {

@@ -56,9 +56,12 @@ export async function accountSequence(entries: EntryReader, address: string): Pr
   });
 }
 
+/** What a simulation's transaction data (base64) becomes before the envelope is built of it. */
+export type Widen = (simulation: RawSimulation) => Promise<string>;
+
 /**
- * Builds the envelope of one call: simulated against the newest ledger, with the resources the simulation found, an
- * inclusion fee from the node's statistics, and bounded in time.
+ * Builds the envelope of one call: simulated against the newest ledger, with the resources the simulation found
+ * (and what `widen` adds to them), an inclusion fee from the node's statistics, and bounded in time.
  * @throws {GatewayError} `not_found` for an account that does not exist, what `explainSimulation` says for a failed
  * simulation, `invalid_request` when somebody else than the source would have to authorise it
  */
@@ -66,6 +69,7 @@ export async function prepareTransaction(
   parts: PrepareParts,
   source: string,
   call: ContractCall,
+  widen?: Widen,
 ): Promise<PreparedTransaction> {
   const { calls, entries, fees, networkPassphrase } = parts;
   const [sequence, simulation, inclusionFee] = await Promise.all([
@@ -80,6 +84,7 @@ export async function prepareTransaction(
   const authorisations = decodedAuthorisations(simulation);
   refuseForeignAuthorisations(call, source, authorisations);
   refuseRestores(simulation);
+  const transactionData = await widen?.(simulation) ?? simulation.transactionData!;
   const validUntil = networkSeconds(parts) + VALID_FOR_SECONDS;
   const operation = Operation.invokeContractFunction({ ...call, auth: authorisations });
   const builder = new TransactionBuilder(new Account(source, sequence.toString()), {
@@ -87,7 +92,7 @@ export async function prepareTransaction(
     networkPassphrase,
     timebounds: { minTime: 0, maxTime: validUntil },
   }).addOperation(operation);
-  const transaction = nodeXdr("transactionData", () => builder.setSorobanData(simulation.transactionData!).build());
+  const transaction = nodeXdr("transactionData", () => builder.setSorobanData(transactionData).build());
   return {
     xdr: transaction.toXdr(),
     networkPassphrase,

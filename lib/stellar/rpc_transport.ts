@@ -10,6 +10,12 @@ export interface RpcNode {
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
+export interface Budget {
+  /** For the whole exchange, the body included. */
+  timeoutMs: number;
+  signal?: AbortSignal;
+}
+
 /** Why one attempt at one node failed. `worthRetry`: the same node may well answer a moment later. */
 export class AttemptFailure extends Error {
   constructor(message: string, readonly worthRetry: boolean, options?: { cause?: unknown }) {
@@ -95,13 +101,13 @@ async function exchange(fetch: Fetch, node: RpcNode, body: string, signal: Abort
 
 /**
  * Posts one body to one node and answers the parsed JSON. Rejects with an `AttemptFailure` whose message speaks neither
- * of path, query nor userinfo. `timeoutMs` covers the whole exchange, the body included.
+ * of path, query nor userinfo.
  */
 export async function post(
   { fetch, wait }: { fetch: Fetch; wait: Wait },
   node: RpcNode,
   body: string,
-  { timeoutMs, signal }: { timeoutMs: number; signal?: AbortSignal },
+  { timeoutMs, signal }: Budget,
 ): Promise<unknown> {
   const exchangeEnds = new AbortController();
   const timerEnds = new AbortController();

@@ -4,7 +4,13 @@ import { calledIn, vetEnvelope } from "./envelope.ts";
 import { believed } from "./freshness.ts";
 import { nodeXdr } from "./node_xdr.ts";
 import { type Confirmed, failureError } from "./outcome.ts";
-import { networkSeconds, type PreparedTransaction, type PrepareParts, prepareTransaction } from "./prepare.ts";
+import {
+  networkSeconds,
+  type PreparedTransaction,
+  type PrepareParts,
+  prepareTransaction,
+  type Widen,
+} from "./prepare.ts";
 import { sendAndConfirm, type SubmitParts } from "./submit.ts";
 
 /** What became of a transaction. */
@@ -18,7 +24,7 @@ export interface TransactionStatus {
 
 export interface Transactions {
   /** Builds an unsigned envelope for one call; see `prepareTransaction`. */
-  prepare(source: string, call: ContractCall): Promise<PreparedTransaction>;
+  prepare(source: string, call: ContractCall, widen?: Widen): Promise<PreparedTransaction>;
   /**
    * Vets, sends and confirms a signed envelope; see `vetEnvelope` and `sendAndConfirm`. Whoever submits the same one
    * meanwhile joins; the outcome does not depend on anybody waiting for it.
@@ -36,6 +42,8 @@ export interface TransactionsParts extends PrepareParts, SubmitParts {
   refuseCall(call: ContractCall): string | undefined;
   /** The note of an envelope this gateway sent, undefined when it did not. */
   getSubmission(hash: string): Promise<{ validUntil: number } | undefined>;
+  /** Told how a call that was submitted ended; without an error when it was applied. Must not throw. */
+  onEnd?(call: ContractCall, error?: unknown): void;
 }
 
 /** Writing to the network: prepare, submit, and what became of it. */
@@ -44,7 +52,7 @@ export function createTransactions(parts: TransactionsParts): Transactions {
   const underWay = new Map<string, Promise<Confirmed>>();
 
   return {
-    prepare: (source, call) => prepareTransaction(parts, source, call),
+    prepare: (source, call, widen) => prepareTransaction(parts, source, call, widen),
 
     submit(envelopeXdr) {
       return Promise.try(() => {
@@ -57,6 +65,7 @@ export function createTransactions(parts: TransactionsParts): Transactions {
         const joined = underWay.get(envelope.xdr);
         if (joined !== undefined) return joined;
         const own = sendAndConfirm(parts, envelope).finally(() => underWay.delete(envelope.xdr));
+        own.then(() => parts.onEnd?.(envelope.call), (error) => parts.onEnd?.(envelope.call, error));
         underWay.set(envelope.xdr, own);
         return own;
       });

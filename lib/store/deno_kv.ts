@@ -2,13 +2,21 @@ import { resolve } from "node:path";
 import type { FileLock } from "../runtime/file_lock.ts";
 import { type Kv, openKv } from "../runtime/kv.ts";
 import { openSqlite } from "../runtime/sqlite.ts";
+import { denoKvAttempts } from "./deno_kv_attempts.ts";
 import { denoKvBuckets } from "./deno_kv_buckets.ts";
+import { denoKvDeliveries } from "./deno_kv_deliveries.ts";
 import { toStoreError } from "./deno_kv_errors.ts";
 import { denoKvEvents } from "./deno_kv_events.ts";
 import { denoKvHistory } from "./deno_kv_history.ts";
 import { commit } from "./deno_kv_io.ts";
 import { denoKvKeys } from "./deno_kv_keys.ts";
+import { denoKvLeases } from "./deno_kv_leases.ts";
+import { denoKvReplays } from "./deno_kv_replays.ts";
+import { denoKvRetention } from "./deno_kv_retention.ts";
+import { denoKvSettlements } from "./deno_kv_settlements.ts";
 import { denoKvSubmissions } from "./deno_kv_submissions.ts";
+import { denoKvSubscriptions } from "./deno_kv_subscriptions.ts";
+import { keepCopyBeforeMigration, type OnNotice } from "./migration_copy.ts";
 import { networkMismatch } from "./network.ts";
 import { toStoreError as fromSqlite } from "./sqlite_errors.ts";
 import { type Store, StoreError } from "./store.ts";
@@ -24,7 +32,8 @@ export interface DenoKvContext {
   retry<T>(attempt: () => Promise<{ done: T } | undefined>): Promise<T>;
 }
 
-const SCHEMA_VERSION = 1;
+/** 1: without webhooks, which only added keys. An older program would not delete a key's subscriptions with it. */
+export const SCHEMA_VERSION = 2;
 const SCHEMA = ["schema"];
 const NETWORK = ["network"];
 
@@ -33,18 +42,21 @@ const MAX_ATTEMPTS = 50;
 
 /**
  * Opens the store in Deno KV. With a path, a local file, which one gateway may hold for serving; without one, the
- * platform's own database (Deno Deploy's), which is shared, so that holding it keeps nobody off.
+ * platform's own database (Deno Deploy's), which is shared, so that holding it keeps nobody off. `onNotice` is told where
+ * a file is kept as it was before its schema changed.
  *
  * @throws StoreError `unavailable`, `locked`, `full`, `newer_schema`
  */
-export async function openDenoKvStore(path?: string): Promise<Store> {
+export async function openDenoKvStore(path?: string, onNotice?: OnNotice): Promise<Store> {
   const file = path === undefined ? undefined : resolve(path);
   const location = `deno-kv:${file ?? ""}`;
   if (file !== undefined) await prepareKvFile(file, location);
   let kv: Kv | undefined;
   try {
     kv = await openKv(file);
-    await claim(kv, location);
+    await claim(kv, location, async (from) => {
+      if (file !== undefined) await keepCopy(file, location, from, onNotice);
+    });
   } catch (error) {
     kv?.close();
     throw toStoreError(error, location);
@@ -72,7 +84,7 @@ async function prepareKvFile(file: string, location: string): Promise<void> {
 }
 
 /** Writes the schema version into an empty database; refuses one that is not ours or that a newer program wrote. */
-async function claim(kv: Kv, location: string): Promise<void> {
+async function claim(kv: Kv, location: string, keepCopy: (from: number) => Promise<void>): Promise<void> {
   const entry = await kv.get<number>(SCHEMA);
   if (entry.value === null && await isEmpty(kv)) await commit(kv.atomic().check(entry).set(SCHEMA, SCHEMA_VERSION));
   // Read again: ours, or that of a process that was quicker.
@@ -86,6 +98,21 @@ async function claim(kv: Kv, location: string): Promise<void> {
       `${location} was written by a newer version of this program (schema ${version}, this one knows up to ` +
         `${SCHEMA_VERSION}): run that version, or restore a backup made before`,
     );
+  }
+  // Of several who do this at once one succeeds, and nothing else is to be done.
+  if (entry.value !== null && entry.value < SCHEMA_VERSION) {
+    await keepCopy(entry.value);
+    await commit(kv.atomic().check(entry).set(SCHEMA, SCHEMA_VERSION));
+  }
+}
+
+/** The file is one of SQLite, and is copied as one. */
+async function keepCopy(file: string, location: string, from: number, onNotice?: OnNotice): Promise<void> {
+  const database = await openSqlite(file, { readOnly: true });
+  try {
+    await keepCopyBeforeMigration({ database, file, location, from, to: SCHEMA_VERSION, onNotice });
+  } finally {
+    database.close();
   }
 }
 
@@ -143,6 +170,13 @@ function createDenoKvStore(kv: Kv, location: string, hold: () => Promise<FileLoc
     ...denoKvEvents(context),
     ...denoKvHistory(context),
     ...denoKvSubmissions(context),
+    ...denoKvSubscriptions(context),
+    ...denoKvDeliveries(context),
+    ...denoKvLeases(context),
+    ...denoKvSettlements(context),
+    ...denoKvAttempts(context),
+    ...denoKvReplays(context),
+    ...denoKvRetention(context),
     async close() {
       if (closed) return;
       closed = true;

@@ -1,7 +1,7 @@
 import type { KvEntry } from "../runtime/kv.ts";
 import { checkBatch } from "./bounds.ts";
 import type { DenoKvContext } from "./deno_kv.ts";
-import { commit } from "./deno_kv_io.ts";
+import { commit, MAX_CHECKS } from "./deno_kv_io.ts";
 import type { BucketState, Store } from "./store.ts";
 
 type BucketMethods = Pick<Store, "loadBuckets" | "saveBuckets" | "pruneBuckets">;
@@ -9,8 +9,6 @@ type BucketMethods = Pick<Store, "loadBuckets" | "saveBuckets" | "pruneBuckets">
 type BucketEntry = Omit<BucketState, "keyId">;
 
 const PREFIX = ["bucket"];
-/** Deno KV checks at most this many keys in one commit. */
-const MAX_CHECKS = 10;
 
 /** Where the bucket of this key is kept. */
 export function bucketKey(keyId: string): string[] {

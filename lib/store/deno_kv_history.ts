@@ -57,8 +57,12 @@ export function denoKvHistory({ kv, run }: DenoKvContext): Pick<Store, "readEven
         const held = await collect(kv.list({ prefix: [TYPE] }), ({ key }) => key[1] as string);
         const ranges = held.filter((type) => !types || types.includes(type))
           .map((type) => range(indexPrefix(type, { deviceHash, merchant }), query, upTo));
-        const positions = await mergePositions(kv, ranges, limit);
-        return (await getAll<StoredEvent>(kv, positions.map(eventKey))).map(({ value }) => value!);
+        for (;;) {
+          const positions = await mergePositions(kv, ranges, limit);
+          const events = (await getAll<StoredEvent>(kv, positions.map(eventKey))).map(({ value }) => value);
+          // One that was forgotten just now is not missing from a page that would then look like the last: read anew.
+          if (events.every((event) => event !== null)) return events;
+        }
       }),
   };
 }

@@ -3,6 +3,7 @@ import { checkBatch, checkLimit } from "./bounds.ts";
 import type { DenoKvContext } from "./deno_kv.ts";
 import { bucketKey } from "./deno_kv_buckets.ts";
 import { commit, getAll, next, present } from "./deno_kv_io.ts";
+import { listOfKey, startRemoval } from "./deno_kv_subscriptions.ts";
 import { type KeyRecord, type Store, StoreError } from "./store.ts";
 
 type KeyMethods = Pick<
@@ -13,12 +14,30 @@ type KeyMethods = Pick<
 /** `lastUsedAt` has an entry of its own, so that noting it in bulk never gets in the way of a change to the record. */
 type KeyEntry = Omit<KeyRecord, "lastUsedAt">;
 
+/** At most nine writes each. */
+const SUBSCRIPTIONS_PER_COMMIT = 100;
+
 const VERSION = ["keys_version"];
 const keyOf = (id: string) => ["key", id];
 const usedOf = (id: string) => ["key_used", id];
 
 /** API keys. */
 export function denoKvKeys({ kv, location, run, retry }: DenoKvContext): KeyMethods {
+  /** Removes up to 100 subscriptions of a key, and with the last of them the key. */
+  async function removeSome(id: string): Promise<{ done: { wasThere: boolean; isLast: boolean } } | undefined> {
+    const removal = await startRemoval(kv);
+    const entry = await kv.get<KeyEntry>(keyOf(id));
+    const subscriptions = await listOfKey(kv, id, "", SUBSCRIPTIONS_PER_COMMIT + 1);
+    const isLast = subscriptions.length <= SUBSCRIPTIONS_PER_COMMIT;
+    const wasThere = entry.value !== null;
+    await removal.remove(subscriptions.slice(0, SUBSCRIPTIONS_PER_COMMIT));
+    if (isLast) {
+      removal.atomic.check(entry).delete(keyOf(id)).delete(usedOf(id)).delete(bucketKey(id));
+      if (wasThere) removal.atomic.sum(VERSION, 1n);
+    }
+    return await commit(removal.atomic) ? { done: { wasThere, isLast } } : undefined;
+  }
+
   return {
     insertKey: ({ lastUsedAt, ...key }) =>
       run(async () => {
@@ -55,15 +74,12 @@ export function denoKvKeys({ kv, location, run, retry }: DenoKvContext): KeyMeth
         })
       ),
     deleteKey: (id) =>
-      run(() =>
-        retry(async () => {
-          const entry = await kv.get<KeyEntry>(keyOf(id));
-          if (entry.value === null) return { done: false };
-          const atomic = kv.atomic().check(entry).sum(VERSION, 1n)
-            .delete(keyOf(id)).delete(usedOf(id)).delete(bucketKey(id));
-          return await commit(atomic) ? { done: true } : undefined;
-        })
-      ),
+      run(async () => {
+        for (;;) {
+          const { wasThere, isLast } = await retry(() => removeSome(id));
+          if (isLast) return wasThere;
+        }
+      }),
     touchKeys: (uses) =>
       run(async () => {
         checkBatch(uses, 500);

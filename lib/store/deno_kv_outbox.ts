@@ -1,65 +1,104 @@
-import type { Kv, KvAtomic } from "../runtime/kv.ts";
-import { commit, getAll, MAX_MUTATIONS } from "./deno_kv_io.ts";
-import { SUBSCRIPTIONS_VERSION, subscriptionKey } from "./deno_kv_subscriptions.ts";
+import type { Kv, KvEntryMaybe } from "../runtime/kv.ts";
+import { commit, fit, getAll, raising, setting, type Write } from "./deno_kv_io.ts";
+import {
+  creationKey,
+  deadKey,
+  type DeliveryEntry,
+  deliveryKey,
+  type DueEntry,
+  dueKey,
+  type OwedEntry,
+  owedKey,
+  pendingKey,
+  subscriptionKey,
+  SUBSCRIPTIONS_VERSION,
+  wakeKey,
+} from "./deno_kv_webhook_keys.ts";
 import type { Delivery } from "./webhook_store.ts";
 
-/** A delivery as it is kept under its id. */
-export type DeliveryEntry = Pick<Delivery, "position" | "attempts" | "dueAtMs" | "createdAtMs">;
-
-/** Where a delivery is kept, pending or dead. */
-export const deliveryKey = (subscriptionId: string, id: string) => ["delivery", subscriptionId, id];
-/** Where pending ones are listed beside: in the order they are due in, and in that of their creation. */
-export const dueKey = (subscriptionId: string, dueAtMs: number, position: string, id: string) => [
-  "due",
-  subscriptionId,
-  dueAtMs,
-  position,
-  id,
-];
-export const creationKey = (subscriptionId: string, createdAtMs: number, id: string) => [
-  "pending_by_creation",
-  subscriptionId,
-  createdAtMs,
-  id,
-];
-/** Counters of what is pending, and what is dead, of a subscription. */
-export const pendingKey = (subscriptionId: string) => ["pending", subscriptionId];
-export const deadKey = (subscriptionId: string) => ["dead", subscriptionId];
-/** Deliveries that were made of an event in one commit, `OwedEntry`: nobody takes an event away from those still there. */
-export const owedKey = (position: string, firstId: string) => ["owed", position, firstId];
-export type OwedEntry = { subscriptionId: string; id: string }[];
 /**
- * Says that a subscription may have something to deliver from this time on. Whoever adds deliveries adds such a key
- * without looking; couriers look, and remove what was said too early or twice.
- */
-export const wakeKey = (atMs: number, subscriptionId: string) => ["wake", atMs, subscriptionId];
-
-type Write = (atomic: KvAtomic) => unknown;
-
-/** Adds deliveries together with `own`, which holds the checks and writes of whoever adds them. */
-export type AddDeliveries = (deliveries: Delivery[], own: () => KvAtomic) => Promise<boolean>;
-
-/**
- * Adds deliveries, passing over ids that are there already and deleted subscriptions; false when a check failed.
+ * Adds deliveries together with the caller's own writes, in one commit; passes over ids that are there already and
+ * deleted subscriptions. False, and nothing to be seen, when somebody else changed what the caller checks.
  *
- * @param own makes the checks and at most ten writes of whoever adds them. What a commit has no room for is committed
- * before it, under the same checks, and is not seen until the deliveries are listed as due.
+ * @param own at most nine checks, and a few writes
  */
-export async function addDeliveries(kv: Kv, deliveries: Delivery[], own: () => KvAtomic): Promise<boolean> {
+export async function addDeliveries(
+  kv: Kv,
+  deliveries: Delivery[],
+  own: { checks: KvEntryMaybe<unknown>[]; writes: Write[] },
+): Promise<boolean> {
   const version = await kv.get(SUBSCRIPTIONS_VERSION);
   const added = await onlyNew(kv, await onlyOwned(kv, deliveries));
-  const checked = () => own().check(version);
-  const unseen = [...added.map(recordOf), ...owedGroups(added)];
-  const seen = listings(added);
-  const atomic = checked();
-  if (unseen.length + seen.length + OWN_WRITES <= MAX_MUTATIONS) {
-    for (const write of unseen) write(atomic);
-  } else {
-    // The caller's writes belong to the last commit.
-    const early = kv.atomic().check(version);
-    for (const write of unseen) write(early);
-    if (!await commit(early)) return false;
+  const pending = added.filter(({ dueAtMs }) => dueAtMs !== null);
+  const unlisted = [...pending.map(put), ...owed(added)];
+  const dead = added.filter(({ dueAtMs }) => dueAtMs === null).map(put);
+  const listed = [...dead, ...pending.flatMap(list), ...announce(added), ...own.writes];
+  // A delivery is there once it is listed: what one commit has no room for goes before it, under the same checks.
+  const commits = fit([...unlisted, ...listed]) ? [[...unlisted, ...listed]] : [unlisted, listed];
+  for (const writes of commits) {
+    const atomic = kv.atomic().check(version, ...own.checks);
+    for (const write of writes) write.to(atomic);
+    if (!await commit(atomic)) return false;
   }
-  for (const write of seen) write(atomic);
-  return await commit(atomic);
+  return true;
+}
+
+/** Which of these deliveries are there, in their order: dead, or listed as due. */
+export async function areThere(kv: Kv, ids: Pick<Delivery, "subscriptionId" | "id">[]): Promise<boolean[]> {
+  const held = await getAll<DeliveryEntry>(kv, ids.map(({ subscriptionId, id }) => deliveryKey(subscriptionId, id)));
+  const pending = held.map(({ value }, index) => ({ value, ...ids[index]! }))
+    .filter(({ value }) => value !== null && value.dueAtMs !== null);
+  const listed = await getAll(kv, pending.map(({ value, subscriptionId, id }) => dueKey(subscriptionId, value!, id)));
+  const unlisted = new Set(
+    pending.filter((_, index) => listed[index]!.value === null).map(({ value }) => value),
+  );
+  return held.map(({ value }) => value !== null && !unlisted.has(value));
+}
+
+async function onlyOwned(kv: Kv, deliveries: Delivery[]): Promise<Delivery[]> {
+  const ids = [...new Set(deliveries.map(({ subscriptionId }) => subscriptionId))];
+  const held = await getAll(kv, ids.map(subscriptionKey));
+  const alive = new Set(ids.filter((_, index) => held[index]!.value !== null));
+  return deliveries.filter(({ subscriptionId }) => alive.has(subscriptionId));
+}
+
+async function onlyNew(kv: Kv, deliveries: Delivery[]): Promise<Delivery[]> {
+  const byKey = new Map(deliveries.toReversed().map((one) => [`${one.subscriptionId}\0${one.id}`, one]));
+  const unique = [...byKey.values()].toReversed();
+  const there = await areThere(kv, unique);
+  return unique.filter((_, index) => !there[index]);
+}
+
+function put({ subscriptionId, id, position, attempts, dueAtMs, createdAtMs }: Delivery): Write {
+  const entry: DeliveryEntry = { position, attempts, dueAtMs, createdAtMs };
+  return setting(deliveryKey(subscriptionId, id), entry);
+}
+
+function owed(added: Delivery[]): Write[] {
+  return [...Map.groupBy(added, ({ position }) => position)].map(([position, group]) => {
+    const entry: OwedEntry = group.map(({ subscriptionId, id }) => ({ subscriptionId, id }));
+    return setting(owedKey(position, group[0]!.id), entry);
+  });
+}
+
+function list(delivery: Delivery): Write[] {
+  const { subscriptionId, id, attempts, createdAtMs } = delivery;
+  const entry: DueEntry = { attempts, createdAtMs };
+  return [
+    setting(dueKey(subscriptionId, delivery, id), entry),
+    setting(creationKey(subscriptionId, delivery, id), true),
+  ];
+}
+
+/** Counts them, and wakes the couriers. */
+function announce(added: Delivery[]): Write[] {
+  return [...Map.groupBy(added, ({ subscriptionId }) => subscriptionId)].flatMap(([subscriptionId, group]) => {
+    const dueTimes = group.map(({ dueAtMs }) => dueAtMs).filter((dueAtMs) => dueAtMs !== null);
+    const dead = group.length - dueTimes.length;
+    const writes: Write[] = dead > 0 ? [raising(deadKey(subscriptionId), dead)] : [];
+    if (dueTimes.length === 0) return writes;
+    writes.push(raising(pendingKey(subscriptionId), dueTimes.length));
+    writes.push(setting(wakeKey(Math.min(...dueTimes), subscriptionId), true));
+    return writes;
+  });
 }

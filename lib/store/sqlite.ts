@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import type { FileLock } from "../runtime/file_lock.ts";
 import { openSqlite, type SqliteDatabase } from "../runtime/sqlite.ts";
+import { keepCopyBeforeMigration, type OnNotice } from "./migration_copy.ts";
 import { networkMismatch } from "./network.ts";
 import { sqliteAttempts } from "./sqlite_attempts.ts";
 import { sqliteBuckets } from "./sqlite_buckets.ts";
@@ -13,7 +14,7 @@ import { sqliteLeases } from "./sqlite_leases.ts";
 import { sqliteOutbox } from "./sqlite_outbox.ts";
 import { sqliteReplays } from "./sqlite_replays.ts";
 import { sqliteRetention } from "./sqlite_retention.ts";
-import { checkOwnership, migrate } from "./sqlite_schema.ts";
+import { checkOwnership, migrate, MIGRATIONS, schemaVersion } from "./sqlite_schema.ts";
 import { sqliteSubmissions } from "./sqlite_submissions.ts";
 import { sqliteSubscriptions } from "./sqlite_subscriptions.ts";
 import { type Store, StoreError } from "./store.ts";
@@ -38,16 +39,16 @@ const PRAGMAS = `
   PRAGMA cache_size = -16000;`;
 
 /**
- * Opens the SQLite store in this file, creating it when it is missing, and migrates it to the newest schema.
- * Several processes may have it open; one of them may serve (`holdForServing`).
+ * Opens the SQLite store in this file, creating it when it is missing, and migrates it to the newest schema; `onNotice`
+ * is told where the file is kept as it was. Several processes may have it open; one of them may serve (`holdForServing`).
  *
  * @throws StoreError `unavailable`, `locked`, `full`, `newer_schema`
  */
-export async function openSqliteStore(path: string): Promise<Store> {
+export async function openSqliteStore(path: string, onNotice?: OnNotice): Promise<Store> {
   const file = resolve(path);
   const location = `sqlite:${file}`;
   prepareStoreFile(file, location);
-  return await open(file, location, () => holdStoreFile(file, location));
+  return await open(file, location, () => holdStoreFile(file, location), onNotice);
 }
 
 /** Opens a store that lives in this process and ends with it. */
@@ -55,13 +56,23 @@ export async function openMemoryStore(): Promise<Store> {
   return await open(":memory:", "memory:", () => Promise.resolve({ release() {} }));
 }
 
-async function open(file: string, location: string, hold: () => Promise<FileLock>): Promise<Store> {
+async function open(
+  file: string,
+  location: string,
+  hold: () => Promise<FileLock>,
+  onNotice?: OnNotice,
+): Promise<Store> {
   let database: SqliteDatabase | undefined;
   try {
     database = await openSqlite(file);
     database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     checkOwnership(database, location);
     database.exec(PRAGMAS);
+    const [from, to] = [schemaVersion(database), MIGRATIONS.length];
+    // An empty file has nothing to keep.
+    if (from > 0 && from < to) {
+      await keepCopyBeforeMigration({ database, file, location, from, to, versionOf: schemaVersion, onNotice });
+    }
     migrate(database);
     return createSqliteStore(database, location, hold);
   } catch (error) {

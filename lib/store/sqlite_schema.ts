@@ -10,7 +10,7 @@ export const APPLICATION_ID = 0x50454777;
  * Every filter of the history is a range of one index, whatever the depth: equal columns first, then the position. A
  * query without types merges the ranges of all types, which spares the indexes without `type`.
  */
-const MIGRATIONS: string[] = [
+export const MIGRATIONS: string[] = [
   `
   CREATE TABLE network (passphrase TEXT NOT NULL) STRICT;
 
@@ -203,6 +203,16 @@ export function checkOwnership(database: SqliteDatabase, location: string): void
         `${MIGRATIONS.length}): run that version, or restore a backup made before`,
     );
   }
+}
+
+/** Whether this is a file of ours, of any schema. */
+export function isOurs(database: SqliteDatabase): boolean {
+  return readPragma(database, "application_id") === APPLICATION_ID;
+}
+
+/** The schema version of the file; 0 while it is empty. */
+export function schemaVersion(database: SqliteDatabase): number {
+  return readPragma(database, "user_version");
 }
 
 /** Brings the file to the newest schema, one transaction a step; another process may be doing the same. */

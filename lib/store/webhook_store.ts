@@ -31,10 +31,10 @@ export interface Subscription {
 
 /** One event owed to one subscription. It is gone once it was delivered or its retries ended. */
 export interface Delivery {
-  /** Derived from subscription, event and (of a replay) its id: writing it again is harmless. */
+  /** Unique in its subscription. Derived from it, the event and (of a replay) its id: writing it again is harmless. */
   id: string;
   subscriptionId: string;
-  /** Position of the event. */
+  /** Position of the event, which is held. */
   position: string;
   /** Attempts made so far. */
   attempts: number;
@@ -123,7 +123,10 @@ export interface Backlog {
 }
 
 export interface WebhookStore {
-  /** Adds a subscription. Rejects with `exists` when its key has `maxPerKey` already (counted atomically). */
+  /**
+   * Adds a subscription. Rejects with `exists` when its key has `maxPerKey` already (counted atomically), or when the id
+   * is taken.
+   */
   insertSubscription(subscription: Subscription, maxPerKey: number): Promise<void>;
   /** The subscription with this id, undefined when there is none. */
   getSubscription(id: string): Promise<Subscription | undefined>;
@@ -136,11 +139,12 @@ export interface WebhookStore {
     secrets: Pick<Subscription, "secret" | "previousSecret">,
   ): Promise<boolean>;
   /**
-   * Deletes it: from here on it is not listed, gets nothing and can't be leased; false when there is none. Its
-   * deliveries, attempts and replay go with it or are left to `purgeDeleted`.
+   * Deletes it with its replay: from here on it is not listed, gets nothing, is owed nothing, can't be leased, has no
+   * attempts, and whoever has leased it has lost the lease; false when there is none. What is left of its deliveries and
+   * attempts is left to `purgeDeleted`.
    */
   deleteSubscription(id: string): Promise<boolean>;
-  /** Removes what deleted subscriptions left behind, in one bounded commit; true while there may be more. */
+  /** Removes what deleted subscriptions left behind, at most 400 rows in one commit; true while there may be more. */
   purgeDeleted(): Promise<boolean>;
   /** Rises with every insert, secret change and delete of a subscription, from any process. */
   subscriptionsVersion(): Promise<number>;
@@ -156,35 +160,50 @@ export interface WebhookStore {
   ): Promise<boolean>;
 
   /**
-   * Leases subscriptions that have something due and no lease that still holds, the longest due first, at most `limit`
-   * (≤ 100). Its cost does not grow with what is pending.
+   * Leases subscriptions that have something due and that no lease or `notBeforeMs` holds any more (at its end it holds no
+   * more), at most `limit` (≤ 100), first those that could have been leased the longest: who gives a lease back with
+   * `notBeforeMs` now goes to the end of the queue. Of several callers one gets each. Its cost does not grow with what is
+   * pending.
    */
   leaseSubscriptions(request: { nowMs: number; leaseMs: number; limit: number }): Promise<SubscriptionLease[]>;
-  /** Prolongs leases that are still one's own; answers them with their new end. The others are lost and not in the answer. */
+  /**
+   * Prolongs leases (at most 100) that are still one's own; answers them with their new end. The others are lost and not in
+   * the answer. A lease is one's own until it is given back or somebody else has leased the subscription, which nobody
+   * can before it ends.
+   */
   renewLeases(leases: SubscriptionLease[], untilMs: number): Promise<SubscriptionLease[]>;
   /** Its deliveries that are due, ascending by due time and then position, at most `limit` (≤ 200), less those in `except`. */
   dueDeliveries(
     request: { subscriptionId: string; nowMs: number; limit: number; except?: ReadonlySet<string> },
   ): Promise<DueDelivery[]>;
   /**
-   * Writes attempts and what became of their deliveries (at most 100), in one commit: `delivered` and `ended` remove the
-   * delivery, `retry` makes it due at `nextAttemptAtMs`, `dead` keeps it without a due time. Settlements whose lease is no
-   * longer one's own are passed over.
+   * Writes attempts and what became of their deliveries (at most 100): `delivered` and `ended` remove the delivery, `retry`
+   * makes it due at `nextAttemptAtMs` (a RangeError without one), `dead` keeps it without a due time; its `attempts` are
+   * the attempt's `number`. Passed over, attempt and all, are settlements whose lease is no longer one's own, and those
+   * whose delivery is gone or dead: settling the same again changes nothing. Settlements of up to ten leases are one
+   * commit; of more, every ten leases (in the order they first appear in) may be a commit of their own, so that a call
+   * that rejects may have settled the first ones and may be made again as it is.
    */
   settle(settlements: Settlement[]): Promise<void>;
-  /** Gives a lease back; `notBeforeMs`: nobody may lease the subscription until then (its key is disabled, say). */
+  /**
+   * Gives a lease back, and does nothing when it is lost; `notBeforeMs`: nobody may lease the subscription until then (its
+   * key is disabled, say).
+   */
   releaseLease(lease: SubscriptionLease, options?: { notBeforeMs?: number }): Promise<void>;
-  /** When the next subscription that is not leased has something due; undefined when nothing is. May be in the past. */
+  /**
+   * When the next subscription can be leased: it has something due by then and nobody holds it, a lease that nobody gave
+   * back being over. Undefined: not before deliveries are added. May be in the past.
+   */
   nextDueAtMs(): Promise<number | undefined>;
 
-  /** Notes the attempt of a test event. */
+  /** Notes the attempt of a test event; passes over an id that is there already, and a deleted subscription. */
   recordAttempt(attempt: Attempt): Promise<void>;
   /** Attempts of a subscription, newest first, at most `limit` (≤ 200), older than the attempt `before`. */
   listAttempts(subscriptionId: string, page: { before?: string; limit: number }): Promise<Attempt[]>;
-  /** Of one subscription, or of all when absent. */
+  /** Of one subscription (nothing when there is none), or of all when absent. Its cost does not grow with what is pending. */
   backlog(subscriptionId?: string): Promise<Backlog>;
 
-  /** Adds a replay. Rejects with `exists` while the subscription has another one. */
+  /** Adds a replay. Rejects with `exists` while the subscription has one; passes over a deleted subscription. */
   insertReplay(replay: Replay): Promise<void>;
   /** Replays under way, ascending by creation, at most `limit` (≤ 100). */
   listReplays(limit: number): Promise<Replay[]>;
@@ -197,8 +216,10 @@ export interface WebhookStore {
   ): Promise<boolean>;
 
   /**
-   * Forgets decoded events closed before this ISO time that fan-out has passed and no delivery or replay still needs, at
-   * most 200 in one commit; answers how many went.
+   * Forgets decoded events that fan-out has passed, of ledgers closed before this ISO time, at most 200 in one commit;
+   * answers how many went. Kept are those that a delivery, pending or dead, or the rest of a replay still needs. Goes
+   * through them ascending, from where the last call on this handle stopped; 0 when it has come to the end, after which
+   * the next call begins anew. The event loop is not held meanwhile.
    */
   pruneEvents(closedBefore: string): Promise<number>;
   /** Forgets attempts made before this time, at most 200 in one commit; answers how many went. */
@@ -207,8 +228,9 @@ export interface WebhookStore {
   /** A text sealed with the secrets key, by which a wrong key is told at start; undefined: secrets are kept plain. */
   secretsCheck(): Promise<string | undefined>;
   /**
-   * Changes how secrets are kept: rewrites these secrets (at most 100; a subscription that is gone is passed over).
-   * `check` is written with them, null removes it, undefined leaves it.
+   * Changes how secrets are kept: rewrites these secrets (at most 100; a subscription that is gone is passed over), whatever
+   * they were before. `check` is written with them in one commit, null removes it, undefined leaves it. Raises
+   * `subscriptionsVersion` when it rewrites any.
    */
   resealSecrets(step: {
     secrets: { id: string; secret: string; previousSecret: Subscription["previousSecret"] }[];

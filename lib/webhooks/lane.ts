@@ -1,6 +1,6 @@
 import type { DueDelivery, SubscriptionLease } from "../store/webhook_store.ts";
 import type { Recipient } from "./attempt.ts";
-import { type Health, isTroubled } from "./health.ts";
+import type { Health } from "./health.ts";
 
 /** How far a courier goes. All of it is bounded, so that no endpoint can hold up another. */
 export interface CourierLimits {
@@ -49,7 +49,7 @@ export interface Lane {
   /** Ids of the deliveries in the queue, under way, and not yet written down. */
   held: Set<string>;
   inFlight: number;
-  /** How many may be in flight: grows with success, one after a failure. */
+  /** How many may be in flight: one until the endpoint has answered, more with each success, one after a failure. */
   limit: number;
   health: Health;
   /** The store had nothing more that is due. */
@@ -64,8 +64,6 @@ export interface Lane {
   isClosed: boolean;
 }
 
-const FIRST_LIMIT = 4;
-
 export function newLane(lease: SubscriptionLease, health: Health, nowMs: number): Lane {
   return {
     lease,
@@ -75,7 +73,7 @@ export function newLane(lease: SubscriptionLease, health: Health, nowMs: number)
     queue: [],
     held: new Set(),
     inFlight: 0,
-    limit: isTroubled(health) ? 1 : FIRST_LIMIT,
+    limit: 1,
     health,
     isDry: false,
     isLooking: false,

@@ -136,7 +136,7 @@ export function createPosting(parts: PostingParts): Posting {
         if (underWay.size === 0) resolve();
       });
       const cut = new AbortController();
-      await Promise.race([idle, wait(drainMs, cut.signal)]);
+      if (drainMs > 0) await Promise.race([idle, wait(drainMs, cut.signal)]);
       cut.abort();
       aborting.abort();
       await idle;

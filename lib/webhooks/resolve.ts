@@ -18,9 +18,12 @@ export interface ResolverOptions {
   timeoutMs?: number;
 }
 
+/** How long the second kind of address is waited for once there are addresses of the first. */
+const SECOND_KIND_MS = 1_000;
+
 /**
  * Looks names up in the DNS: A and AAAA at once. Not `dns.lookup`: that goes through the system's getaddrinfo, whose few
- * threads one hanging name server can hold, and through /etc/hosts and search domains, which lead to nothing public.
+ * threads a handful of silent name servers can hold up for everybody.
  */
 export function createResolver({ servers, timeoutMs = 5_000 }: ResolverOptions = {}): Resolve {
   return async function resolve(hostname, signal) {
@@ -29,12 +32,49 @@ export function createResolver({ servers, timeoutMs = 5_000 }: ResolverOptions =
     if (servers !== undefined) resolver.setServers(servers);
     // Ends in a dot: the name as it is, never with a search domain behind it.
     const name = hostname.endsWith(".") ? hostname : `${hostname}.`;
-    const lookUps = Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
-    const answers = await inTime(lookUps, timeoutMs, signal).finally(() => resolver.cancel());
-    const addresses = answers.flatMap((answer) => answer.status === "fulfilled" ? answer.value : []);
-    if (addresses.length === 0) throw new ResolveError(failure(answers), { cause: reasonOf(answers) });
-    return addresses;
+    try {
+      return await addressesOf([resolver.resolve4(name), resolver.resolve6(name)], timeoutMs, signal);
+    } finally {
+      resolver.cancel();
+    }
   };
+}
+
+/** The addresses of all kinds; of those that came in time when one is missing. */
+function addressesOf(kinds: Promise<string[]>[], timeoutMs: number, signal?: AbortSignal): Promise<string[]> {
+  const { promise, resolve, reject } = Promise.withResolvers<string[]>();
+  const addresses: string[] = [];
+  const causes: unknown[] = [];
+  let missing = kinds.length;
+
+  function finish(why: string, cause?: unknown): void {
+    if (addresses.length > 0) resolve(addresses);
+    else reject(new ResolveError(why, { cause }));
+  }
+  function onKind(): void {
+    missing--;
+    if (missing === 0) finish(failure(causes), causes[0]);
+    else if (addresses.length > 0) timers.push(setTimeout(finish, SECOND_KIND_MS, ""));
+  }
+  const timers = [setTimeout(finish, timeoutMs, "could not be looked up in time")];
+  const onAbort = () => reject(new ResolveError("was not looked up: abandoned"));
+  signal?.addEventListener("abort", onAbort, { once: true });
+  if (signal?.aborted) onAbort();
+  for (const kind of kinds) {
+    kind.then((found) => void addresses.push(...found), (cause) => void causes.push(cause)).then(onKind);
+  }
+  return promise.finally(() => {
+    for (const timer of timers) clearTimeout(timer);
+    signal?.removeEventListener("abort", onAbort);
+  });
+}
+
+/** The runtimes disagree on the code of a name without addresses and of one that does not exist: one sentence for both. */
+function failure(causes: unknown[]): string {
+  const codes = causes.map((cause) => (cause as { code?: string } | undefined)?.code ?? "");
+  if (codes.some((code) => code === "ETIMEOUT" || code === "ECONNREFUSED")) return "could not be looked up in time";
+  const isAbsent = causes.length === 0 || codes.some((code) => code === "ENOTFOUND" || code === "ENODATA");
+  return isAbsent ? "has no address in the DNS" : "could not be looked up";
 }
 
 export interface BriefCacheOptions {
@@ -75,31 +115,4 @@ export function keepBriefly({ resolve, now, keepMs = 5_000, capacity = 10_000 }:
     const found = kept.get(hostname);
     return (found !== undefined && now() < found.untilMs ? found : ask(hostname)).answer;
   };
-}
-
-async function inTime<T>(work: Promise<T>, timeoutMs: number, signal: AbortSignal | undefined): Promise<T> {
-  const { promise: given, reject: giveUp } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => giveUp(new ResolveError("could not be looked up in time")), timeoutMs);
-  const onAbort = () => giveUp(new ResolveError("was not looked up: abandoned"));
-  signal?.addEventListener("abort", onAbort, { once: true });
-  try {
-    if (signal?.aborted) onAbort();
-    return await Promise.race([work, given]);
-  } finally {
-    clearTimeout(timer);
-    signal?.removeEventListener("abort", onAbort);
-  }
-}
-
-function reasonOf(answers: PromiseSettledResult<unknown>[]): unknown {
-  return answers.find((answer) => answer.status === "rejected")?.reason;
-}
-
-/** The runtimes disagree on the code of a name without addresses and of one that does not exist: one sentence for both. */
-function failure(answers: PromiseSettledResult<unknown>[]): string {
-  const codes = answers.map((answer) => answer.status === "rejected" ? (answer.reason as { code?: string })?.code : "");
-  if (codes.includes("ETIMEOUT") || codes.includes("ECONNREFUSED")) return "could not be looked up in time";
-  return codes.some((code) => code === "ENOTFOUND" || code === "ENODATA")
-    ? "has no address in the DNS"
-    : "could not be looked up";
 }

@@ -1,27 +1,110 @@
-/** The secrets key is missing, malformed or not the one that the store's secrets were sealed with. */
+import { Buffer } from "node:buffer";
+import { createCipheriv, createDecipheriv, createHmac, randomBytes } from "node:crypto";
+
+/** The secrets key is missing, malformed, or not the one that the store's secrets were sealed with. */
 export class SecretsKeyError extends Error {
   override name = "SecretsKeyError";
 }
 
-/** Keeps subscription secrets encrypted, or plain when there is no key. */
+/** How subscription secrets are kept: sealed with the key of `SERVICE_API_SECRETS_KEY`, or plain without one. */
 export interface SecretBox {
   /** Whether there is a key: `seal` encrypts. */
   readonly seals: boolean;
-  /** The form to store: `sealed:v1:…` bound to this subscription, or the plain secret when there is no key. */
+  /** The form to store, bound to this subscription: sealed for one, it does not open for another. */
   seal(subscriptionId: string, plain: string): string;
   /**
    * The plain secret of what was stored, sealed or plain.
    * @throws {SecretsKeyError} when it is sealed with another key, for another subscription, or damaged.
    */
   open(subscriptionId: string, stored: string): string;
-  /** Whether it is sealed with this very key (`seal` would change nothing but the nonce); without a key: whether it is plain. */
+  /** Whether it is kept as `seal` would keep it now: sealed with this key or, without one, plain. */
   isCurrent(stored: string): boolean;
-  /** What to keep in the store to tell a wrong key by; undefined without a key. */
+  /** A text to keep in the store, by which another key is told at the next start; undefined without a key. */
   checkText(): string | undefined;
   /**
-   * Compares the key with what the store keeps (undefined: its secrets are plain): `same`, or `plain` when there is a key
-   * but the secrets are not sealed yet.
-   * @throws {SecretsKeyError} when the store's secrets can't be opened with this key, or there is none.
+   * Compares with the check text that the store keeps, undefined when its secrets are plain. `same`: go on. `plain`: there
+   * is a key now, and the store's secrets are still to be sealed.
+   * @throws {SecretsKeyError} when the store's secrets are sealed with another key, or with one and there is none.
    */
   compare(storedCheck: string | undefined): "same" | "plain";
+}
+
+const SETTING = "SERVICE_API_SECRETS_KEY";
+const HOW_TO_MAKE_ONE = "make one with: openssl rand -base64 32";
+const FORMAT = "sealed:v1";
+const KEY_BYTES = 32;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+/** What the check text is bound to and holds; no subscription has this id. */
+const CHECK = "secrets check";
+
+/**
+ * @param secretsKey 32 bytes in base64 or hex; undefined: secrets are kept plain.
+ * @throws {SecretsKeyError} when it is anything else. The message never holds the key.
+ */
+export function createSecretBox(secretsKey: string | undefined): SecretBox {
+  const key = secretsKey === undefined ? undefined : parseKey(secretsKey);
+  // Tells keys apart; says nothing about 256 random bits.
+  const keyId = key === undefined ? undefined : createHmac("sha256", key).update("key id").digest("hex").slice(0, 12);
+
+  function seal(boundTo: string, plain: string): string {
+    if (key === undefined) return plain;
+    const nonce = randomBytes(NONCE_BYTES);
+    const cipher = createCipheriv("aes-256-gcm", key, nonce);
+    cipher.setAAD(new TextEncoder().encode(boundTo));
+    const sealed = Buffer.concat([cipher.update(plain, "utf8"), cipher.final(), cipher.getAuthTag()]);
+    return [FORMAT, keyId, nonce.toString("base64url"), sealed.toString("base64url")].join(":");
+  }
+
+  function open(boundTo: string, stored: string): string {
+    if (!stored.startsWith("sealed:")) return stored;
+    const [, storedKeyId, nonce, sealed] = SEALED.exec(stored) ?? [];
+    if (nonce === undefined || sealed === undefined) {
+      throw new SecretsKeyError("a sealed secret in the store is damaged");
+    }
+    if (key === undefined) throw new SecretsKeyError(missing);
+    if (storedKeyId !== keyId) throw new SecretsKeyError(another);
+    const bytes = Buffer.from(sealed, "base64url");
+    const decipher = createDecipheriv("aes-256-gcm", key, Buffer.from(nonce, "base64url"), {
+      authTagLength: TAG_BYTES,
+    });
+    decipher.setAAD(new TextEncoder().encode(boundTo));
+    try {
+      decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
+      return decipher.update(bytes.subarray(0, -TAG_BYTES), undefined, "utf8") + decipher.final("utf8");
+    } catch (cause) {
+      throw new SecretsKeyError("a sealed secret in the store is damaged", { cause });
+    }
+  }
+
+  return {
+    seals: key !== undefined,
+    seal,
+    open,
+    isCurrent: (stored) => key === undefined ? !stored.startsWith("sealed:") : stored.startsWith(`${FORMAT}:${keyId}:`),
+    checkText: () => key === undefined ? undefined : seal(CHECK, CHECK),
+    compare(storedCheck) {
+      if (storedCheck === undefined) return key === undefined ? "same" : "plain";
+      if (key === undefined) throw new SecretsKeyError(missing);
+      open(CHECK, storedCheck);
+      return "same";
+    },
+  };
+}
+
+const SEALED = new RegExp(`^${FORMAT}:([0-9a-f]{12}):([\\w-]{16}):([\\w-]{22,})$`);
+
+const missing = `${SETTING} is not set, but the webhook secrets in the store are sealed with a key: set it to that one`;
+const another = `${SETTING} is not the key that the webhook secrets in the store are sealed with: set it to that one`;
+
+function parseKey(text: string): Uint8Array {
+  const trimmed = text.trim();
+  const isHex = /^[0-9a-f]{64}$/i.test(trimmed);
+  const isBase64 = /^[A-Za-z0-9+/_-]{43}=?$/.test(trimmed);
+  if (isHex) return Buffer.from(trimmed, "hex");
+  const key = isBase64 ? Buffer.from(trimmed, "base64") : undefined;
+  if (key?.length === KEY_BYTES) return key;
+  throw new SecretsKeyError(
+    `${SETTING} must be ${KEY_BYTES} bytes in base64 or hex, got ${trimmed.length} characters that are neither; ${HOW_TO_MAKE_ONE}`,
+  );
 }

@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import { createHmac } from "node:crypto";
 
 /** Fills `length` bytes with cryptographically strong randomness. */
@@ -18,7 +19,7 @@ export interface SignatureInput {
   /** Goes into `webhook-id`; a receiver deduplicates on it. */
   eventId: string;
   /** The raw body, exactly as it is sent. */
-  body: string | Uint8Array;
+  body: string;
   /** Unix ms of this attempt: a retry is signed afresh, or it would be too old to be believed. */
   nowMs: number;
 }
@@ -31,22 +32,23 @@ export interface SignatureInput {
  */
 export function signatureHeaders({ secrets, eventId, body, nowMs }: SignatureInput): Record<string, string> {
   const timestamp = String(Math.floor(nowMs / 1000));
-  let service = `t=${timestamp}`;
-  let standard = "";
-  for (const secret of secrets) {
-    service += `,v1=${createHmac("sha256", secret).update(`${timestamp}.`).update(body).digest("hex")}`;
-    const key = standardKey(secret);
-    const digest = createHmac("sha256", key).update(`${eventId}.${timestamp}.`).update(body).digest("base64");
-    standard += standard === "" ? `v1,${digest}` : ` v1,${digest}`;
-  }
+  const service = secrets.map((secret) => `v1=${hmac(secret, `${timestamp}.${body}`).digest("hex")}`);
+  const standard = secrets.map((secret) =>
+    `v1,${hmac(standardKey(secret), `${eventId}.${timestamp}.${body}`).digest("base64")}`
+  );
   return {
-    "x-service-signature": service,
+    "X-Service-Signature": `t=${timestamp},${service.join(",")}`,
     "webhook-id": eventId,
     "webhook-timestamp": timestamp,
-    "webhook-signature": standard,
+    "webhook-signature": standard.join(" "),
   };
 }
 
+/** Not Web Crypto: that takes two to four times as long for a short text, most of it in promises. */
+function hmac(key: string | Uint8Array, text: string) {
+  return createHmac("sha256", key).update(text);
+}
+
 function standardKey(secret: string): Uint8Array {
-  return Uint8Array.from(atob(secret.slice(SECRET_PREFIX.length)), (char) => char.charCodeAt(0));
+  return Buffer.from(secret.slice(SECRET_PREFIX.length), "base64");
 }

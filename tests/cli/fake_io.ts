@@ -12,9 +12,13 @@ export interface FakeIoOptions {
   /** What somebody at the terminal answers; absent: nobody is there. */
   answer?: string;
   now?: number;
+  /** What comes on standard input. */
+  stdin?: string;
 }
 
-export function fakeIo({ env = {}, isTerminal = false, answer, now = Date.now() }: FakeIoOptions = {}): FakeIo {
+export function fakeIo(
+  { env = {}, isTerminal = false, answer, now = Date.now(), stdin = "" }: FakeIoOptions = {},
+): FakeIo {
   const io: FakeIo = {
     env,
     isTerminal,
@@ -22,6 +26,7 @@ export function fakeIo({ env = {}, isTerminal = false, answer, now = Date.now() 
     err: "",
     stdout: (text) => void (io.out += text),
     stderr: (text) => void (io.err += text),
+    stdin: () => Promise.resolve(new TextEncoder().encode(stdin)),
     now: () => now,
   };
   if (answer !== undefined) {

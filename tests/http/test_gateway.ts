@@ -66,6 +66,7 @@ export interface UnderTestOptions {
   /** Whether the watcher and the background loops run; true when absent. */
   started?: boolean;
   checkAnswers?: boolean;
+  targets?: GatewayOptions["targets"];
 }
 
 /** A gateway on a test network, called without a port, its answers checked against its own OpenAPI description. */
@@ -97,6 +98,7 @@ export async function startGateway(on: TestNetwork, options: UnderTestOptions = 
       write: (line) => lines.push(line),
     }),
     checkAnswers: options.checkAnswers ?? true,
+    targets: options.targets,
   });
   if (options.started ?? true) gateway.start();
 

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { sampleEvent, sampleKey, sampleState, storeError } from "./samples.ts";
+import type { Store } from "../../lib/store/store.ts";
+import { sampleEvent, sampleKey, samplePosition, sampleState, storeError } from "./samples.ts";
 import { startStoreProcess } from "./store_process.ts";
 import type { Subject } from "./store_contract.ts";
+import { commitEvents, fanOut, leaseAll, sampleDelivery, settlement, START_MS, subscribe } from "./webhook_samples.ts";
 
 /** What holds for a store that outlives its process. */
 export function fileContract({ store, openAgain, setting, isPersistent }: Subject): void {
@@ -25,6 +27,66 @@ export function fileContract({ store, openAgain, setting, isPersistent }: Subjec
     assert.deepEqual(await again.readEvents({ limit: 9 }), [sampleEvent(1)]);
     assert.deepEqual(await again.watcherState(), sampleState(1_001));
     assert.deepEqual(await again.getSubmission("ab"), { hash: "ab", validUntil: 1, submittedAtMs: 2 });
+  });
+
+  test("what webhooks keep is there again after the store is closed and opened", async () => {
+    await subscribe(store(), "wh_1", "wh_2");
+    await commitEvents(store(), 1, 3);
+    await fanOut(store(), [1, 2, 3].map((n) => sampleDelivery("wh_1", n)));
+    const lease = (await leaseAll(store())).get("wh_1")!;
+    await store().settle([settlement(lease, 1, "delivered"), settlement(lease, 2, "dead")]);
+    await store().insertReplay({
+      id: "re_1",
+      subscriptionId: "wh_2",
+      afterPosition: samplePosition(0),
+      upToPosition: samplePosition(3),
+      position: samplePosition(1),
+      deliveries: 3,
+      createdAtMs: START_MS,
+    });
+    await store().resealSecrets({ secrets: [], check: "check" });
+    const state = async (of: Store) => [
+      await of.listSubscriptions({ limit: 9 }),
+      await of.subscriptionsVersion(),
+      await of.fanOutCursor(),
+      await of.dueDeliveries({ subscriptionId: "wh_1", nowMs: START_MS, limit: 9 }),
+      await of.listAttempts("wh_1", { limit: 9 }),
+      await of.backlog(),
+      await of.listReplays(9),
+      await of.secretsCheck(),
+      await of.nextDueAtMs(),
+    ];
+    const before = await state(store());
+    await store().close();
+    const again = await openAgain();
+    assert.deepEqual(await state(again), before);
+    // A lease outlives the handle that took it.
+    assert.equal((await leaseAll(again)).size, 0);
+    await again.settle([settlement(lease, 3, "delivered")]);
+    assert.equal((await again.backlog()).pending, 0);
+  });
+
+  test("after kill -9 everything fanned out is delivered or pending, and what was settled stays settled", async () => {
+    const courier = startStoreProcess(setting(), "deliver-until-killed");
+    await courier.said("delivered 20 wh_2");
+    await courier.kill();
+    const cursor = (await store().fanOutCursor())!;
+    for (const id of ["wh_1", "wh_2"]) {
+      const due = await store().dueDeliveries({ subscriptionId: id, nowMs: START_MS, limit: 200 });
+      const attempts = await store().listAttempts(id, { limit: 200 });
+      const all = [...attempts.map(({ eventId }) => eventId), ...due.map(({ event }) => event.position)].sort();
+      assert.equal(all.at(-1), cursor.position);
+      assert.deepEqual(all, all.map((_, n) => samplePosition(n)));
+      assert.ok(attempts.length >= 20);
+      assert.equal((await store().backlog(id)).pending, due.length);
+    }
+    // Its leases end, and others go on.
+    const pending = (await store().backlog()).pending;
+    let found = 0;
+    for (const { subscriptionId } of (await leaseAll(store(), START_MS + 60_000)).values()) {
+      found += (await store().dueDeliveries({ subscriptionId, nowMs: START_MS, limit: 200 })).length;
+    }
+    assert.equal(found, pending);
   });
 
   test("a second holdForServing is refused until the first holder closes", async () => {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { storeError } from "./samples.ts";
 import type { Subject } from "./store_contract.ts";
+import { sampleSubscription } from "./webhook_samples.ts";
 
 export function networkContract({ store, setting, openAgain, isPersistent }: Subject): void {
   test("a new store is bound to no network", async () => {
@@ -51,6 +52,15 @@ export function networkContract({ store, setting, openAgain, isPersistent }: Sub
       () => closed.gaps(),
       () => closed.recordSubmission({ hash: "a", validUntil: 1, submittedAtMs: 1 }),
       () => closed.getSubmission("a"),
+      () => closed.insertSubscription(sampleSubscription("wh_1"), 1),
+      () => closed.listSubscriptions({ limit: 1 }),
+      () => closed.fanOutCursor(),
+      () => closed.leaseSubscriptions({ nowMs: 1, leaseMs: 1, limit: 1 }),
+      () => closed.settle([]),
+      () => closed.backlog(),
+      () => closed.listReplays(1),
+      () => closed.pruneEvents(""),
+      () => closed.purgeDeleted(),
     ];
     for (const call of calls) await assert.rejects(call(), storeError("unavailable", "closed", closed.location));
   });

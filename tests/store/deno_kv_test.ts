@@ -7,8 +7,9 @@ import { openKv } from "../../lib/runtime/kv.ts";
 import { runtimeName } from "../../lib/runtime/runtime.ts";
 import { openDenoKvStore } from "../../lib/store/deno_kv.ts";
 import { openSqliteStore } from "../../lib/store/sqlite.ts";
-import { sampleEvent, sampleState, storeError } from "./samples.ts";
+import { sampleEvent, sampleKey, sampleState, storeError } from "./samples.ts";
 import { describeStore } from "./store_contract.ts";
+import { commitEvents, fanOut, leaseAll, sampleDelivery, START_MS, subscribe } from "./webhook_samples.ts";
 
 function describeDenoKv(): void {
   const directory = mkdtempSync(join(tmpdir(), "deno-kv-"));
@@ -22,6 +23,55 @@ function describeDenoKv(): void {
       await kv.set(["schema"], 99);
       kv.close();
       await assert.rejects(openDenoKvStore(path), storeError("newer_schema", path, "99", "newer version"));
+    });
+
+    test("a database of the first release keeps its data, and is not for that release any more", async () => {
+      const path = join(directory, "schema-1.kv");
+      const first = await openDenoKvStore(path);
+      await first.insertKey(sampleKey("a"));
+      await first.commitEvents({ events: [sampleEvent(1)], state: sampleState(1) });
+      await first.close();
+      const kv = await openKv(path);
+      await kv.set(["schema"], 1);
+      const stores = await Promise.all([1, 2].map(() => openDenoKvStore(path)));
+      for (const store of stores) {
+        assert.deepEqual(await store.getKey("a"), sampleKey("a"));
+        assert.deepEqual(await store.readEvents({ limit: 9 }), [sampleEvent(1)]);
+        await store.close();
+      }
+      assert.equal((await kv.get(["schema"])).value, 2);
+      kv.close();
+    });
+
+    test("a fan-out with a value that Deno KV refuses leaves nothing", async () => {
+      const store = await openDenoKvStore(join(directory, "delivery-too-large.kv"));
+      await subscribe(store, "wh_1");
+      await commitEvents(store, 1, 2);
+      const deliveries = [sampleDelivery("wh_1", 1), sampleDelivery("wh_1", 2, { id: "x".repeat(3_000) })];
+      await assert.rejects(fanOut(store, deliveries), storeError("unavailable", "too large"));
+      assert.equal(await store.fanOutCursor(), undefined);
+      assert.equal((await store.backlog()).pending, 0);
+      assert.deepEqual(await store.dueDeliveries({ subscriptionId: "wh_1", nowMs: START_MS, limit: 9 }), []);
+      await store.close();
+    });
+
+    test("what a killed fan-out wrote ahead of its commit is not seen, and is no hindrance", async () => {
+      const path = join(directory, "ahead.kv");
+      const store = await openDenoKvStore(path);
+      await subscribe(store, "wh_1");
+      await commitEvents(store, 1, 2);
+      const { id, position, attempts, dueAtMs, createdAtMs } = sampleDelivery("wh_1", 1);
+      const kv = await openKv(path);
+      await kv.set(["delivery", "wh_1", id], { position, attempts, dueAtMs, createdAtMs });
+      await kv.set(["owed", position, id], [{ subscriptionId: "wh_1", id }]);
+      kv.close();
+      assert.deepEqual((await leaseAll(store)).size, 0);
+      assert.equal((await store.backlog("wh_1")).pending, 0);
+      await fanOut(store, [], sampleDelivery("wh_1", 1).position);
+      assert.equal(await store.pruneEvents("2027-01-01T00:00:00Z"), 1);
+      await fanOut(store, [sampleDelivery("wh_1", 1), sampleDelivery("wh_1", 2)]);
+      assert.equal((await store.backlog("wh_1")).pending, 2);
+      await store.close();
     });
 
     test("another program's database is refused", async () => {

@@ -6,11 +6,17 @@ import { openStore } from "../../lib/store/open_store.ts";
 import type { Store } from "../../lib/store/store.ts";
 import { bucketContract } from "./contract_buckets.ts";
 import { eventContract } from "./contract_events.ts";
+import { fanOutContract } from "./contract_fan_out.ts";
 import { fileContract } from "./contract_file.ts";
 import { historyContract } from "./contract_history.ts";
 import { keyContract } from "./contract_keys.ts";
+import { leaseContract } from "./contract_leases.ts";
 import { networkContract } from "./contract_network.ts";
+import { replayContract } from "./contract_replays.ts";
+import { retentionContract } from "./contract_retention.ts";
+import { settlementContract } from "./contract_settlements.ts";
 import { submissionContract } from "./contract_submissions.ts";
+import { subscriptionContract } from "./contract_subscriptions.ts";
 
 /** What a part of the contract is proven on. */
 export interface Subject {
@@ -25,7 +31,7 @@ export interface Subject {
 }
 
 /**
- * Proves every sentence of `lib/store/store.ts` for one driver.
+ * Proves every sentence of `lib/store/store.ts` and `webhook_store.ts` for one driver.
  * @param setting how `openStore` names a store in this directory
  */
 export function describeStore(name: string, isPersistent: boolean, setting: (directory: string) => string): void {
@@ -63,6 +69,12 @@ export function describeStore(name: string, isPersistent: boolean, setting: (dir
     eventContract(subject);
     historyContract(subject);
     submissionContract(subject);
+    subscriptionContract(subject);
+    fanOutContract(subject);
+    leaseContract(subject);
+    settlementContract(subject);
+    replayContract(subject);
+    retentionContract(subject);
     fileContract(subject);
   });
 }

@@ -4,7 +4,8 @@ import { fileURLToPath } from "node:url";
 import { runtimeName } from "../../lib/runtime/runtime.ts";
 import { openStore } from "../../lib/store/open_store.ts";
 import type { Store } from "../../lib/store/store.ts";
-import { sampleEvent, sampleKey, sampleState } from "./samples.ts";
+import { sampleEvent, sampleKey, samplePosition, sampleState } from "./samples.ts";
+import { commitEvents, fanOut, leaseAll, sampleDelivery, settlement, START_MS, subscribe } from "./webhook_samples.ts";
 
 /** Another process that has the same store open, started from this very file. */
 export interface StoreProcess {
@@ -32,6 +33,19 @@ const WORK: Record<string, (store: Store) => void | Promise<void>> = {
       await store.recordSubmission({ hash: `hash-${n}`, validUntil: n, submittedAtMs: n });
       await store.commitEvents({ events, state: sampleState(n) });
       console.log(`written ${n}`);
+    }
+  },
+  /** Delivers every event to two subscriptions; of each it says "delivered" once that is settled. */
+  async "deliver-until-killed"(store) {
+    await subscribe(store, "wh_1", "wh_2");
+    await commitEvents(store, 0, 999);
+    for (let n = 0; n < 1_000; n++) {
+      await fanOut(store, ["wh_1", "wh_2"].map((id) => sampleDelivery(id, n)));
+      for (const lease of (await leaseAll(store, START_MS + n)).values()) {
+        await store.settle([settlement(lease, n, "delivered", { eventId: samplePosition(n) })]);
+        await store.releaseLease(lease);
+        console.log(`delivered ${n} ${lease.subscriptionId}`);
+      }
     }
   },
 };

@@ -5,6 +5,7 @@ const ledgerRange = z.object({ epoch: z.int(), fromLedger: z.int(), toLedger: z.
 
 const statusAnswer = z.object({
   version: z.string(),
+  startedAt: z.iso.datetime(),
   ledger: z.object({
     sequence: z.int().describe("The newest ledger seen; 0 before the node has answered"),
     closedAt: z.iso.datetime().nullable(),
@@ -18,6 +19,19 @@ const statusAnswer = z.object({
   }),
   reads: z.record(z.string(), z.enum(["entries", "calls", "undecided"]))
     .describe("Where each kind of read comes from: ledger entries, or calls where the two differed"),
+  nodes: z.array(z.object({
+    node: z.string().describe("Scheme and host"),
+    inUse: z.boolean().describe("Whether it is the one that is asked now"),
+    condition: z.enum(["well", "doubted", "failing", "lagging"])
+      .describe("doubted: failed just now; failing, lagging: left alone until it has been well for a while"),
+    problem: z.string().nullable(),
+    lagSeconds: z.number().nullable().describe("How much older its newest ledger was than the newest of any node"),
+  })).describe("The RPC nodes, in the order of the settings"),
+  deliveries: z.object({
+    pending: z.int().describe("Webhook deliveries that are due now or later"),
+    dead: z.int().describe("Those whose attempts are used up: replay them"),
+    oldestSeconds: z.int().nullable().describe("How long the oldest pending one has been owed"),
+  }),
 });
 
 export type GatewayStatus = z.infer<typeof statusAnswer>;
@@ -29,7 +43,7 @@ export function statusRoutes(status: () => Promise<GatewayStatus>): AnyRoute[] {
       method: "get",
       path: "/v1/status",
       scope: "read",
-      summary: "Ledger height and lag, held history, version",
+      summary: "Ledger height and lag, held history, RPC nodes, webhook backlog, version",
       answer: statusAnswer,
       errors: [],
       handle: () => status(),

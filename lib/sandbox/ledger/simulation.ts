@@ -1,5 +1,5 @@
 import { xdr } from "@stellar/stellar-sdk";
-import { EngineTrap, type FootprintSimulation, type Simulation } from "../engine.ts";
+import { EngineRefusal, EngineTrap, type FootprintSimulation, type Simulation } from "../engine.ts";
 import type { Network, SimulateOutcome } from "../network_types.ts";
 import { engineHeader, type Validator } from "./close.ts";
 import { parseEnvelope } from "./envelopes.ts";
@@ -50,7 +50,7 @@ export function simulate(
         return failed("Transaction contains unsupported operation type: " + operation.body.type);
     }
   } catch (error) {
-    if (error instanceof EngineTrap) return failed(error.message);
+    if (error instanceof EngineTrap || error instanceof EngineRefusal) return failed(error.message);
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 import { xdr } from "@stellar/stellar-sdk";
-import { type Engine, EngineTrap, type LedgerHeader, type ResourceCheck } from "../engine.ts";
+import { type Engine, EngineRefusal, EngineTrap, type LedgerHeader, type ResourceCheck } from "../engine.ts";
 import { diagnosticError } from "./diagnostics.ts";
 import type { SorobanBody, TransactionFrame } from "./envelopes.ts";
 
@@ -39,7 +39,7 @@ function examine(engine: Engine, header: LedgerHeader, frame: SorobanFrame): Res
   return { ...check, verdict: "soroban_invalid", error: message, diagnosticEvents: [diagnosticError(error, message)] };
 }
 
-/** An envelope that brings the engine down is invalid: the network goes on. */
+/** An envelope that brings the engine down, or that it cannot read, is invalid: the network goes on. */
 function askEngine(engine: Engine, header: LedgerHeader, frame: SorobanFrame): ResourceCheck {
   try {
     return engine.checkResources(header, {
@@ -48,7 +48,7 @@ function askEngine(engine: Engine, header: LedgerHeader, frame: SorobanFrame): R
       transactionSizeBytes: frame.sizeBytes,
     });
   } catch (error) {
-    if (!(error instanceof EngineTrap)) throw error;
+    if (!(error instanceof EngineTrap || error instanceof EngineRefusal)) throw error;
     return { verdict: "soroban_invalid", error: error.message, diagnosticEvents: [], nonRefundableFee: 0n };
   }
 }

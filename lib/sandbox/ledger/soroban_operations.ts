@@ -3,6 +3,7 @@ import {
   type Applied,
   type ApplyOutcome,
   type Engine,
+  EngineRefusal,
   EngineTrap,
   type EntryChange,
   type LedgerHeader,
@@ -78,7 +79,9 @@ export function applySorobanOperation(frame: SorobanFrame, context: SorobanConte
   try {
     applied = apply(frame, context);
   } catch (error) {
-    if (error instanceof EngineTrap) return failure(operationResult(type, FAILURES[type].trapped));
+    if (error instanceof EngineTrap || error instanceof EngineRefusal) {
+      return failure(operationResult(type, FAILURES[type].trapped));
+    }
     throw error;
   }
   const { outcome, diagnosticEvents } = applied;

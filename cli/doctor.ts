@@ -1,0 +1,73 @@
+import { type Config, readConfig, type SettingName, SETTINGS, unknownSettings } from "../lib/config.ts";
+import { sleep } from "../lib/stellar/clock.ts";
+import { createResolver } from "../lib/webhooks/resolve.ts";
+import type { Command, CommandIo } from "./command.ts";
+import { examine } from "./doctor_checks.ts";
+import { fail, type Finding, findingText, ok, summary, warn } from "./doctor_findings.ts";
+import { parseSettingFlags } from "./setting_flags.ts";
+
+const NAMES = Object.keys(SETTINGS) as SettingName[];
+
+export const command: Command = {
+  name: "doctor",
+  summary: "Check settings, store, node and contracts, and say what to do",
+  help: `Usage: gateway doctor [--target URL] [--json] [the flags of gateway serve]
+
+Looks at everything a gateway with these settings would need, and changes nothing: the settings,
+the store (a gateway may be serving from it), API keys, the key of the webhook secrets, the port,
+every RPC node, this machine's clock, what the node still holds of the history, and the three
+contracts. Each line says what was checked and found; under it stands what to do.
+
+  ok     as it should be            fail   keeps the gateway from its work
+  warn   worth a look               skip   could not be looked at
+
+Exit code 1 when something failed.
+
+  --target URL   also say whether webhooks could go to this URL, from here
+  --json         print one line of JSON: ok, checks (check, verdict, found, todo)
+
+Examples:
+  gateway doctor
+  gateway doctor --store sqlite:/var/lib/gateway/gateway.db --target https://shop.example.com/hook
+  gateway doctor --json | jq '.checks[] | select(.verdict != "ok")'
+`,
+  run: doctor,
+};
+
+async function doctor(args: string[], io: CommandIo): Promise<number> {
+  const { settings, flags } = parseSettingFlags(args, NAMES, { target: "text", json: "switch" });
+  const findings: Finding[] = [];
+  const tell = (finding: Finding) => {
+    findings.push(finding);
+    if (!flags.json) io.stdout(findingText(finding));
+  };
+  const config = checkSettings(io.env, settings, tell);
+  if (config !== undefined) {
+    const parts = { config, target: flags.target, fetch: globalThis.fetch, resolve: createResolver(), now: io.now };
+    for await (const finding of examine({ ...parts, wait: sleep })) tell(finding);
+  }
+  const isWell = !findings.some(({ verdict }) => verdict === "fail");
+  io.stdout(flags.json ? JSON.stringify({ ok: isWell, checks: findings }) + "\n" : `\n${summary(findings)}\n`);
+  return isWell ? 0 : 1;
+}
+
+function checkSettings(
+  env: CommandIo["env"],
+  flags: Partial<Record<SettingName, string>>,
+  tell: (finding: Finding) => void,
+): Config | undefined {
+  const unknown = unknownSettings(env);
+  if (unknown.length > 0) {
+    const are = unknown.length === 1 ? "is no setting" : "are no settings";
+    tell(warn("settings", `${unknown.join(", ")} ${are}`, "see gateway help serve for their names"));
+  }
+  try {
+    const config = readConfig(env, flags);
+    tell(ok("settings", `of the right form, for the network ${JSON.stringify(config.networkPassphrase)}`));
+    return config;
+  } catch (error) {
+    if (!(error instanceof Error) || error.name !== "ConfigError") throw error;
+    tell(fail("settings", error.message, "correct it: nothing else is checked before"));
+    return undefined;
+  }
+}

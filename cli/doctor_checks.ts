@@ -1,0 +1,42 @@
+import type { Config } from "../lib/config.ts";
+import type { Wait } from "../lib/stellar/clock.ts";
+import type { Fetch } from "../lib/stellar/rpc_transport.ts";
+import type { Resolve } from "../lib/webhooks/resolve.ts";
+import { examineContracts } from "./doctor_contracts.ts";
+import { type Finding, skip } from "./doctor_findings.ts";
+import { examineKeys } from "./doctor_keys.ts";
+import { examineNodes, historyFinding } from "./doctor_node.ts";
+import { examinePort, examineTarget } from "./doctor_reach.ts";
+import { examineSecrets, examineStore } from "./doctor_store.ts";
+
+export interface ExaminationParts {
+  config: Config;
+  /** A webhook's URL to judge; undefined: none. */
+  target: string | undefined;
+  fetch: Fetch;
+  resolve: Resolve;
+  now: () => number;
+  wait: Wait;
+}
+
+/** All checks that need settings to be right, each answered as soon as it is known. Changes nothing. */
+export async function* examine(parts: ExaminationParts): AsyncGenerator<Finding> {
+  const { config, target, fetch, resolve, now } = parts;
+  const { findings, store, isServed } = await examineStore(config);
+  try {
+    yield* findings;
+    yield await examineKeys(config, store, now());
+    yield await examineSecrets(config, store);
+    yield await examinePort(config, isServed, fetch);
+    const node = yield* examineNodes(parts);
+    if (node === undefined) {
+      yield skip("contracts", "no node of this network answers");
+    } else {
+      if (store !== undefined) yield historyFinding(await store.watcherState(), node.health);
+      yield* examineContracts({ ...parts, rpc: node.rpc, store });
+    }
+    if (target !== undefined) yield await examineTarget(target, resolve);
+  } finally {
+    await store?.close();
+  }
+}

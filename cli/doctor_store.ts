@@ -1,0 +1,85 @@
+import type { Config } from "../lib/config.ts";
+import { inspectStore, type StoreInspection } from "../lib/store/inspect.ts";
+import { openStore } from "../lib/store/open_store.ts";
+import { type Store, StoreError } from "../lib/store/store.ts";
+import { createSecretBox, SecretsKeyError } from "../lib/webhooks/secrets.ts";
+import { fail, type Finding, megabytes, ok, skip, warn } from "./doctor_findings.ts";
+
+/** Less than this on the disk is worth a word: the write-ahead log alone may take 16 MB. */
+const LITTLE_SPACE_BYTES = 200e6;
+
+/** What the rest of the checks may use of the store. */
+export interface ExaminedStore {
+  findings: Finding[];
+  /** Open where it can be read as it is; the caller closes it. */
+  store: Store | undefined;
+  isServed: boolean;
+}
+
+/** The store: there, ours, writable, of this network. Changes nothing in it. */
+export async function examineStore(config: Config): Promise<ExaminedStore> {
+  try {
+    const inspection = await inspectStore(config.store);
+    const { isServed, state } = inspection;
+    if (state === "new" || state === "older") return { findings: [notOpened(inspection)], store: undefined, isServed };
+    const store = await openStore(config.store);
+    const network = await store.boundNetwork();
+    const findings = [storeFinding(inspection, config.networkPassphrase, network)];
+    return { findings, store, isServed };
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    return { findings: [fail("store", error.message, todoOf(error))], store: undefined, isServed: false };
+  }
+}
+
+function todoOf({ kind }: StoreError): string {
+  if (kind === "locked") return "another program holds it: find it with lsof or fuser, and end it";
+  if (kind === "full") return "make room on the disk";
+  if (kind === "newer_schema") return "run the newer version, or start on a backup made before";
+  return "correct SERVICE_API_STORE, or owner and mode of the file and its directory";
+}
+
+function notOpened({ location, state, schema }: StoreInspection): Finding {
+  if (state === "new") return ok("store", `${location} is not there yet; it can be made`);
+  return warn(
+    "store",
+    `${location} is writable and has schema ${schema!.found}, this program's is ${schema!.newest}`,
+    "nothing, if you want to upgrade: the next start changes it, and keeps a copy of it as it is beside it",
+  );
+}
+
+function storeFinding(inspection: StoreInspection, passphrase: string, network: string | undefined): Finding {
+  const { location, state, bytes, freeBytes, isServed } = inspection;
+  if (network !== undefined && network !== passphrase) {
+    return fail(
+      "store",
+      `${location} belongs to the network ${JSON.stringify(network)}, the settings say ${JSON.stringify(passphrase)}`,
+      "name another store, or correct SERVICE_API_NETWORK_PASSPHRASE",
+    );
+  }
+  if (location === "memory:") {
+    return warn("store", "memory: everything is gone when the gateway ends", "name a file: --store sqlite:gateway.db");
+  }
+  const size = state === "unbound" ? "" : `, ${megabytes(bytes)}`;
+  const found = `${location} is writable${size}${isServed ? "; a gateway serves from it" : ""}`;
+  if (freeBytes >= LITTLE_SPACE_BYTES) return ok("store", found);
+  return warn("store", `${found}; ${megabytes(freeBytes)} are left on its disk`, "make room on the disk");
+}
+
+/** The key of the webhook secrets against what the store keeps. */
+export async function examineSecrets({ secretsKey }: Config, store: Store | undefined): Promise<Finding> {
+  try {
+    const box = createSecretBox(secretsKey);
+    if (store === undefined) {
+      return box.seals
+        ? ok("webhook secrets", "SERVICE_API_SECRETS_KEY is a key; the store is not read to compare")
+        : skip("webhook secrets", "the store cannot be read");
+    }
+    const isSealed = box.compare(await store.secretsCheck()) === "same";
+    if (!box.seals) return ok("webhook secrets", "kept plain in the store: SERVICE_API_SECRETS_KEY is not set");
+    return ok("webhook secrets", isSealed ? "sealed with the key of the settings" : "the next start seals them");
+  } catch (error) {
+    if (!(error instanceof SecretsKeyError)) throw error;
+    return fail("webhook secrets", error.message, "without the right key webhooks cannot be signed: restore it");
+  }
+}

@@ -1,0 +1,13 @@
+/** How often the event loop is looked at. */
+const INTERVAL_MS = 250;
+
+/** Tells how late the event loop is for a timer, in seconds, until it is stopped. */
+export function watchLoopDelay(onDelay: (seconds: number) => void): { stop(): void } {
+  let dueAt = performance.now() + INTERVAL_MS;
+  const timer = setInterval(() => {
+    const now = performance.now();
+    onDelay(Math.max(0, now - dueAt) / 1000);
+    dueAt = now + INTERVAL_MS;
+  }, INTERVAL_MS);
+  return { stop: () => clearInterval(timer) };
+}

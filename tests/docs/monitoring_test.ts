@@ -1,0 +1,125 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { type Family, parseExposition } from "../exposition.ts";
+import { signed } from "../e2e/client.ts";
+import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "../http/test_gateway.ts";
+import { parseRulesYaml } from "./rules_yaml.ts";
+
+const file = (name: string) => readFileSync(fileURLToPath(new URL(`../../docs/${name}`, import.meta.url).href), "utf8");
+const TOKEN = "scrape-me-0123456789";
+
+let on: TestNetwork;
+let api: GatewayUnderTest;
+let families: Map<string, Family>;
+before(async () => {
+  on = await startTestNetwork();
+  api = await startGateway(on, { settings: { metricsToken: TOKEN, pollMs: "50" }, fetch: lossyFetch });
+  families = await everyMetric();
+});
+after(async () => {
+  await api.stop();
+  await on.network.stop();
+});
+
+let losses = 0;
+const lossyFetch: typeof on.fetch = (url, init) =>
+  JSON.parse(String(init.body)).method === "getEvents" && losses-- > 0
+    ? Promise.reject(new TypeError("refused"))
+    : on.fetch(url, init);
+
+/** Makes the gateway show every metric it has: by using it, not by naming them. */
+async function everyMetric(): Promise<Map<string, Family>> {
+  losses = 2;
+  const { owner, agent } = on.sandbox.accounts;
+  const operation = { kind: "registerDevice", deviceHash: "ab".repeat(32), agent: agent.address };
+  const prepared = await api.request("POST", "/v1/transactions/prepare", {
+    body: { source: owner.address, operation },
+  });
+  const xdr = signed(prepared.body.xdr, prepared.body.networkPassphrase, owner.secret);
+  const submitted = await api.request("POST", "/v1/transactions/submit", { body: { xdr } });
+  assert.equal(submitted.status, 200, JSON.stringify(submitted.body));
+  const deadline = Date.now() + 10_000;
+  while (true) {
+    const request = new Request("http://gateway.test/metrics", { headers: { authorization: `Bearer ${TOKEN}` } });
+    const response = await api.gateway.fetch(request, { remoteAddress: "203.0.113.9" });
+    const found = parseExposition(await response.text());
+    const isComplete = ["gateway_watcher_notices_total", "gateway_events_scan_lag_ledgers"].every((name) =>
+      found.has(name)
+    ) && (found.get("gateway_event_loop_delay_seconds")?.samples.at(-1)?.value ?? 0) > 0;
+    if (isComplete || Date.now() > deadline) return found;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+/** Labels that Prometheus adds to every series. */
+const TARGET_LABELS = ["job", "instance"];
+
+/** Checks that an expression names nothing but metrics and labels that the gateway really shows. */
+function checkExpression(expression: string): void {
+  assert.equal(expression.split("(").length, expression.split(")").length, `parentheses: ${expression}`);
+  const selectors = [...expression.matchAll(/\b(up|(?:gateway|process)_[a-z_]+)(?:\{([^}]*)\})?/g)];
+  assert.ok(selectors.length > 0, `no metric: ${expression}`);
+  const labels = new Set<string>(TARGET_LABELS);
+  for (const [, name, matchers] of selectors) {
+    const family = name === "up" ? undefined : families.get(name!.replace(/_(bucket|sum|count)$/, "")) ??
+      families.get(name!);
+    assert.ok(name === "up" || family !== undefined, `${name} is no metric of the gateway: ${expression}`);
+    for (const sample of family?.samples ?? []) {
+      if (sample.name === name) Object.keys(sample.labels).forEach((label) => labels.add(label));
+    }
+    for (const matcher of matchers?.split(",") ?? []) {
+      const [, label] = /^([a-z_]+)(?:=|!=|=~|!~)"[^"]*"$/.exec(matcher) ?? assert.fail(`matcher ${matcher}`);
+      assert.ok(labels.has(label!), `${name} has no label ${label}: ${expression}`);
+    }
+  }
+  for (const [, by] of expression.matchAll(/\bby \(([^)]*)\)/g)) {
+    for (const label of by!.split(", ")) assert.ok(labels.has(label), `no label ${label}: ${expression}`);
+  }
+}
+
+interface Rule {
+  alert: string;
+  expr: string;
+  for?: string;
+  labels: { severity: string };
+  annotations: { summary: string; what_to_do?: string };
+}
+
+test("the alert rules parse, and name only metrics and labels that the gateway shows", () => {
+  const { groups } = parseRulesYaml(file("alerts.yml")) as unknown as { groups: { name: string; rules: Rule[] }[] };
+  const rules = groups.flatMap((group) => group.rules);
+  assert.ok(rules.length >= 10);
+  assert.equal(new Set(rules.map(({ alert }) => alert)).size, rules.length);
+  for (const { alert, expr, for: duration, labels, annotations, ...rest } of rules) {
+    assert.deepEqual(rest, {}, `${alert} has unknown fields`);
+    assert.match(alert, /^Gateway[A-Z][A-Za-z]+$/);
+    assert.match(duration ?? "1m", /^\d+[smh]$/);
+    assert.match(labels.severity, /^(page|ticket)$/);
+    assert.ok(annotations.summary.length > 10);
+    checkExpression(expr);
+  }
+});
+
+test("the Grafana board parses, its panels do not overlap, and its queries name only what the gateway shows", () => {
+  const board = JSON.parse(file("grafana.json"));
+  assert.equal(new Set(board.panels.map(({ id }: { id: number }) => id)).size, board.panels.length);
+  const places = new Set<string>();
+  for (const { title, gridPos: { x, y, w, h }, targets } of board.panels) {
+    assert.ok(title && x + w <= 24 && h > 0, title);
+    for (let column = x; column < x + w; column++) {
+      for (let row = y; row < y + h; row++) {
+        assert.ok(!places.has(`${column} ${row}`), `${title} overlaps`);
+        places.add(`${column} ${row}`);
+      }
+    }
+    for (const { expr } of targets) checkExpression(expr.replaceAll("$__rate_interval", "5m"));
+  }
+});
+
+test("every metric of the gateway is on the board", () => {
+  const text = file("grafana.json");
+  const absent = [...families.keys()].filter((name) => !text.includes(name) && name !== "process_start_time_seconds");
+  assert.deepEqual(absent, []);
+});

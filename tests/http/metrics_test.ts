@@ -1,0 +1,177 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { StoreError } from "../../lib/store/store.ts";
+import { type Family, parseExposition } from "../exposition.ts";
+import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
+
+const TOKEN = "scrape-me-0123456789";
+let on: TestNetwork;
+let api: GatewayUnderTest;
+before(async () => {
+  on = await startTestNetwork();
+  api = await startGateway(on, { settings: { metricsToken: TOKEN, defaultRate: "5" } });
+});
+after(async () => {
+  await api.stop();
+  await on.network.stop();
+});
+
+async function page(authorization?: string, of = api): Promise<Response> {
+  const headers = authorization === undefined ? {} : { authorization };
+  const request = new Request("http://gateway.test/metrics", { headers: headers as HeadersInit });
+  return await of.gateway.fetch(request, { remoteAddress: "203.0.113.9" });
+}
+
+async function scrape(of = api): Promise<Map<string, Family>> {
+  const response = await page(`Bearer ${TOKEN}`, of);
+  assert.equal(response.status, 200);
+  assert.equal(response.headers.get("content-type"), "text/plain; version=0.0.4; charset=utf-8");
+  return parseExposition(await response.text());
+}
+
+/** The value of the series with these labels, undefined when there is none. */
+function value(families: Map<string, Family>, name: string, labels: Record<string, string> = {}): number | undefined {
+  const family = families.get(name) ?? families.get(name.replace(/_(bucket|sum|count)$/, ""));
+  return family?.samples.find((sample) =>
+    sample.name === name && Object.entries(labels).every(([label, value]) => sample.labels[label] === value)
+  )?.value;
+}
+
+test("without a token there is no such page", async () => {
+  const bare = await startGateway(on, { started: false });
+  const response = await page(`Bearer ${TOKEN}`, bare);
+  assert.equal(response.status, 404);
+  assert.equal((await response.json()).error.code, "not_found");
+  await bare.stop();
+});
+
+test("without the right token it answers 401, and 429 to who goes on guessing, but never to who knows it", async () => {
+  for (const wrong of [undefined, "", "Basic x", `Bearer ${TOKEN}x`, `Bearer ${TOKEN.slice(1)}`]) {
+    const response = await page(wrong);
+    assert.equal(response.status, 401, String(wrong));
+    assert.equal(response.headers.get("www-authenticate"), "Bearer");
+    assert.ok(response.headers.get("x-request-id") && response.headers.get("x-ratelimit-limit"));
+    assert.doesNotMatch(await response.text(), /gateway_/);
+  }
+  const refused = await page("Bearer guess");
+  assert.equal(refused.status, 429);
+  assert.ok(Number(refused.headers.get("retry-after")) > 0);
+  const families = await scrape();
+  assert.equal(value(families, "gateway_requests_limited_total", { by: "address" }), 1);
+});
+
+test("counts requests by route pattern and status, never by what the caller wrote", async () => {
+  const before = await scrape();
+  const device = { method: "GET", route: "/v1/devices/:hash" };
+  for (const hash of ["1".repeat(64), "2".repeat(64), "nonsense"]) await api.request("GET", `/v1/devices/${hash}`);
+  for (const path of ["/wp-admin", "/.env", "/v1/devices"]) await api.request("GET", path);
+  await api.request("PROPFIND", "/v1/health");
+  const families = await scrape();
+  assert.equal(value(families, "gateway_requests_total", { ...device, status: "404" }), 2);
+  assert.equal(value(families, "gateway_requests_total", { ...device, status: "400" }), 1);
+  assert.equal(value(families, "gateway_request_duration_seconds_count", device), 3);
+  const others = (of: Map<string, Family>, status: string) =>
+    value(of, "gateway_requests_total", { method: "other", route: "other", status }) ?? 0;
+  assert.equal(others(families, "404") - others(before, "404"), 3);
+  assert.equal(others(families, "405") - others(before, "405"), 1);
+  for (const { labels } of families.get("gateway_requests_total")!.samples) {
+    assert.match(labels.route!, /^(other|\/v1\/[a-z/:]+)$/);
+  }
+});
+
+test("counts keys that were refused for their rate", async () => {
+  const key = await api.newKey({ rate: 1 });
+  for (let i = 0; i < 4; i++) await api.request("GET", "/v1/network", { key });
+  const families = await scrape();
+  assert.equal(value(families, "gateway_requests_limited_total", { by: "key" }), 3);
+  assert.equal(
+    value(families, "gateway_requests_total", { method: "GET", route: "/v1/network", status: "429" }),
+    3,
+  );
+});
+
+test("times what takes its time, and has no request in flight when all are answered", async () => {
+  const { status } = await api.request("GET", "/v1/events");
+  assert.equal(status, 200);
+  const families = await scrape();
+  const events = { method: "GET", route: "/v1/events" };
+  assert.ok(value(families, "gateway_request_duration_seconds_sum", events)! > 0);
+  assert.equal(value(families, "gateway_requests_in_flight"), 0);
+});
+
+test("counts calls of the node by method and outcome, and says how the nodes and the ledger stand", async () => {
+  const families = await scrape();
+  const node = "http://node.test";
+  assert.ok(value(families, "gateway_rpc_requests_total", { node, method: "getLedgerEntries", outcome: "ok" })! > 0);
+  assert.ok(value(families, "gateway_rpc_request_duration_seconds_count", { method: "getNetwork" })! > 0);
+  assert.equal(value(families, "gateway_rpc_node_up", { node }), 1);
+  assert.equal(value(families, "gateway_rpc_node_in_use", { node }), 1);
+  assert.equal(value(families, "gateway_ledger_sequence"), on.network.latestLedger().sequence);
+  assert.ok(value(families, "gateway_ledger_lag_seconds")! >= 0);
+  assert.equal(value(families, "gateway_event_gaps"), 0);
+  assert.equal(value(families, "gateway_deliveries_pending"), 0);
+  assert.equal(value(families, "gateway_deliveries_oldest_seconds"), 0);
+});
+
+test("says what runs and what it uses", async () => {
+  const families = await scrape();
+  const [build] = families.get("gateway_build_info")!.samples;
+  assert.match(build!.labels.version!, /^\d+\.\d+\.\d+/);
+  assert.match(build!.labels.runtime!, /^(bun|deno)$/);
+  assert.ok(value(families, "process_resident_memory_bytes")! > 1_000_000);
+  assert.ok(value(families, "process_cpu_seconds_total")! > 0);
+  assert.ok(Math.abs(value(families, "process_start_time_seconds")! - Date.now() / 1000) < 600);
+});
+
+test("gives no secret away: neither the token, nor a key, nor a node's path", async () => {
+  const text = await (await page(`Bearer ${TOKEN}`)).text();
+  for (const secret of [TOKEN, api.apiKey, "secret-token", "198.51.100.7"]) assert.ok(!text.includes(secret), secret);
+});
+
+test("a failing node is counted and shown, and the status says so too", async () => {
+  let isDown = false;
+  const down = await startGateway(on, {
+    started: false,
+    settings: { metricsToken: TOKEN, rpcUrls: "http://a.test/secret-a,http://b.test/secret-b" },
+    fetch: (url, init) =>
+      isDown && url.startsWith("http://a.test") ? Promise.reject(new TypeError("refused")) : on.fetch(url, init),
+  });
+  await down.gateway.networkChecked;
+  isDown = true;
+  const hash = (n: number) => n.toString(16).padStart(64, "0");
+  assert.equal((await down.request("GET", `/v1/devices/${hash(1)}`)).status, 404);
+  const families = await scrape(down);
+  assert.equal(value(families, "gateway_rpc_node_in_use", { node: "http://a.test" }), 0);
+  assert.equal(value(families, "gateway_rpc_node_in_use", { node: "http://b.test" }), 1);
+  assert.ok(value(families, "gateway_rpc_requests_total", { node: "http://a.test", outcome: "failed" })! > 0);
+  const { body } = await down.request("GET", "/v1/status");
+  assert.deepEqual(
+    body.nodes.map(({ node, inUse, condition }: Record<string, unknown>) => [node, inUse, condition]),
+    [["http://a.test", false, "doubted"], ["http://b.test", true, "well"]],
+  );
+  assert.equal(body.nodes[0].problem, "could not be reached");
+  assert.doesNotMatch(JSON.stringify(body), /secret-/);
+  await down.stop();
+});
+
+test("a store that fails is counted, and costs the page only what the store would have said", async () => {
+  let fails = false;
+  const broken = await startGateway(on, {
+    started: false,
+    settings: { metricsToken: TOKEN },
+    store: (store) => ({
+      ...store,
+      readEvents: (query) =>
+        fails ? Promise.reject(new StoreError("unavailable", "the disk is gone")) : store.readEvents(query),
+      backlog: (id) => fails ? Promise.reject(new StoreError("unavailable", "the disk is gone")) : store.backlog(id),
+    }),
+  });
+  assert.equal(value(await scrape(broken), "gateway_deliveries_pending"), 0);
+  fails = true;
+  const families = await scrape(broken);
+  assert.equal(value(families, "gateway_deliveries_pending"), undefined);
+  assert.equal(value(families, "gateway_store_errors_total", { kind: "unavailable" }), 1);
+  assert.equal(value(families, "gateway_metrics_incomplete_total"), 1);
+  assert.ok(value(families, "gateway_ledger_sequence") !== undefined);
+  await broken.stop();
+});

@@ -1,0 +1,128 @@
+import assert from "node:assert/strict";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { after, describe, test } from "node:test";
+import { runtimeName } from "../../lib/runtime/runtime.ts";
+import { backUpStore } from "../../lib/store/backup.ts";
+import { openStore } from "../../lib/store/open_store.ts";
+import { sampleEvent, sampleKey, sampleState, storeError } from "./samples.ts";
+import { startStoreProcess } from "./store_process.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "backup-"));
+let count = 0;
+const fresh = (name: string) => join(directory, `${count++}-${name}`);
+
+describe("backUpStore", () => {
+  after(() => rmSync(directory, { recursive: true }));
+
+  for (const scheme of runtimeName === "deno" ? ["sqlite", "deno-kv"] : ["sqlite"]) {
+    test(`copies a ${scheme} store that is being written to, as of one moment, into a file of its own`, async () => {
+      const setting = `${scheme}:${fresh("busy.db")}`;
+      const writer = startStoreProcess(setting, "write-until-killed");
+      await writer.said("written 10");
+      const path = fresh("copy.db");
+      const backup = await backUpStore(setting, path);
+      await writer.said("written 100");
+      await writer.kill();
+
+      assert.deepEqual(backup, { location: setting, path, bytes: statSync(path).size });
+      assert.equal(statSync(path).mode & 0o777, 0o600);
+      const copy = await openStore(`${scheme}:${path}`);
+      const { scannedLedger } = (await copy.watcherState())!;
+      assert.ok(scannedLedger >= 10 && scannedLedger < 100, `copied at ${scannedLedger}`);
+      const events = Array.from({ length: 10 * scannedLedger }, (_, n) => sampleEvent(n));
+      assert.deepEqual(await copy.readEvents({ limit: 1_000 }), events, "events and cursor are of one moment");
+      await copy.close();
+    });
+
+    test(`a copy of a ${scheme} store is a store like any other`, async () => {
+      const setting = `${scheme}:${fresh("gateway.db")}`;
+      const store = await openStore(setting);
+      await store.bindNetwork("Test Network");
+      await store.insertKey(sampleKey("a"));
+      await store.commitEvents({ events: [sampleEvent(1)], state: sampleState(1_001) });
+      const path = fresh("copy.db");
+      await backUpStore(setting, path);
+      await store.insertKey(sampleKey("later"));
+      await store.close();
+
+      const copy = await openStore(`${scheme}:${path}`);
+      assert.equal(await copy.boundNetwork(), "Test Network");
+      assert.deepEqual(await copy.listKeys({ limit: 9 }), [sampleKey("a")]);
+      assert.deepEqual(await copy.watcherState(), sampleState(1_001));
+      const version = await copy.keysVersion();
+      await copy.insertKey(sampleKey("b"));
+      assert.ok(await copy.keysVersion() > version);
+      await copy.holdForServing();
+      await copy.close();
+    });
+  }
+
+  test("leaves nothing beside a store that nobody has open", async () => {
+    const folder = mkdtempSync(join(directory, "quiet-"));
+    const setting = `sqlite:${join(folder, "gateway.db")}`;
+    await (await openStore(setting)).close();
+    await backUpStore(setting, fresh("copy.db"));
+    assert.deepEqual(readdirSync(folder), ["gateway.db"]);
+  });
+
+  test("refuses a directory that is not there, naming it", async () => {
+    const none = join(directory, "none");
+    await assert.rejects(backUpStore(await ours(), join(none, "copy")), storeError("unavailable", none));
+  });
+
+  test("does not touch a file that is there", async () => {
+    const setting = `sqlite:${fresh("gateway.db")}`;
+    await (await openStore(setting)).close();
+    const path = fresh("precious");
+    writeFileSync(path, "");
+    await assert.rejects(backUpStore(setting, path), storeError("unavailable", path, "exists already"));
+    assert.equal(statSync(path).size, 0);
+    await assert.rejects(backUpStore(setting, setting.slice(7)), storeError("unavailable", "exists already"));
+  });
+
+  test("makes no store where there is none", async () => {
+    const path = fresh("none.db");
+    await assert.rejects(backUpStore(`sqlite:${path}`, fresh("copy")), storeError("unavailable", path, "no such file"));
+    assert.ok(!existsSync(path));
+  });
+
+  test("refuses a damaged store and keeps no copy of it", async () => {
+    const path = fresh("gateway.db");
+    await (await openStore(`sqlite:${path}`)).close();
+    const bytes = readFileSync(path);
+    writeFileSync(path, bytes.fill(0xab, 3 * 4_096));
+    const copy = fresh("copy.db");
+    await assert.rejects(backUpStore(`sqlite:${path}`, copy), storeError("unavailable", path, "is damaged"));
+    assert.deepEqual(readdirSync(directory).filter((name) => name.startsWith(basename(copy))), []);
+  });
+
+  const ours = async () => {
+    const setting = `sqlite:${fresh("own.db")}`;
+    await (await openStore(setting)).close();
+    return setting;
+  };
+  const text = () => {
+    const path = fresh("text");
+    writeFileSync(path, "To whom it may concern: this is not a database. ".repeat(20));
+    return path;
+  };
+  const wrong: [string, () => string | Promise<string>, string[]][] = [
+    ["the store in memory", () => "memory:", ["memory:", "nothing to back up"]],
+    ["the platform's own database", () => "deno-kv:", ["backed up there"]],
+    ["a setting that names no file", () => "postgres://u:hunter2@h/db", ["sqlite:PATH or deno-kv:PATH"]],
+    ["what is no database", () => `sqlite:${text()}`, ["is not a SQLite database"]],
+    ["a Deno KV that is none", async () => (await ours()).replace("sqlite", "deno-kv"), [
+      "not a store of this program",
+    ]],
+  ];
+  for (const [what, setting, messages] of wrong) {
+    test(`refuses ${what}, saying why`, async () => {
+      await assert.rejects(backUpStore(await setting(), fresh("copy")), (error: Error) => {
+        assert.ok(!error.message.includes("hunter2"));
+        return storeError("unavailable", ...messages)(error);
+      });
+    });
+  }
+});
