@@ -22,12 +22,13 @@ export interface ExaminationParts {
 /** All checks that need settings to be right, each answered as soon as it is known. Changes nothing. */
 export async function* examine(parts: ExaminationParts): AsyncGenerator<Finding> {
   const { config, target, fetch, resolve, now } = parts;
-  const { findings, store, isServed } = await examineStore(config);
+  const examined = await examineStore(config);
+  const { store } = examined;
   try {
-    yield* findings;
-    yield await examineKeys(config, store, now());
-    yield await examineSecrets(config, store);
-    yield await examinePort(config, isServed, fetch);
+    yield* examined.findings;
+    yield await examineKeys(config, examined, now());
+    yield await examineSecrets(config, examined);
+    yield await examinePort(config, examined.isServed, fetch);
     const node = yield* examineNodes(parts);
     if (node === undefined) {
       yield skip("contracts", "no node of this network answers");

@@ -2,6 +2,7 @@ import type { Config } from "../lib/config.ts";
 import { fileState, KeysFileError, openKeysFile } from "../lib/keys/keys_file.ts";
 import { KeyRecordsError, parseKeyRecords } from "../lib/keys/key_record.ts";
 import type { KeyRecord, Store } from "../lib/store/store.ts";
+import type { ExaminedStore } from "./doctor_store.ts";
 import { fail, type Finding, ok, skip, warn } from "./doctor_findings.ts";
 
 const PAGE = 1_000;
@@ -10,7 +11,7 @@ const MOST_PAGES = 100;
 const CREATE = "create one: gateway keygen --name my-app --scopes read,write";
 
 /** API keys, in the one place the settings name: readable, and at least one that works. */
-export async function examineKeys(config: Config, store: Store | undefined, now: number): Promise<Finding> {
+export async function examineKeys(config: Config, { store, isNew }: ExaminedStore, now: number): Promise<Finding> {
   try {
     if (config.keys !== undefined) return counted("SERVICE_API_KEYS", tally(parseKeyRecords(config.keys), now));
     if (config.keysFile !== undefined) return await fileFinding(config.keysFile, now);
@@ -19,7 +20,8 @@ export async function examineKeys(config: Config, store: Store | undefined, now:
     const where = error instanceof KeyRecordsError ? "SERVICE_API_KEYS: " : "";
     return fail("api keys", `${where}${error.message}`, "correct it, or make it anew with gateway keygen");
   }
-  if (store === undefined) return skip("api keys", "the store holds none yet, or cannot be read");
+  if (isNew) return counted("the store to be made", { keys: 0, working: 0 });
+  if (store === undefined) return skip("api keys", "the store is not read");
   return counted(store.location, await tallyOf(store, now));
 }
 

@@ -13,22 +13,26 @@ export interface ExaminedStore {
   findings: Finding[];
   /** Open where it can be read as it is; the caller closes it. */
   store: Store | undefined;
+  /** Nothing is there yet: all that is in it is known. */
+  isNew: boolean;
   isServed: boolean;
 }
 
 /** The store: there, ours, writable, of this network. Changes nothing in it. */
-export async function examineStore(config: Config): Promise<ExaminedStore> {
+export async function examineStore({ store: setting, networkPassphrase }: Config): Promise<ExaminedStore> {
+  const examined: ExaminedStore = { findings: [], store: undefined, isNew: false, isServed: false };
   try {
-    const inspection = await inspectStore(config.store);
+    const inspection = await inspectStore(setting);
     const { isServed, state } = inspection;
-    if (state === "new" || state === "older") return { findings: [notOpened(inspection)], store: undefined, isServed };
-    const store = await openStore(config.store);
+    if (state === "new" || state === "older") {
+      return { ...examined, findings: [notOpened(inspection)], isNew: state === "new", isServed };
+    }
+    const store = await openStore(setting);
     const network = await store.boundNetwork();
-    const findings = [storeFinding(inspection, config.networkPassphrase, network)];
-    return { findings, store, isServed };
+    return { ...examined, findings: [storeFinding(inspection, networkPassphrase, network)], store, isServed };
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
-    return { findings: [fail("store", error.message, todoOf(error))], store: undefined, isServed: false };
+    return { ...examined, findings: [fail("store", error.message, todoOf(error))] };
   }
 }
 
@@ -67,15 +71,11 @@ function storeFinding(inspection: StoreInspection, passphrase: string, network: 
 }
 
 /** The key of the webhook secrets against what the store keeps. */
-export async function examineSecrets({ secretsKey }: Config, store: Store | undefined): Promise<Finding> {
+export async function examineSecrets({ secretsKey }: Config, { store, isNew }: ExaminedStore): Promise<Finding> {
   try {
     const box = createSecretBox(secretsKey);
-    if (store === undefined) {
-      return box.seals
-        ? ok("webhook secrets", "SERVICE_API_SECRETS_KEY is a key; the store is not read to compare")
-        : skip("webhook secrets", "the store cannot be read");
-    }
-    const isSealed = box.compare(await store.secretsCheck()) === "same";
+    if (store === undefined && !isNew) return skip("webhook secrets", "the store is not read");
+    const isSealed = box.compare(await store?.secretsCheck()) === "same";
     if (!box.seals) return ok("webhook secrets", "kept plain in the store: SERVICE_API_SECRETS_KEY is not set");
     return ok("webhook secrets", isSealed ? "sealed with the key of the settings" : "the next start seals them");
   } catch (error) {

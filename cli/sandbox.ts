@@ -1,5 +1,5 @@
 import type { Command, CommandIo } from "./command.ts";
-import { untilAskedToStop } from "./running.ts";
+import { leaveSoon, untilAskedToStop } from "./running.ts";
 import { type SandboxFlags, startSandbox } from "./sandbox_start.ts";
 import { sandboxBanner } from "./sandbox_banner.ts";
 import { startFailure } from "./serve.ts";
@@ -40,12 +40,12 @@ Examples:
 };
 
 async function sandbox(flags: SandboxFlags & { json: boolean }, io: CommandIo): Promise<number> {
-  const stopAsked = untilAskedToStop();
+  const stopAsked = untilAskedToStop((signal) => io.stderr(`gateway sandbox: ended at once by a second ${signal}\n`));
   const running = await startSandbox(flags, io);
   io.stdout(flags.json ? JSON.stringify(running.info) + "\n" : sandboxBanner(running.info));
   await stopAsked;
   await running.stop();
-  return 0;
+  return leaveSoon(0);
 }
 
 function sandboxFlags(args: string[]): SandboxFlags & { json: boolean } {

@@ -4,9 +4,13 @@ import { StoreError } from "../lib/store/store.ts";
 import type { Command, CommandIo } from "./command.ts";
 import { openKeySource } from "./key_source.ts";
 import { createCommandLog } from "./command_log.ts";
-import { untilAskedToStop } from "./running.ts";
-import { serveGateway } from "./serve_gateway.ts";
+import type { Log } from "../lib/log.ts";
+import { leaveNow, leaveSoon, type StopSignal, untilAskedToStop } from "./running.ts";
+import { type RunningGateway, serveGateway } from "./serve_gateway.ts";
 import { parseSettingFlags, settingsHelp } from "./setting_flags.ts";
+
+/** Long enough for a client that keeps its connections busy; what a restart takes longer for it. */
+const FAREWELL_MS = 0;
 
 const NAMES = Object.keys(SETTINGS) as SettingName[];
 
@@ -36,7 +40,9 @@ async function serve(args: string[], io: CommandIo): Promise<number> {
   const config = readConfig(io.env, settings);
   const log = createCommandLog(config, io);
   for (const name of unknownSettings(io.env)) log.warn("unknown setting in the environment", { setting: name });
-  const stopAsked = untilAskedToStop();
+  const stopAsked = untilAskedToStop((signal) =>
+    log.error("gateway is ended at once by a second signal: requests under way get no answer", { signal })
+  );
   try {
     const store = await openStore(config.store, log.info);
     const keys = await openKeySource(config, store, log, io.now);
@@ -50,13 +56,25 @@ async function serve(args: string[], io: CommandIo): Promise<number> {
     if (await keys.isEmpty()) {
       log.warn("there are no API keys yet: create one with `gateway keygen`", { keys: keys.location });
     }
-    await stopAsked;
-    log.info("gateway is stopping");
-    await running.stop();
-    return 0;
+    const signal = await stopAsked;
+    return await stop(running, signal, log, io);
   } catch (error) {
     return startFailure(error, io);
   }
+}
+
+/** Stops as gently as it can; the exit code and the last line say whether anything was lost: 0 nothing, 1 something. */
+async function stop(running: RunningGateway, signal: StopSignal, log: Log, io: CommandIo): Promise<number> {
+  const beganAtMs = io.now();
+  log.info("gateway is stopping", { signal, requestsInFlight: running.requestsInFlight });
+  const { isClean, requestsCutOff } = await running.stop({ farewellMs: FAREWELL_MS });
+  const tookMs = io.now() - beganAtMs;
+  if (isClean) {
+    log.info("gateway has stopped", { tookMs });
+    return leaveSoon(0);
+  }
+  log.error("gateway has stopped, and not everything could be finished", { tookMs, requestsCutOff });
+  return await leaveNow(1);
 }
 
 /** What keeps a gateway from starting, in one line: 2 where a setting is to be changed, 1 where the world is. */

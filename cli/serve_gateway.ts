@@ -1,14 +1,38 @@
 import { createGateway, type Gateway, type GatewayOptions } from "../lib/gateway.ts";
+import { stopInTurn } from "../lib/gateway/stop_steps.ts";
 import { type HttpServer, serveHttp } from "../lib/runtime/serve.ts";
 
+/** How long the parts that are closed last may take. */
+const CLOSE_MS = 5_000;
 /** How long requests under way may take to end after a stop was asked for, beyond a submit's own time. */
 const DRAIN_MARGIN_MS = 5_000;
 
 export interface RunningGateway {
   /** `http://host:port`. */
   url: string;
-  /** Stops accepting, finishes requests, writes what is in memory, closes key source and store. */
-  stop(): Promise<void>;
+  /** Requests whose answer is still to come. */
+  readonly requestsInFlight: number;
+  /**
+   * Stops accepting, finishes requests, settles deliveries, gives leases back, writes what is in memory, closes key
+   * source and store. All of it is bounded in time; never rejects.
+   */
+  stop(options?: StopOptions): Promise<Stopped>;
+}
+
+export interface StopOptions {
+  /**
+   * Before it stops accepting, the gateway goes on for so long and asks for the end of each connection that it answers
+   * on: a client's next request on a kept connection would run into its closing. 0 when absent.
+   */
+  farewellMs?: number;
+}
+
+/** How a stop ended. */
+export interface Stopped {
+  /** Whether everything was finished and written down. */
+  isClean: boolean;
+  /** Requests that got no answer in time. */
+  requestsCutOff: number;
 }
 
 /**
@@ -16,14 +40,17 @@ export interface RunningGateway {
  * @throws {Error} what keeps it from starting, in a message for the operator
  */
 export async function serveGateway(options: GatewayOptions): Promise<RunningGateway> {
-  const { config, store, keys } = options;
+  const { config, store, keys, log } = options;
   let gateway: Gateway | undefined;
   let server: HttpServer | undefined;
   const close = async () => {
     await server?.stop({ drainMs: 0 });
-    await gateway?.stop();
-    await keys.close();
-    await store.close();
+    const isWritten = await gateway?.stop() ?? true;
+    const isClosed = await stopInTurn([
+      { name: "the keys", stop: () => keys.close(), boundMs: CLOSE_MS },
+      { name: "the store's last writes", stop: () => store.close(), boundMs: CLOSE_MS },
+    ], (message, cause) => log.warn(message, { cause }));
+    return isWritten && isClosed;
   };
   try {
     gateway = await createGateway(options);
@@ -38,11 +65,19 @@ export async function serveGateway(options: GatewayOptions): Promise<RunningGate
     await gateway.networkChecked;
     gateway.start();
     const { url, stop } = server;
+    const { drain } = gateway;
+    const requestsInFlight = () => gateway?.requestsInFlight ?? 0;
     return {
       url,
-      async stop() {
-        await stop({ drainMs: config.submitTimeoutMs + DRAIN_MARGIN_MS });
-        await close();
+      get requestsInFlight() {
+        return requestsInFlight();
+      },
+      async stop({ farewellMs = 0 } = {}) {
+        drain();
+        await new Promise((resolve) => setTimeout(resolve, farewellMs));
+        const isDrained = await stop({ drainMs: config.submitTimeoutMs + DRAIN_MARGIN_MS });
+        const requestsCutOff = isDrained ? 0 : requestsInFlight();
+        return { isClean: await close() && isDrained, requestsCutOff };
       },
     };
   } catch (error) {

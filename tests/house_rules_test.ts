@@ -46,7 +46,21 @@ const OPEN_TO_ALL = ["errors", "log", "runtime", "version"];
 
 /** Which rooms each room may import from, beside itself. */
 const MAY_IMPORT: Record<string, string[]> = {
-  cli: ["gateway", "config", "log", "keys", "store", "sandbox", "http", "stellar"],
+  // The commands wire parts together, and some (`doctor`, `verify`) need one part alone.
+  cli: [
+    "gateway",
+    "config",
+    "http",
+    "keys",
+    "limits",
+    "escrow",
+    "events",
+    "webhooks",
+    "client",
+    "stellar",
+    "store",
+    "sandbox",
+  ],
   gateway: ["config", "log", "metrics", "http", "keys", "limits", "escrow", "events", "webhooks", "stellar", "store"],
   http: ["keys", "limits", "escrow", "events", "webhooks", "store"],
   keys: ["store"],

@@ -22,7 +22,7 @@ interface Merchant {
   /** By source, for a sequence number is applied once; each until when its newest envelope is valid, oldest first. */
   payers: Map<string, { untilMs: number }>;
   claimUntilMs: number;
-  /** The most payments that were out at once of late. */
+  /** The most other payments that one was out with of late. */
   most: number;
   mostUntilMs: number;
 }
@@ -83,8 +83,10 @@ export function createMerchantTraffic(
 
     others(address, source) {
       const merchant = of(address);
-      atLeast(merchant, merchant.payers.size - (merchant.payers.has(source) ? 1 : 0));
-      return { payments: merchant.most, claim: merchant.claimUntilMs >= now() };
+      const isPayer = merchant.payers.has(source);
+      const payments = merchant.payers.size - (isPayer ? 1 : 0);
+      if (isPayer) atLeast(merchant, payments);
+      return { payments: Math.max(payments, merchant.most), claim: merchant.claimUntilMs >= now() };
     },
 
     confirmed(address, source, kind) {

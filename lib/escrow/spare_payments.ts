@@ -29,13 +29,13 @@ export interface PlaceInTraffic {
   withdraw(): void;
 }
 
-/** 21 payments with all their spare keys, and those in case of a claim, still fit into one ledger of the public network. */
+/** So many for the payments before, and one more for after a claim: 21 such envelopes still fit into one ledger. */
 const MOST_SPARES = 20;
 /**
- * What a key more takes: 37 000 to 53 000 instructions, 20 000 more when a payment is there by then; a claim collects it,
- * for 120 000 to 170 000. Ten thousand cost seven stroops.
+ * What a key more takes, measured: 37 000 to 75 000 instructions for a payment, the more the longer the list; for a claim
+ * 120 000 where it collects few and 400 000 where it collects as many as it can. Ten thousand cost seven stroops.
  */
-const INSTRUCTIONS_PER_KEY = { authorize: 80_000, claim: 200_000 };
+const INSTRUCTIONS_PER_KEY = { authorize: 100_000, claim: 400_000 };
 
 export function createSparePayments({ paymentEscrow, terms, traffic, onProblem }: {
   paymentEscrow: string;

@@ -23,9 +23,10 @@ export interface HttpServer {
   readonly url: string;
   /**
    * Stops accepting, closes idle connections and waits for requests in flight, at most `drainMs`. What is still
-   * running then is cut off on Bun; Deno leaves it to the end of the process. Safe to call again.
+   * running then is cut off on Bun; Deno leaves it to the end of the process. Answers whether all could be finished.
+   * Safe to call again.
    */
-  stop(options: { drainMs: number }): Promise<void>;
+  stop(options: { drainMs: number }): Promise<boolean>;
 }
 
 /**
@@ -76,8 +77,10 @@ function httpServer(hostname: string, port: number, drain: () => Promise<void>, 
       drained ??= drain();
       let timer: ReturnType<typeof setTimeout> | undefined;
       const timeUp = new Promise<true>((resolve) => timer = setTimeout(() => resolve(true), drainMs));
-      if (await Promise.race([drained, timeUp])) cut();
+      const isLate = await Promise.race([drained.then(() => false), timeUp]);
+      if (isLate) cut();
       clearTimeout(timer);
+      return !isLate;
     },
   };
 }

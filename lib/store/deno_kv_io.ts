@@ -11,7 +11,7 @@ const MAX_KEYS = 10;
 /** Deno KV checks at most this many keys in one commit. */
 export const MAX_CHECKS = 10;
 /** Deno KV writes at most this many keys in one commit. */
-export const MAX_WRITES = 1_000;
+const MAX_WRITES = 1_000;
 
 /** Deno KV takes keys of at most 80 KiB in one commit. */
 const MAX_KEY_BYTES = 80 * 1_024;

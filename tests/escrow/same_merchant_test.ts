@@ -154,6 +154,24 @@ describe("what it costs", () => {
     assert.deepEqual(counts, [0, 3, 5, 7]);
   });
 
+  test("is one key for a claim that is out, and nothing for what was never handed out", async () => {
+    const [gateway, merchant] = [sandbox.gateway(), await sandbox.account()];
+    for (const card of cards.slice(0, 2)) await pay(gateway, card, merchant);
+    const stranger = { ...cards[2]!, deviceHash: "ff".repeat(32) };
+    await assert.rejects(preparedPayments(gateway, [stranger], merchant), { contractError: "AgentNotAuthorized" });
+    const [before] = await preparedPayments(gateway, [cards[0]!], merchant);
+    assert.equal(written(before!), OWN_ENTRIES);
+    const claim = await preparedClaim(sandbox.gateway(), merchant);
+    await preparedClaim(gateway, merchant);
+    const [beside] = await preparedPayments(gateway, [cards[0]!], merchant);
+    assert.equal(written(beside!), OWN_ENTRIES + 1);
+    await submit(gateway, claim);
+    await submit(gateway, beside!);
+    assert.equal(await gateway.escrow.reads.pending(merchant.publicKey()), "1");
+    const [next] = await preparedPayments(gateway, [cards[1]!], merchant);
+    assert.equal(written(next!), OWN_ENTRIES, "the claim was applied");
+  });
+
   test("is the same again when nobody else was there for a while", async () => {
     const [gateway, merchant] = [sandbox.gateway(), await sandbox.account()];
     for (const one of await preparedPayments(gateway, cards.slice(0, 3), merchant)) await submit(gateway, one);

@@ -3,10 +3,9 @@ import fc from "fast-check";
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { pendingPaymentKey } from "../../lib/escrow/storage_keys.ts";
-import type { EntryReader } from "../../lib/stellar/entries.ts";
+import { createEntryReader, type EntryReader } from "../../lib/stellar/entries.ts";
 import { createFootprintTerms, type FootprintTerms, withSpareKeys } from "../../lib/stellar/spare_keys.ts";
 import { startSandbox } from "../escrow/sandbox.ts";
-import { createEntryReader } from "../../lib/stellar/entries.ts";
 
 const CONTRACT = StrKey.encodeContract(new Uint8Array(32).fill(3));
 const MERCHANT = StrKey.encodeEd25519PublicKey(new Uint8Array(32).fill(1));

@@ -1,0 +1,46 @@
+import { spawn } from "node:child_process";
+import { createServer } from "node:net";
+import process from "node:process";
+import { environment, sourceCommand } from "../e2e/sandbox_process.ts";
+
+export interface ServeProcess {
+  /** Every line it logged so far. */
+  lines(): Record<string, unknown>[];
+  signal(signal: "SIGTERM" | "SIGINT"): void;
+  /** Its exit code, when it has ended. */
+  ended: Promise<number | null>;
+}
+
+/** A port of the loopback interface that nobody listens on. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** Starts `gateway serve` from its sources and waits until it listens. */
+export async function startServe(flags: Record<string, string>): Promise<ServeProcess> {
+  const [program, ...args] = sourceCommand();
+  const settings = Object.entries(flags).flatMap(([flag, value]) => [`--${flag}`, value]);
+  const child = spawn(program!, [...args, "serve", ...settings], {
+    stdio: ["ignore", "ignore", "pipe"],
+    env: environment(),
+  });
+  const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
+  let text = "";
+  await new Promise<void>((resolve, reject) => {
+    child.stderr.setEncoding("utf8").on("data", (more: string) => {
+      text += more;
+      if (text.includes("gateway is listening")) resolve();
+    });
+    ended.then((code) => reject(new Error(`gateway serve ended with ${code}:\n${text}`)));
+  });
+  return {
+    lines: () => text.split("\n").filter((line) => line.startsWith("{")).map((line) => JSON.parse(line)),
+    // Not child.kill(): after it Deno reports the signal even where the child answered it with an exit code.
+    signal: (signal) => void process.kill(child.pid!, signal),
+    ended,
+  };
+}
