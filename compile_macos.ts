@@ -24,10 +24,15 @@ export function removeSignature(path: string): boolean {
     const commands = readAt(file, HEADER_BYTES, commandBytes);
     const signature = findCommand(commands, (kind) => kind === LC_CODE_SIGNATURE);
     if (signature === undefined) return false;
-    const linkEdit = findCommand(commands, (kind, at) => kind === LC_SEGMENT_64 && segmentName(commands, at) === "__LINKEDIT");
+    const linkEdit = findCommand(
+      commands,
+      (kind, at) => kind === LC_SEGMENT_64 && segmentName(commands, at) === "__LINKEDIT",
+    );
     const size = commands.getUint32(signature + 4, true);
     const dataOffset = commands.getUint32(signature + 8, true);
-    if (linkEdit === undefined || signature + size !== commandBytes) throw new Error(`${path}: the signature is not last`);
+    if (linkEdit === undefined || signature + size !== commandBytes) {
+      throw new Error(`${path}: the signature is not last`);
+    }
 
     // fileoff and filesize of the segment that ends with the signature, and with the file.
     const segmentOffset = Number(commands.getBigUint64(linkEdit + 40, true));

@@ -10,6 +10,7 @@ export interface NodeParts {
   config: Config;
   fetch: Fetch;
   now: () => number;
+  /** Passes the time while a newer ledger is waited for. */
   wait: Wait;
 }
 
@@ -33,7 +34,7 @@ const SECONDS_PER_LEDGER = 5;
 export async function* examineNodes(parts: NodeParts): AsyncGenerator<Finding, ExaminedNode | undefined> {
   let first: ExaminedNode | undefined;
   for (const url of parts.config.rpcUrls) {
-    const rpc = createRpcClient({ ...parts, urls: [url], timeoutMs: TIMEOUT_MS });
+    const rpc = createRpcClient({ urls: [url], fetch: parts.fetch, now: parts.now, timeoutMs: TIMEOUT_MS });
     const { name } = parseNode(url);
     let health: Health;
     try {

@@ -10,7 +10,7 @@ import { type RunningGateway, serveGateway } from "./serve_gateway.ts";
 import { parseSettingFlags, settingsHelp } from "./setting_flags.ts";
 
 /** Long enough for a client that keeps its connections busy; what a restart takes longer for it. */
-const FAREWELL_MS = 0;
+const FAREWELL_MS = 250;
 
 const NAMES = Object.keys(SETTINGS) as SettingName[];
 

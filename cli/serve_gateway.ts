@@ -1,3 +1,4 @@
+import { setImmediate as othersTurn } from "node:timers/promises";
 import { createGateway, type Gateway, type GatewayOptions } from "../lib/gateway.ts";
 import { stopInTurn } from "../lib/gateway/stop_steps.ts";
 import { type HttpServer, serveHttp } from "../lib/runtime/serve.ts";
@@ -42,6 +43,7 @@ export interface Stopped {
 export async function serveGateway(options: GatewayOptions): Promise<RunningGateway> {
   const { config, store, keys, log } = options;
   let gateway: Gateway | undefined;
+  let arrivals = 0;
   let server: HttpServer | undefined;
   const close = async () => {
     await server?.stop({ drainMs: 0 });
@@ -57,7 +59,10 @@ export async function serveGateway(options: GatewayOptions): Promise<RunningGate
     server = await serveHttp({
       hostname: config.host,
       port: config.port,
-      fetch: gateway.fetch,
+      fetch: (request, peer) => {
+        arrivals++;
+        return gateway!.fetch(request, peer);
+      },
       // Longer than the slowest answer, or a runtime's own idle time-out would cut off a slow confirmation.
       idleTimeoutMs: config.submitTimeoutMs + DRAIN_MARGIN_MS,
     });
@@ -75,6 +80,7 @@ export async function serveGateway(options: GatewayOptions): Promise<RunningGate
       async stop({ farewellMs = 0 } = {}) {
         drain();
         await new Promise((resolve) => setTimeout(resolve, farewellMs));
+        await quietMoment(() => arrivals);
         const isDrained = await stop({ drainMs: config.submitTimeoutMs + DRAIN_MARGIN_MS });
         const requestsCutOff = isDrained ? 0 : requestsInFlight();
         return { isClean: await close() && isDrained, requestsCutOff };
@@ -83,5 +89,21 @@ export async function serveGateway(options: GatewayOptions): Promise<RunningGate
   } catch (error) {
     await close();
     throw error;
+  }
+}
+
+/** Turns of the event loop without a request that make a quiet moment, and how many are waited for one. */
+const QUIET_TURNS = 3;
+const MOST_TURNS = 1_000;
+
+/**
+ * Waits for a few turns of the event loop in which no request arrives: a connection whose request lies unread in the
+ * system's buffers would be reset when the server stops.
+ */
+async function quietMoment(arrivals: () => number): Promise<void> {
+  for (let turn = 0, quiet = 0; turn < MOST_TURNS && quiet < QUIET_TURNS; turn++) {
+    const before = arrivals();
+    await othersTurn();
+    quiet = arrivals() === before ? quiet + 1 : 0;
   }
 }

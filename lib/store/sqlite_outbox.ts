@@ -15,7 +15,7 @@ export function sqliteOutbox({ database }: Pick<SqliteContext, "database">): Sql
   const find = database.prepare("SELECT number FROM subscription WHERE id = ?");
   const insert = database.prepare(`
     INSERT INTO delivery (subscription, id, position, attempts, due_at_ms, created_at_ms)
-    VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (subscription, id) DO NOTHING`);
+    VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id, subscription) DO NOTHING`);
   const count = database.prepare(`
     UPDATE outbox SET pending = pending + ?, dead = dead + ?,
       due_at_ms = (SELECT due_at_ms FROM delivery

@@ -22,10 +22,13 @@ export function sqliteRetention({ database, run }: SqliteContext): RetentionMeth
   const pruneAttempts = database.prepare(`
     DELETE FROM attempt WHERE rowid IN (SELECT rowid FROM attempt WHERE at_ms < ? ORDER BY at_ms LIMIT ${STEP})`);
   const firstDeleted = database.prepare("SELECT number FROM deleted_subscription ORDER BY number LIMIT 1");
-  const purges = ["delivery", "attempt"].map((table) =>
-    database.prepare(`
-      DELETE FROM ${table} WHERE rowid IN (SELECT rowid FROM ${table} WHERE subscription = ? LIMIT ${STEP})`)
-  );
+  const purges = ["delivery WHERE due_at_ms IS NOT NULL AND", "delivery WHERE due_at_ms IS NULL AND", "attempt WHERE"]
+    .map((from) => {
+      const [table] = from.split(" ");
+      return database.prepare(
+        `DELETE FROM ${table} WHERE rowid IN (SELECT rowid FROM ${from} subscription = ? LIMIT ${STEP})`,
+      );
+    });
   const forgetDeleted = database.prepare("DELETE FROM deleted_subscription WHERE number = ?");
 
   const pruneStep: PruneStep = (after, closedBefore) =>

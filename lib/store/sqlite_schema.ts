@@ -124,10 +124,11 @@ export const MIGRATIONS: string[] = [
     attempts INTEGER NOT NULL,
     due_at_ms INTEGER, -- null: dead
     created_at_ms INTEGER NOT NULL,
-    UNIQUE (subscription, id)
+    UNIQUE (id, subscription) -- ids begin with the position: what one event makes lies together, at the end
   ) STRICT;
   CREATE INDEX delivery_by_due ON delivery (subscription, due_at_ms, position) WHERE due_at_ms IS NOT NULL;
   CREATE INDEX delivery_by_creation ON delivery (subscription, created_at_ms) WHERE due_at_ms IS NOT NULL;
+  CREATE INDEX delivery_dead ON delivery (subscription) WHERE due_at_ms IS NULL;
   CREATE INDEX delivery_by_position ON delivery (position);
 
   CREATE TABLE attempt (

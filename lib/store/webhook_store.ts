@@ -144,7 +144,7 @@ export interface WebhookStore {
    * attempts is left to `purgeDeleted`.
    */
   deleteSubscription(id: string): Promise<boolean>;
-  /** Removes what deleted subscriptions left behind, at most 400 rows in one commit; true while there may be more. */
+  /** Removes what deleted subscriptions left behind, at most 600 rows in one commit; true while there may be more. */
   purgeDeleted(): Promise<boolean>;
   /** Rises with every insert, secret change and delete of a subscription, from any process. */
   subscriptionsVersion(): Promise<number>;

@@ -50,6 +50,11 @@ export interface Connecting {
 /** Connects to exactly one address. With TLS, nothing is sent before the certificate was checked. */
 export function connect(endpoint: Endpoint): Connecting {
   const { promise: connected, resolve, reject } = Promise.withResolvers<Connection>();
+  if (net.isIP(endpoint.address) === 0) {
+    // A name would be looked up again here.
+    reject(new ConnectionFailure("not an address to connect to"));
+    return { connected, giveUp() {} };
+  }
   const socket = openSocket(endpoint);
   function giveUp(why: string): void {
     socket.destroy();

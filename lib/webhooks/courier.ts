@@ -38,8 +38,8 @@ export interface CourierParts {
 
 export interface Courier {
   start(): void;
-  /** There may be something due that was not before. */
-  wake(): void;
+  /** These subscriptions have something due that was not before. */
+  wake(subscriptionIds: Iterable<string>): void;
   /** Begins nothing more, waits for what is under way at most so long, writes it down and gives all leases back. */
   stop(options: { drainMs: number }): Promise<void>;
 }
@@ -52,6 +52,8 @@ const LEAST_REST_MS = 100;
 /** With more subscriptions due than there are lanes, each has so long before it makes room for the next. */
 const TURN_MS = 5_000;
 const MOST_UNSETTLED = 2_000;
+/** How often the leases are looked after. */
+const KEEP_MS = 250;
 
 /**
  * Delivers what is due, at least once and never lost: leases subscriptions, posts the due deliveries of each in their
@@ -60,7 +62,7 @@ const MOST_UNSETTLED = 2_000;
 export function createCourier(parts: CourierParts): Courier {
   const { store, now, wait, onProblem, gatherMs = 5 } = parts;
   const limits = { ...COURIER_LIMITS, ...parts.limits };
-  let isFresh = false;
+  const fresh = new Set<string>();
 
   const settler = createSettler({
     store,
@@ -80,6 +82,7 @@ export function createCourier(parts: CourierParts): Courier {
       posting.pump();
     },
     onGivenBack: () => leasing.wake(),
+    onFirst: () => keeping.wake(),
   });
   const posting = createPosting({
     ...parts,
@@ -87,17 +90,16 @@ export function createCourier(parts: CourierParts): Courier {
     settle: settler.add,
     isClogged: () => settler.size > MOST_UNSETTLED,
     onChange: lanes.tend,
-    onSweep: lanes.refresh,
   });
   const leasing = createLoop({
     step: lease,
     wait,
     onProblem: (cause) => onProblem("what is due cannot be read; trying on", cause),
   });
-  const renewing = createLoop({
+  const keeping = createLoop({
     async step() {
-      await lanes.renew();
-      return limits.leaseMs / 4;
+      await lanes.keep();
+      return lanes.size === 0 ? Infinity : KEEP_MS;
     },
     wait,
     onProblem: (cause) => onProblem("leases cannot be prolonged; trying on", cause),
@@ -105,10 +107,8 @@ export function createCourier(parts: CourierParts): Courier {
 
   /** Leases what is due; answers how long there is nothing more to lease. */
   async function lease(): Promise<number> {
-    if (isFresh) {
-      isFresh = false;
-      lanes.refresh();
-    }
+    lanes.refresh(fresh);
+    fresh.clear();
     const limit = Math.min(LEASES_AT_ONCE, limits.lanes - lanes.size);
     if (limit > 0) {
       const leases = await store.leaseSubscriptions({ nowMs: now(), leaseMs: limits.leaseMs, limit });
@@ -124,17 +124,17 @@ export function createCourier(parts: CourierParts): Courier {
   return {
     start() {
       leasing.start();
-      renewing.start();
+      keeping.start();
     },
-    wake() {
-      isFresh = true;
+    wake(subscriptionIds) {
+      for (const id of subscriptionIds) fresh.add(id);
       leasing.wake();
     },
     async stop({ drainMs }) {
       await leasing.stop();
       await posting.stop(drainMs);
       await settler.drain();
-      await renewing.stop();
+      await keeping.stop();
       await lanes.stop();
     },
   };

@@ -11,8 +11,8 @@ export interface FanOutParts {
   endOfLedger(epoch: number, ledger: number): string;
   /** Unix milliseconds. */
   now(): number;
-  /** Called after each commit that holds deliveries. */
-  onDeliveries(): void;
+  /** Called after each commit that holds deliveries, with who got some. */
+  onDeliveries(subscriptionIds: Iterable<string>): void;
 }
 
 export interface FanOut {
@@ -27,9 +27,9 @@ const COMMIT_DELIVERIES = 200;
 /** What was passed without a delivery is written down this often: events before the cursor may be pruned. */
 const SAVE_MS = 600_000;
 
-/** The id of the delivery of this event to this subscription; a replay's are its own. */
-export function deliveryId(subscriptionId: string, position: string, replayId?: string): string {
-  return replayId === undefined ? `${subscriptionId}:${position}` : `${subscriptionId}:${position}:${replayId}`;
+/** The id, unique in its subscription, of the delivery of the event at this position; a replay's are its own. */
+export function deliveryId(position: string, replayId?: string): string {
+  return replayId === undefined ? position : `${position}:${replayId}`;
 }
 
 /**
@@ -56,7 +56,7 @@ export function createFanOut({ store, subscriptions, endOfLedger, now, onDeliver
     cursor = done ? next : null;
     if (done && next.position > passed) passed = next.position;
     if (done && deliveries.length > 0) {
-      onDeliveries();
+      onDeliveries(new Set(deliveries.map(({ subscriptionId }) => subscriptionId)));
       await othersTurn();
     }
     return done;
@@ -73,7 +73,7 @@ export function createFanOut({ store, subscriptions, endOfLedger, now, onDeliver
         // Never due before an earlier event, also when the clock was set back.
         if (batch.length === 0) dueAtMs = Math.max(now(), cursor?.lastDueAtMs ?? 0);
         batch.push({
-          id: deliveryId(subscriptionId, event.position),
+          id: deliveryId(event.position),
           subscriptionId,
           position: event.position,
           attempts: 0,

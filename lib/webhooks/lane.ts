@@ -56,6 +56,8 @@ export interface Lane {
   isDry: boolean;
   /** The store is being asked. */
   isLooking: boolean;
+  /** Since when it has had nothing to do. */
+  idleSinceMs: number | undefined;
   /** Waits for its turn to post. */
   isReady: boolean;
   /** Begins nothing more, and is given back when nothing is under way. */
@@ -77,6 +79,7 @@ export function newLane(lease: SubscriptionLease, health: Health, nowMs: number)
     health,
     isDry: false,
     isLooking: false,
+    idleSinceMs: undefined,
     isReady: false,
     closing: undefined,
     isClosed: false,

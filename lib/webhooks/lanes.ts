@@ -16,6 +16,8 @@ export interface LanesParts {
   onReady(lane: Lane): void;
   /** A lease was given back: something of it may be due later. */
   onGivenBack(): void;
+  /** There was no lane before this one. */
+  onFirst(): void;
   onProblem(message: string, cause: unknown): void;
 }
 
@@ -27,10 +29,10 @@ export interface Lanes {
   tend(lane: Lane): void;
   /** Takes note of what has been written down. */
   settled(settlements: Settlement[]): void;
-  /** Asks the store again for those that had nothing more: there may be something new. */
-  refresh(): void;
-  /** Prolongs the leases that need it. Rejects when the store fails. */
-  renew(): Promise<void>;
+  /** Asks the store again for these: they have something new. */
+  refresh(subscriptionIds: Iterable<string>): void;
+  /** Called often: gives back what is no longer needed and prolongs the leases that need it. Rejects when the store fails. */
+  keep(): Promise<void>;
   /** Makes room for others: those that were leased before this begin nothing more for now. */
   rotate(leasedBeforeMs: number): void;
   /** Gives all back. */
@@ -41,13 +43,15 @@ export interface Lanes {
 const HELD_MS = 2_000;
 /** How long a subscription is left alone that cannot be worked on now. */
 const PUT_OFF_MS = 5_000;
+/** A lane with nothing more to do is kept so long, so that steady traffic does not lease it again and again. */
+const LINGER_MS = 500;
 /** After its turn a lane lets others go first. */
 const AFTER_TURN_MS = 1_000;
 const MOST_READ_AHEAD = 64;
 const RENEWED_AT_ONCE = 100;
 
 export function createLanes(parts: LanesParts): Lanes {
-  const { store, isKeyEnabled, recipient, now, limits, onReady, onGivenBack, onProblem } = parts;
+  const { store, isKeyEnabled, recipient, now, limits, onReady, onGivenBack, onFirst, onProblem } = parts;
   const lanes = new Map<string, Lane>();
   const health = createHealthBook();
   const underWay = new Set<Promise<void>>();
@@ -63,15 +67,21 @@ export function createLanes(parts: LanesParts): Lanes {
     underWay.add(tracked);
   }
 
+  const isIdle = (lane: Lane) => lane.isDry && lane.held.size === 0;
+  const needsMore = (lane: Lane) => !lane.isDry && lane.queue.length < lane.limit / 4;
+
   function tend(lane: Lane): void {
     if (lane.isClosed || lane.isLooking) return;
     if (lane.closing !== undefined) {
       if (lane.held.size === 0) run(lane, giveBack(lane));
       return;
     }
-    if (lane.isDry && lane.held.size === 0) {
-      run(lane, giveBack(lane));
-    } else if (now() - lane.vettedAtMs >= VET_MS || (!lane.isDry && lane.queue.length < lane.limit)) {
+    if (isIdle(lane)) {
+      lane.idleSinceMs ??= now();
+      return;
+    }
+    lane.idleSinceMs = undefined;
+    if (now() - lane.vettedAtMs >= VET_MS || needsMore(lane)) {
       lane.isLooking = true;
       run(lane, look(lane));
     }
@@ -81,7 +91,7 @@ export function createLanes(parts: LanesParts): Lanes {
   /** Looks at key and subscription again when that is due, and reads what it is to post next. */
   async function look(lane: Lane): Promise<void> {
     if (now() - lane.vettedAtMs >= VET_MS) await vet(lane);
-    if (lane.closing === undefined && !lane.isDry && lane.queue.length < lane.limit) await readAhead(lane);
+    if (lane.closing === undefined && needsMore(lane)) await readAhead(lane);
     lane.isLooking = false;
     tend(lane);
   }
@@ -146,6 +156,7 @@ export function createLanes(parts: LanesParts): Lanes {
     open(lease) {
       const lane = newLane(lease, health.of(lease.subscriptionId), now());
       lanes.set(lease.subscriptionId, lane);
+      if (lanes.size === 1) onFirst();
       tend(lane);
     },
     tend,
@@ -157,13 +168,21 @@ export function createLanes(parts: LanesParts): Lanes {
         tend(lane);
       }
     },
-    refresh() {
-      for (const lane of lanes.values()) {
+    refresh(subscriptionIds) {
+      for (const id of subscriptionIds) {
+        const lane = lanes.get(id);
+        if (lane === undefined) continue;
         lane.isDry = false;
         tend(lane);
       }
     },
-    async renew() {
+    async keep() {
+      for (const lane of lanes.values()) {
+        // What became due by itself, or by another process, is seen while a post keeps the lane.
+        if (lane.inFlight > 0) lane.isDry = false;
+        else if (lane.idleSinceMs !== undefined && now() - lane.idleSinceMs >= LINGER_MS) close(lane);
+        tend(lane);
+      }
       const old = [...lanes.values()].filter(({ lease }) => lease.untilMs - now() < limits.leaseMs * 0.7);
       for (let from = 0; from < old.length; from += RENEWED_AT_ONCE) {
         const some = old.slice(from, from + RENEWED_AT_ONCE);
@@ -179,8 +198,8 @@ export function createLanes(parts: LanesParts): Lanes {
     },
     rotate(leasedBeforeMs) {
       for (const lane of lanes.values()) {
-        if (lane.leasedAtMs >= leasedBeforeMs) continue;
-        close(lane, { notBeforeMs: now() + AFTER_TURN_MS });
+        if (isIdle(lane)) close(lane);
+        else if (lane.leasedAtMs < leasedBeforeMs) close(lane, { notBeforeMs: now() + AFTER_TURN_MS });
         tend(lane);
       }
     },

@@ -53,6 +53,8 @@ export interface PosterOptions {
   ca?: string;
   /** How many connections are kept for later, over all targets. */
   maxIdle?: number;
+  /** How long one is kept. */
+  idleMs?: number;
 }
 
 const DEFAULT_TIMEOUT_MS = 10_000;
@@ -65,8 +67,8 @@ const ADDRESS_TIMEOUT_MS = 2_500;
  * It speaks HTTP/1.1 over sockets of its own, because the runtimes' HTTP clients each follow some setting of the
  * environment or resolve names again, and take four times the processor time.
  */
-export function createPoster({ policy, now, ca, maxIdle }: PosterOptions): Poster {
-  const pool = createConnectionPool({ now, maxIdle });
+export function createPoster({ policy, now, ca, maxIdle, idleMs }: PosterOptions): Poster {
+  const pool = createConnectionPool({ now, maxIdle, idleMs });
 
   /** A connection to one of the vetted addresses: one that is open, or else the first that can be made. */
   async function connectionTo(target: VettedTarget, limit: TimeLimit): Promise<Connection> {

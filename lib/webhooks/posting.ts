@@ -18,8 +18,6 @@ export interface PostingParts {
   isClogged(): boolean;
   /** Called when something about a lane has changed. */
   onChange(lane: Lane): void;
-  /** Called now and then while posts are under way. */
-  onSweep(): void;
   onProblem(message: string, cause: unknown): void;
 }
 
@@ -43,7 +41,7 @@ interface Post {
 const PUT_OFF_MS = 5_000;
 
 export function createPosting(parts: PostingParts): Posting {
-  const { attempt, message, now, wait, limits, settle, isClogged, onChange, onSweep, onProblem } = parts;
+  const { attempt, message, now, wait, limits, settle, isClogged, onChange, onProblem } = parts;
   const ready = { well: [] as Lane[], troubled: [] as Lane[] };
   /** In the order they began. */
   const underWay = new Set<Post>();
@@ -117,7 +115,6 @@ export function createPosting(parts: PostingParts): Posting {
         begun.lane.health = { ...begun.lane.health, isSlow: true };
         begun.lane.limit = 1;
       }
-      onSweep();
       pump();
     }
   }

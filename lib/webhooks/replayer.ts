@@ -8,8 +8,8 @@ export interface ReplayerParts {
   store: Pick<Store, "listReplays" | "commitReplay" | "getSubscription" | "readEvents" | "backlog">;
   /** Unix milliseconds. */
   now(): number;
-  /** Called after each commit that holds deliveries. */
-  onDeliveries(): void;
+  /** Called after each commit that holds deliveries, with who got them. */
+  onDeliveries(subscriptionIds: Iterable<string>): void;
 }
 
 /** The most deliveries of one commit (`Store.commitReplay`). */
@@ -41,7 +41,7 @@ export function createReplayer({ store, now, onDeliveries }: ReplayerParts): () 
       position: events.at(-1)?.position ?? upToPosition,
       done: events.length < STEP_DELIVERIES,
       deliveries: events.map((event) => ({
-        id: deliveryId(subscriptionId, event.position, id),
+        id: deliveryId(event.position, id),
         subscriptionId,
         position: event.position,
         attempts: 0,
@@ -49,7 +49,7 @@ export function createReplayer({ store, now, onDeliveries }: ReplayerParts): () 
         createdAtMs: nowMs,
       })),
     });
-    if (events.length > 0) onDeliveries();
+    if (events.length > 0) onDeliveries([subscriptionId]);
     return true;
   }
 

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { UsageError } from "../../cli/command.ts";
 import { command } from "../../cli/doctor.ts";
-import { examine, type ExaminationParts } from "../../cli/doctor_checks.ts";
+import { type ExaminationParts, examine } from "../../cli/doctor_checks.ts";
 import type { Finding } from "../../cli/doctor_findings.ts";
 import { readConfig, type SettingName } from "../../lib/config.ts";
 import { type HttpServer, serveHttp } from "../../lib/runtime/serve.ts";
@@ -14,8 +14,10 @@ import { openSqlite } from "../../lib/runtime/sqlite.ts";
 import { openStore } from "../../lib/store/open_store.ts";
 import { APPLICATION_ID, MIGRATIONS } from "../../lib/store/sqlite_schema.ts";
 import type { Store } from "../../lib/store/store.ts";
+import { sealSecrets } from "../../lib/webhooks/reseal.ts";
 import { createSecretBox } from "../../lib/webhooks/secrets.ts";
-import { hashVal } from "../../lib/escrow/storage_keys.ts";
+import { addressVal, deviceKey, hashVal, registryKey } from "../../lib/escrow/storage_keys.ts";
+import type { RawLedgerEntry } from "../../lib/stellar/rpc.ts";
 import { type Sandbox, startSandbox } from "../escrow/sandbox.ts";
 import { sampleEvent, sampleKey, sampleState } from "../store/samples.ts";
 import { fakeIo } from "./fake_io.ts";
@@ -88,12 +90,20 @@ async function storeWith(fill: (store: Store) => Promise<unknown>): Promise<stri
   return setting;
 }
 
-const rpcAnswer = (change: (result: Record<string, unknown>, method: string) => unknown): ExaminationParts["fetch"] =>
-async (url, init) => {
-  const { method } = JSON.parse(String(init.body));
-  const answer = await (await sandbox.fetch(url, init)).json();
-  return Response.json({ ...answer, result: change(answer.result, method) });
-};
+const rpcAnswer =
+  (change: (result: Record<string, unknown>, method: string) => unknown): ExaminationParts["fetch"] =>
+  async (url, init) => {
+    const { method } = JSON.parse(String(init.body));
+    const answer = await (await sandbox.fetch(url, init)).json();
+    return Response.json({ ...answer, result: change(answer.result, method) });
+  };
+
+/** The real node, but for what it says of the ledger's entries. */
+const withEntries = (change: (entry: RawLedgerEntry) => RawLedgerEntry[]) =>
+  rpcAnswer((result, method) => {
+    if (method !== "getLedgerEntries") return result;
+    return { ...result, entries: (result.entries as RawLedgerEntry[]).flatMap(change) };
+  });
 
 describe("doctor: the store", () => {
   test("a gateway that is set up well has nothing wrong", async () => {
@@ -187,7 +197,7 @@ describe("doctor: keys and secrets", () => {
 
   test("a secrets key that is missing, another, or malformed is told", async () => {
     const secretsKey = "ab".repeat(32);
-    const setting = await storeWith((store) => store.setSecretsCheck(createSecretBox(secretsKey).checkText()!));
+    const setting = await storeWith((store) => sealSecrets(store, createSecretBox(secretsKey)));
     says(await finding("webhook secrets", { store: setting, secretsKey }), "ok", /sealed with the key/);
     says(await finding("webhook secrets", { store: setting }), "fail", /SERVICE_API_SECRETS_KEY is not set/);
     const another = await finding("webhook secrets", { store: setting, secretsKey: "cd".repeat(32) });
@@ -208,7 +218,11 @@ describe("doctor: the node", () => {
     const lost = await node(() => Promise.resolve(new Response(null, { status: 404 })));
     says(lost, "fail", /answered HTTP 404/, /SERVICE_API_RPC_URL/);
     const findings = await examined({}, { fetch: () => Promise.reject(new TypeError("refused")) });
-    assert.deepEqual(findings.at(-1), { check: "contracts", verdict: "skip", found: "no node of this network answers" });
+    assert.deepEqual(findings.at(-1), {
+      check: "contracts",
+      verdict: "skip",
+      found: "no node of this network answers",
+    });
   });
 
   test("tells a node that says it is not well", async () => {
@@ -270,22 +284,31 @@ describe("doctor: the contracts", () => {
   });
 
   test("tells an escrow that was initialised with other registries than the settings name", async () => {
-    const own = await sandbox.account();
-    const registry = sandbox.deploy(own, "device_registry");
-    says(
-      await finding("escrow's registries", { deviceRegistry: registry }),
-      "fail",
-      new RegExp(`its device registry is ${sandbox.contracts.deviceRegistry}`),
-      /SERVICE_API_DEVICE_REGISTRY/,
-    );
-    const escrow = sandbox.deploy(own, "payment_escrow");
-    says(await finding("escrow's registries", { paymentEscrow: escrow }), "fail", /is not initialised/, /initialize/);
+    const { agentRegistry, paymentEscrow } = sandbox.contracts;
+    const key = registryKey(paymentEscrow, "AgentRegistry");
+    const bytes = (id: string) => String.fromCharCode(...StrKey.decodeContract(id));
+    const others = withEntries((entry) => [
+      entry.key === key
+        ? { ...entry, xdr: btoa(atob(entry.xdr).replace(bytes(agentRegistry), bytes(NOWHERE))) }
+        : entry,
+    ]);
+    const other = await finding("escrow's registries", {}, { fetch: others });
+    says(other, "fail", new RegExp(`its agent registry is ${NOWHERE}`), /SERVICE_API_AGENT_REGISTRY/);
+    const none = withEntries((entry) => entry.key === key ? [] : [entry]);
+    says(await finding("escrow's registries", {}, { fetch: none }), "fail", /is not initialised/, /initialize/);
   });
 
   test("reads a known card both ways", async () => {
     const { owner, agent, contracts } = sandbox;
     const address = (keypair: typeof owner) => keypair.publicKey();
-    sandbox.invoke(owner, contracts.deviceRegistry, "register", addressVal(address(owner)), hashVal(DEVICE), addressVal(address(agent)));
+    sandbox.invoke(
+      owner,
+      contracts.deviceRegistry,
+      "register",
+      addressVal(address(owner)),
+      hashVal(DEVICE),
+      addressVal(address(agent)),
+    );
     const store = await storeWith((store) =>
       store.commitEvents({
         events: [sampleEvent(1, { type: "device.registered", deviceHash: DEVICE })],
@@ -293,6 +316,10 @@ describe("doctor: the contracts", () => {
       })
     );
     says(await finding("reads", { store }), "ok", /say the same/);
+    const key = deviceKey(contracts.deviceRegistry, DEVICE);
+    const withoutDevice = withEntries((entry) => entry.key === key ? [] : [entry]);
+    const differing = await finding("reads", { store }, { fetch: withoutDevice });
+    says(differing, "warn", /say different things \(device\)/, /reads by calls/);
   });
 });
 
@@ -308,7 +335,11 @@ describe("doctor: port and target", () => {
 
   test("a port that is taken by another program, or by another gateway, is named", async () => {
     const port = await listen(new Response("hello"));
-    says(await finding("port", { port }, { fetch }), "fail", new RegExp(`127\\.0\\.0\\.1:${port}: the port is in use$`));
+    says(
+      await finding("port", { port }, { fetch }),
+      "fail",
+      new RegExp(`127\\.0\\.0\\.1:${port}: the port is in use$`),
+    );
     await server.stop({ drainMs: 0 });
     const gatewayPort = await listen(Response.json({ ok: true }));
     says(await finding("port", { port: gatewayPort }, { fetch }), "fail", /in use, by another gateway/, /--port/);
@@ -329,7 +360,11 @@ describe("doctor: port and target", () => {
   test("a webhook's target is judged by what its host is now", async () => {
     const target = (target: string, address: string) =>
       finding("webhook target", {}, { target, resolve: () => Promise.resolve([address]) });
-    says(await target("https://shop.example.com/hook", "93.184.216.34"), "ok", /shop\.example\.com .* 93\.184\.216\.34/);
+    says(
+      await target("https://shop.example.com/hook", "93.184.216.34"),
+      "ok",
+      /shop\.example\.com .* 93\.184\.216\.34/,
+    );
     says(await target("https://shop.example.com/hook", "10.0.0.1"), "fail", /must be public/, /public addresses/);
     says(await target("http://shop.example.com/hook", "93.184.216.34"), "fail", /https/);
   });
@@ -343,7 +378,8 @@ describe("gateway doctor", () => {
       hostname: "127.0.0.1",
       port: 0,
       idleTimeoutMs: 1_000,
-      fetch: async (request) => await sandbox.fetch(NODE, { method: "POST", body: await request.text() }),
+      fetch: async (request) =>
+        await sandbox.fetch(NODE, { method: "POST", headers: request.headers, body: await request.text() }),
     });
     const { deviceRegistry, agentRegistry, paymentEscrow } = sandbox.contracts;
     const flags = {

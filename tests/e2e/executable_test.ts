@@ -7,6 +7,7 @@ import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import packageJson from "../../package.json" with { type: "json" };
+import { tellBackup } from "./backup_story.ts";
 import { environment, startSandbox } from "./sandbox_process.ts";
 import { tellStory } from "./story.ts";
 
@@ -25,6 +26,14 @@ test("the executable alone carries a payment through its whole life", { timeout:
   const sandbox = await startSandbox([gateway]);
   await tellStory(sandbox.info);
   assert.equal(await sandbox.stop("SIGTERM"), 0, sandbox.log());
+});
+
+test("the executable backs a store up under load, and starts on the copy", { timeout: 60_000 }, async () => {
+  const elsewhere = await mkdtemp(join(tmpdir(), "gateway-restored-"));
+  const sandbox = await startSandbox([gateway]);
+  await tellBackup(sandbox.info, [gateway], elsewhere);
+  await sandbox.stop();
+  await rm(elsewhere, { recursive: true });
 });
 
 test("the executable makes keys, lists them, and explains itself", async () => {

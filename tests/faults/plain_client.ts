@@ -8,7 +8,8 @@ export interface PlainAnswer {
 
 /** The connection broke: `code` is what the system said, or `CLOSED` where an answer was still to come. */
 export class ConnectionError extends Error {
-  constructor(readonly code: string) {
+  /** `isFresh`: the server never answered anything on this connection. */
+  constructor(readonly code: string, readonly isFresh: boolean) {
     super(code);
   }
 }
@@ -22,14 +23,16 @@ export function plainClient(port: number, headers: Record<string, string> = {}) 
   let answered: ((answer: PlainAnswer) => void) | undefined;
   let broken: ((error: Error) => void) | undefined;
   let received = "";
+  let isFresh = true;
 
   function open(): Socket {
     const opened = connect(port, "127.0.0.1");
+    isFresh = true;
     received = "";
     const over = (code: string) => {
       if (socket === opened) socket = undefined;
       opened.destroy();
-      broken?.(new ConnectionError(code));
+      broken?.(new ConnectionError(code, isFresh));
     };
     opened.setEncoding("latin1").on("data", (text) => (received += text, take()));
     opened.on("error", (error) => over((error as { code?: string }).code ?? error.message));
@@ -50,6 +53,7 @@ export function plainClient(port: number, headers: Record<string, string> = {}) 
     if (received.length < end) return;
     const body = received.slice(headEnd + 4, end);
     received = received.slice(end);
+    isFresh = false;
     if (answerHeaders.get("connection")?.toLowerCase() === "close") close();
     answered?.({ status: Number(statusLine!.split(" ")[1]), headers: answerHeaders, body });
   }

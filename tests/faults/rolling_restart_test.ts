@@ -90,7 +90,7 @@ async function ask(isOver: () => boolean, counts: Map<string, number>, index: nu
     const [method, path, body] = requests[count % requests.length]!;
     const outcome = await client.request(method, path, body).then(
       ({ status, body }) => status === 200 ? "200" : `${status} ${body}`,
-      (error) => (error as ConnectionError).code,
+      ({ code, isFresh }: ConnectionError) => code === "ECONNREFUSED" ? code : `${isFresh ? "fresh" : "kept"} ${code}`,
     );
     counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
     // Now and then a connection rests, as a pool's do.

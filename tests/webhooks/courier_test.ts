@@ -76,7 +76,7 @@ async function fixture(answer: (post: Posted) => Answer, options: Options = {}) 
             lastDueAtMs: dueAtMs,
           },
           deliveries: ids.slice(from, from + 200).map((subscriptionId) => ({
-            id: `${subscriptionId}:${event.position}`,
+            id: event.position,
             subscriptionId,
             position: event.position,
             attempts: 0,
@@ -86,7 +86,7 @@ async function fixture(answer: (post: Posted) => Answer, options: Options = {}) 
         });
       }
     }
-    courier.wake();
+    courier.wake(ids);
   }
 
   const postedTo = (id: string) => script.posted.filter(({ subscriptionId }) => subscriptionId === id);
@@ -365,7 +365,7 @@ test("two couriers on one store deliver everything once", async () => {
   made.courier.start();
   other.start();
   await made.owe(5, ...ids);
-  other.wake();
+  other.wake(ids);
   await made.pass(3_000, 20);
   assert.equal(made.script.posted.length, 750);
   assert.equal((await made.store.backlog()).pending, 0);

@@ -50,7 +50,7 @@ test("an event becomes a delivery to every subscription that hears it, and to no
   assert.equal(fanOut.told(), 1);
   for (const id of ["wh_all", "wh_type"]) {
     assert.deepEqual(await pendingOf(store, id), [{
-      id: `${id}:${eventAt(101).position}`,
+      id: eventAt(101).position,
       subscriptionId: id,
       position: eventAt(101).position,
       attempts: 0,

@@ -24,7 +24,19 @@ export function createTestCertificates(): TestCertificates | undefined {
     rmSync(folder, { recursive: true });
     return undefined;
   }
-  openssl("req", "-x509", ...newKey, "-keyout", "ca.key", "-out", "ca.pem", "-days", "2", "-subj", "/CN=Test authority");
+  openssl(
+    "req",
+    "-x509",
+    ...newKey,
+    "-keyout",
+    "ca.key",
+    "-out",
+    "ca.pem",
+    "-days",
+    "2",
+    "-subj",
+    "/CN=Test authority",
+  );
   return {
     ca: read("ca.pem"),
     issue(names, { expired = false } = {}) {

@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { command } from "../../cli/backup.ts";
+import { UsageError } from "../../cli/command.ts";
+import { openStore } from "../../lib/store/open_store.ts";
+import { sampleKey } from "../store/samples.ts";
+import { fakeIo, type FakeIoOptions } from "./fake_io.ts";
+
+let folder: string;
+let store: string;
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), "backup-command-"));
+  store = `sqlite:${join(folder, "gateway.db")}`;
+  const opened = await openStore(store);
+  await opened.insertKey(sampleKey("a"));
+  await opened.close();
+});
+after(() => rm(folder, { recursive: true }));
+
+async function backup(args: string[], options: FakeIoOptions = {}) {
+  const io = fakeIo(options);
+  const code = await command.run(args, io);
+  return { code, out: io.out, err: io.err };
+}
+
+describe("gateway backup", () => {
+  test("says where the copy is, how large, and how to restore it", async () => {
+    const path = join(folder, "copy.db");
+    const { code, out, err } = await backup([path, "--store", store]);
+    assert.equal(code, 0, err);
+    const [said, restore] = out.split("\n");
+    assert.ok(said!.startsWith(`${store} is copied to ${path}: 0.`) && said!.endsWith("checked"), out);
+    assert.equal(restore, `To restore: gateway serve --store sqlite:${path}`);
+    assert.equal(err, "");
+    const copy = await openStore(`sqlite:${path}`);
+    assert.deepEqual(await copy.getKey("a"), sampleKey("a"));
+    await copy.close();
+  });
+
+  test("takes the store of the environment, says on a terminal that it works, and prints JSON when asked", async () => {
+    const path = join(folder, "json.db");
+    const { out, err } = await backup([path, "--json"], { env: { SERVICE_API_STORE: store }, isTerminal: true });
+    const { bytes, ...rest } = JSON.parse(out);
+    assert.deepEqual(rest, { store, file: path });
+    assert.ok(bytes > 0);
+    assert.equal(err, `Copying ${store} …\n`);
+  });
+
+  test("says in one line why there is no copy, and exits with 1", async () => {
+    for (const [path, setting, what] of [["x.db", "memory:", "memory:"], ["gateway.db", store, "exists already"]]) {
+      const { code, out, err } = await backup([join(folder, path!), "--store", setting!]);
+      assert.equal(code, 1);
+      assert.equal(out, "");
+      assert.ok(err.includes(what!) && err.trimEnd().split("\n").length === 1, err);
+    }
+  });
+
+  test("wants a file, and one only", async () => {
+    await assert.rejects(
+      backup(["--store", store]),
+      (error) => error instanceof UsageError && /FILE/.test(error.message),
+    );
+    await assert.rejects(backup(["a", "b"]), (error) => error instanceof UsageError && /"b"/.test(error.message));
+  });
+});

@@ -1,0 +1,130 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { UsageError } from "../../cli/command.ts";
+import { command } from "../../cli/verify.ts";
+import { fakeIo, type FakeIoOptions } from "./fake_io.ts";
+
+// Computed by openssl: how is said in tests/webhooks/signature_test.ts.
+const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+const BODY =
+  '{"subscription":"wh_1","event":{"type":"payment.claimed","id":"evt_1","merchant":"Zürich","amount":"10"}}';
+const AT = 1_767_225_600;
+const V1 = "51253e2fa174f39c084f65a986bce5afe6011e9c2d429a5a3131e2e272a6911b";
+const SIGNATURE = ["--signature", `t=${AT},v1=${V1}`];
+const STANDARD = [
+  "--signature",
+  "v1,FEhDANYl2th9/1shaOIrsRkWD/QrowCEMBogll4j7GU=",
+  "--id",
+  "evt_1",
+  "--timestamp",
+  `${AT}`,
+];
+const env = { SERVICE_WEBHOOK_SECRET: SECRET };
+
+let folder: string;
+let file: string;
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), "verify-"));
+  file = join(folder, "body.json");
+  await writeFile(file, BODY);
+});
+after(() => rm(folder, { recursive: true }));
+
+async function verify(args: string[], options: FakeIoOptions = {}) {
+  const io = fakeIo({ now: AT * 1000, ...options });
+  const code = await command.run(args, io);
+  return { code, out: io.out, err: io.err };
+}
+
+async function usage(args: string[], options: FakeIoOptions = {}): Promise<string> {
+  const error = await verify(args, options).then(() => assert.fail("nothing was refused"), (error) => error);
+  assert.ok(error instanceof UsageError, String(error));
+  return error.message;
+}
+
+describe("verify", () => {
+  const right = { code: 0, out: "The signature is right. Signed at 2026-01-01T00:00:00.000Z\n", err: "" };
+
+  test("takes the secret from the environment and the body from standard input", async () => {
+    assert.deepEqual(await verify(SIGNATURE, { env, stdin: BODY }), right);
+    assert.deepEqual(await verify(STANDARD, { env, stdin: BODY }), right);
+  });
+
+  test("takes the body from a file and the secret from the first line of standard input", async () => {
+    assert.deepEqual(await verify([...SIGNATURE, "--body", file], { stdin: `${SECRET}\n` }), right);
+    assert.deepEqual(await verify([...STANDARD, "--body", file], { stdin: `${SECRET}\r\nmore` }), right);
+  });
+
+  test("asks for the secret where somebody sits at the terminal", async () => {
+    const { code, err } = await verify([...SIGNATURE, "--body", file], { answer: SECRET });
+    assert.deepEqual([code, err], [0, "Secret: "]);
+  });
+
+  test("leaves standard input alone when it needs nothing from it", async () => {
+    assert.deepEqual(await verify([...SIGNATURE, "--body", file], { env, stdin: "whsec_other" }), right);
+  });
+
+  test("exits with 1 and says why when the signature is wrong or old", async () => {
+    const wrong = await verify(SIGNATURE, { env, stdin: BODY.replace("10", "99") });
+    assert.deepEqual([wrong.code, wrong.out], [1, ""]);
+    assert.equal(wrong.err, "gateway verify: no signature in X-Service-Signature is right for this body and secret\n");
+    const old = await verify(SIGNATURE, { env, stdin: BODY, now: (AT + 301) * 1000 });
+    assert.deepEqual([old.code, old.err], [
+      1,
+      "gateway verify: the signature is 301 s in the past, 300 s are allowed\n",
+    ]);
+    const malformed = await verify(["--signature", "v1=abc"], { env, stdin: BODY });
+    assert.deepEqual([malformed.code, malformed.err.includes("must have one t=<Unix seconds>")], [1, true]);
+  });
+
+  test("checks as of another time, or with another tolerance", async () => {
+    const later = { env, stdin: BODY, now: (AT + 90_000) * 1000 };
+    assert.equal((await verify([...SIGNATURE, "--at", `${AT + 10}`], later)).code, 0);
+    assert.equal((await verify([...SIGNATURE, "--tolerance", "90000"], later)).code, 0);
+    assert.equal((await verify([...SIGNATURE, "--at", `${AT + 10}`, "--tolerance", "9"], later)).code, 1);
+  });
+
+  test("tells when only a newline at the end of the body is too much", async () => {
+    for (const newline of ["\n", "\r\n"]) {
+      const { code, err } = await verify(SIGNATURE, { env, stdin: BODY + newline });
+      assert.equal(code, 1);
+      assert.match(err, /It is right without the newline at the end of the body/);
+    }
+    assert.doesNotMatch((await verify(SIGNATURE, { env, stdin: "{}\n" })).err, /newline/);
+  });
+
+  const wrong: [what: string, args: string[], message: RegExp, options?: FakeIoOptions][] = [
+    ["no signature", [], /--signature is missing/],
+    ["no secret", SIGNATURE, /set SERVICE_WEBHOOK_SECRET, or give the body as --body FILE/, { env: {} }],
+    ["an empty secret", SIGNATURE, /set SERVICE_WEBHOOK_SECRET/, { env: { SERVICE_WEBHOOK_SECRET: "" } }],
+    ["a secret that is none", SIGNATURE, /SERVICE_WEBHOOK_SECRET must be .* whsec_ and base64$/, {
+      env: { SERVICE_WEBHOOK_SECRET: "hush" },
+    }],
+    ["a secret among the arguments", [...SIGNATURE, "--secret", SECRET], /unknown flag --secret/],
+    ["a body that is not there", [...SIGNATURE, "--body", "/none/body.json"], /--body cannot be read: ENOENT \/none/],
+    [
+      "a tolerance that is none",
+      [...SIGNATURE, "--tolerance", "5m"],
+      /--tolerance must be a whole number of seconds, got "5m"/,
+    ],
+    ["a time that is none", [...SIGNATURE, "--at", "today"], /--at must be a whole number of seconds, got "today"/],
+    ["a webhook-signature without its id", STANDARD.slice(0, 2), /--id is missing/],
+    ["a webhook-signature without its time", STANDARD.slice(0, 4), /--timestamp is missing/],
+    ["an id without a webhook-signature", [...SIGNATURE, "--id", "evt_1"], /--id belongs to/],
+    ["what is no flag", [...SIGNATURE, "body.json"], /unexpected "body.json"/],
+  ];
+  for (const [what, args, message, options] of wrong) {
+    test(`refuses ${what}, naming it`, async () => {
+      assert.match(await usage(args, { env, stdin: BODY, ...options }), message);
+    });
+  }
+
+  test("never repeats a secret that it refuses", async () => {
+    const message = await usage([...SIGNATURE, "--body", file], { stdin: "hush-hush\n" });
+    assert.match(message, /^the first line of standard input must be a webhook's secret/);
+    assert.ok(!message.includes("hush"));
+  });
+});

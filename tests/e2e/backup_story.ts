@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+import process from "node:process";
+import { createClient } from "./client.ts";
+import { environment, runGateway, type SandboxInfo } from "./sandbox_process.ts";
+
+/**
+ * An operator's evening, told to a running sandbox gateway: the store is backed up while cards are registered, a second
+ * gateway starts on the copy and knows key, events and cursor, and the doctor finds nothing wrong with either. The same
+ * story is told to the sources on both runtimes and to the compiled executable.
+ *
+ * @param folder where the copy goes
+ */
+export async function tellBackup(info: SandboxInfo, command: string[], folder: string): Promise<void> {
+  const api = createClient(info.gateway, info.apiKey);
+  const { owner, agent } = info.accounts;
+  const deviceHash = (n: number) => n.toString(16).padStart(64, "0");
+  const register = (n: number) =>
+    api.write(owner, { kind: "registerDevice", deviceHash: deviceHash(n), agent: agent.address });
+  assert.equal((await register(0)).status, 200);
+
+  let isBusy = true;
+  const load = (async () => {
+    for (let n = 1; isBusy; n++) assert.equal((await register(n)).status, 200);
+  })();
+  const scheme = info.store.slice(0, info.store.indexOf(":"));
+  const path = join(folder, "copy.store");
+  const backedUp = await runGateway(["backup", path, "--store", info.store, "--json"], {}, command);
+  isBusy = false;
+  await load;
+  assert.equal(backedUp.code, 0, backedUp.stderr);
+  assert.equal(JSON.parse(backedUp.stdout).file, path);
+
+  const settings = [
+    ...["--store", `${scheme}:${path}`, "--rpc-url", info.rpc, "--port", "0"],
+    ...["--network-passphrase", info.networkPassphrase, "--device-registry", info.contracts.deviceRegistry],
+    ...["--agent-registry", info.contracts.agentRegistry, "--payment-escrow", info.contracts.paymentEscrow],
+  ];
+  const examined = await runGateway(["doctor", ...settings], {}, command);
+  assert.equal(examined.code, 0, examined.stdout + examined.stderr);
+  assert.match(examined.stdout, /^ok {4}history +read up to ledger \d+/m);
+
+  const restored = await startServe(command, settings);
+  try {
+    const copy = createClient(restored.url, info.apiKey);
+    const all = (await api.get("/v1/events?limit=1000")).body.events;
+    // What has happened since the copy is read from the network again; nothing is there twice.
+    const deadline = Date.now() + 20_000;
+    let events = [];
+    while (events.length < all.length && Date.now() < deadline) {
+      events = (await copy.get("/v1/events?limit=1000")).body.events;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    assert.deepEqual(events, all);
+    assert.equal((await copy.get(`/v1/devices/${deviceHash(0)}`)).body.owner, owner.address);
+  } finally {
+    assert.equal(await restored.stop(), 0);
+  }
+}
+
+/** Starts `gateway serve` and waits until it says where it listens. */
+async function startServe(command: string[], args: string[]): Promise<{ url: string; stop(): Promise<number | null> }> {
+  const child = spawn(command[0]!, [...command.slice(1), "serve", ...args], {
+    stdio: ["ignore", "ignore", "pipe"],
+    env: environment(),
+  });
+  const ended = new Promise<number | null>((resolve) => child.once("exit", resolve));
+  const url = await new Promise<string>((resolve, reject) => {
+    let log = "";
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      log += text;
+      const listening = /"message":"gateway is listening","url":"([^"]+)"/.exec(log);
+      if (listening) resolve(listening[1]!);
+    });
+    ended.then((code) => reject(new Error(`the gateway ended with ${code} before it listened:\n${log}`)));
+  });
+  return {
+    url,
+    stop() {
+      process.kill(child.pid!, "SIGTERM");
+      return ended;
+    },
+  };
+}
