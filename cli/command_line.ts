@@ -15,6 +15,11 @@ const COMMANDS: Record<string, Listed> = {
   },
   keygen: { summary: "Create an API key", load: () => load(import("./keygen.ts")) },
   keys: { summary: "List, show, enable, disable or delete API keys", load: () => load(import("./keys.ts")) },
+  webhooks: {
+    summary: "List webhooks and their deliveries, replay or delete them",
+    load: () => load(import("./webhooks.ts")),
+  },
+  secrets: { summary: "Change the key that encrypts webhook secrets", load: () => load(import("./secrets.ts")) },
   doctor: {
     summary: "Check settings, store, node and contracts, and say what to do",
     load: () => load(import("./doctor.ts")),

@@ -2,6 +2,7 @@ import type { KeyPlace } from "../lib/keys/key_place.ts";
 import type { KeyRecord } from "../lib/store/store.ts";
 import { type Command, type CommandIo, parseFlags, UsageError } from "./command.ts";
 import { PLACE_FLAGS, withKeyPlace } from "./key_place.ts";
+import { type KeyWebhooks, webhooksOfKey } from "./key_webhooks.ts";
 import { keyDetails, keyJson, keyRow, TABLE_HEAD, tableRow } from "./key_table.ts";
 
 const help = `Usage: gateway keys list [--json]
@@ -10,7 +11,8 @@ const help = `Usage: gateway keys list [--json]
        gateway keys delete ID [--yes] [--json]
 
 Shows and changes API keys; a running gateway heeds a change within a second. ID is the part of a key between
-service_sk_ and the next _.
+service_sk_ and the next _. What is owed to the webhooks of a disabled key waits until it is enabled; a deleted key's
+webhooks are deleted with it.
 
   --yes              delete without asking
   --json             one line of JSON for each key
@@ -105,19 +107,33 @@ async function setDisabled({ place, io, json }: Call, id: string, disabled: bool
   return 0;
 }
 
-async function remove({ place, io, json, yes }: Call, id: string): Promise<number> {
+async function remove(call: Call, id: string): Promise<number> {
+  const { place, io } = call;
   const record = await place.getKey(id);
   if (record === undefined) return unknownKey(place, io, id);
+  const webhooks = await webhooksOfKey(place, io, id);
+  try {
+    return await removeWith(webhooks, record, call);
+  } finally {
+    await webhooks.close();
+  }
+}
+
+async function removeWith(webhooks: KeyWebhooks, record: KeyRecord, { place, io, json, yes }: Call): Promise<number> {
+  const { count } = webhooks;
+  const its = count === 0 ? "" : ` and its ${count === 1 ? "webhook" : `${count} webhooks`}`;
   if (!yes) {
-    const answer = await io.ask!(`Delete ${named(record)} from ${place.location}? It cannot be undone. [y/N] `);
+    const answer = await io.ask!(`Delete ${named(record)}${its} from ${place.location}? It cannot be undone. [y/N] `);
     if (!/^y(es)?$/i.test(answer.trim())) {
       io.stderr("nothing was deleted\n");
       return 1;
     }
   }
-  if (!await place.deleteKey(id)) return unknownKey(place, io, id);
-  if (json) io.stdout(JSON.stringify({ id, deleted: true }) + "\n");
-  else io.stdout(`deleted ${named(record)} from ${place.location}\n`);
+  // The key first: nothing can make another webhook with it then.
+  if (!await place.deleteKey(record.id)) return unknownKey(place, io, record.id);
+  await webhooks.remove();
+  if (json) io.stdout(JSON.stringify({ id: record.id, deleted: true, webhooks: count }) + "\n");
+  else io.stdout(`deleted ${named(record)}${its} from ${place.location}\n`);
   return 0;
 }
 

@@ -1,7 +1,7 @@
-import { setImmediate as othersTurn } from "node:timers/promises";
 import { createGateway, type Gateway, type GatewayOptions } from "../lib/gateway.ts";
 import { stopInTurn } from "../lib/gateway/stop_steps.ts";
 import { type HttpServer, serveHttp } from "../lib/runtime/serve.ts";
+import { sleep } from "../lib/stellar/clock.ts";
 
 /** How long the parts that are closed last may take. */
 const CLOSE_MS = 5_000;
@@ -43,7 +43,6 @@ export interface Stopped {
 export async function serveGateway(options: GatewayOptions): Promise<RunningGateway> {
   const { config, store, keys, log } = options;
   let gateway: Gateway | undefined;
-  let arrivals = 0;
   let server: HttpServer | undefined;
   const close = async () => {
     await server?.stop({ drainMs: 0 });
@@ -51,7 +50,7 @@ export async function serveGateway(options: GatewayOptions): Promise<RunningGate
     const isClosed = await stopInTurn([
       { name: "the keys", stop: () => keys.close(), boundMs: CLOSE_MS },
       { name: "the store's last writes", stop: () => store.close(), boundMs: CLOSE_MS },
-    ], (message, cause) => log.warn(message, { cause }));
+    ], { wait: sleep, onProblem: (message, cause) => log.warn(message, { cause }) });
     return isWritten && isClosed;
   };
   try {
@@ -59,10 +58,7 @@ export async function serveGateway(options: GatewayOptions): Promise<RunningGate
     server = await serveHttp({
       hostname: config.host,
       port: config.port,
-      fetch: (request, peer) => {
-        arrivals++;
-        return gateway!.fetch(request, peer);
-      },
+      fetch: gateway.fetch,
       // Longer than the slowest answer, or a runtime's own idle time-out would cut off a slow confirmation.
       idleTimeoutMs: config.submitTimeoutMs + DRAIN_MARGIN_MS,
     });
@@ -79,8 +75,7 @@ export async function serveGateway(options: GatewayOptions): Promise<RunningGate
       },
       async stop({ farewellMs = 0 } = {}) {
         drain();
-        await new Promise((resolve) => setTimeout(resolve, farewellMs));
-        await quietMoment(() => arrivals);
+        await sleep(farewellMs);
         const isDrained = await stop({ drainMs: config.submitTimeoutMs + DRAIN_MARGIN_MS });
         const requestsCutOff = isDrained ? 0 : requestsInFlight();
         return { isClean: await close() && isDrained, requestsCutOff };
@@ -89,21 +84,5 @@ export async function serveGateway(options: GatewayOptions): Promise<RunningGate
   } catch (error) {
     await close();
     throw error;
-  }
-}
-
-/** Turns of the event loop without a request that make a quiet moment, and how many are waited for one. */
-const QUIET_TURNS = 3;
-const MOST_TURNS = 1_000;
-
-/**
- * Waits for a few turns of the event loop in which no request arrives: a connection whose request lies unread in the
- * system's buffers would be reset when the server stops.
- */
-async function quietMoment(arrivals: () => number): Promise<void> {
-  for (let turn = 0, quiet = 0; turn < MOST_TURNS && quiet < QUIET_TURNS; turn++) {
-    const before = arrivals();
-    await othersTurn();
-    quiet = arrivals() === before ? quiet + 1 : 0;
   }
 }

@@ -101,7 +101,7 @@ export const SETTINGS = {
     env: "RPC_URL",
     flag: "rpc-url",
     standard: "https://soroban-testnet.stellar.org",
-    help: "Stellar RPC node; several, comma-separated, are asked in turn when one fails",
+    help: "Stellar RPC node; of several, comma-separated, the first that is well is asked",
     secret: true,
     schema: z.string().transform(list).pipe(z.array(httpUrl).min(1, "must be an http:// or https:// URL")),
   }),
@@ -257,8 +257,13 @@ function refuseTwoPlacesForKeys(
   );
 }
 
+/** Read by commands, not by the gateway. */
+const OTHER_VARIABLES = ["NEW_SECRETS_KEY"];
+
 /** Variables that carry the prefix but are no setting: most likely misspelt. */
 export function unknownSettings(env: Record<string, string | undefined>): string[] {
-  const known = new Set(Object.values(SETTINGS).map((s) => ENV_PREFIX + s.env));
+  const known = new Set(
+    [...Object.values(SETTINGS).map((s) => s.env), ...OTHER_VARIABLES].map((env) => ENV_PREFIX + env),
+  );
   return Object.keys(env).filter((name) => name.startsWith(ENV_PREFIX) && !known.has(name)).sort();
 }

@@ -10,6 +10,7 @@ import { createKeyVerifier } from "./keys/verifier.ts";
 import { createLimiter } from "./limits/limiter.ts";
 import type { Log } from "./log.ts";
 import type { Peer } from "./runtime/serve.ts";
+import { sleep } from "./stellar/clock.ts";
 
 export type { GatewayOptions } from "./gateway/options.ts";
 
@@ -43,7 +44,7 @@ const SUBMISSION_KEPT_MS = 30 * 86_400_000;
  * @throws {ConfigError} when the secrets key is wrong
  */
 export async function createGateway(given: GatewayOptions): Promise<Gateway> {
-  const { config, keys, log, now = Date.now } = given;
+  const { config, keys, log, now = Date.now, wait = sleep } = given;
   const metrics = createGatewayMetrics({ now });
   const store = observedStore(given.store, metrics);
   const options = { ...given, store };
@@ -100,7 +101,7 @@ export async function createGateway(given: GatewayOptions): Promise<Gateway> {
         { name: "deliveries", stop: webhooks.stop, boundMs: 15_000 },
         { name: "the keys' last uses", stop: verifier.stop, boundMs: 3_000 },
         { name: "rate limits", stop: limiter.stop, boundMs: 5_000 },
-      ], told(log));
+      ], { wait, onProblem: told(log) });
     },
   };
 }

@@ -26,7 +26,7 @@ export function parseExposition(text: string): Map<string, Family> {
   let help: { name: string; text: string } | undefined;
   let current: string | undefined;
   for (const line of text.slice(0, -1).split("\n")) {
-    const comment = /^# (HELP|TYPE) (\S+) (.*)$/.exec(line);
+    const comment = /^# (HELP|TYPE) (\S+) (.*)$/s.exec(line);
     if (comment?.[1] === "HELP") {
       assert.match(comment[2]!, NAME);
       assert.doesNotMatch(comment[3]!, /\\(?![\\n])/, line);
@@ -55,7 +55,7 @@ function belongs(sample: string, family: string, type: Family["type"]): boolean 
 }
 
 function parseSample(line: string): Sample {
-  const [, name, , labelText, value] = /^([^{ ]+)(\{(.*)\})? (\S+)$/.exec(line) ?? assert.fail(`not a sample: ${line}`);
+  const [, name, , labelText, value] = /^([^{ ]+)(\{(.*)\})? (\S+)$/s.exec(line) ?? assert.fail(`not a sample: ${line}`);
   assert.match(name!, NAME);
   assert.match(value!, VALUE, line);
   const labels: Record<string, string> = {};
@@ -65,7 +65,7 @@ function parseSample(line: string): Sample {
     const [whole, label, escaped, comma] = /^([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\[\\"n])*)"(,?)/.exec(rest) ??
       assert.fail(`bad labels: ${line}`);
     assert.ok(!(label! in labels), `a label twice: ${line}`);
-    labels[label!] = escaped!.replace(/\\(.)/g, (_, c: string) => c === "n" ? "\n" : c);
+    labels[label!] = escaped!.replace(/\\(.)/gs, (_, c: string) => c === "n" ? "\n" : c);
     rest = rest.slice(whole!.length);
     assert.equal(comma === ",", rest !== "", `bad labels: ${line}`);
   }

@@ -47,7 +47,7 @@ seconds_count{route="/a"} 4
   test("a label or help text of any characters comes out as it went in", () => {
     fc.assert(fc.property(fc.string({ unit: "binary" }), fc.string(), (value, other) => {
       const registry = createRegistry();
-      registry.counter("a_total", `Help "${value.replace(/[\r\u2028\u2029]/g, "")}"`, ["x", "y"]).with(value, other)
+      registry.counter("a_total", `Help "${value}"`, ["x", "y"]).with(value, other)
         .inc();
       const [sample] = parseExposition(registry.render()).get("a_total")!.samples;
       assert.deepEqual(sample, { name: "a_total", labels: { x: value, y: other }, value: 1 });

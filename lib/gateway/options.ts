@@ -4,6 +4,7 @@ import type { Log } from "../log.ts";
 import type { Wait } from "../stellar/clock.ts";
 import type { Fetch } from "../stellar/rpc_transport.ts";
 import type { Store } from "../store/store.ts";
+import type { CourierLimits } from "../webhooks/lane.ts";
 import type { Resolve } from "../webhooks/resolve.ts";
 
 export interface GatewayOptions {
@@ -20,6 +21,8 @@ export interface GatewayOptions {
   fetch?: Fetch;
   /** Which webhook targets are posted to, and how: never a setting, or one mistake opens the inner network. */
   targets?: TargetOptions;
+  /** Tests: other bounds for the deliveries under way at once. */
+  courierLimits?: Partial<CourierLimits>;
   /** Tests: check every answer against what /openapi.json says of it. */
   checkAnswers?: boolean;
 }

@@ -1,6 +1,8 @@
+import type { Wait } from "../stellar/clock.ts";
+
 /** One thing to be ended on the way down. */
 export interface StopStep {
-  /** For the log: what it is, in the plural or as a mass. */
+  /** For the log, in the plural. */
   name: string;
   stop(): Promise<unknown>;
   /** How long it may take. */
@@ -13,26 +15,21 @@ export interface StopStep {
  */
 export async function stopInTurn(
   steps: StopStep[],
-  onProblem: (message: string, cause?: unknown) => void,
+  { wait, onProblem }: { wait: Wait; onProblem(message: string, cause?: unknown): void },
 ): Promise<boolean> {
   let allEnded = true;
   for (const { name, stop, boundMs } of steps) {
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const timeUp = new Promise<string>((resolve) => {
-      timer = setTimeout(() => resolve(`${name} did not end within ${boundMs} ms and are left behind`), boundMs);
-    });
+    const ended = new AbortController();
+    const timeUp = wait(boundMs, ended.signal).then(() => "time is up" as const);
     try {
-      const problem = await Promise.race([Promise.try(stop).then(() => undefined), timeUp]);
-      if (problem !== undefined) {
-        allEnded = false;
-        onProblem(problem);
-      }
+      if (await Promise.race([Promise.try(stop), timeUp]) !== "time is up") continue;
+      onProblem(`${name} did not end within ${boundMs} ms and are left behind`);
     } catch (cause) {
-      allEnded = false;
       onProblem(`${name} could not be ended well`, cause);
     } finally {
-      clearTimeout(timer);
+      ended.abort();
     }
+    allEnded = false;
   }
   return allEnded;
 }

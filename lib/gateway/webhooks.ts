@@ -54,6 +54,7 @@ export async function createGatewayWebhooks(options: GatewayOptions, chain: () =
     now,
     wait,
     onProblem: (message, cause) => log.warn(message, { cause }),
+    courierLimits: options.courierLimits,
   });
 }
 

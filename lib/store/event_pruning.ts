@@ -1,6 +1,6 @@
 import { setImmediate as othersTurn } from "node:timers/promises";
 
-/** Removes what may go of the events after `after`: at most 200, in one commit. */
+/** Removes what may go of the events after `after`: at most 100, in one commit. */
 export type PruneStep = (after: string, closedBefore: string) => Promise<{
   removed: number;
   /** Everything up to here was looked at. */

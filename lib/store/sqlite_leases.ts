@@ -25,12 +25,14 @@ export function sqliteLeases(
   const release = database.prepare(`UPDATE outbox SET lease_token = NULL, held_until_ms = ? WHERE ${own}`);
   const leased = database.prepare(`SELECT subscription FROM outbox WHERE ${own}`);
   const nextDue = database.prepare("SELECT min(leasable_at_ms) AS at_ms FROM outbox WHERE leasable_at_ms IS NOT NULL");
-  const due = database.prepare(`
-    SELECT delivery.id AS delivery_id, attempts, due_at_ms, created_at_ms, ${eventColumns("event")}
-    FROM delivery JOIN event ON event.position = delivery.position
-    WHERE subscription = (SELECT number FROM subscription WHERE id = ?) AND due_at_ms <= ?
-      AND delivery.id NOT IN (SELECT value FROM json_each(?))
-    ORDER BY due_at_ms, delivery.position LIMIT ?`);
+  const selectDue = (condition = "") =>
+    database.prepare(`
+      SELECT delivery.id AS delivery_id, attempts, due_at_ms, created_at_ms, ${eventColumns("event")}
+      FROM delivery JOIN event ON event.position = delivery.position
+      WHERE subscription = (SELECT number FROM subscription WHERE id = ?) AND due_at_ms <= ? ${condition}
+      ORDER BY due_at_ms, delivery.position LIMIT ?`);
+  const due = selectDue();
+  const dueExcept = selectDue("AND delivery.id NOT IN (SELECT value FROM json_each(?))");
   const remove = database.prepare(
     "DELETE FROM delivery WHERE subscription = ? AND id = ? AND due_at_ms IS NOT NULL",
   );
@@ -80,7 +82,10 @@ export function sqliteLeases(
     dueDeliveries: ({ subscriptionId, nowMs, limit, except = new Set() }) =>
       run(() => {
         checkLimit(limit, 200);
-        return due.all(subscriptionId, nowMs, JSON.stringify([...except]), limit).map((row) => ({
+        const rows = except.size === 0
+          ? due.all(subscriptionId, nowMs, limit)
+          : dueExcept.all(subscriptionId, nowMs, JSON.stringify([...except]), limit);
+        return rows.map((row) => ({
           delivery: {
             id: row.delivery_id as string,
             subscriptionId,

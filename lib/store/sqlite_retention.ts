@@ -7,6 +7,8 @@ type RetentionMethods = Pick<WebhookStore, "purgeDeleted" | "pruneEvents" | "pru
 
 /** Rows removed in one commit, so that the event loop is never held for long. */
 const STEP = 200;
+/** Events have five indexes, whose pages are all over the file. */
+const EVENT_STEP = 100;
 /** Events looked at in one go, to find those. */
 const LOOK = 1_000;
 
@@ -43,7 +45,7 @@ export function sqliteRetention({ database, run }: SqliteContext): RetentionMeth
           if (!isOld || !hasPassed(cursor, position as string)) return { removed, upTo, isEnd: true };
           upTo = position as string;
           if (is_needed === 0) removed += removeEvent.run(upTo).changes;
-          if (removed === STEP) return { removed, upTo, isEnd: false };
+          if (removed === EVENT_STEP) return { removed, upTo, isEnd: false };
         }
         return { removed, upTo, isEnd: events.length < LOOK };
       })

@@ -31,7 +31,7 @@ export interface Subscription {
 
 /** One event owed to one subscription. It is gone once it was delivered or its retries ended. */
 export interface Delivery {
-  /** Unique in its subscription. Derived from it, the event and (of a replay) its id: writing it again is harmless. */
+  /** Unique in its subscription. The position of the event, and of a replay its id: writing it again is harmless. */
   id: string;
   subscriptionId: string;
   /** Position of the event, which is held. */
@@ -216,7 +216,7 @@ export interface WebhookStore {
   ): Promise<boolean>;
 
   /**
-   * Forgets decoded events that fan-out has passed, of ledgers closed before this ISO time, at most 200 in one commit;
+   * Forgets decoded events that fan-out has passed, of ledgers closed before this ISO time, at most 100 in one commit;
    * answers how many went. Kept are those that a delivery, pending or dead, or the rest of a replay still needs. Goes
    * through them ascending, from where the last call on this handle stopped; 0 when it has come to the end, after which
    * the next call begins anew. The event loop is not held meanwhile.

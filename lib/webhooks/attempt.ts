@@ -2,7 +2,7 @@ import type { Attempt, Delivery, Subscription } from "../store/webhook_store.ts"
 import { webhookBody } from "./body.ts";
 import type { Poster, PostResult } from "./post.ts";
 import type { NextAttempt, PostOutcome } from "./schedule.ts";
-import { signatureHeaders } from "./signature.ts";
+import { signatureHeaders, type SigningSecret, signingSecret } from "./signature.ts";
 
 /** What is delivered: an event as receivers see it. */
 export interface EventMessage {
@@ -17,7 +17,7 @@ export interface Recipient {
   id: string;
   url: string;
   /** The newest first; two while a rotation lasts. */
-  secrets: string[];
+  secrets: SigningSecret[];
 }
 
 export interface AttemptParts {
@@ -86,7 +86,9 @@ export function recipientOf(
   open: (subscriptionId: string, stored: string) => string,
   nowMs: number,
 ): Recipient {
-  const secrets = [open(id, secret)];
-  if (previousSecret !== null && previousSecret.untilMs > nowMs) secrets.push(open(id, previousSecret.secret));
+  const secrets = [signingSecret(open(id, secret))];
+  if (previousSecret !== null && previousSecret.untilMs > nowMs) {
+    secrets.push(signingSecret(open(id, previousSecret.secret)));
+  }
   return { id, url, secrets };
 }

@@ -146,10 +146,11 @@ export function createPoster({ policy, now, ca, maxIdle, idleMs }: PosterOptions
 }
 
 /** The look-up can't be stopped, only left behind; it has a bound of its own. */
-async function vetted(policy: TargetPolicy, url: string, limit: TimeLimit): Promise<VettedTarget> {
-  const { promise: givenUp, reject } = Promise.withResolvers<never>();
+function vetted(policy: TargetPolicy, url: string, limit: TimeLimit): Promise<VettedTarget> {
+  const { promise, resolve, reject } = Promise.withResolvers<VettedTarget>();
   limit.onReached((why) => reject(new ConnectionFailure(why)));
-  return await Promise.race([policy.check(url), givenUp]);
+  policy.check(url).then(resolve, reject);
+  return promise;
 }
 
 /** Nothing is shared between names, even at one address: the certificate was checked for one of them. */

@@ -6,6 +6,11 @@ export interface PlainAnswer {
   body: string;
 }
 
+export interface PlainRequest {
+  body?: string;
+  headers?: Record<string, string>;
+}
+
 /** The connection broke: `code` is what the system said, or `CLOSED` where an answer was still to come. */
 export class ConnectionError extends Error {
   /** `isFresh`: the server never answered anything on this connection. */
@@ -67,7 +72,7 @@ export function plainClient(port: number, headers: Record<string, string> = {}) 
   return {
     close,
     /** Sends one request on the kept connection. Rejects with a `ConnectionError`. */
-    request(method: string, path: string, body?: string): Promise<PlainAnswer> {
+    request(method: string, path: string, { body, headers: own }: PlainRequest = {}): Promise<PlainAnswer> {
       return new Promise<PlainAnswer>((resolve, reject) => {
         answered = resolve;
         broken = reject;
@@ -75,6 +80,7 @@ export function plainClient(port: number, headers: Record<string, string> = {}) 
         const all = {
           host: `127.0.0.1:${port}`,
           ...headers,
+          ...own,
           ...(body === undefined ? {} : { "content-type": "application/json", "content-length": String(body.length) }),
         };
         const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`).join("");

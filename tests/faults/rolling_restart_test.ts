@@ -73,12 +73,25 @@ after(async () => {
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Asks on and on until told to stop, and once more when the connection is refused; counts what it got. */
-async function ask(isOver: () => boolean, counts: Map<string, number>, index: number): Promise<void> {
-  const client = plainClient(Number(flags.port), { authorization });
+interface Count {
+  answers: number;
+  refusals: number;
+  /** Ids of requests on new connections that were closed before anything was answered on them. */
+  unheard: string[];
+  /** Everything that must not happen. */
+  lost: string[];
+}
+
+/**
+ * Asks on and on until told to stop. Asks again where the connection was refused, and where a new one was closed without
+ * an answer: the system had accepted it, the gateway had read nothing from it.
+ */
+async function ask(isOver: () => boolean, count: Count, client: number): Promise<void> {
+  const { request, close } = plainClient(Number(flags.port), { authorization });
+  const { merchant } = on.sandbox.accounts;
   const requests = [
     ["GET", "/v1/network"],
-    ["GET", `/v1/merchants/${on.sandbox.accounts.merchant.address}/pending`],
+    ["GET", `/v1/merchants/${merchant.address}/pending`],
     ["GET", "/v1/events"],
     [
       "POST",
@@ -86,39 +99,131 @@ async function ask(isOver: () => boolean, counts: Map<string, number>, index: nu
       JSON.stringify({ deviceHash: "ab".repeat(32), asset: on.sandbox.asset, amount: "1" }),
     ],
   ] as const;
-  for (let count = index; !isOver(); count++) {
-    const [method, path, body] = requests[count % requests.length]!;
-    const outcome = await client.request(method, path, body).then(
-      ({ status, body }) => status === 200 ? "200" : `${status} ${body}`,
-      ({ code, isFresh }: ConnectionError) => code === "ECONNREFUSED" ? code : `${isFresh ? "fresh" : "kept"} ${code}`,
-    );
-    counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
+  for (let asked = 0; !isOver(); asked++) {
+    const id = `client-${client}-${asked}`;
+    const [method, path, body] = requests[asked % requests.length]!;
+    const outcome = await request(method, path, { body, headers: { "x-request-id": id } })
+      .catch((error: ConnectionError) => error);
+    if (!(outcome instanceof ConnectionError)) {
+      if (outcome.status === 200) count.answers++;
+      else count.lost.push(`${path} ${outcome.status} ${outcome.body}`);
+    } else if (outcome.code === "ECONNREFUSED") count.refusals++;
+    else if (outcome.isFresh) count.unheard.push(id);
+    else count.lost.push(`${path} ${outcome.code} on a kept connection`);
     // Now and then a connection rests, as a pool's do.
-    await pause(outcome === "ECONNREFUSED" ? 20 : Math.random() * 2 * PAUSE_MS);
+    await pause(outcome instanceof ConnectionError ? 20 : Math.random() * 2 * PAUSE_MS);
   }
-  client.close();
+  close();
 }
 
-test("ten restarts under load lose no request: a client sees answers, and refused connections meanwhile", {
-  timeout: 60_000,
-}, async () => {
-  const counts = new Map<string, number>();
+test("ten restarts under load lose no request", { timeout: 60_000 }, async () => {
+  const count: Count = { answers: 0, refusals: 0, unheard: [], lost: [] };
   let isOver = false;
-  let gateway = await startServe(flags);
-  const clients = Array.from({ length: CLIENTS }, (_, index) => ask(() => isOver, counts, index));
+  let gateway = await startServe({ ...flags, "log-level": "debug" });
+  const clients = Array.from({ length: CLIENTS }, (_, index) => ask(() => isOver, count, index));
+  const heard = new Set<unknown>();
   for (let restart = 0; restart < RESTARTS; restart++) {
     await pause(SERVES_FOR_MS);
     gateway.signal(restart % 2 === 0 ? "SIGTERM" : "SIGINT");
     assert.equal(await gateway.ended, 0);
-    assert.equal(gateway.lines().at(-1)?.message, "gateway has stopped", JSON.stringify(gateway.lines()));
-    gateway = await startServe(flags);
+    assert.equal(gateway.lines().at(-1)?.message, "gateway has stopped");
+    for (const { requestId } of gateway.lines()) heard.add(requestId);
+    gateway = await startServe({ ...flags, "log-level": "debug" });
   }
   isOver = true;
   await Promise.all(clients);
   gateway.signal("SIGTERM");
   assert.equal(await gateway.ended, 0);
-  console.log(Object.fromEntries(counts));
-  const { "200": answers = 0, ECONNREFUSED: refusals = 0, ...lost } = Object.fromEntries(counts);
-  assert.deepEqual(lost, {});
-  assert.ok(answers > 500 && refusals > RESTARTS, `${answers} answers, ${refusals} refusals`);
+  for (const { requestId } of gateway.lines()) heard.add(requestId);
+  assert.deepEqual(count.lost, []);
+  assert.deepEqual(count.unheard.filter((id) => heard.has(id)), [], "what got no answer was done all the same");
+  assert.ok(count.answers > 500 && count.refusals > RESTARTS, JSON.stringify(count));
+  assert.ok(heard.size > count.answers / 2, "the log says what was heard");
+  // At the very moment of a stop a connection may be accepted and have said nothing yet: one a client, at most.
+  assert.ok(count.unheard.length <= RESTARTS * CLIENTS / 2, JSON.stringify(count));
+});
+
+/** Starts a gateway and a submit that the node holds back, and answers once it is on its way. */
+async function slowSubmit(extra: Record<string, string> = {}) {
+  const gateway = await startServe({ ...flags, ...extra });
+  const client = plainClient(Number(flags.port), { authorization });
+  const { owner, agent } = on.sandbox.accounts;
+  const operation = {
+    kind: "registerDevice",
+    deviceHash: crypto.randomUUID().replaceAll("-", "").repeat(2),
+    agent: agent.address,
+  };
+  const prepared = await client.request("POST", "/v1/transactions/prepare", {
+    body: JSON.stringify({ source: owner.address, operation }),
+  });
+  const { xdr, hash, networkPassphrase } = JSON.parse(prepared.body);
+  let release = () => {};
+  const arrived = new Promise<void>((resolve) => {
+    const released = new Promise<void>((resolve) => release = resolve);
+    held = { method: "sendTransaction", arrived: resolve, released };
+  });
+  const answer = client.request("POST", "/v1/transactions/submit", {
+    body: JSON.stringify({ xdr: signed(xdr, networkPassphrase, owner.secret) }),
+  });
+  await arrived;
+  return { gateway, answer, hash, release: () => (held = undefined, release()) };
+}
+
+test("a slow submit is answered though the gateway was told to stop, while new connections are refused", async () => {
+  const { gateway, answer, hash, release } = await slowSubmit();
+  gateway.signal("SIGTERM");
+  const health = plainClient(Number(flags.port));
+  const seen: string[] = [];
+  while (seen.at(-1) !== "ECONNREFUSED") {
+    const outcome = await health.request("GET", "/v1/health").then(
+      ({ status, headers }) => `${status} ${headers.get("connection")?.toLowerCase()}`,
+      ({ code, isFresh }: ConnectionError) => isFresh ? code : `kept ${code}`,
+    );
+    if (seen.at(-1) !== outcome) seen.push(outcome);
+    await pause(5);
+  }
+  assert.ok(seen.includes("503 close"), `the health check told the load balancer first: ${seen.join(", ")}`);
+  release();
+  const { status, body, headers } = await answer;
+  assert.deepEqual([status, JSON.parse(body).hash], [200, hash]);
+  assert.equal(headers.get("connection")?.toLowerCase(), "close");
+  assert.equal(await gateway.ended, 0);
+  const stopping = gateway.lines().find(({ message }) => message === "gateway is stopping");
+  assert.deepEqual([stopping?.message, stopping?.signal, stopping?.requestsInFlight], [
+    "gateway is stopping",
+    "SIGTERM",
+    1,
+  ]);
+  assert.equal(gateway.lines().at(-1)?.message, "gateway has stopped");
+});
+
+test(
+  "a submit that outlasts the drain is cut off, and the exit code and the last line say so",
+  { timeout: 30_000 },
+  async () => {
+    const { gateway, answer, release } = await slowSubmit({ "submit-timeout-ms": "1000" });
+    const outcome = answer.then(({ status }) => status, (error) => error);
+    // It would wait for the node for ten seconds; the drain is over after a second and its margin.
+    gateway.signal("SIGTERM");
+    assert.equal(await gateway.ended, 1);
+    const last = gateway.lines().at(-1);
+    assert.deepEqual([last?.level, last?.requestsCutOff], ["error", 1]);
+    assert.match(String(last?.message), /has stopped, and not everything could be finished/);
+    release();
+    assert.ok(await outcome instanceof ConnectionError);
+  },
+);
+
+test("a second signal ends the gateway at once", async () => {
+  for (const [signal, code] of [["SIGTERM", 143], ["SIGINT", 130]] as const) {
+    const { gateway, answer, release } = await slowSubmit();
+    const outcome = answer.then(({ status }) => status, (error) => error);
+    gateway.signal("SIGTERM");
+    while (gateway.lines().at(-1)?.message !== "gateway is stopping") await pause(5);
+    gateway.signal(signal);
+    assert.equal(await gateway.ended, code);
+    assert.match(String(gateway.lines().at(-1)?.message), /ended at once by a second signal/);
+    release();
+    assert.ok(await outcome instanceof ConnectionError);
+  }
 });

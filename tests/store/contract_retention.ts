@@ -25,7 +25,7 @@ export function retentionContract({ store, openAgain, isPersistent }: Subject): 
     let all = 0;
     for (let went = 1; went > 0;) {
       went = await store().pruneEvents(closedBefore);
-      assert.ok(went <= 200, `${went} in one commit`);
+      assert.ok(went <= 100, `${went} in one commit`);
       all += went;
     }
     return all;
@@ -107,7 +107,7 @@ export function retentionContract({ store, openAgain, isPersistent }: Subject): 
     assert.deepEqual(await held(), [4]);
   });
 
-  test("pruneEvents forgets a long history in steps of at most 200, passing over what is needed", async () => {
+  test("pruneEvents forgets a long history in steps of at most 100, passing over what is needed", async () => {
     await subscribe(store(), "wh_1");
     await commitEvents(store(), 0, 999);
     for (let n = 0; n < 300; n += 100) {

@@ -122,19 +122,27 @@ export function settlementContract({ store, openAgain, isPersistent }: Subject):
     );
   });
 
-  test("100 settlements under one lease are one commit", async () => {
-    await subscribe(store(), "wh_1");
+  test("100 settlements under one lease are one commit, with ids and texts as long as they come", async () => {
+    const id = `wh_${"x".repeat(22)}`;
+    await subscribe(store(), id);
     await commitEvents(store(), 0, 99);
-    await fanOut(store(), Array.from({ length: 100 }, (_, n) => sampleDelivery("wh_1", n)));
-    const lease = (await leaseAll(store())).get("wh_1")!;
-    const body = { responseBody: "x".repeat(1_024), error: "y".repeat(200) };
-    const settlements = Array.from({ length: 100 }, (_, n) => settlement(lease, n, "retry", body));
+    const deliveries = Array.from({ length: 100 }, (_, n) => {
+      const delivery = sampleDelivery(id, n);
+      return { ...delivery, id: `${delivery.id}:rp_${"y".repeat(22)}` };
+    });
+    await fanOut(store(), deliveries);
+    const lease = (await leaseAll(store())).get(id)!;
+    const long = { responseBody: "x".repeat(1_024), error: "y".repeat(200) };
+    const settlements = deliveries.map((delivery, n) => {
+      const attempt = { ...long, id: `at_${String(n).padStart(25, "0")}`, deliveryId: delivery.id };
+      return { ...settlement(lease, n, "retry", attempt), deliveryId: delivery.id };
+    });
     const last = settlements[99]!;
     const failing = [...settlements.slice(0, 99), { ...last, attempt: poisoned(last.attempt, "durationMs") }];
     await assert.rejects(store().settle(failing), /poisoned/);
-    assert.equal((await store().listAttempts("wh_1", { limit: 9 })).length, 0);
+    assert.equal((await store().listAttempts(id, { limit: 9 })).length, 0);
     await store().settle(settlements);
-    assert.equal((await store().listAttempts("wh_1", { limit: 200 })).length, 100);
+    assert.equal((await store().listAttempts(id, { limit: 200 })).length, 100);
     assert.equal(await store().nextDueAtMs(), START_MS + 10_000);
   });
 

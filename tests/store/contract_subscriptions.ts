@@ -173,6 +173,8 @@ export function subscriptionContract({ store, openAgain, isPersistent }: Subject
       const owed = Array.from({ length: 90 }, (_, index) => sampleDelivery("wh_1", n + index));
       await fanOut(store(), [...owed, sampleDelivery("wh_2", n)]);
     }
+    const lease = (await leaseAll(store())).get("wh_1")!;
+    await store().settle([settlement(lease, 5, "dead"), settlement(lease, 6, "dead")]);
     for (let n = 0; n < 230; n++) await store().recordAttempt(sampleAttempt("wh_1", n));
     await store().recordAttempt(sampleAttempt("wh_2", 1));
     assert.equal(await store().purgeDeleted(), false);

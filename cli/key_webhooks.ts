@@ -1,0 +1,46 @@
+import { existsSync } from "node:fs";
+import type { KeyPlace } from "../lib/keys/key_place.ts";
+import { defaultStoreSetting } from "../lib/store/default_store.ts";
+import type { Store } from "../lib/store/store.ts";
+import type { CommandIo } from "./command.ts";
+
+/** The webhooks of one API key. */
+export interface KeyWebhooks {
+  count: number;
+  /** Deletes them, with what is still owed to them. */
+  remove(): Promise<void>;
+  close(): Promise<void>;
+}
+
+type WebhookPlace = Pick<Store, "listSubscriptions" | "deleteSubscription" | "close">;
+
+/** More than a key can have. */
+const LIMIT = 1_000;
+
+/** Finds the webhooks of a key. They are in the store, also where keys are in a file. */
+export async function webhooksOfKey(place: KeyPlace, io: CommandIo, keyId: string): Promise<KeyWebhooks> {
+  const opened = isStore(place) ? undefined : await openIfThere(io.env.SERVICE_API_STORE || defaultStoreSetting());
+  const store = isStore(place) ? place : opened;
+  const ids = (await store?.listSubscriptions({ keyId, limit: LIMIT }) ?? []).map(({ id }) => id);
+  return {
+    count: ids.length,
+    async remove() {
+      for (const id of ids) await store!.deleteSubscription(id);
+    },
+    async close() {
+      await opened?.close();
+    },
+  };
+}
+
+function isStore(place: KeyPlace): place is KeyPlace & WebhookPlace {
+  return "listSubscriptions" in place;
+}
+
+/** To look into a store must not make one. */
+async function openIfThere(setting: string): Promise<WebhookPlace | undefined> {
+  const path = /^(?:sqlite|deno-kv):(.+)$/s.exec(setting)?.[1];
+  if (path !== undefined && !existsSync(path)) return undefined;
+  if (setting === "memory:") return undefined;
+  return await (await import("../lib/store/open_store.ts")).openStore(setting);
+}

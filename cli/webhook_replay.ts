@@ -1,0 +1,108 @@
+import { endOfLedger, ledgerOfPosition } from "../lib/events/position.ts";
+import { randomBase62 } from "../lib/keys/base62.ts";
+import type { Wait } from "../lib/stellar/clock.ts";
+import type { Store } from "../lib/store/store.ts";
+import type { Replay, Subscription } from "../lib/store/webhook_store.ts";
+import { beginReplay, planReplay, type ReplayRequest } from "../lib/webhooks/replay.ts";
+import type { CommandIo } from "./command.ts";
+
+const LOOK_MS = 500;
+/** A gateway takes a replay up within a few seconds: one that does not move for longer has none that serves it. */
+const STALLED_MS = 10_000;
+/** Of the webhooks' own ids. */
+const ID_LENGTH = 22;
+const random = (length: number) => crypto.getRandomValues(new Uint8Array(length));
+
+export interface ReplayCall {
+  store: Store;
+  io: CommandIo;
+  wait: Wait;
+  subscription: Subscription;
+  range: ReplayRequest;
+  dryRun: boolean;
+  json: boolean;
+}
+
+/** Begins a replay, or only counts what it would send. On a terminal it shows how far the serving gateway has come. */
+export async function replayWebhook(
+  { store, io, wait, subscription, range, dryRun, json }: ReplayCall,
+): Promise<number> {
+  const line = progressLine(io);
+  const onCounted = (events: number) => line.show(`counting: ${events} events`);
+  const plan = await planReplay({ store, endOfLedger, onCounted }, subscription, range);
+  line.clear();
+  if (dryRun) {
+    if (json) io.stdout(JSON.stringify({ id: null, deliveries: plan.deliveries }) + "\n");
+    else io.stdout(`a replay would make ${counted(plan.deliveries)} to ${subscription.url}; nothing was begun\n`);
+    return 0;
+  }
+  const id = `rp_${randomBase62(ID_LENGTH, random)}`;
+  const replay = await beginReplay(store, subscription.id, plan, { id, nowMs: io.now() });
+  if (json) {
+    io.stdout(JSON.stringify({ id, deliveries: plan.deliveries }) + "\n");
+    return 0;
+  }
+  if (plan.deliveries === 0) {
+    io.stdout("there is nothing to replay in these ledgers\n");
+    return 0;
+  }
+  io.stdout(
+    `replay ${id} of ${subscription.id}: ${counted(plan.deliveries)}, made by the gateway that serves this store\n`,
+  );
+  if (io.isTerminal) await watch(store, replay, { io, wait, line });
+  return 0;
+}
+
+/** Shows how far a replay has come until it has ended, or nobody works on it. */
+async function watch(
+  store: Store,
+  replay: Replay,
+  { io, wait, line }: { io: CommandIo; wait: Wait; line: ProgressLine },
+): Promise<void> {
+  const [first, last] = [replay.afterPosition, replay.upToPosition].map(ledgerOfPosition) as [number, number];
+  let position = replay.position;
+  for (let stillMs = 0; stillMs < STALLED_MS; stillMs += LOOK_MS) {
+    const now = (await store.listReplays(100)).find(({ id }) => id === replay.id);
+    if (now === undefined) {
+      line.clear();
+      io.stdout(`all of it is queued; see gateway webhooks deliveries ${replay.subscriptionId}\n`);
+      return;
+    }
+    if (now.position !== position) stillMs = 0;
+    position = now.position;
+    const ledger = ledgerOfPosition(position);
+    const percent = last === first ? 100 : Math.floor((100 * (ledger - first)) / (last - first));
+    line.show(`queued up to ledger ${ledger} of ${last} (${percent} %); Ctrl-C leaves it to go on by itself`);
+    await wait(LOOK_MS);
+  }
+  line.clear();
+  io.stdout(
+    "it does not move: either no gateway serves this store, or what is queued has to be delivered first; " +
+      "it goes on by itself\n",
+  );
+}
+
+interface ProgressLine {
+  show(text: string): void;
+  clear(): void;
+}
+
+/** One line on a terminal, written over again and again; nothing elsewhere. */
+function progressLine(io: CommandIo): ProgressLine {
+  let isShown = false;
+  return {
+    show(text) {
+      if (!io.isTerminal) return;
+      isShown = true;
+      io.stderr(`\r\x1b[K${text}`);
+    },
+    clear() {
+      if (isShown) io.stderr("\r\x1b[K");
+      isShown = false;
+    },
+  };
+}
+
+function counted(deliveries: number): string {
+  return deliveries === 1 ? "1 delivery" : `${deliveries} deliveries`;
+}

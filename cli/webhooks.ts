@@ -1,0 +1,203 @@
+import { GatewayError } from "../lib/errors.ts";
+import { sleep } from "../lib/stellar/clock.ts";
+import type { Store } from "../lib/store/store.ts";
+import type { Subscription } from "../lib/store/webhook_store.ts";
+import { type Command, type CommandIo, type Flags, parseFlags, UsageError } from "./command.ts";
+import { replayWebhook } from "./webhook_replay.ts";
+import {
+  ATTEMPT_COLUMNS,
+  attemptJson,
+  attemptTexts,
+  type Columns,
+  plainLine,
+  tableHead,
+  tableLine,
+  WEBHOOK_COLUMNS,
+  webhookJson,
+  webhookTexts,
+} from "./webhook_table.ts";
+import { withStore } from "./with_store.ts";
+
+const help = `Usage: gateway webhooks list [--key ID] [--json]
+       gateway webhooks deliveries ID [--limit N] [--json]
+       gateway webhooks replay ID --from-ledger N [--to-ledger N] [--dry-run] [--json]
+       gateway webhooks delete ID [--yes] [--json]
+
+Shows and changes the webhooks of all API keys, beside a running gateway. ID is that of a webhook (wh_…).
+
+  list               all webhooks, with how much is owed to each
+  deliveries         the attempts to deliver to one, newest first
+  replay             send the events of these ledgers again; the gateway that serves the store does it
+  delete             delete one, with what is still owed to it
+
+  --key ID           only the webhooks of this API key
+  --limit N          how many attempts (50)
+  --from-ledger N    first ledger of a replay
+  --to-ledger N      last ledger of a replay (the newest one held)
+  --dry-run          only count what a replay would send
+  --yes              delete without asking
+  --json             one line of JSON for each
+  --store SETTING    the store: sqlite:PATH, deno-kv:PATH; without it SERVICE_API_STORE, else the
+                     standard store in the working directory
+
+Where standard output is no terminal, list and deliveries print columns with tabs between them.
+`;
+
+const FLAGS = {
+  key: "text",
+  limit: "text",
+  "from-ledger": "text",
+  "to-ledger": "text",
+  "dry-run": "switch",
+  yes: "switch",
+  json: "switch",
+  store: "text",
+} as const;
+
+/** What a page of a listing holds: however many there are, no more are in memory. */
+const PAGE_SIZE = 1_000;
+const ATTEMPT_PAGE_SIZE = 200;
+
+interface Call {
+  store: Store;
+  io: CommandIo;
+  flags: Flags<typeof FLAGS>;
+  id: string;
+}
+
+/** Each action with the flags that belong to it. */
+const ACTIONS: Record<string, { run: (call: Call) => Promise<number>; flags: (keyof typeof FLAGS)[] }> = {
+  list: { run: list, flags: ["key"] },
+  deliveries: { run: deliveries, flags: ["limit"] },
+  replay: { run: replay, flags: ["from-ledger", "to-ledger", "dry-run"] },
+  delete: { run: remove, flags: ["yes"] },
+};
+
+export const command: Command = {
+  name: "webhooks",
+  summary: "List webhooks and their deliveries, replay or delete them",
+  help,
+  run,
+};
+
+async function run(args: string[], io: CommandIo): Promise<number> {
+  const { flags, positionals: [name, id, ...rest] } = parseFlags(args, FLAGS);
+  const action = Object.hasOwn(ACTIONS, name ?? "") ? ACTIONS[name!] : undefined;
+  if (action === undefined) {
+    const was = name === undefined ? "nothing" : JSON.stringify(name);
+    throw new UsageError(`expected one of ${Object.keys(ACTIONS).join(", ")}, got ${was}`);
+  }
+  const extra = name === "list" ? id : rest[0];
+  if (extra !== undefined) throw new UsageError(`unexpected ${JSON.stringify(extra)} after webhooks ${name}`);
+  if (name !== "list" && id === undefined) throw new UsageError(`webhooks ${name} needs the id of a webhook`);
+  for (const flag of Object.keys(flags) as (keyof typeof FLAGS)[]) {
+    if (flag === "json" || flag === "store" || action.flags.includes(flag)) continue;
+    throw new UsageError(`--${flag} does not belong to webhooks ${name}`);
+  }
+  if (name === "delete" && !flags.yes && io.ask === undefined) {
+    throw new UsageError("webhooks delete asks before it deletes, and here is no terminal to ask: add --yes");
+  }
+  if (name === "replay" && flags["from-ledger"] === undefined) {
+    throw new UsageError("webhooks replay needs --from-ledger N");
+  }
+  return await withStore(flags.store, io, (store) => action.run({ store, io, flags, id: id ?? "" }));
+}
+
+async function list({ store, io, flags: { key, json } }: Call): Promise<number> {
+  if (!json) io.stderr(`webhooks in ${store.location}\n`);
+  const print = printer(io, WEBHOOK_COLUMNS);
+  let after: string | undefined;
+  while (true) {
+    const page = await store.listSubscriptions({ keyId: key, after, limit: PAGE_SIZE });
+    for (const subscription of page) {
+      const backlog = await store.backlog(subscription.id);
+      if (json) io.stdout(webhookJson(subscription, backlog));
+      else print(webhookTexts(subscription, backlog));
+    }
+    if (page.length > 0) after = page.at(-1)!.id;
+    if (page.length < PAGE_SIZE) break;
+  }
+  if (after === undefined && !json) io.stderr("there are none; an application makes them with POST /v1/webhooks\n");
+  return 0;
+}
+
+async function deliveries({ store, io, flags: { limit = "50", json }, id }: Call): Promise<number> {
+  const most = integerFlag("limit", limit, 1_000_000);
+  if (await store.getSubscription(id) === undefined) return unknown(store, io, id);
+  const print = printer(io, ATTEMPT_COLUMNS);
+  let before: string | undefined;
+  for (let left = most; left > 0;) {
+    const size = Math.min(left, ATTEMPT_PAGE_SIZE);
+    const page = await store.listAttempts(id, { before, limit: size });
+    for (const attempt of page) {
+      if (json) io.stdout(attemptJson(attempt));
+      else print(attemptTexts(attempt));
+    }
+    if (page.length > 0) before = page.at(-1)!.id;
+    if (page.length < size) break;
+    left -= size;
+  }
+  if (before === undefined && !json) io.stderr("there have been no attempts\n");
+  return 0;
+}
+
+async function replay({ store, io, flags, id }: Call): Promise<number> {
+  const to = flags["to-ledger"];
+  const range = {
+    fromLedger: integerFlag("from-ledger", flags["from-ledger"]!, 0xffff_ffff),
+    ...(to === undefined ? {} : { toLedger: integerFlag("to-ledger", to, 0xffff_ffff) }),
+  };
+  if (range.toLedger !== undefined && range.toLedger < range.fromLedger) {
+    throw new UsageError(`--to-ledger must not be before --from-ledger ${range.fromLedger}, got ${range.toLedger}`);
+  }
+  const subscription = await store.getSubscription(id);
+  if (subscription === undefined) return unknown(store, io, id);
+  try {
+    const asked = { dryRun: flags["dry-run"] === true, json: flags.json === true };
+    return await replayWebhook({ store, io, wait: sleep, subscription, range, ...asked });
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    io.stderr(`gateway webhooks: ${error.message}\n`);
+    return 1;
+  }
+}
+
+async function remove({ store, io, flags: { yes, json }, id }: Call): Promise<number> {
+  const subscription = await store.getSubscription(id);
+  if (subscription === undefined) return unknown(store, io, id);
+  const { pending } = await store.backlog(id);
+  if (!yes && !await isConfirmed(io, subscription, pending)) {
+    io.stderr("nothing was deleted\n");
+    return 1;
+  }
+  if (!await store.deleteSubscription(id)) return unknown(store, io, id);
+  if (json) io.stdout(JSON.stringify({ id, deleted: true }) + "\n");
+  else io.stdout(`deleted ${id} from ${store.location}\n`);
+  return 0;
+}
+
+async function isConfirmed(io: CommandIo, { id, url }: Subscription, pending: number): Promise<boolean> {
+  const owed = pending === 0 ? "" : `, and the ${pending} deliveries still owed to it`;
+  const answer = await io.ask!(`Delete ${id} (${url})${owed}? It cannot be undone. [y/N] `);
+  return /^y(es)?$/i.test(answer.trim());
+}
+
+function printer(io: CommandIo, columns: Columns): (texts: string[]) => void {
+  let isFirst = true;
+  return (texts) => {
+    if (!io.isTerminal) return io.stdout(plainLine(texts));
+    if (isFirst) io.stdout(tableHead(columns));
+    isFirst = false;
+    io.stdout(tableLine(texts, columns));
+  };
+}
+
+function integerFlag(name: string, text: string, max: number): number {
+  if (/^[1-9]\d{0,9}$/.test(text) && Number(text) <= max) return Number(text);
+  throw new UsageError(`--${name} must be an integer from 1 to ${max}, got ${JSON.stringify(text)}`);
+}
+
+function unknown(store: Store, io: CommandIo, id: string): number {
+  io.stderr(`gateway webhooks: there is no webhook ${JSON.stringify(id)} in ${store.location}\n`);
+  return 1;
+}

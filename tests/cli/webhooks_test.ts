@@ -1,0 +1,263 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, beforeEach, test } from "node:test";
+import { UsageError } from "../../cli/command.ts";
+import { command as keysCommand } from "../../cli/keys.ts";
+import { command as secretsCommand } from "../../cli/secrets.ts";
+import { replayWebhook } from "../../cli/webhook_replay.ts";
+import { command } from "../../cli/webhooks.ts";
+import { openStore } from "../../lib/store/open_store.ts";
+import type { Store } from "../../lib/store/store.ts";
+import type { Attempt } from "../../lib/store/webhook_store.ts";
+import { createReplayer } from "../../lib/webhooks/replayer.ts";
+import { createSecretBox } from "../../lib/webhooks/secrets.ts";
+import { sampleKey } from "../store/samples.ts";
+import { commitEvents, eventAt, START_MS, subscriptionOf } from "../webhooks/parts.ts";
+import { fakeIo, type FakeIoOptions } from "./fake_io.ts";
+
+let folder: string;
+let count = 0;
+let setting: string;
+/** Open beside the command, as a gateway has it. */
+let store: Store;
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), "webhooks-"));
+});
+after(() => rm(folder, { recursive: true }));
+
+beforeEach(async () => {
+  await store?.close();
+  setting = `sqlite:${join(folder, `gateway${count++}.db`)}`;
+  store = await openStore(setting);
+  await store.insertKey(sampleKey("key1"));
+  await store.insertSubscription(subscriptionOf("wh_all"), 100);
+  await store.insertSubscription(
+    subscriptionOf("wh_some", { keyId: "key2", types: ["escrow.swept", "escrow.funded"], deviceHash: "ab".repeat(32) }),
+    100,
+  );
+  await commitEvents(store, Array.from({ length: 300 }, (_, n) => eventAt(101 + n)), 500);
+  for (let n = 0; n < 3; n++) await store.recordAttempt(attempt(n));
+});
+after(() => store.close());
+
+function attempt(n: number): Attempt {
+  return {
+    id: `0000000000000${n}-abc`,
+    subscriptionId: "wh_all",
+    deliveryId: "d",
+    eventId: eventAt(101).id,
+    eventType: "escrow.funded",
+    number: n + 1,
+    atMs: START_MS + n * 1_000,
+    durationMs: 12,
+    outcome: n === 2 ? "delivered" : "retry",
+    statusCode: n === 2 ? 200 : null,
+    error: n === 2 ? null : "connection refused",
+    responseBody: null,
+    nextAttemptAtMs: n === 2 ? null : START_MS + 60_000,
+  };
+}
+
+async function webhooks(args: string[], options: FakeIoOptions = {}) {
+  const io = fakeIo({ now: START_MS, ...options });
+  const code = await command.run([...args, "--store", setting], io);
+  assert.ok(!(io.out + io.err).includes("whsec_"), "a secret was printed");
+  return { code, out: io.out, err: io.err };
+}
+
+test("list prints plain columns, a table on a terminal, and JSON when asked", async () => {
+  const plain = await webhooks(["list"]);
+  assert.equal(plain.code, 0);
+  assert.equal(plain.err, `webhooks in ${setting}\n`);
+  assert.deepEqual(plain.out.split("\n").map((line) => line.split("\t")), [
+    ["wh_all", "key1", "https://wh-all.example/hook", "everything", "2026-01-01T00:00:00.000Z", "0", "0"],
+    [
+      "wh_some",
+      "key2",
+      "https://wh-some.example/hook",
+      `escrow.swept, escrow.funded, device ${"ab".repeat(32)}`,
+      "2026-01-01T00:00:00.000Z",
+      "0",
+      "0",
+    ],
+    [""],
+  ]);
+  const table = await webhooks(["list"], { isTerminal: true });
+  assert.match(
+    table.out,
+    /^ID +KEY +URL +HEARS +CREATED +PENDING +DEAD\nwh_all +key1 .* 2026-01-01 00:0… +0 +0\nwh_some /,
+  );
+  const json = await webhooks(["list", "--json", "--key", "key2"]);
+  assert.deepEqual(JSON.parse(json.out), {
+    id: "wh_some",
+    keyId: "key2",
+    url: "https://wh-some.example/hook",
+    types: ["escrow.swept", "escrow.funded"],
+    deviceHash: "ab".repeat(32),
+    merchant: null,
+    createdAt: "2026-01-01T00:00:00.000Z",
+    pending: 0,
+    dead: 0,
+  });
+  assert.equal(json.err, "");
+});
+
+test("deliveries prints the attempts, newest first", async () => {
+  const plain = await webhooks(["deliveries", "wh_all", "--limit", "2"]);
+  assert.deepEqual(plain.out.split("\n").map((line) => line.split("\t").slice(0, 5)), [
+    ["2026-01-01T00:00:02.000Z", "delivered", "200", "12 ms", "3"],
+    ["2026-01-01T00:00:01.000Z", "retry", "-", "12 ms", "2"],
+    [""],
+  ]);
+  const table = await webhooks(["deliveries", "wh_all"], { isTerminal: true });
+  assert.match(
+    table.out,
+    /^AT +OUTCOME .*\n2026-01-01 00:00:02 +delivered .*\n.*\n2026-01-01 00:00:00 +retry .*connection refused\n$/,
+  );
+  const lines = (await webhooks(["deliveries", "wh_all", "--json"])).out.trim().split("\n").map((line) =>
+    JSON.parse(line)
+  );
+  assert.deepEqual(lines.map(({ attempt, at }) => [attempt, at]), [
+    [3, "2026-01-01T00:00:02.000Z"],
+    [2, "2026-01-01T00:00:01.000Z"],
+    [1, "2026-01-01T00:00:00.000Z"],
+  ]);
+  assert.match((await webhooks(["deliveries", "wh_some"])).err, /there have been no attempts/);
+});
+
+test("replay begins a job for the serving gateway, and only counts with --dry-run", async () => {
+  const dry = await webhooks(["replay", "wh_all", "--from-ledger", "101", "--to-ledger", "110", "--dry-run"]);
+  assert.match(dry.out, /would make 10 deliveries to https:\/\/wh-all\.example\/hook; nothing was begun/);
+  assert.deepEqual(await store.listReplays(10), []);
+  const begun = await webhooks(["replay", "wh_all", "--from-ledger", "101", "--json"]);
+  const { id, deliveries } = JSON.parse(begun.out);
+  assert.equal(deliveries, 300);
+  assert.deepEqual((await store.listReplays(10)).map((replay) => replay.id), [id]);
+  const second = await webhooks(["replay", "wh_all", "--from-ledger", "101"]);
+  assert.equal(second.code, 1);
+  assert.match(second.err, /a replay of wh_all is under way/);
+  assert.match((await webhooks(["replay", "wh_some", "--from-ledger", "450"])).out, /nothing to replay/);
+});
+
+test("on a terminal a replay shows how far the gateway has come, until all is queued", async () => {
+  const io = fakeIo({ now: START_MS, isTerminal: true });
+  const round = createReplayer({ store, now: () => START_MS, onDeliveries: () => {} });
+  const subscription = (await store.getSubscription("wh_all"))!;
+  const shared = { store, io, subscription, range: { fromLedger: 101, toLedger: 400 }, dryRun: false, json: false };
+  assert.equal(await replayWebhook({ ...shared, wait: async () => void await round() }), 0);
+  assert.match(io.err, /queued up to ledger 300 of 400 \(66 %\)/);
+  assert.match(io.out, /^replay rp_\w+ of wh_all: 300 deliveries, .*\nall of it is queued/);
+  assert.equal((await store.backlog("wh_all")).pending, 300);
+});
+
+test("a replay that nobody works on is left to go on by itself", async () => {
+  const io = fakeIo({ now: START_MS, isTerminal: true });
+  const subscription = (await store.getSubscription("wh_all"))!;
+  let waits = 0;
+  const wait = () => Promise.resolve(void waits++);
+  await replayWebhook({ store, io, wait, subscription, range: { fromLedger: 1 }, dryRun: false, json: false });
+  assert.match(io.out, /it does not move/);
+  assert.equal(waits, 20);
+  assert.equal((await store.listReplays(10)).length, 1);
+});
+
+test("delete asks on a terminal, and deletes what is owed too", async () => {
+  const no = await webhooks(["delete", "wh_all"], { isTerminal: true, answer: "n" });
+  assert.deepEqual([no.code, no.out], [1, ""]);
+  assert.match(no.err, /^Delete wh_all \(https:\/\/wh-all\.example\/hook\)\? .* nothing was deleted\n$/);
+  const yes = await webhooks(["delete", "wh_all"], { isTerminal: true, answer: "y" });
+  assert.equal(yes.out, `deleted wh_all from ${setting}\n`);
+  assert.equal(await store.getSubscription("wh_all"), undefined);
+  assert.deepEqual(JSON.parse((await webhooks(["delete", "wh_some", "--yes", "--json"])).out), {
+    id: "wh_some",
+    deleted: true,
+  });
+  const gone = await webhooks(["delete", "wh_some", "--yes"]);
+  assert.deepEqual([gone.code, gone.err], [1, `gateway webhooks: there is no webhook "wh_some" in ${setting}\n`]);
+});
+
+test("what is wrong on the command line is said in one line", async () => {
+  const wrong: [string[], RegExp][] = [
+    [[], /^expected one of list, deliveries, replay, delete, got nothing$/],
+    [["lst"], /got "lst"$/],
+    [["list", "wh_1"], /^unexpected "wh_1" after webhooks list$/],
+    [["deliveries"], /^webhooks deliveries needs the id of a webhook$/],
+    [["deliveries", "wh_1", "--limit", "x"], /^--limit must be an integer from 1 to 1000000, got "x"$/],
+    [["list", "--yes"], /^--yes does not belong to webhooks list$/],
+    [["replay", "wh_1"], /^webhooks replay needs --from-ledger N$/],
+    [["replay", "wh_1", "--from-ledger", "9", "--to-ledger", "8"], /^--to-ledger must not be before --from-ledger 9/],
+    [["delete", "wh_1"], /^webhooks delete asks before it deletes/],
+  ];
+  for (const [args, message] of wrong) {
+    await assert.rejects(webhooks(args), (error: Error) => {
+      assert.ok(error instanceof UsageError);
+      assert.match(error.message, message);
+      return true;
+    });
+  }
+});
+
+test("keys delete says how many webhooks go with a key, and deletes them", async () => {
+  await store.insertSubscription(subscriptionOf("wh_second"), 100);
+  const io = fakeIo({ answer: "y", isTerminal: true });
+  assert.equal(await keysCommand.run(["delete", "key1", "--store", setting], io), 0);
+  assert.match(io.err, /^Delete key key1 "key key1" and its 2 webhooks from /);
+  assert.equal(io.out, `deleted key key1 "key key1" and its 2 webhooks from ${setting}\n`);
+  assert.deepEqual((await store.listSubscriptions({ limit: 10 })).map(({ id }) => id), ["wh_some"]);
+});
+
+test("keys delete finds the webhooks of a key in a file too, in the store of the settings", async () => {
+  const { openKeysFile } = await import("../../lib/keys/keys_file.ts");
+  const path = join(folder, `keys${count}.json`);
+  await openKeysFile(path).insertKey(sampleKey("key2"));
+  const io = fakeIo({ env: { SERVICE_API_STORE: setting } });
+  assert.equal(await keysCommand.run(["delete", "key2", "--yes", "--json", "--keys-file", path], io), 0);
+  assert.deepEqual(JSON.parse(io.out), { id: "key2", deleted: true, webhooks: 1 });
+  assert.deepEqual((await store.listSubscriptions({ limit: 10 })).map(({ id }) => id), ["wh_all"]);
+});
+
+const KEY = "01".repeat(32);
+const OTHER = "02".repeat(32);
+
+async function rekey(env: Record<string, string>, ...args: string[]) {
+  const io = fakeIo({ env });
+  const code = await secretsCommand.run(["rekey", "--store", setting, ...args], io);
+  assert.ok(![KEY, OTHER].some((key) => (io.out + io.err).includes(key)), "a key was printed");
+  return { code, out: io.out, err: io.err };
+}
+
+test("secrets rekey turns sealing on, changes the key and turns it off again", async () => {
+  const plain = (await store.getSubscription("wh_all"))!.secret;
+  const on = await rekey({ SERVICE_API_NEW_SECRETS_KEY: KEY });
+  assert.equal(on.code, 0);
+  assert.match(on.out, /^the secrets of 2 webhooks in .* have a new key: start the gateway with it/);
+  const sealed = (await store.getSubscription("wh_all"))!.secret;
+  assert.equal(createSecretBox(KEY).open("wh_all", sealed), plain);
+  const changed = await rekey({ SERVICE_API_SECRETS_KEY: KEY, SERVICE_API_NEW_SECRETS_KEY: OTHER });
+  assert.equal(changed.code, 0);
+  assert.equal(createSecretBox(OTHER).open("wh_all", (await store.getSubscription("wh_all"))!.secret), plain);
+  const off = await rekey({ SERVICE_API_SECRETS_KEY: OTHER }, "--off");
+  assert.match(off.out, /are kept plain/);
+  assert.equal((await store.getSubscription("wh_all"))!.secret, plain);
+});
+
+test("secrets rekey refuses a wrong key, and one that is none, by the name of its variable", async () => {
+  await rekey({ SERVICE_API_NEW_SECRETS_KEY: KEY });
+  const wrong = await rekey({ SERVICE_API_SECRETS_KEY: OTHER, SERVICE_API_NEW_SECRETS_KEY: KEY });
+  assert.equal(wrong.code, 2);
+  assert.match(wrong.err, /^gateway secrets: SERVICE_API_SECRETS_KEY is not the key/);
+  const none = await rekey({ SERVICE_API_SECRETS_KEY: KEY, SERVICE_API_NEW_SECRETS_KEY: "short" });
+  assert.equal(none.code, 2);
+  assert.match(none.err, /^gateway secrets: SERVICE_API_NEW_SECRETS_KEY must be 32 bytes/);
+  await assert.rejects(rekey({}), /SERVICE_API_NEW_SECRETS_KEY is not set/);
+});
+
+test("secrets rekey is refused while a gateway serves the store", async () => {
+  await store.holdForServing();
+  const refused = await rekey({ SERVICE_API_NEW_SECRETS_KEY: KEY });
+  assert.equal(refused.code, 1);
+  assert.match(refused.err, /^gateway secrets: a gateway serves sqlite:.* stop it first\n$/);
+});

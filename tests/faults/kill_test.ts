@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import process from "node:process";
+import { describe, test } from "node:test";
+import { COURIER_LIMITS } from "../../lib/webhooks/lane.ts";
+import { type KillRun, runKills } from "./kill_run.ts";
+import { hears, type Listener, missing } from "./listener.ts";
+import type { Receipt } from "./moody_receiver.ts";
+
+/*
+ * A gateway in a process of its own, on a store file, is killed at random moments, again and again, while cards pay on a
+ * network that lives on and endpoints answer 200, 500, 429, nothing, or hang. FAULT_KILLS: how often it is killed (in both
+ * tests together), FAULT_SEED: repeats the choices of an earlier run.
+ */
+const KILLS = Number(process.env.FAULT_KILLS ?? 60);
+const SEED = Number(process.env.FAULT_SEED ?? Date.now() % 1_000_000_000);
+const TIMEOUT_MS = 120_000 + KILLS * 5_000;
+const OWN_DRIVER = "deno" in process.versions ? "deno-kv" : "sqlite";
+
+/** For each first receipt, how many earlier events of the subscription had not arrived by then; the most of them. */
+function mostOvertaken(listener: Listener, { happenings, receipts }: KillRun): number {
+  const order = new Map(happenings.filter((one) => hears(listener, one)).map(({ txHash }, index) => [txHash, index]));
+  const arrived = new Set<number>();
+  let most = 0;
+  for (const { event } of receipts.filter((one) => one.listener === listener.name)) {
+    const index = order.get(event.txHash)!;
+    if (arrived.has(index)) continue;
+    let earlier = 0;
+    for (const other of arrived) if (other < index) earlier++;
+    most = Math.max(most, index - earlier);
+    arrived.add(index);
+  }
+  return most;
+}
+
+function assertKept(run: KillRun, mostOvertakenAllowed: number): void {
+  const { happenings, listeners, receipts, backlog, deliveredAt } = run;
+  assert.ok(happenings.length > KILLS, "cards were busy");
+  for (const listener of listeners) {
+    assert.deepEqual(missing(listener, happenings, receipts), [], `${listener.name} has heard everything`);
+    const heard = new Set(happenings.filter((one) => hears(listener, one)).map(({ txHash }) => txHash));
+    const wrong = receipts.filter(({ listener: name, event }) => name === listener.name && !heard.has(event.txHash));
+    assert.deepEqual(wrong, [], `${listener.name} has heard nothing else`);
+    const overtaken = mostOvertaken(listener, run);
+    assert.ok(overtaken <= mostOvertakenAllowed, `${listener.name}: first attempts overtake ${overtaken} others`);
+  }
+  assertSameIds(receipts);
+  const types = new Map(happenings.map(({ txHash, type }) => [txHash, type]));
+  assert.ok(receipts.every(({ event }) => event.type === types.get(event.txHash)));
+  assert.deepEqual(backlog, { pending: 0, dead: 0 });
+  assert.deepEqual(receipts.slice(deliveredAt), [], "what was delivered is not owed any more");
+  assert.equal(run.log, "");
+}
+
+/** However often and to whomever an event is sent, it has one id, and no other has it. */
+function assertSameIds(receipts: Receipt[]): void {
+  const idOf = new Map<string, string>();
+  for (const { eventId, event } of receipts) {
+    assert.equal(eventId, event.id);
+    assert.equal(idOf.get(event.txHash) ?? eventId, eventId);
+    idOf.set(event.txHash, eventId);
+  }
+  assert.equal(new Set(idOf.values()).size, idOf.size);
+}
+
+describe(`a gateway that is killed ${KILLS} times`, () => {
+  const runs = [
+    { what: "with many posts at once", driver: OWN_DRIVER, postsPerLane: COURIER_LIMITS.postsPerLane },
+    { what: "with one post at a time", driver: "sqlite", postsPerLane: 1 },
+  ];
+  for (const [index, { what, driver, postsPerLane }] of runs.entries()) {
+    test(`loses no event and keeps their order, ${what} (${driver})`, { timeout: TIMEOUT_MS }, async () => {
+      const seed = SEED + index;
+      console.log(`FAULT_SEED=${SEED}: ${driver}, ${postsPerLane} at a time`);
+      const startedMs = Date.now();
+      const run = await runKills({ seed, kills: Math.ceil(KILLS / runs.length), driver, postsPerLane });
+      const { happenings, receipts, listeners } = run;
+      const most = Math.max(...listeners.map((listener) => mostOvertaken(listener, run)));
+      const seconds = Math.round((Date.now() - startedMs) / 1000);
+      console.log(`${happenings.length} events, ${receipts.length} posts, ${most} overtaken, ${seconds} s`);
+      // Those that are under way at once may overtake one another, and what a kill cut off comes after what it did not.
+      assertKept(run, postsPerLane - 1);
+    });
+  }
+});

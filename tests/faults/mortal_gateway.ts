@@ -1,0 +1,46 @@
+import { spawn } from "node:child_process";
+import { dirname, join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { environment } from "../e2e/sandbox_process.ts";
+import type { Life } from "./gateway_process.ts";
+
+const SCRIPT = join(dirname(fileURLToPath(import.meta.url)), "gateway_process.ts");
+
+export interface MortalGateway {
+  /** Its URL, once it is ready; undefined when it was killed before. Rejects when it ended by itself. */
+  ready: Promise<string | undefined>;
+  /** SIGKILL; resolves when it is gone. */
+  kill(): Promise<void>;
+  /** What it wrote to standard error. */
+  log(): string;
+}
+
+/** Starts a gateway in a process of its own, on the runtime that runs the test. */
+export function beginLife(life: Life): MortalGateway {
+  const runtime = "deno" in process.versions ? ["run", "-A", "--no-check"] : [];
+  const child = spawn(process.execPath, [...runtime, SCRIPT, JSON.stringify(life)], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: environment(),
+  });
+  let [out, errors] = ["", ""];
+  let isKilled = false;
+  child.stderr.setEncoding("utf8").on("data", (text: string) => errors += text);
+  const gone = new Promise<void>((resolve) => child.once("close", () => resolve()));
+  const ready = new Promise<string | undefined>((resolve, reject) => {
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      out += text;
+      if (out.endsWith("\n")) resolve(out.trim());
+    });
+    gone.then(() => isKilled ? resolve(undefined) : reject(new Error(`the gateway ended by itself:\n${errors}`)));
+  });
+  return {
+    ready,
+    kill() {
+      isKilled = true;
+      process.kill(child.pid!, "SIGKILL");
+      return gone;
+    },
+    log: () => errors,
+  };
+}

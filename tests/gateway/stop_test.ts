@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { keySourceFromStore } from "../../lib/keys/key_source.ts";
+import { sleep } from "../../lib/stellar/clock.ts";
+import { startGateway, startTestNetwork, type TestNetwork } from "../http/test_gateway.ts";
+
+let on: TestNetwork;
+before(async () => on = await startTestNetwork());
+after(() => on.network.stop());
+
+test("a stop does not wait for a key source that hangs, and says what it left behind", async () => {
+  let hangs = false;
+  const api = await startGateway(on, {
+    keys: (store) => {
+      const source = keySourceFromStore(store);
+      return { ...source, changed: () => hangs ? new Promise<boolean>(() => {}) : source.changed() };
+    },
+    // The time that the keys have is over at once; all else takes the time it takes.
+    wait: (ms, signal) => ms === 3_000 ? Promise.resolve() : sleep(ms, signal),
+  });
+  hangs = true;
+  assert.equal(await api.gateway.stop(), false);
+  assert.match(api.log(), /the keys' last uses did not end within 3000 ms and are left behind/);
+  await api.store.close();
+});
+
+test("a gateway that drains answers every request and asks for the end of its connection; its health check is 503", async () => {
+  const api = await startGateway(on, { started: false });
+  const connection = async (path: string) => {
+    const { status, headers } = await api.request("GET", path);
+    return [status, headers.get("connection")];
+  };
+  assert.deepEqual(await connection("/v1/health"), [200, null]);
+  assert.deepEqual(await connection("/v1/network"), [200, null]);
+  api.gateway.drain();
+  assert.deepEqual(await connection("/v1/network"), [200, "close"]);
+  assert.deepEqual(await connection("/v1/nowhere"), [404, "close"]);
+  assert.deepEqual(await connection("/openapi.json"), [200, "close"]);
+  assert.deepEqual(await connection("/v1/health"), [503, "close"]);
+  const { body } = await api.request("GET", "/v1/health");
+  assert.equal(body.error.code, "unavailable");
+  await api.stop();
+  assert.deepEqual(await connection("/v1/network"), [503, "close"]);
+});
