@@ -25,6 +25,7 @@ const COMMANDS: Record<string, Listed> = {
     load: () => load(import("./doctor.ts")),
   },
   backup: { summary: "Copy the store while a gateway serves from it", load: () => load(import("./backup.ts")) },
+  verify: { summary: "Check the signature of a webhook", load: () => load(import("./verify.ts")) },
   openapi: { summary: "Print the OpenAPI description", load: () => load(import("./openapi.ts")) },
   version: { summary: "Print the version", load: () => load(import("./version.ts")) },
 };

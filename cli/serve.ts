@@ -27,6 +27,10 @@ environment where it holds a token: a process list shows flags.
 Flags (standard value):
 ${settingsHelp(NAMES)}
 
+SIGTERM or SIGINT stops it gently: requests under way are answered, deliveries written down.
+Exit codes: 0 stopped and nothing lost, 1 something could not be finished (the last line says
+what) or it could not start, 2 called wrongly. A second signal ends it at once (143 or 130).
+
 Examples:
   gateway keygen --name my-app --scopes read,write && gateway serve
   gateway serve --port 9000 --store sqlite:/var/lib/gateway/gateway.db

@@ -55,7 +55,8 @@ function belongs(sample: string, family: string, type: Family["type"]): boolean 
 }
 
 function parseSample(line: string): Sample {
-  const [, name, , labelText, value] = /^([^{ ]+)(\{(.*)\})? (\S+)$/s.exec(line) ?? assert.fail(`not a sample: ${line}`);
+  const [, name, , labelText, value] = /^([^{ ]+)(\{(.*)\})? (\S+)$/s.exec(line) ??
+    assert.fail(`not a sample: ${line}`);
   assert.match(name!, NAME);
   assert.match(value!, VALUE, line);
   const labels: Record<string, string> = {};

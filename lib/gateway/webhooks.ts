@@ -5,7 +5,7 @@ import { randomBase62 } from "../keys/base62.ts";
 import { sleep } from "../stellar/clock.ts";
 import { createPoster } from "../webhooks/post.ts";
 import { sealSecrets } from "../webhooks/reseal.ts";
-import { createResolver } from "../webhooks/resolve.ts";
+import { createResolver, keepBriefly } from "../webhooks/resolve.ts";
 import { createSecretBox, type SecretBox, SecretsKeyError } from "../webhooks/secrets.ts";
 import { createTargetPolicy } from "../webhooks/targets.ts";
 import { createWebhooks, type Webhooks } from "../webhooks/webhooks.ts";
@@ -21,7 +21,7 @@ const random = (length: number) => crypto.getRandomValues(new Uint8Array(length)
 export async function createGatewayWebhooks(options: GatewayOptions, chain: () => Chain): Promise<Webhooks> {
   const { config, store, keys, log, now = Date.now, wait = sleep, targets = {} } = options;
   const policy = createTargetPolicy({
-    resolve: targets.resolve ?? createResolver(),
+    resolve: targets.resolve ?? keepBriefly({ resolve: createResolver(), now }),
     allowLoopbackHttp: targets.allowLoopbackHttp,
   });
 

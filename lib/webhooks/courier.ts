@@ -40,6 +40,8 @@ export interface Courier {
   start(): void;
   /** These subscriptions have something due that was not before. */
   wake(subscriptionIds: Iterable<string>): void;
+  /** Whether it holds no lease and asks for none. */
+  readonly isIdle: boolean;
   /** Begins nothing more, waits for what is under way at most so long, writes it down and gives all leases back. */
   stop(options: { drainMs: number }): Promise<void>;
 }
@@ -63,6 +65,7 @@ export function createCourier(parts: CourierParts): Courier {
   const { store, now, wait, onProblem, gatherMs = 5 } = parts;
   const limits = { ...COURIER_LIMITS, ...parts.limits };
   const fresh = new Set<string>();
+  let isLeasing = false;
 
   const settler = createSettler({
     store,

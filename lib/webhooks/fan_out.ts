@@ -18,6 +18,8 @@ export interface FanOutParts {
 export interface FanOut {
   /** Turns one page of events into deliveries; true while there may be more. Rejects with what the store rejected with. */
   step(signal: AbortSignal): Promise<boolean>;
+  /** Writes down how far it has come, for the one that goes on in its place; by itself it does so now and then. */
+  save(): Promise<void>;
 }
 
 /** How many events are looked through at a time. */
@@ -92,8 +94,8 @@ export function createFanOut({ store, subscriptions, endOfLedger, now, onDeliver
     return await commit({ position: last.position, lastDueAtMs: dueAtMs }, batch);
   }
 
-  async function savePassed(): Promise<void> {
-    if (now() - savedAtMs < SAVE_MS || passed <= (cursor?.position ?? "")) return;
+  async function save(): Promise<void> {
+    if (cursor === null || passed <= (cursor?.position ?? "")) return;
     savedAtMs = now();
     await commit({ position: passed, lastDueAtMs: cursor?.lastDueAtMs ?? 0 }, []);
   }
@@ -127,8 +129,9 @@ export function createFanOut({ store, subscriptions, endOfLedger, now, onDeliver
       if (!await deliver([...begun, ...events], index, signal)) return !signal.aborted;
       const hasMore = events.length === PAGE_EVENTS;
       if (!hasMore && upTo > passed) passed = upTo;
-      await savePassed();
+      if (now() - savedAtMs >= SAVE_MS) await save();
       return hasMore;
     },
+    save,
   };
 }

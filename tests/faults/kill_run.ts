@@ -39,6 +39,10 @@ const LONGEST_RETRY_MS = 30 * 3_600_000;
 /** Longer than a post may take: of these lives some posts see their time-out. */
 const LONG_LIFE_MS = 10_500;
 const LONG_LIFE_EVERY = 40;
+/** The longest of most lives, after a start that takes about so long. */
+const LIFE_MS = 600;
+const STARTING_MS = 500;
+const POLL_MS = 50;
 const DRAIN_TIMEOUT_MS = 60_000;
 
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
@@ -63,7 +67,7 @@ export async function runKills({ seed, kills, driver, postsPerLane }: KillRunOpt
     store,
     port: "0",
     rpcUrls: rpc.url,
-    pollMs: "50",
+    pollMs: String(POLL_MS),
     networkPassphrase: on.network.passphrase,
     ...on.sandbox.contracts,
   };
@@ -76,10 +80,23 @@ export async function runKills({ seed, kills, driver, postsPerLane }: KillRunOpt
     await gateway.kill();
     log += gateway.log();
   }
+  /** Any moment, from the first one on; often one just after something has come in. */
+  async function momentToDie(gateway: MortalGateway, kill: number): Promise<void> {
+    const choice = random.next();
+    if (choice < 0.1) return await pause(random.between(0, STARTING_MS));
+    await gateway.ready;
+    if (kill % LONG_LIFE_EVERY === 0) return await pause(LONG_LIFE_MS);
+    if (choice < 0.4) await Promise.race([receiver.next(), pause(LIFE_MS)]);
+    else if (choice < 0.7) burst();
+    await pause(random.between(0, choice < 0.4 ? 20 : choice < 0.7 ? 2 * POLL_MS : LIFE_MS));
+  }
+  function burst(): void {
+    for (let ledgers = 20; ledgers > 0; ledgers--) traffic.closeLedger();
+  }
   async function traffick(): Promise<void> {
     while (!isOver) {
-      for (let burst = random.next() < 0.05 ? 20 : 1; burst > 0; burst--) traffic.closeLedger();
-      await pause(random.between(20, 300));
+      traffic.closeLedger();
+      await pause(random.between(20, LIFE_MS / 2));
     }
   }
 
@@ -92,13 +109,9 @@ export async function runKills({ seed, kills, driver, postsPerLane }: KillRunOpt
 
   const trafficking = traffick();
   for (let kill = 1; kill < kills; kill++) {
-    aheadMs += random.between(0, 3 * LEASE_MS);
+    aheadMs += Math.round(random.between(0, 3 * LEASE_MS));
     const gateway = live();
-    if (random.next() < 0.15) await pause(random.between(0, 500));
-    else {
-      await gateway.ready;
-      await pause(kill % LONG_LIFE_EVERY === 0 ? LONG_LIFE_MS : random.between(0, 600));
-    }
+    await momentToDie(gateway, kill);
     await die(gateway);
   }
   isOver = true;

@@ -20,6 +20,8 @@ export interface Receipt {
 export interface MoodyReceiver {
   url: string;
   receipts: Receipt[];
+  /** Resolves when the next request arrives. */
+  next(): Promise<void>;
   /** From now on every request is answered with 200. */
   calmDown(): void;
   close(): Promise<void>;
@@ -34,6 +36,7 @@ export async function startMoodyReceiver(
 ): Promise<MoodyReceiver> {
   const receipts: Receipt[] = [];
   let isCalm = false;
+  let arrival = Promise.withResolvers<void>();
 
   function moodOf(listener: string): Mood {
     let left = random.next();
@@ -47,6 +50,8 @@ export async function startMoodyReceiver(
     const listener = /^POST \/(\S+) /.exec(head)![1]!;
     const mood = isCalm ? "ok" : moodOf(listener);
     receipts.push({ listener, eventId: /^webhook-id: (\S+)$/im.exec(head)![1]!, event: JSON.parse(body).event, mood });
+    arrival.resolve();
+    arrival = Promise.withResolvers();
     switch (mood) {
       case "ok":
         return OK_ANSWER;
@@ -63,6 +68,7 @@ export async function startMoodyReceiver(
   return {
     url: `http://127.0.0.1:${receiver.port}`,
     receipts,
+    next: () => arrival.promise,
     calmDown() {
       isCalm = true;
     },

@@ -40,7 +40,7 @@ describe("serveHttp", () => {
     const stopped = server.stop({ drainMs: 60_000 });
     release.open();
     assert.equal(await answer, "finished");
-    await stopped;
+    assert.equal(await stopped, true);
     await assert.rejects(fetch(server.url));
   });
 
@@ -57,7 +57,7 @@ describe("serveHttp", () => {
     });
     const outcome = fetch(server.url).then((response) => response.text(), () => "cut off");
     await arrived.opened;
-    await server.stop({ drainMs: 20 });
+    assert.equal(await server.stop({ drainMs: 20 }), false);
     await server.stop({ drainMs: 20 });
     release.open();
     assert.match(await outcome, /^(late|cut off)$/);

@@ -14,7 +14,7 @@ interface Node {
   url: string;
   /** Methods it was asked, in order. */
   asked: string[];
-  stop(): Promise<void>;
+  stop(): Promise<boolean>;
   start(): Promise<void>;
   /** From now on it knows no newer ledger than the network's newest. */
   freeze(): void;
