@@ -23,6 +23,15 @@ export interface Gateway {
   networkChecked: Promise<void>;
   /** Begins to watch the network and to deliver. */
   start(): void;
+  /**
+   * What `start` begins, as one bounded turn, for places that have crons instead of loops: watches until the newest
+   * ledger, then delivers until nothing is due; at most about `boundMs`. Never rejects.
+   */
+  turn(boundMs: number): Promise<void>;
+  /** Forgets what has been kept long enough; at most about `boundMs`. Never rejects. */
+  tidy(boundMs: number): Promise<void>;
+  /** Writes what is only in memory: rate limits, and which keys were used. Never rejects. */
+  flush(): Promise<void>;
   /** Begins to give connections up: each gets its answer and is closed, and the health check answers 503. */
   drain(): void;
   /** Requests whose answer is still to come. */
@@ -73,6 +82,14 @@ export async function createGateway(given: GatewayOptions): Promise<Gateway> {
   let timer: ReturnType<typeof setInterval> | undefined;
   let loopDelay: ReturnType<typeof watchLoopDelay> | undefined;
 
+  /** Half of the time at most is for watching, a fifth for posts to end. */
+  async function turn(boundMs: number): Promise<void> {
+    const beganAtMs = now();
+    await chain.networkChecked;
+    while (now() < beganAtMs + boundMs / 2 && (await chain.watcher.turn()).outcome === "behind");
+    await webhooks.turn({ untilMs: beganAtMs + boundMs * 0.8, drainMs: boundMs / 5 });
+  }
+
   return {
     fetch: (request, peer) => app.fetch(request, { peer }),
     networkChecked: chain.networkChecked,
@@ -83,6 +100,14 @@ export async function createGateway(given: GatewayOptions): Promise<Gateway> {
       verifier.start();
       timer = setInterval(prune, PRUNE_INTERVAL_MS);
       loopDelay = watchLoopDelay(metrics.eventLoopDelayed);
+    },
+    turn: (boundMs) => turn(boundMs).catch((error) => log.error("a turn has failed; the next tries again", { error })),
+    async tidy(boundMs) {
+      await prune();
+      await webhooks.tidy(AbortSignal.timeout(boundMs));
+    },
+    async flush() {
+      await Promise.all([limiter.flush(), verifier.refresh()]);
     },
     drain() {
       isDraining = true;

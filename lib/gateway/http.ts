@@ -46,7 +46,13 @@ export function createHttp(
   }
 
   async function status(): Promise<GatewayStatus> {
-    const [{ held, gaps, epoch, undecodedEvents }, backlog] = await Promise.all([history.status(), store.backlog()]);
+    const [{ held, gaps, epoch, undecodedEvents }, backlog, watched] = await Promise.all([
+      history.status(),
+      store.backlog(),
+      store.watcherState(),
+    ]);
+    // Where turns of the watcher run elsewhere, they have seen more than this process.
+    if (watched !== undefined) tip.observe(watched.latestLedger, watched.latestLedgerCloseTime || undefined);
     const { sequence, closeTime } = tip;
     return {
       version: VERSION,

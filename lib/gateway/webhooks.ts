@@ -12,6 +12,9 @@ import { createWebhooks, type Webhooks } from "../webhooks/webhooks.ts";
 import type { Chain } from "./chain.ts";
 import type { GatewayOptions } from "./options.ts";
 
+/** Longer than two ledgers of a network take. */
+const STALE_TIP_MS = 15_000;
+
 const random = (length: number) => crypto.getRandomValues(new Uint8Array(length));
 
 /**
@@ -31,10 +34,17 @@ export async function createGatewayWebhooks(options: GatewayOptions, chain: () =
       (record.expiresAt === undefined || now() < Date.parse(record.expiresAt));
   }
 
-  /** Before the first answer of a node nobody knows which ledgers are past: then it is asked. */
+  /** Which ledgers are past is known from what the node said lately; where nothing polls it, it is asked. */
   async function tip(): Promise<{ epoch: number; sequence: number }> {
     const { rpc, tip } = chain();
-    if (tip.sequence === 0) await rpc.getLatestLedger();
+    if (now() - tip.closeTime * 1000 > STALE_TIP_MS) {
+      await rpc.getLatestLedger().catch((error) => {
+        if (tip.sequence === 0) throw error;
+        log.warn("the newest ledger cannot be asked for: a webhook may hear ledgers from before its creation", {
+          error,
+        });
+      });
+    }
     return { epoch: tip.epoch, sequence: tip.sequence };
   }
 

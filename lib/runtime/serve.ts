@@ -62,7 +62,7 @@ function serveOnBun({ hostname, port, fetch, idleTimeoutMs }: ServeOptions): Htt
 function serveOnDeno({ hostname, port, fetch }: ServeOptions): HttpServer {
   const server = Deno.serve(
     { hostname, port, onListen: () => {} },
-    (request, info) => fetch(request, new DenoPeer(info)),
+    (request, info) => fetch(request, peerOf(info)),
   );
   // Deno has no way to cut connections once a graceful shutdown has begun.
   return httpServer(hostname, server.addr.port, () => server.shutdown(), () => {});
@@ -96,8 +96,18 @@ class BunPeer implements Peer {
   }
 }
 
+/** What Deno hands a server beside the request. */
+export interface DenoServeInfo {
+  remoteAddr: { hostname: string };
+}
+
+/** Who sent a request that came by `deno serve`. */
+export function peerOf(info: DenoServeInfo): Peer {
+  return new DenoPeer(info);
+}
+
 class DenoPeer implements Peer {
-  constructor(private readonly info: { remoteAddr: { hostname: string } }) {}
+  constructor(private readonly info: DenoServeInfo) {}
 
   get remoteAddress(): string {
     return this.info.remoteAddr.hostname;

@@ -108,16 +108,23 @@ export function createCourier(parts: CourierParts): Courier {
     onProblem: (cause) => onProblem("leases cannot be prolonged; trying on", cause),
   });
 
+  async function openLanes(limit: number): Promise<number> {
+    isLeasing = true;
+    try {
+      const leases = await store.leaseSubscriptions({ nowMs: now(), leaseMs: limits.leaseMs, limit });
+      for (const lease of leases) lanes.open(lease);
+      return leases.length;
+    } finally {
+      isLeasing = false;
+    }
+  }
+
   /** Leases what is due; answers how long there is nothing more to lease. */
   async function lease(): Promise<number> {
     lanes.refresh(fresh);
     fresh.clear();
     const limit = Math.min(LEASES_AT_ONCE, limits.lanes - lanes.size);
-    if (limit > 0) {
-      const leases = await store.leaseSubscriptions({ nowMs: now(), leaseMs: limits.leaseMs, limit });
-      for (const lease of leases) lanes.open(lease);
-      if (leases.length === limit) return 0;
-    }
+    if (limit > 0 && await openLanes(limit) === limit) return 0;
     const nextDueAtMs = await store.nextDueAtMs();
     if (limit <= 0 && nextDueAtMs !== undefined && nextDueAtMs <= now()) lanes.rotate(now() - TURN_MS);
     if (nextDueAtMs === undefined) return IDLE_MS;
@@ -132,6 +139,9 @@ export function createCourier(parts: CourierParts): Courier {
     wake(subscriptionIds) {
       for (const id of subscriptionIds) fresh.add(id);
       leasing.wake();
+    },
+    get isIdle() {
+      return lanes.size === 0 && !isLeasing;
     },
     async stop({ drainMs }) {
       await leasing.stop();

@@ -1,7 +1,9 @@
 import { GatewayError } from "../errors.ts";
+import type { Wait } from "../stellar/clock.ts";
 import { type Store, StoreError } from "../store/store.ts";
 import type { Attempt, Subscription } from "../store/webhook_store.ts";
 import { type Attempter, recipientOf } from "./attempt.ts";
+import { VET_MS } from "./lane.ts";
 import { beginReplay, planReplay, type ReplayRequest } from "./replay.ts";
 import type { SecretBox } from "./secrets.ts";
 import type { TargetPolicy } from "./targets.ts";
@@ -46,6 +48,7 @@ export interface SubscriptionsParts {
   endOfLedger(epoch: number, ledger: number): string;
   /** Unix milliseconds. */
   now(): number;
+  wait: Wait;
   /** Called after a replay was begun, and after a subscription was deleted. */
   onReplay(): void;
   onDeleted(): void;
@@ -141,6 +144,8 @@ export function createSubscriptions(parts: SubscriptionsParts): Subscriptions {
         previousSecret: { secret: subscription.secret, untilMs: now() + ROTATION_MS },
       };
       if (await store.setSubscriptionSecrets(id, subscription.secret, rotated)) {
+        // Until then couriers may sign with the old secret alone: whoever is told the new one may rely on it.
+        await parts.wait(VET_MS);
         return { ...subscription, ...rotated, plainSecret };
       }
       // Either it is gone, or somebody else rotated it just now.

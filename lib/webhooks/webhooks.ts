@@ -1,6 +1,7 @@
 import type { Wait } from "../stellar/clock.ts";
 import type { Store, StoredEvent } from "../store/store.ts";
 import { createAttempter, type EventMessage, recipientOf } from "./attempt.ts";
+import { runBoundedTurn, type TurnBound } from "./bounded_turn.ts";
 import { createCourier } from "./courier.ts";
 import { createFanOut } from "./fan_out.ts";
 import type { CourierLimits } from "./lane.ts";
@@ -46,6 +47,10 @@ export interface Webhooks {
   start(): void;
   /** There may be events that were not there before. */
   wake(): void;
+  /** What the loops do, once and bounded, for places without loops. Joins a turn that is under way. Never rejects. */
+  turn(bound: TurnBound): Promise<void>;
+  /** Forgets what is old enough and what deleted subscriptions left behind, until it is done or aborted. Never rejects. */
+  tidy(signal: AbortSignal): Promise<void>;
   /** Lets posts under way end, writes down what they came to and gives all leases back. */
   stop(): Promise<void>;
 }
@@ -69,27 +74,31 @@ export function createWebhooks(parts: WebhooksParts): Webhooks {
     now,
     randomText: parts.randomText,
   });
-  const courier = createCourier({
-    store,
-    attempt,
-    isKeyEnabled,
-    recipient: (subscription) => recipientOf(subscription, secrets.open, now()),
-    message: (event) => messageOf(publicEvent(event)),
-    now,
-    wait,
-    onProblem,
-    limits: parts.courierLimits,
-  });
+  const newCourier = () =>
+    createCourier({
+      store,
+      attempt,
+      isKeyEnabled,
+      recipient: (subscription) => recipientOf(subscription, secrets.open, now()),
+      message: (event) => messageOf(publicEvent(event)),
+      now,
+      wait,
+      onProblem,
+      limits: parts.courierLimits,
+    });
+  let courier = newCourier();
+  const onDeliveries = (subscriptionIds: Iterable<string>) => courier.wake(subscriptionIds);
   const fanOut = createFanOut({
     store,
     subscriptions: createSubscriptionSet(store),
     endOfLedger,
     now,
-    onDeliveries: courier.wake,
+    onDeliveries,
   });
-  const replayRound = createReplayer({ store, now, onDeliveries: courier.wake });
+  const replayRound = createReplayer({ store, now, onDeliveries });
   const retention = createRetention({ store, now, historyDays: parts.historyDays, attemptDays: parts.attemptDays });
   let prunedAtMs = -Infinity;
+  let turning: Promise<void> | undefined;
 
   const fanning = createLoop({
     step: async (signal) => await fanOut.step(signal) ? 0 : FAN_OUT_IDLE_MS,
@@ -115,6 +124,16 @@ export function createWebhooks(parts: WebhooksParts): Webhooks {
   });
   const loops = [fanning, replaying, pruning];
 
+  async function takeTurn(bound: TurnBound): Promise<void> {
+    // A courier that was stopped does not start again.
+    courier = newCourier();
+    try {
+      await runBoundedTurn({ store, fanOut, replayRound, courier, now, wait }, bound);
+    } catch (cause) {
+      onProblem("events cannot be handed to webhooks; the next turn tries again", cause);
+    }
+  }
+
   return {
     subscriptions: createSubscriptions({
       store,
@@ -126,6 +145,7 @@ export function createWebhooks(parts: WebhooksParts): Webhooks {
       tip,
       endOfLedger,
       now,
+      wait,
       onReplay: replaying.wake,
       onDeleted: pruning.wake,
     }),
@@ -134,7 +154,20 @@ export function createWebhooks(parts: WebhooksParts): Webhooks {
       for (const loop of loops) loop.start();
     },
     wake: fanning.wake,
+    turn(bound) {
+      turning ??= takeTurn(bound).finally(() => turning = undefined);
+      return turning;
+    },
+    async tidy(signal) {
+      try {
+        await retention.purge(signal);
+        await retention.prune(signal);
+      } catch (cause) {
+        onProblem("old events and attempts cannot be pruned", cause);
+      }
+    },
     async stop() {
+      await turning;
       await Promise.all(loops.map((loop) => loop.stop()));
       await courier.stop({ drainMs: DRAIN_MS });
       poster.close();

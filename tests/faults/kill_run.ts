@@ -42,7 +42,9 @@ const LONG_LIFE_EVERY = 40;
 /** The longest of most lives, after a start that takes about so long. */
 const LIFE_MS = 600;
 const STARTING_MS = 500;
-const POLL_MS = 50;
+const AFTER_RECEIPT_MS = 20;
+/** Of those that end with a write to the store. */
+const MOST_WRITES = 25;
 const DRAIN_TIMEOUT_MS = 60_000;
 
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
@@ -67,7 +69,7 @@ export async function runKills({ seed, kills, driver, postsPerLane }: KillRunOpt
     store,
     port: "0",
     rpcUrls: rpc.url,
-    pollMs: String(POLL_MS),
+    pollMs: "50",
     networkPassphrase: on.network.passphrase,
     ...on.sandbox.contracts,
   };
@@ -75,23 +77,33 @@ export async function runKills({ seed, kills, driver, postsPerLane }: KillRunOpt
   let log = "";
   let isOver = false;
 
-  const live = () => beginLife({ settings, aheadMs, postsPerLane });
+  const live = (writes = 0) => beginLife({ settings, aheadMs, postsPerLane, writes });
   async function die(gateway: MortalGateway): Promise<void> {
     await gateway.kill();
     log += gateway.log();
   }
-  /** Any moment, from the first one on; often one just after something has come in. */
-  async function momentToDie(gateway: MortalGateway, kill: number): Promise<void> {
+  /** One life, until any moment from the first one on; most often one at which something is half done. */
+  async function liveAndDie(isLong: boolean): Promise<void> {
     const choice = random.next();
-    if (choice < 0.1) return await pause(random.between(0, STARTING_MS));
-    await gateway.ready;
-    if (kill % LONG_LIFE_EVERY === 0) return await pause(LONG_LIFE_MS);
-    if (choice < 0.4) await Promise.race([receiver.next(), pause(LIFE_MS)]);
-    else if (choice < 0.7) burst();
-    await pause(random.between(0, choice < 0.4 ? 20 : choice < 0.7 ? 2 * POLL_MS : LIFE_MS));
+    const gateway = live(!isLong && choice < 0.5 ? Math.ceil(random.between(0, MOST_WRITES)) : 0);
+    const span = (ms: number) => pause(random.between(0, ms));
+    if (choice < 0.5) {
+      if (await gateway.ready !== undefined) burst();
+      await Promise.race([gateway.gone, pause(isLong ? LONG_LIFE_MS : 2 * LIFE_MS)]);
+    } else if (choice < 0.6) {
+      await span(STARTING_MS);
+    } else if (choice < 0.8) {
+      await gateway.ready;
+      await Promise.race([receiver.next(), pause(LIFE_MS)]);
+      await span(AFTER_RECEIPT_MS);
+    } else {
+      await gateway.ready;
+      await span(LIFE_MS);
+    }
+    await die(gateway);
   }
   function burst(): void {
-    for (let ledgers = 20; ledgers > 0; ledgers--) traffic.closeLedger();
+    for (let ledgers = 10; ledgers > 0; ledgers--) traffic.closeLedger();
   }
   async function traffick(): Promise<void> {
     while (!isOver) {
@@ -110,9 +122,7 @@ export async function runKills({ seed, kills, driver, postsPerLane }: KillRunOpt
   const trafficking = traffick();
   for (let kill = 1; kill < kills; kill++) {
     aheadMs += Math.round(random.between(0, 3 * LEASE_MS));
-    const gateway = live();
-    await momentToDie(gateway, kill);
-    await die(gateway);
+    await liveAndDie(kill % LONG_LIFE_EVERY === 0);
   }
   isOver = true;
   await trafficking;

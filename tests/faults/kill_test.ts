@@ -82,8 +82,8 @@ describe(`a gateway that is killed ${KILLS} times`, () => {
       const most = Math.max(...listeners.map((listener) => mostOvertaken(listener, run)));
       const seconds = Math.round((Date.now() - startedMs) / 1000);
       console.log(`${happenings.length} events, ${receipts.length} posts, ${most} overtaken, ${seconds} s`);
-      // Those that are under way at once may overtake one another, and what a kill cut off comes after what it did not.
-      assertKept(run, postsPerLane - 1);
+      // Posts that are under way at once may overtake one another, a little more when one of them has to connect first.
+      assertKept(run, 2 * (postsPerLane - 1));
     });
   }
 });

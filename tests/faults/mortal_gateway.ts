@@ -10,8 +10,10 @@ const SCRIPT = join(dirname(fileURLToPath(import.meta.url)), "gateway_process.ts
 export interface MortalGateway {
   /** Its URL, once it is ready; undefined when it was killed before. Rejects when it ended by itself. */
   ready: Promise<string | undefined>;
-  /** SIGKILL; resolves when it is gone. */
+  /** SIGKILL, unless it is gone already; resolves when it is. */
   kill(): Promise<void>;
+  /** Resolves when it is gone. */
+  gone: Promise<void>;
   /** What it wrote to standard error. */
   log(): string;
 }
@@ -24,23 +26,30 @@ export function beginLife(life: Life): MortalGateway {
     env: environment(),
   });
   let [out, errors] = ["", ""];
-  let isKilled = false;
+  let isToDie = life.writes > 0;
+  let isGone = false;
   child.stderr.setEncoding("utf8").on("data", (text: string) => errors += text);
-  const gone = new Promise<void>((resolve) => child.once("close", () => resolve()));
+  const gone = new Promise<void>((resolve) =>
+    child.once("close", () => {
+      isGone = true;
+      resolve();
+    })
+  );
   const ready = new Promise<string | undefined>((resolve, reject) => {
     child.stdout.setEncoding("utf8").on("data", (text: string) => {
       out += text;
       if (out.endsWith("\n")) resolve(out.trim());
     });
-    gone.then(() => isKilled ? resolve(undefined) : reject(new Error(`the gateway ended by itself:\n${errors}`)));
+    gone.then(() => isToDie ? resolve(undefined) : reject(new Error(`the gateway ended by itself:\n${errors}`)));
   });
   return {
     ready,
     kill() {
-      isKilled = true;
-      process.kill(child.pid!, "SIGKILL");
+      isToDie = true;
+      if (!isGone) process.kill(child.pid!, "SIGKILL");
       return gone;
     },
+    gone,
     log: () => errors,
   };
 }

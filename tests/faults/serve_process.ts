@@ -20,13 +20,16 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** Starts `gateway serve` from its sources and waits until it listens. */
-export async function startServe(flags: Record<string, string>): Promise<ServeProcess> {
-  const [program, ...args] = sourceCommand();
+/** Starts `gateway serve`, from its sources unless another command is given, and waits until it listens. */
+export async function startServe(
+  flags: Record<string, string>,
+  { command = sourceCommand(), env = {} }: { command?: string[]; env?: Record<string, string> } = {},
+): Promise<ServeProcess> {
+  const [program, ...args] = command;
   const settings = Object.entries(flags).flatMap(([flag, value]) => [`--${flag}`, value]);
   const child = spawn(program!, [...args, "serve", ...settings], {
     stdio: ["ignore", "ignore", "pipe"],
-    env: environment(),
+    env: environment(env),
   });
   const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
   let text = "";

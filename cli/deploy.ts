@@ -1,0 +1,57 @@
+/**
+ * The entry for `deno serve` and Deno Deploy:
+ *
+ *   deno serve --unstable-kv --unstable-cron -A cli/deploy.ts
+ *
+ * Settings come from the environment only. Isolates come and go, several at once, so nothing waits for a stop, and what a
+ * running gateway does in loops is done by crons in bounded turns. Turns need no lease of their own: a cron does not
+ * overlap itself, and where two do all the same (an old deployment and its successor), each commit stands for itself.
+ * Events are found by their position, so that the same ones again change nothing, and a cursor that was set back is read
+ * forward again; fan-out and replays commit by comparing their cursors; couriers lease subscriptions.
+ */
+import process from "node:process";
+import type { Config } from "../lib/config.ts";
+import { createGateway, type Gateway } from "../lib/gateway.ts";
+import { createLog, type Log } from "../lib/log.ts";
+import { cron } from "../lib/runtime/cron.ts";
+import { type DenoServeInfo, peerOf } from "../lib/runtime/serve.ts";
+import { openStore } from "../lib/store/open_store.ts";
+import { readDeployConfig, warnOfIdleSettings } from "./deploy_config.ts";
+import { openKeySource } from "./key_source.ts";
+import { createLazyGateway } from "./lazy_gateway.ts";
+
+/** The platform keeps what goes to the console. */
+function consoleLog(config: Config): Log {
+  const write = (line: string) => console.error(line.trimEnd());
+  return createLog({ format: config.log, level: config.logLevel, write, now: Date.now });
+}
+
+async function openGateway(config: Config, log: Log): Promise<Gateway> {
+  const store = await openStore(config.store, log.info);
+  let gateway: Gateway | undefined;
+  try {
+    const keys = await openKeySource(config, store, log, Date.now);
+    gateway = await createGateway({ config, store, keys, log });
+    await gateway.networkChecked;
+    if (await keys.isEmpty()) {
+      log.warn("there are no API keys yet: put records of `gateway keygen --record` into SERVICE_API_KEYS");
+    }
+    return gateway;
+  } catch (error) {
+    await gateway?.stop();
+    await store.close();
+    throw error;
+  }
+}
+
+const config = readDeployConfig(process.env);
+const log = consoleLog(config);
+warnOfIdleSettings(process.env, log);
+const gateway = createLazyGateway({ open: () => openGateway(config, log), log, now: Date.now });
+
+cron("watch and deliver", "* * * * *", gateway.turn);
+cron("forget what is old", "23 * * * *", gateway.tidy);
+
+export default {
+  fetch: (request: Request, info: DenoServeInfo): Promise<Response> => gateway.fetch(request, peerOf(info)),
+};

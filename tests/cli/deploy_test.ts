@@ -1,0 +1,195 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import process from "node:process";
+import { after, before, describe, test } from "node:test";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { createClient, signed } from "../e2e/client.ts";
+import { environment, runGateway, type SandboxProcess, startSandbox } from "../e2e/sandbox_process.ts";
+import { freePort } from "../faults/serve_process.ts";
+
+const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+const ENTRY = join(ROOT, "cli", "deploy.ts");
+
+/** Stands in for the platform's clock: a cron runs when the process gets its signal. */
+const CRONS_BY_SIGNAL = `
+const signals = { "watch and deliver": "SIGUSR2", "forget what is old": "SIGHUP" };
+Object.defineProperty(Deno, "cron", {
+  value(name, schedule, turn) {
+    console.log("cron " + schedule + " " + name);
+    Deno.addSignalListener(signals[name], () => turn().then(() => console.log("done " + name)));
+    return Promise.resolve();
+  },
+});
+`;
+
+interface Deployed {
+  url: string;
+  /** All it wrote so far, to either stream. */
+  output(): string;
+  /** Waits until it has written this. */
+  until(text: string): Promise<void>;
+  signal(signal: "SIGUSR2" | "SIGHUP"): void;
+  /** As isolates end: without a word. */
+  kill(): Promise<void>;
+}
+
+async function denoDirectory(): Promise<string> {
+  const child = spawn(process.execPath, ["info", "--json"], { stdio: ["ignore", "pipe", "ignore"], cwd: tmpdir() });
+  let text = "";
+  child.stdout.setEncoding("utf8").on("data", (more: string) => text += more);
+  await new Promise((resolve) => child.once("close", resolve));
+  return JSON.parse(text).denoDir;
+}
+
+async function serve(args: string[], env: Record<string, string>): Promise<Deployed> {
+  const port = await freePort();
+  const child = spawn(process.execPath, ["serve", "-A", "--host", "127.0.0.1", "--port", `${port}`, ...args], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...environment(env), NO_COLOR: "1" },
+  });
+  let output = "";
+  let onOutput: (() => void) | undefined;
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (text: string) => {
+      output += text;
+      onOutput?.();
+    });
+  }
+  const ended = new Promise<void>((resolve) => child.once("close", () => resolve()));
+  async function until(text: string): Promise<void> {
+    while (!output.includes(text)) {
+      const more = new Promise<string>((resolve) => onOutput = () => resolve("more"));
+      if (await Promise.race([more, ended]) === undefined && !output.includes(text)) {
+        throw new Error(`deno serve ended without ${JSON.stringify(text)}:\n${output}`);
+      }
+    }
+  }
+  await until("Listening on");
+  return {
+    url: `http://127.0.0.1:${port}`,
+    output: () => output,
+    until,
+    signal: (signal) => void process.kill(child.pid!, signal),
+    kill() {
+      process.kill(child.pid!, "SIGKILL");
+      return ended;
+    },
+  };
+}
+
+function registerTests(): void {
+  let folder: string;
+  let sandbox: SandboxProcess;
+  let key: string;
+  let settings: Record<string, string>;
+  before(async () => {
+    // The platform's database is a file in Deno's own folder: one of its own, with the packages of the real one.
+    folder = mkdtempSync(join(tmpdir(), "gateway-deploy-"));
+    const [denoDir, started, made] = await Promise.all([
+      denoDirectory(),
+      startSandbox(),
+      runGateway(["keygen", "--name", "deployed", "--scopes", "read,write,webhooks", "--record", "--json"]),
+    ]);
+    mkdirSync(join(folder, "deno"));
+    symlinkSync(join(denoDir, "npm"), join(folder, "deno", "npm"));
+    sandbox = started;
+    const minted = JSON.parse(made.stdout);
+    key = minted.key;
+    settings = {
+      DENO_DIR: join(folder, "deno"),
+      SERVICE_API_LOG_LEVEL: "warn",
+      SERVICE_API_KEYS: JSON.stringify([minted.record]),
+      SERVICE_API_RPC_URL: sandbox.info.rpc,
+      SERVICE_API_NETWORK_PASSPHRASE: sandbox.info.networkPassphrase,
+      SERVICE_API_DEVICE_REGISTRY: sandbox.info.contracts.deviceRegistry,
+      SERVICE_API_AGENT_REGISTRY: sandbox.info.contracts.agentRegistry,
+      SERVICE_API_PAYMENT_ESCROW: sandbox.info.contracts.paymentEscrow,
+    };
+  });
+  after(async () => {
+    await sandbox.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const deployFlags = ["--unstable-kv", "--unstable-cron", ENTRY];
+
+  test("deno serve with Deno's own flags answers and logs nothing to worry about", { timeout: 60_000 }, async () => {
+    const deployed = await serve(deployFlags, settings);
+    try {
+      const api = createClient(deployed.url, key);
+      assert.deepEqual((await api.get("/v1/health")).body, { ok: true });
+      const network = await api.get("/v1/network");
+      assert.equal(network.status, 200);
+      assert.deepEqual(network.body.contracts, sandbox.info.contracts);
+      assert.equal((await createClient(deployed.url, sandbox.info.apiKey).get("/v1/network")).status, 401);
+      assert.doesNotMatch(deployed.output(), /"level"/);
+    } finally {
+      await deployed.kill();
+    }
+  });
+
+  test("crons watch the network, and the next isolate shows what they found", { timeout: 60_000 }, async () => {
+    const wrapper = join(folder, "crons_by_signal.js");
+    writeFileSync(join(folder, "stub.js"), CRONS_BY_SIGNAL);
+    writeFileSync(
+      wrapper,
+      `import "./stub.js";\nexport { default } from ${JSON.stringify(pathToFileURL(ENTRY).href)};\n`,
+    );
+    const flags = ["--config", join(ROOT, "deno.json"), "--location", "http://gateway.test", wrapper];
+    const first = await serve(flags, settings);
+    try {
+      assert.match(first.output(), /^cron \* \* \* \* \* watch and deliver$/m);
+      assert.match(first.output(), /^cron 23 \* \* \* \* forget what is old$/m);
+      const api = createClient(first.url, key);
+      const { owner, agent } = sandbox.info.accounts;
+      const registration = { kind: "registerDevice", deviceHash: "d0".repeat(32), agent: agent.address };
+      const prepared = await api.post("/v1/transactions/prepare", { source: owner.address, operation: registration });
+      const xdr = signed(prepared.body.xdr, prepared.body.networkPassphrase, owner.secret);
+      const submitted = await api.post("/v1/transactions/submit", { xdr });
+      assert.equal(submitted.status, 200, JSON.stringify(submitted.body));
+      assert.deepEqual((await api.get("/v1/events")).body.events, [], "nobody has watched yet");
+      first.signal("SIGUSR2");
+      await first.until("done watch and deliver");
+      const { body: { events } } = await api.get("/v1/events");
+      assert.deepEqual(events.map(({ txHash }: { txHash: string }) => txHash), [submitted.body.hash]);
+      first.signal("SIGHUP");
+      await first.until("done forget what is old");
+      assert.doesNotMatch(first.output(), /"level"/);
+    } finally {
+      await first.kill();
+    }
+    const second = await serve(flags, settings);
+    try {
+      const api = createClient(second.url, key);
+      assert.equal((await api.get("/v1/events")).body.events.length, 1);
+      const { body } = await api.get("/v1/status");
+      assert.equal(body.ledger.sequence, body.history.ranges.at(-1).toLedger, "it knows what the turn has seen");
+    } finally {
+      await second.kill();
+    }
+  });
+
+  const refused: [what: string, setting: Record<string, string>, says: RegExp][] = [
+    [
+      "a SQLite store",
+      { SERVICE_API_STORE: "sqlite:gateway.db" },
+      /SERVICE_API_STORE must be deno-kv:.* got "sqlite:…"/,
+    ],
+    [
+      "a keys file",
+      { SERVICE_API_KEYS: "", SERVICE_API_KEYS_FILE: "keys.json" },
+      /SERVICE_API_KEYS_FILE cannot be used/,
+    ],
+  ];
+  for (const [what, setting, says] of refused) {
+    test(`${what} is refused by name before anything is served`, { timeout: 60_000 }, async () => {
+      await assert.rejects(serve(deployFlags, { ...settings, ...setting }), says);
+    });
+  }
+}
+
+// Deno Deploy is Deno's: Bun has neither crons nor its database.
+if ("deno" in process.versions) describe("cli/deploy.ts", registerTests);

@@ -1,0 +1,106 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { createLazyGateway } from "../../cli/lazy_gateway.ts";
+import { readDeployConfig } from "../../cli/deploy_config.ts";
+import type { Gateway } from "../../lib/gateway.ts";
+import { createLog } from "../../lib/log.ts";
+
+const PEER = { remoteAddress: "198.51.100.7" };
+const request = () => new Request("http://gateway.test/v1/health");
+
+/** A gateway that can be opened after so many failures, and counts what is done with it. */
+function lazy(failures: number) {
+  const seen = { opened: 0, turns: [] as number[], tidied: 0, flushed: 0, log: "", nowMs: 1_000_000 };
+  const gateway: Gateway = {
+    fetch: () => new Response("served"),
+    networkChecked: Promise.resolve(),
+    start: () => assert.fail("nothing runs by itself"),
+    turn: (boundMs) => Promise.resolve(void seen.turns.push(boundMs)),
+    tidy: () => Promise.resolve(void seen.tidied++),
+    flush: () => Promise.resolve(void seen.flushed++),
+    drain: () => assert.fail("nothing is stopped"),
+    requestsInFlight: 0,
+    stop: () => assert.fail("nothing is stopped"),
+  };
+  const lazyGateway = createLazyGateway({
+    async open() {
+      await Promise.resolve();
+      if (seen.opened++ < failures) throw new Error("the store is away");
+      return gateway;
+    },
+    log: createLog({ format: "json", level: "debug", now: () => 0, write: (line) => seen.log += line }),
+    now: () => seen.nowMs,
+  });
+  return { seen, lazyGateway };
+}
+
+describe("a gateway that is opened by its first request", () => {
+  test("is opened once, also by many at the same time, and not before", async () => {
+    const { seen, lazyGateway } = lazy(0);
+    assert.equal(seen.opened, 0);
+    const responses = await Promise.all([1, 2, 3].map(() => lazyGateway.fetch(request(), PEER)));
+    for (const response of responses) assert.equal(await response.text(), "served");
+    await lazyGateway.turn();
+    await lazyGateway.tidy();
+    assert.deepEqual([seen.opened, seen.turns, seen.tidied, seen.log], [1, [50_000], 1, ""]);
+  });
+
+  test("answers 503 when it cannot be opened, logs that once for all who waited, and is tried again", async () => {
+    const { seen, lazyGateway } = lazy(1);
+    const [first, second] = await Promise.all([
+      lazyGateway.fetch(request(), PEER),
+      lazyGateway.fetch(request(), PEER),
+    ]);
+    assert.equal(first.status, 503);
+    assert.equal(first.headers.get("retry-after"), "5");
+    assert.match(first.headers.get("x-request-id")!, /^req_/);
+    assert.equal((await first.json()).error.code, "unavailable");
+    assert.equal(second.status, 503);
+    assert.deepEqual(seen.log.split("\n").length, 2);
+    assert.match(seen.log, /"level":"error".*the store is away/);
+    assert.equal(await (await lazyGateway.fetch(request(), PEER)).text(), "served");
+  });
+
+  test("a turn that cannot open it does not reject, so that the next minute's turn tries again", async () => {
+    const { seen, lazyGateway } = lazy(1);
+    await lazyGateway.turn();
+    assert.deepEqual(seen.turns, []);
+    await lazyGateway.turn();
+    assert.deepEqual(seen.turns, [50_000]);
+  });
+
+  test("writes down what is in memory behind requests, at most every ten seconds", async () => {
+    const { seen, lazyGateway } = lazy(0);
+    for (const [atMs, flushed] of [[0, 1], [9_999, 1], [10_000, 2]] as const) {
+      seen.nowMs = 1_000_000 + atMs;
+      await lazyGateway.fetch(request(), PEER);
+      assert.equal(seen.flushed, flushed);
+    }
+  });
+});
+
+describe("the settings of a deployed gateway", () => {
+  test("stand on the platform's own database when nothing is said", () => {
+    assert.equal(readDeployConfig({}).store, "deno-kv:");
+    assert.equal(readDeployConfig({ SERVICE_API_STORE: "" }).store, "deno-kv:");
+    assert.equal(readDeployConfig({ SERVICE_API_STORE: "deno-kv:" }).store, "deno-kv:");
+  });
+
+  for (const store of ["sqlite:gateway.db", "memory:", "deno-kv:gateway.kv", "postgres://user:secret@host/db"]) {
+    test(`refuse ${store.split(":")[0]}: by name, without what follows`, () => {
+      assert.throws(
+        () => readDeployConfig({ SERVICE_API_STORE: store }),
+        (error: Error) =>
+          error.name === "ConfigError" && /^SERVICE_API_STORE must be deno-kv:/.test(error.message) &&
+          error.message.includes(`got "${store.split(":")[0]}:`) && !error.message.includes("secret"),
+      );
+    });
+  }
+
+  test("refuse a keys file by name", () => {
+    assert.throws(
+      () => readDeployConfig({ SERVICE_API_KEYS_FILE: "keys.json" }),
+      /^ConfigError: SERVICE_API_KEYS_FILE/,
+    );
+  });
+});

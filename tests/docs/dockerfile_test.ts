@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ENV_PREFIX, SETTINGS } from "../../lib/config.ts";
+import { readDoc } from "./tools.ts";
+
+/** The instructions, continued lines joined. */
+const instructions = readDoc("Dockerfile").replace(/\\\n/g, " ").split("\n")
+  .filter((line) => line !== "" && !line.startsWith("#"))
+  .map((line) => {
+    const [, name, args] = /^([A-Z]+) (.+)$/.exec(line) ?? assert.fail(`no instruction: ${line}`);
+    return { name: name!, args: args! };
+  });
+const only = (name: string): string => {
+  const found = instructions.filter((one) => one.name === name);
+  assert.equal(found.length, 1, `one ${name}`);
+  return found[0]!.args;
+};
+
+test("the Dockerfile copies the executable and runs it as nobody in particular, in the folder of its volume", () => {
+  assert.equal(instructions[0]!.name, "FROM");
+  const [source, target] = only("COPY").split(" ");
+  assert.equal(source, "gateway", "what ./compile.sh leaves in dist");
+  assert.deepEqual(JSON.parse(only("ENTRYPOINT")), [target]);
+  assert.deepEqual(JSON.parse(only("CMD")), ["serve"]);
+  assert.match(only("USER"), /^[1-9]\d*:[1-9]\d*$/);
+  assert.equal(only("VOLUME"), only("WORKDIR"));
+});
+
+test("the Dockerfile's port is the standard one and its variables are settings", () => {
+  assert.equal(only("EXPOSE"), SETTINGS.port.standard);
+  const known = Object.values(SETTINGS).map(({ env }) => ENV_PREFIX + env);
+  for (const { args } of instructions.filter(({ name }) => name === "ENV")) {
+    assert.ok(known.includes(args.split("=")[0]!), `${args} is no setting`);
+  }
+});

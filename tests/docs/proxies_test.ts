@@ -1,0 +1,189 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type Server, type ServerResponse } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { SETTINGS } from "../../lib/config.ts";
+import { type HttpServer, serveHttp } from "../../lib/runtime/serve.ts";
+import { freePort } from "../faults/serve_process.ts";
+import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "../http/test_gateway.ts";
+import { createTestCertificates } from "../webhooks/test_certificates.ts";
+import { isInstalled, readDoc, replaceEach } from "./tools.ts";
+
+test("nginx waits longer for an answer than a submit may take", () => {
+  const seconds = Number(/proxy_read_timeout (\d+)s;/.exec(readDoc("nginx.conf"))![1]);
+  assert.ok(seconds * 1000 >= Number(SETTINGS.submitTimeoutMs.standard) + 10_000);
+});
+
+interface Site {
+  /** A folder of its own, with cert.pem and key.pem in it. */
+  folder: string;
+  port: number;
+  upstreamPort: number;
+}
+
+/** The documented configuration with its name, its certificate and its ports put in; answers how to start it. */
+const PROXIES: Record<string, (site: Site) => string[]> = {
+  nginx({ folder, port, upstreamPort }) {
+    const server = replaceEach(readDoc("nginx.conf"), [
+      ["server 127.0.0.1:8787;", `server 127.0.0.1:${upstreamPort};`],
+      ["listen 443 ssl;", `listen 127.0.0.1:${port} ssl;`],
+      ["listen [::]:443 ssl;", ""],
+      ["/etc/letsencrypt/live/gateway.example.com/fullchain.pem", `${folder}/cert.pem`],
+      ["/etc/letsencrypt/live/gateway.example.com/privkey.pem", `${folder}/key.pem`],
+    ]);
+    const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+      .map((name) => `${name}_temp_path ${folder}/${name};`).join("\n");
+    writeFileSync(
+      join(folder, "nginx.conf"),
+      `daemon off; pid ${folder}/pid; error_log stderr; worker_processes 1;
+       events {} http { access_log off; ${temporary} ${server} }`,
+    );
+    return ["nginx", "-p", folder, "-e", "stderr", "-c", join(folder, "nginx.conf")];
+  },
+  caddy({ folder, port, upstreamPort }) {
+    const file = replaceEach(readDoc("Caddyfile"), [
+      ["auto_https disable_redirects", "auto_https disable_redirects\n\tadmin off"],
+      [
+        "\ngateway.example.com {",
+        `\nhttps://gateway.example.com:${port} {\n\ttls ${folder}/cert.pem ${folder}/key.pem`,
+      ],
+      ["127.0.0.1:8787", `127.0.0.1:${upstreamPort}`],
+    ]);
+    writeFileSync(join(folder, "Caddyfile"), file);
+    return ["caddy", "run", "--config", join(folder, "Caddyfile"), "--adapter", "caddyfile"];
+  },
+};
+
+interface RunningProxy {
+  /** Asks the proxy as a client at this address would: answers what curl printed, headers first. */
+  ask(path: string, options?: { from?: string; args?: string[] }): Promise<string>;
+  /** Begins an answer and hands on what has come of it so far, whenever more comes. */
+  listen(path: string, onText: (soFar: string) => void): ChildProcess;
+  stop(): Promise<void>;
+}
+
+async function startProxy(name: string, upstreamPort: number): Promise<RunningProxy> {
+  const certificates = createTestCertificates()!;
+  const folder = mkdtempSync(join(tmpdir(), `gateway-${name}-`));
+  const { cert, key } = certificates.issue("DNS:gateway.example.com");
+  for (const [file, text] of [["cert.pem", cert], ["key.pem", key], ["ca.pem", certificates.ca]] as const) {
+    writeFileSync(join(folder, file), text);
+  }
+  certificates.remove();
+  const port = await freePort();
+  const [program, ...args] = PROXIES[name]!({ folder, port, upstreamPort });
+  const env = { PATH: "/usr/bin:/bin:/usr/sbin", HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
+  const child = spawn(program!, args, { stdio: ["ignore", "ignore", "pipe"], env });
+  let problems = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => problems += text);
+  const ended = new Promise<void>((resolve) => child.once("close", () => resolve()));
+
+  const host = `gateway.example.com:${port}`;
+  const curl = (path: string, from: string, more: string[]) =>
+    spawn("curl", [
+      ...["--silent", "--show-error", "--noproxy", "*", "--cacert", join(folder, "ca.pem"), "--max-time", "20"],
+      ...["--resolve", `${host}:127.0.0.1`, "--interface", from, ...more, `https://${host}${path}`],
+    ], { stdio: ["ignore", "pipe", "pipe"] });
+  const ask: RunningProxy["ask"] = (path, { from = "127.0.0.1", args = [] } = {}) =>
+    new Promise((resolve) => {
+      const asking = curl(path, from, ["--include", ...args]);
+      let text = "";
+      for (const stream of [asking.stdout, asking.stderr]) {
+        stream.setEncoding("utf8").on("data", (more: string) => text += more);
+      }
+      asking.once("close", () => resolve(text));
+    });
+  for (const deadline = Date.now() + 15_000; !/^HTTP/.test(await ask("/v1/health"));) {
+    if (Date.now() > deadline || child.exitCode !== null) throw new Error(`${name} did not come up:\n${problems}`);
+  }
+  return {
+    ask,
+    listen(path, onText) {
+      const listening = curl(path, "127.0.0.1", ["--no-buffer"]);
+      let text = "";
+      listening.stdout.setEncoding("utf8").on("data", (more: string) => onText(text += more));
+      return listening;
+    },
+    async stop() {
+      child.kill("SIGTERM");
+      await ended;
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+const statusOf = (answer: string) => Number(/^HTTP\/[\d.]+ (\d+)/.exec(answer)?.[1]);
+
+for (const name of Object.keys(PROXIES)) {
+  describe(`the gateway behind ${name}`, () => {
+    const missing = [name, "curl", "openssl"].filter((program) => !isInstalled(program));
+    if (missing.length > 0) return void test(`needs ${missing.join(", ")}, not on this machine`, { skip: true });
+
+    let on: TestNetwork;
+    let api: GatewayUnderTest;
+    let server: HttpServer;
+    let proxy: RunningProxy;
+    before(async () => {
+      on = await startTestNetwork();
+      api = await startGateway(on, { settings: { trustProxy: "1", defaultRate: "4" }, checkAnswers: false });
+      server = await serveHttp({ hostname: "127.0.0.1", port: 0, fetch: api.gateway.fetch, idleTimeoutMs: 65_000 });
+      proxy = await startProxy(name, server.port);
+    });
+    after(async () => {
+      await proxy?.stop();
+      await server.stop({ drainMs: 1_000 });
+      await api.stop();
+      await on.network.stop();
+    });
+
+    test("answers over TLS to who has a key", async () => {
+      const answer = await proxy.ask("/v1/network", { args: ["--header", `Authorization: Bearer ${api.apiKey}`] });
+      assert.equal(statusOf(answer), 200, answer);
+      assert.match(answer, /"networkPassphrase"/);
+    });
+
+    test("slows each caller without a key down by its own address, whatever it claims", async () => {
+      const strangers = (from: string, claim: string) =>
+        proxy.ask("/v1/network", { from, args: ["--header", `X-Forwarded-For: ${claim}`] });
+      for (let i = 0; i < 4; i++) assert.equal(statusOf(await strangers("127.0.0.1", `203.0.113.${i}`)), 401);
+      assert.equal(statusOf(await strangers("127.0.0.1", "203.0.113.9")), 429);
+      assert.equal(statusOf(await strangers("127.0.0.2", "127.0.0.1")), 401, "another caller is another address");
+    });
+  });
+
+  describe(`a stream behind ${name}`, () => {
+    if (!isInstalled(name) || !isInstalled("curl") || !isInstalled("openssl")) return;
+    let upstream: Server;
+    let proxy: RunningProxy;
+    let streaming: ServerResponse | undefined;
+    before(async () => {
+      upstream = createServer((request, response) => {
+        if (request.url !== "/stream") return void response.end("well");
+        response.writeHead(200, { "content-type": "text/event-stream" });
+        response.write("data: first\n\n");
+        streaming = response;
+      });
+      await new Promise<void>((resolve) => upstream.listen(0, "127.0.0.1", resolve));
+      proxy = await startProxy(name, (upstream.address() as { port: number }).port);
+    });
+    after(async () => {
+      await proxy?.stop();
+      upstream.closeAllConnections();
+      await new Promise((resolve) => upstream.close(resolve));
+    });
+
+    test("goes out as it comes", { timeout: 30_000 }, async () => {
+      await new Promise<void>((resolve) => {
+        proxy.listen("/stream", (soFar) => {
+          // Written only once the client has what came before: a proxy that collects would never get it.
+          if (soFar === "data: first\n\n") streaming!.write("data: second\n\n");
+          if (soFar === "data: first\n\ndata: second\n\n") streaming!.end();
+        }).once("close", resolve);
+      });
+      assert.equal(streaming!.writableFinished, true);
+    });
+  });
+}

@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { ENV_PREFIX, SETTINGS } from "../../lib/config.ts";
+import { isInstalled, readDoc, replaceEach, run } from "./tools.ts";
+
+const unit = readDoc("gateway.service");
+
+test("the unit gives a stop longer than a submit may take, and sets only settings there are", () => {
+  const stopSeconds = Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)![1]);
+  assert.ok(stopSeconds * 1000 > Number(SETTINGS.submitTimeoutMs.standard) + 45_000);
+  const known = Object.values(SETTINGS).map(({ env }) => ENV_PREFIX + env);
+  for (const [, name] of unit.matchAll(/^Environment=(\w+)=/gm)) {
+    assert.ok(known.includes(name!), `${name} is no setting`);
+  }
+});
+
+describe("systemd-analyze", () => {
+  if (!isInstalled("systemd-analyze")) return void test("is not on this machine", { skip: true });
+  let folder: string;
+  let file: string;
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), "gateway-unit-"));
+    file = join(folder, "gateway.service");
+    // Verifying asks for the executable itself.
+    writeFileSync(file, replaceEach(unit, [["ExecStart=/usr/local/bin/gateway", "ExecStart=/bin/true"]]));
+  });
+  after(() => rmSync(folder, { recursive: true }));
+
+  test("finds nothing wrong with the unit", () => {
+    assert.equal(run("systemd-analyze", ["verify", file]), "");
+  });
+
+  test("rates its exposure as low as the page says", () => {
+    const most = Number(/rates it below (\d) of 10/.exec(readDoc("systemd.md"))![1]);
+    const rated = run("systemd-analyze", [
+      "security",
+      "--offline=true",
+      "--no-pager",
+      `--threshold=${most * 10}`,
+      file,
+    ]);
+    assert.match(rated, /Overall exposure level for gateway\.service: \d\.\d OK/);
+  });
+});

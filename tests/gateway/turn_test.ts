@@ -1,0 +1,150 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { after, afterEach, before, beforeEach, test } from "node:test";
+import { signed } from "../e2e/client.ts";
+import { type Receiver, startReceiver } from "../e2e/receiver.ts";
+import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "../http/test_gateway.ts";
+
+/** No turn here takes so long; shorter than a lease, so that none looks free only because it would have run out by then. */
+const LONG_MS = 20_000;
+
+let on: TestNetwork;
+let api: GatewayUnderTest;
+let receiver: Receiver;
+let status: number;
+let aheadMs: number;
+
+before(async () => {
+  on = await startTestNetwork();
+});
+after(() => on.network.stop());
+
+/** A gateway without loops, on a store of its own or on another's: another isolate of the same deployment. */
+function isolate(store?: GatewayUnderTest["store"]): Promise<GatewayUnderTest> {
+  return startGateway(on, {
+    started: false,
+    targets: { allowLoopbackHttp: true },
+    now: () => Date.now() + aheadMs,
+    ...(store === undefined ? {} : { store: () => store }),
+  });
+}
+
+beforeEach(async () => {
+  status = 200;
+  aheadMs = 0;
+  receiver = await startReceiver(() => status);
+  api = await isolate();
+});
+afterEach(async () => {
+  await api.stop();
+  await receiver.stop();
+});
+
+async function newWebhook(fields: object = {}) {
+  const { status, body } = await api.request("POST", "/v1/webhooks", {
+    body: { url: `${receiver.url}/hook`, ...fields },
+  });
+  assert.equal(status, 201, JSON.stringify(body));
+  return body;
+}
+
+let devices = 0;
+/** One event in one ledger; answers its transaction's hash. */
+async function registerDevice(by = api): Promise<string> {
+  const { owner, agent } = on.sandbox.accounts;
+  const deviceHash = createHash("sha256").update(`device ${devices++}`).digest("hex");
+  const operation = { kind: "registerDevice", deviceHash, agent: agent.address };
+  const prepared = await by.request("POST", "/v1/transactions/prepare", {
+    body: { source: owner.address, operation },
+  });
+  const xdr = signed(prepared.body.xdr, prepared.body.networkPassphrase, owner.secret);
+  const { status, body } = await by.request("POST", "/v1/transactions/submit", { body: { xdr } });
+  assert.equal(status, 200, JSON.stringify(body));
+  return body.hash;
+}
+
+const heard = () => receiver.received.map(({ body }) => JSON.parse(body).event.txHash as string);
+
+test("one turn brings events from the network to the webhook, in order, and ends when nothing is left", async () => {
+  await newWebhook();
+  const hashes = [await registerDevice(), await registerDevice()];
+  assert.deepEqual(heard(), []);
+  await api.gateway.turn(LONG_MS);
+  assert.deepEqual(heard(), hashes);
+  assert.equal((await api.store.backlog()).pending, 0);
+  await api.gateway.turn(LONG_MS);
+  assert.equal(receiver.received.length, 2, "the second turn had nothing to do");
+  assert.doesNotMatch(api.log(), /"level":"(warn|error)"/);
+});
+
+test("what fails is left for a later turn, its lease given back", async () => {
+  await newWebhook();
+  await registerDevice();
+  status = 503;
+  await api.gateway.turn(1_000);
+  assert.equal(receiver.received.length, 1);
+  const dueAtMs = await api.store.nextDueAtMs();
+  assert.ok(dueAtMs! > Date.now() + 2_000 && dueAtMs! < Date.now() + 6_000, `due in ${dueAtMs! - Date.now()} ms`);
+  status = 200;
+  aheadMs = 10_000;
+  await api.gateway.turn(LONG_MS);
+  assert.equal(receiver.received.length, 2);
+  assert.equal((await api.store.backlog()).pending, 0);
+});
+
+test("turns of two isolates at the same time lose nothing and end", async () => {
+  await newWebhook();
+  const other = await isolate(api.store);
+  try {
+    for (let round = 0; round < 3; round++) {
+      const before = new Set(heard());
+      const hashes = [await registerDevice(), await registerDevice(), await registerDevice()];
+      await Promise.all([api.gateway.turn(LONG_MS), other.gateway.turn(LONG_MS)]);
+      // One of them may have ended while the other still had its last look at the network before it.
+      await api.gateway.turn(LONG_MS);
+      assert.deepEqual(new Set(heard()), new Set([...before, ...hashes]));
+    }
+    assert.deepEqual(await api.store.backlog(), { pending: 0, dead: 0, oldestCreatedAtMs: null });
+    assert.equal((await api.store.readEvents({ limit: 1_000 })).length, devices, "each event is held once");
+  } finally {
+    await other.gateway.stop();
+  }
+});
+
+test("what nobody hears is passed for good: the next isolate does not look through it again", async () => {
+  await newWebhook({ types: ["payment.claimed"] });
+  await registerDevice();
+  await api.gateway.turn(LONG_MS);
+  const [event] = (await api.store.readEvents({ limit: 1_000 })).slice(-1);
+  const cursor = await api.store.fanOutCursor();
+  assert.ok(cursor !== undefined && cursor.position >= event!.position, `${cursor?.position}`);
+  assert.deepEqual(heard(), []);
+});
+
+test("a webhook made where nobody polls the node hears nothing from before its creation", async () => {
+  await registerDevice();
+  const other = await isolate();
+  try {
+    // The isolate that makes the webhook has not heard of this one's ledger.
+    await registerDevice(other);
+    aheadMs = 60_000;
+    await newWebhook();
+    const later = await registerDevice(other);
+    await api.gateway.turn(LONG_MS);
+    assert.deepEqual(heard(), [later]);
+  } finally {
+    await other.stop();
+  }
+});
+
+test("tidying forgets attempts that are old enough", async () => {
+  const webhook = await newWebhook();
+  await registerDevice();
+  await api.gateway.turn(LONG_MS);
+  const attempts = () => api.store.listAttempts(webhook.id, { limit: 10 });
+  await api.gateway.tidy(LONG_MS);
+  assert.equal((await attempts()).length, 1);
+  aheadMs = 31 * 86_400_000;
+  await api.gateway.tidy(LONG_MS);
+  assert.deepEqual(await attempts(), []);
+});
