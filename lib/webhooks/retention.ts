@@ -35,7 +35,8 @@ export function createRetention({ store, now, historyDays, attemptDays }: Retent
   return {
     async prune(signal) {
       if (historyDays > 0) {
-        const closedBefore = new Date(now() - historyDays * DAY_MS).toISOString();
+        // Written like the events' own times, with which it is compared as text.
+        const closedBefore = `${new Date(now() - historyDays * DAY_MS).toISOString().slice(0, 19)}Z`;
         await repeat(signal, async () => await store.pruneEvents(closedBefore) > 0);
       }
       if (attemptDays > 0) {

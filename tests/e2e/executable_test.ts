@@ -7,6 +7,7 @@ import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import packageJson from "../../package.json" with { type: "json" };
+import { assertPinned, ownNetwork } from "../faults/pinning.ts";
 import { tellBackup } from "./backup_story.ts";
 import { environment, startSandbox } from "./sandbox_process.ts";
 import { tellStory } from "./story.ts";
@@ -34,6 +35,13 @@ test("the executable backs a store up under load, and starts on the copy", { tim
   await tellBackup(sandbox.info, [gateway], elsewhere);
   await sandbox.stop();
   await rm(elsewhere, { recursive: true });
+});
+
+test("the executable connects to nobody whose address or certificate is not what it was vetted for", {
+  timeout: 60_000,
+  skip: ownNetwork === undefined,
+}, async () => {
+  await assertPinned([gateway]);
 });
 
 test("the executable makes keys, lists them, and explains itself", async () => {

@@ -26,6 +26,8 @@ const WRITES: readonly (keyof Store)[] = [
   "leaseSubscriptions",
   "settle",
   "releaseLease",
+  "insertReplay",
+  "commitReplay",
 ];
 
 /** A store whose process is gone right after so many writes: whatever was to be written next is not. */

@@ -1,15 +1,9 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { mintKey } from "../../lib/keys/api_key.ts";
-import { serveHttp } from "../../lib/runtime/serve.ts";
-import { openStore } from "../../lib/store/open_store.ts";
-import { type Answer, createClient } from "../e2e/client.ts";
-import { startTestNetwork } from "../http/test_gateway.ts";
-import { type Happening, startCardTraffic } from "./card_traffic.ts";
-import { beginLife, type MortalGateway } from "./mortal_gateway.ts";
-import { type Listener, listenersOf, missing } from "./listener.ts";
-import { type Receipt, startMoodyReceiver } from "./moody_receiver.ts";
+import assert from "node:assert/strict";
+import type { Happening } from "./card_traffic.ts";
+import { setKillStage } from "./kill_stage.ts";
+import { type Listener, missing } from "./listener.ts";
+import type { Receipt } from "./moody_receiver.ts";
+import type { MortalGateway } from "./mortal_gateway.ts";
 import { seededRandom } from "./seeded_random.ts";
 
 export interface KillRun {
@@ -27,7 +21,6 @@ export interface KillRun {
 export interface KillRunOptions {
   seed: number;
   kills: number;
-  /** Driver of the store's file: `sqlite` or `deno-kv`. */
   driver: string;
   postsPerLane: number;
 }
@@ -36,14 +29,14 @@ export interface KillRunOptions {
 const LEASE_MS = 30_000;
 /** Longer than any retry is put off. */
 const LONGEST_RETRY_MS = 30 * 3_600_000;
-/** Longer than a post may take: of these lives some posts see their time-out. */
-const LONG_LIFE_MS = 10_500;
-const LONG_LIFE_EVERY = 40;
 /** The longest of most lives, after a start that takes about so long. */
 const LIFE_MS = 600;
 const STARTING_MS = 500;
+/** Longer than a post may take: some see their time-out. */
+const LONG_LIFE_MS = 10_500;
+const LONG_LIFE_EVERY = 20;
 const AFTER_RECEIPT_MS = 20;
-/** Of those that end with a write to the store. */
+/** Of the lives that end with a write to the store. */
 const MOST_WRITES = 25;
 const DRAIN_TIMEOUT_MS = 60_000;
 
@@ -55,74 +48,78 @@ const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve,
  */
 export async function runKills({ seed, kills, driver, postsPerLane }: KillRunOptions): Promise<KillRun> {
   const random = seededRandom(seed);
-  const folder = mkdtempSync(join(tmpdir(), "gateway-kills-"));
-  const on = await startTestNetwork();
-  const traffic = await startCardTraffic(on, random);
-  const listeners = listenersOf(traffic.deviceHashes, traffic.merchants);
-  const receiver = await startMoodyReceiver((name) => listeners.find((one) => one.name === name)!.moods, random);
-  const fetch = async (request: Request) =>
-    await on.fetch(request.url, { method: "POST", headers: request.headers, body: await request.text() });
-  const rpc = await serveHttp({ hostname: "127.0.0.1", port: 0, idleTimeoutMs: 60_000, fetch });
-  const store = `${driver}:${join(folder, "gateway.store")}`;
-  const apiKey = await newKey(store);
-  const settings = {
-    store,
-    port: "0",
-    rpcUrls: rpc.url,
-    pollMs: "50",
-    networkPassphrase: on.network.passphrase,
-    ...on.sandbox.contracts,
-  };
+  const stage = await setKillStage(driver, random);
+  const { traffic, receiver, listeners } = stage;
+  const soon = (ms: number) => pause(random.between(0, ms));
   let aheadMs = 0;
   let log = "";
-  let isOver = false;
 
-  const live = (writes = 0) => beginLife({ settings, aheadMs, postsPerLane, writes });
-  async function die(gateway: MortalGateway): Promise<void> {
+  /** A life that is over when `work` is done. */
+  async function live(work: (gateway: MortalGateway) => Promise<unknown>, writes = 0): Promise<void> {
+    const gateway = stage.live({ aheadMs, postsPerLane, writes });
+    await work(gateway);
     await gateway.kill();
     log += gateway.log();
   }
-  /** One life, until any moment from the first one on; most often one at which something is half done. */
-  async function liveAndDie(isLong: boolean): Promise<void> {
+
+  /** A life that ends at any moment from its first one on, most often at one at which something is half done. */
+  async function liveAwhile(): Promise<void> {
     const choice = random.next();
-    const gateway = live(!isLong && choice < 0.5 ? Math.ceil(random.between(0, MOST_WRITES)) : 0);
-    const span = (ms: number) => pause(random.between(0, ms));
+    if (choice < 0.1) return await live(() => soon(STARTING_MS));
     if (choice < 0.5) {
-      if (await gateway.ready !== undefined) burst();
-      await Promise.race([gateway.gone, pause(isLong ? LONG_LIFE_MS : 2 * LIFE_MS)]);
-    } else if (choice < 0.6) {
-      await span(STARTING_MS);
-    } else if (choice < 0.8) {
-      await gateway.ready;
+      return await live(async ({ ready, gone }) => {
+        if (await ready !== undefined) { for (let ledgers = 10; ledgers > 0; ledgers--) traffic.closeLedger(); }
+        await Promise.race([gone, pause(2 * LIFE_MS)]);
+      }, Math.ceil(random.between(0, MOST_WRITES)));
+    }
+    await live(async ({ ready }) => {
+      await ready;
+      if (choice < 0.75) return await soon(LIFE_MS);
       await Promise.race([receiver.next(), pause(LIFE_MS)]);
-      await span(AFTER_RECEIPT_MS);
-    } else {
-      await gateway.ready;
-      await span(LIFE_MS);
-    }
-    await die(gateway);
+      await soon(AFTER_RECEIPT_MS);
+    });
   }
-  function burst(): void {
-    for (let ledgers = 10; ledgers > 0; ledgers--) traffic.closeLedger();
+
+  async function subscribe(gateway: MortalGateway, { name, filter }: Listener): Promise<string> {
+    const api = stage.clientOf((await gateway.ready)!);
+    const { status, body } = await api.post("/v1/webhooks", { url: `${receiver.url}/${name}`, ...filter });
+    assert.equal(status, 201, JSON.stringify(body));
+    return body.id;
   }
-  async function traffick(): Promise<void> {
-    while (!isOver) {
-      traffic.closeLedger();
-      await pause(random.between(20, LIFE_MS / 2));
+
+  /** Those who come late have what they missed sent again. */
+  async function subscribeLate(gateway: MortalGateway): Promise<void> {
+    for (const listener of listeners.filter(({ isLate }) => isLate)) {
+      const id = await subscribe(gateway, listener);
+      const api = stage.clientOf((await gateway.ready)!);
+      const { ledger } = traffic.happenings()[0]!;
+      const { status, body } = await api.post(`/v1/webhooks/${id}/replay`, { fromLedger: ledger });
+      assert.equal(status, 202, JSON.stringify(body));
     }
   }
 
-  const first = live();
-  const api = createClient((await first.ready)!, apiKey);
-  for (const { name, filter } of listeners) {
-    created(await api.post("/v1/webhooks", { url: `${receiver.url}/${name}`, ...filter }));
+  /** Waits until all has arrived and nothing is owed, at most so long; answers what is. */
+  async function drained(gateway: MortalGateway, happenings: Happening[]): Promise<KillRun["backlog"]> {
+    const api = stage.clientOf((await gateway.ready)!);
+    const isComplete = () => listeners.every((one) => missing(one, happenings, receiver.receipts).length === 0);
+    for (const deadlineMs = Date.now() + DRAIN_TIMEOUT_MS;; await pause(50)) {
+      const { pending, dead } = (await api.get("/v1/status")).body.deliveries;
+      if ((isComplete() && pending === 0) || Date.now() > deadlineMs) return { pending, dead };
+    }
   }
-  await die(first);
 
-  const trafficking = traffick();
-  for (let kill = 1; kill < kills; kill++) {
+  await live(async (gateway) => {
+    for (const listener of listeners.filter(({ isLate }) => !isLate)) await subscribe(gateway, listener);
+  });
+  let isOver = false;
+  const trafficking = (async () => {
+    for (; !isOver; await pause(random.between(20, LIFE_MS / 2))) traffic.closeLedger();
+  })();
+  for (let kill = 2; kill <= kills; kill++) {
     aheadMs += Math.round(random.between(0, 3 * LEASE_MS));
-    await liveAndDie(kill % LONG_LIFE_EVERY === 0);
+    if (kill === Math.ceil(kills / 2)) await live(subscribeLate);
+    else if (kill % LONG_LIFE_EVERY === 0) await live(() => pause(LONG_LIFE_MS));
+    else await liveAwhile();
   }
   isOver = true;
   await trafficking;
@@ -130,52 +127,14 @@ export async function runKills({ seed, kills, driver, postsPerLane }: KillRunOpt
   receiver.calmDown();
   aheadMs += LONGEST_RETRY_MS;
   const happenings = traffic.happenings();
-  const last = live();
-  const peaceful = createClient((await last.ready)!, apiKey);
-  const backlog = await drained(
-    peaceful,
-    () => listeners.every((one) => missing(one, happenings, receiver.receipts).length === 0),
-  );
+  let backlog = { pending: NaN, dead: NaN };
+  await live(async (gateway) => backlog = await drained(gateway, happenings));
   const deliveredAt = receiver.receipts.length;
-  await die(last);
   aheadMs += LONGEST_RETRY_MS;
-  const afterwards = live();
-  await afterwards.ready;
-  await pause(500);
-  await die(afterwards);
-
-  await rpc.stop({ drainMs: 1_000 });
-  await receiver.close();
-  await on.network.stop();
-  rmSync(folder, { recursive: true, force: true });
-  return { happenings, listeners, receipts: receiver.receipts, deliveredAt, backlog, log };
-}
-
-async function newKey(location: string): Promise<string> {
-  const bytes = (length: number) => crypto.getRandomValues(new Uint8Array(length));
-  const { key, record } = mintKey({
-    name: "kills",
-    scopes: ["read", "webhooks"],
-    rate: 100_000,
-    now: Date.now(),
-    random: bytes,
+  await live(async ({ ready }) => {
+    await ready;
+    await pause(LIFE_MS);
   });
-  const store = await openStore(location);
-  await store.insertKey(record);
-  await store.close();
-  return key;
-}
-
-function created({ status, body }: Answer): void {
-  if (status !== 201) throw new Error(`a webhook could not be created: ${JSON.stringify(body)}`);
-}
-
-/** Waits until all has arrived and nothing is owed, at most so long; answers what is. */
-async function drained(api: ReturnType<typeof createClient>, isComplete: () => boolean): Promise<KillRun["backlog"]> {
-  const deadlineMs = Date.now() + DRAIN_TIMEOUT_MS;
-  for (;;) {
-    const { pending, dead } = (await api.get("/v1/status")).body.deliveries;
-    if ((isComplete() && pending === 0) || Date.now() > deadlineMs) return { pending, dead };
-    await pause(50);
-  }
+  await stage.close();
+  return { happenings, listeners, receipts: receiver.receipts, deliveredAt, backlog, log };
 }

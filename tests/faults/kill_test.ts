@@ -42,7 +42,11 @@ function assertKept(run: KillRun, mostOvertakenAllowed: number): void {
     const wrong = receipts.filter(({ listener: name, event }) => name === listener.name && !heard.has(event.txHash));
     assertNone(wrong, `were not for ${listener.name}`);
     const overtaken = mostOvertaken(listener, run);
-    assert.ok(overtaken <= mostOvertakenAllowed, `${listener.name}: first attempts overtake ${overtaken} others`);
+    // What is sent again and what is new are two orders.
+    assert.ok(
+      listener.isLate || overtaken <= mostOvertakenAllowed,
+      `${listener.name}: first attempts overtake ${overtaken} others`,
+    );
   }
   assertSameIds(receipts);
   const types = new Map(happenings.map(({ txHash, type }) => [txHash, type]));
@@ -79,7 +83,7 @@ describe(`a gateway that is killed ${KILLS} times`, () => {
       const startedMs = Date.now();
       const run = await runKills({ seed, kills: Math.ceil(KILLS / runs.length), driver, postsPerLane });
       const { happenings, receipts, listeners } = run;
-      const most = Math.max(...listeners.map((listener) => mostOvertaken(listener, run)));
+      const most = Math.max(...listeners.filter((one) => !one.isLate).map((listener) => mostOvertaken(listener, run)));
       const seconds = Math.round((Date.now() - startedMs) / 1000);
       console.log(`${happenings.length} events, ${receipts.length} posts, ${most} overtaken, ${seconds} s`);
       // Posts that are under way at once may overtake one another, a little more when one of them has to connect first.

@@ -7,6 +7,8 @@ export interface Listener {
   name: string;
   filter: { types?: string[]; deviceHash?: string; merchant?: string };
   moods: Moods;
+  /** It comes when much has happened already, and has all of it sent again. */
+  isLate?: true;
 }
 
 export function listenersOf(deviceHashes: string[], merchants: string[]): Listener[] {
@@ -20,6 +22,7 @@ export function listenersOf(deviceHashes: string[], merchants: string[]): Listen
     { name: "merchant", filter: { merchant: merchants[0] }, moods: moody },
     { name: "claims", filter: { merchant: merchants[1], types: ["payment.claimed"] }, moods: moody },
     { name: "both", filter: { deviceHash: deviceHashes[1], merchant: merchants[1] }, moods: { ok: 1 } },
+    { name: "late", filter: {}, moods: moody, isLate: true },
     { name: "nothing", filter: { deviceHash: "0".repeat(64) }, moods: { ok: 1 } },
   ];
 }

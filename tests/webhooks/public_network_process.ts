@@ -28,6 +28,9 @@ const PRIVATE = "10.0.0.1";
 const PORT = 8443;
 
 const ip = (...args: string[]) => execFileSync("ip", args, { stdio: "ignore" });
+// A namespace of one's own has no way out yet: addresses are given to no other.
+const routes = execFileSync("ip", ["route", "show"], { encoding: "utf8" });
+if (routes.trim() !== "") throw new Error("this is the machine's own network: run under unshare --net");
 ip("link", "set", "lo", "up");
 for (const address of [PUBLIC, PRIVATE]) ip("addr", "add", `${address}/32`, "dev", "lo");
 let hasIpv6 = true;

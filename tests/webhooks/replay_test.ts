@@ -45,6 +45,32 @@ test("a plan ends where the ledgers held end", async () => {
   assert.equal((await plan(await memoryStore(), subscriptionOf("wh_1"), 1)).deliveries, 0);
 });
 
+test("a replay closes the gap between the ledgers held and those that a new subscription hears by itself", async () => {
+  const store = await history();
+  // The watcher has come to ledger 3 200 when it is created at 3 203.
+  const late = subscriptionOf("wh_1", { startPosition: endOfLedger(0, 3_203) });
+  await insert(store, late);
+  assert.equal((await plan(store, late, 3_150, 3_160)).upToPosition, endOfLedger(0, 3_160));
+  const { upToPosition, deliveries } = await begin(store, late, 3_100);
+  assert.deepEqual([upToPosition, deliveries], [endOfLedger(0, 3_203), 1]);
+  const round = createReplayer({ store, endOfLedger, now, onDeliveries: () => {} });
+  while (await round() === "moved");
+  assert.equal((await store.backlog("wh_1")).pending, 1);
+  assert.equal(await round(), "waiting");
+  await commitEvents(store, [3_201, 3_202, 3_203, 3_204].map((ledger) => eventAt(ledger)), 3_204);
+  while (await round() !== "idle");
+  const owed = (await pendingOf(store, "wh_1")).map(({ position }) => position);
+  assert.deepEqual(owed, [3_100, 3_201, 3_202, 3_203].map((ledger) => eventAt(ledger).position));
+});
+
+test("a replay of such ledgers alone is begun though none of them is held", async () => {
+  const store = await history();
+  const late = subscriptionOf("wh_1", { startPosition: endOfLedger(0, 3_203) });
+  await insert(store, late);
+  assert.equal((await begin(store, late, 3_202)).deliveries, 0);
+  assert.equal((await store.listReplays(10)).length, 1);
+});
+
 test("with nothing to send there is no job", async () => {
   const store = await history();
   await insert(store, subscriptionOf("wh_1"));
@@ -57,7 +83,7 @@ test("a replay owes as many deliveries as it said, in the ledger's order, and en
   const swept = subscriptionOf("wh_1", { types: ["escrow.swept"] });
   await insert(store, swept);
   const { deliveries } = await begin(store, swept, 101, 400);
-  const round = createReplayer({ store, now, onDeliveries: () => {} });
+  const round = createReplayer({ store, endOfLedger, now, onDeliveries: () => {} });
   assert.equal(await round(), "moved");
   assert.equal(await round(), "idle");
   const pending = await pendingOf(store, "wh_1");
@@ -78,7 +104,7 @@ test("a replay waits while a thousand deliveries are pending, and goes on when t
   await begin(store, subscriptionOf("wh_1"), 1);
   await begin(store, subscriptionOf("wh_2"), 1, 300, "rp_2");
   const told: string[] = [];
-  const round = createReplayer({ store, now, onDeliveries: (ids) => told.push(...ids) });
+  const round = createReplayer({ store, endOfLedger, now, onDeliveries: (ids) => told.push(...ids) });
   for (let n = 0; n < 5; n++) assert.equal(await round(), "moved");
   assert.equal(await round(), "waiting");
   assert.equal((await store.backlog("wh_1")).pending, 1_000);
@@ -124,7 +150,7 @@ test("a step that is repeated after a crash owes nothing twice", async () => {
     },
   });
   for (let isIdle = false; !isIdle;) {
-    const round = createReplayer({ store: cutOff, now, onDeliveries: () => {} });
+    const round = createReplayer({ store: cutOff, endOfLedger, now, onDeliveries: () => {} });
     isIdle = await round().then((came) => came === "idle", () => false);
   }
   assert.equal((await store.backlog("wh_1")).pending, 400);
@@ -135,7 +161,7 @@ test("a replay of a subscription that was deleted ends with it", async () => {
   await insert(store, subscriptionOf("wh_1"));
   await begin(store, subscriptionOf("wh_1"), 1);
   await store.deleteSubscription("wh_1");
-  const round = createReplayer({ store, now, onDeliveries: () => {} });
+  const round = createReplayer({ store, endOfLedger, now, onDeliveries: () => {} });
   while (await round() !== "idle");
   assert.equal((await store.backlog()).pending, 0);
 });
