@@ -28,7 +28,10 @@ export async function examineStore({ store: setting, networkPassphrase }: Config
       return { ...examined, findings: [notOpened(inspection)], isNew: state === "new", isServed };
     }
     const store = await openStore(setting);
-    const network = await store.boundNetwork();
+    const network = await store.boundNetwork().catch(async (error) => {
+      await store.close();
+      throw error;
+    });
     return { ...examined, findings: [storeFinding(inspection, networkPassphrase, network)], store, isServed };
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;

@@ -42,7 +42,7 @@ export async function replayWebhook(
     io.stdout(JSON.stringify({ id, deliveries: plan.deliveries }) + "\n");
     return 0;
   }
-  if (plan.deliveries === 0) {
+  if (plan.deliveries === 0 && plan.isHeld) {
     io.stdout("there is nothing to replay in these ledgers\n");
     return 0;
   }

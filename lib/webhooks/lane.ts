@@ -23,7 +23,7 @@ export interface CourierLimits {
 }
 
 export const COURIER_LIMITS: CourierLimits = {
-  leaseMs: 30_000,
+  leaseMs: 15_000,
   posts: 256,
   troubledPosts: 64,
   allPosts: 1_024,

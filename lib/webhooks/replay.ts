@@ -16,6 +16,8 @@ export interface ReplayPlan {
   upToPosition: string;
   /** How many of the events held in these ledgers the subscription's filter lets through. */
   deliveries: number;
+  /** Whether all of these ledgers are held; else the replay waits for the rest, and what they hold comes on top. */
+  isHeld: boolean;
 }
 
 export interface PlanParts {
@@ -26,6 +28,8 @@ export interface PlanParts {
 }
 
 const PAGE_EVENTS = 1_000;
+/** Ledgers are signed 32-bit in a position (SEP-35); later ones would not sort as text. */
+const MAX_LEDGER = 0x7fff_ffff;
 
 /**
  * Counts what a replay of these ledgers would send.
@@ -42,9 +46,13 @@ export async function planReplay(
   const state = await store.watcherState();
   const scanned = state?.scannedLedger ?? 0;
   const epoch = state?.epoch ?? 0;
-  // What lies beyond the ledgers held is not of the past: a subscription hears it by itself.
-  const afterPosition = endOfLedger(epoch, Math.min(fromLedger - 1, scanned));
-  const upToPosition = endOfLedger(epoch, Math.min(toLedger ?? scanned, scanned));
+  const heldUpTo = endOfLedger(epoch, scanned);
+  // What lies beyond is not of the past: a subscription hears it by itself. But where the watcher is behind, it hears
+  // only what is beyond the ledger of its creation.
+  const pastUpTo = heldUpTo > subscription.startPosition ? heldUpTo : subscription.startPosition;
+  const inPast = (ledger: number) => earlier(endOfLedger(epoch, Math.min(ledger, MAX_LEDGER)), pastUpTo);
+  const afterPosition = inPast(fromLedger - 1);
+  const upToPosition = toLedger === undefined ? pastUpTo : inPast(toLedger);
   let deliveries = 0;
   for (let after = afterPosition; after < upToPosition;) {
     const events = await store.readEvents({
@@ -59,7 +67,12 @@ export async function planReplay(
     onCounted?.(deliveries);
     await othersTurn();
   }
-  return { afterPosition, upToPosition, deliveries };
+  return { afterPosition, upToPosition, deliveries, isHeld: upToPosition <= heldUpTo };
+}
+
+/** The earlier of two positions. */
+export function earlier(one: string, other: string): string {
+  return one < other ? one : other;
 }
 
 /**
@@ -69,12 +82,12 @@ export async function planReplay(
 export async function beginReplay(
   store: Pick<Store, "insertReplay">,
   subscriptionId: string,
-  plan: ReplayPlan,
+  { isHeld, ...range }: ReplayPlan,
   { id, nowMs }: { id: string; nowMs: number },
 ): Promise<Replay> {
-  const replay: Replay = { id, subscriptionId, ...plan, position: plan.afterPosition, createdAtMs: nowMs };
+  const replay: Replay = { id, subscriptionId, ...range, position: range.afterPosition, createdAtMs: nowMs };
   // With nothing to send there is nothing to begin.
-  if (plan.deliveries === 0) return replay;
+  if (range.deliveries === 0 && isHeld) return replay;
   try {
     await store.insertReplay(replay);
   } catch (error) {

@@ -95,7 +95,7 @@ export function createWebhooks(parts: WebhooksParts): Webhooks {
     now,
     onDeliveries,
   });
-  const replayRound = createReplayer({ store, now, onDeliveries });
+  const replayRound = createReplayer({ store, endOfLedger, now, onDeliveries });
   const retention = createRetention({ store, now, historyDays: parts.historyDays, attemptDays: parts.attemptDays });
   let prunedAtMs = -Infinity;
   let turning: Promise<void> | undefined;

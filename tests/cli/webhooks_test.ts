@@ -4,10 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, beforeEach, test } from "node:test";
 import { UsageError } from "../../cli/command.ts";
+import { runCommandLine } from "../../cli/command_line.ts";
 import { command as keysCommand } from "../../cli/keys.ts";
 import { command as secretsCommand } from "../../cli/secrets.ts";
 import { replayWebhook } from "../../cli/webhook_replay.ts";
 import { command } from "../../cli/webhooks.ts";
+import { endOfLedger } from "../../lib/events/position.ts";
 import { openStore } from "../../lib/store/open_store.ts";
 import type { Store } from "../../lib/store/store.ts";
 import type { Attempt } from "../../lib/store/webhook_store.ts";
@@ -144,7 +146,7 @@ test("replay begins a job for the serving gateway, and only counts with --dry-ru
 
 test("on a terminal a replay shows how far the gateway has come, until all is queued", async () => {
   const io = fakeIo({ now: START_MS, isTerminal: true });
-  const round = createReplayer({ store, now: () => START_MS, onDeliveries: () => {} });
+  const round = createReplayer({ store, endOfLedger, now: () => START_MS, onDeliveries: () => {} });
   const subscription = (await store.getSubscription("wh_all"))!;
   const shared = { store, io, subscription, range: { fromLedger: 101, toLedger: 400 }, dryRun: false, json: false };
   assert.equal(await replayWebhook({ ...shared, wait: async () => void await round() }), 0);
@@ -260,4 +262,21 @@ test("secrets rekey is refused while a gateway serves the store", async () => {
   const refused = await rekey({ SERVICE_API_NEW_SECRETS_KEY: KEY });
   assert.equal(refused.code, 1);
   assert.match(refused.err, /^gateway secrets: a gateway serves sqlite:.* stop it first\n$/);
+});
+
+test("serve ends with 2 and says why when the secrets key is wrong, missing or none", async () => {
+  await rekey({ SERVICE_API_NEW_SECRETS_KEY: KEY });
+  const wrong: [Record<string, string>, RegExp][] = [
+    [{ SERVICE_API_SECRETS_KEY: OTHER }, /^gateway serve: SERVICE_API_SECRETS_KEY is not the key/],
+    [{}, /^gateway serve: SERVICE_API_SECRETS_KEY is not set, but the webhook secrets in the store are sealed/],
+    [{ SERVICE_API_SECRETS_KEY: "short" }, /^gateway serve: SERVICE_API_SECRETS_KEY must be 32 bytes/],
+  ];
+  for (const [env, message] of wrong) {
+    const io = fakeIo({ env });
+    assert.equal(
+      await runCommandLine(["serve", "--port", "0", "--store", setting, "--rpc-url", "http://127.0.0.1:9"], io),
+      2,
+    );
+    assert.match(io.err, message);
+  }
 });

@@ -135,9 +135,9 @@ test("a failed delivery is tried again when its time has come, and not before", 
 
 test("posts to one endpoint are few at once, and to all of them bounded", async () => {
   const ids = Array.from({ length: 40 }, (_, n) => `wh_${n}`);
-  let clock: { wait(ms: number): Promise<void> };
-  const made = await fixture(after(() => clock, 30), { limits: { posts: 64, postsPerLane: 8 } });
-  clock = made.clock;
+  const held = {} as { clock: { wait(ms: number): Promise<void> } };
+  const made = await fixture(after(() => held.clock, 30), { limits: { posts: 64, postsPerLane: 8 } });
+  held.clock = made.clock;
   const perLane = new Map<string, number>();
   made.courier.start();
   await made.owe(30, ...ids);
@@ -213,9 +213,9 @@ test("deliveries of a disabled key are held and go on when it is enabled", async
 
 test("a key that is disabled in the midst of a long queue is heeded within a second or so", async () => {
   let isEnabled = true;
-  let clock: { wait(ms: number): Promise<void> };
-  const made = await fixture(after(() => clock, 200), { isKeyEnabled: () => isEnabled });
-  clock = made.clock;
+  const held = {} as { clock: { wait(ms: number): Promise<void> } };
+  const made = await fixture(after(() => held.clock, 200), { isKeyEnabled: () => isEnabled });
+  held.clock = made.clock;
   made.courier.start();
   await made.owe(150, "wh_1");
   await made.pass(500);
@@ -232,9 +232,9 @@ test("a key that is disabled in the midst of a long queue is heeded within a sec
 });
 
 test("a subscription deleted while its posts are under way gets nothing more", async () => {
-  let clock: { wait(ms: number): Promise<void> };
-  const made = await fixture(after(() => clock, 200));
-  clock = made.clock;
+  const held = {} as { clock: { wait(ms: number): Promise<void> } };
+  const made = await fixture(after(() => held.clock, 200));
+  held.clock = made.clock;
   made.courier.start();
   await made.owe(100, "wh_1");
   await made.pass(500);
@@ -312,10 +312,10 @@ test("a courier that lost its lease settles nothing, and the next one delivers",
 });
 
 test("a stop lets quick posts end, cuts off those that hang, and gives every lease back", async () => {
-  let clock: { wait(ms: number): Promise<void> };
-  const quick = after(() => clock, 100);
+  const held = {} as { clock: { wait(ms: number): Promise<void> } };
+  const quick = after(() => held.clock, 100);
   const made = await fixture(({ subscriptionId }) => subscriptionId === "wh_hangs" ? hangs() : quick());
-  clock = made.clock;
+  held.clock = made.clock;
   made.courier.start();
   await made.owe(1, "wh_quick", "wh_hangs");
   await made.pass(20);
@@ -335,9 +335,9 @@ test("a stop lets quick posts end, cuts off those that hang, and gives every lea
 
 test("with more subscriptions due than lanes, all of them have their turn", async () => {
   const busy = Array.from({ length: 10 }, (_, n) => `wh_a_${n}`);
-  let clock: { wait(ms: number): Promise<void> };
-  const made = await fixture(after(() => clock, 400), { limits: { lanes: 10, postsPerLane: 1, slowMs: 1_000 } });
-  clock = made.clock;
+  const held = {} as { clock: { wait(ms: number): Promise<void> } };
+  const made = await fixture(after(() => held.clock, 400), { limits: { lanes: 10, postsPerLane: 1, slowMs: 1_000 } });
+  held.clock = made.clock;
   made.courier.start();
   await made.owe(150, ...busy);
   await made.pass(1_000, 20);

@@ -42,6 +42,7 @@ test("a plan ends where the ledgers held end", async () => {
   const { upToPosition, deliveries } = await plan(store, subscriptionOf("wh_1"), 3_099, 4_000_000);
   assert.deepEqual([upToPosition, deliveries], [endOfLedger(0, 3_200), 2]);
   assert.equal((await plan(store, subscriptionOf("wh_1"), 3_201)).deliveries, 0);
+  assert.equal((await plan(store, subscriptionOf("wh_1"), 3_099, 0xffff_ffff)).deliveries, 2);
   assert.equal((await plan(await memoryStore(), subscriptionOf("wh_1"), 1)).deliveries, 0);
 });
 
