@@ -59,9 +59,14 @@ export async function createGateway(given: GatewayOptions): Promise<Gateway> {
   const options = { ...given, store };
   const stopping = new AbortController();
   await store.holdForServing();
-  await store.bindNetwork(config.networkPassphrase);
+  // A store that is bound already tells at once whether it is this network's; a new one is bound only when no node has
+  // contradicted the settings: a forgotten passphrase must not spoil it.
+  if (await store.boundNetwork() !== undefined) await store.bindNetwork(config.networkPassphrase);
   const webhooks = await createGatewayWebhooks(options, () => chain);
   const chain = await createChain(options, { onCommit: webhooks.wake, metrics, stopping: stopping.signal });
+  const networkChecked = chain.networkChecked.then(() => store.bindNetwork(config.networkPassphrase));
+  // Whoever awaits it is told; until somebody does, it is no fault of the process.
+  networkChecked.catch(() => {});
   const limiter = createLimiter({ store, now, defaultRate: config.defaultRate, onProblem: told(log) });
   await limiter.load();
   const verifier = createKeyVerifier({ source: keys, now, onProblem: told(log) });
@@ -85,14 +90,14 @@ export async function createGateway(given: GatewayOptions): Promise<Gateway> {
   /** Half of the time at most is for watching, a fifth for posts to end. */
   async function turn(boundMs: number): Promise<void> {
     const beganAtMs = now();
-    await chain.networkChecked;
+    await networkChecked;
     while (now() < beganAtMs + boundMs / 2 && (await chain.watcher.turn()).outcome === "behind");
     await webhooks.turn({ untilMs: beganAtMs + boundMs * 0.8, drainMs: boundMs / 5 });
   }
 
   return {
     fetch: (request, peer) => app.fetch(request, { peer }),
-    networkChecked: chain.networkChecked,
+    networkChecked,
     start() {
       chain.watcher.start();
       webhooks.start();

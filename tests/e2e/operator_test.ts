@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { openStore } from "../../lib/store/open_store.ts";
 import { createClient } from "./client.ts";
 import { runGateway, type SandboxProcess, startSandbox } from "./sandbox_process.ts";
 
@@ -54,6 +55,10 @@ test("a second gateway on the same store is refused, and so is a store of anothe
   const wrong = await runGateway(["serve", "--store", own, ...rpc]);
   assert.equal(wrong.code, 2, "the node speaks for another network than the settings");
   assert.match(wrong.stderr, /Test SDF Network/);
+  const untouched = await openStore(own);
+  assert.equal(await untouched.boundNetwork(), undefined, "a forgotten passphrase does not spoil a new store");
+  await untouched.bindNetwork("another network");
+  await untouched.close();
   const bound = await runGateway([
     "serve",
     "--store",
@@ -62,8 +67,8 @@ test("a second gateway on the same store is refused, and so is a store of anothe
     "--network-passphrase",
     sandbox.info.networkPassphrase,
   ]);
-  assert.equal(bound.code, 2, "the store was bound to the first network");
-  assert.match(bound.stderr, /network/);
+  assert.equal(bound.code, 2, "the store belongs to another network");
+  assert.match(bound.stderr, /another network/);
 });
 
 test("a taken port is named", async () => {
