@@ -36,6 +36,9 @@ export const COURIER_LIMITS: CourierLimits = {
 /** A subscription and its key are looked at again after so long: a disabled key is heeded within this time. */
 export const VET_MS = 1_000;
 
+/** Posts of one turn: what many lanes come to is written down with less work when it comes in runs. */
+export const TURN_POSTS = 32;
+
 /** A leased subscription that is being worked on. */
 export interface Lane {
   lease: SubscriptionLease;
@@ -58,6 +61,8 @@ export interface Lane {
   isLooking: boolean;
   /** Since when it has had nothing to do. */
   idleSinceMs: number | undefined;
+  /** How many posts are left of its turn. */
+  turnPosts: number;
   /** Waits for its turn to post. */
   isReady: boolean;
   /** Begins nothing more, and is given back when nothing is under way. */
@@ -80,6 +85,7 @@ export function newLane(lease: SubscriptionLease, health: Health, nowMs: number)
     isDry: false,
     isLooking: false,
     idleSinceMs: undefined,
+    turnPosts: TURN_POSTS,
     isReady: false,
     closing: undefined,
     isClosed: false,

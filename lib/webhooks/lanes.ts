@@ -2,7 +2,7 @@ import type { Store } from "../store/store.ts";
 import type { Settlement, Subscription, SubscriptionLease } from "../store/webhook_store.ts";
 import type { Recipient } from "./attempt.ts";
 import { createHealthBook, isTroubled } from "./health.ts";
-import { canPost, close, type CourierLimits, type Lane, newLane, VET_MS } from "./lane.ts";
+import { canPost, close, type CourierLimits, type Lane, newLane, TURN_POSTS, VET_MS } from "./lane.ts";
 
 export interface LanesParts {
   store: Pick<Store, "getSubscription" | "dueDeliveries" | "renewLeases" | "releaseLease">;
@@ -78,6 +78,7 @@ export function createLanes(parts: LanesParts): Lanes {
     }
     if (isIdle(lane)) {
       lane.idleSinceMs ??= now();
+      lane.turnPosts = TURN_POSTS;
       return;
     }
     lane.idleSinceMs = undefined;

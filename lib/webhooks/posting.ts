@@ -3,7 +3,7 @@ import type { StoredEvent } from "../store/store.ts";
 import type { Settlement } from "../store/webhook_store.ts";
 import type { Attempter, EventMessage } from "./attempt.ts";
 import { breakAfter, healthAfter, isTroubled } from "./health.ts";
-import { adapt, canPost, close, type CourierLimits, type Lane } from "./lane.ts";
+import { adapt, canPost, close, type CourierLimits, type Lane, TURN_POSTS } from "./lane.ts";
 
 export interface PostingParts {
   attempt: Attempter;
@@ -52,7 +52,7 @@ export function createPosting(parts: PostingParts): Posting {
   let sweeping: Promise<void> | undefined;
   let onIdle: (() => void) | undefined;
 
-  /** One post of each lane in turn; those in trouble share a number of their own. */
+  /** The posts of each lane in turn; those in trouble share a number of their own. */
   function pump(): void {
     if (isPumping || isStopping || isClogged()) return;
     isPumping = true;
@@ -79,6 +79,7 @@ export function createPosting(parts: PostingParts): Posting {
     underWay.add(begun);
     if (begun.isTroubled) troubledPosts++;
     lane.inFlight++;
+    lane.turnPosts--;
     sweeping ??= sweep().finally(() => sweeping = undefined);
     try {
       const made = await attempt({ recipient: lane.recipient!, delivery, message: message(event) }, aborting.signal);
@@ -123,7 +124,14 @@ export function createPosting(parts: PostingParts): Posting {
     offer(lane) {
       if (lane.isReady) return;
       lane.isReady = true;
-      (isTroubled(lane.health) ? ready.troubled : ready.well).push(lane);
+      const lanes = isTroubled(lane.health) ? ready.troubled : ready.well;
+      // First those whose turn has just begun or goes on: what is new does not wait behind what is much.
+      if (lane.turnPosts > 0) {
+        lanes.unshift(lane);
+      } else {
+        lane.turnPosts = TURN_POSTS;
+        lanes.push(lane);
+      }
     },
     pump,
     async stop(drainMs) {

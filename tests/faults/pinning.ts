@@ -32,7 +32,7 @@ export async function assertPinned(command: string[]): Promise<void> {
   assert.deepEqual(attempts, {
     "hooks.example": { outcome: "delivered", statusCode: 200, error: null },
     "moved.example": { outcome: "ended", statusCode: 307, error: "the endpoint answered 307" },
-    "impostor-not.example": failed("certificate is for another name"),
+    "impersonated.example": failed("certificate is for another name"),
     "turns-private.example": failed(refusal("turns-private.example", "a private address")),
     "turns-loopback.example": failed(refusal("turns-loopback.example", "a loopback address")),
     "turns-mixed.example": failed(refusal("turns-mixed.example", "a private address")),

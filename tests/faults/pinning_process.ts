@@ -24,7 +24,6 @@ export interface Pinning {
   served: (string | undefined)[];
   impostorRequests: number;
   forbiddenConnections: Record<"private" | "loopback" | "proxy", number>;
-  asked: number;
 }
 
 /** Longer than an answer of the DNS is used again: until then a post goes where its name was vetted to be. */
@@ -36,7 +35,7 @@ const command = process.argv.slice(2);
 const HOSTS: Record<string, [first: string[], then: string[]]> = {
   "hooks.example": [[PUBLIC], [PUBLIC]],
   "moved.example": [[PUBLIC], [PUBLIC]],
-  "impostor-not.example": [[PUBLIC_IMPOSTOR], [PUBLIC_IMPOSTOR]],
+  "impersonated.example": [[PUBLIC_IMPOSTOR], [PUBLIC_IMPOSTOR]],
   "turns-private.example": [[PUBLIC], [PRIVATE]],
   "turns-loopback.example": [[PUBLIC], ["127.0.0.1"]],
   "turns-mixed.example": [[PUBLIC], [PUBLIC, PRIVATE]],
@@ -81,7 +80,6 @@ const pinning: Pinning = {
   served: [],
   impostorRequests: 0,
   forbiddenConnections: { private: 0, loopback: 0, proxy: 0 },
-  asked: 0,
 };
 const ids = new Map<string, string>();
 for (const host of Object.keys(HOSTS)) {
@@ -103,13 +101,12 @@ for (const [host, id] of ids) {
     }
   }
 }
-const { endpoint, impostor, forbidden, dns } = publicNetwork;
+const { endpoint, impostor, forbidden } = publicNetwork;
 pinning.served = endpoint.requests.map(({ serverName }) => serverName).sort();
 pinning.impostorRequests = impostor.requests.length;
 for (const name of ["private", "loopback", "proxy"] as const) {
   pinning.forbiddenConnections[name] = forbidden[name].connections;
 }
-pinning.asked = dns.asked.length;
 gateway.signal("SIGTERM");
 await gateway.ended;
 await rpc.stop({ drainMs: 1_000 });

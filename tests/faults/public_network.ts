@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type DnsAnswer, type DnsServer, startDnsServer } from "../webhooks/dns_server.ts";
+import { type DnsAnswer, startDnsServer } from "../webhooks/dns_server.ts";
 import { OK_ANSWER, type Receiver, startReceiver } from "../webhooks/receiver.ts";
 import { createTestCertificates } from "../webhooks/test_certificates.ts";
 
@@ -12,7 +12,6 @@ export const PUBLIC_IMPOSTOR = "93.184.216.35";
 export const PRIVATE = "10.0.0.1";
 const DNS_ADDRESS = "127.0.0.53";
 export interface PublicNetwork {
-  dns: DnsServer;
   /** At https on its address. */
   endpoint: Receiver;
   impostor: Receiver;
@@ -61,7 +60,6 @@ export async function buildPublicNetwork(names: string[], answer: (name: string)
   };
   const proxy = `http://127.0.0.1:${forbidden.proxy.port}`;
   return {
-    dns,
     endpoint,
     impostor,
     forbidden,
