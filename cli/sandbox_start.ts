@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { readConfig, type SettingName } from "../lib/config.ts";
 import { mintKey } from "../lib/keys/api_key.ts";
 import { keySourceFromStore } from "../lib/keys/key_source.ts";
-import { runtimeName } from "../lib/runtime/runtime.ts";
 import { type HttpServer, serveHttp } from "../lib/runtime/serve.ts";
 import { readWasm } from "../lib/runtime/wasm_files.ts";
 import { bootstrapSandbox, type Sandbox } from "../lib/sandbox/bootstrap.ts";
 import { createNetwork, type SandboxNetwork } from "../lib/sandbox/network.ts";
 import { createRpcServer } from "../lib/sandbox/rpc/server.ts";
+import { defaultStoreSetting } from "../lib/store/default_store.ts";
 import { openStore } from "../lib/store/open_store.ts";
 import { SCOPES, type Store } from "../lib/store/store.ts";
 import { VERSION } from "../lib/version.ts";
@@ -135,8 +135,7 @@ async function startGateway(
   { flags, io, folder, network, sandbox, rpcUrl }: GatewayParts,
   undo: (() => Promise<unknown>)[],
 ): Promise<Pick<SandboxInfo, "gateway" | "store" | "apiKey">> {
-  const file = runtimeName === "deno" ? "deno-kv:gateway.kv" : "sqlite:gateway.db";
-  const [scheme, name] = file.split(":") as [string, string];
+  const [scheme, name] = defaultStoreSetting().split(":") as [string, string];
   const config = readConfig({}, {
     store: `${scheme}:${join(folder, name)}`,
     pollMs: POLL_MS,
