@@ -1,0 +1,97 @@
+/** The engine's module in memory: requests go in, answers come out, and a trap costs no more than a new instance. */
+import { FrameReader, joinFrames } from "./engine_frames.ts";
+import type { ReadEntry } from "./engine_types.ts";
+
+/** The host trapped (its stack or memory ran out, or `readEntry` threw). The engine was instantiated anew and goes on working. */
+export class EngineTrap extends Error {
+  override name = "EngineTrap";
+}
+
+/** The engine would not read a request: no XDR, nested too deep, or a ledger without settings. It goes on working. */
+export class EngineRefusal extends Error {
+  override name = "EngineRefusal";
+}
+
+const METHODS = {
+  defaultSettings: 0,
+  simulateInvoke: 1,
+  simulateExtend: 2,
+  simulateRestore: 3,
+  checkResources: 4,
+  applyInvoke: 5,
+  applyExtend: 6,
+  applyRestore: 7,
+} as const;
+
+/** WebAssembly memory never shrinks: past this the engine starts anew, at the price of parsing its contracts again. */
+const MEMORY_LIMIT_BYTES = 64 * 1024 * 1024;
+
+interface EngineExports {
+  memory: WebAssembly.Memory;
+  /** 0 when memory has run out. */
+  alloc(byteLength: number): number;
+  dealloc(address: number, byteLength: number): void;
+  call(method: number, address: number, byteLength: number): number;
+}
+
+/**
+ * Instantiates the compiled engine, which reads the ledger through `readEntry`. `call` answers the frames of a method's
+ * answer; it throws `EngineTrap` or `EngineRefusal`.
+ */
+export function createEngineInstance(compiled: WebAssembly.Module, readEntry: ReadEntry) {
+  let panic = "";
+  let wasm = instantiate();
+
+  function bytesAt(address: number, byteLength: number): Uint8Array {
+    return new Uint8Array(wasm.memory.buffer, address, byteLength);
+  }
+
+  function instantiate(): EngineExports {
+    const env = {
+      ledger_get(address: number, byteLength: number): number {
+        const found = readEntry(bytesAt(address, byteLength).slice());
+        if (!found) return 0;
+        const at = allocate(found.entry.length + 8);
+        const view = new DataView(wasm.memory.buffer, at);
+        view.setUint32(0, found.entry.length + 4, true);
+        view.setUint32(4, found.liveUntilLedger, true);
+        bytesAt(at + 8, found.entry.length).set(found.entry);
+        return at;
+      },
+      panicked(address: number, byteLength: number): void {
+        panic = new TextDecoder().decode(bytesAt(address, byteLength).slice());
+      },
+    };
+    return new WebAssembly.Instance(compiled, { env }).exports as unknown as EngineExports;
+  }
+
+  function allocate(byteLength: number): number {
+    const address = wasm.alloc(byteLength);
+    if (address === 0) throw new RangeError(`no memory left for ${byteLength} bytes`);
+    return address;
+  }
+
+  function call(method: keyof typeof METHODS, ...frames: Uint8Array[]): FrameReader {
+    try {
+      const request = joinFrames(frames);
+      const address = allocate(request.length);
+      bytesAt(address, request.length).set(request);
+      const at = wasm.call(METHODS[method], address, request.length);
+      wasm.dealloc(address, request.length);
+      const byteLength = new DataView(wasm.memory.buffer).getUint32(at, true);
+      const answer = bytesAt(at + 4, byteLength).slice();
+      wasm.dealloc(at, byteLength + 4);
+      if (wasm.memory.buffer.byteLength > MEMORY_LIMIT_BYTES) wasm = instantiate();
+      if (answer[0] === 0) return new FrameReader(answer.subarray(1));
+      throw new EngineRefusal(`Cannot ${method}: ${new TextDecoder().decode(answer.subarray(1))}`);
+    } catch (cause) {
+      if (cause instanceof EngineRefusal) throw cause;
+      wasm = instantiate();
+      const why = panic || (cause instanceof Error ? cause.message : String(cause));
+      panic = "";
+      throw new EngineTrap(`The engine trapped in ${method}: ${why}`, { cause });
+    }
+  }
+
+  return { call, memoryBytes: (): number => wasm.memory.buffer.byteLength };
+}

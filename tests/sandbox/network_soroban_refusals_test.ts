@@ -1,0 +1,129 @@
+import assert from "node:assert/strict";
+import { before, describe, test } from "node:test";
+import { Memo, Operation, SorobanDataBuilder, xdr } from "@stellar/stellar-sdk";
+import { build, refusal, signed, submit } from "./sandbox_network.ts";
+import {
+  type Alterations,
+  alteredRegistration,
+  codeKeys,
+  type ContractNetwork,
+  startContractNetwork,
+} from "./soroban_parts.ts";
+
+describe("a Soroban envelope is refused", () => {
+  let on: ContractNetwork;
+  before(async () => {
+    on = await startContractNetwork();
+  });
+
+  const refused = (alterations: Alterations) => refusal(submit(on.network, alteredRegistration(on, alterations)));
+
+  test("with more than one operation: txMalformed", () => {
+    const twice = (tx: xdr.Transaction) => ({ operations: [tx.operations[0]!, tx.operations[0]!] });
+    assert.equal(refused({ tx: twice }), "txMalformed");
+  });
+
+  test("mixed with a classic operation, whichever comes first: txMalformed", () => {
+    const classic = Operation.bumpSequence({ bumpTo: "0" });
+    assert.equal(refused({ tx: (tx) => ({ operations: [tx.operations[0]!, classic] }) }), "txMalformed");
+    const last = (tx: xdr.Transaction) => ({ operations: [classic, tx.operations[0]!], ext: xdr.TransactionExt.v0() });
+    assert.equal(refused({ tx: last }), "txMalformed");
+  });
+
+  test("without declaring resources: txMalformed", () => {
+    assert.equal(refused({ tx: () => ({ ext: xdr.TransactionExt.v0() }) }), "txMalformed");
+  });
+
+  test("with a negative or an absurd resource fee: txMalformed", () => {
+    assert.equal(refused({ data: (data) => data.setResourceFee(-1n) }), "txMalformed");
+    assert.equal(refused({ data: (data) => data.setResourceFee((1n << 50n) + 1n) }), "txMalformed");
+  });
+
+  test("with a resource fee above its fee: txMalformed", () => {
+    assert.equal(refused({ tx: () => ({ fee: 1_000 }) }), "txMalformed");
+  });
+
+  test("with less than 100 stroops beside the resource fee: txInsufficientFee", () => {
+    assert.equal(refused({ tx: (tx) => ({ fee: tx.fee - 1 }) }), "txInsufficientFee");
+  });
+
+  test("with a resource fee below what it declares costs: txSorobanInvalid, and a diagnostic event says so", () => {
+    const outcome = submit(on.network, alteredRegistration(on, { data: (data) => data.setResourceFee(1_000n) }));
+    assert.equal(refusal(outcome), "txSorobanInvalid");
+    assert.ok(outcome.status === "ERROR");
+    const { data } = xdr.DiagnosticEvent.fromXdr(outcome.diagnosticEventsXdr[0]!).event.body.v0;
+    assert.match(JSON.stringify(data.toJson()), /resourceFee.*lower/);
+  });
+
+  test("with a memo or a muxed source: txSorobanInvalid", () => {
+    assert.equal(refused({ tx: () => ({ memo: Memo.text("hi").toXdrObject() }) }), "txSorobanInvalid");
+    const muxed = xdr.MuxedAccount.keyTypeMuxedEd25519(
+      new xdr.MuxedAccountMed25519({ id: 1n, ed25519: on.owner.rawPublicKey() }),
+    );
+    assert.equal(refused({ tx: () => ({ sourceAccount: muxed }) }), "txSorobanInvalid");
+    const within = (tx: xdr.Transaction) => ({
+      operations: [new xdr.Operation({ sourceAccount: muxed, body: tx.operations[0]!.body })],
+    });
+    assert.equal(refused({ tx: within }), "txSorobanInvalid");
+  });
+
+  const archived = (...archivedSorobanEntries: number[]) => (data: SorobanDataBuilder) => {
+    const built = data.build();
+    const ext = xdr.SorobanTransactionDataExt.resourceExt(new xdr.SorobanResourcesExtV0({ archivedSorobanEntries }));
+    return new xdr.SorobanTransactionData({ ...built, ext, resourceFee: built.resourceFee });
+  };
+  test("naming archived entries out of order or out of the footprint: txSorobanInvalid", () => {
+    for (const indexes of [[1, 0], [0, 0], [99]]) {
+      const change = (tx: xdr.Transaction) => {
+        assert.ok(tx.ext.type === "sorobanData");
+        return {
+          ext: xdr.TransactionExt.sorobanData(archived(...indexes)(new SorobanDataBuilder(tx.ext.sorobanData))),
+        };
+      };
+      assert.equal(refused({ tx: change }), "txSorobanInvalid", indexes.join());
+    }
+  });
+
+  test("calling an account instead of a contract: txSorobanInvalid", () => {
+    const change = (tx: xdr.Transaction) => {
+      const { body } = tx.operations[0]!;
+      assert.ok(body.type === "invokeHostFunction");
+      const { hostFunction, auth } = body.invokeHostFunctionOp;
+      assert.ok(hostFunction.type === "hostFunctionTypeInvokeContract");
+      const contractAddress = xdr.ScAddress.scAddressTypeAccount(on.owner.xdrAccountId());
+      const args = new xdr.InvokeContractArgs({ ...hostFunction.invokeContract, contractAddress });
+      const op = new xdr.InvokeHostFunctionOp({
+        hostFunction: xdr.HostFunction.hostFunctionTypeInvokeContract(args),
+        auth,
+      });
+      return {
+        operations: [new xdr.Operation({ sourceAccount: null, body: xdr.OperationBody.invokeHostFunction(op) })],
+      };
+    };
+    assert.equal(refused({ tx: change }), "txSorobanInvalid");
+  });
+
+  test("uploading code above the limit: txFailed, invokeHostFunctionMalformed", () => {
+    const op = Operation.uploadContractWasm({ wasm: new Uint8Array(131_073) });
+    const data = new SorobanDataBuilder().setResources(1_000_000, 0, 132_000).setResourceFee(90_000_000n).build();
+    const draft = build(on.network, on.owner, [op], { fee: "100", sorobanData: data });
+    assert.equal(
+      refusal(submit(on.network, signed(draft, on.owner))),
+      "txFailed/invokeHostFunction/invokeHostFunctionMalformed",
+    );
+  });
+
+  test("extending or restoring with the wrong half of the footprint: txFailed, Malformed", () => {
+    const code = codeKeys(1);
+    const data = (readOnlyKeys: xdr.LedgerKey[], readWrite: xdr.LedgerKey[]) =>
+      new SorobanDataBuilder().setReadOnly(readOnlyKeys).setReadWrite(readWrite).setResourceFee(1_000_000n).build();
+    const outcome = (operation: xdr.Operation, sorobanData: xdr.SorobanTransactionData) =>
+      refusal(submit(on.network, signed(build(on.network, on.owner, [operation], { sorobanData }), on.owner)));
+    const extend = (extendTo: number) => Operation.extendFootprintTtl({ extendTo });
+    const malformed = "txFailed/extendFootprintTtl/extendFootprintTtlMalformed";
+    assert.equal(outcome(extend(100), data([], code)), malformed);
+    assert.equal(outcome(extend(3_110_400), data(code, [])), malformed);
+    const restore = Operation.restoreFootprint({});
+    assert.equal(outcome(restore, data(code, [])), "txFailed/restoreFootprint/restoreFootprintMalformed");
+  });
+});

@@ -1,0 +1,94 @@
+import { Account, Keypair, Memo, MuxedAccount, Operation, TransactionBuilder, xdr } from "@stellar/stellar-sdk";
+import fc from "fast-check";
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import {
+  CONTRACT,
+  fault,
+  hex,
+  inLedger,
+  PASSPHRASE,
+  source,
+  START_SECONDS,
+  submitStage,
+  transaction,
+} from "./submit_stage.ts";
+
+const sponsor = Keypair.fromRawEd25519Seed(new Uint8Array(32).fill(8));
+
+describe("what may be submitted", () => {
+  const { transactions } = submitStage({ find: inLedger(100) });
+  const built = transaction();
+  const bump = (inner: ReturnType<typeof transaction>) =>
+    TransactionBuilder.buildFeeBumpTransaction(sponsor, "200", inner, PASSPHRASE);
+  const operation = Operation.bumpSequence({ bumpTo: "1" });
+  const classic = new TransactionBuilder(new Account(source.publicKey(), "41"), {
+    fee: "100",
+    networkPassphrase: PASSPHRASE,
+    timebounds: { minTime: 0, maxTime: START_SECONDS + 300 },
+  }).addOperation(operation).build();
+  classic.sign(source);
+  const twice = TransactionBuilder.cloneFrom(built).addOperation(operation).build();
+  twice.sign(source);
+
+  const noted = TransactionBuilder.cloneFrom(built, { memo: Memo.text("order 7") }).build();
+  noted.sign(source);
+  const muxed = new TransactionBuilder(new MuxedAccount(new Account(source.publicKey(), "41"), "7"), {
+    fee: "100",
+    networkPassphrase: PASSPHRASE,
+    timebounds: { minTime: 0, maxTime: START_SECONDS + 300 },
+  }).addOperation(Operation.invokeContractFunction({ contract: CONTRACT, function: "claim", args: [] })).build();
+  muxed.sign(source);
+
+  const cases: [string, string, RegExp][] = [
+    ["what is no XDR", "not xdr", /is not a base64 transaction envelope/],
+    ["an envelope cut short", built.toXdr().slice(0, -8), /is not a base64 transaction envelope/],
+    ["an unsigned envelope", transaction({ signers: [] }).toXdr(), /is not signed/],
+    ["an unsigned fee bump", bump(built).toXdr(), /the fee bump carries no signature/],
+    ["another operation than an invocation", classic.toXdr(), /must invoke a contract, got the operation bumpSequence/],
+    ["two operations", twice.toXdr(), /exactly one operation, got 2/],
+    ["a call that is not allowed", transaction({ function: "drain" }).toXdr(), /must not call drain/],
+    ["an invocation with a memo", noted.toXdr(), /must have no memo/],
+    ["a muxed source", muxed.toXdr(), /must have a G… source/],
+    ["no upper time bound", transaction({ validForSeconds: -START_SECONDS }).toXdr(), /must have an upper time bound/],
+    ["one more than an hour away", transaction({ validForSeconds: 3_601 }).toXdr(), /at most an hour from now/],
+  ];
+  for (const [name, envelope, words] of cases) {
+    test(`not ${name}`, async () => {
+      const error = await fault(transactions.submit(envelope));
+      assert.equal(error.code, "invalid_request");
+      assert.match(error.message, words);
+    });
+  }
+
+  test("and nothing that is no envelope gets past, whatever it is", async () => {
+    const bytes = xdr.decodeBytes(built.toXdr(), "base64");
+    const mutated = fc.tuple(fc.nat({ max: bytes.length - 1 }), fc.integer({ min: 1, max: 255 })).map(([at, by]) => {
+      const copy = bytes.slice();
+      copy[at] = copy[at]! ^ by;
+      return xdr.encodeBytes(copy, "base64");
+    });
+    const random = fc.uint8Array({ maxLength: 200 }).map((some) => xdr.encodeBytes(some, "base64"));
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(mutated, random, fc.string()), async (envelope) => {
+        const error = await submitStage({ find: inLedger(100) }).transactions.submit(envelope).catch((error) => error);
+        assert.ok(error.ledger === 100 || error.code === "invalid_request", String(error.stack ?? error));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test("in a fee bump the inner transaction is vetted and the outer hash answered", async () => {
+    const signed = (inner: ReturnType<typeof transaction>) => {
+      const outer = bump(inner);
+      outer.sign(sponsor);
+      return outer;
+    };
+    const refused = signed(transaction({ function: "drain" }));
+    assert.match((await fault(transactions.submit(refused.toXdr()))).message, /must not call drain/);
+    const outer = signed(built);
+    const own = submitStage({ find: inLedger(100) });
+    assert.deepEqual(await own.transactions.submit(outer.toXdr()), { hash: hex(outer.hash()), ledger: 100 });
+    assert.deepEqual(own.envelopes, [outer.toXdr()]);
+  });
+});

@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { fault, HASH, START_SECONDS, submitStage } from "./submit_stage.ts";
+
+describe("what became of a transaction", () => {
+  const NOTE = { hash: HASH, validUntil: START_SECONDS + 300 };
+
+  test("is pending until a ledger has closed after its time bound, then txTooLate", async () => {
+    const { transactions, notes, clock } = submitStage({});
+    notes.set(HASH, NOTE);
+    assert.deepEqual(await transactions.status(HASH), { hash: HASH, status: "pending" });
+    clock.pass(300_000);
+    assert.deepEqual(await transactions.status(HASH), { hash: HASH, status: "pending" });
+    clock.pass(5_000);
+    const { status, error } = await transactions.status(HASH);
+    assert.equal(status, "failed");
+    assert.match(error!, /txTooLate/);
+  });
+
+  test("is not guessed for one that is older than what the node holds", async () => {
+    const { transactions, notes } = submitStage({
+      find: () => ({ latestLedgerCloseTime: START_SECONDS + 900_000, oldestLedgerCloseTime: START_SECONDS + 301 }),
+    });
+    notes.set(HASH, NOTE);
+    const error = await fault(transactions.status(HASH));
+    assert.equal(error.code, "not_found");
+    assert.match(error.message, /older than what the RPC node holds/);
+  });
+
+  test("is not found where nobody knows it", async () => {
+    assert.equal((await fault(submitStage({}).transactions.status(HASH))).code, "not_found");
+  });
+
+  test("is not believed from a node that lags", async () => {
+    const { transactions } = submitStage({
+      find: (call) => call === 2 ? { latestLedger: 3, latestLedgerCloseTime: 1 } : { status: "SUCCESS", ledger: 90 },
+    });
+    await transactions.status(HASH);
+    assert.equal((await transactions.status(HASH)).status, "success");
+  });
+});
