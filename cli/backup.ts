@@ -32,16 +32,10 @@ async function run(args: string[], io: CommandIo): Promise<number> {
   const setting = flags.store ?? (io.env.SERVICE_API_STORE || defaultStoreSetting());
   const startedAt = io.now();
   if (io.isTerminal) io.stderr(`Copying ${setting} …\n`);
-  try {
-    const backup = await backUpStore(setting, file);
-    const took = `${((io.now() - startedAt) / 1000).toFixed(1)} s`;
-    io.stdout(flags.json ? asJson(backup) : asText(backup, setting, took));
-    return 0;
-  } catch (error) {
-    if (!(error instanceof Error) || error.name !== "StoreError") throw error;
-    io.stderr(`gateway: ${error.message}\n`);
-    return 1;
-  }
+  const backup = await backUpStore(setting, file);
+  const took = `${((io.now() - startedAt) / 1000).toFixed(1)} s`;
+  io.stdout(flags.json ? asJson(backup) : asText(backup, setting, took));
+  return 0;
 }
 
 function asJson({ location, path, bytes }: Backup): string {

@@ -10,12 +10,15 @@ export interface Command {
   /**
    * Runs it and answers the exit code.
    * @throws {UsageError} when it was called wrongly.
+   * @throws {Error} what was in the way, in a message for whoever called it.
    */
   run(args: string[], io: CommandIo): Promise<number>;
 }
 
 /** What a command sees of the world around it. */
 export interface CommandIo {
+  /** How this program was called, for a command line to copy: `./gateway`. */
+  program: string;
   env: Record<string, string | undefined>;
   /** Writes text as it is. */
   stdout(text: string): void;
@@ -24,6 +27,8 @@ export interface CommandIo {
   stdin(): Promise<Uint8Array>;
   /** Whether standard output is read by eyes. */
   isTerminal: boolean;
+  /** Whether standard error is read by eyes. */
+  isErrorTerminal: boolean;
   /** Asks whoever sits at the terminal for one line; absent when nobody does. */
   ask?(question: string): Promise<string>;
   /** Unix ms. */
@@ -33,6 +38,11 @@ export interface CommandIo {
 /** The command line is wrong: one line that names the flag, what it was and what is allowed. Exit code 2. */
 export class UsageError extends Error {
   override name = "UsageError";
+}
+
+/** It could not be done, and the message says why in one line. Exit code 1. */
+export class CommandError extends Error {
+  override name = "CommandError";
 }
 
 /** Flags by name: one that takes a text, or one that is there or not. */

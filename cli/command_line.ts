@@ -1,4 +1,5 @@
 import type { Command, CommandIo } from "./command.ts";
+import { reportFailure } from "./failure.ts";
 
 interface Listed {
   summary: string;
@@ -13,6 +14,11 @@ const COMMANDS: Record<string, Listed> = {
     summary: "Run the gateway on a Stellar network of its own, offline",
     load: () => load(import("./sandbox.ts")),
   },
+  listen: {
+    summary: "Receive, verify and print a running sandbox's webhooks",
+    load: () => load(import("./listen.ts")),
+  },
+  trigger: { summary: "Make events happen in a running sandbox", load: () => load(import("./trigger.ts")) },
   keygen: { summary: "Create an API key", load: () => load(import("./keygen.ts")) },
   keys: { summary: "List, show, enable, disable or delete API keys", load: () => load(import("./keys.ts")) },
   webhooks: {
@@ -51,16 +57,8 @@ async function run(name: string, args: string[], io: CommandIo): Promise<number>
   try {
     return await command.run(args, io);
   } catch (error) {
-    // Usage and settings are the caller's to mend; the hint says where to look.
-    if (!isCallersMistake(error)) throw error;
-    io.stderr(`gateway ${name}: ${error.message}\nSee: gateway help ${name}\n`);
-    return 2;
+    return reportFailure(name, error, io);
   }
-}
-
-/** By name, so that a mistake in `keygen` does not load the whole configuration. */
-function isCallersMistake(error: unknown): error is Error {
-  return error instanceof Error && ["UsageError", "ConfigError"].includes(error.name);
 }
 
 async function help(name: string | undefined, io: CommandIo): Promise<number> {
@@ -83,7 +81,7 @@ Usage: gateway [COMMAND] [FLAGS]
 Commands:
 ${lines.join("\n")}
 
-Try it offline:     gateway sandbox
+Try it offline:     gateway sandbox, then in two more terminals: gateway listen, gateway trigger
 Run it on testnet:  gateway keygen --name my-app --scopes read,write && gateway serve
 More of a command:  gateway help COMMAND
 `;

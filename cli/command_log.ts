@@ -4,5 +4,6 @@ import type { CommandIo } from "./command.ts";
 
 /** The log of a running command: on standard error, so that standard output stays for what was asked for. */
 export function createCommandLog({ log, logLevel }: Pick<Config, "log" | "logLevel">, io: CommandIo): Log {
-  return createLog({ format: log, level: logLevel, write: io.stderr, now: io.now });
+  const format = log !== "auto" ? log : io.isErrorTerminal ? "pretty" : "json";
+  return createLog({ format, level: logLevel, write: io.stderr, now: io.now });
 }

@@ -23,7 +23,12 @@ import { createLazyGateway } from "./lazy_gateway.ts";
 /** The platform keeps what goes to the console. */
 function consoleLog(config: Config): Log {
   const write = (line: string) => console.error(line.trimEnd());
-  return createLog({ format: config.log, level: config.logLevel, write, now: Date.now });
+  return createLog({
+    format: config.log === "auto" ? "json" : config.log,
+    level: config.logLevel,
+    write,
+    now: Date.now,
+  });
 }
 
 async function openGateway(config: Config, log: Log): Promise<Gateway> {

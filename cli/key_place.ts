@@ -12,27 +12,21 @@ export interface PlaceFlags {
 
 /**
  * Runs `use` on the place where this environment keeps its keys: what a flag names, else the keys file of the settings,
- * else their store, else the runtime's own store in the working directory. Answers the exit code: 1 where the place
- * cannot be used, which it says in one line.
+ * else their store, else the runtime's own store in the working directory. Answers the exit code of
+ * `use`.
  * @throws {UsageError} when no place is named, or two.
+ * @throws {StoreError | KeysFileError} when the place cannot be used.
  */
 export async function withKeyPlace(
   flags: PlaceFlags,
   io: CommandIo,
   use: (place: KeyPlace) => Promise<number>,
 ): Promise<number> {
+  const place = await openKeyPlace(chosenPlace(flags, io.env), io);
   try {
-    const place = await openKeyPlace(chosenPlace(flags, io.env), io);
-    try {
-      return await use(place);
-    } finally {
-      await place.close();
-    }
-  } catch (error) {
-    // By name: their classes are loaded only with the place.
-    if (!(error instanceof Error) || !["StoreError", "KeysFileError"].includes(error.name)) throw error;
-    io.stderr(`gateway: ${error.message}\n`);
-    return 1;
+    return await use(place);
+  } finally {
+    await place.close();
   }
 }
 

@@ -1,6 +1,6 @@
 import type { KeyPlace } from "../lib/keys/key_place.ts";
 import type { KeyRecord } from "../lib/store/store.ts";
-import { type Command, type CommandIo, parseFlags, UsageError } from "./command.ts";
+import { type Command, CommandError, type CommandIo, parseFlags, UsageError } from "./command.ts";
 import { PLACE_FLAGS, withKeyPlace } from "./key_place.ts";
 import { type KeyWebhooks, webhooksOfKey } from "./key_webhooks.ts";
 import { keyDetails, keyJson, keyRow, TABLE_HEAD, tableRow } from "./key_table.ts";
@@ -85,7 +85,7 @@ async function list({ place, io, json }: Call): Promise<number> {
 
 async function show({ place, io, json }: Call, id: string): Promise<number> {
   const record = await place.getKey(id);
-  if (record === undefined) return unknownKey(place, io, id);
+  if (record === undefined) throw unknownKey(place, id);
   if (json) io.stdout(keyJson(record));
   else io.stdout(keyDetails(record, io.now()) + `kept in      ${place.location}\n`);
   return 0;
@@ -101,7 +101,7 @@ function disable(call: Call, id: string): Promise<number> {
 
 async function setDisabled({ place, io, json }: Call, id: string, disabled: boolean): Promise<number> {
   const record = await place.setKeyDisabled(id, disabled);
-  if (record === undefined) return unknownKey(place, io, id);
+  if (record === undefined) throw unknownKey(place, id);
   if (json) io.stdout(keyJson(record));
   else io.stdout(`${disabled ? "disabled" : "enabled"} ${named(record)} in ${place.location}\n`);
   return 0;
@@ -110,7 +110,7 @@ async function setDisabled({ place, io, json }: Call, id: string, disabled: bool
 async function remove(call: Call, id: string): Promise<number> {
   const { place, io } = call;
   const record = await place.getKey(id);
-  if (record === undefined) return unknownKey(place, io, id);
+  if (record === undefined) throw unknownKey(place, id);
   const webhooks = await webhooksOfKey(place, io, id);
   try {
     return await removeWith(webhooks, record, call);
@@ -125,21 +125,19 @@ async function removeWith(webhooks: KeyWebhooks, record: KeyRecord, { place, io,
   if (!yes) {
     const answer = await io.ask!(`Delete ${named(record)}${its} from ${place.location}? It cannot be undone. [y/N] `);
     if (!/^y(es)?$/i.test(answer.trim())) {
-      io.stderr("nothing was deleted\n");
-      return 1;
+      throw new CommandError("nothing was deleted");
     }
   }
   // The key first: nothing can make another webhook with it then.
-  if (!await place.deleteKey(record.id)) return unknownKey(place, io, record.id);
+  if (!await place.deleteKey(record.id)) throw unknownKey(place, record.id);
   await webhooks.remove();
   if (json) io.stdout(JSON.stringify({ id: record.id, deleted: true, webhooks: count }) + "\n");
   else io.stdout(`deleted ${named(record)}${its} from ${place.location}\n`);
   return 0;
 }
 
-function unknownKey(place: KeyPlace, io: CommandIo, id: string): number {
-  io.stderr(`gateway keys: there is no key ${JSON.stringify(id)} in ${place.location}\n`);
-  return 1;
+function unknownKey(place: KeyPlace, id: string): CommandError {
+  return new CommandError(`there is no key ${JSON.stringify(id)} in ${place.location}`);
 }
 
 function named({ id, name }: KeyRecord): string {

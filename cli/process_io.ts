@@ -1,18 +1,27 @@
 import { Buffer } from "node:buffer";
+import { basename } from "node:path";
 import process from "node:process";
 import type { CommandIo } from "./command.ts";
 
 /** What a command sees of the world when it runs for real: this process. */
 export function processIo(): CommandIo {
   return {
+    program: program(),
     env: process.env,
     stdout: (text) => void process.stdout.write(text),
     stderr: (text) => void process.stderr.write(text),
     stdin: readStdin,
     isTerminal: process.stdout.isTTY === true,
+    isErrorTerminal: process.stderr.isTTY === true,
     ...(process.stdin.isTTY && process.stderr.isTTY ? { ask } : {}),
     now: () => Date.now(),
   };
+}
+
+/** From its sources it is no file of its own; the package's script finds the runtime. */
+function program(): string {
+  const isFromSources = ["bun", "deno"].includes(basename(process.execPath).replace(/\.exe$/, ""));
+  return isFromSources ? "npm run -s gateway --" : process.argv0;
 }
 
 async function readStdin(): Promise<Uint8Array> {

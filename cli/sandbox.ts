@@ -2,7 +2,6 @@ import type { Command, CommandIo } from "./command.ts";
 import { leaveSoon, untilAskedToStop } from "./running.ts";
 import { type SandboxFlags, startSandbox } from "./sandbox_start.ts";
 import { sandboxBanner } from "./sandbox_banner.ts";
-import { startFailure } from "./serve.ts";
 import { parseSettingFlags } from "./setting_flags.ts";
 import { UsageError } from "./command.ts";
 
@@ -13,7 +12,8 @@ export const command: Command = {
 
 Runs the whole product on a network of its own, in this process, offline: real contracts on the
 real Soroban host, a Stellar RPC server for any SDK or CLI, a friendbot, three funded accounts
-and an API key with all scopes. When it is ready it prints what you need to try it.
+and an API key with all scopes. When it is ready it prints what you need to try it; then, from
+other terminals, "gateway listen" shows the webhooks and "gateway trigger" makes events happen.
 
 Flags (standard value):
   --port        Port of the gateway; 0 picks a free one (8787)
@@ -30,19 +30,13 @@ Examples:
   gateway sandbox --ledger-ms 0 --json
   gateway sandbox --state ./sandbox
 `,
-  async run(args, io) {
-    try {
-      return await sandbox(sandboxFlags(args), io);
-    } catch (error) {
-      return startFailure(error, io);
-    }
-  },
+  run: (args, io) => sandbox(sandboxFlags(args), io),
 };
 
 async function sandbox(flags: SandboxFlags & { json: boolean }, io: CommandIo): Promise<number> {
   const stopAsked = untilAskedToStop((signal) => io.stderr(`gateway sandbox: ended at once by a second ${signal}\n`));
   const running = await startSandbox(flags, io);
-  io.stdout(flags.json ? JSON.stringify(running.info) + "\n" : sandboxBanner(running.info));
+  io.stdout(flags.json ? JSON.stringify(running.info) + "\n" : sandboxBanner(running.info, io.program));
   await stopAsked;
   await running.stop();
   return leaveSoon(0);

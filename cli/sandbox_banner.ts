@@ -1,7 +1,12 @@
+import { STANDARD_SANDBOX } from "./running_sandbox.ts";
 import type { SandboxInfo } from "./sandbox_start.ts";
 
-/** What a newcomer needs, to read and to copy. */
-export function sandboxBanner(info: SandboxInfo): string {
+/**
+ * What a newcomer needs, to read and to copy.
+ *
+ * @param program how this program is called
+ */
+export function sandboxBanner(info: SandboxInfo, program: string): string {
   const { contracts } = info;
   return `
 The sandbox is running: the gateway on a Stellar network of its own.
@@ -15,13 +20,23 @@ The sandbox is running: the gateway on a Stellar network of its own.
   Payment escrow   ${contracts.paymentEscrow}
   Store            ${info.store}
 
-Copy this into another terminal: a key with all scopes, three funded accounts, the asset.
+See it work, in two more terminals:
+
+  ${program} listen${sandboxFlag(info.rpc)}     receives webhooks, checks and prints them
+  ${program} trigger${sandboxFlag(info.rpc)}    a card's life: registered, funded, a payment authorised, claimed …
+
+Or call it yourself, a key with all scopes, three funded accounts, the asset:
 
 ${sandboxExports(info)}
-  curl "$GATEWAY/v1/network" -H "Authorization: Bearer $KEY"
+  curl "$GATEWAY/v1/events" -H "Authorization: Bearer $KEY"
 
-What to do next: the walk-through in the README. Ctrl-C ends the sandbox.
+All endpoints: ${info.gateway}/openapi.json. Ctrl-C ends the sandbox.
 `;
+}
+
+/** What tells `listen` and `trigger` where this sandbox is; nothing where it is looked for anyway. */
+export function sandboxFlag(rpc: string): string {
+  return rpc === STANDARD_SANDBOX ? "" : ` --sandbox ${rpc}`;
 }
 
 /** The shell variables that the README's walk-through uses. */

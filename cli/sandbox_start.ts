@@ -15,6 +15,7 @@ import { SCOPES, type Store } from "../lib/store/store.ts";
 import { VERSION } from "../lib/version.ts";
 import type { CommandIo } from "./command.ts";
 import { createCommandLog } from "./command_log.ts";
+import { sandboxPage } from "./running_sandbox.ts";
 import { serveGateway } from "./serve_gateway.ts";
 
 export interface SandboxFlags {
@@ -65,19 +66,19 @@ export async function startSandbox(
         paymentEscrow: await readWasm("payment_escrow"),
       },
     });
-    const rpc = await serveRpc(network, flags.rpcPort, io);
+    const shown: { info?: SandboxInfo } = {};
+    const rpc = await serveRpc(network, { port: flags.rpcPort, shown }, io);
     undo.push(() => rpc.stop({ drainMs: RPC_DRAIN_MS }));
     const gateway = await startGateway({ flags, io, folder, network, sandbox, rpcUrl: rpc.url }, undo);
-    return {
-      info: {
-        ...gateway,
-        rpc: rpc.url,
-        friendbot: `${rpc.url}/friendbot`,
-        networkPassphrase: network.passphrase,
-        ...sandbox,
-      },
-      stop,
+    const info = {
+      ...gateway,
+      rpc: rpc.url,
+      friendbot: `${rpc.url}/friendbot`,
+      networkPassphrase: network.passphrase,
+      ...sandbox,
     };
+    shown.info = info;
+    return { info, stop };
   } catch (error) {
     await stop();
     throw error;
@@ -108,14 +109,20 @@ async function startNetwork(
   return network;
 }
 
-async function serveRpc(network: SandboxNetwork, port: number, io: CommandIo): Promise<HttpServer> {
+/** Stellar RPC, friendbot, and beside them what the sandbox tells of itself once it is `shown`. */
+async function serveRpc(
+  network: SandboxNetwork,
+  { port, shown }: { port: number; shown: { info?: SandboxInfo } },
+  io: CommandIo,
+): Promise<HttpServer> {
   // The friendbot's URL holds the port, which is known only once it is bound.
   const answering: { rpc?: ReturnType<typeof createRpcServer> } = {};
   const server = await serveHttp({
     hostname: HOST,
     port,
     idleTimeoutMs: RPC_IDLE_TIMEOUT_MS,
-    fetch: (request) => answering.rpc?.fetch(request) ?? new Response(null, { status: 503 }),
+    fetch: (request) =>
+      sandboxPage(request, shown.info) ?? answering.rpc?.fetch(request) ?? new Response(null, { status: 503 }),
   });
   answering.rpc = createRpcServer({ network, friendbotUrl: `${server.url}/friendbot`, version: VERSION, now: io.now });
   return server;

@@ -2,7 +2,7 @@ import { rekeySecrets } from "../lib/webhooks/reseal.ts";
 import { createSecretBox, SecretsKeyError } from "../lib/webhooks/secrets.ts";
 import { StoreError } from "../lib/store/store.ts";
 import type { Store } from "../lib/store/store.ts";
-import { type Command, type CommandIo, parseFlags, UsageError } from "./command.ts";
+import { type Command, CommandError, type CommandIo, parseFlags, UsageError } from "./command.ts";
 import { withStore } from "./with_store.ts";
 
 const OLD = "SERVICE_API_SECRETS_KEY";
@@ -47,25 +47,24 @@ async function rekey(
   oldKey: string | undefined,
   newKey: string | undefined,
 ): Promise<number> {
+  await holdAlone(store);
+  const to = boxOf(newKey);
+  const onProgress = (count: number) => io.isTerminal && io.stderr(`\r\x1b[K${count} webhooks`);
+  const count = await rekeySecrets(store, { from: createSecretBox(oldKey), to, onProgress });
+  if (io.isTerminal) io.stderr("\r\x1b[K");
+  const now = newKey === undefined
+    ? `are kept plain: start the gateway without ${OLD}`
+    : `have a new key: start the gateway with it in ${OLD}`;
+  io.stdout(`the secrets of ${count} ${count === 1 ? "webhook" : "webhooks"} in ${store.location} ${now}\n`);
+  return 0;
+}
+
+async function holdAlone(store: Store): Promise<void> {
   try {
     await store.holdForServing();
-    const to = boxOf(newKey);
-    const onProgress = (count: number) => io.isTerminal && io.stderr(`\r\x1b[K${count} webhooks`);
-    const count = await rekeySecrets(store, { from: createSecretBox(oldKey), to, onProgress });
-    if (io.isTerminal) io.stderr("\r\x1b[K");
-    const now = newKey === undefined
-      ? `are kept plain: start the gateway without ${OLD}`
-      : `have a new key: start the gateway with it in ${OLD}`;
-    io.stdout(`the secrets of ${count} ${count === 1 ? "webhook" : "webhooks"} in ${store.location} ${now}\n`);
-    return 0;
   } catch (error) {
-    if (error instanceof StoreError && error.kind === "locked") {
-      io.stderr(`gateway secrets: a gateway serves ${store.location} and has the old key: stop it first\n`);
-      return 1;
-    }
-    if (!(error instanceof SecretsKeyError)) throw error;
-    io.stderr(`gateway secrets: ${error.message}\n`);
-    return 2;
+    if (!(error instanceof StoreError && error.kind === "locked")) throw error;
+    throw new CommandError(`a gateway serves ${store.location} and has the old key: stop it first`);
   }
 }
 

@@ -1,6 +1,5 @@
 import { readConfig, type SettingName, SETTINGS, unknownSettings } from "../lib/config.ts";
 import { openStore } from "../lib/store/open_store.ts";
-import { StoreError } from "../lib/store/store.ts";
 import type { Command, CommandIo } from "./command.ts";
 import { openKeySource } from "./key_source.ts";
 import { createCommandLog } from "./command_log.ts";
@@ -34,7 +33,7 @@ what) or it could not start, 2 called wrongly. A second signal ends it at once (
 Examples:
   gateway keygen --name my-app --scopes read,write && gateway serve
   gateway serve --port 9000 --store sqlite:/var/lib/gateway/gateway.db
-  SERVICE_API_RPC_URL=https://rpc.example.com/TOKEN gateway serve --log pretty
+  SERVICE_API_RPC_URL=https://rpc.example.com/TOKEN gateway serve
 `,
   run: serve,
 };
@@ -47,24 +46,20 @@ async function serve(args: string[], io: CommandIo): Promise<number> {
   const stopAsked = untilAskedToStop((signal) =>
     log.error("gateway is ended at once by a second signal: requests under way get no answer", { signal })
   );
-  try {
-    const store = await openStore(config.store, log.info);
-    const keys = await openKeySource(config, store, log, io.now);
-    const running = await serveGateway({ config, store, keys, log });
-    log.info("gateway is listening", {
-      url: running.url,
-      network: config.networkPassphrase,
-      store: store.location,
-      keys: keys.location,
-    });
-    if (await keys.isEmpty()) {
-      log.warn("there are no API keys yet: create one with `gateway keygen`", { keys: keys.location });
-    }
-    const signal = await stopAsked;
-    return await stop(running, signal, log, io);
-  } catch (error) {
-    return startFailure(error, io);
+  const store = await openStore(config.store, log.info);
+  const keys = await openKeySource(config, store, log, io.now);
+  const running = await serveGateway({ config, store, keys, log });
+  log.info("gateway is listening", {
+    url: running.url,
+    network: config.networkPassphrase,
+    store: store.location,
+    keys: keys.location,
+  });
+  if (await keys.isEmpty()) {
+    log.warn("there are no API keys yet: create one with `gateway keygen`", { keys: keys.location });
   }
+  const signal = await stopAsked;
+  return await stop(running, signal, log, io);
 }
 
 /** Stops as gently as it can; the exit code and the last line say whether anything was lost: 0 nothing, 1 something. */
@@ -79,13 +74,4 @@ async function stop(running: RunningGateway, signal: StopSignal, log: Log, io: C
   }
   log.error("gateway has stopped, and not everything could be finished", { tookMs, requestsCutOff });
   return await leaveNow(1);
-}
-
-/** What keeps a gateway from starting, in one line: 2 where a setting is to be changed, 1 where the world is. */
-export function startFailure(error: unknown, io: CommandIo): number {
-  if (!(error instanceof Error)) throw error;
-  if (error.name === "ConfigError" || error.name === "UsageError") throw error;
-  const isSetting = error instanceof StoreError && ["network_mismatch", "newer_schema"].includes(error.kind);
-  io.stderr(`gateway: ${error.message}\n`);
-  return isSetting || error.name === "KeyRecordsError" ? 2 : 1;
 }

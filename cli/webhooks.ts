@@ -1,8 +1,7 @@
-import { GatewayError } from "../lib/errors.ts";
 import { sleep } from "../lib/stellar/clock.ts";
 import type { Store } from "../lib/store/store.ts";
 import type { Subscription } from "../lib/store/webhook_store.ts";
-import { type Command, type CommandIo, type Flags, parseFlags, UsageError } from "./command.ts";
+import { type Command, CommandError, type CommandIo, type Flags, parseFlags, UsageError } from "./command.ts";
 import { replayWebhook } from "./webhook_replay.ts";
 import {
   ATTEMPT_COLUMNS,
@@ -123,7 +122,7 @@ async function list({ store, io, flags: { key, json } }: Call): Promise<number> 
 
 async function deliveries({ store, io, flags: { limit = "50", json }, id }: Call): Promise<number> {
   const most = integerFlag("limit", limit, 1_000_000);
-  if (await store.getSubscription(id) === undefined) return unknown(store, io, id);
+  if (await store.getSubscription(id) === undefined) throw unknown(store, id);
   const print = printer(io, ATTEMPT_COLUMNS);
   let before: string | undefined;
   for (let left = most; left > 0;) {
@@ -151,26 +150,19 @@ async function replay({ store, io, flags, id }: Call): Promise<number> {
     throw new UsageError(`--to-ledger must not be before --from-ledger ${range.fromLedger}, got ${range.toLedger}`);
   }
   const subscription = await store.getSubscription(id);
-  if (subscription === undefined) return unknown(store, io, id);
-  try {
-    const asked = { dryRun: flags["dry-run"] === true, json: flags.json === true };
-    return await replayWebhook({ store, io, wait: sleep, subscription, range, ...asked });
-  } catch (error) {
-    if (!(error instanceof GatewayError)) throw error;
-    io.stderr(`gateway webhooks: ${error.message}\n`);
-    return 1;
-  }
+  if (subscription === undefined) throw unknown(store, id);
+  const asked = { dryRun: flags["dry-run"] === true, json: flags.json === true };
+  return await replayWebhook({ store, io, wait: sleep, subscription, range, ...asked });
 }
 
 async function remove({ store, io, flags: { yes, json }, id }: Call): Promise<number> {
   const subscription = await store.getSubscription(id);
-  if (subscription === undefined) return unknown(store, io, id);
+  if (subscription === undefined) throw unknown(store, id);
   const { pending } = await store.backlog(id);
   if (!yes && !await isConfirmed(io, subscription, pending)) {
-    io.stderr("nothing was deleted\n");
-    return 1;
+    throw new CommandError("nothing was deleted");
   }
-  if (!await store.deleteSubscription(id)) return unknown(store, io, id);
+  if (!await store.deleteSubscription(id)) throw unknown(store, id);
   if (json) io.stdout(JSON.stringify({ id, deleted: true }) + "\n");
   else io.stdout(`deleted ${id} from ${store.location}\n`);
   return 0;
@@ -197,7 +189,6 @@ function integerFlag(name: string, text: string, max: number): number {
   throw new UsageError(`--${name} must be an integer from 1 to ${max}, got ${JSON.stringify(text)}`);
 }
 
-function unknown(store: Store, io: CommandIo, id: string): number {
-  io.stderr(`gateway webhooks: there is no webhook ${JSON.stringify(id)} in ${store.location}\n`);
-  return 1;
+function unknown(store: Store, id: string): CommandError {
+  return new CommandError(`there is no webhook ${JSON.stringify(id)} in ${store.location}`);
 }

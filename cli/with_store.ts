@@ -5,8 +5,9 @@ import { type CommandIo, UsageError } from "./command.ts";
 
 /**
  * Runs `use` on the store that the flag names, else the environment, else the standard one in the working directory.
- * Answers the exit code: 1 where the store cannot be used, which it says in one line.
+ * Answers the exit code of `use`.
  * @throws {UsageError} when the store is one that is gone when the command ends
+ * @throws {StoreError} when it cannot be used
  */
 export async function withStore(
   flag: string | undefined,
@@ -17,16 +18,10 @@ export async function withStore(
   if (setting === "memory:") {
     throw new UsageError("the store memory: is gone when the command ends: name another with --store");
   }
+  const store = await openStore(setting, (notice) => io.stderr(`${notice}\n`));
   try {
-    const store = await openStore(setting, (notice) => io.stderr(`${notice}\n`));
-    try {
-      return await use(store);
-    } finally {
-      await store.close();
-    }
-  } catch (error) {
-    if (!(error instanceof Error) || error.name !== "StoreError") throw error;
-    io.stderr(`gateway: ${error.message}\n`);
-    return 1;
+    return await use(store);
+  } finally {
+    await store.close();
   }
 }

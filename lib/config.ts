@@ -192,9 +192,9 @@ export const SETTINGS = {
   log: setting({
     env: "LOG",
     flag: "log",
-    standard: "json",
-    help: "Form of the log lines: json or pretty",
-    schema: z.enum(["json", "pretty"], "must be json or pretty"),
+    standard: "auto",
+    help: "Form of the log lines: json, pretty, or auto, which is pretty on a terminal and json elsewhere",
+    schema: z.enum(["auto", "json", "pretty"], "must be auto, json or pretty"),
   }),
   logLevel: setting({
     env: "LOG_LEVEL",

@@ -8,6 +8,7 @@ import { UsageError } from "../../cli/command.ts";
 import { openStore } from "../../lib/store/open_store.ts";
 import { sampleKey } from "../store/samples.ts";
 import { fakeIo, type FakeIoOptions } from "./fake_io.ts";
+import { runCommand } from "./run_command.ts";
 
 let folder: string;
 let store: string;
@@ -22,7 +23,7 @@ after(() => rm(folder, { recursive: true }));
 
 async function backup(args: string[], options: FakeIoOptions = {}) {
   const io = fakeIo(options);
-  const code = await command.run(args, io);
+  const code = await runCommand(command, args, io);
   return { code, out: io.out, err: io.err };
 }
 

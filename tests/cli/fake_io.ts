@@ -20,8 +20,10 @@ export function fakeIo(
   { env = {}, isTerminal = false, answer, now = Date.now(), stdin = "" }: FakeIoOptions = {},
 ): FakeIo {
   const io: FakeIo = {
+    program: "gateway",
     env,
     isTerminal,
+    isErrorTerminal: isTerminal,
     out: "",
     err: "",
     stdout: (text) => void (io.out += text),

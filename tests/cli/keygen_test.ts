@@ -9,6 +9,7 @@ import { hashKey, parseKey } from "../../lib/keys/api_key.ts";
 import { parseKeyRecords } from "../../lib/keys/key_record.ts";
 import { openStore } from "../../lib/store/open_store.ts";
 import { fakeIo, type FakeIoOptions } from "./fake_io.ts";
+import { runCommand } from "./run_command.ts";
 
 const NOW = Date.parse("2026-03-01T12:00:00.000Z");
 const KEY = ["--name", "shop", "--scopes", "read,write"];
@@ -25,7 +26,7 @@ const newStore = () => `sqlite:${join(folder, `gateway${count++}.db`)}`;
 
 async function keygen(args: string[], options: FakeIoOptions = {}) {
   const io = fakeIo({ now: NOW, ...options });
-  const code = await command.run(args, io);
+  const code = await runCommand(command, args, io);
   return { code, out: io.out, err: io.err };
 }
 

@@ -10,6 +10,7 @@ import { openKeysFile } from "../../lib/keys/keys_file.ts";
 import { openStore } from "../../lib/store/open_store.ts";
 import type { KeyRecord } from "../../lib/store/store.ts";
 import { fakeIo, type FakeIoOptions } from "./fake_io.ts";
+import { runCommand } from "./run_command.ts";
 
 const NOW = Date.parse("2026-03-01T12:00:00.000Z");
 const random = (length: number) => crypto.getRandomValues(new Uint8Array(length));
@@ -50,7 +51,7 @@ beforeEach(async () => {
 
 async function keys(args: string[], options: FakeIoOptions = {}) {
   const io = fakeIo({ now: NOW, ...options });
-  const code = await command.run(args, io);
+  const code = await runCommand(command, args, io);
   for (const { hash } of [shop, till]) assert.ok(!(io.out + io.err).includes(hash), "a hash was printed");
   return { code, out: io.out, err: io.err };
 }
@@ -163,7 +164,7 @@ describe("keys delete", () => {
     const { flags } = places[0]!;
     const no = await keys(["delete", "aShop", ...flags], { isTerminal: true, answer: "" });
     assert.equal(no.code, 1);
-    assert.match(no.err, /Delete key aShop "shop" from .*\[y\/N\] nothing was deleted/);
+    assert.match(no.err, /Delete key aShop "shop" from .*\[y\/N\] gateway keys: nothing was deleted/);
     assert.equal((await keys(["show", "aShop", ...flags])).code, 0);
     assert.equal((await keys(["delete", "aShop", ...flags], { isTerminal: true, answer: "Yes" })).code, 0);
     assert.equal((await keys(["show", "aShop", ...flags])).code, 1);

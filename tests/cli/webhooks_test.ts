@@ -18,6 +18,7 @@ import { createSecretBox } from "../../lib/webhooks/secrets.ts";
 import { sampleKey } from "../store/samples.ts";
 import { commitEvents, eventAt, START_MS, subscriptionOf } from "../webhooks/parts.ts";
 import { fakeIo, type FakeIoOptions } from "./fake_io.ts";
+import { runCommand } from "./run_command.ts";
 
 let folder: string;
 let count = 0;
@@ -65,7 +66,7 @@ function attempt(n: number): Attempt {
 
 async function webhooks(args: string[], options: FakeIoOptions = {}) {
   const io = fakeIo({ now: START_MS, ...options });
-  const code = await command.run([...args, "--store", setting], io);
+  const code = await runCommand(command, [...args, "--store", setting], io);
   assert.ok(!(io.out + io.err).includes("whsec_"), "a secret was printed");
   return { code, out: io.out, err: io.err };
 }
@@ -205,7 +206,7 @@ test("what is wrong on the command line is said in one line", async () => {
 test("keys delete says how many webhooks go with a key, and deletes them", async () => {
   await store.insertSubscription(subscriptionOf("wh_second"), 100);
   const io = fakeIo({ answer: "y", isTerminal: true });
-  assert.equal(await keysCommand.run(["delete", "key1", "--store", setting], io), 0);
+  assert.equal(await runCommand(keysCommand, ["delete", "key1", "--store", setting], io), 0);
   assert.match(io.err, /^Delete key key1 "key key1" and its 2 webhooks from /);
   assert.equal(io.out, `deleted key key1 "key key1" and its 2 webhooks from ${setting}\n`);
   assert.deepEqual((await store.listSubscriptions({ limit: 10 })).map(({ id }) => id), ["wh_some"]);
@@ -216,7 +217,7 @@ test("keys delete finds the webhooks of a key in a file too, in the store of the
   const path = join(folder, `keys${count}.json`);
   await openKeysFile(path).insertKey(sampleKey("key2"));
   const io = fakeIo({ env: { SERVICE_API_STORE: setting } });
-  assert.equal(await keysCommand.run(["delete", "key2", "--yes", "--json", "--keys-file", path], io), 0);
+  assert.equal(await runCommand(keysCommand, ["delete", "key2", "--yes", "--json", "--keys-file", path], io), 0);
   assert.deepEqual(JSON.parse(io.out), { id: "key2", deleted: true, webhooks: 1 });
   assert.deepEqual((await store.listSubscriptions({ limit: 10 })).map(({ id }) => id), ["wh_all"]);
 });
@@ -226,7 +227,7 @@ const OTHER = "02".repeat(32);
 
 async function rekey(env: Record<string, string>, ...args: string[]) {
   const io = fakeIo({ env });
-  const code = await secretsCommand.run(["rekey", "--store", setting, ...args], io);
+  const code = await runCommand(secretsCommand, ["rekey", "--store", setting, ...args], io);
   assert.ok(![KEY, OTHER].some((key) => (io.out + io.err).includes(key)), "a key was printed");
   return { code, out: io.out, err: io.err };
 }

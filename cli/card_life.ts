@@ -1,0 +1,91 @@
+import type { EventType } from "../lib/escrow/events.ts";
+import type { Operation } from "../lib/escrow/operations.ts";
+import type { SandboxInfo } from "./sandbox_start.ts";
+
+/** One thing that happens to a card in the sandbox. */
+export interface Step {
+  event: EventType;
+  /** The events that must have happened to the card before. */
+  needs: EventType[];
+  /** Who signs. */
+  by: keyof SandboxInfo["accounts"];
+  operation(card: { deviceHash: string } & SandboxInfo): Operation;
+}
+
+/** Stroops: small, so that the accounts last for thousands of cards. */
+const AMOUNTS = { funded: "10000000", paid: "4000000", defunded: "1000000", cap: "5000000" };
+
+/** The life of a card, in its order. */
+export const CARD_LIFE: Step[] = [
+  {
+    event: "device.registered",
+    needs: [],
+    by: "owner",
+    operation: ({ deviceHash, accounts }) => ({ kind: "registerDevice", deviceHash, agent: accounts.agent.address }),
+  },
+  {
+    event: "agent.registered",
+    needs: ["device.registered"],
+    by: "owner",
+    operation: ({ deviceHash, accounts, asset }) => ({
+      kind: "registerAgent",
+      deviceHash,
+      agent: accounts.agent.address,
+      asset,
+      maxAmount: AMOUNTS.cap,
+    }),
+  },
+  {
+    event: "escrow.funded",
+    needs: ["device.registered"],
+    by: "owner",
+    operation: ({ deviceHash, asset }) => ({ kind: "fundEscrow", deviceHash, asset, amount: AMOUNTS.funded }),
+  },
+  {
+    event: "payment.authorized",
+    needs: ["device.registered", "agent.registered", "escrow.funded"],
+    by: "agent",
+    operation: ({ deviceHash, accounts, asset }) => ({
+      kind: "authorize",
+      deviceHash,
+      merchant: accounts.merchant.address,
+      asset,
+      amount: AMOUNTS.paid,
+    }),
+  },
+  {
+    event: "payment.claimed",
+    needs: ["device.registered", "agent.registered", "escrow.funded", "payment.authorized"],
+    by: "merchant",
+    operation: ({ asset }) => ({ kind: "claim", asset }),
+  },
+  {
+    event: "escrow.defunded",
+    needs: ["device.registered", "escrow.funded"],
+    by: "owner",
+    operation: ({ deviceHash, asset }) => ({ kind: "defundEscrow", deviceHash, asset, amount: AMOUNTS.defunded }),
+  },
+  {
+    event: "agent.revoked",
+    needs: ["device.registered", "agent.registered"],
+    by: "owner",
+    operation: ({ deviceHash }) => ({ kind: "revokeAgent", deviceHash }),
+  },
+  {
+    event: "escrow.swept",
+    needs: ["device.registered", "escrow.funded"],
+    by: "owner",
+    operation: ({ deviceHash, asset, accounts }) => ({
+      kind: "sweepEscrow",
+      deviceHash,
+      asset,
+      agent: accounts.agent.address,
+    }),
+  },
+  {
+    event: "device.revoked",
+    needs: ["device.registered"],
+    by: "owner",
+    operation: ({ deviceHash }) => ({ kind: "revokeDevice", deviceHash }),
+  },
+];

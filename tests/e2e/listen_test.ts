@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import { connect } from "node:net";
+import { after, before, test } from "node:test";
+import { freePort } from "../faults/serve_process.ts";
+import { tellListen } from "./listen_story.ts";
+import { runGateway, type SandboxProcess, sourceCommand, startSandbox } from "./sandbox_process.ts";
+
+let sandbox: SandboxProcess;
+before(async () => {
+  sandbox = await startSandbox();
+});
+after(() => sandbox.stop());
+
+test("listen shows what trigger makes happen", { timeout: 60_000 }, async () => {
+  await tellListen(sourceCommand());
+});
+
+test("where there is no sandbox, listen and trigger say where they looked and what to do", async () => {
+  const nowhere = `http://127.0.0.1:${await freePort()}`;
+  for (const command of ["listen", "trigger"]) {
+    const { code, stdout, stderr } = await runGateway([command, "--sandbox", nowhere]);
+    assert.deepEqual([code, stdout], [1, ""]);
+    assert.match(stderr, new RegExp(`^gateway ${command}: no sandbox answers at ${nowhere}: start one with`));
+    const { stderr: other } = await runGateway([command, "--sandbox", sandbox.info.gateway]);
+    assert.match(other, /is no sandbox of this version/);
+  }
+});
+
+test("a wrong event, filter or number is named", async () => {
+  const at = ["--sandbox", sandbox.info.rpc];
+  const wrong: [string[], number, RegExp][] = [
+    [["trigger", "payment.made", ...at], 2, /EVENT must be one of device\.registered, .*, got "payment\.made"/],
+    [["trigger", "device.registered", "escrow.funded"], 2, /unexpected "escrow\.funded"/],
+    [["listen", "--port", "70000"], 2, /--port must be an integer from 0 to 65535, got "70000"/],
+    [["listen", "--answer", "99"], 2, /--answer must be an integer from 200 to 599, got "99"/],
+    [["listen", "--types", "payment.made", ...at], 1, /invalid_request: .*must be one of device\.registered/],
+    [["listen", "--port", new URL(sandbox.info.rpc).port, ...at], 1, /the port is in use/],
+  ];
+  for (const [args, code, message] of wrong) {
+    const failed = await runGateway(args);
+    assert.equal(failed.code, code, failed.stderr);
+    assert.match(failed.stderr, message);
+    assert.doesNotMatch(failed.stderr, /\n {4}at /, "a message, not a stack");
+  }
+});
+
+test("the sandbox tells its keys to this machine only, and to no page in a browser", async () => {
+  const page = `${sandbox.info.rpc}/sandbox`;
+  const told = await fetch(page);
+  assert.deepEqual(await told.json(), sandbox.info);
+  assert.equal(told.headers.get("access-control-allow-origin"), null);
+  const rebound = await getAs("evil.example", page);
+  assert.match(rebound, /^HTTP\/1\.1 403 /);
+  assert.ok(!rebound.includes(sandbox.info.apiKey));
+});
+
+/** One GET with a Host header of its own, which `fetch` does not allow. */
+async function getAs(host: string, url: string): Promise<string> {
+  const { port, pathname } = new URL(url);
+  return await new Promise((resolve, reject) => {
+    let answer = "";
+    connect(Number(port), "127.0.0.1")
+      .setEncoding("utf8")
+      .on("data", (text: string) => answer += text)
+      .on("close", () => resolve(answer))
+      .on("error", reject)
+      .end(`GET ${pathname} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+  });
+}
