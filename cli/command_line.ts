@@ -82,7 +82,7 @@ Commands:
 ${lines.join("\n")}
 
 Try it offline:     gateway sandbox, then in two more terminals: gateway listen, gateway trigger
-Run it on testnet:  gateway keygen --name my-app --scopes read,write && gateway serve
+Run it on testnet:  gateway keygen --name my-app --scopes read,write,webhooks && gateway serve
 More of a command:  gateway help COMMAND
 `;
 }

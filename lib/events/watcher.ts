@@ -123,7 +123,8 @@ export function pauseAfter(failures: number, pollMs: number): number {
 
 function troubleOf(cause: unknown): Trouble {
   const message = cause instanceof Error ? cause.message : String(cause);
-  if (cause instanceof StoreError) return { kind: "store_failed", message, cause };
   const fromNode = cause instanceof RpcError || (cause instanceof GatewayError && cause.code === "upstream_error");
-  return { kind: fromNode ? "node_failed" : "internal", message, cause };
+  if (!fromNode && !(cause instanceof StoreError)) return { kind: "internal", message, cause };
+  // Foreseen: the message says what it is, only what lies under it is new.
+  return { kind: fromNode ? "node_failed" : "store_failed", message, cause: cause.cause };
 }

@@ -1,4 +1,5 @@
 import type { Wait } from "./clock.ts";
+import { unreachableReason } from "./unreachable.ts";
 
 /** One RPC node: where to post, and how to speak of it without giving its credentials away. */
 export interface RpcNode {
@@ -16,10 +17,13 @@ export interface Budget {
   signal?: AbortSignal;
 }
 
-/** Why one attempt at one node failed. `worthRetry`: the same node may well answer a moment later. */
+/**
+ * Why one attempt at one node failed; never with the runtime's own error, which may hold the whole URL. `worthRetry`: the
+ * same node may well answer a moment later.
+ */
 export class AttemptFailure extends Error {
-  constructor(message: string, readonly worthRetry: boolean, options?: { cause?: unknown }) {
-    super(message, options);
+  constructor(message: string, readonly worthRetry: boolean) {
+    super(message);
     this.name = "AttemptFailure";
   }
 }
@@ -73,8 +77,9 @@ async function exchange(fetch: Fetch, node: RpcNode, body: string, signal: Abort
   let response: Response;
   try {
     response = await fetch(node.url, { method: "POST", headers: node.headers, body, signal, redirect: "manual" });
-  } catch (cause) {
-    throw new AttemptFailure("could not be reached", true, { cause });
+  } catch (error) {
+    const reason = unreachableReason(error);
+    throw new AttemptFailure(`could not be reached${reason && `: ${reason}`}`, true);
   }
   if (response.status !== 200) {
     await response.body?.cancel();
@@ -88,14 +93,14 @@ async function exchange(fetch: Fetch, node: RpcNode, body: string, signal: Abort
   let text: string;
   try {
     text = await readBounded(response);
-  } catch (cause) {
-    if (cause instanceof AttemptFailure) throw cause;
-    throw new AttemptFailure("broke off in the middle of its answer", true, { cause });
+  } catch (error) {
+    if (error instanceof AttemptFailure) throw error;
+    throw new AttemptFailure("broke off in the middle of its answer", true);
   }
   try {
     return JSON.parse(text);
-  } catch (cause) {
-    throw new AttemptFailure("answered something that is not JSON", false, { cause });
+  } catch {
+    throw new AttemptFailure("answered something that is not JSON", false);
   }
 }
 
