@@ -80,3 +80,12 @@ export function parseFlags<const S extends FlagSpec>(
   }
   return { flags: flags as Flags<S>, positionals };
 }
+
+/**
+ * The number that a flag was given.
+ * @throws {UsageError} when it is no integer from `min` to `max`, in digits alone
+ */
+export function integerFlag(flag: string, text: string, { min, max }: { min: number; max: number }): number {
+  if (/^\d{1,11}$/.test(text) && Number(text) >= min && Number(text) <= max) return Number(text);
+  throw new UsageError(`${flag} must be an integer from ${min} to ${max}, got ${JSON.stringify(text)}`);
+}

@@ -1,6 +1,6 @@
-import { KeyFieldError, mintKey } from "../lib/keys/api_key.ts";
+import { KeyFieldError, MAX_RATE, mintKey } from "../lib/keys/api_key.ts";
 import type { KeyRecord } from "../lib/store/store.ts";
-import { type Command, type CommandIo, type Flags, parseFlags, UsageError } from "./command.ts";
+import { type Command, type CommandIo, type Flags, integerFlag, parseFlags, UsageError } from "./command.ts";
 import { PLACE_FLAGS, withKeyPlace } from "./key_place.ts";
 
 const help = `Usage: gateway keygen --name NAME --scopes LIST [--rate N] [--expires WHEN] [--json]
@@ -62,7 +62,7 @@ function minted(flags: Flags<typeof FLAGS>, now: number): { key: string; record:
     return mintKey({
       name: flags.name,
       scopes: flags.scopes.split(",").map((scope) => scope.trim()),
-      rate: flags.rate === undefined ? undefined : wholeNumber(flags.rate),
+      rate: flags.rate === undefined ? undefined : integerFlag("--rate", flags.rate, { min: 1, max: MAX_RATE }),
       expiresAt: flags.expires === undefined ? undefined : expiry(flags.expires, now),
       now,
       random: (length) => crypto.getRandomValues(new Uint8Array(length)),
@@ -71,11 +71,6 @@ function minted(flags: Flags<typeof FLAGS>, now: number): { key: string; record:
     if (error instanceof KeyFieldError) throw new UsageError(`${FLAG_OF[error.field]} ${error.message}`);
     throw error;
   }
-}
-
-function wholeNumber(text: string): number {
-  if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw new KeyFieldError("rate", `must be a whole number from 1 to 1000000, got ${JSON.stringify(text)}`);
 }
 
 /** A span from now (`12h`, `90d`) as a time; anything else is taken for a time. */

@@ -2,7 +2,15 @@ import { clearInterval, setInterval } from "node:timers";
 import { verifyWebhook } from "../lib/client/verify_webhook.ts";
 import type { PublicEvent } from "../lib/events/public_event.ts";
 import { serveHttp } from "../lib/runtime/serve.ts";
-import { type Command, CommandError, type CommandIo, type Flags, parseFlags, UsageError } from "./command.ts";
+import {
+  type Command,
+  CommandError,
+  type CommandIo,
+  type Flags,
+  integerFlag,
+  parseFlags,
+  UsageError,
+} from "./command.ts";
 import { createGatewayApi, type GatewayApi } from "./gateway_api.ts";
 import { leaveSoon, untilAskedToStop } from "./running.ts";
 import { findSandbox, STANDARD_SANDBOX } from "./running_sandbox.ts";
@@ -50,16 +58,11 @@ Examples:
   async run(args, io) {
     const { flags, positionals } = parseFlags(args, FLAGS);
     if (positionals.length > 0) throw new UsageError(`unexpected ${JSON.stringify(positionals[0])}`);
-    const port = integer("--port", flags.port ?? "0", 0, 65_535);
-    const answer = integer("--answer", flags.answer ?? "204", 200, 599);
+    const port = integerFlag("--port", flags.port ?? "0", { min: 0, max: 65_535 });
+    const answer = integerFlag("--answer", flags.answer ?? "204", { min: 200, max: 599 });
     return await listen({ flags, port, answer }, io);
   },
 };
-
-function integer(flag: string, text: string, min: number, max: number): number {
-  if (/^\d{1,5}$/.test(text) && Number(text) >= min && Number(text) <= max) return Number(text);
-  throw new UsageError(`${flag} must be an integer from ${min} to ${max}, got ${JSON.stringify(text)}`);
-}
 
 interface Listening {
   flags: Flags<typeof FLAGS>;

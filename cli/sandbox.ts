@@ -1,9 +1,8 @@
-import type { Command, CommandIo } from "./command.ts";
+import { type Command, type CommandIo, integerFlag, UsageError } from "./command.ts";
 import { leaveSoon, untilAskedToStop } from "./running.ts";
 import { type SandboxFlags, startSandbox } from "./sandbox_start.ts";
 import { sandboxBanner } from "./sandbox_banner.ts";
 import { parseSettingFlags } from "./setting_flags.ts";
-import { UsageError } from "./command.ts";
 
 export const command: Command = {
   name: "sandbox",
@@ -54,16 +53,9 @@ function sandboxFlags(args: string[]): SandboxFlags & { json: boolean } {
   }
   return {
     settings: { log: "pretty", logLevel: "warn", ...settings },
-    rpcPort: integerFlag("rpc-port", flags["rpc-port"] ?? "8000", 65_535),
-    ledgerMs: integerFlag("ledger-ms", flags["ledger-ms"] ?? "1000", 60_000),
+    rpcPort: integerFlag("--rpc-port", flags["rpc-port"] ?? "8000", { min: 0, max: 65_535 }),
+    ledgerMs: integerFlag("--ledger-ms", flags["ledger-ms"] ?? "1000", { min: 0, max: 60_000 }),
     stateFolder: flags.state,
     json: flags.json === true,
   };
-}
-
-function integerFlag(name: string, text: string, max: number): number {
-  if (!/^\d{1,9}$/.test(text) || Number(text) > max) {
-    throw new UsageError(`--${name} must be an integer from 0 to ${max}, got ${JSON.stringify(text)}`);
-  }
-  return Number(text);
 }

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { verifyWebhook, type WebhookHeaders } from "../lib/client/verify_webhook.ts";
-import { type Command, type CommandIo, type Flags, parseFlags, UsageError } from "./command.ts";
+import { type Command, type CommandIo, type Flags, integerFlag, parseFlags, UsageError } from "./command.ts";
 
 const help = `Usage: gateway verify --signature 't=…,v1=…' [--body FILE] [--tolerance SECONDS] [--at TIME]
        gateway verify --signature 'v1,…' --id ID --timestamp T [--body FILE] [--tolerance SECONDS] [--at TIME]
@@ -31,6 +31,9 @@ const FLAGS = {
   at: "text",
 } as const;
 
+/** A tolerance, or a Unix time up to the year 5138. */
+const SECONDS = { min: 0, max: 99_999_999_999 };
+
 const SECRET_VARIABLE = "SERVICE_WEBHOOK_SECRET";
 
 export const command: Command = { name: "verify", summary: "Verify a webhook's signature", help, run };
@@ -39,8 +42,8 @@ async function run(args: string[], io: CommandIo): Promise<number> {
   const { flags, positionals } = parseFlags(args, FLAGS);
   if (positionals.length > 0) throw new UsageError(`unexpected ${JSON.stringify(positionals[0])}`);
   const headers = headersOf(flags);
-  const toleranceSeconds = seconds("--tolerance", flags.tolerance) ?? 300;
-  const nowMs = (seconds("--at", flags.at) ?? Math.floor(io.now() / 1000)) * 1000;
+  const toleranceSeconds = integerFlag("--tolerance", flags.tolerance ?? "300", SECONDS);
+  const nowMs = flags.at === undefined ? io.now() : integerFlag("--at", flags.at, SECONDS) * 1000;
   const { secret, body } = await readInputs(flags.body, io);
   const verify = (bytes: Uint8Array) => verifyWebhook({ body: bytes, headers, secret, toleranceSeconds, nowMs });
 
@@ -69,12 +72,6 @@ function headersOf({ signature, id, timestamp }: Flags<typeof FLAGS>): WebhookHe
     throw new UsageError("--timestamp is missing: a webhook-signature is checked with its webhook-timestamp");
   }
   return { "webhook-signature": signature, "webhook-id": id, "webhook-timestamp": timestamp };
-}
-
-function seconds(flag: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  if (/^\d{1,11}$/.test(text)) return Number(text);
-  throw new UsageError(`${flag} must be a whole number of seconds, got ${JSON.stringify(text)}`);
 }
 
 async function readInputs(file: string | undefined, io: CommandIo): Promise<{ secret: string; body: Uint8Array }> {

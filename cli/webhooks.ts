@@ -1,7 +1,15 @@
 import { sleep } from "../lib/stellar/clock.ts";
 import type { Store } from "../lib/store/store.ts";
 import type { Subscription } from "../lib/store/webhook_store.ts";
-import { type Command, CommandError, type CommandIo, type Flags, parseFlags, UsageError } from "./command.ts";
+import {
+  type Command,
+  CommandError,
+  type CommandIo,
+  type Flags,
+  integerFlag,
+  parseFlags,
+  UsageError,
+} from "./command.ts";
 import { replayWebhook } from "./webhook_replay.ts";
 import {
   ATTEMPT_COLUMNS,
@@ -121,7 +129,7 @@ async function list({ store, io, flags: { key, json } }: Call): Promise<number> 
 }
 
 async function deliveries({ store, io, flags: { limit = "50", json }, id }: Call): Promise<number> {
-  const most = integerFlag("limit", limit, 1_000_000);
+  const most = integerFlag("--limit", limit, { min: 1, max: 1_000_000 });
   if (await store.getSubscription(id) === undefined) throw unknown(store, id);
   const print = printer(io, ATTEMPT_COLUMNS);
   let before: string | undefined;
@@ -140,11 +148,14 @@ async function deliveries({ store, io, flags: { limit = "50", json }, id }: Call
   return 0;
 }
 
+/** What a ledger sequence can be. */
+const LEDGERS = { min: 1, max: 0xffff_ffff };
+
 async function replay({ store, io, flags, id }: Call): Promise<number> {
   const to = flags["to-ledger"];
   const range = {
-    fromLedger: integerFlag("from-ledger", flags["from-ledger"]!, 0xffff_ffff),
-    ...(to === undefined ? {} : { toLedger: integerFlag("to-ledger", to, 0xffff_ffff) }),
+    fromLedger: integerFlag("--from-ledger", flags["from-ledger"]!, LEDGERS),
+    ...(to === undefined ? {} : { toLedger: integerFlag("--to-ledger", to, LEDGERS) }),
   };
   if (range.toLedger !== undefined && range.toLedger < range.fromLedger) {
     throw new UsageError(`--to-ledger must not be before --from-ledger ${range.fromLedger}, got ${range.toLedger}`);
@@ -182,11 +193,6 @@ function printer(io: CommandIo, columns: Columns): (texts: string[]) => void {
     isFirst = false;
     io.stdout(tableLine(texts, columns));
   };
-}
-
-function integerFlag(name: string, text: string, max: number): number {
-  if (/^[1-9]\d{0,9}$/.test(text) && Number(text) <= max) return Number(text);
-  throw new UsageError(`--${name} must be an integer from 1 to ${max}, got ${JSON.stringify(text)}`);
 }
 
 function unknown(store: Store, id: string): CommandError {

@@ -50,7 +50,7 @@ export interface NewKey {
 export function mintKey(wanted: NewKey): { key: string; record: KeyRecord } {
   const { rate } = wanted;
   if (rate !== undefined && !(Number.isInteger(rate) && rate >= 1 && rate <= MAX_RATE)) {
-    throw new KeyFieldError("rate", `must be a whole number from 1 to ${MAX_RATE} requests a minute, got ${rate}`);
+    throw new KeyFieldError("rate", `must be an integer from 1 to ${MAX_RATE} requests a minute, got ${rate}`);
   }
   const name = checkedName(wanted.name);
   const scopes = checkedScopes(wanted.scopes);

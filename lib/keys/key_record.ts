@@ -3,7 +3,7 @@ import { type KeyRecord, SCOPES } from "../store/store.ts";
 import { MAX_NAME_LENGTH, MAX_RATE, NAME_PATTERN } from "./api_key.ts";
 
 const isoTime = z.iso.datetime({ offset: true, error: "must be an ISO 8601 time with its zone" });
-const rateRule = `must be a whole number from 1 to ${MAX_RATE}`;
+const rateRule = `must be an integer from 1 to ${MAX_RATE}`;
 const nameRule = `must be 1–${MAX_NAME_LENGTH} printable characters`;
 
 /** A key as it stands in a keys file or in `SERVICE_API_KEYS`. Unknown fields are refused: "disabeld" must not pass. */

@@ -108,9 +108,13 @@ describe("verify", () => {
     [
       "a tolerance that is none",
       [...SIGNATURE, "--tolerance", "5m"],
-      /--tolerance must be a whole number of seconds, got "5m"/,
+      /--tolerance must be an integer from 0 to 99999999999, got "5m"/,
     ],
-    ["a time that is none", [...SIGNATURE, "--at", "today"], /--at must be a whole number of seconds, got "today"/],
+    [
+      "a time that is none",
+      [...SIGNATURE, "--at", "today"],
+      /--at must be an integer from 0 to 99999999999, got "today"/,
+    ],
     ["a webhook-signature without its id", STANDARD.slice(0, 2), /--id is missing/],
     ["a webhook-signature without its time", STANDARD.slice(0, 4), /--timestamp is missing/],
     ["an id without a webhook-signature", [...SIGNATURE, "--id", "evt_1"], /--id belongs to/],
