@@ -165,7 +165,7 @@ export const SETTINGS = {
     env: "RETENTION_DAYS",
     flag: "retention-days",
     standard: "0",
-    help: "How many days of event history are kept; 0: all of it",
+    help: "How many days events are kept, and dead deliveries with them; 0: for ever",
     schema: integer(0, 36_500),
   }),
   attemptRetentionDays: setting({

@@ -1,5 +1,5 @@
 import type { HistoryGap, Store, WatcherState } from "../store/store.ts";
-import { endOfLedger, ledgerOfPosition, MAX_LEDGER } from "./position.ts";
+import { endOfLedger, ledgerOfPosition, MAX_LEDGER, parsePosition } from "./position.ts";
 
 /** Ledgers whose events are held; both ends belong to it. */
 export interface HeldRange {
@@ -9,8 +9,19 @@ export interface HeldRange {
 }
 
 /**
+ * The first ledger from `fromLedger` on of which nothing was forgotten; Infinity when its epoch is over and forgotten.
+ * @param prunedUpTo `Store.prunedUpTo`
+ */
+export function firstWholeLedger(epoch: number, fromLedger: number, prunedUpTo: string | undefined): number {
+  if (prunedUpTo === undefined) return fromLedger;
+  const pruned = parsePosition(prunedUpTo);
+  if (pruned.epoch !== epoch) return pruned.epoch < epoch ? fromLedger : Infinity;
+  return Math.max(fromLedger, ledgerOfPosition(prunedUpTo) + 1);
+}
+
+/**
  * Answers what is held: of the current epoch what was scanned, of earlier ones what lies between their first and their
- * last event; less the gaps. An earlier epoch never changes, so it is looked up once.
+ * last event; less what was forgotten and the gaps. An earlier epoch has no new events, so it is looked up once.
  */
 export function createHeldRanges(store: Store): (state: WatcherState, gaps: HistoryGap[]) => Promise<HeldRange[]> {
   const earlier = new Map<number, HeldRange | undefined>();
@@ -36,6 +47,7 @@ export function createHeldRanges(store: Store): (state: WatcherState, gaps: Hist
   }
 
   return async (state, gaps) => {
+    const prunedUpTo = await store.prunedUpTo();
     const ranges: HeldRange[] = [];
     for (let epoch = 0; epoch < state.epoch; epoch++) {
       if (!earlier.has(epoch)) earlier.set(epoch, await lookUp(epoch));
@@ -43,7 +55,11 @@ export function createHeldRanges(store: Store): (state: WatcherState, gaps: Hist
       if (range !== undefined) ranges.push(range);
     }
     ranges.push({ epoch: state.epoch, fromLedger: state.oldestLedger, toLedger: state.scannedLedger });
-    return ranges.flatMap((range) => less(range, gaps.filter(({ epoch }) => epoch === range.epoch)));
+    return ranges.map((range) => ({
+      ...range,
+      fromLedger: firstWholeLedger(range.epoch, range.fromLedger, prunedUpTo),
+    }))
+      .flatMap((range) => less(range, gaps.filter(({ epoch }) => epoch === range.epoch)));
   };
 }
 

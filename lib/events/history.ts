@@ -2,7 +2,7 @@ import { GatewayError } from "../errors.ts";
 import type { LedgerTip } from "../stellar/tip.ts";
 import type { HistoryGap, Store, WatcherState } from "../store/store.ts";
 import { decodeCursor, encodeCursor } from "./cursor.ts";
-import { createHeldRanges, type HeldRange } from "./held_ranges.ts";
+import { createHeldRanges, firstWholeLedger, type HeldRange } from "./held_ranges.ts";
 import { endOfLedger, MAX_LEDGER } from "./position.ts";
 import { type PublicEvent, publicEvent } from "./public_event.ts";
 
@@ -26,6 +26,11 @@ export interface HistoryPage {
   cursor: string;
   /** The newest ledger seen. */
   latestLedger: number;
+  /**
+   * The first ledger of the current epoch whose events are all held; null before the first commit. Who asked for earlier
+   * ones, by ledger or with an old cursor, got the page from here on.
+   */
+  oldestLedger: number | null;
 }
 
 export interface HistoryStatus {
@@ -66,6 +71,11 @@ export function createHistory({ store, tip }: { store: Store; tip: LedgerTip }):
     return tip.epoch < state.epoch ? state.latestLedger : Math.max(tip.sequence, state.latestLedger);
   }
 
+  /** To be asked after the events were read: what was forgotten meanwhile is not said to be held. */
+  async function oldestLedger(state: WatcherState | undefined): Promise<number | null> {
+    return state === undefined ? null : firstWholeLedger(state.epoch, state.oldestLedger, await store.prunedUpTo());
+  }
+
   return {
     async page({ fromLedger, cursor, limit, types, deviceHash, merchant }) {
       requireInteger("limit", limit, MAX_PAGE_EVENTS);
@@ -74,17 +84,23 @@ export function createHistory({ store, tip }: { store: Store; tip: LedgerTip }):
         throw new GatewayError("invalid_request", "fromLedger and cursor exclude each other, got both");
       }
       const asked = cursor === undefined ? undefined : decodeCursor(cursor);
-      const state = await store.watcherState();
+      const [state, prunedUpTo = ""] = await Promise.all([store.watcherState(), store.prunedUpTo()]);
       const epoch = state?.epoch ?? 0;
       const start = fromLedger === undefined
         ? endOfLedger(0, 0)
         : endOfLedger(epoch, Math.min(fromLedger - 1, MAX_LEDGER));
-      const after = asked ?? start;
+      // What is kept of the time before for a delivery alone would look like all there was.
+      const after = [asked ?? start, prunedUpTo].sort().at(-1)!;
       const upTo = state === undefined ? after : endOfLedger(epoch, state.scannedLedger);
       // Beyond what is held there is nothing to look through: the page waits where it is.
       const events = after < upTo ? await store.readEvents({ after, upTo, limit, types, deviceHash, merchant }) : [];
       const end = events.length === limit ? events.at(-1)!.position : after < upTo ? upTo : after;
-      return { events: events.map(publicEvent), cursor: encodeCursor(end), latestLedger: latestLedger(state) };
+      return {
+        events: events.map(publicEvent),
+        cursor: encodeCursor(end),
+        latestLedger: latestLedger(state),
+        oldestLedger: await oldestLedger(state),
+      };
     },
 
     async status() {

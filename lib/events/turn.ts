@@ -83,6 +83,7 @@ export function createTurn(parts: TurnParts): (signal: AbortSignal) => Promise<T
       const decoded = undecoded.flatMap((event) => decodeStoredEvent(event, decode) ?? []);
       if (decoded.length > 0) {
         await store.decodeEvents(decoded);
+        onCommit?.();
         onNotice({ kind: "decoded", message: `${decoded.length} events that were kept raw could be decoded now` });
       }
       retriedUpTo = undecoded.at(-1)?.position ?? null;

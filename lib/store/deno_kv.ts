@@ -10,6 +10,7 @@ import { denoKvEvents } from "./deno_kv_events.ts";
 import { denoKvHistory } from "./deno_kv_history.ts";
 import { commit } from "./deno_kv_io.ts";
 import { denoKvKeys } from "./deno_kv_keys.ts";
+import { denoKvLateEvents } from "./deno_kv_late_events.ts";
 import { denoKvLeases } from "./deno_kv_leases.ts";
 import { denoKvReplays } from "./deno_kv_replays.ts";
 import { denoKvRetention } from "./deno_kv_retention.ts";
@@ -20,7 +21,7 @@ import { keepCopyBeforeMigration, type OnNotice } from "./migration_copy.ts";
 import { networkMismatch } from "./network.ts";
 import { toStoreError as fromSqlite } from "./sqlite_errors.ts";
 import { type Store, StoreError } from "./store.ts";
-import { holdStoreFile, prepareStoreFile } from "./store_file.ts";
+import { holdAlone, holdStoreFile, prepareStoreFile } from "./store_file.ts";
 
 /** What each noun of this driver is given. */
 export interface DenoKvContext {
@@ -61,8 +62,7 @@ export async function openDenoKvStore(path?: string, onNotice?: OnNotice): Promi
     kv?.close();
     throw toStoreError(error, location);
   }
-  const hold = () => file === undefined ? Promise.resolve({ release() {} }) : holdStoreFile(file, location);
-  return createDenoKvStore(kv, location, hold);
+  return createDenoKvStore(kv, location, file === undefined ? undefined : () => holdStoreFile(file, location));
 }
 
 /** Deno KV would add its tables to any SQLite file, ours included: such a file is refused while it is untouched. */
@@ -120,7 +120,8 @@ async function isEmpty(kv: Kv): Promise<boolean> {
   return (await kv.list({ prefix: [] }, { limit: 1 }).next()).done === true;
 }
 
-function createDenoKvStore(kv: Kv, location: string, hold: () => Promise<FileLock>): Store {
+/** @param hold keeps other gateways off; undefined where they share the store */
+function createDenoKvStore(kv: Kv, location: string, hold: (() => Promise<FileLock>) | undefined): Store {
   const underway = new Set<Promise<unknown>>();
   let lock: Promise<FileLock> | undefined;
   let closed = false;
@@ -147,6 +148,7 @@ function createDenoKvStore(kv: Kv, location: string, hold: () => Promise<FileLoc
   };
 
   const context: DenoKvContext = { kv, location, run, retry };
+  const leases = denoKvLeases(context);
 
   return {
     location,
@@ -159,7 +161,8 @@ function createDenoKvStore(kv: Kv, location: string, hold: () => Promise<FileLoc
     boundNetwork: () => run(async () => (await kv.get<string>(NETWORK)).value ?? undefined),
     async holdForServing() {
       await run(() => Promise.resolve());
-      lock ??= hold().catch((error) => {
+      if (hold === undefined) return;
+      lock ??= holdAlone(hold, leases.freeAll).catch((error) => {
         lock = undefined;
         throw error;
       });
@@ -172,7 +175,8 @@ function createDenoKvStore(kv: Kv, location: string, hold: () => Promise<FileLoc
     ...denoKvSubmissions(context),
     ...denoKvSubscriptions(context),
     ...denoKvDeliveries(context),
-    ...denoKvLeases(context),
+    ...denoKvLateEvents(context),
+    ...leases.methods,
     ...denoKvSettlements(context),
     ...denoKvAttempts(context),
     ...denoKvReplays(context),

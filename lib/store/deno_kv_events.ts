@@ -1,9 +1,12 @@
-import type { KvAtomic } from "../runtime/kv.ts";
+import type { KvAtomic, KvEntryMaybe } from "../runtime/kv.ts";
 import { checkBatch, checkLimit } from "./bounds.ts";
 import type { DenoKvContext } from "./deno_kv.ts";
 import { eventKey, indexKeys, typeKey } from "./deno_kv_history.ts";
 import { commit, getAll, next, present } from "./deno_kv_io.ts";
+import { FAN_OUT, lateKey, PRUNED } from "./deno_kv_webhook_keys.ts";
+import { hasPassed, raiseRereads, readsAgain } from "./fan_out_cursor.ts";
 import type { HistoryGap, Store, StoredEvent, WatcherState } from "./store.ts";
+import type { FanOutCursor } from "./webhook_store.ts";
 
 type EventMethods = Pick<Store, "watcherState" | "commitEvents" | "undecodedEvents" | "decodeEvents" | "gaps">;
 
@@ -51,6 +54,11 @@ export function denoKvEvents({ kv, run, retry }: DenoKvContext): EventMethods {
           await writeRawParts(newEvents);
           const atomic = kv.atomic().check(before).set(WATCHER, present(state));
           for (const event of newEvents) put(atomic, event);
+          // Read after the events: what was forgotten just now is told from what is new. Fan-out passes no ledger that is
+          // not scanned, so what it has not passed by now it comes to; but where ledgers are scanned again it is stopped.
+          const [cursor, pruned] = await kv.getMany<[FanOutCursor, string]>([FAN_OUT, PRUNED]);
+          noteLate(atomic, cursor, newEvents.filter(({ position }) => position > (pruned.value ?? "")));
+          if (readsAgain(newEvents, state, before.value ?? undefined)) goBack(atomic, cursor);
           gaps.forEach((gap, index) => {
             if (heldGaps[index]!.value === null) atomic.set(gapKey(gap), gap);
           });
@@ -69,15 +77,21 @@ export function denoKvEvents({ kv, run, retry }: DenoKvContext): EventMethods {
     decodeEvents: (events) =>
       run(async () => {
         checkBatch(events, 100);
-        const held = await getAll(kv, events.map(({ position }) => undecodedKey(position)));
-        const replaced = events.filter((_, index) => held[index]!.value !== null);
-        await writeRawParts(replaced);
-        const atomic = kv.atomic();
-        for (const event of replaced) {
-          if (event.type !== null) atomic.delete(undecodedKey(event.position)).delete(rawKey(event.position));
-          put(atomic, event);
-        }
-        await commit(atomic);
+        await retry(async () => {
+          const cursor = await kv.get<FanOutCursor>(FAN_OUT);
+          const held = await getAll(kv, events.map(({ position }) => undecodedKey(position)));
+          const replaced = events.filter((_, index) => held[index]!.value !== null);
+          await writeRawParts(replaced);
+          const atomic = kv.atomic();
+          for (const event of replaced) {
+            if (event.type !== null) atomic.delete(undecodedKey(event.position)).delete(rawKey(event.position));
+            put(atomic, event);
+          }
+          noteLate(atomic, cursor, replaced);
+          // Of two who decode the same, only one may note it: each writes the cursor.
+          if (replaced.some(({ type }) => type !== null)) goBack(atomic, cursor);
+          return await commit(atomic) ? { done: undefined } : undefined;
+        });
       }),
     gaps: () =>
       run(async () => {
@@ -86,6 +100,18 @@ export function denoKvEvents({ kv, run, retry }: DenoKvContext): EventMethods {
         return gaps;
       }),
   };
+}
+
+/** Of these new events, those that are decoded and that fan-out has passed become late. */
+function noteLate(atomic: KvAtomic, cursor: KvEntryMaybe<FanOutCursor>, added: StoredEvent[]): void {
+  for (const { type, position } of added) {
+    if (type !== null && hasPassed(cursor.value ?? undefined, position)) atomic.set(lateKey(position), "");
+  }
+}
+
+/** Makes fan-out go back to its cursor. */
+function goBack(atomic: KvAtomic, cursor: KvEntryMaybe<FanOutCursor>): void {
+  atomic.check(cursor).set(FAN_OUT, raiseRereads(cursor.value ?? undefined));
 }
 
 /** At most five writes, and one for its type. */

@@ -33,6 +33,11 @@ export function raising(key: KvKey, by: number): Write {
   return { key, to: (atomic) => atomic.sum(key, BigInt(by)) };
 }
 
+/** What lowers a counter by this much: Deno KV's have no sign and wrap around. */
+export function minus(count: number): bigint {
+  return 2n ** 64n - BigInt(count);
+}
+
 /** Whether these writes, and a few more, have room in one commit. */
 export function fit(writes: Write[]): boolean {
   const bytes = writes.reduce((sum, { key }) => sum + keyBytes(key), 0);

@@ -23,8 +23,10 @@ interface Candidate {
   heldUntilMs: number;
 }
 
-/** Who may deliver to which subscription. */
-export function denoKvLeases({ kv, run, retry }: DenoKvContext): LeaseMethods {
+/** Who may deliver to which subscription. `freeAll` ends every lease there is. */
+export function denoKvLeases(
+  { kv, run, retry }: DenoKvContext,
+): { methods: LeaseMethods; freeAll(): Promise<void> } {
   /** The first wake entries, by subscription, up to this time. */
   async function firstWakes(limit: number, upToMs = Infinity): Promise<[string, KvEntry<true>[]][]> {
     const range = { prefix: ["wake"], end: ["wake", upToMs + 1] };
@@ -80,7 +82,22 @@ export function denoKvLeases({ kv, run, retry }: DenoKvContext): LeaseMethods {
     }
   }
 
-  return {
+  async function release(
+    { subscriptionId, token }: Pick<SubscriptionLease, "subscriptionId" | "token">,
+    notBeforeMs: number,
+  ): Promise<{ done: undefined } | undefined> {
+    const lease = await kv.get<LeaseEntry>(leaseKey(subscriptionId));
+    if (lease.value?.token !== token) return { done: undefined };
+    // Read before what is due: deliveries added meanwhile may write this entry again.
+    const wake = await kv.get(wakeKey(lease.value.untilMs, subscriptionId));
+    const dueAtMs = await firstDue(kv, subscriptionId);
+    const atomic = kv.atomic().check(lease, wake).delete(wake.key)
+      .set(lease.key, { token: null, untilMs: notBeforeMs });
+    if (dueAtMs !== undefined) atomic.set(wakeKey(Math.max(dueAtMs, notBeforeMs), subscriptionId), true);
+    return await commit(atomic) ? { done: undefined } : undefined;
+  }
+
+  const methods: LeaseMethods = {
     leaseSubscriptions: ({ nowMs, leaseMs, limit }) =>
       run(async () => {
         checkLimit(limit, 100);
@@ -111,20 +128,7 @@ export function denoKvLeases({ kv, run, retry }: DenoKvContext): LeaseMethods {
         }
         return renewed;
       }),
-    releaseLease: ({ subscriptionId, token }, { notBeforeMs = 0 } = {}) =>
-      run(() =>
-        retry(async () => {
-          const lease = await kv.get<LeaseEntry>(leaseKey(subscriptionId));
-          if (lease.value?.token !== token) return { done: undefined };
-          // Read before what is due: deliveries added meanwhile may write this entry again.
-          const wake = await kv.get(wakeKey(lease.value.untilMs, subscriptionId));
-          const dueAtMs = await firstDue(kv, subscriptionId);
-          const atomic = kv.atomic().check(lease, wake).delete(wake.key)
-            .set(lease.key, { token: null, untilMs: notBeforeMs });
-          if (dueAtMs !== undefined) atomic.set(wakeKey(Math.max(dueAtMs, notBeforeMs), subscriptionId), true);
-          return await commit(atomic) ? { done: undefined } : undefined;
-        })
-      ),
+    releaseLease: (lease, { notBeforeMs = 0 } = {}) => run(() => retry(() => release(lease, notBeforeMs))),
     nextDueAtMs: () =>
       run(async () => {
         for (;;) {
@@ -132,6 +136,16 @@ export function denoKvLeases({ kv, run, retry }: DenoKvContext): LeaseMethods {
           if (first === undefined) return undefined;
           if (leasableAtMs(first) <= (first.wakes[0]!.key[1] as number)) return leasableAtMs(first);
           await correct(first);
+        }
+      }),
+  };
+
+  return {
+    methods,
+    freeAll: () =>
+      run(async () => {
+        for await (const { key, value: { token } } of kv.list<LeaseEntry>({ prefix: ["lease"] }, { batchSize: 500 })) {
+          if (token !== null) await retry(() => release({ subscriptionId: key[1] as string, token }, 0));
         }
       }),
   };

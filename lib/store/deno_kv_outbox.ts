@@ -43,8 +43,11 @@ export async function addDeliveries(
   return true;
 }
 
-/** Which of these deliveries are there, in their order: dead, or listed as due. */
-export async function areThere(kv: Kv, ids: Pick<Delivery, "subscriptionId" | "id">[]): Promise<boolean[]> {
+/** Those of these deliveries that are there, dead or listed as due, in their order; null: it is not. */
+export async function deliveriesHeld(
+  kv: Kv,
+  ids: Pick<Delivery, "subscriptionId" | "id">[],
+): Promise<(DeliveryEntry | null)[]> {
   const held = await getAll<DeliveryEntry>(kv, ids.map(({ subscriptionId, id }) => deliveryKey(subscriptionId, id)));
   const pending = held.map(({ value }, index) => ({ value, ...ids[index]! }))
     .filter(({ value }) => value !== null && value.dueAtMs !== null);
@@ -52,7 +55,7 @@ export async function areThere(kv: Kv, ids: Pick<Delivery, "subscriptionId" | "i
   const unlisted = new Set(
     pending.filter((_, index) => listed[index]!.value === null).map(({ value }) => value),
   );
-  return held.map(({ value }) => value !== null && !unlisted.has(value));
+  return held.map(({ value }) => unlisted.has(value) ? null : value);
 }
 
 async function onlyOwned(kv: Kv, deliveries: Delivery[]): Promise<Delivery[]> {
@@ -65,8 +68,8 @@ async function onlyOwned(kv: Kv, deliveries: Delivery[]): Promise<Delivery[]> {
 async function onlyNew(kv: Kv, deliveries: Delivery[]): Promise<Delivery[]> {
   const byKey = new Map(deliveries.toReversed().map((one) => [`${one.subscriptionId}\0${one.id}`, one]));
   const unique = [...byKey.values()].toReversed();
-  const there = await areThere(kv, unique);
-  return unique.filter((_, index) => !there[index]);
+  const held = await deliveriesHeld(kv, unique);
+  return unique.filter((_, index) => held[index] === null);
 }
 
 function put({ subscriptionId, id, position, attempts, dueAtMs, createdAtMs }: Delivery): Write {

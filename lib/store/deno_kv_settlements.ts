@@ -3,7 +3,7 @@ import { checkLimit, checkSettlements } from "./bounds.ts";
 import type { DenoKvContext } from "./deno_kv.ts";
 import { noteAttempt } from "./deno_kv_attempts.ts";
 import { eventKey } from "./deno_kv_history.ts";
-import { chunks, collect, commit, getAll, MAX_CHECKS } from "./deno_kv_io.ts";
+import { chunks, collect, commit, getAll, MAX_CHECKS, minus } from "./deno_kv_io.ts";
 import {
   creationKey,
   deadKey,
@@ -101,9 +101,4 @@ function settleLease(
   }
   if (gone > 0) atomic.sum(pendingKey(subscriptionId), minus(gone));
   if (dead > 0) atomic.sum(deadKey(subscriptionId), BigInt(dead));
-}
-
-/** Deno KV's counters have no sign and wrap around. */
-function minus(count: number): bigint {
-  return 2n ** 64n - BigInt(count);
 }

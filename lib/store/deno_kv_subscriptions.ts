@@ -1,7 +1,7 @@
 import type { Kv, KvAtomic, KvU64 } from "../runtime/kv.ts";
 import { checkBatch, checkLimit } from "./bounds.ts";
 import type { DenoKvContext } from "./deno_kv.ts";
-import { collect, commit, getAll, next } from "./deno_kv_io.ts";
+import { collect, commit, getAll, next, present } from "./deno_kv_io.ts";
 import {
   deadKey,
   deletedKey,
@@ -51,7 +51,7 @@ export function denoKvSubscriptions({ kv, location, run, retry }: DenoKvContext)
           }
           const atomic = kv.atomic().check(count, held).sum(SUBSCRIPTIONS_VERSION, 1n)
             .set(count.key, (count.value ?? 0) + 1)
-            .set(subscriptionKey(id), subscription)
+            .set(subscriptionKey(id), present(subscription))
             .set(subscriptionOfKey(keyId, id), true);
           return await commit(atomic) ? { done: undefined } : undefined;
         })
@@ -64,13 +64,13 @@ export function denoKvSubscriptions({ kv, location, run, retry }: DenoKvContext)
         const range = { prefix: ["subscription"], start: subscriptionKey(next(after)) };
         return (await collect(kv.list<Subscription>(range, { limit }))).map(({ value }) => value);
       }),
-    setSubscriptionSecrets: (id, expectedSecret, { secret, previousSecret }) =>
+    setSubscriptionSecrets: (id, expectedSecret, { secret, previousSecret, olderSecret }) =>
       run(() =>
         retry(async () => {
           const entry = await kv.get<Subscription>(subscriptionKey(id));
           if (entry.value?.secret !== expectedSecret) return { done: false };
           const atomic = kv.atomic().check(entry).sum(SUBSCRIPTIONS_VERSION, 1n)
-            .set(entry.key, { ...entry.value, secret, previousSecret });
+            .set(entry.key, present({ ...entry.value, secret, previousSecret, olderSecret }));
           return await commit(atomic) ? { done: true } : undefined;
         })
       ),
@@ -94,14 +94,17 @@ export function denoKvSubscriptions({ kv, location, run, retry }: DenoKvContext)
           const version = await kv.get(SUBSCRIPTIONS_VERSION);
           const held = await getAll<Subscription>(kv, secrets.map(({ id }) => subscriptionKey(id)));
           const atomic = kv.atomic().check(version);
+          let rewritten = 0;
           held.forEach(({ key, value }, index) => {
-            const { secret, previousSecret } = secrets[index]!;
-            if (value) atomic.set(key, { ...value, secret, previousSecret });
+            const { expectedSecret, secret, previousSecret, olderSecret } = secrets[index]!;
+            if (value?.secret !== expectedSecret) return;
+            atomic.set(key, present({ ...value, secret, previousSecret, olderSecret }));
+            rewritten += 1;
           });
-          if (held.some(({ value }) => value !== null)) atomic.sum(SUBSCRIPTIONS_VERSION, 1n);
+          if (rewritten > 0) atomic.sum(SUBSCRIPTIONS_VERSION, 1n);
           if (check === null) atomic.delete(SECRETS_CHECK);
           else if (check !== undefined) atomic.set(SECRETS_CHECK, check);
-          return await commit(atomic) ? { done: undefined } : undefined;
+          return await commit(atomic) ? { done: rewritten } : undefined;
         });
       }),
   };

@@ -74,4 +74,10 @@ export const REPLAYS_VERSION: KvKey = ["replays_version"];
 
 /** `FanOutCursor`. */
 export const FAN_OUT: KvKey = ["fan_out"];
+/** An event that became known behind that cursor: the last subscription that got it, "" when none has. */
+export const lateKey = (position: string): KvKey => ["late", position];
+/** Written with every step through late events: one check of it stands for a check of each. */
+export const LATE_STEP: KvKey = ["late_step"];
+/** Position of the last event that was forgotten; "" while only dead deliveries were. */
+export const PRUNED: KvKey = ["pruned"];
 export const SECRETS_CHECK: KvKey = ["secrets_check"];

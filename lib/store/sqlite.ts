@@ -10,6 +10,7 @@ import { toStoreError } from "./sqlite_errors.ts";
 import { sqliteEvents } from "./sqlite_events.ts";
 import { sqliteHistory } from "./sqlite_history.ts";
 import { sqliteKeys } from "./sqlite_keys.ts";
+import { sqliteFanOutCursor, sqliteLateEvents, sqliteLateness } from "./sqlite_late_events.ts";
 import { sqliteLeases } from "./sqlite_leases.ts";
 import { sqliteOutbox } from "./sqlite_outbox.ts";
 import { sqliteReplays } from "./sqlite_replays.ts";
@@ -18,7 +19,7 @@ import { checkOwnership, migrate, MIGRATIONS, schemaVersion } from "./sqlite_sch
 import { sqliteSubmissions } from "./sqlite_submissions.ts";
 import { sqliteSubscriptions } from "./sqlite_subscriptions.ts";
 import { type Store, StoreError } from "./store.ts";
-import { holdStoreFile, prepareStoreFile } from "./store_file.ts";
+import { holdAlone, holdStoreFile, prepareStoreFile } from "./store_file.ts";
 
 /** What each noun of this driver is given. */
 export interface SqliteContext {
@@ -98,7 +99,9 @@ export function createSqliteStore(database: SqliteDatabase, location: string, ho
   const context: SqliteContext = { database, location, run };
   const submissions = sqliteSubmissions(context);
   const outbox = sqliteOutbox(context);
+  const cursor = sqliteFanOutCursor(context);
   const attempts = sqliteAttempts(context, outbox);
+  const leases = sqliteLeases(context, outbox, attempts.note);
   const readNetwork = database.prepare("SELECT passphrase FROM network");
   const writeNetwork = database.prepare("INSERT INTO network VALUES (?)");
   const boundNetwork = () => readNetwork.get()?.passphrase as string | undefined;
@@ -117,7 +120,7 @@ export function createSqliteStore(database: SqliteDatabase, location: string, ho
     boundNetwork: () => run(boundNetwork),
     async holdForServing() {
       await run(() => {});
-      lock ??= hold().catch((error) => {
+      lock ??= holdAlone(hold, leases.freeAll).catch((error) => {
         lock = undefined;
         throw error;
       });
@@ -125,15 +128,16 @@ export function createSqliteStore(database: SqliteDatabase, location: string, ho
     },
     ...sqliteKeys(context),
     ...sqliteBuckets(context),
-    ...sqliteEvents(context),
+    ...sqliteEvents(context, sqliteLateness(context, cursor)),
     ...sqliteHistory(context),
     ...submissions.methods,
     ...sqliteSubscriptions(context),
-    ...sqliteDeliveries(context, outbox),
-    ...sqliteLeases(context, outbox, attempts.note),
+    ...sqliteDeliveries(context, outbox, cursor),
+    ...sqliteLateEvents(context, outbox),
+    ...leases.methods,
     ...attempts.methods,
     ...sqliteReplays(context, outbox),
-    ...sqliteRetention(context),
+    ...sqliteRetention(context, outbox, cursor),
     async close() {
       if (closed) return;
       await submissions.flush();

@@ -2,15 +2,18 @@ import type { Row } from "../runtime/sqlite.ts";
 import { checkBatch } from "./bounds.ts";
 import { sameCursor } from "./fan_out_cursor.ts";
 import type { SqliteContext } from "./sqlite.ts";
+import type { SqliteFanOutCursor } from "./sqlite_late_events.ts";
 import type { SqliteOutbox } from "./sqlite_outbox.ts";
-import type { Backlog, FanOutCursor, WebhookStore } from "./webhook_store.ts";
+import type { Backlog, WebhookStore } from "./webhook_store.ts";
 
 type DeliveryMethods = Pick<WebhookStore, "fanOutCursor" | "commitFanOut" | "backlog">;
 
 /** What fan-out writes, and how much is owed. */
-export function sqliteDeliveries({ database, run }: SqliteContext, outbox: SqliteOutbox): DeliveryMethods {
-  const readCursor = database.prepare("SELECT cursor FROM fan_out");
-  const writeCursor = database.prepare("INSERT OR REPLACE INTO fan_out (only_row, cursor) VALUES (1, ?)");
+export function sqliteDeliveries(
+  { database, run }: SqliteContext,
+  outbox: SqliteOutbox,
+  cursor: SqliteFanOutCursor,
+): DeliveryMethods {
   const backlogOf = database.prepare(`
     SELECT pending, dead, oldest_created_at_ms FROM outbox
     WHERE subscription = (SELECT number FROM subscription WHERE id = ?)`);
@@ -19,20 +22,15 @@ export function sqliteDeliveries({ database, run }: SqliteContext, outbox: Sqlit
     SELECT coalesce(sum(pending), 0) AS pending, coalesce(sum(dead), 0) AS dead,
       min(oldest_created_at_ms) AS oldest_created_at_ms FROM outbox`);
 
-  const cursor = (): FanOutCursor | undefined => {
-    const row = readCursor.get();
-    return row && JSON.parse(row.cursor as string);
-  };
-
   return {
-    fanOutCursor: () => run(cursor),
+    fanOutCursor: () => run(cursor.read),
     commitFanOut: (step) =>
       run(() => {
         checkBatch(step.deliveries, 200);
         return database.transaction(() => {
-          if (!sameCursor(cursor(), step.expected)) return false;
+          if (!sameCursor(cursor.read(), step.expected)) return false;
           outbox.add(step.deliveries);
-          writeCursor.run(JSON.stringify(step.cursor));
+          cursor.write(step.cursor);
           return true;
         });
       }),

@@ -1,12 +1,14 @@
 import type { Row } from "../runtime/sqlite.ts";
 import { checkBatch, checkLimit } from "./bounds.ts";
+import { readsAgain } from "./fan_out_cursor.ts";
 import type { SqliteContext } from "./sqlite.ts";
+import type { SqliteLateness } from "./sqlite_late_events.ts";
 import type { Store, StoredEvent, WatcherState } from "./store.ts";
 
 type EventMethods = Pick<Store, "watcherState" | "commitEvents" | "undecodedEvents" | "decodeEvents" | "gaps">;
 
 /** What the watcher writes. Undecoded events have a table of their own, so that no page of the history passes over them. */
-export function sqliteEvents({ database, run }: SqliteContext): EventMethods {
+export function sqliteEvents({ database, run }: SqliteContext, lateness: SqliteLateness): EventMethods {
   const readState = database.prepare("SELECT state FROM watcher");
   const writeState = database.prepare("INSERT OR REPLACE INTO watcher (only_row, state) VALUES (1, ?)");
   const isUndecoded = database.prepare("SELECT 1 FROM undecoded_event WHERE position = ?");
@@ -23,15 +25,20 @@ export function sqliteEvents({ database, run }: SqliteContext): EventMethods {
     INSERT INTO gap (epoch, from_ledger, to_ledger, noticed_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`);
   const listGaps = database.prepare("SELECT * FROM gap ORDER BY epoch, from_ledger, to_ledger");
 
-  function insert(event: StoredEvent): void {
+  const state = (): WatcherState | undefined => {
+    const row = readState.get();
+    return row && JSON.parse(row.state as string);
+  };
+
+  /** True when it was not held before. */
+  function insert(event: StoredEvent): boolean {
     const { position, id, type, contractId, ledger, ledgerClosedAt, txHash } = event;
     if (type === null) {
       const raw = event.raw ? JSON.stringify(event.raw) : null;
-      insertUndecoded.run(position, id, contractId, ledger, ledgerClosedAt, txHash, raw);
-      return;
+      return insertUndecoded.run(position, id, contractId, ledger, ledgerClosedAt, txHash, raw).changes > 0;
     }
     const { deviceHash = null, agent = null, merchant = null, amount = null } = event;
-    insertDecoded.run(
+    const { changes } = insertDecoded.run(
       position,
       id,
       type,
@@ -44,24 +51,23 @@ export function sqliteEvents({ database, run }: SqliteContext): EventMethods {
       merchant,
       amount,
     );
+    return changes > 0;
   }
 
   return {
-    watcherState: () =>
-      run(() => {
-        const row = readState.get();
-        return row && JSON.parse(row.state as string) as WatcherState;
-      }),
-    commitEvents: ({ events, state, gaps = [] }) =>
+    watcherState: () => run(state),
+    commitEvents: ({ events, state: next, gaps = [] }) =>
       run(() => {
         checkBatch(events, 100);
         database.transaction(() => {
-          for (const event of events) {
+          const added = events.filter((event) => {
             const other = event.type === null ? isDecoded : isUndecoded;
-            if (!other.get(event.position)) insert(event);
-          }
+            return !other.get(event.position) && insert(event);
+          });
+          lateness.note(added.filter(({ position }) => !lateness.isPruned(position)));
+          if (readsAgain(added, next, state())) lateness.raiseRereads();
           for (const gap of gaps) insertGap.run(gap.epoch, gap.fromLedger, gap.toLedger, gap.noticedAt);
-          writeState.run(JSON.stringify(state));
+          writeState.run(JSON.stringify(next));
         });
       }),
     undecodedEvents: ({ after, limit }) =>
@@ -73,9 +79,10 @@ export function sqliteEvents({ database, run }: SqliteContext): EventMethods {
       run(() => {
         checkBatch(events, 100);
         database.transaction(() => {
-          for (const event of events) {
-            if (removeUndecoded.run(event.position).changes > 0) insert(event);
-          }
+          const held = events.filter(({ position }) => removeUndecoded.run(position).changes > 0);
+          for (const event of held) insert(event);
+          lateness.note(held);
+          if (held.some(({ type }) => type !== null)) lateness.raiseRereads();
         });
       }),
     gaps: () =>

@@ -10,12 +10,12 @@ type LeaseMethods = Pick<
   "leaseSubscriptions" | "renewLeases" | "releaseLease" | "nextDueAtMs" | "dueDeliveries" | "settle"
 >;
 
-/** What couriers do. Every write under a lease names its token. */
+/** What couriers do. Every write under a lease names its token. `freeAll` ends every lease there is. */
 export function sqliteLeases(
   { database, run }: SqliteContext,
   outbox: SqliteOutbox,
   noteAttempt: NoteAttempt,
-): LeaseMethods {
+): { methods: LeaseMethods; freeAll(): Promise<void> } {
   const leasable = database.prepare(`
     SELECT outbox.subscription, subscription.id FROM outbox JOIN subscription ON number = outbox.subscription
     WHERE leasable_at_ms <= ? ORDER BY leasable_at_ms LIMIT ?`);
@@ -23,6 +23,9 @@ export function sqliteLeases(
   const own = `lease_token = ? AND subscription = (SELECT number FROM subscription WHERE id = ?)`;
   const renew = database.prepare(`UPDATE outbox SET held_until_ms = ? WHERE ${own}`);
   const release = database.prepare(`UPDATE outbox SET lease_token = NULL, held_until_ms = ? WHERE ${own}`);
+  const free = database.prepare(
+    "UPDATE outbox SET lease_token = NULL, held_until_ms = 0 WHERE lease_token IS NOT NULL",
+  );
   const leased = database.prepare(`SELECT subscription FROM outbox WHERE ${own}`);
   const nextDue = database.prepare("SELECT min(leasable_at_ms) AS at_ms FROM outbox WHERE leasable_at_ms IS NOT NULL");
   const selectDue = (condition = "") =>
@@ -56,7 +59,7 @@ export function sqliteLeases(
     outbox.tally(subscription, change);
   }
 
-  return {
+  const methods: LeaseMethods = {
     leaseSubscriptions: ({ nowMs, leaseMs, limit }) =>
       run(() => {
         checkLimit(limit, 100);
@@ -109,4 +112,5 @@ export function sqliteLeases(
         });
       }),
   };
+  return { methods, freeAll: () => run(() => void free.run()) };
 }

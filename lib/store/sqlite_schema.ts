@@ -181,6 +181,16 @@ export const MIGRATIONS: string[] = [
     INSERT INTO deleted_subscription VALUES (OLD.number);
   END;
   `,
+  `
+  -- Events that became known behind the fan-out cursor; the last subscription that got it, null: none has.
+  CREATE TABLE late_event (position TEXT NOT NULL PRIMARY KEY, subscription_id TEXT) STRICT, WITHOUT ROWID;
+
+  -- The last event that was forgotten.
+  CREATE TABLE pruned (only_row INTEGER NOT NULL PRIMARY KEY CHECK (only_row = 1), up_to TEXT NOT NULL) STRICT;
+
+  ALTER TABLE subscription ADD COLUMN older_secret TEXT;
+  ALTER TABLE subscription ADD COLUMN older_secret_until_ms INTEGER;
+  `,
 ];
 
 /**

@@ -137,8 +137,9 @@ export interface Store extends WebhookStore {
   boundNetwork(): Promise<string | undefined>;
   /**
    * Holds the store for this `serve` until `close`, or until the process dies; again by its holder it does nothing.
-   * Rejects with `locked` when another process or handle holds it. Deno KV without a path is shared: holding it keeps
-   * nobody off.
+   * Rejects with `locked` when another process or handle holds it. Nobody else delivers then: the leases that a killed
+   * holder left are over (what `notBeforeMs` holds back stays so). Deno KV without a path is shared: holding it keeps
+   * nobody off, and ends no lease.
    */
   holdForServing(): Promise<void>;
 
@@ -170,7 +171,11 @@ export interface Store extends WebhookStore {
 
   /** Where the watcher stands, undefined before its first commit. */
   watcherState(): Promise<WatcherState | undefined>;
-  /** Commits one slice atomically. Idempotent: the same slice again changes nothing. */
+  /**
+   * Commits one slice atomically. Idempotent: the same slice again changes nothing. New decoded events that fan-out has
+   * passed become late (`lateEvents`), but for what lies before one that was forgotten (`prunedUpTo`). New events in
+   * ledgers that were scanned before, and a state that goes back in its epoch, raise `rereads` of the fan-out cursor.
+   */
   commitEvents(slice: EventSlice): Promise<void>;
   /** Decoded events that match every given filter, ascending by position, at most `limit` (≤ 1 000). */
   readEvents(query: EventQuery): Promise<StoredEvent[]>;
@@ -178,7 +183,7 @@ export interface Store extends WebhookStore {
   undecodedEvents(page: { after?: string; limit: number }): Promise<StoredEvent[]>;
   /**
    * Replaces undecoded events (at most 100, by position) with their decoded form, in one commit. Positions that are not
-   * held undecoded are passed over.
+   * held undecoded are passed over. Raises `rereads` of the fan-out cursor; those that it has passed become late.
    */
   decodeEvents(events: StoredEvent[]): Promise<void>;
   /** All gaps, ascending by epoch and ledger. */

@@ -63,6 +63,21 @@ export async function holdStoreFile(path: string, location: string): Promise<Fil
   );
 }
 
+/**
+ * Holds a store and then ends the leases that are left in it: whoever had them is dead.
+ * @throws StoreError as `hold` and `freeLeases` do; nothing is held then
+ */
+export async function holdAlone(hold: () => Promise<FileLock>, freeLeases: () => Promise<void>): Promise<FileLock> {
+  const lock = await hold();
+  try {
+    await freeLeases();
+    return lock;
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
 /** The path behind symbolic links, so that one store has one lock. Opens nothing (see `prepareStoreFile`). */
 function followLinks(path: string): string {
   const real = join(realpathSync(dirname(path)), basename(path));

@@ -6,6 +6,12 @@ import type { StoredEvent } from "./store.ts";
  * a write that rejects has written nothing, one contract suite proves every sentence).
  */
 
+/** A secret that was rotated away and signs too until then; kept like the one that took its place. */
+export interface FormerSecret {
+  secret: string;
+  untilMs: number;
+}
+
 /** Who wants to hear which events where. */
 export interface Subscription {
   /** `wh_…`. */
@@ -21,8 +27,10 @@ export interface Subscription {
   merchant: string | null;
   /** As it is kept: plain (`whsec_…`) or sealed. */
   secret: string;
-  /** The secret before the last rotation, kept like `secret`; it signs too until then. */
-  previousSecret: { secret: string; untilMs: number } | null;
+  /** The secret before the last rotation. */
+  previousSecret: FormerSecret | null;
+  /** The oldest secret that still signed at the last rotation; absent: none but the previous one did. */
+  olderSecret?: FormerSecret;
   /** ISO 8601 UTC. */
   createdAt: string;
   /** It hears events after this position: the end of the tip's ledger at its creation. */
@@ -96,6 +104,30 @@ export interface FanOutCursor {
   subscriptionId?: string;
   /** The latest due time given so far: later deliveries are never due earlier, so first attempts keep the ledger's order. */
   lastDueAtMs: number;
+  /**
+   * Raised by the store when events may have become known after `position`, in ledgers that were scanned before: who has
+   * looked through more than the cursor says goes back to it. Absent: never.
+   */
+  rereads?: number;
+}
+
+/**
+ * An event that became known when fan-out had passed its position: it could not be decoded before, or its contract was
+ * not watched. Fan-out hands it on beside its cursor.
+ */
+export interface LateEvent {
+  event: StoredEvent;
+  /** The last subscription (by id) that got it; absent: none has. */
+  subscriptionId?: string;
+}
+
+/** Late events that are handed on, with how far each was expected to be. */
+export interface LateStep {
+  /** At most 100, by position. They are late no more. */
+  events: { position: string; subscriptionId?: string }[];
+  /** But the last of them has only been handed on up to this subscription. */
+  begunUpTo?: string;
+  deliveries: Delivery[];
 }
 
 /** Past events sent again to one subscription, a bounded piece at a time. */
@@ -122,6 +154,9 @@ export interface Backlog {
   oldestCreatedAtMs: number | null;
 }
 
+/** All secrets of a subscription. */
+export type Secrets = Pick<Subscription, "secret" | "previousSecret" | "olderSecret">;
+
 export interface WebhookStore {
   /**
    * Adds a subscription. Rejects with `exists` when its key has `maxPerKey` already (counted atomically), or when the id
@@ -136,7 +171,7 @@ export interface WebhookStore {
   setSubscriptionSecrets(
     id: string,
     expectedSecret: string,
-    secrets: Pick<Subscription, "secret" | "previousSecret">,
+    secrets: Secrets,
   ): Promise<boolean>;
   /**
    * Deletes it with its replay: from here on it is not listed, gets nothing, is owed nothing, can't be leased, has no
@@ -158,6 +193,13 @@ export interface WebhookStore {
   commitFanOut(
     step: { expected: FanOutCursor | undefined; cursor: FanOutCursor; deliveries: Delivery[] },
   ): Promise<boolean>;
+  /** Events that fan-out has to hand on beside its cursor, ascending by position, at most `limit` (≤ 100). */
+  lateEvents(limit: number): Promise<LateEvent[]>;
+  /**
+   * Adds deliveries (at most 200, as `commitFanOut`) of late events and notes how far these have come, in one commit.
+   * False, and nothing written, when one of them is not as expected.
+   */
+  commitLateEvents(step: LateStep): Promise<boolean>;
 
   /**
    * Leases subscriptions that have something due and that no lease or `notBeforeMs` holds any more (at its end it holds no
@@ -169,7 +211,7 @@ export interface WebhookStore {
   /**
    * Prolongs leases (at most 100) that are still one's own; answers them with their new end. The others are lost and not in
    * the answer. A lease is one's own until it is given back or somebody else has leased the subscription, which nobody
-   * can before it ends.
+   * can before it ends, or until somebody holds the store for serving (`holdForServing`).
    */
   renewLeases(leases: SubscriptionLease[], untilMs: number): Promise<SubscriptionLease[]>;
   /** Its deliveries that are due, ascending by due time and then position, at most `limit` (≤ 200), less those in `except`. */
@@ -217,23 +259,27 @@ export interface WebhookStore {
 
   /**
    * Forgets decoded events that fan-out has passed, of ledgers closed before this ISO time, at most 100 in one commit;
-   * answers how many went. Kept are those that a delivery, pending or dead, or the rest of a replay still needs. Goes
-   * through them ascending, from where the last call on this handle stopped; 0 when it has come to the end, after which
-   * the next call begins anew. The event loop is not held meanwhile.
+   * answers how many went. A dead delivery that was created before that time goes with its event. Kept are those that any
+   * other delivery or the rest of a replay still needs, and late ones. Goes through them ascending, from where the last
+   * call on this handle stopped; 0 when it has come to the end, after which the next call begins anew. The event loop is
+   * not held meanwhile.
    */
   pruneEvents(closedBefore: string): Promise<number>;
+  /** Position of the last event that `pruneEvents` forgot: some or all up to it are gone. Undefined: none is. */
+  prunedUpTo(): Promise<string | undefined>;
   /** Forgets attempts made before this time, at most 200 in one commit; answers how many went. */
   pruneAttempts(beforeMs: number): Promise<number>;
 
   /** A text sealed with the secrets key, by which a wrong key is told at start; undefined: secrets are kept plain. */
   secretsCheck(): Promise<string | undefined>;
   /**
-   * Changes how secrets are kept: rewrites these secrets (at most 100; a subscription that is gone is passed over), whatever
-   * they were before. `check` is written with them in one commit, null removes it, undefined leaves it. Raises
-   * `subscriptionsVersion` when it rewrites any.
+   * Changes how secrets are kept: rewrites these secrets (at most 100) and answers how many. One whose `secret` is no
+   * longer the expected one, because it was rotated, and one whose subscription is gone are passed over. `check` is
+   * written with them in one commit, null removes it, undefined leaves it. Raises `subscriptionsVersion` when it rewrites
+   * any.
    */
   resealSecrets(step: {
-    secrets: { id: string; secret: string; previousSecret: Subscription["previousSecret"] }[];
+    secrets: (Secrets & { id: string; expectedSecret: string })[];
     check?: string | null;
-  }): Promise<void>;
+  }): Promise<number>;
 }

@@ -16,7 +16,7 @@ export interface EventMessage {
 export interface Recipient {
   id: string;
   url: string;
-  /** The newest first; two while a rotation lasts. */
+  /** The newest first; two or three while a rotation lasts. */
   secrets: SigningSecret[];
 }
 
@@ -82,13 +82,13 @@ function outcomeOf({ statusCode, error, retryAfter }: PostResult): PostOutcome {
 
 /** A subscription with the secrets that sign now. `open` reads what the store keeps. */
 export function recipientOf(
-  { id, url, secret, previousSecret }: Subscription,
+  { id, url, secret, previousSecret, olderSecret }: Subscription,
   open: (subscriptionId: string, stored: string) => string,
   nowMs: number,
 ): Recipient {
   const secrets = [signingSecret(open(id, secret))];
-  if (previousSecret !== null && previousSecret.untilMs > nowMs) {
-    secrets.push(signingSecret(open(id, previousSecret.secret)));
+  for (const former of [previousSecret, olderSecret]) {
+    if (former && former.untilMs > nowMs) secrets.push(signingSecret(open(id, former.secret)));
   }
   return { id, url, secrets };
 }

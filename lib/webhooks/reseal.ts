@@ -1,5 +1,5 @@
 import type { Store } from "../store/store.ts";
-import type { Subscription } from "../store/webhook_store.ts";
+import type { FormerSecret, Subscription } from "../store/webhook_store.ts";
 import { type SecretBox, SecretsKeyError } from "./secrets.ts";
 
 type SecretStore = Pick<Store, "listSubscriptions" | "secretsCheck" | "resealSecrets">;
@@ -58,23 +58,28 @@ async function reseal(
     const page = await store.listSubscriptions({ after, limit: STEP });
     const secrets = page.filter((subscription) => !storedSecrets(subscription).every(to.isCurrent))
       .map((subscription) => resealed(subscription, from, to));
-    if (secrets.length > 0) await store.resealSecrets({ secrets });
-    changed += secrets.length;
+    const rewritten = secrets.length === 0 ? 0 : await store.resealSecrets({ secrets });
+    changed += rewritten;
     onProgress?.(changed);
+    // One that was rotated meanwhile is looked at again; one that was deleted is not there any more.
+    if (rewritten < secrets.length) continue;
     if (page.length < STEP) return changed;
     after = page.at(-1)!.id;
   }
 }
 
-function storedSecrets({ secret, previousSecret }: Subscription): string[] {
-  return previousSecret === null ? [secret] : [secret, previousSecret.secret];
+function storedSecrets({ secret, previousSecret, olderSecret }: Subscription): string[] {
+  return [secret, ...[previousSecret, olderSecret].flatMap((former) => former?.secret ?? [])];
 }
 
-function resealed({ id, secret, previousSecret }: Subscription, from: SecretBox, to: SecretBox) {
+function resealed({ id, secret, previousSecret, olderSecret }: Subscription, from: SecretBox, to: SecretBox) {
   const again = (stored: string) => to.isCurrent(stored) ? stored : to.seal(id, from.open(id, stored));
+  const formerAgain = (former: FormerSecret) => ({ ...former, secret: again(former.secret) });
   return {
     id,
+    expectedSecret: secret,
     secret: again(secret),
-    previousSecret: previousSecret === null ? null : { ...previousSecret, secret: again(previousSecret.secret) },
+    previousSecret: previousSecret && formerAgain(previousSecret),
+    olderSecret: olderSecret && formerAgain(olderSecret),
   };
 }

@@ -32,7 +32,7 @@ export function signingSecret(secret: string): SigningSecret {
 }
 
 export interface SignatureInput {
-  /** The newest first: two while a rotation lasts. Each gives a signature of its own. */
+  /** The newest first: two or three while a rotation lasts. Each gives a signature of its own. */
   secrets: readonly SigningSecret[];
   /** Goes into `webhook-id`; a receiver deduplicates on it. */
   eventId: string;

@@ -65,7 +65,7 @@ export interface Subscriptions {
   list(keyId: string): Promise<Subscription[]>;
   get(keyId: string, id: string): Promise<Subscription>;
   remove(keyId: string, id: string): Promise<void>;
-  /** Gives it a new secret; the one before signs too for a day. */
+  /** Gives it a new secret; the one before signs too for a day, and so does the oldest that did until now. */
   rotateSecret(keyId: string, id: string): Promise<SubscriptionWithSecret>;
   /** Posts a test event now. @throws {GatewayError} `rate_limited` after six in a minute */
   test(keyId: string, id: string): Promise<Attempt>;
@@ -139,9 +139,14 @@ export function createSubscriptions(parts: SubscriptionsParts): Subscriptions {
     async rotateSecret(keyId, id) {
       const subscription = await own(keyId, id);
       const plainSecret = createSecret();
+      // Rotated again within the day, its receiver may have any of the secrets before: most likely the last one, or the
+      // first when the answers in between were lost.
+      const olderSecret = [subscription.olderSecret, subscription.previousSecret ?? undefined]
+        .find((former) => former !== undefined && former.untilMs > now());
       const rotated = {
         secret: secrets.seal(id, plainSecret),
         previousSecret: { secret: subscription.secret, untilMs: now() + ROTATION_MS },
+        olderSecret,
       };
       if (await store.setSubscriptionSecrets(id, subscription.secret, rotated)) {
         // Until then couriers may sign with the old secret alone: whoever is told the new one may rely on it.

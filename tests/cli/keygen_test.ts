@@ -156,7 +156,7 @@ describe("keygen", () => {
     ["an unknown scope", ["--name", "shop", "--scopes", "read,all"], /--scopes must be some of .*, got "all"/],
     ["an empty scope", ["--name", "shop", "--scopes", "read,"], /--scopes must be some of .*, got ""/],
     ["a rate that is none", [...KEY, "--rate", "fast"], /--rate must be an integer from 1 to 1000000, got "fast"/],
-    ["a rate of 0", [...KEY, "--rate", "0"], /--rate must be .*, got 0/],
+    ["a rate of 0", [...KEY, "--rate", "0"], /--rate must be .*, got "0"/],
     ["a negative rate", [...KEY, "--rate", "-5"], /--rate must be .*, got "-5"/],
     [
       "an expiry that is past",

@@ -97,6 +97,37 @@ export function fileContract({ store, openAgain, setting, isPersistent }: Subjec
     await other.holdForServing();
   });
 
+  test("who holds the store for serving finds nothing leased: what a killed gateway had leased is free at once", async () => {
+    await subscribe(store(), "wh_1", "wh_2", "wh_3");
+    await commitEvents(store(), 1, 3);
+    await fanOut(store(), ["wh_1", "wh_2", "wh_3"].map((id) => sampleDelivery(id, 1)));
+    const leases = await leaseAll(store());
+    await store().releaseLease(leases.get("wh_2")!, { notBeforeMs: START_MS + 7_000 });
+    await store().settle([settlement(leases.get("wh_3")!, 1, "delivered")]);
+    const survivor = await openAgain();
+    await survivor.holdForServing();
+    assert.equal(await survivor.nextDueAtMs(), START_MS);
+    const again = await leaseAll(survivor);
+    assert.deepEqual([...again.keys()], ["wh_1"], "what was held back stays so, what is owed nothing is not leased");
+    assert.deepEqual(await survivor.renewLeases([leases.get("wh_1")!], START_MS + 99_000), []);
+    await survivor.settle([settlement(leases.get("wh_1")!, 1, "delivered")]);
+    assert.equal((await survivor.backlog("wh_1")).pending, 1, "the killed one's lease writes nothing any more");
+    // Only the first hold of a handle means that nobody else serves.
+    await survivor.holdForServing();
+    assert.equal((await leaseAll(survivor)).size, 0);
+    assert.deepEqual([...(await leaseAll(survivor, START_MS + 7_000)).keys()], ["wh_2"]);
+  });
+
+  test("a lease of a deleted subscription is no hindrance to holding the store", async () => {
+    await subscribe(store(), "wh_1");
+    await commitEvents(store(), 1, 1);
+    await fanOut(store(), [sampleDelivery("wh_1", 1)]);
+    await leaseAll(store());
+    await store().deleteSubscription("wh_1");
+    await store().holdForServing();
+    assert.equal(await store().nextDueAtMs(), undefined);
+  });
+
   test("keys that another process inserts while this one holds the store are seen through keysVersion", async () => {
     await store().holdForServing();
     const before = await store().keysVersion();

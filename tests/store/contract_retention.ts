@@ -9,6 +9,7 @@ import {
   leaseAll,
   sampleAttempt,
   sampleDelivery,
+  sampleSubscription,
   settlement,
   START_MS,
   subscribe,
@@ -61,7 +62,7 @@ export function retentionContract({ store, openAgain, isPersistent }: Subject): 
     assert.equal((await store().undecodedEvents({ limit: 9 })).length, 1);
   });
 
-  test("pruneEvents keeps what a pending or a dead delivery needs, until it is gone", async () => {
+  test("pruneEvents keeps what a pending delivery needs, until it is gone", async () => {
     await subscribe(store(), "wh_1", "wh_2");
     await commitEvents(store(), 1, 8);
     await fanOut(store(), ["wh_1", "wh_2"].flatMap((id) => [2, 4, 6, 8].map((n) => sampleDelivery(id, n))));
@@ -69,17 +70,78 @@ export function retentionContract({ store, openAgain, isPersistent }: Subject): 
     assert.deepEqual(await held(), [2, 4, 6, 8]);
     const leases = await leaseAll(store());
     await store().settle([2, 4, 6, 8].map((n) => settlement(leases.get("wh_1")!, n, "delivered")));
-    const outcomes = ["delivered", "retry", "dead", "ended"] as const;
+    const outcomes = ["delivered", "retry", "retry", "ended"] as const;
     await store().settle(outcomes.map((outcome, index) => settlement(leases.get("wh_2")!, 2 * index + 2, outcome)));
     assert.equal(await prune(), 2);
     assert.deepEqual(await held(), [4, 6]);
+    await store().settle([settlement(leases.get("wh_2")!, 6, "delivered", { id: "at_again", number: 2 })]);
+    assert.equal(await prune(), 1);
     assert.equal(
       (await store().dueDeliveries({ subscriptionId: "wh_2", nowMs: START_MS + 10_000, limit: 9 })).length,
       1,
     );
     await store().deleteSubscription("wh_2");
     while (await store().purgeDeleted());
-    assert.equal(await prune(), 2);
+    assert.equal(await prune(), 1);
+  });
+
+  test("a dead delivery created before the time goes with its event, a later one keeps it", async () => {
+    await subscribe(store(), "wh_1", "wh_2", "wh_3");
+    await commitEvents(store(), 1, 5);
+    const createdAtMs = Date.parse("2026-11-20T00:00:00Z");
+    await fanOut(store(), [
+      ...[1, 2, 3].map((n) => sampleDelivery("wh_1", n)),
+      sampleDelivery("wh_2", 1),
+      sampleDelivery("wh_2", 4, { createdAtMs }),
+      sampleDelivery("wh_3", 5),
+    ]);
+    const leases = await leaseAll(store());
+    const dead = (id: string, n: number) => settlement(leases.get(id)!, n, "dead");
+    await store().settle([dead("wh_1", 1), dead("wh_1", 2), dead("wh_2", 1), dead("wh_2", 4), dead("wh_3", 5)]);
+    await store().deleteSubscription("wh_3");
+    // Of the third event the delivery is pending.
+    assert.equal(await prune("2026-11-10T00:00:00Z"), 3);
+    assert.deepEqual(await held(), [3, 4]);
+    assert.deepEqual(await store().backlog("wh_1"), { pending: 1, dead: 0, oldestCreatedAtMs: START_MS });
+    assert.deepEqual(await store().backlog("wh_2"), { pending: 0, dead: 1, oldestCreatedAtMs: null });
+    assert.equal((await store().backlog()).dead, 1);
+    assert.equal((await store().listAttempts("wh_1", { limit: 9 })).length, 2, "how it was tried is kept");
+    assert.equal(await prune(), 1);
+    assert.equal((await store().backlog()).dead, 0);
+    while (await store().purgeDeleted());
+    assert.deepEqual(await held(), [3]);
+  });
+
+  test("an event with very many dead deliveries goes after them, and each is counted once", async () => {
+    const names = Array.from({ length: 450 }, (_, n) => `wh_${String(n).padStart(3, "0")}`);
+    for (const name of names) await store().insertSubscription(sampleSubscription(name), 1_000);
+    await commitEvents(store(), 1, 3);
+    for (const some of [names.slice(0, 200), names.slice(200, 400), names.slice(400)]) {
+      await fanOut(store(), some.map((name) => sampleDelivery(name, 2, { dueAtMs: null })));
+    }
+    await fanOut(store(), [], samplePosition(3));
+    assert.equal((await store().backlog()).dead, 450);
+    const other = isPersistent ? await openAgain() : store();
+    const went = await Promise.all([store().pruneEvents(LATER), other.pruneEvents(LATER)]);
+    assert.equal(went.reduce((sum, count) => sum + count) + await prune(), 3);
+    assert.deepEqual(await held(), []);
+    for (const name of [undefined, names[0]!, names[449]!]) assert.equal((await store().backlog(name)).dead, 0);
+  });
+
+  test("prunedUpTo is the last event that was forgotten, undefined before, and does not go back", async () => {
+    assert.equal(await store().prunedUpTo(), undefined);
+    await subscribe(store(), "wh_1");
+    await commitEvents(store(), 1, 9);
+    await fanOut(store(), [sampleDelivery("wh_1", 2)]);
+    await fanOut(store(), [], samplePosition(5));
+    assert.equal(await prune("2026-01-01T00:00:00Z"), 0);
+    assert.equal(await store().prunedUpTo(), undefined);
+    assert.equal(await prune(), 4);
+    assert.equal(await store().prunedUpTo(), samplePosition(5));
+    const lease = (await leaseAll(store())).get("wh_1")!;
+    await store().settle([settlement(lease, 2, "delivered")]);
+    assert.equal(await prune(), 1);
+    assert.equal(await store().prunedUpTo(), samplePosition(5));
   });
 
   test("pruneEvents keeps what is left of a replay, and what it has made deliveries of", async () => {

@@ -24,6 +24,7 @@ export function subscriptionContract({ store, openAgain, isPersistent }: Subject
       deviceHash: "ab".repeat(32),
       merchant: "GM",
       previousSecret: { secret: "whsec_before", untilMs: 1_793_491_200_123 },
+      olderSecret: { secret: "whsec_long_before", untilMs: 1_793_491_200_045 },
       startPosition: samplePosition(77),
     });
     const least = sampleSubscription("wh_least");
@@ -88,6 +89,15 @@ export function subscriptionContract({ store, openAgain, isPersistent }: Subject
     assert.equal(await store().setSubscriptionSecrets("wh_1", "whsec_of_wh_1", { ...rotated, secret: "x" }), false);
     assert.equal(await store().setSubscriptionSecrets("wh_2", "whsec_of_wh_2", rotated), false);
     assert.deepEqual(await store().getSubscription("wh_1"), { ...sampleSubscription("wh_1"), ...rotated });
+    const twice = {
+      secret: "whsec_2",
+      previousSecret: { secret: "whsec_new", untilMs: 7 },
+      olderSecret: rotated.previousSecret,
+    };
+    assert.equal(await store().setSubscriptionSecrets("wh_1", "whsec_new", twice), true);
+    assert.deepEqual(await store().getSubscription("wh_1"), { ...sampleSubscription("wh_1"), ...twice });
+    assert.equal(await store().setSubscriptionSecrets("wh_1", "whsec_2", rotated), true);
+    assert.deepEqual(await store().listSubscriptions({ limit: 1 }), [{ ...sampleSubscription("wh_1"), ...rotated }]);
     const without = { secret: "whsec_3", previousSecret: null };
     assert.equal(await store().setSubscriptionSecrets("wh_1", "whsec_new", without), true);
     assert.deepEqual(await store().getSubscription("wh_1"), { ...sampleSubscription("wh_1"), ...without });
@@ -122,12 +132,15 @@ export function subscriptionContract({ store, openAgain, isPersistent }: Subject
     await store().settle([settlement(lease, 1, "delivered")]);
     await store().releaseLease(lease);
     assert.equal(await isRaised(), false);
-    await other.resealSecrets({ secrets: [{ id: "wh_1", secret: "sealed", previousSecret: null }] });
+    const sealed = { id: "wh_1", expectedSecret: "new", secret: "sealed", previousSecret: null };
+    await other.resealSecrets({ secrets: [{ ...sealed, expectedSecret: "newer" }] });
+    assert.equal(await isRaised(), false);
+    await other.resealSecrets({ secrets: [sealed] });
     assert.ok(await isRaised());
     await other.deleteSubscription("wh_1");
     assert.ok(await isRaised());
     await other.deleteSubscription("wh_1");
-    await other.resealSecrets({ secrets: [{ id: "wh_1", secret: "sealed", previousSecret: null }] });
+    await other.resealSecrets({ secrets: [{ ...sealed, expectedSecret: "sealed" }] });
     assert.equal(await isRaised(), false);
   });
 
@@ -227,20 +240,35 @@ export function subscriptionContract({ store, openAgain, isPersistent }: Subject
     assert.equal(await store().secretsCheck(), undefined);
     const secrets = Array.from({ length: 100 }, (_, n) => ({
       id: `wh_${n}`,
+      expectedSecret: `whsec_of_wh_${n}`,
       secret: `sealed ${n}`,
       previousSecret: n % 2 ? { secret: `sealed before ${n}`, untilMs: n } : null,
+      ...(n % 3 ? {} : { olderSecret: { secret: `sealed long before ${n}`, untilMs: n } }),
     }));
     for (const { id } of secrets.slice(1)) await subscribe(store(), id);
-    await store().resealSecrets({ secrets, check: "check 1" });
+    assert.equal(await store().resealSecrets({ secrets, check: "check 1" }), 99);
     assert.equal(await store().secretsCheck(), "check 1");
     assert.equal(await store().getSubscription("wh_0"), undefined);
-    for (const { id, secret, previousSecret } of secrets.slice(1)) {
-      assert.deepEqual(await store().getSubscription(id), { ...sampleSubscription(id), secret, previousSecret });
+    for (const { expectedSecret: _, ...sealed } of secrets.slice(1)) {
+      assert.deepEqual(await store().getSubscription(sealed.id), { ...sampleSubscription(sealed.id), ...sealed });
     }
     await store().resealSecrets({ secrets: [] });
     assert.equal(await store().secretsCheck(), "check 1");
     await store().resealSecrets({ secrets: [], check: null });
     assert.equal(await store().secretsCheck(), undefined);
     await assert.rejects(store().resealSecrets({ secrets: [...secrets, secrets[0]!] }), RangeError);
+  });
+
+  test("resealSecrets passes over a secret that is not the expected one any more: a rotation is not lost", async () => {
+    await subscribe(store(), "wh_1", "wh_2");
+    const rotated = { secret: "whsec_new", previousSecret: { secret: "whsec_of_wh_1", untilMs: 5 } };
+    await store().setSubscriptionSecrets("wh_1", "whsec_of_wh_1", rotated);
+    const secrets = ["wh_1", "wh_2"].map((id) => {
+      return { id, expectedSecret: `whsec_of_${id}`, secret: `sealed ${id}`, previousSecret: null };
+    });
+    assert.equal(await store().resealSecrets({ secrets, check: "check" }), 1);
+    assert.deepEqual(await store().getSubscription("wh_1"), { ...sampleSubscription("wh_1"), ...rotated });
+    assert.equal((await store().getSubscription("wh_2"))?.secret, "sealed wh_2");
+    assert.equal(await store().secretsCheck(), "check");
   });
 }

@@ -10,6 +10,7 @@ import { fanOutContract } from "./contract_fan_out.ts";
 import { fileContract } from "./contract_file.ts";
 import { historyContract } from "./contract_history.ts";
 import { keyContract } from "./contract_keys.ts";
+import { lateEventContract } from "./contract_late_events.ts";
 import { leaseContract } from "./contract_leases.ts";
 import { networkContract } from "./contract_network.ts";
 import { replayContract } from "./contract_replays.ts";
@@ -71,6 +72,7 @@ export function describeStore(name: string, isPersistent: boolean, setting: (dir
     submissionContract(subject);
     subscriptionContract(subject);
     fanOutContract(subject);
+    lateEventContract(subject);
     leaseContract(subject);
     settlementContract(subject);
     replayContract(subject);

@@ -49,6 +49,29 @@ test("the first start with a key seals every secret, the next one none", async (
   assert.equal(await sealSecrets(store, first), 0);
 });
 
+test("a secret that is rotated while secrets are sealed is kept, and sealed too", async () => {
+  const store = await storeWithSecrets();
+  const rotated = `whsec_${btoa("rotated by a gateway that runs beside")}`;
+  let isRotated = false;
+  const beside: Store = Object.create(store, {
+    resealSecrets: {
+      async value(step: Parameters<Store["resealSecrets"]>[0]) {
+        if (!isRotated && step.secrets.some(({ id }) => id === idOf(7))) {
+          isRotated = true;
+          const previousSecret = { secret: secretOf(7), untilMs: 9 };
+          assert.ok(await store.setSubscriptionSecrets(idOf(7), secretOf(7), { secret: rotated, previousSecret }));
+        }
+        return await store.resealSecrets(step);
+      },
+    },
+  });
+  assert.equal(await sealSecrets(beside, first), COUNT);
+  const { secret, previousSecret } = (await store.getSubscription(idOf(7)))!;
+  assert.ok(first.isCurrent(secret) && first.isCurrent(previousSecret!.secret));
+  assert.deepEqual([first.open(idOf(7), secret), first.open(idOf(7), previousSecret!.secret)], [rotated, secretOf(7)]);
+  assert.equal(await sealSecrets(store, first), 0);
+});
+
 test("a start with another key, or with none, is refused and changes nothing", async () => {
   const store = await storeWithSecrets();
   await sealSecrets(store, first);
@@ -78,8 +101,9 @@ for (
       resealSecrets: {
         value: async (step: Parameters<Store["resealSecrets"]>[0]) => {
           if (count++ % 4 === 2) throw new Error("cut off before");
-          await store.resealSecrets(step);
+          const rewritten = await store.resealSecrets(step);
           if (count % 5 === 4) throw new Error("cut off after");
+          return rewritten;
         },
       },
     });

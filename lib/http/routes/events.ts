@@ -55,6 +55,8 @@ export function eventRoutes(history: History): AnyRoute[] {
         events: z.array(eventAnswer),
         cursor: z.string().describe("Where the next page starts; always there"),
         latestLedger: z.int(),
+        oldestLedger: z.int().nullable()
+          .describe("The first ledger whose events are all held: what was asked for from before it is missing"),
       }),
       errors: [],
       handle: ({ query }) => history.page({ ...query, limit: query.limit ?? 100 }),
