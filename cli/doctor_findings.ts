@@ -28,7 +28,8 @@ export function skip(check: string, why: string): Finding {
 }
 
 const VERDICT_WIDTH = 6;
-const CHECK_WIDTH = 17;
+/** The longest is "escrow's registries". */
+const CHECK_WIDTH = 21;
 
 /** A finding for eyes: verdict, check, what was found, and under it what to do. */
 export function findingText({ check, verdict, found, todo }: Finding): string {

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { join } from "node:path";
-import process from "node:process";
 import { createClient } from "./client.ts";
-import { environment, runGateway, type SandboxInfo } from "./sandbox_process.ts";
+import { startServe } from "../faults/serve_process.ts";
+import { asArguments, flagsFor, runGateway, type SandboxInfo } from "./sandbox_process.ts";
 
 /**
  * An operator's evening, told to a running sandbox gateway: the store is backed up while cards are registered, a second
@@ -32,16 +31,12 @@ export async function tellBackup(info: SandboxInfo, command: string[], folder: s
   assert.equal(backedUp.code, 0, backedUp.stderr);
   assert.equal(JSON.parse(backedUp.stdout).file, path);
 
-  const settings = [
-    ...["--store", `${scheme}:${path}`, "--rpc-url", info.rpc, "--port", "0"],
-    ...["--network-passphrase", info.networkPassphrase, "--device-registry", info.contracts.deviceRegistry],
-    ...["--agent-registry", info.contracts.agentRegistry, "--payment-escrow", info.contracts.paymentEscrow],
-  ];
-  const examined = await runGateway(["doctor", ...settings], {}, command);
+  const flags = flagsFor(info, { store: `${scheme}:${path}` });
+  const examined = await runGateway(["doctor", ...asArguments(flags)], {}, command);
   assert.equal(examined.code, 0, examined.stdout + examined.stderr);
   assert.match(examined.stdout, /^ok {4}history +read up to ledger \d+/m);
 
-  const restored = await startServe(command, settings);
+  const restored = await startServe(flags, { command });
   try {
     const copy = createClient(restored.url, info.apiKey);
     const all = (await api.get("/v1/events?limit=1000")).body.events;
@@ -55,31 +50,7 @@ export async function tellBackup(info: SandboxInfo, command: string[], folder: s
     assert.deepEqual(events, all);
     assert.equal((await copy.get(`/v1/devices/${deviceHash(0)}`)).body.owner, owner.address);
   } finally {
-    assert.equal(await restored.stop(), 0);
+    restored.signal("SIGTERM");
+    assert.equal(await restored.ended, 0);
   }
-}
-
-/** Starts `gateway serve` and waits until it says where it listens. */
-async function startServe(command: string[], args: string[]): Promise<{ url: string; stop(): Promise<number | null> }> {
-  const child = spawn(command[0]!, [...command.slice(1), "serve", ...args], {
-    stdio: ["ignore", "ignore", "pipe"],
-    env: environment(),
-  });
-  const ended = new Promise<number | null>((resolve) => child.once("exit", resolve));
-  const url = await new Promise<string>((resolve, reject) => {
-    let log = "";
-    child.stderr.setEncoding("utf8").on("data", (text: string) => {
-      log += text;
-      const listening = /"message":"gateway is listening","url":"([^"]+)"/.exec(log);
-      if (listening) resolve(listening[1]!);
-    });
-    ended.then((code) => reject(new Error(`the gateway ended with ${code} before it listened:\n${log}`)));
-  });
-  return {
-    url,
-    stop() {
-      process.kill(child.pid!, "SIGTERM");
-      return ended;
-    },
-  };
 }

@@ -2,23 +2,21 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { after, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import packageJson from "../../package.json" with { type: "json" };
 import { assertPinned, ownNetwork } from "../faults/pinning.ts";
 import { tellBackup } from "./backup_story.ts";
+import { compileExecutable } from "./compiled.ts";
+import { tellListen } from "./listen_story.ts";
 import { environment, startSandbox } from "./sandbox_process.ts";
 import { tellStory } from "./story.ts";
 
-const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const run = promisify(execFile);
 
-/** A folder that holds the executable and nothing else. Built before the tests: Bun gives a hook five seconds at most. */
-const folder = await mkdtemp(join(tmpdir(), "gateway-executable-"));
-await run(join(ROOT, "compile.sh"), [], { env: environment({ DIST: folder }) });
-const gateway = join(folder, "gateway");
+// Built before the tests: Bun gives a hook five seconds at most.
+const { folder, gateway } = await compileExecutable();
 after(() => rm(folder, { recursive: true, force: true }));
 
 const inFolder = () => ({ cwd: folder, env: environment() });
@@ -27,6 +25,10 @@ test("the executable alone carries a payment through its whole life", { timeout:
   const sandbox = await startSandbox([gateway]);
   await tellStory(sandbox.info);
   assert.equal(await sandbox.stop("SIGTERM"), 0, sandbox.log());
+});
+
+test("the executable shows a newcomer signed webhooks of what it made happen itself", { timeout: 60_000 }, async () => {
+  await tellListen([gateway]);
 });
 
 test("the executable backs a store up under load, and starts on the copy", { timeout: 60_000 }, async () => {

@@ -1,3 +1,4 @@
+import { Keypair } from "@stellar/stellar-sdk";
 import { spawn } from "node:child_process";
 import { dirname, join } from "node:path";
 import process from "node:process";
@@ -34,6 +35,11 @@ export function sourceCommand(): string[] {
     : [process.execPath, join(ROOT, "main.ts")];
 }
 
+/** Where a command runs: an executable in its own folder, where nothing of the sources is; the sources anywhere. */
+export function folderFor(command: string[]): string | undefined {
+  return command.length === 1 ? dirname(command[0]!) : undefined;
+}
+
 /** Starts `gateway sandbox --json` on free ports and waits for its line. */
 export async function startSandbox(command: string[] = sourceCommand(), extra: string[] = []): Promise<SandboxProcess> {
   const args = [
@@ -48,7 +54,11 @@ export async function startSandbox(command: string[] = sourceCommand(), extra: s
     "0",
     ...extra,
   ];
-  const child = spawn(command[0]!, args, { stdio: ["ignore", "pipe", "pipe"], env: environment() });
+  const child = spawn(command[0]!, args, {
+    stdio: ["ignore", "pipe", "pipe"],
+    cwd: folderFor(command),
+    env: environment(),
+  });
   const ended = new Promise<number | null>((resolve) => child.once("exit", resolve));
   let errors = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => errors += text);
@@ -71,6 +81,36 @@ export async function startSandbox(command: string[] = sourceCommand(), extra: s
   };
 }
 
+/** Flags of `gateway serve` (and `doctor`) for another gateway on the sandbox's network, on any free port. */
+export function flagsFor(
+  { rpc, networkPassphrase, contracts }: SandboxInfo,
+  own: Record<string, string> = {},
+): Record<string, string> {
+  return {
+    "port": "0",
+    "rpc-url": rpc,
+    "network-passphrase": networkPassphrase,
+    "device-registry": contracts.deviceRegistry,
+    "agent-registry": contracts.agentRegistry,
+    "payment-escrow": contracts.paymentEscrow,
+    ...own,
+  };
+}
+
+/** A funded account of its own: two stories that pay at the same time must not share a sequence number. */
+export async function newAccount({ friendbot }: SandboxInfo): Promise<{ address: string; secret: string }> {
+  const keypair = Keypair.random();
+  const funded = await fetch(`${friendbot}?addr=${keypair.publicKey()}`);
+  if (!funded.ok) throw new Error(`the friendbot answered ${funded.status}: ${await funded.text()}`);
+  await funded.body?.cancel();
+  return { address: keypair.publicKey(), secret: keypair.secret() };
+}
+
+/** Flags as they are written on a command line. */
+export function asArguments(flags: Record<string, string>): string[] {
+  return Object.entries(flags).flatMap(([flag, value]) => [`--${flag}`, value]);
+}
+
 export interface Finished {
   code: number | null;
   stdout: string;
@@ -85,12 +125,25 @@ export async function runGateway(
 ): Promise<Finished> {
   const child = spawn(command[0]!, [...command.slice(1), ...args], {
     stdio: ["ignore", "pipe", "pipe"],
+    cwd: folderFor(command),
     env: environment(env),
   });
   const finished: Finished = { code: null, stdout: "", stderr: "" };
   child.stdout.setEncoding("utf8").on("data", (text: string) => finished.stdout += text);
   child.stderr.setEncoding("utf8").on("data", (text: string) => finished.stderr += text);
   return await new Promise((resolve) => child.once("close", (code) => resolve({ ...finished, code })));
+}
+
+/** Makes an API key with `gateway keygen` and answers it. */
+export async function makeKey(
+  command: string[],
+  store: string,
+  { scopes, rate }: { scopes: string; rate: number },
+): Promise<string> {
+  const args = ["--name", "story", "--scopes", scopes, "--rate", String(rate), "--store", store, "--json"];
+  const { code, stdout, stderr } = await runGateway(["keygen", ...args], {}, command);
+  if (code !== 0) throw new Error(`gateway keygen ended with ${code}:\n${stderr}`);
+  return JSON.parse(stdout).key;
 }
 
 /** This process's environment without the gateway's own settings, so that a developer's shell does not change a test. */

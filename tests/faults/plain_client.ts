@@ -35,8 +35,10 @@ export function plainClient(port: number, headers: Record<string, string> = {}) 
     isFresh = true;
     received = "";
     const over = (code: string) => {
-      if (socket === opened) socket = undefined;
       opened.destroy();
+      // One that was given up already says so late: the next request is another connection's.
+      if (socket !== opened) return;
+      socket = undefined;
       broken?.(new ConnectionError(code, isFresh));
     };
     opened.setEncoding("latin1").on("data", (text) => (received += text, take()));

@@ -1,14 +1,20 @@
 import { spawn } from "node:child_process";
 import { createServer } from "node:net";
 import process from "node:process";
-import { environment, sourceCommand } from "../e2e/sandbox_process.ts";
+import { asArguments, environment, folderFor, sourceCommand } from "../e2e/sandbox_process.ts";
 
 export interface ServeProcess {
+  /** `http://host:port`. */
+  url: string;
+  /** All that it wrote to standard error so far. */
+  log(): string;
   /** Every line it logged so far. */
   lines(): Record<string, unknown>[];
   signal(signal: "SIGTERM" | "SIGINT"): void;
   /** Its exit code, when it has ended. */
   ended: Promise<number | null>;
+  /** Ends it the hard way where it has not ended: for what a failed test leaves behind. */
+  kill(): void;
 }
 
 /** A port of the loopback interface that nobody listens on. */
@@ -26,24 +32,30 @@ export async function startServe(
   { command = sourceCommand(), env = {} }: { command?: string[]; env?: Record<string, string> } = {},
 ): Promise<ServeProcess> {
   const [program, ...args] = command;
-  const settings = Object.entries(flags).flatMap(([flag, value]) => [`--${flag}`, value]);
-  const child = spawn(program!, [...args, "serve", ...settings], {
+  const child = spawn(program!, [...args, "serve", ...asArguments(flags)], {
     stdio: ["ignore", "ignore", "pipe"],
+    cwd: folderFor(command),
     env: environment(env),
   });
   const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
   let text = "";
-  await new Promise<void>((resolve, reject) => {
+  const url = await new Promise<string>((resolve, reject) => {
     child.stderr.setEncoding("utf8").on("data", (more: string) => {
       text += more;
-      if (text.includes("gateway is listening")) resolve();
+      const listening = /"message":"gateway is listening","url":"([^"]+)"/.exec(text);
+      if (listening !== null) resolve(listening[1]!);
     });
     ended.then((code) => reject(new Error(`gateway serve ended with ${code}:\n${text}`)));
   });
   return {
+    url,
+    log: () => text,
     lines: () => text.split("\n").filter((line) => line.startsWith("{")).map((line) => JSON.parse(line)),
     // Not child.kill(): after it Deno reports the signal even where the child answered it with an exit code.
     signal: (signal) => void process.kill(child.pid!, signal),
     ended,
+    kill: () => {
+      if (child.exitCode === null && child.signalCode === null) process.kill(child.pid!, "SIGKILL");
+    },
   };
 }

@@ -1,0 +1,167 @@
+import assert from "node:assert/strict";
+import { mkdtempSync } from "node:fs";
+import { join } from "node:path";
+import { ConnectionError, plainClient } from "../faults/plain_client.ts";
+import { type ServeProcess, startServe } from "../faults/serve_process.ts";
+import { createClient, signed } from "./client.ts";
+import { startReceiver } from "./receiver.ts";
+import { type RpcProxy, startRpcProxy } from "./rpc_proxy.ts";
+import { flagsFor, makeKey, newAccount, type SandboxInfo, startSandbox } from "./sandbox_process.ts";
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/*
+ * What becomes of a slow submit, and of a slow webhook, when the gateway is told to stop. The same stories are told to the sources on both
+ * runtimes and to the compiled executable. `folder`: where a folder for the store is made.
+ */
+
+/** It is answered; meanwhile a load balancer hears of the end, and then nobody new is let in. */
+export async function tellDrain(info: SandboxInfo, command: string[], folder: string): Promise<void> {
+  await withSlowSubmit(info, command, folder, {}, async ({ gateway, answer, hash, release }) => {
+    gateway.signal("SIGTERM");
+    const health = plainClient(Number(new URL(gateway.url).port));
+    const seen: string[] = [];
+    while (seen.at(-1) !== "ECONNREFUSED") {
+      const outcome = await health.request("GET", "/v1/health").then(
+        ({ status, headers }) => `${status} ${headers.get("connection")?.toLowerCase()}`,
+        ({ code, isFresh }: ConnectionError) => isFresh ? code : `kept ${code}`,
+      );
+      if (seen.at(-1) !== outcome) seen.push(outcome);
+      await pause(5);
+    }
+    assert.ok(seen.includes("503 close"), `the health check told the load balancer first: ${seen.join(", ")}`);
+    release();
+    const { status, body, headers } = await answer;
+    assert.deepEqual([status, JSON.parse(body).hash], [200, hash]);
+    assert.equal(headers.get("connection")?.toLowerCase(), "close");
+    assert.equal(await gateway.ended, 0);
+    const stopping = gateway.lines().find(({ message }) => message === "gateway is stopping");
+    assert.deepEqual([stopping?.signal, stopping?.requestsInFlight], ["SIGTERM", 1]);
+    assert.equal(gateway.lines().at(-1)?.message, "gateway has stopped");
+  });
+}
+
+/** One that outlasts the drain is cut off, and the exit code and the last line say so. */
+export async function tellCutOff(info: SandboxInfo, command: string[], folder: string): Promise<void> {
+  const settings = { "submit-timeout-ms": "1000" };
+  await withSlowSubmit(info, command, folder, settings, async ({ gateway, answer, release }) => {
+    const outcome = answer.then(({ status }) => status, (error) => error);
+    // It would wait for the node for ten seconds; the drain is over after a second and its margin.
+    gateway.signal("SIGTERM");
+    assert.equal(await gateway.ended, 1);
+    const last = gateway.lines().at(-1);
+    assert.deepEqual([last?.level, last?.requestsCutOff], ["error", 1]);
+    assert.match(String(last?.message), /has stopped, and not everything could be finished/);
+    release();
+    assert.ok(await outcome instanceof ConnectionError);
+  });
+}
+
+/** A second signal, of either kind, ends the gateway at once. */
+export async function tellSecondSignal(info: SandboxInfo, command: string[], folder: string): Promise<void> {
+  for (const [signal, code] of [["SIGTERM", 143], ["SIGINT", 130]] as const) {
+    await withSlowSubmit(info, command, folder, {}, async ({ gateway, answer, release }) => {
+      const outcome = answer.then(({ status }) => status, (error) => error);
+      gateway.signal("SIGTERM");
+      while (gateway.lines().at(-1)?.message !== "gateway is stopping") await pause(5);
+      gateway.signal(signal);
+      assert.equal(await gateway.ended, code);
+      assert.match(String(gateway.lines().at(-1)?.message), /ended at once by a second signal/);
+      release();
+      assert.ok(await outcome instanceof ConnectionError);
+    });
+  }
+}
+
+/** A webhook that is being posted is posted to its end and written down: it is not posted again after the restart. */
+export async function tellSettling(command: string[], folder: string): Promise<void> {
+  const state = ["--state", mkdtempSync(join(folder, "settling-"))];
+  let release = () => {};
+  const released = new Promise<void>((resolve) => release = resolve);
+  const receiver = await startReceiver(() => released.then(() => 200));
+  let sandbox = await startSandbox(command, state);
+  try {
+    const register = async (deviceHash: string) => {
+      const { gateway, apiKey, accounts: { owner, agent } } = sandbox.info;
+      const api = createClient(gateway, apiKey);
+      const answer = await api.write(owner, { kind: "registerDevice", deviceHash, agent: agent.address });
+      assert.equal(answer.status, 200, JSON.stringify(answer.body));
+      return api;
+    };
+    const { body: { id } } = await createClient(sandbox.info.gateway, sandbox.info.apiKey)
+      .post("/v1/webhooks", { url: `${receiver.url}/slow` });
+    await register("5e".repeat(32));
+    await receiver.until(1);
+    const ended = sandbox.stop("SIGTERM");
+    // Long enough for a gateway that does not wait to be gone.
+    assert.equal(await Promise.race([ended, pause(1_000).then(() => "still there")]), "still there");
+    release();
+    assert.equal(await ended, 0, sandbox.log());
+
+    sandbox = await startSandbox(command, state);
+    const api = await register("5f".repeat(32));
+    const [first, second] = await receiver.until(2);
+    assert.deepEqual([first, second].map((one) => JSON.parse(one!.body).event.deviceHash), [
+      "5e".repeat(32),
+      "5f".repeat(32),
+    ]);
+    const attempts = (await api.get(`/v1/webhooks/${id}/deliveries`)).body.deliveries;
+    const settled = attempts.find(({ outcome }: { outcome: string }) => outcome === "delivered");
+    assert.equal(settled.statusCode, 200, JSON.stringify(attempts));
+  } finally {
+    await sandbox.stop();
+    await receiver.stop();
+  }
+}
+
+interface SlowSubmit {
+  gateway: ServeProcess;
+  answer: ReturnType<ReturnType<typeof plainClient>["request"]>;
+  hash: string;
+  /** Lets the node answer. */
+  release(): void;
+}
+
+/** A gateway and a submit on its way, which the node holds back. */
+async function withSlowSubmit(
+  info: SandboxInfo,
+  command: string[],
+  folder: string,
+  settings: Record<string, string>,
+  story: (submit: SlowSubmit) => Promise<void>,
+): Promise<void> {
+  const store = `sqlite:${join(mkdtempSync(join(folder, "drain-")), "gateway.db")}`;
+  const key = await makeKey(command, store, { scopes: "read,write", rate: 100 });
+  const node = await startRpcProxy(info.rpc);
+  const gateway = await startServe(flagsFor(info, { store, "rpc-url": node.url, ...settings }), { command });
+  const client = plainClient(Number(new URL(gateway.url).port), { authorization: `Bearer ${key}` });
+  try {
+    await story({ gateway, ...await submitSlowly(info, client, node) });
+  } finally {
+    gateway.kill();
+    await node.stop();
+  }
+}
+
+async function submitSlowly(
+  info: SandboxInfo,
+  { request }: ReturnType<typeof plainClient>,
+  node: RpcProxy,
+): Promise<Pick<SlowSubmit, "answer" | "hash" | "release">> {
+  const owner = await newAccount(info);
+  const operation = {
+    kind: "registerDevice",
+    deviceHash: crypto.randomUUID().replaceAll("-", "").repeat(2),
+    agent: info.accounts.agent.address,
+  };
+  const prepared = await request("POST", "/v1/transactions/prepare", {
+    body: JSON.stringify({ source: owner.address, operation }),
+  });
+  const { xdr, hash, networkPassphrase } = JSON.parse(prepared.body);
+  const { arrived, release } = node.hold("sendTransaction");
+  const answer = request("POST", "/v1/transactions/submit", {
+    body: JSON.stringify({ xdr: signed(xdr, networkPassphrase, owner.secret) }),
+  });
+  await arrived;
+  return { answer, hash, release };
+}

@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { compileExecutable } from "./compiled.ts";
+import { tellDoctor } from "./doctor_story.ts";
+import { tellCutOff, tellDrain, tellSecondSignal, tellSettling } from "./drain_story.ts";
+import { tellFailover, tellLag, tellOutage } from "./failover_story.ts";
+import { tellRestarts } from "./restart_story.ts";
+import { startSandbox } from "./sandbox_process.ts";
+import { tellUpgrade } from "./upgrade_story.ts";
+import { tellWatching } from "./watch_story.ts";
+
+// Before the tests: Bun gives a hook five seconds at most.
+const { folder, gateway } = await compileExecutable();
+const command = [gateway];
+const stores = await mkdtemp(join(tmpdir(), "gateway-stores-"));
+const sandbox = await startSandbox(command);
+const { info } = sandbox;
+
+/** A node that was lost is trusted again after half a minute: it passes while the other stories are told. */
+const lost = Promise.allSettled([tellOutage, tellLag].map((tell) => tell(info, command, stores)));
+
+after(async () => {
+  await sandbox.stop();
+  for (const path of [folder, stores]) await rm(path, { recursive: true, force: true });
+});
+
+test(
+  "the executable has a doctor that tells each thing that can be wrong from the others",
+  { timeout: 60_000 },
+  async () => {
+    await tellDoctor(info, command, stores);
+  },
+);
+
+test(
+  "the executable upgrades a store of the first release and refuses one of a newer program",
+  { timeout: 60_000 },
+  async () => {
+    await tellUpgrade(info, command, stores);
+  },
+);
+
+test(
+  "the executable says in metrics and status what happened, and no secret in its log",
+  { timeout: 60_000 },
+  async () => {
+    await tellWatching(info, command, stores);
+  },
+);
+
+test("the executable goes on with the second node while the first fails", { timeout: 60_000 }, async () => {
+  await tellFailover(info, command, stores);
+});
+
+test("the executable is restarted ten times under load and loses no request", { timeout: 60_000 }, async () => {
+  await tellRestarts(info, command, stores);
+});
+
+test("the executable answers a slow submit though it was told to stop", { timeout: 30_000 }, async () => {
+  await tellDrain(info, command, stores);
+});
+
+test("the executable cuts off a submit that outlasts the drain, and says so", { timeout: 30_000 }, async () => {
+  await tellCutOff(info, command, stores);
+});
+
+test("the executable posts a webhook to its end, and once", { timeout: 30_000 }, async () => {
+  await tellSettling(command, stores);
+});
+
+test("the executable ends at once by a second signal", { timeout: 30_000 }, async () => {
+  await tellSecondSignal(info, command, stores);
+});
+
+test("the executable leaves a node that stays broken or lags, and comes back to it", { timeout: 120_000 }, async () => {
+  for (const told of await lost) assert.equal(told.status, "fulfilled", String((told as { reason?: Error }).reason));
+});
+
+test("the executable leaves nothing in the folder it runs in", async () => {
+  assert.deepEqual(await readdir(folder), ["gateway"]);
+});

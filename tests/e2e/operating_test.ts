@@ -1,0 +1,40 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { tellDoctor } from "./doctor_story.ts";
+import { tellFailover } from "./failover_story.ts";
+import { tellUpgrade } from "./upgrade_story.ts";
+import { tellWatching } from "./watch_story.ts";
+import { type SandboxProcess, sourceCommand, startSandbox } from "./sandbox_process.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "gateway-operating-"));
+const command = sourceCommand();
+let sandbox: SandboxProcess;
+before(async () => {
+  sandbox = await startSandbox();
+});
+after(async () => {
+  await sandbox.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test("the doctor tells each thing that can be wrong from the others", { timeout: 60_000 }, async () => {
+  await tellDoctor(sandbox.info, command, folder);
+});
+
+test("a store of the first release is upgraded, a copy kept; one of a newer program is refused", {
+  timeout: 60_000,
+}, async () => {
+  await tellUpgrade(sandbox.info, command, folder);
+});
+
+test("metrics and status say what happened, and no secret is in the log", { timeout: 60_000 }, async () => {
+  await tellWatching(sandbox.info, command, folder);
+});
+
+test("what a node fails to answer, another does; the first is asked again when it is well", {
+  timeout: 120_000,
+}, async () => {
+  await tellFailover(sandbox.info, command, folder);
+});

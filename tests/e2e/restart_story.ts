@@ -1,0 +1,104 @@
+import assert from "node:assert/strict";
+import { mkdtempSync } from "node:fs";
+import { join } from "node:path";
+import { ConnectionError, plainClient } from "../faults/plain_client.ts";
+import { freePort, startServe } from "../faults/serve_process.ts";
+import { flagsFor, makeKey, type SandboxInfo } from "./sandbox_process.ts";
+
+const RESTARTS = 10;
+const CLIENTS = 8;
+const SERVES_FOR_MS = 300;
+const PAUSE_MS = 15;
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+interface Count {
+  answers: number;
+  refusals: number;
+  /** Ids of requests on new connections that were closed before anything was answered on them. */
+  unheard: string[];
+  /** Everything that must not happen. */
+  lost: string[];
+}
+
+/**
+ * A gateway is restarted ten times while clients ask on and on: none of what it has read stays without an answer. The
+ * same story is told to the sources on both runtimes and to the compiled executable.
+ *
+ * @param folder where a folder for the store is made
+ */
+export async function tellRestarts(info: SandboxInfo, command: string[], folder: string): Promise<void> {
+  const store = `sqlite:${join(mkdtempSync(join(folder, "restarts-")), "gateway.db")}`;
+  const key = await makeKey(command, store, { scopes: "read", rate: 1_000_000 });
+  const port = await freePort();
+  const flags = flagsFor(info, { store, "port": String(port), "log-level": "debug" });
+  const count: Count = { answers: 0, refusals: 0, unheard: [], lost: [] };
+  let isOver = false;
+  let gateway = await startServe(flags, { command });
+  const clients = Array.from({ length: CLIENTS }, (_, index) => {
+    const client = plainClient(port, { authorization: `Bearer ${key}` });
+    return ask(info, client, () => isOver, count, index);
+  });
+  const heard = new Set<unknown>();
+  const stop = async (signal: "SIGTERM" | "SIGINT") => {
+    gateway.signal(signal);
+    assert.equal(await gateway.ended, 0);
+    assert.equal(gateway.lines().at(-1)?.message, "gateway has stopped");
+    for (const { requestId } of gateway.lines()) heard.add(requestId);
+  };
+  try {
+    for (let restart = 0; restart < RESTARTS; restart++) {
+      await pause(SERVES_FOR_MS);
+      await stop(restart % 2 === 0 ? "SIGTERM" : "SIGINT");
+      gateway = await startServe(flags, { command });
+    }
+    isOver = true;
+    await Promise.all(clients);
+    await stop("SIGTERM");
+  } finally {
+    isOver = true;
+    gateway.kill();
+  }
+  assert.deepEqual(count.lost, []);
+  assert.deepEqual(count.unheard.filter((id) => heard.has(id)), [], "what got no answer was done all the same");
+  assert.ok(count.answers > 500 && count.refusals > RESTARTS, JSON.stringify(count));
+  assert.ok(heard.size > count.answers / 2, "the log says what was heard");
+  // At the very moment of a stop a connection may be accepted and not be read from: seldom by Bun, one of eight by Deno.
+  const perRestart = info.store.startsWith("deno-kv:") ? 3 : 1;
+  assert.ok(count.unheard.length <= RESTARTS * perRestart, JSON.stringify(count));
+}
+
+/**
+ * Asks on and on until told to stop. Asks again where the connection was refused, and where a new one was closed without
+ * an answer: the system had accepted it, the gateway had read nothing from it.
+ */
+async function ask(
+  info: SandboxInfo,
+  { request, close }: ReturnType<typeof plainClient>,
+  isOver: () => boolean,
+  count: Count,
+  client: number,
+): Promise<void> {
+  const check = JSON.stringify({ deviceHash: "ab".repeat(32), asset: info.asset, amount: "1" });
+  const requests = [
+    ["GET", "/v1/network"],
+    ["GET", `/v1/merchants/${info.accounts.merchant.address}/pending`],
+    ["GET", "/v1/events"],
+    ["POST", "/v1/payments/check", check],
+  ] as const;
+  for (let asked = 0; !isOver(); asked++) {
+    const id = `client-${client}-${asked}`;
+    const [method, path, body] = requests[asked % requests.length]!;
+    const outcome = await request(method, path, { body, headers: { "x-request-id": id } })
+      .catch((error: ConnectionError) => error);
+    if (!(outcome instanceof ConnectionError)) {
+      if (outcome.status === 200) count.answers++;
+      else count.lost.push(`${path} ${outcome.status} ${outcome.body}`);
+    } else if (outcome.code === "ECONNREFUSED") count.refusals++;
+    else if (outcome.isFresh) count.unheard.push(id);
+    else count.lost.push(`${path} ${outcome.code} on a kept connection`);
+    // Now and then a connection rests, as a pool's do.
+    await pause(outcome instanceof ConnectionError ? 20 : Math.random() * 2 * PAUSE_MS);
+  }
+  close();
+}

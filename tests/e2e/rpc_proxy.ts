@@ -1,0 +1,69 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** A node of the sandbox's network that a test can break and mend: it hands everything on to the sandbox's own. */
+export interface RpcProxy {
+  /** `http://127.0.0.1:port`; any path leads to it. */
+  url: string;
+  /** Methods it was asked, in order. */
+  asked: string[];
+  /** What it does instead of answering: breaks the connection off, or answers with this HTTP status. */
+  fault: "breaks off" | number | undefined;
+  /** Makes something else of what the sandbox's node answered. */
+  change: Change | undefined;
+  /** Holds the answers to this method back, from the next one on, until they are released. */
+  hold(method: string): { arrived: Promise<void>; release(): void };
+  stop(): Promise<void>;
+}
+
+// The answers are of every shape.
+// deno-lint-ignore no-explicit-any
+export type Change = (result: any, method: string) => unknown;
+
+/** @param target URL of the sandbox's node */
+export async function startRpcProxy(target: string): Promise<RpcProxy> {
+  let held: { method: string; arrived: () => void; released: Promise<void> } | undefined;
+  const server = createServer((request, response) => {
+    let body = "";
+    request.setEncoding("utf8").on("data", (text: string) => body += text);
+    request.on("end", async () => {
+      const { method } = JSON.parse(body) as { method: string };
+      proxy.asked.push(method);
+      if (held?.method === method) {
+        held.arrived();
+        await held.released;
+      }
+      if (proxy.fault === "breaks off") return request.socket.destroy();
+      if (proxy.fault !== undefined) return response.writeHead(proxy.fault).end("no");
+      try {
+        const headers = { "content-type": "application/json" };
+        const answer = await (await fetch(target, { method: "POST", headers, body })).json();
+        if (answer.result !== undefined && proxy.change) answer.result = proxy.change(answer.result, method);
+        response.writeHead(200, headers).end(JSON.stringify(answer));
+      } catch {
+        // The sandbox is gone: so is this node.
+        request.socket.destroy();
+      }
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const proxy: RpcProxy = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    asked: [],
+    fault: undefined,
+    change: undefined,
+    hold(method) {
+      let release = () => {};
+      const arrived = new Promise<void>((resolve) => {
+        const released = new Promise<void>((resolve) => release = resolve);
+        held = { method, arrived: resolve, released };
+      });
+      return { arrived, release: () => (held = undefined, release()) };
+    },
+    stop() {
+      server.closeAllConnections();
+      return new Promise((resolve) => server.close(() => resolve()));
+    },
+  };
+  return proxy;
+}

@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import packageJson from "../../package.json" with { type: "json" };
+import { type Family, parseExposition } from "../exposition.ts";
+import { startServe } from "../faults/serve_process.ts";
+import { createClient } from "./client.ts";
+import { flagsFor, makeKey, type SandboxInfo } from "./sandbox_process.ts";
+
+const TOKEN = "scrape-me-0123456789";
+
+/**
+ * An operator watches a gateway: scrapes its metrics, looks at its status, reads its log down to the last line. The same
+ * story is told to the sources on both runtimes and to the compiled executable.
+ *
+ * @param folder where the store goes
+ */
+export async function tellWatching(info: SandboxInfo, command: string[], folder: string): Promise<void> {
+  const store = `sqlite:${join(folder, "watched.db")}`;
+  const key = await makeKey(command, store, { scopes: "read,write", rate: 1_000 });
+  const flags = flagsFor(info, { store, "log-level": "debug" });
+  const gateway = await startServe(flags, { command, env: { SERVICE_API_METRICS_TOKEN: TOKEN } });
+  try {
+    await tellMetrics(info, gateway.url, key);
+    await tellStatus(info, gateway.url, key);
+  } finally {
+    gateway.signal("SIGINT");
+    assert.equal(await gateway.ended, 0, gateway.log());
+  }
+  const paths = gateway.lines().map(({ path }) => path);
+  assert.ok(paths.includes("/metrics") && paths.includes("/v1/status"), "every request is in the log");
+  for (const secret of [TOKEN, key, key.split("_").at(-1)!]) {
+    assert.ok(!gateway.log().includes(secret), "it was logged");
+  }
+}
+
+async function tellMetrics(info: SandboxInfo, url: string, key: string): Promise<void> {
+  const page = (of: string, token?: string) =>
+    fetch(`${of}/metrics`, token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } });
+  const scrape = async () => {
+    const response = await page(url, TOKEN);
+    assert.equal(response.status, 200);
+    assert.equal(response.headers.get("content-type"), "text/plain; version=0.0.4; charset=utf-8");
+    return parseExposition(await response.text());
+  };
+  for (
+    const [of, token, status, code] of [
+      [info.gateway, TOKEN, 404, "not_found"],
+      [url, undefined, 401, "unauthorized"],
+      [url, key, 401, "unauthorized"],
+    ] as const
+  ) {
+    const response = await page(of, token);
+    assert.deepEqual([response.status, (await response.json()).error.code], [status, code]);
+  }
+
+  const before = await scrape();
+  const api = createClient(url, key);
+  const { owner, agent } = info.accounts;
+  for (let count = 0; count < 3; count++) assert.equal((await api.get("/v1/network")).status, 200);
+  assert.equal((await api.get(`/v1/devices/${"ee".repeat(32)}`)).status, 404);
+  assert.equal((await createClient(url, `${key}x`).get("/v1/network")).status, 401);
+  const deviceHash = crypto.randomUUID().replaceAll("-", "").repeat(2);
+  assert.equal((await api.write(owner, { kind: "registerDevice", deviceHash, agent: agent.address })).status, 200);
+
+  const after = await scrape();
+  const counted = (name: string, labels: Record<string, string>) =>
+    value(after, name, labels) - value(before, name, labels);
+  const requests = (method: string, route: string, status: string) =>
+    counted("gateway_requests_total", { method, route, status });
+  assert.equal(requests("GET", "/v1/network", "200"), 3);
+  assert.equal(requests("GET", "/v1/network", "401"), 1);
+  assert.equal(requests("GET", "/v1/devices/:hash", "404"), 1);
+  assert.equal(requests("POST", "/v1/transactions/prepare", "200"), 1);
+  assert.equal(requests("POST", "/v1/transactions/submit", "200"), 1);
+  assert.equal(counted("gateway_request_duration_seconds_count", { method: "GET", route: "/v1/network" }), 4);
+  const node = new URL(info.rpc).origin;
+  assert.equal(counted("gateway_rpc_requests_total", { node, method: "sendTransaction", outcome: "ok" }), 1);
+  assert.equal(value(after, "gateway_rpc_node_in_use", { node }), 1);
+  assert.ok(value(after, "gateway_ledger_sequence") > value(before, "gateway_ledger_sequence"));
+  assert.equal(value(after, "gateway_event_gaps"), 0);
+  assert.equal(value(after, "gateway_build_info", { version: packageJson.version }), 1);
+  assert.ok(value(after, "process_resident_memory_bytes") > 10e6);
+}
+
+async function tellStatus(info: SandboxInfo, url: string, key: string): Promise<void> {
+  const api = createClient(url, key);
+  assert.equal((await createClient(url).get("/v1/status")).status, 401);
+  const { sequence } = (await api.get("/v1/status")).body.ledger;
+  // The watcher may be a poll behind.
+  const held = async () => (await api.get("/v1/status")).body.history.ranges.at(-1)?.toLedger ?? 0;
+  while (await held() < sequence) await new Promise((resolve) => setTimeout(resolve, 50));
+  const { body } = await api.get("/v1/status");
+  assert.equal(body.version, packageJson.version);
+  assert.ok(Math.abs(Date.now() - Date.parse(body.startedAt)) < 60_000);
+  assert.ok(body.ledger.sequence >= sequence && body.ledger.lagSeconds < 30 && body.ledger.closedAt !== null);
+  const { ranges: [range, ...more], gaps, undecodedEvents } = body.history;
+  assert.deepEqual([more, gaps, undecodedEvents], [[], [], 0]);
+  assert.ok(range.fromLedger < range.toLedger);
+  assert.deepEqual(body.nodes, [
+    { node: new URL(info.rpc).origin, inUse: true, condition: "well", problem: null, lagSeconds: 0 },
+  ]);
+  assert.deepEqual(body.deliveries, { pending: 0, dead: 0, oldestSeconds: null });
+}
+
+/** The value of the series with these labels; 0 where there is none yet. */
+function value(families: Map<string, Family>, name: string, labels: Record<string, string> = {}): number {
+  const family = families.get(name) ?? families.get(name.replace(/_count$/, ""));
+  const sample = family?.samples.find((sample) =>
+    sample.name === name && Object.entries(labels).every(([label, value]) => sample.labels[label] === value)
+  );
+  return sample?.value ?? 0;
+}
