@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { nearest } from "./nearest.ts";
 
 /** One command of `gateway`. */
 export interface Command {
@@ -20,13 +21,21 @@ export interface CommandIo {
   /** How this program was called, for a command line to copy: `./gateway`. */
   program: string;
   env: Record<string, string | undefined>;
-  /** Writes text as it is. */
+  /**
+   * Writes text as it is, before it returns.
+   * @throws {OutputError} when it cannot be written
+   */
   stdout(text: string): void;
+  /** Writes text as it is; what cannot be written is lost. */
   stderr(text: string): void;
+  /** Whether standard output is connected to nothing: closed, or ignored by the program that started this one. */
+  isOutputUnread: boolean;
   /** All of standard input, to its end. */
   stdin(): Promise<Uint8Array>;
   /** Whether standard output is read by eyes. */
   isTerminal: boolean;
+  /** How many characters a line of the terminal at standard output holds; absent when there is none or it does not tell. */
+  columns?: number;
   /** Whether standard error is read by eyes. */
   isErrorTerminal: boolean;
   /** Asks whoever sits at the terminal for one line; absent when nobody does. */
@@ -43,6 +52,15 @@ export class UsageError extends Error {
 /** It could not be done, and the message says why in one line. Exit code 1. */
 export class CommandError extends Error {
   override name = "CommandError";
+}
+
+/** Standard output cannot be written, and the message says why. Exit code 1, or that of a closed pipe. */
+export class OutputError extends Error {
+  override name = "OutputError";
+
+  constructor(message: string, readonly isReaderGone = false) {
+    super(message);
+  }
 }
 
 /** Flags by name: one that takes a text, or one that is there or not. */
@@ -68,8 +86,7 @@ export function parseFlags<const S extends FlagSpec>(
     const { name, rawName, value } = token;
     const kind = Object.hasOwn(spec, name) ? spec[name] : undefined;
     if (kind === undefined) {
-      const allowed = Object.keys(spec).map((known) => `--${known}`).join(", ");
-      throw new UsageError(`unknown flag ${rawName}; allowed: ${allowed}`);
+      throw new UsageError(`unknown flag ${rawName}; ${meantFlag(name, Object.keys(spec))}`);
     }
     if (Object.hasOwn(flags, name)) throw new UsageError(`${rawName} is given twice`);
     if (kind === "switch" && value !== undefined) throw new UsageError(`${rawName} takes no value`);
@@ -79,6 +96,18 @@ export function parseFlags<const S extends FlagSpec>(
     flags[name] = kind === "text" ? value! : true;
   }
   return { flags: flags as Flags<S>, positionals };
+}
+
+function meantFlag(name: string, known: string[]): string {
+  const near = nearest(name, known);
+  if (near !== undefined) return `did you mean --${near}?`;
+  return known.length === 0 ? "there are none" : `allowed: ${known.map((flag) => `--${flag}`).join(", ")}`;
+}
+
+/** @throws {UsageError} for the first of these: they were not expected. */
+export function refuseExtra(extra: readonly string[], after = ""): void {
+  if (extra.length === 0) return;
+  throw new UsageError(`unexpected ${JSON.stringify(extra[0])}${after && ` after ${after}`}`);
 }
 
 /**

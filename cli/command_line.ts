@@ -1,14 +1,16 @@
-import type { Command, CommandIo } from "./command.ts";
+import { type Command, type CommandIo, refuseExtra, UsageError } from "./command.ts";
 import { reportFailure } from "./failure.ts";
+import { helpText } from "./help.ts";
+import { nearest } from "./nearest.ts";
 
-interface Listed {
+export interface Listed {
   summary: string;
   /** Loaded only when it runs: `help` and `keygen` must not wait for the SDK. */
   load(): Promise<Command>;
 }
 
 /** Every command, in the order of the help. */
-const COMMANDS: Record<string, Listed> = {
+export const COMMANDS: Record<string, Listed> = {
   serve: { summary: "Run the gateway (what `gateway` alone does)", load: () => load(import("./serve.ts")) },
   sandbox: {
     summary: "Run the gateway on a Stellar network of its own, offline",
@@ -40,57 +42,71 @@ async function load(module: Promise<{ command: Command }>): Promise<Command> {
   return (await module).command;
 }
 
+const HELP = ["help", "--help", "-h"];
+const VERSION = ["--version", "-V", "-v"];
+
 /** Runs `gateway ARGS…` and answers its exit code: 0 done, 1 failed, 2 called wrongly. */
 export async function runCommandLine(args: string[], io: CommandIo): Promise<number> {
   const [first, ...rest] = args;
-  if (first === "help" || first === "--help" || first === "-h") return await help(rest[0], io);
-  if (first === "--version" || first === "-V") return await run("version", [], io);
-  // `gateway` and `gateway --port 9000` serve.
-  if (first === undefined || first.startsWith("-")) return await run("serve", args, io);
-  if (!(first in COMMANDS)) return unknown(first, io);
-  if (rest.includes("--help") || rest.includes("-h")) return await help(first, io);
-  return await run(first, rest, io);
+  const called = first !== undefined && isCommand(first) ? first : undefined;
+  try {
+    if (first !== undefined && HELP.includes(first)) return await help(rest, io);
+    if (first !== undefined && VERSION.includes(first)) return await run("version", rest, io);
+    // `gateway` and `gateway --port 9000` serve.
+    if (first === undefined || first.startsWith("-")) return await run("serve", args, io);
+    if (called === undefined) throw unknownCommand(first);
+    return await run(called, rest, io);
+  } catch (error) {
+    return reportFailure(called, error, io);
+  }
 }
 
 async function run(name: string, args: string[], io: CommandIo): Promise<number> {
-  const command = await COMMANDS[name]!.load();
   try {
-    return await command.run(args, io);
+    if (args.includes("--help") || args.includes("-h")) return await help([name], io);
+    return await (await COMMANDS[name]!.load()).run(args, io);
   } catch (error) {
     return reportFailure(name, error, io);
   }
 }
 
-async function help(name: string | undefined, io: CommandIo): Promise<number> {
-  if (name === undefined) {
-    io.stdout(overview());
-    return 0;
-  }
-  if (!(name in COMMANDS)) return unknown(name, io);
-  io.stdout((await COMMANDS[name]!.load()).help);
+async function help([name, ...extra]: string[], io: CommandIo): Promise<number> {
+  refuseExtra(extra);
+  if (name !== undefined && !HELP.includes(name) && !isCommand(name)) throw unknownCommand(name);
+  io.stdout(name === undefined || HELP.includes(name) ? overview() : (await COMMANDS[name]!.load()).help);
   return 0;
 }
 
-function overview(): string {
-  const width = Math.max(...Object.keys(COMMANDS).map((name) => name.length));
-  const lines = Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`);
-  return `gateway: a self-hosted, non-custodial HTTP gateway for the payment-escrow contracts on Stellar
-
-Usage: gateway [COMMAND] [FLAGS]
-
-Commands:
-${lines.join("\n")}
-
-Try it offline:     gateway sandbox, then in two more terminals: gateway listen, gateway trigger
-Run it on testnet:  gateway keygen --name my-app --scopes read,write,webhooks && gateway serve
-More of a command:  gateway help COMMAND
-`;
+function isCommand(name: string): boolean {
+  return Object.hasOwn(COMMANDS, name);
 }
 
-function unknown(name: string, io: CommandIo): number {
-  const near = Object.keys(COMMANDS).find((known) => known.startsWith(name.slice(0, 2)));
-  io.stderr(
-    `gateway: there is no command ${JSON.stringify(name)}${near ? `; did you mean ${near}?` : ""}\nSee: gateway help\n`,
-  );
-  return 2;
+function overview(): string {
+  return helpText({
+    usage: ["[COMMAND] [FLAGS]", "help COMMAND"],
+    about: "A self-hosted, non-custodial HTTP gateway for the payment-escrow contracts on Stellar.",
+    lists: {
+      "Start here": [
+        ["offline", "gateway sandbox; then, in two more terminals: gateway listen, gateway trigger"],
+        ["on testnet", "gateway keygen --name my-app --scopes read,write,webhooks; then: gateway serve"],
+        ["in trouble", "gateway doctor"],
+      ],
+      Commands: Object.entries(COMMANDS).map(([name, { summary }]) => [name, summary]),
+    },
+    exitCodes: [
+      ["0", "Done"],
+      ["1", "It could not be done: the last line says why"],
+      ["2", "Called wrongly: a flag, an argument or a setting is to be corrected"],
+    ],
+    examples: [
+      "gateway sandbox",
+      "gateway keygen --name my-app --scopes read,write,webhooks && gateway serve",
+      "gateway help serve",
+    ],
+  });
+}
+
+function unknownCommand(name: string): UsageError {
+  const near = nearest(name, [...Object.keys(COMMANDS), "help"]);
+  return new UsageError(`there is no command ${JSON.stringify(name)}${near ? `; did you mean ${near}?` : ""}`);
 }

@@ -7,3 +7,21 @@ export function createCommandLog({ log, logLevel }: Pick<Config, "log" | "logLev
   const format = log !== "auto" ? log : io.isErrorTerminal ? "pretty" : "json";
   return createLog({ format, level: logLevel, write: io.stderr, now: io.now });
 }
+
+/** A log that can be made silent, for what goes on for a moment after its time. */
+export function mutable(log: Log): { log: Log; mute(): void } {
+  let isMuted = false;
+  const unlessMuted = (write: Log["info"]): Log["info"] => (message, fields) => {
+    if (!isMuted) write(message, fields);
+  };
+  return {
+    log: {
+      debug: unlessMuted(log.debug),
+      info: unlessMuted(log.info),
+      warn: unlessMuted(log.warn),
+      error: unlessMuted(log.error),
+      writes: log.writes,
+    },
+    mute: () => void (isMuted = true),
+  };
+}

@@ -32,7 +32,7 @@ function consoleLog(config: Config): Log {
 }
 
 async function openGateway(config: Config, log: Log): Promise<Gateway> {
-  const store = await openStore(config.store, log.info);
+  const store = await openStore(config.store, { onNotice: log.info });
   let gateway: Gateway | undefined;
   try {
     const keys = await openKeySource(config, store, log, Date.now);

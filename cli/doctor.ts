@@ -4,6 +4,7 @@ import { createResolver } from "../lib/webhooks/resolve.ts";
 import type { Command, CommandIo } from "./command.ts";
 import { examine } from "./doctor_checks.ts";
 import { fail, type Finding, findingText, ok, summary, warn } from "./doctor_findings.ts";
+import { helpText, jsonRow } from "./help.ts";
 import { parseSettingFlags } from "./setting_flags.ts";
 
 const NAMES = Object.keys(SETTINGS) as SettingName[];
@@ -11,26 +12,34 @@ const NAMES = Object.keys(SETTINGS) as SettingName[];
 export const command: Command = {
   name: "doctor",
   summary: "Check settings, store, node and contracts, and say what to do",
-  help: `Usage: gateway doctor [--target URL] [--json] [the flags of gateway serve]
-
-Looks at everything a gateway with these settings would need, and changes nothing: the settings,
-the store (a gateway may be serving from it), API keys, the key of the webhook secrets, the port,
-every RPC node, this machine's clock, what the node still holds of the history, and the three
-contracts. Each line says what was checked and found; under it stands what to do.
-
-  ok     as it should be            fail   keeps the gateway from its work
-  warn   worth a look               skip   could not be looked at
-
-Exit code 1 when something failed.
-
-  --target URL   also say whether webhooks could go to this URL, from here
-  --json         print one line of JSON: ok, checks (check, verdict, found, todo)
-
-Examples:
-  gateway doctor
-  gateway doctor --store sqlite:/var/lib/gateway/gateway.db --target https://shop.example.com/hook
-  gateway doctor --json | jq '.checks[] | select(.verdict != "ok")'
-`,
+  help: helpText({
+    usage: ["doctor [--target URL] [--json] [the flags of gateway serve]"],
+    about:
+      "Looks at everything a gateway with these settings would need, and changes nothing: the settings, the store " +
+      "(a gateway may be serving from it), API keys, the key of the webhook secrets, the port, every RPC node, this " +
+      "machine's clock, what the node still holds of the history, and the three contracts. Each line says what was " +
+      "checked and found; under it stands what to do.",
+    lists: {
+      Verdicts: [
+        ["ok", "As it should be"],
+        ["warn", "Worth a look"],
+        ["fail", "Keeps the gateway from its work"],
+        ["skip", "Could not be looked at"],
+      ],
+    },
+    flags: [
+      ["--target URL", "Also say whether webhooks could go to this URL, from here"],
+      jsonRow("ok, checks (check, verdict, found, todo)"),
+      ["…", "All flags of gateway serve: see gateway help serve"],
+    ],
+    exitCodes: [["0", "Nothing failed"], ["1", "Something failed"], ["2", "Called wrongly"]],
+    examples: [
+      "gateway doctor",
+      "gateway doctor --store sqlite:/var/lib/gateway/gateway.db",
+      "gateway doctor --target https://shop.example.com/hook",
+      "gateway doctor --json | jq '.checks[] | select(.verdict != \"ok\")'",
+    ],
+  }),
   run: doctor,
 };
 

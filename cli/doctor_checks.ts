@@ -31,9 +31,13 @@ export async function* examine(parts: ExaminationParts): AsyncGenerator<Finding>
     yield await examinePort(config, examined.isServed, fetch);
     const node = yield* examineNodes(parts);
     if (node === undefined) {
-      yield skip("contracts", "no node of this network answers");
+      for (const check of ["clock and ledger", "history", "contracts"]) {
+        yield skip(check, "no node of this network answers");
+      }
     } else {
-      if (store !== undefined) yield historyFinding(await store.watcherState(), node.health);
+      yield store === undefined && !examined.isNew
+        ? skip("history", "the store is not read")
+        : historyFinding(await store?.watcherState(), node.health);
       yield* examineContracts({ ...parts, rpc: node.rpc, store });
     }
     if (target !== undefined) yield await examineTarget(target, resolve);

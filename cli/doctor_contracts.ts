@@ -1,6 +1,8 @@
-import type { Config } from "../lib/config.ts";
+import { type Config, settingTitle } from "../lib/config.ts";
 import { createEscrow } from "../lib/escrow/escrow.ts";
-import type { ContractIds } from "../lib/escrow/contract_errors.ts";
+import { CONTRACT_KEYS, type ContractIds, type ContractName } from "../lib/escrow/contract_errors.ts";
+import { isUsable } from "../lib/escrow/contract_stands.ts";
+import { CONTRACT_TITLES, contractWords } from "../lib/escrow/contract_words.ts";
 import { checkInterfaces, type ContractFinding, registriesOf } from "../lib/escrow/interface_check.ts";
 import { GatewayError } from "../lib/errors.ts";
 import type { Wait } from "../lib/stellar/clock.ts";
@@ -17,12 +19,7 @@ export interface ContractParts {
   wait: Wait;
 }
 
-/** Where each id is set, and what the contract is called. */
-const CONTRACT = {
-  device_registry: { title: "device registry", setting: "SERVICE_API_DEVICE_REGISTRY" },
-  agent_registry: { title: "agent registry", setting: "SERVICE_API_AGENT_REGISTRY" },
-  payment_escrow: { title: "payment escrow", setting: "SERVICE_API_PAYMENT_ESCROW" },
-} as const;
+const settingOf = (name: ContractName) => settingTitle(CONTRACT_KEYS[name]);
 
 /** The three contracts: there, of the expected interface, belonging together, readable by their storage. */
 export async function* examineContracts(parts: ContractParts): AsyncGenerator<Finding> {
@@ -34,9 +31,11 @@ export async function* examineContracts(parts: ContractParts): AsyncGenerator<Fi
   };
   try {
     const found = await checkInterfaces({ rpc, contracts });
-    for (const contract of found) yield contractFinding(contract);
-    const isUsable = ({ state }: ContractFinding) => state === "as_expected" || state === "other_errors";
-    if (!found.every(isUsable)) return;
+    for (const contract of found) yield contractFinding(contract, found);
+    if (!found.every(isUsable)) {
+      for (const check of ["escrow's registries", "reads"]) yield skip(check, "not every contract is the expected one");
+      return;
+    }
     yield await registriesFinding(rpc, contracts);
     yield await readsFinding(parts, contracts);
   } catch (error) {
@@ -45,45 +44,42 @@ export async function* examineContracts(parts: ContractParts): AsyncGenerator<Fi
   }
 }
 
-function contractFinding({ name, id, state, looksLike, differences, codeHash }: ContractFinding): Finding {
-  const { title, setting } = CONTRACT[name];
+function contractFinding(contract: ContractFinding, all: ContractFinding[]): Finding {
+  const { name, state, codeHash } = contract;
+  const [title, found] = [CONTRACT_TITLES[name], contractWords(contract)];
   switch (state) {
     case "as_expected":
-      return ok(title, `${id} has the expected interface (code ${codeHash!.slice(0, 12)}…)`);
+      return ok(title, `${found} (code ${codeHash!.slice(0, 12)}…)`);
     case "missing":
       return fail(
         title,
-        `there is no contract ${id} on this network`,
-        `correct ${setting}; testnet is reset a few times a year, and every new deployment has new ids`,
+        found,
+        `correct ${settingOf(name)}; testnet is reset a few times a year, and every new deployment has new ids`,
       );
     case "archived":
-      return fail(title, `${id} is archived`, "restore the contract and its code (stellar contract restore)");
-    case "asset":
-      return fail(title, `${id} is the contract of an asset`, `${setting} has to be the id of the ${title}`);
+      return fail(title, found, "restore the contract and its code (stellar contract restore)");
     case "other_errors":
       return warn(
         title,
-        `${id} can be called, but names its errors otherwise: ${differences.join("; ")}`,
+        found,
         "refusals of this contract will be told by the wrong name: look for a newer gateway",
       );
+    case "asset":
     case "another":
-      return looksLike === undefined
-        ? fail(
-          title,
-          `${id} has another interface: ${abridged(differences)}`,
-          `${setting} has to be the id of a ${title} of this gateway's version`,
-        )
-        : fail(
-          title,
-          `${id} is the ${CONTRACT[looksLike].title}, not the ${title}`,
-          `the ids of ${setting} and ${CONTRACT[looksLike].setting} seem to be swapped`,
-        );
+      return fail(title, found, adviceOnAnother(contract, all));
   }
 }
 
-function abridged(differences: string[]): string {
-  const more = differences.length - 2;
-  return differences.slice(0, 2).join("; ") + (more > 0 ? `; and ${more} more` : "");
+/** How another contract may have come to stand in this setting. */
+function adviceOnAnother({ name, id, looksLike }: ContractFinding, all: ContractFinding[]): string {
+  const twin = all.find((other) => other.name !== name && other.id === id);
+  if (twin !== undefined) {
+    const [own, others] = [settingOf(name), settingOf(twin.name)];
+    return `${own} and ${others} hold the same id: set ${own} to that of the ${CONTRACT_TITLES[name]}`;
+  }
+  const swapped = all.find((other) => other.name === looksLike && other.looksLike === name);
+  if (swapped !== undefined) return `the ids of ${settingOf(name)} and ${settingOf(swapped.name)} seem to be swapped`;
+  return `${settingOf(name)} has to be the id of the ${CONTRACT_TITLES[name]}, in a version that this gateway knows`;
 }
 
 /** The escrow asks the registries it was initialised with, whatever the settings say. */
@@ -96,17 +92,16 @@ async function registriesFinding(rpc: RpcClient, contracts: ContractIds): Promis
       "call its initialize with the two registries of the settings",
     );
   }
-  const others = (["deviceRegistry", "agentRegistry"] as const).filter((which) => own[which] !== contracts[which]);
+  const others = (["device_registry", "agent_registry"] as const)
+    .filter((name) => own[CONTRACT_KEYS[name]] !== contracts[CONTRACT_KEYS[name]]);
   if (others.length === 0) return ok("escrow's registries", "it was initialised with the registries of the settings");
-  const found = others.map((which) => `its ${CONTRACT[NAME[which]].title} is ${own[which]}`).join(", ");
+  const found = others.map((name) => `its ${CONTRACT_TITLES[name]} is ${own[CONTRACT_KEYS[name]]}`).join(", ");
   return fail(
     "escrow's registries",
     `the escrow was initialised with others than the settings name: ${found}`,
-    `set ${others.map((which) => CONTRACT[NAME[which]].setting).join(" and ")} to that, or name another escrow`,
+    `set ${others.map(settingOf).join(" and ")} to that, or name another escrow`,
   );
 }
-
-const NAME = { deviceRegistry: "device_registry", agentRegistry: "agent_registry" } as const;
 
 /** Reads one card both ways, as the gateway does at its first read. */
 async function readsFinding(

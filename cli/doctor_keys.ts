@@ -1,5 +1,6 @@
 import type { Config } from "../lib/config.ts";
-import { fileState, KeysFileError, openKeysFile } from "../lib/keys/keys_file.ts";
+import { fileState, openKeysFile } from "../lib/keys/keys_file.ts";
+import { KeysFileError } from "../lib/keys/keys_file_error.ts";
 import { KeyRecordsError, parseKeyRecords } from "../lib/keys/key_record.ts";
 import type { KeyRecord, Store } from "../lib/store/store.ts";
 import type { ExaminedStore } from "./doctor_store.ts";
@@ -29,7 +30,9 @@ async function fileFinding(path: string, now: number): Promise<Finding> {
   const place = openKeysFile(path);
   const state = await fileState(path);
   if (state === undefined) {
-    return fail("api keys", `${place.location} is not there`, `${CREATE} --keys-file ${path}`);
+    // As serve does, which waits for it.
+    const found = `${place.location} is not there: every request is answered 401 until it is`;
+    return warn("api keys", found, `correct the path, or ${CREATE} --keys-file ${path}`);
   }
   const finding = counted(place.location, await tallyOf(place, now));
   if ((state.mode & 0o077) === 0) return finding;

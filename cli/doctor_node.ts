@@ -1,4 +1,4 @@
-import type { Config } from "../lib/config.ts";
+import { type Config, settingTitle } from "../lib/config.ts";
 import type { Wait } from "../lib/stellar/clock.ts";
 import { type Health, type RpcClient, RpcError } from "../lib/stellar/rpc.ts";
 import { createRpcClient } from "../lib/stellar/rpc_client.ts";
@@ -29,37 +29,63 @@ const MOST_AHEAD_SECONDS = 10;
 const LEDGER_WAIT_MS = 15_000;
 const LEDGER_POLL_MS = 1_000;
 const SECONDS_PER_LEDGER = 5;
+/** Less than this until events are lost is worth a word. */
+const FEW_HOURS = 3;
 
-/** Every node of the settings: reachable, a Stellar RPC node, of the right network, its ledger and clock. */
+/** What one node came to. */
+interface Examination {
+  findings: Finding[];
+  /** Undefined when it cannot be asked for more. */
+  node?: ExaminedNode;
+  isOfAnotherNetwork?: boolean;
+}
+
+/**
+ * Every node of the settings: reachable, a Stellar RPC node, of the right network, its ledger and clock. What is wrong
+ * with one is no failure while another is well, for that one is asked then; but a node of another network keeps the
+ * gateway from starting.
+ */
 export async function* examineNodes(parts: NodeParts): AsyncGenerator<Finding, ExaminedNode | undefined> {
-  let first: ExaminedNode | undefined;
-  for (const url of parts.config.rpcUrls) {
-    const rpc = createRpcClient({ urls: [url], fetch: parts.fetch, now: parts.now, timeoutMs: TIMEOUT_MS });
-    const { name } = parseNode(url);
-    let health: Health;
-    try {
-      const { passphrase, protocolVersion } = await rpc.getNetwork();
-      if (passphrase !== parts.config.networkPassphrase) {
-        yield anotherNetwork(name, passphrase, parts.config.networkPassphrase);
-        continue;
-      }
-      health = await rpc.getHealth();
-      yield ok("rpc node", `${name} answers, protocol ${protocolVersion}, ledger ${health.latestLedger}`);
-    } catch (error) {
-      yield unusable(name, error);
-      continue;
-    }
-    yield await clockFinding(name, rpc, health, parts);
-    first ??= { rpc, health };
+  const all = await Promise.all(parts.config.rpcUrls.map((url) => examineNode(url, parts)));
+  const well = all.find(({ findings }) => !findings.some(hasFailed));
+  for (const { findings, isOfAnotherNetwork } of all) {
+    const isReplaced = well !== undefined && !isOfAnotherNetwork;
+    for (const finding of findings) yield isReplaced && hasFailed(finding) ? replaced(finding) : finding;
   }
-  return first;
+  return (well ?? all.find(({ node }) => node !== undefined))?.node;
+}
+
+const hasFailed = ({ verdict }: Finding) => verdict === "fail";
+
+function replaced({ check, found, todo }: Finding): Finding {
+  return warn(check, found, `${todo}; until then another node is asked`);
+}
+
+async function examineNode(url: string, parts: NodeParts): Promise<Examination> {
+  const rpc = createRpcClient({ urls: [url], fetch: parts.fetch, now: parts.now, timeoutMs: TIMEOUT_MS });
+  const { name } = parseNode(url);
+  let health: Health;
+  let answers: Finding;
+  try {
+    const { passphrase, protocolVersion } = await rpc.getNetwork();
+    if (passphrase !== parts.config.networkPassphrase) {
+      return { findings: [anotherNetwork(name, passphrase, parts.config.networkPassphrase)], isOfAnotherNetwork: true };
+    }
+    health = await rpc.getHealth();
+    answers = ok("rpc node", `${name} answers, protocol ${protocolVersion}, ledger ${health.latestLedger}`);
+  } catch (error) {
+    return { findings: [unusable(name, error)] };
+  }
+  return { findings: [answers, await clockFinding(name, rpc, health, parts)], node: { rpc, health } };
 }
 
 function anotherNetwork(name: string, found: string, expected: string): Finding {
   return fail(
     "rpc node",
     `${name} is of the network ${JSON.stringify(found)}, the settings say ${JSON.stringify(expected)}`,
-    "set SERVICE_API_NETWORK_PASSPHRASE to that of the node, or SERVICE_API_RPC_URL to a node of your network",
+    `set ${settingTitle("networkPassphrase")} to that of the node, or ${
+      settingTitle("rpcUrls")
+    } to a node of your network`,
   );
 }
 
@@ -79,7 +105,9 @@ function unusable(name: string, error: unknown): Finding {
     error.message,
     isDown
       ? "see whether it runs, and whether name, port, firewall and proxy let this machine reach it"
-      : "SERVICE_API_RPC_URL has to be that of a Stellar RPC node with its path and token (Horizon is another service)",
+      : `${
+        settingTitle("rpcUrls")
+      } has to be that of a Stellar RPC node with its path and token (Horizon is another service)`,
   );
 }
 
@@ -121,8 +149,12 @@ async function hasNewerLedger(rpc: RpcClient, sequence: number, wait: Wait): Pro
 }
 
 /** What the node still holds against where the last run stopped: what lies between is lost. */
-export function historyFinding(state: WatcherState | undefined, { latestLedger, oldestLedger }: Health): Finding {
-  const held = `the node holds ledgers ${oldestLedger}–${latestLedger}`;
+export function historyFinding(
+  state: WatcherState | undefined,
+  { latestLedger, oldestLedger, ledgerRetentionWindow }: Health,
+): Finding {
+  const isWhole = latestLedger - oldestLedger + 1 < ledgerRetentionWindow;
+  const held = `the node holds ledgers ${oldestLedger}–${latestLedger}${isWhole ? ", all since its first" : ""}`;
   if (state === undefined) return ok("history", `nothing is read yet; ${held}`);
   const next = state.scannedLedger + 1;
   if (latestLedger < state.scannedLedger) {
@@ -139,9 +171,10 @@ export function historyFinding(state: WatcherState | undefined, { latestLedger, 
       "start it on a node that still holds them, or they will be a gap in the history (it is shown in /v1/status)",
     );
   }
-  const hours = ((next - oldestLedger) * SECONDS_PER_LEDGER / 3_600).toFixed(0);
-  return ok(
-    "history",
-    `read up to ledger ${state.scannedLedger}; ${held}: about ${hours} h until events would be lost`,
-  );
+  const found = `read up to ledger ${state.scannedLedger}; ${held}`;
+  // It lets go of a ledger when its window is full, and not before.
+  const hours = Math.max(next - oldestLedger, next + ledgerRetentionWindow - latestLedger) * SECONDS_PER_LEDGER / 3_600;
+  const left = hours >= 48 ? `${Math.floor(hours / 24)} days` : `${Math.floor(hours)} h`;
+  if (hours >= FEW_HOURS) return ok("history", `${found}; a gateway that is off misses nothing for about ${left}`);
+  return warn("history", `${found}: in about ${left} events begin to be lost`, "start the gateway before that");
 }

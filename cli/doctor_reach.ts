@@ -1,4 +1,4 @@
-import type { Config } from "../lib/config.ts";
+import { type Config, settingTitle } from "../lib/config.ts";
 import { serveHttp } from "../lib/runtime/serve.ts";
 import type { Fetch } from "../lib/stellar/rpc_transport.ts";
 import { GatewayError } from "../lib/errors.ts";
@@ -25,8 +25,20 @@ export async function examinePort({ host, port }: Config, isServed: boolean, fet
     return fail(
       "port",
       `${(error as Error).message}${isGateway ? ", by another gateway" : ""}`,
-      "stop what listens there (ss -ltnp shows it), or choose another with --port and --host",
+      adviceOnListening(error as Error),
     );
+  }
+}
+
+function adviceOnListening({ cause }: Error): string {
+  const port = settingTitle("port");
+  switch ((cause as { code?: unknown } | undefined)?.code) {
+    case "EADDRINUSE":
+      return `stop what listens there (ss -ltnp shows it), or choose another port with ${port}`;
+    case "EACCES":
+      return `choose a port from 1024 on with ${port}, or give the program the right to (CAP_NET_BIND_SERVICE)`;
+    default:
+      return `set ${settingTitle("host")} to an address of this machine: 127.0.0.1 for itself only, 0.0.0.0 for all`;
   }
 }
 

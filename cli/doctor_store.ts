@@ -1,4 +1,5 @@
-import type { Config } from "../lib/config.ts";
+import { type Config, settingTitle } from "../lib/config.ts";
+import { runtimeName } from "../lib/runtime/runtime.ts";
 import { inspectStore, type StoreInspection } from "../lib/store/inspect.ts";
 import { openStore } from "../lib/store/open_store.ts";
 import { type Store, StoreError } from "../lib/store/store.ts";
@@ -35,15 +36,24 @@ export async function examineStore({ store: setting, networkPassphrase }: Config
     return { ...examined, findings: [storeFinding(inspection, networkPassphrase, network)], store, isServed };
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
-    return { ...examined, findings: [fail("store", error.message, todoOf(error))] };
+    return { ...examined, findings: [fail("store", error.message, todoOf(error, setting))] };
   }
 }
 
-function todoOf({ kind }: StoreError): string {
+const NAME_A_FILE = `name a file in ${settingTitle("store")}, such as sqlite:gateway.db`;
+
+/** Whether a setting is of a form that this runtime knows. */
+function isStore(setting: string): boolean {
+  return /^(sqlite:.|memory:$)/s.test(setting) || (runtimeName === "deno" && setting.startsWith("deno-kv:"));
+}
+
+function todoOf({ kind, message }: StoreError, setting: string): string {
   if (kind === "locked") return "another program holds it: find it with lsof or fuser, and end it";
   if (kind === "full") return "make room on the disk";
   if (kind === "newer_schema") return "run the newer version, or start on a backup made before";
-  return "correct SERVICE_API_STORE, or owner and mode of the file and its directory";
+  if (!isStore(setting)) return NAME_A_FILE;
+  if (/there is no directory/.test(message)) return `make the directory, or correct ${settingTitle("store")}`;
+  return `correct ${settingTitle("store")}, or owner and mode of the file and its directory`;
 }
 
 function notOpened({ location, state, schema }: StoreInspection): Finding {
@@ -61,11 +71,11 @@ function storeFinding(inspection: StoreInspection, passphrase: string, network: 
     return fail(
       "store",
       `${location} belongs to the network ${JSON.stringify(network)}, the settings say ${JSON.stringify(passphrase)}`,
-      "name another store, or correct SERVICE_API_NETWORK_PASSPHRASE",
+      `name another store in ${settingTitle("store")}, or correct ${settingTitle("networkPassphrase")}`,
     );
   }
   if (location === "memory:") {
-    return warn("store", "memory: everything is gone when the gateway ends", "name a file: --store sqlite:gateway.db");
+    return warn("store", "memory: everything is gone when the gateway ends", NAME_A_FILE);
   }
   const size = state === "unbound" ? "" : `, ${megabytes(bytes)}`;
   const found = `${location} is writable${size}${isServed ? "; a gateway serves from it" : ""}`;

@@ -1,22 +1,29 @@
 import type { CommandIo } from "./command.ts";
 
 /** The caller's to mend, and the command's help says how. By name: a mistake in `keygen` must not load what defines them. */
-const CALLED_WRONGLY = ["UsageError", "ConfigError"];
-const WRONG_SETTINGS = [...CALLED_WRONGLY, "KeyRecordsError", "SecretsKeyError"];
+const CALLED_WRONGLY = ["UsageError", "ConfigError", "KeyRecordsError", "SecretsKeyError"];
 /** What a store says when the settings name one of another network, or of a newer program. */
 const WRONG_STORES = ["network_mismatch", "newer_schema"];
 /** Mistakes of this program: their stack is what helps. */
 const UNFORESEEN = /^(Eval|Range|Reference|Syntax|Type|URI|Aggregate)Error$/;
 
+/** What a shell shows for a program that ended because nobody reads on (SIGPIPE), as `head` makes `cat` end. */
+const READER_GONE = 141;
+
 /**
- * Says in one line what kept a command from its work. Answers the exit code: 2 where a flag or a setting is to be changed,
- * 1 where the world is.
+ * Says in one line what kept a command from its work; nothing when who read its output has gone. Answers the exit code: 2
+ * where a flag, an argument or a setting is to be changed, 1 where the world is.
+ *
+ * @param command its name; undefined: `gateway` itself
  * @throws what is no foreseen failure, as it is
  */
-export function reportFailure(command: string, error: unknown, io: CommandIo): number {
+export function reportFailure(command: string | undefined, error: unknown, io: CommandIo): number {
   if (!(error instanceof Error) || UNFORESEEN.test(error.name)) throw error;
-  io.stderr(`gateway ${command}: ${error.message}\n`);
-  if (CALLED_WRONGLY.includes(error.name)) io.stderr(`See: gateway help ${command}\n`);
+  if ("isReaderGone" in error && error.isReaderGone) return READER_GONE;
+  const isCalledWrongly = CALLED_WRONGLY.includes(error.name);
   const isWrongStore = "kind" in error && WRONG_STORES.includes(String(error.kind));
-  return WRONG_SETTINGS.includes(error.name) || isWrongStore ? 2 : 1;
+  const called = command === undefined ? "gateway" : `gateway ${command}`;
+  io.stderr(`${called}: ${error.message}\n`);
+  if (isCalledWrongly) io.stderr(`See: gateway help${command === undefined ? "" : ` ${command}`}\n`);
+  return isCalledWrongly || isWrongStore ? 2 : 1;
 }

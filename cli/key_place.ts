@@ -1,6 +1,6 @@
 import type { KeyPlace } from "../lib/keys/key_place.ts";
-import { defaultStoreSetting } from "../lib/store/default_store.ts";
 import { type CommandIo, UsageError } from "./command.ts";
+import { storeSetting } from "./store_setting.ts";
 
 /** The flags that name a place for keys. */
 export const PLACE_FLAGS = { store: "text", "keys-file": "text" } as const;
@@ -10,19 +10,24 @@ export interface PlaceFlags {
   "keys-file"?: string;
 }
 
+export interface PlaceOptions {
+  /** Refuses a place that is not there, instead of making it: to look for a key must not make a store. */
+  mustExist: boolean;
+}
+
 /**
  * Runs `use` on the place where this environment keeps its keys: what a flag names, else the keys file of the settings,
- * else their store, else the runtime's own store in the working directory. Answers the exit code of
- * `use`.
- * @throws {UsageError} when no place is named, or two.
+ * else their store, else the runtime's own store in the working directory. Answers the exit code of `use`.
+ * @throws {UsageError} when two places are named, one that is none, or one that is gone when the command ends.
  * @throws {StoreError | KeysFileError} when the place cannot be used.
  */
 export async function withKeyPlace(
   flags: PlaceFlags,
   io: CommandIo,
+  options: PlaceOptions,
   use: (place: KeyPlace) => Promise<number>,
 ): Promise<number> {
-  const place = await openKeyPlace(chosenPlace(flags, io.env), io);
+  const place = await openKeyPlace(chosenPlace(flags, io.env), io, options);
   try {
     return await use(place);
   } finally {
@@ -31,12 +36,14 @@ export async function withKeyPlace(
 }
 
 /** Each kind is loaded only when it is used, so that the other does not cost its start. */
-async function openKeyPlace({ path, setting }: Place, io: CommandIo): Promise<KeyPlace> {
-  if (path !== undefined) return (await import("../lib/keys/keys_file.ts")).openKeysFile(path);
-  if (setting === "memory:") {
-    throw new UsageError("the store memory: is gone when the command ends: name another with --store or --keys-file");
+async function openKeyPlace({ path, setting }: Place, io: CommandIo, options: PlaceOptions): Promise<KeyPlace> {
+  if (path !== undefined) {
+    const { openKeysFile, requireKeysFile } = await import("../lib/keys/keys_file.ts");
+    if (options.mustExist) await requireKeysFile(path);
+    return openKeysFile(path);
   }
-  return await (await import("../lib/store/open_store.ts")).openStore(setting, (notice) => io.stderr(`${notice}\n`));
+  const onNotice = (notice: string) => io.stderr(`${notice}\n`);
+  return await (await import("../lib/store/open_store.ts")).openStore(setting, { ...options, onNotice });
 }
 
 type Place = { path: string; setting?: undefined } | { path?: undefined; setting: string };
@@ -47,7 +54,7 @@ function chosenPlace(flags: PlaceFlags, env: Record<string, string | undefined>)
     throw new UsageError("--store and --keys-file are both given: keys live in exactly one place");
   }
   if (path !== undefined) return { path };
-  if (flags.store !== undefined) return { setting: flags.store };
+  if (flags.store !== undefined) return { setting: storeSetting(flags.store, env) };
   // An empty variable is one that is not set, as everywhere.
   if (env.SERVICE_API_KEYS) {
     throw new UsageError(
@@ -56,5 +63,5 @@ function chosenPlace(flags: PlaceFlags, env: Record<string, string | undefined>)
     );
   }
   if (env.SERVICE_API_KEYS_FILE) return { path: env.SERVICE_API_KEYS_FILE };
-  return { setting: env.SERVICE_API_STORE || defaultStoreSetting() };
+  return { setting: storeSetting(undefined, env) };
 }

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import type { KeyPlace } from "../lib/keys/key_place.ts";
-import { defaultStoreSetting } from "../lib/store/default_store.ts";
 import type { Store } from "../lib/store/store.ts";
 import type { CommandIo } from "./command.ts";
+import { storeSetting } from "./store_setting.ts";
 
 /** The webhooks of one API key. */
 export interface KeyWebhooks {
@@ -14,12 +14,18 @@ export interface KeyWebhooks {
 
 type WebhookPlace = Pick<Store, "listSubscriptions" | "deleteSubscription" | "close">;
 
+/** A store in memory has no webhooks that are of interest here: it is no mistake either. */
+const ANY = { isMemoryAllowed: true };
+
 /** More than a key can have. */
 const LIMIT = 1_000;
 
-/** Finds the webhooks of a key. They are in the store, also where keys are in a file. */
+/**
+ * Finds the webhooks of a key. They are in the store, also where keys are in a file.
+ * @throws {UsageError} when the environment names what is no store
+ */
 export async function webhooksOfKey(place: KeyPlace, io: CommandIo, keyId: string): Promise<KeyWebhooks> {
-  const opened = isStore(place) ? undefined : await openIfThere(io.env.SERVICE_API_STORE || defaultStoreSetting());
+  const opened = isStore(place) ? undefined : await openIfThere(storeSetting(undefined, io.env, ANY));
   const store = isStore(place) ? place : opened;
   const ids = (await store?.listSubscriptions({ keyId, limit: LIMIT }) ?? []).map(({ id }) => id);
   return {

@@ -1,26 +1,49 @@
 import { KeyFieldError, MAX_RATE, mintKey } from "../lib/keys/api_key.ts";
-import type { KeyRecord } from "../lib/store/store.ts";
-import { type Command, type CommandIo, type Flags, integerFlag, parseFlags, UsageError } from "./command.ts";
+import type { KeyPlace } from "../lib/keys/key_place.ts";
+import { type KeyRecord, SCOPES } from "../lib/store/store.ts";
+import {
+  type Command,
+  CommandError,
+  type CommandIo,
+  type Flags,
+  integerFlag,
+  OutputError,
+  parseFlags,
+  refuseExtra,
+  UsageError,
+} from "./command.ts";
+import { helpText, jsonRow, KEY_PLACE_ROWS } from "./help.ts";
 import { PLACE_FLAGS, withKeyPlace } from "./key_place.ts";
 
-const help = `Usage: gateway keygen --name NAME --scopes LIST [--rate N] [--expires WHEN] [--json]
-                      [--store SETTING | --keys-file PATH | --record]
-
-Makes an API key and prints it on standard output, this once: only its SHA-256 is kept.
-
-  --name NAME        what the key is for: 1–64 printable characters
-  --scopes LIST      some of read,write,webhooks
-  --rate N           requests per minute, 1–1000000; without it the gateway's default rate
-  --expires WHEN     an ISO 8601 date or time (2027-01-31, 2027-01-31T12:00:00Z), or from now: 12h, 90d
-  --store SETTING    keep it in this store: sqlite:PATH, deno-kv:PATH
-  --keys-file PATH   keep it in this JSON file
-  --record           keep it nowhere: print its record on standard output, one line of JSON for SERVICE_API_KEYS,
-                     and the key on standard error
-  --json             print one line of JSON: key, id, name, scopes, rate, expiresAt, store
-
-Without --store, --keys-file or --record it goes where SERVICE_API_KEYS_FILE, else SERVICE_API_STORE says, else into
-the standard store in the working directory.
-`;
+const help = helpText({
+  usage: [
+    "keygen --name NAME --scopes LIST [--rate N] [--expires WHEN] [--json]",
+    "               [--store SETTING | --keys-file PATH | --record]",
+  ],
+  about:
+    "Makes an API key and prints it on standard output, this once: only its SHA-256 is kept. A key that cannot be " +
+    "printed is withdrawn. Without --store, --keys-file or --record it goes where SERVICE_API_KEYS_FILE, else " +
+    "SERVICE_API_STORE says, else into the standard store in the working directory.",
+  flags: [
+    ["--name NAME", "What the key is for: 1–64 printable characters"],
+    ["--scopes LIST", `Some of ${SCOPES.join(",")}`],
+    ["--rate N", `Requests per minute, 1 to ${MAX_RATE} (the gateway's default rate)`],
+    ["--expires WHEN", "A date or time (2027-01-31, 2027-01-31T12:00:00Z), or a span from now: 12h, 90d (never)"],
+    ...KEY_PLACE_ROWS,
+    [
+      "--record",
+      "Keep the key nowhere: print its record on standard output, a line of JSON for SERVICE_API_KEYS, and the key on " +
+      "standard error; with --json both on standard output",
+    ],
+    jsonRow("key, id, name, scopes, rate, expiresAt, store, with --record also record"),
+  ],
+  examples: [
+    "gateway keygen --name my-app --scopes read,write,webhooks",
+    "gateway keygen --name partner --scopes read --rate 600 --expires 90d --json",
+    "gateway keygen --name shop --scopes read,write --store sqlite:/var/lib/gateway/gateway.db",
+    "gateway keygen --name edge --scopes read --record > record.json",
+  ],
+});
 
 const FLAGS = {
   name: "text",
@@ -39,20 +62,36 @@ export const command: Command = { name: "keygen", summary: "Create an API key", 
 
 async function run(args: string[], io: CommandIo): Promise<number> {
   const { flags, positionals } = parseFlags(args, FLAGS);
-  if (positionals.length > 0) throw new UsageError(`unexpected ${JSON.stringify(positionals[0])}`);
+  refuseExtra(positionals);
   if (flags.record && (flags.store ?? flags["keys-file"]) !== undefined) {
     throw new UsageError("--record keeps the key nowhere: leave out --store and --keys-file");
   }
   const { key, record } = minted(flags, io.now());
+  if (io.isOutputUnread) throw new CommandError("standard output is closed: nobody would see the key, so none is made");
   if (flags.record) {
     printUnkept(key, record, flags.json === true, io);
     return 0;
   }
-  return await withKeyPlace(flags, io, async (place) => {
+  return await withKeyPlace(flags, io, { mustExist: false }, async (place) => {
     await place.insertKey(record);
-    printKept(key, record, place.location, flags.json === true, io);
+    try {
+      printKept(key, record, place.location, flags.json === true, io);
+    } catch (error) {
+      throw error instanceof OutputError ? await withdrawn(place, record, error) : error;
+    }
     return 0;
   });
+}
+
+/** A key that nobody has seen must not stay: it could only be in somebody's way. Answers what to say of it. */
+async function withdrawn(place: KeyPlace, { id }: KeyRecord, error: OutputError): Promise<CommandError> {
+  await place.deleteKey(id).catch((cause) => {
+    throw new CommandError(
+      `${error.message}, and key ${id} is still in ${place.location}: delete it with gateway keys delete ${id}`,
+      { cause },
+    );
+  });
+  return new CommandError(`${error.message}, so nobody has seen the key: it is withdrawn again from ${place.location}`);
 }
 
 function minted(flags: Flags<typeof FLAGS>, now: number): { key: string; record: KeyRecord } {
@@ -73,13 +112,27 @@ function minted(flags: Flags<typeof FLAGS>, now: number): { key: string; record:
   }
 }
 
-/** A span from now (`12h`, `90d`) as a time; anything else is taken for a time. */
+/** What ISO 8601 writes with four digits. */
+const MAX_EXPIRY_MS = Date.UTC(9999, 11, 31);
+
+/** A span from now (`12h`, `90d`) as a time; what begins as a date is taken for one. */
 function expiry(text: string, now: number): string {
-  const span = /^(\d{1,5})([hd])$/.exec(text);
-  if (span === null) return text;
+  const span = /^(\d+)([hd])$/.exec(text);
+  if (span === null && /^\d{4}-/.test(text)) return text;
+  if (span === null) {
+    throw new KeyFieldError(
+      "expiresAt",
+      "must be a date or time (2027-01-31, 2027-01-31T12:00:00Z) or a span from now (12h, 90d), " +
+        `got ${JSON.stringify(text)}`,
+    );
+  }
   const hours = Number(span[1]) * (span[2] === "d" ? 24 : 1);
   if (hours === 0) throw new KeyFieldError("expiresAt", `must be in the future, got ${JSON.stringify(text)}`);
-  return new Date(now + hours * 3_600_000).toISOString();
+  const atMs = now + hours * 3_600_000;
+  if (atMs > MAX_EXPIRY_MS) {
+    throw new KeyFieldError("expiresAt", `must be before the year 10000, got ${JSON.stringify(text)}`);
+  }
+  return new Date(atMs).toISOString();
 }
 
 function printKept(key: string, record: KeyRecord, store: string, json: boolean, io: CommandIo): void {

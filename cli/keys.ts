@@ -1,28 +1,45 @@
 import type { KeyPlace } from "../lib/keys/key_place.ts";
 import type { KeyRecord } from "../lib/store/store.ts";
-import { type Command, CommandError, type CommandIo, parseFlags, UsageError } from "./command.ts";
+import { type Command, CommandError, type CommandIo, parseFlags, refuseExtra, UsageError } from "./command.ts";
+import { helpText, jsonRow, KEY_PLACE_ROWS, YES_ROW } from "./help.ts";
 import { PLACE_FLAGS, withKeyPlace } from "./key_place.ts";
 import { type KeyWebhooks, webhooksOfKey } from "./key_webhooks.ts";
-import { keyDetails, keyJson, keyRow, TABLE_HEAD, tableRow } from "./key_table.ts";
+import { KEY_COLUMNS, keyDetails, keyJson, keyTexts } from "./key_table.ts";
+import { tablePrinter } from "./table.ts";
 
-const help = `Usage: gateway keys list [--json]
-       gateway keys show ID [--json]
-       gateway keys enable ID | disable ID [--json]
-       gateway keys delete ID [--yes] [--json]
-
-Shows and changes API keys; a running gateway heeds a change within a second. ID is the part of a key between
-service_sk_ and the next _. What is owed to the webhooks of a disabled key waits until it is enabled; a deleted key's
-webhooks are deleted with it.
-
-  --yes              delete without asking
-  --json             one line of JSON for each key
-  --store SETTING    the keys in this store: sqlite:PATH, deno-kv:PATH
-  --keys-file PATH   the keys in this JSON file
-
-Without --store and --keys-file it is where SERVICE_API_KEYS_FILE, else SERVICE_API_STORE says, else the standard store
-in the working directory. Where standard output is no terminal, list prints columns with tabs between them:
-id, name, scopes, rate, state, created, expires, last used.
-`;
+const help = helpText({
+  usage: [
+    "keys list [--json]",
+    "keys show ID [--json]",
+    "keys enable ID [--json]",
+    "keys disable ID [--json]",
+    "keys delete ID [--yes] [--json]",
+  ],
+  about:
+    "Shows and changes API keys; a running gateway heeds a change within a second. ID is the part of a key between " +
+    "service_sk_ and the next _.",
+  lists: {
+    Commands: [
+      ["list", "All keys"],
+      ["show", "One key in full"],
+      ["enable", "Let a disabled key in again; what its webhooks are owed is delivered"],
+      ["disable", "Refuse a key; what its webhooks are owed waits until it is enabled"],
+      ["delete", "Delete a key and its webhooks, with what they are owed"],
+    ],
+  },
+  flags: [
+    ...KEY_PLACE_ROWS,
+    YES_ROW,
+    jsonRow("id, name, scopes, rate, disabled, createdAt, expiresAt, lastUsedAt", "key"),
+  ],
+  notes: "Where standard output is no terminal, list prints columns with tabs between them: id, name, scopes, rate, " +
+    "state, created, expires, last used.",
+  examples: [
+    "gateway keys list",
+    "gateway keys disable 4fJ2kQ9xTz",
+    "gateway keys list --json | jq -r 'select(.lastUsedAt == null) | .id'",
+  ],
+});
 
 const FLAGS = { yes: "switch", json: "switch", ...PLACE_FLAGS } as const;
 
@@ -52,31 +69,30 @@ async function run(args: string[], io: CommandIo): Promise<number> {
   if (action === "delete" && !flags.yes && io.ask === undefined) {
     throw new UsageError("keys delete asks before it deletes, and here is no terminal to ask: add --yes");
   }
-  return await withKeyPlace(flags, io, (place) => {
+  return await withKeyPlace(flags, io, { mustExist: true }, (place) => {
     const call = { place, io, json: flags.json === true, yes: flags.yes === true };
     return ACTIONS[action as keyof typeof ACTIONS](call, id ?? "");
   });
 }
 
 function checkArguments(action: string, id: string | undefined, rest: string[]): void {
-  const extra = action === "list" ? id : rest[0];
   // Not quoted where it may be a key: what is typed by mistake must not end in a log.
   if ([id, ...rest].some((text) => text?.startsWith("service_sk_"))) {
     throw new UsageError("a whole key was given: give its id, the part between service_sk_ and the next _");
   }
-  if (extra !== undefined) throw new UsageError(`unexpected ${JSON.stringify(extra)} after keys ${action}`);
-  if (action !== "list" && id === undefined) throw new UsageError(`keys ${action} needs the id of a key`);
+  refuseExtra(action === "list" && id !== undefined ? [id] : rest, `keys ${action}`);
+  if (action !== "list" && id === undefined) throw new UsageError(`ID is missing: keys ${action} takes that of a key`);
 }
 
 async function list({ place, io, json }: Call): Promise<number> {
   if (!json) io.stderr(`keys in ${place.location}\n`);
-  const render = json ? keyJson : io.isTerminal ? tableRow : keyRow;
+  const print = tablePrinter(io, KEY_COLUMNS);
   let after: string | undefined;
   for (;;) {
     const page = await place.listKeys({ after, limit: PAGE_SIZE });
     if (page.length === 0) break;
-    if (after === undefined && !json && io.isTerminal) io.stdout(TABLE_HEAD);
-    io.stdout(page.map((record) => render(record, io.now())).join(""));
+    if (json) io.stdout(page.map(keyJson).join(""));
+    else print(page.map((record) => keyTexts(record, io.now())));
     after = page.at(-1)!.id;
   }
   if (after === undefined && !json) io.stderr("there are none; make one with gateway keygen\n");
@@ -100,10 +116,13 @@ function disable(call: Call, id: string): Promise<number> {
 }
 
 async function setDisabled({ place, io, json }: Call, id: string, disabled: boolean): Promise<number> {
+  const before = await place.getKey(id);
   const record = await place.setKeyDisabled(id, disabled);
   if (record === undefined) throw unknownKey(place, id);
+  const state = disabled ? "disabled" : "enabled";
   if (json) io.stdout(keyJson(record));
-  else io.stdout(`${disabled ? "disabled" : "enabled"} ${named(record)} in ${place.location}\n`);
+  else if (before?.disabled === disabled) io.stdout(`${named(record)} in ${place.location} was ${state} already\n`);
+  else io.stdout(`${state} ${named(record)} in ${place.location}\n`);
   return 0;
 }
 

@@ -2,24 +2,16 @@ import { clearInterval, setInterval } from "node:timers";
 import { verifyWebhook } from "../lib/client/verify_webhook.ts";
 import type { PublicEvent } from "../lib/events/public_event.ts";
 import { serveHttp } from "../lib/runtime/serve.ts";
-import {
-  type Command,
-  CommandError,
-  type CommandIo,
-  type Flags,
-  integerFlag,
-  parseFlags,
-  UsageError,
-} from "./command.ts";
+import { type Command, CommandError, type CommandIo, integerFlag, parseFlags, refuseExtra } from "./command.ts";
 import { createGatewayApi, type GatewayApi } from "./gateway_api.ts";
+import { helpText } from "./help.ts";
+import { type Filter, FILTER_FLAGS, filterOf } from "./listen_filter.ts";
 import { leaveSoon, untilAskedToStop } from "./running.ts";
-import { findSandbox, STANDARD_SANDBOX } from "./running_sandbox.ts";
+import { findSandbox, SANDBOX_ROW, sandboxUrl } from "./running_sandbox.ts";
 import { sandboxFlag } from "./sandbox_banner.ts";
 
 const FLAGS = {
-  "types": "text",
-  "device-hash": "text",
-  "merchant": "text",
+  ...FILTER_FLAGS,
   "port": "text",
   "answer": "text",
   "sandbox": "text",
@@ -37,84 +29,105 @@ const LOOK_MS = 2_000;
 export const command: Command = {
   name: "listen",
   summary: "Receive, verify and print a running sandbox's webhooks",
-  help: `Usage: gateway listen [FLAGS]
-
-Receives webhooks of the sandbox that runs on this machine: makes a webhook that points here,
-checks the signature of each delivery, prints it, and deletes the webhook when it ends. Only a
-sandbox delivers to this machine; any other gateway delivers to public https:// URLs alone.
-
-  --types LIST       only these events, comma-separated (payment.authorized,payment.claimed)
-  --device-hash HEX  only events of this card
-  --merchant G…      only events of this merchant
-  --port N           port to receive at; a free one unless told otherwise
-  --answer CODE      HTTP status to answer with (204); with 500 you see how deliveries are tried again
-  --sandbox URL      Stellar RPC of the sandbox (${STANDARD_SANDBOX})
-  --json             print each delivery's body, a line each, and nothing else
-
-Examples:
-  gateway listen
-  gateway listen --types payment.authorized --json | jq .event.amount
-`,
+  help: helpText({
+    usage: ["listen [FLAGS]"],
+    about: "Receives webhooks of the sandbox that runs on this machine: makes a webhook that points here, checks the " +
+      "signature of each delivery, prints it, and deletes the webhook when it ends. Only a sandbox delivers to this " +
+      "machine; any other gateway delivers to public https:// URLs alone.",
+    flags: [
+      ["--types LIST", "Only these events, comma-separated: payment.authorized,payment.claimed (all)"],
+      ["--device-hash HEX", "Only events of this card"],
+      ["--merchant ADDRESS", "Only events of this merchant: G… or C…"],
+      ["--port N", "Port to receive at; 0 picks a free one (0)"],
+      ["--answer CODE", "HTTP status to answer with (204); with 500 you see how deliveries are tried again"],
+      SANDBOX_ROW,
+      ["--json", "Print each delivery's body, a line each, and nothing else"],
+    ],
+    examples: [
+      "gateway listen",
+      "gateway listen --types payment.authorized --json | jq .event.amount",
+      "gateway listen --answer 500",
+    ],
+  }),
   async run(args, io) {
     const { flags, positionals } = parseFlags(args, FLAGS);
-    if (positionals.length > 0) throw new UsageError(`unexpected ${JSON.stringify(positionals[0])}`);
+    refuseExtra(positionals);
     const port = integerFlag("--port", flags.port ?? "0", { min: 0, max: 65_535 });
     const answer = integerFlag("--answer", flags.answer ?? "204", { min: 200, max: 599 });
-    return await listen({ flags, port, answer }, io);
+    const sandbox = sandboxUrl(flags.sandbox);
+    return await listen({ sandbox, filter: await filterOf(flags), port, answer, json: flags.json === true }, io);
   },
 };
 
 interface Listening {
-  flags: Flags<typeof FLAGS>;
+  /** Its RPC server. */
+  sandbox: string;
+  filter: Filter;
   port: number;
   answer: number;
+  json: boolean;
 }
 
-async function listen({ flags, port, answer }: Listening, io: CommandIo): Promise<number> {
+async function listen({ sandbox, filter, port, answer, json }: Listening, io: CommandIo): Promise<number> {
   const stopAsked = untilAskedToStop(() => {});
-  const { gateway, apiKey, rpc } = await findSandbox(flags.sandbox ?? STANDARD_SANDBOX);
+  const { gateway, apiKey, rpc } = await findSandbox(sandbox);
   const api = createGatewayApi(gateway, apiKey);
   // Nothing is delivered before the webhook is there, so its secret is known when the first one comes.
   const webhook = { secret: "" };
-  const receive = receiver(webhook, { answer, json: flags.json === true }, io);
+  const unprinted = Promise.withResolvers<Error>();
+  const receive = receiver(webhook, { answer, json, onUnprinted: unprinted.resolve }, io);
   const server = await serveHttp({ hostname: HOST, port, idleTimeoutMs: IDLE_TIMEOUT_MS, fetch: receive });
   try {
     const { id, secret } = await api.request<{ id: string; secret: string }>("POST", "/v1/webhooks", {
       url: `${server.url}/`,
-      types: flags.types?.split(",").map((type) => type.trim()),
-      deviceHash: flags["device-hash"],
-      merchant: flags.merchant,
+      ...filter,
     });
     webhook.secret = secret;
-    if (!flags.json) {
-      io.stdout(`Listening at ${server.url} with webhook ${id} of ${gateway}. Ctrl-C ends it.\n`);
-      io.stdout(`In another terminal: ${io.program} trigger${sandboxFlag(rpc)}\n\n`);
+    try {
+      if (!json) {
+        io.stdout(`Listening at ${server.url} with webhook ${id} of ${gateway}. Ctrl-C ends it.\n`);
+        io.stdout(`In another terminal: ${io.program} trigger${sandboxFlag(rpc)}\n\n`);
+      }
+    } catch (error) {
+      unprinted.resolve(error as Error);
     }
-    return await untilOver({ api, id, stopAsked, gateway });
+    return await untilOver({ api, id, stopAsked, unprinted: unprinted.promise, gateway });
   } finally {
     await server.stop({ drainMs: DRAIN_MS });
   }
 }
 
-/** Waits for a signal, then deletes the webhook, and answers the exit code; throws when the gateway has gone. */
-async function untilOver(
-  { api, id, stopAsked, gateway }: { api: GatewayApi; id: string; stopAsked: Promise<unknown>; gateway: string },
-): Promise<number> {
+interface Awaited {
+  api: GatewayApi;
+  /** Of the webhook. */
+  id: string;
+  stopAsked: Promise<unknown>;
+  /** Settles when nobody reads what is printed any more. */
+  unprinted: Promise<Error>;
+  gateway: string;
+}
+
+/** Waits for a signal, then deletes the webhook, and answers the exit code; throws when gateway or reader have gone. */
+async function untilOver({ api, id, stopAsked, unprinted, gateway }: Awaited): Promise<number> {
   let timer: ReturnType<typeof setInterval> | undefined;
   const isGone = new Promise<Error>((resolve) => {
-    timer = setInterval(() => void api.request("GET", `/v1/webhooks/${id}`).catch(resolve), LOOK_MS);
+    const tell = ({ message }: Error) => resolve(new CommandError(`the webhook at ${gateway} is gone: ${message}`));
+    timer = setInterval(() => void api.request("GET", `/v1/webhooks/${id}`).catch(tell), LOOK_MS);
   });
-  const gone = await Promise.race([stopAsked.then(() => undefined), isGone]);
+  const failure = await Promise.race([stopAsked.then(() => undefined), unprinted, isGone]);
   clearInterval(timer);
-  if (gone !== undefined) {
-    throw new CommandError(`the webhook at ${gateway} is gone: ${gone.message}`);
-  }
+  if (failure instanceof CommandError) throw failure;
   await api.request("DELETE", `/v1/webhooks/${id}`);
+  if (failure !== undefined) throw failure;
   return leaveSoon(0);
 }
 
 /** Checks, prints and answers what comes; an answer that is no success makes the gateway try again or give up. */
-function receiver(webhook: { secret: string }, { answer, json }: { answer: number; json: boolean }, io: CommandIo) {
+function receiver(
+  webhook: { secret: string },
+  { answer, json, onUnprinted }: { answer: number; json: boolean; onUnprinted(error: Error): void },
+  io: CommandIo,
+) {
   return async (request: Request): Promise<Response> => {
     const length = Number(request.headers.get("Content-Length") ?? Number.NaN);
     if (request.method !== "POST" || !(length <= MAX_BODY_BYTES)) return new Response(null, { status: 400 });
@@ -126,7 +139,12 @@ function receiver(webhook: { secret: string }, { answer, json }: { answer: numbe
       return new Response(null, { status: 400 });
     }
     const text = new TextDecoder().decode(body);
-    io.stdout(json ? `${text}\n` : deliveryLine(JSON.parse(text).event, answer, io.now()));
+    try {
+      io.stdout(json ? `${text}\n` : deliveryLine(JSON.parse(text).event, answer, io.now()));
+    } catch (error) {
+      onUnprinted(error as Error);
+      return new Response(null, { status: 503 });
+    }
     return new Response(null, { status: answer });
   };
 }

@@ -2,16 +2,23 @@ import { Buffer } from "node:buffer";
 import { basename } from "node:path";
 import process from "node:process";
 import type { CommandIo } from "./command.ts";
+import { isOutputUnread, writeOutput } from "./output.ts";
+import { openStandardError } from "./standard_error.ts";
 
 /** What a command sees of the world when it runs for real: this process. */
 export function processIo(): CommandIo {
+  const isTerminal = process.stdout.isTTY === true;
   return {
     program: program(),
     env: process.env,
-    stdout: (text) => void process.stdout.write(text),
-    stderr: (text) => void process.stderr.write(text),
+    stdout: writeOutput,
+    stderr: openStandardError(),
+    get isOutputUnread() {
+      return isOutputUnread();
+    },
     stdin: readStdin,
-    isTerminal: process.stdout.isTTY === true,
+    isTerminal,
+    columns: isTerminal ? process.stdout.columns || undefined : undefined,
     isErrorTerminal: process.stderr.isTTY === true,
     ...(process.stdin.isTTY && process.stderr.isTTY ? { ask } : {}),
     now: () => Date.now(),

@@ -1,4 +1,5 @@
-import { CommandError } from "./command.ts";
+import { CommandError, UsageError } from "./command.ts";
+import type { Row } from "./help.ts";
 import type { SandboxInfo } from "./sandbox_start.ts";
 
 /** Where a sandbox tells about itself, at its RPC server: what `gateway sandbox --json` prints. */
@@ -6,6 +7,19 @@ const PATH = "/sandbox";
 
 /** Where `gateway sandbox` has its RPC server unless told otherwise. */
 export const STANDARD_SANDBOX = "http://127.0.0.1:8000";
+
+/** How `--sandbox` is explained. */
+export const SANDBOX_ROW: Row = ["--sandbox URL", `Stellar RPC of the sandbox (${STANDARD_SANDBOX})`];
+
+/**
+ * Where the sandbox is looked for.
+ * @throws {UsageError} when the flag is no URL
+ */
+export function sandboxUrl(flag: string | undefined): string {
+  const url = flag ?? STANDARD_SANDBOX;
+  if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url;
+  throw new UsageError(`--sandbox must be an http:// URL such as ${STANDARD_SANDBOX}, got ${JSON.stringify(url)}`);
+}
 
 /**
  * Answers `GET /sandbox` with what a client needs, undefined for any other request. Keys of a play network, but keys:

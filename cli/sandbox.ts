@@ -1,35 +1,38 @@
 import { type Command, type CommandIo, integerFlag, UsageError } from "./command.ts";
+import { helpText } from "./help.ts";
 import { leaveSoon, untilAskedToStop } from "./running.ts";
 import { type SandboxFlags, startSandbox } from "./sandbox_start.ts";
 import { sandboxBanner } from "./sandbox_banner.ts";
 import { parseSettingFlags } from "./setting_flags.ts";
+import { storeSetting } from "./store_setting.ts";
 
 export const command: Command = {
   name: "sandbox",
   summary: "Run the gateway on a Stellar network of its own, offline",
-  help: `Usage: gateway sandbox [FLAGS]
-
-Runs the whole product on a network of its own, in this process, offline: real contracts on the
-real Soroban host, a Stellar RPC server for any SDK or CLI, a friendbot, three funded accounts
-and an API key with all scopes. When it is ready it prints what you need to try it; then, from
-other terminals, "gateway listen" shows the webhooks and "gateway trigger" makes events happen.
-
-Flags (standard value):
-  --port        Port of the gateway; 0 picks a free one (8787)
-  --rpc-port    Port of the Stellar RPC server and friendbot; 0 picks a free one (8000)
-  --ledger-ms   How often a ledger closes, in milliseconds; 0: at once (1000)
-  --store       Where keys and history are kept, as for serve (a temporary file, removed on exit)
-  --state       A folder that keeps store and ledger: a restart goes on where it was
-  --json        Print one line of JSON when ready instead of the welcome
-  --log         Form of the log lines on standard error: json or pretty (pretty)
-  --log-level   Least level that is logged (warn)
-
-Examples:
-  gateway sandbox
-  gateway sandbox --ledger-ms 0 --json
-  gateway sandbox --state ./sandbox
-`,
-  run: (args, io) => sandbox(sandboxFlags(args), io),
+  help: helpText({
+    usage: ["sandbox [FLAGS]"],
+    about:
+      "Runs the whole product on a network of its own, in this process, offline: real contracts on the real Soroban " +
+      "host, a Stellar RPC server for any SDK or CLI, a friendbot, three funded accounts and an API key with all scopes. " +
+      'When it is ready it prints what you need to try it; then, from other terminals, "gateway listen" shows the ' +
+      'webhooks and "gateway trigger" makes events happen.',
+    flags: [
+      ["--port N", "Port of the gateway; 0 picks a free one (8787)"],
+      ["--rpc-port N", "Port of the Stellar RPC server and friendbot; 0 picks a free one (8000)"],
+      ["--ledger-ms N", "How often a ledger closes, in milliseconds; 0: at once (1000)"],
+      ["--store SETTING", "Where keys and history are kept, as for serve (a temporary file, removed on exit)"],
+      ["--state FOLDER", "A folder that keeps store and ledger: a restart goes on where it was"],
+      [
+        "--json",
+        "Print one line of JSON when ready, instead of the welcome: gateway, rpc, friendbot, store, networkPassphrase, " +
+        "apiKey, contracts, asset, accounts",
+      ],
+      ["--log FORM", "Form of the log lines on standard error: auto, json or pretty (pretty)"],
+      ["--log-level LEVEL", "Least level that is logged: debug, info, warn or error (warn)"],
+    ],
+    examples: ["gateway sandbox", "gateway sandbox --ledger-ms 0 --json", "gateway sandbox --state ./sandbox"],
+  }),
+  run: async (args, io) => await sandbox(sandboxFlags(args), io),
 };
 
 async function sandbox(flags: SandboxFlags & { json: boolean }, io: CommandIo): Promise<number> {
@@ -51,6 +54,7 @@ function sandboxFlags(args: string[]): SandboxFlags & { json: boolean } {
   if (flags.state !== undefined && settings.store !== undefined) {
     throw new UsageError("--state and --store exclude each other: --state keeps the store in its folder");
   }
+  if (settings.store !== undefined) storeSetting(settings.store, {}, { isMemoryAllowed: true });
   return {
     settings: { log: "pretty", logLevel: "warn", ...settings },
     rpcPort: integerFlag("--rpc-port", flags["rpc-port"] ?? "8000", { min: 0, max: 65_535 }),

@@ -20,10 +20,11 @@ The sandbox is running: the gateway on a Stellar network of its own.
   Payment escrow   ${contracts.paymentEscrow}
   Store            ${info.store}
 
-See it work, in two more terminals:
+See it work, in two more terminals: the first receives webhooks, checks and prints them, the
+second makes a card live its life (registered, funded, a payment authorised, claimed …):
 
-  ${program} listen${sandboxFlag(info.rpc)}     receives webhooks, checks and prints them
-  ${program} trigger${sandboxFlag(info.rpc)}    a card's life: registered, funded, a payment authorised, claimed …
+  ${program} listen${sandboxFlag(info.rpc)}
+  ${program} trigger${sandboxFlag(info.rpc)}
 
 Or call it yourself, a key with all scopes, three funded accounts, the asset:
 
@@ -44,9 +45,12 @@ export function sandboxExports({ gateway, apiKey, asset, accounts }: SandboxInfo
   const { owner, agent, merchant } = accounts;
   return `  export GATEWAY=${gateway}
   export KEY=${apiKey}
-  export OWNER=${owner.address} OWNER_SECRET=${owner.secret}
-  export AGENT=${agent.address} AGENT_SECRET=${agent.secret}
-  export MERCHANT=${merchant.address} MERCHANT_SECRET=${merchant.secret}
+  export OWNER=${owner.address}
+  export OWNER_SECRET=${owner.secret}
+  export AGENT=${agent.address}
+  export AGENT_SECRET=${agent.secret}
+  export MERCHANT=${merchant.address}
+  export MERCHANT_SECRET=${merchant.secret}
   export ASSET=${asset}
 `;
 }

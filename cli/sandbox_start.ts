@@ -1,6 +1,7 @@
+import { statSync } from "node:fs";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { readConfig, type SettingName } from "../lib/config.ts";
 import { mintKey } from "../lib/keys/api_key.ts";
 import { keySourceFromStore } from "../lib/keys/key_source.ts";
@@ -11,10 +12,12 @@ import { createNetwork, type SandboxNetwork } from "../lib/sandbox/network.ts";
 import { createRpcServer } from "../lib/sandbox/rpc/server.ts";
 import { defaultStoreSetting } from "../lib/store/default_store.ts";
 import { openStore } from "../lib/store/open_store.ts";
+import { toStoreError } from "../lib/store/sqlite_errors.ts";
 import { SCOPES, type Store } from "../lib/store/store.ts";
 import { VERSION } from "../lib/version.ts";
-import type { CommandIo } from "./command.ts";
+import { CommandError, type CommandIo } from "./command.ts";
 import { createCommandLog } from "./command_log.ts";
+import { inWords } from "./file_problem.ts";
 import { sandboxPage } from "./running_sandbox.ts";
 import { serveGateway } from "./serve_gateway.ts";
 
@@ -81,19 +84,36 @@ export async function startSandbox(
     return { info, stop };
   } catch (error) {
     await stop();
-    throw error;
+    // The store's errors are no SQLite errors any more: this one is of the ledger's file.
+    throw flags.stateFolder === undefined ? error : toStoreError(error, ledgerFile(flags.stateFolder));
   }
+}
+
+function ledgerFile(stateFolder: string): string {
+  return join(stateFolder, "ledger.db");
 }
 
 /** The folder of `--state`, or one of its own that goes with the process. */
 async function sandboxFolder({ stateFolder }: SandboxFlags, undo: (() => Promise<unknown>)[]): Promise<string> {
   if (stateFolder !== undefined) {
-    await mkdir(stateFolder, { recursive: true, mode: 0o700 });
+    await makeFolder(stateFolder);
     return stateFolder;
   }
   const folder = await mkdtemp(join(tmpdir(), "gateway-sandbox-"));
   undo.push(() => rm(folder, { recursive: true, force: true }));
   return folder;
+}
+
+/** Only the folder itself: a path with a typo in its middle must not become a tree of folders. */
+async function makeFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path, { mode: 0o700 });
+  } catch (error) {
+    if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return;
+    const isInNone = (error as NodeJS.ErrnoException).code === "ENOENT";
+    const why = isInNone ? `there is no folder ${dirname(resolve(path))}: make it, or name another` : inWords(error);
+    throw new CommandError(`--state ${path} cannot be made: ${why}`);
+  }
 }
 
 async function startNetwork(
@@ -103,7 +123,7 @@ async function startNetwork(
   const network = await createNetwork({
     engineWasm: await readWasm("engine"),
     ledgerMs,
-    stateFile: stateFolder === undefined ? undefined : join(stateFolder, "ledger.db"),
+    stateFile: stateFolder === undefined ? undefined : ledgerFile(stateFolder),
   });
   undo.push(() => network.stop());
   return network;

@@ -1,28 +1,30 @@
 import { rekeySecrets } from "../lib/webhooks/reseal.ts";
-import { createSecretBox, SecretsKeyError } from "../lib/webhooks/secrets.ts";
+import { createSecretBox, type SecretBox, SecretsKeyError } from "../lib/webhooks/secrets.ts";
 import { StoreError } from "../lib/store/store.ts";
 import type { Store } from "../lib/store/store.ts";
-import { type Command, CommandError, type CommandIo, parseFlags, UsageError } from "./command.ts";
+import { type Command, CommandError, type CommandIo, parseFlags, refuseExtra, UsageError } from "./command.ts";
+import { helpText, STORE_ROW } from "./help.ts";
 import { withStore } from "./with_store.ts";
 
 const OLD = "SERVICE_API_SECRETS_KEY";
 const NEW = "SERVICE_API_NEW_SECRETS_KEY";
 
-const help = `Usage: gateway secrets rekey [--off] [--store SETTING]
-
-Changes the key that the webhooks' signing secrets are encrypted with in the store. Stop the
-gateway first, and start it again with the new key. Neither the secrets nor what receivers know
-of them change. After an interruption run it again as it was.
-
-  ${OLD}      the key until now; not set: the secrets are kept plain
-  ${NEW}  the new key: 32 bytes in base64 or hex
-  --off              keep the secrets plain from now on, without a new key
-  --store SETTING    the store: sqlite:PATH, deno-kv:PATH; without it SERVICE_API_STORE, else the
-                     standard store in the working directory
-
-Example:
-  ${NEW}=$(openssl rand -base64 32) gateway secrets rekey
-`;
+const help = helpText({
+  usage: ["secrets rekey [--off] [--store SETTING]"],
+  about:
+    "Changes the key that the webhooks' signing secrets are encrypted with in the store. Stop the gateway first, " +
+    "and start it again with the new key. Neither the secrets nor what receivers know of them change. After an " +
+    "interruption run it again as it was.",
+  flags: [["--off", "Keep the secrets plain from now on, without a new key"], STORE_ROW],
+  environment: [
+    [OLD, "The key until now; not set: the secrets are kept plain"],
+    [NEW, "The new key: 32 bytes in base64 or hex"],
+  ],
+  examples: [
+    `${NEW}=$(openssl rand -base64 32) gateway secrets rekey`,
+    "gateway secrets rekey --off --store sqlite:/var/lib/gateway/gateway.db",
+  ],
+});
 
 export const command: Command = { name: "secrets", summary: "Change the key that encrypts webhook secrets", help, run };
 
@@ -31,28 +33,23 @@ async function run(args: string[], io: CommandIo): Promise<number> {
   if (action !== "rekey") {
     throw new UsageError(`expected rekey, got ${action === undefined ? "nothing" : JSON.stringify(action)}`);
   }
-  if (rest[0] !== undefined) throw new UsageError(`unexpected ${JSON.stringify(rest[0])} after secrets rekey`);
+  refuseExtra(rest, "secrets rekey");
   // An empty variable is one that is not set, as everywhere.
   const [oldKey, newKey] = [io.env[OLD] || undefined, io.env[NEW] || undefined];
   if (flags.off && newKey !== undefined) throw new UsageError(`--off and ${NEW} exclude each other`);
   if (!flags.off && newKey === undefined) {
     throw new UsageError(`${NEW} is not set: set it to the new key, or keep the secrets plain with --off`);
   }
-  return await withStore(flags.store, io, (store) => rekey(store, io, oldKey, newKey));
+  const change = { from: createSecretBox(oldKey), to: boxOf(newKey) };
+  return await withStore(flags.store, io, (store) => rekey(store, io, change));
 }
 
-async function rekey(
-  store: Store,
-  io: CommandIo,
-  oldKey: string | undefined,
-  newKey: string | undefined,
-): Promise<number> {
+async function rekey(store: Store, io: CommandIo, change: { from: SecretBox; to: SecretBox }): Promise<number> {
   await holdAlone(store);
-  const to = boxOf(newKey);
   const onProgress = (count: number) => io.isTerminal && io.stderr(`\r\x1b[K${count} webhooks`);
-  const count = await rekeySecrets(store, { from: createSecretBox(oldKey), to, onProgress });
+  const count = await rekeySecrets(store, { ...change, onProgress });
   if (io.isTerminal) io.stderr("\r\x1b[K");
-  const now = newKey === undefined
+  const now = !change.to.seals
     ? `are kept plain: start the gateway without ${OLD}`
     : `have a new key: start the gateway with it in ${OLD}`;
   io.stdout(`the secrets of ${count} ${count === 1 ? "webhook" : "webhooks"} in ${store.location} ${now}\n`);
@@ -69,7 +66,7 @@ async function holdAlone(store: Store): Promise<void> {
 }
 
 /** The box of the new key: what is wrong with it is told under its own name. */
-function boxOf(newKey: string | undefined): ReturnType<typeof createSecretBox> {
+function boxOf(newKey: string | undefined): SecretBox {
   try {
     return createSecretBox(newKey);
   } catch (error) {

@@ -6,7 +6,9 @@ import { createCommandLog } from "./command_log.ts";
 import type { Log } from "../lib/log.ts";
 import { leaveNow, leaveSoon, type StopSignal, untilAskedToStop } from "./running.ts";
 import { type RunningGateway, serveGateway } from "./serve_gateway.ts";
-import { parseSettingFlags, settingsHelp } from "./setting_flags.ts";
+import { helpText } from "./help.ts";
+import { environmentRows, parseSettingFlags, settingFlagRows } from "./setting_flags.ts";
+import { storeSetting } from "./store_setting.ts";
 
 /** Long enough for a client that keeps its connections busy; what a restart takes longer for it. */
 const FAREWELL_MS = 250;
@@ -16,37 +18,42 @@ const NAMES = Object.keys(SETTINGS) as SettingName[];
 export const command: Command = {
   name: "serve",
   summary: "Run the gateway",
-  help: `Usage: gateway serve [FLAGS]
-
-Runs the gateway: on testnet, at http://127.0.0.1:8787, unless told otherwise. Every flag is
-also a setting in the environment, named SERVICE_API_ and the flag in capitals with underscores
-(--rpc-url: SERVICE_API_RPC_URL). A flag beats the environment. Put the RPC URL into the
-environment where it holds a token: a process list shows flags.
-
-Flags (standard value):
-${settingsHelp(NAMES)}
-
-SIGTERM or SIGINT stops it gently: requests under way are answered, deliveries written down.
-Exit codes: 0 stopped and nothing lost, 1 something could not be finished (the last line says
-what) or it could not start, 2 called wrongly. A second signal ends it at once (143 or 130).
-
-Examples:
-  gateway keygen --name my-app --scopes read,write && gateway serve
-  gateway serve --port 9000 --store sqlite:/var/lib/gateway/gateway.db
-  SERVICE_API_RPC_URL=https://rpc.example.com/TOKEN gateway serve
-`,
+  help: helpText({
+    usage: ["serve [FLAGS]", "[FLAGS]"],
+    about:
+      "Runs the gateway: on testnet, at http://127.0.0.1:8787, unless told otherwise. Every flag is also a setting " +
+      "in the environment, named SERVICE_API_ and the flag in capitals with underscores (--rpc-url: " +
+      "SERVICE_API_RPC_URL). A flag beats the environment. Put the RPC URL into the environment where it holds a token: " +
+      "a process list shows flags.",
+    flags: settingFlagRows(NAMES),
+    environment: environmentRows(NAMES),
+    notes:
+      "SIGTERM or SIGINT stops it gently: requests under way are answered, deliveries written down. A second one " +
+      "ends it at once (143 or 130).",
+    exitCodes: [
+      ["0", "Stopped, and nothing lost"],
+      ["1", "It could not start, or something could not be finished: the last line says what"],
+      ["2", "Called wrongly: a flag or a setting is to be corrected"],
+    ],
+    examples: [
+      "gateway keygen --name my-app --scopes read,write && gateway serve",
+      "gateway serve --port 9000 --store sqlite:/var/lib/gateway/gateway.db",
+      "SERVICE_API_RPC_URL=https://rpc.example.com/TOKEN gateway serve",
+    ],
+  }),
   run: serve,
 };
 
 async function serve(args: string[], io: CommandIo): Promise<number> {
   const { settings } = parseSettingFlags(args, NAMES, {});
   const config = readConfig(io.env, settings);
+  storeSetting(settings.store, io.env, { isMemoryAllowed: true });
   const log = createCommandLog(config, io);
   for (const name of unknownSettings(io.env)) log.warn("unknown setting in the environment", { setting: name });
   const stopAsked = untilAskedToStop((signal) =>
     log.error("gateway is ended at once by a second signal: requests under way get no answer", { signal })
   );
-  const store = await openStore(config.store, log.info);
+  const store = await openStore(config.store, { onNotice: log.info });
   const keys = await openKeySource(config, store, log, io.now);
   const running = await serveGateway({ config, store, keys, log });
   log.info("gateway is listening", {

@@ -2,6 +2,7 @@ import { createGateway, type Gateway, type GatewayOptions } from "../lib/gateway
 import { stopInTurn } from "../lib/gateway/stop_steps.ts";
 import { type HttpServer, serveHttp } from "../lib/runtime/serve.ts";
 import { sleep } from "../lib/stellar/clock.ts";
+import { mutable } from "./command_log.ts";
 
 /** How long the parts that are closed last may take. */
 const CLOSE_MS = 5_000;
@@ -42,6 +43,7 @@ export interface Stopped {
  */
 export async function serveGateway(options: GatewayOptions): Promise<RunningGateway> {
   const { config, store, keys, log } = options;
+  const starting = mutable(log);
   let gateway: Gateway | undefined;
   let server: HttpServer | undefined;
   const close = async () => {
@@ -54,7 +56,7 @@ export async function serveGateway(options: GatewayOptions): Promise<RunningGate
     return isWritten && isClosed;
   };
   try {
-    gateway = await createGateway(options);
+    gateway = await createGateway({ ...options, log: starting.log });
     server = await serveHttp({
       hostname: config.host,
       port: config.port,
@@ -82,6 +84,8 @@ export async function serveGateway(options: GatewayOptions): Promise<RunningGate
       },
     };
   } catch (error) {
+    // What the parts still say while they are stopped, of a node that was just being asked, is not what was in the way.
+    starting.mute();
     await close();
     throw error;
   }

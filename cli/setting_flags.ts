@@ -1,8 +1,10 @@
 import { ENV_PREFIX, type SettingName, SETTINGS } from "../lib/config.ts";
-import { type Flags, type FlagSpec, parseFlags, UsageError } from "./command.ts";
+import { type Flags, type FlagSpec, parseFlags, refuseExtra } from "./command.ts";
+import type { Row } from "./help.ts";
 
 interface SettingFlag {
   flag?: string;
+  value?: string;
   env: string;
   help: string;
   standard?: string;
@@ -23,7 +25,7 @@ export function parseSettingFlags<const S extends FlagSpec>(
   });
   const spec: FlagSpec = { ...own, ...Object.fromEntries(byFlag.map(([flag]) => [flag, "text"])) };
   const { flags, positionals } = parseFlags(args, spec);
-  if (positionals.length > 0) throw new UsageError(`unexpected ${JSON.stringify(positionals[0])}`);
+  refuseExtra(positionals);
   const settings: Partial<Record<SettingName, string>> = {};
   for (const [flag, name] of byFlag) {
     if (flags[flag] !== undefined) settings[name] = String(flags[flag]);
@@ -31,20 +33,22 @@ export function parseSettingFlags<const S extends FlagSpec>(
   return { settings, flags: flags as Flags<S> };
 }
 
-/** One line a setting, for a command's help. */
-export function settingsHelp(names: SettingName[]): string {
-  const rows = names.map((name) => {
-    const { flag, env, help, standard } = SETTINGS[name] as {
-      flag?: string;
-      env: string;
-      help: string;
-      standard?: string;
-    };
-    return {
-      left: flag === undefined ? ENV_PREFIX + env : `--${flag}`,
-      right: help + (standard ? ` (${standard})` : ""),
-    };
+/** The settings that have a flag, for a command's help. */
+export function settingFlagRows(names: SettingName[]): Row[] {
+  return rows(names, ({ flag, value }) => flag === undefined ? undefined : `--${flag} ${value}`);
+}
+
+/** The settings that a process list must not show, for a command's help. */
+export function environmentRows(names: SettingName[]): Row[] {
+  return rows(names, ({ flag, env }) => flag === undefined ? ENV_PREFIX + env : undefined);
+}
+
+function rows(names: SettingName[], leftOf: (setting: SettingFlag) => string | undefined): Row[] {
+  return names.flatMap((name) => {
+    const setting = SETTINGS[name] as SettingFlag;
+    const left = leftOf(setting);
+    return left === undefined
+      ? []
+      : [[left, setting.help + (setting.standard ? ` (${setting.standard})` : "")] as const];
   });
-  const width = Math.max(...rows.map(({ left }) => left.length));
-  return rows.map(({ left, right }) => `  ${left.padEnd(width)}  ${right}`).join("\n");
 }

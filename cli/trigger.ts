@@ -1,8 +1,9 @@
 import type { Operation } from "../lib/escrow/operations.ts";
 import { CARD_LIFE, type Step } from "./card_life.ts";
-import { type Command, type CommandIo, parseFlags, UsageError } from "./command.ts";
+import { type Command, type CommandIo, parseFlags, refuseExtra, UsageError } from "./command.ts";
 import { createGatewayApi, type GatewayApi } from "./gateway_api.ts";
-import { findSandbox, STANDARD_SANDBOX } from "./running_sandbox.ts";
+import { helpText, jsonRow } from "./help.ts";
+import { findSandbox, SANDBOX_ROW, sandboxUrl } from "./running_sandbox.ts";
 import type { SandboxInfo } from "./sandbox_start.ts";
 
 const EVENTS = CARD_LIFE.map(({ event }) => event);
@@ -10,26 +11,21 @@ const EVENTS = CARD_LIFE.map(({ event }) => event);
 export const command: Command = {
   name: "trigger",
   summary: "Make events happen in a running sandbox",
-  help: `Usage: gateway trigger [EVENT] [--sandbox URL] [--json]
-
-Makes an event happen in the sandbox that runs on this machine: with a new card, each step
-prepared by the gateway, signed here with the sandbox's accounts, submitted and confirmed. What
-has to happen before the event happens too. Without EVENT a card lives its whole life, all nine:
-
-${EVENTS.map((event) => `  ${event}`).join("\n")}
-
-  --sandbox URL   Stellar RPC of the sandbox (${STANDARD_SANDBOX})
-  --json          print one line of JSON for each step: event, deviceHash, hash, ledger
-
-Examples:
-  gateway trigger
-  gateway trigger payment.authorized
-`,
+  help: helpText({
+    usage: ["trigger [EVENT] [--sandbox URL] [--json]"],
+    about:
+      "Makes an event happen in the sandbox that runs on this machine: with a new card, each step prepared by the " +
+      "gateway, signed here with the sandbox's accounts, submitted and confirmed. What has to happen before the event " +
+      "happens too. Without EVENT a card lives its whole life, all nine.",
+    lists: { Events: CARD_LIFE.map(({ event, by }) => [event, `Signed by the ${by}`]) },
+    flags: [SANDBOX_ROW, jsonRow("event, deviceHash, hash, ledger", "step")],
+    examples: ["gateway trigger", "gateway trigger payment.authorized --json"],
+  }),
   async run(args, io) {
     const { flags, positionals: [event, ...more] } = parseFlags(args, { sandbox: "text", json: "switch" });
-    if (more.length > 0) throw new UsageError(`unexpected ${JSON.stringify(more[0])}`);
+    refuseExtra(more);
     const steps = stepsFor(event);
-    return await trigger(steps, await findSandbox(flags.sandbox ?? STANDARD_SANDBOX), flags.json === true, io);
+    return await trigger(steps, await findSandbox(sandboxUrl(flags.sandbox)), flags.json === true, io);
   },
 };
 

@@ -1,25 +1,22 @@
 import process from "node:process";
 import { runtimeName, runtimeVersion } from "../lib/runtime/runtime.ts";
 import { COMMIT, VERSION } from "../lib/version.ts";
-import { type Command, parseFlags, UsageError } from "./command.ts";
+import { type Command, parseFlags, refuseExtra } from "./command.ts";
+import { helpText, jsonRow } from "./help.ts";
 
 export const command: Command = {
   name: "version",
   summary: "Print the version",
-  help: `Usage: gateway version [--json]
-
-Prints the version of this program, the commit it was built from (nothing from sources), the
-runtime inside and the platform.
-
-  --json   print one line of JSON: version, commit, runtime, runtimeVersion, platform
-
-Examples:
-  gateway version
-  gateway version --json
-`,
+  help: helpText({
+    usage: ["version [--json]"],
+    about: "Prints the version of this program, the commit it was built from (nothing from sources), the runtime " +
+      "inside and the platform.",
+    flags: [jsonRow("version, commit, runtime, runtimeVersion, platform")],
+    examples: ["gateway version", "gateway version --json"],
+  }),
   run(args, io) {
     const { flags, positionals } = parseFlags(args, { json: "switch" });
-    if (positionals.length > 0) throw new UsageError(`unexpected ${JSON.stringify(positionals[0])}`);
+    refuseExtra(positionals);
     const platform = `${process.platform}-${process.arch}`;
     if (flags.json) {
       const all = { version: VERSION, commit: COMMIT ?? null, runtime: runtimeName, runtimeVersion, platform };

@@ -1,41 +1,29 @@
 import type { Attempt, Backlog, Subscription } from "../lib/store/webhook_store.ts";
+import type { Column } from "./table.ts";
 
-/** A kind of line: one piece of text for each column. Widths are fixed: the whole list is never in memory. */
-export interface Columns {
-  headings: string[];
-  widths: number[];
-}
+export const WEBHOOK_COLUMNS: Column[] = [
+  { heading: "ID", width: 25 },
+  { heading: "KEY", width: 10, goes: 1 },
+  { heading: "URL", width: 40, least: 18 },
+  { heading: "HEARS", width: 30, least: 12 },
+  { heading: "CREATED", width: 16, least: 10, goes: 2 },
+  { heading: "PENDING", width: 7 },
+  { heading: "DEAD", width: 4 },
+];
 
-export const WEBHOOK_COLUMNS: Columns = {
-  headings: ["ID", "KEY", "URL", "HEARS", "CREATED", "PENDING", "DEAD"],
-  widths: [27, 14, 42, 32, 18, 9, 6],
-};
+export const ATTEMPT_COLUMNS: Column[] = [
+  { heading: "AT", width: 19 },
+  { heading: "OUTCOME", width: 9 },
+  { heading: "STATUS", width: 6 },
+  { heading: "TOOK", width: 8, goes: 2 },
+  { heading: "ATTEMPT", width: 7, goes: 4 },
+  { heading: "TYPE", width: 18, least: 14, goes: 3 },
+  { heading: "EVENT", width: 31, least: 16, goes: 1 },
+  { heading: "NEXT", width: 19, least: 16 },
+  { heading: "ERROR", width: 40, least: 16 },
+];
 
-export const ATTEMPT_COLUMNS: Columns = {
-  headings: ["AT", "OUTCOME", "STATUS", "TOOK", "ATTEMPT", "TYPE", "EVENT", "NEXT", "ERROR"],
-  widths: [21, 11, 8, 10, 9, 20, 33, 21, 40],
-};
-
-/** The head of a table for eyes. */
-export function tableHead({ headings, widths }: Columns): string {
-  return aligned(headings, widths);
-}
-
-/** A line of a table for eyes: what is too long is cut, times are UTC without fractions. */
-export function tableLine(texts: string[], { widths }: Columns): string {
-  const shortened = texts.map((text, i) => {
-    const readable = text.replace(/^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)\.\d+Z$/, "$1 $2");
-    const room = widths[i]! - 2;
-    return readable.length > room ? readable.slice(0, room - 1) + "…" : readable;
-  });
-  return aligned(shortened, widths);
-}
-
-/** A line of plain columns, with tabs between them. */
-export function plainLine(texts: string[]): string {
-  return texts.map((text) => text.replace(/[\t\r\n]+/g, " ")).join("\t") + "\n";
-}
-
+/** A text for each of `WEBHOOK_COLUMNS`. */
 export function webhookTexts(subscription: Subscription, { pending, dead }: Backlog): string[] {
   const { id, keyId, url, createdAt } = subscription;
   return [id, keyId, url, filterText(subscription), createdAt, String(pending), String(dead)];
@@ -46,6 +34,7 @@ export function webhookJson(subscription: Subscription, { pending, dead }: Backl
   return JSON.stringify({ id, keyId, url, types, deviceHash, merchant, createdAt, pending, dead }) + "\n";
 }
 
+/** A text for each of `ATTEMPT_COLUMNS`. */
 export function attemptTexts(attempt: Attempt): string[] {
   const { atMs, outcome, statusCode, durationMs, number, eventType, eventId, nextAttemptAtMs, error } = attempt;
   return [
@@ -73,10 +62,6 @@ function filterText({ types, deviceHash, merchant }: Subscription): string {
     ...(merchant === null ? [] : [`merchant ${merchant}`]),
   ];
   return parts.length === 0 ? "everything" : parts.join(", ");
-}
-
-function aligned(texts: string[], widths: number[]): string {
-  return texts.map((text, i) => text.padEnd(widths[i]!)).join("").trimEnd() + "\n";
 }
 
 function isoTime(ms: number): string {

@@ -8,47 +8,56 @@ import {
   type Flags,
   integerFlag,
   parseFlags,
+  refuseExtra,
   UsageError,
 } from "./command.ts";
+import { helpText, jsonRow, STORE_ROW, YES_ROW } from "./help.ts";
+import { tablePrinter } from "./table.ts";
 import { replayWebhook } from "./webhook_replay.ts";
 import {
   ATTEMPT_COLUMNS,
   attemptJson,
   attemptTexts,
-  type Columns,
-  plainLine,
-  tableHead,
-  tableLine,
   WEBHOOK_COLUMNS,
   webhookJson,
   webhookTexts,
 } from "./webhook_table.ts";
 import { withStore } from "./with_store.ts";
 
-const help = `Usage: gateway webhooks list [--key ID] [--json]
-       gateway webhooks deliveries ID [--limit N] [--json]
-       gateway webhooks replay ID --from-ledger N [--to-ledger N] [--dry-run] [--json]
-       gateway webhooks delete ID [--yes] [--json]
-
-Shows and changes the webhooks of all API keys, beside a running gateway. ID is that of a webhook (wh_…).
-
-  list               all webhooks, with how much is owed to each
-  deliveries         the attempts to deliver to one, newest first
-  replay             send the events of these ledgers again; the gateway that serves the store does it
-  delete             delete one, with what is still owed to it
-
-  --key ID           only the webhooks of this API key
-  --limit N          how many attempts (50)
-  --from-ledger N    first ledger of a replay
-  --to-ledger N      last ledger of a replay (the newest one held)
-  --dry-run          only count what a replay would send
-  --yes              delete without asking
-  --json             one line of JSON for each
-  --store SETTING    the store: sqlite:PATH, deno-kv:PATH; without it SERVICE_API_STORE, else the
-                     standard store in the working directory
-
-Where standard output is no terminal, list and deliveries print columns with tabs between them.
-`;
+const help = helpText({
+  usage: [
+    "webhooks list [--key ID] [--json]",
+    "webhooks deliveries ID [--limit N] [--json]",
+    "webhooks replay ID --from-ledger N [--to-ledger N] [--dry-run] [--json]",
+    "webhooks delete ID [--yes] [--json]",
+  ],
+  about: "Shows and changes the webhooks of all API keys, beside a running gateway. ID is that of a webhook (wh_…).",
+  lists: {
+    Commands: [
+      ["list", "All webhooks, with how much is owed to each"],
+      ["deliveries", "The attempts to deliver to one, newest first"],
+      ["replay", "Send the events of these ledgers again; the gateway that serves the store does it"],
+      ["delete", "Delete one, with what is still owed to it"],
+    ],
+  },
+  flags: [
+    ["--key ID", "Only the webhooks of this API key"],
+    ["--limit N", "How many attempts (50)"],
+    ["--from-ledger N", "First ledger of a replay"],
+    ["--to-ledger N", "Last ledger of a replay (the newest one held)"],
+    ["--dry-run", "Only count what a replay would send"],
+    STORE_ROW,
+    YES_ROW,
+    jsonRow("its fields; of a replay id, deliveries; of a delete id, deleted", "webhook or attempt"),
+  ],
+  notes: "Where standard output is no terminal, list and deliveries print columns with tabs between them.",
+  examples: [
+    "gateway webhooks list",
+    "gateway webhooks deliveries wh_0Xk2p9Qd --limit 10",
+    "gateway webhooks replay wh_0Xk2p9Qd --from-ledger 52000000 --dry-run",
+    "gateway webhooks list --json | jq 'select(.dead > 0)'",
+  ],
+});
 
 const FLAGS = {
   key: "text",
@@ -94,9 +103,10 @@ async function run(args: string[], io: CommandIo): Promise<number> {
     const was = name === undefined ? "nothing" : JSON.stringify(name);
     throw new UsageError(`expected one of ${Object.keys(ACTIONS).join(", ")}, got ${was}`);
   }
-  const extra = name === "list" ? id : rest[0];
-  if (extra !== undefined) throw new UsageError(`unexpected ${JSON.stringify(extra)} after webhooks ${name}`);
-  if (name !== "list" && id === undefined) throw new UsageError(`webhooks ${name} needs the id of a webhook`);
+  refuseExtra(name === "list" && id !== undefined ? [id] : rest, `webhooks ${name}`);
+  if (name !== "list" && id === undefined) {
+    throw new UsageError(`ID is missing: webhooks ${name} takes that of a webhook`);
+  }
   for (const flag of Object.keys(flags) as (keyof typeof FLAGS)[]) {
     if (flag === "json" || flag === "store" || action.flags.includes(flag)) continue;
     throw new UsageError(`--${flag} does not belong to webhooks ${name}`);
@@ -105,40 +115,48 @@ async function run(args: string[], io: CommandIo): Promise<number> {
     throw new UsageError("webhooks delete asks before it deletes, and here is no terminal to ask: add --yes");
   }
   if (name === "replay" && flags["from-ledger"] === undefined) {
-    throw new UsageError("webhooks replay needs --from-ledger N");
+    throw new UsageError("--from-ledger is missing: say from which ledger on events are sent again");
   }
   return await withStore(flags.store, io, (store) => action.run({ store, io, flags, id: id ?? "" }));
 }
 
 async function list({ store, io, flags: { key, json } }: Call): Promise<number> {
   if (!json) io.stderr(`webhooks in ${store.location}\n`);
-  const print = printer(io, WEBHOOK_COLUMNS);
+  const print = tablePrinter(io, WEBHOOK_COLUMNS);
   let after: string | undefined;
   while (true) {
     const page = await store.listSubscriptions({ keyId: key, after, limit: PAGE_SIZE });
     for (const subscription of page) {
       const backlog = await store.backlog(subscription.id);
       if (json) io.stdout(webhookJson(subscription, backlog));
-      else print(webhookTexts(subscription, backlog));
+      else print([webhookTexts(subscription, backlog)]);
     }
     if (page.length > 0) after = page.at(-1)!.id;
     if (page.length < PAGE_SIZE) break;
   }
-  if (after === undefined && !json) io.stderr("there are none; an application makes them with POST /v1/webhooks\n");
+  if (after !== undefined) return 0;
+  if (key !== undefined) await refuseUnknownKey(store, key, io);
+  if (!json) io.stderr("there are none; an application makes them with POST /v1/webhooks\n");
   return 0;
+}
+
+/** That a key has no webhooks is no answer where there is no such key. Keys that are kept elsewhere are not looked for. */
+async function refuseUnknownKey(store: Store, key: string, { env }: CommandIo): Promise<void> {
+  if (env.SERVICE_API_KEYS || env.SERVICE_API_KEYS_FILE || await store.getKey(key) !== undefined) return;
+  throw new CommandError(`there is no key ${JSON.stringify(key)} in ${store.location}, and no webhook of one`);
 }
 
 async function deliveries({ store, io, flags: { limit = "50", json }, id }: Call): Promise<number> {
   const most = integerFlag("--limit", limit, { min: 1, max: 1_000_000 });
   if (await store.getSubscription(id) === undefined) throw unknown(store, id);
-  const print = printer(io, ATTEMPT_COLUMNS);
+  const print = tablePrinter(io, ATTEMPT_COLUMNS);
   let before: string | undefined;
   for (let left = most; left > 0;) {
     const size = Math.min(left, ATTEMPT_PAGE_SIZE);
     const page = await store.listAttempts(id, { before, limit: size });
     for (const attempt of page) {
       if (json) io.stdout(attemptJson(attempt));
-      else print(attemptTexts(attempt));
+      else print([attemptTexts(attempt)]);
     }
     if (page.length > 0) before = page.at(-1)!.id;
     if (page.length < size) break;
@@ -183,16 +201,6 @@ async function isConfirmed(io: CommandIo, { id, url }: Subscription, pending: nu
   const owed = pending === 0 ? "" : `, and the ${pending} deliveries still owed to it`;
   const answer = await io.ask!(`Delete ${id} (${url})${owed}? It cannot be undone. [y/N] `);
   return /^y(es)?$/i.test(answer.trim());
-}
-
-function printer(io: CommandIo, columns: Columns): (texts: string[]) => void {
-  let isFirst = true;
-  return (texts) => {
-    if (!io.isTerminal) return io.stdout(plainLine(texts));
-    if (isFirst) io.stdout(tableHead(columns));
-    isFirst = false;
-    io.stdout(tableLine(texts, columns));
-  };
 }
 
 function unknown(store: Store, id: string): CommandError {

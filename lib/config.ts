@@ -7,8 +7,8 @@ import { defaultStoreSetting } from "./store/default_store.ts";
 export const ENV_PREFIX = "SERVICE_API_";
 
 const integer = (min: number, max: number) =>
-  z.string().regex(/^\d{1,15}$/, `must be an integer between ${min} and ${max}`).transform(Number)
-    .refine((n) => n >= min && n <= max, `must be an integer between ${min} and ${max}`);
+  z.string().regex(/^\d{1,15}$/, `must be an integer from ${min} to ${max}`).transform(Number)
+    .refine((n) => n >= min && n <= max, `must be an integer from ${min} to ${max}`);
 
 const contractId = z.string().refine((id) => StrKey.isValidContract(id), "must be a contract id (C…, 56 characters)");
 
@@ -29,6 +29,8 @@ interface Setting<T> {
   env: string;
   /** Name of the flag, without the dashes; absent where a process list must not show the value. */
   flag?: string;
+  /** What stands for its value in a help text, as in `--port N`. */
+  value?: string;
   /** What stands when nothing is said; undefined: nothing. */
   standard: string | undefined;
   help: string;
@@ -44,6 +46,7 @@ export const SETTINGS = {
   host: setting({
     env: "HOST",
     flag: "host",
+    value: "ADDRESS",
     standard: "127.0.0.1",
     help: "Address to listen on; 0.0.0.0 for all",
     schema: z.string().min(1, "must be an address or a host name"),
@@ -51,6 +54,7 @@ export const SETTINGS = {
   port: setting({
     env: "PORT",
     flag: "port",
+    value: "N",
     standard: "8787",
     help: "Port to listen on; 0 picks a free one",
     schema: integer(0, 65_535),
@@ -58,6 +62,7 @@ export const SETTINGS = {
   corsOrigins: setting({
     env: "CORS_ORIGINS",
     flag: "cors-origins",
+    value: "LIST",
     standard: "",
     help: "Origins whose pages may call the gateway from a browser, comma-separated; none by default",
     schema: z.string().transform(list).pipe(z.array(origin)),
@@ -65,6 +70,7 @@ export const SETTINGS = {
   defaultRate: setting({
     env: "DEFAULT_RATE",
     flag: "default-rate",
+    value: "N",
     standard: "120",
     help: "Requests per minute of a key that has no rate of its own",
     schema: integer(1, 1_000_000),
@@ -72,6 +78,7 @@ export const SETTINGS = {
   store: setting({
     env: "STORE",
     flag: "store",
+    value: "SETTING",
     standard: defaultStoreSetting(),
     help: "Where keys, limits and history are kept: sqlite:PATH, deno-kv:PATH (Deno only) or memory:",
     schema: z.string().min(1, "must be sqlite:PATH, deno-kv:PATH or memory:"),
@@ -79,6 +86,7 @@ export const SETTINGS = {
   keysFile: setting({
     env: "KEYS_FILE",
     flag: "keys-file",
+    value: "PATH",
     standard: undefined,
     help: "A JSON file of API keys instead of those in the store",
     schema: z.string().min(1, "must be a path"),
@@ -100,6 +108,7 @@ export const SETTINGS = {
   rpcUrls: setting({
     env: "RPC_URL",
     flag: "rpc-url",
+    value: "LIST",
     standard: "https://soroban-testnet.stellar.org",
     help: "Stellar RPC node; of several, comma-separated, the first that is well is asked",
     secret: true,
@@ -108,6 +117,7 @@ export const SETTINGS = {
   publicRpcUrl: setting({
     env: "PUBLIC_RPC_URL",
     flag: "public-rpc-url",
+    value: "URL",
     standard: undefined,
     help: "What /v1/network shows as the RPC URL, where the real one holds a token",
     schema: httpUrl,
@@ -115,6 +125,7 @@ export const SETTINGS = {
   networkPassphrase: setting({
     env: "NETWORK_PASSPHRASE",
     flag: "network-passphrase",
+    value: "TEXT",
     standard: "Test SDF Network ; September 2015",
     help: "Passphrase of the Stellar network",
     schema: z.string().min(1, "must not be empty"),
@@ -122,6 +133,7 @@ export const SETTINGS = {
   deviceRegistry: setting({
     env: "DEVICE_REGISTRY",
     flag: "device-registry",
+    value: "ID",
     standard: "CB4DPMGOA374JIB2ZVD4AHW5GJKQUYNOFGRYNOJ75EFH2KCJSMHOWIRA",
     help: "Contract id of the device registry",
     schema: contractId,
@@ -129,6 +141,7 @@ export const SETTINGS = {
   agentRegistry: setting({
     env: "AGENT_REGISTRY",
     flag: "agent-registry",
+    value: "ID",
     standard: "CBTDMJVCFQDIVWZBKAKZ2FQ3UEJNAAUFYCTJ3E4ON2MYXPLPSIXQ25JZ",
     help: "Contract id of the agent registry",
     schema: contractId,
@@ -136,6 +149,7 @@ export const SETTINGS = {
   paymentEscrow: setting({
     env: "PAYMENT_ESCROW",
     flag: "payment-escrow",
+    value: "ID",
     standard: "CA5S4S7QGHJHJWVJBYL3CXZXZTNGKXMNZVDAEQNN7NUXFP4D7BYK7HIX",
     help: "Contract id of the payment escrow",
     schema: contractId,
@@ -143,6 +157,7 @@ export const SETTINGS = {
   pollMs: setting({
     env: "POLL_MS",
     flag: "poll-ms",
+    value: "N",
     standard: "1000",
     help: "How often the node is asked for new events, in milliseconds",
     schema: integer(50, 60_000),
@@ -150,6 +165,7 @@ export const SETTINGS = {
   submitTimeoutMs: setting({
     env: "SUBMIT_TIMEOUT_MS",
     flag: "submit-timeout-ms",
+    value: "N",
     standard: "60000",
     help: "How long a submit waits for its confirmation, in milliseconds",
     schema: integer(1_000, 240_000),
@@ -157,6 +173,7 @@ export const SETTINGS = {
   trustProxy: setting({
     env: "TRUST_PROXY",
     flag: "trust-proxy",
+    value: "N",
     standard: "0",
     help: "How many proxies in front of the gateway are believed in X-Forwarded-For",
     schema: integer(0, 10),
@@ -164,6 +181,7 @@ export const SETTINGS = {
   retentionDays: setting({
     env: "RETENTION_DAYS",
     flag: "retention-days",
+    value: "N",
     standard: "0",
     help: "How many days events are kept, and dead deliveries with them; 0: for ever",
     schema: integer(0, 36_500),
@@ -171,6 +189,7 @@ export const SETTINGS = {
   attemptRetentionDays: setting({
     env: "ATTEMPT_RETENTION_DAYS",
     flag: "attempt-retention-days",
+    value: "N",
     standard: "30",
     help: "How many days the attempts to deliver to webhooks are kept; 0: all of them",
     schema: integer(0, 36_500),
@@ -185,6 +204,7 @@ export const SETTINGS = {
   pages: setting({
     env: "PAGES",
     flag: "pages",
+    value: "STATE",
     standard: "on",
     help: "Whether /openapi.json is served: on or off",
     schema: z.enum(["on", "off"], "must be on or off"),
@@ -192,6 +212,7 @@ export const SETTINGS = {
   log: setting({
     env: "LOG",
     flag: "log",
+    value: "FORM",
     standard: "auto",
     help: "Form of the log lines: json, pretty, or auto, which is pretty on a terminal and json elsewhere",
     schema: z.enum(["auto", "json", "pretty"], "must be auto, json or pretty"),
@@ -199,6 +220,7 @@ export const SETTINGS = {
   logLevel: setting({
     env: "LOG_LEVEL",
     flag: "log-level",
+    value: "LEVEL",
     standard: "info",
     help: "Least level that is logged: debug, info, warn or error",
     schema: z.enum(LOG_LEVELS, "must be debug, info, warn or error"),
@@ -206,6 +228,12 @@ export const SETTINGS = {
 } as const;
 
 export type SettingName = keyof typeof SETTINGS;
+
+/** A setting as people may have given it, right for environment and flag alike: `SERVICE_API_STORE (--store)`. */
+export function settingTitle(name: SettingName): string {
+  const { env, flag }: { env: string; flag?: string } = SETTINGS[name];
+  return flag === undefined ? ENV_PREFIX + env : `${ENV_PREFIX}${env} (--${flag})`;
+}
 
 /** What the gateway runs with. */
 export type Config = {
@@ -237,13 +265,21 @@ export function readConfig(
     const read = s.schema.safeParse(text);
     if (!read.success) {
       const source = fromFlag === undefined ? ENV_PREFIX + s.env : `--${s.flag}`;
-      const was = s.secret ? "" : `, got ${JSON.stringify(text)}`;
-      throw new ConfigError(`${source} ${read.error.issues[0]?.message ?? "is wrong"}${was}`);
+      const [issue] = read.error.issues;
+      const was = s.secret ? hidden(text, issue?.path[0]) : `, got ${JSON.stringify(text)}`;
+      throw new ConfigError(`${source} ${issue?.message ?? "is wrong"}${was}`);
     }
     config[name] = read.data;
   }
   refuseTwoPlacesForKeys(config as Config, flags);
   return config as Config;
+}
+
+/** What can be told of a value that must not be shown: which part of a list is meant, else how long it is. */
+function hidden(text: string, index: PropertyKey | undefined): string {
+  const count = list(text).length;
+  if (typeof index === "number" && count > 1) return `, which number ${index + 1} of the ${count} given is not`;
+  return `, got ${text.length === 1 ? "1 character" : `${text.length} characters`}`;
 }
 
 function refuseTwoPlacesForKeys(

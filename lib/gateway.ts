@@ -91,15 +91,18 @@ export async function createGateway(given: GatewayOptions): Promise<Gateway> {
   async function turn(boundMs: number): Promise<void> {
     const beganAtMs = now();
     await networkChecked;
+    const looked = chain.contractWatch.look();
     while (now() < beganAtMs + boundMs / 2 && (await chain.watcher.turn()).outcome === "behind");
     await webhooks.turn({ untilMs: beganAtMs + boundMs * 0.8, drainMs: boundMs / 5 });
+    await looked;
   }
 
   return {
-    fetch: (request, peer) => app.fetch(request, { peer }),
+    fetch: (request, peer) => app.fetch(request, peer),
     networkChecked,
     start() {
       chain.watcher.start();
+      void chain.contractWatch.look();
       webhooks.start();
       limiter.start();
       verifier.start();

@@ -1,5 +1,5 @@
 import type { EntryReader } from "../stellar/entries.ts";
-import { type ContractIds, type ContractName, CONTRACTS } from "./contract_errors.ts";
+import { CONTRACT_KEYS, type ContractIds, type ContractName, CONTRACTS } from "./contract_errors.ts";
 import { asCode, entryValue } from "./decode.ts";
 import { missingContract } from "./refusal.ts";
 import type { ReadKind } from "./source_choice.ts";
@@ -26,12 +26,8 @@ const SPEAKS_WITH: Record<ReadKind, ContractName[]> = {
 export function createContractCodes(
   { entries, contracts }: { entries: EntryReader; contracts: ContractIds },
 ): ContractCodes {
-  const ids: Record<ContractName, string> = {
-    device_registry: contracts.deviceRegistry,
-    agent_registry: contracts.agentRegistry,
-    payment_escrow: contracts.paymentEscrow,
-  };
-  const instanceKeys = CONTRACTS.map((name) => instanceKey(ids[name]));
+  const idOf = (name: ContractName) => contracts[CONTRACT_KEYS[name]];
+  const instanceKeys = CONTRACTS.map((name) => instanceKey(idOf(name)));
   /** By the instance's XDR: it seldom changes, and is asked for with every read. */
   const decoded = new Map<string, string>();
 
@@ -49,7 +45,7 @@ export function createContractCodes(
       const instances = (entries.readNow(instanceKeys) ?? await entries.read(instanceKeys)).entries;
       return SPEAKS_WITH[kind].map((name) => {
         const instance = instances[CONTRACTS.indexOf(name)];
-        if (instance === undefined) throw missingContract(name, ids[name]);
+        if (instance === undefined) throw missingContract(name, idOf(name));
         return code(instance.xdr);
       }).join(" ");
     },

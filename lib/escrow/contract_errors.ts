@@ -9,6 +9,13 @@ export interface ContractIds {
   paymentEscrow: string;
 }
 
+/** Where the id of each contract stands. */
+export const CONTRACT_KEYS = {
+  device_registry: "deviceRegistry",
+  agent_registry: "agentRegistry",
+  payment_escrow: "paymentEscrow",
+} as const satisfies Record<ContractName, keyof ContractIds>;
+
 /** The name of the contract with this id, undefined when it is none of the three. */
 export function contractName(ids: ContractIds, id: string): ContractName | undefined {
   if (id === ids.paymentEscrow) return "payment_escrow";

@@ -52,6 +52,8 @@ export interface EscrowParts {
   maxAgeMs?: number;
   /** Told of what an operator should know: reads that go by calls, statistics that can't be read. */
   onProblem?: (message: string) => void;
+  /** Told when a read finds that the contracts run other code than before. */
+  onNewCodes?: () => void;
 }
 
 /** Puts reads, payment checks and transactions together over one RPC client. */
@@ -63,7 +65,16 @@ export function createEscrow(parts: EscrowParts): Escrow {
   const refusals = createRefusals({ contracts, isAssetContract: codes.isAssetContract });
   const byEntries = createEntrySource({ entries, contracts });
   const byCalls = createCallSource({ calls, contracts, refusals });
-  const reads = createEscrowReads({ byEntries, byCalls, codes, tip, now, maxAgeMs, onProblem });
+  const reads = createEscrowReads({
+    byEntries,
+    byCalls,
+    codes,
+    tip,
+    now,
+    maxAgeMs,
+    onProblem,
+    onNewCodes: parts.onNewCodes,
+  });
   const validForMs = VALID_FOR_SECONDS * 1000;
   const spares = createSparePayments({
     paymentEscrow: contracts.paymentEscrow,

@@ -2,7 +2,7 @@ import { xdr } from "@stellar/stellar-sdk/base";
 import { nodeXdr } from "../stellar/node_xdr.ts";
 import { rethrowUpstream } from "../stellar/freshness.ts";
 import type { RpcClient } from "../stellar/rpc.ts";
-import { CONTRACT_ERRORS, type ContractIds, type ContractName, CONTRACTS } from "./contract_errors.ts";
+import { CONTRACT_ERRORS, CONTRACT_KEYS, type ContractIds, type ContractName, CONTRACTS } from "./contract_errors.ts";
 import { CONTRACT_INTERFACES } from "./contract_interfaces.ts";
 import { type ContractSpec, specOf } from "./contract_spec.ts";
 import { asAddress, asCode, entryValue } from "./decode.ts";
@@ -39,14 +39,14 @@ export interface InterfaceCheckParts {
  * @throws {GatewayError} `upstream_error` when the node fails
  */
 export async function checkInterfaces({ rpc, contracts }: InterfaceCheckParts): Promise<ContractFinding[]> {
-  const ids = idsByName(contracts);
-  const instances = await read(rpc, CONTRACTS.map((name) => instanceKey(ids[name])));
+  const idOf = (name: ContractName) => contracts[CONTRACT_KEYS[name]];
+  const instances = await read(rpc, CONTRACTS.map((name) => instanceKey(idOf(name))));
   const hashes = instances.map((instance) => instance && codeHash(entryValue(instance.xdr, asCode)));
   const wasmHashes = [...new Set(hashes.filter((hash): hash is string => hash !== undefined && hash !== "asset"))];
   const codes = await read(rpc, wasmHashes.map(codeKey));
 
   return CONTRACTS.map((name, index) => {
-    const finding = { name, id: ids[name], differences: [] };
+    const finding = { name, id: idOf(name), differences: [] };
     const [instance, hash] = [instances[index], hashes[index]];
     if (instance === undefined || hash === undefined) return { ...finding, state: "missing" };
     if (hash === "asset") return { ...finding, state: "asset" };
@@ -66,14 +66,6 @@ export async function registriesOf(
   const [deviceRegistry, agentRegistry] = (await read(rpc, keys))
     .map((entry) => entry && entryValue(entry.xdr, asAddress));
   return { deviceRegistry, agentRegistry };
-}
-
-function idsByName(contracts: ContractIds): Record<ContractName, string> {
-  return {
-    device_registry: contracts.deviceRegistry,
-    agent_registry: contracts.agentRegistry,
-    payment_escrow: contracts.paymentEscrow,
-  };
 }
 
 interface ReadEntry {

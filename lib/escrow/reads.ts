@@ -42,7 +42,7 @@ export interface EscrowReads {
   /** Everything of one card, absent parts undefined. */
   card(deviceHash: string): AsOf<Card> | Promise<AsOf<Card>>;
   /** Which way each kind of read goes. */
-  ways(): Record<ReadKind, "entries" | "calls" | "undecided">;
+  ways(): Record<ReadKind, "entries" | "calls" | "not_compared">;
 }
 
 export interface EscrowReadsParts {
@@ -54,6 +54,8 @@ export interface EscrowReadsParts {
   /** How long an answer holds when no new ledger is seen; 6 000 when absent. */
   maxAgeMs?: number;
   onProblem?: (message: string) => void;
+  /** Told when a read finds that the contracts run other code than before. */
+  onNewCodes?: () => void;
 }
 
 /** Devices of a wallet that are compared: each costs a simulation. */
@@ -62,7 +64,7 @@ const COMPARED_DEVICES = 8;
 /** Reads by ledger entries or by calls, whichever may be believed; answers hold until the next ledger. */
 export function createEscrowReads(parts: EscrowReadsParts): EscrowReads {
   const { byEntries, byCalls, codes, tip, now } = parts;
-  const choice = createSourceChoice({ now, onProblem: parts.onProblem });
+  const choice = createSourceChoice({ now, onProblem: parts.onProblem, onNewCodes: parts.onNewCodes });
   const hold = <T>() => createHeldAnswers<T>({ tip, now, maxAgeMs: parts.maxAgeMs ?? 6_000 });
   const cards = hold<AsOf<Card>>();
   const devices = hold<Device>();

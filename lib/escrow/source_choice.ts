@@ -17,8 +17,8 @@ export interface BothWays<T> {
 }
 
 export interface SourceChoice {
-  /** Which way reads of this kind go: undecided until the first comparison. */
-  way(kind: ReadKind): "entries" | "calls" | "undecided";
+  /** Which way reads of this kind go; by entries as long as the two ways are not compared. */
+  way(kind: ReadKind): "entries" | "calls" | "not_compared";
   /**
    * Makes the first read of a kind, with this code of the contracts, both ways; resolves when the way is chosen, or
    * could not be chosen now. Never rejects.
@@ -28,7 +28,7 @@ export interface SourceChoice {
 
 interface Stand {
   codes: string;
-  way: "entries" | "calls" | "undecided";
+  way: "entries" | "calls" | "not_compared";
   comparing: Promise<void> | undefined;
   notBeforeMs: number;
   emptyComparisons: number;
@@ -40,18 +40,21 @@ const PAUSE_MS = 1_000;
 const ENOUGH_EMPTY = 10;
 
 /** Chooses between ledger entries and calls, kind by kind: entries, unless a comparison showed that they differ. */
-export function createSourceChoice({ now, onProblem }: {
+export function createSourceChoice({ now, onProblem, onNewCodes }: {
   now: () => number;
   /** Told when the two ways differ, and when they could not be compared. */
   onProblem?: (message: string) => void;
+  /** Told when the contracts run other code than at the last read of a kind. */
+  onNewCodes?: () => void;
 }): SourceChoice {
   const stands = new Map<ReadKind, Stand>();
 
   function standOf(kind: ReadKind, codes: string): Stand {
     const held = stands.get(kind);
     if (held?.codes === codes) return held;
-    const fresh: Stand = { codes, way: "undecided", comparing: undefined, notBeforeMs: 0, emptyComparisons: 0 };
+    const fresh: Stand = { codes, way: "not_compared", comparing: undefined, notBeforeMs: 0, emptyComparisons: 0 };
     stands.set(kind, fresh);
+    if (held !== undefined) onNewCodes?.();
     return fresh;
   }
 
@@ -73,10 +76,10 @@ export function createSourceChoice({ now, onProblem }: {
   }
 
   return {
-    way: (kind) => stands.get(kind)?.way ?? "undecided",
+    way: (kind) => stands.get(kind)?.way ?? "not_compared",
     async settle(kind, codes, read) {
       const stand = standOf(kind, codes);
-      if (stand.way !== "undecided") return;
+      if (stand.way !== "not_compared") return;
       if (stand.comparing === undefined && now() >= stand.notBeforeMs) stand.comparing = compare(kind, stand, read);
       await stand.comparing;
     },

@@ -26,6 +26,8 @@ export interface TurnParts {
   tip: LedgerTip;
   contractIds: readonly string[];
   decode: Decode;
+  /** What people call the contract with this id; "a new one" when absent. */
+  titleOf?: (contractId: string) => string;
   /** Unix milliseconds. */
   now: () => number;
   onNotice: (notice: Notice) => void;
@@ -50,7 +52,7 @@ const UNDECODED_PAGES_PER_TURN = 10;
  * or the store rejected with.
  */
 export function createTurn(parts: TurnParts): (signal: AbortSignal) => Promise<TurnResult> {
-  const { store, tip, decode, onNotice, onEvents, onCommit, sliceEvents = 100 } = parts;
+  const { store, tip, decode, titleOf = () => "a new one", onNotice, onEvents, onCommit, sliceEvents = 100 } = parts;
   const scan = createScan(parts);
   /** Up to where undecoded events were tried again since the start; null when all have been. */
   let retriedUpTo: string | undefined | null;
@@ -69,7 +71,7 @@ export function createTurn(parts: TurnParts): (signal: AbortSignal) => Promise<T
   async function commit(slice: EventSlice, committed: WatcherState | undefined): Promise<void> {
     if (committed !== undefined && isCommitted(committed, slice)) return;
     await store.commitEvents(slice);
-    for (const notice of noticesOf(slice, committed)) onNotice(notice);
+    for (const notice of noticesOf(slice, committed, titleOf)) onNotice(notice);
     const shown = slice.events.filter(({ type }) => type !== null);
     if (shown.length > 0) onEvents?.(shown);
     onCommit?.();

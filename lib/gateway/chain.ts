@@ -1,4 +1,5 @@
-import { ConfigError } from "../config.ts";
+import { ConfigError, settingTitle } from "../config.ts";
+import { CONTRACT_KEYS, type ContractIds, CONTRACTS } from "../escrow/contract_errors.ts";
 import { createEscrow, type Escrow } from "../escrow/escrow.ts";
 import { decodeEvent } from "../escrow/events.ts";
 import { createWatcher, type Watcher } from "../events/watcher.ts";
@@ -6,6 +7,7 @@ import type { Log } from "../log.ts";
 import { sleep } from "../stellar/clock.ts";
 import { createRpcClient, type NodesRpcClient } from "../stellar/rpc_client.ts";
 import { createLedgerTip, type LedgerTip } from "../stellar/tip.ts";
+import { type ContractWatch, createContractWatch } from "./contract_watch.ts";
 import type { GatewayMetrics } from "./metrics.ts";
 import type { GatewayOptions } from "./options.ts";
 
@@ -17,6 +19,7 @@ export interface Chain {
   tip: LedgerTip;
   escrow: Escrow;
   watcher: Watcher;
+  contractWatch: ContractWatch;
   /**
    * Resolves when the node was asked which network it is of, or did not answer; until then the gateway may serve already.
    * @throws {ConfigError} when it speaks for another network than the settings say
@@ -68,6 +71,7 @@ export async function createChain(
   const networkChecked = checkNetwork(rpc, config.networkPassphrase, log);
   // Whoever waits for it is told; a gateway that is stopped before has nobody who does.
   networkChecked.catch(() => {});
+  const contractWatch = createContractWatch({ rpc, contracts, log, now, stopping });
   const escrow = createEscrow({
     rpc,
     tip,
@@ -79,6 +83,7 @@ export async function createChain(
     noteSubmission: (note) => store.recordSubmission({ ...note, submittedAtMs: now() }),
     getSubmission: (hash) => store.getSubmission(hash),
     onProblem: (message) => log.warn(message),
+    onNewCodes: contractWatch.lookAgain,
   });
   const watcher = createWatcher({
     rpc,
@@ -86,17 +91,29 @@ export async function createChain(
     tip,
     contractIds: Object.values(contracts),
     decode: (event) => decodeEvent(event, contracts),
+    titleOf: (id) => settingsOf(id, contracts),
     now,
     wait,
     pollMs: config.pollMs,
-    onCommit,
+    onCommit() {
+      onCommit();
+      // The node answers: now is the time for a look that it did not answer before.
+      void contractWatch.look();
+    },
     onProblem: ({ kind, message, ...more }) => {
       metrics.watcherTold(kind);
       if (kind === "recovered") log.info(message);
       else log.warn(message, { kind, ...more });
+      if (kind === "recovered" || kind === "reset") contractWatch.lookAgain();
     },
   });
-  return { rpc, tip, escrow, watcher, networkChecked };
+  return { rpc, tip, escrow, watcher, contractWatch, networkChecked };
+}
+
+/** The settings that hold this contract's id. */
+function settingsOf(id: string, contracts: ContractIds): string {
+  const keys = CONTRACTS.map((name) => CONTRACT_KEYS[name]).filter((key) => contracts[key] === id);
+  return keys.map(settingTitle).join(" and ");
 }
 
 /** A node of another network is a mistake in the settings; one that does not answer now may do so later. */

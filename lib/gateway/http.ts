@@ -1,8 +1,10 @@
+import type { Config } from "../config.ts";
 import { createHistory } from "../events/history.ts";
 import { createApp, type GatewayApp } from "../http/app.ts";
 import { createAnswerLog } from "../http/answer_log.ts";
 import { createRequestIds } from "../http/request_id.ts";
 import { allRoutes } from "../http/routes.ts";
+import type { NetworkAnswer } from "../http/routes/network.ts";
 import type { GatewayStatus } from "../http/routes/status.ts";
 import type { KeyVerifier } from "../keys/verifier.ts";
 import { createAddressLimiter } from "../limits/address_limiter.ts";
@@ -11,11 +13,24 @@ import type { Limiter } from "../limits/limiter.ts";
 import { createRateLimitHeaders } from "../limits/rate_limit_headers.ts";
 import { METRICS_CONTENT_TYPE } from "../metrics.ts";
 import type { Peer } from "../runtime/serve.ts";
+import type { NodesRpcClient } from "../stellar/rpc_client.ts";
 import { VERSION } from "../version.ts";
 import type { Webhooks } from "../webhooks/webhooks.ts";
 import type { Chain } from "./chain.ts";
 import type { GatewayMetrics } from "./metrics.ts";
 import type { GatewayOptions } from "./options.ts";
+
+/** What /v1/network answers: an application speaks with the node that it is shown, so that is one that is well. */
+function createNetworkAnswer(
+  { publicRpcUrl, rpcUrls, networkPassphrase, deviceRegistry, agentRegistry, paymentEscrow }: Config,
+  rpc: Pick<NodesRpcClient, "nodes">,
+): () => NetworkAnswer {
+  const contracts = { deviceRegistry, agentRegistry, paymentEscrow };
+  const answers = rpcUrls.map((url) => {
+    return { rpcUrl: publicRpcUrl ?? new URL(url).origin, networkPassphrase, contracts };
+  });
+  return () => answers[answers.length === 1 ? 0 : rpc.nodes().findIndex(({ inUse }) => inUse)]!;
+}
 
 export interface HttpParts {
   limiter: Limiter;
@@ -29,7 +44,7 @@ export interface HttpParts {
 /** Puts together the HTTP surface of a gateway. */
 export function createHttp(
   { config, store, log, now = Date.now, checkAnswers = false }: GatewayOptions,
-  { rpc, tip, escrow, watcher }: Chain,
+  { rpc, tip, escrow, watcher, contractWatch }: Chain,
   { limiter, verifier, webhooks, metrics, isStopping, isDraining }: HttpParts,
 ): GatewayApp {
   const addresses = createAddressLimiter({ now, rate: config.defaultRate });
@@ -63,6 +78,12 @@ export function createHttp(
         lagSeconds: closeTime === 0 ? null : Math.max(0, Math.round(now() / 1000) - closeTime),
       },
       history: { epoch, ranges: held, gaps, undecodedEvents },
+      contracts: contractWatch.contracts().map(({ name, id, problem, lookedAtMs }) => ({
+        contract: name,
+        id,
+        problem: problem ?? null,
+        checkedAt: lookedAtMs === undefined ? null : new Date(lookedAtMs).toISOString(),
+      })),
       reads: escrow.reads.ways(),
       nodes: rpc.nodes().map(({ name, inUse, condition, problem, closeTime, lagSeconds }) => ({
         node: name,
@@ -83,15 +104,7 @@ export function createHttp(
 
   return createApp({
     routes: allRoutes({
-      network: {
-        rpcUrl: config.publicRpcUrl ?? new URL(config.rpcUrls[0]!).origin,
-        networkPassphrase: config.networkPassphrase,
-        contracts: {
-          deviceRegistry: config.deviceRegistry,
-          agentRegistry: config.agentRegistry,
-          paymentEscrow: config.paymentEscrow,
-        },
-      },
+      network: createNetworkAnswer(config, rpc),
       reads: escrow.reads,
       payments: escrow.payments,
       transactions: { ...escrow.transactions, submit },

@@ -1,6 +1,6 @@
 import { GatewayError } from "../errors.ts";
 import type { Log } from "../log.ts";
-import type { EndpointContext } from "./endpoint.ts";
+import type { EndpointRequest } from "./endpoint.ts";
 
 /**
  * Logs what was answered: failures of the gateway or the node with what caused them, writes, and (at debug) everything.
@@ -8,11 +8,11 @@ import type { EndpointContext } from "./endpoint.ts";
  */
 export function createAnswerLog(
   log: Log,
-): (c: EndpointContext, status: number, requestId: string, error?: unknown) => void {
-  return function logAnswer(c, status, requestId, error) {
-    const isWrite = c.req.method === "POST" || c.req.method === "DELETE";
+): (request: EndpointRequest, status: number, requestId: string, error?: unknown) => void {
+  return function logAnswer({ method, path }, status, requestId, error) {
+    const isWrite = method === "POST" || method === "DELETE";
     if (status < 500 && !isWrite && !log.writes("debug")) return;
-    const fields = { requestId, method: c.req.method, path: c.req.path.slice(0, 200), status };
+    const fields = { requestId, method, path: path.slice(0, 200), status };
     if (status >= 500) {
       const own = error instanceof GatewayError
         ? { code: error.code, problem: error.message, cause: error.cause }

@@ -1,11 +1,12 @@
-import { Hono } from "hono";
+import { type Context, Hono } from "hono";
 import { cors } from "hono/cors";
 import { GatewayError } from "../errors.ts";
 import type { Peer } from "../runtime/serve.ts";
-import { closing, endpoint, type EndpointContext, type EndpointParts, type RequestMeter } from "./endpoint.ts";
+import { closing, endpoint, type EndpointParts, type EndpointRequest, type RequestMeter } from "./endpoint.ts";
 import { errorResponse } from "./error_response.ts";
 import { answerMetrics, type MetricsPage } from "./metrics_page.ts";
 import { openApiDocument } from "./openapi.ts";
+import { createRecentRequests } from "./recent_requests.ts";
 import type { AnyRoute } from "./route.ts";
 
 /** What a browser's page may read of our answers. */
@@ -30,21 +31,28 @@ export interface AppOptions extends EndpointParts {
   metrics: MetricsPage | undefined;
 }
 
-export type GatewayApp = Hono<{ Bindings: { peer: Peer } }>;
+/** The HTTP surface: answers every request, and never throws. */
+export interface GatewayApp {
+  fetch(request: Request, peer: Peer): Response | Promise<Response>;
+}
+
+type AppContext = Context<{ Bindings: { peer: Peer } }>;
 
 /** The HTTP surface: every route behind `endpoint`, and answers for what is no endpoint. */
 export function createApp(options: AppOptions): GatewayApp {
-  const app: GatewayApp = new Hono();
-  if (options.corsOrigins.length > 0) {
-    app.use(cors({
-      origin: options.corsOrigins.includes("*") ? "*" : options.corsOrigins,
-      allowMethods: ["GET", "POST", "DELETE"],
-      allowHeaders: ["Authorization", "Content-Type", "X-API-Key", "X-Request-Id", "Last-Event-ID"],
-      exposeHeaders: EXPOSED_HEADERS,
-      maxAge: 600,
-    }));
+  const app = new Hono<{ Bindings: { peer: Peer } }>();
+  const isCrossOrigin = options.corsOrigins.length > 0;
+  if (isCrossOrigin) app.use(crossOrigin(options.corsOrigins));
+  // Behind CORS every answer has to pass through Hono.
+  const recent = isCrossOrigin ? undefined : createRecentRequests();
+  for (const route of options.routes) {
+    const answer = endpoint(route, options);
+    app.on(route.method.toUpperCase(), route.path, (c) => {
+      const request = endpointRequest(c);
+      recent?.remember(request, answer);
+      return answer(request);
+    });
   }
-  for (const route of options.routes) app.on(route.method.toUpperCase(), route.path, endpoint(route, options));
   if (options.pages) {
     const document = JSON.stringify(openApiDocument(options.routes, options.version));
     app.get(
@@ -54,7 +62,7 @@ export function createApp(options: AppOptions): GatewayApp {
   }
   if (options.metrics !== undefined) {
     const answer = answerMetrics(options.metrics, options);
-    app.get("/metrics", async (c) => plain(c, options, await answer(c)));
+    app.get("/metrics", async (c) => plain(c, options, await answer(endpointRequest(c))));
   }
   // No catch-all beside the routes: with a single handler Hono stays synchronous.
   const paths = pathMethods(options);
@@ -65,7 +73,21 @@ export function createApp(options: AppOptions): GatewayApp {
     return refused(c, options, other, known === undefined ? noSuchPath(c) : methodNotAllowed(c, known.methods));
   });
   app.onError((error, c) => refused(c, options, other, error));
-  return app;
+  return { fetch: (request, peer) => recent?.answer(request, peer) ?? app.fetch(request, { peer }) };
+}
+
+function crossOrigin(origins: string[]) {
+  return cors({
+    origin: origins.includes("*") ? "*" : origins,
+    allowMethods: ["GET", "POST", "DELETE"],
+    allowHeaders: ["Authorization", "Content-Type", "X-API-Key", "X-Request-Id", "Last-Event-ID"],
+    exposeHeaders: EXPOSED_HEADERS,
+    maxAge: 600,
+  });
+}
+
+function endpointRequest(c: AppContext): EndpointRequest {
+  return { raw: c.req.raw, peer: c.env.peer, method: c.req.method, path: c.req.path, params: c.req.param() };
 }
 
 interface PathMethods {
@@ -84,11 +106,11 @@ function pathMethods({ routes, pages, metrics }: AppOptions): PathMethods[] {
   return known;
 }
 
-function noSuchPath(c: EndpointContext): GatewayError {
+function noSuchPath(c: AppContext): GatewayError {
   return new GatewayError("not_found", `there is no ${c.req.method} ${c.req.path.slice(0, 200)}`);
 }
 
-function methodNotAllowed(c: EndpointContext, methods: string[]): GatewayError {
+function methodNotAllowed(c: AppContext, methods: string[]): GatewayError {
   const allowed = (methods.includes("GET") ? [...methods, "HEAD"] : methods).join(", ");
   return new GatewayError("invalid_request", `${c.req.method} is not allowed here; allowed: ${allowed}`, {
     status: 405,
@@ -97,7 +119,7 @@ function methodNotAllowed(c: EndpointContext, methods: string[]): GatewayError {
 }
 
 /** An answer outside the endpoints costs no token, but says how the caller's address stands. */
-function plain(c: EndpointContext, parts: EndpointParts, response: Response): Response {
+function plain(c: AppContext, parts: EndpointParts, response: Response): Response {
   const headers = {
     ...parts.rateHeaders(parts.peekAddress(c.req.raw, c.env.peer)),
     ...closing(parts),
@@ -107,14 +129,14 @@ function plain(c: EndpointContext, parts: EndpointParts, response: Response): Re
   return response;
 }
 
-function refused(c: EndpointContext, parts: EndpointParts, meter: RequestMeter, error: Error): Response {
+function refused(c: AppContext, parts: EndpointParts, meter: RequestMeter, error: Error): Response {
   const requestId = parts.requestId(c.req.raw);
   const response = errorResponse(error, {
     ...parts.rateHeaders(parts.peekAddress(c.req.raw, c.env.peer)),
     ...closing(parts),
     "x-request-id": requestId,
   });
-  parts.onAnswer(c, response.status, requestId, error);
+  parts.onAnswer(endpointRequest(c), response.status, requestId, error);
   meter.answered(response.status, 0);
   return response;
 }

@@ -1,4 +1,3 @@
-import type { Context } from "hono";
 import { GatewayError } from "../errors.ts";
 import type { Peer } from "../runtime/serve.ts";
 import type { KeyVerdict } from "../keys/verifier.ts";
@@ -9,8 +8,19 @@ import { errorResponse } from "./error_response.ts";
 import type { AnyRoute, RouteInput } from "./route.ts";
 import { checkedBody, checkedQuery, paramsCheck } from "./validation.ts";
 
-/** Hono's context, with who sent the request. */
-export type EndpointContext = Context<{ Bindings: { peer: Peer } }>;
+/** One request as it reaches an endpoint. */
+export interface EndpointRequest {
+  raw: Request;
+  peer: Peer;
+  method: string;
+  /** Decoded, without the query. */
+  path: string;
+  /** What stands in the path for the `:names` of the route, not checked yet. */
+  params: Record<string, string>;
+}
+
+/** Answers the requests of one route; never throws. */
+export type Endpoint = (request: EndpointRequest) => Response | Promise<Response>;
 
 /** What every endpoint needs besides its route. */
 export interface EndpointParts {
@@ -24,7 +34,7 @@ export interface EndpointParts {
   peekAddress(request: Request, peer: Peer): Verdict;
   rateHeaders(verdict: Verdict): Record<string, string>;
   /** Called once for every answer of an endpoint. */
-  onAnswer(c: EndpointContext, status: number, requestId: string, error?: unknown): void;
+  onAnswer(request: EndpointRequest, status: number, requestId: string, error?: unknown): void;
   /** What counts the answers of one route, bound to it once. */
   meter(method: string, path: string): RequestMeter;
   /** Told when a request is refused for the rate of its key or of its address. */
@@ -52,13 +62,13 @@ export interface RequestMeter {
  * The one way a request takes through an endpoint: key → rate limit → scope → validation → handler → answer.
  * It stays synchronous as long as every step is, so that a read held in memory costs no promise.
  */
-export function endpoint(route: AnyRoute, parts: EndpointParts): (c: EndpointContext) => Response | Promise<Response> {
+export function endpoint(route: AnyRoute, parts: EndpointParts): Endpoint {
   const checkedParams = paramsCheck(route);
   const meter = parts.meter(route.method.toUpperCase(), route.path);
   const textOf = route.held ? heldTexts() : JSON.stringify;
-  return function answerRequest(c) {
-    const requestId = parts.requestId(c.req.raw);
-    const call: Call = { c, route, parts, meter, checkedParams, textOf, requestId, begunAt: 0, rate: undefined };
+  return function answerRequest(request) {
+    const requestId = parts.requestId(request.raw);
+    const call: Call = { request, route, parts, meter, checkedParams, textOf, requestId, begunAt: 0, rate: undefined };
     try {
       const answer = started(call);
       if (!(answer instanceof Promise)) return answer;
@@ -72,11 +82,11 @@ export function endpoint(route: AnyRoute, parts: EndpointParts): (c: EndpointCon
 
 /** One request on its way. */
 interface Call {
-  c: EndpointContext;
+  request: EndpointRequest;
   route: AnyRoute;
   parts: EndpointParts;
   meter: RequestMeter;
-  checkedParams(c: EndpointContext): unknown;
+  checkedParams(request: EndpointRequest): unknown;
   /** The body of an answer. */
   textOf(answer: object): string;
   requestId: string;
@@ -87,17 +97,17 @@ interface Call {
 }
 
 function started(call: Call): Response | Promise<Response> {
-  const { c, route, parts } = call;
+  const { request, route, parts } = call;
   if (parts.isStopping()) {
     throw new GatewayError("unavailable", "the gateway is shutting down");
   }
   if (route.scope === null) {
     // Who asks whether the gateway is well wants to know where to send the next request: not here.
     if (parts.isDraining()) throw new GatewayError("unavailable", "the gateway is shutting down");
-    call.rate = parts.peekAddress(c.req.raw, c.env.peer);
+    call.rate = parts.peekAddress(request.raw, request.peer);
     return handled(call, undefined);
   }
-  const verdict = parts.verifyKey(presentedKey(c.req.raw));
+  const verdict = parts.verifyKey(presentedKey(request.raw));
   return verdict instanceof Promise ? verdict.then((v) => authenticated(call, v)) : authenticated(call, verdict);
 }
 
@@ -119,14 +129,14 @@ function authenticated(call: Call, verdict: KeyVerdict): Response | Promise<Resp
 }
 
 function handled(call: Call, key: KeyRecord | undefined): Response | Promise<Response> {
-  const { c, route } = call;
-  const input = { params: call.checkedParams(c), query: checkedQuery(route, c), key } as RouteInput<
+  const { request, route } = call;
+  const input = { params: call.checkedParams(request), query: checkedQuery(route, request), key } as RouteInput<
     unknown,
     unknown,
     unknown
   >;
   if (route.body !== undefined) {
-    return checkedBody(route, c.req.raw)
+    return checkedBody(route, request.raw)
       .then((body) => route.handle({ ...input, body }))
       .then((answer) => succeeded(call, answer));
   }
@@ -135,10 +145,10 @@ function handled(call: Call, key: KeyRecord | undefined): Response | Promise<Res
 }
 
 function succeeded(call: Call, answer: object): Response {
-  const { c, route, parts, requestId } = call;
+  const { request, route, parts, requestId } = call;
   if (parts.checkAnswers) route.answer.parse(answer);
   const status = route.isPlain?.(answer) ? 200 : route.status ?? 200;
-  parts.onAnswer(c, status, requestId);
+  parts.onAnswer(request, status, requestId);
   call.meter.answered(status, call.begunAt);
   const headers = parts.rateHeaders(call.rate!);
   if (parts.isDraining()) headers.connection = "close";
@@ -158,12 +168,14 @@ function heldTexts(): (answer: object) => string {
 }
 
 function failed(call: Call, thrown: unknown): Response {
-  const { c, parts, requestId } = call;
+  const { request, parts, requestId } = call;
   let error = thrown;
   if (call.rate === undefined) {
     // A caller without a valid key pays from its address, and may be told to wait instead of being answered.
     const keyFailed = error instanceof GatewayError && error.code === "unauthorized";
-    call.rate = keyFailed ? parts.takeForAddress(c.req.raw, c.env.peer) : parts.peekAddress(c.req.raw, c.env.peer);
+    call.rate = keyFailed
+      ? parts.takeForAddress(request.raw, request.peer)
+      : parts.peekAddress(request.raw, request.peer);
     if (keyFailed && !call.rate.allowed) {
       parts.onLimited("address");
       error = rateLimited(call.rate);
@@ -174,7 +186,7 @@ function failed(call: Call, thrown: unknown): Response {
     ...closing(parts),
     "x-request-id": requestId,
   });
-  parts.onAnswer(c, response.status, requestId, error);
+  parts.onAnswer(request, response.status, requestId, error);
   call.meter.answered(response.status, call.begunAt);
   return response;
 }

@@ -1,6 +1,6 @@
 import { GatewayError } from "../errors.ts";
 import { hashKey, sameHash } from "../keys/api_key.ts";
-import type { EndpointContext, EndpointParts } from "./endpoint.ts";
+import type { EndpointParts, EndpointRequest } from "./endpoint.ts";
 
 export interface MetricsPage {
   /** What a scraper has to send as `Authorization: Bearer <token>`. */
@@ -17,13 +17,13 @@ export interface MetricsPage {
 export function answerMetrics(
   { token, render, contentType }: MetricsPage,
   parts: Pick<EndpointParts, "takeForAddress" | "onLimited">,
-): (c: EndpointContext) => Promise<Response> {
+): (request: EndpointRequest) => Promise<Response> {
   const expected = hashKey(token);
-  return async function answerScrape(c) {
-    const presented = /^bearer +(\S+) *$/i.exec(c.req.header("authorization") ?? "")?.[1];
+  return async function answerScrape({ raw, peer }) {
+    const presented = /^bearer +(\S+) *$/i.exec(raw.headers.get("authorization") ?? "")?.[1];
     // Hashes of one length, compared to their end: the time does not tell how much of the token was right.
     if (presented === undefined || !sameHash(hashKey(presented), expected)) {
-      const rate = parts.takeForAddress(c.req.raw, c.env.peer);
+      const rate = parts.takeForAddress(raw, peer);
       if (rate.allowed) {
         throw new GatewayError("unauthorized", "the metrics need their token: send Authorization: Bearer <token>", {
           headers: { "WWW-Authenticate": "Bearer" },

@@ -16,7 +16,7 @@ import { webhookRoutes } from "./routes/webhooks.ts";
 
 /** What the routes are handed: one part a noun. */
 export interface RouteParts {
-  network: NetworkAnswer;
+  network(): NetworkAnswer;
   reads: EscrowReads;
   payments: PaymentChecker;
   transactions: TransactionParts;

@@ -1,6 +1,6 @@
-import type { Context } from "hono";
 import type { z } from "zod";
 import { GatewayError } from "../errors.ts";
+import type { EndpointRequest } from "./endpoint.ts";
 import type { AnyRoute } from "./route.ts";
 
 /** Bodies above this are refused with 413. */
@@ -9,15 +9,15 @@ export const MAX_BODY_BYTES = 64 * 1024;
 const NOTHING = Object.freeze({});
 
 /** Query of a request by name. @throws {GatewayError} `invalid_request` when a parameter stands there twice. */
-export function checkedQuery(route: AnyRoute, c: Context): unknown {
+export function checkedQuery(route: AnyRoute, { raw }: EndpointRequest): unknown {
   // Most reads have none, and then there is nothing to take apart.
-  if (route.query === undefined && !c.req.url.includes("?")) return NOTHING;
+  if (route.query === undefined && !raw.url.includes("?")) return NOTHING;
   const query: Record<string, string> = {};
-  for (const [name, values] of Object.entries(c.req.queries())) {
-    if (values.length > 1) {
-      throw new GatewayError("invalid_request", `query parameter ${name} is given ${values.length} times`);
-    }
-    query[name] = values[0]!;
+  const given = new URL(raw.url).searchParams;
+  for (const [name, value] of given) {
+    const count = given.getAll(name).length;
+    if (count > 1) throw new GatewayError("invalid_request", `query parameter ${name} is given ${count} times`);
+    query[name] = value;
   }
   if (route.query === undefined) {
     const [first] = Object.keys(query);
@@ -34,15 +34,15 @@ const MAX_REMEMBERED_PATHS = 10_000;
  * Makes the check of a route's path parameters. What was found well formed is remembered by its path (bounded): hot
  * reads ask for the same few again and again. What it answers is frozen, since many requests share it.
  */
-export function paramsCheck({ params }: AnyRoute): (c: Context) => unknown {
+export function paramsCheck({ params }: AnyRoute): (request: EndpointRequest) => unknown {
   if (params === undefined) return () => NOTHING;
   const remembered = new Map<string, unknown>();
-  return function checkedParams(c) {
-    const known = remembered.get(c.req.path);
+  return function checkedParams({ path, params: given }) {
+    const known = remembered.get(path);
     if (known !== undefined) return known;
-    const read = Object.freeze(checked(params, c.req.param(), "path parameter"));
+    const read = Object.freeze(checked(params, given, "path parameter"));
     if (remembered.size >= MAX_REMEMBERED_PATHS) remembered.clear();
-    remembered.set(c.req.path, read);
+    remembered.set(path, read);
     return read;
   };
 }

@@ -21,6 +21,9 @@ export const MAX_NAME_LENGTH = 64;
 /** Letters, marks, digits, punctuation, symbols and the plain space: nothing that moves a terminal's cursor. */
 export const NAME_PATTERN = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]+$/u;
 
+/** What a runtime puts in the place of bytes that are no UTF-8. */
+const NOT_UTF8 = "\ufffd";
+
 /** A field of a new key is wrong. `message` reads on after the field's name: "must be …, got …". */
 export class KeyFieldError extends Error {
   constructor(readonly field: "name" | "scopes" | "rate" | "expiresAt", message: string) {
@@ -106,6 +109,7 @@ function checkedName(text: string): string {
   if (name === "" || [...name].length > MAX_NAME_LENGTH || !NAME_PATTERN.test(name)) {
     throw new KeyFieldError("name", `must be 1–${MAX_NAME_LENGTH} printable characters, got ${JSON.stringify(text)}`);
   }
+  if (name.includes(NOT_UTF8)) throw new KeyFieldError("name", `must be valid UTF-8, got ${JSON.stringify(text)}`);
   return name;
 }
 
@@ -123,7 +127,11 @@ function checkedExpiry(text: string, now: number): string {
   // Without a zone the moment would depend on the machine.
   const zoned = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/.test(text);
   if (!zoned || Number.isNaN(atMs) || !isDay(text.slice(0, 10))) {
-    throw new KeyFieldError("expiresAt", `must be an ISO 8601 date or time with its zone, got ${JSON.stringify(text)}`);
+    throw new KeyFieldError(
+      "expiresAt",
+      "must be an ISO 8601 date (2027-01-31) or time with its zone (2027-01-31T12:00:00Z), " +
+        `got ${JSON.stringify(text)}`,
+    );
   }
   if (atMs <= now) {
     throw new KeyFieldError("expiresAt", `must be in the future, got ${JSON.stringify(text)}`);

@@ -20,7 +20,10 @@ export const keyRecordSchema: z.ZodType<KeyRecord> = z.strictObject({
   lastUsedAt: isoTime.optional(),
 }, { error: (issue) => issue.code === "unrecognized_keys" ? undefined : "must be an object" });
 
-/** Key records in a text are wrong. The message names record and field, and quotes nothing: hashes stay out of logs. */
+/**
+ * Key records in a text are wrong. The message names record and field, or reads on after the name of the text ("must be
+ * JSON …"); it quotes nothing: hashes stay out of logs.
+ */
 export class KeyRecordsError extends Error {
   override name = "KeyRecordsError";
 }
@@ -48,12 +51,20 @@ function jsonRecords(text: string): unknown[] {
   const trimmed = text.trim();
   const array = trimmed.startsWith("[") ? parsed(trimmed) : parsed(`[${trimmed}]`);
   if (array !== undefined) return array;
-  if (trimmed.startsWith("[")) throw new KeyRecordsError("the key records are not valid JSON");
-  return trimmed.split(/\r?\n/).filter((line) => line.trim() !== "").map((line, index) => {
-    const record = parsed(`[${line.trim().replace(/,$/, "")}]`);
-    if (record?.length !== 1) throw new KeyRecordsError(`key record ${index + 1} is not valid JSON`);
-    return record[0];
+  const lines = trimmed.split(/\r?\n/).filter((line) => line.trim() !== "")
+    .map((line) => parsed(`[${line.trim().replace(/,$/, "")}]`));
+  // Where no line is a record, the text is not meant as lines.
+  if (trimmed.startsWith("[") || !lines.some((line) => line?.length === 1)) {
+    throw new KeyRecordsError(`must be JSON: an array of key records or a record a line, got ${sizeOf(trimmed)}`);
+  }
+  return lines.map((line, index) => {
+    if (line?.length !== 1) throw new KeyRecordsError(`key record ${index + 1} is not valid JSON`);
+    return line[0];
   });
+}
+
+function sizeOf(text: string): string {
+  return `${text.length} ${text.length === 1 ? "character that is" : "characters that are"} none`;
 }
 
 /** The array in this text, undefined when it is no JSON. The parser's own message would quote the text. */

@@ -4,11 +4,7 @@ import { dirname, resolve } from "node:path";
 import { type FileLock, lockFile } from "../runtime/file_lock.ts";
 import { type KeyRecord, StoreError } from "../store/store.ts";
 import type { KeyPlace } from "./key_place.ts";
-
-/** The keys file cannot be used. The message names it and says why; it quotes nothing of what is in there. */
-export class KeysFileError extends Error {
-  override name = "KeysFileError";
-}
+import { cannot, KeysFileError } from "./keys_file_error.ts";
 
 /** What tells one state of a file from another without reading it. */
 export interface FileState {
@@ -68,6 +64,15 @@ export function openKeysFile(path: string): KeyPlace {
     },
     async close() {},
   };
+}
+
+/** @throws {KeysFileError} when there is no such file, saying how one is made. */
+export async function requireKeysFile(path: string): Promise<void> {
+  const absolute = resolve(path);
+  if (await fileState(absolute) !== undefined) return;
+  throw new KeysFileError(
+    `there is no keys file ${absolute} yet: gateway keygen makes it; or name another with --keys-file`,
+  );
 }
 
 /**
@@ -175,17 +180,16 @@ async function syncFolder(folder: string): Promise<void> {
 async function waitForLock(path: string): Promise<FileLock> {
   for (let waitedMs = 0; waitedMs <= LOCK_WAIT_MS; waitedMs += LOCK_RETRY_MS) {
     const lock = await lockFile(`${path}.lock`).catch((error) => {
-      throw new KeysFileError(`keys file ${path} cannot be locked: ${path}.lock cannot be made or used`, {
-        cause: error,
-      });
+      if (typeof error.code === "string") throw cannot("be written", path, error);
+      throw new KeysFileError(
+        `keys file ${path} cannot be locked: ${path}.lock cannot be used: check its owner and mode`,
+        {
+          cause: error,
+        },
+      );
     });
     if (lock !== undefined) return lock;
     await new Promise((wake) => setTimeout(wake, LOCK_RETRY_MS));
   }
   throw new KeysFileError(`keys file ${path} is being changed by another process (${path}.lock); try again`);
-}
-
-function cannot(what: string, path: string, error: unknown): KeysFileError {
-  const code = (error as { code?: string }).code ?? "unknown error";
-  return new KeysFileError(`keys file ${path} cannot ${what}: ${code}`, { cause: error });
 }

@@ -1,7 +1,8 @@
 import { resolve } from "node:path";
 import type { KeyRecord } from "../store/store.ts";
 import type { KeySource } from "./key_source.ts";
-import { fileState, KeysFileError, readText, recordsIn } from "./keys_file.ts";
+import { fileState, readText, recordsIn } from "./keys_file.ts";
+import { KeysFileError } from "./keys_file_error.ts";
 
 export interface KeysFileSourceOptions {
   path: string;

@@ -12,7 +12,8 @@ export interface FileLock {
  * Neither runtime offers file locks of its own on both: this is an empty SQLite database, locked exclusively.
  *
  * @param path a file for nothing but this; POSIX drops a process's locks when it closes any descriptor of the file
- * @throws SqliteError when the file cannot be created, or holds something else
+ * @throws SqliteError when the file cannot be opened, or holds something else
+ * @throws Error with the file system's `code` when it cannot be created
  */
 export async function lockFile(path: string): Promise<FileLock | undefined> {
   createIfMissing(path);
@@ -33,7 +34,7 @@ export async function lockFile(path: string): Promise<FileLock | undefined> {
 function createIfMissing(path: string): void {
   try {
     closeSync(openSync(path, "wx", 0o600));
-  } catch {
-    // There already, or cannot be created: opening it as a database tells which.
+  } catch (error) {
+    if ((error as { code?: string }).code !== "EEXIST") throw error;
   }
 }

@@ -114,10 +114,17 @@ class DenoPeer implements Peer {
   }
 }
 
+/** A host that is neither an address nor a known name: Bun says it with codes, Deno in words. */
+const UNKNOWN_HOST_CODES: unknown[] = ["EINVAL", "ENOTFOUND", "EAI_AGAIN", "ERR_INVALID_ARG_TYPE"];
+const UNKNOWN_HOST_WORDS = /^(failed to lookup address|invalid (empty )?host)/;
+
 function bindFailure(error: unknown): string {
-  const code = (error as { code?: unknown }).code;
+  const { code, message = String(error) } = error as { code?: unknown; message?: string };
   if (code === "EADDRINUSE") return "the port is in use";
   if (code === "EACCES") return "not permitted";
   if (code === "EADDRNOTAVAIL") return "the address is not one of this machine's";
-  return error instanceof Error ? error.message : String(error);
+  if (UNKNOWN_HOST_CODES.includes(code) || UNKNOWN_HOST_WORDS.test(message)) {
+    return "the host is neither an IP address nor a name that is known here";
+  }
+  return message;
 }

@@ -1,7 +1,6 @@
 import { resolve } from "node:path";
 import type { FileLock } from "../runtime/file_lock.ts";
-import { type Kv, openKv } from "../runtime/kv.ts";
-import { openSqlite } from "../runtime/sqlite.ts";
+import type { Kv } from "../runtime/kv.ts";
 import { denoKvAttempts } from "./deno_kv_attempts.ts";
 import { denoKvBuckets } from "./deno_kv_buckets.ts";
 import { denoKvDeliveries } from "./deno_kv_deliveries.ts";
@@ -12,16 +11,15 @@ import { commit } from "./deno_kv_io.ts";
 import { denoKvKeys } from "./deno_kv_keys.ts";
 import { denoKvLateEvents } from "./deno_kv_late_events.ts";
 import { denoKvLeases } from "./deno_kv_leases.ts";
+import { checkKvFile, makeKvFile, openClaimed } from "./deno_kv_open.ts";
 import { denoKvReplays } from "./deno_kv_replays.ts";
 import { denoKvRetention } from "./deno_kv_retention.ts";
 import { denoKvSettlements } from "./deno_kv_settlements.ts";
 import { denoKvSubmissions } from "./deno_kv_submissions.ts";
 import { denoKvSubscriptions } from "./deno_kv_subscriptions.ts";
-import { keepCopyBeforeMigration, type OnNotice } from "./migration_copy.ts";
 import { networkMismatch } from "./network.ts";
-import { toStoreError as fromSqlite } from "./sqlite_errors.ts";
 import { type Store, StoreError } from "./store.ts";
-import { holdAlone, holdStoreFile, prepareStoreFile } from "./store_file.ts";
+import { ensureStoreFile, holdAlone, holdStoreFile, type OpenOptions } from "./store_file.ts";
 
 /** What each noun of this driver is given. */
 export interface DenoKvContext {
@@ -33,9 +31,6 @@ export interface DenoKvContext {
   retry<T>(attempt: () => Promise<{ done: T } | undefined>): Promise<T>;
 }
 
-/** 1: without webhooks, which only added keys. An older program would not delete a key's subscriptions with it. */
-export const SCHEMA_VERSION = 2;
-const SCHEMA = ["schema"];
 const NETWORK = ["network"];
 
 /** Somebody else has to win each of these, and a winner does not come back at once. */
@@ -46,78 +41,17 @@ const MAX_ATTEMPTS = 50;
  * platform's own database (Deno Deploy's), which is shared, so that holding it keeps nobody off. `onNotice` is told where
  * a file is kept as it was before its schema changed.
  *
- * @throws StoreError `unavailable`, `locked`, `full`, `newer_schema`
+ * @throws StoreError `unavailable`, `locked`, `full`, `newer_schema`, `missing`
  */
-export async function openDenoKvStore(path?: string, onNotice?: OnNotice): Promise<Store> {
+export async function openDenoKvStore(path?: string, options: OpenOptions = {}): Promise<Store> {
   const file = path === undefined ? undefined : resolve(path);
   const location = `deno-kv:${file ?? ""}`;
-  if (file !== undefined) await prepareKvFile(file, location);
-  let kv: Kv | undefined;
-  try {
-    kv = await openKv(file);
-    await claim(kv, location, async (from) => {
-      if (file !== undefined) await keepCopy(file, location, from, onNotice);
-    });
-  } catch (error) {
-    kv?.close();
-    throw toStoreError(error, location);
+  if (file !== undefined) {
+    await ensureStoreFile(file, location, options, (unfinished) => makeKvFile(unfinished, location));
+    await checkKvFile(file, location);
   }
+  const kv = await openClaimed(file, location, options);
   return createDenoKvStore(kv, location, file === undefined ? undefined : () => holdStoreFile(file, location));
-}
-
-/** Deno KV would add its tables to any SQLite file, ours included: such a file is refused while it is untouched. */
-async function prepareKvFile(file: string, location: string): Promise<void> {
-  prepareStoreFile(file, location);
-  try {
-    const database = await openSqlite(file);
-    try {
-      database.exec("PRAGMA busy_timeout = 1000");
-      const tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
-      if (tables.length === 0 || tables.some(({ name }) => name === "kv")) return;
-    } finally {
-      database.close();
-    }
-  } catch (error) {
-    throw fromSqlite(error, location);
-  }
-  throw new StoreError("unavailable", `${location} is a SQLite database, not one of Deno KV: name another file`);
-}
-
-/** Writes the schema version into an empty database; refuses one that is not ours or that a newer program wrote. */
-async function claim(kv: Kv, location: string, keepCopy: (from: number) => Promise<void>): Promise<void> {
-  const entry = await kv.get<number>(SCHEMA);
-  if (entry.value === null && await isEmpty(kv)) await commit(kv.atomic().check(entry).set(SCHEMA, SCHEMA_VERSION));
-  // Read again: ours, or that of a process that was quicker.
-  const version = entry.value ?? (await kv.get<number>(SCHEMA)).value;
-  if (version === null) {
-    throw new StoreError("unavailable", `${location} holds the data of another program: name another database`);
-  }
-  if (version > SCHEMA_VERSION) {
-    throw new StoreError(
-      "newer_schema",
-      `${location} was written by a newer version of this program (schema ${version}, this one knows up to ` +
-        `${SCHEMA_VERSION}): run that version, or restore a backup made before`,
-    );
-  }
-  // Of several who do this at once one succeeds, and nothing else is to be done.
-  if (entry.value !== null && entry.value < SCHEMA_VERSION) {
-    await keepCopy(entry.value);
-    await commit(kv.atomic().check(entry).set(SCHEMA, SCHEMA_VERSION));
-  }
-}
-
-/** The file is one of SQLite, and is copied as one. */
-async function keepCopy(file: string, location: string, from: number, onNotice?: OnNotice): Promise<void> {
-  const database = await openSqlite(file, { readOnly: true });
-  try {
-    await keepCopyBeforeMigration({ database, file, location, from, to: SCHEMA_VERSION, onNotice });
-  } finally {
-    database.close();
-  }
-}
-
-async function isEmpty(kv: Kv): Promise<boolean> {
-  return (await kv.list({ prefix: [] }, { limit: 1 }).next()).done === true;
 }
 
 /** @param hold keeps other gateways off; undefined where they share the store */

@@ -5,7 +5,7 @@ export function toStoreError(error: unknown, location: string): unknown {
   if (error instanceof StoreError || error instanceof RangeError) return error;
   const message = error instanceof Error ? error.message : String(error);
   if (/disk is full/.test(message)) {
-    return new StoreError("full", `${location}: the disk is full: make room on it; nothing was written`, {
+    return new StoreError("full", `${location}: the disk is full: make room on it; this change was not written`, {
       cause: error,
     });
   }

@@ -3,7 +3,7 @@ import { dirname, resolve } from "node:path";
 import { openKv } from "../runtime/kv.ts";
 import { runtimeName } from "../runtime/runtime.ts";
 import { openSqlite, type SqliteDatabase } from "../runtime/sqlite.ts";
-import { SCHEMA_VERSION } from "./deno_kv.ts";
+import { holdsAtMost, SCHEMA_VERSION } from "./deno_kv_open.ts";
 import { toStoreError } from "./sqlite_errors.ts";
 import { checkOwnership, MIGRATIONS, schemaVersion } from "./sqlite_schema.ts";
 import { StoreError } from "./store.ts";
@@ -40,10 +40,12 @@ export async function inspectStore(setting: string): Promise<StoreInspection> {
   const isThere = existsSync(file) && statSync(file).size > 0;
   if (!isThere) checkDirectory(file, location);
   const schema = isThere ? await schemaOf(file, location, scheme === "sqlite") : undefined;
+  // What a start that failed has left may be a file without a schema.
+  const isMade = schema !== undefined && schema.found > 0;
   return {
     location,
-    state: schema === undefined ? "new" : schema.found < schema.newest ? "older" : "current",
-    schema,
+    state: !isMade ? "new" : schema.found < schema.newest ? "older" : "current",
+    schema: isMade ? schema : undefined,
     bytes: isThere ? statSync(file).size : 0,
     freeBytes: freeBytes(dirname(file)),
     isServed: isThere && await isServed(file, location),
@@ -79,6 +81,10 @@ async function schemaOf(file: string, location: string, isSqlite: boolean): Prom
     const version = schemaVersion(database);
     database.prepare(`PRAGMA user_version = ${version}`).run();
     if (isSqlite) return { found: version, newest: MIGRATIONS.length };
+    // Deno KV would fill it.
+    if (database.prepare("SELECT 1 FROM sqlite_schema").get() === undefined) {
+      return { found: 0, newest: SCHEMA_VERSION };
+    }
   } catch (error) {
     throw toStoreError(error, location);
   } finally {
@@ -87,12 +93,15 @@ async function schemaOf(file: string, location: string, isSqlite: boolean): Prom
   return { found: await denoKvSchema(file), newest: SCHEMA_VERSION };
 }
 
-/** Also that of a database which is not ours: opening it as a store says so. */
+/** 0 of an empty one. One that is not ours counts as of the newest schema: opening it as a store says so. */
 async function denoKvSchema(file: string): Promise<number> {
   const kv = await openKv(file);
-  const { value } = await kv.get<number>(["schema"]);
-  kv.close();
-  return value ?? SCHEMA_VERSION;
+  try {
+    const { value } = await kv.get<number>(["schema"]);
+    return value ?? (await holdsAtMost(kv, 0) ? 0 : SCHEMA_VERSION);
+  } finally {
+    kv.close();
+  }
 }
 
 function freeBytes(directory: string): number {

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import type { SqliteDatabase } from "../runtime/sqlite.ts";
 import { copySqlite } from "./sqlite_copy.ts";
 import { StoreError } from "./store.ts";
@@ -22,22 +22,38 @@ export interface MigrationCopyParts {
 }
 
 /**
- * Copies a store beside itself (`gateway.db.v1-20260301T120000Z.bak`) before its schema changes: an older program can go
- * on with the copy, but not with the file.
- * @throws {StoreError} `full` when it cannot be copied: then nothing may be changed
+ * Changes the schema of a store that holds something, and keeps a copy of it as it was beside it
+ * (`gateway.db.v1-20260301T120000Z.bak`): an older program can go on with the copy, but not with the file. What cannot
+ * be changed needs no copy: then it is removed again.
+ *
+ * @param migrate changes all of it or nothing
+ * @throws {StoreError} `full` when it cannot be copied: then nothing is changed
+ * @throws what `migrate` throws
  */
-export async function keepCopyBeforeMigration(parts: MigrationCopyParts): Promise<void> {
-  const { database, file, location, from, to, versionOf = () => from, onNotice, now = Date.now } = parts;
+export async function migrateWithCopy(parts: MigrationCopyParts, migrate: () => void | Promise<void>): Promise<void> {
+  const { database, location, from, to, versionOf = () => from, onNotice } = parts;
+  const copy = await keepCopy(parts);
+  try {
+    await migrate();
+  } catch (error) {
+    // Unless another process changed it meanwhile: that one may count on this copy.
+    if (copy !== undefined && versionOf(database) === from) rmSync(copy, { force: true });
+    throw error;
+  }
+  if (copy !== undefined) onNotice?.(`${location} goes from schema ${from} to ${to}; as it was, it is kept in ${copy}`);
+}
+
+/** Answers where the copy is; undefined when another process was quicker, and has kept it. */
+async function keepCopy(
+  { database, file, location, from, versionOf = () => from, now = Date.now }: MigrationCopyParts,
+): Promise<string | undefined> {
   const time = new Date(now()).toISOString().replace(/[-:]|\.\d+/g, "");
   const path = `${file}.v${from}-${time}.bak`;
   try {
     const bytes = await copySqlite(database, path, (copy) => versionOf(copy) === from);
-    // No bytes: another process was quicker, and has kept the copy.
-    if (bytes !== undefined) {
-      onNotice?.(`${location} goes from schema ${from} to ${to}; as it was, it is kept in ${path}`);
-    }
+    return bytes === undefined ? undefined : path;
   } catch (error) {
-    if (existsSync(path)) return;
+    if (existsSync(path)) return undefined;
     throw new StoreError(
       "full",
       `${location} cannot be copied to ${path}, and its schema is not changed without: make room, or check the ` +

@@ -1,22 +1,22 @@
 import { runtimeName } from "../runtime/runtime.ts";
 import { openDenoKvStore } from "./deno_kv.ts";
-import type { OnNotice } from "./migration_copy.ts";
 import { openMemoryStore, openSqliteStore } from "./sqlite.ts";
 import { type Store, StoreError } from "./store.ts";
+import type { OpenOptions } from "./store_file.ts";
 
 /**
  * Opens the store that a setting names: `sqlite:PATH`, `deno-kv:PATH`, `deno-kv:` (the platform's own database) or
- * `memory:`. A path is relative to the working directory, or absolute. `onNotice` is told what an operator should know.
+ * `memory:`. A path is relative to the working directory, or absolute.
  *
  * @throws StoreError `unavailable` when the setting is not one of these or the store cannot be opened; `locked`, `full`,
- * `newer_schema`
+ * `newer_schema`, `missing`
  */
-export async function openStore(setting: string, onNotice?: OnNotice): Promise<Store> {
+export async function openStore(setting: string, options: OpenOptions = {}): Promise<Store> {
   const [, scheme, path] = /^(sqlite|deno-kv|memory):(.*)$/s.exec(setting) ?? [];
-  if (scheme === "sqlite" && path) return await openSqliteStore(path, onNotice);
+  if (scheme === "sqlite" && path) return await openSqliteStore(path, options);
   if (scheme === "memory" && path === "") return await openMemoryStore();
   if (scheme === "deno-kv") {
-    if (runtimeName === "deno") return await openDenoKvStore(path === "" ? undefined : path, onNotice);
+    if (runtimeName === "deno") return await openDenoKvStore(path === "" ? undefined : path, options);
     throw new StoreError("unavailable", "deno-kv: needs Deno; this is Bun: use sqlite:PATH");
   }
   throw new StoreError(

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import type { FileLock } from "../runtime/file_lock.ts";
 import { openSqlite, type SqliteDatabase } from "../runtime/sqlite.ts";
-import { keepCopyBeforeMigration, type OnNotice } from "./migration_copy.ts";
+import { migrateWithCopy } from "./migration_copy.ts";
 import { networkMismatch } from "./network.ts";
 import { sqliteAttempts } from "./sqlite_attempts.ts";
 import { sqliteBuckets } from "./sqlite_buckets.ts";
@@ -15,11 +15,18 @@ import { sqliteLeases } from "./sqlite_leases.ts";
 import { sqliteOutbox } from "./sqlite_outbox.ts";
 import { sqliteReplays } from "./sqlite_replays.ts";
 import { sqliteRetention } from "./sqlite_retention.ts";
-import { checkOwnership, migrate, MIGRATIONS, schemaVersion } from "./sqlite_schema.ts";
+import { checkOwnership, holdsData, migrate, MIGRATIONS, schemaVersion } from "./sqlite_schema.ts";
 import { sqliteSubmissions } from "./sqlite_submissions.ts";
 import { sqliteSubscriptions } from "./sqlite_subscriptions.ts";
 import { type Store, StoreError } from "./store.ts";
-import { holdAlone, holdStoreFile, prepareStoreFile } from "./store_file.ts";
+import {
+  createEmpty,
+  ensureStoreFile,
+  holdAlone,
+  holdStoreFile,
+  missingStore,
+  type OpenOptions,
+} from "./store_file.ts";
 
 /** What each noun of this driver is given. */
 export interface SqliteContext {
@@ -43,43 +50,62 @@ const PRAGMAS = `
  * Opens the SQLite store in this file, creating it when it is missing, and migrates it to the newest schema; `onNotice`
  * is told where the file is kept as it was. Several processes may have it open; one of them may serve (`holdForServing`).
  *
- * @throws StoreError `unavailable`, `locked`, `full`, `newer_schema`
+ * @throws StoreError `unavailable`, `locked`, `full`, `newer_schema`, `missing`
  */
-export async function openSqliteStore(path: string, onNotice?: OnNotice): Promise<Store> {
+export async function openSqliteStore(path: string, options: OpenOptions = {}): Promise<Store> {
   const file = resolve(path);
   const location = `sqlite:${file}`;
-  prepareStoreFile(file, location);
-  return await open(file, location, () => holdStoreFile(file, location), onNotice);
+  await ensureStoreFile(file, location, options, (unfinished) => makeSqliteFile(unfinished, location));
+  const database = await openMigrated(file, location, options);
+  return createSqliteStore(database, location, () => holdStoreFile(file, location));
 }
 
 /** Opens a store that lives in this process and ends with it. */
 export async function openMemoryStore(): Promise<Store> {
-  return await open(":memory:", "memory:", () => Promise.resolve({ release() {} }));
+  const database = await openMigrated(":memory:", "memory:", {});
+  return createSqliteStore(database, "memory:", () => Promise.resolve({ release() {} }));
 }
 
-async function open(
-  file: string,
-  location: string,
-  hold: () => Promise<FileLock>,
-  onNotice?: OnNotice,
-): Promise<Store> {
+/** Not in WAL mode: the end of a write-ahead log that finds no room is left in the log, and nobody is told. */
+async function makeSqliteFile(path: string, location: string): Promise<void> {
+  createEmpty(path, location);
+  let database: SqliteDatabase | undefined;
+  try {
+    database = await openSqlite(path);
+    migrate(database);
+  } catch (error) {
+    throw toStoreError(error, location);
+  } finally {
+    database?.close();
+  }
+}
+
+async function openMigrated(file: string, location: string, options: OpenOptions): Promise<SqliteDatabase> {
   let database: SqliteDatabase | undefined;
   try {
     database = await openSqlite(file);
     database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     checkOwnership(database, location);
-    database.exec(PRAGMAS);
-    const [from, to] = [schemaVersion(database), MIGRATIONS.length];
-    // An empty file has nothing to keep.
-    if (from > 0 && from < to) {
-      await keepCopyBeforeMigration({ database, file, location, from, to, versionOf: schemaVersion, onNotice });
-    }
-    migrate(database);
-    return createSqliteStore(database, location, hold);
+    await bringUpToDate(database, file, location, options);
+    return database;
   } catch (error) {
     database?.close();
     throw toStoreError(error, location);
   }
+}
+
+async function bringUpToDate(
+  database: SqliteDatabase,
+  file: string,
+  location: string,
+  { onNotice, mustExist = false }: OpenOptions,
+): Promise<void> {
+  const [from, to] = [schemaVersion(database), MIGRATIONS.length];
+  if (from === 0 && mustExist) throw missingStore(location);
+  database.exec(PRAGMAS);
+  const change = () => migrate(database);
+  if (from === to || !holdsData(database)) return change();
+  await migrateWithCopy({ database, file, location, from, to, versionOf: schemaVersion, onNotice }, change);
 }
 
 /** Puts the store together on a database that has the newest schema. `hold` keeps other gateways off. */

@@ -47,7 +47,8 @@ async function isSound(path: string, isWanted: (copy: SqliteDatabase) => boolean
   }
 }
 
-function syncToDisk(path: string): void {
+/** Sees to it that a file, or the names in a folder, outlive a power cut. */
+export function syncToDisk(path: string): void {
   // Windows has no way to write a folder, and none to sync what is opened for reading.
   if (process.platform === "win32") return;
   const file = openSync(path, "r");

@@ -14,7 +14,7 @@ export function toStoreError(error: unknown, location: string): unknown {
         },
       );
     case SQLITE.full:
-      return new StoreError("full", `${location}: the disk is full: make room on it; nothing was written`, {
+      return new StoreError("full", `${location}: the disk is full: make room on it; this change was not written`, {
         cause: error,
       });
     case SQLITE.ioError:

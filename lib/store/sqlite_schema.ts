@@ -226,15 +226,24 @@ export function schemaVersion(database: SqliteDatabase): number {
   return readPragma(database, "user_version");
 }
 
-/** Brings the file to the newest schema, one transaction a step; another process may be doing the same. */
+/** Brings the file to the newest schema in one transaction, so that it never has half of one; others may do the same. */
 export function migrate(database: SqliteDatabase): void {
-  MIGRATIONS.forEach((sql, version) => {
-    if (readPragma(database, "user_version") > version) return;
-    database.transaction(() => {
-      if (readPragma(database, "user_version") > version) return;
-      database.exec(`${sql}; PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${version + 1}`);
-    });
+  if (schemaVersion(database) === MIGRATIONS.length) return;
+  database.transaction(() => {
+    const missing = MIGRATIONS.slice(schemaVersion(database));
+    if (missing.length === 0) return;
+    database.exec(
+      `${missing.join(";")}; PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${MIGRATIONS.length}`,
+    );
   });
+}
+
+/** Whether anything but counters is in a file of ours. */
+export function holdsData(database: SqliteDatabase): boolean {
+  const tables = database.prepare(
+    "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE '%_version'",
+  ).all();
+  return tables.some(({ name }) => database.prepare(`SELECT 1 FROM "${name}" LIMIT 1`).get() !== undefined);
 }
 
 function readPragma(database: SqliteDatabase, name: "application_id" | "user_version"): number {

@@ -114,7 +114,14 @@ export interface Submission {
   submittedAtMs: number;
 }
 
-export type StoreErrorKind = "locked" | "full" | "network_mismatch" | "newer_schema" | "exists" | "unavailable";
+export type StoreErrorKind =
+  | "locked"
+  | "full"
+  | "network_mismatch"
+  | "newer_schema"
+  | "exists"
+  | "missing"
+  | "unavailable";
 
 /** `message` is fit for an operator: it names the store and says what to do; no credentials in it. */
 export class StoreError extends Error {

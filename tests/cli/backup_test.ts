@@ -51,12 +51,23 @@ describe("gateway backup", () => {
   });
 
   test("says in one line why there is no copy, and exits with 1", async () => {
-    for (const [path, setting, what] of [["x.db", "memory:", "memory:"], ["gateway.db", store, "exists already"]]) {
-      const { code, out, err } = await backup([join(folder, path!), "--store", setting!]);
-      assert.equal(code, 1);
-      assert.equal(out, "");
-      assert.ok(err.includes(what!) && err.trimEnd().split("\n").length === 1, err);
+    const { code, out, err } = await backup([join(folder, "gateway.db"), "--store", store]);
+    assert.equal(code, 1);
+    assert.equal(out, "");
+    assert.ok(err.includes("exists already") && err.trimEnd().split("\n").length === 1, err);
+  });
+
+  test("refuses a store that is in no file, by the name of what named it", async () => {
+    for (const setting of ["memory:", "deno-kv:", "foo", "postgres://u:hush@h/db"]) {
+      await assert.rejects(backup(["x.db", "--store", setting]), (error: Error) => {
+        assert.ok(error instanceof UsageError && error.message.startsWith("--store must "), error.message);
+        return !error.message.includes("hush");
+      });
     }
+    await assert.rejects(
+      backup(["x.db"], { env: { SERVICE_API_STORE: "foo" } }),
+      /^UsageError: SERVICE_API_STORE must be sqlite:PATH or deno-kv:PATH, got "foo"$/,
+    );
   });
 
   test("wants a file, and one only", async () => {

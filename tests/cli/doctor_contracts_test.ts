@@ -1,4 +1,5 @@
 import { StrKey } from "@stellar/stellar-sdk";
+import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { addressVal, deviceKey, hashVal, registryKey } from "../../lib/escrow/storage_keys.ts";
 import type { RawLedgerEntry } from "../../lib/stellar/rpc.ts";
@@ -33,12 +34,33 @@ describe("doctor: the contracts", () => {
     says(
       await doctor.finding("agent registry", { agentRegistry: doctor.sandbox.asset }),
       "fail",
-      /contract of an asset/,
+      /contract of an asset, not the agent registry/,
+      /^SERVICE_API_AGENT_REGISTRY \(--agent-registry\) has to be the id of the agent registry/,
     );
     const swapped = { deviceRegistry: agentRegistry, agentRegistry: deviceRegistry };
-    says(await doctor.finding("device registry", swapped), "fail", /is the agent registry, not the device/, /swapped/);
-    const same = await doctor.finding("device registry", { deviceRegistry: paymentEscrow });
-    says(same, "fail", /is the payment escrow/);
+    says(
+      await doctor.finding("device registry", swapped),
+      "fail",
+      /is the agent registry, not the device/,
+      /SERVICE_API_DEVICE_REGISTRY \(--device-registry\) and SERVICE_API_AGENT_REGISTRY .* seem to be swapped/,
+    );
+    const rotated = { deviceRegistry: agentRegistry, agentRegistry: paymentEscrow, paymentEscrow: deviceRegistry };
+    const turned = await doctor.finding("device registry", rotated);
+    says(turned, "fail", /is the agent registry/, /^SERVICE_API_DEVICE_REGISTRY .* has to be the id of the device/);
+  });
+
+  test("tells the same id in two settings from swapped ones, and looks no further", async () => {
+    const { paymentEscrow } = doctor.sandbox.contracts;
+    const findings = await doctor.examined({ deviceRegistry: paymentEscrow });
+    const [device, , escrow, registries, reads] = findings.slice(-5);
+    const twice =
+      /^SERVICE_API_DEVICE_REGISTRY .* and SERVICE_API_PAYMENT_ESCROW .* hold the same id: set SERVICE_API_D/;
+    says(device!, "fail", /is the payment escrow, not the device registry/, twice);
+    says(escrow!, "ok", /has the expected interface/);
+    for (const [finding, check] of [[registries!, "escrow's registries"], [reads!, "reads"]] as const) {
+      assert.equal(finding.check, check);
+      says(finding, "skip", /not every contract is the expected one/);
+    }
   });
 
   test("tells an escrow that was initialised with other registries than the settings name", async () => {

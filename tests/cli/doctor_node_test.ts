@@ -23,11 +23,8 @@ describe("doctor: the node", () => {
     const lost = await node(() => Promise.resolve(new Response(null, { status: 404 })));
     says(lost, "fail", /answered HTTP 404/, /SERVICE_API_RPC_URL/);
     const findings = await doctor.examined({}, { fetch: () => Promise.reject(new TypeError("refused")) });
-    assert.deepEqual(findings.at(-1), {
-      check: "contracts",
-      verdict: "skip",
-      found: "no node of this network answers",
-    });
+    const skipped = (check: string) => ({ check, verdict: "skip", found: "no node of this network answers" });
+    assert.deepEqual(findings.slice(-3), [skipped("clock and ledger"), skipped("history"), skipped("contracts")]);
   });
 
   test("tells a node that says it is not well", async () => {
@@ -41,16 +38,72 @@ describe("doctor: the node", () => {
 
   test("tells a wrong passphrase, naming both", async () => {
     const wrong = await doctor.finding("rpc node", { networkPassphrase: "Test SDF Network ; September 2015" });
-    says(wrong, "fail", /is of the network ".*", the settings say "Test SDF Network/, /NETWORK_PASSPHRASE/);
+    says(
+      wrong,
+      "fail",
+      /is of the network ".*", the settings say "Test SDF Network/,
+      /NETWORK_PASSPHRASE \(--network-passphrase\)/,
+    );
   });
 
-  test("looks at every node of the settings", async () => {
-    const findings = await doctor.examined({ rpcUrls: `http://down.test,${NODE}` }, {
-      fetch: (url, init) =>
-        url.includes("down") ? Promise.reject(new TypeError("refused")) : doctor.sandbox.fetch(url, init),
-    });
+  test("a node that is down is a warning while another is well, in any order, and a failure with all of them", async () => {
+    const refused = () => Promise.reject(new TypeError("refused"));
+    const fetch: ExaminationParts["fetch"] = (url, init) =>
+      url.includes("down") ? refused() : doctor.sandbox.fetch(url, init);
+    for (const rpcUrls of [`http://down.test,${NODE}`, `${NODE},http://down.test`]) {
+      const findings = await doctor.examined({ rpcUrls }, { fetch });
+      const nodes = findings.filter(({ check }) => check === "rpc node");
+      assert.deepEqual(nodes.map(({ found }) => found.includes("down")), rpcUrls.split(",").map((url) => url !== NODE));
+      says(
+        nodes.find(({ verdict }) => verdict !== "ok")!,
+        "warn",
+        /down\.test could not be/,
+        /; until then another node/,
+      );
+      assert.deepEqual(findings.filter(({ verdict }) => verdict === "fail"), []);
+      assert.equal(findings.filter(({ check }) => check === "clock and ledger").length, 1);
+      assert.ok(findings.some(({ check, verdict }) => check === "payment escrow" && verdict === "ok"));
+    }
+    const findings = await doctor.examined({ rpcUrls: `http://down.test,${NODE}` }, { fetch: refused });
     const nodes = findings.filter(({ check }) => check === "rpc node");
-    assert.deepEqual(nodes.map(({ verdict }) => verdict), ["fail", "ok"]);
+    assert.deepEqual(nodes.map(({ verdict }) => verdict), ["fail", "fail"]);
+    for (const { todo } of nodes) assert.doesNotMatch(todo!, /another node is asked/);
+  });
+
+  test("a node of another network is a failure beside one that is well: the gateway would not start", async () => {
+    const another = doctor.rpcAnswer((result, method) =>
+      method === "getNetwork" ? { ...result, passphrase: "Another Network" } : result
+    );
+    const fetch: ExaminationParts["fetch"] = (url, init) =>
+      url.includes("another") ? another(url, init) : doctor.sandbox.fetch(url, init);
+    const findings = await doctor.examined({ rpcUrls: `http://another.test,${NODE}` }, { fetch });
+    const nodes = findings.filter(({ check }) => check === "rpc node");
+    says(
+      nodes[0]!,
+      "fail",
+      /is of the network "Another Network"/,
+      /SERVICE_API_RPC_URL \(--rpc-url\) to a node of your/,
+    );
+    says(nodes[1]!, "ok", /answers/);
+    assert.ok(findings.some(({ check, verdict }) => check === "payment escrow" && verdict === "ok"));
+  });
+
+  test("of two nodes the one that stands still is a warning, and the other is asked about the contracts", async () => {
+    const still = doctor.rpcAnswer((result, method) => {
+      if (method === "getLedgerEntries") throw new Error("it was asked for the contracts");
+      return method === "getHealth" ? { ...result, latestLedgerCloseTime: "1700000000" } : result;
+    });
+    const fetch: ExaminationParts["fetch"] = (url, init) =>
+      url.includes("still") ? still(url, init) : doctor.sandbox.fetch(url, init);
+    const findings = await doctor.examined({ rpcUrls: `http://still.test,${NODE}` }, { fetch });
+    const clocks = findings.filter(({ check }) => check === "clock and ledger");
+    says(
+      clocks[0]!,
+      "warn",
+      /newest ledger of http:\/\/still\.test closed \d+ s ago/,
+      /until then another node is asked/,
+    );
+    says(clocks[1]!, "ok", /closed \d+ s ago/);
     assert.ok(findings.some(({ check, verdict }) => check === "payment escrow" && verdict === "ok"));
   });
 
@@ -74,8 +127,42 @@ describe("doctor: the node", () => {
     );
     assert.ok(sequence > 6);
     says(await doctor.finding("history", { store }, { fetch: pruned }), "fail", /ledgers 3–5 are gone/, /gap/);
-    says(await doctor.finding("history", { store }), "ok", /read up to ledger 2; the node holds ledgers/);
     const ahead = await doctor.storeWith((store) => store.commitEvents({ events: [], state: sampleState(9_999) }));
     says(await doctor.finding("history", { store: ahead }), "warn", /up to ledger 9999, the node has come to/, /reset/);
+  });
+
+  test("says for how long nothing is lost, from when the node lets go of ledgers", async () => {
+    const { sequence } = doctor.sandbox.network.latestLedger();
+    const store = await doctor.storeWith((store) =>
+      store.commitEvents({ events: [], state: sampleState(2, { latestLedger: 3 }) })
+    );
+    says(
+      await doctor.finding("history", { store }),
+      "ok",
+      new RegExp(
+        `^read up to ledger 2; the node holds ledgers \\d–${sequence}, all since its first; .* for about 23 h$`,
+      ),
+    );
+    const holding = (fromLedger: number, toLedger: number, ledgerRetentionWindow = 17_280) =>
+      doctor.finding("history", { store }, {
+        fetch: doctor.rpcAnswer((result, method) =>
+          method === "getHealth"
+            ? { ...result, oldestLedger: fromLedger, latestLedger: toLedger, ledgerRetentionWindow }
+            : result
+        ),
+      });
+    says(await holding(1, 60, 120_960), "ok", /ledgers 1–60, all since its first; .* for about 6 days$/);
+    says(await holding(1, 10_000), "ok", /ledgers 1–10000, all since its first; .* misses nothing for about 10 h$/);
+    says(
+      await holding(1, 17_280),
+      "warn",
+      /ledgers 1–17280: in about 0 h events begin to be lost$/,
+      /start the gateway/,
+    );
+  });
+
+  test("a store that is not there yet has no history to lose; of one that is not read nothing is said", async () => {
+    says(await doctor.finding("history"), "ok", /nothing is read yet; the node holds ledgers \d/);
+    says(await doctor.finding("history", { store: `sqlite:${doctor.folder}/none/g.db` }), "skip", /store is not read/);
   });
 });

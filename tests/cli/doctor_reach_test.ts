@@ -33,10 +33,20 @@ describe("doctor: port and target", () => {
       await doctor.finding("port", { port: gatewayPort }, { fetch }),
       "fail",
       /in use, by another gateway/,
-      /--port/,
+      /stop what listens there .*SERVICE_API_PORT \(--port\)$/,
     );
     await server.stop({ drainMs: 0 });
     says(await doctor.finding("port", { port: gatewayPort }, { fetch }), "ok", /is free/);
+  });
+
+  test("an address that is not one of this machine's is no matter of what listens there", async () => {
+    // A name that ends in .invalid is nobody's (RFC 6761), an address in 192.0.2.0/24 neither (RFC 5737).
+    for (
+      const [host, why] of [["192.0.2.1", /not one of this machine's/], ["nobody.invalid", /^cannot listen/]] as const
+    ) {
+      const finding = await doctor.finding("port", { host, port: "0" }, { fetch });
+      says(finding, "fail", why, /^set SERVICE_API_HOST \(--host\) to an address of this machine/);
+    }
   });
 
   test("a port where the gateway answers that serves from this store is fine", async () => {

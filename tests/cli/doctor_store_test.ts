@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { chmod, writeFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
+import { runtimeName } from "../../lib/runtime/runtime.ts";
 import { openSqlite } from "../../lib/runtime/sqlite.ts";
 import { openStore } from "../../lib/store/open_store.ts";
 import { APPLICATION_ID, MIGRATIONS } from "../../lib/store/sqlite_schema.ts";
@@ -47,8 +48,15 @@ describe("doctor: the store", () => {
       await doctor.finding("store", { store: `sqlite:${doctor.folder}/none/g.db` }),
       "fail",
       /no directory/,
-      /SERVICE_API_STORE/,
+      /^make the directory, or correct SERVICE_API_STORE \(--store\)$/,
     );
+  });
+
+  test("a store of no form that is known here is told how one is named", async () => {
+    const name = /^name a file in SERVICE_API_STORE \(--store\), such as sqlite:gateway\.db$/;
+    const unknown = ["postgres://x", "gateway.db", "sqlite:", ...(runtimeName === "deno" ? [] : ["deno-kv:x"])];
+    for (const store of unknown) says(await doctor.finding("store", { store }), "fail", /sqlite:PATH/, name);
+    says(await doctor.finding("store", { store: "memory:" }), "warn", /everything is gone/, name);
   });
 
   test("a store that another program has locked is told from one that a gateway serves from", async () => {
@@ -78,7 +86,7 @@ describe("doctor: keys and secrets", () => {
 
   test("a keys file that is missing, wrong, or open to others is not well", async () => {
     const keysFile = doctor.newPath("keys.json");
-    says(await doctor.finding("api keys", { keysFile }), "fail", /is not there/, /keygen .*--keys-file/);
+    says(await doctor.finding("api keys", { keysFile }), "warn", /is not there/, /keygen .*--keys-file/);
     await writeFile(keysFile, "{", { mode: 0o600 });
     says(await doctor.finding("api keys", { keysFile }), "fail", new RegExp(keysFile));
     await writeFile(keysFile, JSON.stringify([sampleKey("a")]));

@@ -9,6 +9,10 @@ export interface FakeIo extends CommandIo {
 export interface FakeIoOptions {
   env?: Record<string, string>;
   isTerminal?: boolean;
+  columns?: number;
+  isOutputUnread?: boolean;
+  /** What writing to standard output throws. */
+  outputError?: Error;
   /** What somebody at the terminal answers; absent: nobody is there. */
   answer?: string;
   now?: number;
@@ -17,7 +21,7 @@ export interface FakeIoOptions {
 }
 
 export function fakeIo(
-  { env = {}, isTerminal = false, answer, now = Date.now(), stdin = "" }: FakeIoOptions = {},
+  { env = {}, isTerminal = false, answer, now = Date.now(), stdin = "", ...options }: FakeIoOptions = {},
 ): FakeIo {
   const io: FakeIo = {
     program: "gateway",
@@ -26,7 +30,12 @@ export function fakeIo(
     isErrorTerminal: isTerminal,
     out: "",
     err: "",
-    stdout: (text) => void (io.out += text),
+    columns: options.columns,
+    isOutputUnread: options.isOutputUnread ?? false,
+    stdout(text) {
+      if (options.outputError !== undefined) throw options.outputError;
+      io.out += text;
+    },
     stderr: (text) => void (io.err += text),
     stdin: () => Promise.resolve(new TextEncoder().encode(stdin)),
     now: () => now,

@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { UsageError } from "../../cli/command.ts";
+import { OutputError, UsageError } from "../../cli/command.ts";
 import { command } from "../../cli/keygen.ts";
 import { hashKey, parseKey } from "../../lib/keys/api_key.ts";
 import { parseKeyRecords } from "../../lib/keys/key_record.ts";
@@ -115,6 +115,28 @@ describe("keygen", () => {
     assert.ok(err.includes(`is kept in file:${path}`), err);
   });
 
+  test("withdraws a key that could not be printed, in each kind of place", async () => {
+    const setting = newStore();
+    const path = join(folder, "withdrawn.json");
+    for (const outputError of [new OutputError("the disk is full"), new OutputError("who read it has gone", true)]) {
+      for (const place of [["--store", setting], ["--keys-file", path]]) {
+        const { code, err } = await keygen([...KEY, ...place], { outputError });
+        assert.equal(code, 1);
+        assert.match(err, /^gateway keygen: .* so nobody has seen the key: it is withdrawn again from (sqlite|file):/);
+      }
+    }
+    assert.deepEqual(await keysIn(setting), []);
+    assert.deepEqual(parseKeyRecords(await readFile(path, "utf8")), []);
+  });
+
+  test("makes no key where nobody would see it", async () => {
+    const path = join(folder, "unread.json");
+    const { code, err } = await keygen([...KEY, "--keys-file", path], { isOutputUnread: true });
+    assert.equal(code, 1);
+    assert.match(err, /standard output is closed: nobody would see the key, so none is made/);
+    await assert.rejects(stat(path), { code: "ENOENT" });
+  });
+
   test("with --record prints what SERVICE_API_KEYS takes, and the key beside it", async () => {
     const { out, err } = await keygen([...KEY, "--record"], { env: { SERVICE_API_KEYS: "[]" } });
     const [record] = parseKeyRecords(out);
@@ -164,11 +186,35 @@ describe("keygen", () => {
       /--expires must be in the future, got "2026-02-28"/,
     ],
     ["an expiry of no days", [...KEY, "--expires", "0d"], /--expires must be in the future, got "0d"/],
-    ["an expiry that is none", [...KEY, "--expires", "never"], /--expires must be an ISO 8601 .*, got "never"/],
+    [
+      "an expiry that is none",
+      [...KEY, "--expires", "never"],
+      /--expires must be a date .*12h, 90d\), got "never"/,
+    ],
+    [
+      "an expiry without its zone",
+      [...KEY, "--expires", "2027-01-31T12:00"],
+      /--expires must be an ISO 8601 .* its zone/,
+    ],
+    [
+      "an expiry that is too far",
+      [...KEY, "--expires", "99999999d"],
+      /^--expires must be before the year 10000, got "99999999d"$/,
+    ],
+    [
+      "a name of bytes that are no UTF-8",
+      ["--name", "a\ufffd", "--scopes", "read"],
+      /^--name must be valid UTF-8, got/,
+    ],
+    ["a store that is none", [...KEY, "--store", "foo"], /^--store must be sqlite:PATH( or deno-kv:PATH)?, got "foo"$/],
     ["two places", [...KEY, "--store", "sqlite:a", "--keys-file", "b"], /--store and --keys-file are both given/],
     ["a place for a record", [...KEY, "--record", "--store", "sqlite:a"], /--record keeps the key nowhere/],
-    ["a store in memory", [...KEY, "--store", "memory:"], /memory: is gone when the command ends/],
-    ["an unknown flag", [...KEY, "--scope", "read"], /unknown flag --scope; allowed: --name, --scopes, --rate/],
+    [
+      "a store in memory",
+      [...KEY, "--store", "memory:"],
+      /^--store must name a store that is kept, .*: memory: is gone at the end$/,
+    ],
+    ["an unknown flag", [...KEY, "--scope", "read"], /^unknown flag --scope; did you mean --scopes\?$/],
     ["a flag without its value", ["--name", "--scopes", "read"], /--name needs a value/],
     ["a flag twice", [...KEY, "--name", "b"], /--name is given twice/],
     ["a switch with a value", [...KEY, "--json=yes"], /--json takes no value/],

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -110,6 +111,7 @@ describe("keys list", () => {
 
   test("says that there are none, and how to make one", async () => {
     const flags = ["--store", `sqlite:${join(folder, "empty.db")}`];
+    await (await openStore(flags[1]!)).close();
     const { code, out, err } = await keys(["list", ...flags], { isTerminal: true });
     assert.equal(code, 0);
     assert.equal(out, "");
@@ -147,6 +149,16 @@ describe("keys disable and enable", () => {
       assert.equal(JSON.parse((await keys(["show", "aShop", "--json", ...flags])).out).disabled, true);
       assert.equal((await keys(["enable", "aShop", ...flags])).out, `enabled key aShop "shop" in ${location}\n`);
       assert.equal(JSON.parse((await keys(["disable", "aShop", "--json", ...flags])).out).disabled, true);
+    }));
+});
+
+describe("keys disable and enable, again", () => {
+  test("say that nothing has changed", () =>
+    inEachPlace(async (flags, location) => {
+      const again = await keys(["enable", "aShop", ...flags]);
+      assert.deepEqual([again.code, again.out], [0, `key aShop "shop" in ${location} was enabled already\n`]);
+      await keys(["disable", "aShop", ...flags]);
+      assert.match((await keys(["disable", "aShop", ...flags])).out, /was disabled already/);
     }));
 });
 
@@ -189,6 +201,20 @@ describe("keys", () => {
       }
     }));
 
+  test("makes no place that is not there, and says what does", async () => {
+    for (const [flag, name] of [["--store", "sqlite:missing.db"], ["--keys-file", "missing.json"]] as const) {
+      const path = join(folder, name.replace("sqlite:", ""));
+      const place = [flag, name.startsWith("sqlite:") ? `sqlite:${path}` : path];
+      for (const args of [["list"], ["show", "x"], ["enable", "x"], ["disable", "x"], ["delete", "x", "--yes"]]) {
+        const { code, out, err } = await keys([...args, ...place]);
+        assert.deepEqual([code, out], [1, ""]);
+        assert.match(err, /^gateway keys: .*there is no (store|keys file).* yet: gateway keygen .*\n$/);
+        assert.ok(err.includes(path) && err.includes(flag), err);
+      }
+      assert.ok(!existsSync(path) && !existsSync(`${path}.lock`));
+    }
+  });
+
   test("does not repeat a whole key that was given for an id", async () => {
     const { key } = mintKey({ name: "a", scopes: ["read"], now: NOW, random });
     for (const args of [["show", key], ["disable", key], ["list", key], ["show", "a", key]]) {
@@ -202,7 +228,7 @@ describe("keys", () => {
     ["nothing", [], /expected one of list, show, enable, disable, delete, got nothing/],
     ["an unknown action", ["remove", "a"], /expected one of .*, got "remove"/],
     ["an action from the prototype", ["toString"], /expected one of .*, got "toString"/],
-    ["no id", ["show"], /keys show needs the id of a key/],
+    ["no id", ["show"], /^ID is missing: keys show takes that of a key$/],
     ["an id for list", ["list", "a"], /unexpected "a" after keys list/],
     ["two ids", ["show", "a", "b"], /unexpected "b" after keys show/],
     ["--yes elsewhere", ["disable", "a", "--yes"], /--yes belongs to keys delete/],

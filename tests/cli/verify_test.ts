@@ -76,8 +76,6 @@ describe("verify", () => {
       1,
       "gateway verify: the signature is 301 s in the past, 300 s are allowed\n",
     ]);
-    const malformed = await verify(["--signature", "v1=abc"], { env, stdin: BODY });
-    assert.deepEqual([malformed.code, malformed.err.includes("must have one t=<Unix seconds>")], [1, true]);
   });
 
   test("checks as of another time, or with another tolerance", async () => {
@@ -85,6 +83,30 @@ describe("verify", () => {
     assert.equal((await verify([...SIGNATURE, "--at", `${AT + 10}`], later)).code, 0);
     assert.equal((await verify([...SIGNATURE, "--tolerance", "90000"], later)).code, 0);
     assert.equal((await verify([...SIGNATURE, "--at", `${AT + 10}`, "--tolerance", "9"], later)).code, 1);
+  });
+
+  test("takes the signature as a whole header, as it is copied from a log", async () => {
+    for (
+      const args of [["--signature", `X-Service-Signature: t=${AT},v1=${V1}`], [
+        "--signature",
+        `webhook-signature:${STANDARD[1]}`,
+        ...STANDARD.slice(2),
+      ]]
+    ) assert.deepEqual(await verify(args, { env, stdin: BODY }), right);
+  });
+
+  test("says that the body is empty or cannot be read: neither is a wrong call", async () => {
+    const failures: [string[], RegExp][] = [
+      [SIGNATURE, /^the body is empty/],
+      [
+        [...SIGNATURE, "--body", "/none/body.json"],
+        /^--body \/none\/body\.json cannot be read: there is no such file$/,
+      ],
+      [[...SIGNATURE, "--body", folder], /cannot be read: it is a folder$/],
+    ];
+    for (const [args, message] of failures) {
+      await assert.rejects(verify(args, { env }), { name: "CommandError", message });
+    }
   });
 
   test("tells when only a newline at the end of the body is too much", async () => {
@@ -104,7 +126,27 @@ describe("verify", () => {
       env: { SERVICE_WEBHOOK_SECRET: "hush" },
     }],
     ["a secret among the arguments", [...SIGNATURE, "--secret", SECRET], /unknown flag --secret/],
-    ["a body that is not there", [...SIGNATURE, "--body", "/none/body.json"], /--body cannot be read: ENOENT \/none/],
+    [
+      "a signature that is none",
+      ["--signature", "v1=abc"],
+      /^--signature must be t=<Unix .* hex digits>, got "v1=abc"$/,
+    ],
+    [
+      "a cut webhook-signature",
+      [...STANDARD, "--signature=v1,abc"].slice(2),
+      /^--signature must be v1,.*, got "v1,abc"$/,
+    ],
+    [
+      "a webhook-timestamp that is none",
+      [...STANDARD.slice(0, 4), "--timestamp", "abc"],
+      /^--timestamp must be an integer from 0 to 99999999999, got "abc"$/,
+    ],
+    ["a cut secret", SIGNATURE, /must be a whole webhook's secret: is the one given, of 20 characters, cut\?$/, {
+      env: { SERVICE_WEBHOOK_SECRET: SECRET.slice(0, 20) },
+    }],
+    ["a secret that lost its last letter", SIGNATURE, /must be a whole webhook's secret/, {
+      env: { SERVICE_WEBHOOK_SECRET: SECRET.slice(0, -1) },
+    }],
     [
       "a tolerance that is none",
       [...SIGNATURE, "--tolerance", "5m"],

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -91,7 +92,7 @@ test("list prints plain columns, a table on a terminal, and JSON when asked", as
   const table = await webhooks(["list"], { isTerminal: true });
   assert.match(
     table.out,
-    /^ID +KEY +URL +HEARS +CREATED +PENDING +DEAD\nwh_all +key1 .* 2026-01-01 00:0… +0 +0\nwh_some /,
+    /^ID +KEY +URL +HEARS +CREATED +PENDING +DEAD\nwh_all +key1 .* 2026-01-01 00:00 +0 +0\nwh_some /,
   );
   const json = await webhooks(["list", "--json", "--key", "key2"]);
   assert.deepEqual(JSON.parse(json.out), {
@@ -106,6 +107,42 @@ test("list prints plain columns, a table on a terminal, and JSON when asked", as
     dead: 0,
   });
   assert.equal(json.err, "");
+});
+
+test("list of a key's webhooks tells a key without any from one that is not there", async () => {
+  await store.insertKey(sampleKey("key3"));
+  const none = await webhooks(["list", "--key", "key3"]);
+  assert.deepEqual([none.code, none.out], [0, ""]);
+  assert.match(none.err, /there are none/);
+  for (const json of [[], ["--json"]]) {
+    const unknown = await webhooks(["list", "--key", "nope", ...json]);
+    assert.deepEqual([unknown.code, unknown.out], [1, ""]);
+    assert.match(unknown.err, /gateway webhooks: there is no key "nope" in sqlite:.*, and no webhook of one\n$/);
+  }
+  // Which keys there are is known to the file alone.
+  const io = fakeIo({ env: { SERVICE_API_KEYS_FILE: "keys.json" } });
+  assert.equal(await runCommand(command, ["list", "--key", "nope", "--store", setting], io), 0);
+});
+
+test("neither webhooks nor secrets rekey make a store that is not there", async () => {
+  const missing = join(folder, "missing.db");
+  const commands: [typeof command, string[]][] = [
+    [command, ["list"]],
+    [command, ["deliveries", "wh_all"]],
+    [command, ["replay", "wh_all", "--from-ledger", "1"]],
+    [command, ["delete", "wh_all", "--yes"]],
+    [secretsCommand, ["rekey", "--off"]],
+  ];
+  for (const [one, args] of commands) {
+    const io = fakeIo();
+    assert.equal(await runCommand(one, [...args, "--store", `sqlite:${missing}`], io), 1);
+    assert.equal(io.out, "");
+    assert.match(
+      io.err,
+      /^gateway (webhooks|secrets): sqlite:.*missing\.db: there is no store yet: .*keygen.*--store\n$/,
+    );
+    assert.ok(!existsSync(missing));
+  }
 });
 
 test("deliveries prints the attempts, newest first", async () => {
@@ -143,6 +180,8 @@ test("replay begins a job for the serving gateway, and only counts with --dry-ru
   assert.equal(second.code, 1);
   assert.match(second.err, /a replay of wh_all is under way/);
   assert.match((await webhooks(["replay", "wh_some", "--from-ledger", "450"])).out, /nothing to replay/);
+  const nothing = await webhooks(["replay", "wh_some", "--from-ledger", "5000000", "--json"]);
+  assert.equal(JSON.parse(nothing.out).deliveries, 0);
 });
 
 test("on a terminal a replay shows how far the gateway has come, until all is queued", async () => {
@@ -187,10 +226,10 @@ test("what is wrong on the command line is said in one line", async () => {
     [[], /^expected one of list, deliveries, replay, delete, got nothing$/],
     [["lst"], /got "lst"$/],
     [["list", "wh_1"], /^unexpected "wh_1" after webhooks list$/],
-    [["deliveries"], /^webhooks deliveries needs the id of a webhook$/],
+    [["deliveries"], /^ID is missing: webhooks deliveries takes that of a webhook$/],
     [["deliveries", "wh_1", "--limit", "x"], /^--limit must be an integer from 1 to 1000000, got "x"$/],
     [["list", "--yes"], /^--yes does not belong to webhooks list$/],
-    [["replay", "wh_1"], /^webhooks replay needs --from-ledger N$/],
+    [["replay", "wh_1"], /^--from-ledger is missing: say from which ledger on/],
     [["replay", "wh_1", "--from-ledger", "9", "--to-ledger", "8"], /^--to-ledger must not be before --from-ledger 9/],
     [["delete", "wh_1"], /^webhooks delete asks before it deletes/],
   ];

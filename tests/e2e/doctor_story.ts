@@ -34,6 +34,7 @@ export async function tellDoctor(info: SandboxInfo, command: string[], folder: s
       ...hereTroubles(info, folder, port),
     ];
     for (const trouble of troubles) await tellTrouble(info, command, folder, trouble);
+    await tellTwoNodes(info, command, folder, proxy);
     await tellClocks(info, command, folder, proxy);
     await tellRetention(info, command, proxy);
   } finally {
@@ -73,6 +74,22 @@ async function tellAllIsWell(info: SandboxInfo, command: string[]): Promise<void
     "ok escrow's registries",
     "ok reads",
   ]);
+}
+
+/** Of two nodes one is down: worth a look, and no more, while the other is well. */
+async function tellTwoNodes(info: SandboxInfo, command: string[], folder: string, proxy: RpcProxy): Promise<void> {
+  proxy.fault = "breaks off";
+  for (const urls of [`${proxy.url},${info.rpc}`, `${info.rpc},${proxy.url}`]) {
+    const flags = flagsFor(info, { store: `sqlite:${folder}/gateway.db`, "rpc-url": urls });
+    const { ok, checks } = await examined(asArguments(flags), command, 0);
+    assert.ok(ok);
+    const nodes = checks.filter(({ check }) => check === "rpc node");
+    const down = nodes.find(({ verdict }) => verdict === "warn")!;
+    assert.equal(nodes.filter(({ verdict }) => verdict === "ok").length, 1, JSON.stringify(nodes));
+    assert.match(down.found, new RegExp(`^the RPC node ${proxy.url} could not be reached`));
+    assert.match(down.todo!, /whether it runs.*; until then another node is asked$/);
+  }
+  proxy.fault = undefined;
 }
 
 /** The node's clock against this machine's: nobody sets the clock of a machine for a test. */

@@ -29,7 +29,7 @@ export async function nodeTroubles({ rpc, networkPassphrase }: SandboxInfo): Pro
       fails: [[
         "rpc node",
         new RegExp(`^${rpc} is of the network "${networkPassphrase}", the settings say "Test SDF`),
-        /set SERVICE_API_NETWORK_PASSPHRASE to that of the node/,
+        /set SERVICE_API_NETWORK_PASSPHRASE \(--network-passphrase\) to that of the node/,
       ]],
     },
   ];
@@ -37,7 +37,7 @@ export async function nodeTroubles({ rpc, networkPassphrase }: SandboxInfo): Pro
 
 export function contractTroubles({ contracts, asset }: SandboxInfo): Trouble[] {
   const { deviceRegistry, agentRegistry } = contracts;
-  const swapped = /the ids of SERVICE_API_(DEVICE|AGENT)_REGISTRY and .* seem to be swapped/;
+  const swapped = /the ids of SERVICE_API_(DEVICE|AGENT)_REGISTRY \(--\w+-registry\) and .* seem to be swapped/;
   return [
     {
       what: "there is no such contract",
@@ -57,6 +57,15 @@ export function contractTroubles({ contracts, asset }: SandboxInfo): Trouble[] {
         ["agent registry", /is the device registry, not the agent registry/, swapped],
       ],
     },
+    {
+      what: "two settings hold the same id",
+      flags: { "payment-escrow": agentRegistry },
+      fails: [[
+        "payment escrow",
+        /is the agent registry, not the payment escrow/,
+        /^SERVICE_API_PAYMENT_ESCROW \(--payment-escrow\) and SERVICE_API_AGENT_REGISTRY .* hold the same id/,
+      ]],
+    },
   ];
 }
 
@@ -68,18 +77,32 @@ export function hereTroubles(info: SandboxInfo, folder: string, taken: number): 
     mkdirSync(closed);
     chmodSync(closed, 0o500);
   }
-  const own = /SERVICE_API_STORE, or owner and mode/;
-  const free = /stop what listens there .*--port/;
+  const free = /stop what listens there .*SERVICE_API_PORT \(--port\)/;
   return [
     {
       what: "the store cannot be written",
       flags: { store: `sqlite:${closed}/gateway.db` },
-      fails: [["store", new RegExp(`no file can be created in ${closed}`), own]],
+      fails: [["store", new RegExp(`no file can be created in ${closed}`), /owner and mode of the file and its dir/]],
     },
     {
       what: "the store's directory is not there",
       flags: { store: `sqlite:${folder}/none/gateway.db` },
-      fails: [["store", new RegExp(`there is no directory ${folder}/none`), own]],
+      fails: [["store", new RegExp(`there is no directory ${folder}/none`), /make the directory, or correct SERV/]],
+    },
+    {
+      what: "the store is of no form that is known",
+      flags: { store: "postgres://gateway:secret-token@db.test/gateway" },
+      fails: [["store", /sqlite:PATH.*got "postgres:…"/, /^name a file in SERVICE_API_STORE \(--store\)/]],
+    },
+    {
+      what: "the address is another machine's",
+      // RFC 5737: nobody's.
+      flags: { host: "192.0.2.1" },
+      fails: [[
+        "port",
+        /192\.0\.2\.1:\d+: the address is not one of this machine's$/,
+        /^set SERVICE_API_HOST \(--host\)/,
+      ]],
     },
     {
       what: "the port is another program's",

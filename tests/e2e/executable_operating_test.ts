@@ -11,6 +11,7 @@ import { tellRestarts } from "./restart_story.ts";
 import { startSandbox } from "./sandbox_process.ts";
 import { tellUpgrade } from "./upgrade_story.ts";
 import { tellWatching } from "./watch_story.ts";
+import { tellWrongContract } from "./wrong_contract_story.ts";
 
 // Before the tests: Bun gives a hook five seconds at most.
 const { folder, gateway } = await compileExecutable();
@@ -32,6 +33,14 @@ test(
   { timeout: 60_000 },
   async () => {
     await tellDoctor(info, command, stores);
+  },
+);
+
+test(
+  "the executable says which setting holds a wrong contract id, and what is there",
+  { timeout: 60_000 },
+  async () => {
+    await tellWrongContract(info, command, stores);
   },
 );
 

@@ -69,5 +69,5 @@ test("the executable makes keys, lists them, and explains itself", async () => {
 test("a wrong flag is one line on standard error and exit code 2", async () => {
   const failed = await run(gateway, ["serve", "--prot", "1"], inFolder()).catch((error) => error);
   assert.equal(failed.code, 2);
-  assert.match(failed.stderr, /^gateway serve: unknown flag --prot/);
+  assert.match(failed.stderr, /^gateway serve: unknown flag --prot; did you mean --port\?\nSee: gateway help serve\n$/);
 });

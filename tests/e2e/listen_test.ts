@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
 import { connect } from "node:net";
 import { after, before, test } from "node:test";
 import { freePort } from "../faults/serve_process.ts";
+import { createClient } from "./client.ts";
 import { tellListen } from "./listen_story.ts";
-import { runGateway, type SandboxProcess, sourceCommand, startSandbox } from "./sandbox_process.ts";
+import { environment, runGateway, type SandboxProcess, sourceCommand, startSandbox } from "./sandbox_process.ts";
 
 let sandbox: SandboxProcess;
 before(async () => {
@@ -33,7 +35,14 @@ test("a wrong event, filter or number is named", async () => {
     [["trigger", "device.registered", "escrow.funded"], 2, /unexpected "escrow\.funded"/],
     [["listen", "--port", "70000"], 2, /--port must be an integer from 0 to 65535, got "70000"/],
     [["listen", "--answer", "99"], 2, /--answer must be an integer from 200 to 599, got "99"/],
-    [["listen", "--types", "payment.made", ...at], 1, /invalid_request: .*must be one of device\.registered/],
+    [
+      ["listen", "--types", "payment.made", ...at],
+      2,
+      /--types must be some of device\.registered, .*, got "payment\.made"/,
+    ],
+    [["listen", "--device-hash", "9a41", ...at], 2, /--device-hash must be 64 hex digits, got "9a41"/],
+    [["listen", "--merchant", "G1", ...at], 2, /--merchant must be an account address .*, got "G1"/],
+    [["listen", "--sandbox", "nowhere"], 2, /--sandbox must be an http:\/\/ URL such as .*, got "nowhere"/],
     [["listen", "--port", new URL(sandbox.info.rpc).port, ...at], 1, /the port is in use/],
   ];
   for (const [args, code, message] of wrong) {
@@ -43,6 +52,30 @@ test("a wrong event, filter or number is named", async () => {
     assert.doesNotMatch(failed.stderr, /\n {4}at /, "a message, not a stack");
   }
 });
+
+test(
+  "a listener whose reader has gone ends without a word, and leaves no webhook behind",
+  { timeout: 60_000 },
+  async () => {
+    const { gateway, apiKey, rpc } = sandbox.info;
+    const script = '"$@" listen --json --sandbox "$SANDBOX" | head -n 1; exit "${PIPESTATUS[0]}"';
+    const child = spawn("bash", ["-c", script, "listen", ...sourceCommand()], {
+      stdio: ["ignore", "pipe", "pipe"],
+      env: environment({ SANDBOX: rpc }),
+    });
+    let [out, errors] = ["", ""];
+    child.stdout.setEncoding("utf8").on("data", (text: string) => out += text);
+    child.stderr.setEncoding("utf8").on("data", (text: string) => errors += text);
+    const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
+    const api = createClient(gateway, apiKey);
+    const webhooks = async () => (await api.get("/v1/webhooks")).body.webhooks.length;
+    while (await webhooks() === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    await runGateway(["trigger", "--sandbox", rpc]);
+    assert.deepEqual([await ended, errors], [141, ""]);
+    assert.equal(out.trimEnd().split("\n").length, 1);
+    assert.equal(await webhooks(), 0);
+  },
+);
 
 test("the sandbox tells its keys to this machine only, and to no page in a browser", async () => {
   const page = `${sandbox.info.rpc}/sandbox`;

@@ -6,6 +6,7 @@ import { tellDoctor } from "./doctor_story.ts";
 import { tellFailover } from "./failover_story.ts";
 import { tellUpgrade } from "./upgrade_story.ts";
 import { tellWatching } from "./watch_story.ts";
+import { tellWrongContract } from "./wrong_contract_story.ts";
 import { type SandboxProcess, sourceCommand, startSandbox } from "./sandbox_process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "gateway-operating-"));
@@ -21,6 +22,10 @@ after(async () => {
 
 test("the doctor tells each thing that can be wrong from the others", { timeout: 60_000 }, async () => {
   await tellDoctor(sandbox.info, command, folder);
+});
+
+test("a start with a wrong contract id says which setting it is, and what is there", { timeout: 60_000 }, async () => {
+  await tellWrongContract(sandbox.info, command, folder);
 });
 
 test("a store of the first release is upgraded, a copy kept; one of a newer program is refused", {

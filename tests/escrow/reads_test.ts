@@ -189,7 +189,7 @@ describe("choosing between the two ways", () => {
       if (method === "simulateTransaction") result.transactionData = result.error = undefined;
     });
     assert.deepEqual(await gateway.escrow.reads.device(CARD), expectedDevice());
-    assert.equal(gateway.escrow.reads.ways().device, "undecided");
+    assert.equal(gateway.escrow.reads.ways().device, "not_compared");
     assert.match(gateway.problems[0]!, /could not be compared/);
   });
 
@@ -203,7 +203,7 @@ describe("choosing between the two ways", () => {
       result.latestLedger = sandbox.network.closeLedger().sequence;
     });
     assert.deepEqual(await gateway.escrow.reads.policy(CARD), expectedDevice().policy);
-    assert.equal(gateway.escrow.reads.ways().policy, "undecided");
+    assert.equal(gateway.escrow.reads.ways().policy, "not_compared");
     assert.equal(simulations, 3);
     assert.match(gateway.problems[0]!, /no two answers spoke of the same ledger in 3 tries/);
   });
@@ -264,7 +264,7 @@ describe("what reads rely on", () => {
       }
     });
     assert.equal(await gateway.escrow.reads.pending(sandbox.merchant.publicKey()), "130");
-    assert.equal(gateway.escrow.reads.ways().pending, "undecided");
+    assert.equal(gateway.escrow.reads.ways().pending, "not_compared");
   });
 
   test("an archived entry is still owned", async () => {

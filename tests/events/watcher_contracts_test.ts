@@ -22,6 +22,27 @@ describe("the watcher and its contracts", () => {
     assert.deepEqual(again.problems.map(({ kind }) => kind), ["contracts_changed"]);
   });
 
+  test("what is told of other contracts names the new ones by their setting, and those that are watched no more", async () => {
+    const node = createSimulatedNode();
+    const first = await createFixture(node);
+    await first.watcher.turn();
+    const told = async (contractIds: string[]) => {
+      const titleOf = (id: string) => `SERVICE_API_${id === CONTRACT ? "FIRST" : "OTHER"}`;
+      const again = await createFixture(node, { store: first.store, contractIds, titleOf });
+      await again.watcher.turn();
+      return again.problems.map(({ message }) => message);
+    };
+    const since = "events of a new one are held as far back as the RPC node held them";
+    assert.deepEqual(await told([OTHER_CONTRACT]), [
+      `other contracts are watched now; SERVICE_API_OTHER is ${OTHER_CONTRACT}; ${CONTRACT} is watched no more; ${since}`,
+    ]);
+    assert.deepEqual(await told([CONTRACT, OTHER_CONTRACT]), [
+      `other contracts are watched now; SERVICE_API_FIRST is ${CONTRACT}; ${since}`,
+    ]);
+    assert.deepEqual(await told([OTHER_CONTRACT]), [`other contracts are watched now; ${CONTRACT} is watched no more`]);
+    assert.deepEqual(await told([OTHER_CONTRACT]), []);
+  });
+
   test("history held from before the node's retention stays held when the contracts change", async () => {
     const node = createSimulatedNode({ retention: 10 });
     node.close({});

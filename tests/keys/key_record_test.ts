@@ -63,7 +63,9 @@ describe("parseKeyRecords", () => {
   test("refuses what is no record, by its number", () => {
     assert.match(refusal(`${line(one)}\nnonsense`), /^key record 2 is not valid JSON$/);
     assert.match(refusal("[3]"), /^key record 1: must be an object$/);
-    assert.match(refusal("[{"), /^the key records are not valid JSON$/);
+    assert.match(refusal("[{"), /^must be JSON: an array of key records or a record a line, got 2 characters/);
+    assert.match(refusal("{"), /^must be JSON: .*, got 1 character that is none$/);
+    assert.match(refusal("foo\nbar"), /^must be JSON: .*, got 7 characters/);
   });
 
   test("quotes neither hashes nor keys that stand in the text by mistake", () => {

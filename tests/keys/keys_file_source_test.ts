@@ -90,7 +90,8 @@ describe("keys from a file", () => {
     assert.equal(await source.changed(), false);
     assert.deepEqual(await source.get(record.id), record);
     assert.deepEqual(problems, [
-      `keys file ${path}: the key records are not valid JSON; the keys stay as they were`,
+      `keys file ${path}: must be JSON: an array of key records or a record a line, ` +
+      "got 2 characters that are none; the keys stay as they were",
     ]);
     await write('[{"id": 3}]');
     assert.equal(await source.changed(), false);
@@ -133,7 +134,7 @@ describe("keys from a file", () => {
 
   test("are refused at the start when the file does not parse: there is nothing to stay with", async () => {
     await write("not json");
-    await assert.rejects(open(), { name: "KeysFileError", message: /key record 1 is not valid JSON/ });
+    await assert.rejects(open(), { name: "KeysFileError", message: /must be JSON: .*, got 8 characters/ });
   });
 
   test("in a file that others may read are used, and the mode is told once", async () => {

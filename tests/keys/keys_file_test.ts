@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
-import { mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import process from "node:process";
 import { after, before, beforeEach, describe, test } from "node:test";
-import { openKeysFile } from "../../lib/keys/keys_file.ts";
+import { openKeysFile, requireKeysFile } from "../../lib/keys/keys_file.ts";
 import { lockFile } from "../../lib/runtime/file_lock.ts";
 import { testKey } from "./test_keys.ts";
 
@@ -18,6 +19,9 @@ beforeEach(() => {
   path = join(folder, `keys${count++}.json`);
 });
 after(() => rm(folder, { recursive: true }));
+
+/** Root is refused nothing. */
+const isRoot = process.getuid?.() === 0;
 
 const recordsOnDisk = async () => JSON.parse(await readFile(path, "utf8"));
 
@@ -100,11 +104,39 @@ describe("a keys file", () => {
   });
 
   test("in no folder, or that is a folder itself, is refused by name", async () => {
-    await assert.rejects(
-      openKeysFile(join(folder, "none", "keys.json")).insertKey(testKey().record),
-      /none\/keys.json/,
-    );
+    const inNone = openKeysFile(join(folder, "none", "keys.json"));
+    await assert.rejects(inNone.insertKey(testKey().record), {
+      name: "KeysFileError",
+      message:
+        `keys file ${folder}/none/keys.json cannot be written: there is no directory ${folder}/none: create it, ` +
+        "or name another path",
+    });
     await assert.rejects(openKeysFile(folder).listKeys({ limit: 1 }), /is no regular file/);
+    await writeFile(path, "[]");
+    await assert.rejects(openKeysFile(join(path, "keys.json")).insertKey(testKey().record), /\.json is no directory/);
+  });
+
+  test("that cannot be made says why", async () => {
+    const tooLong = join(folder, "k".repeat(300));
+    await assert.rejects(openKeysFile(tooLong).insertKey(testKey().record), /kkk cannot be written: ENAMETOOLONG$/);
+  });
+
+  test("in a folder that may not be written is refused with whose modes to look at", { skip: isRoot }, async () => {
+    const closed = join(folder, "closed");
+    await mkdir(closed, { mode: 0o500 });
+    await assert.rejects(openKeysFile(join(closed, "keys.json")).insertKey(testKey().record), {
+      message:
+        `keys file ${closed}/keys.json cannot be written: check the owner and mode of it and of ${closed} (EACCES)`,
+    });
+  });
+
+  test("is asked to be there where it must be", async () => {
+    await assert.rejects(requireKeysFile(path), {
+      name: "KeysFileError",
+      message: `there is no keys file ${path} yet: gateway keygen makes it; or name another with --keys-file`,
+    });
+    await openKeysFile(path).insertKey(testKey().record);
+    await requireKeysFile(path);
   });
 
   test("waits for another writer's lock", async () => {

@@ -6,9 +6,9 @@ import { after, describe, test } from "node:test";
 import { openKv } from "../../lib/runtime/kv.ts";
 import { runtimeName } from "../../lib/runtime/runtime.ts";
 import { openSqlite } from "../../lib/runtime/sqlite.ts";
-import { keepCopyBeforeMigration } from "../../lib/store/migration_copy.ts";
+import { migrateWithCopy } from "../../lib/store/migration_copy.ts";
 import { openStore } from "../../lib/store/open_store.ts";
-import { APPLICATION_ID, MIGRATIONS, schemaVersion } from "../../lib/store/sqlite_schema.ts";
+import { APPLICATION_ID, migrate, MIGRATIONS, schemaVersion } from "../../lib/store/sqlite_schema.ts";
 import { sampleKey, storeError } from "./samples.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "migration-"));
@@ -42,7 +42,7 @@ describe("a store of an older schema", () => {
     const folder = newFolder();
     const path = await oldFile(folder);
     const notices: string[] = [];
-    const store = await openStore(`sqlite:${path}`, (notice) => notices.push(notice));
+    const store = await openStore(`sqlite:${path}`, { onNotice: (notice) => notices.push(notice) });
     assert.deepEqual(await store.getKey("a"), sampleKey("a"));
     await store.close();
     assert.equal(await versionOf(path), MIGRATIONS.length);
@@ -83,17 +83,44 @@ describe("a store of an older schema", () => {
   test("stays as it is when no copy can be kept", async () => {
     const path = await oldFile(newFolder());
     const database = await openSqlite(path);
+    const nowhere = join(directory, "no such folder", "gateway.db");
     await assert.rejects(
-      keepCopyBeforeMigration({
-        database,
-        file: join(directory, "no such folder", "gateway.db"),
-        location: "sqlite:there",
-        from: 1,
-        to: 2,
-      }),
+      migrateWithCopy(
+        { database, file: nowhere, location: "sqlite:there", from: 1, to: 2 },
+        () => assert.fail("the schema was changed"),
+      ),
       storeError("full", "sqlite:there", "schema is not changed"),
     );
     database.close();
+  });
+
+  test("that cannot be changed stays as it was, without a copy and without a word", async () => {
+    const folder = newFolder();
+    const path = await oldFile(folder);
+    const database = await openSqlite(path);
+    const pages = database.prepare("PRAGMA page_count").get()!.page_count;
+    // Room for a part of the changes.
+    database.exec(`PRAGMA max_page_count = ${Number(pages) + 5}`);
+    const parts = { database, file: path, location: "sqlite:there", from: 1, to: MIGRATIONS.length };
+    const onNotice = (notice: string) => assert.fail(notice);
+    const changing = migrateWithCopy({ ...parts, versionOf: schemaVersion, onNotice }, () => migrate(database));
+    await assert.rejects(changing, /full/);
+    assert.equal(schemaVersion(database), 1);
+    assert.equal(database.prepare("SELECT name FROM api_key").get()?.name, "key a");
+    database.close();
+    assert.deepEqual(readdirSync(folder), ["gateway.db"]);
+  });
+
+  test("without anything in it is not copied: there is nothing to go back to", async () => {
+    const folder = newFolder();
+    const path = await oldFile(folder);
+    const database = await openSqlite(path);
+    database.exec("DELETE FROM api_key");
+    database.close();
+    const onNotice = (notice: string) => assert.fail(notice);
+    await (await openStore(`sqlite:${path}`, { onNotice })).close();
+    assert.equal(await versionOf(path), MIGRATIONS.length);
+    assert.deepEqual(copiesIn(folder), []);
   });
 
   if (runtimeName === "deno") {
@@ -110,7 +137,7 @@ describe("a store of an older schema", () => {
       kv.close();
 
       const notices: string[] = [];
-      const store = await openStore(setting, (notice) => notices.push(notice));
+      const store = await openStore(setting, { onNotice: (notice) => notices.push(notice) });
       assert.deepEqual(await store.getKey("a"), sampleKey("a"));
       await store.close();
       const [copy] = copiesIn(folder);
@@ -119,6 +146,18 @@ describe("a store of an older schema", () => {
       const kept = await openKv(join(folder, copy!));
       assert.equal((await kept.get(["schema"])).value, 1);
       kept.close();
+    });
+
+    test("in Deno KV without anything in it is not copied", async () => {
+      const folder = newFolder();
+      const path = join(folder, "gateway.kv");
+      await (await openStore(`deno-kv:${path}`)).close();
+      const kv = await openKv(path);
+      await kv.set(["schema"], 1);
+      await (await openStore(`deno-kv:${path}`)).close();
+      assert.equal((await kv.get(["schema"])).value, 2);
+      kv.close();
+      assert.deepEqual(copiesIn(folder), []);
     });
   }
 });

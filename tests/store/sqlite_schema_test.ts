@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { openSqlite } from "../../lib/runtime/sqlite.ts";
 import { openSqliteStore } from "../../lib/store/sqlite.ts";
+import { migrate, schemaVersion } from "../../lib/store/sqlite_schema.ts";
 import { sampleKey, storeError } from "./samples.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "sqlite-schema-"));
@@ -46,6 +47,19 @@ describe("the sqlite store's schema", () => {
     const store = await openSqliteStore(path);
     await store.insertKey(sampleKey("a"));
     await store.close();
+  });
+
+  test("is made in one piece: where there is room for a part of it, nothing is made", async () => {
+    const database = await openSqlite(join(directory, "no-room.db"));
+    // The first step needs about 20 pages of 4 KB, all of them about 50.
+    database.exec("PRAGMA max_page_count = 30");
+    assert.throws(() => migrate(database), /full/);
+    assert.equal(schemaVersion(database), 0);
+    assert.deepEqual(database.prepare("SELECT name FROM sqlite_schema").all(), []);
+    database.exec("PRAGMA max_page_count = 1000");
+    migrate(database);
+    assert.ok(Number(database.prepare("PRAGMA page_count").get()!.page_count) > 30);
+    database.close();
   });
 
   test("the file is in WAL mode, so that readers and a writer do not wait for one another", async () => {

@@ -1,10 +1,22 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { runtimeName } from "../../lib/runtime/runtime.ts";
+import { openSqlite } from "../../lib/runtime/sqlite.ts";
+import { inspectStore } from "../../lib/store/inspect.ts";
 import { openStore } from "../../lib/store/open_store.ts";
+import { ensureStoreFile } from "../../lib/store/store_file.ts";
 import { sampleKey, storeError } from "./samples.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "store-file-"));
@@ -34,6 +46,47 @@ describe("the file of a store", () => {
       await assert.rejects(openStore(`${scheme}:${directory}`), storeError("unavailable", directory, "directory"));
     });
 
+    test(`${scheme}: that has to be there is not made`, async () => {
+      const folder = mkdtempSync(join(directory, "missing-"));
+      for (const name of ["gateway", "no/such/gateway"]) {
+        const opening = openStore(`${scheme}:${join(folder, name)}`, { mustExist: true });
+        await assert.rejects(opening, storeError("missing", join(folder, name), "gateway keygen", "--store"));
+      }
+      assert.deepEqual(readdirSync(folder), []);
+      await (await openStore(`${scheme}:${folder}/gateway`)).close();
+      await (await openStore(`${scheme}:${folder}/gateway`, { mustExist: true })).close();
+    });
+
+    test(`${scheme}: of which only an empty file is there counts as not there, and can be made`, async () => {
+      const folder = mkdtempSync(join(directory, "empty-"));
+      writeFileSync(join(folder, "empty"), "");
+      // What a start that ran out of disk left in earlier versions: the mode is set, and there is no table.
+      const database = await openSqlite(join(folder, "header"));
+      database.exec("PRAGMA journal_mode = WAL; BEGIN IMMEDIATE; COMMIT");
+      database.close();
+      assert.ok(statSync(join(folder, "header")).size > 0);
+      for (const name of ["empty", "header"]) {
+        const setting = `${scheme}:${join(folder, name)}`;
+        await assert.rejects(openStore(setting, { mustExist: true }), storeError("missing", name));
+        assert.equal((await inspectStore(setting)).state, "new");
+        const store = await openStore(setting);
+        await store.insertKey(sampleKey("a"));
+        await store.close();
+      }
+      assert.deepEqual(readdirSync(folder).filter((name) => name.endsWith(".bak")), []);
+    });
+
+    test(`${scheme}: is made beside its name, and nothing else stays there`, async () => {
+      const folder = mkdtempSync(join(directory, "whole-"));
+      const store = await openStore(`${scheme}:${folder}/gateway`);
+      await store.insertKey(sampleKey("a"));
+      await store.close();
+      assert.deepEqual(readdirSync(folder).filter((name) => !/^gateway(-wal|-shm)?$/.test(name)), []);
+      const again = await openStore(`${scheme}:${folder}/gateway`);
+      assert.deepEqual(await again.getKey("a"), sampleKey("a"));
+      await again.close();
+    });
+
     test(`${scheme}: has one lock, by whatever path it is opened`, async () => {
       const [real, alias] = [join(directory, `${scheme}-real`), join(directory, `${scheme}-alias`)];
       mkdirSync(real);
@@ -49,4 +102,26 @@ describe("the file of a store", () => {
       await store.close();
     });
   }
+
+  test("that cannot be made whole leaves nothing behind", async () => {
+    const folder = mkdtempSync(join(directory, "half-"));
+    const making = ensureStoreFile(join(folder, "gateway.db"), "sqlite:there", {}, (path) => {
+      for (const rest of ["", "-wal", "-shm"]) writeFileSync(`${path}${rest}`, "half");
+      return Promise.reject(new Error("the disk is full"));
+    });
+    await assert.rejects(making, /the disk is full/);
+    assert.deepEqual(readdirSync(folder), []);
+  });
+
+  test("that another process has made meanwhile stays the other's", async () => {
+    const folder = mkdtempSync(join(directory, "quicker-"));
+    const path = join(folder, "gateway.db");
+    await ensureStoreFile(path, "sqlite:there", {}, (unfinished) => {
+      writeFileSync(unfinished, "mine");
+      writeFileSync(path, "theirs");
+      return Promise.resolve();
+    });
+    assert.deepEqual(readdirSync(folder), ["gateway.db"]);
+    assert.equal(readFileSync(path, "utf8"), "theirs");
+  });
 });

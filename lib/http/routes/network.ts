@@ -3,15 +3,15 @@ import { contractId } from "../../escrow/values.ts";
 import { type AnyRoute, route } from "../route.ts";
 
 const networkAnswer = z.object({
-  rpcUrl: z.string().describe("The RPC node, without what is secret in its URL"),
+  rpcUrl: z.string().describe("An RPC node of this network that is well, without what is secret in its URL"),
   networkPassphrase: z.string(),
   contracts: z.object({ deviceRegistry: contractId, agentRegistry: contractId, paymentEscrow: contractId }),
 });
 
 export type NetworkAnswer = z.infer<typeof networkAnswer>;
 
-/** Which network and which contracts this gateway stands in front of. */
-export function networkRoutes(network: NetworkAnswer): AnyRoute[] {
+/** Which network and which contracts this gateway stands in front of; the same answer is the same object. */
+export function networkRoutes(network: () => NetworkAnswer): AnyRoute[] {
   return [
     route({
       method: "get",
@@ -21,7 +21,7 @@ export function networkRoutes(network: NetworkAnswer): AnyRoute[] {
       answer: networkAnswer,
       held: true,
       errors: [],
-      handle: () => network,
+      handle: () => network(),
     }),
   ];
 }

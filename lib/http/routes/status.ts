@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { CONTRACTS } from "../../escrow/contract_errors.ts";
+import { contractId } from "../../escrow/values.ts";
 import { type AnyRoute, route } from "../route.ts";
 
 const ledgerRange = z.object({ epoch: z.int(), fromLedger: z.int(), toLedger: z.int() });
@@ -17,8 +19,20 @@ const statusAnswer = z.object({
     gaps: z.array(ledgerRange.extend({ noticedAt: z.string() })).describe("Ledgers that could not be read"),
     undecodedEvents: z.int().describe("Events kept raw because they could not be decoded; 100 stands for 100 or more"),
   }),
-  reads: z.record(z.string(), z.enum(["entries", "calls", "undecided"]))
-    .describe("Where each kind of read comes from: ledger entries, or calls where the two differed"),
+  contracts: z.array(z.object({
+    contract: z.enum(CONTRACTS),
+    id: contractId,
+    problem: z.string().nullable().describe(
+      "What is there instead of the contract expected; null when nothing is wrong",
+    ),
+    checkedAt: z.iso.datetime().nullable().describe("When it was last looked at; null: not yet"),
+  })).describe("Whether the contract ids of the settings lead to the contracts expected"),
+  reads: z.record(z.string(), z.enum(["entries", "calls", "not_compared"])).describe(
+    "How each kind of read is answered. entries: from ledger entries, the fast way, which was found to agree with the " +
+      "contracts' functions. calls: by the contracts' functions, because the entries said something else. not_compared: " +
+      "from ledger entries too, but nothing has been read yet that could be compared. Nothing needs to be done but for " +
+      "calls: gateway doctor says more",
+  ),
   nodes: z.array(z.object({
     node: z.string().describe("Scheme and host"),
     inUse: z.boolean().describe("Whether it is the one that is asked now"),
@@ -43,7 +57,7 @@ export function statusRoutes(status: () => Promise<GatewayStatus>): AnyRoute[] {
       method: "get",
       path: "/v1/status",
       scope: "read",
-      summary: "Ledger height and lag, held history, RPC nodes, webhook backlog, version",
+      summary: "Ledger height and lag, held history, contracts, RPC nodes, webhook backlog, version",
       answer: statusAnswer,
       errors: [],
       handle: () => status(),

@@ -1,0 +1,47 @@
+import { runtimeName } from "../lib/runtime/runtime.ts";
+import { defaultStoreSetting } from "../lib/store/default_store.ts";
+import { UsageError } from "./command.ts";
+
+export interface StoreUse {
+  /** A store that is gone when the process ends is of use. */
+  isMemoryAllowed?: boolean;
+  /** The store is used as the file that it is: also where a runtime cannot open it otherwise. */
+  isAFile?: boolean;
+}
+
+/**
+ * The store that the flag names, else the environment, else the standard one in the working directory.
+ * @throws {UsageError} when it is none, or none for this use; names the flag or the variable
+ */
+export function storeSetting(
+  flag: string | undefined,
+  env: Record<string, string | undefined>,
+  { isMemoryAllowed = false, isAFile = false }: StoreUse = {},
+): string {
+  // An empty variable is one that is not set, as everywhere.
+  const setting = flag ?? (env.SERVICE_API_STORE || defaultStoreSetting());
+  const source = flag === undefined ? "SERVICE_API_STORE" : "--store";
+  const isDeno = runtimeName === "deno";
+  const isDenoKv = /^deno-kv:/.test(setting);
+  if (isDenoKv && !isDeno && !isAFile) {
+    throw new UsageError(`${source} must be sqlite:PATH, got ${described(setting)}: deno-kv: needs Deno, this is Bun`);
+  }
+  if (setting === "memory:" && !isMemoryAllowed) {
+    throw new UsageError(`${source} must name a store that is kept, such as sqlite:PATH: memory: is gone at the end`);
+  }
+  if (/^(sqlite:.|memory:$)/s.test(setting) || (isDenoKv && (!isAFile || setting !== "deno-kv:"))) return setting;
+  const forms = [
+    "sqlite:PATH",
+    ...(isDeno || isAFile ? ["deno-kv:PATH"] : []),
+    ...(isMemoryAllowed ? ["memory:"] : []),
+  ];
+  const last = forms.pop()!;
+  const allowed = forms.length === 0 ? last : `${forms.join(", ")} or ${last}`;
+  throw new UsageError(`${source} must be ${allowed}, got ${described(setting)}`);
+}
+
+/** A URL may hold a password: what stands before the colon is enough to see the mistake. */
+function described(setting: string): string {
+  const [scheme, ...rest] = setting.split(":");
+  return JSON.stringify(rest.length === 0 || rest.join("") === "" ? setting : `${scheme}:…`);
+}

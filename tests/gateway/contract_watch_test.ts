@@ -1,0 +1,194 @@
+import { StrKey } from "@stellar/stellar-sdk";
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import {
+  type GatewayUnderTest,
+  type RpcFetch,
+  startGateway,
+  startTestNetwork,
+  type TestNetwork,
+  type UnderTestOptions,
+} from "../http/test_gateway.ts";
+
+const NOWHERE = StrKey.encodeContract(new Uint8Array(32).fill(7));
+const HASH = "ab".repeat(32);
+const TOLD = "the contract is not as expected; gateway doctor says more";
+
+let on: TestNetwork;
+before(async () => on = await startTestNetwork());
+after(() => on.network.stop());
+
+/** Looks happen in the background: waits until one has come to this. */
+async function until<T>(look: () => Promise<T>, isThere: (value: T) => boolean): Promise<T> {
+  for (const deadline = Date.now() + 10_000;;) {
+    const value = await look();
+    if (isThere(value)) return value;
+    assert.ok(Date.now() < deadline, JSON.stringify(value));
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+interface Told {
+  level: string;
+  message: string;
+  setting?: string;
+  problem?: string;
+}
+
+async function withGateway(
+  options: UnderTestOptions,
+  story: (api: GatewayUnderTest, told: () => Told[]) => Promise<void>,
+): Promise<void> {
+  const api = await startGateway(on, options);
+  const told = () =>
+    api.log().trim().split("\n").map((line) => JSON.parse(line) as Told)
+      .filter(({ message }) => message.startsWith("the contract "));
+  try {
+    await story(api, told);
+  } finally {
+    await api.stop();
+  }
+}
+
+interface Shown {
+  contract: string;
+  id: string;
+  problem: string | null;
+  checkedAt: string | null;
+}
+
+const shown = async (api: GatewayUnderTest): Promise<Shown[]> =>
+  (await api.request("GET", "/v1/status")).body.contracts;
+const looked = (api: GatewayUnderTest) =>
+  until(() => shown(api), (contracts) => contracts.every(({ checkedAt }) => checkedAt !== null));
+const warnings = (told: Told[]) =>
+  told.map(({ level, message, setting, problem }) => {
+    assert.deepEqual([level, message], ["warn", TOLD]);
+    return [setting!.split(" ")[0], problem];
+  });
+
+/** The node, its entries changed on the way. */
+const changed = (change: (entry: { xdr: string }) => { xdr: string }): RpcFetch => async (url, init) => {
+  const answer = await (await on.fetch(url, init)).json();
+  if (JSON.parse(String(init.body)).method === "getLedgerEntries") {
+    answer.result.entries = answer.result.entries.map(change);
+  }
+  return Response.json(answer);
+};
+
+describe("the contracts of the settings", () => {
+  test("nothing is said of contracts that are as expected, and the status shows that they were looked at", async () => {
+    await withGateway({}, async (api, told) => {
+      const { deviceRegistry, agentRegistry, paymentEscrow } = on.sandbox.contracts;
+      const contracts = await looked(api);
+      assert.deepEqual(contracts.map(({ contract, id, problem }) => [contract, id, problem]), [
+        ["device_registry", deviceRegistry, null],
+        ["agent_registry", agentRegistry, null],
+        ["payment_escrow", paymentEscrow, null],
+      ]);
+      assert.deepEqual(told(), []);
+    });
+  });
+
+  test("one line names the setting of an id that is not on the network", async () => {
+    await withGateway({ settings: { paymentEscrow: NOWHERE } }, async (api, told) => {
+      const problem = `there is no contract ${NOWHERE} on this network`;
+      assert.equal((await looked(api))[2]!.problem, problem);
+      assert.deepEqual(warnings(told()), [["SERVICE_API_PAYMENT_ESCROW", problem]]);
+      assert.equal(told()[0]!.setting, "SERVICE_API_PAYMENT_ESCROW (--payment-escrow)");
+    });
+  });
+
+  test("one line each tells ids that are other contracts'", async () => {
+    const { agentRegistry } = on.sandbox.contracts;
+    const settings = { deviceRegistry: on.sandbox.asset, paymentEscrow: agentRegistry };
+    await withGateway({ settings }, async (api, told) => {
+      await looked(api);
+      assert.deepEqual(warnings(told()), [
+        ["SERVICE_API_DEVICE_REGISTRY", `${on.sandbox.asset} is the contract of an asset, not the device registry`],
+        ["SERVICE_API_PAYMENT_ESCROW", `${agentRegistry} is the agent registry, not the payment escrow`],
+      ]);
+    });
+  });
+
+  test("a registry that the escrow was not initialised with is told, though it is one", async () => {
+    const { agentRegistry, paymentEscrow } = on.sandbox.contracts;
+    const bytes = (id: string) => String.fromCharCode(...StrKey.decodeContract(id));
+    const fetch = changed((entry) => {
+      const data = atob(entry.xdr);
+      if (!data.includes(bytes(paymentEscrow)) || !data.includes("AgentRegistry")) return entry;
+      return { ...entry, xdr: btoa(data.replace(bytes(agentRegistry), bytes(NOWHERE))) };
+    });
+    await withGateway({ fetch }, async (api, told) => {
+      await looked(api);
+      const problem = `the payment escrow was initialised with another agent registry, ${NOWHERE}`;
+      assert.deepEqual(warnings(told()), [["SERVICE_API_AGENT_REGISTRY", problem]]);
+    });
+  });
+
+  test("a gateway answers before its contracts have been looked at, and ends while they are", async () => {
+    let asked = 0;
+    const fetch: RpcFetch = (url, init) => {
+      if (JSON.parse(String(init.body)).method !== "getLedgerEntries") return on.fetch(url, init);
+      asked += 1;
+      return new Promise((_, reject) => init.signal!.addEventListener("abort", () => reject(new TypeError("aborted"))));
+    };
+    await withGateway({ fetch }, async (api) => {
+      await until(() => Promise.resolve(asked), (count) => count > 0);
+      assert.deepEqual((await shown(api)).map(({ checkedAt, problem }) => [checkedAt, problem]), [
+        [null, null],
+        [null, null],
+        [null, null],
+      ]);
+      assert.equal(await api.gateway.stop(), true);
+      assert.doesNotMatch(api.log(), /could not be looked at/);
+    });
+  });
+
+  test("a node that was away is asked when it is back", async () => {
+    let isAway = true;
+    const fetch: RpcFetch = (url, init) =>
+      isAway ? Promise.reject(new TypeError("connection refused")) : on.fetch(url, init);
+    await withGateway({ fetch, settings: { paymentEscrow: NOWHERE } }, async (api, told) => {
+      await until(() => Promise.resolve(api.log()), (log) => /contracts could not be looked at/.test(log));
+      assert.deepEqual(told(), []);
+      isAway = false;
+      assert.match((await looked(api))[2]!.problem!, /there is no contract/);
+      assert.equal(told().length, 1);
+    });
+  });
+
+  test("contracts that run other code are looked at again; what is mended is said as well", async () => {
+    let isUpgraded = false;
+    let aheadMs = 0;
+    const agentRegistryCode = () => {
+      const { agentRegistry } = on.sandbox.contracts;
+      return String.fromCharCode(...StrKey.decodeContract(agentRegistry));
+    };
+    const fetch: RpcFetch = (url, init) =>
+      changed((entry) => {
+        const data = atob(entry.xdr);
+        if (!isUpgraded || !data.includes(agentRegistryCode()) || !data.includes("\0\0\0\x13")) return entry;
+        const at = data.indexOf("\0\0\0\x13") + 8;
+        return { ...entry, xdr: btoa(data.slice(0, at) + "x".repeat(32) + data.slice(at + 32)) };
+      })(url, init);
+    await withGateway({ fetch, now: () => Date.now() + aheadMs }, async (api, told) => {
+      const policy = () => api.request("GET", `/v1/devices/${HASH}/policy`);
+      await looked(api);
+      assert.equal((await policy()).status, 404);
+      isUpgraded = true;
+      on.network.closeLedger();
+      const problems = () => shown(api).then((contracts) => contracts.map(({ problem }) => problem));
+      await until(async () => (await policy(), await problems()), ([, agent]) => agent !== null);
+      assert.equal(warnings(told())[0]![0], "SERVICE_API_AGENT_REGISTRY");
+      isUpgraded = false;
+      aheadMs = 61_000;
+      on.network.closeLedger();
+      await until(problems, (all) => all.every((problem) => problem === null));
+      const [, mended, ...more] = told();
+      assert.deepEqual([mended!.level, mended!.message], ["info", "the contract is as expected now"]);
+      assert.match(mended!.setting!, /^SERVICE_API_AGENT_REGISTRY /);
+      assert.deepEqual(more, []);
+    });
+  });
+});

@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
+
+const FIRST = "https://first.test";
+const SECOND = "https://second.test";
+
+let on: TestNetwork;
+before(async () => on = await startTestNetwork());
+after(() => on.network.stop());
+
+/** A gateway on two nodes with tokens; the first may be made to fail. */
+async function withTwoNodes(
+  settings: { publicRpcUrl?: string },
+  story: (api: GatewayUnderTest, first: { isDown: boolean }, rpcUrl: () => Promise<string>) => Promise<void>,
+): Promise<void> {
+  const first = { isDown: false };
+  const api = await startGateway(on, {
+    started: false,
+    settings: { rpcUrls: `${FIRST}/secret-token,${SECOND}/another?key=secret-token`, ...settings },
+    fetch: (url, init) =>
+      first.isDown && url.startsWith(FIRST) ? Promise.reject(new TypeError("refused")) : on.fetch(url, init),
+  });
+  const rpcUrl = async () => (await api.request("GET", "/v1/network")).body.rpcUrl;
+  try {
+    await story(api, first, rpcUrl);
+  } finally {
+    await api.stop();
+  }
+}
+
+/** Whatever asks the node. */
+const ask = (api: GatewayUnderTest) =>
+  api.request("GET", `/v1/devices/${crypto.randomUUID().replace(/-/g, "").repeat(2)}`);
+
+test("/v1/network shows the first node while it is well, and else the one that is asked, without their tokens", async () => {
+  await withTwoNodes({}, async (api, first, rpcUrl) => {
+    await ask(api);
+    assert.equal(await rpcUrl(), FIRST);
+    first.isDown = true;
+    await ask(api);
+    assert.equal(await rpcUrl(), SECOND);
+  });
+});
+
+test("/v1/network shows SERVICE_API_PUBLIC_RPC_URL whatever node is asked", async () => {
+  const publicRpcUrl = "https://rpc.example.com/for-everyone";
+  await withTwoNodes({ publicRpcUrl }, async (api, first, rpcUrl) => {
+    assert.equal(await rpcUrl(), publicRpcUrl);
+    first.isDown = true;
+    await ask(api);
+    assert.equal(await rpcUrl(), publicRpcUrl);
+  });
+});

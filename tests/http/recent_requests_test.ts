@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
+
+let on: TestNetwork;
+before(async () => {
+  on = await startTestNetwork();
+});
+after(() => on.network.stop());
+
+test("a read asked for again is checked again: key, scope, rate, method and query", async () => {
+  const { stop, newKey, request } = await startGateway(on, { started: false });
+  const path = `/v1/merchants/${on.sandbox.accounts.merchant.address}/pending`;
+  const reader = await newKey({ rate: 4 });
+  for (const remaining of ["3", "2"]) {
+    const answer = await request("GET", path, { key: reader });
+    assert.deepEqual([answer.status, answer.body, answer.headers.get("x-ratelimit-remaining")], [
+      200,
+      { pending: "0" },
+      remaining,
+    ]);
+  }
+  assert.equal((await request("GET", path, { key: null })).status, 401);
+  assert.equal((await request("GET", path, { key: await newKey({ scopes: ["write"] }) })).status, 403);
+  assert.equal((await request("GET", path, { key: await newKey({ disabled: true }) })).status, 401);
+  assert.equal((await request("POST", path, { key: reader, body: {} })).status, 405);
+  assert.match((await request("GET", `${path}?limit=1`)).body.error.message, /unknown query parameter limit/);
+  assert.equal((await request("GET", path, { key: reader })).status, 200);
+  assert.equal((await request("GET", path, { key: reader })).status, 200);
+  assert.equal((await request("GET", path, { key: reader })).status, 429);
+  await stop();
+});
+
+test("a path that is refused is refused again, and each path has its own answer", async () => {
+  const { stop, request } = await startGateway(on, { started: false });
+  for (let again = 0; again < 2; again++) {
+    assert.match((await request("GET", "/v1/devices/zz")).body.error.message, /hash/);
+    assert.equal((await request("GET", `/v1/devices/${"ab".repeat(32)}`)).body.error.code, "device_not_found");
+    assert.equal((await request("GET", `/v1/devices/${"ab".repeat(32)}/policy`)).body.error.code, "agent_not_found");
+    assert.equal((await request("GET", "/v1/nothing")).status, 404);
+    assert.deepEqual((await request("GET", "/v1/health", { key: null })).body, { ok: true });
+  }
+  await stop();
+});
+
+test("with CORS an answer asked for again has its headers too", async () => {
+  const { stop, request } = await startGateway(on, {
+    started: false,
+    settings: { corsOrigins: "https://app.example.com" },
+  });
+  for (let again = 0; again < 2; again++) {
+    const { headers } = await request("GET", "/v1/network", { headers: { origin: "https://app.example.com" } });
+    assert.equal(headers.get("access-control-allow-origin"), "https://app.example.com");
+  }
+  await stop();
+});
