@@ -1,4 +1,5 @@
-import { type Config, readConfig, type SettingName, SETTINGS, unknownSettings } from "../lib/config.ts";
+import { type Config, type SettingName, SETTINGS } from "../lib/config.ts";
+import { readConfig, unknownSettings } from "../lib/read_config.ts";
 import { sleep } from "../lib/stellar/clock.ts";
 import { createResolver } from "../lib/webhooks/resolve.ts";
 import type { Command, CommandIo } from "./command.ts";

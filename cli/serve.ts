@@ -1,4 +1,5 @@
-import { readConfig, type SettingName, SETTINGS, unknownSettings } from "../lib/config.ts";
+import { type SettingName, SETTINGS } from "../lib/config.ts";
+import { readConfig, unknownSettings } from "../lib/read_config.ts";
 import { openStore } from "../lib/store/open_store.ts";
 import type { Command, CommandIo } from "./command.ts";
 import { openKeySource } from "./key_source.ts";

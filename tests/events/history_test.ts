@@ -5,55 +5,9 @@ import { createHistory } from "../../lib/events/history.ts";
 import { createLedgerTip } from "../../lib/stellar/tip.ts";
 import { endOfLedger } from "../../lib/events/position.ts";
 import { encodeCursor } from "../../lib/events/cursor.ts";
-import { insert, subscriptionOf } from "../webhooks/parts.ts";
+import { createRead, DEVICE, MERCHANT, OTHER_DEVICE } from "./history_stage.ts";
 import { createFixture, readAll } from "./parts.ts";
 import { CONTRACT, createSimulatedNode, rpcId } from "./simulated_node.ts";
-
-const DEVICE = "ab".repeat(32);
-const OTHER_DEVICE = "cd".repeat(32);
-const MERCHANT = "GBZH7S5NC57XNHKHJ75C5DGMI3SP6ZFJLIKW74K6OSMA5E5DFMYBDD2Z";
-
-/** Ten ledgers with two events each, all of them read. */
-async function createRead() {
-  const node = createSimulatedNode();
-  for (let ledger = 0; ledger < 10; ledger++) {
-    node.close({ type: "escrow.funded", deviceHash: DEVICE }, {
-      type: "payment.authorized",
-      deviceHash: ledger % 2 === 0 ? DEVICE : OTHER_DEVICE,
-      merchant: MERCHANT,
-    });
-  }
-  const fixture = await createFixture(node);
-  await fixture.watcher.turn();
-  return { ...fixture, hashes: node.emitted.map(({ txHash }) => txHash) };
-}
-
-/** Ten ledgers with an event each, of which the first four were forgotten; one of those is kept where it is still owed. */
-async function createPruned({ owedLedger }: { owedLedger?: number } = {}) {
-  const node = createSimulatedNode();
-  for (let ledger = 0; ledger < 10; ledger++) node.close({});
-  const fixture = await createFixture(node);
-  const { store, watcher } = fixture;
-  await watcher.turn();
-  const events = await store.readEvents({ limit: 100 });
-  const owed = events.filter(({ ledger }) => ledger === owedLedger);
-  if (owedLedger !== undefined) await insert(store, subscriptionOf("wh_1"));
-
-  /** Forgets the events up to this ledger of an epoch. */
-  async function prune(ledger: number, epoch = 0): Promise<void> {
-    const expected = await store.fanOutCursor();
-    const deliveries = owed.map(({ position }) => {
-      return { id: position, subscriptionId: "wh_1", position, attempts: 0, dueAtMs: 1, createdAtMs: 1 };
-    });
-    await store.commitFanOut({ expected, cursor: { position: endOfLedger(epoch, 9_999), lastDueAtMs: 1 }, deliveries });
-    const [last] = await store.readEvents({ after: endOfLedger(epoch, ledger - 1), limit: 1 });
-    const closedBefore = new Date(Date.parse(last!.ledgerClosedAt) + 1_000).toISOString();
-    while (await store.pruneEvents(closedBefore) > 0);
-  }
-  await prune(1_004);
-  const hashes = node.emitted.map(({ txHash }) => txHash);
-  return { ...fixture, hashes, prune, cursorAt: (ledger: number) => encodeCursor(endOfLedger(0, ledger)) };
-}
 
 describe("a page of history", () => {
   test("has the public form of an event: the common fields and those of its type, no others", async () => {
@@ -261,32 +215,6 @@ describe("history over a reset of the network", () => {
   });
 });
 
-describe("history of which old events were forgotten", () => {
-  test("begins where all is held: what is kept for a delivery alone is not shown", async () => {
-    const { history, hashes } = await createPruned({ owedLedger: 1_002 });
-    for (const query of [{}, { fromLedger: 1 }, { fromLedger: 1_002 }, { fromLedger: 1_005 }]) {
-      const page = await history.page({ ...query, limit: 100 });
-      assert.deepEqual(page.events.map(({ txHash }) => txHash), hashes.slice(4));
-    }
-    const later = await history.page({ fromLedger: 1_007, limit: 100 });
-    assert.deepEqual(later.events.map(({ txHash }) => txHash), hashes.slice(6));
-  });
-
-  test("a page tells the oldest ledger held, so that who comes back too late sees that something is missing", async () => {
-    const { history, cursorAt, prune } = await createPruned();
-    const page = await history.page({ cursor: cursorAt(1_002), limit: 2 });
-    assert.deepEqual(page.events.map(({ ledger }) => ledger), [1_005, 1_006]);
-    assert.equal(page.oldestLedger, 1_005);
-    await prune(1_008);
-    assert.equal((await history.page({ cursor: page.cursor, limit: 2 })).oldestLedger, 1_009);
-  });
-
-  test("the oldest ledger held is that of the first start while nothing was forgotten, and null before it", async () => {
-    assert.equal((await (await createFixture(createSimulatedNode())).history.page({ limit: 1 })).oldestLedger, null);
-    assert.equal((await (await createRead()).history.page({ limit: 1 })).oldestLedger, 1_000);
-  });
-});
-
 describe("the newest ledger a page tells", () => {
   test("is the committed one where another gateway's watcher has seen a reset this one has not", async () => {
     const { node, watcher, store } = await createRead();
@@ -300,67 +228,5 @@ describe("the newest ledger a page tells", () => {
     const { history, tip, node } = await createRead();
     assert.equal(tip.observe(20, node.closeTime + 1_000), "reset");
     assert.equal((await history.page({ limit: 1 })).latestLedger, 20);
-  });
-});
-
-describe("the status of history", () => {
-  test("before the first commit holds nothing", async () => {
-    const { history } = await createFixture(createSimulatedNode());
-    assert.deepEqual(await history.status(), {
-      epoch: 0,
-      latestLedger: 0,
-      scannedLedger: null,
-      lagLedgers: null,
-      held: [],
-      gaps: [],
-      undecodedEvents: 0,
-    });
-  });
-
-  test("says how far the node is ahead of what is held", async () => {
-    const { history, node, tip } = await createRead();
-    tip.observe(node.latest + 7, node.closeTime + 35);
-    const { latestLedger, scannedLedger, lagLedgers } = await history.status();
-    assert.deepEqual([latestLedger, scannedLedger, lagLedgers], [node.latest + 7, node.latest, 7]);
-  });
-
-  test("begins where events are still held after old ones were forgotten", async () => {
-    const { history, node, store, prune } = await createPruned();
-    const { held } = await history.status();
-    assert.deepEqual(held, [{ epoch: 0, fromLedger: 1_005, toLedger: node.latest }]);
-    await prune(node.latest);
-    assert.deepEqual(await store.readEvents({ limit: 9 }), []);
-    assert.deepEqual((await history.status()).held, []);
-  });
-
-  test("follows what is forgotten of earlier epochs too, until nothing of one is left", async () => {
-    const { history, node, watcher, prune } = await createPruned();
-    node.reset(20);
-    for (let ledger = 0; ledger < 3; ledger++) node.close({});
-    await watcher.turn();
-    const current = { epoch: 1, fromLedger: 20, toLedger: 23 };
-    assert.deepEqual((await history.status()).held, [{ epoch: 0, fromLedger: 1_005, toLedger: 1_010 }, current]);
-    await prune(1_007);
-    assert.deepEqual((await history.status()).held, [{ epoch: 0, fromLedger: 1_008, toLedger: 1_010 }, current]);
-    await prune(21, 1);
-    assert.deepEqual((await history.status()).held, [{ ...current, fromLedger: 22 }]);
-  });
-
-  test("shows gaps, and what is held without them", async () => {
-    const node = createSimulatedNode({ retention: 10 });
-    const { history, watcher } = await createFixture(node);
-    node.closeEmpty(4);
-    await watcher.turn();
-    for (let outages = 0; outages < 2; outages++) {
-      node.closeEmpty(20);
-      await watcher.turn();
-    }
-    const { held, gaps } = await history.status();
-    assert.deepEqual(gaps.map(({ fromLedger, toLedger }) => [fromLedger, toLedger]), [[1_005, 1_014], [1_025, 1_034]]);
-    assert.deepEqual(held.map(({ fromLedger, toLedger }) => [fromLedger, toLedger]), [
-      [1_000, 1_004],
-      [1_015, 1_024],
-      [1_035, 1_044],
-    ]);
   });
 });

@@ -4,7 +4,8 @@
  */
 import process from "node:process";
 import { serveGateway } from "../../cli/serve_gateway.ts";
-import { readConfig, type SettingName } from "../../lib/config.ts";
+import type { SettingName } from "../../lib/config.ts";
+import { readConfig } from "../../lib/read_config.ts";
 import { keySourceFromStore } from "../../lib/keys/key_source.ts";
 import { createLog } from "../../lib/log.ts";
 import { openStore } from "../../lib/store/open_store.ts";

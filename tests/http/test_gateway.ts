@@ -1,4 +1,5 @@
-import { readConfig, type SettingName } from "../../lib/config.ts";
+import type { SettingName } from "../../lib/config.ts";
+import { readConfig } from "../../lib/read_config.ts";
 import { createGateway, type Gateway, type GatewayOptions } from "../../lib/gateway.ts";
 import { mintKey } from "../../lib/keys/api_key.ts";
 import { keySourceFromStore } from "../../lib/keys/key_source.ts";
