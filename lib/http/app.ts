@@ -2,7 +2,7 @@ import { type Context, Hono } from "hono";
 import { cors } from "hono/cors";
 import { GatewayError } from "../errors.ts";
 import type { Peer } from "../runtime/serve.ts";
-import { closing, endpoint, type EndpointParts, type EndpointRequest, type RequestMeter } from "./endpoint.ts";
+import { answerHeaders, endpoint, type EndpointParts, type EndpointRequest, type RequestMeter } from "./endpoint.ts";
 import { errorResponse } from "./error_response.ts";
 import { answerMetrics, type MetricsPage } from "./metrics_page.ts";
 import { openApiDocument } from "./openapi.ts";
@@ -121,8 +121,7 @@ function methodNotAllowed(c: AppContext, methods: string[]): GatewayError {
 /** An answer outside the endpoints costs no token, but says how the caller's address stands. */
 function plain(c: AppContext, parts: EndpointParts, response: Response): Response {
   const headers = {
-    ...parts.rateHeaders(parts.peekAddress(c.req.raw, c.env.peer)),
-    ...closing(parts),
+    ...answerHeaders(parts, parts.peekAddress(c.req.raw, c.env.peer)),
     "x-request-id": parts.requestId(c.req.raw),
   };
   for (const [name, value] of Object.entries(headers)) response.headers.set(name, value);
@@ -132,8 +131,7 @@ function plain(c: AppContext, parts: EndpointParts, response: Response): Respons
 function refused(c: AppContext, parts: EndpointParts, meter: RequestMeter, error: Error): Response {
   const requestId = parts.requestId(c.req.raw);
   const response = errorResponse(error, {
-    ...parts.rateHeaders(parts.peekAddress(c.req.raw, c.env.peer)),
-    ...closing(parts),
+    ...answerHeaders(parts, parts.peekAddress(c.req.raw, c.env.peer)),
     "x-request-id": requestId,
   });
   parts.onAnswer(endpointRequest(c), response.status, requestId, error);

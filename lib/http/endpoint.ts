@@ -1,4 +1,6 @@
 import { GatewayError } from "../errors.ts";
+import type { RateLimitHeaders } from "../limits/rate_limit_headers.ts";
+import { jsonResponse } from "../runtime/json_response.ts";
 import type { Peer } from "../runtime/serve.ts";
 import type { KeyVerdict } from "../keys/verifier.ts";
 import type { Verdict } from "../limits/token_bucket.ts";
@@ -32,7 +34,7 @@ export interface EndpointParts {
   takeForAddress(request: Request, peer: Peer): Verdict;
   /** Looks at the caller's address without taking. */
   peekAddress(request: Request, peer: Peer): Verdict;
-  rateHeaders(verdict: Verdict): Record<string, string>;
+  rateHeaders: RateLimitHeaders;
   /** Called once for every answer of an endpoint. */
   onAnswer(request: EndpointRequest, status: number, requestId: string, error?: unknown): void;
   /** What counts the answers of one route, bound to it once. */
@@ -150,11 +152,10 @@ function succeeded(call: Call, answer: object): Response {
   const status = route.isPlain?.(answer) ? 200 : route.status ?? 200;
   parts.onAnswer(request, status, requestId);
   call.meter.answered(status, call.begunAt);
-  const headers = parts.rateHeaders(call.rate!);
+  const headers = parts.rateHeaders.state(call.rate!);
   if (parts.isDraining()) headers.connection = "close";
-  headers["content-type"] = "application/json";
   headers["x-request-id"] = requestId;
-  return new Response(call.textOf(answer), { status, headers });
+  return jsonResponse(call.textOf(answer), status, parts.rateHeaders.policy(call.rate!), headers);
 }
 
 /** Serialises an answer once for as long as the same object is answered. */
@@ -182,8 +183,7 @@ function failed(call: Call, thrown: unknown): Response {
     }
   }
   const response = errorResponse(error, {
-    ...parts.rateHeaders(call.rate),
-    ...closing(parts),
+    ...answerHeaders(parts, call.rate),
     "x-request-id": requestId,
   });
   parts.onAnswer(request, response.status, requestId, error);
@@ -191,9 +191,15 @@ function failed(call: Call, thrown: unknown): Response {
   return response;
 }
 
-/** Asks the other side to close the connection after this answer, while the gateway gives up its connections. */
-export function closing(parts: Pick<EndpointParts, "isDraining">): Record<string, string> {
-  return parts.isDraining() ? { connection: "close" } : {};
+/**
+ * How the rate limit stands, and while the gateway gives up its connections that the other side shall close this one after
+ * the answer.
+ */
+export function answerHeaders(
+  { rateHeaders, isDraining }: Pick<EndpointParts, "rateHeaders" | "isDraining">,
+  rate: Verdict,
+): Record<string, string> {
+  return { ...rateHeaders.policy(rate), ...rateHeaders.state(rate), ...(isDraining() ? { connection: "close" } : {}) };
 }
 
 function rateLimited(rate: Verdict): GatewayError {

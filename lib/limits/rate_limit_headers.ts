@@ -1,19 +1,24 @@
 import type { Verdict } from "./token_bucket.ts";
 
-/** The headers of every answer, lower-case. A fresh object at each call: the caller adds its own. */
-export type RateLimitHeaders = Record<string, string>;
-
-/** Texts kept for reuse: those of rates and remainders up to here. */
+/** Kept for reuse: the texts of remainders up to here, and the policies of so many limits. */
 const MAX_KEPT = 10_000;
+
+/** The rate-limit headers of an answer, lower-case. */
+export interface RateLimitHeaders {
+  /** Those that say the limit: as good as always the same object for the same limit. Not to be changed. */
+  policy(verdict: Verdict): Readonly<Record<string, string>>;
+  /** Those that say what is left of it. A fresh object at each call: the caller adds its own. */
+  state(verdict: Verdict): Record<string, string>;
+}
 
 /**
  * Makes the rate-limit headers: `X-RateLimit-Limit` and `X-RateLimit-Remaining`, and the IETF's `RateLimit-Policy` and
  * `RateLimit` (draft-ietf-httpapi-ratelimit-headers-11): `"default";q=120;w=60` and `"default";r=119;t=1`, where `t` is
  * the seconds within which no more than `r` can be had, so never later than `Retry-After`.
  */
-export function createRateLimitHeaders(): (verdict: Verdict) => RateLimitHeaders {
+export function createRateLimitHeaders(): RateLimitHeaders {
+  const policies = new Map<number, Readonly<Record<string, string>>>();
   const numbers: string[] = [];
-  const policies: string[] = [];
   /** For `t=1`, which it is at every rate of 60 and above. */
   const limits: string[] = [];
 
@@ -21,16 +26,24 @@ export function createRateLimitHeaders(): (verdict: Verdict) => RateLimitHeaders
     return n > MAX_KEPT ? make(n) : (texts[n] ??= make(n));
   }
 
-  return ({ limit, remaining, resetSeconds }) => ({
-    "x-ratelimit-limit": kept(numbers, limit, String),
-    "x-ratelimit-remaining": kept(numbers, remaining, String),
-    "ratelimit-policy": kept(policies, limit, policyText),
-    "ratelimit": resetSeconds === 1 ? kept(limits, remaining, limitText) : limitText(remaining, resetSeconds),
-  });
+  return {
+    policy({ limit }) {
+      const known = policies.get(limit);
+      if (known !== undefined) return known;
+      if (policies.size >= MAX_KEPT) policies.clear();
+      const made = policyHeaders(limit);
+      policies.set(limit, made);
+      return made;
+    },
+    state: ({ remaining, resetSeconds }) => ({
+      "x-ratelimit-remaining": kept(numbers, remaining, String),
+      "ratelimit": resetSeconds === 1 ? kept(limits, remaining, limitText) : limitText(remaining, resetSeconds),
+    }),
+  };
 }
 
-function policyText(limit: number): string {
-  return `"default";q=${limit};w=60`;
+function policyHeaders(limit: number): Readonly<Record<string, string>> {
+  return Object.freeze({ "x-ratelimit-limit": String(limit), "ratelimit-policy": `"default";q=${limit};w=60` });
 }
 
 function limitText(remaining: number, resetSeconds = 1): string {

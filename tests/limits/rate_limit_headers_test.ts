@@ -7,8 +7,9 @@ const NOW = Date.parse("2026-03-01T12:00:00.000Z");
 
 describe("the rate-limit headers", () => {
   test("say limit and remainder in the common and in the IETF's form", () => {
-    const rateLimitHeaders = createRateLimitHeaders();
-    assert.deepEqual(rateLimitHeaders(takeToken(fullBucket(120, NOW), NOW)), {
+    const { policy, state } = createRateLimitHeaders();
+    const verdict = takeToken(fullBucket(120, NOW), NOW);
+    assert.deepEqual({ ...policy(verdict), ...state(verdict) }, {
       "x-ratelimit-limit": "120",
       "x-ratelimit-remaining": "119",
       "ratelimit-policy": '"default";q=120;w=60',
@@ -17,12 +18,12 @@ describe("the rate-limit headers", () => {
   });
 
   test("are right for every bucket state, however often a text is reused", () => {
-    const rateLimitHeaders = createRateLimitHeaders();
+    const { policy, state } = createRateLimitHeaders();
     for (const rate of [1, 2, 7, 120, 9_999, 10_000, 10_001, 1_000_000]) {
       const bucket = fullBucket(rate, NOW);
       for (let i = 0; i < 3; i++) {
         const verdict = takeToken(bucket, NOW + i);
-        assert.deepEqual(rateLimitHeaders(verdict), {
+        assert.deepEqual({ ...policy(verdict), ...state(verdict) }, {
           "x-ratelimit-limit": `${rate}`,
           "x-ratelimit-remaining": `${verdict.remaining}`,
           "ratelimit-policy": `"default";q=${rate};w=60`,
@@ -32,15 +33,22 @@ describe("the rate-limit headers", () => {
     }
   });
 
-  test("are a fresh object each time: an answer adds its own", () => {
-    const rateLimitHeaders = createRateLimitHeaders();
+  test("of the state are a fresh object each time, which an answer adds its own to; those of the policy are shared", () => {
+    const { policy, state } = createRateLimitHeaders();
     const verdict = takeToken(fullBucket(120, NOW), NOW);
-    rateLimitHeaders(verdict)["content-type"] = "application/json";
-    assert.equal(rateLimitHeaders(verdict)["content-type"], undefined);
+    state(verdict)["content-type"] = "application/json";
+    assert.equal(state(verdict)["content-type"], undefined);
+    assert.equal(policy(verdict), policy(takeToken(fullBucket(120, NOW), NOW)));
+    assert.ok(Object.isFrozen(policy(verdict)));
   });
 
   test("are valid header values", () => {
-    const headers = new Headers(createRateLimitHeaders()(takeToken(fullBucket(120, NOW), NOW)));
-    assert.equal(headers.get("RateLimit"), '"default";r=119;t=1');
+    const { policy, state } = createRateLimitHeaders();
+    const verdict = takeToken(fullBucket(120, NOW), NOW);
+    const headers = new Headers({ ...policy(verdict), ...state(verdict) });
+    assert.deepEqual([headers.get("RateLimit"), headers.get("RateLimit-Policy")], [
+      '"default";r=119;t=1',
+      '"default";q=120;w=60',
+    ]);
   });
 });
