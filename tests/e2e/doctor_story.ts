@@ -50,7 +50,12 @@ async function tellAllIsWell(info: SandboxInfo, command: string[]): Promise<void
   const deviceHash = "d0".repeat(32);
   const registered = await api.write(owner, { kind: "registerDevice", deviceHash, agent: agent.address });
   assert.equal(registered.status, 200, JSON.stringify(registered.body));
-  while ((await api.get(`/v1/events?deviceHash=${deviceHash}`)).body.events.length === 0);
+  const heldEvents = async () => {
+    const { status, body } = await api.get(`/v1/events?deviceHash=${deviceHash}`);
+    assert.equal(status, 200, JSON.stringify(body));
+    return body.events.length;
+  };
+  while (await heldEvents() === 0) await new Promise((resolve) => setTimeout(resolve, 50));
 
   const flags = asArguments(flagsFor(info, { store: info.store, port: new URL(info.gateway).port }));
   const text = await runGateway(["doctor", ...flags], {}, command);
