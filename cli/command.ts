@@ -28,6 +28,11 @@ export interface CommandIo {
   stdout(text: string): void;
   /** Writes text as it is; what cannot be written is lost. */
   stderr(text: string): void;
+  /**
+   * Writes to standard error what must not be lost.
+   * @throws {OutputError} when it cannot be written
+   */
+  stderrOrFail(text: string): void;
   /** Whether standard output is connected to nothing: closed, or ignored by the program that started this one. */
   isOutputUnread: boolean;
   /** All of standard input, to its end. */
@@ -54,7 +59,7 @@ export class CommandError extends Error {
   override name = "CommandError";
 }
 
-/** Standard output cannot be written, and the message says why. Exit code 1, or that of a closed pipe. */
+/** Standard output or error cannot be written, and the message says why. Exit code 1, or that of a closed pipe. */
 export class OutputError extends Error {
   override name = "OutputError";
 

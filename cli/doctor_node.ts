@@ -29,6 +29,8 @@ const MOST_AHEAD_SECONDS = 10;
 const LEDGER_WAIT_MS = 15_000;
 const LEDGER_POLL_MS = 1_000;
 const SECONDS_PER_LEDGER = 5;
+/** A gateway that serves may have read on, or from a node that is ahead: a reset or a lag is more than this. */
+const FEW_LEDGERS = 12;
 /** Less than this until events are lost is worth a word. */
 const FEW_HOURS = 3;
 
@@ -157,7 +159,7 @@ export function historyFinding(
   const held = `the node holds ledgers ${oldestLedger}–${latestLedger}${isWhole ? ", all since its first" : ""}`;
   if (state === undefined) return ok("history", `nothing is read yet; ${held}`);
   const next = state.scannedLedger + 1;
-  if (latestLedger < state.scannedLedger) {
+  if (latestLedger + FEW_LEDGERS < state.scannedLedger) {
     return warn(
       "history",
       `events are read up to ledger ${state.scannedLedger}, the node has come to ${latestLedger}`,

@@ -147,9 +147,11 @@ function printKept(key: string, record: KeyRecord, store: string, json: boolean,
 
 function printUnkept(key: string, record: KeyRecord, json: boolean, io: CommandIo): void {
   if (json) return io.stdout(JSON.stringify({ key, ...shown(record), store: null, record }) + "\n");
+  // The key first: a record in somebody's settings whose key nobody saw could only be in the way.
+  io.stderrOrFail(key + "\n");
   io.stdout(JSON.stringify(record) + "\n");
   io.stderr(
-    `${key}\n${described(record)} is kept nowhere. The line above is the key, shown this once.\n` +
+    `${described(record)} is kept nowhere. The key is shown this once.\n` +
       "The record on standard output goes into SERVICE_API_KEYS, a line for each key; restart the gateway then.\n",
   );
 }

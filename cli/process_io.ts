@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { basename } from "node:path";
 import process from "node:process";
 import type { CommandIo } from "./command.ts";
-import { isOutputUnread, writeOutput } from "./output.ts";
+import { isOutputUnread, writeErrorOutput, writeOutput } from "./output.ts";
 import { openStandardError } from "./standard_error.ts";
 
 /** What a command sees of the world when it runs for real: this process. */
@@ -13,6 +13,7 @@ export function processIo(): CommandIo {
     env: process.env,
     stdout: writeOutput,
     stderr: openStandardError(),
+    stderrOrFail: writeErrorOutput,
     get isOutputUnread() {
       return isOutputUnread();
     },

@@ -49,11 +49,17 @@ async function rekey(store: Store, io: CommandIo, change: { from: SecretBox; to:
   const onProgress = (count: number) => io.isTerminal && io.stderr(`\r\x1b[K${count} webhooks`);
   const count = await rekeySecrets(store, { ...change, onProgress });
   if (io.isTerminal) io.stderr("\r\x1b[K");
-  const now = !change.to.seals
-    ? `are kept plain: start the gateway without ${OLD}`
-    : `have a new key: start the gateway with it in ${OLD}`;
-  io.stdout(`the secrets of ${count} ${count === 1 ? "webhook" : "webhooks"} in ${store.location} ${now}\n`);
+  const start = change.to.seals ? `start the gateway with it in ${OLD}` : `start the gateway without ${OLD}`;
+  io.stdout(`${outcome(count, store.location, change.to.seals)}: ${start}\n`);
   return 0;
+}
+
+function outcome(count: number | undefined, location: string, isSealed: boolean): string {
+  if (count === undefined) {
+    return `the webhooks' secrets in ${location} ${isSealed ? "have this key" : "are kept plain"} already`;
+  }
+  const webhooks = count === 1 ? "webhook" : "webhooks";
+  return `the secrets of ${count} ${webhooks} in ${location} ${isSealed ? "have a new key" : "are kept plain"}`;
 }
 
 async function holdAlone(store: Store): Promise<void> {

@@ -126,7 +126,10 @@ function checkedExpiry(text: string, now: number): string {
   const atMs = Date.parse(text);
   // Without a zone the moment would depend on the machine.
   const zoned = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/.test(text);
-  if (!zoned || Number.isNaN(atMs) || !isDay(text.slice(0, 10))) {
+  if (zoned && (Number.isNaN(atMs) || !isDay(text.slice(0, 10)))) {
+    throw new KeyFieldError("expiresAt", `must be a day and time that exist, got ${JSON.stringify(text)}`);
+  }
+  if (!zoned) {
     throw new KeyFieldError(
       "expiresAt",
       "must be an ISO 8601 date (2027-01-31) or time with its zone (2027-01-31T12:00:00Z), " +

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { open, readFile, realpath, rename, rm, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { type FileLock, lockFile } from "../runtime/file_lock.ts";
+import { SQLITE } from "../runtime/sqlite.ts";
 import { type KeyRecord, StoreError } from "../store/store.ts";
 import type { KeyPlace } from "./key_place.ts";
 import { cannot, KeysFileError } from "./keys_file_error.ts";
@@ -180,16 +181,18 @@ async function syncFolder(folder: string): Promise<void> {
 async function waitForLock(path: string): Promise<FileLock> {
   for (let waitedMs = 0; waitedMs <= LOCK_WAIT_MS; waitedMs += LOCK_RETRY_MS) {
     const lock = await lockFile(`${path}.lock`).catch((error) => {
-      if (typeof error.code === "string") throw cannot("be written", path, error);
-      throw new KeysFileError(
-        `keys file ${path} cannot be locked: ${path}.lock cannot be used: check its owner and mode`,
-        {
-          cause: error,
-        },
-      );
+      throw cannotLock(path, error);
     });
     if (lock !== undefined) return lock;
     await new Promise((wake) => setTimeout(wake, LOCK_RETRY_MS));
   }
   throw new KeysFileError(`keys file ${path} is being changed by another process (${path}.lock); try again`);
+}
+
+function cannotLock(path: string, error: { code?: unknown }): KeysFileError {
+  if (typeof error.code === "string") return cannot("be written", path, error);
+  const why = error.code === SQLITE.full || error.code === SQLITE.ioError
+    ? "the disk cannot be written: check that it has room and works"
+    : `${path}.lock cannot be used: check its owner and mode`;
+  return new KeysFileError(`keys file ${path} cannot be locked: ${why}`, { cause: error });
 }

@@ -39,7 +39,9 @@ export async function backUpStore(setting: string, target: string): Promise<Back
   const source = resolve(sourcePath!);
   const location = `${scheme}:${source}`;
   const path = resolve(target);
-  if (!existsSync(source)) throw new StoreError("unavailable", `${location}: there is no such file`);
+  const found = statSync(source, { throwIfNoEntry: false });
+  if (found === undefined) throw new StoreError("unavailable", `${location}: there is no such file`);
+  if (found.isDirectory()) throw new StoreError("unavailable", `${location}: this is a directory: name a file in it`);
   checkTarget(path);
   let database: SqliteDatabase | undefined;
   try {

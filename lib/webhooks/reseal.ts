@@ -30,15 +30,19 @@ export async function sealSecrets(store: SecretStore, box: SecretBox): Promise<n
 
 /**
  * Changes the key of a store that no gateway serves: opens every secret with `from` and keeps it as `to` does. After an
- * interruption it is called again with the same two.
+ * interruption it is called again with the same two. Answers how many subscriptions it changed; undefined when the store
+ * keeps them as `to` does already.
  * @throws {SecretsKeyError} when `from` is not the key of the store
  */
 export async function rekeySecrets(
   store: SecretStore,
   { from, to, onProgress }: { from: SecretBox; to: SecretBox; onProgress?(count: number): void },
-): Promise<number> {
+): Promise<number | undefined> {
   const check = await store.secretsCheck();
-  if (check !== UNDER_WAY) from.compare(check);
+  if (check !== UNDER_WAY) {
+    if (check === undefined ? !to.seals : to.isCurrent(check)) return undefined;
+    from.compare(check);
+  }
   await store.resealSecrets({ secrets: [], check: UNDER_WAY });
   const count = await reseal(store, from, to, onProgress);
   await store.resealSecrets({ secrets: [], check: to.checkText() ?? null });

@@ -128,6 +128,10 @@ describe("doctor: the node", () => {
     assert.ok(sequence > 6);
     says(await doctor.finding("history", { store }, { fetch: pruned }), "fail", /ledgers 3–5 are gone/, /gap/);
     const ahead = await doctor.storeWith((store) => store.commitEvents({ events: [], state: sampleState(9_999) }));
+    const readOn = await doctor.storeWith((store) =>
+      store.commitEvents({ events: [], state: sampleState(sequence + 2) })
+    );
+    says(await doctor.finding("history", { store: readOn }), "ok", /read up to ledger \d+; the node holds/);
     says(await doctor.finding("history", { store: ahead }), "warn", /up to ledger 9999, the node has come to/, /reset/);
   });
 

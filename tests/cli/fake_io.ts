@@ -13,6 +13,8 @@ export interface FakeIoOptions {
   isOutputUnread?: boolean;
   /** What writing to standard output throws. */
   outputError?: Error;
+  /** What writing to standard error throws where nothing may be lost. */
+  errorOutputError?: Error;
   /** What somebody at the terminal answers; absent: nobody is there. */
   answer?: string;
   now?: number;
@@ -37,6 +39,10 @@ export function fakeIo(
       io.out += text;
     },
     stderr: (text) => void (io.err += text),
+    stderrOrFail(text) {
+      if (options.errorOutputError !== undefined) throw options.errorOutputError;
+      io.err += text;
+    },
     stdin: () => Promise.resolve(new TextEncoder().encode(stdin)),
     now: () => now,
   };

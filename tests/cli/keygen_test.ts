@@ -146,6 +146,12 @@ describe("keygen", () => {
     assert.equal(hashKey(key), record!.hash);
   });
 
+  test("with --record prints no record when the key beside it cannot be printed", async () => {
+    const errorOutputError = new OutputError("standard error cannot be written: the disk is full");
+    const { code, out } = await keygen([...KEY, "--record"], { errorOutputError });
+    assert.deepEqual([code, out], [1, ""]);
+  });
+
   test("with --record and --json prints key and record in one line", async () => {
     const { out, err } = await keygen([...KEY, "--record", "--json"]);
     const { key, record, store } = JSON.parse(out);

@@ -56,6 +56,14 @@ function registerTests(): void {
     }
   });
 
+  test("keygen --record prints no record where the key beside it cannot be seen", async () => {
+    const record = "keygen --name lost --scopes read --record";
+    for (const redirection of ["2>/dev/full", "2>&-"]) {
+      const script = `${redirection} | (! grep .); echo "\${PIPESTATUS[*]}" >&2`;
+      assert.deepEqual(await gateway(record, script), { code: 0, err: "1 0\n" }, redirection);
+    }
+  });
+
   test("keygen makes no key where standard output is closed, and a redirected one where it is thrown away", async () => {
     const closed = await gateway(keygen, ">&-");
     assert.equal(closed.code, 1);

@@ -263,6 +263,7 @@ test("keys delete finds the webhooks of a key in a file too, in the store of the
 
 const KEY = "01".repeat(32);
 const OTHER = "02".repeat(32);
+const THIRD = "03".repeat(32);
 
 async function rekey(env: Record<string, string>, ...args: string[]) {
   const io = fakeIo({ env });
@@ -282,13 +283,23 @@ test("secrets rekey turns sealing on, changes the key and turns it off again", a
   assert.equal(changed.code, 0);
   assert.equal(createSecretBox(OTHER).open("wh_all", (await store.getSubscription("wh_all"))!.secret), plain);
   const off = await rekey({ SERVICE_API_SECRETS_KEY: OTHER }, "--off");
-  assert.match(off.out, /are kept plain/);
+  assert.match(off.out, /^the secrets of 2 webhooks in .* are kept plain: start the gateway without/);
   assert.equal((await store.getSubscription("wh_all"))!.secret, plain);
+});
+
+test("secrets rekey that is done already says so when it is run again", async () => {
+  assert.match((await rekey({}, "--off")).out, /^the webhooks' secrets in .* are kept plain already: start/);
+  const env = { SERVICE_API_SECRETS_KEY: OTHER, SERVICE_API_NEW_SECRETS_KEY: KEY };
+  await rekey({ SERVICE_API_NEW_SECRETS_KEY: OTHER });
+  assert.match((await rekey(env)).out, /^the secrets of 2 webhooks in .* have a new key/);
+  const again = await rekey(env);
+  assert.equal(again.code, 0);
+  assert.match(again.out, /^the webhooks' secrets in .* have this key already: start the gateway with it in/);
 });
 
 test("secrets rekey refuses a wrong key, and one that is none, by the name of its variable", async () => {
   await rekey({ SERVICE_API_NEW_SECRETS_KEY: KEY });
-  const wrong = await rekey({ SERVICE_API_SECRETS_KEY: OTHER, SERVICE_API_NEW_SECRETS_KEY: KEY });
+  const wrong = await rekey({ SERVICE_API_SECRETS_KEY: OTHER, SERVICE_API_NEW_SECRETS_KEY: THIRD });
   assert.equal(wrong.code, 2);
   assert.match(wrong.err, /^gateway secrets: SERVICE_API_SECRETS_KEY is not the key/);
   const none = await rekey({ SERVICE_API_SECRETS_KEY: KEY, SERVICE_API_NEW_SECRETS_KEY: "short" });

@@ -69,7 +69,8 @@ describe("mintKey", () => {
     ["a rate above a million", { rate: 1_000_001 }, "rate", /got 1000001/],
     ["an expiry in the past", { expiresAt: "2026-03-01T12:00:00Z" }, "expiresAt", /in the future/],
     ["an expiry without a zone", { expiresAt: "2026-04-01T12:00" }, "expiresAt", /ISO 8601/],
-    ["a day that is none", { expiresAt: "2027-02-30" }, "expiresAt", /ISO 8601/],
+    ["a day that is none", { expiresAt: "2027-02-30" }, "expiresAt", /must be a day and time that exist/],
+    ["an hour that is none", { expiresAt: "2027-02-28T25:00:00Z" }, "expiresAt", /that exist, got "2027-02-28T25/],
     [
       "what is no time",
       { expiresAt: "soon" },

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { after, describe, test } from "node:test";
 import { runtimeName } from "../../lib/runtime/runtime.ts";
 import { backUpStore } from "../../lib/store/backup.ts";
@@ -85,6 +85,11 @@ describe("backUpStore", () => {
   test("makes no store where there is none", async () => {
     const path = fresh("none.db");
     await assert.rejects(backUpStore(`sqlite:${path}`, fresh("copy")), storeError("unavailable", path, "no such file"));
+    const folder = dirname(path);
+    await assert.rejects(
+      backUpStore(`sqlite:${folder}`, fresh("copy")),
+      storeError("unavailable", folder, "directory"),
+    );
     assert.ok(!existsSync(path));
   });
 

@@ -29,6 +29,18 @@ const { isDone: isPossible } = onSmallDisk("");
 after(() => rmSync(folder, { recursive: true }));
 
 describe("on a full disk", { skip: !isPossible }, () => {
+  test("a keys file keeps what it held, and the disk is named as the trouble", () => {
+    const keygen = `"$@" keygen --name shop --scopes read --keys-file keys.json`;
+    const { lines } = onSmallDisk(`
+      ${keygen} > /dev/null 2>&1; echo $?
+      head -c 1M /dev/zero > other 2> /dev/null
+      ${keygen} 2>&1; echo $?
+      rm other
+      "$@" keys list --keys-file keys.json | wc -l`);
+    assert.deepEqual([lines[0], lines[2], lines[3]], ["0", "1", "1"], lines.join("\n"));
+    assert.match(lines[1]!, /^gateway keygen: keys file \S+ cannot be (locked|written): the disk (is full|cannot be)/);
+  });
+
   for (const scheme of runtimeName === "deno" ? ["sqlite", "deno-kv"] : ["sqlite"]) {
     test(`${scheme}: a store that finds no room leaves nothing behind, and is made when there is room`, () => {
       const keygen = `"$@" keygen --name shop --scopes read --store ${scheme}:gateway.db`;
