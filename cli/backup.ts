@@ -10,9 +10,10 @@ const help = helpText({
     "(it is made with mode 0600). A keys file is not in the store: copy it as any other file.",
   flags: [STORE_ROW, jsonRow("store, file, bytes")],
   notes:
-    "To restore, stop the gateway and start it on the copy, or on a copy of the copy under the old name (without " +
-    "the old -wal and -shm files). What has happened since is read from the network again, as far back as the node " +
-    "holds it.",
+    "To restore, stop the gateway and start it with the same settings on the copy, or on a copy of the copy under the " +
+    "old name (without the old -wal and -shm files). What has happened since is read from the network again, as far " +
+    "back as the node holds it. A sandbox's store goes back into its --state folder under the old name; the ledger.db " +
+    "there is the network, and is not in the copy.",
   examples: [
     "gateway backup /backups/gateway-$(date +%F).db",
     "gateway backup copy.db --store sqlite:/var/lib/gateway/gateway.db",
@@ -42,5 +43,5 @@ function asJson({ location, path, bytes }: Backup): string {
 function asText({ location, path, bytes }: Backup, setting: string, took: string): string {
   const scheme = setting.slice(0, setting.indexOf(":"));
   return `${location} is copied to ${path}: ${(bytes / 1e6).toFixed(1)} MB in ${took}, checked\n` +
-    `To restore: gateway serve --store ${scheme}:${path}\n`;
+    `To restore, with the settings of now: gateway serve --store ${scheme}:${path}\n`;
 }

@@ -1,13 +1,15 @@
 import { parseArgs } from "node:util";
-import { nearest } from "./nearest.ts";
+import { didYouMean, nearest } from "./nearest.ts";
 
 /** One command of `gateway`. */
 export interface Command {
   name: string;
   /** One line for the list of commands. */
   summary: string;
-  /** What `gateway help NAME` prints. */
-  help: string;
+  /** What `gateway help NAME` prints, where a line may hold so much. */
+  help(room: number): string;
+  /** What it can be told to do, its first argument; absent: nothing in particular. */
+  actions?: readonly string[];
   /**
    * Runs it and answers the exit code.
    * @throws {UsageError} when it was called wrongly.
@@ -90,9 +92,7 @@ export function parseFlags<const S extends FlagSpec>(
     if (token.kind !== "option") continue;
     const { name, rawName, value } = token;
     const kind = Object.hasOwn(spec, name) ? spec[name] : undefined;
-    if (kind === undefined) {
-      throw new UsageError(`unknown flag ${rawName}; ${meantFlag(name, Object.keys(spec))}`);
-    }
+    if (kind === undefined) throw unknownFlag(args[token.index]!, rawName, Object.keys(spec));
     if (Object.hasOwn(flags, name)) throw new UsageError(`${rawName} is given twice`);
     if (kind === "switch" && value !== undefined) throw new UsageError(`${rawName} takes no value`);
     if (kind === "text" && (value === undefined || value === "" || (!token.inlineValue && value.startsWith("--")))) {
@@ -103,10 +103,36 @@ export function parseFlags<const S extends FlagSpec>(
   return { flags: flags as Flags<S>, positionals };
 }
 
+/** A dash and a letter that every command knows. */
+const HELP_FLAG = "-h";
+
+/** @param typed the whole argument: of `-port` the first letter alone is read as a flag */
+function unknownFlag(typed: string, rawName: string, known: string[]): UsageError {
+  const isWord = !rawName.startsWith("--") && /^-\w[\w-]/.test(typed);
+  const name = isWord ? typed.split("=")[0]! : rawName;
+  return new UsageError(`unknown flag ${name}; ${meantFlag(name.replace(/^-+/, ""), known)}`);
+}
+
 function meantFlag(name: string, known: string[]): string {
-  const near = nearest(name, known);
+  const long = known.map((flag) => `--${flag}`);
+  if (/^[h?]$/i.test(name)) return `did you mean ${HELP_FLAG}?`;
+  const begun = [...name].length === 1 ? long.filter((flag) => flag.startsWith(`--${name.toLowerCase()}`)) : [];
+  if (begun.length > 0) return `did you mean ${begun.join(", ").replace(/, (?=\S+$)/, " or ")}?`;
+  if (/^v$/i.test(name)) return "did you mean gateway -v?";
+  const near = nearest(name, [...known, "help"]);
   if (near !== undefined) return `did you mean --${near}?`;
-  return known.length === 0 ? "there are none" : `allowed: ${known.map((flag) => `--${flag}`).join(", ")}`;
+  return long.length === 0 ? "there are none" : `allowed: ${long.join(", ")}`;
+}
+
+/**
+ * What a command is told to do.
+ * @throws {UsageError} when it is none of its actions
+ */
+export function readAction<A extends string>(typed: string | undefined, actions: readonly A[]): A {
+  const action = actions.find((one) => one === typed);
+  if (action !== undefined) return action;
+  const was = typed === undefined ? "nothing" : JSON.stringify(typed) + didYouMean(typed, actions);
+  throw new UsageError(`expected ${actions.length === 1 ? "" : "one of "}${actions.join(", ")}, got ${was}`);
 }
 
 /** @throws {UsageError} for the first of these: they were not expected. */

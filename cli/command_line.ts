@@ -1,7 +1,8 @@
-import { type Command, type CommandIo, refuseExtra, UsageError } from "./command.ts";
+import { type Command, type CommandIo, readAction, refuseExtra, UsageError } from "./command.ts";
 import { reportFailure } from "./failure.ts";
 import { helpText } from "./help.ts";
-import { nearest } from "./nearest.ts";
+import { didYouMean } from "./nearest.ts";
+import { roomOf } from "./wrap.ts";
 
 export interface Listed {
   summary: string;
@@ -24,7 +25,7 @@ export const COMMANDS: Record<string, Listed> = {
   keygen: { summary: "Create an API key", load: () => load(import("./keygen.ts")) },
   keys: { summary: "List, show, enable, disable or delete API keys", load: () => load(import("./keys.ts")) },
   webhooks: {
-    summary: "List webhooks and their deliveries, replay or delete them",
+    summary: "List webhooks and their deliveries, replay, rotate or delete them",
     load: () => load(import("./webhooks.ts")),
   },
   secrets: { summary: "Change the key that encrypts webhook secrets", load: () => load(import("./secrets.ts")) },
@@ -70,10 +71,22 @@ async function run(name: string, args: string[], io: CommandIo): Promise<number>
   }
 }
 
-async function help([name, ...extra]: string[], io: CommandIo): Promise<number> {
-  refuseExtra(extra);
-  if (name !== undefined && !HELP.includes(name) && !isCommand(name)) throw unknownCommand(name);
-  io.stdout(name === undefined || HELP.includes(name) ? overview() : (await COMMANDS[name]!.load()).help);
+async function help([name, ...more]: string[], io: CommandIo): Promise<number> {
+  if (name === undefined || HELP.includes(name)) {
+    refuseExtra(more);
+    io.stdout(overview(roomOf(io)));
+    return 0;
+  }
+  if (!isCommand(name)) throw unknownCommand(name);
+  const { actions, help } = await COMMANDS[name]!.load();
+  try {
+    // The help of `keys list` is that of `keys`.
+    if (actions !== undefined && more.length > 0) readAction(more.shift(), actions);
+    refuseExtra(more);
+  } catch (error) {
+    return reportFailure(name, error, io);
+  }
+  io.stdout(help(roomOf(io)));
   return 0;
 }
 
@@ -81,8 +94,8 @@ function isCommand(name: string): boolean {
   return Object.hasOwn(COMMANDS, name);
 }
 
-function overview(): string {
-  return helpText({
+function overview(room: number): string {
+  const text = helpText({
     usage: ["[COMMAND] [FLAGS]", "help COMMAND"],
     about: "A self-hosted, non-custodial HTTP gateway for the payment-escrow contracts on Stellar.",
     lists: {
@@ -104,9 +117,10 @@ function overview(): string {
       "gateway help serve",
     ],
   });
+  return text(room);
 }
 
 function unknownCommand(name: string): UsageError {
-  const near = nearest(name, [...Object.keys(COMMANDS), "help"]);
-  return new UsageError(`there is no command ${JSON.stringify(name)}${near ? `; did you mean ${near}?` : ""}`);
+  const meant = didYouMean(name, [...Object.keys(COMMANDS), "help"]);
+  return new UsageError(`there is no command ${JSON.stringify(name)}${meant}`);
 }

@@ -2,11 +2,12 @@ import { type Config, type SettingName, SETTINGS } from "../lib/config.ts";
 import { readConfig, unknownSettings } from "../lib/read_config.ts";
 import { sleep } from "../lib/stellar/clock.ts";
 import { createResolver } from "../lib/webhooks/resolve.ts";
-import type { Command, CommandIo } from "./command.ts";
+import { type Command, type CommandIo, UsageError } from "./command.ts";
 import { examine } from "./doctor_checks.ts";
 import { fail, type Finding, findingText, ok, summary, warn } from "./doctor_findings.ts";
 import { helpText, jsonRow } from "./help.ts";
 import { parseSettingFlags } from "./setting_flags.ts";
+import { roomOf } from "./wrap.ts";
 
 const NAMES = Object.keys(SETTINGS) as SettingName[];
 
@@ -46,10 +47,11 @@ export const command: Command = {
 
 async function doctor(args: string[], io: CommandIo): Promise<number> {
   const { settings, flags } = parseSettingFlags(args, NAMES, { target: "text", json: "switch" });
+  if (flags.target !== undefined) requireWebUrl(flags.target);
   const findings: Finding[] = [];
   const tell = (finding: Finding) => {
     findings.push(finding);
-    if (!flags.json) io.stdout(findingText(finding));
+    if (!flags.json) io.stdout(findingText(finding, roomOf(io)));
   };
   const config = checkSettings(io.env, settings, tell);
   if (config !== undefined) {
@@ -59,6 +61,14 @@ async function doctor(args: string[], io: CommandIo): Promise<number> {
   const isWell = !findings.some(({ verdict }) => verdict === "fail");
   io.stdout(flags.json ? JSON.stringify({ ok: isWell, checks: findings }) + "\n" : `\n${summary(findings)}\n`);
   return isWell ? 0 : 1;
+}
+
+/** A URL that webhooks may not go to is a finding; what is none was mistyped. */
+function requireWebUrl(target: string): void {
+  if (URL.canParse(target) && /^https?:$/.test(new URL(target).protocol)) return;
+  throw new UsageError(
+    `--target must be a URL such as https://shop.example.com/hook, got ${JSON.stringify(target)}`,
+  );
 }
 
 function checkSettings(

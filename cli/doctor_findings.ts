@@ -1,3 +1,5 @@
+import { hanging } from "./wrap.ts";
+
 /** How a check came out: `warn` is worth a look, `fail` keeps the gateway from its work, `skip` could not be looked at. */
 export type Verdict = "ok" | "warn" | "fail" | "skip";
 
@@ -31,10 +33,12 @@ const VERDICT_WIDTH = 6;
 /** The longest is "escrow's registries". */
 const CHECK_WIDTH = 21;
 
-/** A finding for eyes: verdict, check, what was found, and under it what to do. */
-export function findingText({ check, verdict, found, todo }: Finding): string {
-  const line = `${verdict.padEnd(VERDICT_WIDTH)}${check.padEnd(CHECK_WIDTH)}${found}\n`;
-  return todo === undefined ? line : `${line}${" ".repeat(VERDICT_WIDTH + CHECK_WIDTH)}→ ${todo}\n`;
+/** A finding for eyes, in lines that hold so much: verdict, check, what was found, and under it what to do. */
+export function findingText({ check, verdict, found, todo }: Finding, room: number): string {
+  const line = hanging(`${verdict.padEnd(VERDICT_WIDTH)}${check.padEnd(CHECK_WIDTH)}`, found, room) + "\n";
+  if (todo === undefined) return line;
+  const arrow = `${" ".repeat(VERDICT_WIDTH + CHECK_WIDTH)}→ `;
+  return `${line}${hanging(arrow, todo, room)}\n`;
 }
 
 /** `9 ok, 1 warning, 2 failed, 1 skipped`. */

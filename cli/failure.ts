@@ -1,4 +1,5 @@
 import type { CommandIo } from "./command.ts";
+import { errorRoomOf, hanging } from "./wrap.ts";
 
 /** The caller's to mend, and the command's help says how. By name: a mistake in `keygen` must not load what defines them. */
 const CALLED_WRONGLY = ["UsageError", "ConfigError", "KeyRecordsError", "SecretsKeyError"];
@@ -11,8 +12,9 @@ const UNFORESEEN = /^(Eval|Range|Reference|Syntax|Type|URI|Aggregate)Error$/;
 const READER_GONE = 141;
 
 /**
- * Says in one line what kept a command from its work; nothing when who read its output has gone. Answers the exit code: 2
- * where a flag, an argument or a setting is to be changed, 1 where the world is.
+ * Says in one line, which only a terminal that is too narrow for it breaks, what kept a command from its work; nothing
+ * when who read its output has gone. Answers the exit code: 2 where a flag, an argument or a setting is to be changed, 1
+ * where the world is.
  *
  * @param command its name; undefined: `gateway` itself
  * @throws what is no foreseen failure, as it is
@@ -23,7 +25,7 @@ export function reportFailure(command: string | undefined, error: unknown, io: C
   const isCalledWrongly = CALLED_WRONGLY.includes(error.name);
   const isWrongStore = "kind" in error && WRONG_STORES.includes(String(error.kind));
   const called = command === undefined ? "gateway" : `gateway ${command}`;
-  io.stderr(`${called}: ${error.message}\n`);
+  io.stderr(`${hanging(`${called}: `, error.message, errorRoomOf(io))}\n`);
   if (isCalledWrongly) io.stderr(`See: gateway help${command === undefined ? "" : ` ${command}`}\n`);
   return isCalledWrongly || isWrongStore ? 2 : 1;
 }

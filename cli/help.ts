@@ -1,4 +1,5 @@
 import { defaultStoreSetting } from "../lib/store/default_store.ts";
+import { hanging, wrapped } from "./wrap.ts";
 
 /** A line of a list: what stands on the left, as `--port N`, and what it means, its standard value in brackets. */
 export type Row = readonly [left: string, meaning: string];
@@ -21,50 +22,50 @@ export interface HelpPage {
   examples: string[];
 }
 
-/** Terminals and pages of documentation hold so much. */
+/** Pages of documentation hold so much, and a longer line is hard to read. */
 export const MAX_WIDTH = 96;
 const INDENT = "  ";
+/** Stands for a space at which no line is broken. */
+const TIED = "\0";
 
-/** The help of a command: the same shape for all of them. */
-export function helpText(
+/** The help of a command, the same shape for all of them, for a terminal that holds so much in a line. */
+export function helpText(page: HelpPage): (room: number) => string {
+  return (room) => laidOut(page, Math.min(room, MAX_WIDTH));
+}
+
+function laidOut(
   { usage, about, lists = {}, flags, environment, notes, exitCodes, examples }: HelpPage,
+  width: number,
 ): string {
-  const [first, ...others] = usage.map((line) => line.startsWith(" ") ? `       ${line}` : `gateway ${line}`);
+  const section = (title: string, rows: Row[]) => `${title}:\n${rowsText(rows, width)}`;
   const sections = [
-    [`Usage: ${first}`, ...others.map((line) => line.startsWith(" ") ? line : `       ${line}`)].join("\n"),
-    paragraphs(about),
+    `Usage: ${usage.map((line) => usageLine(line, width)).join("\n").trimStart()}`,
+    paragraphs(about, width),
     ...Object.entries(lists).map(([title, rows]) => section(title, rows)),
     ...(flags === undefined ? [] : [section("Flags", flags)]),
     ...(environment === undefined ? [] : [section("Environment", environment)]),
-    ...(notes === undefined ? [] : [paragraphs(notes)]),
+    ...(notes === undefined ? [] : [paragraphs(notes, width)]),
     ...(exitCodes === undefined ? [] : [section("Exit codes", exitCodes)]),
     ["Examples:", ...examples.map((line) => INDENT + line)].join("\n"),
   ];
   return sections.join("\n\n") + "\n";
 }
 
-function section(title: string, rows: Row[]): string {
+/** As it stands under `Usage: `. What is in brackets stays together. */
+function usageLine(line: string, width: number): string {
+  if (line.startsWith(" ")) return `       ${line}`;
+  const whole = line.replace(/\[[^\]]*\]/g, (option) => option.replaceAll(" ", TIED));
+  return hanging("       gateway ", whole, width).replaceAll(TIED, " ");
+}
+
+function rowsText(rows: Row[], width: number): string {
   const leftWidth = Math.max(...rows.map(([left]) => left.length));
-  const hanging = " ".repeat(INDENT.length + leftWidth + 2);
-  const lines = rows.map(([left, meaning]) =>
-    `${INDENT}${left.padEnd(leftWidth)}  ${wrapped(meaning, MAX_WIDTH - hanging.length).join(`\n${hanging}`)}`.trimEnd()
-  );
-  return [`${title}:`, ...lines].join("\n");
+  return rows.map(([left, meaning]) => hanging(`${INDENT}${left.padEnd(leftWidth)}  `, meaning, width).trimEnd())
+    .join("\n");
 }
 
-function paragraphs(text: string): string {
-  return text.split("\n\n").map((paragraph) => wrapped(paragraph, MAX_WIDTH).join("\n")).join("\n\n");
-}
-
-/** Lines of at most so many characters, broken between words. */
-function wrapped(text: string, width: number): string[] {
-  const lines: string[] = [];
-  for (const word of text.split(/\s+/)) {
-    const last = lines.at(-1);
-    if (last !== undefined && last.length + 1 + word.length <= width) lines[lines.length - 1] = `${last} ${word}`;
-    else lines.push(word);
-  }
-  return lines;
+function paragraphs(text: string, width: number): string {
+  return text.split("\n\n").map((paragraph) => wrapped(paragraph, width).join("\n")).join("\n\n");
 }
 
 /** Where a command that works on a store beside a gateway finds it. */

@@ -1,6 +1,14 @@
 import type { KeyPlace } from "../lib/keys/key_place.ts";
 import type { KeyRecord } from "../lib/store/store.ts";
-import { type Command, CommandError, type CommandIo, parseFlags, refuseExtra, UsageError } from "./command.ts";
+import {
+  type Command,
+  CommandError,
+  type CommandIo,
+  parseFlags,
+  readAction,
+  refuseExtra,
+  UsageError,
+} from "./command.ts";
 import { helpText, jsonRow, KEY_PLACE_ROWS, YES_ROW } from "./help.ts";
 import { PLACE_FLAGS, withKeyPlace } from "./key_place.ts";
 import { type KeyWebhooks, webhooksOfKey } from "./key_webhooks.ts";
@@ -54,16 +62,20 @@ interface Call {
 }
 
 const ACTIONS = { list, show, enable, disable, delete: remove } as const;
+const NAMES = Object.keys(ACTIONS) as (keyof typeof ACTIONS)[];
 
-export const command: Command = { name: "keys", summary: "List, show, enable, disable or delete API keys", help, run };
+export const command: Command = {
+  name: "keys",
+  summary: "List, show, enable, disable or delete API keys",
+  help,
+  actions: NAMES,
+  run,
+};
 
 async function run(args: string[], io: CommandIo): Promise<number> {
   const { flags, positionals } = parseFlags(args, FLAGS);
-  const [action, id, ...rest] = positionals;
-  if (action === undefined || !Object.hasOwn(ACTIONS, action)) {
-    const was = action === undefined ? "nothing" : JSON.stringify(action);
-    throw new UsageError(`expected one of ${Object.keys(ACTIONS).join(", ")}, got ${was}`);
-  }
+  const [first, id, ...rest] = positionals;
+  const action = readAction(first, NAMES);
   checkArguments(action, id, rest);
   if (flags.yes && action !== "delete") throw new UsageError("--yes belongs to keys delete");
   if (action === "delete" && !flags.yes && io.ask === undefined) {
@@ -71,7 +83,7 @@ async function run(args: string[], io: CommandIo): Promise<number> {
   }
   return await withKeyPlace(flags, io, { mustExist: true }, (place) => {
     const call = { place, io, json: flags.json === true, yes: flags.yes === true };
-    return ACTIONS[action as keyof typeof ACTIONS](call, id ?? "");
+    return ACTIONS[action](call, id ?? "");
   });
 }
 
@@ -85,11 +97,11 @@ function checkArguments(action: string, id: string | undefined, rest: string[]):
 }
 
 async function list({ place, io, json }: Call): Promise<number> {
-  if (!json) io.stderr(`keys in ${place.location}\n`);
   const print = tablePrinter(io, KEY_COLUMNS);
   let after: string | undefined;
   for (;;) {
     const page = await place.listKeys({ after, limit: PAGE_SIZE });
+    if (after === undefined && !json) io.stderr(`keys in ${place.location}\n`);
     if (page.length === 0) break;
     if (json) io.stdout(page.map(keyJson).join(""));
     else print(page.map((record) => keyTexts(record, io.now())));

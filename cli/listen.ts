@@ -1,14 +1,15 @@
 import { clearInterval, setInterval } from "node:timers";
 import { verifyWebhook } from "../lib/client/verify_webhook.ts";
-import type { PublicEvent } from "../lib/events/public_event.ts";
 import { serveHttp } from "../lib/runtime/serve.ts";
 import { type Command, CommandError, type CommandIo, integerFlag, parseFlags, refuseExtra } from "./command.ts";
 import { createGatewayApi, type GatewayApi } from "./gateway_api.ts";
 import { helpText } from "./help.ts";
 import { type Filter, FILTER_FLAGS, filterOf } from "./listen_filter.ts";
+import { deliveryLine } from "./listen_line.ts";
 import { leaveSoon, untilAskedToStop } from "./running.ts";
 import { findSandbox, SANDBOX_ROW, sandboxUrl } from "./running_sandbox.ts";
 import { sandboxFlag } from "./sandbox_banner.ts";
+import { commandToCopy, roomOf, sentence } from "./wrap.ts";
 
 const FLAGS = {
   ...FILTER_FLAGS,
@@ -85,8 +86,8 @@ async function listen({ sandbox, filter, port, answer, json }: Listening, io: Co
     webhook.secret = secret;
     try {
       if (!json) {
-        io.stdout(`Listening at ${server.url} with webhook ${id} of ${gateway}. Ctrl-C ends it.\n`);
-        io.stdout(`In another terminal: ${io.program} trigger${sandboxFlag(rpc)}\n\n`);
+        io.stdout(sentence(`Listening at ${server.url} with webhook ${id} of ${gateway}. Ctrl-C ends it.`, roomOf(io)));
+        io.stdout(commandToCopy("In another terminal:", `${io.program} trigger${sandboxFlag(rpc)}`, roomOf(io)) + "\n");
       }
     } catch (error) {
       unprinted.resolve(error as Error);
@@ -140,28 +141,11 @@ function receiver(
     }
     const text = new TextDecoder().decode(body);
     try {
-      io.stdout(json ? `${text}\n` : deliveryLine(JSON.parse(text).event, answer, io.now()));
+      io.stdout(json ? `${text}\n` : deliveryLine(JSON.parse(text).event, answer, io.now(), roomOf(io)));
     } catch (error) {
       onUnprinted(error as Error);
       return new Response(null, { status: 503 });
     }
     return new Response(null, { status: answer });
   };
-}
-
-/** `12:00:05  payment.authorized  signed, answered 204  ledger 7  card 9a41…07e2  merchant GDIY…K4QL  amount 40000000` */
-function deliveryLine(event: PublicEvent, answer: number, nowMs: number): string {
-  const short = (text: string) => `${text.slice(0, 4)}…${text.slice(-4)}`;
-  const { deviceHash, agent, merchant, amount } = event;
-  const words = [
-    new Date(nowMs).toTimeString().slice(0, 8),
-    event.type.padEnd(18),
-    `signature right, answered ${answer}`,
-    `ledger ${event.ledger}`,
-    ...(deviceHash === undefined ? [] : [`card ${short(deviceHash)}`]),
-    ...(agent === undefined ? [] : [`agent ${short(agent)}`]),
-    ...(merchant === undefined ? [] : [`merchant ${short(merchant)}`]),
-    ...(amount === undefined ? [] : [`amount ${amount}`]),
-  ];
-  return words.join("  ") + "\n";
 }

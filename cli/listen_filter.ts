@@ -1,5 +1,6 @@
 import { CARD_LIFE } from "./card_life.ts";
 import { type Flags, UsageError } from "./command.ts";
+import { didYouMean } from "./nearest.ts";
 
 /** The flags that say which events to hear. */
 export const FILTER_FLAGS = { "types": "text", "device-hash": "text", "merchant": "text" } as const;
@@ -19,7 +20,8 @@ export async function filterOf(flags: Flags<typeof FILTER_FLAGS>): Promise<Filte
   const types = flags.types?.split(",").map((type) => type.trim());
   const unknown = types?.find((type) => !EVENTS.includes(type));
   if (unknown !== undefined) {
-    throw new UsageError(`--types must be some of ${EVENTS.join(", ")}, got ${JSON.stringify(unknown)}`);
+    const meant = didYouMean(unknown, EVENTS);
+    throw new UsageError(`--types must be some of ${EVENTS.join(", ")}, got ${JSON.stringify(unknown)}${meant}`);
   }
   // Loaded here: `gateway help listen` must not wait for the SDK.
   const values = await import("../lib/escrow/values.ts");

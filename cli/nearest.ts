@@ -10,6 +10,12 @@ export function nearest(typed: string, names: readonly string[]): string | undef
   return ranked[0]?.name;
 }
 
+/** The end of a message about a name that there is not: `; did you mean list?`, or nothing. */
+export function didYouMean(typed: string, names: readonly string[]): string {
+  const near = nearest(typed, names);
+  return near === undefined ? "" : `; did you mean ${near}?`;
+}
+
 /** Letters to change, add, leave out or swap with the next one (optimal string alignment). */
 function editDistance(a: string, b: string): number {
   // No name is that long: what is typed may be.

@@ -19,7 +19,9 @@ export function processIo(): CommandIo {
     },
     stdin: readStdin,
     isTerminal,
-    columns: isTerminal ? process.stdout.columns || undefined : undefined,
+    get columns() {
+      return isTerminal ? process.stdout.columns || undefined : undefined;
+    },
     isErrorTerminal: process.stderr.isTTY === true,
     ...(process.stdin.isTTY && process.stderr.isTTY ? { ask } : {}),
     now: () => Date.now(),

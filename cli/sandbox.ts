@@ -1,9 +1,9 @@
 import { type Command, type CommandIo, integerFlag, UsageError } from "./command.ts";
 import { helpText } from "./help.ts";
 import { leaveSoon, untilAskedToStop } from "./running.ts";
-import { type SandboxFlags, startSandbox } from "./sandbox_start.ts";
+import { SANDBOX_ENVIRONMENT, type SandboxFlags, startSandbox } from "./sandbox_start.ts";
 import { sandboxBanner } from "./sandbox_banner.ts";
-import { parseSettingFlags } from "./setting_flags.ts";
+import { environmentRows, parseSettingFlags } from "./setting_flags.ts";
 import { storeSetting } from "./store_setting.ts";
 
 export const command: Command = {
@@ -30,6 +30,8 @@ export const command: Command = {
       ["--log FORM", "Form of the log lines on standard error: auto, json or pretty (pretty)"],
       ["--log-level LEVEL", "Least level that is logged: debug, info, warn or error (warn)"],
     ],
+    environment: environmentRows(SANDBOX_ENVIRONMENT),
+    notes: "What else is set in the environment for serve is left alone.",
     examples: ["gateway sandbox", "gateway sandbox --ledger-ms 0 --json", "gateway sandbox --state ./sandbox"],
   }),
   run: async (args, io) => await sandbox(sandboxFlags(args), io),

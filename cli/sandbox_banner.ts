@@ -20,8 +20,9 @@ The sandbox is running: the gateway on a Stellar network of its own.
   Payment escrow   ${contracts.paymentEscrow}
   Store            ${info.store}
 
-See it work, in two more terminals: the first receives webhooks, checks and prints them, the
-second makes a card live its life (registered, funded, a payment authorised, claimed …):
+See it work, in two more terminals: the first receives webhooks, checks and
+prints them, the second makes a card live its life (registered, funded, a
+payment authorised, claimed …):
 
   ${program} listen${sandboxFlag(info.rpc)}
   ${program} trigger${sandboxFlag(info.rpc)}

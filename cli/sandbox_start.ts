@@ -1,15 +1,13 @@
-import { statSync } from "node:fs";
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
-import type { SettingName } from "../lib/config.ts";
+import { join } from "node:path";
+import { type Config, ENV_PREFIX, type SettingName, SETTINGS } from "../lib/config.ts";
 import { readConfig } from "../lib/read_config.ts";
 import { mintKey } from "../lib/keys/api_key.ts";
 import { keySourceFromStore } from "../lib/keys/key_source.ts";
+import type { Log } from "../lib/log.ts";
 import { type HttpServer, serveHttp } from "../lib/runtime/serve.ts";
 import { readWasm } from "../lib/runtime/wasm_files.ts";
 import { bootstrapSandbox, type Sandbox } from "../lib/sandbox/bootstrap.ts";
-import { createNetwork, type SandboxNetwork } from "../lib/sandbox/network.ts";
+import { createNetwork, SANDBOX_PASSPHRASE, type SandboxNetwork } from "../lib/sandbox/network.ts";
 import { createRpcServer } from "../lib/sandbox/rpc/server.ts";
 import { defaultStoreSetting } from "../lib/store/default_store.ts";
 import { openStore } from "../lib/store/open_store.ts";
@@ -20,6 +18,7 @@ import { CommandError, type CommandIo } from "./command.ts";
 import { createCommandLog } from "./command_log.ts";
 import { inWords } from "./file_problem.ts";
 import { sandboxPage } from "./running_sandbox.ts";
+import { ledgerFile, sandboxFolder } from "./sandbox_folder.ts";
 import { serveGateway } from "./serve_gateway.ts";
 
 export interface SandboxFlags {
@@ -41,6 +40,12 @@ export interface SandboxInfo extends Sandbox {
   apiKey: string;
 }
 
+/**
+ * What is read of the environment, as by `serve`: what opens a store whose webhook secrets are sealed. The rest is about
+ * another gateway, on another network.
+ */
+export const SANDBOX_ENVIRONMENT: SettingName[] = ["secretsKey"];
+
 const HOST = "127.0.0.1";
 const KEY_RATE = 6_000;
 const random = (length: number) => crypto.getRandomValues(new Uint8Array(length));
@@ -61,8 +66,10 @@ export async function startSandbox(
     for (const step of undo.reverse()) await step();
   };
   try {
-    const folder = await sandboxFolder(flags, undo);
-    const network = await startNetwork(flags, undo);
+    const folder = await sandboxFolder(flags.stateFolder, undo);
+    const config = sandboxConfig(flags, folder, io);
+    const log = createCommandLog(config, io);
+    const network = await startNetwork(flags, log, undo);
     const sandbox = bootstrapSandbox(network, {
       contracts: {
         deviceRegistry: await readWasm("device_registry"),
@@ -73,7 +80,8 @@ export async function startSandbox(
     const shown: { info?: SandboxInfo } = {};
     const rpc = await serveRpc(network, { port: flags.rpcPort, shown }, io);
     undo.push(() => rpc.stop({ drainMs: RPC_DRAIN_MS }));
-    const gateway = await startGateway({ flags, io, folder, network, sandbox, rpcUrl: rpc.url }, undo);
+    const onNetwork = { ...config, ...sandbox.contracts, rpcUrls: [rpc.url] };
+    const gateway = await startGateway({ config: onNetwork, log, network, io }, undo);
     const info = {
       ...gateway,
       rpc: rpc.url,
@@ -90,44 +98,45 @@ export async function startSandbox(
   }
 }
 
-function ledgerFile(stateFolder: string): string {
-  return join(stateFolder, "ledger.db");
-}
-
-/** The folder of `--state`, or one of its own that goes with the process. */
-async function sandboxFolder({ stateFolder }: SandboxFlags, undo: (() => Promise<unknown>)[]): Promise<string> {
-  if (stateFolder !== undefined) {
-    await makeFolder(stateFolder);
-    return stateFolder;
-  }
-  const folder = await mkdtemp(join(tmpdir(), "gateway-sandbox-"));
-  undo.push(() => rm(folder, { recursive: true, force: true }));
-  return folder;
-}
-
-/** Only the folder itself: a path with a typo in its middle must not become a tree of folders. */
-async function makeFolder(path: string): Promise<void> {
-  try {
-    await mkdir(path, { mode: 0o700 });
-  } catch (error) {
-    if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return;
-    const isInNone = (error as NodeJS.ErrnoException).code === "ENOENT";
-    const why = isInNone ? `there is no folder ${dirname(resolve(path))}: make it, or name another` : inWords(error);
-    throw new CommandError(`--state ${path} cannot be made: ${why}`);
-  }
+/** The settings of the gateway; those of the network are still to come. */
+function sandboxConfig({ settings }: SandboxFlags, folder: string, { env }: CommandIo): Config {
+  const [scheme, name] = defaultStoreSetting().split(":") as [string, string];
+  const read = SANDBOX_ENVIRONMENT.map((setting) => ENV_PREFIX + SETTINGS[setting].env);
+  return readConfig(Object.fromEntries(read.map((variable) => [variable, env[variable]])), {
+    store: `${scheme}:${join(folder, name)}`,
+    pollMs: POLL_MS,
+    ...settings,
+    host: HOST,
+    networkPassphrase: SANDBOX_PASSPHRASE,
+  });
 }
 
 async function startNetwork(
   { ledgerMs, stateFolder }: SandboxFlags,
+  log: Log,
   undo: (() => Promise<unknown>)[],
 ): Promise<SandboxNetwork> {
+  const stateFile = stateFolder === undefined ? undefined : ledgerFile(stateFolder);
+  const engineWasm = await readWasm("engine");
   const network = await createNetwork({
-    engineWasm: await readWasm("engine"),
+    engineWasm,
     ledgerMs,
-    stateFile: stateFolder === undefined ? undefined : ledgerFile(stateFolder),
+    stateFile,
+    onStuck: (error) =>
+      log.error("the ledger cannot be written: none closes until it can", { error: errorOf(error, stateFile).message }),
+    onUnstuck: () => log.warn("the ledger can be written again and goes on"),
+  }).catch((error) => {
+    throw errorOf(error, stateFile);
   });
   undo.push(() => network.stop());
   return network;
+}
+
+/** What went wrong with the file of a ledger, in words. Other errors as they are. */
+function errorOf(error: Error & { code?: unknown }, stateFile: string | undefined): Error {
+  if (stateFile === undefined) return error;
+  if (typeof error.code === "string") return new CommandError(`${stateFile} cannot be used: ${inWords(error)}`);
+  return toStoreError(error, stateFile) as Error;
 }
 
 /** Stellar RPC, friendbot, and beside them what the sandbox tells of itself once it is `shown`. */
@@ -144,36 +153,31 @@ async function serveRpc(
     idleTimeoutMs: RPC_IDLE_TIMEOUT_MS,
     fetch: (request) =>
       sandboxPage(request, shown.info) ?? answering.rpc?.fetch(request) ?? new Response(null, { status: 503 }),
-  });
+  }).catch(namingFlag("--rpc-port"));
   answering.rpc = createRpcServer({ network, friendbotUrl: `${server.url}/friendbot`, version: VERSION, now: io.now });
   return server;
 }
 
+/** Says of a port that is taken which flag names another: there are two. */
+function namingFlag(flag: string): (error: Error) => never {
+  return (error) => {
+    if (!error.message.endsWith("the port is in use")) throw error;
+    throw new CommandError(`${error.message}: name another with ${flag}, 0 picks a free one`);
+  };
+}
+
 interface GatewayParts {
-  flags: SandboxFlags;
-  io: CommandIo;
-  folder: string;
+  config: Config;
+  log: Log;
   network: SandboxNetwork;
-  sandbox: Sandbox;
-  rpcUrl: string;
+  io: CommandIo;
 }
 
 /** The gateway as `serve` would run it, its settings pointed at the sandbox's own network. */
 async function startGateway(
-  { flags, io, folder, network, sandbox, rpcUrl }: GatewayParts,
+  { config, log, network, io }: GatewayParts,
   undo: (() => Promise<unknown>)[],
 ): Promise<Pick<SandboxInfo, "gateway" | "store" | "apiKey">> {
-  const [scheme, name] = defaultStoreSetting().split(":") as [string, string];
-  const config = readConfig({}, {
-    store: `${scheme}:${join(folder, name)}`,
-    pollMs: POLL_MS,
-    ...flags.settings,
-    host: HOST,
-    rpcUrls: rpcUrl,
-    networkPassphrase: network.passphrase,
-    ...sandbox.contracts,
-  });
-  const log = createCommandLog(config, io);
   const store = await openStore(config.store);
   const running = await serveGateway({
     config,
@@ -182,7 +186,7 @@ async function startGateway(
     log,
     // Only here: an application under development listens on this very machine.
     targets: { allowLoopbackHttp: true },
-  });
+  }).catch(namingFlag("--port"));
   undo.push(() => running.stop());
   return { gateway: running.url, store: store.location, apiKey: await sandboxKey(network, store, io) };
 }

@@ -26,7 +26,13 @@ const help = helpText({
   ],
 });
 
-export const command: Command = { name: "secrets", summary: "Change the key that encrypts webhook secrets", help, run };
+export const command: Command = {
+  name: "secrets",
+  summary: "Change the key that encrypts webhook secrets",
+  help,
+  actions: ["rekey"],
+  run,
+};
 
 async function run(args: string[], io: CommandIo): Promise<number> {
   const { flags, positionals: [action, ...rest] } = parseFlags(args, { off: "switch", store: "text" });

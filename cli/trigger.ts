@@ -3,8 +3,11 @@ import { CARD_LIFE, type Step } from "./card_life.ts";
 import { type Command, type CommandIo, parseFlags, refuseExtra, UsageError } from "./command.ts";
 import { createGatewayApi, type GatewayApi } from "./gateway_api.ts";
 import { helpText, jsonRow } from "./help.ts";
+import { shortId } from "./listen_line.ts";
+import { didYouMean } from "./nearest.ts";
 import { findSandbox, SANDBOX_ROW, sandboxUrl } from "./running_sandbox.ts";
 import type { SandboxInfo } from "./sandbox_start.ts";
+import { cut, roomOf } from "./wrap.ts";
 
 const EVENTS = CARD_LIFE.map(({ event }) => event);
 
@@ -34,7 +37,8 @@ function stepsFor(event: string | undefined): Step[] {
   if (event === undefined) return CARD_LIFE;
   const last = CARD_LIFE.find((step) => step.event === event);
   if (last === undefined) {
-    throw new UsageError(`EVENT must be one of ${EVENTS.join(", ")}, got ${JSON.stringify(event)}`);
+    const meant = didYouMean(event, EVENTS);
+    throw new UsageError(`EVENT must be one of ${EVENTS.join(", ")}, got ${JSON.stringify(event)}${meant}`);
   }
   return CARD_LIFE.filter((step) => step === last || last.needs.includes(step.event));
 }
@@ -49,10 +53,21 @@ async function trigger(steps: Step[], sandbox: SandboxInfo, json: boolean, io: C
     io.stdout(
       json
         ? JSON.stringify({ event: step.event, deviceHash, hash, ledger }) + "\n"
-        : `${step.event.padEnd(18)}  signed by the ${step.by.padEnd(8)}  ledger ${ledger}  ${hash}\n`,
+        : stepLine(step, ledger, hash, roomOf(io)),
     );
   }
   return 0;
+}
+
+/** One line of at most `room` characters: a hash that does not fit is told by its ends. */
+export function stepLine(
+  { event, by }: Pick<Step, "event" | "by">,
+  ledger: number,
+  hash: string,
+  room: number,
+): string {
+  const begun = `${event.padEnd(18)}  signed by the ${by.padEnd(8)}  ledger ${ledger}  `;
+  return cut(begun.length + hash.length <= room ? begun + hash : begun + shortId(hash), room) + "\n";
 }
 
 /** The three steps of a write: the gateway prepares, the account's key signs here, the gateway submits. */

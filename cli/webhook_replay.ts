@@ -5,6 +5,7 @@ import type { Store } from "../lib/store/store.ts";
 import type { Replay, Subscription } from "../lib/store/webhook_store.ts";
 import { beginReplay, planReplay, type ReplayRequest } from "../lib/webhooks/replay.ts";
 import type { CommandIo } from "./command.ts";
+import { cut, roomOf, sentence } from "./wrap.ts";
 
 const LOOK_MS = 500;
 /** A gateway takes a replay up within a few seconds: one that does not move for longer has none that serves it. */
@@ -33,7 +34,10 @@ export async function replayWebhook(
   line.clear();
   if (dryRun) {
     if (json) io.stdout(JSON.stringify({ id: null, deliveries: plan.deliveries }) + "\n");
-    else io.stdout(`a replay would make ${counted(plan.deliveries)} to ${subscription.url}; nothing was begun\n`);
+    else {
+      const would = `a replay would make ${counted(plan.deliveries)} to ${subscription.url}`;
+      io.stdout(sentence(`${would}; nothing was begun`, roomOf(io)));
+    }
     return 0;
   }
   const id = `rp_${randomBase62(ID_LENGTH, random)}`;
@@ -46,9 +50,8 @@ export async function replayWebhook(
     io.stdout("there is nothing to replay in these ledgers\n");
     return 0;
   }
-  io.stdout(
-    `replay ${id} of ${subscription.id}: ${counted(plan.deliveries)}, made by the gateway that serves this store\n`,
-  );
+  const begun = `replay ${id} of ${subscription.id}: ${counted(plan.deliveries)}`;
+  io.stdout(sentence(`${begun}, made by the gateway that serves this store`, roomOf(io)));
   if (io.isTerminal) await watch(store, replay, { io, wait, line });
   return 0;
 }
@@ -65,7 +68,7 @@ async function watch(
     const now = (await store.listReplays(100)).find(({ id }) => id === replay.id);
     if (now === undefined) {
       line.clear();
-      io.stdout(`all of it is queued; see gateway webhooks deliveries ${replay.subscriptionId}\n`);
+      io.stdout(sentence(`all of it is queued; see gateway webhooks deliveries ${replay.subscriptionId}`, roomOf(io)));
       return;
     }
     if (now.position !== position) stillMs = 0;
@@ -76,10 +79,8 @@ async function watch(
     await wait(LOOK_MS);
   }
   line.clear();
-  io.stdout(
-    "it does not move: either no gateway serves this store, or what is queued has to be delivered first; " +
-      "it goes on by itself\n",
-  );
+  const stalled = "it does not move: either no gateway serves this store, or what is queued has to be delivered first";
+  io.stdout(sentence(`${stalled}; it goes on by itself`, roomOf(io)));
 }
 
 interface ProgressLine {
@@ -94,7 +95,8 @@ function progressLine(io: CommandIo): ProgressLine {
     show(text) {
       if (!io.isTerminal) return;
       isShown = true;
-      io.stderr(`\r\x1b[K${text}`);
+      // A line that goes on in the next one could not be written over.
+      io.stderr(`\r\x1b[K${cut(text, roomOf(io) - 1)}`);
     },
     clear() {
       if (isShown) io.stderr("\r\x1b[K");

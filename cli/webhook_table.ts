@@ -1,4 +1,5 @@
 import type { Attempt, Backlog, Subscription } from "../lib/store/webhook_store.ts";
+import { publicAttempt, publicWebhook } from "../lib/webhooks/public_webhook.ts";
 import type { Column } from "./table.ts";
 
 export const WEBHOOK_COLUMNS: Column[] = [
@@ -14,13 +15,14 @@ export const WEBHOOK_COLUMNS: Column[] = [
 export const ATTEMPT_COLUMNS: Column[] = [
   { heading: "AT", width: 19 },
   { heading: "OUTCOME", width: 9 },
-  { heading: "STATUS", width: 6 },
+  { heading: "STATUS", width: 6, goes: 6 },
   { heading: "TOOK", width: 8, goes: 2 },
-  { heading: "ATTEMPT", width: 7, goes: 4 },
-  { heading: "TYPE", width: 18, least: 14, goes: 3 },
+  { heading: "ATTEMPT", width: 7, goes: 3 },
+  // The longest of all types: what an attempt was about is never guessed from its beginning.
+  { heading: "TYPE", width: 18 },
   { heading: "EVENT", width: 31, least: 16, goes: 1 },
-  { heading: "NEXT", width: 19, least: 16 },
-  { heading: "ERROR", width: 40, least: 16 },
+  { heading: "NEXT", width: 19, least: 16, goes: 4 },
+  { heading: "ERROR", width: 40, least: 20, goes: 5 },
 ];
 
 /** A text for each of `WEBHOOK_COLUMNS`. */
@@ -29,9 +31,9 @@ export function webhookTexts(subscription: Subscription, { pending, dead }: Back
   return [id, keyId, url, filterText(subscription), createdAt, String(pending), String(dead)];
 }
 
+/** As `GET /v1/webhooks` shows it, with its key and what is owed to it. */
 export function webhookJson(subscription: Subscription, { pending, dead }: Backlog): string {
-  const { id, keyId, url, types, deviceHash, merchant, createdAt } = subscription;
-  return JSON.stringify({ id, keyId, url, types, deviceHash, merchant, createdAt, pending, dead }) + "\n";
+  return JSON.stringify({ ...publicWebhook(subscription), keyId: subscription.keyId, pending, dead }) + "\n";
 }
 
 /** A text for each of `ATTEMPT_COLUMNS`. */
@@ -50,9 +52,9 @@ export function attemptTexts(attempt: Attempt): string[] {
   ];
 }
 
-export function attemptJson({ atMs, nextAttemptAtMs, number, subscriptionId: _, ...rest }: Attempt): string {
-  const nextAttemptAt = nextAttemptAtMs === null ? null : isoTime(nextAttemptAtMs);
-  return JSON.stringify({ ...rest, attempt: number, at: isoTime(atMs), nextAttemptAt }) + "\n";
+/** As `GET /v1/webhooks/{id}/deliveries` shows it. */
+export function attemptJson(attempt: Attempt): string {
+  return JSON.stringify(publicAttempt(attempt)) + "\n";
 }
 
 function filterText({ types, deviceHash, merchant }: Subscription): string {

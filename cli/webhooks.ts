@@ -8,12 +8,14 @@ import {
   type Flags,
   integerFlag,
   parseFlags,
+  readAction,
   refuseExtra,
   UsageError,
 } from "./command.ts";
 import { helpText, jsonRow, STORE_ROW, YES_ROW } from "./help.ts";
 import { tablePrinter } from "./table.ts";
 import { replayWebhook } from "./webhook_replay.ts";
+import { rotateWebhook } from "./webhook_rotate.ts";
 import {
   ATTEMPT_COLUMNS,
   attemptJson,
@@ -29,6 +31,7 @@ const help = helpText({
     "webhooks list [--key ID] [--json]",
     "webhooks deliveries ID [--limit N] [--json]",
     "webhooks replay ID --from-ledger N [--to-ledger N] [--dry-run] [--json]",
+    "webhooks rotate ID [--json]",
     "webhooks delete ID [--yes] [--json]",
   ],
   about: "Shows and changes the webhooks of all API keys, beside a running gateway. ID is that of a webhook (wh_…).",
@@ -37,6 +40,7 @@ const help = helpText({
       ["list", "All webhooks, with how much is owed to each"],
       ["deliveries", "The attempts to deliver to one, newest first"],
       ["replay", "Send the events of these ledgers again; the gateway that serves the store does it"],
+      ["rotate", "Give one a new secret and print it, this once; the one before signs too for 24 hours"],
       ["delete", "Delete one, with what is still owed to it"],
     ],
   },
@@ -48,8 +52,9 @@ const help = helpText({
     ["--dry-run", "Only count what a replay would send"],
     STORE_ROW,
     YES_ROW,
-    jsonRow("its fields; of a replay id, deliveries; of a delete id, deleted", "webhook or attempt"),
+    jsonRow("the HTTP API's fields; of a replay id, deliveries; of a delete id, deleted", "webhook or attempt"),
   ],
+  environment: [["SERVICE_API_SECRETS_KEY", "What secrets in the store are encrypted with, for rotate"]],
   notes: "Where standard output is no terminal, list and deliveries print columns with tabs between them.",
   examples: [
     "gateway webhooks list",
@@ -82,27 +87,27 @@ interface Call {
 }
 
 /** Each action with the flags that belong to it. */
-const ACTIONS: Record<string, { run: (call: Call) => Promise<number>; flags: (keyof typeof FLAGS)[] }> = {
+const ACTIONS = {
   list: { run: list, flags: ["key"] },
   deliveries: { run: deliveries, flags: ["limit"] },
   replay: { run: replay, flags: ["from-ledger", "to-ledger", "dry-run"] },
+  rotate: { run: rotate, flags: [] },
   delete: { run: remove, flags: ["yes"] },
-};
+} satisfies Record<string, { run: (call: Call) => Promise<number>; flags: (keyof typeof FLAGS)[] }>;
+const NAMES = Object.keys(ACTIONS) as (keyof typeof ACTIONS)[];
 
 export const command: Command = {
   name: "webhooks",
-  summary: "List webhooks and their deliveries, replay or delete them",
+  summary: "List webhooks and their deliveries, replay, rotate or delete them",
   help,
+  actions: NAMES,
   run,
 };
 
 async function run(args: string[], io: CommandIo): Promise<number> {
-  const { flags, positionals: [name, id, ...rest] } = parseFlags(args, FLAGS);
-  const action = Object.hasOwn(ACTIONS, name ?? "") ? ACTIONS[name!] : undefined;
-  if (action === undefined) {
-    const was = name === undefined ? "nothing" : JSON.stringify(name);
-    throw new UsageError(`expected one of ${Object.keys(ACTIONS).join(", ")}, got ${was}`);
-  }
+  const { flags, positionals: [first, id, ...rest] } = parseFlags(args, FLAGS);
+  const name = readAction(first, NAMES);
+  const action: { run: (call: Call) => Promise<number>; flags: (keyof typeof FLAGS)[] } = ACTIONS[name];
   refuseExtra(name === "list" && id !== undefined ? [id] : rest, `webhooks ${name}`);
   if (name !== "list" && id === undefined) {
     throw new UsageError(`ID is missing: webhooks ${name} takes that of a webhook`);
@@ -121,11 +126,14 @@ async function run(args: string[], io: CommandIo): Promise<number> {
 }
 
 async function list({ store, io, flags: { key, json } }: Call): Promise<number> {
-  if (!json) io.stderr(`webhooks in ${store.location}\n`);
   const print = tablePrinter(io, WEBHOOK_COLUMNS);
   let after: string | undefined;
   while (true) {
     const page = await store.listSubscriptions({ keyId: key, after, limit: PAGE_SIZE });
+    if (after === undefined) {
+      if (page.length === 0 && key !== undefined) await refuseUnknownKey(store, key, io);
+      if (!json) io.stderr(`webhooks in ${store.location}\n`);
+    }
     for (const subscription of page) {
       const backlog = await store.backlog(subscription.id);
       if (json) io.stdout(webhookJson(subscription, backlog));
@@ -134,9 +142,9 @@ async function list({ store, io, flags: { key, json } }: Call): Promise<number> 
     if (page.length > 0) after = page.at(-1)!.id;
     if (page.length < PAGE_SIZE) break;
   }
-  if (after !== undefined) return 0;
-  if (key !== undefined) await refuseUnknownKey(store, key, io);
-  if (!json) io.stderr("there are none; an application makes them with POST /v1/webhooks\n");
+  if (after === undefined && !json) {
+    io.stderr("there are none; an application makes them with POST /v1/webhooks\n");
+  }
   return 0;
 }
 
@@ -182,6 +190,12 @@ async function replay({ store, io, flags, id }: Call): Promise<number> {
   if (subscription === undefined) throw unknown(store, id);
   const asked = { dryRun: flags["dry-run"] === true, json: flags.json === true };
   return await replayWebhook({ store, io, wait: sleep, subscription, range, ...asked });
+}
+
+async function rotate({ store, io, flags, id }: Call): Promise<number> {
+  const subscription = await store.getSubscription(id);
+  if (subscription === undefined) throw unknown(store, id);
+  return await rotateWebhook({ store, io, wait: sleep, subscription, json: flags.json === true });
 }
 
 async function remove({ store, io, flags: { yes, json }, id }: Call): Promise<number> {

@@ -124,7 +124,9 @@ export function pauseAfter(failures: number, pollMs: number): number {
 function troubleOf(cause: unknown): Trouble {
   const message = cause instanceof Error ? cause.message : String(cause);
   const fromNode = cause instanceof RpcError || (cause instanceof GatewayError && cause.code === "upstream_error");
-  if (!fromNode && !(cause instanceof StoreError)) return { kind: "internal", message, cause };
+  // What a store says of itself is all there is to know.
+  if (cause instanceof StoreError) return { kind: "store_failed", message };
+  if (!fromNode) return { kind: "internal", message, cause };
   // Foreseen: the message says what it is, only what lies under it is new.
-  return { kind: fromNode ? "node_failed" : "store_failed", message, cause: cause.cause };
+  return { kind: "node_failed", message, cause: cause.cause };
 }

@@ -1,5 +1,7 @@
+import { SqliteError } from "../runtime/sqlite.ts";
 import { keyOf } from "./ledger/bytes.ts";
 import { openChain, PROTOCOL_VERSION } from "./ledger/chain.ts";
+import type { Envelope } from "./ledger/envelopes.ts";
 import { createFaucet } from "./ledger/faucet.ts";
 import { createMempool } from "./ledger/mempool.ts";
 import { simulate } from "./ledger/simulation.ts";
@@ -33,6 +35,13 @@ export interface NetworkOptions {
   onClose?: (ledger: ClosedLedger) => void;
   /** Told of a fault of the network's own that failed a transaction (txINTERNAL_ERROR). */
   onInternalError?: (error: unknown) => void;
+  /**
+   * Told when a ledger that is due cannot be written to the state file. No ledger closes until one can be: it is tried
+   * again and again, and what was submitted waits for it. Told once, until `onUnstuck`. Default: throws it.
+   */
+  onStuck?: (error: SqliteError) => void;
+  /** Told when ledgers close again. */
+  onUnstuck?: () => void;
 }
 
 /** A network, and what its owner wants kept with it. */
@@ -83,19 +92,45 @@ export async function createNetwork(options: NetworkOptions): Promise<SandboxNet
     // Whole seconds: two ledgers of less than a second may share one, slower ones never do.
     const closeTime = Math.max(chain.tip().closeTime + (ledgerMs >= 1_000 ? 1 : 0), unixSeconds());
     const { ready, dropped } = mempool.takeFor(closeTime);
-    const applied = chain.append(ready, closeTime);
+    const applied = putBackOnFailure([...ready, ...dropped], () => chain.append(ready, closeTime));
     for (const transaction of applied) settle(transaction.hash, transaction);
     for (const { hash } of dropped) settle(hash, undefined);
     faucet.ledgerClosed();
     const ledger = chain.history.latestLedger();
+    if (isStuck) options.onUnstuck?.();
+    isStuck = false;
     options.onClose?.(ledger);
     return ledger;
   }
 
+  /** A ledger that could not be written has not happened; what has no place in one at all is not tried again. */
+  function putBackOnFailure<T>(envelopes: Envelope[], append: () => T): T {
+    try {
+      return append();
+    } catch (error) {
+      if (error instanceof SqliteError) mempool.putBack(envelopes);
+      throw error;
+    }
+  }
+
+  let isStuck = false;
+  const { onStuck } = options;
+  function onFailure(error: unknown) {
+    if (!(error instanceof SqliteError) || onStuck === undefined) throw error;
+    if (!isStuck) onStuck(error);
+    isStuck = true;
+  }
+
   const schedule = options.schedule ?? scheduleWithTimers;
-  const ticker = createTicker({ ledgerMs, now, schedule, close, hasWaiting: mempool.hasWaiting });
-  // A network that slept goes on in the present: a node whose last ledger is old counts as unhealthy.
-  if (unixSeconds() - chain.tip().closeTime > STALE_SECONDS) ticker.closeNow();
+  const ticker = createTicker({ ledgerMs, now, schedule, close, onFailure, hasWaiting: mempool.hasWaiting });
+  try {
+    // A network that slept goes on in the present: a node whose last ledger is old counts as unhealthy.
+    if (unixSeconds() - chain.tip().closeTime > STALE_SECONDS) ticker.closeNow();
+  } catch (error) {
+    ticker.stop();
+    chain.close();
+    throw error;
+  }
   const { history } = chain;
   return {
     passphrase,

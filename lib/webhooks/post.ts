@@ -46,7 +46,7 @@ export interface Poster {
 
 export interface PosterOptions {
   /** Asked at each POST: what it vetted is what is connected to. */
-  policy: TargetPolicy;
+  policy: Pick<TargetPolicy, "check">;
   /** Unix ms. */
   now: () => number;
   /** Certificates (PEM) to trust instead of the runtime's own. */
@@ -146,7 +146,7 @@ export function createPoster({ policy, now, ca, maxIdle, idleMs }: PosterOptions
 }
 
 /** The look-up can't be stopped, only left behind; it has a bound of its own. */
-function vetted(policy: TargetPolicy, url: string, limit: TimeLimit): Promise<VettedTarget> {
+function vetted(policy: PosterOptions["policy"], url: string, limit: TimeLimit): Promise<VettedTarget> {
   const { promise, resolve, reject } = Promise.withResolvers<VettedTarget>();
   limit.onReached((why) => reject(new ConnectionFailure(why)));
   policy.check(url).then(resolve, reject);

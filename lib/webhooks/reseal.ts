@@ -15,17 +15,26 @@ const UNDER_WAY = "rekey-under-way";
  * @throws {SecretsKeyError} when the store's secrets were sealed with another key, or there is none
  */
 export async function sealSecrets(store: SecretStore, box: SecretBox): Promise<number> {
+  const isPlain = await comparedWith(store, box) === "plain";
+  if (!box.seals) return 0;
+  // Written first: from here on no gateway starts without the key, and plain secrets can be read with it too.
+  if (isPlain) await store.resealSecrets({ secrets: [], check: box.checkText() ?? null });
+  return await reseal(store, box, box);
+}
+
+/**
+ * Compares the box with how the store keeps its secrets. `same`: it opens them, and what it seals the store's gateway can
+ * read. `plain`: the box has a key, and the store has none yet.
+ * @throws {SecretsKeyError} when they are sealed with another key, there is none, or a change of it is under way
+ */
+export async function comparedWith(store: Pick<Store, "secretsCheck">, box: SecretBox): Promise<"same" | "plain"> {
   const check = await store.secretsCheck();
   if (check === UNDER_WAY) {
     throw new SecretsKeyError(
       "a change of it was interrupted: run `gateway secrets rekey` again, with the same two keys",
     );
   }
-  const isPlain = box.compare(check) === "plain";
-  if (!box.seals) return 0;
-  // Written first: from here on no gateway starts without the key, and plain secrets can be read with it too.
-  if (isPlain) await store.resealSecrets({ secrets: [], check: box.checkText() ?? null });
-  return await reseal(store, box, box);
+  return box.compare(check);
 }
 
 /**

@@ -3,8 +3,8 @@ import type { Wait } from "../stellar/clock.ts";
 import { type Store, StoreError } from "../store/store.ts";
 import type { Attempt, Subscription } from "../store/webhook_store.ts";
 import { type Attempter, recipientOf } from "./attempt.ts";
-import { VET_MS } from "./lane.ts";
 import { beginReplay, planReplay, type ReplayRequest } from "./replay.ts";
+import { rotateSecret, type SubscriptionWithSecret } from "./rotation.ts";
 import type { SecretBox } from "./secrets.ts";
 import type { TargetPolicy } from "./targets.ts";
 import { createTestAllowance } from "./test_allowance.ts";
@@ -54,11 +54,10 @@ export interface SubscriptionsParts {
   onDeleted(): void;
 }
 
-/** A subscription with the secret that signs what it gets: shown at its creation and at a rotation. */
-export type SubscriptionWithSecret = Subscription & { plainSecret: string };
-
 /** What the owner of an API key does with its subscriptions. Those of other keys are `not_found`. */
 export interface Subscriptions {
+  /** What a target must be (`TargetPolicy.rule`). */
+  readonly targetRule: string;
   /** @throws {GatewayError} `invalid_request` for a refused target, and when the key has as many as it may */
   create(keyId: string, wanted: NewSubscription): Promise<SubscriptionWithSecret>;
   /** Ascending by id. */
@@ -84,8 +83,6 @@ export interface Subscriptions {
 }
 
 export const MAX_SUBSCRIPTIONS_PER_KEY = 100;
-/** How long the secret before a rotation signs too. */
-const ROTATION_MS = 86_400_000;
 const ID_LENGTH = 22;
 export const TEST_EVENT_TYPE = "webhook.test";
 
@@ -100,6 +97,8 @@ export function createSubscriptions(parts: SubscriptionsParts): Subscriptions {
   }
 
   return {
+    targetRule: targets.rule,
+
     async create(keyId, { url, types, deviceHash, merchant }) {
       await targets.check(url);
       const id = `wh_${randomText(ID_LENGTH)}`;
@@ -137,22 +136,8 @@ export function createSubscriptions(parts: SubscriptionsParts): Subscriptions {
     },
 
     async rotateSecret(keyId, id) {
-      const subscription = await own(keyId, id);
-      const plainSecret = createSecret();
-      // Rotated again within the day, its receiver may have any of the secrets before: most likely the last one, or the
-      // first when the answers in between were lost.
-      const olderSecret = [subscription.olderSecret, subscription.previousSecret ?? undefined]
-        .find((former) => former !== undefined && former.untilMs > now());
-      const rotated = {
-        secret: secrets.seal(id, plainSecret),
-        previousSecret: { secret: subscription.secret, untilMs: now() + ROTATION_MS },
-        olderSecret,
-      };
-      if (await store.setSubscriptionSecrets(id, subscription.secret, rotated)) {
-        // Until then couriers may sign with the old secret alone: whoever is told the new one may rely on it.
-        await parts.wait(VET_MS);
-        return { ...subscription, ...rotated, plainSecret };
-      }
+      const rotated = await rotateSecret(parts, await own(keyId, id));
+      if (rotated !== undefined) return rotated;
       // Either it is gone, or somebody else rotated it just now.
       await own(keyId, id);
       throw new GatewayError("invalid_request", `the secret of ${id} is being rotated by another request: try again`);

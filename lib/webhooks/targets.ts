@@ -12,6 +12,8 @@ export interface VettedTarget {
 }
 
 export interface TargetPolicy {
+  /** What is allowed, in short: `must be …`. */
+  rule: string;
   /**
    * Vets a webhook's URL and every address that its host has at this moment.
    * @throws {GatewayError} `invalid_request` saying why it is refused.
@@ -36,18 +38,17 @@ const REFUSED_SUFFIXES = [".local", ".internal", ".localdomain", ".home.arpa", "
  * only. One bad address among several refuses the whole.
  */
 export function createTargetPolicy({ resolve, allowLoopbackHttp = false }: TargetPolicyOptions): TargetPolicy {
+  const more = allowLoopbackHttp ? ", or http:// to this machine (127.0.0.1, localhost)" : "";
   return {
+    rule: `must be an https:// URL${more}`,
     async check(text, signal) {
       const url = parseTarget(text);
       const host = hostOf(url);
-      if (allowLoopbackHttp && isThisMachine(host)) {
-        if (!/^https?:$/.test(url.protocol)) throw refused(`must start with https:// or http://, got ${url.protocol}`);
-        return { url, host, addresses: host === "localhost" ? ["127.0.0.1", "::1"] : [host] };
+      const isLocal = allowLoopbackHttp && isThisMachine(host);
+      if (url.protocol !== "https:" && !(isLocal && url.protocol === "http:")) {
+        throw refused(`must start with https://${more}, got ${url.protocol}//`);
       }
-      if (url.protocol !== "https:") {
-        const loopback = allowLoopbackHttp ? " (http:// is for this machine only)" : "";
-        throw refused(`must start with https://, got ${url.protocol}//${loopback}`);
-      }
+      if (isLocal) return { url, host, addresses: host === "localhost" ? ["127.0.0.1", "::1"] : [host] };
       return { url, host, addresses: await publicAddresses(host, resolve, signal) };
     },
   };

@@ -34,7 +34,7 @@ describe("gateway backup", () => {
     assert.equal(code, 0, err);
     const [said, restore] = out.split("\n");
     assert.ok(said!.startsWith(`${store} is copied to ${path}: 0.`) && said!.endsWith("checked"), out);
-    assert.equal(restore, `To restore: gateway serve --store sqlite:${path}`);
+    assert.equal(restore, `To restore, with the settings of now: gateway serve --store sqlite:${path}`);
     assert.equal(err, "");
     const copy = await openStore(`sqlite:${path}`);
     assert.deepEqual(await copy.getKey("a"), sampleKey("a"));

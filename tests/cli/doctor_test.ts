@@ -66,8 +66,8 @@ describe("gateway doctor", () => {
   });
   after(() => rpc.stop({ drainMs: 0 }));
 
-  const run = async (args: string[], env: Record<string, string> = {}) => {
-    const io = fakeIo({ env, now: doctor.sandbox.nowMs() });
+  const run = async (args: string[], env: Record<string, string> = {}, columns?: number) => {
+    const io = fakeIo({ env, now: doctor.sandbox.nowMs(), isTerminal: columns !== undefined, columns });
     return { code: await command.run(args, io), out: io.out, err: io.err };
   };
 
@@ -78,6 +78,22 @@ describe("gateway doctor", () => {
     assert.match(out, /^warn {2}api keys .*\n +→ create one: gateway keygen/m);
     assert.match(out, /^ok {4}payment escrow +C[A-Z2-7]{55} has the expected interface \(code [0-9a-f]{12}…\)$/m);
     assert.match(out, /\n\n\d+ ok, 2 warnings, 1 skipped\n$/);
+  });
+
+  test("breaks no word where a terminal is narrow, and says the same", async () => {
+    const flags = [...args, "--target", "http://127.0.0.1/hook"];
+    const words = (text: string) => text.split(/\s+/).filter((word) => !/^\d+$/.test(word));
+    const { out: whole } = await run(flags);
+    for (const columns of [80, 100]) {
+      const { code, out } = await run(flags, {}, columns);
+      assert.equal(code, 1);
+      assert.deepEqual(words(out), words(whole));
+      for (const line of out.split("\n")) {
+        // A path or a URL is as long as it is.
+        assert.ok([...line].length <= columns || !line.trim().includes(" "), line);
+        assert.match(line, /^(?:$|(?:ok|warn|fail|skip) +\S| {16,}\S|\d+ ok, )/);
+      }
+    }
   });
 
   test("exits with 1 when something failed, and prints one line of JSON with --json", async () => {
@@ -97,5 +113,6 @@ describe("gateway doctor", () => {
     assert.equal(code, 1);
     assert.match(out, /^fail {2}settings +SERVICE_API_POLL_MS must be an integer .*, got "soon"\n +→ correct it/);
     await assert.rejects(run(["--prot", "1"]), UsageError);
+    await assert.rejects(run(["--target", "foo"], { SERVICE_API_POLL_MS: "soon" }), UsageError);
   });
 });

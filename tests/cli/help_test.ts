@@ -51,6 +51,23 @@ describe("help", () => {
     });
   }
 
+  test("fits a terminal of 80 columns, but for lines to copy", async () => {
+    for (const [what, args] of pages) {
+      const io = fakeIo({ isTerminal: true, columns: 80 });
+      assert.equal(await runCommandLine(["help", ...args], io), 0);
+      const prose = io.out.slice(0, io.out.indexOf("\nExamples:"));
+      assert.doesNotMatch(prose, /\[[^\]\n]*\n/, "what is in brackets is in one line");
+      for (const line of prose.split("\n")) assert.ok([...line].length <= 80, `${what}: ${line}`);
+    }
+  });
+
+  test("of what a command can be told to do is that of the command", async () => {
+    for (const [name, action] of [["keys", "list"], ["webhooks", "deliveries"], ["secrets", "rekey"]] as const) {
+      const { out } = await gateway("help", name);
+      assert.deepEqual(await gateway("help", name, action), { code: 0, out, err: "" });
+    }
+  });
+
   for (const name of Object.keys(COMMANDS)) {
     test(`help ${name} explains the flags that it takes, and no others`, async () => {
       const { out } = await gateway("help", name);
@@ -100,7 +117,41 @@ describe("the command line", () => {
     [["frobnicate"], /^gateway: there is no command "frobnicate"\nSee/],
     [["toString"], /there is no command "toString"/],
     [["help", "sevre"], /did you mean serve\?/],
-    [["help", "serve", "extra"], /^gateway: unexpected "extra"\n/],
+    [["help", "serve", "extra"], /^gateway serve: unexpected "extra"\nSee: gateway help serve\n$/],
+    [["help", "help", "extra"], /^gateway: unexpected "extra"\nSee: gateway help\n$/],
+    [
+      ["help", "keys", "nonsense"],
+      /^gateway keys: expected one of list, .*, got "nonsense"\nSee: gateway help keys\n$/,
+    ],
+    [["help", "keys", "lst"], /^gateway keys: .*, got "lst"; did you mean list\?\nSee: gateway help keys\n$/],
+    [["help", "keys", "list", "extra"], /^gateway keys: unexpected "extra"\nSee: gateway help keys\n$/],
+    [["keys", "lst"], /^gateway keys: expected one of .*, got "lst"; did you mean list\?\nSee: gateway help keys\n$/],
+    [["webhooks", "delivery"], /^gateway webhooks: .*; did you mean deliveries\?\nSee: gateway help webhooks\n$/],
+    [["webhooks"], /^gateway webhooks: expected one of .*, got nothing\nSee: gateway help webhooks\n$/],
+    [
+      ["trigger", "payment.authorised"],
+      /^gateway trigger: EVENT .*; did you mean payment\.authorized\?\nSee: .* trigger/,
+    ],
+    [
+      ["listen", "--types", "escrow.fund"],
+      /^gateway listen: --types .*; did you mean escrow\.funded\?\nSee: .* listen/,
+    ],
+    [["doctor", "--target", "foo"], /^gateway doctor: --target must be a URL such as .*, got "foo"\nSee: .* doctor\n$/],
+    [["doctor", "--target", "shop.example.com/hook"], /^gateway doctor: --target must be a URL such as https:/],
+    [["doctor", "--target", "localhost:8080/hook"], /^gateway doctor: --target must be a URL such as https:/],
+    [
+      ["-p", "9000"],
+      /^gateway serve: unknown flag -p; did you mean --port, .* or --pages\?\nSee: gateway help serve\n$/,
+    ],
+    [["listen", "-p", "9000"], /unknown flag -p; did you mean --port\?\n/],
+    [["listen", "-port", "9000"], /unknown flag -port; did you mean --port\?\n/],
+    [["listen", "-port=9000"], /unknown flag -port; did you mean --port\?\n/],
+    [["version", "-J"], /unknown flag -J; did you mean --json\?\n/],
+    [["keys", "list", "-v"], /unknown flag -v; did you mean gateway -v\?\nSee: gateway help keys\n$/],
+    [["keys", "-H"], /unknown flag -H; did you mean -h\?\n/],
+    [["keys", "-help"], /unknown flag -help; did you mean --help\?\n/],
+    [["keys", "--hlep"], /unknown flag --hlep; did you mean --help\?\n/],
+    [["keys", "-x"], /unknown flag -x; allowed: --yes, --json, --store, --keys-file\n/],
     [["openapi", "extra"], /^gateway openapi: unexpected "extra"\nSee: gateway help openapi\n$/],
     [["openapi", "--json"], /^gateway openapi: unknown flag --json; there are none\n/],
     [["--prot", "1"], /^gateway serve: unknown flag --prot; did you mean --port\?\nSee: gateway help serve\n$/],
@@ -122,6 +173,16 @@ describe("the command line", () => {
       assert.doesNotMatch(err, /hush/);
     });
   }
+
+  test("says what is wrong in one line, which a terminal that is too narrow breaks between words", async () => {
+    const narrow = fakeIo({ isTerminal: true, columns: 60 });
+    assert.equal(await runCommandLine(["keys", "lst"], narrow), 2);
+    assert.equal(
+      narrow.err,
+      'gateway keys: expected one of list, show, enable, disable,\n              delete, got "lst"; did you mean list?\n' +
+        "See: gateway help keys\n",
+    );
+  });
 
   test("says what is wrong with a setting in the environment, and where the help is", async () => {
     const io = fakeIo({ env: { SERVICE_API_METRICS_TOKEN: "hush" } });

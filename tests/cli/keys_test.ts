@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, beforeEach, describe, test } from "node:test";
@@ -116,6 +116,16 @@ describe("keys list", () => {
     assert.equal(code, 0);
     assert.equal(out, "");
     assert.match(err, /there are none; make one with gateway keygen/);
+  });
+
+  test("says nothing but what is wrong with a place that cannot be read", async () => {
+    const path = join(folder, "broken.json");
+    await writeFile(path, "{");
+    for (const isTerminal of [false, true]) {
+      const { code, out, err } = await keys(["list", "--keys-file", path], { isTerminal });
+      assert.deepEqual([code === 0, out], [false, ""]);
+      assert.match(err, /^gateway keys: /);
+    }
   });
 
   test("goes through many keys by pages", async () => {

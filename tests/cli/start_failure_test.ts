@@ -4,6 +4,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { lockFile } from "../../lib/runtime/file_lock.ts";
 import { runGateway } from "../e2e/sandbox_process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "start-failure-"));
@@ -38,19 +39,44 @@ test("the last line of a gateway that could not start says why, whatever its nod
 test("a sandbox that could not start says nothing but why", async () => {
   const file = join(folder, "file");
   writeFileSync(file, "");
+  const inUse = `cannot listen on 127.0.0.1:${port}: the port is in use`;
+  const used = mkdtempSync(join(folder, "used-"));
+  const lock = await lockFile(join(used, "ledger.db-lock"));
   const failures: [string[], string][] = [
-    [["--port", port, "--rpc-port", "0"], `cannot listen on 127.0.0.1:${port}: the port is in use`],
-    [["--rpc-port", port, "--port", "0"], `cannot listen on 127.0.0.1:${port}: the port is in use`],
+    [["--port", port, "--rpc-port", "0"], `${inUse}: name another with --port, 0 picks a free one`],
+    [["--rpc-port", port, "--port", "0"], `${inUse}: name another with --rpc-port, 0 picks a free one`],
     [["--state", file], `--state ${file} cannot be made: something else is there`],
     [
       ["--state", join(folder, "none", "state")],
       `--state ${join(folder, "none", "state")} cannot be made: there is no folder ${join(folder, "none")}: make it, ` +
       "or name another",
     ],
+    [
+      ["--state", used],
+      `${join(used, "ledger.db")} is in use by another sandbox: stop that one, or name another place`,
+    ],
   ];
   for (const [flags, why] of failures) {
     const failed = await runGateway(["sandbox", ...flags]);
     assert.deepEqual(failed, { code: 1, stdout: "", stderr: `gateway sandbox: ${why}\n` });
   }
+  lock!.release();
   assert.ok(!existsSync(join(folder, "none")));
+});
+
+test("a sandbox that has no place for its own folder names it, and what to set", async () => {
+  const none = join(folder, "none");
+  const places = [[none, "there is no such folder"], [
+    join(folder, "file"),
+    "a part of the path is no folder",
+  ]] as const;
+  writeFileSync(places[1][0], "");
+  for (const [TMPDIR, why] of places) {
+    assert.deepEqual(await runGateway(["sandbox", "--port", "0", "--rpc-port", "0"], { TMPDIR }), {
+      code: 1,
+      stdout: "",
+      stderr: `gateway sandbox: no folder can be made in ${TMPDIR}: ${why}: set TMPDIR to another, or keep it with ` +
+        "--state\n",
+    });
+  }
 });

@@ -67,6 +67,16 @@ describe("a table", () => {
     }
   });
 
+  test("of attempts never leaves out or cuts the type, and tells why where a terminal is not tiny", () => {
+    for (let room = 40; room <= 200; room++) {
+      const [head = "", line = ""] = printed(ATTEMPT_COLUMNS, ATTEMPT, room);
+      assert.ok(head.includes("TYPE"), head);
+      assert.equal(line.indexOf("payment.authorized"), head.indexOf("TYPE"), line);
+      if (room >= 80) assert.ok(head.includes("ERROR") && line.includes("the connection"), line);
+      if (room >= 50) assert.ok([...line].length <= room, line);
+    }
+  });
+
   test("has one head for all its pages", () => {
     const io = fakeIo({ isTerminal: true });
     const print = tablePrinter(io, KEY_COLUMNS);

@@ -103,6 +103,7 @@ test("list prints plain columns, a table on a terminal, and JSON when asked", as
     deviceHash: "ab".repeat(32),
     merchant: null,
     createdAt: "2026-01-01T00:00:00.000Z",
+    previousSecretUntil: null,
     pending: 0,
     dead: 0,
   });
@@ -117,7 +118,7 @@ test("list of a key's webhooks tells a key without any from one that is not ther
   for (const json of [[], ["--json"]]) {
     const unknown = await webhooks(["list", "--key", "nope", ...json]);
     assert.deepEqual([unknown.code, unknown.out], [1, ""]);
-    assert.match(unknown.err, /gateway webhooks: there is no key "nope" in sqlite:.*, and no webhook of one\n$/);
+    assert.match(unknown.err, /^gateway webhooks: there is no key "nope" in sqlite:.*, and no webhook of one\n$/);
   }
   // Which keys there are is known to the file alone.
   const io = fakeIo({ env: { SERVICE_API_KEYS_FILE: "keys.json" } });
@@ -130,6 +131,7 @@ test("neither webhooks nor secrets rekey make a store that is not there", async 
     [command, ["list"]],
     [command, ["deliveries", "wh_all"]],
     [command, ["replay", "wh_all", "--from-ledger", "1"]],
+    [command, ["rotate", "wh_all"]],
     [command, ["delete", "wh_all", "--yes"]],
     [secretsCommand, ["rekey", "--off"]],
   ];
@@ -166,6 +168,25 @@ test("deliveries prints the attempts, newest first", async () => {
     [1, "2026-01-01T00:00:00.000Z"],
   ]);
   assert.match((await webhooks(["deliveries", "wh_some"])).err, /there have been no attempts/);
+});
+
+/** The fields of what the HTTP API answers with in a list, by its own description. */
+async function fieldsOf(path: string, list: string): Promise<string[]> {
+  const io = fakeIo();
+  assert.equal(await runCommandLine(["openapi"], io), 0);
+  const { schema } = JSON.parse(io.out).paths[path].get.responses["200"].content["application/json"];
+  return Object.keys(schema.properties[list].items.properties);
+}
+
+test("JSON has the fields of the HTTP API, by the same names", async () => {
+  const deliveries = (await webhooks(["deliveries", "wh_all", "--json"])).out.trim().split("\n");
+  assert.equal(deliveries.length, 3);
+  for (const line of deliveries) {
+    assert.deepEqual(Object.keys(JSON.parse(line)), await fieldsOf("/v1/webhooks/{id}/deliveries", "deliveries"));
+  }
+  const webhook = JSON.parse((await webhooks(["list", "--json", "--key", "key2"])).out);
+  const fields = await fieldsOf("/v1/webhooks", "webhooks");
+  assert.deepEqual(Object.keys(webhook), [...fields, "keyId", "pending", "dead"]);
 });
 
 test("replay begins a job for the serving gateway, and only counts with --dry-run", async () => {
@@ -223,14 +244,16 @@ test("delete asks on a terminal, and deletes what is owed too", async () => {
 
 test("what is wrong on the command line is said in one line", async () => {
   const wrong: [string[], RegExp][] = [
-    [[], /^expected one of list, deliveries, replay, delete, got nothing$/],
-    [["lst"], /got "lst"$/],
+    [[], /^expected one of list, deliveries, replay, rotate, delete, got nothing$/],
+    [["lst"], /got "lst"; did you mean list\?$/],
     [["list", "wh_1"], /^unexpected "wh_1" after webhooks list$/],
     [["deliveries"], /^ID is missing: webhooks deliveries takes that of a webhook$/],
     [["deliveries", "wh_1", "--limit", "x"], /^--limit must be an integer from 1 to 1000000, got "x"$/],
     [["list", "--yes"], /^--yes does not belong to webhooks list$/],
     [["replay", "wh_1"], /^--from-ledger is missing: say from which ledger on/],
     [["replay", "wh_1", "--from-ledger", "9", "--to-ledger", "8"], /^--to-ledger must not be before --from-ledger 9/],
+    [["rotate"], /^ID is missing: webhooks rotate takes that of a webhook$/],
+    [["rotate", "wh_1", "--yes"], /^--yes does not belong to webhooks rotate$/],
     [["delete", "wh_1"], /^webhooks delete asks before it deletes/],
   ];
   for (const [args, message] of wrong) {

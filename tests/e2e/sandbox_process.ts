@@ -41,7 +41,11 @@ export function folderFor(command: string[]): string | undefined {
 }
 
 /** Starts `gateway sandbox --json` on free ports and waits for its line. */
-export async function startSandbox(command: string[] = sourceCommand(), extra: string[] = []): Promise<SandboxProcess> {
+export async function startSandbox(
+  command: string[] = sourceCommand(),
+  extra: string[] = [],
+  env: Record<string, string> = {},
+): Promise<SandboxProcess> {
   const args = [
     ...command.slice(1),
     "sandbox",
@@ -57,7 +61,7 @@ export async function startSandbox(command: string[] = sourceCommand(), extra: s
   const child = spawn(command[0]!, args, {
     stdio: ["ignore", "pipe", "pipe"],
     cwd: folderFor(command),
-    env: environment(),
+    env: environment(env),
   });
   const ended = new Promise<number | null>((resolve) => child.once("exit", resolve));
   let errors = "";

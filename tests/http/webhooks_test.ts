@@ -83,7 +83,8 @@ test("POST /v1/webhooks answers 201 with the subscription and, this once, its se
 });
 
 const REFUSED: [string, unknown, RegExp][] = [
-  ["no url", {}, /^url is missing/],
+  ["no url", {}, /^url is missing: must be an https:\/\/ URL, or http:\/\/ to this machine/],
+  ["an empty url", { url: "" }, /^url must be an https:\/\/ URL, or http:\/\/ to this machine/],
   ["a url that is none", { url: "example" }, /^url must be an absolute URL/],
   ["a private address", { url: "https://10.1.2.3/hook" }, /^url host must be public/],
   ["plain HTTP to others", { url: "http://example.com/hook" }, /^url must start with https/],
@@ -104,6 +105,19 @@ for (const [what, body, message] of REFUSED) {
     assert.deepEqual((await get("/v1/webhooks")).body.webhooks, []);
   });
 }
+
+test("a gateway that allows https alone says so, of no url as of a wrong one", async () => {
+  const strict = await startGateway(on, { started: false });
+  const refusals: [unknown, string][] = [
+    [{}, "url is missing: must be an https:// URL"],
+    [{ url: 5 }, "url must be an https:// URL"],
+    [{ url: "ftp://x" }, "url must start with https://, got ftp://"],
+  ];
+  for (const [body, message] of refusals) {
+    assert.equal((await strict.request("POST", "/v1/webhooks", { body })).body.error.message, message);
+  }
+  await strict.stop();
+});
 
 test("a key has at most 100 webhooks", async () => {
   for (let n = 0; n < 100; n++) await newWebhook();

@@ -2,32 +2,10 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { Asset, Keypair, Operation, xdr } from "@stellar/stellar-sdk";
 import { sha256 } from "../../lib/sandbox/ledger/bytes.ts";
-import type { NetworkOptions, SandboxNetwork } from "../../lib/sandbox/network.ts";
-import { apply, build, fund, keypair, signed, startNetwork, submit } from "./sandbox_network.ts";
+import type { SandboxNetwork } from "../../lib/sandbox/network.ts";
+import { apply, build, fakeTimers, fund, keypair, signed, startNetwork, submit } from "./sandbox_network.ts";
 
 const alice = keypair("alice");
-
-/** Timers that go off when a test says so. */
-function fakeTimers() {
-  const timers: { callback: () => void; delayMs: number }[] = [];
-  const schedule: NetworkOptions["schedule"] = (callback, delayMs) => {
-    const timer = { callback, delayMs };
-    timers.push(timer);
-    return () => {
-      const at = timers.indexOf(timer);
-      if (at >= 0) timers.splice(at, 1);
-    };
-  };
-  return {
-    schedule,
-    delays: () => timers.map(({ delayMs }) => delayMs),
-    fire() {
-      const timer = timers.shift();
-      assert.ok(timer, "no timer is set");
-      timer.callback();
-    },
-  };
-}
 
 const payment = (network: SandboxNetwork, pair: Keypair) => {
   const operation = Operation.payment({ destination: pair.publicKey(), asset: Asset.native(), amount: "1" });

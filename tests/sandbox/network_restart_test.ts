@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, test } from "node:test";
@@ -100,6 +100,31 @@ describe("a network with a state file", () => {
     const { network } = await startNetwork({ stateFile });
     await network.stop();
     await assert.rejects(startNetwork({ stateFile, passphrase: "other" }), /Standalone Sandbox.*not to "other"/);
+  });
+
+  test("has it for itself: another one is refused until it has stopped", async () => {
+    const first = await startNetwork({ stateFile });
+    await assert.rejects(startNetwork({ stateFile }), (error: Error) => {
+      assert.equal(error.message, `${stateFile} is in use by another sandbox: stop that one, or name another place`);
+      return true;
+    });
+    first.network.closeLedger();
+    await first.network.stop();
+    const { network } = await startNetwork({ stateFile });
+    assert.equal(network.latestLedger().sequence, 2);
+    await network.stop();
+  });
+
+  test("keeps it from others' eyes, also one that was open to them", async () => {
+    const files = ["", "-wal", "-shm", "-lock"].map((end) => stateFile + end);
+    const modes = () => files.filter(existsSync).map((file) => statSync(file).mode & 0o777);
+    const first = await startNetwork({ stateFile });
+    assert.deepEqual(modes(), [0o600, 0o600, 0o600, 0o600]);
+    await first.network.stop();
+    for (const file of files.filter(existsSync)) chmodSync(file, 0o644);
+    const { network } = await startNetwork({ stateFile });
+    assert.deepEqual(modes().slice(0, 3), [0o600, 0o600, 0o600]);
+    await network.stop();
   });
 
   test("keeps texts under their names", async () => {

@@ -53,6 +53,28 @@ export async function startNetwork(options: Partial<NetworkOptions> = {}): Promi
   return { network, clock };
 }
 
+/** Timers that go off when a test says so. */
+export function fakeTimers() {
+  const timers: { callback: () => void; delayMs: number }[] = [];
+  const schedule: NetworkOptions["schedule"] = (callback, delayMs) => {
+    const timer = { callback, delayMs };
+    timers.push(timer);
+    return () => {
+      const at = timers.indexOf(timer);
+      if (at >= 0) timers.splice(at, 1);
+    };
+  };
+  return {
+    schedule,
+    delays: () => timers.map(({ delayMs }) => delayMs),
+    fire() {
+      const timer = timers.shift();
+      assert.ok(timer, "no timer is set");
+      timer.callback();
+    },
+  };
+}
+
 /** A keypair that is the same in every run. */
 export function keypair(name: string): Keypair {
   return Keypair.fromRawEd25519Seed(sha256(new TextEncoder().encode(name)));

@@ -15,7 +15,7 @@ export const LOOPBACK: TargetPolicy = createTargetPolicy({
 });
 
 /** Says of every URL that its host has these addresses. */
-export function vetting(...addresses: string[]): TargetPolicy {
+export function vetting(...addresses: string[]): PosterOptions["policy"] {
   return {
     check(text) {
       const url = new URL(text);
@@ -27,7 +27,7 @@ export function vetting(...addresses: string[]): TargetPolicy {
 /** Posters and endpoints of one test. */
 export interface PostParts {
   receiver(answer?: Answering, options?: ReceiverOptions): Promise<Receiver>;
-  poster(policy?: TargetPolicy, options?: Partial<PosterOptions>): Poster;
+  poster(policy?: PosterOptions["policy"], options?: Partial<PosterOptions>): Poster;
   close(): Promise<void>;
 }
 

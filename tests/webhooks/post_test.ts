@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, describe, test } from "node:test";
-import { createTargetPolicy, type TargetPolicy } from "../../lib/webhooks/targets.ts";
+import type { PosterOptions } from "../../lib/webhooks/post.ts";
+import { createTargetPolicy } from "../../lib/webhooks/targets.ts";
 import { at, createPostParts, LOOPBACK, post, until, vetting } from "./post_parts.ts";
 import { OK_ANSWER } from "./receiver.ts";
 
@@ -105,7 +106,7 @@ describe("a poster", () => {
     stopping.abort();
     assert.equal((await posting).error, "given up by the gateway");
     assert.equal((await post(poster(), at(endpoint), { signal: stopping.signal })).error, "given up by the gateway");
-    const pending: TargetPolicy = { check: () => new Promise(() => {}) };
+    const pending: PosterOptions["policy"] = { check: () => new Promise(() => {}) };
     assert.equal((await post(poster(pending), at(endpoint), { timeoutMs: 20 })).error, "timed out after 0.02 s");
     assert.equal(endpoint.requests.length, 1);
   });

@@ -201,6 +201,14 @@ describe("a webhook target", () => {
   });
 });
 
+test("what a webhook target must be says what the policy allows", () => {
+  assert.equal(policy().rule, "must be an https:// URL");
+  assert.equal(
+    policy([PUBLIC], true).rule,
+    "must be an https:// URL, or http:// to this machine (127.0.0.1, localhost)",
+  );
+});
+
 describe("a webhook target of the sandbox", () => {
   const sandbox = (addresses?: string[]) => policy(addresses, true);
 
@@ -226,7 +234,7 @@ describe("a webhook target of the sandbox", () => {
     assert.deepEqual((await sandbox().check("https://hooks.example.com/")).addresses, [PUBLIC]);
     assert.match(
       await refusal("http://hooks.example.com/", sandbox()),
-      /must start with https:\/\/.*this machine only/,
+      /^url must start with https:\/\/, or http:\/\/ to this machine \(127\.0\.0\.1, localhost\), got http:\/\/$/,
     );
     assert.match(await refusal("http://93.184.216.34/", sandbox()), /must start with https/);
   });
@@ -242,7 +250,10 @@ describe("a webhook target of the sandbox", () => {
       assert.match(await refusal(`https://${name}/`, sandbox()), /must be public/);
     }
     assert.match(await refusal("https://hooks.example.com/", sandbox(["127.0.0.1"])), /resolves to a loopback address/);
-    assert.match(await refusal("ftp://127.0.0.1/", sandbox()), /must start with https:\/\/ or http:\/\//);
+    assert.match(
+      await refusal("ftp://127.0.0.1/", sandbox()),
+      /must start with https:\/\/, or http:\/\/ to .*, got ftp:\/\/$/,
+    );
     assert.match(await refusal("http://user@127.0.0.1/", sandbox()), /user name/);
   });
 });

@@ -1,26 +1,31 @@
 import { z } from "zod";
 import { EVENT_TYPES } from "../../escrow/events.ts";
 import { address, deviceHash } from "../../escrow/values.ts";
-import type { Attempt, Subscription } from "../../store/webhook_store.ts";
-import type { Subscriptions, SubscriptionWithSecret } from "../../webhooks/subscriptions.ts";
+import type { Subscription } from "../../store/webhook_store.ts";
+import { publicAttempt, publicWebhook } from "../../webhooks/public_webhook.ts";
+import type { SubscriptionWithSecret } from "../../webhooks/rotation.ts";
+import type { Subscriptions } from "../../webhooks/subscriptions.ts";
 import { type AnyRoute, route } from "../route.ts";
 
 const typeRule = `must be one of ${EVENT_TYPES.join(", ")}`;
-const urlRule = "must be an https:// URL";
 const ledgerRule = "must be an integer from 1 to 4294967295";
 
 const id = z.object({ id: z.string().min(1).describe("wh_…") });
 const ledger = z.int(ledgerRule).min(1, ledgerRule).max(4_294_967_295, ledgerRule);
 
-const newWebhook = z.strictObject({
-  url: z.string(urlRule).min(1, urlRule).describe(
-    "Where events are POSTed to; https only",
-  ),
+const filters = {
   types: z.array(z.enum(EVENT_TYPES, typeRule), "must be an array of event types").min(1, "must name at least one type")
     .max(EVENT_TYPES.length, "must name each type once").optional().describe("Only these event types; all when absent"),
   deviceHash: deviceHash.optional().describe("Only events with this device hash"),
   merchant: address.optional().describe("Only events with this merchant"),
-});
+};
+
+/** @param urlRule what a URL must be; asked only when one is wrong */
+function newWebhook(urlRule: () => string) {
+  const url = z.string({ error: urlRule }).min(1, { error: urlRule })
+    .describe("Where events are POSTed to; https only, but in the sandbox");
+  return z.strictObject({ url, ...filters });
+}
 
 const webhook = z.object({
   id: z.string(),
@@ -71,7 +76,7 @@ export function webhookRoutes(webhooks: Subscriptions): AnyRoute[] {
       summary: "Subscribe a URL to events",
       description:
         "It hears the ledgers after the newest one at its creation; older ones come by replay. The secret is shown this once.",
-      body: newWebhook,
+      body: newWebhook(() => webhooks.targetRule),
       answer: webhookWithSecret,
       errors: ["upstream_error"],
       handle: async ({ key, body }) => withSecret(await webhooks.create(key.id, body)),
@@ -128,7 +133,7 @@ export function webhookRoutes(webhooks: Subscriptions): AnyRoute[] {
       params: id,
       answer: z.object({ attempt }),
       errors: ["not_found"],
-      handle: async ({ key, params }) => ({ attempt: shownAttempt(await webhooks.test(key.id, params.id)) }),
+      handle: async ({ key, params }) => ({ attempt: publicAttempt(await webhooks.test(key.id, params.id)) }),
     }),
     route({
       method: "get",
@@ -144,7 +149,7 @@ export function webhookRoutes(webhooks: Subscriptions): AnyRoute[] {
       errors: ["not_found"],
       async handle({ key, params, query: { cursor, limit = 50 } }) {
         const page = await webhooks.attempts(key.id, params.id, { cursor, limit });
-        return { deliveries: page.attempts.map(shownAttempt), cursor: page.cursor };
+        return { deliveries: page.attempts.map(publicAttempt), cursor: page.cursor };
       },
     }),
     replayRoute(webhooks),
@@ -177,42 +182,10 @@ function replayRoute(webhooks: Subscriptions): AnyRoute {
   });
 }
 
-function shown({ id, url, types, deviceHash, merchant, createdAt, previousSecret }: Subscription) {
-  return {
-    id,
-    url,
-    types: types as (typeof EVENT_TYPES)[number][] | null,
-    deviceHash,
-    merchant,
-    createdAt,
-    previousSecretUntil: previousSecret === null ? null : isoTime(previousSecret.untilMs),
-  };
+function shown(subscription: Subscription) {
+  return publicWebhook(subscription) as z.infer<typeof webhook>;
 }
 
 function withSecret(subscription: SubscriptionWithSecret) {
   return { ...shown(subscription), secret: subscription.plainSecret };
-}
-
-function shownAttempt(
-  { id, eventId, eventType, deliveryId, number, atMs, durationMs, nextAttemptAtMs, ...rest }: Attempt,
-): z.infer<typeof attempt> {
-  const { outcome, statusCode, error, responseBody } = rest;
-  return {
-    id,
-    eventId,
-    eventType,
-    deliveryId,
-    attempt: number,
-    at: isoTime(atMs),
-    durationMs,
-    outcome,
-    statusCode,
-    error,
-    responseBody,
-    nextAttemptAt: nextAttemptAtMs === null ? null : isoTime(nextAttemptAtMs),
-  };
-}
-
-function isoTime(ms: number): string {
-  return new Date(ms).toISOString();
 }

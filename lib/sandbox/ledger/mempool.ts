@@ -69,5 +69,9 @@ export function createMempool({ chain, now, ledgerMs, limit, onQueued }: Mempool
       return { ready: all.filter(inTime), dropped: all.filter((envelope) => !inTime(envelope)) };
     },
     takeAll: queue.takeAll,
+    /** Puts back what was taken out for a ledger that could not be written. */
+    putBack(envelopes: Envelope[]) {
+      for (const envelope of envelopes) queue.put(envelope);
+    },
   };
 }

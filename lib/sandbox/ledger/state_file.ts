@@ -1,3 +1,5 @@
+import { chmodSync, closeSync, openSync, statSync } from "node:fs";
+import { lockFile } from "../../runtime/file_lock.ts";
 import { openSqlite, type SqliteDatabase } from "../../runtime/sqlite.ts";
 import { bytesOf, keyOf } from "./bytes.ts";
 import type { History, LedgerRecord, TransactionRecord } from "./history.ts";
@@ -21,6 +23,8 @@ const SCHEMA = `
   ) STRICT, WITHOUT ROWID;
 `;
 
+const OWNER_ONLY = 0o600;
+
 /** Where a network is restored to. */
 export interface Restored {
   state: LedgerState;
@@ -37,13 +41,60 @@ export interface StateFile {
   close(): void;
 }
 
-/** Opens or creates the file. Throws when it belongs to a network with another passphrase. */
+/**
+ * Opens or creates the file, for this network alone until it is closed.
+ *
+ * @throws Error when another network has it open, or it belongs to one with another passphrase
+ * @throws Error with the file system's `code` when it cannot be made, and SqliteError
+ */
 export async function openStateFile(path: string, passphrase: string): Promise<StateFile> {
-  const database = await openSqlite(path);
+  const lock = await lockFile(`${path}-lock`);
+  // Two networks would each close ledgers of their own on top of the last one.
+  if (lock === undefined) throw new Error(`${path} is in use by another sandbox: stop that one, or name another place`);
+  let database: SqliteDatabase | undefined;
+  const close = () => {
+    database?.close();
+    lock.release();
+  };
+  try {
+    makePrivate(path);
+    database = await openSqlite(path);
+    return stateFileOf(database, { path, passphrase, close });
+  } catch (error) {
+    close();
+    throw error;
+  }
+}
+
+/** It holds the secrets of accounts, and SQLite would make it readable by everybody; what it puts beside takes its mode. */
+function makePrivate(path: string): void {
+  try {
+    closeSync(openSync(path, "wx", OWNER_ONLY));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  }
+  for (const file of [path, `${path}-wal`, `${path}-shm`]) {
+    const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0;
+    if ((mode & 0o077) !== 0) tighten(file);
+  }
+}
+
+function tighten(file: string): void {
+  try {
+    chmodSync(file, OWNER_ONLY);
+  } catch (error) {
+    // Somebody else's, or on a file system without modes: whether it can be used is for SQLite to say.
+    if ((error as NodeJS.ErrnoException).code !== "EPERM") throw error;
+  }
+}
+
+function stateFileOf(
+  database: SqliteDatabase,
+  { path, passphrase, close }: { path: string; passphrase: string; close: () => void },
+): StateFile {
   database.exec(SCHEMA);
   const bound = database.prepare("SELECT text FROM kept WHERE name = 'passphrase'").get()?.text;
   if (bound !== undefined && bound !== passphrase) {
-    database.close();
     throw new Error(`${path} belongs to the network "${bound}", not to "${passphrase}"`);
   }
   const keep = database.prepare("INSERT OR REPLACE INTO kept (name, text) VALUES (?, ?)");
@@ -52,7 +103,7 @@ export async function openStateFile(path: string, passphrase: string): Promise<S
     load: (target) => load(database, target),
     save: saver(database),
     keep: (name, text) => void keep.run(name, text),
-    close: () => database.close(),
+    close,
   };
 }
 

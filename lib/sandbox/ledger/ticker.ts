@@ -10,6 +10,8 @@ export const scheduleWithTimers: Schedule = (callback, delayMs) => {
 
 /** A node whose last ledger is older than 30 s counts as unhealthy, so an idle one closes empty ledgers. */
 const IDLE_MS = 5_000;
+/** When a ledger could not be closed, the next try comes no sooner. */
+const RETRY_MS = 1_000;
 
 export interface TickerOptions {
   /** Time between ledgers; 0: close when a transaction arrives. */
@@ -17,35 +19,48 @@ export interface TickerOptions {
   now: () => number;
   schedule: Schedule;
   close: () => ClosedLedger;
+  /** Told what kept a ledger that was due from closing; it is tried again. */
+  onFailure: (error: unknown) => void;
   /** Whether a transaction waits for the next ledger. */
   hasWaiting: () => boolean;
 }
 
 /** Closes ledgers in time, or at once and when idle. */
-export function createTicker({ ledgerMs, now, schedule, close, hasWaiting }: TickerOptions) {
+export function createTicker({ ledgerMs, now, schedule, close, onFailure, hasWaiting }: TickerOptions) {
   let cancel = () => {};
   let closesAtOnce = false;
   let stopped = false;
   let dueAt = now() + ledgerMs;
 
-  function arm() {
+  function arm(leastMs = 0) {
     cancel();
     if (stopped) return;
     closesAtOnce = hasWaiting();
     if (ledgerMs === 0) {
-      cancel = schedule(closeNow, closesAtOnce ? 0 : IDLE_MS);
+      cancel = schedule(closeInTime, Math.max(leastMs, closesAtOnce ? 0 : IDLE_MS));
       return;
     }
     // Counted from when the last one was due: delays do not add up, but ledgers that were slept through are not made up for.
-    dueAt = Math.max(dueAt + ledgerMs, now());
-    cancel = schedule(closeNow, dueAt - now());
+    dueAt = Math.max(dueAt + ledgerMs, now() + leastMs);
+    cancel = schedule(closeInTime, dueAt - now());
   }
 
   function closeNow(): ClosedLedger {
+    let leastMs = RETRY_MS;
     try {
-      return close();
+      const ledger = close();
+      leastMs = 0;
+      return ledger;
     } finally {
-      arm();
+      arm(leastMs);
+    }
+  }
+
+  function closeInTime(): void {
+    try {
+      closeNow();
+    } catch (error) {
+      onFailure(error);
     }
   }
 
@@ -58,7 +73,7 @@ export function createTicker({ ledgerMs, now, schedule, close, hasWaiting }: Tic
       if (ledgerMs !== 0 || closesAtOnce || stopped) return;
       closesAtOnce = true;
       cancel();
-      cancel = schedule(closeNow, 0);
+      cancel = schedule(closeInTime, 0);
     },
     stop() {
       stopped = true;

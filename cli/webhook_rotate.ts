@@ -1,0 +1,61 @@
+import type { Wait } from "../lib/stellar/clock.ts";
+import type { Store } from "../lib/store/store.ts";
+import type { Subscription } from "../lib/store/webhook_store.ts";
+import { publicWebhook } from "../lib/webhooks/public_webhook.ts";
+import { comparedWith } from "../lib/webhooks/reseal.ts";
+import { rotateSecret } from "../lib/webhooks/rotation.ts";
+import { createSecretBox, type SecretBox, SecretsKeyError } from "../lib/webhooks/secrets.ts";
+import { createSecret } from "../lib/webhooks/signature.ts";
+import { CommandError, type CommandIo, OutputError } from "./command.ts";
+import { errorRoomOf, sentence } from "./wrap.ts";
+
+const SETTING = "SERVICE_API_SECRETS_KEY";
+const random = (length: number) => crypto.getRandomValues(new Uint8Array(length));
+
+export interface RotateCall {
+  store: Store;
+  io: CommandIo;
+  wait: Wait;
+  subscription: Subscription;
+  json: boolean;
+}
+
+/** Gives a webhook a new secret, beside a running gateway, and prints it, this once. */
+export async function rotateWebhook({ store, io, wait, subscription, json }: RotateCall): Promise<number> {
+  const { id } = subscription;
+  if (io.isOutputUnread) {
+    throw new CommandError("standard output is closed: nobody would see the new secret, so the old one stays");
+  }
+  const secrets = await boxOf(store, io);
+  const parts = { store, secrets, createSecret: () => createSecret(random), now: io.now, wait };
+  const rotated = await rotateSecret(parts, subscription);
+  if (rotated === undefined) {
+    throw new CommandError(`${id} is gone, or its secret was changed by somebody else just now: try again`);
+  }
+  const { plainSecret: secret } = rotated;
+  const webhook = publicWebhook(rotated);
+  try {
+    io.stdout(json ? JSON.stringify({ ...webhook, secret }) + "\n" : `${secret}\n`);
+  } catch (error) {
+    if (!(error instanceof OutputError)) throw error;
+    throw new CommandError(
+      `${error.message}, so nobody has seen the new secret of ${id}: make another; the one before signs too until ` +
+        webhook.previousSecretUntil,
+    );
+  }
+  if (!json) {
+    const shown = `The new secret of ${id} in ${store.location}, shown this once. It signs from now on;`;
+    io.stderr(sentence(`${shown} the one before signs too until ${webhook.previousSecretUntil}.`, errorRoomOf(io)));
+  }
+  return 0;
+}
+
+/** Keeps the new secret as the gateway keeps all of them: what it could not open would stop its deliveries. */
+async function boxOf(store: Store, { env }: CommandIo): Promise<SecretBox> {
+  // An empty variable is one that is not set, as everywhere.
+  const box = createSecretBox(env[SETTING] || undefined);
+  if (await comparedWith(store, box) === "same") return box;
+  throw new SecretsKeyError(
+    `${SETTING} is set, but the webhook secrets in the store are plain: start the gateway with it first, or unset it`,
+  );
+}
