@@ -4,7 +4,7 @@
 #   ./compile.sh all           dist/gateway-PLATFORM for every platform below, and dist/SHA256SUMS
 #   ./compile.sh PLATFORM…     dist/gateway-PLATFORM for these; Bun's runtime for each comes from the npm registry
 #   ./compile.sh deno          dist/gateway-deno: the same program on Deno, for this machine; denort comes from
-#                              dl.deno.land, or from DENORT_BIN=/path/to/denort where that is not reachable
+#                              where Deno downloads it, or from DENORT_BIN=/path/to/denort
 #   ./compile.sh engine        lib/sandbox/wasm/engine.wasm
 #   ./compile.sh contracts     lib/sandbox/wasm/{device_registry,agent_registry,payment_escrow}.wasm
 set -eu
