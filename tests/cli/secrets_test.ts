@@ -1,0 +1,105 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, beforeEach, test } from "node:test";
+import { runCommandLine } from "../../cli/command_line.ts";
+import { command as secretsCommand } from "../../cli/secrets.ts";
+import { openStore } from "../../lib/store/open_store.ts";
+import type { Store } from "../../lib/store/store.ts";
+import { createSecretBox } from "../../lib/webhooks/secrets.ts";
+import { sampleKey } from "../store/samples.ts";
+import { subscriptionOf } from "../webhooks/parts.ts";
+import { fakeIo } from "./fake_io.ts";
+import { runCommand } from "./run_command.ts";
+
+let folder: string;
+let count = 0;
+let setting: string;
+/** Open beside the command. */
+let store: Store;
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), "secrets-"));
+});
+after(() => rm(folder, { recursive: true }));
+
+beforeEach(async () => {
+  await store?.close();
+  setting = `sqlite:${join(folder, `gateway${count++}.db`)}`;
+  store = await openStore(setting);
+  await store.insertKey(sampleKey("key1"));
+  for (const id of ["wh_all", "wh_other"]) await store.insertSubscription(subscriptionOf(id), 100);
+});
+after(() => store.close());
+
+const KEY = "01".repeat(32);
+const OTHER = "02".repeat(32);
+const THIRD = "03".repeat(32);
+
+async function rekey(env: Record<string, string>, ...args: string[]) {
+  const io = fakeIo({ env });
+  const code = await runCommand(secretsCommand, ["rekey", "--store", setting, ...args], io);
+  assert.ok(![KEY, OTHER].some((key) => (io.out + io.err).includes(key)), "a key was printed");
+  return { code, out: io.out, err: io.err };
+}
+
+test("secrets rekey turns sealing on, changes the key and turns it off again", async () => {
+  const plain = (await store.getSubscription("wh_all"))!.secret;
+  const on = await rekey({ SERVICE_API_NEW_SECRETS_KEY: KEY });
+  assert.equal(on.code, 0);
+  assert.match(on.out, /^the secrets of 2 webhooks in .* have a new key: start the gateway with it/);
+  const sealed = (await store.getSubscription("wh_all"))!.secret;
+  assert.equal(createSecretBox(KEY).open("wh_all", sealed), plain);
+  const changed = await rekey({ SERVICE_API_SECRETS_KEY: KEY, SERVICE_API_NEW_SECRETS_KEY: OTHER });
+  assert.equal(changed.code, 0);
+  assert.equal(createSecretBox(OTHER).open("wh_all", (await store.getSubscription("wh_all"))!.secret), plain);
+  const off = await rekey({ SERVICE_API_SECRETS_KEY: OTHER }, "--off");
+  assert.match(off.out, /^the secrets of 2 webhooks in .* are kept plain: start the gateway without/);
+  assert.equal((await store.getSubscription("wh_all"))!.secret, plain);
+});
+
+test("secrets rekey that is done already says so when it is run again", async () => {
+  assert.match((await rekey({}, "--off")).out, /^the webhooks' secrets in .* are kept plain already: start/);
+  const env = { SERVICE_API_SECRETS_KEY: OTHER, SERVICE_API_NEW_SECRETS_KEY: KEY };
+  await rekey({ SERVICE_API_NEW_SECRETS_KEY: OTHER });
+  assert.match((await rekey(env)).out, /^the secrets of 2 webhooks in .* have a new key/);
+  const again = await rekey(env);
+  assert.equal(again.code, 0);
+  assert.match(again.out, /^the webhooks' secrets in .* have this key already: start the gateway with it in/);
+});
+
+test("secrets rekey refuses a wrong key, and one that is none, by the name of its variable", async () => {
+  await rekey({ SERVICE_API_NEW_SECRETS_KEY: KEY });
+  const wrong = await rekey({ SERVICE_API_SECRETS_KEY: OTHER, SERVICE_API_NEW_SECRETS_KEY: THIRD });
+  assert.equal(wrong.code, 2);
+  assert.match(wrong.err, /^gateway secrets: SERVICE_API_SECRETS_KEY is not the key/);
+  const none = await rekey({ SERVICE_API_SECRETS_KEY: KEY, SERVICE_API_NEW_SECRETS_KEY: "short" });
+  assert.equal(none.code, 2);
+  assert.match(none.err, /^gateway secrets: SERVICE_API_NEW_SECRETS_KEY must be 32 bytes/);
+  await assert.rejects(rekey({}), /SERVICE_API_NEW_SECRETS_KEY is not set/);
+});
+
+test("secrets rekey is refused while a gateway serves the store", async () => {
+  await store.holdForServing();
+  const refused = await rekey({ SERVICE_API_NEW_SECRETS_KEY: KEY });
+  assert.equal(refused.code, 1);
+  assert.match(refused.err, /^gateway secrets: a gateway serves sqlite:.* stop it first\n$/);
+});
+
+test("serve ends with 2 and says why when the secrets key is wrong, missing or none", async () => {
+  await rekey({ SERVICE_API_NEW_SECRETS_KEY: KEY });
+  const wrong: [Record<string, string>, RegExp][] = [
+    [{ SERVICE_API_SECRETS_KEY: OTHER }, /^gateway serve: SERVICE_API_SECRETS_KEY is not the key/],
+    [{}, /^gateway serve: SERVICE_API_SECRETS_KEY is not set, but the webhook secrets in the store are sealed/],
+    [{ SERVICE_API_SECRETS_KEY: "short" }, /^gateway serve: SERVICE_API_SECRETS_KEY must be 32 bytes/],
+  ];
+  for (const [env, message] of wrong) {
+    const io = fakeIo({ env });
+    assert.equal(
+      await runCommandLine(["serve", "--port", "0", "--store", setting, "--rpc-url", "http://127.0.0.1:9"], io),
+      2,
+    );
+    assert.match(io.err, message);
+  }
+});
