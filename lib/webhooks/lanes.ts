@@ -128,7 +128,8 @@ export function createLanes(parts: LanesParts): Lanes {
       subscriptionId: lane.lease.subscriptionId,
       nowMs: now(),
       limit,
-      except: lane.held,
+      // As of now: what is written down while the store answers may still be due in what it has read.
+      except: new Set(lane.held),
     });
     if (lane.closing !== undefined) return;
     if (due.length === limit) lane.isDry = false;

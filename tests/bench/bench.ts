@@ -1,5 +1,5 @@
 // Measures what measures are for, and prints one table. Needs wrk and taskset, and two CPUs that nobody else uses:
-//   BENCH_BUN=$(which bun) BENCH_DENO=$(which deno) bun tests/bench/bench.ts [http|write|start …]
+//   BENCH_BUN=$(which bun) BENCH_DENO=$(which deno) bun tests/bench/bench.ts [http|write|webhook|start …]
 import { cpus } from "node:os";
 import { dirname } from "node:path";
 import process from "node:process";
@@ -9,6 +9,7 @@ import { type Figure, table } from "./figures.ts";
 import { httpFigures } from "./http_bench.ts";
 import { RUNTIMES } from "./processes.ts";
 import { startFigures } from "./start_bench.ts";
+import { webhookFigures } from "./webhook_bench.ts";
 import { writeFigures } from "./write_bench.ts";
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
@@ -18,6 +19,7 @@ const wanted = (name: string) => asked.length === 0 || asked.includes(name);
 const figures: Figure[] = [];
 for (const runtime of RUNTIMES) {
   if (wanted("http")) figures.push(...await httpFigures(root, runtime));
+  if (wanted("webhook")) figures.push(...await webhookFigures(root, runtime));
   if (wanted("write")) figures.push(...await writeFigures(root, runtime));
 }
 if (wanted("start")) figures.push(...await startFigures(root));

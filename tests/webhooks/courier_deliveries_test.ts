@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Store } from "../../lib/store/store.ts";
 import { answersAfter, courierStage } from "./courier_stage.ts";
 import { eventAt, START_MS } from "./parts.ts";
 
@@ -85,5 +86,27 @@ test("a subscription deleted while its posts are under way gets nothing more", a
   assert.ok(posted < 100);
   assert.equal(made.script.posted.length, posted);
   assert.deepEqual(made.problems, []);
+  await made.courier.stop({ drainMs: 0 });
+});
+
+test("what is written down while the store is slow to say what is due is not posted again", async () => {
+  const held = {} as { clock: { wait(ms: number): Promise<void> } };
+  const slow = (bare: Store): Store =>
+    Object.create(bare, {
+      dueDeliveries: {
+        async value({ except = new Set(), limit, ...rest }: Parameters<Store["dueDeliveries"]>[0]) {
+          const due = await bare.dueDeliveries({ ...rest, limit: limit + except.size });
+          await held.clock.wait(15);
+          return due.filter(({ delivery }) => !except.has(delivery.id)).slice(0, limit);
+        },
+      },
+    });
+  const made = await courierStage(answersAfter(() => held.clock, 5), { store: slow });
+  held.clock = made.clock;
+  made.courier.start();
+  await made.owe(300, "wh_1");
+  await made.pass(5_000);
+  assert.equal((await made.store.backlog()).pending, 0);
+  assert.equal(made.postedTo("wh_1").length, 300);
   await made.courier.stop({ drainMs: 0 });
 });
