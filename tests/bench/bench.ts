@@ -17,12 +17,13 @@ const asked = process.argv.slice(2);
 const wanted = (name: string) => asked.length === 0 || asked.includes(name);
 
 const figures: Figure[] = [];
+// First: without the paths above it fails at once.
+if (wanted("start")) figures.push(...await startFigures(root));
 for (const runtime of RUNTIMES) {
   if (wanted("http")) figures.push(...await httpFigures(root, runtime));
   if (wanted("webhook")) figures.push(...await webhookFigures(root, runtime));
   if (wanted("write")) figures.push(...await writeFigures(root, runtime));
 }
-if (wanted("start")) figures.push(...await startFigures(root));
 
 const { bun, deno } = packageJson.config;
 process.stdout.write(
