@@ -86,15 +86,21 @@ interface Call {
   id: string;
 }
 
-/** Each action with the flags that belong to it. */
-const ACTIONS = {
+const NAMES = ["list", "deliveries", "replay", "rotate", "delete"] as const;
+
+interface Action {
+  run(call: Call): Promise<number>;
+  /** Those that belong to it. */
+  flags: (keyof typeof FLAGS)[];
+}
+
+const ACTIONS: Record<(typeof NAMES)[number], Action> = {
   list: { run: list, flags: ["key"] },
   deliveries: { run: deliveries, flags: ["limit"] },
   replay: { run: replay, flags: ["from-ledger", "to-ledger", "dry-run"] },
   rotate: { run: rotate, flags: [] },
   delete: { run: remove, flags: ["yes"] },
-} satisfies Record<string, { run: (call: Call) => Promise<number>; flags: (keyof typeof FLAGS)[] }>;
-const NAMES = Object.keys(ACTIONS) as (keyof typeof ACTIONS)[];
+};
 
 export const command: Command = {
   name: "webhooks",
@@ -107,7 +113,7 @@ export const command: Command = {
 async function run(args: string[], io: CommandIo): Promise<number> {
   const { flags, positionals: [first, id, ...rest] } = parseFlags(args, FLAGS);
   const name = readAction(first, NAMES);
-  const action: { run: (call: Call) => Promise<number>; flags: (keyof typeof FLAGS)[] } = ACTIONS[name];
+  const action = ACTIONS[name];
   refuseExtra(name === "list" && id !== undefined ? [id] : rest, `webhooks ${name}`);
   if (name !== "list" && id === undefined) {
     throw new UsageError(`ID is missing: webhooks ${name} takes that of a webhook`);

@@ -1,37 +1,18 @@
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { after, before, beforeEach, test } from "node:test";
+import { test } from "node:test";
 import { runCommandLine } from "../../cli/command_line.ts";
 import { command as secretsCommand } from "../../cli/secrets.ts";
-import { openStore } from "../../lib/store/open_store.ts";
-import type { Store } from "../../lib/store/store.ts";
 import { createSecretBox } from "../../lib/webhooks/secrets.ts";
 import { sampleKey } from "../store/samples.ts";
 import { subscriptionOf } from "../webhooks/parts.ts";
 import { fakeIo } from "./fake_io.ts";
 import { runCommand } from "./run_command.ts";
+import { storeBeside } from "./store_beside.ts";
 
-let folder: string;
-let count = 0;
-let setting: string;
-/** Open beside the command. */
-let store: Store;
-
-before(async () => {
-  folder = await mkdtemp(join(tmpdir(), "secrets-"));
-});
-after(() => rm(folder, { recursive: true }));
-
-beforeEach(async () => {
-  await store?.close();
-  setting = `sqlite:${join(folder, `gateway${count++}.db`)}`;
-  store = await openStore(setting);
+const beside = storeBeside(async (store) => {
   await store.insertKey(sampleKey("key1"));
   for (const id of ["wh_all", "wh_other"]) await store.insertSubscription(subscriptionOf(id), 100);
 });
-after(() => store.close());
 
 const KEY = "01".repeat(32);
 const OTHER = "02".repeat(32);
@@ -39,24 +20,24 @@ const THIRD = "03".repeat(32);
 
 async function rekey(env: Record<string, string>, ...args: string[]) {
   const io = fakeIo({ env });
-  const code = await runCommand(secretsCommand, ["rekey", "--store", setting, ...args], io);
+  const code = await runCommand(secretsCommand, ["rekey", "--store", beside.setting, ...args], io);
   assert.ok(![KEY, OTHER].some((key) => (io.out + io.err).includes(key)), "a key was printed");
   return { code, out: io.out, err: io.err };
 }
 
 test("secrets rekey turns sealing on, changes the key and turns it off again", async () => {
-  const plain = (await store.getSubscription("wh_all"))!.secret;
+  const plain = (await beside.store.getSubscription("wh_all"))!.secret;
   const on = await rekey({ SERVICE_API_NEW_SECRETS_KEY: KEY });
   assert.equal(on.code, 0);
   assert.match(on.out, /^the secrets of 2 webhooks in .* have a new key: start the gateway with it/);
-  const sealed = (await store.getSubscription("wh_all"))!.secret;
+  const sealed = (await beside.store.getSubscription("wh_all"))!.secret;
   assert.equal(createSecretBox(KEY).open("wh_all", sealed), plain);
   const changed = await rekey({ SERVICE_API_SECRETS_KEY: KEY, SERVICE_API_NEW_SECRETS_KEY: OTHER });
   assert.equal(changed.code, 0);
-  assert.equal(createSecretBox(OTHER).open("wh_all", (await store.getSubscription("wh_all"))!.secret), plain);
+  assert.equal(createSecretBox(OTHER).open("wh_all", (await beside.store.getSubscription("wh_all"))!.secret), plain);
   const off = await rekey({ SERVICE_API_SECRETS_KEY: OTHER }, "--off");
   assert.match(off.out, /^the secrets of 2 webhooks in .* are kept plain: start the gateway without/);
-  assert.equal((await store.getSubscription("wh_all"))!.secret, plain);
+  assert.equal((await beside.store.getSubscription("wh_all"))!.secret, plain);
 });
 
 test("secrets rekey that is done already says so when it is run again", async () => {
@@ -81,7 +62,7 @@ test("secrets rekey refuses a wrong key, and one that is none, by the name of it
 });
 
 test("secrets rekey is refused while a gateway serves the store", async () => {
-  await store.holdForServing();
+  await beside.store.holdForServing();
   const refused = await rekey({ SERVICE_API_NEW_SECRETS_KEY: KEY });
   assert.equal(refused.code, 1);
   assert.match(refused.err, /^gateway secrets: a gateway serves sqlite:.* stop it first\n$/);
@@ -97,7 +78,7 @@ test("serve ends with 2 and says why when the secrets key is wrong, missing or n
   for (const [env, message] of wrong) {
     const io = fakeIo({ env });
     assert.equal(
-      await runCommandLine(["serve", "--port", "0", "--store", setting, "--rpc-url", "http://127.0.0.1:9"], io),
+      await runCommandLine(["serve", "--port", "0", "--store", beside.setting, "--rpc-url", "http://127.0.0.1:9"], io),
       2,
     );
     assert.match(io.err, message);

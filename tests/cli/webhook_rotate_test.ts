@@ -1,50 +1,30 @@
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { after, before, beforeEach, test } from "node:test";
+import { test } from "node:test";
 import { OutputError } from "../../cli/command.ts";
 import { reportFailure } from "../../cli/failure.ts";
 import { rotateWebhook } from "../../cli/webhook_rotate.ts";
 import { command } from "../../cli/webhooks.ts";
-import { openStore } from "../../lib/store/open_store.ts";
-import type { Store } from "../../lib/store/store.ts";
 import { VET_MS } from "../../lib/webhooks/lane.ts";
 import { sealSecrets } from "../../lib/webhooks/reseal.ts";
 import { createSecretBox } from "../../lib/webhooks/secrets.ts";
 import { START_MS, subscriptionOf } from "../webhooks/parts.ts";
 import { fakeIo, type FakeIoOptions } from "./fake_io.ts";
 import { runCommand } from "./run_command.ts";
+import { storeBeside } from "./store_beside.ts";
 
 const KEY = "01".repeat(32);
 const OTHER = "02".repeat(32);
 const UNTIL = new Date(START_MS + 86_400_000).toISOString();
 
-let folder: string;
-let count = 0;
-/** Open beside the command, as a gateway has it. */
-let store: Store;
+const beside = storeBeside((store) => store.insertSubscription(subscriptionOf("wh_all"), 100));
 
-before(async () => {
-  folder = await mkdtemp(join(tmpdir(), "rotate-"));
-});
-beforeEach(async () => {
-  await store?.close();
-  store = await openStore(`sqlite:${join(folder, `gateway${count++}.db`)}`);
-  await store.insertSubscription(subscriptionOf("wh_all"), 100);
-});
-after(async () => {
-  await store.close();
-  await rm(folder, { recursive: true });
-});
-
-const stored = async () => (await store.getSubscription("wh_all"))!;
+const stored = async () => (await beside.store.getSubscription("wh_all"))!;
 
 async function rotate(options: FakeIoOptions = {}, json = false) {
   const io = fakeIo({ now: START_MS, ...options });
   const waits: number[] = [];
   const wait = (ms: number) => Promise.resolve(void waits.push(ms));
-  const code = await rotateWebhook({ store, io, wait, subscription: await stored(), json })
+  const code = await rotateWebhook({ store: beside.store, io, wait, subscription: await stored(), json })
     .catch((error) => reportFailure("webhooks", error, io));
   return { code, out: io.out, err: io.err, waits };
 }
@@ -56,7 +36,7 @@ test("rotate prints the new secret alone, when the gateway signs with it; the on
   assert.match(out, /^whsec_[A-Za-z0-9+/]{43}=\n$/);
   assert.equal(
     err,
-    `The new secret of wh_all in ${store.location}, shown this once. It signs from now on; ` +
+    `The new secret of wh_all in ${beside.setting}, shown this once. It signs from now on; ` +
       `the one before signs too until ${UNTIL}.\n`,
   );
   assert.deepEqual(waits, [VET_MS]);
@@ -75,7 +55,7 @@ test("rotate --json prints what POST /v1/webhooks/{id}/secret answers", async ()
 });
 
 test("rotate keeps the new secret as the store's gateway does, and refuses where it could not", async () => {
-  await sealSecrets(store, createSecretBox(KEY));
+  await sealSecrets(beside.store, createSecretBox(KEY));
   const { code, out } = await rotate({ env: { SERVICE_API_SECRETS_KEY: KEY } });
   assert.equal(code, 0);
   const { secret } = await stored();
@@ -97,7 +77,7 @@ test("rotate refuses a key where the store keeps secrets plain, and while a chan
   const plain = await rotate({ env: { SERVICE_API_SECRETS_KEY: KEY } });
   assert.deepEqual([plain.code, plain.out], [2, ""]);
   assert.match(plain.err, /is set, but the webhook secrets in the store are plain/);
-  await store.resealSecrets({ secrets: [], check: "rekey-under-way" });
+  await beside.store.resealSecrets({ secrets: [], check: "rekey-under-way" });
   const underWay = await rotate({ env: { SERVICE_API_SECRETS_KEY: KEY } });
   assert.deepEqual([underWay.code, underWay.out], [2, ""]);
   assert.match(underWay.err, /a change of it was interrupted: run `gateway secrets rekey` again/);
@@ -117,12 +97,18 @@ test("rotate changes nothing where nobody would see the secret, and says when no
 
 test("rotate knows no webhook that is not there, and does not overwrite what somebody else has just made", async () => {
   const io = fakeIo();
-  assert.equal(await runCommand(command, ["rotate", "wh_1", "--store", store.location], io), 1);
-  assert.equal(io.err, `gateway webhooks: there is no webhook "wh_1" in ${store.location}\n`);
+  assert.equal(await runCommand(command, ["rotate", "wh_1", "--store", beside.setting], io), 1);
+  assert.equal(io.err, `gateway webhooks: there is no webhook "wh_1" in ${beside.setting}\n`);
   const subscription = await stored();
   await rotate();
   const { secret } = await stored();
-  const call = { store, io: fakeIo({ now: START_MS }), wait: () => Promise.resolve(), subscription, json: false };
+  const call = {
+    store: beside.store,
+    io: fakeIo({ now: START_MS }),
+    wait: () => Promise.resolve(),
+    subscription,
+    json: false,
+  };
   await assert.rejects(rotateWebhook(call), /wh_all is gone, or its secret was changed by somebody else/);
   assert.equal((await stored()).secret, secret);
 });

@@ -1,9 +1,7 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, beforeEach, test } from "node:test";
+import { test } from "node:test";
 import { UsageError } from "../../cli/command.ts";
 import { runCommandLine } from "../../cli/command_line.ts";
 import { command as keysCommand } from "../../cli/keys.ts";
@@ -11,30 +9,15 @@ import { command as secretsCommand } from "../../cli/secrets.ts";
 import { replayWebhook } from "../../cli/webhook_replay.ts";
 import { command } from "../../cli/webhooks.ts";
 import { endOfLedger } from "../../lib/events/position.ts";
-import { openStore } from "../../lib/store/open_store.ts";
-import type { Store } from "../../lib/store/store.ts";
 import type { Attempt } from "../../lib/store/webhook_store.ts";
 import { createReplayer } from "../../lib/webhooks/replayer.ts";
 import { sampleKey } from "../store/samples.ts";
 import { commitEvents, eventAt, START_MS, subscriptionOf } from "../webhooks/parts.ts";
 import { fakeIo, type FakeIoOptions } from "./fake_io.ts";
 import { runCommand } from "./run_command.ts";
+import { storeBeside } from "./store_beside.ts";
 
-let folder: string;
-let count = 0;
-let setting: string;
-/** Open beside the command, as a gateway has it. */
-let store: Store;
-
-before(async () => {
-  folder = await mkdtemp(join(tmpdir(), "webhooks-"));
-});
-after(() => rm(folder, { recursive: true }));
-
-beforeEach(async () => {
-  await store?.close();
-  setting = `sqlite:${join(folder, `gateway${count++}.db`)}`;
-  store = await openStore(setting);
+const beside = storeBeside(async (store) => {
   await store.insertKey(sampleKey("key1"));
   await store.insertSubscription(subscriptionOf("wh_all"), 100);
   await store.insertSubscription(
@@ -44,7 +27,6 @@ beforeEach(async () => {
   await commitEvents(store, Array.from({ length: 300 }, (_, n) => eventAt(101 + n)), 500);
   for (let n = 0; n < 3; n++) await store.recordAttempt(attempt(n));
 });
-after(() => store.close());
 
 function attempt(n: number): Attempt {
   return {
@@ -66,7 +48,7 @@ function attempt(n: number): Attempt {
 
 async function webhooks(args: string[], options: FakeIoOptions = {}) {
   const io = fakeIo({ now: START_MS, ...options });
-  const code = await runCommand(command, [...args, "--store", setting], io);
+  const code = await runCommand(command, [...args, "--store", beside.setting], io);
   assert.ok(!(io.out + io.err).includes("whsec_"), "a secret was printed");
   return { code, out: io.out, err: io.err };
 }
@@ -74,7 +56,7 @@ async function webhooks(args: string[], options: FakeIoOptions = {}) {
 test("list prints plain columns, a table on a terminal, and JSON when asked", async () => {
   const plain = await webhooks(["list"]);
   assert.equal(plain.code, 0);
-  assert.equal(plain.err, `webhooks in ${setting}\n`);
+  assert.equal(plain.err, `webhooks in ${beside.setting}\n`);
   assert.deepEqual(plain.out.split("\n").map((line) => line.split("\t")), [
     ["wh_all", "key1", "https://wh-all.example/hook", "everything", "2026-01-01T00:00:00.000Z", "0", "0"],
     [
@@ -110,7 +92,7 @@ test("list prints plain columns, a table on a terminal, and JSON when asked", as
 });
 
 test("list of a key's webhooks tells a key without any from one that is not there", async () => {
-  await store.insertKey(sampleKey("key3"));
+  await beside.store.insertKey(sampleKey("key3"));
   const none = await webhooks(["list", "--key", "key3"]);
   assert.deepEqual([none.code, none.out], [0, ""]);
   assert.match(none.err, /there are none/);
@@ -121,11 +103,11 @@ test("list of a key's webhooks tells a key without any from one that is not ther
   }
   // Which keys there are is known to the file alone.
   const io = fakeIo({ env: { SERVICE_API_KEYS_FILE: "keys.json" } });
-  assert.equal(await runCommand(command, ["list", "--key", "nope", "--store", setting], io), 0);
+  assert.equal(await runCommand(command, ["list", "--key", "nope", "--store", beside.setting], io), 0);
 });
 
 test("neither webhooks nor secrets rekey make a store that is not there", async () => {
-  const missing = join(folder, "missing.db");
+  const missing = join(beside.folder, "missing.db");
   const commands: [typeof command, string[]][] = [
     [command, ["list"]],
     [command, ["deliveries", "wh_all"]],
@@ -191,11 +173,11 @@ test("JSON has the fields of the HTTP API, by the same names", async () => {
 test("replay begins a job for the serving gateway, and only counts with --dry-run", async () => {
   const dry = await webhooks(["replay", "wh_all", "--from-ledger", "101", "--to-ledger", "110", "--dry-run"]);
   assert.match(dry.out, /would make 10 deliveries to https:\/\/wh-all\.example\/hook; nothing was begun/);
-  assert.deepEqual(await store.listReplays(10), []);
+  assert.deepEqual(await beside.store.listReplays(10), []);
   const begun = await webhooks(["replay", "wh_all", "--from-ledger", "101", "--json"]);
   const { id, deliveries } = JSON.parse(begun.out);
   assert.equal(deliveries, 300);
-  assert.deepEqual((await store.listReplays(10)).map((replay) => replay.id), [id]);
+  assert.deepEqual((await beside.store.listReplays(10)).map((replay) => replay.id), [id]);
   const second = await webhooks(["replay", "wh_all", "--from-ledger", "101"]);
   assert.equal(second.code, 1);
   assert.match(second.err, /a replay of wh_all is under way/);
@@ -206,24 +188,39 @@ test("replay begins a job for the serving gateway, and only counts with --dry-ru
 
 test("on a terminal a replay shows how far the gateway has come, until all is queued", async () => {
   const io = fakeIo({ now: START_MS, isTerminal: true });
-  const round = createReplayer({ store, endOfLedger, now: () => START_MS, onDeliveries: () => {} });
-  const subscription = (await store.getSubscription("wh_all"))!;
-  const shared = { store, io, subscription, range: { fromLedger: 101, toLedger: 400 }, dryRun: false, json: false };
+  const round = createReplayer({ store: beside.store, endOfLedger, now: () => START_MS, onDeliveries: () => {} });
+  const subscription = (await beside.store.getSubscription("wh_all"))!;
+  const shared = {
+    store: beside.store,
+    io,
+    subscription,
+    range: { fromLedger: 101, toLedger: 400 },
+    dryRun: false,
+    json: false,
+  };
   assert.equal(await replayWebhook({ ...shared, wait: async () => void await round() }), 0);
   assert.match(io.err, /queued up to ledger 300 of 400 \(66 %\)/);
   assert.match(io.out, /^replay rp_\w+ of wh_all: 300 deliveries, .*\nall of it is queued/);
-  assert.equal((await store.backlog("wh_all")).pending, 300);
+  assert.equal((await beside.store.backlog("wh_all")).pending, 300);
 });
 
 test("a replay that nobody works on is left to go on by itself", async () => {
   const io = fakeIo({ now: START_MS, isTerminal: true });
-  const subscription = (await store.getSubscription("wh_all"))!;
+  const subscription = (await beside.store.getSubscription("wh_all"))!;
   let waits = 0;
   const wait = () => Promise.resolve(void waits++);
-  await replayWebhook({ store, io, wait, subscription, range: { fromLedger: 1 }, dryRun: false, json: false });
+  await replayWebhook({
+    store: beside.store,
+    io,
+    wait,
+    subscription,
+    range: { fromLedger: 1 },
+    dryRun: false,
+    json: false,
+  });
   assert.match(io.out, /it does not move/);
   assert.equal(waits, 20);
-  assert.equal((await store.listReplays(10)).length, 1);
+  assert.equal((await beside.store.listReplays(10)).length, 1);
 });
 
 test("delete asks on a terminal, and deletes what is owed too", async () => {
@@ -231,14 +228,17 @@ test("delete asks on a terminal, and deletes what is owed too", async () => {
   assert.deepEqual([no.code, no.out], [1, ""]);
   assert.match(no.err, /^Delete wh_all \(https:\/\/wh-all\.example\/hook\)\? .* nothing was deleted\n$/);
   const yes = await webhooks(["delete", "wh_all"], { isTerminal: true, answer: "y" });
-  assert.equal(yes.out, `deleted wh_all from ${setting}\n`);
-  assert.equal(await store.getSubscription("wh_all"), undefined);
+  assert.equal(yes.out, `deleted wh_all from ${beside.setting}\n`);
+  assert.equal(await beside.store.getSubscription("wh_all"), undefined);
   assert.deepEqual(JSON.parse((await webhooks(["delete", "wh_some", "--yes", "--json"])).out), {
     id: "wh_some",
     deleted: true,
   });
   const gone = await webhooks(["delete", "wh_some", "--yes"]);
-  assert.deepEqual([gone.code, gone.err], [1, `gateway webhooks: there is no webhook "wh_some" in ${setting}\n`]);
+  assert.deepEqual([gone.code, gone.err], [
+    1,
+    `gateway webhooks: there is no webhook "wh_some" in ${beside.setting}\n`,
+  ]);
 });
 
 test("what is wrong on the command line is said in one line", async () => {
@@ -265,20 +265,20 @@ test("what is wrong on the command line is said in one line", async () => {
 });
 
 test("keys delete says how many webhooks go with a key, and deletes them", async () => {
-  await store.insertSubscription(subscriptionOf("wh_second"), 100);
+  await beside.store.insertSubscription(subscriptionOf("wh_second"), 100);
   const io = fakeIo({ answer: "y", isTerminal: true });
-  assert.equal(await runCommand(keysCommand, ["delete", "key1", "--store", setting], io), 0);
+  assert.equal(await runCommand(keysCommand, ["delete", "key1", "--store", beside.setting], io), 0);
   assert.match(io.err, /^Delete key key1 "key key1" and its 2 webhooks from /);
-  assert.equal(io.out, `deleted key key1 "key key1" and its 2 webhooks from ${setting}\n`);
-  assert.deepEqual((await store.listSubscriptions({ limit: 10 })).map(({ id }) => id), ["wh_some"]);
+  assert.equal(io.out, `deleted key key1 "key key1" and its 2 webhooks from ${beside.setting}\n`);
+  assert.deepEqual((await beside.store.listSubscriptions({ limit: 10 })).map(({ id }) => id), ["wh_some"]);
 });
 
 test("keys delete finds the webhooks of a key in a file too, in the store of the settings", async () => {
   const { openKeysFile } = await import("../../lib/keys/keys_file.ts");
-  const path = join(folder, `keys${count}.json`);
+  const path = join(beside.folder, `keys2.json`);
   await openKeysFile(path).insertKey(sampleKey("key2"));
-  const io = fakeIo({ env: { SERVICE_API_STORE: setting } });
+  const io = fakeIo({ env: { SERVICE_API_STORE: beside.setting } });
   assert.equal(await runCommand(keysCommand, ["delete", "key2", "--yes", "--json", "--keys-file", path], io), 0);
   assert.deepEqual(JSON.parse(io.out), { id: "key2", deleted: true, webhooks: 1 });
-  assert.deepEqual((await store.listSubscriptions({ limit: 10 })).map(({ id }) => id), ["wh_all"]);
+  assert.deepEqual((await beside.store.listSubscriptions({ limit: 10 })).map(({ id }) => id), ["wh_all"]);
 });
