@@ -1,4 +1,4 @@
-import { type Backup, backUpStore } from "../lib/store/backup.ts";
+import { type Backup, backUpStore } from "../lib/store/file/backup.ts";
 import { type Command, type CommandIo, parseFlags, refuseExtra, UsageError } from "./command.ts";
 import { helpText, jsonRow, STORE_ROW } from "./help.ts";
 import { storeSetting } from "./store_setting.ts";

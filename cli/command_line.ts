@@ -2,7 +2,7 @@ import { type Command, type CommandIo, readAction, refuseExtra, UsageError } fro
 import { reportFailure } from "./failure.ts";
 import { helpText } from "./help.ts";
 import { didYouMean } from "./nearest.ts";
-import { roomOf } from "./wrap.ts";
+import { roomOf } from "./terminal/wrap.ts";
 
 export interface Listed {
   summary: string;
@@ -15,7 +15,7 @@ export const COMMANDS: Record<string, Listed> = {
   serve: { summary: "Run the gateway (what `gateway` alone does)", load: () => load(import("./serve.ts")) },
   sandbox: {
     summary: "Run the gateway on a Stellar network of its own, offline",
-    load: () => load(import("./sandbox.ts")),
+    load: () => load(import("./sandbox/sandbox.ts")),
   },
   listen: {
     summary: "Receive, verify and print a running sandbox's webhooks",
@@ -31,7 +31,7 @@ export const COMMANDS: Record<string, Listed> = {
   secrets: { summary: "Change the key that encrypts webhook secrets", load: () => load(import("./secrets.ts")) },
   doctor: {
     summary: "Check settings, store, node and contracts, and say what to do",
-    load: () => load(import("./doctor.ts")),
+    load: () => load(import("./doctor/doctor.ts")),
   },
   backup: { summary: "Copy the store while a gateway serves from it", load: () => load(import("./backup.ts")) },
   verify: { summary: "Check the signature of a webhook", load: () => load(import("./verify.ts")) },

@@ -11,11 +11,11 @@
  */
 import process from "node:process";
 import type { Config } from "../lib/config.ts";
-import { createGateway, type Gateway } from "../lib/gateway.ts";
+import { createGateway, type Gateway } from "../lib/gateway/gateway.ts";
 import { createLog, type Log } from "../lib/log.ts";
 import { cron } from "../lib/runtime/cron.ts";
 import { type DenoServeInfo, peerOf } from "../lib/runtime/serve.ts";
-import { openStore } from "../lib/store/open_store.ts";
+import { openStore } from "../lib/store/open.ts";
 import { readDeployConfig, warnOfIdleSettings } from "./deploy_config.ts";
 import { openKeySource } from "./key_source.ts";
 import { createLazyGateway } from "./lazy_gateway.ts";

@@ -1,5 +1,5 @@
 import { type Config, ConfigError } from "../lib/config.ts";
-import { readConfig, unknownSettings } from "../lib/read_config.ts";
+import { readConfig, unknownSettings } from "./read_config.ts";
 import type { Log } from "../lib/log.ts";
 
 /** The platform's own database: the one store that outlives an isolate and is shared by all. */

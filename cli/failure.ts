@@ -1,5 +1,5 @@
 import type { CommandIo } from "./command.ts";
-import { errorRoomOf, hanging } from "./wrap.ts";
+import { errorRoomOf, hanging } from "./terminal/wrap.ts";
 
 /** The caller's to mend, and the command's help says how. By name: a mistake in `keygen` must not load what defines them. */
 const CALLED_WRONGLY = ["UsageError", "ConfigError", "KeyRecordsError", "SecretsKeyError"];

@@ -43,7 +43,7 @@ async function openKeyPlace({ path, setting }: Place, io: CommandIo, options: Pl
     return openKeysFile(path);
   }
   const onNotice = (notice: string) => io.stderr(`${notice}\n`);
-  return await (await import("../lib/store/open_store.ts")).openStore(setting, { ...options, onNotice });
+  return await (await import("../lib/store/open.ts")).openStore(setting, { ...options, onNotice });
 }
 
 type Place = { path: string; setting?: undefined } | { path?: undefined; setting: string };

@@ -1,5 +1,5 @@
 import type { KeyRecord } from "../lib/store/store.ts";
-import type { Column } from "./table.ts";
+import type { Column } from "./terminal/table.ts";
 
 /** A key in a list: id, name, scopes, rate, state, created, expires, last used. */
 export const KEY_COLUMNS: Column[] = [

@@ -48,5 +48,5 @@ async function openIfThere(setting: string): Promise<WebhookPlace | undefined> {
   const path = /^(?:sqlite|deno-kv):(.+)$/s.exec(setting)?.[1];
   if (path !== undefined && !existsSync(path)) return undefined;
   if (setting === "memory:") return undefined;
-  return await (await import("../lib/store/open_store.ts")).openStore(setting);
+  return await (await import("../lib/store/open.ts")).openStore(setting);
 }

@@ -13,7 +13,7 @@ import { helpText, jsonRow, KEY_PLACE_ROWS, YES_ROW } from "./help.ts";
 import { PLACE_FLAGS, withKeyPlace } from "./key_place.ts";
 import { type KeyWebhooks, webhooksOfKey } from "./key_webhooks.ts";
 import { KEY_COLUMNS, keyDetails, keyJson, keyTexts } from "./key_table.ts";
-import { tablePrinter } from "./table.ts";
+import { tablePrinter } from "./terminal/table.ts";
 
 const help = helpText({
   usage: [

@@ -7,9 +7,9 @@ import { helpText } from "./help.ts";
 import { type Filter, FILTER_FLAGS, filterOf } from "./listen_filter.ts";
 import { deliveryLine } from "./listen_line.ts";
 import { leaveSoon, untilAskedToStop } from "./running.ts";
-import { findSandbox, SANDBOX_ROW, sandboxUrl } from "./running_sandbox.ts";
-import { sandboxFlag } from "./sandbox_banner.ts";
-import { commandToCopy, roomOf, sentence } from "./wrap.ts";
+import { findSandbox, SANDBOX_ROW, sandboxUrl } from "./sandbox/running_sandbox.ts";
+import { sandboxFlag } from "./sandbox/banner.ts";
+import { commandToCopy, roomOf, sentence } from "./terminal/wrap.ts";
 
 const FLAGS = {
   ...FILTER_FLAGS,

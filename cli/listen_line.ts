@@ -1,5 +1,5 @@
 import type { PublicEvent } from "../lib/events/public_event.ts";
-import { cut } from "./wrap.ts";
+import { cut } from "./terminal/wrap.ts";
 
 /** A line with all that an event usually has. */
 const FULL_WIDTH = 142;

@@ -2,8 +2,8 @@ import { Buffer } from "node:buffer";
 import { basename } from "node:path";
 import process from "node:process";
 import type { CommandIo } from "./command.ts";
-import { isOutputUnread, writeErrorOutput, writeOutput } from "./output.ts";
-import { openStandardError } from "./standard_error.ts";
+import { isOutputUnread, writeErrorOutput, writeOutput } from "./terminal/output.ts";
+import { openStandardError } from "./terminal/standard_error.ts";
 
 /** What a command sees of the world when it runs for real: this process. */
 export function processIo(): CommandIo {

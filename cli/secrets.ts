@@ -1,5 +1,5 @@
-import { rekeySecrets } from "../lib/webhooks/reseal.ts";
-import { createSecretBox, type SecretBox, SecretsKeyError } from "../lib/webhooks/secrets.ts";
+import { rekeySecrets } from "../lib/webhooks/secrets/reseal.ts";
+import { createSecretBox, type SecretBox, SecretsKeyError } from "../lib/webhooks/secrets/secrets.ts";
 import { StoreError } from "../lib/store/store.ts";
 import type { Store } from "../lib/store/store.ts";
 import { type Command, CommandError, type CommandIo, parseFlags, refuseExtra, UsageError } from "./command.ts";

@@ -1,6 +1,6 @@
 import { type SettingName, SETTINGS } from "../lib/config.ts";
-import { readConfig, unknownSettings } from "../lib/read_config.ts";
-import { openStore } from "../lib/store/open_store.ts";
+import { readConfig, unknownSettings } from "./read_config.ts";
+import { openStore } from "../lib/store/open.ts";
 import type { Command, CommandIo } from "./command.ts";
 import { openKeySource } from "./key_source.ts";
 import { createCommandLog } from "./command_log.ts";

@@ -1,7 +1,7 @@
-import { createGateway, type Gateway, type GatewayOptions } from "../lib/gateway.ts";
+import { createGateway, type Gateway, type GatewayOptions } from "../lib/gateway/gateway.ts";
 import { stopInTurn } from "../lib/gateway/stop_steps.ts";
 import { type HttpServer, serveHttp } from "../lib/runtime/serve.ts";
-import { sleep } from "../lib/stellar/clock.ts";
+import { sleep } from "../lib/clock.ts";
 import { mutable } from "./command_log.ts";
 
 /** How long the parts that are closed last may take. */

@@ -1,13 +1,13 @@
-import type { Operation } from "../lib/escrow/operations.ts";
+import type { Operation } from "../lib/escrow/operations/operations.ts";
 import { CARD_LIFE, type Step } from "./card_life.ts";
 import { type Command, type CommandIo, parseFlags, refuseExtra, UsageError } from "./command.ts";
 import { createGatewayApi, type GatewayApi } from "./gateway_api.ts";
 import { helpText, jsonRow } from "./help.ts";
 import { shortId } from "./listen_line.ts";
 import { didYouMean } from "./nearest.ts";
-import { findSandbox, SANDBOX_ROW, sandboxUrl } from "./running_sandbox.ts";
-import type { SandboxInfo } from "./sandbox_start.ts";
-import { cut, roomOf } from "./wrap.ts";
+import { findSandbox, SANDBOX_ROW, sandboxUrl } from "./sandbox/running_sandbox.ts";
+import type { SandboxInfo } from "./sandbox/start.ts";
+import { cut, roomOf } from "./terminal/wrap.ts";
 
 const EVENTS = CARD_LIFE.map(({ event }) => event);
 

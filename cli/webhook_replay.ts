@@ -1,11 +1,11 @@
 import { endOfLedger, ledgerOfPosition } from "../lib/events/position.ts";
-import { randomBase62 } from "../lib/keys/base62.ts";
-import type { Wait } from "../lib/stellar/clock.ts";
+import { randomBase62 } from "../lib/random.ts";
+import type { Wait } from "../lib/clock.ts";
 import type { Store } from "../lib/store/store.ts";
 import type { Replay, Subscription } from "../lib/store/webhook_store.ts";
-import { beginReplay, planReplay, type ReplayRequest } from "../lib/webhooks/replay.ts";
+import { beginReplay, planReplay, type ReplayRequest } from "../lib/webhooks/replays/replay.ts";
 import type { CommandIo } from "./command.ts";
-import { cut, roomOf, sentence } from "./wrap.ts";
+import { cut, roomOf, sentence } from "./terminal/wrap.ts";
 
 const LOOK_MS = 500;
 /** A gateway takes a replay up within a few seconds: one that does not move for longer has none that serves it. */

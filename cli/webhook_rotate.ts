@@ -1,13 +1,13 @@
-import type { Wait } from "../lib/stellar/clock.ts";
+import type { Wait } from "../lib/clock.ts";
 import type { Store } from "../lib/store/store.ts";
 import type { Subscription } from "../lib/store/webhook_store.ts";
 import { publicWebhook } from "../lib/webhooks/public_webhook.ts";
-import { comparedWith } from "../lib/webhooks/reseal.ts";
-import { rotateSecret } from "../lib/webhooks/rotation.ts";
-import { createSecretBox, type SecretBox, SecretsKeyError } from "../lib/webhooks/secrets.ts";
-import { createSecret } from "../lib/webhooks/signature.ts";
+import { comparedWith } from "../lib/webhooks/secrets/reseal.ts";
+import { rotateSecret } from "../lib/webhooks/secrets/rotation.ts";
+import { createSecretBox, type SecretBox, SecretsKeyError } from "../lib/webhooks/secrets/secrets.ts";
+import { createSecret } from "../lib/webhooks/delivery/signature.ts";
 import { CommandError, type CommandIo, OutputError } from "./command.ts";
-import { errorRoomOf, sentence } from "./wrap.ts";
+import { errorRoomOf, sentence } from "./terminal/wrap.ts";
 
 const SETTING = "SERVICE_API_SECRETS_KEY";
 const random = (length: number) => crypto.getRandomValues(new Uint8Array(length));

@@ -1,6 +1,6 @@
 import type { Attempt, Backlog, Subscription } from "../lib/store/webhook_store.ts";
 import { publicAttempt, publicWebhook } from "../lib/webhooks/public_webhook.ts";
-import type { Column } from "./table.ts";
+import type { Column } from "./terminal/table.ts";
 
 export const WEBHOOK_COLUMNS: Column[] = [
   { heading: "ID", width: 25 },

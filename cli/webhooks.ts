@@ -1,4 +1,4 @@
-import { sleep } from "../lib/stellar/clock.ts";
+import { sleep } from "../lib/clock.ts";
 import type { Store } from "../lib/store/store.ts";
 import type { Subscription } from "../lib/store/webhook_store.ts";
 import {
@@ -13,7 +13,7 @@ import {
   UsageError,
 } from "./command.ts";
 import { helpText, jsonRow, STORE_ROW, YES_ROW } from "./help.ts";
-import { tablePrinter } from "./table.ts";
+import { tablePrinter } from "./terminal/table.ts";
 import { replayWebhook } from "./webhook_replay.ts";
 import { rotateWebhook } from "./webhook_rotate.ts";
 import {

@@ -1,4 +1,4 @@
-import { openStore } from "../lib/store/open_store.ts";
+import { openStore } from "../lib/store/open.ts";
 import type { Store } from "../lib/store/store.ts";
 import type { CommandIo } from "./command.ts";
 import { storeSetting } from "./store_setting.ts";

@@ -34,7 +34,7 @@ function read(path: string): Source {
 
 const ALL = [...sources("lib"), ...sources("cli"), read("main.ts")];
 
-/** The room of a file: `lib/http/routes/x.ts` → `http`, `lib/gateway.ts` → `gateway`, `cli/x.ts` → `cli`. */
+/** The room of a file: `lib/http/routes/x.ts` → `http`, `lib/clock.ts` → `clock`, `cli/x.ts` → `cli`. */
 function room(path: string): string {
   if (!path.startsWith("lib/")) return "cli";
   const [, first, more] = path.split("/");
@@ -42,7 +42,7 @@ function room(path: string): string {
 }
 
 /** What everybody may import. */
-const OPEN_TO_ALL = ["errors", "log", "runtime", "version"];
+const OPEN_TO_ALL = ["bounded_map", "clock", "errors", "log", "loop", "random", "runtime", "version"];
 
 /** Which rooms each room may import from, beside itself. */
 const MAY_IMPORT: Record<string, string[]> = {
@@ -50,7 +50,6 @@ const MAY_IMPORT: Record<string, string[]> = {
   cli: [
     "gateway",
     "config",
-    "read_config",
     "http",
     "keys",
     "limits",
@@ -62,23 +61,28 @@ const MAY_IMPORT: Record<string, string[]> = {
     "store",
     "sandbox",
   ],
-  gateway: ["config", "log", "metrics", "http", "keys", "limits", "escrow", "events", "webhooks", "stellar", "store"],
+  gateway: ["config", "metrics", "http", "keys", "limits", "escrow", "events", "webhooks", "stellar", "store"],
   http: ["keys", "limits", "escrow", "events", "webhooks", "store"],
   keys: ["store"],
   limits: ["store"],
   escrow: ["stellar"],
   events: ["stellar", "store"],
   webhooks: ["stellar", "store"],
+  metrics: ["http", "stellar", "store"],
   client: [],
   stellar: [],
   store: [],
   sandbox: [],
   runtime: [],
+  config: ["store"],
+  // What all may use knows nobody else.
+  bounded_map: [],
+  clock: [],
   errors: [],
   log: [],
-  metrics: [],
-  config: ["log", "store"],
-  read_config: ["config"],
+  loop: [],
+  random: [],
+  version: [],
 };
 
 test("imports run one way through the house", () => {
@@ -105,6 +109,14 @@ test("only cli reads argv and prints", () => {
     .filter(({ text }) => /\bconsole\.|process\.(argv|stdout|stderr|exit)/.test(text))
     .map(({ path }) => path);
   assert.deepEqual(wrong, []);
+});
+
+test("nothing lies at the top of lib/ but what every room may use, and the settings", () => {
+  const top = ALL.map(({ path }) => path).filter((path) => /^lib\/[^/]+$/.test(path));
+  assert.deepEqual(
+    top.map((path) => path.slice(4, -3)).sort(),
+    [...OPEN_TO_ALL, "config"].filter((name) => name !== "runtime").sort(),
+  );
 });
 
 test("file names are snake_case", () => {

@@ -6,11 +6,11 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
-import { sandboxExports } from "../cli/sandbox_banner.ts";
+import { sandboxExports } from "../cli/sandbox/banner.ts";
 import { ENV_PREFIX, SETTINGS } from "../lib/config.ts";
-import { webhookBody } from "../lib/webhooks/body.ts";
-import { MAX_ATTEMPTS, SCHEDULE } from "../lib/webhooks/schedule.ts";
-import { createSecret, signatureHeaders, signingSecret } from "../lib/webhooks/signature.ts";
+import { webhookBody } from "../lib/webhooks/delivery/body.ts";
+import { MAX_ATTEMPTS, SCHEDULE } from "../lib/webhooks/delivery/schedule.ts";
+import { createSecret, signatureHeaders, signingSecret } from "../lib/webhooks/delivery/signature.ts";
 import { environment, startSandbox } from "./e2e/sandbox_process.ts";
 import { freePort } from "./faults/serve_process.ts";
 
@@ -55,7 +55,7 @@ function duration(seconds: number): string {
   return seconds < 3_600 ? `${seconds / 60} min` : `${seconds / 3_600} h`;
 }
 
-test("the README's table of retries is that of lib/webhooks/schedule.ts", () => {
+test("the README's table of retries is that of lib/webhooks/delivery/schedule.ts", () => {
   const found = /<!-- schedule:.*-->\n([\s\S]*?)\n<!-- \/schedule -->/.exec(readme)?.[1];
   assert.equal(found, scheduleTable());
 });

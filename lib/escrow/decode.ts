@@ -1,6 +1,6 @@
 import { Address, scValToBigInt, xdr } from "@stellar/stellar-sdk/base";
 import { GatewayError } from "../errors.ts";
-import { nodeXdr } from "../stellar/node_xdr.ts";
+import { nodeXdr } from "../stellar/transactions/node_xdr.ts";
 
 /** device_registry's DeviceInfo. */
 export interface DeviceInfo {

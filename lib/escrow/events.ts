@@ -1,6 +1,6 @@
 import { Address, xdr } from "@stellar/stellar-sdk/base";
-import type { RawEvent } from "../stellar/rpc.ts";
-import type { ContractIds } from "./contract_errors.ts";
+import type { RawEvent } from "../stellar/rpc/rpc.ts";
+import type { ContractIds } from "./contracts/errors.ts";
 
 export const EVENT_TYPES = [
   "device.registered",

@@ -1,5 +1,5 @@
 import { GatewayError } from "../errors.ts";
-import type { LedgerTip } from "../stellar/tip.ts";
+import type { LedgerTip } from "../stellar/ledger/tip.ts";
 import type { HistoryGap, Store, WatcherState } from "../store/store.ts";
 import { decodeCursor, encodeCursor } from "./cursor.ts";
 import { createHeldRanges, firstWholeLedger, type HeldRange } from "./held_ranges.ts";

@@ -1,5 +1,5 @@
 import { GatewayError } from "../errors.ts";
-import type { EventsAnswer, RawEvent } from "../stellar/rpc.ts";
+import type { EventsAnswer, RawEvent } from "../stellar/rpc/rpc.ts";
 import type { StoredEvent, WatcherState } from "../store/store.ts";
 import { eventId, ledgerOfRpcId, positionOf } from "./position.ts";
 import { isoSeconds } from "./time.ts";

@@ -1,5 +1,5 @@
 import { GatewayError } from "../errors.ts";
-import { type EventsAnswer, type Health, type RpcClient, RpcError } from "../stellar/rpc.ts";
+import { type EventsAnswer, type Health, type RpcClient, RpcError } from "../stellar/rpc/rpc.ts";
 import type { WatcherState } from "../store/store.ts";
 import { checkPage, type Page } from "./page.ts";
 import {

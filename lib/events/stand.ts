@@ -1,5 +1,5 @@
-import type { Health } from "../stellar/rpc.ts";
-import { createLedgerTip } from "../stellar/tip.ts";
+import type { Health } from "../stellar/rpc/rpc.ts";
+import { createLedgerTip } from "../stellar/ledger/tip.ts";
 import type { EventSlice, HistoryGap, StoredEvent, WatcherState } from "../store/store.ts";
 import type { Page } from "./page.ts";
 import { ledgerOfRpcId } from "./position.ts";

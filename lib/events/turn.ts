@@ -1,7 +1,7 @@
 import { setImmediate as othersTurn } from "node:timers/promises";
 import { GatewayError } from "../errors.ts";
-import type { RpcClient } from "../stellar/rpc.ts";
-import type { LedgerTip } from "../stellar/tip.ts";
+import type { RpcClient } from "../stellar/rpc/rpc.ts";
+import type { LedgerTip } from "../stellar/ledger/tip.ts";
 import type { EventSlice, Store, StoredEvent, WatcherState } from "../store/store.ts";
 import { type Notice, noticesOf } from "./notices.ts";
 import { type Decode, decodeStoredEvent, toStoredEvent } from "./page.ts";

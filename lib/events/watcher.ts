@@ -1,6 +1,6 @@
 import { GatewayError } from "../errors.ts";
-import type { Wait } from "../stellar/clock.ts";
-import { RpcError } from "../stellar/rpc.ts";
+import type { Wait } from "../clock.ts";
+import { RpcError } from "../stellar/rpc/rpc.ts";
 import { StoreError } from "../store/store.ts";
 import type { Notice } from "./notices.ts";
 import { createTurn, type TurnParts, type TurnResult } from "./turn.ts";

@@ -1,14 +1,14 @@
 import { ConfigError, settingTitle } from "../config.ts";
-import { CONTRACT_KEYS, type ContractIds, CONTRACTS } from "../escrow/contract_errors.ts";
+import { CONTRACT_KEYS, type ContractIds, CONTRACTS } from "../escrow/contracts/errors.ts";
 import { createEscrow, type Escrow } from "../escrow/escrow.ts";
 import { decodeEvent } from "../escrow/events.ts";
 import { createWatcher, type Watcher } from "../events/watcher.ts";
 import type { Log } from "../log.ts";
-import { sleep } from "../stellar/clock.ts";
-import { createRpcClient, type NodesRpcClient } from "../stellar/rpc_client.ts";
-import { createLedgerTip, type LedgerTip } from "../stellar/tip.ts";
+import { sleep } from "../clock.ts";
+import { createRpcClient, type NodesRpcClient } from "../stellar/rpc/client.ts";
+import { createLedgerTip, type LedgerTip } from "../stellar/ledger/tip.ts";
 import { type ContractWatch, createContractWatch } from "./contract_watch.ts";
-import type { GatewayMetrics } from "./metrics.ts";
+import type { GatewayMetrics } from "../metrics/gateway_metrics.ts";
 import type { GatewayOptions } from "./options.ts";
 
 const NETWORK_CHECK_TIMEOUT_MS = 3_000;

@@ -1,9 +1,9 @@
 import { settingTitle } from "../config.ts";
-import { CONTRACT_KEYS, type ContractIds, CONTRACTS } from "../escrow/contract_errors.ts";
-import { type ContractStand, contractStands } from "../escrow/contract_stands.ts";
+import { CONTRACT_KEYS, type ContractIds, CONTRACTS } from "../escrow/contracts/errors.ts";
+import { type ContractStand, contractStands } from "../escrow/contracts/stands.ts";
 import { GatewayError } from "../errors.ts";
 import type { Log } from "../log.ts";
-import type { RpcClient } from "../stellar/rpc.ts";
+import type { RpcClient } from "../stellar/rpc/rpc.ts";
 
 /** One of the three contracts, as it was when it was last looked at. */
 export interface WatchedContract extends ContractStand {

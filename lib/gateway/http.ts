@@ -11,13 +11,13 @@ import { createAddressLimiter } from "../limits/address_limiter.ts";
 import { clientAddress } from "../limits/client_address.ts";
 import type { Limiter } from "../limits/limiter.ts";
 import { createRateLimitHeaders } from "../limits/rate_limit_headers.ts";
-import { METRICS_CONTENT_TYPE } from "../metrics.ts";
+import { METRICS_CONTENT_TYPE } from "../metrics/exposition.ts";
 import type { Peer } from "../runtime/serve.ts";
-import type { NodesRpcClient } from "../stellar/rpc_client.ts";
+import type { NodesRpcClient } from "../stellar/rpc/client.ts";
 import { VERSION } from "../version.ts";
 import type { Webhooks } from "../webhooks/webhooks.ts";
 import type { Chain } from "./chain.ts";
-import type { GatewayMetrics } from "./metrics.ts";
+import type { GatewayMetrics } from "../metrics/gateway_metrics.ts";
 import type { GatewayOptions } from "./options.ts";
 
 /** What /v1/network answers: an application speaks with the node that it is shown, so that is one that is well. */

@@ -1,11 +1,11 @@
 import type { Config } from "../config.ts";
 import type { KeySource } from "../keys/key_source.ts";
 import type { Log } from "../log.ts";
-import type { Wait } from "../stellar/clock.ts";
-import type { Fetch } from "../stellar/rpc_transport.ts";
+import type { Wait } from "../clock.ts";
+import type { Fetch } from "../stellar/rpc/transport.ts";
 import type { Store } from "../store/store.ts";
-import type { CourierLimits } from "../webhooks/lane.ts";
-import type { Resolve } from "../webhooks/resolve.ts";
+import type { CourierLimits } from "../webhooks/delivery/lane.ts";
+import type { Resolve } from "../webhooks/targets/dns.ts";
 
 export interface GatewayOptions {
   config: Config;

@@ -1,4 +1,4 @@
-import type { Wait } from "../stellar/clock.ts";
+import type { Wait } from "../clock.ts";
 
 /** One thing to be ended on the way down. */
 export interface StopStep {

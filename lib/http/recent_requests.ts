@@ -1,4 +1,4 @@
-import { createRecentMap } from "../keys/recent_map.ts";
+import { createRecentMap } from "../bounded_map.ts";
 import type { Peer } from "../runtime/serve.ts";
 import type { Endpoint, EndpointRequest } from "./endpoint.ts";
 

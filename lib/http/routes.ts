@@ -1,5 +1,5 @@
-import type { PaymentChecker } from "../escrow/payment_check.ts";
-import type { EscrowReads } from "../escrow/reads.ts";
+import type { PaymentChecker } from "../escrow/reads/payment_check.ts";
+import type { EscrowReads } from "../escrow/reads/reads.ts";
 import type { History } from "../events/history.ts";
 import type { Subscriptions } from "../webhooks/subscriptions.ts";
 import type { AnyRoute } from "./route.ts";

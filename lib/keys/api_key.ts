@@ -1,6 +1,6 @@
 import { hash as oneShotHash } from "node:crypto";
 import { type KeyRecord, type Scope, SCOPES } from "../store/store.ts";
-import { encodeBase62, randomBase62, type RandomBytes } from "./base62.ts";
+import { encodeBase62, randomBase62, type RandomBytes } from "../random.ts";
 import { crc32 } from "./crc32.ts";
 
 const PREFIX = "service_sk_";

@@ -1,7 +1,7 @@
 import type { KeyRecord } from "../store/store.ts";
 import { hashKey, parseKey, sameHash } from "./api_key.ts";
 import type { KeySource } from "./key_source.ts";
-import { createRecentMap } from "./recent_map.ts";
+import { createRecentMap } from "../bounded_map.ts";
 import { createUseTracker } from "./use_tracker.ts";
 
 export type KeyRefusal = "malformed" | "checksum" | "unknown" | "disabled" | "expired";

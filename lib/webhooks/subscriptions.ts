@@ -1,12 +1,12 @@
 import { GatewayError } from "../errors.ts";
-import type { Wait } from "../stellar/clock.ts";
+import type { Wait } from "../clock.ts";
 import { type Store, StoreError } from "../store/store.ts";
 import type { Attempt, Subscription } from "../store/webhook_store.ts";
-import { type Attempter, recipientOf } from "./attempt.ts";
-import { beginReplay, planReplay, type ReplayRequest } from "./replay.ts";
-import { rotateSecret, type SubscriptionWithSecret } from "./rotation.ts";
-import type { SecretBox } from "./secrets.ts";
-import type { TargetPolicy } from "./targets.ts";
+import { type Attempter, recipientOf } from "./delivery/attempt.ts";
+import { beginReplay, planReplay, type ReplayRequest } from "./replays/replay.ts";
+import { rotateSecret, type SubscriptionWithSecret } from "./secrets/rotation.ts";
+import type { SecretBox } from "./secrets/secrets.ts";
+import type { TargetPolicy } from "./targets/policy.ts";
 import { createTestAllowance } from "./test_allowance.ts";
 
 export interface NewSubscription {

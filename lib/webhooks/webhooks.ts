@@ -1,20 +1,20 @@
-import type { Wait } from "../stellar/clock.ts";
+import type { Wait } from "../clock.ts";
 import type { Store, StoredEvent } from "../store/store.ts";
-import { createAttempter, type EventMessage, recipientOf } from "./attempt.ts";
-import { runBoundedTurn, type TurnBound } from "./bounded_turn.ts";
-import { createCourier } from "./courier.ts";
-import { createFanOut } from "./fan_out.ts";
-import type { CourierLimits } from "./lane.ts";
-import { createLoop } from "./loop.ts";
-import type { Poster } from "./post.ts";
-import { createReplayer } from "./replayer.ts";
+import { createAttempter, type EventMessage, recipientOf } from "./delivery/attempt.ts";
+import { runBoundedTurn, type TurnBound } from "./delivery/bounded_turn.ts";
+import { createCourier } from "./delivery/courier.ts";
+import { createFanOut } from "./delivery/fan_out.ts";
+import type { CourierLimits } from "./delivery/lane.ts";
+import { createLoop } from "../loop.ts";
+import type { Poster } from "./post/post.ts";
+import { createReplayer } from "./replays/replayer.ts";
 import { createRetention } from "./retention.ts";
-import { nextAttempt } from "./schedule.ts";
-import type { SecretBox } from "./secrets.ts";
-import { createSecret, type RandomBytes } from "./signature.ts";
-import { createSubscriptionSet } from "./subscription_set.ts";
+import { nextAttempt } from "./delivery/schedule.ts";
+import type { SecretBox } from "./secrets/secrets.ts";
+import { createSecret, type RandomBytes } from "./delivery/signature.ts";
+import { createSubscriptionSet } from "./delivery/subscription_set.ts";
 import { createSubscriptions, type Subscriptions, type Tip } from "./subscriptions.ts";
-import type { TargetPolicy } from "./targets.ts";
+import type { TargetPolicy } from "./targets/policy.ts";
 
 export interface WebhooksParts {
   store: Store;

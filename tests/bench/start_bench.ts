@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { mintKey } from "../../lib/keys/api_key.ts";
 import { openSqlite } from "../../lib/runtime/sqlite.ts";
-import { openStore } from "../../lib/store/open_store.ts";
+import { openStore } from "../../lib/store/open.ts";
 import { environment } from "../e2e/sandbox_process.ts";
 import { type Figure, median, withSpread } from "./figures.ts";
 import { runtimeCommand } from "./processes.ts";

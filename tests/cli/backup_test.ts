@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { command } from "../../cli/backup.ts";
 import { UsageError } from "../../cli/command.ts";
-import { openStore } from "../../lib/store/open_store.ts";
+import { openStore } from "../../lib/store/open.ts";
 import { sampleKey } from "../store/samples.ts";
 import { fakeIo, type FakeIoOptions } from "./fake_io.ts";
 import { runCommand } from "./run_command.ts";

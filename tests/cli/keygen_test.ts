@@ -7,7 +7,7 @@ import { OutputError, UsageError } from "../../cli/command.ts";
 import { command } from "../../cli/keygen.ts";
 import { hashKey, parseKey } from "../../lib/keys/api_key.ts";
 import { parseKeyRecords } from "../../lib/keys/key_record.ts";
-import { openStore } from "../../lib/store/open_store.ts";
+import { openStore } from "../../lib/store/open.ts";
 import { fakeIo, type FakeIoOptions } from "./fake_io.ts";
 import { runCommand } from "./run_command.ts";
 

@@ -8,7 +8,7 @@ import { UsageError } from "../../cli/command.ts";
 import { command } from "../../cli/keys.ts";
 import { mintKey } from "../../lib/keys/api_key.ts";
 import { openKeysFile } from "../../lib/keys/keys_file.ts";
-import { openStore } from "../../lib/store/open_store.ts";
+import { openStore } from "../../lib/store/open.ts";
 import type { KeyRecord } from "../../lib/store/store.ts";
 import { fakeIo, type FakeIoOptions } from "./fake_io.ts";
 import { runCommand } from "./run_command.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createLazyGateway } from "../../cli/lazy_gateway.ts";
 import { readDeployConfig } from "../../cli/deploy_config.ts";
-import type { Gateway } from "../../lib/gateway.ts";
+import type { Gateway } from "../../lib/gateway/gateway.ts";
 import { createLog } from "../../lib/log.ts";
 
 const PEER = { remoteAddress: "198.51.100.7" };

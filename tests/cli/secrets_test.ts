@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { runCommandLine } from "../../cli/command_line.ts";
 import { command as secretsCommand } from "../../cli/secrets.ts";
-import { createSecretBox } from "../../lib/webhooks/secrets.ts";
+import { createSecretBox } from "../../lib/webhooks/secrets/secrets.ts";
 import { sampleKey } from "../store/samples.ts";
 import { subscriptionOf } from "../webhooks/parts.ts";
 import { fakeIo } from "./fake_io.ts";

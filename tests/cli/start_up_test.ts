@@ -31,7 +31,7 @@ test("help loads no package: neither the SDK nor zod", () => {
 
 test("keygen on a store loads no package", () => {
   const sqlite = ["lib/runtime/sqlite_bun.ts", "lib/runtime/sqlite_deno.ts"];
-  assert.deepEqual(packagesLoadedWith("main.ts", "cli/keygen.ts", "lib/store/open_store.ts", ...sqlite), []);
+  assert.deepEqual(packagesLoadedWith("main.ts", "cli/keygen.ts", "lib/store/open.ts", ...sqlite), []);
 });
 
 test("serve is seen to load packages, so that the tests above can fail", () => {

@@ -7,7 +7,7 @@ import { UsageError } from "../../cli/command.ts";
 import { command } from "../../cli/verify.ts";
 import { fakeIo, type FakeIoOptions } from "./fake_io.ts";
 
-// Computed by openssl: how is said in tests/webhooks/signature_test.ts.
+// Computed by openssl: how is said in tests/webhooks/delivery/signature_test.ts.
 const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const BODY =
   '{"subscription":"wh_1","event":{"type":"payment.claimed","id":"evt_1","merchant":"Zürich","amount":"10"}}';

@@ -10,7 +10,7 @@ import { replayWebhook } from "../../cli/webhook_replay.ts";
 import { command } from "../../cli/webhooks.ts";
 import { endOfLedger } from "../../lib/events/position.ts";
 import type { Attempt } from "../../lib/store/webhook_store.ts";
-import { createReplayer } from "../../lib/webhooks/replayer.ts";
+import { createReplayer } from "../../lib/webhooks/replays/replayer.ts";
 import { sampleKey } from "../store/samples.ts";
 import { commitEvents, eventAt, START_MS, subscriptionOf } from "../webhooks/parts.ts";
 import { fakeIo, type FakeIoOptions } from "./fake_io.ts";

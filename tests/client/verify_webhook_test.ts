@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { verifyWebhook, type VerifyWebhookOptions, type WebhookHeaders } from "../../lib/client/verify_webhook.ts";
 
-// Computed by openssl: how is said in tests/webhooks/signature_test.ts.
+// Computed by openssl: how is said in tests/webhooks/delivery/signature_test.ts.
 const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const OLD_SECRET = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD";
 const BODY =

@@ -9,7 +9,7 @@ import { SETTINGS } from "../../lib/config.ts";
 import { type HttpServer, serveHttp } from "../../lib/runtime/serve.ts";
 import { freePort } from "../faults/serve_process.ts";
 import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "../http/test_gateway.ts";
-import { createTestCertificates } from "../webhooks/test_certificates.ts";
+import { createTestCertificates } from "../webhooks/post/test_certificates.ts";
 import { isInstalled, readDoc, replaceEach } from "./tools.ts";
 
 test("nginx waits longer for an answer than a submit may take", () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { Address, nativeToScVal, xdr } from "@stellar/stellar-sdk";
 import * as fc from "fast-check";
-import type { ContractIds } from "../../lib/escrow/contract_errors.ts";
+import type { ContractIds } from "../../lib/escrow/contracts/errors.ts";
 import { decodeEvent, EVENT_TYPES } from "../../lib/escrow/events.ts";
 
 const CONTRACTS: ContractIds = {

@@ -2,7 +2,7 @@ import type { Keypair } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { GatewayError } from "../../lib/errors.ts";
-import type { Operation } from "../../lib/escrow/operations.ts";
+import type { Operation } from "../../lib/escrow/operations/operations.ts";
 import { type GatewayView, type Sandbox, signed, startSandbox } from "./sandbox.ts";
 
 const CARD = "ab".repeat(32);

@@ -2,13 +2,13 @@ import { Account, Keypair, Operation, rpc, TransactionBuilder, xdr } from "@stel
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { createEscrow, type Escrow } from "../../lib/escrow/escrow.ts";
-import type { ContractIds } from "../../lib/escrow/contract_errors.ts";
+import type { ContractIds } from "../../lib/escrow/contracts/errors.ts";
 import { bootstrapSandbox } from "../../lib/sandbox/bootstrap.ts";
 import { createNetwork, type SandboxNetwork } from "../../lib/sandbox/network.ts";
 import { createRpcServer } from "../../lib/sandbox/rpc/server.ts";
-import { createRpcClient } from "../../lib/stellar/rpc_client.ts";
-import type { RpcClient } from "../../lib/stellar/rpc.ts";
-import { createLedgerTip, type LedgerTip } from "../../lib/stellar/tip.ts";
+import { createRpcClient } from "../../lib/stellar/rpc/client.ts";
+import type { RpcClient } from "../../lib/stellar/rpc/rpc.ts";
+import { createLedgerTip, type LedgerTip } from "../../lib/stellar/ledger/tip.ts";
 
 /** The real sandbox network with the three contracts, reached over its RPC server in this process. */
 export interface Sandbox {

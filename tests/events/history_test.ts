@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { GatewayError } from "../../lib/errors.ts";
 import { createHistory } from "../../lib/events/history.ts";
-import { createLedgerTip } from "../../lib/stellar/tip.ts";
+import { createLedgerTip } from "../../lib/stellar/ledger/tip.ts";
 import { endOfLedger } from "../../lib/events/position.ts";
 import { encodeCursor } from "../../lib/events/cursor.ts";
 import { createRead, DEVICE, MERCHANT, OTHER_DEVICE } from "./history_stage.ts";

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Keypair } from "@stellar/stellar-sdk";
 import { decodeEvent, EVENT_TYPES } from "../../lib/escrow/events.ts";
-import type { Operation } from "../../lib/escrow/operations.ts";
+import type { Operation } from "../../lib/escrow/operations/operations.ts";
 import { createHistory, type History } from "../../lib/events/history.ts";
 import type { PublicEvent } from "../../lib/events/public_event.ts";
 import { createWatcher, type Watcher } from "../../lib/events/watcher.ts";
-import { openStore } from "../../lib/store/open_store.ts";
+import { openStore } from "../../lib/store/open.ts";
 import type { Store } from "../../lib/store/store.ts";
 import { type GatewayView, type Sandbox, signed, startSandbox } from "../escrow/sandbox.ts";
 

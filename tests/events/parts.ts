@@ -2,10 +2,10 @@ import type { Notice } from "../../lib/events/notices.ts";
 import type { TurnParts } from "../../lib/events/turn.ts";
 import { createWatcher, type Trouble, type WatcherParts } from "../../lib/events/watcher.ts";
 import { createHistory } from "../../lib/events/history.ts";
-import type { Wait } from "../../lib/stellar/clock.ts";
-import { createLedgerTip } from "../../lib/stellar/tip.ts";
+import type { Wait } from "../../lib/clock.ts";
+import { createLedgerTip } from "../../lib/stellar/ledger/tip.ts";
 import type { EventSlice, Store } from "../../lib/store/store.ts";
-import { openStore } from "../../lib/store/open_store.ts";
+import { openStore } from "../../lib/store/open.ts";
 import { CONTRACT, decodeSimulated, type SimulatedNode } from "./simulated_node.ts";
 
 /** A clock that stands still until it is advanced. */

@@ -5,7 +5,7 @@ import {
   type RawEvent,
   type RpcClient,
   RpcError,
-} from "../../lib/stellar/rpc.ts";
+} from "../../lib/stellar/rpc/rpc.ts";
 
 export const CONTRACT = "CA5S4S7QGHJHJWVJBYL3CXZXZTNGKXMNZVDAEQNN7NUXFP4D7BYK7HIX";
 

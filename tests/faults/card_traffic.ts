@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { Keypair } from "@stellar/stellar-sdk";
-import { contractCall } from "../../lib/escrow/operations.ts";
+import { contractCall } from "../../lib/escrow/operations/operations.ts";
 import type { TestNetwork } from "../http/test_gateway.ts";
 import { call, prepare, signed, submit } from "../sandbox/sandbox_network.ts";
 import type { SeededRandom } from "./seeded_random.ts";

@@ -5,10 +5,10 @@
 import process from "node:process";
 import { serveGateway } from "../../cli/serve_gateway.ts";
 import type { SettingName } from "../../lib/config.ts";
-import { readConfig } from "../../lib/read_config.ts";
+import { readConfig } from "../../cli/read_config.ts";
 import { keySourceFromStore } from "../../lib/keys/key_source.ts";
 import { createLog } from "../../lib/log.ts";
-import { openStore } from "../../lib/store/open_store.ts";
+import { openStore } from "../../lib/store/open.ts";
 import type { Store } from "../../lib/store/store.ts";
 
 export interface Life {

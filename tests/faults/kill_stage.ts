@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { mintKey } from "../../lib/keys/api_key.ts";
 import { serveHttp } from "../../lib/runtime/serve.ts";
-import { openStore } from "../../lib/store/open_store.ts";
+import { openStore } from "../../lib/store/open.ts";
 import { createClient } from "../e2e/client.ts";
 import { startTestNetwork } from "../http/test_gateway.ts";
 import { type CardTraffic, startCardTraffic } from "./card_traffic.ts";

@@ -2,9 +2,9 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type DnsAnswer, startDnsServer } from "../webhooks/dns_server.ts";
+import { type DnsAnswer, startDnsServer } from "../webhooks/targets/dns_server.ts";
 import { OK_ANSWER, type Receiver, startReceiver } from "../webhooks/receiver.ts";
-import { createTestCertificates } from "../webhooks/test_certificates.ts";
+import { createTestCertificates } from "../webhooks/post/test_certificates.ts";
 
 /** Public addresses of the stage; behind the second one somebody shows a certificate for another name. */
 export const PUBLIC = "93.184.216.34";

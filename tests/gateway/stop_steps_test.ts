@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { stopInTurn } from "../../lib/gateway/stop_steps.ts";
-import { fakeClock } from "../stellar/stub_rpc.ts";
+import { fakeClock } from "../stellar/rpc/stub_rpc.ts";
 
 function stopping() {
   const { now, wait } = fakeClock();

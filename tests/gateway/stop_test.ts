@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { keySourceFromStore } from "../../lib/keys/key_source.ts";
-import { sleep } from "../../lib/stellar/clock.ts";
+import { sleep } from "../../lib/clock.ts";
 import { startGateway, startTestNetwork, type TestNetwork } from "../http/test_gateway.ts";
 
 let on: TestNetwork;

@@ -1,6 +1,6 @@
 import type { SettingName } from "../../lib/config.ts";
-import { readConfig } from "../../lib/read_config.ts";
-import { createGateway, type Gateway, type GatewayOptions } from "../../lib/gateway.ts";
+import { readConfig } from "../../cli/read_config.ts";
+import { createGateway, type Gateway, type GatewayOptions } from "../../lib/gateway/gateway.ts";
 import { mintKey } from "../../lib/keys/api_key.ts";
 import { keySourceFromStore } from "../../lib/keys/key_source.ts";
 import { createLog } from "../../lib/log.ts";
@@ -8,7 +8,7 @@ import { readWasm } from "../../lib/runtime/wasm_files.ts";
 import { bootstrapSandbox, type Sandbox } from "../../lib/sandbox/bootstrap.ts";
 import { createNetwork, type SandboxNetwork } from "../../lib/sandbox/network.ts";
 import { createRpcServer } from "../../lib/sandbox/rpc/server.ts";
-import { openStore } from "../../lib/store/open_store.ts";
+import { openStore } from "../../lib/store/open.ts";
 import { type Scope, SCOPES, type Store } from "../../lib/store/store.ts";
 import type { Answer } from "../e2e/client.ts";
 

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import { hashKey, KeyFieldError, mintKey, type NewKey, parseKey, sameHash } from "../../lib/keys/api_key.ts";
-import { encodeBase62, randomBase62 } from "../../lib/keys/base62.ts";
+import { encodeBase62, randomBase62 } from "../../lib/random.ts";
 import { crc32 } from "../../lib/keys/crc32.ts";
 import { NOW, random } from "./test_keys.ts";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
 import { keySourceFromStore } from "../../lib/keys/key_source.ts";
 import { createKeyVerifier } from "../../lib/keys/verifier.ts";
-import { openStore } from "../../lib/store/open_store.ts";
+import { openStore } from "../../lib/store/open.ts";
 import type { Store } from "../../lib/store/store.ts";
 import { NOW, testKey } from "./test_keys.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
 import { createLimiter, type Limiter } from "../../lib/limits/limiter.ts";
-import { openStore } from "../../lib/store/open_store.ts";
+import { openStore } from "../../lib/store/open.ts";
 import type { BucketState, Store } from "../../lib/store/store.ts";
 
 const NOW = Date.parse("2026-03-01T12:00:00.000Z");

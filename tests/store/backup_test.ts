@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { after, describe, test } from "node:test";
 import { runtimeName } from "../../lib/runtime/runtime.ts";
-import { backUpStore } from "../../lib/store/backup.ts";
-import { openStore } from "../../lib/store/open_store.ts";
+import { backUpStore } from "../../lib/store/file/backup.ts";
+import { openStore } from "../../lib/store/open.ts";
 import { sampleEvent, sampleKey, sampleState, storeError } from "./samples.ts";
 import { startStoreProcess } from "./store_process.ts";
 

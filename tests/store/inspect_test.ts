@@ -6,9 +6,9 @@ import { after, describe, test } from "node:test";
 import { openKv } from "../../lib/runtime/kv.ts";
 import { runtimeName } from "../../lib/runtime/runtime.ts";
 import { openSqlite } from "../../lib/runtime/sqlite.ts";
-import { inspectStore } from "../../lib/store/inspect.ts";
-import { openStore } from "../../lib/store/open_store.ts";
-import { APPLICATION_ID, MIGRATIONS } from "../../lib/store/sqlite_schema.ts";
+import { inspectStore } from "../../lib/store/file/inspect.ts";
+import { openStore } from "../../lib/store/open.ts";
+import { APPLICATION_ID, MIGRATIONS } from "../../lib/store/sqlite/schema.ts";
 import { sampleKey, storeError } from "./samples.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "inspect-"));

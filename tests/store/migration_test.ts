@@ -6,9 +6,9 @@ import { after, describe, test } from "node:test";
 import { openKv } from "../../lib/runtime/kv.ts";
 import { runtimeName } from "../../lib/runtime/runtime.ts";
 import { openSqlite } from "../../lib/runtime/sqlite.ts";
-import { migrateWithCopy } from "../../lib/store/migration_copy.ts";
-import { openStore } from "../../lib/store/open_store.ts";
-import { APPLICATION_ID, migrate, MIGRATIONS, schemaVersion } from "../../lib/store/sqlite_schema.ts";
+import { migrateWithCopy } from "../../lib/store/file/migration_copy.ts";
+import { openStore } from "../../lib/store/open.ts";
+import { APPLICATION_ID, migrate, MIGRATIONS, schemaVersion } from "../../lib/store/sqlite/schema.ts";
 import { sampleKey, storeError } from "./samples.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "migration-"));

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { after, describe, test } from "node:test";
 import { runtimeName } from "../../lib/runtime/runtime.ts";
-import { openStore } from "../../lib/store/open_store.ts";
+import { openStore } from "../../lib/store/open.ts";
 import { storeError } from "./samples.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "open-store-"));

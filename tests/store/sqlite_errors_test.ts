@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { openSqlite, type SqliteDatabase } from "../../lib/runtime/sqlite.ts";
-import { createSqliteStore, openSqliteStore } from "../../lib/store/sqlite.ts";
-import { migrate } from "../../lib/store/sqlite_schema.ts";
+import { createSqliteStore, openSqliteStore } from "../../lib/store/sqlite/store.ts";
+import { migrate } from "../../lib/store/sqlite/schema.ts";
 import { sampleEvent, sampleKey, sampleState, storeError } from "./samples.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "sqlite-errors-"));

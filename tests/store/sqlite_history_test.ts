@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { openSqlite } from "../../lib/runtime/sqlite.ts";
-import { pageQuery } from "../../lib/store/sqlite_history.ts";
-import { migrate } from "../../lib/store/sqlite_schema.ts";
+import { pageQuery } from "../../lib/store/sqlite/history.ts";
+import { migrate } from "../../lib/store/sqlite/schema.ts";
 import type { EventQuery } from "../../lib/store/store.ts";
 
 const TYPES = ["escrow.funded", "payment.authorized", "payment.claimed"];

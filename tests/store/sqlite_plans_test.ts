@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { openSqlite } from "../../lib/runtime/sqlite.ts";
-import { createSqliteStore } from "../../lib/store/sqlite.ts";
-import { migrate } from "../../lib/store/sqlite_schema.ts";
+import { createSqliteStore } from "../../lib/store/sqlite/store.ts";
+import { migrate } from "../../lib/store/sqlite/schema.ts";
 
 /** Every statement that the store prepares, with the steps of SQLite's plan for it. */
 async function plans(): Promise<{ sql: string; steps: string[] }[]> {

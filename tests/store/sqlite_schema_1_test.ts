@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { openSqlite } from "../../lib/runtime/sqlite.ts";
-import { openSqliteStore } from "../../lib/store/sqlite.ts";
+import { openSqliteStore } from "../../lib/store/sqlite/store.ts";
 import { sampleEvent, sampleKey, sampleState, sampleUndecoded } from "./samples.ts";
 import { SCHEMA_1 } from "./schema_1.ts";
 import { fanOut, leaseAll, sampleDelivery, sampleSubscription, settlement, START_MS } from "./webhook_samples.ts";

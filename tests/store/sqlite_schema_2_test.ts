@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { openSqlite } from "../../lib/runtime/sqlite.ts";
-import { openSqliteStore } from "../../lib/store/sqlite.ts";
-import { APPLICATION_ID, MIGRATIONS } from "../../lib/store/sqlite_schema.ts";
+import { openSqliteStore } from "../../lib/store/sqlite/store.ts";
+import { APPLICATION_ID, MIGRATIONS } from "../../lib/store/sqlite/schema.ts";
 import { sampleEvent, samplePosition, sampleState } from "./samples.ts";
 import { sampleSubscription } from "./webhook_samples.ts";
 

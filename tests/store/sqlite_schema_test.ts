@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { openSqlite } from "../../lib/runtime/sqlite.ts";
-import { openSqliteStore } from "../../lib/store/sqlite.ts";
-import { migrate, schemaVersion } from "../../lib/store/sqlite_schema.ts";
+import { openSqliteStore } from "../../lib/store/sqlite/store.ts";
+import { migrate, schemaVersion } from "../../lib/store/sqlite/schema.ts";
 import { sampleKey, storeError } from "./samples.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "sqlite-schema-"));

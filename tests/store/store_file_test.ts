@@ -14,9 +14,9 @@ import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { runtimeName } from "../../lib/runtime/runtime.ts";
 import { openSqlite } from "../../lib/runtime/sqlite.ts";
-import { inspectStore } from "../../lib/store/inspect.ts";
-import { openStore } from "../../lib/store/open_store.ts";
-import { ensureStoreFile } from "../../lib/store/store_file.ts";
+import { inspectStore } from "../../lib/store/file/inspect.ts";
+import { openStore } from "../../lib/store/open.ts";
+import { ensureStoreFile } from "../../lib/store/file/store_file.ts";
 import { sampleKey, storeError } from "./samples.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "store-file-"));

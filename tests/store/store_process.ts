@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { runtimeName } from "../../lib/runtime/runtime.ts";
-import { openStore } from "../../lib/store/open_store.ts";
+import { openStore } from "../../lib/store/open.ts";
 import type { Store } from "../../lib/store/store.ts";
 import { sampleEvent, sampleKey, samplePosition, sampleState } from "./samples.ts";
 import { commitEvents, fanOut, leaseAll, sampleDelivery, settlement, START_MS, subscribe } from "./webhook_samples.ts";

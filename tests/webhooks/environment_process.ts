@@ -3,7 +3,7 @@
  * it. Arguments: the ports of a plain and of a TLS endpoint.
  */
 import process from "node:process";
-import { createPoster } from "../../lib/webhooks/post.ts";
+import { createPoster } from "../../lib/webhooks/post/post.ts";
 
 const [plainPort, securePort] = process.argv.slice(2);
 const poster = createPoster({

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import type { PostResult } from "../../lib/webhooks/post.ts";
+import type { PostResult } from "../../lib/webhooks/post/post.ts";
 import { runOwnProcess } from "./own_process.ts";
 import { type Receiver, startReceiver } from "./receiver.ts";
-import { createTestCertificates } from "./test_certificates.ts";
+import { createTestCertificates } from "./post/test_certificates.ts";
 
 /*
  * The runtimes read these variables when they start, so each case is a process of its own.

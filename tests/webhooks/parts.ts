@@ -1,8 +1,8 @@
 import { endOfLedger, positionOf } from "../../lib/events/position.ts";
-import { openStore } from "../../lib/store/open_store.ts";
+import { openStore } from "../../lib/store/open.ts";
 import type { Store, StoredEvent } from "../../lib/store/store.ts";
 import type { Delivery, Subscription } from "../../lib/store/webhook_store.ts";
-import type { Attempter } from "../../lib/webhooks/attempt.ts";
+import type { Attempter } from "../../lib/webhooks/delivery/attempt.ts";
 
 export const START_MS = Date.parse("2026-01-01T00:00:00Z");
 export const DEVICE = "ab".repeat(32);

@@ -4,12 +4,12 @@
  */
 import { execFileSync } from "node:child_process";
 import process from "node:process";
-import { createPoster, type PostResult } from "../../lib/webhooks/post.ts";
-import { createResolver, keepBriefly } from "../../lib/webhooks/resolve.ts";
-import { createTargetPolicy } from "../../lib/webhooks/targets.ts";
-import { type DnsAnswer, startDnsServer } from "./dns_server.ts";
+import { createPoster, type PostResult } from "../../lib/webhooks/post/post.ts";
+import { createResolver, keepBriefly } from "../../lib/webhooks/targets/dns.ts";
+import { createTargetPolicy } from "../../lib/webhooks/targets/policy.ts";
+import { type DnsAnswer, startDnsServer } from "./targets/dns_server.ts";
 import { OK_ANSWER, type Receiver, startReceiver } from "./receiver.ts";
-import { createTestCertificates } from "./test_certificates.ts";
+import { createTestCertificates } from "./post/test_certificates.ts";
 
 export interface Scene {
   results: PostResult[];

@@ -3,8 +3,8 @@ import { test } from "node:test";
 import { endOfLedger } from "../../lib/events/position.ts";
 import type { Store } from "../../lib/store/store.ts";
 import type { Subscription } from "../../lib/store/webhook_store.ts";
-import { beginReplay, planReplay } from "../../lib/webhooks/replay.ts";
-import { createReplayer } from "../../lib/webhooks/replayer.ts";
+import { beginReplay, planReplay } from "../../lib/webhooks/replays/replay.ts";
+import { createReplayer } from "../../lib/webhooks/replays/replayer.ts";
 import { commitEvents, eventAt, insert, memoryStore, pendingOf, START_MS, subscriptionOf } from "./parts.ts";
 
 const now = () => START_MS;

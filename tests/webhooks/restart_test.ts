@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { setImmediate as othersTurn } from "node:timers/promises";
 import { runtimeName } from "../../lib/runtime/runtime.ts";
-import { openStore } from "../../lib/store/open_store.ts";
+import { openStore } from "../../lib/store/open.ts";
 import type { Store } from "../../lib/store/store.ts";
-import { createCourier } from "../../lib/webhooks/courier.ts";
+import { createCourier } from "../../lib/webhooks/delivery/courier.ts";
 import { createTestClock } from "../events/parts.ts";
 import { type Answer, commitEvents, eventAt, insert, scriptedAttempts, START_MS, subscriptionOf } from "./parts.ts";
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { endOfLedger } from "../../lib/events/position.ts";
-import { createFanOut } from "../../lib/webhooks/fan_out.ts";
+import { createFanOut } from "../../lib/webhooks/delivery/fan_out.ts";
 import { createRetention } from "../../lib/webhooks/retention.ts";
-import { createSubscriptionSet } from "../../lib/webhooks/subscription_set.ts";
+import { createSubscriptionSet } from "../../lib/webhooks/delivery/subscription_set.ts";
 import { commitEvents, eventAt, insert, memoryStore, START_MS, subscriptionOf } from "./parts.ts";
 
 const DAY_MS = 86_400_000;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { checkRequest, type PaymentChecker, REFUSAL_REASONS } from "../../escrow/payment_check.ts";
+import { checkRequest, type PaymentChecker, REFUSAL_REASONS } from "../../escrow/reads/payment_check.ts";
 import { type AnyRoute, route } from "../route.ts";
 
 /** Whether a payment would be authorised, without preparing one. */

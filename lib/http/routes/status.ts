@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { CONTRACTS } from "../../escrow/contract_errors.ts";
+import { CONTRACTS } from "../../escrow/contracts/errors.ts";
 import { contractId } from "../../escrow/values.ts";
 import { type AnyRoute, route } from "../route.ts";
 

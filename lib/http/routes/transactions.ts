@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { operation, preparedOperation } from "../../escrow/operations.ts";
+import { operation, preparedOperation } from "../../escrow/operations/operations.ts";
 import { accountAddress, unixSeconds } from "../../escrow/values.ts";
 import { type AnyRoute, route } from "../route.ts";
 

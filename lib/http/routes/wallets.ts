@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { EscrowReads } from "../../escrow/reads.ts";
+import type { EscrowReads } from "../../escrow/reads/reads.ts";
 import { address, deviceHash } from "../../escrow/values.ts";
 import { type AnyRoute, route } from "../route.ts";
 

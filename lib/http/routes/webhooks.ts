@@ -3,7 +3,7 @@ import { EVENT_TYPES } from "../../escrow/events.ts";
 import { address, deviceHash } from "../../escrow/values.ts";
 import type { Subscription } from "../../store/webhook_store.ts";
 import { publicAttempt, publicWebhook } from "../../webhooks/public_webhook.ts";
-import type { SubscriptionWithSecret } from "../../webhooks/rotation.ts";
+import type { SubscriptionWithSecret } from "../../webhooks/secrets/rotation.ts";
 import type { Subscriptions } from "../../webhooks/subscriptions.ts";
 import { type AnyRoute, route } from "../route.ts";
 

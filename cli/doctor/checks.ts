@@ -1,0 +1,47 @@
+import type { Config } from "../../lib/config.ts";
+import type { Wait } from "../../lib/clock.ts";
+import type { Fetch } from "../../lib/stellar/rpc/transport.ts";
+import type { Resolve } from "../../lib/webhooks/targets/dns.ts";
+import { examineContracts } from "./contracts.ts";
+import { type Finding, skip } from "./findings.ts";
+import { examineKeys } from "./keys.ts";
+import { examineNodes, historyFinding } from "./node.ts";
+import { examinePort, examineTarget } from "./reach.ts";
+import { examineSecrets, examineStore } from "./store.ts";
+
+export interface ExaminationParts {
+  config: Config;
+  /** A webhook's URL to judge; undefined: none. */
+  target: string | undefined;
+  fetch: Fetch;
+  resolve: Resolve;
+  now: () => number;
+  wait: Wait;
+}
+
+/** All checks that need settings to be right, each answered as soon as it is known. Changes nothing. */
+export async function* examine(parts: ExaminationParts): AsyncGenerator<Finding> {
+  const { config, target, fetch, resolve, now } = parts;
+  const examined = await examineStore(config);
+  const { store } = examined;
+  try {
+    yield* examined.findings;
+    yield await examineKeys(config, examined, now());
+    yield await examineSecrets(config, examined);
+    yield await examinePort(config, examined.isServed, fetch);
+    const node = yield* examineNodes(parts);
+    if (node === undefined) {
+      for (const check of ["clock and ledger", "history", "contracts"]) {
+        yield skip(check, "no node of this network answers");
+      }
+    } else {
+      yield store === undefined && !examined.isNew
+        ? skip("history", "the store is not read")
+        : historyFinding(await store?.watcherState(), node.health);
+      yield* examineContracts({ ...parts, rpc: node.rpc, store });
+    }
+    if (target !== undefined) yield await examineTarget(target, resolve);
+  } finally {
+    await store?.close();
+  }
+}

@@ -1,0 +1,132 @@
+import { type Config, settingTitle } from "../../lib/config.ts";
+import { createEscrow } from "../../lib/escrow/escrow.ts";
+import { CONTRACT_KEYS, type ContractIds, type ContractName } from "../../lib/escrow/contracts/errors.ts";
+import { isUsable } from "../../lib/escrow/contracts/stands.ts";
+import { CONTRACT_TITLES, contractWords } from "../../lib/escrow/contracts/words.ts";
+import { checkInterfaces, type ContractFinding, registriesOf } from "../../lib/escrow/contracts/interface_check.ts";
+import { GatewayError } from "../../lib/errors.ts";
+import type { Wait } from "../../lib/clock.ts";
+import type { RpcClient } from "../../lib/stellar/rpc/rpc.ts";
+import { createLedgerTip } from "../../lib/stellar/ledger/tip.ts";
+import type { Store } from "../../lib/store/store.ts";
+import { fail, type Finding, ok, skip, warn } from "./findings.ts";
+
+export interface ContractParts {
+  config: Config;
+  rpc: RpcClient;
+  store: Store | undefined;
+  now: () => number;
+  wait: Wait;
+}
+
+const settingOf = (name: ContractName) => settingTitle(CONTRACT_KEYS[name]);
+
+/** The three contracts: there, of the expected interface, belonging together, readable by their storage. */
+export async function* examineContracts(parts: ContractParts): AsyncGenerator<Finding> {
+  const { config, rpc } = parts;
+  const contracts: ContractIds = {
+    deviceRegistry: config.deviceRegistry,
+    agentRegistry: config.agentRegistry,
+    paymentEscrow: config.paymentEscrow,
+  };
+  try {
+    const found = await checkInterfaces({ rpc, contracts });
+    for (const contract of found) yield contractFinding(contract, found);
+    if (!found.every(isUsable)) {
+      for (const check of ["escrow's registries", "reads"]) yield skip(check, "not every contract is the expected one");
+      return;
+    }
+    yield await registriesFinding(rpc, contracts);
+    yield await readsFinding(parts, contracts);
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    yield fail("contracts", error.message, "try again; if it stays, use another node");
+  }
+}
+
+function contractFinding(contract: ContractFinding, all: ContractFinding[]): Finding {
+  const { name, state, codeHash } = contract;
+  const [title, found] = [CONTRACT_TITLES[name], contractWords(contract)];
+  switch (state) {
+    case "as_expected":
+      return ok(title, `${found} (code ${codeHash!.slice(0, 12)}…)`);
+    case "missing":
+      return fail(
+        title,
+        found,
+        `correct ${settingOf(name)}; testnet is reset a few times a year, and every new deployment has new ids`,
+      );
+    case "archived":
+      return fail(title, found, "restore the contract and its code (stellar contract restore)");
+    case "other_errors":
+      return warn(
+        title,
+        found,
+        "refusals of this contract will be told by the wrong name: look for a newer gateway",
+      );
+    case "asset":
+    case "another":
+      return fail(title, found, adviceOnAnother(contract, all));
+  }
+}
+
+/** How another contract may have come to stand in this setting. */
+function adviceOnAnother({ name, id, looksLike }: ContractFinding, all: ContractFinding[]): string {
+  const twin = all.find((other) => other.name !== name && other.id === id);
+  if (twin !== undefined) {
+    const [own, others] = [settingOf(name), settingOf(twin.name)];
+    return `${own} and ${others} hold the same id: set ${own} to that of the ${CONTRACT_TITLES[name]}`;
+  }
+  const swapped = all.find((other) => other.name === looksLike && other.looksLike === name);
+  if (swapped !== undefined) return `the ids of ${settingOf(name)} and ${settingOf(swapped.name)} seem to be swapped`;
+  return `${settingOf(name)} has to be the id of the ${CONTRACT_TITLES[name]}, in a version that this gateway knows`;
+}
+
+/** The escrow asks the registries it was initialised with, whatever the settings say. */
+async function registriesFinding(rpc: RpcClient, contracts: ContractIds): Promise<Finding> {
+  const own = await registriesOf({ rpc, contracts });
+  if (own.deviceRegistry === undefined || own.agentRegistry === undefined) {
+    return fail(
+      "escrow's registries",
+      `${contracts.paymentEscrow} is not initialised: it knows no registries`,
+      "call its initialize with the two registries of the settings",
+    );
+  }
+  const others = (["device_registry", "agent_registry"] as const)
+    .filter((name) => own[CONTRACT_KEYS[name]] !== contracts[CONTRACT_KEYS[name]]);
+  if (others.length === 0) return ok("escrow's registries", "it was initialised with the registries of the settings");
+  const found = others.map((name) => `its ${CONTRACT_TITLES[name]} is ${own[CONTRACT_KEYS[name]]}`).join(", ");
+  return fail(
+    "escrow's registries",
+    `the escrow was initialised with others than the settings name: ${found}`,
+    `set ${others.map(settingOf).join(" and ")} to that, or name another escrow`,
+  );
+}
+
+/** Reads one card both ways, as the gateway does at its first read. */
+async function readsFinding(
+  { config, rpc, store, now, wait }: ContractParts,
+  contracts: ContractIds,
+): Promise<Finding> {
+  const [registered] = await store?.readEvents({ limit: 1, types: ["device.registered"] }) ?? [];
+  if (registered?.deviceHash === undefined) return skip("reads", "no card is known yet to read both ways");
+  const { reads } = createEscrow({
+    rpc,
+    tip: createLedgerTip(),
+    now,
+    wait,
+    contracts,
+    networkPassphrase: config.networkPassphrase,
+    submitTimeoutMs: config.submitTimeoutMs,
+    noteSubmission: () => Promise.reject(new Error("the doctor submits nothing")),
+    getSubmission: () => Promise.resolve(undefined),
+  });
+  await reads.card(registered.deviceHash);
+  const differing = Object.entries(reads.ways()).filter(([, way]) => way === "calls").map(([kind]) => kind);
+  if (differing.length === 0) return ok("reads", "storage and functions of the contracts say the same of a card");
+  return warn(
+    "reads",
+    `the contracts' storage and their functions say different things (${differing.join(", ")})`,
+    "the gateway reads by calls then, which is slower: look for a newer gateway",
+  );
+}

@@ -1,0 +1,73 @@
+import { type Config, settingTitle } from "../../lib/config.ts";
+import { serveHttp } from "../../lib/runtime/serve.ts";
+import type { Fetch } from "../../lib/stellar/rpc/transport.ts";
+import { GatewayError } from "../../lib/errors.ts";
+import type { Resolve } from "../../lib/webhooks/targets/dns.ts";
+import { createTargetPolicy } from "../../lib/webhooks/targets/policy.ts";
+import { fail, type Finding, ok } from "./findings.ts";
+
+const PROBE_TIMEOUT_MS = 2_000;
+
+/** Whether the gateway could listen where the settings say, or already does. */
+export async function examinePort({ host, port }: Config, isServed: boolean, fetch: Fetch): Promise<Finding> {
+  try {
+    const server = await serveHttp({
+      hostname: host,
+      port,
+      fetch: () => new Response(null, { status: 503 }),
+      idleTimeoutMs: PROBE_TIMEOUT_MS,
+    });
+    await server.stop({ drainMs: 0 });
+    return ok("port", port === 0 ? `any free port of ${host}` : `${host}:${port} is free`);
+  } catch (error) {
+    const isGateway = await answersAsGateway(host, port, fetch);
+    if (isGateway && isServed) return ok("port", `${host}:${port}: a gateway answers there`);
+    return fail(
+      "port",
+      `${(error as Error).message}${isGateway ? ", by another gateway" : ""}`,
+      adviceOnListening(error as Error),
+    );
+  }
+}
+
+function adviceOnListening({ cause }: Error): string {
+  const port = settingTitle("port");
+  switch ((cause as { code?: unknown } | undefined)?.code) {
+    case "EADDRINUSE":
+      return `stop what listens there (ss -ltnp shows it), or choose another port with ${port}`;
+    case "EACCES":
+      return `choose a port from 1024 on with ${port}, or give the program the right to (CAP_NET_BIND_SERVICE)`;
+    default:
+      return `set ${settingTitle("host")} to an address of this machine: 127.0.0.1 for itself only, 0.0.0.0 for all`;
+  }
+}
+
+async function answersAsGateway(host: string, port: number, fetch: Fetch): Promise<boolean> {
+  const reachable = host === "0.0.0.0"
+    ? "127.0.0.1"
+    : host === "::"
+    ? "[::1]"
+    : host.includes(":")
+    ? `[${host}]`
+    : host;
+  try {
+    const response = await fetch(`http://${reachable}:${port}/v1/health`, {
+      signal: AbortSignal.timeout(PROBE_TIMEOUT_MS),
+    });
+    return (await response.text()).replace(/\s/g, "") === '{"ok":true}';
+  } catch {
+    // Whoever listens there does not speak HTTP: no gateway.
+    return false;
+  }
+}
+
+/** What the gateway would say of a webhook's URL, now, from here. */
+export async function examineTarget(url: string, resolve: Resolve): Promise<Finding> {
+  try {
+    const { addresses } = await createTargetPolicy({ resolve }).check(url);
+    return ok("webhook target", `${new URL(url).host} may be posted to, at ${addresses.join(", ")}`);
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    return fail("webhook target", error.message, "webhooks go to https:// URLs whose host has public addresses only");
+  }
+}

@@ -1,0 +1,98 @@
+import { type Config, settingTitle } from "../../lib/config.ts";
+import { runtimeName } from "../../lib/runtime/runtime.ts";
+import { inspectStore, type StoreInspection } from "../../lib/store/file/inspect.ts";
+import { openStore } from "../../lib/store/open.ts";
+import { type Store, StoreError } from "../../lib/store/store.ts";
+import { createSecretBox, SecretsKeyError } from "../../lib/webhooks/secrets/secrets.ts";
+import { fail, type Finding, megabytes, ok, skip, warn } from "./findings.ts";
+
+/** Less than this on the disk is worth a word: the write-ahead log alone may take 16 MB. */
+const LITTLE_SPACE_BYTES = 200e6;
+
+/** What the rest of the checks may use of the store. */
+export interface ExaminedStore {
+  findings: Finding[];
+  /** Open where it can be read as it is; the caller closes it. */
+  store: Store | undefined;
+  /** Nothing is there yet: all that is in it is known. */
+  isNew: boolean;
+  isServed: boolean;
+}
+
+/** The store: there, ours, writable, of this network. Changes nothing in it. */
+export async function examineStore({ store: setting, networkPassphrase }: Config): Promise<ExaminedStore> {
+  const examined: ExaminedStore = { findings: [], store: undefined, isNew: false, isServed: false };
+  try {
+    const inspection = await inspectStore(setting);
+    const { isServed, state } = inspection;
+    if (state === "new" || state === "older") {
+      return { ...examined, findings: [notOpened(inspection)], isNew: state === "new", isServed };
+    }
+    const store = await openStore(setting);
+    const network = await store.boundNetwork().catch(async (error) => {
+      await store.close();
+      throw error;
+    });
+    return { ...examined, findings: [storeFinding(inspection, networkPassphrase, network)], store, isServed };
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    return { ...examined, findings: [fail("store", error.message, todoOf(error, setting))] };
+  }
+}
+
+const NAME_A_FILE = `name a file in ${settingTitle("store")}, such as sqlite:gateway.db`;
+
+/** Whether a setting is of a form that this runtime knows. */
+function isStore(setting: string): boolean {
+  return /^(sqlite:.|memory:$)/s.test(setting) || (runtimeName === "deno" && setting.startsWith("deno-kv:"));
+}
+
+function todoOf({ kind, message }: StoreError, setting: string): string {
+  if (kind === "locked") return "another program holds it: find it with lsof or fuser, and end it";
+  if (kind === "full") return "make room on the disk";
+  if (kind === "newer_schema") return "run the newer version, or start on a backup made before";
+  if (!isStore(setting)) return NAME_A_FILE;
+  if (/there is no directory/.test(message)) return `make the directory, or correct ${settingTitle("store")}`;
+  return `correct ${settingTitle("store")}, or owner and mode of the file and its directory`;
+}
+
+function notOpened({ location, state, schema }: StoreInspection): Finding {
+  if (state === "new") return ok("store", `${location} is not there yet; it can be made`);
+  return warn(
+    "store",
+    `${location} is writable and has schema ${schema!.found}, this program's is ${schema!.newest}`,
+    "nothing, if you want to upgrade: the next start changes it, and keeps a copy of it as it is beside it",
+  );
+}
+
+function storeFinding(inspection: StoreInspection, passphrase: string, network: string | undefined): Finding {
+  const { location, state, bytes, freeBytes, isServed } = inspection;
+  if (network !== undefined && network !== passphrase) {
+    return fail(
+      "store",
+      `${location} belongs to the network ${JSON.stringify(network)}, the settings say ${JSON.stringify(passphrase)}`,
+      `name another store in ${settingTitle("store")}, or correct ${settingTitle("networkPassphrase")}`,
+    );
+  }
+  if (location === "memory:") {
+    return warn("store", "memory: everything is gone when the gateway ends", NAME_A_FILE);
+  }
+  const size = state === "unbound" ? "" : `, ${megabytes(bytes)}`;
+  const found = `${location} is writable${size}${isServed ? "; a gateway serves from it" : ""}`;
+  if (freeBytes >= LITTLE_SPACE_BYTES) return ok("store", found);
+  return warn("store", `${found}; ${megabytes(freeBytes)} are left on its disk`, "make room on the disk");
+}
+
+/** The key of the webhook secrets against what the store keeps. */
+export async function examineSecrets({ secretsKey }: Config, { store, isNew }: ExaminedStore): Promise<Finding> {
+  try {
+    const box = createSecretBox(secretsKey);
+    if (store === undefined && !isNew) return skip("webhook secrets", "the store is not read");
+    const isSealed = box.compare(await store?.secretsCheck()) === "same";
+    if (!box.seals) return ok("webhook secrets", "kept plain in the store: SERVICE_API_SECRETS_KEY is not set");
+    return ok("webhook secrets", isSealed ? "sealed with the key of the settings" : "the next start seals them");
+  } catch (error) {
+    if (!(error instanceof SecretsKeyError)) throw error;
+    return fail("webhook secrets", error.message, "without the right key webhooks cannot be signed: restore it");
+  }
+}

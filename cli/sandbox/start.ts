@@ -1,0 +1,202 @@
+import { join } from "node:path";
+import { type Config, ENV_PREFIX, type SettingName, SETTINGS } from "../../lib/config.ts";
+import { readConfig } from "../read_config.ts";
+import { mintKey } from "../../lib/keys/api_key.ts";
+import { keySourceFromStore } from "../../lib/keys/key_source.ts";
+import type { Log } from "../../lib/log.ts";
+import { type HttpServer, serveHttp } from "../../lib/runtime/serve.ts";
+import { readWasm } from "../../lib/runtime/wasm_files.ts";
+import { bootstrapSandbox, type Sandbox } from "../../lib/sandbox/bootstrap.ts";
+import { createNetwork, SANDBOX_PASSPHRASE, type SandboxNetwork } from "../../lib/sandbox/network.ts";
+import { createRpcServer } from "../../lib/sandbox/rpc/server.ts";
+import { defaultStoreSetting } from "../../lib/store/default_store.ts";
+import { openStore } from "../../lib/store/open.ts";
+import { toStoreError } from "../../lib/store/sqlite/errors.ts";
+import { SCOPES, type Store } from "../../lib/store/store.ts";
+import { VERSION } from "../../lib/version.ts";
+import { CommandError, type CommandIo } from "../command.ts";
+import { createCommandLog } from "../command_log.ts";
+import { inWords } from "../file_problem.ts";
+import { sandboxPage } from "./running_sandbox.ts";
+import { ledgerFile, sandboxFolder } from "./folder.ts";
+import { serveGateway } from "../serve_gateway.ts";
+
+export interface SandboxFlags {
+  /** Settings of the gateway that were given as flags. */
+  settings: Partial<Record<SettingName, string>>;
+  rpcPort: number;
+  ledgerMs: number;
+  /** Keeps store and ledger; undefined: nothing is kept. */
+  stateFolder: string | undefined;
+}
+
+/** What a client needs to use the sandbox; the line that `--json` prints. */
+export interface SandboxInfo extends Sandbox {
+  gateway: string;
+  rpc: string;
+  friendbot: string;
+  store: string;
+  networkPassphrase: string;
+  apiKey: string;
+}
+
+/**
+ * What is read of the environment, as by `serve`: what opens a store whose webhook secrets are sealed. The rest is about
+ * another gateway, on another network.
+ */
+export const SANDBOX_ENVIRONMENT: SettingName[] = ["secretsKey"];
+
+const HOST = "127.0.0.1";
+const KEY_RATE = 6_000;
+const random = (length: number) => crypto.getRandomValues(new Uint8Array(length));
+/** Name under which the API key is kept with a network that outlives the process. */
+const KEY_KEPT_AS = "apiKey";
+const RPC_IDLE_TIMEOUT_MS = 60_000;
+const RPC_DRAIN_MS = 1_000;
+/** The node is in this very process: asking it often costs little, and events show up at once. */
+const POLL_MS = "100";
+
+/** Starts network, RPC server and gateway; when one fails, what was started before it is stopped again. */
+export async function startSandbox(
+  flags: SandboxFlags,
+  io: CommandIo,
+): Promise<{ info: SandboxInfo; stop(): Promise<void> }> {
+  const undo: (() => Promise<unknown>)[] = [];
+  const stop = async () => {
+    for (const step of undo.reverse()) await step();
+  };
+  try {
+    const folder = await sandboxFolder(flags.stateFolder, undo);
+    const config = sandboxConfig(flags, folder, io);
+    const log = createCommandLog(config, io);
+    const network = await startNetwork(flags, log, undo);
+    const sandbox = bootstrapSandbox(network, {
+      contracts: {
+        deviceRegistry: await readWasm("device_registry"),
+        agentRegistry: await readWasm("agent_registry"),
+        paymentEscrow: await readWasm("payment_escrow"),
+      },
+    });
+    const shown: { info?: SandboxInfo } = {};
+    const rpc = await serveRpc(network, { port: flags.rpcPort, shown }, io);
+    undo.push(() => rpc.stop({ drainMs: RPC_DRAIN_MS }));
+    const onNetwork = { ...config, ...sandbox.contracts, rpcUrls: [rpc.url] };
+    const gateway = await startGateway({ config: onNetwork, log, network, io }, undo);
+    const info = {
+      ...gateway,
+      rpc: rpc.url,
+      friendbot: `${rpc.url}/friendbot`,
+      networkPassphrase: network.passphrase,
+      ...sandbox,
+    };
+    shown.info = info;
+    return { info, stop };
+  } catch (error) {
+    await stop();
+    // The store's errors are no SQLite errors any more: this one is of the ledger's file.
+    throw flags.stateFolder === undefined ? error : toStoreError(error, ledgerFile(flags.stateFolder));
+  }
+}
+
+/** The settings of the gateway; those of the network are still to come. */
+function sandboxConfig({ settings }: SandboxFlags, folder: string, { env }: CommandIo): Config {
+  const [scheme, name] = defaultStoreSetting().split(":") as [string, string];
+  const read = SANDBOX_ENVIRONMENT.map((setting) => ENV_PREFIX + SETTINGS[setting].env);
+  return readConfig(Object.fromEntries(read.map((variable) => [variable, env[variable]])), {
+    store: `${scheme}:${join(folder, name)}`,
+    pollMs: POLL_MS,
+    ...settings,
+    host: HOST,
+    networkPassphrase: SANDBOX_PASSPHRASE,
+  });
+}
+
+async function startNetwork(
+  { ledgerMs, stateFolder }: SandboxFlags,
+  log: Log,
+  undo: (() => Promise<unknown>)[],
+): Promise<SandboxNetwork> {
+  const stateFile = stateFolder === undefined ? undefined : ledgerFile(stateFolder);
+  const engineWasm = await readWasm("engine");
+  const network = await createNetwork({
+    engineWasm,
+    ledgerMs,
+    stateFile,
+    onStuck: (error) =>
+      log.error("the ledger cannot be written: none closes until it can", { error: errorOf(error, stateFile).message }),
+    onUnstuck: () => log.warn("the ledger can be written again and goes on"),
+  }).catch((error) => {
+    throw errorOf(error, stateFile);
+  });
+  undo.push(() => network.stop());
+  return network;
+}
+
+/** What went wrong with the file of a ledger, in words. Other errors as they are. */
+function errorOf(error: Error & { code?: unknown }, stateFile: string | undefined): Error {
+  if (stateFile === undefined) return error;
+  if (typeof error.code === "string") return new CommandError(`${stateFile} cannot be used: ${inWords(error)}`);
+  return toStoreError(error, stateFile) as Error;
+}
+
+/** Stellar RPC, friendbot, and beside them what the sandbox tells of itself once it is `shown`. */
+async function serveRpc(
+  network: SandboxNetwork,
+  { port, shown }: { port: number; shown: { info?: SandboxInfo } },
+  io: CommandIo,
+): Promise<HttpServer> {
+  // The friendbot's URL holds the port, which is known only once it is bound.
+  const answering: { rpc?: ReturnType<typeof createRpcServer> } = {};
+  const server = await serveHttp({
+    hostname: HOST,
+    port,
+    idleTimeoutMs: RPC_IDLE_TIMEOUT_MS,
+    fetch: (request) =>
+      sandboxPage(request, shown.info) ?? answering.rpc?.fetch(request) ?? new Response(null, { status: 503 }),
+  }).catch(namingFlag("--rpc-port"));
+  answering.rpc = createRpcServer({ network, friendbotUrl: `${server.url}/friendbot`, version: VERSION, now: io.now });
+  return server;
+}
+
+/** Says of a port that is taken which flag names another: there are two. */
+function namingFlag(flag: string): (error: Error) => never {
+  return (error) => {
+    if (!error.message.endsWith("the port is in use")) throw error;
+    throw new CommandError(`${error.message}: name another with ${flag}, 0 picks a free one`);
+  };
+}
+
+interface GatewayParts {
+  config: Config;
+  log: Log;
+  network: SandboxNetwork;
+  io: CommandIo;
+}
+
+/** The gateway as `serve` would run it, its settings pointed at the sandbox's own network. */
+async function startGateway(
+  { config, log, network, io }: GatewayParts,
+  undo: (() => Promise<unknown>)[],
+): Promise<Pick<SandboxInfo, "gateway" | "store" | "apiKey">> {
+  const store = await openStore(config.store);
+  const running = await serveGateway({
+    config,
+    store,
+    keys: keySourceFromStore(store),
+    log,
+    // Only here: an application under development listens on this very machine.
+    targets: { allowLoopbackHttp: true },
+  }).catch(namingFlag("--port"));
+  undo.push(() => running.stop());
+  return { gateway: running.url, store: store.location, apiKey: await sandboxKey(network, store, io) };
+}
+
+/** The key of this sandbox: the one of an earlier run where the store still has it, else a new one. */
+async function sandboxKey(network: SandboxNetwork, store: Store, { now }: CommandIo): Promise<string> {
+  const kept = network.recall(KEY_KEPT_AS);
+  if (kept !== undefined && await store.getKey(JSON.parse(kept).id) !== undefined) return JSON.parse(kept).key;
+  const { key, record } = mintKey({ name: "sandbox", scopes: [...SCOPES], rate: KEY_RATE, now: now(), random });
+  await store.insertKey(record);
+  network.keep(KEY_KEPT_AS, JSON.stringify({ id: record.id, key }));
+  return key;
+}

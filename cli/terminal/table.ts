@@ -1,0 +1,77 @@
+import type { CommandIo } from "../command.ts";
+
+/** A column of a table for eyes. Widths are fixed, not measured: the whole list is never in memory. */
+export interface Column {
+  heading: string;
+  /** What the longest usual text takes. */
+  width: number;
+  /** What it may be shrunk to where the terminal is narrow; absent: it stays. */
+  least?: number;
+  /** Left out where even the least of all do not fit: the lowest first; absent: never. */
+  goes?: number;
+}
+
+/** A column as it is laid out: `index` is that of its texts. */
+interface LaidOut {
+  heading: string;
+  index: number;
+  width: number;
+}
+
+const GAP = 2;
+const TIME = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d)(:\d\d)(?:\.\d+)?Z$/;
+
+/**
+ * Prints rows, a text for each column: for eyes as a table that fits the terminal, elsewhere all of it in plain columns
+ * with tabs between them. Times of a table are UTC.
+ */
+export function tablePrinter(io: CommandIo, columns: Column[]): (rows: string[][]) => void {
+  if (!io.isTerminal) return (rows) => io.stdout(rows.map(plainLine).join(""));
+  const laidOut = fitted(columns, io.columns ?? Infinity);
+  let isFirst = true;
+  return (rows) => {
+    const lines = rows.map((texts) => aligned(laidOut, ({ index, width }) => shortened(texts[index]!, width)));
+    if (isFirst) lines.unshift(aligned(laidOut, ({ heading }) => heading));
+    isFirst = false;
+    io.stdout(lines.join(""));
+  };
+}
+
+function plainLine(texts: string[]): string {
+  return texts.map((text) => text.replace(/[\t\r\n]+/g, " ")).join("\t") + "\n";
+}
+
+/** The columns with their widths, together not wider than the terminal where that can be done. */
+function fitted(columns: Column[], room: number): LaidOut[] {
+  const all = columns.map((column, index) => ({ ...column, index }));
+  const leastOf = ({ width, least = width }: Column) => least + GAP;
+  const total = (some: Column[], widthOf: (column: Column) => number) =>
+    some.reduce((sum, column) => sum + widthOf(column), -GAP);
+  let kept = all;
+  for (let turn = 1; turn <= columns.length && total(kept, leastOf) > room; turn++) {
+    kept = kept.filter(({ goes }) => goes !== turn);
+  }
+  let spare = Math.max(0, room - total(kept, leastOf));
+  return kept.map(({ heading, index, width, least = width }) => {
+    const more = Math.min(spare, width - least);
+    spare -= more;
+    return { heading, index, width: least + more };
+  });
+}
+
+/** What is too long is cut, one word in its middle; a time is never cut, but told to the minute or the day. */
+function shortened(text: string, room: number): string {
+  const [, day, minute, second] = TIME.exec(text) ?? [];
+  if (day !== undefined) {
+    const forms = [`${day} ${minute}${second}`, `${day} ${minute}`, day];
+    return forms.find((form) => form.length <= room) ?? day;
+  }
+  const letters = [...text];
+  if (letters.length <= room) return text;
+  const tail = room < 12 || text.includes(" ") ? 0 : Math.floor(room / 4);
+  return [...letters.slice(0, room - 1 - tail), "…", ...letters.slice(letters.length - tail)].join("");
+}
+
+function aligned(columns: LaidOut[], textOf: (column: LaidOut) => string): string {
+  return columns.map((column) => textOf(column).padEnd(column.width + GAP)).join("").trimEnd() + "\n";
+}

@@ -1,0 +1,62 @@
+import type { EntryReader } from "../../stellar/ledger/entries.ts";
+import { CONTRACT_KEYS, type ContractIds, type ContractName, CONTRACTS } from "./errors.ts";
+import { asCode, entryValue } from "../decode.ts";
+import { missingContract } from "../refusals/refusal.ts";
+import type { ReadKind } from "../reads/source_choice.ts";
+import { instanceKey } from "../reads/storage_keys.ts";
+
+export interface ContractCodes {
+  /**
+   * Which code the contracts run that a kind of read speaks with: a text that changes with it. Read once a ledger.
+   * @throws {GatewayError} `upstream_error` naming the contract that does not exist on this network
+   */
+  of(kind: ReadKind): Promise<string>;
+  /** Whether a contract is the protocol's built-in asset contract; false when that can't be told. */
+  isAssetContract(contract: string): Promise<boolean>;
+}
+
+const SPEAKS_WITH: Record<ReadKind, ContractName[]> = {
+  device: ["device_registry", "agent_registry", "payment_escrow"],
+  policy: ["agent_registry"],
+  walletDevices: ["device_registry"],
+  pending: ["payment_escrow"],
+};
+
+/** Watches the code of the contracts through their instances. */
+export function createContractCodes(
+  { entries, contracts }: { entries: EntryReader; contracts: ContractIds },
+): ContractCodes {
+  const idOf = (name: ContractName) => contracts[CONTRACT_KEYS[name]];
+  const instanceKeys = CONTRACTS.map((name) => instanceKey(idOf(name)));
+  /** By the instance's XDR: it seldom changes, and is asked for with every read. */
+  const decoded = new Map<string, string>();
+
+  function code(instanceXdr: string): string {
+    const known = decoded.get(instanceXdr);
+    if (known !== undefined) return known;
+    if (decoded.size >= 100) decoded.clear();
+    const found = entryValue(instanceXdr, asCode);
+    decoded.set(instanceXdr, found);
+    return found;
+  }
+
+  return {
+    async of(kind) {
+      const instances = (entries.readNow(instanceKeys) ?? await entries.read(instanceKeys)).entries;
+      return SPEAKS_WITH[kind].map((name) => {
+        const instance = instances[CONTRACTS.indexOf(name)];
+        if (instance === undefined) throw missingContract(name, idOf(name));
+        return code(instance.xdr);
+      }).join(" ");
+    },
+    async isAssetContract(contract) {
+      try {
+        const { entries: [instance] } = await entries.read([instanceKey(contract)]);
+        return instance !== undefined && code(instance.xdr) === "asset";
+      } catch {
+        // The refusal at hand is told with a number instead of a name then.
+        return false;
+      }
+    },
+  };
+}

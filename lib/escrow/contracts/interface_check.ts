@@ -1,0 +1,138 @@
+import { xdr } from "@stellar/stellar-sdk/base";
+import { nodeXdr } from "../../stellar/transactions/node_xdr.ts";
+import { rethrowUpstream } from "../../stellar/ledger/freshness.ts";
+import type { RpcClient } from "../../stellar/rpc/rpc.ts";
+import { CONTRACT_ERRORS, CONTRACT_KEYS, type ContractIds, type ContractName, CONTRACTS } from "./errors.ts";
+import { CONTRACT_INTERFACES } from "./interfaces.ts";
+import { type ContractSpec, specOf } from "./spec.ts";
+import { asAddress, asCode, entryValue } from "../decode.ts";
+import { instanceKey, registryKey } from "../reads/storage_keys.ts";
+
+/** How one contract id stands against what the gateway expects behind it. */
+export interface ContractFinding {
+  name: ContractName;
+  id: string;
+  /**
+   * - `as_expected`;
+   * - `missing`: no contract of this id on this network;
+   * - `archived`: it was not used for so long that it, or its code, has to be restored before it can be called;
+   * - `asset`: the protocol's built-in asset contract;
+   * - `another`: a contract of another interface; `looksLike` when it is that of one of the other two;
+   * - `other_errors`: it can be called, but names its errors otherwise.
+   */
+  state: "as_expected" | "missing" | "archived" | "asset" | "another" | "other_errors";
+  looksLike?: ContractName;
+  /** What differs, each a sentence's part: `authorize takes (…), not (…)`. */
+  differences: string[];
+  /** SHA-256 of its code, hex; undefined without one. */
+  codeHash?: string;
+}
+
+export interface InterfaceCheckParts {
+  rpc: Pick<RpcClient, "getLedgerEntries">;
+  contracts: ContractIds;
+}
+
+/**
+ * Looks at the three contracts as the ledger holds them: whether they exist, and whether their code says of itself what
+ * the gateway expects (SEP-48: contract interface specification).
+ * @throws {GatewayError} `upstream_error` when the node fails
+ */
+export async function checkInterfaces({ rpc, contracts }: InterfaceCheckParts): Promise<ContractFinding[]> {
+  const idOf = (name: ContractName) => contracts[CONTRACT_KEYS[name]];
+  const instances = await read(rpc, CONTRACTS.map((name) => instanceKey(idOf(name))));
+  const hashes = instances.map((instance) => instance && codeHash(entryValue(instance.xdr, asCode)));
+  const wasmHashes = [...new Set(hashes.filter((hash): hash is string => hash !== undefined && hash !== "asset"))];
+  const codes = await read(rpc, wasmHashes.map(codeKey));
+
+  return CONTRACTS.map((name, index) => {
+    const finding = { name, id: idOf(name), differences: [] };
+    const [instance, hash] = [instances[index], hashes[index]];
+    if (instance === undefined || hash === undefined) return { ...finding, state: "missing" };
+    if (hash === "asset") return { ...finding, state: "asset" };
+    const code = codes[wasmHashes.indexOf(hash)];
+    if (code === undefined || !code.isLive || !instance.isLive) {
+      return { ...finding, state: "archived", codeHash: hash };
+    }
+    return { ...finding, ...compared(name, code.xdr), codeHash: hash };
+  });
+}
+
+/** The registries that the escrow was initialised with; undefined where it keeps none. @throws {GatewayError} */
+export async function registriesOf(
+  { rpc, contracts: { paymentEscrow } }: InterfaceCheckParts,
+): Promise<{ deviceRegistry?: string; agentRegistry?: string }> {
+  const keys = [registryKey(paymentEscrow, "DeviceRegistry"), registryKey(paymentEscrow, "AgentRegistry")];
+  const [deviceRegistry, agentRegistry] = (await read(rpc, keys))
+    .map((entry) => entry && entryValue(entry.xdr, asAddress));
+  return { deviceRegistry, agentRegistry };
+}
+
+interface ReadEntry {
+  xdr: string;
+  isLive: boolean;
+}
+
+/** These entries in their order, undefined where there is none. */
+async function read(rpc: InterfaceCheckParts["rpc"], keys: string[]): Promise<(ReadEntry | undefined)[]> {
+  if (keys.length === 0) return [];
+  const { entries, latestLedger } = await rpc.getLedgerEntries(keys).catch(rethrowUpstream);
+  const byKey = new Map(entries.map(({ key, xdr, liveUntilLedgerSeq }) => {
+    return [key, { xdr, isLive: liveUntilLedgerSeq === undefined || liveUntilLedgerSeq >= latestLedger }];
+  }));
+  return keys.map((key) => byKey.get(key));
+}
+
+/** `asCode` answers the executable's XDR: four bytes of its kind, then the hash. */
+function codeHash(code: string): string {
+  return code === "asset" ? code : code.slice(8);
+}
+
+function codeKey(hash: string): string {
+  return xdr.LedgerKey.contractCode(new xdr.LedgerKeyContractCode({ hash })).toXdr("base64");
+}
+
+function compared(name: ContractName, codeXdr: string): Pick<ContractFinding, "state" | "looksLike" | "differences"> {
+  const spec = nodeXdr("a contract's code", () => {
+    const data = xdr.LedgerEntryData.fromXdr(codeXdr, "base64");
+    if (data.type !== "contractCode") throw new TypeError(`got an entry of type ${data.type}`);
+    return new Uint8Array(data.contractCode.code);
+  });
+  let found: ContractSpec;
+  try {
+    found = specOf(spec);
+  } catch (error) {
+    return { state: "another", differences: [(error as Error).message] };
+  }
+  const differences = interfaceDifferences(name, found);
+  if (differences.length > 0) {
+    const looksLike = CONTRACTS.find((other) => other !== name && interfaceDifferences(other, found).length === 0);
+    return { state: "another", looksLike, differences };
+  }
+  const errors = errorDifferences(name, found);
+  return { state: errors.length === 0 ? "as_expected" : "other_errors", differences: errors };
+}
+
+function interfaceDifferences(name: ContractName, found: ContractSpec): string[] {
+  const { functions, structs } = CONTRACT_INTERFACES[name];
+  const ofFunctions = Object.entries(functions).flatMap(([called, expected]) => {
+    const actual = found.functions[called];
+    if (actual === undefined) return [`it has no function ${called}`];
+    return actual === expected ? [] : [`${called} is ${actual}, expected ${expected}`];
+  });
+  const ofStructs = Object.entries(structs).flatMap(([struct, fields]) =>
+    Object.entries(fields).flatMap(([field, expected]) => {
+      const actual = found.structs[struct]?.[field];
+      return actual === expected ? [] : [`${struct}.${field} is ${actual ?? "not there"}, expected ${expected}`];
+    })
+  );
+  return [...ofFunctions, ...ofStructs];
+}
+
+/** An error that is not there yet is none; one of another name would be told wrongly. */
+function errorDifferences(name: ContractName, found: ContractSpec): string[] {
+  return Object.entries(CONTRACT_ERRORS[name]).flatMap(([number, expected]) => {
+    const actual = found.errors[Number(number)];
+    return actual === undefined || actual === expected ? [] : [`error #${number} is ${actual}, expected ${expected}`];
+  });
+}

@@ -1,0 +1,150 @@
+import { xdr } from "@stellar/stellar-sdk/base";
+import { z } from "zod";
+import type { ContractCall } from "../../stellar/transactions/contract_call.ts";
+import { type ContractIds, contractName } from "../contracts/errors.ts";
+import { addressVal, hashVal } from "../reads/storage_keys.ts";
+import {
+  accountAddress,
+  address,
+  amount,
+  contractId,
+  deviceHash,
+  expiresAt,
+  got,
+  maxAmount,
+  nonce,
+} from "../values.ts";
+
+/** The fields of each kind of operation, besides `kind`. Unknown fields are refused by name. */
+const kinds = {
+  /** By the agent: reserves a payment of a card for a merchant. Without a nonce the gateway fills in the next. */
+  authorize: z.strictObject({
+    kind: z.literal("authorize"),
+    deviceHash,
+    merchant: accountAddress,
+    asset: contractId,
+    amount,
+    nonce: nonce.optional(),
+  }),
+  /** By the merchant: collects all pending payments. */
+  claim: z.strictObject({ kind: z.literal("claim"), asset: contractId }),
+  /** By the owner, as all that follow: lets an agent pay with a card, within a policy. */
+  registerAgent: z.strictObject({
+    kind: z.literal("registerAgent"),
+    deviceHash,
+    agent: accountAddress,
+    asset: contractId,
+    maxAmount,
+    expiresAt: expiresAt.optional(),
+  }),
+  revokeAgent: z.strictObject({ kind: z.literal("revokeAgent"), deviceHash }),
+  fundEscrow: z.strictObject({ kind: z.literal("fundEscrow"), deviceHash, asset: contractId, amount }),
+  defundEscrow: z.strictObject({ kind: z.literal("defundEscrow"), deviceHash, asset: contractId, amount }),
+  registerDevice: z.strictObject({ kind: z.literal("registerDevice"), deviceHash, agent: accountAddress }),
+  revokeDevice: z.strictObject({ kind: z.literal("revokeDevice"), deviceHash }),
+  sweepEscrow: z.strictObject({ kind: z.literal("sweepEscrow"), deviceHash, asset: contractId, agent: address }),
+};
+
+export const OPERATION_KINDS = Object.keys(kinds) as (keyof typeof kinds)[];
+
+/** Ends the message for a kind that is none. */
+function unknownKind(input: unknown): string {
+  const { kind } = input as { kind?: unknown };
+  return `must be one of ${OPERATION_KINDS.join(", ")}${kind === undefined ? "" : got(kind)}`;
+}
+
+/** An operation as it is asked for. */
+export const operation = z.discriminatedUnion(
+  "kind",
+  [
+    kinds.authorize,
+    kinds.claim,
+    kinds.registerAgent,
+    kinds.revokeAgent,
+    kinds.fundEscrow,
+    kinds.defundEscrow,
+    kinds.registerDevice,
+    kinds.revokeDevice,
+    kinds.sweepEscrow,
+  ],
+  { error: ({ code, input }) => (code === "invalid_union" ? unknownKind(input) : "must be an object with a kind") },
+);
+export type Operation = z.output<typeof operation>;
+
+/** An operation as it will be called, with what the gateway filled in. */
+export const preparedOperation = z.discriminatedUnion("kind", [
+  kinds.authorize.extend({ nonce }),
+  kinds.claim,
+  kinds.registerAgent.extend({ expiresAt }),
+  kinds.revokeAgent,
+  kinds.fundEscrow,
+  kinds.defundEscrow,
+  kinds.registerDevice,
+  kinds.revokeDevice,
+  kinds.sweepEscrow,
+]);
+export type PreparedOperation = z.output<typeof preparedOperation>;
+
+const i128 = (decimal: string) => xdr.ScVal.scvI128(i128Parts(BigInt(decimal)));
+const u64 = (value: string | number) => xdr.ScVal.scvU64(BigInt(value));
+
+function i128Parts(value: bigint): xdr.Int128Parts {
+  return new xdr.Int128Parts({ hi: value >> 64n, lo: value & 0xffff_ffff_ffff_ffffn });
+}
+
+/** The contract call that an operation is; `source` is who acts. Arguments in the order of the contracts' interfaces. */
+export function contractCall(contracts: ContractIds, source: string, op: PreparedOperation): ContractCall {
+  const { deviceRegistry, agentRegistry, paymentEscrow } = contracts;
+  const call = (contract: string, name: string, ...args: xdr.ScVal[]): ContractCall => ({
+    contract,
+    function: name,
+    args,
+  });
+  const actor = addressVal(source);
+  switch (op.kind) {
+    case "authorize": {
+      const { deviceHash, merchant, asset, amount, nonce } = op;
+      const to = [addressVal(merchant), addressVal(asset), i128(amount), u64(nonce)];
+      return call(paymentEscrow, "authorize", actor, hashVal(deviceHash), ...to);
+    }
+    case "claim":
+      return call(paymentEscrow, "claim", addressVal(op.asset), actor);
+    case "registerAgent": {
+      const { deviceHash, agent, maxAmount, asset, expiresAt } = op;
+      const policy = [addressVal(agent), i128(maxAmount), addressVal(asset), u64(expiresAt ?? 0)];
+      return call(agentRegistry, "register_agent", actor, hashVal(deviceHash), ...policy);
+    }
+    case "revokeAgent":
+      return call(agentRegistry, "revoke_agent", actor, hashVal(op.deviceHash));
+    case "fundEscrow":
+      return call(paymentEscrow, "fund_escrow", addressVal(op.asset), actor, hashVal(op.deviceHash), i128(op.amount));
+    case "defundEscrow":
+      return call(paymentEscrow, "defund_escrow", addressVal(op.asset), hashVal(op.deviceHash), i128(op.amount));
+    case "registerDevice":
+      return call(deviceRegistry, "register", actor, hashVal(op.deviceHash), addressVal(op.agent));
+    case "revokeDevice":
+      return call(deviceRegistry, "revoke", actor, hashVal(op.deviceHash));
+    case "sweepEscrow":
+      return call(
+        paymentEscrow,
+        "sweep_on_revoke",
+        addressVal(op.asset),
+        hashVal(op.deviceHash),
+        addressVal(op.agent),
+      );
+  }
+}
+
+const FUNCTIONS: Record<NonNullable<ReturnType<typeof contractName>>, string[]> = {
+  device_registry: ["register", "revoke"],
+  agent_registry: ["register_agent", "revoke_agent"],
+  payment_escrow: ["authorize", "claim", "fund_escrow", "defund_escrow", "sweep_on_revoke"],
+};
+
+/** Why the gateway does not submit this call, undefined when it is one of the nine operations. */
+export function refuseCall(contracts: ContractIds, { contract, function: name }: ContractCall): string | undefined {
+  const ours = contractName(contracts, contract);
+  if (ours === undefined) return `must call one of the gateway's contracts, got a call of ${contract}`;
+  if (FUNCTIONS[ours].includes(name)) return undefined;
+  return `must call one of ${FUNCTIONS[ours].join(", ")} of ${ours}, got ${JSON.stringify(name.slice(0, 40))}`;
+}

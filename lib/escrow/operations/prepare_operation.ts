@@ -1,0 +1,57 @@
+import type { PreparedTransaction } from "../../stellar/transactions/prepare.ts";
+import type { Transactions } from "../../stellar/transactions/transactions.ts";
+import type { ContractIds } from "../contracts/errors.ts";
+import type { Nonces } from "./nonces.ts";
+import { contractCall, type Operation, type PreparedOperation } from "./operations.ts";
+import type { PlaceInTraffic, SparePayments } from "./spare_payments.ts";
+
+export interface PrepareRequest {
+  /** The acting account, `G…`. */
+  source: string;
+  operation: Operation;
+}
+
+/** An unsigned envelope and what it will do. */
+export type PreparedRequest = PreparedTransaction & { operation: PreparedOperation };
+
+/** Prepares operations: fills in what was left open, makes room for others, and builds the envelope. */
+export function createOperationPreparer({ contracts, transactions, nonces, spares }: {
+  contracts: ContractIds;
+  transactions: Pick<Transactions, "prepare">;
+  nonces: Nonces;
+  spares: SparePayments;
+}): (request: PrepareRequest) => Promise<PreparedRequest> {
+  async function prepared(
+    source: string,
+    operation: PreparedOperation,
+    place?: PlaceInTraffic,
+  ): Promise<PreparedRequest> {
+    const transaction = await transactions.prepare(source, contractCall(contracts, source, operation), place?.widen);
+    return { ...transaction, operation };
+  }
+
+  async function filledIn({ source, operation }: PrepareRequest, place?: PlaceInTraffic): Promise<PreparedRequest> {
+    if (operation.kind === "registerAgent") {
+      return await prepared(source, { ...operation, expiresAt: operation.expiresAt ?? null });
+    }
+    if (operation.kind !== "authorize") return await prepared(source, operation, place);
+    if (operation.nonce !== undefined) return await prepared(source, { ...operation, nonce: operation.nonce }, place);
+    const { nonce, giveBack } = await nonces.next(operation.deviceHash, source);
+    try {
+      return await prepared(source, { ...operation, nonce }, place);
+    } catch (error) {
+      giveBack();
+      throw error;
+    }
+  }
+
+  return async function prepareOperation(request) {
+    const place = spares.enter(request.source, request.operation);
+    try {
+      return await filledIn(request, place);
+    } catch (error) {
+      place?.withdraw();
+      throw error;
+    }
+  };
+}

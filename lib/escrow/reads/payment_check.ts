@@ -1,0 +1,82 @@
+import { z } from "zod";
+import type { AgentPolicy } from "../decode.ts";
+import type { AsOf, Card } from "./read_source.ts";
+import { address, amount, contractId, deviceHash } from "../values.ts";
+
+/** Why a payment would not be authorised, in order of precedence. */
+export const REFUSAL_REASONS = [
+  "device_not_found",
+  "agent_not_found",
+  "agent_mismatch",
+  "policy_expired",
+  "asset_mismatch",
+  "amount_exceeds_limit",
+  "insufficient_escrow",
+] as const;
+export type RefusalReason = (typeof REFUSAL_REASONS)[number];
+
+/** The body of a payment check. The merchant is checked for its form only: the contracts pay any. */
+export const checkRequest = z.strictObject({
+  deviceHash,
+  asset: contractId,
+  amount,
+  agent: address.optional(),
+  merchant: address.optional(),
+});
+export type CheckRequest = z.output<typeof checkRequest>;
+
+export type PaymentVerdict = { ok: true } | { ok: false; reason: RefusalReason };
+
+/**
+ * Whether the contracts would authorise a payment at a moment: agent_registry.check_payment, then the balance.
+ * @param nowSeconds the ledger's close time, Unix seconds
+ */
+export function checkPayment(
+  { device, policy, balance }: Card,
+  request: Pick<CheckRequest, "asset" | "amount" | "agent">,
+  nowSeconds: number,
+): PaymentVerdict {
+  const reason = refusalReason({ device, policy, balance }, request, nowSeconds);
+  return reason === undefined ? { ok: true } : { ok: false, reason };
+}
+
+function refusalReason(
+  { device, policy, balance }: Card,
+  request: Pick<CheckRequest, "asset" | "amount" | "agent">,
+  nowSeconds: number,
+): RefusalReason | undefined {
+  const amountAsked = BigInt(request.amount);
+  if (device === undefined) return "device_not_found";
+  if (policy === undefined) return "agent_not_found";
+  if (request.agent !== undefined && request.agent !== policy.agent) return "agent_mismatch";
+  if (isExpired(policy, nowSeconds)) return "policy_expired";
+  if (request.asset !== policy.asset) return "asset_mismatch";
+  if (policy.maxAmount !== 0n && amountAsked > policy.maxAmount) return "amount_exceeds_limit";
+  if (balance < amountAsked) return "insufficient_escrow";
+  return undefined;
+}
+
+/** A policy holds through the second it ends in. */
+export function isExpired({ expiresAt }: AgentPolicy, nowSeconds: number): boolean {
+  return expiresAt !== 0n && BigInt(nowSeconds) > expiresAt;
+}
+
+export interface PaymentChecker {
+  /** @throws {GatewayError} `upstream_error` */
+  check(request: CheckRequest): Promise<PaymentVerdict>;
+}
+
+/** Answers payment checks from what is held of the newest ledger, at that ledger's time. */
+export function createPaymentChecker({ card, ledgerTime }: {
+  card(deviceHash: string): AsOf<Card> | Promise<AsOf<Card>>;
+  /** Close time of the newest ledger, Unix seconds. */
+  ledgerTime(): number | Promise<number>;
+}): PaymentChecker {
+  return {
+    async check(request) {
+      const { value: found } = await card(request.deviceHash);
+      const mayExpire = found.policy !== undefined && found.policy.expiresAt !== 0n;
+      return checkPayment(found, request, mayExpire ? await ledgerTime() : 0);
+    },
+  };
+}

@@ -1,0 +1,166 @@
+import { GatewayError } from "../../errors.ts";
+import type { LedgerTip } from "../../stellar/ledger/tip.ts";
+import type { ContractCodes } from "../contracts/codes.ts";
+import type { AgentPolicy } from "../decode.ts";
+import { createHeldAnswers } from "./held_answers.ts";
+import type { AsOf, Card, Pending, ReadSource, WalletDevices } from "./read_source.ts";
+import type { EntrySource } from "./reads_by_entries.ts";
+import { type BothWays, createSourceChoice, READ_KINDS, type ReadKind } from "./source_choice.ts";
+
+/** A policy as it is answered. */
+export interface Policy {
+  agent: string;
+  /** Decimal; "0": no cap. */
+  maxAmount: string;
+  asset: string;
+  /** Unix seconds; null: never. */
+  expiresAt: number | null;
+}
+
+/** A card as it is answered; the fields of its policy are null while no agent is registered. */
+export interface Device {
+  deviceHash: string;
+  owner: string;
+  policy: Policy | { agent: null; maxAmount: null; asset: null; expiresAt: null };
+  /** Decimal. */
+  escrowBalance: string;
+}
+
+/**
+ * What is known of the contracts. An answer held for the newest ledger comes at once, without a promise, and is the same
+ * object each time. Every method throws or rejects with `upstream_error` when the node fails.
+ */
+export interface EscrowReads {
+  /** @throws {GatewayError} `device_not_found` */
+  device(deviceHash: string): Device | Promise<Device>;
+  /** Also of a device that the device registry does not know. @throws {GatewayError} `agent_not_found` */
+  policy(deviceHash: string): Policy | Promise<Policy>;
+  /** In the registry's order. */
+  walletDevices(wallet: string): string[] | Promise<string[]>;
+  /** Decimal. */
+  pending(merchant: string): string | Promise<string>;
+  /** Everything of one card, absent parts undefined. */
+  card(deviceHash: string): AsOf<Card> | Promise<AsOf<Card>>;
+  /** Which way each kind of read goes. */
+  ways(): Record<ReadKind, "entries" | "calls" | "not_compared">;
+}
+
+export interface EscrowReadsParts {
+  byEntries: EntrySource;
+  byCalls: ReadSource;
+  codes: ContractCodes;
+  tip: LedgerTip;
+  now: () => number;
+  /** How long an answer holds when no new ledger is seen; 6 000 when absent. */
+  maxAgeMs?: number;
+  onProblem?: (message: string) => void;
+  /** Told when a read finds that the contracts run other code than before. */
+  onNewCodes?: () => void;
+}
+
+/** Devices of a wallet that are compared: each costs a simulation. */
+const COMPARED_DEVICES = 8;
+
+/** Reads by ledger entries or by calls, whichever may be believed; answers hold until the next ledger. */
+export function createEscrowReads(parts: EscrowReadsParts): EscrowReads {
+  const { byEntries, byCalls, codes, tip, now } = parts;
+  const choice = createSourceChoice({ now, onProblem: parts.onProblem, onNewCodes: parts.onNewCodes });
+  const hold = <T>() => createHeldAnswers<T>({ tip, now, maxAgeMs: parts.maxAgeMs ?? 6_000 });
+  const cards = hold<AsOf<Card>>();
+  const devices = hold<Device>();
+  const policies = hold<Policy>();
+  const wallets = hold<string[]>();
+  const pendings = hold<string>();
+
+  async function read<T>(kind: ReadKind, ways: BothWays<T>, compared: BothWays<T> = ways): Promise<AsOf<T>> {
+    // The codes are asked for in the same breath, so that both go out in one upstream call.
+    const ahead = choice.way(kind) === "entries" ? ways.byEntries() : undefined;
+    ahead?.catch(() => {});
+    const running = await codes.of(kind);
+    await choice.settle(kind, running, compared);
+    if (choice.way(kind) === "calls") return await ways.byCalls();
+    return await (ahead ?? ways.byEntries());
+  }
+
+  const card = (deviceHash: string) =>
+    cards.get(deviceHash, async () => {
+      const found = await read("device", {
+        byEntries: () => byEntries.card(deviceHash),
+        byCalls: () => byCalls.card(deviceHash),
+        isEmpty: ({ device, policy, balance }) => device === undefined && policy === undefined && balance === 0n,
+      });
+      return { ledger: found.ledger, value: found };
+    });
+
+  const walletWays = (wallet: string, atMost?: number): BothWays<WalletDevices> => ({
+    byEntries: () => byEntries.walletDevices(wallet, atMost),
+    byCalls: () => byCalls.walletDevices(wallet, atMost),
+    isEmpty: ({ count }) => count === 0,
+  });
+
+  const pendingWays = (merchant: string): BothWays<Pending> => ({
+    byEntries: () => byEntries.pending(merchant),
+    byCalls: () => byCalls.pending(merchant),
+    isEmpty: ({ total }) => total === 0n,
+    isEdge: ({ ending }) => ending,
+  });
+
+  return {
+    card,
+    device(deviceHash) {
+      return devices.get(deviceHash, async () => {
+        const { ledger, value } = await card(deviceHash);
+        return { ledger, value: deviceAnswer(deviceHash, value) };
+      });
+    },
+    policy(deviceHash) {
+      return policies.get(deviceHash, async () => {
+        const { ledger, value } = await read<AgentPolicy | undefined>("policy", {
+          byEntries: () => byEntries.policy(deviceHash),
+          byCalls: () => byCalls.policy(deviceHash),
+          isEmpty: (policy) => policy === undefined,
+        });
+        if (value === undefined) throw new GatewayError("agent_not_found", `no agent is registered for ${deviceHash}`);
+        return { ledger, value: policyAnswer(value) };
+      });
+    },
+    walletDevices(wallet) {
+      return wallets.get(wallet, async () => {
+        const compared = walletWays(wallet, COMPARED_DEVICES);
+        const { ledger, value } = await read("walletDevices", walletWays(wallet), compared);
+        return { ledger, value: value.devices };
+      });
+    },
+    pending(merchant) {
+      return pendings.get(merchant, async () => {
+        const { ledger, value } = await read("pending", pendingWays(merchant));
+        return { ledger, value: value.total.toString() };
+      });
+    },
+    ways: () =>
+      Object.fromEntries(READ_KINDS.map((kind) => [kind, choice.way(kind)])) as ReturnType<EscrowReads["ways"]>,
+  };
+}
+
+function policyAnswer({ agent, maxAmount, asset, expiresAt }: AgentPolicy): Policy {
+  return {
+    agent,
+    maxAmount: maxAmount.toString(),
+    asset,
+    expiresAt: expiresAt === 0n ? null : Number(expiresAt),
+  };
+}
+
+function deviceAnswer(deviceHash: string, { device, policy, balance }: Card): Device {
+  if (device === undefined) {
+    throw new GatewayError("device_not_found", `the device registry does not know ${deviceHash}`);
+  }
+  return {
+    deviceHash,
+    owner: device.owner,
+    policy: policy === undefined
+      ? { agent: null, maxAmount: null, asset: null, expiresAt: null }
+      : policyAnswer(policy),
+    escrowBalance: balance.toString(),
+  };
+}

@@ -1,0 +1,120 @@
+import type { xdr } from "@stellar/stellar-sdk/base";
+import { xdr as xdrTypes } from "@stellar/stellar-sdk/base";
+import { GatewayError } from "../../errors.ts";
+import type { ContractCall, ContractCalls } from "../../stellar/transactions/contract_call.ts";
+import type { ContractIds } from "../contracts/errors.ts";
+import { asAgentPolicy, asDeviceInfo, asHash, asI128, asU32, type Decode, returnedValue } from "../decode.ts";
+import { traceError } from "../refusals/error_trace.ts";
+import { type AsOf, type ReadSource, TRIES } from "./read_source.ts";
+import type { Refusals } from "../refusals/refusal.ts";
+import { addressVal, hashVal } from "./storage_keys.ts";
+
+/** How many getters are simulated at a time. */
+const AT_ONCE = 8;
+
+/** device_registry's DeviceNotFound and agent_registry's AgentNotFound. */
+const NOT_FOUND = "#2";
+
+/** Asks the contracts' getter functions, simulated: slower, and independent of how they store things. */
+export function createCallSource({ calls, contracts, refusals }: {
+  calls: ContractCalls;
+  contracts: ContractIds;
+  refusals: Refusals;
+}): ReadSource {
+  const { deviceRegistry, agentRegistry, paymentEscrow } = contracts;
+
+  async function value<T>(call: ContractCall, decode: Decode<T>): Promise<AsOf<T>> {
+    const found = await valueIfFound(call, decode);
+    if (found.value !== undefined) return { ledger: found.ledger, value: found.value };
+    throw new GatewayError(
+      "upstream_error",
+      `${call.function} of ${call.contract} knows nothing of what it has to know`,
+    );
+  }
+
+  /** Undefined where the contract itself answers that it does not know the device. */
+  async function valueIfFound<T>(call: ContractCall, decode: Decode<T>): Promise<AsOf<T | undefined>> {
+    const simulation = await calls.simulate(call);
+    const { latestLedger, error, events = [], results } = simulation;
+    if (error === undefined) {
+      const returned = results?.[0];
+      if (returned === undefined) throw new GatewayError("upstream_error", "the RPC node simulated without a result");
+      return { ledger: latestLedger, value: returnedValue(returned.xdr, decode) };
+    }
+    const trace = traceError(events, error);
+    const own = trace?.raisedBy === undefined || trace.raisedBy === call.contract;
+    if (trace?.error.type === "Contract" && trace.error.code === NOT_FOUND && own) {
+      return { ledger: latestLedger, value: undefined };
+    }
+    const refusal = await refusals.ofSimulation(call, simulation);
+    // Nobody asked for anything that a contract could refuse: whatever it says, it is not the contract it should be.
+    throw refusal.code === "upstream_error" ? refusal : new GatewayError("upstream_error", refusal.message);
+  }
+
+  const ofDevice = (contract: string, name: string, deviceHash: string): ContractCall => ({
+    contract,
+    function: name,
+    args: [hashVal(deviceHash)],
+  });
+  const ofAddress = (contract: string, name: string, address: string, ...more: xdr.ScVal[]): ContractCall => ({
+    contract,
+    function: name,
+    args: [addressVal(address), ...more],
+  });
+
+  return {
+    card: (deviceHash) =>
+      ofOneLedger(async () => {
+        const [device, policy, balance] = await Promise.all([
+          valueIfFound(ofDevice(deviceRegistry, "get_device", deviceHash), asDeviceInfo),
+          valueIfFound(ofDevice(agentRegistry, "get_policy", deviceHash), asAgentPolicy),
+          value(ofDevice(paymentEscrow, "balance_of", deviceHash), asI128),
+        ]);
+        return {
+          ledgers: [device.ledger, policy.ledger, balance.ledger],
+          value: { device: device.value, policy: policy.value, balance: balance.value },
+        };
+      }),
+
+    policy: (deviceHash) => valueIfFound(ofDevice(agentRegistry, "get_policy", deviceHash), asAgentPolicy),
+
+    walletDevices: (wallet, atMost = Infinity) =>
+      ofOneLedger(async () => {
+        const count = await value(ofAddress(deviceRegistry, "wallet_device_count", wallet), asU32);
+        const ledgers = [count.ledger];
+        const devices: string[] = [];
+        const wanted = Math.min(count.value, atMost);
+        while (devices.length < wanted) {
+          const batch = Array.from(
+            { length: Math.min(AT_ONCE, wanted - devices.length) },
+            (_, i) => devices.length + i,
+          );
+          const found = await Promise.all(
+            batch.map((index) =>
+              value(ofAddress(deviceRegistry, "wallet_device_at", wallet, xdrTypes.ScVal.scvU32(index)), asHash)
+            ),
+          );
+          for (const one of found) {
+            ledgers.push(one.ledger);
+            devices.push(one.value);
+          }
+        }
+        return { ledgers, value: { count: count.value, devices } };
+      }),
+
+    async pending(merchant) {
+      const found = await value(ofAddress(paymentEscrow, "pending_balance", merchant), asI128);
+      return { ledger: found.ledger, value: { total: found.value, ending: false } };
+    },
+  };
+}
+
+/** Asks until all parts of an answer are true of the same ledger, three times at most. */
+async function ofOneLedger<T>(ask: () => Promise<{ ledgers: number[]; value: T }>): Promise<AsOf<T>> {
+  for (let tried = 0; tried < TRIES; tried += 1) {
+    const { ledgers, value } = await ask();
+    const ledger = ledgers[0]!;
+    if (ledgers.every((one) => one === ledger)) return { ledger, value };
+  }
+  throw new GatewayError("upstream_error", `ledgers closed faster than the contracts could be asked, ${TRIES} times`);
+}

@@ -1,0 +1,127 @@
+import { StrKey, xdr } from "@stellar/stellar-sdk/base";
+import { nodeXdr } from "../../stellar/transactions/node_xdr.ts";
+
+/** An error of the host or of a contract: `Error(Contract, #6)`, `Error(Storage, MissingValue)`. */
+export interface HostError {
+  /** `Contract`, `WasmVm`, `Context`, `Storage`, `Object`, `Crypto`, `Events`, `Budget`, `Value`, `Auth`. */
+  type: string;
+  /** `#6` for a contract's, else the code's name. */
+  code: string;
+}
+
+/** What a failed invocation ended with, and where it came from. */
+export interface ErrorTrace {
+  error: HostError;
+  /** The contract that raised it; undefined when the events do not say. */
+  raisedBy: string | undefined;
+  /** What the host said when it was raised. */
+  detail: string;
+  /** The call that was under way. */
+  call: { contract: string; function: string } | undefined;
+}
+
+interface Step {
+  kind: "call" | "return" | "error";
+  /** Of `error`: where it was recorded. Of `call`: the callee. */
+  contract: string | undefined;
+  function: string;
+  error: HostError | undefined;
+  detail: string;
+}
+
+/** What the host says where a contract took a callee's error in hand: up to here it was not on its way out. */
+const CAUGHT = "contract try_call failed";
+
+/**
+ * Reads what the host recorded of a failed invocation.
+ *
+ * The number of a contract error does not say whose it is: a callee's passes through its callers, each of which records
+ * it again. So the events are followed back from the end as long as they show the same error passing through; the
+ * first of them is where it was raised. An error that a contract caught before is not taken for it.
+ *
+ * @param events base64 DiagnosticEvents, in order
+ * @param text the simulation's `error`; without it the last error recorded is what the invocation ended with
+ * @returns undefined when neither says
+ */
+export function traceError(events: string[], text?: string): ErrorTrace | undefined {
+  const steps = nodeXdr("a diagnostic event", () => events.map(stepOf).filter((step) => step !== undefined));
+  const last = steps.findLast((step) => step.kind === "error" && !step.detail.startsWith(CAUGHT));
+  const error = (text === undefined ? undefined : errorInText(text)) ?? last?.error;
+  if (error === undefined) return undefined;
+
+  let raised: Step | undefined;
+  let at = steps.length - 1;
+  for (; at >= 0; at -= 1) {
+    const step = steps[at]!;
+    if (step.kind !== "error") break;
+    if (!sameError(step.error!, error) || step.detail.startsWith(CAUGHT)) break;
+    raised = step;
+  }
+  return {
+    error,
+    raisedBy: raised?.contract,
+    detail: raised?.detail ?? "",
+    call: callUnderWay(steps.slice(0, at + 1)),
+  };
+}
+
+/** `HostError: Error(Contract, #6)` and what follows. */
+function errorInText(text: string): HostError | undefined {
+  const found = /Error\((\w+), (#\d+|\w+)\)/.exec(text);
+  return found === null ? undefined : { type: found[1]!, code: found[2]! };
+}
+
+/** The innermost call that neither returned nor was given up by a caller that caught its error. */
+function callUnderWay(steps: Step[]): ErrorTrace["call"] {
+  const stack: { contract: string; function: string }[] = [];
+  const depthOf = (contract: string | undefined) => stack.findLastIndex((call) => call.contract === contract);
+  for (const step of steps) {
+    if (step.kind === "call") stack.push({ contract: step.contract!, function: step.function });
+    else if (step.kind === "return") stack.length = Math.max(0, depthOf(step.contract));
+    else if (step.detail.startsWith(CAUGHT)) stack.length = depthOf(step.contract) + 1;
+  }
+  return stack.at(-1);
+}
+
+function sameError(a: HostError, b: HostError): boolean {
+  return a.type === b.type && a.code === b.code;
+}
+
+function stepOf(encoded: string): Step | undefined {
+  const { event } = xdr.DiagnosticEvent.fromXdr(encoded, "base64");
+  const { topics, data } = event.body.v0;
+  const [kind, second, third] = topics;
+  if (kind?.type !== "scvSymbol" || event.type.name !== "diagnostic") return undefined;
+  const recordedIn = event.contractId === null ? undefined : StrKey.encodeContract(event.contractId.toBytes());
+  switch (kind.sym.toString()) {
+    case "fn_call":
+      if (second?.type !== "scvBytes" || third?.type !== "scvSymbol") return undefined;
+      return {
+        kind: "call",
+        contract: StrKey.encodeContract(second.bytes.value),
+        function: third.sym.toString(),
+        error: undefined,
+        detail: "",
+      };
+    case "fn_return":
+      return { kind: "return", contract: recordedIn, function: "", error: undefined, detail: "" };
+    case "error":
+      if (second?.type !== "scvError") return undefined;
+      return { kind: "error", contract: recordedIn, function: "", error: hostError(second.error), detail: said(data) };
+    default:
+      return undefined;
+  }
+}
+
+function hostError(error: xdr.ScError): HostError {
+  if (error.type === "sceContract") return { type: "Contract", code: `#${error.contractCode}` };
+  // `sceWasmVm`, `scecMissingValue`: the host's own text says `Error(WasmVm, MissingValue)`.
+  return { type: error.type.slice(3), code: error.code.name.slice(4) };
+}
+
+/** The host's words: the first string of the event's data. */
+function said(data: xdr.ScVal): string {
+  if (data.type === "scvString") return data.str.toString();
+  const first = data.type === "scvVec" ? data.vec?.[0] : undefined;
+  return first?.type === "scvString" ? first.str.toString() : "";
+}

@@ -1,0 +1,135 @@
+import { GatewayError } from "../../errors.ts";
+import type { ContractCall } from "../../stellar/transactions/contract_call.ts";
+import { type LedgerFailure, rejection } from "../../stellar/transactions/rejections.ts";
+import type { RawSimulation } from "../../stellar/rpc/rpc.ts";
+import { ASSET_CONTRACT_ERRORS, CONTRACT_ERRORS, type ContractIds, contractName } from "../contracts/errors.ts";
+import { type ErrorTrace, type HostError, traceError } from "./error_trace.ts";
+
+/** What the invocation needs has changed since it was simulated: another came in between. */
+export class OutsideFootprint extends GatewayError {
+  constructor(message: string) {
+    super("invalid_request", message);
+  }
+}
+
+export interface RefusalParts {
+  contracts: ContractIds;
+  /** Whether this contract is the protocol's built-in asset contract; false when that can't be told. */
+  isAssetContract(contract: string): Promise<boolean>;
+}
+
+export interface Refusals {
+  /** What a failed simulation of a call means to the caller. */
+  ofSimulation(call: ContractCall, simulation: RawSimulation): Promise<GatewayError>;
+  /** What an invocation that trapped in a ledger means to the caller. */
+  ofFailure(call: ContractCall | undefined, failure: LedgerFailure): Promise<GatewayError>;
+}
+
+/**
+ * Turns failed invocations into errors with an answer: `contract_refused` with the name of the error in the words of the
+ * contract that raised it, `invalid_request` for what the caller can mend, `upstream_error` for contracts that are not
+ * what the gateway was told they are.
+ */
+export function createRefusals({ contracts, isAssetContract }: RefusalParts): Refusals {
+  const named = (contract: string) => contractName(contracts, contract) ?? `contract ${contract}`;
+  const shown = ({ contract, function: name }: { contract: string; function: string }) => `${named(contract)}.${name}`;
+
+  /** A contract error in the words of the contract that raised it; without a name where nobody knows one. */
+  async function raised({ error, raisedBy }: ErrorTrace): Promise<{ by: string; name: string | undefined }> {
+    const number = Number(error.code.slice(1));
+    if (raisedBy === undefined) return { by: "contract", name: undefined };
+    const ours = contractName(contracts, raisedBy);
+    if (ours !== undefined) return { by: ours, name: CONTRACT_ERRORS[ours][number] };
+    if (await isAssetContract(raisedBy)) {
+      return { by: `asset contract ${raisedBy}`, name: ASSET_CONTRACT_ERRORS[number] };
+    }
+    return { by: named(raisedBy), name: undefined };
+  }
+
+  async function contractRefused(call: ContractCall, trace: ErrorTrace): Promise<GatewayError> {
+    const { by, name } = await raised(trace);
+    const { code } = trace.error;
+    const ending = name === undefined ? "" : ` (${name})`;
+    return new GatewayError("contract_refused", `${shown(call)} refused: ${by} error ${code}${ending}`, {
+      contractError: name ?? code,
+    });
+  }
+
+  /** The host ended the invocation, no contract's own error did. */
+  function hostRefused(call: ContractCall, trace: ErrorTrace): GatewayError {
+    const { error, detail } = trace;
+    const during = trace.call ?? call;
+    const ours = contractName(contracts, during.contract);
+    const words = `Error(${error.type}, ${error.code})${detail === "" ? "" : `: ${detail}`}`;
+    if (lacksContract(error, detail)) {
+      return ours === undefined
+        ? new GatewayError("invalid_request", `contract ${during.contract} does not exist on this network`)
+        : missingContract(ours, during.contract);
+    }
+    if (lacksFunction(error, detail)) {
+      const text = `${ours ?? "contract"} ${during.contract} has no function ${during.function}`;
+      // Only an asset is asked for a transfer: the caller named the wrong contract, not the operator.
+      return ours === undefined || during.function === "transfer"
+        ? new GatewayError("invalid_request", text)
+        : new GatewayError("upstream_error", `${text}: it is not the contract it should be`);
+    }
+    if (outsideFootprint(error)) {
+      return new OutsideFootprint(
+        `${shown(call)} failed: what it touches has changed since it was prepared; prepare again (${words})`,
+      );
+    }
+    if (error.type === "Budget" || error.code === "ExceededLimit") {
+      return new GatewayError(
+        "invalid_request",
+        `${shown(call)} needs more than the network's limits allow (${words})`,
+      );
+    }
+    if (error.type === "Auth") {
+      return new GatewayError("invalid_request", `${shown(call)} is not authorised by who has to (${words})`);
+    }
+    return new GatewayError("contract_refused", `${shown(call)} refused: ${shown(during)} trapped with ${words}`, {
+      contractError: `${error.type}.${error.code}`,
+    });
+  }
+
+  async function explained(call: ContractCall, trace: ErrorTrace): Promise<GatewayError> {
+    return trace.error.type === "Contract" ? await contractRefused(call, trace) : hostRefused(call, trace);
+  }
+
+  return {
+    async ofSimulation(call, { error = "", events = [] }) {
+      const trace = traceError(events, error);
+      if (trace !== undefined) return await explained(call, trace);
+      const firstLine = error.split("\n", 1)[0]!.slice(0, 300);
+      return new GatewayError("upstream_error", `the RPC node could not simulate ${shown(call)}: ${firstLine}`);
+    },
+    async ofFailure(call, failure) {
+      const trace = traceError(failure.diagnosticEvents);
+      if (call !== undefined && trace !== undefined) return await explained(call, trace);
+      if (call === undefined) return rejection(failure.code, failure.hash, failure.ledger);
+      return new GatewayError(
+        "contract_refused",
+        `${shown(call)} failed in ledger ${failure.ledger} (${failure.code}); the RPC node does not say why`,
+        { contractError: failure.code },
+      );
+    },
+  };
+}
+
+/** A contract that the gateway was pointed at is not there: its id is wrong, or the network was reset. */
+export function missingContract(name: string, contract: string): GatewayError {
+  return new GatewayError("upstream_error", `${name} ${contract} does not exist on this network`);
+}
+
+/** The host found no instance of the contract that was called. */
+export function lacksContract({ type, code }: HostError, detail: string): boolean {
+  return type === "Storage" && code === "MissingValue" && /instance/.test(detail);
+}
+
+function lacksFunction({ type, code }: HostError, detail: string): boolean {
+  return code === "MissingValue" && (type === "WasmVm" || (type === "Context" && /function/.test(detail)));
+}
+
+function outsideFootprint({ type, code }: HostError): boolean {
+  return type === "Storage" && code === "ExceededLimit";
+}

@@ -1,0 +1,126 @@
+import process from "node:process";
+import type { RequestMeter } from "../http/endpoint.ts";
+import { createRegistry } from "./exposition.ts";
+import type { AttemptOutcome, NodeReport } from "../stellar/rpc/nodes.ts";
+import type { StoreErrorKind } from "../store/store.ts";
+import type { Attempt, Backlog } from "../store/webhook_store.ts";
+import { deliverySeries, eventSeries, processSeries, requestSeries, rpcSeries } from "./series.ts";
+
+/** What is looked up when the metrics are asked for. */
+export interface MetricSources {
+  ledger(): { sequence: number; closeTime: number };
+  nodes(): NodeReport[];
+  history(): Promise<{ lagLedgers: number | null; gaps: unknown[]; undecodedEvents: number }>;
+  backlog(): Promise<Backlog>;
+}
+
+export interface GatewayMetrics {
+  /** What counts the answers of one route; `path` is its pattern. */
+  meter(method: string, path: string): RequestMeter;
+  /** A request was refused for its key's rate or its address's. */
+  limited(by: "key" | "address"): void;
+  rpcAttempt(attempt: { node: string; method: string; outcome: AttemptOutcome; durationMs: number }): void;
+  /** The watcher told of something. */
+  watcherTold(kind: string): void;
+  deliveryAttempted(attempt: Pick<Attempt, "outcome" | "durationMs">): void;
+  storeFailed(kind: StoreErrorKind): void;
+  /** The event loop was so late for a timer. */
+  eventLoopDelayed(seconds: number): void;
+  /** Requests that take longer than the turn of the event loop they came in. */
+  readonly requestsInFlight: number;
+  /** Everything in Prometheus' text format. What a failing store cannot tell is left out. */
+  render(sources: MetricSources): Promise<string>;
+}
+
+/** Everything the gateway counts. `now`: Unix milliseconds. */
+export function createGatewayMetrics({ now }: { now: () => number }): GatewayMetrics {
+  const registry = createRegistry();
+  const requests = requestSeries(registry);
+  const rpc = rpcSeries(registry);
+  const events = eventSeries(registry);
+  const deliveries = deliverySeries(registry);
+  const own = processSeries(registry, now());
+  let requestsInFlight = 0;
+  let cpuSeconds = 0;
+
+  function readProcess(): void {
+    const { rss, heapUsed } = process.memoryUsage();
+    own.resident.set(rss);
+    own.heap.set(heapUsed);
+    const { user, system } = process.cpuUsage();
+    const seconds = (user + system) / 1_000_000;
+    own.cpu.inc(seconds - cpuSeconds);
+    cpuSeconds = seconds;
+  }
+
+  function readChain({ ledger, nodes }: MetricSources): void {
+    const { sequence, closeTime } = ledger();
+    rpc.sequence.set(sequence);
+    rpc.ledgerLag.set(closeTime === 0 ? undefined : Math.max(0, now() / 1000 - closeTime));
+    for (const { name, condition, inUse, lagSeconds, closeTime } of nodes()) {
+      rpc.up.with(name).set(condition === "well" || condition === "doubted" ? 1 : 0);
+      rpc.inUse.with(name).set(inUse ? 1 : 0);
+      rpc.nodeLag.with(name).set(closeTime === 0 ? undefined : lagSeconds);
+    }
+  }
+
+  async function readStore({ history, backlog }: MetricSources): Promise<void> {
+    const { scanLag, gaps, undecoded } = events;
+    const { pending, dead, oldest } = deliveries;
+    try {
+      const [held, owed] = await Promise.all([history(), backlog()]);
+      scanLag.set(held.lagLedgers ?? undefined);
+      gaps.set(held.gaps.length);
+      undecoded.set(held.undecodedEvents);
+      pending.set(owed.pending);
+      dead.set(owed.dead);
+      oldest.set(owed.oldestCreatedAtMs === null ? 0 : Math.max(0, (now() - owed.oldestCreatedAtMs) / 1000));
+    } catch {
+      // The store's errors are counted where they happen; a scrape without its figures is worth more than none.
+      for (const gauge of [scanLag, gaps, undecoded, pending, dead, oldest]) gauge.set(undefined);
+      own.incomplete.inc();
+    }
+  }
+
+  return {
+    meter(method, path) {
+      const seconds = requests.seconds.with(method, path);
+      /** By status: a route has a handful. */
+      const counters: ReturnType<typeof requests.answered.with>[] = [];
+      return {
+        begin() {
+          requestsInFlight += 1;
+          return performance.now();
+        },
+        answered(status, begunAt) {
+          (counters[status] ??= requests.answered.with(method, path, String(status))).inc();
+          if (begunAt === 0) return seconds.observe(0);
+          requestsInFlight -= 1;
+          seconds.observe((performance.now() - begunAt) / 1000);
+        },
+      };
+    },
+    limited: (by) => requests.limited[by].inc(),
+    rpcAttempt({ node, method, outcome, durationMs }) {
+      rpc.attempts.with(node, method, outcome).inc();
+      rpc.seconds.with(method).observe(durationMs / 1000);
+    },
+    watcherTold: (kind) => events.notices.with(kind).inc(),
+    deliveryAttempted({ outcome, durationMs }) {
+      deliveries.attempts[outcome].inc();
+      deliveries.seconds.observe(durationMs / 1000);
+    },
+    storeFailed: (kind) => own.storeErrors.with(kind).inc(),
+    eventLoopDelayed: (seconds) => own.loopDelay.observe(seconds),
+    get requestsInFlight() {
+      return requestsInFlight;
+    },
+    async render(sources) {
+      requests.inFlight.set(requestsInFlight);
+      readChain(sources);
+      readProcess();
+      await readStore(sources);
+      return registry.render();
+    },
+  };
+}

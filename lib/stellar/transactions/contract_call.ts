@@ -1,0 +1,48 @@
+import { Account, Operation, TransactionBuilder, type xdr } from "@stellar/stellar-sdk/base";
+import type { Wait } from "../../clock.ts";
+import { believed } from "../ledger/freshness.ts";
+import type { RawSimulation, RpcClient } from "../rpc/rpc.ts";
+import type { LedgerTip } from "../ledger/tip.ts";
+
+/** One invocation of a contract's function; arguments are positional. */
+export interface ContractCall {
+  /** `C…`. */
+  contract: string;
+  function: string;
+  args: xdr.ScVal[];
+}
+
+/** The account whose key is all zeros: nobody's, and a simulation's source need not exist. */
+const NOBODY = "GAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAWHF";
+
+export interface ContractCalls {
+  /**
+   * Simulates a call. A failure of the contract is an answer (`error`), not a rejection.
+   * @throws {GatewayError} `upstream_error` when the node fails or lags
+   */
+  simulate(call: ContractCall, source?: string): Promise<RawSimulation>;
+}
+
+/** The envelope of a call that is to be simulated only: unsigned, without sequence number or bounds. */
+export function simulationEnvelope(call: ContractCall, source: string, networkPassphrase: string): string {
+  return new TransactionBuilder(new Account(source, "0"), {
+    fee: "100",
+    networkPassphrase,
+    timebounds: { minTime: 0, maxTime: 0 },
+  }).addOperation(Operation.invokeContractFunction(call)).build().toXdr();
+}
+
+/** Simulations against the newest ledger; a lagging node is not believed. */
+export function createContractCalls({ rpc, tip, wait, networkPassphrase }: {
+  rpc: RpcClient;
+  tip: LedgerTip;
+  wait: Wait;
+  networkPassphrase: string;
+}): ContractCalls {
+  return {
+    simulate(call, source = NOBODY) {
+      const envelope = simulationEnvelope(call, source, networkPassphrase);
+      return believed({ rpc, tip, wait }, () => rpc.simulateTransaction(envelope));
+    },
+  };
+}

@@ -1,0 +1,128 @@
+import {
+  Address,
+  encodeMuxedAccountToAddress,
+  extractBaseAddress,
+  TransactionBuilder,
+  xdr,
+} from "@stellar/stellar-sdk/base";
+import { GatewayError } from "../../errors.ts";
+import type { ContractCall } from "./contract_call.ts";
+
+/** The furthest that a submitted transaction's upper time bound may lie ahead, in seconds. */
+export const LONGEST_VALIDITY_SECONDS = 3600;
+
+/** A signed envelope that may be sent. */
+export interface VettedEnvelope {
+  /** Base64, as it is sent. */
+  xdr: string;
+  /** Hex; of the outer transaction where there are two. */
+  hash: string;
+  /** Upper time bound of the (inner) transaction, Unix seconds. */
+  validUntil: number;
+  /** The account whose sequence number the transaction uses, `G…`. */
+  source: string;
+  sequence: bigint;
+  call: ContractCall;
+}
+
+export interface VettingParts {
+  networkPassphrase: string;
+  /** Unix seconds. */
+  nowSeconds: number;
+  /** Why this contract's function may not be called, undefined when it may. */
+  refuseCall(call: ContractCall): string | undefined;
+}
+
+/**
+ * Takes an envelope apart and refuses what the gateway does not send: anything but one signed invocation that
+ * `refuseCall` lets pass, bounded in time by at most an hour, without memo or muxed source. In a fee bump the inner transaction is vetted.
+ * @throws {GatewayError} `invalid_request`, saying what is wrong with it
+ */
+export function vetEnvelope(envelopeXdr: string, parts: VettingParts): VettedEnvelope {
+  const envelope = decoded(envelopeXdr);
+  if (envelope.type === "envelopeTypeTxV0") throw refused("must be a transaction of version 1, got version 0");
+  if (envelope.type === "envelopeTypeTxFeeBump" && envelope.feeBump.signatures.length === 0) {
+    throw refused("is not signed: the fee bump carries no signature");
+  }
+  const inner = innerEnvelope(envelope);
+  if (inner.signatures.length === 0) throw refused("is not signed: the source account has to sign it first");
+  const { tx } = inner;
+  const call = theOneCall(tx);
+  const objection = parts.refuseCall(call);
+  if (objection !== undefined) throw refused(objection);
+  return {
+    xdr: envelope.toXdr("base64"),
+    hash: xdr.encodeBytes(TransactionBuilder.fromXdr(envelope, parts.networkPassphrase).hash(), "hex"),
+    validUntil: upperTimeBound(tx, parts.nowSeconds),
+    source: extractBaseAddress(encodeMuxedAccountToAddress(tx.sourceAccount)),
+    sequence: tx.seqNum,
+    call,
+  };
+}
+
+function refused(message: string): GatewayError {
+  return new GatewayError("invalid_request", `xdr ${message}`);
+}
+
+function decoded(envelopeXdr: string): xdr.TransactionEnvelope {
+  try {
+    return xdr.TransactionEnvelope.fromXdr(envelopeXdr, "base64");
+  } catch (cause) {
+    throw new GatewayError("invalid_request", "xdr is not a base64 transaction envelope", { cause });
+  }
+}
+
+function theOneCall(tx: xdr.Transaction): ContractCall {
+  const [operation, ...more] = tx.operations;
+  if (operation === undefined || more.length > 0) {
+    throw refused(`must hold exactly one operation, got ${tx.operations.length}`);
+  }
+  if (operation.body.type !== "invokeHostFunction") {
+    throw refused(`must invoke a contract, got the operation ${operation.body.type}`);
+  }
+  const { hostFunction } = operation.body.invokeHostFunctionOp;
+  if (hostFunction.type !== "hostFunctionTypeInvokeContract") {
+    throw refused("must invoke a contract's function, not upload or create a contract");
+  }
+  refuseMemoAndMux(tx, operation.sourceAccount);
+  return contractCall(hostFunction.invokeContract);
+}
+
+function contractCall({ contractAddress, functionName, args }: xdr.InvokeContractArgs): ContractCall {
+  return { contract: Address.fromScAddress(contractAddress).toString(), function: functionName.toString(), args };
+}
+
+/** The invocation in an envelope, undefined when its first operation is none. @throws {Error} for what is not XDR */
+export function calledIn(envelopeXdr: string): ContractCall | undefined {
+  const envelope = xdr.TransactionEnvelope.fromXdr(envelopeXdr, "base64");
+  if (envelope.type === "envelopeTypeTxV0") return undefined;
+  const body = innerEnvelope(envelope).tx.operations[0]?.body;
+  if (body?.type !== "invokeHostFunction") return undefined;
+  const { hostFunction } = body.invokeHostFunctionOp;
+  return hostFunction.type === "hostFunctionTypeInvokeContract" ? contractCall(hostFunction.invokeContract) : undefined;
+}
+
+function innerEnvelope(
+  envelope: xdr.TransactionEnvelopeTx | xdr.TransactionEnvelopeTxFeeBump,
+): xdr.TransactionV1Envelope {
+  return envelope.type === "envelopeTypeTxFeeBump" ? envelope.feeBump.tx.innerTx.value : envelope.v1;
+}
+
+/** stellar-core takes no invocation with a memo or a muxed source since protocol 25. */
+function refuseMemoAndMux(tx: xdr.Transaction, operationSource: xdr.MuxedAccount | null): void {
+  if (tx.memo.type !== "memoNone") throw refused("must have no memo: the network takes none with an invocation");
+  const muxed = [tx.sourceAccount, operationSource].some((source) => source?.type === "keyTypeMuxedEd25519");
+  if (muxed) throw refused("must have a G… source: the network takes no muxed one (M…) with an invocation");
+}
+
+function upperTimeBound(tx: xdr.Transaction, nowSeconds: number): number {
+  const { cond } = tx;
+  const bounds = cond.type === "precondTime" ? cond.timeBounds : cond.type === "precondV2" ? cond.v2.timeBounds : null;
+  const maxTime = bounds?.maxTime ?? 0n;
+  if (maxTime === 0n) throw refused("must have an upper time bound, so that its outcome can be told; got none");
+  const latest = nowSeconds + LONGEST_VALIDITY_SECONDS;
+  if (maxTime > BigInt(latest)) {
+    throw refused(`must be bounded in time by at most an hour from now (${latest}), got ${maxTime}`);
+  }
+  return Number(maxTime);
+}

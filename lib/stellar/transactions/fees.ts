@@ -1,0 +1,48 @@
+import type { RpcClient } from "../rpc/rpc.ts";
+
+/** Bounds of the inclusion fee that is bid, in stroops: the network's minimum, and 0.1 XLM. */
+export const MIN_INCLUSION_FEE = 100n;
+export const MAX_INCLUSION_FEE = 1_000_000n;
+
+const HOLD_MS = 5_000;
+
+export interface InclusionFees {
+  /**
+   * The inclusion fee to bid, in stroops: what 90 of 100 recent contract transactions were in with, within the bounds;
+   * the minimum when the node has no statistics.
+   */
+  bid(): Promise<bigint>;
+}
+
+/** Reads the node's fee statistics at most every five seconds. */
+export function createInclusionFees({ rpc, now, onProblem }: {
+  rpc: RpcClient;
+  now: () => number;
+  /** Told when the statistics could not be read; the last bid, or the minimum, is used then. */
+  onProblem?: (message: string) => void;
+}): InclusionFees {
+  let last = MIN_INCLUSION_FEE;
+  let asked: Promise<bigint> | undefined;
+  let askedAtMs = -Infinity;
+
+  async function ask(): Promise<bigint> {
+    try {
+      const { sorobanInclusionFee } = await rpc.getFeeStats();
+      const usual = BigInt(sorobanInclusionFee.p90);
+      last = usual < MIN_INCLUSION_FEE ? MIN_INCLUSION_FEE : usual > MAX_INCLUSION_FEE ? MAX_INCLUSION_FEE : usual;
+    } catch (error) {
+      onProblem?.(`fee statistics could not be read: ${error instanceof Error ? error.message : String(error)}`);
+    }
+    return last;
+  }
+
+  return {
+    bid() {
+      if (asked === undefined || now() - askedAtMs > HOLD_MS) {
+        askedAtMs = now();
+        asked = ask();
+      }
+      return asked;
+    },
+  };
+}

@@ -1,0 +1,139 @@
+import { Account, Address, Keypair, Operation, TransactionBuilder, xdr } from "@stellar/stellar-sdk/base";
+import { GatewayError } from "../../errors.ts";
+import type { ContractCall, ContractCalls } from "./contract_call.ts";
+import type { EntryReader } from "../ledger/entries.ts";
+import type { InclusionFees } from "./fees.ts";
+import { nodeXdr } from "./node_xdr.ts";
+import type { RawSimulation } from "../rpc/rpc.ts";
+import type { LedgerTip } from "../ledger/tip.ts";
+
+/** How long a prepared transaction can be applied, in seconds. */
+export const VALID_FOR_SECONDS = 300;
+
+/** An unsigned envelope that its source may sign. */
+export interface PreparedTransaction {
+  /** Base64 TransactionEnvelope. */
+  xdr: string;
+  networkPassphrase: string;
+  /** Hex; what the source signs. */
+  hash: string;
+  /** The most it can cost, in stroops. */
+  fee: string;
+  /** Upper time bound, Unix seconds. */
+  validUntil: number;
+}
+
+export interface PrepareParts {
+  calls: ContractCalls;
+  entries: EntryReader;
+  fees: InclusionFees;
+  tip: LedgerTip;
+  now: () => number;
+  networkPassphrase: string;
+  /** What a failed simulation means to the caller. */
+  explainSimulation(call: ContractCall, simulation: RawSimulation): Promise<GatewayError>;
+}
+
+/** The base64 LedgerKey of an account `G…`. */
+export function accountKey(address: string): string {
+  const accountId = Keypair.fromPublicKey(address).xdrAccountId();
+  return xdr.LedgerKey.account(new xdr.LedgerKeyAccount({ accountId })).toXdr("base64");
+}
+
+/** The seconds that time bounds are reckoned from: the later of the local clock and the newest ledger's close time. */
+export function networkSeconds({ now, tip }: { now: () => number; tip: LedgerTip }): number {
+  return Math.max(Math.floor(now() / 1000), tip.closeTime);
+}
+
+/** The sequence number of an account, undefined when there is no such account; read anew. */
+export async function accountSequence(entries: EntryReader, address: string): Promise<bigint | undefined> {
+  const { entries: [entry] } = await entries.read([accountKey(address)], { fresh: true });
+  if (entry === undefined) return undefined;
+  return nodeXdr("the account's entry", () => {
+    const data = xdr.LedgerEntryData.fromXdr(entry.xdr, "base64");
+    if (data.type !== "account") throw new TypeError(`got an entry of type ${data.type}`);
+    return data.account.seqNum;
+  });
+}
+
+/** What a simulation's transaction data (base64) becomes before the envelope is built of it. */
+export type Widen = (simulation: RawSimulation) => Promise<string>;
+
+/**
+ * Builds the envelope of one call: simulated against the newest ledger, with the resources the simulation found
+ * (and what `widen` adds to them), an inclusion fee from the node's statistics, and bounded in time.
+ * @throws {GatewayError} `not_found` for an account that does not exist, what `explainSimulation` says for a failed
+ * simulation, `invalid_request` when somebody else than the source would have to authorise it
+ */
+export async function prepareTransaction(
+  parts: PrepareParts,
+  source: string,
+  call: ContractCall,
+  widen?: Widen,
+): Promise<PreparedTransaction> {
+  const { calls, entries, fees, networkPassphrase } = parts;
+  const [sequence, simulation, inclusionFee] = await Promise.all([
+    accountSequence(entries, source),
+    calls.simulate(call, source),
+    fees.bid(),
+  ]);
+  if (sequence === undefined) {
+    throw new GatewayError("not_found", `source ${source} does not exist on this network; it has to be funded first`);
+  }
+  if (simulation.error !== undefined) throw await parts.explainSimulation(call, simulation);
+  const authorisations = decodedAuthorisations(simulation);
+  refuseForeignAuthorisations(call, source, authorisations);
+  refuseRestores(simulation);
+  const transactionData = await widen?.(simulation) ?? simulation.transactionData!;
+  const validUntil = networkSeconds(parts) + VALID_FOR_SECONDS;
+  const operation = Operation.invokeContractFunction({ ...call, auth: authorisations });
+  const builder = new TransactionBuilder(new Account(source, sequence.toString()), {
+    fee: inclusionFee.toString(),
+    networkPassphrase,
+    timebounds: { minTime: 0, maxTime: validUntil },
+  }).addOperation(operation);
+  const transaction = nodeXdr("transactionData", () => builder.setSorobanData(transactionData).build());
+  return {
+    xdr: transaction.toXdr(),
+    networkPassphrase,
+    hash: xdr.encodeBytes(transaction.hash(), "hex"),
+    fee: transaction.fee,
+    validUntil,
+  };
+}
+
+function decodedAuthorisations(simulation: RawSimulation): xdr.SorobanAuthorizationEntry[] {
+  const encoded = simulation.results?.[0]?.auth ?? [];
+  return nodeXdr("auth", () => encoded.map((entry) => xdr.SorobanAuthorizationEntry.fromXdr(entry, "base64")));
+}
+
+/** An envelope that its source's signature can't carry is never handed out. */
+function refuseForeignAuthorisations(
+  call: ContractCall,
+  source: string,
+  authorisations: xdr.SorobanAuthorizationEntry[],
+): void {
+  for (const { credentials } of authorisations) {
+    if (credentials.type === "sorobanCredentialsSourceAccount") continue;
+    const who = credentialsAddress(credentials);
+    throw new GatewayError(
+      "invalid_request",
+      who.startsWith("G")
+        ? `source must be ${who}, who has to authorise ${call.function}; got ${source}`
+        : `${call.function} has to be authorised by ${who}, which is no account and can't be the source; got ${source}`,
+    );
+  }
+}
+
+function credentialsAddress(credentials: Exclude<xdr.SorobanCredentials, xdr.SorobanCredentialsSourceAccount>): string {
+  const address = credentials.type === "sorobanCredentialsAddressWithDelegates"
+    ? credentials.value.addressCredentials.address
+    : credentials.value.address;
+  return Address.fromScAddress(address).toString();
+}
+
+/** Since protocol 23 an invocation restores by itself; only an older node asks for a transaction of its own. */
+function refuseRestores({ restorePreamble }: RawSimulation): void {
+  if (restorePreamble === undefined || restorePreamble.transactionData === "") return;
+  throw new GatewayError("invalid_request", "the operation needs archived entries, which have to be restored first");
+}

@@ -1,0 +1,51 @@
+import { GatewayError } from "../../errors.ts";
+
+/** A transaction that was applied and failed: it took its fee and its sequence number, and changed nothing else. */
+export interface LedgerFailure {
+  hash: string;
+  ledger: number;
+  /** `resultCode` of its result. */
+  code: string;
+  /** Base64 DiagnosticEvents; empty when the node does not record them. */
+  diagnosticEvents: string[];
+}
+
+/** The code of an invocation that ended in an error of a contract or of the host. */
+export const TRAPPED = "invokeHostFunctionTrapped";
+
+const HINTS: Record<string, string> = {
+  txTooEarly: "its lower time bound has not been reached",
+  txTooLate: "its time bound has passed; prepare again",
+  txBadSeq: "its sequence number is not the next one of the source account; prepare again",
+  txBadAuth: "a signature of the source account is missing, or was not made for this network and this transaction",
+  txBadAuthExtra: "it carries a signature that is not needed",
+  txInsufficientBalance: "the source account cannot pay the fee",
+  txNoAccount: "the source account does not exist; it has to be funded first",
+  txInsufficientFee: "its fee is too low; prepare again",
+  txSorobanInvalid: "its resources are not what the network accepts; prepare again",
+  txMalformed: "a precondition is not valid",
+  invokeHostFunctionMalformed: "the invocation is malformed",
+  invokeHostFunctionResourceLimitExceeded: "it needed more resources than were declared; prepare again",
+  invokeHostFunctionEntryArchived: "it needed an archived entry; prepare again",
+  invokeHostFunctionInsufficientRefundableFee: "its refundable fee was too low; prepare again",
+  opBadAuth: "a signature of the operation's source account is missing",
+  opNoAccount: "the operation's source account does not exist",
+};
+
+/** The network turned a transaction down for its own sake: `invalid_request`, naming the code and what to do. */
+export function rejection(code: string, hash: string, ledger?: number): GatewayError {
+  const hint = HINTS[code] === undefined ? "" : ` (${HINTS[code]})`;
+  const what = ledger === undefined ? "was rejected" : `failed in ledger ${ledger}`;
+  const message = `transaction ${hash} ${what}: ${code}${hint}`;
+  return new GatewayError(code === "txInternalError" ? "upstream_error" : "invalid_request", message);
+}
+
+/** What became of a transaction can't be told yet: 502 that says where to ask. */
+export function outcomeUnknown(hash: string, why: string, cause?: unknown): GatewayError {
+  const location = `/v1/transactions/${hash}`;
+  return new GatewayError(
+    "upstream_error",
+    `the outcome of transaction ${hash} is not known: ${why}; ask GET ${location}, or submit the same envelope again`,
+    { headers: { Location: location }, cause },
+  );
+}

@@ -1,0 +1,166 @@
+import { GatewayError } from "../../errors.ts";
+import type { EntryReader } from "../ledger/entries.ts";
+import type { VettedEnvelope } from "./envelope.ts";
+import type { LedgerWait } from "../ledger/waiting.ts";
+import { nodeXdr } from "./node_xdr.ts";
+import { appliedBefore, type Confirmed, outcomeIn, type OutcomeParts } from "./outcome.ts";
+import { accountSequence, networkSeconds } from "./prepare.ts";
+import { outcomeUnknown, rejection } from "./rejections.ts";
+import { resultCode } from "./results.ts";
+import { type RpcClient, RpcError, type TransactionAnswer } from "../rpc/rpc.ts";
+
+export interface SubmitParts extends OutcomeParts {
+  entries: EntryReader;
+  ledgers: LedgerWait;
+  now: () => number;
+  /** How long a submit waits for its confirmation. */
+  submitTimeoutMs: number;
+  /** Notes the envelope durably; resolves before anything is sent. */
+  noteSubmission(note: { hash: string; validUntil: number }): Promise<void>;
+}
+
+/** Core lags the node just after a confirmation: the account's next sequence number is tried again this often. */
+const LEDGERS_FOR_BAD_SEQUENCE = 2;
+/** Far more than a ledger takes; a network that closes only on demand would be waited for in vain. */
+const NEXT_LEDGER_MS = 10_000;
+const FIRST_RESEND_MS = 1_000;
+const LONGEST_RESEND_MS = 8_000;
+const LAG_PAUSE_MS = 250;
+const FAILED_ASKS_IN_A_ROW = 5;
+
+/** How far one submit has come. */
+interface Progress {
+  endsAtMs: number;
+  /** The network has it: it need not be sent again. */
+  accepted: boolean;
+  resendAtMs: number;
+  resendPauseMs: number;
+  badSequences: number;
+  failedAsks: number;
+  /** Why there is no outcome yet. */
+  why: string;
+}
+
+/**
+ * Sends a vetted envelope and waits until the network has confirmed it.
+ * @throws {GatewayError} `invalid_request` when the network rejects it for its own sake, what `explainFailure` says when
+ * a contract refused it, `upstream_error` with the hash in message and `Location` when the outcome is not known in time
+ */
+export async function sendAndConfirm(parts: SubmitParts, envelope: VettedEnvelope): Promise<Confirmed> {
+  const { hash, validUntil } = envelope;
+  if (networkSeconds(parts) > validUntil) {
+    const confirmed = await appliedBefore(parts, envelope, "txTooLate");
+    if (confirmed === undefined) throw rejection("txTooLate", hash);
+    return confirmed;
+  }
+  const progress: Progress = {
+    endsAtMs: parts.now() + parts.submitTimeoutMs,
+    accepted: false,
+    resendAtMs: -Infinity,
+    resendPauseMs: FIRST_RESEND_MS,
+    badSequences: 0,
+    failedAsks: 0,
+    why: "it has not been confirmed in time",
+  };
+  await parts.noteSubmission({ hash, validUntil });
+  while (true) {
+    const sendNow = !progress.accepted && parts.now() >= progress.resendAtMs;
+    const appliedAlready = sendNow ? await sendOnce(parts, envelope, progress) : undefined;
+    if (appliedAlready !== undefined) return appliedAlready;
+    const answer = await ask(parts, hash, progress);
+    const confirmed = answer && await outcomeIn(parts, envelope, answer);
+    if (confirmed !== undefined) return confirmed;
+    await pause(parts, hash, progress, answer);
+  }
+}
+
+/** Sends the envelope once and notes in `progress` what came of it; the confirmation when it had been applied before. */
+async function sendOnce(
+  parts: SubmitParts,
+  envelope: VettedEnvelope,
+  progress: Progress,
+): Promise<Confirmed | undefined> {
+  const sent = await send(parts.rpc, envelope);
+  progress.resendAtMs = parts.now() + progress.resendPauseMs;
+  progress.resendPauseMs = Math.min(LONGEST_RESEND_MS, progress.resendPauseMs * 2);
+  if (sent.kind === "accepted") progress.accepted = true;
+  if (sent.kind === "later") progress.why = "the network is too busy to take it in";
+  if (sent.kind === "unknown") progress.why = "the RPC node did not say whether it was taken in";
+  return sent.kind === "rejected" ? await afterRejection(parts, envelope, sent.code, progress) : undefined;
+}
+
+type Sent = { kind: "accepted" | "later" | "unknown" } | { kind: "rejected"; code: string };
+
+async function send(rpc: RpcClient, envelope: VettedEnvelope): Promise<Sent> {
+  try {
+    const { status, errorResultXdr } = await rpc.sendTransaction(envelope.xdr);
+    if (status === "PENDING" || status === "DUPLICATE") return { kind: "accepted" };
+    if (status === "TRY_AGAIN_LATER") return { kind: "later" };
+    if (errorResultXdr === undefined) return { kind: "rejected", code: "ERROR" };
+    return { kind: "rejected", code: nodeXdr("errorResultXdr", () => resultCode(errorResultXdr)) };
+  } catch (cause) {
+    if (cause instanceof RpcError && (cause.code === -32602 || cause.code === -32600)) {
+      throw new GatewayError("invalid_request", `the RPC node refused the envelope: ${cause.message}`, { cause });
+    }
+    if (!isUpstreamFault(cause)) throw cause;
+    return { kind: "unknown" };
+  }
+}
+
+/**
+ * What a rejection at sending means. An envelope applied before is rejected too, and answers as it did then. Undefined:
+ * the sequence number is the account's next one, core will see that with the next ledger, and that has been waited for.
+ */
+async function afterRejection(
+  parts: SubmitParts,
+  envelope: VettedEnvelope,
+  code: string,
+  progress: Progress,
+): Promise<Confirmed | undefined> {
+  const { hash, source, sequence } = envelope;
+  // The account first: had it been read after, a ledger in between could make an applied envelope look new.
+  const held = code !== "txBadSeq" ? undefined : await accountSequence(parts.entries, source).catch((cause) => {
+    throw outcomeUnknown(hash, "the network answered txBadSeq, and the account can't be read", cause);
+  });
+  const confirmed = await appliedBefore(parts, envelope, code);
+  if (confirmed !== undefined) return confirmed;
+  const isNext = held !== undefined && held + 1n === sequence;
+  if (!isNext || progress.badSequences >= LEDGERS_FOR_BAD_SEQUENCE) throw rejection(code, hash);
+  progress.badSequences += 1;
+  await parts.ledgers.after(parts.tip.sequence, Math.min(NEXT_LEDGER_MS, Math.max(0, progress.endsAtMs - parts.now())));
+  progress.resendAtMs = parts.now();
+  return undefined;
+}
+
+/** Asks for the outcome; undefined when the node fails, which is borne a few times in a row. */
+async function ask(parts: SubmitParts, hash: string, progress: Progress): Promise<TransactionAnswer | undefined> {
+  try {
+    const answer = await parts.rpc.getTransaction(hash);
+    progress.failedAsks = 0;
+    return answer;
+  } catch (cause) {
+    if (!isUpstreamFault(cause)) throw cause;
+    progress.failedAsks += 1;
+    if (progress.failedAsks >= FAILED_ASKS_IN_A_ROW) throw outcomeUnknown(hash, "the RPC node fails", cause);
+    return undefined;
+  }
+}
+
+/** Until it is time to send or to ask again. @throws {GatewayError} when the time for the whole submit is over */
+async function pause(
+  { now, wait, tip, ledgers }: SubmitParts,
+  hash: string,
+  { endsAtMs, accepted, resendAtMs, why }: Progress,
+  answer: TransactionAnswer | undefined,
+): Promise<void> {
+  const remainingMs = endsAtMs - now();
+  if (remainingMs <= 0) throw outcomeUnknown(hash, why);
+  const pauseMs = accepted ? remainingMs : Math.max(0, Math.min(remainingMs, resendAtMs - now()));
+  // A node that lags, or fails, may know better in a moment; one that is up to date knows no more before the next ledger.
+  if (answer === undefined || answer.latestLedger < tip.sequence) await wait(Math.min(pauseMs, LAG_PAUSE_MS));
+  else await ledgers.after(answer.latestLedger, pauseMs);
+}
+
+function isUpstreamFault(error: unknown): boolean {
+  return error instanceof RpcError || error instanceof GatewayError;
+}

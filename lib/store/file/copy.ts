@@ -1,0 +1,57 @@
+import { randomBytes } from "node:crypto";
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from "node:fs";
+import { dirname } from "node:path";
+import process from "node:process";
+import { openSqlite, type SqliteDatabase } from "../../runtime/sqlite.ts";
+
+/**
+ * Writes what the database holds at this moment to a new file, mode 0600, while others may go on writing to it: SQLite
+ * copies from one snapshot (`VACUUM INTO`). The copy is checked and on the disk when it stands under its name.
+ *
+ * @param to absolute; its directory has to exist
+ * @param isWanted looks at the copy before it is kept
+ * @returns the size of the copy in bytes; undefined when it was not wanted
+ * @throws {SqliteError | Error} when the source cannot be read or the copy cannot be written (the file system's `code`;
+ * `EEXIST` when something stands under its name already); nothing is left behind then
+ */
+export async function copySqlite(
+  from: SqliteDatabase,
+  to: string,
+  isWanted: (copy: SqliteDatabase) => boolean = () => true,
+): Promise<number | undefined> {
+  // Two that copy to the same name do not write into one file.
+  const unfinished = `${to}.${randomBytes(6).toString("hex")}.part`;
+  // SQLite fills an empty file, and would make a new one readable by everybody.
+  closeSync(openSync(unfinished, "wx", 0o600));
+  try {
+    from.prepare("VACUUM INTO ?").run(unfinished);
+    if (!await isSound(unfinished, isWanted)) return undefined;
+    syncToDisk(unfinished);
+    if (existsSync(to)) throw Object.assign(new Error(`${to} exists already`), { code: "EEXIST" });
+    renameSync(unfinished, to);
+    syncToDisk(dirname(to));
+    return statSync(to).size;
+  } finally {
+    rmSync(unfinished, { force: true });
+  }
+}
+
+async function isSound(path: string, isWanted: (copy: SqliteDatabase) => boolean): Promise<boolean> {
+  const copy = await openSqlite(path, { readOnly: true });
+  try {
+    const [verdict] = Object.values(copy.prepare("PRAGMA integrity_check(1)").get() ?? {});
+    if (verdict !== "ok") throw new Error(`the copy is damaged: ${verdict}`);
+    return isWanted(copy);
+  } finally {
+    copy.close();
+  }
+}
+
+/** Sees to it that a file, or the names in a folder, outlive a power cut. */
+export function syncToDisk(path: string): void {
+  // Windows has no way to write a folder, and none to sync what is opened for reading.
+  if (process.platform === "win32") return;
+  const file = openSync(path, "r");
+  fsyncSync(file);
+  closeSync(file);
+}

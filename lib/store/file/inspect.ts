@@ -1,0 +1,120 @@
+import { closeSync, existsSync, openSync, rmSync, statfsSync, statSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { openKv } from "../../runtime/kv.ts";
+import { runtimeName } from "../../runtime/runtime.ts";
+import { openSqlite, type SqliteDatabase } from "../../runtime/sqlite.ts";
+import { holdsAtMost, SCHEMA_VERSION } from "../deno_kv/open.ts";
+import { toStoreError } from "../sqlite/errors.ts";
+import { checkOwnership, MIGRATIONS, schemaVersion } from "../sqlite/schema.ts";
+import { StoreError } from "../store.ts";
+import { holdStoreFile } from "./store_file.ts";
+
+/** How a store stands, found without changing anything in it. */
+export interface StoreInspection {
+  location: string;
+  /** `new`: nothing is there yet, and it can be made; `older`: the next start changes its schema; `unbound`: not a file. */
+  state: "new" | "older" | "current" | "unbound";
+  schema: { found: number; newest: number } | undefined;
+  /** Size of the file, and what is left on its disk. */
+  bytes: number;
+  freeBytes: number;
+  /** Whether a gateway holds it for serving at this moment. */
+  isServed: boolean;
+}
+
+const BUSY_TIMEOUT_MS = 2_000;
+
+/**
+ * Looks at the store that a setting names: whether it is there, ours, of a known schema, and can be written; a write that
+ * changes nothing shows that. `openStore` would create it, and change its schema.
+ * @throws {StoreError} `unavailable`, `locked`, `full`, `newer_schema`
+ */
+export async function inspectStore(setting: string): Promise<StoreInspection> {
+  const [, scheme, path] = /^(sqlite|deno-kv):(.+)$/s.exec(setting) ?? [];
+  if (path === undefined || (scheme === "deno-kv" && runtimeName !== "deno")) {
+    const nothing = { schema: undefined, bytes: 0, freeBytes: Infinity, isServed: false };
+    return { location: setting, state: "unbound", ...nothing };
+  }
+  const file = resolve(path);
+  const location = `${scheme}:${file}`;
+  const isThere = existsSync(file) && statSync(file).size > 0;
+  if (!isThere) checkDirectory(file, location);
+  const schema = isThere ? await schemaOf(file, location, scheme === "sqlite") : undefined;
+  // What a start that failed has left may be a file without a schema.
+  const isMade = schema !== undefined && schema.found > 0;
+  return {
+    location,
+    state: !isMade ? "new" : schema.found < schema.newest ? "older" : "current",
+    schema: isMade ? schema : undefined,
+    bytes: isThere ? statSync(file).size : 0,
+    freeBytes: freeBytes(dirname(file)),
+    isServed: isThere && await isServed(file, location),
+  };
+}
+
+/** A file can be made in it: tried, because modes do not say it all. */
+function checkDirectory(file: string, location: string): void {
+  const directory = dirname(file);
+  if (!statSync(directory, { throwIfNoEntry: false })?.isDirectory()) {
+    throw new StoreError("unavailable", `${location}: there is no directory ${directory}`);
+  }
+  const trial = `${file}.${crypto.randomUUID()}.trial`;
+  try {
+    closeSync(openSync(trial, "wx", 0o600));
+    rmSync(trial);
+  } catch (error) {
+    const { code } = error as { code?: string };
+    if (code === "ENOSPC") throw new StoreError("full", `${location}: the disk is full`, { cause: error });
+    throw new StoreError("unavailable", `${location}: no file can be created in ${directory} (${code})`, {
+      cause: error,
+    });
+  }
+}
+
+async function schemaOf(file: string, location: string, isSqlite: boolean): Promise<{ found: number; newest: number }> {
+  let database: SqliteDatabase | undefined;
+  try {
+    database = await openSqlite(file);
+    database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    if (isSqlite) checkOwnership(database, location);
+    // The number that is there already: a commit that changes nothing, and fails where one that does would.
+    const version = schemaVersion(database);
+    database.prepare(`PRAGMA user_version = ${version}`).run();
+    if (isSqlite) return { found: version, newest: MIGRATIONS.length };
+    // Deno KV would fill it.
+    if (database.prepare("SELECT 1 FROM sqlite_schema").get() === undefined) {
+      return { found: 0, newest: SCHEMA_VERSION };
+    }
+  } catch (error) {
+    throw toStoreError(error, location);
+  } finally {
+    database?.close();
+  }
+  return { found: await denoKvSchema(file), newest: SCHEMA_VERSION };
+}
+
+/** 0 of an empty one. One that is not ours counts as of the newest schema: opening it as a store says so. */
+async function denoKvSchema(file: string): Promise<number> {
+  const kv = await openKv(file);
+  try {
+    const { value } = await kv.get<number>(["schema"]);
+    return value ?? (await holdsAtMost(kv, 0) ? 0 : SCHEMA_VERSION);
+  } finally {
+    kv.close();
+  }
+}
+
+function freeBytes(directory: string): number {
+  const { bavail, bsize } = statfsSync(directory);
+  return bavail * bsize;
+}
+
+async function isServed(file: string, location: string): Promise<boolean> {
+  try {
+    (await holdStoreFile(file, location)).release();
+    return false;
+  } catch (error) {
+    if (error instanceof StoreError && error.kind === "locked") return true;
+    throw error;
+  }
+}

@@ -1,0 +1,152 @@
+import { randomBytes } from "node:crypto";
+import { closeSync, linkSync, lstatSync, openSync, readlinkSync, realpathSync, rmSync, statSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import { type FileLock, lockFile } from "../../runtime/file_lock.ts";
+import type { OnNotice } from "./migration_copy.ts";
+import { syncToDisk } from "./copy.ts";
+import { StoreError } from "../store.ts";
+
+/** How a store is opened. */
+export interface OpenOptions {
+  /** Told what an operator should know. */
+  onNotice?: OnNotice;
+  /** Refuses a store that is not there, with `missing`, instead of making it. */
+  mustExist?: boolean;
+}
+
+/** A full disk, in an operator's words. */
+export function diskFull(location: string, cause: unknown): StoreError {
+  return new StoreError("full", `${location}: the disk is full: make room on it; this change was not written`, {
+    cause,
+  });
+}
+
+/** The refusal of a store that should be there. */
+export function missingStore(location: string): StoreError {
+  return new StoreError(
+    "missing",
+    `${location}: there is no store yet: gateway keygen or gateway serve makes it; or name another with --store`,
+  );
+}
+
+/**
+ * Makes sure that the file of a store can be opened: its directory is there, and so is the file. A new one is made under
+ * another name beside it, and takes its own when it is whole: what a full disk or a crash interrupts is no store. Of
+ * several processes that do so at once one is quicker. An existing file is not opened, which would drop SQLite's locks
+ * on it.
+ *
+ * @param path absolute
+ * @param make makes a store at this path, where there is nothing yet, and leaves nothing of it open
+ * @throws StoreError `unavailable`, `full`, `missing`, and what `make` throws
+ */
+export async function ensureStoreFile(
+  path: string,
+  location: string,
+  { mustExist = false }: OpenOptions,
+  make: (path: string) => Promise<void>,
+): Promise<void> {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found?.isDirectory()) {
+    throw new StoreError("unavailable", `${location}: this is a directory: name a file in it`);
+  }
+  // An empty one is what a program before this left when it could not make its store.
+  if (mustExist && (found?.size ?? 0) === 0) throw missingStore(location);
+  const directory = dirname(path);
+  if (!statSync(directory, { throwIfNoEntry: false })?.isDirectory()) {
+    throw new StoreError(
+      "unavailable",
+      `${location}: there is no directory ${directory}: create it, or name another path`,
+    );
+  }
+  // Also a link that leads nowhere is something: SQLite makes the file that it names.
+  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) await makeWhole(path, location, make);
+}
+
+async function makeWhole(path: string, location: string, make: (path: string) => Promise<void>): Promise<void> {
+  const unfinished = `${path}.${randomBytes(6).toString("hex")}.new`;
+  try {
+    await make(unfinished);
+    // Unlike a renaming this takes nothing's place.
+    linkSync(unfinished, path);
+    rmSync(unfinished);
+    syncToDisk(dirname(path));
+  } catch (error) {
+    const { code, syscall } = error as { code?: unknown; syscall?: unknown };
+    if (syscall !== "link") throw error;
+    // A file system without links: it is made in its place, by opening it.
+    if (code !== "EEXIST") createEmpty(path, location);
+  } finally {
+    removeDatabase(unfinished);
+  }
+}
+
+/** Removes the file of a database that nobody uses, and what SQLite puts beside it. */
+export function removeDatabase(path: string): void {
+  for (const rest of ["", "-wal", "-shm", "-journal"]) rmSync(`${path}${rest}`, { force: true });
+}
+
+/**
+ * Creates an empty file, mode 0600: it will hold the hashes of keys, and SQLite would make it readable by everybody. One
+ * that is there stays as it is.
+ *
+ * @throws StoreError `unavailable`, `full`
+ */
+export function createEmpty(path: string, location: string): void {
+  try {
+    closeSync(openSync(path, "wx", 0o600));
+  } catch (error) {
+    const code = (error as { code?: string }).code;
+    if (code === "EEXIST") return;
+    if (code === "ENOSPC") throw diskFull(location, error);
+    throw new StoreError(
+      "unavailable",
+      `${location}: the file cannot be created in ${dirname(path)} (${code}): check its owner and mode`,
+      { cause: error },
+    );
+  }
+}
+
+/**
+ * Holds the store of this file for one `serve`, until released or until the process dies.
+ * The lock is a file of its own next to it, so that `keygen` and the like can go on beside.
+ *
+ * @throws StoreError `locked` when another process, or another handle in this one, holds it
+ */
+export async function holdStoreFile(path: string, location: string): Promise<FileLock> {
+  const lockPath = `${followLinks(path)}-lock`;
+  const lock = await lockFile(lockPath).catch((error) => {
+    const why = typeof error.code === "string" ? ` (${error.code})` : "";
+    throw new StoreError(
+      "unavailable",
+      `${location}: the lock file ${lockPath} cannot be used${why}: check its owner and mode`,
+      { cause: error },
+    );
+  });
+  if (lock) return lock;
+  throw new StoreError(
+    "locked",
+    `${location} is served by another gateway: stop that one, or give this one a store of its own`,
+  );
+}
+
+/**
+ * Holds a store and then ends the leases that are left in it: whoever had them is dead.
+ * @throws StoreError as `hold` and `freeLeases` do; nothing is held then
+ */
+export async function holdAlone(hold: () => Promise<FileLock>, freeLeases: () => Promise<void>): Promise<FileLock> {
+  const lock = await hold();
+  try {
+    await freeLeases();
+    return lock;
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+/** The path behind symbolic links, so that one store has one lock. Opens nothing (see `ensureStoreFile`). */
+function followLinks(path: string): string {
+  const real = join(realpathSync(dirname(path)), basename(path));
+  if (!lstatSync(real).isSymbolicLink()) return real;
+  return followLinks(resolve(dirname(real), readlinkSync(real)));
+}

@@ -1,0 +1,32 @@
+import { runtimeName } from "../runtime/runtime.ts";
+import { openDenoKvStore } from "./deno_kv/store.ts";
+import { openMemoryStore, openSqliteStore } from "./sqlite/store.ts";
+import { type Store, StoreError } from "./store.ts";
+import type { OpenOptions } from "./file/store_file.ts";
+
+/**
+ * Opens the store that a setting names: `sqlite:PATH`, `deno-kv:PATH`, `deno-kv:` (the platform's own database) or
+ * `memory:`. A path is relative to the working directory, or absolute.
+ *
+ * @throws StoreError `unavailable` when the setting is not one of these or the store cannot be opened; `locked`, `full`,
+ * `newer_schema`, `missing`
+ */
+export async function openStore(setting: string, options: OpenOptions = {}): Promise<Store> {
+  const [, scheme, path] = /^(sqlite|deno-kv|memory):(.*)$/s.exec(setting) ?? [];
+  if (scheme === "sqlite" && path) return await openSqliteStore(path, options);
+  if (scheme === "memory" && path === "") return await openMemoryStore();
+  if (scheme === "deno-kv") {
+    if (runtimeName === "deno") return await openDenoKvStore(path === "" ? undefined : path, options);
+    throw new StoreError("unavailable", "deno-kv: needs Deno; this is Bun: use sqlite:PATH");
+  }
+  throw new StoreError(
+    "unavailable",
+    `the store must be sqlite:PATH, deno-kv:PATH, deno-kv: or memory:, got ${describe(setting)}`,
+  );
+}
+
+/** Anything else may be a URL with a password in it: what stands before the colon is enough to see the mistake. */
+function describe(setting: string): string {
+  const [scheme, ...rest] = setting.split(":");
+  return rest.length === 0 || setting.length === scheme!.length + 1 ? `"${setting}"` : `"${scheme}:…"`;
+}

@@ -1,0 +1,45 @@
+import { SQLITE, SqliteError } from "../../runtime/sqlite.ts";
+import { StoreError } from "../store.ts";
+
+/** What the store was doing went wrong in SQLite: the same in an operator's words. Other errors are answered as they are. */
+export function toStoreError(error: unknown, location: string): unknown {
+  if (!(error instanceof SqliteError)) return error;
+  switch (error.code) {
+    case SQLITE.busy:
+      return new StoreError(
+        "locked",
+        `${location} is locked by another process: wait until that has finished, or stop it`,
+        {
+          cause: error,
+        },
+      );
+    case SQLITE.full:
+      return new StoreError("full", `${location}: the disk is full: make room on it; this change was not written`, {
+        cause: error,
+      });
+    case SQLITE.ioError:
+      return new StoreError(
+        "full",
+        `${location}: the disk cannot be read or written: check that it has room and works`,
+        {
+          cause: error,
+        },
+      );
+    default:
+      return new StoreError("unavailable", `${location} ${inWords(error)}`, { cause: error });
+  }
+}
+
+function inWords(error: SqliteError): string {
+  switch (error.code) {
+    case SQLITE.readOnly:
+    case SQLITE.cannotOpen:
+      return "cannot be opened for writing: check the owner and mode of the file and of its directory";
+    case SQLITE.notADatabase:
+      return "is not a SQLite database: name another file";
+    case SQLITE.corrupt:
+      return "is damaged: restore a backup";
+    default:
+      return `cannot be used: ${error.message}`;
+  }
+}

@@ -1,0 +1,92 @@
+import type { AttemptOutcome } from "../../store/webhook_store.ts";
+
+/**
+ * How long after each failed attempt the next one comes, in seconds: quick while a receiver may be restarting, slow while
+ * somebody has to be woken. Fifteen attempts over about three days.
+ */
+export const SCHEDULE: readonly number[] = [
+  5,
+  30,
+  2 * 60,
+  10 * 60,
+  30 * 60,
+  1 * 3_600,
+  2 * 3_600,
+  4 * 3_600,
+  6 * 3_600,
+  10 * 3_600,
+  12 * 3_600,
+  12 * 3_600,
+  12 * 3_600,
+  12 * 3_600,
+];
+
+/** The first attempt, and one after each delay. */
+export const MAX_ATTEMPTS: number = SCHEDULE.length + 1;
+
+/** Each delay is spread by up to this much to either side, so that what failed together is not tried together again. */
+export const JITTER = 0.1;
+
+/** The longest `Retry-After` that is honoured; a longer one is taken for this. */
+export const MAX_RETRY_AFTER_SECONDS: number = 24 * 3_600;
+
+/** What one POST came to. */
+export type PostOutcome =
+  /** `retryAfter`: the header as it came, absent when there was none. */
+  | { kind: "status"; statusCode: number; retryAfter?: string }
+  | { kind: "network_error" };
+
+export interface FinishedAttempt {
+  /** 1 for the first attempt of a delivery. */
+  attempt: number;
+  outcome: PostOutcome;
+  /** Unix ms. */
+  nowMs: number;
+  /** Evenly from 0 (inclusive) to 1 (exclusive). */
+  random: () => number;
+}
+
+export interface NextAttempt {
+  outcome: AttemptOutcome;
+  /** Unix ms; there with `retry` only. */
+  nextAttemptAtMs?: number;
+}
+
+/**
+ * What becomes of a delivery after an attempt: 2xx is `delivered`; network errors, 429 and 5xx are a `retry`, or `dead`
+ * after the last attempt; every other answer has `ended` it. `Retry-After` can put the next attempt off, up to a day, but
+ * never brings it forward.
+ */
+export function nextAttempt({ attempt, outcome, nowMs, random }: FinishedAttempt): NextAttempt {
+  if (outcome.kind === "status") {
+    const { statusCode } = outcome;
+    if (statusCode >= 200 && statusCode <= 299) return { outcome: "delivered" };
+    if (statusCode !== 429 && !(statusCode >= 500 && statusCode <= 599)) return { outcome: "ended" };
+  }
+  const delaySeconds = SCHEDULE[attempt - 1];
+  if (delaySeconds === undefined) return { outcome: "dead" };
+  const scheduledMs = delaySeconds * 1000 * (1 - JITTER + 2 * JITTER * random());
+  const asked = outcome.kind === "status" ? retryAfterMs(outcome.retryAfter, nowMs) : undefined;
+  // What all receivers' clients were told alike is spread too, but only to later.
+  const askedMs = asked === undefined ? 0 : asked * (1 + JITTER * random());
+  const delayMs = Math.max(scheduledMs, Math.min(askedMs, MAX_RETRY_AFTER_SECONDS * 1000));
+  return { outcome: "retry", nextAttemptAtMs: Math.ceil(nowMs + delayMs) };
+}
+
+/** How long `Retry-After` asks to wait (RFC 9110 §10.2.3); undefined when it is absent or says nothing sensible. */
+function retryAfterMs(header: string | undefined, nowMs: number): number | undefined {
+  const text = header?.trim();
+  if (text === undefined) return undefined;
+  if (/^\d+$/.test(text)) return Number(text) * 1000;
+  const atMs = httpDate(text);
+  return atMs === undefined ? undefined : Math.max(atMs - nowMs, 0);
+}
+
+/** An IMF-fixdate, the one form of HTTP date that is still sent (RFC 9110 §5.6.7). */
+const IMF_FIXDATE =
+  /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) \d{4} \d\d:\d\d:\d\d GMT$/;
+
+function httpDate(text: string): number | undefined {
+  const atMs = IMF_FIXDATE.test(text) ? Date.parse(text) : NaN;
+  return Number.isNaN(atMs) ? undefined : atMs;
+}

@@ -1,0 +1,98 @@
+import type { Store } from "../../store/store.ts";
+import type { FormerSecret, Subscription } from "../../store/webhook_store.ts";
+import { type SecretBox, SecretsKeyError } from "./secrets.ts";
+
+type SecretStore = Pick<Store, "listSubscriptions" | "secretsCheck" | "resealSecrets">;
+
+/** The most secrets of one commit (`Store.resealSecrets`). */
+const STEP = 100;
+/** Kept instead of the check while a change of the key is under way: no gateway may start on half of it. */
+const UNDER_WAY = "rekey-under-way";
+
+/**
+ * Makes a store fit for this box at the start of a gateway: with a key, secrets that are still plain are sealed. Answers
+ * how many were.
+ * @throws {SecretsKeyError} when the store's secrets were sealed with another key, or there is none
+ */
+export async function sealSecrets(store: SecretStore, box: SecretBox): Promise<number> {
+  const isPlain = await comparedWith(store, box) === "plain";
+  if (!box.seals) return 0;
+  // Written first: from here on no gateway starts without the key, and plain secrets can be read with it too.
+  if (isPlain) await store.resealSecrets({ secrets: [], check: box.checkText() ?? null });
+  return await reseal(store, box, box);
+}
+
+/**
+ * Compares the box with how the store keeps its secrets. `same`: it opens them, and what it seals the store's gateway can
+ * read. `plain`: the box has a key, and the store has none yet.
+ * @throws {SecretsKeyError} when they are sealed with another key, there is none, or a change of it is under way
+ */
+export async function comparedWith(store: Pick<Store, "secretsCheck">, box: SecretBox): Promise<"same" | "plain"> {
+  const check = await store.secretsCheck();
+  if (check === UNDER_WAY) {
+    throw new SecretsKeyError(
+      "a change of it was interrupted: run `gateway secrets rekey` again, with the same two keys",
+    );
+  }
+  return box.compare(check);
+}
+
+/**
+ * Changes the key of a store that no gateway serves: opens every secret with `from` and keeps it as `to` does. After an
+ * interruption it is called again with the same two. Answers how many subscriptions it changed; undefined when the store
+ * keeps them as `to` does already.
+ * @throws {SecretsKeyError} when `from` is not the key of the store
+ */
+export async function rekeySecrets(
+  store: SecretStore,
+  { from, to, onProgress }: { from: SecretBox; to: SecretBox; onProgress?(count: number): void },
+): Promise<number | undefined> {
+  const check = await store.secretsCheck();
+  if (check !== UNDER_WAY) {
+    if (check === undefined ? !to.seals : to.isCurrent(check)) return undefined;
+    from.compare(check);
+  }
+  await store.resealSecrets({ secrets: [], check: UNDER_WAY });
+  const count = await reseal(store, from, to, onProgress);
+  await store.resealSecrets({ secrets: [], check: to.checkText() ?? null });
+  return count;
+}
+
+/** Keeps every secret as `to` does. Answers how many subscriptions it changed. */
+async function reseal(
+  store: SecretStore,
+  from: SecretBox,
+  to: SecretBox,
+  onProgress?: (count: number) => void,
+): Promise<number> {
+  let changed = 0;
+  let after: string | undefined;
+  while (true) {
+    const page = await store.listSubscriptions({ after, limit: STEP });
+    const secrets = page.filter((subscription) => !storedSecrets(subscription).every(to.isCurrent))
+      .map((subscription) => resealed(subscription, from, to));
+    const rewritten = secrets.length === 0 ? 0 : await store.resealSecrets({ secrets });
+    changed += rewritten;
+    onProgress?.(changed);
+    // One that was rotated meanwhile is looked at again; one that was deleted is not there any more.
+    if (rewritten < secrets.length) continue;
+    if (page.length < STEP) return changed;
+    after = page.at(-1)!.id;
+  }
+}
+
+function storedSecrets({ secret, previousSecret, olderSecret }: Subscription): string[] {
+  return [secret, ...[previousSecret, olderSecret].flatMap((former) => former?.secret ?? [])];
+}
+
+function resealed({ id, secret, previousSecret, olderSecret }: Subscription, from: SecretBox, to: SecretBox) {
+  const again = (stored: string) => to.isCurrent(stored) ? stored : to.seal(id, from.open(id, stored));
+  const formerAgain = (former: FormerSecret) => ({ ...former, secret: again(former.secret) });
+  return {
+    id,
+    expectedSecret: secret,
+    secret: again(secret),
+    previousSecret: previousSecret && formerAgain(previousSecret),
+    olderSecret: olderSecret && formerAgain(olderSecret),
+  };
+}

@@ -1,0 +1,123 @@
+import { GatewayError } from "../../errors.ts";
+import { isLoopback, refusalOf } from "./addresses.ts";
+import { type Resolve, ResolveError } from "./dns.ts";
+
+/** A target that may be posted to now, at exactly these addresses. */
+export interface VettedTarget {
+  url: URL;
+  /** The host for TLS: a name without a dot at its end, or an address without brackets. */
+  host: string;
+  /** At least one. */
+  addresses: string[];
+}
+
+export interface TargetPolicy {
+  /** What is allowed, in short: `must be …`. */
+  rule: string;
+  /**
+   * Vets a webhook's URL and every address that its host has at this moment.
+   * @throws {GatewayError} `invalid_request` saying why it is refused.
+   */
+  check(url: string, signal?: AbortSignal): Promise<VettedTarget>;
+}
+
+export interface TargetPolicyOptions {
+  resolve: Resolve;
+  /** Also allows `http:` and `https:` to this very machine (127.0.0.0/8, ::1, localhost), and nothing else: the sandbox. */
+  allowLoopbackHttp?: boolean;
+}
+
+/** Longer ones are refused. */
+export const MAX_URL_LENGTH = 2_048;
+
+/** Names that never lead to a public host: refused before any look-up. */
+const REFUSED_SUFFIXES = [".local", ".internal", ".localdomain", ".home.arpa", ".onion"] as const;
+
+/**
+ * Says which targets webhooks may have: `https:`, no userinfo, no fragment, and a host that has public unicast addresses
+ * only. One bad address among several refuses the whole.
+ */
+export function createTargetPolicy({ resolve, allowLoopbackHttp = false }: TargetPolicyOptions): TargetPolicy {
+  const more = allowLoopbackHttp ? ", or http:// to this machine (127.0.0.1, localhost)" : "";
+  return {
+    rule: `must be an https:// URL${more}`,
+    async check(text, signal) {
+      const url = parseTarget(text);
+      const host = hostOf(url);
+      const isLocal = allowLoopbackHttp && isThisMachine(host);
+      if (url.protocol !== "https:" && !(isLocal && url.protocol === "http:")) {
+        throw refused(`must start with https://${more}, got ${url.protocol}//`);
+      }
+      if (isLocal) return { url, host, addresses: host === "localhost" ? ["127.0.0.1", "::1"] : [host] };
+      return { url, host, addresses: await publicAddresses(host, resolve, signal) };
+    },
+  };
+}
+
+function parseTarget(text: string): URL {
+  if (text.length > MAX_URL_LENGTH) {
+    throw refused(`must be at most ${MAX_URL_LENGTH} characters long, got ${text.length}`);
+  }
+  // The URL parser would quietly drop them.
+  if (/[\s\p{Cc}]/u.test(text)) throw refused("must not contain white space or control characters");
+  if (!URL.canParse(text)) throw refused(`must be an absolute URL, got ${JSON.stringify(text)}`);
+  const url = new URL(text);
+  // The parser forgets an empty user name and an empty fragment, so the text is looked at too.
+  if (url.username !== "" || url.password !== "" || /^[a-z]+:[/\\]*[^/\\?#]*@/i.test(text)) {
+    throw refused("must not contain a user name or a password");
+  }
+  if (text.includes("#")) throw refused("must not have a fragment (#…)");
+  return url;
+}
+
+function hostOf({ hostname }: URL): string {
+  if (hostname.startsWith("[")) return hostname.slice(1, -1);
+  return hostname.endsWith(".") ? hostname.slice(0, -1) : hostname;
+}
+
+function isThisMachine(host: string): boolean {
+  return host === "localhost" || isLoopback(host);
+}
+
+async function publicAddresses(host: string, resolve: Resolve, signal: AbortSignal | undefined): Promise<string[]> {
+  // The URL parser has written every literal in its one form: a host that ends in a number is an IPv4 address.
+  if (host.includes(":") || /(^|\.)\d+$/.test(host)) {
+    const refusal = refusalOf(host);
+    if (refusal !== undefined) throw refused(`host must be public: ${host} is ${refusal}`);
+    return [host];
+  }
+  vetName(host);
+  const addresses = await lookUp(host, resolve, signal);
+  for (const address of addresses) {
+    const refusal = refusalOf(address);
+    // The address stays unsaid: whoever made the URL has no business knowing what internal names resolve to.
+    if (refusal !== undefined) throw refused(`host must be public: ${host} resolves to ${refusal}`);
+  }
+  return addresses;
+}
+
+function vetName(name: string): void {
+  const labels = name.split(".");
+  if (name.length > 253 || labels.some((label) => label === "" || label.length > 63)) {
+    throw refused(`host is not a valid name: ${name}`);
+  }
+  if (labels.length === 1) throw refused(`host must be public: ${name} is a name without a domain`);
+  const suffix = name.endsWith("localhost") ? "localhost" : REFUSED_SUFFIXES.find((end) => `.${name}`.endsWith(end));
+  if (suffix !== undefined) throw refused(`host must be public: ${name} ends in ${suffix}`);
+}
+
+async function lookUp(host: string, resolve: Resolve, signal: AbortSignal | undefined): Promise<string[]> {
+  let addresses: string[];
+  try {
+    addresses = await resolve(host, signal);
+  } catch (cause) {
+    const why = cause instanceof ResolveError ? cause.message : "could not be looked up";
+    throw new GatewayError("invalid_request", `url host ${host} ${why}`, { cause });
+  }
+  if (addresses.length === 0) throw refused(`host ${host} has no address in the DNS`);
+  return addresses;
+}
+
+function refused(why: string): GatewayError {
+  return new GatewayError("invalid_request", `url ${why}`);
+}

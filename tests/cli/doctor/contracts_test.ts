@@ -1,0 +1,104 @@
+import { StrKey } from "@stellar/stellar-sdk";
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { addressVal, deviceKey, hashVal, registryKey } from "../../../lib/escrow/reads/storage_keys.ts";
+import type { RawLedgerEntry } from "../../../lib/stellar/rpc/rpc.ts";
+import { sampleEvent, sampleState } from "../../store/samples.ts";
+import { type DoctorStage, says, startDoctorStage } from "./stage.ts";
+
+const NOWHERE = StrKey.encodeContract(new Uint8Array(32).fill(7));
+const DEVICE = "5a".repeat(32);
+
+let doctor: DoctorStage;
+before(async () => {
+  doctor = await startDoctorStage();
+});
+after(() => doctor.close());
+
+/** The real node, but for what it says of the ledger's entries. */
+const withEntries = (change: (entry: RawLedgerEntry) => RawLedgerEntry[]) =>
+  doctor.rpcAnswer((result, method) => {
+    if (method !== "getLedgerEntries") return result;
+    return { ...result, entries: (result.entries as RawLedgerEntry[]).flatMap(change) };
+  });
+
+describe("doctor: the contracts", () => {
+  test("tells an id that does not exist, an asset, swapped ids and an interface of something else", async () => {
+    const { deviceRegistry, agentRegistry, paymentEscrow } = doctor.sandbox.contracts;
+    says(
+      await doctor.finding("payment escrow", { paymentEscrow: NOWHERE }),
+      "fail",
+      /no contract C/,
+      /PAYMENT_ESCROW.*reset/,
+    );
+    says(
+      await doctor.finding("agent registry", { agentRegistry: doctor.sandbox.asset }),
+      "fail",
+      /contract of an asset, not the agent registry/,
+      /^SERVICE_API_AGENT_REGISTRY \(--agent-registry\) has to be the id of the agent registry/,
+    );
+    const swapped = { deviceRegistry: agentRegistry, agentRegistry: deviceRegistry };
+    says(
+      await doctor.finding("device registry", swapped),
+      "fail",
+      /is the agent registry, not the device/,
+      /SERVICE_API_DEVICE_REGISTRY \(--device-registry\) and SERVICE_API_AGENT_REGISTRY .* seem to be swapped/,
+    );
+    const rotated = { deviceRegistry: agentRegistry, agentRegistry: paymentEscrow, paymentEscrow: deviceRegistry };
+    const turned = await doctor.finding("device registry", rotated);
+    says(turned, "fail", /is the agent registry/, /^SERVICE_API_DEVICE_REGISTRY .* has to be the id of the device/);
+  });
+
+  test("tells the same id in two settings from swapped ones, and looks no further", async () => {
+    const { paymentEscrow } = doctor.sandbox.contracts;
+    const findings = await doctor.examined({ deviceRegistry: paymentEscrow });
+    const [device, , escrow, registries, reads] = findings.slice(-5);
+    const twice =
+      /^SERVICE_API_DEVICE_REGISTRY .* and SERVICE_API_PAYMENT_ESCROW .* hold the same id: set SERVICE_API_D/;
+    says(device!, "fail", /is the payment escrow, not the device registry/, twice);
+    says(escrow!, "ok", /has the expected interface/);
+    for (const [finding, check] of [[registries!, "escrow's registries"], [reads!, "reads"]] as const) {
+      assert.equal(finding.check, check);
+      says(finding, "skip", /not every contract is the expected one/);
+    }
+  });
+
+  test("tells an escrow that was initialised with other registries than the settings name", async () => {
+    const { agentRegistry, paymentEscrow } = doctor.sandbox.contracts;
+    const key = registryKey(paymentEscrow, "AgentRegistry");
+    const bytes = (id: string) => String.fromCharCode(...StrKey.decodeContract(id));
+    const others = withEntries((entry) => [
+      entry.key === key
+        ? { ...entry, xdr: btoa(atob(entry.xdr).replace(bytes(agentRegistry), bytes(NOWHERE))) }
+        : entry,
+    ]);
+    const other = await doctor.finding("escrow's registries", {}, { fetch: others });
+    says(other, "fail", new RegExp(`its agent registry is ${NOWHERE}`), /SERVICE_API_AGENT_REGISTRY/);
+    const none = withEntries((entry) => entry.key === key ? [] : [entry]);
+    says(await doctor.finding("escrow's registries", {}, { fetch: none }), "fail", /is not initialised/, /initialize/);
+  });
+
+  test("reads a known card both ways", async () => {
+    const { owner, agent, contracts } = doctor.sandbox;
+    const address = (keypair: typeof owner) => keypair.publicKey();
+    doctor.sandbox.invoke(
+      owner,
+      contracts.deviceRegistry,
+      "register",
+      addressVal(address(owner)),
+      hashVal(DEVICE),
+      addressVal(address(agent)),
+    );
+    const store = await doctor.storeWith((store) =>
+      store.commitEvents({
+        events: [sampleEvent(1, { type: "device.registered", deviceHash: DEVICE })],
+        state: sampleState(2, { latestLedger: 3 }),
+      })
+    );
+    says(await doctor.finding("reads", { store }), "ok", /say the same/);
+    const key = deviceKey(contracts.deviceRegistry, DEVICE);
+    const withoutDevice = withEntries((entry) => entry.key === key ? [] : [entry]);
+    const differing = await doctor.finding("reads", { store }, { fetch: withoutDevice });
+    says(differing, "warn", /say different things \(device\)/, /reads by calls/);
+  });
+});

@@ -1,0 +1,118 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { UsageError } from "../../../cli/command.ts";
+import { command } from "../../../cli/doctor/doctor.ts";
+import type { Finding } from "../../../cli/doctor/findings.ts";
+import { type HttpServer, serveHttp } from "../../../lib/runtime/serve.ts";
+import { sampleKey } from "../../store/samples.ts";
+import { fakeIo } from "../fake_io.ts";
+import { type DoctorStage, NODE, startDoctorStage } from "./stage.ts";
+
+let doctor: DoctorStage;
+before(async () => {
+  doctor = await startDoctorStage();
+});
+after(() => doctor.close());
+
+const notWell = (findings: Finding[]) => findings.filter(({ verdict }) => verdict !== "ok" && verdict !== "skip");
+
+describe("doctor: all of it", () => {
+  test("a gateway that is set up well has nothing wrong", async () => {
+    const store = await doctor.storeWith(async (store) => {
+      await store.bindNetwork(doctor.sandbox.network.passphrase);
+      await store.insertKey(sampleKey("a"));
+    });
+    const findings = await doctor.examined({ store });
+    assert.deepEqual(notWell(findings), []);
+    assert.deepEqual(findings.map(({ check }) => check), [
+      "store",
+      "api keys",
+      "webhook secrets",
+      "port",
+      "rpc node",
+      "clock and ledger",
+      "history",
+      "device registry",
+      "agent registry",
+      "payment escrow",
+      "escrow's registries",
+      "reads",
+    ]);
+  });
+});
+
+describe("gateway doctor", () => {
+  let rpc: HttpServer;
+  let args: string[];
+  before(async () => {
+    rpc = await serveHttp({
+      hostname: "127.0.0.1",
+      port: 0,
+      idleTimeoutMs: 1_000,
+      fetch: async (request) =>
+        await doctor.sandbox.fetch(NODE, { method: "POST", headers: request.headers, body: await request.text() }),
+    });
+    const { deviceRegistry, agentRegistry, paymentEscrow } = doctor.sandbox.contracts;
+    const flags = {
+      "rpc-url": rpc.url,
+      "network-passphrase": doctor.sandbox.network.passphrase,
+      "device-registry": deviceRegistry,
+      "agent-registry": agentRegistry,
+      "payment-escrow": paymentEscrow,
+      "port": "0",
+      "store": `sqlite:${doctor.newPath()}`,
+    };
+    args = Object.entries(flags).flatMap(([flag, value]) => [`--${flag}`, value]);
+  });
+  after(() => rpc.stop({ drainMs: 0 }));
+
+  const run = async (args: string[], env: Record<string, string> = {}, columns?: number) => {
+    const io = fakeIo({ env, now: doctor.sandbox.nowMs(), isTerminal: columns !== undefined, columns });
+    return { code: await command.run(args, io), out: io.out, err: io.err };
+  };
+
+  test("prints a line for each check, what to do under it, and a summary; warnings are no failure", async () => {
+    const { code, out } = await run(args, { SERVICE_API_PROT: "1" });
+    assert.equal(code, 0, out);
+    assert.match(out, /^warn {2}settings +SERVICE_API_PROT is no setting\n +→ see gateway help serve/);
+    assert.match(out, /^warn {2}api keys .*\n +→ create one: gateway keygen/m);
+    assert.match(out, /^ok {4}payment escrow +C[A-Z2-7]{55} has the expected interface \(code [0-9a-f]{12}…\)$/m);
+    assert.match(out, /\n\n\d+ ok, 2 warnings, 1 skipped\n$/);
+  });
+
+  test("breaks no word where a terminal is narrow, and says the same", async () => {
+    const flags = [...args, "--target", "http://127.0.0.1/hook"];
+    const words = (text: string) => text.split(/\s+/).filter((word) => !/^\d+$/.test(word));
+    const { out: whole } = await run(flags);
+    for (const columns of [80, 100]) {
+      const { code, out } = await run(flags, {}, columns);
+      assert.equal(code, 1);
+      assert.deepEqual(words(out), words(whole));
+      for (const line of out.split("\n")) {
+        // A path or a URL is as long as it is.
+        assert.ok([...line].length <= columns || !line.trim().includes(" "), line);
+        assert.match(line, /^(?:$|(?:ok|warn|fail|skip) +\S| {16,}\S|\d+ ok, )/);
+      }
+    }
+  });
+
+  test("exits with 1 when something failed, and prints one line of JSON with --json", async () => {
+    const { code, out } = await run([...args, "--json", "--target", "http://127.0.0.1/hook"]);
+    assert.equal(code, 1);
+    assert.equal(out.split("\n").length, 2);
+    const { ok, checks } = JSON.parse(out);
+    assert.equal(ok, false);
+    assert.deepEqual(checks.filter(({ verdict }: Finding) => verdict === "fail").map(({ check }: Finding) => check), [
+      "webhook target",
+    ]);
+    assert.deepEqual(Object.keys(checks.at(-1)), ["check", "verdict", "found", "todo"]);
+  });
+
+  test("a wrong setting is a finding like any other, a wrong flag is not", async () => {
+    const { code, out } = await run([], { SERVICE_API_POLL_MS: "soon" });
+    assert.equal(code, 1);
+    assert.match(out, /^fail {2}settings +SERVICE_API_POLL_MS must be an integer .*, got "soon"\n +→ correct it/);
+    await assert.rejects(run(["--prot", "1"]), UsageError);
+    await assert.rejects(run(["--target", "foo"], { SERVICE_API_POLL_MS: "soon" }), UsageError);
+  });
+});

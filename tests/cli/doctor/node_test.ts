@@ -1,0 +1,172 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { ExaminationParts } from "../../../cli/doctor/checks.ts";
+import { sampleState } from "../../store/samples.ts";
+import { type DoctorStage, NODE, says, startDoctorStage } from "./stage.ts";
+
+let doctor: DoctorStage;
+before(async () => {
+  doctor = await startDoctorStage();
+});
+after(() => doctor.close());
+
+describe("doctor: the node", () => {
+  const node = (fetch: ExaminationParts["fetch"], check = "rpc node") => doctor.finding(check, {}, { fetch });
+
+  test("tells a node that is down from one that answers nonsense, and skips the contracts", async () => {
+    const down = await node(() => Promise.reject(new TypeError("connection refused")));
+    says(down, "fail", /http:\/\/node\.test could not be reached/, /firewall/);
+    const busy = await node(() => Promise.resolve(new Response("busy", { status: 503 })));
+    says(busy, "fail", /answered HTTP 503/, /see whether it runs/);
+    const page = await node(() => Promise.resolve(new Response("<html>")));
+    says(page, "fail", /not JSON/, /SERVICE_API_RPC_URL/);
+    const lost = await node(() => Promise.resolve(new Response(null, { status: 404 })));
+    says(lost, "fail", /answered HTTP 404/, /SERVICE_API_RPC_URL/);
+    const findings = await doctor.examined({}, { fetch: () => Promise.reject(new TypeError("refused")) });
+    const skipped = (check: string) => ({ check, verdict: "skip", found: "no node of this network answers" });
+    assert.deepEqual(findings.slice(-3), [skipped("clock and ledger"), skipped("history"), skipped("contracts")]);
+  });
+
+  test("tells a node that says it is not well", async () => {
+    const ill = await node(async (url, init) => {
+      const { method, id } = JSON.parse(String(init.body));
+      if (method !== "getHealth") return await doctor.sandbox.fetch(url, init);
+      return Response.json({ jsonrpc: "2.0", id, error: { code: -32603, message: "data stores are not initialized" } });
+    });
+    says(ill, "fail", /is not well: .*data stores/, /caught up/);
+  });
+
+  test("tells a wrong passphrase, naming both", async () => {
+    const wrong = await doctor.finding("rpc node", { networkPassphrase: "Test SDF Network ; September 2015" });
+    says(
+      wrong,
+      "fail",
+      /is of the network ".*", the settings say "Test SDF Network/,
+      /NETWORK_PASSPHRASE \(--network-passphrase\)/,
+    );
+  });
+
+  test("a node that is down is a warning while another is well, in any order, and a failure with all of them", async () => {
+    const refused = () => Promise.reject(new TypeError("refused"));
+    const fetch: ExaminationParts["fetch"] = (url, init) =>
+      url.includes("down") ? refused() : doctor.sandbox.fetch(url, init);
+    for (const rpcUrls of [`http://down.test,${NODE}`, `${NODE},http://down.test`]) {
+      const findings = await doctor.examined({ rpcUrls }, { fetch });
+      const nodes = findings.filter(({ check }) => check === "rpc node");
+      assert.deepEqual(nodes.map(({ found }) => found.includes("down")), rpcUrls.split(",").map((url) => url !== NODE));
+      says(
+        nodes.find(({ verdict }) => verdict !== "ok")!,
+        "warn",
+        /down\.test could not be/,
+        /; until then another node/,
+      );
+      assert.deepEqual(findings.filter(({ verdict }) => verdict === "fail"), []);
+      assert.equal(findings.filter(({ check }) => check === "clock and ledger").length, 1);
+      assert.ok(findings.some(({ check, verdict }) => check === "payment escrow" && verdict === "ok"));
+    }
+    const findings = await doctor.examined({ rpcUrls: `http://down.test,${NODE}` }, { fetch: refused });
+    const nodes = findings.filter(({ check }) => check === "rpc node");
+    assert.deepEqual(nodes.map(({ verdict }) => verdict), ["fail", "fail"]);
+    for (const { todo } of nodes) assert.doesNotMatch(todo!, /another node is asked/);
+  });
+
+  test("a node of another network is a failure beside one that is well: the gateway would not start", async () => {
+    const another = doctor.rpcAnswer((result, method) =>
+      method === "getNetwork" ? { ...result, passphrase: "Another Network" } : result
+    );
+    const fetch: ExaminationParts["fetch"] = (url, init) =>
+      url.includes("another") ? another(url, init) : doctor.sandbox.fetch(url, init);
+    const findings = await doctor.examined({ rpcUrls: `http://another.test,${NODE}` }, { fetch });
+    const nodes = findings.filter(({ check }) => check === "rpc node");
+    says(
+      nodes[0]!,
+      "fail",
+      /is of the network "Another Network"/,
+      /SERVICE_API_RPC_URL \(--rpc-url\) to a node of your/,
+    );
+    says(nodes[1]!, "ok", /answers/);
+    assert.ok(findings.some(({ check, verdict }) => check === "payment escrow" && verdict === "ok"));
+  });
+
+  test("of two nodes the one that stands still is a warning, and the other is asked about the contracts", async () => {
+    const still = doctor.rpcAnswer((result, method) => {
+      if (method === "getLedgerEntries") throw new Error("it was asked for the contracts");
+      return method === "getHealth" ? { ...result, latestLedgerCloseTime: "1700000000" } : result;
+    });
+    const fetch: ExaminationParts["fetch"] = (url, init) =>
+      url.includes("still") ? still(url, init) : doctor.sandbox.fetch(url, init);
+    const findings = await doctor.examined({ rpcUrls: `http://still.test,${NODE}` }, { fetch });
+    const clocks = findings.filter(({ check }) => check === "clock and ledger");
+    says(
+      clocks[0]!,
+      "warn",
+      /newest ledger of http:\/\/still\.test closed \d+ s ago/,
+      /until then another node is asked/,
+    );
+    says(clocks[1]!, "ok", /closed \d+ s ago/);
+    assert.ok(findings.some(({ check, verdict }) => check === "payment escrow" && verdict === "ok"));
+  });
+
+  test("tells this machine's clock from a ledger that stands still", async () => {
+    const clock = (parts: Partial<ExaminationParts>) => doctor.finding("clock and ledger", {}, parts);
+    const hourLater = () => doctor.sandbox.nowMs() + 3_600_000;
+    says(await clock({ now: () => doctor.sandbox.nowMs() - 60_000 }), "fail", /clock is 60 s behind/, /NTP/);
+    says(await clock({ now: hourLater }), "fail", /closed 3600 s ago, and none has since/, /stands still/);
+    const wait = () => Promise.resolve(void doctor.sandbox.network.closeLedger());
+    says(await clock({ now: hourLater, wait }), "fail", /ledgers close at .*it is ahead/, /set the clock/);
+    says(await clock({ now: () => doctor.sandbox.nowMs() + 20_000 }), "ok", /closed 20 s ago/);
+  });
+
+  test("says what of the history is lost when the gateway was off for longer than the node keeps it", async () => {
+    const { sequence } = doctor.sandbox.network.latestLedger();
+    const store = await doctor.storeWith((store) =>
+      store.commitEvents({ events: [], state: sampleState(2, { latestLedger: 3 }) })
+    );
+    const pruned = doctor.rpcAnswer((result, method) =>
+      method === "getHealth" ? { ...result, oldestLedger: 6 } : result
+    );
+    assert.ok(sequence > 6);
+    says(await doctor.finding("history", { store }, { fetch: pruned }), "fail", /ledgers 3–5 are gone/, /gap/);
+    const ahead = await doctor.storeWith((store) => store.commitEvents({ events: [], state: sampleState(9_999) }));
+    const readOn = await doctor.storeWith((store) =>
+      store.commitEvents({ events: [], state: sampleState(sequence + 2) })
+    );
+    says(await doctor.finding("history", { store: readOn }), "ok", /read up to ledger \d+; the node holds/);
+    says(await doctor.finding("history", { store: ahead }), "warn", /up to ledger 9999, the node has come to/, /reset/);
+  });
+
+  test("says for how long nothing is lost, from when the node lets go of ledgers", async () => {
+    const { sequence } = doctor.sandbox.network.latestLedger();
+    const store = await doctor.storeWith((store) =>
+      store.commitEvents({ events: [], state: sampleState(2, { latestLedger: 3 }) })
+    );
+    says(
+      await doctor.finding("history", { store }),
+      "ok",
+      new RegExp(
+        `^read up to ledger 2; the node holds ledgers \\d–${sequence}, all since its first; .* for about 23 h$`,
+      ),
+    );
+    const holding = (fromLedger: number, toLedger: number, ledgerRetentionWindow = 17_280) =>
+      doctor.finding("history", { store }, {
+        fetch: doctor.rpcAnswer((result, method) =>
+          method === "getHealth"
+            ? { ...result, oldestLedger: fromLedger, latestLedger: toLedger, ledgerRetentionWindow }
+            : result
+        ),
+      });
+    says(await holding(1, 60, 120_960), "ok", /ledgers 1–60, all since its first; .* for about 6 days$/);
+    says(await holding(1, 10_000), "ok", /ledgers 1–10000, all since its first; .* misses nothing for about 10 h$/);
+    says(
+      await holding(1, 17_280),
+      "warn",
+      /ledgers 1–17280: in about 0 h events begin to be lost$/,
+      /start the gateway/,
+    );
+  });
+
+  test("a store that is not there yet has no history to lose; of one that is not read nothing is said", async () => {
+    says(await doctor.finding("history"), "ok", /nothing is read yet; the node holds ledgers \d/);
+    says(await doctor.finding("history", { store: `sqlite:${doctor.folder}/none/g.db` }), "skip", /store is not read/);
+  });
+});

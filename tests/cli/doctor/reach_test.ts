@@ -1,0 +1,73 @@
+import { after, before, describe, test } from "node:test";
+import type { ExaminationParts } from "../../../cli/doctor/checks.ts";
+import { type HttpServer, serveHttp } from "../../../lib/runtime/serve.ts";
+import { openStore } from "../../../lib/store/open.ts";
+import { type DoctorStage, NODE, says, startDoctorStage } from "./stage.ts";
+
+let doctor: DoctorStage;
+before(async () => {
+  doctor = await startDoctorStage();
+});
+after(() => doctor.close());
+
+describe("doctor: port and target", () => {
+  let server: HttpServer;
+  const listen = async (answer: Response) => {
+    server = await serveHttp({ hostname: "127.0.0.1", port: 0, idleTimeoutMs: 1_000, fetch: () => answer });
+    return String(server.port);
+  };
+  /** Nodes are asked without a port, the port itself for real. */
+  const fetch: ExaminationParts["fetch"] = (url, init) =>
+    url.startsWith(NODE) ? doctor.sandbox.fetch(url, init) : globalThis.fetch(url, init);
+
+  test("a port that is taken by another program, or by another gateway, is named", async () => {
+    const port = await listen(new Response("hello"));
+    says(
+      await doctor.finding("port", { port }, { fetch }),
+      "fail",
+      new RegExp(`127\\.0\\.0\\.1:${port}: the port is in use$`),
+    );
+    await server.stop({ drainMs: 0 });
+    const gatewayPort = await listen(Response.json({ ok: true }));
+    says(
+      await doctor.finding("port", { port: gatewayPort }, { fetch }),
+      "fail",
+      /in use, by another gateway/,
+      /stop what listens there .*SERVICE_API_PORT \(--port\)$/,
+    );
+    await server.stop({ drainMs: 0 });
+    says(await doctor.finding("port", { port: gatewayPort }, { fetch }), "ok", /is free/);
+  });
+
+  test("an address that is not one of this machine's is no matter of what listens there", async () => {
+    // A name that ends in .invalid is nobody's (RFC 6761), an address in 192.0.2.0/24 neither (RFC 5737).
+    for (
+      const [host, why] of [["192.0.2.1", /not one of this machine's/], ["nobody.invalid", /^cannot listen/]] as const
+    ) {
+      const finding = await doctor.finding("port", { host, port: "0" }, { fetch });
+      says(finding, "fail", why, /^set SERVICE_API_HOST \(--host\) to an address of this machine/);
+    }
+  });
+
+  test("a port where the gateway answers that serves from this store is fine", async () => {
+    const setting = `sqlite:${doctor.newPath()}`;
+    const store = await openStore(setting);
+    await store.holdForServing();
+    const port = await listen(Response.json({ ok: true }));
+    says(await doctor.finding("port", { port, store: setting }, { fetch }), "ok", /a gateway answers there/);
+    await server.stop({ drainMs: 0 });
+    await store.close();
+  });
+
+  test("a webhook's target is judged by what its host is now", async () => {
+    const target = (target: string, address: string) =>
+      doctor.finding("webhook target", {}, { target, resolve: () => Promise.resolve([address]) });
+    says(
+      await target("https://shop.example.com/hook", "93.184.216.34"),
+      "ok",
+      /shop\.example\.com .* 93\.184\.216\.34/,
+    );
+    says(await target("https://shop.example.com/hook", "10.0.0.1"), "fail", /must be public/, /public addresses/);
+    says(await target("http://shop.example.com/hook", "93.184.216.34"), "fail", /https/);
+  });
+});

@@ -1,0 +1,111 @@
+import assert from "node:assert/strict";
+import { chmod, writeFile } from "node:fs/promises";
+import { after, before, describe, test } from "node:test";
+import { runtimeName } from "../../../lib/runtime/runtime.ts";
+import { openSqlite } from "../../../lib/runtime/sqlite.ts";
+import { openStore } from "../../../lib/store/open.ts";
+import { APPLICATION_ID, MIGRATIONS } from "../../../lib/store/sqlite/schema.ts";
+import { sealSecrets } from "../../../lib/webhooks/secrets/reseal.ts";
+import { createSecretBox } from "../../../lib/webhooks/secrets/secrets.ts";
+import { sampleKey } from "../../store/samples.ts";
+import { type DoctorStage, says, startDoctorStage } from "./stage.ts";
+
+let doctor: DoctorStage;
+before(async () => {
+  doctor = await startDoctorStage();
+});
+after(() => doctor.close());
+
+describe("doctor: the store", () => {
+  test("a store that is not there yet is fine, and is not made", async () => {
+    const path = doctor.newPath();
+    says(await doctor.finding("store", { store: `sqlite:${path}` }), "ok", /is not there yet/);
+    await assert.rejects(openSqlite(path, { readOnly: true }));
+  });
+
+  test("a store that a gateway serves from is fine", async () => {
+    const setting = `sqlite:${doctor.newPath()}`;
+    const store = await openStore(setting);
+    await store.holdForServing();
+    says(await doctor.finding("store", { store: setting }), "ok", /a gateway serves from it/);
+    await store.close();
+  });
+
+  test("a store of another network, a newer schema, or a directory that is not there is not", async () => {
+    const bound = await doctor.storeWith((store) => store.bindNetwork("Another Network"));
+    says(
+      await doctor.finding("store", { store: bound }),
+      "fail",
+      /belongs to the network "Another Network"/,
+      /PASSPHRASE/,
+    );
+    const newer = await doctor.storeWith(async () => {});
+    const database = await openSqlite(newer.slice(7));
+    database.exec("PRAGMA user_version = 99");
+    database.close();
+    says(await doctor.finding("store", { store: newer }), "fail", /newer version/, /run the newer version/);
+    says(
+      await doctor.finding("store", { store: `sqlite:${doctor.folder}/none/g.db` }),
+      "fail",
+      /no directory/,
+      /^make the directory, or correct SERVICE_API_STORE \(--store\)$/,
+    );
+  });
+
+  test("a store of no form that is known here is told how one is named", async () => {
+    const name = /^name a file in SERVICE_API_STORE \(--store\), such as sqlite:gateway\.db$/;
+    const unknown = ["postgres://x", "gateway.db", "sqlite:", ...(runtimeName === "deno" ? [] : ["deno-kv:x"])];
+    for (const store of unknown) says(await doctor.finding("store", { store }), "fail", /sqlite:PATH/, name);
+    says(await doctor.finding("store", { store: "memory:" }), "warn", /everything is gone/, name);
+  });
+
+  test("a store that another program has locked is told from one that a gateway serves from", async () => {
+    const setting = await doctor.storeWith(async () => {});
+    const other = await openSqlite(setting.slice(7));
+    other.exec("BEGIN EXCLUSIVE");
+    says(await doctor.finding("store", { store: setting }), "fail", /is locked by another process/, /lsof/);
+    other.close();
+  });
+
+  test("a store of an older schema is left as it is, and what will happen is said", async () => {
+    const path = doctor.newPath();
+    const database = await openSqlite(path);
+    database.exec(`${MIGRATIONS[0]}; PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = 1`);
+    says(await doctor.finding("store", { store: `sqlite:${path}` }), "warn", /has schema 1/, /keeps a copy/);
+    assert.equal(database.prepare("PRAGMA user_version").get()?.user_version, 1);
+    database.close();
+  });
+});
+
+describe("doctor: keys and secrets", () => {
+  test("no key, and none that works, is worth a word", async () => {
+    says(await doctor.finding("api keys"), "warn", /holds no API keys/, /gateway keygen/);
+    const disabled = await doctor.storeWith((store) => store.insertKey(sampleKey("a", { disabled: true })));
+    says(await doctor.finding("api keys", { store: disabled }), "warn", /none of the 1 keys/, /keys enable/);
+  });
+
+  test("a keys file that is missing, wrong, or open to others is not well", async () => {
+    const keysFile = doctor.newPath("keys.json");
+    says(await doctor.finding("api keys", { keysFile }), "warn", /is not there/, /keygen .*--keys-file/);
+    await writeFile(keysFile, "{", { mode: 0o600 });
+    says(await doctor.finding("api keys", { keysFile }), "fail", new RegExp(keysFile));
+    await writeFile(keysFile, JSON.stringify([sampleKey("a")]));
+    says(await doctor.finding("api keys", { keysFile }), "ok", /1 of 1 .* works/);
+    await chmod(keysFile, 0o644);
+    says(await doctor.finding("api keys", { keysFile }), "fail", /mode 644/, /chmod 600/);
+  });
+
+  test("SERVICE_API_KEYS is read too", async () => {
+    says(await doctor.finding("api keys", { keys: JSON.stringify([sampleKey("a")]) }), "ok", /SERVICE_API_KEYS/);
+    says(await doctor.finding("api keys", { keys: "[{}]" }), "fail", /SERVICE_API_KEYS: key record 1/);
+  });
+
+  test("a secrets key that is missing, another, or malformed is told", async () => {
+    const secretsKey = "ab".repeat(32);
+    const setting = await doctor.storeWith((store) => sealSecrets(store, createSecretBox(secretsKey)));
+    says(await doctor.finding("webhook secrets", { store: setting, secretsKey }), "ok", /sealed with the key/);
+    says(await doctor.finding("webhook secrets", { store: setting }), "fail", /SERVICE_API_SECRETS_KEY is not set/);
+    const another = await doctor.finding("webhook secrets", { store: setting, secretsKey: "cd".repeat(32) });
+    says(another, "fail", /not the key/);
+  });
+});

@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { createClient } from "../../e2e/client.ts";
+import { runGateway, startSandbox } from "../../e2e/sandbox_process.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "sandbox-"));
+after(() => rmSync(folder, { recursive: true }));
+
+const [secretsKey, anotherKey] = ["ab".repeat(32), "cd".repeat(32)];
+
+test("a sandbox goes on with a store whose webhook secrets were sealed, given the key that serve would need", async () => {
+  const state = mkdtempSync(join(folder, "state-"));
+  const first = await startSandbox(undefined, ["--state", state]);
+  const { info } = first;
+  const url = "http://127.0.0.1:9/hook";
+  const { body: { id } } = await createClient(info.gateway, info.apiKey).post("/v1/webhooks", { url });
+  await first.stop();
+  const store = ["--store", info.store];
+  assert.equal((await runGateway(["secrets", "rekey", ...store], { SERVICE_API_NEW_SECRETS_KEY: secretsKey })).code, 0);
+
+  const again = ["sandbox", "--state", state, "--port", "0", "--rpc-port", "0"];
+  const refusals: [Record<string, string>, string][] = [
+    [{}, "is not set, but the webhook secrets in the store are sealed with a key: set it to that one"],
+    [
+      { SERVICE_API_SECRETS_KEY: anotherKey },
+      "is not the key that the webhook secrets in the store are sealed with: set it to that one",
+    ],
+  ];
+  for (const [env, why] of refusals) {
+    assert.deepEqual(await runGateway(again, env), {
+      code: 2,
+      stdout: "",
+      stderr: `gateway sandbox: SERVICE_API_SECRETS_KEY ${why}\nSee: gateway help sandbox\n`,
+    });
+  }
+  const second = await startSandbox(undefined, ["--state", state], { SERVICE_API_SECRETS_KEY: secretsKey });
+  assert.deepEqual(second.info.accounts, info.accounts);
+  const { status } = await createClient(second.info.gateway, info.apiKey).post(`/v1/webhooks/${id}/test`, undefined);
+  assert.equal(status, 200, "its secret signs");
+  assert.equal(await second.stop(), 0, second.log());
+  assert.equal(statSync(join(state, "ledger.db")).mode & 0o777, 0o600, "it holds the accounts' secrets");
+});
+
+test("a sandbox leaves alone what the environment says to serve", async () => {
+  const sandbox = await startSandbox(undefined, [], {
+    SERVICE_API_RPC_URL: "nonsense",
+    SERVICE_API_HOST: "nonsense",
+    SERVICE_API_STORE: "nonsense",
+    SERVICE_API_KEYS: "nonsense",
+    SERVICE_API_NETWORK_PASSPHRASE: "nonsense",
+    SERVICE_API_PAYMENT_ESCROW: "nonsense",
+    SERVICE_API_LOG: "nonsense",
+  });
+  const { body } = await createClient(sandbox.info.gateway, sandbox.info.apiKey).get("/v1/network");
+  assert.equal(body.rpcUrl, sandbox.info.rpc);
+  assert.deepEqual([await sandbox.stop(), sandbox.log()], [0, ""]);
+});

@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { after, describe, test } from "node:test";
+import { environment, sourceCommand } from "../../e2e/sandbox_process.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "output-"));
+after(() => rmSync(folder, { recursive: true }));
+
+/** Runs `gateway ARGS REDIRECTION` in a shell and answers its exit code, that of the last part of a pipe aside. */
+function gateway(args: string, redirection: string): Promise<{ code: number; err: string }> {
+  const script = `"$@" ${args} ${redirection}; exit "\${PIPESTATUS[0]}"`;
+  return new Promise((resolve) => {
+    execFile(
+      "bash",
+      ["-c", script, "gateway", ...sourceCommand()],
+      { cwd: folder, env: environment() },
+      (error, _stdout, stderr) => resolve({ code: Number(error?.code ?? 0), err: stderr }),
+    );
+  });
+}
+
+const keygen = "keygen --name lost --scopes read --keys-file keys.json";
+
+async function assertNoKeys(): Promise<void> {
+  if (!existsSync(join(folder, "keys.json"))) return;
+  assert.deepEqual(await gateway("keys list --json --keys-file keys.json", "| (! grep .) >&2"), { code: 0, err: "" });
+}
+
+function registerTests(): void {
+  test("a reader that has gone ends a command without a word, as it ends any other program", async () => {
+    for (const args of ["help", "version", "openapi"]) {
+      assert.deepEqual(await gateway(args, "| (exec 0<&-; sleep 1)"), { code: 141, err: "" }, args);
+    }
+  });
+
+  test("a full disk is one line, and a failure", async () => {
+    for (const [args, who] of [["help", "gateway"], ["version", "gateway version"]]) {
+      const { code, err } = await gateway(args!, ">/dev/full");
+      assert.deepEqual([code, err], [1, `${who}: standard output cannot be written: the disk is full\n`]);
+    }
+  });
+
+  test("keygen withdraws a key that it cannot print, and says so", async () => {
+    for (const redirection of [">/dev/full", "| (exec 0<&-; sleep 1)"]) {
+      const { code, err } = await gateway(keygen, redirection);
+      assert.equal(code, 1);
+      assert.match(
+        err,
+        /^gateway keygen: standard output cannot be written: .*: it is withdrawn again from file:.*\n$/,
+      );
+      await assertNoKeys();
+    }
+  });
+
+  test("keygen --record prints no record where the key beside it cannot be seen", async () => {
+    const record = "keygen --name lost --scopes read --record";
+    for (const redirection of ["2>/dev/full", "2>&-"]) {
+      const script = `${redirection} | (! grep .); echo "\${PIPESTATUS[*]}" >&2`;
+      assert.deepEqual(await gateway(record, script), { code: 0, err: "1 0\n" }, redirection);
+    }
+  });
+
+  test("keygen makes no key where standard output is closed, and a redirected one where it is thrown away", async () => {
+    const closed = await gateway(keygen, ">&-");
+    assert.equal(closed.code, 1);
+    assert.match(closed.err, /^gateway keygen: standard output is closed: .* none is made\n$/);
+    await assertNoKeys();
+    assert.equal((await gateway(keygen, ">/dev/null")).code, 0);
+  });
+}
+
+// How a file was opened is told by Linux only, and so is a disk that is always full.
+if (process.platform === "linux") describe("standard output", registerTests);

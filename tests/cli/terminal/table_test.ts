@@ -1,0 +1,88 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { KEY_COLUMNS } from "../../../cli/key_table.ts";
+import { tablePrinter } from "../../../cli/terminal/table.ts";
+import { ATTEMPT_COLUMNS, WEBHOOK_COLUMNS } from "../../../cli/webhook_table.ts";
+import { fakeIo } from "../fake_io.ts";
+
+const AT = "2026-11-21T03:44:05.678Z";
+const KEY = ["4fJ2kQ9xTz", "the shop in the old town", "read,write,webhooks", "default", "disabled", AT, AT, AT];
+const WEBHOOK = [
+  "wh_2Xk9pQd0fJ2kQ9xTz2Xk9p",
+  "4fJ2kQ9xTz",
+  "https://shop.example.com/webhooks/stellar/payments",
+  "payment.authorized, payment.claimed",
+  AT,
+  "12",
+  "0",
+];
+const ATTEMPT = [
+  AT,
+  "delivered",
+  "503",
+  "10000 ms",
+  "15",
+  "payment.authorized",
+  "0-52000000-17-3-0123456789abcde",
+  AT,
+  "the connection was refused by 203.0.113.7",
+];
+
+const TABLES = [["keys", KEY_COLUMNS, KEY], ["webhooks", WEBHOOK_COLUMNS, WEBHOOK], [
+  "attempts",
+  ATTEMPT_COLUMNS,
+  ATTEMPT,
+]] as const;
+
+function printed(columns: typeof KEY_COLUMNS, row: readonly string[], room?: number): string[] {
+  const io = fakeIo({ isTerminal: room !== 0, columns: room === 0 ? undefined : room });
+  tablePrinter(io, columns)([[...row]]);
+  return io.out.trimEnd().split("\n");
+}
+
+describe("a table", () => {
+  for (const [what, columns, row] of TABLES) {
+    for (const room of [80, 100, 120, 200]) {
+      test(`of ${what} fits a terminal of ${room} columns, and cuts no date`, () => {
+        const [head, line] = printed(columns, row, room);
+        for (const text of [head!, line!]) assert.ok([...text].length <= room, text);
+        const dates = line!.match(/20\d\d-\S*(?: \d\d:\S*)?/g) ?? [];
+        assert.equal(dates.length, head!.match(/\b(AT|NEXT|CREATED|EXPIRES|LAST USED)\b/g)?.length ?? 0);
+        for (const date of dates) assert.match(date, /^2026-11-21( 03:44(:05)?)?$/);
+      });
+    }
+
+    test(`of ${what} is whole where the width is not known, and in plain columns where nobody looks`, () => {
+      const [head, line] = printed(columns, row);
+      for (const { heading } of columns) assert.ok(head!.includes(heading));
+      assert.ok(line!.includes("2026-11-21 03:44"));
+      assert.deepEqual(printed(columns, row, 0), [row.join("\t")]);
+    });
+  }
+
+  test("keeps the id that other commands take, and both ends of a URL", () => {
+    for (const room of [80, 100]) {
+      const [, line] = printed(WEBHOOK_COLUMNS, WEBHOOK, room);
+      assert.match(line!, /^wh_2Xk9pQd0fJ2kQ9xTz2Xk9p .*https:\/\/shop\S*…\S*ents /);
+    }
+  });
+
+  test("of attempts never leaves out or cuts the type, and tells why where a terminal is not tiny", () => {
+    for (let room = 40; room <= 200; room++) {
+      const [head = "", line = ""] = printed(ATTEMPT_COLUMNS, ATTEMPT, room);
+      assert.ok(head.includes("TYPE"), head);
+      assert.equal(line.indexOf("payment.authorized"), head.indexOf("TYPE"), line);
+      if (room >= 80) assert.ok(head.includes("ERROR") && line.includes("the connection"), line);
+      if (room >= 50) assert.ok([...line].length <= room, line);
+    }
+  });
+
+  test("has one head for all its pages", () => {
+    const io = fakeIo({ isTerminal: true });
+    const print = tablePrinter(io, KEY_COLUMNS);
+    print([KEY]);
+    print([KEY, KEY]);
+    assert.equal(io.out.match(/^ID/gm)?.length, 1);
+    assert.equal(io.out.trimEnd().split("\n").length, 4);
+  });
+});

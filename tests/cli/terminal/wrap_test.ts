@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { commandToCopy, cut, errorRoomOf, hanging, roomOf, sentence } from "../../../cli/terminal/wrap.ts";
+
+const ID = "C".padEnd(56, "7");
+
+describe("text behind a head", () => {
+  test("is one line where it fits, or where nobody knows how wide a line is", () => {
+    assert.equal(hanging("ok    store   ", "is there", 22), "ok    store   is there");
+    assert.equal(hanging("ok    ", "word ".repeat(99), Infinity), `ok    ${"word ".repeat(99)}`);
+  });
+
+  test("is broken between words, and goes on in its column", () => {
+    assert.equal(
+      hanging("ok    store   ", "is there now", 21),
+      "ok    store   is\n              there\n              now",
+    );
+    assert.equal(hanging("→ ", "one two three", 9), "→ one two\n  three");
+  });
+
+  test("keeps whole a word that its column is too narrow for", () => {
+    const text = hanging("ok    payment escrow       ", `${ID} is there`, 80);
+    assert.equal(text, `ok    payment escrow\n${" ".repeat(24)}${ID}\n${" ".repeat(27)}is there`);
+    assert.equal(hanging("ok  ", `no ${ID} is`, 40), `ok  no\n${ID}\n    is`);
+  });
+});
+
+test("a line for eyes has the room of the terminal, any other has room for all", () => {
+  assert.equal(roomOf({ isTerminal: true, columns: 80 }), 80);
+  assert.equal(roomOf({ isTerminal: true }), Infinity);
+  assert.equal(roomOf({ isTerminal: false, columns: 80 }), Infinity);
+  assert.equal(errorRoomOf({ isErrorTerminal: true, columns: 80 }), 80);
+  assert.equal(errorRoomOf({ isErrorTerminal: false, columns: 80 }), Infinity);
+});
+
+test("a sentence is broken between words, a command line never", () => {
+  assert.equal(sentence("all of it is queued by now", 20), "all of it is queued\nby now\n");
+  assert.equal(commandToCopy("Here:", "gateway trigger", 21), "Here: gateway trigger\n");
+  assert.equal(commandToCopy("Here:", "gateway trigger", 20), "Here:\n  gateway trigger\n");
+});
+
+test("what is cut ends with an ellipsis", () => {
+  assert.deepEqual([cut("abcdef", 6), cut("abcdef", 5), cut("abcdef", 0)], ["abcdef", "abcd…", "…"]);
+});

@@ -1,0 +1,220 @@
+import { Keypair, xdr } from "@stellar/stellar-sdk";
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { GatewayError } from "../../../lib/errors.ts";
+import { contractCall, type PreparedOperation } from "../../../lib/escrow/operations/operations.ts";
+import { simulationEnvelope } from "../../../lib/stellar/transactions/contract_call.ts";
+import { type GatewayView, type Sandbox, signed, startSandbox } from "../sandbox.ts";
+
+interface Card {
+  deviceHash: string;
+  agent: Keypair;
+}
+
+let sandbox: Sandbox;
+let cards: Card[];
+before(async () => {
+  sandbox = await startSandbox();
+  cards = [];
+  for (let number = 1; number <= 21; number += 1) cards.push(await newCard(number));
+});
+after(() => sandbox.network.stop());
+
+function apply(who: Keypair, operation: PreparedOperation): void {
+  const call = contractCall(sandbox.contracts, who.publicKey(), operation);
+  sandbox.invoke(who, call.contract, call.function, ...call.args);
+}
+
+async function newCard(number: number): Promise<Card> {
+  const { owner, asset } = sandbox;
+  const deviceHash = number.toString(16).padStart(64, "0");
+  const agent = await sandbox.account();
+  const shared = { deviceHash, agent: agent.publicKey() };
+  apply(owner, { kind: "registerDevice", ...shared });
+  apply(owner, { kind: "registerAgent", ...shared, asset, maxAmount: "0", expiresAt: null });
+  apply(owner, { kind: "fundEscrow", deviceHash, asset, amount: "1000000" });
+  return { deviceHash, agent };
+}
+
+function payment({ deviceHash }: Card, merchant: Keypair) {
+  return {
+    kind: "authorize" as const,
+    deviceHash,
+    merchant: merchant.publicKey(),
+    asset: sandbox.asset,
+    amount: "1",
+  };
+}
+
+/** Prepares one payment of each card at the same time; answers the signed envelopes. */
+function preparedPayments(gateway: GatewayView, from: Card[], merchant: Keypair): Promise<string[]> {
+  return Promise.all(from.map(async (card) => {
+    const request = { source: card.agent.publicKey(), operation: payment(card, merchant) };
+    const prepared = await gateway.escrow.transactions.prepare(request);
+    return signed(prepared.xdr, sandbox.network.passphrase, card.agent);
+  }));
+}
+
+async function preparedClaim(gateway: GatewayView, merchant: Keypair): Promise<string> {
+  const operation = { kind: "claim" as const, asset: sandbox.asset };
+  const { xdr } = await gateway.escrow.transactions.prepare({ source: merchant.publicKey(), operation });
+  return signed(xdr, sandbox.network.passphrase, merchant);
+}
+
+const submit = (gateway: GatewayView, envelope: string) => gateway.escrow.transactions.submit(envelope);
+
+async function pay(gateway: GatewayView, card: Card, merchant: Keypair): Promise<void> {
+  const [envelope] = await preparedPayments(gateway, [card], merchant);
+  await submit(gateway, envelope!);
+}
+
+function sorobanData(envelope: string): xdr.SorobanTransactionData {
+  const decoded = xdr.TransactionEnvelope.fromXdr(envelope, "base64");
+  if (decoded.type !== "envelopeTypeTx" || decoded.v1.tx.ext.type !== "sorobanData") throw new Error("no invocation");
+  return decoded.v1.tx.ext.sorobanData;
+}
+
+const written = (envelope: string) => sorobanData(envelope).resources.footprint.readWrite.length;
+/** What an authorize writes by itself: the nonce, the balance, the payments' count and the payment. */
+const OWN_ENTRIES = 4;
+
+describe("payments of many cards to the same merchant", () => {
+  for (
+    const [order, sent] of [
+      ["all at once", (gateway, envelopes) => Promise.all(envelopes.map((one) => submit(gateway, one)))],
+      ["one after the other, last prepared first", async (gateway, envelopes) => {
+        for (const one of envelopes.reverse()) await submit(gateway, one);
+      }],
+    ] as [string, (gateway: GatewayView, envelopes: string[]) => Promise<unknown>][]
+  ) {
+    test(`that are prepared at the same time all succeed when sent ${order}`, async () => {
+      const [gateway, merchant] = [sandbox.gateway(), await sandbox.account()];
+      await sent(gateway, await preparedPayments(gateway, cards.slice(0, 10), merchant));
+      assert.equal(await gateway.escrow.reads.pending(merchant.publicKey()), "10");
+    });
+  }
+
+  test("succeed when the merchant claims in between, who loses none", async () => {
+    const [gateway, merchant] = [sandbox.gateway(), await sandbox.account()];
+    for (const card of cards.slice(0, 5)) await pay(gateway, card, merchant);
+    const envelopes = await preparedPayments(gateway, cards.slice(0, 10), merchant);
+    for (const one of envelopes.splice(7)) await submit(gateway, one);
+    apply(merchant, { kind: "claim", asset: sandbox.asset });
+    assert.equal(await gateway.escrow.reads.pending(merchant.publicKey()), "0");
+    for (const one of envelopes) await submit(gateway, one);
+    assert.equal(await gateway.escrow.reads.pending(merchant.publicKey()), "7");
+  });
+
+  test("do not keep the merchant from claiming, when they come after the claim was prepared", async () => {
+    const [gateway, merchant] = [sandbox.gateway(), await sandbox.account()];
+    await pay(gateway, cards[20]!, merchant);
+    const envelopes = await preparedPayments(gateway, cards.slice(0, 10), merchant);
+    const claim = await preparedClaim(gateway, merchant);
+    for (const one of envelopes) await submit(gateway, one);
+    await submit(gateway, claim);
+    assert.equal(await gateway.escrow.reads.pending(merchant.publicKey()), "0");
+  });
+
+  test("are as many as twenty-one, beside thirty that are pending already", async () => {
+    const [gateway, merchant] = [sandbox.gateway(), await sandbox.account()];
+    for (let paid = 0; paid < 30; paid += 1) await pay(gateway, cards[paid % 7]!, merchant);
+    const envelopes = await preparedPayments(gateway, cards, merchant);
+    const claim = await preparedClaim(gateway, merchant);
+    assert.equal(written(envelopes[0]!), OWN_ENTRIES + 20 + 21);
+    for (const one of envelopes.reverse()) await submit(gateway, one);
+    assert.equal(await gateway.escrow.reads.pending(merchant.publicKey()), "51");
+    await assert.rejects(submit(gateway, claim), /prepare again/, "more came than it has room for");
+  });
+});
+
+describe("what it costs", () => {
+  test("is nothing more for a payer who is alone, again and again", async () => {
+    const [gateway, merchant, card] = [sandbox.gateway(), await sandbox.account(), cards[0]!];
+    for (let paid = 0; paid < 3; paid += 1) {
+      const source = card.agent.publicKey();
+      // Abandoned, prepared anew: the same account can't have two applied.
+      await gateway.escrow.transactions.prepare({ source, operation: payment(card, merchant) });
+      const prepared = await gateway.escrow.transactions.prepare({ source, operation: payment(card, merchant) });
+      const call = contractCall(sandbox.contracts, source, prepared.operation);
+      const alone = await gateway.rpc.simulateTransaction(simulationEnvelope(call, source, sandbox.network.passphrase));
+      assert.equal(sorobanData(prepared.xdr).toXdr("base64"), alone.transactionData);
+      await submit(gateway, signed(prepared.xdr, sandbox.network.passphrase, card.agent));
+      await pay(gateway, cards[1]!, merchant);
+    }
+  });
+
+  test("is two keys for each of the others: the next payments', and the first ones' in case of a claim", async () => {
+    const [gateway, merchant] = [sandbox.gateway(), await sandbox.account()];
+    for (const card of cards.slice(0, 9)) await pay(gateway, card, merchant);
+    const counts = [];
+    for (const card of cards.slice(0, 4)) {
+      const [envelope] = await preparedPayments(gateway, [card], merchant);
+      counts.push(written(envelope!) - OWN_ENTRIES);
+    }
+    assert.deepEqual(counts, [0, 3, 5, 7]);
+  });
+
+  test("is one key for a claim that is out, and nothing for what was never handed out", async () => {
+    const [gateway, merchant] = [sandbox.gateway(), await sandbox.account()];
+    for (const card of cards.slice(0, 2)) await pay(gateway, card, merchant);
+    const stranger = { ...cards[2]!, deviceHash: "ff".repeat(32) };
+    await assert.rejects(preparedPayments(gateway, [stranger], merchant), { contractError: "AgentNotAuthorized" });
+    const [before] = await preparedPayments(gateway, [cards[0]!], merchant);
+    assert.equal(written(before!), OWN_ENTRIES);
+    const claim = await preparedClaim(sandbox.gateway(), merchant);
+    await preparedClaim(gateway, merchant);
+    const [beside] = await preparedPayments(gateway, [cards[0]!], merchant);
+    assert.equal(written(beside!), OWN_ENTRIES + 1);
+    await submit(gateway, claim);
+    await submit(gateway, beside!);
+    assert.equal(await gateway.escrow.reads.pending(merchant.publicKey()), "1");
+    const [next] = await preparedPayments(gateway, [cards[1]!], merchant);
+    assert.equal(written(next!), OWN_ENTRIES, "the claim was applied");
+  });
+
+  test("is the same again when nobody else was there for a while", async () => {
+    const [gateway, merchant] = [sandbox.gateway(), await sandbox.account()];
+    for (const one of await preparedPayments(gateway, cards.slice(0, 3), merchant)) await submit(gateway, one);
+    const [soon] = await preparedPayments(gateway, [cards[3]!], merchant);
+    assert.equal(written(soon!), OWN_ENTRIES + 5, "two next ones and three first ones");
+    await submit(gateway, soon!);
+    sandbox.pass(301);
+    const [late] = await preparedPayments(gateway, [cards[4]!], merchant);
+    assert.equal(written(late!), OWN_ENTRIES);
+  });
+});
+
+describe("payments past this gateway", () => {
+  test("make one fail, and from then on there is room for them", async () => {
+    const [gateway, elsewhere, merchant] = [sandbox.gateway(), sandbox.gateway(), await sandbox.account()];
+    const [late] = await preparedPayments(gateway, [cards[0]!], merchant);
+    await pay(elsewhere, cards[1]!, merchant);
+    const refusal = await submit(gateway, late!).then(() => assert.fail("it was not refused"), (error) => error);
+    assert.ok(refusal instanceof GatewayError && refusal.code === "invalid_request", String(refusal));
+    assert.match(refusal.message, /^payment_escrow\.authorize failed: what it touches has changed .* prepare again/);
+    const [again] = await preparedPayments(gateway, [cards[0]!], merchant);
+    for (const card of cards.slice(1, 5)) await pay(elsewhere, card, merchant);
+    await submit(gateway, again!);
+    assert.equal(await gateway.escrow.reads.pending(merchant.publicKey()), "6");
+  });
+
+  test("are prepared as ever when the node does not tell the network's settings", async () => {
+    const merchant = await sandbox.account();
+    const gateway = sandbox.gateway({
+      async fetch(url, init) {
+        const answer = await sandbox.fetch(url, init);
+        const request = JSON.parse(String(init.body));
+        if (request.method !== "getLedgerEntries") return answer;
+        const body = await answer.json();
+        body.result.entries = body.result.entries.filter(({ key }: { key: string }) =>
+          xdr.LedgerKey.fromXdr(key, "base64").type !== "configSetting"
+        );
+        return Response.json(body);
+      },
+    });
+    const envelopes = await preparedPayments(gateway, cards.slice(0, 2), merchant);
+    assert.deepEqual(envelopes.map(written), [OWN_ENTRIES, OWN_ENTRIES]);
+    assert.match(gateway.problems.join("\n"), /authorize is prepared without room for others: .* lacks settings/);
+    await submit(gateway, envelopes[1]!);
+  });
+});

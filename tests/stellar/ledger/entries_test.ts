@@ -1,0 +1,162 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { GatewayError } from "../../../lib/errors.ts";
+import { createEntryReader } from "../../../lib/stellar/ledger/entries.ts";
+import { RpcError } from "../../../lib/stellar/rpc/rpc.ts";
+import { createLedgerTip } from "../../../lib/stellar/ledger/tip.ts";
+import { fakeClock, stubRpc } from "../rpc/stub_rpc.ts";
+
+/** A reader over a node that holds an entry for every key that does not start with `absent`. */
+function reader(options: { ledger?: (call: number) => number; maxEntries?: number } = {}) {
+  const clock = fakeClock();
+  const tip = createLedgerTip();
+  const asked: string[][] = [];
+  const rpc = stubRpc({
+    async getLedgerEntries(keys) {
+      asked.push(keys);
+      const call = asked.length;
+      await clock.wait(5);
+      const latestLedger = options.ledger?.(call) ?? 100;
+      const present = keys.filter((key) => !key.startsWith("absent"));
+      const entries = present.map((key) => ({ key, xdr: `${key}@${latestLedger}`, lastModifiedLedgerSeq: 1 }));
+      return { latestLedger, entries };
+    },
+    getHealth: () => Promise.reject(new RpcError("getHealth", -32603, "not now")),
+  });
+  const { maxEntries } = options;
+  return { reader: createEntryReader({ rpc, tip, now: clock.now, wait: clock.wait, maxEntries }), tip, asked, clock };
+}
+
+const names = (count: number, prefix = "key") => Array.from({ length: count }, (_, i) => `${prefix}${i}`);
+
+async function upstream(promise: Promise<unknown>): Promise<string> {
+  const error = await promise.then(() => assert.fail("it resolved"), (error) => error);
+  assert.ok(error instanceof GatewayError && error.code === "upstream_error", String(error));
+  return error.message;
+}
+
+describe("reading ledger entries", () => {
+  test("answers in the order of the keys, undefined where there is no entry", async () => {
+    const { reader: entries } = reader();
+    const answer = await entries.read(["b", "absent", "a", "b"]);
+    assert.deepEqual(answer.entries.map((entry) => entry?.xdr), ["b@100", undefined, "a@100", "b@100"]);
+    assert.equal(answer.ledger, 100);
+  });
+
+  test("joins ten thousand reads of a thousand devices into at most one call for sixty devices", async () => {
+    const { reader: entries, asked } = reader();
+    const instances = names(3, "instance");
+    await Promise.all(Array.from({ length: 10_000 }, (_, i) => {
+      const device = i % 1_000;
+      return entries.read([...instances, `device${device}`, `policy${device}`, `balance${device}`]);
+    }));
+    assert.ok(asked.length <= Math.floor(1_000 / 60), `${asked.length} calls`);
+    const keys = asked.flat();
+    assert.equal(new Set(keys).size, keys.length, "a key was asked for twice");
+    assert.ok(asked.every((call) => call.length <= 200));
+  });
+
+  test("joins a crowd that comes one by one too", async () => {
+    const { reader: entries, asked, clock } = reader();
+    const reads: Promise<unknown>[] = [];
+    for (let i = 0; i < 1_000; i += 1) {
+      const device = i * 7 % 1_000;
+      reads.push(entries.read([`device${device}`, `policy${device}`, `balance${device}`]));
+      if (i % 10 === 0) await clock.wait(1);
+    }
+    await Promise.all(reads);
+    assert.ok(asked.length <= 24, `${asked.length} calls`);
+  });
+
+  test("asks for nothing twice in one ledger, absence included, and for everything again in the next", async () => {
+    const { reader: entries, asked, tip } = reader({ ledger: (call) => 99 + call });
+    await entries.read(["a", "absent"]);
+    await entries.read(["absent", "a"]);
+    assert.equal(asked.length, 1);
+    assert.deepEqual(entries.readNow(["a", "absent"])?.entries.map((entry) => entry?.xdr), ["a@100", undefined]);
+    tip.observe(101);
+    assert.equal(entries.readNow(["a"]), undefined);
+    assert.deepEqual((await entries.read(["a"])).entries[0]?.xdr, "a@101");
+  });
+
+  test("lets what was read go when it is old, though no new ledger was seen", async () => {
+    const { reader: entries, asked, clock } = reader();
+    await entries.read(["a"]);
+    clock.pass(6_001);
+    assert.equal(entries.readNow(["a"]), undefined);
+    await entries.read(["a"]);
+    assert.equal(asked.length, 2);
+  });
+
+  test("a fresh read passes over what is held", async () => {
+    const { reader: entries, asked } = reader();
+    await entries.read(["a"]);
+    await entries.read(["a"], { fresh: true });
+    assert.equal(asked.length, 2);
+  });
+
+  test("does not believe a node that lags behind what was seen, and tries again", async () => {
+    const { reader: entries, asked, tip } = reader({ ledger: (call) => call < 3 ? 90 : 100 });
+    tip.observe(100, 1_000);
+    assert.equal((await entries.read(["a"])).entries[0]?.xdr, "a@100");
+    assert.equal(asked.length, 3);
+  });
+
+  test("fails when the node goes on lagging", async () => {
+    const { reader: entries, tip } = reader({ ledger: () => 90 });
+    tip.observe(100, 1_000);
+    assert.match(await upstream(entries.read(["a"])), /speaks of ledger 90, while ledger 100 has been seen/);
+  });
+
+  test("believes a lower ledger once a newer close time shows that the network was reset", async () => {
+    const clock = fakeClock();
+    const tip = createLedgerTip({ sequence: 100, closeTime: 1_000 });
+    const rpc = stubRpc({
+      getLedgerEntries: () => Promise.resolve({ latestLedger: 5, entries: [] }),
+      getHealth() {
+        tip.observe(5, 2_000);
+        const health = { status: "healthy", latestLedger: 5, oldestLedger: 1, ledgerRetentionWindow: 10 };
+        return Promise.resolve(health);
+      },
+    });
+    const entries = createEntryReader({ rpc, tip, now: clock.now, wait: clock.wait });
+    assert.deepEqual(await entries.read(["a"]), { ledger: 5, entries: [undefined] });
+    assert.equal(tip.epoch, 1);
+  });
+
+  test("combines several calls only when they speak of one ledger", async () => {
+    const { reader: entries } = reader({ ledger: (call) => call === 1 ? 100 : 101 });
+    const answer = await entries.read(names(350));
+    assert.equal(answer.ledger, 101);
+    assert.ok(answer.entries.every((entry) => entry?.xdr.endsWith("@101")));
+  });
+
+  test("fails when ledgers close faster than they can be read", async () => {
+    const { reader: entries } = reader({ ledger: (call) => 100 + call });
+    assert.match(await upstream(entries.read(names(350))), /could not be read as of one ledger in 3 tries/);
+  });
+
+  test("an error of the node reaches every reader as upstream_error, and is not held", async () => {
+    const clock = fakeClock();
+    let calls = 0;
+    const rpc = stubRpc({
+      getLedgerEntries() {
+        calls += 1;
+        if (calls === 1) return Promise.reject(new RpcError("getLedgerEntries", -32603, "database is locked"));
+        return Promise.resolve({ latestLedger: 5, entries: [] });
+      },
+    });
+    const entries = createEntryReader({ rpc, tip: createLedgerTip(), now: clock.now, wait: clock.wait });
+    const [first, second] = await Promise.allSettled([entries.read(["a"]), entries.read(["b"])]);
+    assert.equal(first.status, "rejected");
+    assert.equal(second.status, "rejected");
+    assert.deepEqual((await entries.read(["a"])).entries, [undefined]);
+  });
+
+  test("holds no more entries than it was told to", async () => {
+    const { reader: entries } = reader({ maxEntries: 10 });
+    await entries.read(names(30));
+    const held = names(30).filter((key) => entries.readNow([key]) !== undefined);
+    assert.equal(held.length, 10);
+  });
+});

@@ -1,0 +1,190 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { GatewayError } from "../../../lib/errors.ts";
+import { RpcError } from "../../../lib/stellar/rpc/rpc.ts";
+import { createRpcClient } from "../../../lib/stellar/rpc/client.ts";
+import { MAX_ANSWER_BYTES } from "../../../lib/stellar/rpc/transport.ts";
+import { createLedgerTip } from "../../../lib/stellar/ledger/tip.ts";
+import { fakeClock } from "./stub_rpc.ts";
+
+const SECRET_URL = "https://user:hunter2@rpc.test/path-token?key=query-token";
+
+type Answer = (body: { id: number; method: string; params?: unknown }, url: string, init: RequestInit) =>
+  | Response
+  | Promise<Response>;
+
+function client(answers: Answer[], urls = [SECRET_URL], timeoutMs = 10_000) {
+  const clock = fakeClock();
+  const problems: string[] = [];
+  const asked: { url: string; init: RequestInit; body: { id: number; method: string; params?: unknown } }[] = [];
+  const tip = createLedgerTip();
+  const rpc = createRpcClient({
+    urls,
+    timeoutMs,
+    tip,
+    now: clock.now,
+    wait: clock.wait,
+    onProblem: ({ node, method, message }) => problems.push(`${node} ${method} ${message}`),
+    fetch: async (url, init) => {
+      const body = JSON.parse(String(init.body));
+      const answer = answers[Math.min(asked.length, answers.length - 1)]!;
+      asked.push({ url, init, body });
+      return await answer(body, url, init);
+    },
+  });
+  return { rpc, problems, asked, tip, clock };
+}
+
+const result = (value: unknown): Answer => ({ id }) => Response.json({ jsonrpc: "2.0", id, result: value });
+const LATEST = { sequence: 7, id: "ab", protocolVersion: 28, closeTime: "1800000000" };
+
+async function upstreamMessage(promise: Promise<unknown>): Promise<string> {
+  const error = await promise.then(() => assert.fail("it resolved"), (error) => error);
+  assert.ok(error instanceof GatewayError, String(error));
+  assert.equal(error.code, "upstream_error");
+  for (const secret of ["hunter2", "user", "path-token", "query-token"]) {
+    assert.ok(!error.message.includes(secret), error.message);
+  }
+  return error.message;
+}
+
+describe("the RPC client", () => {
+  test("posts JSON-RPC 2.0, without params where there are none, and sends userinfo as a header", async () => {
+    const { rpc, asked } = client([result(LATEST)]);
+    const answer = await rpc.getLatestLedger();
+    assert.equal(answer.sequence, 7);
+    assert.equal(answer.closeTime, 1_800_000_000);
+    const [{ url, init, body }] = asked as [typeof asked[0]];
+    assert.equal(url, "https://rpc.test/path-token?key=query-token");
+    assert.deepEqual(body, { jsonrpc: "2.0", id: 1, method: "getLatestLedger" } as unknown);
+    assert.equal((init.headers as Record<string, string>).authorization, `Basic ${btoa("user:hunter2")}`);
+    assert.equal(init.redirect, "manual");
+  });
+
+  test("keeps unknown fields and takes null for an absent list", async () => {
+    const { rpc } = client([result({ latestLedger: 9, entries: null, future: 1 })]);
+    const answer = await rpc.getLedgerEntries([]);
+    assert.deepEqual(answer, { latestLedger: 9, entries: [], future: 1 } as unknown);
+  });
+
+  test("tells the tip of every ledger an answer speaks of", async () => {
+    const { rpc, tip } = client([
+      result(LATEST),
+      result({ latestLedger: 8, entries: [] }),
+    ]);
+    await rpc.getLatestLedger();
+    assert.deepEqual([tip.sequence, tip.closeTime, tip.closeTimeIsExact], [7, 1_800_000_000, true]);
+    await rpc.getLedgerEntries([]);
+    assert.deepEqual([tip.sequence, tip.closeTime, tip.closeTimeIsExact], [8, 1_800_000_000, false]);
+  });
+
+  test("tries a call once more when the node is busy, unreachable, or breaks off", async () => {
+    const faults: Answer[] = [
+      () => new Response("busy", { status: 503 }),
+      () => new Response("slow", { status: 504 }),
+      () => Promise.reject(new TypeError("connection refused")),
+      () => new Response(new ReadableStream({ start: (c) => c.error(new TypeError("connection reset")) })),
+    ];
+    for (const fault of faults) {
+      const { rpc, asked, problems } = client([fault, result(LATEST)]);
+      assert.equal((await rpc.getLatestLedger()).sequence, 7);
+      assert.equal(asked.length, 2);
+      assert.equal(problems.length, 1);
+    }
+  });
+
+  test("gives up after the second failure, with a message that gives no credentials away", async () => {
+    const { rpc, asked, problems } = client([() => new Response("busy", { status: 503 })]);
+    const message = await upstreamMessage(rpc.getLatestLedger());
+    assert.equal(message, "the RPC node https://rpc.test answered HTTP 503 (getLatestLedger)");
+    assert.equal(asked.length, 2);
+    assert.deepEqual(problems, Array(2).fill("https://rpc.test getLatestLedger answered HTTP 503"));
+  });
+
+  test("never sends a transaction twice by itself", async () => {
+    const { rpc, asked } = client([() => Promise.reject(new TypeError("connection reset"))]);
+    await upstreamMessage(rpc.sendTransaction("AAAA"));
+    assert.equal(asked.length, 1);
+  });
+
+  test("refuses nonsense without asking again", async () => {
+    const nonsense: [Answer, RegExp][] = [
+      [() => new Response("<html>maintenance</html>"), /not JSON/],
+      [() => new Response('{"jsonrpc":"2.0","id":1,"result":{"sequ'), /not JSON/],
+      [() => Response.json([1, 2]), /no JSON-RPC answer/],
+      [() => Response.json({ jsonrpc: "2.0", id: 99, result: LATEST }), /another request's id/],
+      [result({ ...LATEST, sequence: "seven" }), /nonsense \(sequence\)/],
+      [result({ ...LATEST, sequence: -1 }), /nonsense \(sequence\)/],
+      [result(null), /nonsense/],
+      [() => new Response("", { status: 302, headers: { location: "http://evil.test" } }), /redirect/],
+      [() => new Response("no", { status: 404 }), /HTTP 404/],
+    ];
+    for (const [answer, words] of nonsense) {
+      const { rpc, asked } = client([answer]);
+      assert.match(await upstreamMessage(rpc.getLatestLedger()), words);
+      assert.equal(asked.length, 1);
+    }
+  });
+
+  test("reads no answer that is larger than the bound", async () => {
+    const chunk = new Uint8Array(1024 * 1024);
+    let sent = 0;
+    const { rpc } = client([() =>
+      new Response(
+        new ReadableStream({
+          pull(controller) {
+            sent += chunk.length;
+            controller.enqueue(chunk);
+          },
+        }),
+      )]);
+    assert.match(await upstreamMessage(rpc.getLatestLedger()), /more than 16777216 bytes/);
+    assert.ok(sent < MAX_ANSWER_BYTES + 4 * chunk.length, `${sent} bytes were taken`);
+  });
+
+  test("gives up on a silent node when its time is over, and not before", async () => {
+    const { rpc, clock } = client([() => new Promise<Response>(() => {})]);
+    const startMs = clock.now();
+    assert.match(await upstreamMessage(rpc.getLatestLedger()), /did not answer within 10000 ms/);
+    assert.equal(clock.now() - startMs, 10_000);
+  });
+
+  test("a body that never ends is cut off by the same time-out", async () => {
+    const { rpc } = client([() => new Response(new ReadableStream({}))]);
+    assert.match(await upstreamMessage(rpc.getLatestLedger()), /did not answer within/);
+  });
+
+  test("stops when the caller does", async () => {
+    const { rpc } = client([() => new Promise<Response>(() => {})]);
+    const caller = new AbortController();
+    const call = rpc.getLatestLedger({ signal: caller.signal });
+    caller.abort();
+    assert.match(await upstreamMessage(call), /abandoned/);
+  });
+
+  test("hands an error object of the node on as an RpcError, its URLs cut out", async () => {
+    const { rpc } = client([
+      ({ id }) =>
+        Response.json({ jsonrpc: "2.0", id, error: { code: -32602, message: "see https://rpc.test/path-token" } }),
+    ]);
+    const error = await rpc.getLatestLedger().then(() => assert.fail("it resolved"), (error) => error);
+    assert.ok(error instanceof RpcError);
+    assert.deepEqual([error.code, error.message], [-32602, "see [url]"]);
+  });
+
+  test("goes on to the next node when one fails, and stays there", async () => {
+    const urls = ["https://a.test", "https://b.test"];
+    const { rpc, asked } = client([() => new Response("<html>"), result(LATEST)], urls);
+    await rpc.getLatestLedger();
+    await rpc.getLatestLedger();
+    assert.deepEqual(asked.map(({ url }) => new URL(url).hostname), ["a.test", "b.test", "b.test"]);
+  });
+
+  test("leaves the second node time when the first is silent", async () => {
+    const urls = ["https://a.test", "https://b.test"];
+    const { rpc, clock } = client([() => new Promise<Response>(() => {}), result(LATEST)], urls);
+    const startMs = clock.now();
+    await rpc.getLatestLedger();
+    assert.equal(clock.now() - startMs, 5_000);
+  });
+});

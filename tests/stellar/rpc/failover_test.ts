@@ -1,0 +1,198 @@
+import assert from "node:assert/strict";
+import { after, afterEach, before, beforeEach, describe, test } from "node:test";
+import { createEscrow } from "../../../lib/escrow/escrow.ts";
+import type { HttpServer } from "../../../lib/runtime/serve.ts";
+import { serveHttp } from "../../../lib/runtime/serve.ts";
+import type { Network } from "../../../lib/sandbox/network_types.ts";
+import { createRpcServer } from "../../../lib/sandbox/rpc/server.ts";
+import { createRpcClient, type NodesRpcClient } from "../../../lib/stellar/rpc/client.ts";
+import { createLedgerTip, type LedgerTip } from "../../../lib/stellar/ledger/tip.ts";
+import { type Sandbox, signed, startSandbox } from "../../escrow/sandbox.ts";
+
+/** A real RPC server on a real port, which can be stopped, held back to an old ledger, or made to lose its answers. */
+interface Node {
+  url: string;
+  /** Methods it was asked, in order. */
+  asked: string[];
+  stop(): Promise<boolean>;
+  start(): Promise<void>;
+  /** From now on it knows no newer ledger than the network's newest. */
+  freeze(): void;
+  thaw(): void;
+  /** Does what it is asked, and its answer breaks off. */
+  loses: Set<string>;
+  /** Answers this method with HTTP 500. */
+  refuses: Set<string>;
+}
+
+let sandbox: Sandbox;
+before(async () => sandbox = await startSandbox());
+after(() => sandbox.network.stop());
+
+async function startNode(network: Network): Promise<Node> {
+  let frozen: ReturnType<Network["latestLedger"]> | undefined;
+  const view = new Proxy(network, {
+    get(target, name) {
+      if (name === "latestLedger") return () => frozen ?? target.latestLedger();
+      const value = Reflect.get(target, name);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+  const rpc = createRpcServer({ network: view, version: "test", now: sandbox.nowMs });
+  let server: HttpServer | undefined;
+  let port = 0;
+  const node: Node = {
+    url: "",
+    asked: [],
+    loses: new Set(),
+    refuses: new Set(),
+    freeze: () => frozen = network.latestLedger(),
+    thaw: () => frozen = undefined,
+    async start() {
+      server = await serveHttp({
+        hostname: "127.0.0.1",
+        port,
+        idleTimeoutMs: 60_000,
+        async fetch(request) {
+          const body = await request.text();
+          const { method } = JSON.parse(body) as { method: string };
+          node.asked.push(method);
+          if (node.refuses.has(method)) return new Response("no", { status: 500 });
+          const answer = await rpc.fetch(new Request(request.url, { method: "POST", headers: request.headers, body }));
+          if (node.loses.has(method)) return new Response('{"jsonrpc":"2.0","id":');
+          // A kept connection would still reach a server that has stopped.
+          answer.headers.set("connection", "close");
+          return answer;
+        },
+      });
+      port = server.port;
+      node.url = server.url;
+    },
+    stop: () => server!.stop({ drainMs: 1_000 }),
+  };
+  await node.start();
+  return node;
+}
+
+let a: Node;
+let b: Node;
+let rpc: NodesRpcClient;
+let tip: LedgerTip;
+let told: string[];
+beforeEach(async () => {
+  a = await startNode(sandbox.network);
+  b = await startNode(sandbox.network);
+  told = [];
+  tip = createLedgerTip();
+  rpc = createRpcClient({
+    urls: [a.url, b.url],
+    fetch,
+    now: sandbox.nowMs,
+    tip,
+    networkPassphrase: sandbox.network.passphrase,
+    onNodeChange: ({ name, condition }) => told.push(`${name === a.url ? "a" : "b"} ${condition}`),
+  });
+});
+afterEach(async () => {
+  await a.stop();
+  await b.stop();
+});
+
+/** Lets time pass: a ledger closes every five seconds, and a call every second gives the probes their occasion. */
+async function pass(seconds: number): Promise<void> {
+  for (let second = 1; second <= seconds; second++) {
+    sandbox.pass(1);
+    if (second % 5 === 0) sandbox.network.closeLedger();
+    await rpc.getLatestLedger();
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+}
+
+const inUse = () => rpc.nodes().find((node) => node.inUse)!.name;
+
+describe("two RPC nodes of one network", () => {
+  test("no call fails while the first is down, and it is asked again when it has been well for a while", async () => {
+    sandbox.network.closeLedger();
+    await pass(2);
+    assert.ok(!b.asked.includes("getLatestLedger"));
+    await a.stop();
+    await pass(20);
+    assert.deepEqual([told, inUse()], [["a failing"], b.url]);
+    await a.start();
+    const whileDown = a.asked.filter((method) => method === "getLatestLedger").length;
+    await pass(20);
+    assert.equal(inUse(), b.url, "not before it has proved itself");
+    assert.equal(a.asked.filter((method) => method === "getLatestLedger").length, whileDown);
+    await pass(60);
+    assert.deepEqual([told, inUse()], [["a failing", "a well"], a.url]);
+  });
+
+  test("a node that answers from an old ledger is left, and said to lag", async () => {
+    await pass(5);
+    a.freeze();
+    await pass(80);
+    assert.deepEqual([told, inUse()], [["a lagging"], b.url]);
+    assert.equal(tip.sequence, sandbox.network.latestLedger().sequence);
+    assert.match(rpc.nodes()[0]!.problem!, /newest ledger is \d+ s older/);
+    a.thaw();
+    await pass(100);
+    assert.deepEqual([told, inUse()], [["a lagging", "a well"], a.url]);
+  });
+
+  test("a node whose health check is good and whose other answers are not is left all the same, ever longer", async () => {
+    a.refuses.add("getLatestLedger");
+    await pass(300);
+    const left = told.filter((change) => change === "a failing").length;
+    assert.ok(left >= 1 && left <= 4, told.join(", "));
+  });
+
+  test("a node of another network is never believed", async () => {
+    const other = createRpcClient({
+      urls: [a.url, b.url],
+      fetch,
+      now: sandbox.nowMs,
+      networkPassphrase: "Public Global Stellar Network ; September 2015",
+    });
+    await assert.rejects(other.getLatestLedger(), /is of another network \("[^"]+"\) \(getLatestLedger\)/);
+    assert.ok(!a.asked.includes("getLatestLedger") && !b.asked.includes("getLatestLedger"));
+    assert.deepEqual(
+      (await other.networks()).map(({ passphrase }) => passphrase),
+      Array(2).fill(sandbox.network.passphrase),
+    );
+  });
+
+  test("an envelope whose send was lost at one node is asked for at the other, and applied once", async () => {
+    sandbox.network.closeLedger();
+    const wait = (_ms: number, signal?: AbortSignal) =>
+      new Promise<void>((resolve) => {
+        const timer = setTimeout(() => (sandbox.pass(1), resolve()), 1);
+        signal?.addEventListener("abort", () => (clearTimeout(timer), resolve()));
+      });
+    const escrow = createEscrow({
+      rpc,
+      tip,
+      now: sandbox.nowMs,
+      wait,
+      contracts: sandbox.contracts,
+      networkPassphrase: sandbox.network.passphrase,
+      submitTimeoutMs: 60_000,
+      noteSubmission: () => Promise.resolve(),
+      getSubmission: () => Promise.resolve(undefined),
+      onProblem: () => {},
+    });
+    const lossy = [[a], [a, b]];
+    for (const [index, nodes] of lossy.entries()) {
+      const deviceHash = String(index).repeat(64);
+      const prepared = await escrow.transactions.prepare({
+        source: sandbox.owner.publicKey(),
+        operation: { kind: "registerDevice", deviceHash, agent: sandbox.agent.publicKey() },
+      });
+      for (const node of nodes) node.loses.add("sendTransaction");
+      const envelope = signed(prepared.xdr, sandbox.network.passphrase, sandbox.owner);
+      const { hash, ledger } = await escrow.transactions.submit(envelope);
+      assert.equal(hash, prepared.hash);
+      assert.equal(sandbox.network.transaction(hash)?.ledger, ledger);
+      assert.equal((await escrow.reads.device(deviceHash)).owner, sandbox.owner.publicKey());
+    }
+  });
+});

@@ -1,0 +1,272 @@
+import fc from "fast-check";
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import {
+  createNodeHealth,
+  NODE_HEALTH_LIMITS as LIMITS,
+  type NodeHealth,
+} from "../../../lib/stellar/rpc/node_health.ts";
+
+const START_MS = 1_800_000_000_000;
+
+/** Nodes on a clock of their own: `at` moves it on, in seconds since the start. */
+function nodes(count: number) {
+  let nowMs = START_MS;
+  const told: string[] = [];
+  const health = createNodeHealth({
+    nodes: count,
+    nowMs,
+    onChange: (node, { condition }) => told.push(`${node} ${condition}`),
+  });
+  return {
+    health,
+    told,
+    now: () => nowMs,
+    at: (seconds: number) => void (nowMs = START_MS + seconds * 1000),
+    fail: (node: number) => health.failed(node, nowMs, nowMs, "does not answer"),
+    answer: (node: number, closedAt?: number) =>
+      health.answered(node, nowMs, closedAt === undefined ? undefined : START_MS / 1000 + closedAt),
+    first: () => health.order()[0],
+    condition: (node: number) => health.state(node).condition,
+  };
+}
+
+/** Fails until the node is left. */
+function leave(on: ReturnType<typeof nodes>, node: number): void {
+  for (let strikes = 0; strikes < LIMITS.strikes; strikes++) on.fail(node);
+}
+
+describe("the health of RPC nodes", () => {
+  test("asks the first of the list while all are well", () => {
+    assert.deepEqual(nodes(3).health.order(), [0, 1, 2]);
+  });
+
+  test("puts a node in doubt at its first failure, tells nobody, and goes back at its first good answer", () => {
+    const on = nodes(2);
+    on.fail(0);
+    assert.deepEqual(on.health.order(), [1, 0]);
+    on.at(1);
+    assert.deepEqual(on.health.takeProbes(on.now()), [0]);
+    on.answer(0);
+    on.health.probed(0, on.now());
+    assert.deepEqual(on.health.order(), [0, 1]);
+    assert.deepEqual(on.told, []);
+  });
+
+  test("counts what failed together once", () => {
+    const on = nodes(2);
+    const startedAtMs = on.now();
+    on.at(5);
+    for (let call = 0; call < 50; call++) on.health.failed(0, startedAtMs, on.now(), "does not answer");
+    assert.equal(on.condition(0), "doubted");
+  });
+
+  test("leaves a node at the third strike, says so once, and takes it back when it was well for long enough", () => {
+    const on = nodes(2);
+    leave(on, 0);
+    on.fail(0);
+    assert.deepEqual([on.condition(0), on.first(), on.told], ["failing", 1, ["0 failing"]]);
+    on.at(10);
+    on.answer(0);
+    on.at(39);
+    on.answer(0);
+    assert.equal(on.first(), 1);
+    on.at(40);
+    on.answer(0);
+    assert.deepEqual([on.condition(0), on.first(), on.told], ["well", 0, ["0 failing", "0 well"]]);
+  });
+
+  test("begins to count anew when a node fails on its way back", () => {
+    const on = nodes(2);
+    leave(on, 0);
+    on.at(10);
+    on.answer(0);
+    on.at(35);
+    on.fail(0);
+    on.at(36);
+    on.answer(0);
+    on.at(65);
+    on.answer(0);
+    assert.equal(on.first(), 1);
+    on.at(66);
+    on.answer(0);
+    assert.equal(on.first(), 0);
+  });
+
+  test("waits twice as long each time a node is left, within bounds, and forgets it after a good while", () => {
+    const on = nodes(2);
+    let seconds = 0;
+    const waited = [1, 2, 3, 4, 5, 6, 7].map(() => {
+      leave(on, 0);
+      const from = seconds;
+      for (on.answer(0); on.first() !== 0; on.answer(0)) on.at(++seconds);
+      return seconds - from;
+    });
+    assert.deepEqual(waited, [30, 60, 120, 240, 480, 600, 600]);
+    on.at(seconds += 1_200);
+    leave(on, 0);
+    const from = seconds;
+    for (on.answer(0); on.first() !== 0; on.answer(0)) on.at(++seconds);
+    assert.equal(seconds - from, 30);
+  });
+
+  test("bears a node that fails one call in thirty, not one that fails every tenth", () => {
+    for (const [every, expected] of [[30, "well"], [10, "failing"]] as const) {
+      const on = nodes(2);
+      for (let call = 1; call <= 600; call++) {
+        on.at(call);
+        if (call % every === 0) on.fail(0);
+        else on.answer(0);
+      }
+      assert.equal(on.told.at(0) ?? "0 well", `0 ${expected}`);
+    }
+  });
+
+  test("leaves a node whose newest ledger stays older than another's, not one that is late for a moment", () => {
+    const on = nodes(2);
+    on.answer(0, 0);
+    on.answer(1, 20);
+    on.at(1);
+    on.answer(0, 1);
+    on.at(9);
+    on.answer(0, 19);
+    on.at(21);
+    on.answer(1, 40);
+    on.answer(0, 19);
+    assert.equal(on.condition(0), "well");
+    on.at(31);
+    on.answer(0, 19);
+    assert.deepEqual([on.condition(0), on.first(), on.told], ["lagging", 1, ["0 lagging"]]);
+    assert.equal(on.health.state(0).lagSeconds, 21);
+    on.at(40);
+    on.answer(0, 40);
+    on.at(70);
+    on.answer(0, 70);
+    assert.deepEqual([on.condition(0), on.first()], ["well", 0]);
+  });
+
+  test("does not take a close time far ahead of the clock for a newer ledger", () => {
+    const on = nodes(2);
+    on.answer(1, 3_600);
+    on.at(60);
+    on.answer(0, 55);
+    on.at(80);
+    on.answer(0, 75);
+    assert.deepEqual([on.condition(0), on.first()], ["well", 0]);
+  });
+
+  test("where no node is well, asks the one that does least badly", () => {
+    const on = nodes(3);
+    leave(on, 0);
+    leave(on, 1);
+    leave(on, 2);
+    assert.deepEqual(on.health.order(), [0, 1, 2]);
+    on.answer(1);
+    assert.deepEqual(on.health.order(), [1, 0, 2]);
+  });
+
+  test("a node that stands alone is well at its first good answer", () => {
+    const on = nodes(1);
+    leave(on, 0);
+    on.answer(0);
+    assert.deepEqual([on.condition(0), on.told], ["well", ["0 failing", "0 well"]]);
+    on.at(100);
+    assert.deepEqual(on.health.takeProbes(on.now()), []);
+  });
+
+  test("probes the idle slowly, a doubted one soon, a dead one ever more slowly, and never one twice at a time", () => {
+    const on = nodes(2);
+    on.at(14);
+    assert.deepEqual(on.health.takeProbes(on.now()), []);
+    on.at(15);
+    assert.deepEqual(on.health.takeProbes(on.now()), [1]);
+    on.at(100);
+    assert.deepEqual(on.health.takeProbes(on.now()), []);
+    const probedAt: number[] = [];
+    on.fail(1);
+    on.health.probed(1, on.now());
+    for (let seconds = 100; seconds < 400; seconds++) {
+      on.at(seconds);
+      if (on.health.takeProbes(on.now()).length === 0) continue;
+      probedAt.push(seconds - 100);
+      on.fail(1);
+      on.health.probed(1, on.now());
+    }
+    assert.deepEqual(probedAt, [1, 3, 7, 15, 31, 63, 123, 183, 243]);
+  });
+});
+
+type Step = { node: number; good: boolean; lagSeconds: number; seconds: number };
+const steps = fc.array(
+  fc.record({
+    node: fc.nat(2),
+    good: fc.boolean(),
+    lagSeconds: fc.constantFrom(0, 5, 40),
+    seconds: fc.nat(20),
+  }),
+  { minLength: 1, maxLength: 400, size: "max" },
+);
+
+/** Walks through the steps; answers who was asked first after each. */
+function walk(steps: Step[], after: (health: NodeHealth, seconds: number) => void) {
+  const on = nodes(3);
+  let seconds = 0;
+  for (const { node, good, lagSeconds, seconds: passed } of steps) {
+    on.at(seconds += passed);
+    if (good) on.answer(node, seconds - lagSeconds);
+    else on.fail(node);
+    after(on.health, seconds);
+  }
+  return { ...on, seconds };
+}
+
+describe("whatever the nodes do", () => {
+  test("every node stays in the order, the well before the others, the earlier before the later", () => {
+    fc.assert(fc.property(steps, (steps) => {
+      walk(steps, (health) => {
+        const order = health.order();
+        assert.deepEqual([...order].sort(), [0, 1, 2]);
+        const well = order.filter((node) => health.state(node).condition === "well");
+        assert.deepEqual(order.slice(0, well.length), [...well].sort());
+      });
+    }));
+  });
+
+  test("a node is left and taken back in turn, never back within half a minute, and the more often the more slowly", () => {
+    fc.assert(fc.property(steps, (steps) => {
+      const changes: { node: number; kind: string; seconds: number }[] = [];
+      let seen = 0;
+      let seconds = 0;
+      const on = nodes(3);
+      for (const { node, good, lagSeconds, seconds: passed } of steps) {
+        on.at(seconds += passed);
+        if (good) on.answer(node, seconds - lagSeconds);
+        else on.fail(node);
+        for (; seen < on.told.length; seen++) {
+          const [which, kind] = on.told[seen]!.split(" ") as [string, string];
+          changes.push({ node: Number(which), kind, seconds });
+        }
+      }
+      for (const node of [0, 1, 2]) {
+        const own = changes.filter((change) => change.node === node);
+        own.forEach(({ kind, seconds }, index) => {
+          assert.equal(kind === "well", index % 2 === 1, JSON.stringify(own));
+          if (kind === "well") assert.ok(seconds - own[index - 1]!.seconds >= LIMITS.returnMs / 1000);
+        });
+        // Left n times, it was away for 30 + 60 + 120 … seconds: half an hour holds six times, and three more each.
+        assert.ok(own.length <= 2 * (6 + seconds / (LIMITS.longestReturnMs / 1000)) + 1, JSON.stringify(own));
+      }
+    }));
+  });
+
+  test("the first of the list is asked again once it has been well for as long as it may take", () => {
+    fc.assert(fc.property(steps, (steps) => {
+      const on = walk(steps, () => {});
+      for (let seconds = 0; seconds <= LIMITS.longestReturnMs / 1000; seconds++) {
+        on.at(on.seconds + seconds);
+        on.answer(0, on.seconds + seconds);
+      }
+      assert.equal(on.first(), 0);
+    }));
+  });
+});

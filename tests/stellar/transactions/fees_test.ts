@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { createInclusionFees } from "../../../lib/stellar/transactions/fees.ts";
+import { stubRpc } from "../rpc/stub_rpc.ts";
+
+function fees(p90: (call: number) => string) {
+  let nowMs = 0;
+  let calls = 0;
+  const problems: string[] = [];
+  const rpc = stubRpc({
+    getFeeStats() {
+      calls += 1;
+      const fee = p90(calls);
+      if (fee === "down") return Promise.reject(new Error("connection refused"));
+      const sorobanInclusionFee = { max: "9", min: "9", mode: "9", p50: "9", p90: fee, p95: "9", p99: "9" };
+      return Promise.resolve({ sorobanInclusionFee, inclusionFee: sorobanInclusionFee, latestLedger: 1 });
+    },
+  });
+  const bidder = createInclusionFees({ rpc, now: () => nowMs, onProblem: (message) => problems.push(message) });
+  return { bid: bidder.bid, pass: (ms: number) => void (nowMs += ms), calls: () => calls, problems };
+}
+
+describe("the inclusion fee", () => {
+  test("is what most transactions were in with, within bounds", async () => {
+    const cases = [["250", 250n], ["100", 100n], ["1", 100n], ["0", 100n], ["1000000", 1_000_000n], [
+      "99999999999999999999",
+      1_000_000n,
+    ]];
+    for (const [p90, expected] of cases) assert.equal(await fees(() => p90 as string).bid(), expected);
+  });
+
+  test("is asked for once in five seconds, however many prepare", async () => {
+    const { bid, pass, calls } = fees((call) => String(call * 1_000));
+    assert.deepEqual(await Promise.all([bid(), bid(), bid()]), [1_000n, 1_000n, 1_000n]);
+    pass(5_000);
+    assert.equal(await bid(), 1_000n);
+    assert.equal(calls(), 1);
+    pass(1);
+    assert.equal(await bid(), 2_000n);
+  });
+
+  test("is the last one known when the node does not say, and the minimum at first", async () => {
+    const { bid, pass, problems } = fees((call) => call === 2 ? "700" : "down");
+    assert.equal(await bid(), 100n);
+    pass(5_001);
+    assert.equal(await bid(), 700n);
+    pass(5_001);
+    assert.equal(await bid(), 700n);
+    assert.equal(problems.length, 2);
+    assert.match(problems[0]!, /fee statistics could not be read: connection refused/);
+  });
+});

@@ -1,0 +1,128 @@
+import { xdr } from "@stellar/stellar-sdk";
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { RpcError } from "../../../lib/stellar/rpc/rpc.ts";
+import { ENVELOPE, fault, HASH, inLedger, START_SECONDS, submitStage, transaction } from "./submit_stage.ts";
+
+/** Of an envelope that the network does not take in. */
+function txResult(code: "txBadSeq" | "txTooLate" | "txInsufficientFee"): string {
+  return new xdr.TransactionResult({
+    feeCharged: 100n,
+    result: xdr.TransactionResultResult[code](),
+    ext: xdr.TransactionResultExt.v0(),
+  }).toXdr("base64");
+}
+
+/** Of one that failed in its ledger. */
+function opResult(result: xdr.InvokeHostFunctionResult): string {
+  return new xdr.TransactionResult({
+    feeCharged: 100n,
+    result: xdr.TransactionResultResult.txFailed([
+      xdr.OperationResult.opInner(xdr.OperationResultTr.invokeHostFunction(result)),
+    ]),
+    ext: xdr.TransactionResultExt.v0(),
+  }).toXdr("base64");
+}
+
+describe("submitting an envelope", () => {
+  test("an envelope that was applied before answers as it did then, though the network calls it txBadSeq", async () => {
+    const { transactions } = submitStage({
+      send: () => ({ status: "ERROR", errorResultXdr: txResult("txBadSeq") }),
+      find: () => ({ status: "SUCCESS", ledger: 77 }),
+      accountSequence: () => 42n,
+    });
+    assert.deepEqual(await transactions.submit(ENVELOPE), { hash: HASH, ledger: 77 });
+  });
+
+  test("txBadSeq on the account's next sequence number is tried for two ledgers", async () => {
+    const late = submitStage({
+      send: (call) => call < 3 ? { status: "ERROR", errorResultXdr: txResult("txBadSeq") } : {},
+      find: inLedger(103),
+    });
+    assert.equal((await late.transactions.submit(ENVELOPE)).ledger, 103);
+    assert.equal(late.sent(), 3);
+
+    const never = submitStage({ send: () => ({ status: "ERROR", errorResultXdr: txResult("txBadSeq") }) });
+    const error = await fault(never.transactions.submit(ENVELOPE));
+    assert.equal(error.code, "invalid_request");
+    assert.match(error.message, /txBadSeq/);
+    assert.equal(never.sent(), 3);
+  });
+
+  test("txBadSeq on any other sequence number is final", async () => {
+    const { transactions, sent } = submitStage({
+      send: () => ({ status: "ERROR", errorResultXdr: txResult("txBadSeq") }),
+      accountSequence: () => 45n,
+    });
+    assert.match((await fault(transactions.submit(ENVELOPE))).message, /txBadSeq .*prepare again/);
+    assert.equal(sent(), 1);
+  });
+
+  test("another rejection is named", async () => {
+    const { transactions } = submitStage({
+      send: () => ({ status: "ERROR", errorResultXdr: txResult("txInsufficientFee") }),
+    });
+    const error = await fault(transactions.submit(ENVELOPE));
+    assert.equal(error.code, "invalid_request");
+    assert.equal(
+      error.message,
+      `transaction ${HASH} was rejected: txInsufficientFee (its fee is too low; prepare again)`,
+    );
+  });
+
+  test("a rejection that cannot be checked leaves the outcome open", async () => {
+    const { transactions } = submitStage({
+      send: () => ({ status: "ERROR", errorResultXdr: txResult("txTooLate") }),
+      find: () => new RpcError("getTransaction", -32603, "busy"),
+    });
+    const error = await fault(transactions.submit(ENVELOPE));
+    assert.deepEqual([error.code, error.headers.Location], ["upstream_error", `/v1/transactions/${HASH}`]);
+  });
+
+  test("a rejection in nonsense is an upstream error, not a crash", async () => {
+    const { transactions } = submitStage({ send: () => ({ status: "ERROR", errorResultXdr: "AAAA" }) });
+    assert.equal((await fault(transactions.submit(ENVELOPE))).code, "upstream_error");
+  });
+
+  test("what trapped in the ledger is explained, what ran out of its means is to be prepared again", async () => {
+    const failed = (result: xdr.InvokeHostFunctionResult) => () => ({
+      status: "FAILED" as const,
+      ledger: 102,
+      resultXdr: opResult(result),
+    });
+    const trapped = submitStage({ find: failed(xdr.InvokeHostFunctionResult.invokeHostFunctionTrapped()) });
+    const refused = await fault(trapped.transactions.submit(ENVELOPE));
+    assert.deepEqual([refused.code, refused.message], ["contract_refused", "claim in 102"]);
+
+    const poor = submitStage({ find: failed(xdr.InvokeHostFunctionResult.invokeHostFunctionResourceLimitExceeded()) });
+    const rejected = await fault(poor.transactions.submit(ENVELOPE));
+    assert.equal(rejected.code, "invalid_request");
+    assert.match(rejected.message, /failed in ledger 102: invokeHostFunctionResourceLimitExceeded .*prepare again/);
+  });
+
+  test("an envelope that no ledger took in before its time bound is txTooLate", async () => {
+    const envelope = transaction({ validForSeconds: 12 }).toXdr();
+    const { transactions } = submitStage({});
+    const error = await fault(transactions.submit(envelope));
+    assert.equal(error.code, "invalid_request");
+    assert.match(error.message, /txTooLate/);
+  });
+
+  test("an envelope past its time bound is not sent, but asked for: it may have been applied in time", async () => {
+    const envelope = transaction({ validForSeconds: -10 }).toXdr();
+    const applied = submitStage({ find: () => ({ status: "SUCCESS", ledger: 60 }) });
+    assert.equal((await applied.transactions.submit(envelope)).ledger, 60);
+    const dead = submitStage({});
+    assert.match((await fault(dead.transactions.submit(envelope))).message, /txTooLate/);
+    assert.equal(applied.sent() + dead.sent(), 0);
+  });
+
+  test("a node that does not lag is needed to pronounce it dead", async () => {
+    const { transactions, calls } = submitStage({
+      find: (call) =>
+        call === 1 ? { latestLedger: 50, latestLedgerCloseTime: START_SECONDS - 250 } : inLedger(101)(call, 101),
+    });
+    assert.equal((await transactions.submit(ENVELOPE)).ledger, 101);
+    assert.ok(calls.length < 10, calls.join());
+  });
+});

@@ -1,0 +1,147 @@
+import { Account, Address, Keypair, nativeToScVal, Operation, TransactionBuilder, xdr } from "@stellar/stellar-sdk";
+import assert from "node:assert/strict";
+import { GatewayError } from "../../../lib/errors.ts";
+import { createEntryReader } from "../../../lib/stellar/ledger/entries.ts";
+import { createLedgerWait } from "../../../lib/stellar/ledger/waiting.ts";
+import { accountKey } from "../../../lib/stellar/transactions/prepare.ts";
+import { type RpcClient, RpcError, type SendAnswer, type TransactionAnswer } from "../../../lib/stellar/rpc/rpc.ts";
+import { createLedgerTip } from "../../../lib/stellar/ledger/tip.ts";
+import { createTransactions } from "../../../lib/stellar/transactions/transactions.ts";
+import { fakeClock, stubRpc } from "../rpc/stub_rpc.ts";
+
+export const PASSPHRASE = "Test SDF Network ; September 2015";
+export const CONTRACT = "CA5S4S7QGHJHJWVJBYL3CXZXZTNGKXMNZVDAEQNN7NUXFP4D7BYK7HIX";
+export const START_SECONDS = 1_800_000_000;
+export const source = Keypair.fromRawEd25519Seed(new Uint8Array(32).fill(7));
+
+interface EnvelopeOptions {
+  validForSeconds?: number;
+  sequence?: string;
+  function?: string;
+  signers?: Keypair[];
+}
+
+/** A claim of the source, signed. */
+export function transaction(options: EnvelopeOptions = {}) {
+  const { validForSeconds = 300, sequence = "41", signers = [source] } = options;
+  const built = new TransactionBuilder(new Account(source.publicKey(), sequence), {
+    fee: "100",
+    networkPassphrase: PASSPHRASE,
+    timebounds: { minTime: 0, maxTime: START_SECONDS + validForSeconds },
+  }).addOperation(Operation.invokeContractFunction({
+    contract: CONTRACT,
+    function: options.function ?? "claim",
+    args: [Address.fromString(CONTRACT).toScVal(), nativeToScVal(1n, { type: "u64" })],
+  })).build();
+  if (signers.length > 0) built.sign(...signers);
+  return built;
+}
+
+export const hex = (bytes: Uint8Array) => xdr.encodeBytes(bytes, "hex");
+export const ENVELOPE = transaction().toXdr();
+export const HASH = hex(transaction().hash());
+
+function accountEntry(sequence: bigint): string {
+  return xdr.LedgerEntryData.account(
+    new xdr.AccountEntry({
+      accountId: source.xdrAccountId(),
+      balance: 1n,
+      seqNum: sequence,
+      numSubEntries: 0,
+      inflationDest: null,
+      flags: 0,
+      homeDomain: "",
+      thresholds: new Uint8Array([1, 0, 0, 0]),
+      signers: [],
+      ext: xdr.AccountEntryExt.v0(),
+    }),
+  ).toXdr("base64");
+}
+
+/**
+ * Transactions in front of a node of which a ledger closes every five seconds; `send` and `find` say what it answers,
+ * call by call.
+ */
+export function submitStage(script: {
+  send?: (call: number) => Partial<SendAnswer> | Error;
+  find?: (call: number, ledger: number) => Partial<TransactionAnswer> | Error;
+  accountSequence?: (ledger: number) => bigint;
+  note?: () => Promise<void>;
+}) {
+  const clock = fakeClock(START_SECONDS * 1000);
+  const tip = createLedgerTip();
+  const closeTime = () => START_SECONDS + Math.floor((clock.now() / 1000 - START_SECONDS) / 5) * 5;
+  const ledger = () => 100 + (closeTime() - START_SECONDS) / 5;
+  const stamp = () => ({ latestLedger: ledger(), latestLedgerCloseTime: closeTime() });
+  const order: string[] = [];
+  const envelopes: string[] = [];
+  let sends = 0;
+  let finds = 0;
+  const or = <T>(value: T | Error): T => {
+    if (value instanceof Error) throw value;
+    return value;
+  };
+  const observed = <T extends { latestLedger: number; latestLedgerCloseTime?: number }>(answer: T): T => {
+    tip.observe(answer.latestLedger, answer.latestLedgerCloseTime);
+    return answer;
+  };
+  const methods: Partial<RpcClient> = {
+    async sendTransaction(envelope) {
+      order.push("send");
+      envelopes.push(envelope);
+      sends += 1;
+      const answer = or(script.send?.(sends) ?? {});
+      return await Promise.resolve(observed({ status: "PENDING" as const, hash: HASH, ...stamp(), ...answer }));
+    },
+    async getTransaction() {
+      finds += 1;
+      const answer = or(script.find?.(finds, ledger()) ?? {});
+      const whole = { status: "NOT_FOUND" as const, oldestLedger: 1, ...stamp(), ...answer };
+      return await Promise.resolve(observed(whole));
+    },
+    async getLatestLedger() {
+      tip.observe(ledger(), closeTime());
+      return await Promise.resolve({ sequence: ledger(), id: "", protocolVersion: 28, closeTime: closeTime() });
+    },
+    async getLedgerEntries() {
+      const key = accountKey(source.publicKey());
+      const entry = { key, xdr: accountEntry(script.accountSequence?.(ledger()) ?? 41n), lastModifiedLedgerSeq: 1 };
+      return await Promise.resolve({ latestLedger: ledger(), entries: [entry] });
+    },
+    getHealth: () => Promise.reject(new RpcError("getHealth", -32603, "no")),
+  };
+  const rpc = stubRpc(methods);
+  const notes = new Map<string, { validUntil: number }>();
+  const parts = { rpc, tip, now: clock.now, wait: clock.wait };
+  const transactions = createTransactions({
+    ...parts,
+    entries: createEntryReader(parts),
+    ledgers: createLedgerWait(parts),
+    calls: { simulate: () => Promise.reject(new Error("not in these tests")) },
+    fees: { bid: () => Promise.reject(new Error("not in these tests")) },
+    networkPassphrase: PASSPHRASE,
+    submitTimeoutMs: 60_000,
+    noteSubmission: ({ hash, validUntil }) => {
+      order.push("note");
+      notes.set(hash, { validUntil });
+      return script.note?.() ?? Promise.resolve();
+    },
+    getSubmission: (hash) => Promise.resolve(notes.get(hash)),
+    refuseCall: (call) => call.function === "claim" ? undefined : `must not call ${call.function}`,
+    explainSimulation: () => Promise.reject(new Error("not in these tests")),
+    explainFailure: (call, failure) =>
+      Promise.resolve(new GatewayError("contract_refused", `${call?.function} in ${failure.ledger}`)),
+  });
+  return { transactions, clock, order, envelopes, notes, sent: () => sends, found: () => finds, calls: rpc.calls };
+}
+
+/** The error a caller is answered with. */
+export async function fault(promise: Promise<unknown>): Promise<GatewayError> {
+  const error = await promise.then(() => assert.fail("it resolved"), (error) => error);
+  assert.ok(error instanceof GatewayError, String(error?.stack ?? error));
+  return error;
+}
+
+/** What a node answers of an envelope that this ledger took in. */
+export const inLedger = (ledger: number) => (_: number, latest: number): Partial<TransactionAnswer> =>
+  latest >= ledger ? { status: "SUCCESS", ledger } : {};

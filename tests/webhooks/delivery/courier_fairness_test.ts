@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { answersAfter, courierStage, hangs } from "./courier_stage.ts";
+import { eventAt } from "../parts.ts";
+
+test("posts to one endpoint are few at once, and to all of them bounded", async () => {
+  const ids = Array.from({ length: 40 }, (_, n) => `wh_${n}`);
+  const held = {} as { clock: { wait(ms: number): Promise<void> } };
+  const made = await courierStage(answersAfter(() => held.clock, 30), { limits: { posts: 64, postsPerLane: 8 } });
+  held.clock = made.clock;
+  const perLane = new Map<string, number>();
+  made.courier.start();
+  await made.owe(30, ...ids);
+  await made.pass(3_000);
+  for (const { subscriptionId } of made.script.posted) {
+    perLane.set(subscriptionId, (perLane.get(subscriptionId) ?? 0) + 1);
+  }
+  assert.equal(made.script.mostInFlight(), 64);
+  assert.ok(ids.every((id) => perLane.get(id) === 30), "all of them got everything, once");
+  assert.equal((await made.store.backlog()).pending, 0);
+  await made.courier.stop({ drainMs: 0 });
+});
+
+test("100 hanging endpoints do not keep the others waiting", async () => {
+  const hanging = Array.from({ length: 100 }, (_, n) => `wh_hangs_${n}`);
+  const well = Array.from({ length: 20 }, (_, n) => `wh_well_${n}`);
+  const made = await courierStage(
+    ({ subscriptionId }) => subscriptionId.startsWith("wh_hangs") ? hangs() : "delivered",
+    { limits: { posts: 64, troubledPosts: 16 } },
+  );
+  made.courier.start();
+  await made.owe(20, ...hanging);
+  await made.pass(3_000);
+  await made.owe(20, ...well);
+  await made.pass(200);
+  for (const id of well) assert.equal(made.postedTo(id).length, 20, id);
+  await made.courier.stop({ drainMs: 0 });
+  assert.equal((await made.store.backlog()).pending, 2_000, "what hung is still owed");
+});
+
+test("what is new for an endpoint with a slow post under way does not wait for it", async () => {
+  let count = 0;
+  const made = await courierStage(() => ++count === 3 ? hangs() : "delivered", { limits: { slowMs: 60_000 } });
+  made.courier.start();
+  await made.owe(3, "wh_1");
+  await made.pass(100);
+  assert.equal(made.script.inFlight(), 1);
+  await made.owe(1, "wh_1");
+  await made.pass(50);
+  assert.equal(made.script.posted.length, 4);
+  await made.courier.stop({ drainMs: 0 });
+});
+
+test("an endpoint that keeps failing is left in peace for longer and longer, and found alive within seconds", async () => {
+  let isDown = true;
+  const made = await courierStage(() => isDown ? "retry" : "delivered", { retryMs: 3_600_000 });
+  made.courier.start();
+  await made.owe(200, "wh_1");
+  await made.pass(60_000, 50);
+  assert.ok(made.script.posted.length < 30, `${made.script.posted.length} posts in a minute`);
+  isDown = false;
+  const before = made.script.posted.length;
+  await made.pass(6_000, 50);
+  assert.equal(made.script.posted.length, 200, `${before} before it was up again`);
+  assert.equal(made.script.posted[before]!.eventId, eventAt(101 + before).id);
+  await made.courier.stop({ drainMs: 0 });
+});
+
+test("with more subscriptions due than lanes, all of them have their turn", async () => {
+  const busy = Array.from({ length: 10 }, (_, n) => `wh_a_${n}`);
+  const held = {} as { clock: { wait(ms: number): Promise<void> } };
+  const made = await courierStage(answersAfter(() => held.clock, 400), {
+    limits: { lanes: 10, postsPerLane: 1, slowMs: 1_000 },
+  });
+  held.clock = made.clock;
+  made.courier.start();
+  await made.owe(150, ...busy);
+  await made.pass(1_000, 20);
+  await made.owe(1, "wh_late");
+  await made.pass(12_000, 50);
+  assert.equal(made.postedTo("wh_late").length, 1);
+  assert.ok(made.script.posted.length > 100, "the others went on");
+  await made.courier.stop({ drainMs: 0 });
+});

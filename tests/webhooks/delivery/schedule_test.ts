@@ -1,0 +1,138 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import fc from "fast-check";
+import {
+  JITTER,
+  MAX_ATTEMPTS,
+  MAX_RETRY_AFTER_SECONDS,
+  nextAttempt,
+  type PostOutcome,
+  SCHEDULE,
+} from "../../../lib/webhooks/delivery/schedule.ts";
+
+const NOW = Date.parse("2026-03-01T12:00:00.000Z");
+/** In the middle of the jitter. */
+const even = () => 0.5;
+
+const failures: fc.Arbitrary<PostOutcome> = fc.oneof(
+  fc.constant({ kind: "network_error" as const }),
+  fc.record({
+    kind: fc.constant("status" as const),
+    statusCode: fc.oneof(fc.constant(429), fc.integer({ min: 500, max: 599 })),
+    retryAfter: fc.oneof(fc.constant(undefined), fc.string(), fc.nat().map(String)),
+  }),
+);
+const randoms = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
+
+/** How long until the next attempt, in seconds. */
+function delay(retryAfter: string | undefined, { attempt = 1, statusCode = 429, random = even } = {}): number {
+  const next = nextAttempt({ attempt, outcome: { kind: "status", statusCode, retryAfter }, nowMs: NOW, random });
+  assert.equal(next.outcome, "retry");
+  return (next.nextAttemptAtMs! - NOW) / 1000;
+}
+
+describe("the schedule", () => {
+  test("is fifteen attempts over about three days, each delay at least as long as the one before", () => {
+    assert.equal(MAX_ATTEMPTS, 15);
+    assert.deepEqual(SCHEDULE.slice(0, 7), [5, 30, 120, 600, 1_800, 3_600, 7_200]);
+    assert.deepEqual(SCHEDULE, SCHEDULE.toSorted((a, b) => a - b));
+    const days = SCHEDULE.reduce((sum, seconds) => sum + seconds, 0) / 86_400;
+    assert.ok(days > 2.9 && days < 3.1, `${days} days`);
+  });
+});
+
+describe("nextAttempt", () => {
+  test("takes every 2xx for delivered, and every answer that is neither 429 nor 5xx for the end", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 200, max: 999 }), fc.integer({ min: 1, max: 15 }), (statusCode, attempt) => {
+        fc.pre(statusCode !== 429 && !(statusCode >= 500 && statusCode <= 599));
+        const outcome = { kind: "status", statusCode, retryAfter: "60" } as const;
+        const expected = statusCode < 300 ? "delivered" : "ended";
+        assert.deepEqual(nextAttempt({ attempt, outcome, nowMs: NOW, random: even }), { outcome: expected });
+      }),
+    );
+  });
+
+  test("ends at a redirect, and at 408, 410 and 425 as at any other 4xx", () => {
+    for (const statusCode of [301, 302, 307, 308, 400, 401, 404, 408, 410, 425]) {
+      const outcome = { kind: "status", statusCode } as const;
+      assert.deepEqual(nextAttempt({ attempt: 1, outcome, nowMs: NOW, random: even }), { outcome: "ended" });
+    }
+  });
+
+  test("tries network errors, 429 and 5xx again within the jitter of the schedule, or up to a day when asked to", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 14 }), failures, randoms, (attempt, outcome, random) => {
+        const next = nextAttempt({ attempt, outcome, nowMs: NOW, random: () => random });
+        assert.equal(next.outcome, "retry");
+        const delayMs = next.nextAttemptAtMs! - NOW;
+        const scheduledMs = SCHEDULE[attempt - 1]! * 1000;
+        assert.ok(Number.isInteger(delayMs) && delayMs >= scheduledMs * (1 - JITTER), `${delayMs}`);
+        const wasAsked = outcome.kind === "status" && outcome.retryAfter !== undefined;
+        const mostMs = scheduledMs * (1 + JITTER) + 1;
+        assert.ok(delayMs <= (wasAsked ? Math.max(mostMs, MAX_RETRY_AFTER_SECONDS * 1000) : mostMs), `${delayMs}`);
+      }),
+    );
+  });
+
+  test("spreads a delay over its whole jitter", () => {
+    assert.equal(delay(undefined, { random: () => 0 }), 4.5);
+    assert.equal(delay(undefined, { random: () => 0.5 }), 5);
+    assert.ok(delay(undefined, { random: () => 0.999_999 }) > 5.49);
+  });
+
+  test("is dead after the last attempt, whatever Retry-After asks", () => {
+    fc.assert(fc.property(failures, (outcome) => {
+      assert.deepEqual(nextAttempt({ attempt: 15, outcome, nowMs: NOW, random: even }), { outcome: "dead" });
+    }));
+  });
+});
+
+describe("Retry-After", () => {
+  test("in seconds puts the next attempt off, for 429 and 5xx alike, and is never undercut", () => {
+    for (const statusCode of [429, 500, 503]) {
+      assert.equal(delay("120", { statusCode, random: () => 0 }), 120);
+      assert.ok(delay("120", { statusCode, random: () => 0.9 }) > 120);
+      assert.ok(delay("120", { statusCode, random: () => 0.9 }) <= 132);
+    }
+  });
+
+  test("as a date does the same", () => {
+    assert.equal(delay("Sun, 01 Mar 2026 12:10:00 GMT", { random: () => 0 }), 600);
+  });
+
+  test("never brings an attempt forward", () => {
+    for (const soon of ["0", "1", "Sun, 01 Mar 2026 12:00:01 GMT"]) assert.equal(delay(soon, { attempt: 4 }), 600);
+  });
+
+  test("is honoured up to a day", () => {
+    for (
+      const far of [
+        "86400",
+        "86401",
+        "1000000000",
+        "9".repeat(400),
+        "Wed, 01 Apr 2026 12:00:00 GMT",
+        "Fri, 31 Dec 9999 23:59:59 GMT",
+      ]
+    ) assert.equal(delay(far), 86_400);
+  });
+
+  test("is passed over when it lies in the past or is garbage", () => {
+    const garbage = [
+      ...[
+        "Sat, 28 Feb 2026 12:00:00 GMT",
+        "Thu, 01 Jan 1970 00:00:00 GMT",
+        "",
+        " ",
+        "soon",
+        "-60",
+        "+60",
+        "1e9",
+        "60.5",
+      ],
+      ...["0x60", "60s", "60, 120", "Infinity", "NaN", "2026-04-01T12:00:00Z", "Sun, 99 Mar 2026 12:00:00 GMT", "٦٠"],
+    ];
+    for (const text of garbage) assert.equal(delay(text), 5, JSON.stringify(text));
+  });
+});

@@ -1,0 +1,137 @@
+import assert from "node:assert/strict";
+import { afterEach, describe, test } from "node:test";
+import { at, createPostParts, post, until } from "./post_parts.ts";
+import { type Answering, OK_ANSWER } from "../receiver.ts";
+
+const parts = createPostParts();
+const { receiver, poster } = parts;
+afterEach(parts.close);
+
+describe("an endpoint that misbehaves", () => {
+  test("is given up on after the time for everything when it says nothing", async () => {
+    const endpoint = await receiver(() => {});
+    const result = await post(poster(), at(endpoint), { timeoutMs: 100 });
+    assert.deepEqual([result.statusCode, result.error], [undefined, "timed out after 0.1 s"]);
+    assert.equal(result.address, "127.0.0.1");
+    await until(() => endpoint.open.size === 0);
+  });
+
+  const drips: [what: string, first: string, drip: string, statusCode: number | undefined][] = [
+    ["its headers", "HTTP/1.1 200 OK\r\n", "X-Drip: y\r\n", undefined],
+    ["its body", "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n", "x", 200],
+    ["its body without a length", "HTTP/1.1 200 OK\r\n\r\n", "x", 200],
+    ["its chunks", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "1\r\nx\r\n", 200],
+    ["interim answers", "", "HTTP/1.1 102 Processing\r\n\r\n", undefined],
+  ];
+  for (const [what, first, drip, statusCode] of drips) {
+    test(`is cut off at that time when it drips ${what}`, async () => {
+      const endpoint = await receiver((_, socket) => {
+        socket.write(first);
+        const timer = setInterval(() => socket.write(drip), 10);
+        socket.on("close", () => clearInterval(timer));
+      });
+      const result = await post(poster(), at(endpoint), { timeoutMs: 150 });
+      assert.deepEqual([result.statusCode, result.error], [statusCode, "timed out after 0.15 s"]);
+      await until(() => endpoint.open.size === 0);
+    });
+  }
+
+  test("is cut off after 64 KiB of body, and its status counts", async () => {
+    const endpoint = await receiver((_, socket) => {
+      socket.write("HTTP/1.1 200 OK\r\n\r\n");
+      const more = () => void (!socket.destroyed && socket.write("x".repeat(16_384), more));
+      more();
+    });
+    const result = await post(poster(), at(endpoint));
+    assert.deepEqual([result.statusCode, result.error], [200, undefined]);
+    assert.equal(result.responseBody, "x".repeat(1_024));
+    await until(() => endpoint.open.size === 0);
+  });
+
+  test("gets nothing expanded", async () => {
+    const endpoint = await receiver(() =>
+      "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\n\x1f\x0b\x08\x00"
+    );
+    const result = await post(poster(), at(endpoint));
+    assert.deepEqual([result.statusCode, result.error, result.responseBody], [200, undefined, ""]);
+  });
+
+  const failures: [what: string, answer: Answering, error: string, statusCode?: number][] = [
+    ["closes without an answer", (_, socket) => void socket.end(), "connection closed before the end of the answer"],
+    [
+      "closes in the middle of its answer",
+      (_, socket) => void socket.end("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf"),
+      "connection closed before the end of the answer",
+      200,
+    ],
+    ["speaks another protocol", () => "220 mail.example ESMTP\r\n\r\n", "the answer is not HTTP/1.1"],
+    [
+      "has endless headers",
+      () => `HTTP/1.1 200 OK\r\n${"X: y\r\n".repeat(5_000)}`,
+      "the headers of the answer are longer than 16 KiB",
+    ],
+    [
+      "answers in broken chunks",
+      () => "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+      "the answer has a malformed chunk",
+      200,
+    ],
+  ];
+  for (const [what, answer, error, statusCode] of failures) {
+    test(`that ${what} is reported so, and asked once`, async () => {
+      const endpoint = await receiver(answer);
+      const result = await post(poster(), at(endpoint));
+      assert.deepEqual([result.error, result.statusCode], [error, statusCode]);
+      await until(() => endpoint.open.size === 0);
+      assert.equal(endpoint.requests.length, 1);
+    });
+  }
+
+  test("that is not there is reported so", async () => {
+    const endpoint = await receiver();
+    await endpoint.close();
+    const { durationMs: _, ...result } = await post(poster(), at(endpoint));
+    assert.deepEqual(result, { error: "connection refused", responseBody: "" });
+  });
+
+  test("can't answer the next request with what it said before it was asked", async () => {
+    const endpoint = await receiver(({ connection }, socket) => {
+      // Behind the answer, a moment later: what would be taken for the answer to the next request.
+      if (connection === 1) setTimeout(() => socket.write("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged"), 20);
+      return OK_ANSWER;
+    });
+    const by = poster();
+    await post(by, at(endpoint));
+    await until(() => endpoint.open.size === 0);
+    assert.equal((await post(by, at(endpoint))).responseBody, "ok");
+    const extra = await receiver(({ connection }) => connection === 1 ? `${OK_ANSWER}${OK_ANSWER}` : OK_ANSWER);
+    await post(by, at(extra));
+    assert.equal((await post(by, at(extra))).responseBody, "ok");
+    assert.equal(extra.connections, 2);
+  });
+
+  test("that has closed an idle connection is connected to again", async () => {
+    const endpoint = await receiver(({ connection }, socket) => {
+      if (connection === 1) setTimeout(() => socket.end(), 0);
+      return OK_ANSWER;
+    });
+    const by = poster();
+    await post(by, at(endpoint));
+    await until(() => endpoint.open.size === 0);
+    assert.equal((await post(by, at(endpoint))).statusCode, 200);
+    assert.equal(endpoint.connections, 2);
+  });
+
+  test("that closes a used connection just as the next request comes is asked once more, and not again", async () => {
+    let served = 0;
+    const endpoint = await receiver((_, socket) => {
+      if (++served === 1) return OK_ANSWER;
+      socket.destroy();
+    });
+    const by = poster();
+    await post(by, at(endpoint));
+    const result = await post(by, at(endpoint));
+    assert.match(result.error!, /^connection (closed before the end of the answer|reset)$/);
+    assert.equal(endpoint.requests.length, 3);
+  });
+});

@@ -1,0 +1,129 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Store } from "../../../lib/store/store.ts";
+import { rekeySecrets, sealSecrets } from "../../../lib/webhooks/secrets/reseal.ts";
+import { createSecretBox, type SecretBox, SecretsKeyError } from "../../../lib/webhooks/secrets/secrets.ts";
+import { insert, memoryStore, subscriptionOf } from "../parts.ts";
+
+const plain = createSecretBox(undefined);
+const first = createSecretBox("01".repeat(32));
+const second = createSecretBox("02".repeat(32));
+const idOf = (n: number) => `wh_${String(n).padStart(4, "0")}`;
+const secretOf = (n: number) => `whsec_${btoa(`secret number ${n} of all of these`)}`;
+const COUNT = 250;
+
+/** A store with plain secrets, every tenth in the midst of a rotation. */
+async function storeWithSecrets(): Promise<Store> {
+  const store = await memoryStore();
+  for (let n = 0; n < COUNT; n++) {
+    const previousSecret = n % 10 === 0 ? { secret: `${secretOf(n)}old`, untilMs: 5 } : null;
+    await insert(store, subscriptionOf(idOf(n), { secret: secretOf(n), previousSecret }));
+  }
+  return store;
+}
+
+/** Checks that every secret is kept as this box keeps it, and is still the same. */
+async function assertKeptBy(store: Store, box: SecretBox): Promise<void> {
+  for (let n = 0; n < COUNT; n++) {
+    const { id, secret, previousSecret } = (await store.getSubscription(idOf(n)))!;
+    assert.ok(box.isCurrent(secret), secret.slice(0, 12));
+    assert.equal(box.open(id, secret), secretOf(n));
+    if (n % 10 !== 0) continue;
+    assert.ok(box.isCurrent(previousSecret!.secret));
+    assert.equal(box.open(id, previousSecret!.secret), `${secretOf(n)}old`);
+    assert.equal(previousSecret!.untilMs, 5);
+  }
+  assert.equal(box.compare(await store.secretsCheck()), "same");
+}
+
+test("without a key secrets stay plain", async () => {
+  const store = await storeWithSecrets();
+  assert.equal(await sealSecrets(store, plain), 0);
+  await assertKeptBy(store, plain);
+});
+
+test("the first start with a key seals every secret, the next one none", async () => {
+  const store = await storeWithSecrets();
+  assert.equal(await sealSecrets(store, first), COUNT);
+  await assertKeptBy(store, first);
+  assert.equal(await sealSecrets(store, first), 0);
+});
+
+test("a secret that is rotated while secrets are sealed is kept, and sealed too", async () => {
+  const store = await storeWithSecrets();
+  const rotated = `whsec_${btoa("rotated by a gateway that runs beside")}`;
+  let isRotated = false;
+  const beside: Store = Object.create(store, {
+    resealSecrets: {
+      async value(step: Parameters<Store["resealSecrets"]>[0]) {
+        if (!isRotated && step.secrets.some(({ id }) => id === idOf(7))) {
+          isRotated = true;
+          const previousSecret = { secret: secretOf(7), untilMs: 9 };
+          assert.ok(await store.setSubscriptionSecrets(idOf(7), secretOf(7), { secret: rotated, previousSecret }));
+        }
+        return await store.resealSecrets(step);
+      },
+    },
+  });
+  assert.equal(await sealSecrets(beside, first), COUNT);
+  const { secret, previousSecret } = (await store.getSubscription(idOf(7)))!;
+  assert.ok(first.isCurrent(secret) && first.isCurrent(previousSecret!.secret));
+  assert.deepEqual([first.open(idOf(7), secret), first.open(idOf(7), previousSecret!.secret)], [rotated, secretOf(7)]);
+  assert.equal(await sealSecrets(store, first), 0);
+});
+
+test("a start with another key, or with none, is refused and changes nothing", async () => {
+  const store = await storeWithSecrets();
+  await sealSecrets(store, first);
+  await assert.rejects(sealSecrets(store, second), SecretsKeyError);
+  await assert.rejects(sealSecrets(store, plain), SecretsKeyError);
+  await assertKeptBy(store, first);
+});
+
+test("an empty store remembers its key too", async () => {
+  const store = await memoryStore();
+  assert.equal(await sealSecrets(store, first), 0);
+  await assert.rejects(sealSecrets(store, second), SecretsKeyError);
+});
+
+for (
+  const [what, from, to] of [
+    ["to another key", first, second],
+    ["from plain to a key", plain, first],
+    ["from a key to plain", first, plain],
+  ] as const
+) {
+  test(`a rekey goes ${what}, also when it was interrupted again and again`, async () => {
+    const store = await storeWithSecrets();
+    if (from.seals) await sealSecrets(store, from);
+    let count = 0;
+    const cutOff: Store = Object.create(store, {
+      resealSecrets: {
+        value: async (step: Parameters<Store["resealSecrets"]>[0]) => {
+          if (count++ % 4 === 2) throw new Error("cut off before");
+          const rewritten = await store.resealSecrets(step);
+          if (count % 5 === 4) throw new Error("cut off after");
+          return rewritten;
+        },
+      },
+    });
+    let interruptions = 0;
+    for (let isDone = false; !isDone;) {
+      isDone = await rekeySecrets(cutOff, { from, to }).then(() => true, () => false);
+      if (isDone) break;
+      interruptions++;
+      const halfway = await sealSecrets(store, from).then(() => undefined, (error) => error);
+      if (halfway !== undefined) assert.match(halfway.message, /was interrupted: run `gateway secrets rekey` again/);
+    }
+    assert.ok(interruptions >= 2);
+    await assertKeptBy(store, to);
+  });
+}
+
+test("a rekey from a wrong key is refused and changes nothing", async () => {
+  const store = await storeWithSecrets();
+  await sealSecrets(store, first);
+  await assert.rejects(rekeySecrets(store, { from: second, to: plain }), SecretsKeyError);
+  await assert.rejects(rekeySecrets(store, { from: plain, to: second }), SecretsKeyError);
+  await assertKeptBy(store, first);
+});

@@ -1,0 +1,111 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { endOfLedger } from "../../../lib/events/position.ts";
+import { recipientOf } from "../../../lib/webhooks/delivery/attempt.ts";
+import { sealSecrets } from "../../../lib/webhooks/secrets/reseal.ts";
+import { createSecretBox } from "../../../lib/webhooks/secrets/secrets.ts";
+import { signatureHeaders } from "../../../lib/webhooks/delivery/signature.ts";
+import { createSubscriptions } from "../../../lib/webhooks/subscriptions.ts";
+import { insert, memoryStore, START_MS, subscriptionOf } from "../parts.ts";
+
+const HOUR_MS = 3_600_000;
+const secretOf = (name: string) => `whsec_${btoa(`the secret with the name ${name}`)}`;
+
+/** A subscription with the secret "a"; each rotation makes the next letter of it. */
+async function createRotated() {
+  const store = await memoryStore();
+  await insert(store, subscriptionOf("wh_1", { secret: secretOf("a") }));
+  let nowMs = START_MS;
+  let letter = "a".charCodeAt(0);
+  let box = createSecretBox(undefined);
+  const never = () => assert.fail("not asked for");
+  const subscriptions = createSubscriptions({
+    store,
+    targets: { check: never, resolve: never } as never,
+    secrets: { ...box, seal: (id, plain) => box.seal(id, plain) },
+    attempt: never,
+    createSecret: () => secretOf(String.fromCharCode(++letter)),
+    randomText: never,
+    tip: never,
+    endOfLedger,
+    now: () => nowMs,
+    wait: () => Promise.resolve(),
+    onReplay: never,
+    onDeleted: never,
+  });
+  const signaturesOf = (secrets: Parameters<typeof signatureHeaders>[0]["secrets"]) =>
+    signatureHeaders({ secrets, eventId: "e", body: "{}", nowMs: START_MS })["X-Service-Signature"]!.split(",").slice(
+      1,
+    );
+  const nameOf = new Map<string, string>();
+  for (const name of "abcdefg") {
+    const { secrets } = recipientOf(
+      subscriptionOf("wh_1", { secret: secretOf(name) }),
+      (_, stored) => stored,
+      START_MS,
+    );
+    nameOf.set(signaturesOf(secrets)[0]!, name);
+  }
+  return {
+    store,
+    rotateAfter: async (hours: number) => {
+      nowMs += hours * HOUR_MS;
+      return await subscriptions.rotateSecret("key1", "wh_1");
+    },
+    async sealWith(key: string) {
+      box = createSecretBox(key);
+      return await sealSecrets(store, box);
+    },
+    /** Which secrets sign so many hours later, in the order of their signatures. */
+    async signAfter(hours: number) {
+      nowMs += hours * HOUR_MS;
+      const { secrets } = recipientOf((await store.getSubscription("wh_1"))!, box.open, nowMs);
+      return signaturesOf(secrets).map((signature) => nameOf.get(signature)).join("");
+    },
+  };
+}
+
+test("after a rotation the secret before it signs too for a day", async () => {
+  const { rotateAfter, signAfter } = await createRotated();
+  assert.equal(await signAfter(0), "a");
+  await rotateAfter(0);
+  assert.equal(await signAfter(23.9), "ba");
+  assert.equal(await signAfter(0.2), "b");
+});
+
+test("a second rotation within the day leaves the receiver that still has the first secret its own day", async () => {
+  const { rotateAfter, signAfter } = await createRotated();
+  await rotateAfter(0);
+  await rotateAfter(20);
+  assert.equal(await signAfter(3), "cba");
+  assert.equal(await signAfter(2), "cb");
+  assert.equal(await signAfter(20), "c");
+});
+
+test("more rotations within the day keep the oldest secret that signs and the last one, never more than three", async () => {
+  const { rotateAfter, signAfter } = await createRotated();
+  for (let rotations = 0; rotations < 4; rotations++) await rotateAfter(1);
+  assert.equal(await signAfter(0), "eda");
+  // The first one's day is over.
+  assert.equal(await signAfter(22), "ed");
+  await rotateAfter(0);
+  assert.equal(await signAfter(0), "fed");
+});
+
+test("a rotation after the day is over brings nothing old back", async () => {
+  const { rotateAfter, signAfter } = await createRotated();
+  await rotateAfter(0);
+  await rotateAfter(1);
+  await rotateAfter(30);
+  assert.equal(await signAfter(0), "dc");
+});
+
+test("all three are sealed, and still sign", async () => {
+  const { store, rotateAfter, sealWith, signAfter } = await createRotated();
+  await rotateAfter(0);
+  await rotateAfter(1);
+  assert.equal(await sealWith("01".repeat(32)), 1);
+  assert.equal(await signAfter(0), "cba");
+  assert.ok(!JSON.stringify(await store.getSubscription("wh_1")).includes("whsec_"));
+  assert.equal(await sealWith("01".repeat(32)), 0);
+});

@@ -1,0 +1,130 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { createResolver, keepBriefly, type Resolve, ResolveError } from "../../../lib/webhooks/targets/dns.ts";
+import { type DnsAnswer, type DnsServer, startDnsServer } from "./dns_server.ts";
+
+const NAMES: Record<string, Partial<Record<"A" | "AAAA", DnsAnswer>>> = {
+  "both.example": { A: ["93.184.216.34", "10.0.0.1"], AAAA: ["2606:4700::1111"] },
+  "four.example": { A: ["93.184.216.34"], AAAA: [] },
+  "six.example": { A: [], AAAA: ["2606:4700::1111"] },
+  "half.example": { A: ["93.184.216.34"], AAAA: "broken" },
+  "mute.example": { A: ["93.184.216.34"], AAAA: "silent" },
+  "none.example": { A: [], AAAA: [] },
+  "broken.example": { A: "broken", AAAA: "broken" },
+  "silent.example": { A: "silent", AAAA: "silent" },
+};
+
+describe("the resolver", () => {
+  let dns: DnsServer;
+  let resolve: Resolve;
+  before(async () => {
+    dns = await startDnsServer((name, type) => NAMES[name]?.[type] ?? "missing");
+    resolve = createResolver({ servers: [dns.server], timeoutMs: 2_500 });
+  });
+  after(() => dns.close());
+
+  async function failure(name: string, given = resolve, signal?: AbortSignal): Promise<string> {
+    const error = await given(name, signal).then(() => assert.fail(`${name} was resolved`), (error) => error);
+    assert.ok(error instanceof ResolveError, String(error));
+    return error.message;
+  }
+
+  test("answers every address, IPv4 and IPv6, good and bad", async () => {
+    const addresses = await resolve("both.example");
+    assert.deepEqual(addresses.toSorted(), ["10.0.0.1", "2606:4700::1111", "93.184.216.34"]);
+  });
+
+  test("answers what there is when one kind is missing or fails", async () => {
+    assert.deepEqual(await resolve("four.example"), ["93.184.216.34"]);
+    assert.deepEqual(await resolve("six.example"), ["2606:4700::1111"]);
+    assert.deepEqual(await resolve("half.example"), ["93.184.216.34"]);
+  });
+
+  test("does not wait for ever for the other kind", async () => {
+    const startedAt = performance.now();
+    assert.deepEqual(await resolve("mute.example"), ["93.184.216.34"]);
+    assert.ok(performance.now() - startedAt < 2_000);
+    const hasty = createResolver({ servers: [dns.server], timeoutMs: 100 });
+    assert.deepEqual(await hasty("mute.example"), ["93.184.216.34"]);
+  });
+
+  test("asks for the name as it is, without a search domain, and again each time", async () => {
+    const before = dns.asked.length;
+    await resolve("four.example");
+    await resolve("four.example");
+    assert.deepEqual(
+      dns.asked.slice(before).toSorted(),
+      ["A four.example", "A four.example", "AAAA four.example", "AAAA four.example"],
+    );
+  });
+
+  test("says what went wrong in the same words on every runtime", async () => {
+    assert.equal(await failure("none.example"), "has no address in the DNS");
+    assert.equal(await failure("nowhere.example"), "has no address in the DNS");
+    assert.match(await failure("broken.example"), /has no address in the DNS|could not be looked up/);
+    assert.equal(await failure("silent.example"), "could not be looked up in time");
+  });
+
+  test("gives up at its time limit, and when told to", async () => {
+    const startedAt = performance.now();
+    assert.match(await failure("silent.example", createResolver({ servers: [dns.server], timeoutMs: 50 })), /in time/);
+    const aborted = AbortSignal.abort();
+    assert.match(await failure("silent.example", createResolver({ servers: [dns.server] }), aborted), /abandoned/);
+    assert.ok(performance.now() - startedAt < 1_000);
+  });
+
+  test("does not keep a quick name waiting for many silent ones", async () => {
+    const patient = createResolver({ servers: [dns.server], timeoutMs: 1_500 });
+    const silent = Array.from({ length: 100 }, () => failure("silent.example", patient));
+    const startedAt = performance.now();
+    await patient("four.example");
+    assert.ok(performance.now() - startedAt < 1_000);
+    await Promise.all(silent);
+  });
+});
+
+describe("keepBriefly", () => {
+  function kept(capacity?: number) {
+    const clock = { nowMs: 0 };
+    const asked: string[] = [];
+    const answers: (string[] | Error)[] = [];
+    const resolve = keepBriefly({
+      resolve: (name) => {
+        asked.push(name);
+        const answer = answers.shift() ?? ["93.184.216.34"];
+        return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
+      },
+      now: () => clock.nowMs,
+      keepMs: 5_000,
+      capacity,
+    });
+    return { clock, asked, answers, resolve };
+  }
+
+  test("asks once for all who ask at the same time, and again after the time is over", async () => {
+    const { clock, asked, answers, resolve } = kept();
+    answers.push(["1.1.1.1"], ["2.2.2.2"]);
+    const together = await Promise.all([resolve("a.example"), resolve("a.example"), resolve("a.example")]);
+    assert.deepEqual(together, [["1.1.1.1"], ["1.1.1.1"], ["1.1.1.1"]]);
+    clock.nowMs = 4_999;
+    assert.deepEqual(await resolve("a.example"), ["1.1.1.1"]);
+    clock.nowMs = 5_000;
+    assert.deepEqual(await resolve("a.example"), ["2.2.2.2"]);
+    assert.deepEqual(asked, ["a.example", "a.example"]);
+  });
+
+  test("does not keep a failure", async () => {
+    const { answers, resolve } = kept();
+    answers.push(new ResolveError("could not be looked up"), ["1.1.1.1"]);
+    await assert.rejects(resolve("a.example"), ResolveError);
+    assert.deepEqual(await resolve("a.example"), ["1.1.1.1"]);
+  });
+
+  test("keeps a bounded number of names", async () => {
+    const { asked, resolve } = kept(2);
+    for (const name of ["a.example", "b.example", "c.example", "c.example", "b.example", "a.example"]) {
+      await resolve(name);
+    }
+    assert.deepEqual(asked, ["a.example", "b.example", "c.example", "a.example"]);
+  });
+});
