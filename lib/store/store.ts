@@ -25,6 +25,8 @@ export interface Store {
    * `close` does nothing.
    */
   close(): Promise<void>;
+  /** Has every call told to this observer from now on, instead of to the one before. */
+  observe(observer: StoreObserver): void;
 
   readonly network: NetworkStore;
   readonly keys: KeyStore;
@@ -34,6 +36,12 @@ export interface Store {
   readonly events: EventStore;
   readonly subscriptions: SubscriptionStore;
   readonly deliveries: DeliveryStore;
+}
+
+/** Who counts what is asked of a store. */
+export interface StoreObserver {
+  /** A call has ended: `events.read`, how long it took, and of which kind its failure was. Must not throw. */
+  called(method: string, durationMs: number, failure?: StoreErrorKind): void;
 }
 
 /** Which network the store is of. */
