@@ -6,8 +6,8 @@ import { CONTRACT_TITLES, contractWords } from "../../lib/escrow/contracts/words
 import { checkInterfaces, type ContractFinding, registriesOf } from "../../lib/escrow/contracts/interface_check.ts";
 import { GatewayError } from "../../lib/errors.ts";
 import type { Wait } from "../../lib/clock.ts";
-import type { RpcClient } from "../../lib/stellar/rpc/rpc.ts";
-import { createLedgerTip } from "../../lib/stellar/ledger/tip.ts";
+import type { RpcClient } from "../../lib/stellar/rpc/client.ts";
+import { createLedgerView } from "../../lib/stellar/ledger/ledger_view.ts";
 import type { Store } from "../../lib/store/store.ts";
 import { fail, type Finding, ok, skip, warn } from "./findings.ts";
 
@@ -112,7 +112,7 @@ async function readsFinding(
   if (registered?.deviceHash === undefined) return skip("reads", "no card is known yet to read both ways");
   const { reads } = createEscrow({
     rpc,
-    tip: createLedgerTip(),
+    tip: createLedgerView(),
     now,
     wait,
     contracts,

@@ -1,6 +1,8 @@
 import { type Config, settingTitle } from "../../lib/config.ts";
 import type { Wait } from "../../lib/clock.ts";
-import { type Health, type RpcClient, RpcError } from "../../lib/stellar/rpc/rpc.ts";
+import type { Health } from "../../lib/stellar/rpc/schemas.ts";
+import type { RpcClient } from "../../lib/stellar/rpc/client.ts";
+import { RpcError } from "../../lib/stellar/rpc/json_rpc.ts";
 import { createRpcClient } from "../../lib/stellar/rpc/client.ts";
 import { type Fetch, parseNode } from "../../lib/stellar/rpc/transport.ts";
 import type { WatcherState } from "../../lib/store/store.ts";

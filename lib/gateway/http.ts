@@ -44,11 +44,11 @@ export interface HttpParts {
 /** Puts together the HTTP surface of a gateway. */
 export function createHttp(
   { config, store, log, now = Date.now, checkAnswers = false }: GatewayOptions,
-  { rpc, tip, escrow, watcher, contractWatch }: Chain,
+  { rpc, view, escrow, watcher, contractWatch }: Chain,
   { limiter, verifier, webhooks, metrics, isStopping, isDraining }: HttpParts,
 ): GatewayApp {
   const addresses = createAddressLimiter({ now, rate: config.defaultRate });
-  const history = createHistory({ store, tip });
+  const history = createHistory({ store, view });
   const startedAt = new Date(now()).toISOString();
   const address = (request: Request, peer: Peer) =>
     clientAddress(request.headers, peer.remoteAddress, config.trustProxy);
@@ -67,8 +67,8 @@ export function createHttp(
       store.watcherState(),
     ]);
     // Where turns of the watcher run elsewhere, they have seen more than this process.
-    if (watched !== undefined) tip.observe(watched.latestLedger, watched.latestLedgerCloseTime || undefined);
-    const { sequence, closeTime } = tip;
+    if (watched !== undefined) view.observe(watched.latestLedger, watched.latestLedgerCloseTime || undefined);
+    const { sequence, closeTime } = view;
     return {
       version: VERSION,
       startedAt,
@@ -129,7 +129,7 @@ export function createHttp(
       contentType: METRICS_CONTENT_TYPE,
       render: () =>
         metrics.render({
-          ledger: () => tip,
+          ledger: () => view,
           nodes: rpc.nodes,
           history: history.status,
           backlog: () => store.backlog(),
