@@ -7,6 +7,7 @@ import { checkInterfaces, type ContractFinding, registriesOf } from "../../lib/e
 import { GatewayError } from "../../lib/errors.ts";
 import type { Wait } from "../../lib/clock.ts";
 import type { RpcClient } from "../../lib/stellar/rpc/client.ts";
+import { systemClock } from "../../lib/clock.ts";
 import { createLedgerView } from "../../lib/stellar/ledger/ledger_view.ts";
 import type { Store } from "../../lib/store/store.ts";
 import { fail, type Finding, ok, skip, warn } from "./findings.ts";
@@ -110,11 +111,11 @@ async function readsFinding(
 ): Promise<Finding> {
   const [registered] = await store?.readEvents({ limit: 1, types: ["device.registered"] }) ?? [];
   if (registered?.deviceHash === undefined) return skip("reads", "no card is known yet to read both ways");
+  const clock = { ...systemClock, now, wait };
   const { reads } = createEscrow({
     rpc,
-    tip: createLedgerView(),
-    now,
-    wait,
+    view: createLedgerView({ clock }),
+    clock,
     contracts,
     networkPassphrase: config.networkPassphrase,
     submitTimeoutMs: config.submitTimeoutMs,

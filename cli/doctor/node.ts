@@ -1,3 +1,4 @@
+import { systemClock } from "../../lib/clock.ts";
 import { type Config, settingTitle } from "../../lib/config.ts";
 import type { Wait } from "../../lib/clock.ts";
 import type { Health } from "../../lib/stellar/rpc/schemas.ts";
@@ -66,7 +67,8 @@ function replaced({ check, found, todo }: Finding): Finding {
 }
 
 async function examineNode(url: string, parts: NodeParts): Promise<Examination> {
-  const rpc = createRpcClient({ urls: [url], fetch: parts.fetch, now: parts.now, timeoutMs: TIMEOUT_MS });
+  const clock = { ...systemClock, now: parts.now };
+  const rpc = createRpcClient({ urls: [url], fetch: parts.fetch, clock, timeoutMs: TIMEOUT_MS });
   const { name } = parseNode(url);
   let health: Health;
   let answers: Finding;
