@@ -305,7 +305,8 @@ export function clientOf(nodes: SimulatedNode[], view: LedgerView, clock: FakeCl
     // These nodes answer at once or not at all: time-outs are nobody's concern, and would move the clock on.
     clock: {
       ...clock,
-      wait: (ms, signal) => ms > 5_000 ? new Promise((over) => signal?.addEventListener("abort", () => over())) : clock.wait(ms, signal),
+      wait: (ms, signal) =>
+        ms > 5_000 ? new Promise((over) => signal?.addEventListener("abort", () => over())) : clock.wait(ms, signal),
     },
   });
 }

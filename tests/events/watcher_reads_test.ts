@@ -104,7 +104,9 @@ describe("the watcher reads what the node holds", () => {
     const { turn, history } = await createFixture(network, { nodes: [node] });
     for (let turns = 0; (await turn()).outcome !== "at_tip"; turns++) assert.ok(turns < 10);
     assert.deepEqual(await readAll(history), hashesOf(network.emitted));
-    const limits = node.calls.filter(({ method }) => method === "getEvents").map(({ params }) => params.pagination!.limit);
+    const limits = node.calls.filter(({ method }) => method === "getEvents").map(({ params }) =>
+      params.pagination!.limit
+    );
     assert.ok(Math.min(...limits) < 100 && limits[0] === 1_000, limits.join());
     for (let ledger = 0; ledger < 60; ledger++) {
       network.close({});
@@ -118,16 +120,17 @@ describe("the watcher reads what the node holds", () => {
     network.close({}, { inSuccessfulContractCall: false }, { inSuccessfulContractCall: true });
     const foreign = network.close({});
     network.close({});
-    node.bend = (method, answer) => method !== "getEvents" ? answer : {
-      ...answer,
-      events: (answer.events as { ledger: number }[]).map((event) =>
-        event.ledger === foreign
-          ? { ...event, type: "diagnostic" }
-          : event.ledger > foreign
-          ? { ...event, contractId: OTHER_CONTRACT }
-          : event
-      ),
-    };
+    node.bend = (method, answer) =>
+      method !== "getEvents" ? answer : {
+        ...answer,
+        events: (answer.events as { ledger: number }[]).map((event) =>
+          event.ledger === foreign
+            ? { ...event, type: "diagnostic" }
+            : event.ledger > foreign
+            ? { ...event, contractId: OTHER_CONTRACT }
+            : event
+        ),
+      };
     const { turn, history } = await createFixture(network, { nodes: [node] });
     await turn();
     const page = await history.page({ limit: 10 });
