@@ -92,7 +92,7 @@ export async function createGateway(given: GatewayOptions): Promise<Gateway> {
     const beganAtMs = now();
     await networkChecked;
     const looked = chain.contractWatch.look();
-    while (now() < beganAtMs + boundMs / 2 && (await chain.watcher.turn()).outcome === "behind");
+    await chain.watcher.turn(boundMs / 2);
     await webhooks.turn({ untilMs: beganAtMs + boundMs * 0.8, drainMs: boundMs / 5 });
     await looked;
   }

@@ -61,13 +61,10 @@ export function createHttp(
   }
 
   async function status(): Promise<GatewayStatus> {
-    const [{ held, gaps, epoch, undecodedEvents }, backlog, watched] = await Promise.all([
+    const [{ held, gaps, epoch, undecodedEvents }, backlog] = await Promise.all([
       history.status(),
       store.backlog(),
-      store.watcherState(),
     ]);
-    // Where turns of the watcher run elsewhere, they have seen more than this process.
-    if (watched !== undefined) view.observe(watched.latestLedger, watched.latestLedgerCloseTime || undefined);
     const { sequence, closeTime } = view;
     return {
       version: VERSION,

@@ -154,7 +154,8 @@ export async function startSandbox(): Promise<Sandbox> {
       apply(source, Operation.invokeContractFunction({ contract, function: name, args }));
     },
     gateway(options = {}) {
-      const view = createLedgerView({ clock });
+      // As of a gateway that ran until now.
+      const view = createLedgerView({ clock, stored: network.latestLedger() });
       const problems: string[] = [];
       const notes = new Map<string, { validUntil: number }>();
       const client = createRpcClient({

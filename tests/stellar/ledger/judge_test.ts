@@ -18,7 +18,7 @@ function stage({ nodes = 1, stored, clockOff = 0, firstSequence = 1_000 }: {
   const clock = fakeClock((START + clockOff) * 1000);
   const view = createLedgerView({ clock, stored, nodes });
   const doubted: number[] = [];
-  view.onDoubt((node) => doubted.push(node));
+  view.onDoubt(({ node }) => doubted.push(node));
   const truth = (lag = 0) => {
     const closed = Math.max(0, Math.floor(clock.monotonicMs() / 5_000) - lag);
     return { sequence: firstSequence + closed, closeTime: START + 5 * closed };
