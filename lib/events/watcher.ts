@@ -1,4 +1,3 @@
-import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import { createLoop } from "../loop.ts";
 import { STORED } from "../stellar/ledger/judge.ts";
@@ -145,8 +144,8 @@ export function createWatcher(parts: WatcherParts): Watcher {
     const state = log.state!;
     if (!resets.isDue(state)) return false;
     const finding = await resets.check(state, signal);
+    if (finding.kind === "reset" || finding.kind === "gone_back") secondLook.forget();
     if (finding.kind === "reset") {
-      secondLook.forget();
       await log.commit([], afterReset(state, Math.max(1, finding.oldestLedger), noticedAt()));
     }
     if (finding.kind === "gone_back") {

@@ -159,7 +159,8 @@ describe("a page of history", () => {
   test("pages of a filtered history are complete too", async () => {
     const { history } = await createRead();
     const seen: number[] = [];
-    for (let cursor: string | undefined;;) {
+    let cursor: string | undefined;
+    while (true) {
       const page = await history.page({ filter: { deviceHash: OTHER_DEVICE }, limit: 2, cursor });
       seen.push(...page.events.map(({ ledger }) => ledger));
       if (page.events.length < 2) break;
