@@ -100,12 +100,12 @@ function httpDate(text: string): number | undefined {
 }
 
 const FIRST_BREAK_MS = 250;
-const LONGEST_BREAK_MS = 60_000;
+const LONGEST_BREAK_MS = 5_000;
 
 /**
  * How long an endpoint is left in peace after so many failures in a row, in milliseconds: from the second one on, doubled
- * each time. At the end of a break one delivery is sent as a probe, so that an endpoint that is back is found within a
- * minute, and a dead one is not hammered with all that is due to it.
+ * each time. At the end of a break one delivery is sent as a probe, so that an endpoint that is back is found within
+ * seconds, and a dead one is not hammered with all that is due to it.
  */
 export function breakAfter(failures: number): number {
   return failures < 2 ? 0 : Math.min(LONGEST_BREAK_MS, FIRST_BREAK_MS * 2 ** Math.min(failures - 2, 10));
