@@ -30,3 +30,22 @@ export function reportFailure(command: string | undefined, error: unknown, io: C
   if (isCalledWrongly) io.stderr(`See: gateway help${command === undefined ? "" : ` ${command}`}\n`);
   return isCalledWrongly || isWrongStore ? 2 : 1;
 }
+
+const WORDS: Record<string, string> = {
+  ENOENT: "there is no such file",
+  EACCES: "permission denied",
+  EPERM: "permission denied",
+  EISDIR: "it is a folder",
+  ENOTDIR: "a part of the path is no folder",
+  EEXIST: "something else is there",
+  ENAMETOOLONG: "the name is too long",
+  ENOSPC: "the disk is full",
+  EDQUOT: "the disk quota is used up",
+  EROFS: "the file system is read-only",
+};
+
+/** What a file system said, in words: its own differ between the runtimes. */
+export function inWords(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return (code !== undefined && WORDS[code]) || code || message;
+}
