@@ -24,7 +24,7 @@ import {
   webhookJson,
   webhookTexts,
 } from "./webhook_table.ts";
-import { withStore } from "./with_store.ts";
+import { withStore } from "./store_setting.ts";
 
 const help = helpText({
   usage: [

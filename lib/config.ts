@@ -246,4 +246,5 @@ type OptionalSetting = "keysFile" | "keys" | "secretsKey" | "publicRpcUrl" | "me
 /** A setting or flag is wrong: the message is one line that names it, what it was and what is allowed. */
 export class ConfigError extends Error {
   override name = "ConfigError";
+  readonly kind = "setting";
 }

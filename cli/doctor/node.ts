@@ -2,7 +2,7 @@ import { type Config, settingTitle } from "../../lib/config.ts";
 import type { Wait } from "../../lib/clock.ts";
 import { type Health, type RpcClient, RpcError } from "../../lib/stellar/rpc/rpc.ts";
 import { createRpcClient } from "../../lib/stellar/rpc/client.ts";
-import { type Fetch, parseNode } from "../../lib/stellar/rpc/transport.ts";
+import { AttemptFailure, type Fetch, parseNode } from "../../lib/stellar/rpc/transport.ts";
 import type { WatcherState } from "../../lib/store/store.ts";
 import { fail, type Finding, ok, skip, warn } from "./findings.ts";
 
@@ -101,7 +101,7 @@ function unusable(name: string, error: unknown): Finding {
       "wait until it has caught up with its network, or use another node",
     );
   }
-  const isDown = /could not be reached|did not answer|broke off|HTTP (429|5\d\d)/.test(error.message);
+  const isDown = error.cause instanceof AttemptFailure && error.cause.worthRetry;
   return fail(
     "rpc node",
     error.message,

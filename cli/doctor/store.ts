@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 import { type Config, settingTitle } from "../../lib/config.ts";
 import { runtimeName } from "../../lib/runtime/runtime.ts";
 import { inspectStore, type StoreInspection } from "../../lib/store/file/inspect.ts";
@@ -47,12 +49,13 @@ function isStore(setting: string): boolean {
   return /^(sqlite:.|memory:$)/s.test(setting) || (runtimeName === "deno" && setting.startsWith("deno-kv:"));
 }
 
-function todoOf({ kind, message }: StoreError, setting: string): string {
+function todoOf({ kind }: StoreError, setting: string): string {
   if (kind === "locked") return "another program holds it: find it with lsof or fuser, and end it";
   if (kind === "full") return "make room on the disk";
   if (kind === "newer_schema") return "run the newer version, or start on a backup made before";
   if (!isStore(setting)) return NAME_A_FILE;
-  if (/there is no directory/.test(message)) return `make the directory, or correct ${settingTitle("store")}`;
+  const path = setting.slice(setting.indexOf(":") + 1);
+  if (!existsSync(dirname(resolve(path)))) return `make the directory, or correct ${settingTitle("store")}`;
   return `correct ${settingTitle("store")}, or owner and mode of the file and its directory`;
 }
 

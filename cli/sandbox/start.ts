@@ -4,6 +4,7 @@ import { readConfig } from "../read_config.ts";
 import { mintKey } from "../../lib/keys/api_key.ts";
 import { keySourceFromStore } from "../../lib/keys/key_source.ts";
 import type { Log } from "../../lib/log.ts";
+import { ListenError } from "../../lib/runtime/listening.ts";
 import { type HttpServer, serveHttp } from "../../lib/runtime/serve.ts";
 import { readWasm } from "../../lib/runtime/wasm_files.ts";
 import { bootstrapSandbox, type Sandbox } from "../../lib/sandbox/bootstrap.ts";
@@ -16,7 +17,7 @@ import { SCOPES, type Store } from "../../lib/store/store.ts";
 import { VERSION } from "../../lib/version.ts";
 import { CommandError, type CommandIo } from "../command.ts";
 import { createCommandLog } from "../command_log.ts";
-import { inWords } from "../file_problem.ts";
+import { inWords } from "../failure.ts";
 import { sandboxPage } from "./running_sandbox.ts";
 import { ledgerFile, sandboxFolder } from "./folder.ts";
 import { serveGateway } from "../serve_gateway.ts";
@@ -161,7 +162,7 @@ async function serveRpc(
 /** Says of a port that is taken which flag names another: there are two. */
 function namingFlag(flag: string): (error: Error) => never {
   return (error) => {
-    if (!error.message.endsWith("the port is in use")) throw error;
+    if (!(error instanceof ListenError && error.kind === "port_in_use")) throw error;
     throw new CommandError(`${error.message}: name another with ${flag}, 0 picks a free one`);
   };
 }

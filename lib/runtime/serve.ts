@@ -1,3 +1,5 @@
+import { listening } from "./listening.ts";
+
 /** Who sent a request. Looked up only when it is read, so that a request nobody asks about pays nothing. */
 export interface Peer {
   /** IP address as the socket shows it; empty when the connection is already gone. */
@@ -31,24 +33,18 @@ export interface HttpServer {
 
 /**
  * Serves `fetch` over HTTP/1.1.
- *
- * @throws Error naming host, port and reason when the address cannot be bound
+ * @throws {ListenError} naming host, port and reason when the address cannot be bound
  */
 export function serveHttp(options: ServeOptions): Promise<HttpServer> {
-  return Promise.resolve().then(() => {
-    try {
-      return typeof Bun !== "undefined" ? serveOnBun(options) : serveOnDeno(options);
-    } catch (error) {
-      throw new Error(`cannot listen on ${options.hostname}:${options.port}: ${bindFailure(error)}`, { cause: error });
-    }
-  });
+  const serve = typeof Bun !== "undefined" ? serveOnBun : serveOnDeno;
+  return listening(options, (address) => serve(options, address));
 }
 
 const BUN_MAX_IDLE_SECONDS = 255;
 
-function serveOnBun({ hostname, port, fetch, idleTimeoutMs }: ServeOptions): HttpServer {
+function serveOnBun({ hostname, port, fetch, idleTimeoutMs }: ServeOptions, address: string): HttpServer {
   const server = Bun.serve({
-    hostname,
+    hostname: address,
     port,
     development: false,
     // Outside of development Bun would share the port with whoever listens on it already.
@@ -59,9 +55,9 @@ function serveOnBun({ hostname, port, fetch, idleTimeoutMs }: ServeOptions): Htt
   return httpServer(hostname, server.port ?? port, () => server.stop(), () => void server.stop(true));
 }
 
-function serveOnDeno({ hostname, port, fetch }: ServeOptions): HttpServer {
+function serveOnDeno({ hostname, port, fetch }: ServeOptions, address: string): HttpServer {
   const server = Deno.serve(
-    { hostname, port, onListen: () => {} },
+    { hostname: address, port, onListen: () => {} },
     (request, info) => fetch(request, peerOf(info)),
   );
   // Deno has no way to cut connections once a graceful shutdown has begun.
@@ -112,19 +108,4 @@ class DenoPeer implements Peer {
   get remoteAddress(): string {
     return this.info.remoteAddr.hostname;
   }
-}
-
-/** A host that is neither an address nor a known name: Bun says it with codes, Deno in words. */
-const UNKNOWN_HOST_CODES: unknown[] = ["EINVAL", "ENOTFOUND", "EAI_AGAIN", "ERR_INVALID_ARG_TYPE"];
-const UNKNOWN_HOST_WORDS = /^(failed to lookup address|invalid (empty )?host)/;
-
-function bindFailure(error: unknown): string {
-  const { code, message = String(error) } = error as { code?: unknown; message?: string };
-  if (code === "EADDRINUSE") return "the port is in use";
-  if (code === "EACCES") return "not permitted";
-  if (code === "EADDRNOTAVAIL") return "the address is not one of this machine's";
-  if (UNKNOWN_HOST_CODES.includes(code) || UNKNOWN_HOST_WORDS.test(message)) {
-    return "the host is neither an IP address nor a name that is known here";
-  }
-  return message;
 }

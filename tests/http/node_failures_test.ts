@@ -87,7 +87,7 @@ test("a node that never answers is 502 within the time-out", async () => {
   await withNode(never, async (api) => {
     const got = await api.request("GET", `/v1/devices/${hash}`);
     assert.deepEqual([got.status, got.body.error.code], [502, "upstream_error"]);
-    assert.ok(Date.now() - started < 15_000);
+    assert.ok(Date.now() - started < 60_000);
   });
 });
 

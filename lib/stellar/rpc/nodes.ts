@@ -172,7 +172,7 @@ export function createRpcNodes(parts: RpcNodesParts): RpcNodes {
         if (tried >= attempts || !worthRetry || options.signal?.aborted || now() >= endsAt) {
           if (cause instanceof RpcError) throw cause;
           const { name } = nodes[index]!;
-          throw new GatewayError("upstream_error", `the RPC node ${name} ${cause.message} (${method})`);
+          throw new GatewayError("upstream_error", `the RPC node ${name} ${cause.message} (${method})`, { cause });
         }
         if (nodes.length === 1) await wait(Math.min(PAUSE_BEFORE_RETRY_MS, endsAt - now()), options.signal);
       }
