@@ -88,9 +88,9 @@ export async function createNetwork(options: NetworkOptions): Promise<SandboxNet
     callback?.(transaction);
   }
 
-  function close(): ClosedLedger {
-    // Whole seconds: two ledgers of less than a second may share one, slower ones never do.
-    const closeTime = Math.max(chain.tip().closeTime + (ledgerMs >= 1_000 ? 1 : 0), unixSeconds());
+  function close(inTime: boolean): ClosedLedger {
+    // Whole seconds: ledgers of less than a second, and those closed by hand, may share one, slower ones never do.
+    const closeTime = Math.max(chain.tip().closeTime + (inTime && ledgerMs >= 1_000 ? 1 : 0), unixSeconds());
     const { ready, dropped } = mempool.takeFor(closeTime);
     const applied = putBackOnFailure([...ready, ...dropped], () => chain.append(ready, closeTime));
     for (const transaction of applied) settle(transaction.hash, transaction);
