@@ -9,7 +9,7 @@ export const scheduleWithTimers: Schedule = (callback, delayMs) => {
 };
 
 /** A node whose last ledger is older than 30 s counts as unhealthy, so an idle one closes empty ledgers. */
-const IDLE_MS = 5_000;
+export const IDLE_MS = 5_000;
 /** When a ledger could not be closed, the next try comes no sooner. */
 const RETRY_MS = 1_000;
 
@@ -71,6 +71,8 @@ export function createTicker({ ledgerMs, now, schedule, close, onFailure, hasWai
   return {
     /** Closes a ledger now; the next one is due at most `ledgerMs` later. */
     closeNow: () => closeAndArm(false),
+    /** To be told of ledgers that were closed past the ticker: the next one is due at most `ledgerMs` later. */
+    closedOtherwise: () => arm(),
     /** In at-once mode the ledger closes right after; what arrives until then shares it. */
     transactionArrived() {
       if (ledgerMs !== 0 || closesAtOnce || stopped) return;
