@@ -6,9 +6,8 @@ import { keySourceFromStore } from "../../lib/keys/key_source.ts";
 import type { Log } from "../../lib/log.ts";
 import { ListenError } from "../../lib/runtime/listening.ts";
 import { type HttpServer, serveHttp } from "../../lib/runtime/serve.ts";
-import { readWasm } from "../../lib/runtime/wasm_files.ts";
-import { bootstrapSandbox, type Sandbox } from "../../lib/sandbox/bootstrap.ts";
-import { createNetwork, SANDBOX_PASSPHRASE, type SandboxNetwork } from "../../lib/sandbox/network.ts";
+import type { Sandbox } from "../../lib/sandbox/bootstrap.ts";
+import { SANDBOX_PASSPHRASE, type SandboxNetwork } from "../../lib/sandbox/network.ts";
 import { createRpcServer } from "../../lib/sandbox/rpc/server.ts";
 import { defaultStoreSetting } from "../../lib/store/default_store.ts";
 import { openStore } from "../../lib/store/open.ts";
@@ -18,18 +17,11 @@ import { VERSION } from "../../lib/version.ts";
 import { CommandError, type CommandIo } from "../command.ts";
 import { createCommandLog } from "../command_log.ts";
 import { inWords } from "../failure.ts";
-import { sandboxPage } from "./running_sandbox.ts";
-import { ledgerFile, sandboxFolder } from "./folder.ts";
 import { serveGateway } from "../serve_gateway.ts";
-
-export interface SandboxFlags {
-  /** Settings of the gateway that were given as flags. */
-  settings: Partial<Record<SettingName, string>>;
-  rpcPort: number;
-  ledgerMs: number;
-  /** Keeps store and ledger; undefined: nothing is kept. */
-  stateFolder: string | undefined;
-}
+import type { SandboxFlags } from "./flags.ts";
+import { ledgerFile, sandboxFolder } from "./folder.ts";
+import { setUp, startNetwork } from "./network.ts";
+import { sandboxPage } from "./running_sandbox.ts";
 
 /** What a client needs to use the sandbox; the line that `--json` prints. */
 export interface SandboxInfo extends Sandbox {
@@ -70,25 +62,27 @@ export async function startSandbox(
     const folder = await sandboxFolder(flags.stateFolder, undo);
     const config = sandboxConfig(flags, folder, io);
     const log = createCommandLog(config, io);
-    const network = await startNetwork(flags, log, undo);
-    const sandbox = bootstrapSandbox(network, {
-      contracts: {
-        deviceRegistry: await readWasm("device_registry"),
-        agentRegistry: await readWasm("agent_registry"),
-        paymentEscrow: await readWasm("payment_escrow"),
-      },
-    });
+    const network = await startNetwork(flags, log);
+    undo.push(() => network.stop());
+    const sandbox = await setUp(network, flags);
     const shown: { info?: SandboxInfo } = {};
-    const rpc = await serveRpc(network, { port: flags.rpcPort, shown }, io);
+    const corsOrigins = flags.settings.corsOrigins === undefined ? undefined : config.corsOrigins;
+    const rpc = await serveRpc(network, { port: flags.rpcPort, corsOrigins, shown }, io);
     undo.push(() => rpc.stop({ drainMs: RPC_DRAIN_MS }));
     const onNetwork = { ...config, ...sandbox.contracts, rpcUrls: [rpc.url] };
     const gateway = await startGateway({ config: onNetwork, log, network, io }, undo);
+    const { contracts, asset, accounts, ...rest } = sandbox;
     const info = {
-      ...gateway,
+      gateway: gateway.url,
       rpc: rpc.url,
       friendbot: `${rpc.url}/friendbot`,
+      store: gateway.store,
       networkPassphrase: network.passphrase,
-      ...sandbox,
+      contracts,
+      asset,
+      ...rest,
+      apiKey: gateway.apiKey,
+      accounts,
     };
     shown.info = info;
     return { info, stop };
@@ -106,44 +100,16 @@ function sandboxConfig({ settings }: SandboxFlags, folder: string, { env }: Comm
   return readConfig(Object.fromEntries(read.map((variable) => [variable, env[variable]])), {
     store: `${scheme}:${join(folder, name)}`,
     pollMs: POLL_MS,
+    networkPassphrase: SANDBOX_PASSPHRASE,
     ...settings,
     host: HOST,
-    networkPassphrase: SANDBOX_PASSPHRASE,
   });
-}
-
-async function startNetwork(
-  { ledgerMs, stateFolder }: SandboxFlags,
-  log: Log,
-  undo: (() => Promise<unknown>)[],
-): Promise<SandboxNetwork> {
-  const stateFile = stateFolder === undefined ? undefined : ledgerFile(stateFolder);
-  const engineWasm = await readWasm("engine");
-  const network = await createNetwork({
-    engineWasm,
-    ledgerMs,
-    stateFile,
-    onStuck: (error) =>
-      log.error("the ledger cannot be written: none closes until it can", { error: errorOf(error, stateFile).message }),
-    onUnstuck: () => log.warn("the ledger can be written again and goes on"),
-  }).catch((error) => {
-    throw errorOf(error, stateFile);
-  });
-  undo.push(() => network.stop());
-  return network;
-}
-
-/** What went wrong with the file of a ledger, in words. Other errors as they are. */
-function errorOf(error: Error & { code?: unknown }, stateFile: string | undefined): Error {
-  if (stateFile === undefined) return error;
-  if (typeof error.code === "string") return new CommandError(`${stateFile} cannot be used: ${inWords(error)}`);
-  return toStoreError(error, stateFile) as Error;
 }
 
 /** Stellar RPC, friendbot, and beside them what the sandbox tells of itself once it is `shown`. */
 async function serveRpc(
   network: SandboxNetwork,
-  { port, shown }: { port: number; shown: { info?: SandboxInfo } },
+  { port, corsOrigins, shown }: { port: number; corsOrigins: string[] | undefined; shown: { info?: SandboxInfo } },
   io: CommandIo,
 ): Promise<HttpServer> {
   // The friendbot's URL holds the port, which is known only once it is bound.
@@ -155,7 +121,8 @@ async function serveRpc(
     fetch: (request) =>
       sandboxPage(request, shown.info) ?? answering.rpc?.fetch(request) ?? new Response(null, { status: 503 }),
   }).catch(namingFlag("--rpc-port"));
-  answering.rpc = createRpcServer({ network, friendbotUrl: `${server.url}/friendbot`, version: VERSION, now: io.now });
+  const friendbotUrl = `${server.url}/friendbot`;
+  answering.rpc = createRpcServer({ network, friendbotUrl, version: VERSION, now: io.now, corsOrigins });
   return server;
 }
 
@@ -178,7 +145,7 @@ interface GatewayParts {
 async function startGateway(
   { config, log, network, io }: GatewayParts,
   undo: (() => Promise<unknown>)[],
-): Promise<Pick<SandboxInfo, "gateway" | "store" | "apiKey">> {
+): Promise<{ url: string; store: string; apiKey: string }> {
   const store = await openStore(config.store);
   const running = await serveGateway({
     config,
@@ -189,7 +156,7 @@ async function startGateway(
     targets: { allowLoopbackHttp: true },
   }).catch(namingFlag("--port"));
   undo.push(() => running.stop());
-  return { gateway: running.url, store: store.location, apiKey: await sandboxKey(network, store, io) };
+  return { url: running.url, store: store.location, apiKey: await sandboxKey(network, store, io) };
 }
 
 /** The key of this sandbox: the one of an earlier run where the store still has it, else a new one. */

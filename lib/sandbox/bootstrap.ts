@@ -26,44 +26,61 @@ export type AccountName = "owner" | "agent" | "merchant";
 export interface Sandbox {
   /** Contract ids, `C…`: the same for every sandbox of a passphrase. */
   contracts: Record<ContractName, string>;
-  /** Contract id of the native asset, whose smallest unit is the stroop. */
+  /** Contract id of the asset the accounts hold: the native one, whose smallest unit is the stroop, or one that is issued here. */
   asset: string;
+  /** Code of an asset that is issued here. */
+  assetCode?: string;
   accounts: Record<AccountName, { address: string; secret: string }>;
 }
 
+/** Stroops per operation. */
+const BASE_FEE = "100";
 const ACCOUNT_NAMES: AccountName[] = ["owner", "agent", "merchant"];
 const CONTRACT_NAMES: ContractName[] = ["deviceRegistry", "agentRegistry", "paymentEscrow"];
 
 export interface BootstrapOptions {
   contracts: ContractCode;
+  /** Code of an asset to be issued, which the named accounts trust and hold; the native one when absent. */
+  assetCode?: string;
   /** For the secrets of the named accounts. Default: the runtime's random generator. */
   randomBytes?: (length: number) => Uint8Array;
 }
 
 const STARTING_BALANCE = "10000";
+/** What each named account is paid of an asset that is issued here: nobody else can be asked for more. */
+const ISSUED_BALANCE = "1000000";
 
 /** Name under which the result is kept with the network. */
 const KEPT_AS = "sandbox";
 
+/** What a network was set up with before; undefined when it was not, or not to its end. */
+export function rememberedSandbox(network: SandboxNetwork): Sandbox | undefined {
+  const held = network.recall(KEPT_AS);
+  return held === undefined ? undefined : JSON.parse(held);
+}
+
 /**
- * Deploys the native asset's contract and the three contracts, creates and funds the named accounts: by transactions, like
+ * Deploys the assets' contracts and the three contracts, creates and funds the named accounts: by transactions, like
  * anybody. A network that was set up before answers what it had; a half-finished setup is finished.
  */
 export function bootstrapSandbox(network: SandboxNetwork, options: BootstrapOptions): Sandbox {
-  const { contracts: code, randomBytes = (length) => crypto.getRandomValues(new Uint8Array(length)) } = options;
-  const held = network.recall(KEPT_AS);
-  if (held !== undefined) return JSON.parse(held);
+  const { assetCode, randomBytes = (length) => crypto.getRandomValues(new Uint8Array(length)) } = options;
+  const { contracts: code } = options;
+  const held = rememberedSandbox(network);
+  if (held !== undefined) return held;
 
-  const deployer = Keypair.fromRawEd25519Seed(sha256(new TextEncoder().encode(`deployer of ${network.passphrase}`)));
+  const deployer = keypairOf(network, "deployer");
+  const issuer = assetCode === undefined ? undefined : keypairOf(network, "issuer");
   const accounts = {} as Sandbox["accounts"];
   for (const name of ACCOUNT_NAMES) accounts[name] = newAccount(randomBytes(32));
-  const addresses = [deployer.publicKey(), ...ACCOUNT_NAMES.map((name) => accounts[name].address)];
+  const fundable = [deployer, ...(issuer ? [issuer] : [])].map((pair) => pair.publicKey());
+  const addresses = [...fundable, ...ACCOUNT_NAMES.map((name) => accounts[name].address)];
   fund(network, addresses.filter((address) => accountSequence(network, address) === undefined));
 
-  const asset = Asset.native().contractId(network.passphrase);
-  if (!contractExists(network, asset)) {
-    invoke(network, deployer, Operation.createStellarAssetContract({ asset: Asset.native() }));
-  }
+  const native = assetContract(network, deployer, Asset.native());
+  const issued = issuer && new Asset(assetCode!, issuer.publicKey());
+  if (issued) issue(network, issuer, issued, Object.values(accounts).map(({ secret }) => Keypair.fromSecret(secret)));
+  const asset = issued ? assetContract(network, deployer, issued) : native;
   const contracts = {} as Sandbox["contracts"];
   for (const name of CONTRACT_NAMES) contracts[name] = deploy(network, deployer, name, code[name]);
   const admin = new Address(deployer.publicKey()).toScVal();
@@ -72,9 +89,33 @@ export function bootstrapSandbox(network: SandboxNetwork, options: BootstrapOpti
   initialize(network, deployer, contracts.agentRegistry, [admin]);
   initialize(network, deployer, contracts.paymentEscrow, [admin, id("agentRegistry"), id("deviceRegistry")]);
 
-  const sandbox = { contracts, asset, accounts };
+  const sandbox = { contracts, asset, ...(assetCode !== undefined && { assetCode }), accounts };
   network.keep(KEPT_AS, JSON.stringify(sandbox));
   return sandbox;
+}
+
+/** A keypair that is the same on every network of a passphrase. */
+function keypairOf({ passphrase }: SandboxNetwork, role: "deployer" | "issuer"): Keypair {
+  return Keypair.fromRawEd25519Seed(sha256(new TextEncoder().encode(`${role} of ${passphrase}`)));
+}
+
+/** Makes sure that the asset has its contract; answers the contract id. */
+function assetContract(network: SandboxNetwork, deployer: Keypair, asset: Asset): string {
+  const contract = asset.contractId(network.passphrase);
+  if (!contractExists(network, contract)) {
+    invoke(network, deployer, Operation.createStellarAssetContract({ asset }));
+  }
+  return contract;
+}
+
+/** The holders trust the asset and are paid of it, in one transaction. */
+function issue(network: SandboxNetwork, issuer: Keypair, asset: Asset, holders: Keypair[]): void {
+  const builder = transactionOf(network, issuer);
+  for (const holder of holders) {
+    builder.addOperation(Operation.changeTrust({ asset, source: holder.publicKey() }));
+    builder.addOperation(Operation.payment({ asset, amount: ISSUED_BALANCE, destination: holder.publicKey() }));
+  }
+  send(network, builder.setTimeout(0).build(), issuer, ...holders);
 }
 
 function newAccount(seed: Uint8Array): { address: string; secret: string } {
@@ -145,7 +186,7 @@ function fund(network: SandboxNetwork, addresses: string[]): void {
 function transactionOf(network: SandboxNetwork, source: Keypair): TransactionBuilder {
   const sequence = accountSequence(network, source.publicKey()) ?? 0n;
   const account = new Account(source.publicKey(), sequence.toString());
-  return new TransactionBuilder(account, { fee: "100", networkPassphrase: network.passphrase });
+  return new TransactionBuilder(account, { fee: BASE_FEE, networkPassphrase: network.passphrase });
 }
 
 /** Simulates, signs, submits and closes a ledger. Throws when the network refuses. */
@@ -156,8 +197,8 @@ function invoke(network: SandboxNetwork, source: Keypair, operation: xdr.Operati
   send(network, assemble(draft, simulated), source);
 }
 
-function send(network: SandboxNetwork, transaction: Transaction, source: Keypair): void {
-  transaction.sign(source);
+function send(network: SandboxNetwork, transaction: Transaction, ...signers: Keypair[]): void {
+  transaction.sign(...signers);
   const outcome = network.submit(transaction.toEnvelope().toXdr());
   network.closeLedger();
   const applied = network.transaction(outcome.hash);

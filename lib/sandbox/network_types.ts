@@ -103,6 +103,9 @@ export interface NetworkFees {
   classic: { ledger: number; fee: bigint }[];
 }
 
+/** By how much to move a network's time: exactly one of them. */
+export type Advance = { seconds: number; ledgers?: undefined } | { ledgers: number; seconds?: undefined };
+
 export interface Network {
   readonly passphrase: string;
   readonly protocolVersion: number;
@@ -131,6 +134,27 @@ export interface Network {
   fund(address: string): Promise<AppliedTransaction>;
   /** Closes a ledger now, with what is queued. */
   closeLedger(): ClosedLedger;
+  /** The network's clock, Unix ms: the machine's, and as far ahead of it as time has been moved. */
+  now(): number;
+  /**
+   * Moves the network's time, and closes the ledgers that would have closed until then, the first with what is queued.
+   * Answers the last of them.
+   * @throws {RangeError} when it would be too many
+   */
+  advance(by: Advance): ClosedLedger;
+  /** Names of the snapshots, oldest first. */
+  snapshots(): string[];
+  /**
+   * Remembers the ledger as it is now under this name, until the network stops; one of the same name is replaced.
+   * @throws {RangeError} when there are too many
+   */
+  snapshot(name: string): ClosedLedger;
+  /**
+   * Goes back to a snapshot: entries, ledgers, transactions, events and clock are as they were then; what is queued and
+   * the snapshots taken since are gone. Closes a ledger and answers it.
+   * @throws {RangeError} when there is no such snapshot
+   */
+  revert(name: string): ClosedLedger;
   /** Stops the timer and writes what is to be kept. */
   stop(): Promise<void>;
 }

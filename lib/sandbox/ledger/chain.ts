@@ -8,6 +8,8 @@ import { putGenesis } from "./genesis.ts";
 import { type LedgerTip, NOTHING, tipOf } from "./headers.ts";
 import { createHistory } from "./history.ts";
 import { createSignatureVerifier } from "./signatures.ts";
+import { CLOSED_ONE_BY_ONE, lastSkipped } from "./skipped.ts";
+import { createSnapshots } from "./snapshots.ts";
 import { createResourceCheck } from "./soroban_checks.ts";
 import { createLedgerState, type LedgerView, openChanges } from "./state.ts";
 import { openStateFile } from "./state_file.ts";
@@ -33,6 +35,7 @@ export async function openChain(options: ChainOptions) {
   const { passphrase, retentionLedgers } = options;
   const file = options.stateFile === undefined ? undefined : await openStateFile(options.stateFile, passphrase);
   const state = createLedgerState();
+  const snapshots = createSnapshots(state);
   const history = createHistory(retentionLedgers);
   const kept = new Map<string, string>();
   let tip: LedgerTip = NOTHING;
@@ -55,10 +58,50 @@ export async function openChain(options: ChainOptions) {
 
   /** On disk first: what cannot be written has not happened. */
   function adopt(closed: Closed): AppliedTransaction[] {
-    file?.save(closed.record, closed.changes, retentionLedgers);
+    file?.save([closed], history.oldestWith([closed.record]));
+    return take(closed);
+  }
+
+  function take(closed: Closed): AppliedTransaction[] {
     state.commit(closed.changes);
     tip = closed.tip;
     return history.add(closed.record);
+  }
+
+  /**
+   * Closes so many ledgers in which nothing happens but evictions; of many only the newest are made now.
+   * @param closeTimeOf Unix seconds at which the n-th of them closes, counted from 1
+   */
+  function skip(count: number, closeTimeOf: (n: number) => number): void {
+    const skipped = Math.max(0, count - CLOSED_ONE_BY_ONE);
+    let previous = tip;
+    if (skipped > 0) {
+      const next = { sequence: tip.sequence + skipped + 1, closeTime: closeTimeOf(skipped + 1) };
+      previous = lastSkipped({ before: history.latestRecord(), next });
+    }
+    const made: Closed[] = [];
+    for (let n = skipped + 1; n <= count; n++) {
+      const evictSince = n === skipped + 1 ? tip.sequence + 1 : undefined;
+      const closed = closeLedger(validator, previous, [], Math.max(previous.closeTime, closeTimeOf(n)), evictSince);
+      made.push(closed);
+      previous = closed.tip;
+    }
+    file?.save(made, history.oldestWith(made.map(({ record }) => record)));
+    for (const closed of made) take(closed);
+  }
+
+  /**
+   * Makes the ledger of a snapshot the latest one. Those closed from now on have other hashes than those closed after it
+   * before, even if the same happens in them: nobody must take one for the other.
+   * @throws {RangeError} when there is no such snapshot
+   */
+  function returnTo(name: string) {
+    const { snapshot, mark } = snapshots.find(name);
+    file?.returnTo(snapshot.record, state.before(mark));
+    snapshots.returnTo(mark);
+    history.returnTo(snapshot.record);
+    tip = { ...snapshot.tip, stateHash: sha256(snapshot.tip.stateHash, tip.hash) };
+    return snapshot;
   }
 
   if (file?.load({ state, history, kept })) {
@@ -76,6 +119,10 @@ export async function openChain(options: ChainOptions) {
     state,
     history,
     tip: () => tip,
+    skip,
+    snapshot: (name: string, aheadMs: number) => snapshots.take({ name, tip, record: history.latestRecord(), aheadMs }),
+    snapshots: snapshots.names,
+    returnTo,
     /** Closes the next ledger with these envelopes; answers what was applied. */
     append: (envelopes: Envelope[], closeTime: number) => adopt(closeLedger(validator, tip, envelopes, closeTime)),
     recall: (name: string) => kept.get(name),

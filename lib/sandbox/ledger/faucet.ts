@@ -75,7 +75,7 @@ export function createFaucet({ passphrase, state, submit, whenClosed }: FaucetOp
       for (const request of batch.values()) {
         if (transaction?.successful) request.resolve(transaction);
         else if (transaction) requests.push(request); // One of the accounts was created meanwhile: sort that out anew.
-        else request.reject(new Error("the network has stopped"));
+        else request.reject(new Error("the network has dropped the transaction"));
       }
       fundNext();
     });

@@ -19,24 +19,36 @@ export interface RpcServerOptions {
   version: string;
   /** Unix ms. */
   now: () => number;
+  /** Origins whose pages may call; `["*"]`, as on the real node, when absent. */
+  corsOrigins?: string[];
 }
 
 /**
- * A Stellar RPC node's HTTP side on a sandbox network: JSON-RPC 2.0 by POST to any path, `/friendbot`, and CORS for
- * everyone. Shapes, limits and error codes are those of stellar-rpc 23 and later.
+ * A Stellar RPC node's HTTP side on a sandbox network: JSON-RPC 2.0 by POST to any path, `/friendbot`, and CORS. Shapes, limits and error codes are those of stellar-rpc 23 and later.
  */
 export function createRpcServer(options: RpcServerOptions): { fetch(request: Request): Promise<Response> } {
   const methods = rpcMethods(options);
   const friendbot = createFriendbot({ network: options.network });
+  const { corsOrigins = ["*"] } = options;
+  async function answer(request: Request): Promise<Response> {
+    if (request.method === "OPTIONS") return preflight(request);
+    const isFriendbot = new URL(request.url).pathname === "/friendbot" && ["GET", "POST"].includes(request.method);
+    return isFriendbot ? await friendbot.fetch(request) : await serveJsonRpc(request, methods);
+  }
   return {
     async fetch(request) {
-      if (request.method === "OPTIONS") return preflight(request);
-      const isFriendbot = new URL(request.url).pathname === "/friendbot" && ["GET", "POST"].includes(request.method);
-      const response = isFriendbot ? await friendbot.fetch(request) : await serveJsonRpc(request, methods);
-      response.headers.set("Access-Control-Allow-Origin", "*");
+      const response = await answer(request);
+      allowOrigin(response.headers, request.headers.get("Origin"), corsOrigins);
       return response;
     },
   };
+}
+
+/** Lets the page that asked read the answer where its origin is one of `allowed`. */
+function allowOrigin(headers: Headers, origin: string | null, allowed: string[]): void {
+  if (allowed.includes("*")) return headers.set("Access-Control-Allow-Origin", "*");
+  headers.append("Vary", "Origin");
+  if (origin !== null && allowed.includes(origin)) headers.set("Access-Control-Allow-Origin", origin);
 }
 
 function rpcMethods({ network, friendbotUrl, version, now }: RpcServerOptions) {
@@ -88,7 +100,6 @@ function preflight(request: Request): Response {
   return new Response(null, {
     status: 204,
     headers: {
-      "Access-Control-Allow-Origin": "*",
       "Access-Control-Allow-Methods": "GET, POST, OPTIONS",
       "Access-Control-Allow-Headers": request.headers.get("Access-Control-Request-Headers") ?? "*",
       "Access-Control-Max-Age": "600",

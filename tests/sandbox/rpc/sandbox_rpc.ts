@@ -19,7 +19,10 @@ export interface SandboxRpc {
 }
 
 /** A network that closes ledgers at once, behind its RPC server on a free loopback port. */
-export async function openSandboxRpc(options: Partial<NetworkOptions> = {}): Promise<SandboxRpc> {
+export async function openSandboxRpc(
+  options: Partial<NetworkOptions> = {},
+  serverOptions: { corsOrigins?: string[] } = {},
+): Promise<SandboxRpc> {
   const engineWasm = await readFile(`${WASM}/engine.wasm`);
   const network = await createNetwork({ engineWasm, ledgerMs: 0, ...options });
   let handle = (_request: Request): Promise<Response> => Promise.reject(new Error("not ready"));
@@ -31,7 +34,7 @@ export async function openSandboxRpc(options: Partial<NetworkOptions> = {}): Pro
   });
   const now = options.now ?? Date.now;
   const friendbotUrl = `${http.url}/friendbot`;
-  handle = createRpcServer({ network, friendbotUrl, version: "0.0.0-test", now }).fetch;
+  handle = createRpcServer({ network, friendbotUrl, version: "0.0.0-test", now, ...serverOptions }).fetch;
   return {
     network,
     url: http.url,
