@@ -37,7 +37,7 @@ export async function* examine(parts: ExaminationParts): AsyncGenerator<Finding>
     } else {
       yield store === undefined && !examined.isNew
         ? skip("history", "the store is not read")
-        : historyFinding(await store?.watcherState(), node.health);
+        : historyFinding(await store?.events.watcherState(), node.health);
       yield* examineContracts({ ...parts, rpc: node.rpc, store });
     }
     if (target !== undefined) yield await examineTarget(target, resolve);

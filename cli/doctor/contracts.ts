@@ -108,7 +108,8 @@ async function readsFinding(
   { config, rpc, store, now, wait }: ContractParts,
   contracts: ContractIds,
 ): Promise<Finding> {
-  const [registered] = await store?.readEvents({ limit: 1, types: ["device.registered"] }) ?? [];
+  const query = { filter: { types: ["device.registered"] }, order: "asc", limit: 1 } as const;
+  const [registered] = await store?.events.read(query) ?? [];
   if (registered?.deviceHash === undefined) return skip("reads", "no card is known yet to read both ways");
   const { reads } = createEscrow({
     rpc,

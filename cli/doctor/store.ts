@@ -31,7 +31,7 @@ export async function examineStore({ store: setting, networkPassphrase }: Config
       return { ...examined, findings: [notOpened(inspection)], isNew: state === "new", isServed };
     }
     const store = await openStore(setting);
-    const network = await store.boundNetwork().catch(async (error) => {
+    const network = await store.network.bound().catch(async (error) => {
       await store.close();
       throw error;
     });
@@ -91,7 +91,7 @@ export async function examineSecrets({ secretsKey }: Config, { store, isNew }: E
   try {
     const box = createSecretBox(secretsKey);
     if (store === undefined && !isNew) return skip("webhook secrets", "the store is not read");
-    const isSealed = box.compare(await store?.secretsCheck()) === "same";
+    const isSealed = box.compare(await store?.subscriptions.secretsCheck()) === "same";
     if (!box.seals) return ok("webhook secrets", "kept plain in the store: SERVICE_API_SECRETS_KEY is not set");
     return ok("webhook secrets", isSealed ? "sealed with the key of the settings" : "the next start seals them");
   } catch (error) {

@@ -162,9 +162,9 @@ async function startGateway(
 /** The key of this sandbox: the one of an earlier run where the store still has it, else a new one. */
 async function sandboxKey(network: SandboxNetwork, store: Store, { now }: CommandIo): Promise<string> {
   const kept = network.recall(KEY_KEPT_AS);
-  if (kept !== undefined && await store.getKey(JSON.parse(kept).id) !== undefined) return JSON.parse(kept).key;
+  if (kept !== undefined && await store.keys.get(JSON.parse(kept).id) !== undefined) return JSON.parse(kept).key;
   const { key, record } = mintKey({ name: "sandbox", scopes: [...SCOPES], rate: KEY_RATE, now: now(), random });
-  await store.insertKey(record);
+  await store.keys.insert(record);
   network.keep(KEY_KEPT_AS, JSON.stringify({ id: record.id, key }));
   return key;
 }

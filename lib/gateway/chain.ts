@@ -46,7 +46,7 @@ export async function createChain(
     agentRegistry: config.agentRegistry,
     paymentEscrow: config.paymentEscrow,
   };
-  const seen = await store.watcherState();
+  const seen = await store.events.watcherState();
   const tip = createLedgerTip({
     epoch: seen?.epoch,
     sequence: seen?.latestLedger,
@@ -80,8 +80,8 @@ export async function createChain(
     contracts,
     networkPassphrase: config.networkPassphrase,
     submitTimeoutMs: config.submitTimeoutMs,
-    noteSubmission: (note) => store.recordSubmission({ ...note, submittedAtMs: now() }),
-    getSubmission: (hash) => store.getSubmission(hash),
+    noteSubmission: (note) => store.submissions.record({ ...note, submittedAtMs: now() }),
+    getSubmission: (hash) => store.submissions.get(hash),
     onProblem: (message) => log.warn(message),
     onNewCodes: contractWatch.lookAgain,
   });

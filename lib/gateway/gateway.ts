@@ -61,10 +61,10 @@ export async function createGateway(given: GatewayOptions): Promise<Gateway> {
   await store.holdForServing();
   // A store that is bound already tells at once whether it is this network's; a new one is bound only when no node has
   // contradicted the settings: a forgotten passphrase must not spoil it.
-  if (await store.boundNetwork() !== undefined) await store.bindNetwork(config.networkPassphrase);
+  if (await store.network.bound() !== undefined) await store.network.bind(config.networkPassphrase);
   const webhooks = await createGatewayWebhooks(options, () => chain);
   const chain = await createChain(options, { onCommit: webhooks.wake, metrics, stopping: stopping.signal });
-  const networkChecked = chain.networkChecked.then(() => store.bindNetwork(config.networkPassphrase));
+  const networkChecked = chain.networkChecked.then(() => store.network.bind(config.networkPassphrase));
   // Whoever awaits it is told; until somebody does, it is no fault of the process.
   networkChecked.catch(() => {});
   const limiter = createLimiter({ store, now, defaultRate: config.defaultRate, onProblem: told(log) });
@@ -82,7 +82,7 @@ export async function createGateway(given: GatewayOptions): Promise<Gateway> {
     isDraining: () => isDraining,
   });
   const prune = () =>
-    store.pruneSubmissions(now() - SUBMISSION_KEPT_MS)
+    store.submissions.prune(now() - SUBMISSION_KEPT_MS)
       .catch((error) => log.warn("old submissions could not be pruned", { error }));
   let timer: ReturnType<typeof setInterval> | undefined;
   let loopDelay: ReturnType<typeof watchLoopDelay> | undefined;

@@ -64,7 +64,7 @@ export function createHttp(
     const [{ held, gaps, epoch, undecodedEvents }, backlog, watched] = await Promise.all([
       history.status(),
       store.backlog(),
-      store.watcherState(),
+      store.events.watcherState(),
     ]);
     // Where turns of the watcher run elsewhere, they have seen more than this process.
     if (watched !== undefined) tip.observe(watched.latestLedger, watched.latestLedgerCloseTime || undefined);

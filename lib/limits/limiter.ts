@@ -12,7 +12,7 @@ import {
 } from "./token_bucket.ts";
 
 export interface LimiterOptions {
-  store: Pick<Store, "loadBuckets" | "saveBuckets" | "pruneBuckets">;
+  store: Pick<Store, "buckets">;
   /** Unix ms, whole. */
   now(): number;
   /** Requests per minute of a key without a rate of its own. */
@@ -89,7 +89,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
       if (Math.abs(nowMs - sweptAtMs) >= SWEEP_MS) {
         sweptAtMs = nowMs;
         forgetFull(nowMs);
-        await store.pruneBuckets(nowMs - PRUNE_AGE_MS);
+        await store.buckets.prune(nowMs - PRUNE_AGE_MS);
       }
       toldProblem = false;
     } catch (error) {
@@ -105,7 +105,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
       const batch = written.slice(start, start + BATCH_SIZE);
       for (const bucket of batch) bucket.dirty = false;
       try {
-        await store.saveBuckets(batch.map((bucket) => ({
+        await store.buckets.save(batch.map((bucket) => ({
           keyId: bucket.keyId,
           tokens: tokensIn(bucket),
           updatedAtMs: bucket.updatedAtMs,
@@ -141,7 +141,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
   return {
     async load() {
       const nowMs = now();
-      for (const rest of await store.loadBuckets()) {
+      for (const rest of await store.buckets.load()) {
         if (nowMs - rest.updatedAtMs < REFILL_MS) atRest.set(rest.keyId, rest);
       }
     },

@@ -3,7 +3,7 @@ import type { RequestMeter } from "../http/endpoint.ts";
 import { createRegistry } from "./exposition.ts";
 import type { AttemptOutcome, NodeReport } from "../stellar/rpc/nodes.ts";
 import type { StoreErrorKind } from "../store/store.ts";
-import type { Attempt, Backlog } from "../store/webhook_store.ts";
+import type { NewAttempt } from "../store/webhook.ts";
 import { deliverySeries, eventSeries, processSeries, requestSeries, rpcSeries } from "./series.ts";
 
 /** What is looked up when the metrics are asked for. */
@@ -22,7 +22,7 @@ export interface GatewayMetrics {
   rpcAttempt(attempt: { node: string; method: string; outcome: AttemptOutcome; durationMs: number }): void;
   /** The watcher told of something. */
   watcherTold(kind: string): void;
-  deliveryAttempted(attempt: Pick<Attempt, "outcome" | "durationMs">): void;
+  deliveryAttempted(attempt: Pick<NewAttempt, "outcome" | "durationMs">): void;
   storeFailed(kind: StoreErrorKind): void;
   /** The event loop was so late for a timer. */
   eventLoopDelayed(seconds: number): void;

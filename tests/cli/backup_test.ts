@@ -16,7 +16,7 @@ before(async () => {
   folder = await mkdtemp(join(tmpdir(), "backup-command-"));
   store = `sqlite:${join(folder, "gateway.db")}`;
   const opened = await openStore(store);
-  await opened.insertKey(sampleKey("a"));
+  await opened.keys.insert(sampleKey("a"));
   await opened.close();
 });
 after(() => rm(folder, { recursive: true }));

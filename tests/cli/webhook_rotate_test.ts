@@ -16,9 +16,9 @@ const KEY = "01".repeat(32);
 const OTHER = "02".repeat(32);
 const UNTIL = new Date(START_MS + 86_400_000).toISOString();
 
-const beside = storeBeside((store) => store.insertSubscription(subscriptionOf("wh_all"), 100));
+const beside = storeBeside((store) => store.subscriptions.insert(subscriptionOf("wh_all"), 100));
 
-const stored = async () => (await beside.store.getSubscription("wh_all"))!;
+const stored = async () => (await beside.store.subscriptions.get("wh_all"))!;
 
 async function rotate(options: FakeIoOptions = {}, json = false) {
   const io = fakeIo({ now: START_MS, ...options });

@@ -18,9 +18,9 @@ import { runCommand } from "./run_command.ts";
 import { storeBeside } from "./store_beside.ts";
 
 const beside = storeBeside(async (store) => {
-  await store.insertKey(sampleKey("key1"));
-  await store.insertSubscription(subscriptionOf("wh_all"), 100);
-  await store.insertSubscription(
+  await store.keys.insert(sampleKey("key1"));
+  await store.subscriptions.insert(subscriptionOf("wh_all"), 100);
+  await store.subscriptions.insert(
     subscriptionOf("wh_some", { keyId: "key2", types: ["escrow.swept", "escrow.funded"], deviceHash: "ab".repeat(32) }),
     100,
   );
@@ -92,7 +92,7 @@ test("list prints plain columns, a table on a terminal, and JSON when asked", as
 });
 
 test("list of a key's webhooks tells a key without any from one that is not there", async () => {
-  await beside.store.insertKey(sampleKey("key3"));
+  await beside.store.keys.insert(sampleKey("key3"));
   const none = await webhooks(["list", "--key", "key3"]);
   assert.deepEqual([none.code, none.out], [0, ""]);
   assert.match(none.err, /there are none/);
@@ -189,7 +189,7 @@ test("replay begins a job for the serving gateway, and only counts with --dry-ru
 test("on a terminal a replay shows how far the gateway has come, until all is queued", async () => {
   const io = fakeIo({ now: START_MS, isTerminal: true });
   const round = createReplayer({ store: beside.store, endOfLedger, now: () => START_MS, onDeliveries: () => {} });
-  const subscription = (await beside.store.getSubscription("wh_all"))!;
+  const subscription = (await beside.store.subscriptions.get("wh_all"))!;
   const shared = {
     store: beside.store,
     io,
@@ -206,7 +206,7 @@ test("on a terminal a replay shows how far the gateway has come, until all is qu
 
 test("a replay that nobody works on is left to go on by itself", async () => {
   const io = fakeIo({ now: START_MS, isTerminal: true });
-  const subscription = (await beside.store.getSubscription("wh_all"))!;
+  const subscription = (await beside.store.subscriptions.get("wh_all"))!;
   let waits = 0;
   const wait = () => Promise.resolve(void waits++);
   await replayWebhook({
@@ -229,7 +229,7 @@ test("delete asks on a terminal, and deletes what is owed too", async () => {
   assert.match(no.err, /^Delete wh_all \(https:\/\/wh-all\.example\/hook\)\? .* nothing was deleted\n$/);
   const yes = await webhooks(["delete", "wh_all"], { isTerminal: true, answer: "y" });
   assert.equal(yes.out, `deleted wh_all from ${beside.setting}\n`);
-  assert.equal(await beside.store.getSubscription("wh_all"), undefined);
+  assert.equal(await beside.store.subscriptions.get("wh_all"), undefined);
   assert.deepEqual(JSON.parse((await webhooks(["delete", "wh_some", "--yes", "--json"])).out), {
     id: "wh_some",
     deleted: true,
@@ -265,12 +265,12 @@ test("what is wrong on the command line is said in one line", async () => {
 });
 
 test("keys delete says how many webhooks go with a key, and deletes them", async () => {
-  await beside.store.insertSubscription(subscriptionOf("wh_second"), 100);
+  await beside.store.subscriptions.insert(subscriptionOf("wh_second"), 100);
   const io = fakeIo({ answer: "y", isTerminal: true });
   assert.equal(await runCommand(keysCommand, ["delete", "key1", "--store", beside.setting], io), 0);
   assert.match(io.err, /^Delete key key1 "key key1" and its 2 webhooks from /);
   assert.equal(io.out, `deleted key key1 "key key1" and its 2 webhooks from ${beside.setting}\n`);
-  assert.deepEqual((await beside.store.listSubscriptions({ limit: 10 })).map(({ id }) => id), ["wh_some"]);
+  assert.deepEqual((await beside.store.subscriptions.list({ limit: 10 })).map(({ id }) => id), ["wh_some"]);
 });
 
 test("keys delete finds the webhooks of a key in a file too, in the store of the settings", async () => {
@@ -280,5 +280,5 @@ test("keys delete finds the webhooks of a key in a file too, in the store of the
   const io = fakeIo({ env: { SERVICE_API_STORE: beside.setting } });
   assert.equal(await runCommand(keysCommand, ["delete", "key2", "--yes", "--json", "--keys-file", path], io), 0);
   assert.deepEqual(JSON.parse(io.out), { id: "key2", deleted: true, webhooks: 1 });
-  assert.deepEqual((await beside.store.listSubscriptions({ limit: 10 })).map(({ id }) => id), ["wh_all"]);
+  assert.deepEqual((await beside.store.subscriptions.list({ limit: 10 })).map(({ id }) => id), ["wh_all"]);
 });

@@ -21,7 +21,7 @@ test("a call goes through with its arguments and its answer, a property as it is
     location: "sqlite:/x",
     listKeys: (page) => Promise.resolve((asked.push(page), [])),
   });
-  assert.deepEqual(await store.listKeys({ limit: 5 }), []);
+  assert.deepEqual(await store.keys.list({ limit: 5 }), []);
   assert.deepEqual([asked, store.location, seen], [[{ limit: 5 }], "sqlite:/x", []]);
   assert.equal(store.listKeys, store.listKeys);
 });
@@ -32,7 +32,7 @@ test("a call that the store refuses is counted by its kind, and rejects as it di
     saveBuckets: () => Promise.reject(full),
     gaps: () => Promise.reject(new RangeError("too many")),
   });
-  await assert.rejects(store.saveBuckets([]), full);
+  await assert.rejects(store.buckets.save([]), full);
   await assert.rejects(store.gaps(), RangeError);
   assert.deepEqual(seen, ["store full"]);
 });

@@ -38,7 +38,7 @@ test("400 invalid_request for a malformed hash", async () => {
 test("401 unauthorized for a key that is missing, malformed, mistyped, unknown, disabled or expired", async () => {
   const typo = api.apiKey.slice(0, -1) + (api.apiKey.endsWith("a") ? "b" : "a");
   const unknown = await api.newKey().then(async (key) => {
-    await api.store.deleteKey(key.split("_")[2]!);
+    await api.store.keys.delete(key.split("_")[2]!);
     return key;
   });
   const cases: [string | null, RegExp][] = [
@@ -165,7 +165,7 @@ test("503 unavailable when the store cannot be used, and after a stop", async ()
   let failing = false;
   const failed = await startGateway(on, {
     started: false,
-    store: (store) => ({ ...store, watcherState: () => failing ? Promise.reject(full) : store.watcherState() }),
+    store: (store) => ({ ...store, watcherState: () => failing ? Promise.reject(full) : store.events.watcherState() }),
   });
   failing = true;
   const answer = await failed.request("GET", "/v1/events");
@@ -185,7 +185,7 @@ test("a submit is not sent when it cannot be noted first: 503, and the same enve
     store: (store) => ({
       ...store,
       recordSubmission: (note) =>
-        full ? Promise.reject(new StoreError("full", "sqlite:/x is full")) : store.recordSubmission(note),
+        full ? Promise.reject(new StoreError("full", "sqlite:/x is full")) : store.submissions.record(note),
     }),
     fetch: (url, init) => {
       sent.push(JSON.parse(String(init.body)).method);

@@ -115,7 +115,7 @@ export async function startGateway(on: TestNetwork, options: UnderTestOptions = 
       expiresAt,
       random,
     });
-    await opened.insertKey({ ...record, disabled });
+    await opened.keys.insert({ ...record, disabled });
     return key;
   };
   const apiKey = await newKey();

@@ -305,14 +305,14 @@ test("deliveries of a key that is disabled are held, and go on when it is enable
   const { id } = await newWebhook({ url: `${receiver.url}/held` });
   const keyId = key.split("_")[2]!;
   const mine = key;
-  await api.store.setKeyDisabled(keyId, true);
+  await api.store.keys.setDisabled(keyId, true);
   key = api.apiKey;
   await registerDevice();
   const held = () => receiver.received.filter(({ path }) => path === "/held");
   await until(async () => (await api.store.backlog(id)).pending || undefined);
   await new Promise((resolve) => setTimeout(resolve, 300));
   assert.equal(held().length, 0);
-  await api.store.setKeyDisabled(keyId, false);
+  await api.store.keys.setDisabled(keyId, false);
   while (held().length === 0) await receiver.until(receiver.received.length + 1);
   assert.equal((await remove(`/v1/webhooks/${id}`, mine)).status, 200);
 });

@@ -108,14 +108,14 @@ describe("the limiter", () => {
     nowMs += 1_000;
     assert.equal(limiter.take("a", 1).allowed, false);
     await limiter.flush();
-    assert.deepEqual((await store.loadBuckets()).map(({ updatedAtMs }) => updatedAtMs), [NOW]);
+    assert.deepEqual((await store.buckets.load()).map(({ updatedAtMs }) => updatedAtMs), [NOW]);
   });
 
   test("loses nothing when a write fails: it is told once and tried again", async () => {
     let fault: Error | undefined = new Error("disk is full");
     const limiter = makeLimiter({
-      loadBuckets: () => store.loadBuckets(),
-      saveBuckets: (buckets) => fault ? Promise.reject(fault) : store.saveBuckets(buckets),
+      loadBuckets: () => store.buckets.load(),
+      saveBuckets: (buckets) => fault ? Promise.reject(fault) : store.buckets.save(buckets),
       pruneBuckets: () => Promise.resolve(),
     });
     for (let i = 0; i < 700; i++) limiter.take(`key${i}`);
@@ -126,7 +126,7 @@ describe("the limiter", () => {
     assert.equal(limiter.peek("key3").remaining, 118);
     fault = undefined;
     await limiter.flush();
-    const kept = await store.loadBuckets();
+    const kept = await store.buckets.load();
     assert.equal(kept.length, 700);
     assert.equal(kept.find(({ keyId }) => keyId === "key3")?.tokens, 118);
     fault = new Error("again");
@@ -165,11 +165,11 @@ describe("the limiter", () => {
       await limiter.flush();
     }
     assert.ok(limiter.size <= 100, `${limiter.size} buckets in memory`);
-    assert.ok((await store.loadBuckets()).length <= 150);
+    assert.ok((await store.buckets.load()).length <= 150);
     nowMs += 121_000;
     await limiter.flush();
     assert.equal(limiter.size, 0);
-    assert.deepEqual(await store.loadBuckets(), []);
+    assert.deepEqual(await store.buckets.load(), []);
   });
 
   test("keeps a bucket in steady use", async () => {
@@ -183,7 +183,7 @@ describe("the limiter", () => {
   });
 
   test("takes a bucket that a clock ahead of this one wrote as written now", async () => {
-    await store.saveBuckets([{ keyId: "a", tokens: 0, updatedAtMs: NOW + 3_600_000 }]);
+    await store.buckets.save([{ keyId: "a", tokens: 0, updatedAtMs: NOW + 3_600_000 }]);
     const limiter = await restarted();
     assert.equal(limiter.take("a").allowed, false);
     nowMs += 500;
@@ -195,9 +195,9 @@ describe("the limiter", () => {
     const first = new Promise<void>((resolve) => saved = resolve);
     const limiter = createLimiter({
       store: {
-        loadBuckets: () => store.loadBuckets(),
-        saveBuckets: (buckets) => store.saveBuckets(buckets).then(saved),
-        pruneBuckets: (beforeMs) => store.pruneBuckets(beforeMs),
+        loadBuckets: () => store.buckets.load(),
+        saveBuckets: (buckets) => store.buckets.save(buckets).then(saved),
+        pruneBuckets: (beforeMs) => store.buckets.prune(beforeMs),
       },
       now: () => nowMs,
       defaultRate: 120,
@@ -209,6 +209,6 @@ describe("the limiter", () => {
     await first;
     limiter.take("a");
     await limiter.stop();
-    assert.equal((await store.loadBuckets())[0]?.tokens, 118);
+    assert.equal((await store.buckets.load())[0]?.tokens, 118);
   });
 });

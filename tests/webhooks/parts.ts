@@ -41,7 +41,7 @@ export function subscriptionOf(id: string, fields: Partial<Subscription> = {}): 
 }
 
 export async function insert(store: Store, ...subscriptions: Subscription[]): Promise<void> {
-  for (const subscription of subscriptions) await store.insertSubscription(subscription, 1_000_000);
+  for (const subscription of subscriptions) await store.subscriptions.insert(subscription, 1_000_000);
 }
 
 /** Commits these events, ascending, as a watcher that has scanned up to this ledger. */

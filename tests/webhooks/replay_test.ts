@@ -161,7 +161,7 @@ test("a replay of a subscription that was deleted ends with it", async () => {
   const store = await history();
   await insert(store, subscriptionOf("wh_1"));
   await begin(store, subscriptionOf("wh_1"), 1);
-  await store.deleteSubscription("wh_1");
+  await store.subscriptions.delete("wh_1");
   const round = createReplayer({ store, endOfLedger, now, onDeliveries: () => {} });
   while (await round() !== "idle");
   assert.equal((await store.backlog()).pending, 0);

@@ -70,9 +70,9 @@ test("0 days keep everything", async () => {
 
 test("what a deleted subscription leaves behind is removed", async () => {
   const store = await fixture();
-  await store.deleteSubscription("wh_1");
+  await store.subscriptions.delete("wh_1");
   await createRetention({ store, now: () => START_MS, historyDays: 0, attemptDays: 0 }).purge(signal);
-  assert.equal(await store.purgeDeleted(), false);
+  assert.equal(await store.subscriptions.purgeDeleted(), false);
   await createRetention({ store, now: () => START_MS + 5_000 * DAY_MS, historyDays: 1, attemptDays: 0 }).prune(signal);
   assert.equal((await store.readEvents({ limit: 1_000 })).filter(({ type }) => type === "escrow.swept").length, 0);
 });

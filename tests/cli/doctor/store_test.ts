@@ -32,7 +32,7 @@ describe("doctor: the store", () => {
   });
 
   test("a store of another network, a newer schema, or a directory that is not there is not", async () => {
-    const bound = await doctor.storeWith((store) => store.bindNetwork("Another Network"));
+    const bound = await doctor.storeWith((store) => store.network.bind("Another Network"));
     says(
       await doctor.finding("store", { store: bound }),
       "fail",
@@ -80,7 +80,7 @@ describe("doctor: the store", () => {
 describe("doctor: keys and secrets", () => {
   test("no key, and none that works, is worth a word", async () => {
     says(await doctor.finding("api keys"), "warn", /holds no API keys/, /gateway keygen/);
-    const disabled = await doctor.storeWith((store) => store.insertKey(sampleKey("a", { disabled: true })));
+    const disabled = await doctor.storeWith((store) => store.keys.insert(sampleKey("a", { disabled: true })));
     says(await doctor.finding("api keys", { store: disabled }), "warn", /none of the 1 keys/, /keys enable/);
   });
 

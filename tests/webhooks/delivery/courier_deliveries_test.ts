@@ -79,7 +79,7 @@ test("a subscription deleted while its posts are under way gets nothing more", a
   made.courier.start();
   await made.owe(100, "wh_1");
   await made.pass(500);
-  await made.store.deleteSubscription("wh_1");
+  await made.store.subscriptions.delete("wh_1");
   await made.pass(1_500);
   const posted = made.script.posted.length;
   await made.pass(10_000, 50);

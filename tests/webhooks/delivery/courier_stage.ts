@@ -55,7 +55,7 @@ export async function courierStage(answer: (post: Posted) => Answer, options: Op
   /** Owes so many events, each a ledger later, to each of these subscriptions. */
   async function owe(count: number, ...ids: string[]): Promise<void> {
     for (const id of ids) {
-      if (await bare.getSubscription(id) === undefined) {
+      if (await bare.subscriptions.get(id) === undefined) {
         await insert(bare, subscriptionOf(id, { keyId: `key_of_${id}` }));
       }
     }

@@ -59,7 +59,7 @@ async function createRotated() {
     /** Which secrets sign so many hours later, in the order of their signatures. */
     async signAfter(hours: number) {
       nowMs += hours * HOUR_MS;
-      const { secrets } = recipientOf((await store.getSubscription("wh_1"))!, box.open, nowMs);
+      const { secrets } = recipientOf((await store.subscriptions.get("wh_1"))!, box.open, nowMs);
       return signaturesOf(secrets).map((signature) => nameOf.get(signature)).join("");
     },
   };
@@ -106,6 +106,6 @@ test("all three are sealed, and still sign", async () => {
   await rotateAfter(1);
   assert.equal(await sealWith("01".repeat(32)), 1);
   assert.equal(await signAfter(0), "cba");
-  assert.ok(!JSON.stringify(await store.getSubscription("wh_1")).includes("whsec_"));
+  assert.ok(!JSON.stringify(await store.subscriptions.get("wh_1")).includes("whsec_"));
   assert.equal(await sealWith("01".repeat(32)), 0);
 });
