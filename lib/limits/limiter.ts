@@ -26,8 +26,8 @@ export interface LimiterOptions {
 export interface Limiter {
   /** Reads the buckets at rest: once, before the first take. */
   load(): Promise<void>;
-  /** Takes a token of this key. */
-  take(keyId: string, rate?: number): Verdict;
+  /** Takes tokens of this key, one unless told otherwise. */
+  take(keyId: string, rate?: number, cost?: number): Verdict;
   /** What `take` would say, without taking. */
   peek(keyId: string, rate?: number): Verdict;
   /** Writes the buckets that changed since they were last written, and forgets the full ones. Never rejects. */
@@ -145,10 +145,10 @@ export function createLimiter(options: LimiterOptions): Limiter {
         if (nowMs - rest.updatedAtMs < REFILL_MS) atRest.set(rest.keyId, rest);
       }
     },
-    take(keyId, rate = defaultRate) {
+    take(keyId, rate = defaultRate, cost = 1) {
       const nowMs = now();
       const bucket = bucketOf(keyId, rate, nowMs);
-      const verdict = takeToken(bucket, nowMs);
+      const verdict = takeToken(bucket, nowMs, cost);
       // A refusal changes nothing that the next start could not work out.
       if (verdict.allowed) markDirty(bucket);
       return verdict;
