@@ -1,4 +1,5 @@
 import type { Config } from "../config.ts";
+import { monotonicNow as monotonicClock } from "../clock.ts";
 import { createHistory } from "../events/history.ts";
 import { createApp, type GatewayApp } from "../http/app.ts";
 import { createRequestIds } from "../http/middleware/request_id.ts";
@@ -39,7 +40,7 @@ export interface HttpParts {
 
 /** Puts together the HTTP surface of a gateway. */
 export function createHttp(
-  { config, store, log, now = Date.now, checkAnswers = false }: GatewayOptions,
+  { config, store, log, now = Date.now, monotonicNow = monotonicClock, checkAnswers = false }: GatewayOptions,
   { rpc, tip, escrow, watcher, contractWatch }: Chain,
   { limiter, verifier, webhooks, metrics, isStopping, isDraining }: HttpParts,
 ): GatewayApp {
@@ -111,7 +112,7 @@ export function createHttp(
     requestId: createRequestIds(),
     verifier,
     limiter,
-    addresses: createAddressLimiter({ now, rate: config.defaultRate }),
+    addresses: createAddressLimiter({ monotonicNow, rate: config.defaultRate }),
     trustProxy: config.trustProxy,
     rateHeaders: createRateLimitHeaders(),
     log,

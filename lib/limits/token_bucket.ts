@@ -7,7 +7,7 @@ export interface TokenBucket {
   /** Tokens per minute, and the most the bucket holds. A whole number from 1 to 1 000 000. */
   rate: number;
   units: number;
-  /** Unix ms up to which the refill is counted. */
+  /** Ms, by the clock of the one who takes, up to which the refill is counted. */
   updatedAtMs: number;
 }
 
