@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { didYouMean, nearest } from "./nearest.ts";
+import { didYouMean, nearest } from "../lib/nearest.ts";
 
 /** One command of `gateway`. */
 export interface Command {

@@ -21,8 +21,8 @@ const httpUrl = z.string().refine(
 export const list = (text: string) => text.split(",").map((part) => part.trim()).filter((part) => part !== "");
 
 const origin = z.string().refine(
-  (text) => text === "*" || (URL.canParse(text) && new URL(text).origin === text),
-  "must be origins such as https://app.example.com, comma-separated, or *",
+  (text) => text === "*" || (URL.canParse(text) && new URL(text).origin === text && !text.includes("*")),
+  "must be origins such as https://app.example.com, comma-separated, or * alone for all: each is compared as a whole",
 );
 
 export interface Setting<T> {

@@ -10,7 +10,7 @@ import { createKeyVerifier } from "../keys/verifier.ts";
 import { createLimiter } from "../limits/limiter.ts";
 import type { Log } from "../log.ts";
 import type { Peer } from "../runtime/serve.ts";
-import { sleep } from "../clock.ts";
+import { monotonicNow as monotonicClock, sleep } from "../clock.ts";
 
 export type { GatewayOptions } from "./options.ts";
 
@@ -53,7 +53,7 @@ const SUBMISSION_KEPT_MS = 30 * 86_400_000;
  * @throws {ConfigError} when the secrets key is wrong
  */
 export async function createGateway(given: GatewayOptions): Promise<Gateway> {
-  const { config, keys, log, now = Date.now, wait = sleep } = given;
+  const { config, keys, log, now = Date.now, monotonicNow = monotonicClock, wait = sleep } = given;
   const metrics = createGatewayMetrics({ now });
   const store = observedStore(given.store, metrics);
   const options = { ...given, store };
@@ -67,7 +67,7 @@ export async function createGateway(given: GatewayOptions): Promise<Gateway> {
   const networkChecked = chain.networkChecked.then(() => store.network.bind(config.networkPassphrase));
   // Whoever awaits it is told; until somebody does, it is no fault of the process.
   networkChecked.catch(() => {});
-  const limiter = createLimiter({ store, now, defaultRate: config.defaultRate, onProblem: told(log) });
+  const limiter = createLimiter({ store, now, monotonicNow, defaultRate: config.defaultRate, onProblem: told(log) });
   await limiter.load();
   const verifier = createKeyVerifier({ source: keys, now, onProblem: told(log) });
   await verifier.refresh();

@@ -1,18 +1,15 @@
 import type { Config } from "../config.ts";
+import { monotonicNow as monotonicClock } from "../clock.ts";
 import { createHistory } from "../events/history.ts";
 import { createApp, type GatewayApp } from "../http/app.ts";
-import { createAnswerLog } from "../http/answer_log.ts";
-import { createRequestIds } from "../http/request_id.ts";
-import { allRoutes } from "../http/routes.ts";
+import { createRequestIds } from "../http/middleware/request_id.ts";
 import type { NetworkAnswer } from "../http/routes/network.ts";
 import type { GatewayStatus } from "../http/routes/status.ts";
 import type { KeyVerifier } from "../keys/verifier.ts";
 import { createAddressLimiter } from "../limits/address_limiter.ts";
-import { clientAddress } from "../limits/client_address.ts";
 import type { Limiter } from "../limits/limiter.ts";
 import { createRateLimitHeaders } from "../limits/rate_limit_headers.ts";
 import { METRICS_CONTENT_TYPE } from "../metrics/exposition.ts";
-import type { Peer } from "../runtime/serve.ts";
 import type { NodesRpcClient } from "../stellar/rpc/client.ts";
 import { VERSION } from "../version.ts";
 import type { Webhooks } from "../webhooks/webhooks.ts";
@@ -43,15 +40,12 @@ export interface HttpParts {
 
 /** Puts together the HTTP surface of a gateway. */
 export function createHttp(
-  { config, store, log, now = Date.now, checkAnswers = false }: GatewayOptions,
+  { config, store, log, now = Date.now, monotonicNow = monotonicClock, checkAnswers = false }: GatewayOptions,
   { rpc, tip, escrow, watcher, contractWatch }: Chain,
   { limiter, verifier, webhooks, metrics, isStopping, isDraining }: HttpParts,
 ): GatewayApp {
-  const addresses = createAddressLimiter({ now, rate: config.defaultRate });
   const history = createHistory({ store, tip });
   const startedAt = new Date(now()).toISOString();
-  const address = (request: Request, peer: Peer) =>
-    clientAddress(request.headers, peer.remoteAddress, config.trustProxy);
 
   /** What was just confirmed shows in the history at once, not a poll later. */
   async function submit(xdr: string): Promise<{ hash: string; ledger: number }> {
@@ -103,7 +97,7 @@ export function createHttp(
   }
 
   return createApp({
-    routes: allRoutes({
+    services: {
       network: createNetworkAnswer(config, rpc),
       reads: escrow.reads,
       payments: escrow.payments,
@@ -111,17 +105,17 @@ export function createHttp(
       history,
       webhooks: webhooks.subscriptions,
       status,
-    }),
+    },
     corsOrigins: config.corsOrigins,
     pages: config.pages === "on",
     version: VERSION,
     requestId: createRequestIds(),
-    verifyKey: verifier.verify,
-    takeForKey: ({ id, rate }) => limiter.take(id, rate),
-    takeForAddress: (request, peer) => addresses.take(address(request, peer)),
-    peekAddress: (request, peer) => addresses.peek(() => address(request, peer)),
+    verifier,
+    limiter,
+    addresses: createAddressLimiter({ monotonicNow, rate: config.defaultRate }),
+    trustProxy: config.trustProxy,
     rateHeaders: createRateLimitHeaders(),
-    onAnswer: createAnswerLog(log),
+    log,
     meter: metrics.meter,
     onLimited: metrics.limited,
     metrics: config.metricsToken === undefined ? undefined : {

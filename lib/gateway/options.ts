@@ -16,6 +16,8 @@ export interface GatewayOptions {
   log: Log;
   /** Unix milliseconds; the system's clock when absent. */
   now?: () => number;
+  /** Whole milliseconds since any moment, never going back; the process's own when absent. */
+  monotonicNow?: () => number;
   wait?: Wait;
   /** How the RPC node is asked; the runtime's fetch when absent. */
   fetch?: Fetch;

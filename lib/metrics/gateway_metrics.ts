@@ -1,5 +1,5 @@
 import process from "node:process";
-import type { RequestMeter } from "../http/endpoint.ts";
+import type { RequestMeter } from "../http/exchange.ts";
 import { createRegistry } from "./exposition.ts";
 import type { AttemptOutcome, NodeReport } from "../stellar/rpc/nodes.ts";
 import type { StoreErrorKind } from "../store/store.ts";

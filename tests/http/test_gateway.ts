@@ -90,6 +90,7 @@ export async function startGateway(on: TestNetwork, options: UnderTestOptions = 
     store,
     keys,
     now,
+    monotonicNow: options.now,
     wait: options.wait,
     fetch: options.fetch ?? on.fetch,
     log: createLog({

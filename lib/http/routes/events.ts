@@ -1,8 +1,9 @@
+import { Hono } from "hono";
 import { z } from "zod";
 import { EVENT_TYPES } from "../../escrow/events.ts";
 import { address, contractId, deviceHash } from "../../escrow/values.ts";
-import type { History } from "../../events/history.ts";
-import { type AnyRoute, route } from "../route.ts";
+import { endpoint } from "../endpoint.ts";
+import type { AppEnv } from "../exchange.ts";
 
 const integerText = (min: number, max: number, noun: string) =>
   z.string().regex(/^[1-9]\d{0,9}$/, `must be ${noun}`).transform(Number)
@@ -41,12 +42,11 @@ export const eventAnswer = z.object({
 });
 
 /** The event history, pulled. */
-export function eventRoutes(history: History): AnyRoute[] {
-  return [
-    route({
-      method: "get",
-      path: "/v1/events",
-      scope: "read",
+export const events = new Hono<AppEnv>()
+  .get(
+    "/v1/events",
+    endpoint({
+      scopes: ["read"],
       summary: "The event history, oldest first",
       description:
         "A page shorter than limit has reached the tip of what is held; its cursor stays good for asking again.",
@@ -59,7 +59,5 @@ export function eventRoutes(history: History): AnyRoute[] {
           .describe("The first ledger whose events are all held: what was asked for from before it is missing"),
       }),
       errors: [],
-      handle: ({ query }) => history.page({ ...query, limit: query.limit ?? 100 }),
-    }),
-  ];
-}
+    }, ({ query }, { history }) => history.page({ ...query, limit: query.limit ?? 100 })),
+  );

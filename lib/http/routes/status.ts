@@ -1,7 +1,9 @@
+import { Hono } from "hono";
 import { z } from "zod";
 import { CONTRACTS } from "../../escrow/contracts/errors.ts";
 import { contractId } from "../../escrow/values.ts";
-import { type AnyRoute, route } from "../route.ts";
+import { endpoint } from "../endpoint.ts";
+import type { AppEnv } from "../exchange.ts";
 
 const ledgerRange = z.object({ epoch: z.int(), fromLedger: z.int(), toLedger: z.int() });
 
@@ -51,16 +53,13 @@ const statusAnswer = z.object({
 export type GatewayStatus = z.infer<typeof statusAnswer>;
 
 /** How the gateway stands, for operators and dashboards. */
-export function statusRoutes(status: () => Promise<GatewayStatus>): AnyRoute[] {
-  return [
-    route({
-      method: "get",
-      path: "/v1/status",
-      scope: "read",
+export const status = new Hono<AppEnv>()
+  .get(
+    "/v1/status",
+    endpoint({
+      scopes: ["read"],
       summary: "Ledger height and lag, held history, contracts, RPC nodes, webhook backlog, version",
       answer: statusAnswer,
       errors: [],
-      handle: () => status(),
-    }),
-  ];
-}
+    }, (_input, { status }) => status()),
+  );

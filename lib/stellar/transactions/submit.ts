@@ -100,7 +100,7 @@ async function send(rpc: RpcClient, envelope: VettedEnvelope): Promise<Sent> {
     return { kind: "rejected", code: nodeXdr("errorResultXdr", () => resultCode(errorResultXdr)) };
   } catch (cause) {
     if (cause instanceof RpcError && (cause.code === -32602 || cause.code === -32600)) {
-      throw new GatewayError("invalid_request", `the RPC node refused the envelope: ${cause.message}`, { cause });
+      throw new GatewayError("invalid_request", "the RPC node refused the envelope as malformed", { cause });
     }
     if (!isUpstreamFault(cause)) throw cause;
     return { kind: "unknown" };
