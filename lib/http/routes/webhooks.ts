@@ -2,9 +2,8 @@ import { Hono } from "hono";
 import { z } from "zod";
 import { EVENT_TYPES } from "../../escrow/events.ts";
 import { address, deviceHash } from "../../escrow/values.ts";
-import type { Subscription } from "../../store/webhook_store.ts";
-import { publicAttempt, publicWebhook } from "../../webhooks/public_webhook.ts";
-import type { SubscriptionWithSecret } from "../../webhooks/secrets/rotation.ts";
+import type { Reader } from "../../store/webhook.ts";
+import { NOTHING_DELIVERED, publicAttempt, publicWebhook } from "../../webhooks/public_webhook.ts";
 import { endpoint } from "../endpoint.ts";
 import type { AppEnv } from "../exchange.ts";
 
@@ -32,6 +31,9 @@ const filters = {
 const newWebhook = z.strictObject({
   url: z.string(urlRule).min(1, urlRule).describe("Where events are POSTed to; https only, but in the sandbox"),
   ...filters,
+  ordered: z.boolean("must be true or false").optional().describe(
+    "Strictly one delivery at a time, waiting at one that failed; false when absent",
+  ),
 });
 
 const webhook = z.object({
@@ -40,7 +42,12 @@ const webhook = z.object({
   types: z.array(z.enum(EVENT_TYPES)).nullable().describe("null: all"),
   deviceHash: deviceHash.nullable(),
   merchant: address.nullable(),
+  ordered: z.boolean(),
   createdAt: z.iso.datetime(),
+  failingSince: z.iso.datetime().nullable().describe("Since when its endpoint has been failing; null: it is well"),
+  retrying: z.int().describe("Deliveries that failed and are to be tried again"),
+  rejected: z.int().describe("Deliveries that an answer (4xx and the like) ended: replay them"),
+  dead: z.int().describe("Deliveries given up after the last attempt or three days: replay them"),
   previousSecretUntil: z.iso.datetime().nullable().describe("Until then the secret before the last rotation signs too"),
 });
 
@@ -53,11 +60,13 @@ const attempt = z.object({
   eventId: z.string(),
   eventType: z.string(),
   deliveryId: z.string().nullable().describe("null: a test event"),
-  attempt: z.int().describe("1 for the first attempt of a delivery"),
+  attempt: z.int().describe(
+    "1 for the first attempt of a delivery; 0 for one that only asked whether a failing endpoint is back, and for a test",
+  ),
   at: z.iso.datetime(),
   durationMs: z.number(),
-  outcome: z.enum(["delivered", "retry", "ended", "dead"]).describe(
-    "ended: an answer that ends the retries; dead: the last attempt failed, replay it",
+  outcome: z.enum(["delivered", "retry", "rejected", "dead"]).describe(
+    "rejected: an answer that ends the retries; dead: given up; both are kept and can be replayed",
   ),
   statusCode: z.int().nullable().describe("null: there was no answer"),
   error: z.string().nullable(),
@@ -68,7 +77,7 @@ const attempt = z.object({
 const deliveriesQuery = z.strictObject({
   limit: z.string().regex(/^[1-9]\d{0,2}$/, "must be an integer from 1 to 200").transform(Number)
     .refine((n) => n <= 200, "must be an integer from 1 to 200").optional().describe("1 to 200, 50 when absent"),
-  cursor: z.string().regex(/^\d{15}-[0-9A-Za-z]{1,32}$/, "must be one from an earlier answer").optional()
+  cursor: z.string().regex(/^[1-9]\d{0,14}$/, "must be one from an earlier answer").optional()
     .describe("From an earlier answer"),
 });
 
@@ -85,7 +94,10 @@ export const webhooks = new Hono<AppEnv>()
       body: newWebhook,
       answer: webhookWithSecret,
       errors: ["upstream_error"],
-    }, async ({ key, body }, { webhooks }) => withSecret(await webhooks.create(key.id, body))),
+    }, async ({ key, body }, { webhooks }) => {
+      const { plainSecret, ...subscription } = await webhooks.create(key.id, body);
+      return { ...shown({ subscription, progress: NOTHING_DELIVERED }), secret: plainSecret };
+    }),
   )
   .get(
     "/v1/webhooks",
@@ -124,11 +136,16 @@ export const webhooks = new Hono<AppEnv>()
     endpoint({
       scopes: ["webhooks"],
       summary: "Give a webhook a new secret",
-      description: "For 24 hours deliveries are signed with the secret before it too. The new one is shown this once.",
+      description:
+        "For 24 hours deliveries are signed with the secret before it too. The new one is shown this once. Refused while two " +
+        "former secrets sign still.",
       params: id,
       answer: webhookWithSecret,
       errors: ["not_found"],
-    }, async ({ key, params }, { webhooks }) => withSecret(await webhooks.rotateSecret(key.id, params.id))),
+    }, async ({ key, params }, { webhooks }) => {
+      const { plainSecret } = await webhooks.rotateSecret(key.id, params.id);
+      return { ...shown(await webhooks.get(key.id, params.id)), secret: plainSecret };
+    }),
   )
   .post(
     "/v1/webhooks/:id/test",
@@ -178,6 +195,7 @@ export const webhooks = new Hono<AppEnv>()
         answer: z.object({
           id: z.string().nullable().describe("The job; null with dryRun"),
           deliveries: z.int().describe("How many events are sent again"),
+          atLeast: z.boolean().describe("There are more: no more than 10000 are counted"),
         }),
         errors: ["not_found"],
       },
@@ -186,10 +204,6 @@ export const webhooks = new Hono<AppEnv>()
     ),
   );
 
-function shown(subscription: Subscription) {
-  return publicWebhook(subscription) as z.infer<typeof webhook>;
-}
-
-function withSecret(subscription: SubscriptionWithSecret) {
-  return { ...shown(subscription), secret: subscription.plainSecret };
+function shown({ subscription, progress }: Pick<Reader, "subscription"> & { progress: typeof NOTHING_DELIVERED }) {
+  return publicWebhook(subscription, progress) as z.infer<typeof webhook>;
 }
