@@ -97,6 +97,9 @@ export function createCourier(parts: CourierParts): Courier {
   /** Readers at the end of the log have been handed all events up to here. */
   let tail = 0;
   let networkMs = 0;
+  /** Readers are taken in from here on: before, the end of the log is not known. */
+  let isLoaded = false;
+  /** The version of subscriptions that was loaded; undefined: to be loaded again. */
   let seenVersion: number | undefined;
   let savedAt = clock.monotonicMs();
   let isStopping = false;
@@ -139,7 +142,8 @@ export function createCourier(parts: CourierParts): Courier {
   async function loadReaders(partitionsChanged: boolean): Promise<void> {
     const version = await store.subscriptions.version();
     if (version === seenVersion && !partitionsChanged) return;
-    if (seenVersion === undefined) tail = (await store.events.bounds()).last;
+    if (!isLoaded) tail = (await store.events.bounds()).last;
+    isLoaded = true;
     const there = new Set<string>();
     for (let after: string | undefined;;) {
       const page = await store.deliveries.readers({ after, limit: READERS_PAGE });
@@ -400,6 +404,7 @@ export function createCourier(parts: CourierParts): Courier {
     for (const reader of kept) if (!await reading.learnDue(reader)) close(reader);
     for (const { reader } of batch) {
       forgetReplay(reader);
+      if (!reader.isClosed) active.add(reader);
       advance(reader);
     }
     pump();
@@ -452,6 +457,7 @@ export function createCourier(parts: CourierParts): Courier {
     start: loop.start,
     wake: loop.wake,
     async changed(subscriptionId) {
+      if (!isLoaded) return;
       const found = await store.deliveries.reader(subscriptionId);
       const isNew = !readers.has(subscriptionId);
       if (found !== undefined) await takeIn(found);
