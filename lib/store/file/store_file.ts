@@ -12,6 +12,8 @@ export interface OpenOptions {
   onNotice?: OnNotice;
   /** Refuses a store that is not there, with `missing`, instead of making it. */
   mustExist?: boolean;
+  /** The store's clock, Unix milliseconds; a store that others share has its own. Default the machine's. */
+  now?: () => number;
 }
 
 /** A full disk, in an operator's words. */
@@ -131,12 +133,15 @@ export async function holdStoreFile(path: string, location: string): Promise<Fil
 
 /**
  * Holds a store and then ends the leases that are left in it: whoever had them is dead.
- * @throws StoreError as `hold` and `freeLeases` do; nothing is held then
+ * @throws StoreError as `hold` and `endLeases` do; nothing is held then
  */
-export async function holdAlone(hold: () => Promise<FileLock>, freeLeases: () => Promise<void>): Promise<FileLock> {
+export async function holdAlone(
+  hold: () => Promise<FileLock>,
+  endLeases: () => void | Promise<void>,
+): Promise<FileLock> {
   const lock = await hold();
   try {
-    await freeLeases();
+    await endLeases();
     return lock;
   } catch (error) {
     lock.release();

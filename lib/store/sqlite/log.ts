@@ -1,0 +1,48 @@
+import type { SqliteContext } from "./store.ts";
+import type { LogBounds } from "../store.ts";
+
+/** What every part of the driver needs to know of the log. Reads within a transaction see what it wrote. */
+export interface SqliteLog {
+  bounds(): LogBounds;
+  /** As `EventStore.before`. */
+  before(height: number): number;
+  /** Gives the next event of this height its sequence, and says whether it comes late. */
+  next(height: number): { sequence: number; isLate: boolean };
+  /** Notes that events up to this sequence are forgotten. */
+  forget(upTo: number): void;
+}
+
+export function sqliteLog({ database }: Pick<SqliteContext, "database">): SqliteLog {
+  const readBounds = database.prepare<LogBounds>(`
+    SELECT max(coalesce((SELECT max(sequence) FROM event), 0), forgotten) AS last, forgotten FROM log`);
+  const firstAt = database.prepare<{ sequence: number }>(
+    "SELECT sequence FROM height_start WHERE height >= ? ORDER BY height LIMIT 1",
+  );
+  const highest = database.prepare<{ height: number | null }>("SELECT max(height) AS height FROM height_start");
+  const start = database.prepare("INSERT INTO height_start (height, sequence) VALUES (?, ?)");
+  const writeForgotten = database.prepare("UPDATE log SET forgotten = ?");
+  // The last of them stays: it says how high the events that are held may be without being the first.
+  const forgetStarts = database.prepare(`
+    DELETE FROM height_start WHERE height < (SELECT max(height) FROM height_start WHERE sequence <= ?)`);
+  const bounds = () => readBounds.get()!;
+
+  return {
+    bounds,
+    before(height) {
+      const first = firstAt.get(height)?.sequence;
+      const { last, forgotten } = bounds();
+      return first === undefined ? last : Math.max(first - 1, forgotten);
+    },
+    next(height) {
+      const sequence = bounds().last + 1;
+      const before = highest.get()!.height;
+      const isHighest = before === null || height > before;
+      if (isHighest) start.run(height, sequence);
+      return { sequence, isLate: !isHighest && height < before };
+    },
+    forget(upTo) {
+      writeForgotten.run(upTo);
+      forgetStarts.run(upTo);
+    },
+  };
+}
