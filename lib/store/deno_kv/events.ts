@@ -1,17 +1,19 @@
-import type { KvAtomic, KvEntryMaybe, KvKey } from "../../runtime/kv.ts";
+import type { KvAtomic, KvKey } from "../../runtime/kv.ts";
 import { heightOfEvent, type LoggedEvent, type NewEvent, type UndecodedEvent } from "../event.ts";
 import type { NounDriver } from "../checked_store.ts";
 import type { EventStore, Lease, WatcherState } from "../store.ts";
-import { denoKvEventQueries } from "./event_queries.ts";
-import { denoKvForgetting } from "./forgetting.ts";
+import { denoKvEventQueries } from "./event_query.ts";
+import { denoKvForget } from "./forgetting.ts";
 import { collect, commit, type DenoKvContext, getAll, present } from "./io.ts";
 import { readPieces, toPieces } from "./large_values.ts";
-import { ownLeases } from "./leases.ts";
+import { checkOwn } from "./leases.ts";
 import {
   eventKey,
   idKey,
   indexKeys,
   lateKey,
+  type LeaseEntry,
+  leaseKey,
   LOG,
   type LogEntry,
   rawKey,
@@ -21,6 +23,8 @@ import {
   WATCHER,
 } from "./schema.ts";
 
+export const EMPTY_LOG: LogEntry = { last: 0, highest: -1 };
+
 /** What may be written in one commit of nothing else. */
 const CHARACTERS_PER_COMMIT = 300_000;
 const WRITES_PER_COMMIT = 500;
@@ -29,13 +33,18 @@ type UndecodedEntry = Omit<UndecodedEvent, "raw">;
 
 /** The log. */
 export function denoKvEvents(context: DenoKvContext): NounDriver<EventStore> {
-  const { kv, retry } = context;
+  const { kv, location, retry } = context;
 
   /** Begins a commit under the watcher's lease. */
-  async function startCommit(lease: Lease): Promise<{ atomic: KvAtomic; log: KvEntryMaybe<LogEntry> }> {
-    const held = await ownLeases(context, [lease]);
-    const log = await kv.get<LogEntry>(LOG);
-    return { atomic: kv.atomic().check(...held, log), log };
+  async function startCommit(lease: Lease): Promise<{ atomic: KvAtomic; log: LogEntry }> {
+    const [held, log] = await kv.getMany<[LeaseEntry, LogEntry]>([leaseKey(lease.name), LOG]);
+    checkOwn(location, [lease], [held]);
+    return { atomic: kv.atomic().check(held, log), log: log.value ?? EMPTY_LOG };
+  }
+
+  /** Each event once. */
+  function unique<T extends NewEvent | UndecodedEvent>(events: T[]): T[] {
+    return [...new Map(events.toReversed().map((event) => [event.id, event])).values()].toReversed();
   }
 
   /**
@@ -69,20 +78,20 @@ export function denoKvEvents(context: DenoKvContext): NounDriver<EventStore> {
 
   return {
     ...denoKvEventQueries(context),
-    ...denoKvForgetting(context),
+    forget: denoKvForget(context),
     watcherState: () => readPieces<WatcherState>(kv, WATCHER),
     append: ({ lease, events, state }) =>
       retry(async () => {
         const { atomic, log } = await startCommit(lease);
-        const unique = [...new Map(events.toReversed().map((event) => [event.id, event])).values()].toReversed();
-        const held = await getAll<number>(kv, unique.map(({ id }) => idKey(id)));
-        const fresh = unique.filter((_, index) => held[index]!.value === null);
+        const once = unique(events);
+        const held = await getAll<number>(kv, once.map(({ id }) => idKey(id)));
+        const fresh = once.filter((_, index) => held[index]!.value === null);
         const undecoded = fresh.filter((event) => event.type === null);
         await writeRawParts(undecoded);
-        const logged = putLogged(atomic, log.value, fresh.filter((event) => event.type !== null));
+        const logged = putLogged(atomic, log, fresh.filter((event) => event.type !== null));
         for (const event of undecoded) putUndecoded(atomic, event);
         // Also for undecoded ones: of two who add the same, one has to look again.
-        if (undecoded.length > 0 && logged.length === 0) atomic.set(LOG, log.value ?? emptyLog());
+        if (undecoded.length > 0 && logged.length === 0) atomic.set(LOG, log);
         for (const { key, value } of toPieces(WATCHER, state)) atomic.set(key, value);
         return await commit(atomic) ? { done: logged } : undefined;
       }),
@@ -99,9 +108,9 @@ export function denoKvEvents(context: DenoKvContext): NounDriver<EventStore> {
     async appendDecoded({ lease, events }) {
       const logged = await retry(async () => {
         const { atomic, log } = await startCommit(lease);
-        const unique = [...new Map(events.toReversed().map((event) => [event.id, event])).values()].toReversed();
-        const held = await getAll<number>(kv, unique.map(({ id }) => idKey(id)));
-        const logged = putLogged(atomic, log.value, unique.filter((_, index) => held[index]!.value === 0));
+        const once = unique(events);
+        const held = await getAll<number>(kv, once.map(({ id }) => idKey(id)));
+        const logged = putLogged(atomic, log, once.filter((_, index) => held[index]!.value === 0));
         for (const { id } of logged) atomic.delete(undecodedKey(id));
         return await commit(atomic) ? { done: logged } : undefined;
       });
@@ -120,7 +129,7 @@ export function denoKvEvents(context: DenoKvContext): NounDriver<EventStore> {
         const log = await kv.get<LogEntry>(LOG);
         const held = await getAll<number>(kv, old.map(({ id }) => idKey(id)));
         const left = old.filter((_, index) => held[index]!.value === 0);
-        const atomic = kv.atomic().check(log).set(LOG, log.value ?? emptyLog());
+        const atomic = kv.atomic().check(log).set(LOG, log.value ?? EMPTY_LOG);
         for (const { id } of left) atomic.delete(undecodedKey(id)).delete(idKey(id));
         return await commit(atomic) ? { done: left } : undefined;
       });
@@ -130,13 +139,9 @@ export function denoKvEvents(context: DenoKvContext): NounDriver<EventStore> {
   };
 }
 
-function emptyLog(): LogEntry {
-  return { last: 0, highest: -1 };
-}
-
 /** Gives events the next sequences: at most eight writes each, one for each type and one for the log. */
-export function putLogged(atomic: KvAtomic, log: LogEntry | null, events: NewEvent[]): LoggedEvent[] {
-  let { last, highest } = log ?? emptyLog();
+export function putLogged(atomic: KvAtomic, log: LogEntry, events: NewEvent[]): LoggedEvent[] {
+  let { last, highest } = log;
   const logged = events.map((event) => {
     last += 1;
     const entry: LoggedEvent = { ...present(event), sequence: last };
@@ -153,7 +158,7 @@ export function putLogged(atomic: KvAtomic, log: LogEntry | null, events: NewEve
   return logged;
 }
 
-function putUndecoded(atomic: KvAtomic, event: UndecodedEvent): void {
+export function putUndecoded(atomic: KvAtomic, event: UndecodedEvent): void {
   const { raw: _, ...shown } = present(event);
   atomic.set(undecodedKey(event.id), shown).set(idKey(event.id), 0);
 }

@@ -23,8 +23,8 @@ export interface DenoKvContext {
   location: string;
   /** Unix ms, by this process's clock: there is no other. */
   now(): number;
-  /** Whether this handle holds the store, and nobody else can. */
-  isHeldAlone(): boolean;
+  /** Whether this handle holds the store for serving, and keeps others off. */
+  isHeld(): boolean;
   /** Repeats a read and a checked commit until nobody else wrote in between; `attempt` answers undefined when one did. */
   retry<T>(attempt: () => Promise<{ done: T } | undefined>): Promise<T>;
   /** Does what changes readers one after the other: within this process nothing comes in between then. */
@@ -90,4 +90,11 @@ export function next(text: string): string {
 /** A copy without fields that are undefined: they count as absent, but Deno KV would keep them. */
 export function present<T extends object>(record: T): T {
   return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as T;
+}
+
+/** Whether there are no more entries than that in a database. */
+export async function holdsAtMost(kv: Kv, entries: number): Promise<boolean> {
+  let found = 0;
+  for await (const _ of kv.list({ prefix: [] }, { limit: entries + 1 })) found++;
+  return found <= entries;
 }

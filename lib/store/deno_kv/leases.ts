@@ -8,7 +8,7 @@ type LeaseMethods = NounDriver<LeaseStore>;
 
 /** Who may do what only one process may do at a time. `endAll` makes every lease there is one that nobody holds. */
 export function denoKvLeases(
-  { kv, now, isHeldAlone, retry }: DenoKvContext,
+  { kv, now, isHeld, retry }: DenoKvContext,
 ): { methods: LeaseMethods; endAll(): Promise<void> } {
   /** Changes those that are still one's own, in one commit. */
   const change = (leases: Lease[], changed: (entry: LeaseEntry) => LeaseEntry) =>
@@ -23,14 +23,14 @@ export function denoKvLeases(
       return await commit(atomic) ? { done: own } : undefined;
     });
 
-  const end = (entry: LeaseEntry): LeaseEntry => ({ ...entry, untilMs: 0 });
+  const end = (entry: LeaseEntry): LeaseEntry => ({ ...entry, holder: null });
 
   const methods: LeaseMethods = {
     acquire: ({ name, holder, durationMs }) =>
       retry(async () => {
         const entry = await kv.get<LeaseEntry>(leaseKey(name));
         const held = entry.value;
-        const isFree = held === null || held.holder === holder || isOver(held, now()) || isHeldAlone();
+        const isFree = held === null || held.holder === null || held.holder === holder || isOver(held, now()) || isHeld();
         if (!isFree) return { done: undefined };
         const lease = { name, term: (held?.term ?? 0) + 1 };
         const atomic = kv.atomic().check(entry)
@@ -50,9 +50,9 @@ export function denoKvLeases(
   };
 }
 
-/** Whether nobody has acquired it since. */
+/** Whether it was neither given back nor acquired by another since. */
 function isOwn({ term }: Lease, { value }: KvEntryMaybe<LeaseEntry>): boolean {
-  return value?.term === term;
+  return value !== null && value.term === term && value.holder !== null;
 }
 
 /** One that ends much later than it could have been acquired for is of a clock that was set back since. */
@@ -61,21 +61,11 @@ function isOver({ untilMs, durationMs }: LeaseEntry, nowMs: number): boolean {
 }
 
 /**
- * Reads leases that a write goes by: a commit that checks the entries comes to nothing once another has acquired one.
+ * A commit that checks these entries comes to nothing once another has acquired one of the leases.
  * @throws StoreError `fenced` when one is lost already
  */
-export async function ownLeases(
-  { kv, location }: DenoKvContext,
-  leases: Lease[],
-): Promise<KvEntryMaybe<LeaseEntry>[]> {
-  const entries = await getAll<LeaseEntry>(kv, leases.map(({ name }) => leaseKey(name)));
-  checkOwn(location, leases, entries);
-  return entries;
-}
-
-/** @throws StoreError `fenced` unless all of these leases are still one's own, by their entries */
 export function checkOwn(location: string, leases: Lease[], entries: KvEntryMaybe<LeaseEntry>[]): void {
   const lost = leases.find((lease, index) => !isOwn(lease, entries[index]!));
   if (lost === undefined) return;
-  throw new StoreError("fenced", `${location}: another process has acquired the lease "${lost.name}": it goes on there`);
+  throw new StoreError("fenced", `${location}: the lease "${lost.name}" of term ${lost.term} is no longer one's own`);
 }

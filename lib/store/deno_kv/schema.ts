@@ -1,6 +1,7 @@
+import { randomBytes } from "node:crypto";
+import { randomBase62 } from "../../random.ts";
 import type { KvKey } from "../../runtime/kv.ts";
-import { heightOf, type NewEvent, parseEventId } from "../event.ts";
-import type { EventFilter } from "../event.ts";
+import { type EventFilter, heightOf, type NewEvent, parseEventId } from "../event.ts";
 import type { FailedDelivery, Progress, Replay } from "../webhook.ts";
 
 /**
@@ -11,15 +12,24 @@ import type { FailedDelivery, Progress, Replay } from "../webhook.ts";
  */
 export const SCHEMA_VERSION = 3;
 export const SCHEMA: KvKey = ["schema"];
+/** Twelve letters and digits, written with the schema. */
 export const STORE_ID: KvKey = ["store_id"];
+export const newStoreId = () => randomBase62(12, randomBytes);
+/** `MigrationEntry`: there while what an older schema held is carried over. */
+export const MIGRATION: KvKey = ["migration"];
+export interface MigrationEntry {
+  from: number;
+  /** The last sequence of the events whose sequences have the order of their ledgers; absent: not all have one yet. */
+  inOrder?: number;
+}
 export const NETWORK: KvKey = ["network"];
 
 /** `LeaseEntry`. Once there it stays, so that terms only rise. */
 export const leaseKey = (name: string): KvKey => ["lease", name];
 export interface LeaseEntry {
-  holder: string;
+  /** Null: given back. */
+  holder: string | null;
   term: number;
-  /** Over at this time; 0: given back. */
   untilMs: number;
   durationMs: number;
 }
