@@ -1,5 +1,5 @@
 import type { Kv } from "../../runtime/kv.ts";
-import { type EventFilter, type LoggedEvent, matches } from "../event.ts";
+import { type EventFilter, type LoggedEvent, matches, parseEventId } from "../event.ts";
 import type { NounDriver } from "../checked_store.ts";
 import type { EventQuery, EventStore, LogBounds } from "../store.ts";
 import { allOf, anyOf, type Course, type Cursor, following, indexCursor } from "./cursors.ts";
@@ -66,6 +66,7 @@ export function denoKvEventQueries({ kv }: DenoKvContext): QueryMethods {
         return found;
       }),
     async get(id) {
+      if (parseEventId(id) === undefined) return undefined;
       const [{ value: sequence }, { value: forgotten }] = await kv.getMany<[number, number]>([idKey(id), FORGOTTEN]);
       // 0: it is held undecoded.
       if (sequence === null || sequence <= (forgotten ?? 0)) return undefined;

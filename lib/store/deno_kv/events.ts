@@ -96,7 +96,8 @@ export function denoKvEvents(context: DenoKvContext): NounDriver<EventStore> {
         return await commit(atomic) ? { done: logged } : undefined;
       }),
     async undecoded({ after, limit }) {
-      const range = { prefix: ["undecoded"], start: after === undefined ? ["undecoded"] : afterKey(undecodedKey(after)) };
+      const prefix = ["undecoded"];
+      const range = after === undefined ? { prefix } : { prefix, start: afterKey(undecodedKey(after)) };
       for (;;) {
         const entries = (await collect(kv.list<UndecodedEntry>(range, { limit }))).map(({ value }) => value);
         const raws = await Promise.all(entries.map(({ id }) => readPieces<UndecodedEvent["raw"]>(kv, rawKey(id))));

@@ -49,7 +49,7 @@ export const FORGOTTEN: KvKey = ["forgotten"];
 /** `LoggedEvent`. */
 export const eventKey = (sequence: number): KvKey => ["event", sequence];
 /** The sequence of an event; 0: it is held undecoded. */
-export const idKey = (id: string): KvKey => ["id", id];
+export const idKey = (id: string): KvKey => ["id", ...placeOf(id)];
 /** The sequence of the first event of this height, written when it was the greatest so far. */
 export const reachedKey = (height: number): KvKey => ["reached", height];
 /** The height of an event that came when a greater one was there already. */
