@@ -39,21 +39,21 @@ describe("backUpStore", () => {
     test(`a copy of a ${scheme} store is a store like any other`, async () => {
       const setting = `${scheme}:${fresh("gateway.db")}`;
       const store = await openStore(setting);
-      await store.bindNetwork("Test Network");
-      await store.insertKey(sampleKey("a"));
+      await store.network.bind("Test Network");
+      await store.keys.insert(sampleKey("a"));
       await store.commitEvents({ events: [sampleEvent(1)], state: sampleState(1_001) });
       const path = fresh("copy.db");
       await backUpStore(setting, path);
-      await store.insertKey(sampleKey("later"));
+      await store.keys.insert(sampleKey("later"));
       await store.close();
 
       const copy = await openStore(`${scheme}:${path}`);
-      assert.equal(await copy.boundNetwork(), "Test Network");
-      assert.deepEqual(await copy.listKeys({ limit: 9 }), [sampleKey("a")]);
+      assert.equal(await copy.network.bound(), "Test Network");
+      assert.deepEqual(await copy.keys.list({ limit: 9 }), [sampleKey("a")]);
       assert.deepEqual(await copy.watcherState(), sampleState(1_001));
-      const version = await copy.keysVersion();
-      await copy.insertKey(sampleKey("b"));
-      assert.ok(await copy.keysVersion() > version);
+      const version = await copy.keys.version();
+      await copy.keys.insert(sampleKey("b"));
+      assert.ok(await copy.keys.version() > version);
       await copy.holdForServing();
       await copy.close();
     });

@@ -28,14 +28,14 @@ function describeDenoKv(): void {
     test("a database of the first release keeps its data, and is not for that release any more", async () => {
       const path = join(directory, "schema-1.kv");
       const first = await openDenoKvStore(path);
-      await first.insertKey(sampleKey("a"));
+      await first.keys.insert(sampleKey("a"));
       await first.commitEvents({ events: [sampleEvent(1)], state: sampleState(1) });
       await first.close();
       const kv = await openKv(path);
       await kv.set(["schema"], 1);
       const stores = await Promise.all([1, 2].map(() => openDenoKvStore(path)));
       for (const store of stores) {
-        assert.deepEqual(await store.getKey("a"), sampleKey("a"));
+        assert.deepEqual(await store.keys.get("a"), sampleKey("a"));
         assert.deepEqual(await store.readEvents({ limit: 9 }), [sampleEvent(1)]);
         await store.close();
       }

@@ -30,14 +30,14 @@ describe("inspectStore", () => {
     test(`of a ${scheme} store tells its schema, its size and whether a gateway serves from it`, async () => {
       const setting = `${scheme}:${join(fresh(), "gateway.db")}`;
       const store = await openStore(setting);
-      await store.insertKey(sampleKey("a"));
+      await store.keys.insert(sampleKey("a"));
       const { state, schema, bytes, isServed } = await inspectStore(setting);
       assert.deepEqual([state, isServed], ["current", false]);
       assert.equal(schema!.found, schema!.newest);
       assert.ok(bytes > 0);
       await store.holdForServing();
       assert.equal((await inspectStore(setting)).isServed, true);
-      assert.deepEqual(await store.getKey("a"), sampleKey("a"));
+      assert.deepEqual(await store.keys.get("a"), sampleKey("a"));
       await store.close();
       assert.equal((await inspectStore(setting)).isServed, false);
     });

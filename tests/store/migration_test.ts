@@ -43,7 +43,7 @@ describe("a store of an older schema", () => {
     const path = await oldFile(folder);
     const notices: string[] = [];
     const store = await openStore(`sqlite:${path}`, { onNotice: (notice) => notices.push(notice) });
-    assert.deepEqual(await store.getKey("a"), sampleKey("a"));
+    assert.deepEqual(await store.keys.get("a"), sampleKey("a"));
     await store.close();
     assert.equal(await versionOf(path), MIGRATIONS.length);
 
@@ -71,7 +71,7 @@ describe("a store of an older schema", () => {
     const path = await oldFile(folder);
     const stores = await Promise.all([1, 2, 3].map(() => openStore(`sqlite:${path}`)));
     for (const store of stores) {
-      assert.deepEqual(await store.getKey("a"), sampleKey("a"));
+      assert.deepEqual(await store.keys.get("a"), sampleKey("a"));
       await store.close();
     }
     const copies = copiesIn(folder);
@@ -129,7 +129,7 @@ describe("a store of an older schema", () => {
       const path = join(folder, "gateway.kv");
       const setting = `deno-kv:${path}`;
       const first = await openStore(setting);
-      await first.insertKey(sampleKey("a"));
+      await first.keys.insert(sampleKey("a"));
       await first.close();
       assert.deepEqual(copiesIn(folder), []);
       const kv = await openKv(path);
@@ -138,7 +138,7 @@ describe("a store of an older schema", () => {
 
       const notices: string[] = [];
       const store = await openStore(setting, { onNotice: (notice) => notices.push(notice) });
-      assert.deepEqual(await store.getKey("a"), sampleKey("a"));
+      assert.deepEqual(await store.keys.get("a"), sampleKey("a"));
       await store.close();
       const [copy] = copiesIn(folder);
       assert.match(copy!, /^gateway\.kv\.v1-/);

@@ -53,10 +53,10 @@ describe("the sqlite store when something is wrong", () => {
     const { store } = await openBare(join(directory, "locked.db"));
     const other = await openSqlite(join(directory, "locked.db"));
     other.exec("BEGIN IMMEDIATE");
-    await assert.rejects(store.insertKey(sampleKey("a")), storeError("locked", store.location, "another process"));
-    assert.equal(await store.getKey("a"), undefined);
+    await assert.rejects(store.keys.insert(sampleKey("a")), storeError("locked", store.location, "another process"));
+    assert.equal(await store.keys.get("a"), undefined);
     other.exec("ROLLBACK");
-    await store.insertKey(sampleKey("a"));
+    await store.keys.insert(sampleKey("a"));
     other.close();
     await store.close();
   });
@@ -64,14 +64,14 @@ describe("the sqlite store when something is wrong", () => {
   test("a damaged file is reported as such", async () => {
     const path = join(directory, "damaged.db");
     const store = await openSqliteStore(path);
-    await store.insertKey(sampleKey("a"));
+    await store.keys.insert(sampleKey("a"));
     await store.close();
     const bytes = readFileSync(path);
     bytes.fill("damaged!", 4_096); // all pages but the first, which says what the file is
     writeFileSync(path, bytes);
     await assert.rejects(async () => {
       const again = await openSqliteStore(path);
-      await again.getKey("a").finally(() => again.close());
+      await again.keys.get("a").finally(() => again.close());
     }, storeError("unavailable", path, "damaged", "backup"));
   });
 
@@ -86,7 +86,7 @@ describe("the sqlite store when something is wrong", () => {
         return database.transaction(fn);
       },
     }));
-    const note = (n: number) => store.recordSubmission({ hash: `hash-${n}`, validUntil: n, submittedAtMs: n });
+    const note = (n: number) => store.submissions.record({ hash: `hash-${n}`, validUntil: n, submittedAtMs: n });
     await Promise.all([note(1), note(2), note(3)]);
     assert.equal(commits, 1);
     isBroken = true;
@@ -95,8 +95,8 @@ describe("the sqlite store when something is wrong", () => {
     assert.equal(commits, 2);
     isBroken = false;
     await note(4);
-    assert.equal((await store.getSubmission("hash-4"))?.validUntil, 4);
-    assert.equal(await store.getSubmission("hash-5"), undefined);
+    assert.equal((await store.submissions.get("hash-4"))?.validUntil, 4);
+    assert.equal(await store.submissions.get("hash-5"), undefined);
     await store.close();
   });
 });

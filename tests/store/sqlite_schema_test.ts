@@ -45,7 +45,7 @@ describe("the sqlite store's schema", () => {
     const path = join(directory, "empty.db");
     writeFileSync(path, "");
     const store = await openSqliteStore(path);
-    await store.insertKey(sampleKey("a"));
+    await store.keys.insert(sampleKey("a"));
     await store.close();
   });
 
@@ -71,16 +71,16 @@ describe("the sqlite store's schema", () => {
     await store.close();
   });
 
-  test("a key that is changed by hand is noticed by keysVersion", async () => {
+  test("a key that is changed by hand is noticed by keys.version", async () => {
     const path = join(directory, "by-hand.db");
     const store = await openSqliteStore(path);
-    await store.insertKey(sampleKey("a"));
-    const before = await store.keysVersion();
+    await store.keys.insert(sampleKey("a"));
+    const before = await store.keys.version();
     const database = await openSqlite(path);
     database.exec("UPDATE api_key SET disabled = 1 WHERE id = 'a'");
     database.close();
-    assert.ok(await store.keysVersion() > before);
-    assert.equal((await store.getKey("a"))?.disabled, true);
+    assert.ok(await store.keys.version() > before);
+    assert.equal((await store.keys.get("a"))?.disabled, true);
     await store.close();
   });
 });
