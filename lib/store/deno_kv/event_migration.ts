@@ -4,8 +4,8 @@ import type { HistoryGap, WatcherState } from "../store.ts";
 import { EMPTY_LOG, putLogged, putUndecoded } from "./events.ts";
 import {
   FORMER_WATCHER,
-  formerEventKey,
   type FormerEvent,
+  formerEventKey,
   type FormerGap,
   formerIndexKeys,
   formerLateKey,

@@ -37,7 +37,11 @@ export function writeFailed(
 }
 
 /** Three writes. */
-export function removeFailed(atomic: KvAtomic, subscriptionId: string, { sequence, state, dueAtMs }: FailedDelivery): void {
+export function removeFailed(
+  atomic: KvAtomic,
+  subscriptionId: string,
+  { sequence, state, dueAtMs }: FailedDelivery,
+): void {
   atomic.delete(failedKey(sequence, subscriptionId)).delete(stateKey(subscriptionId, state, sequence));
   if (dueAtMs !== null) atomic.delete(dueKey(subscriptionId, dueAtMs, sequence));
 }

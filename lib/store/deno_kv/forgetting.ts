@@ -15,8 +15,8 @@ import {
   leaseKey,
   LOG,
   type LogEntry,
-  readerKey,
   type ReaderEntry,
+  readerKey,
   READERS_VERSION,
 } from "./schema.ts";
 

@@ -30,7 +30,8 @@ export function denoKvLeases(
       retry(async () => {
         const entry = await kv.get<LeaseEntry>(leaseKey(name));
         const held = entry.value;
-        const isFree = held === null || held.holder === null || held.holder === holder || isOver(held, now()) || isHeld();
+        const isFree = held === null || held.holder === null || held.holder === holder || isOver(held, now()) ||
+          isHeld();
         if (!isFree) return { done: undefined };
         const lease = { name, term: (held?.term ?? 0) + 1 };
         const atomic = kv.atomic().check(entry)

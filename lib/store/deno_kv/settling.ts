@@ -7,12 +7,12 @@ import { collect, commit, type DenoKvContext, getAll } from "./io.ts";
 import { checkOwn } from "./leases.ts";
 import {
   FORGOTTEN,
+  type LeaseEntry,
   leaseKey,
   LOG,
-  type LeaseEntry,
   type LogEntry,
-  readerKey,
   type ReaderEntry,
+  readerKey,
   READERS_VERSION,
   stateKey,
 } from "./schema.ts";
@@ -31,7 +31,11 @@ export function denoKvSettling({ kv, location, retry, inTurn }: DenoKvContext): 
   /** Answers the readers that keep too much now. */
   async function settleOnce({ leases, settlements }: SettleStep): Promise<{ done: string[] } | undefined> {
     const parts = Map.groupBy(settlements, ({ subscriptionId }) => subscriptionId);
-    const keys: KvKey[] = [READERS_VERSION, ...leases.map(({ name }) => leaseKey(name)), ...[...parts.keys()].map(readerKey)];
+    const keys: KvKey[] = [
+      READERS_VERSION,
+      ...leases.map(({ name }) => leaseKey(name)),
+      ...[...parts.keys()].map(readerKey),
+    ];
     // What is checked is read first.
     const first = await kv.getMany<unknown[]>(keys.slice(0, READ_AT_ONCE));
     const entries = [...first, ...await getAll<unknown>(kv, keys.slice(READ_AT_ONCE))];

@@ -1,4 +1,4 @@
-import type { Kv, KvAtomic, KvKey, KvU64 } from "../../runtime/kv.ts";
+import type { Kv, KvAtomic, KvEntryMaybe, KvKey, KvU64 } from "../../runtime/kv.ts";
 import type { NounDriver } from "../checked_store.ts";
 import { StoreError, type SubscriptionStore } from "../store.ts";
 import type { Subscription } from "../webhook.ts";
@@ -8,8 +8,8 @@ import {
   failedKey,
   LOG,
   type LogEntry,
-  readerKey,
   type ReaderEntry,
+  readerKey,
   READERS_VERSION,
   SECRETS_CHECK,
   subscriptionCountKey,
@@ -23,22 +23,46 @@ const PURGED_OF_A_KIND = 150;
 
 /** Subscriptions. */
 export function denoKvSubscriptions({ kv, location, retry }: DenoKvContext): NounDriver<SubscriptionStore> {
+  /** Removes some of what a deleted subscription left behind; true while there may be more of it. */
+  async function purgeSome(deleted: KvEntryMaybe<unknown>): Promise<boolean> {
+    const id = deleted.key[1] as string;
+    const atomic = kv.atomic().check(deleted);
+    const [failed, due, attempts] = await Promise.all(
+      ["failed_of", "due", "attempt"].map(async (kind) => {
+        const rows = await collect(kv.list({ prefix: [kind, id] }, { limit: PURGED_OF_A_KIND, batchSize: 500 }));
+        for (const { key } of rows) atomic.delete(key);
+        return rows.map(({ key }) => key);
+      }),
+    ) as [KvKey[], KvKey[], KvKey[]];
+    for (const key of failed) atomic.delete(failedKey(key.at(-1) as number, id));
+    const isEmpty = [failed, due, attempts].every(({ length }) => length < PURGED_OF_A_KIND);
+    if (isEmpty) atomic.delete(deleted.key);
+    await commit(atomic);
+    return !isEmpty;
+  }
+
   return {
     insert: (subscription, maxPerKey) =>
       retry(async () => {
         const { id, keyId } = subscription;
-        const [count, held, log] = await kv.getMany<[number, Subscription, LogEntry]>([
+        const [count, held, log, deleted] = await kv.getMany<[number, Subscription, LogEntry, true]>([
           subscriptionCountKey(keyId),
           subscriptionKey(id),
           LOG,
+          deletedKey(id),
         ]);
+        if (deleted.value !== null) {
+          // What another of this id has left would pass for its own.
+          while (await purgeSome(deleted));
+          return undefined;
+        }
         if ((count.value ?? 0) >= maxPerKey) {
           throw new StoreError("exists", `${location}: the key "${keyId}" has ${maxPerKey} subscriptions already`);
         }
         if (held.value) {
           throw new StoreError("exists", `${location} holds a subscription with the id "${id}" already`);
         }
-        const atomic = kv.atomic().check(count, held, log).sum(SUBSCRIPTIONS_VERSION, 1n)
+        const atomic = kv.atomic().check(count, held, log, deleted).sum(SUBSCRIPTIONS_VERSION, 1n)
           .set(count.key, (count.value ?? 0) + 1)
           .set(subscriptionKey(id), present(subscription))
           .set(subscriptionOfKey(keyId, id), true)
@@ -68,22 +92,9 @@ export function denoKvSubscriptions({ kv, location, retry }: DenoKvContext): Nou
         return await commit(removal.atomic) ? { done: true } : undefined;
       }),
     async purgeDeleted() {
-      const deleted = await collect(kv.list({ prefix: ["deleted_subscription"] }, { limit: 2 }));
-      const id = deleted[0]?.key[1] as string | undefined;
-      if (id === undefined) return false;
-      const atomic = kv.atomic();
-      const [failed, due, attempts] = await Promise.all(
-        ["failed_of", "due", "attempt"].map(async (kind) => {
-          const rows = await collect(kv.list({ prefix: [kind, id] }, { limit: PURGED_OF_A_KIND, batchSize: 500 }));
-          for (const { key } of rows) atomic.delete(key);
-          return rows.map(({ key }) => key);
-        }),
-      ) as [KvKey[], KvKey[], KvKey[]];
-      for (const key of failed) atomic.delete(failedKey(key.at(-1) as number, id));
-      const isEmpty = [failed, due, attempts].every(({ length }) => length < PURGED_OF_A_KIND);
-      if (isEmpty) atomic.delete(deletedKey(id));
-      await commit(atomic);
-      return !isEmpty || deleted.length > 1;
+      const [first, second] = await collect(kv.list({ prefix: ["deleted_subscription"] }, { limit: 2 }));
+      if (first === undefined) return false;
+      return await purgeSome(first) || second !== undefined;
     },
     version: async () => Number((await kv.get<KvU64>(SUBSCRIPTIONS_VERSION)).value?.value ?? 0n),
     secretsCheck: async () => (await kv.get<string>(SECRETS_CHECK)).value ?? undefined,

@@ -6,12 +6,12 @@ import { ATTEMPTS_KEPT } from "../webhook.ts";
 import { noteAttempts } from "./attempts.ts";
 import { count, type FailedBySequence, readFailed, writeFailed } from "./failed_deliveries.ts";
 import {
+  FORMER_FAN_OUT,
   type FormerAttempt,
   formerAttemptTimeKey,
   formerCreationKey,
   type FormerDelivery,
   formerDueKey,
-  FORMER_FAN_OUT,
   type FormerFanOut,
   type FormerReplay,
   formerReplayKey,
@@ -28,8 +28,8 @@ import {
   idKey,
   MIGRATION,
   type MigrationEntry,
-  readerKey,
   type ReaderEntry,
+  readerKey,
   subscriptionKey,
   WATCHER,
 } from "./schema.ts";
