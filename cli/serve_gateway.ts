@@ -68,6 +68,7 @@ export async function serveGateway(options: GatewayOptions): Promise<RunningGate
       fetch: gateway.fetch,
       // Longer than the slowest answer, or a runtime's own idle time-out would cut off a slow confirmation.
       idleTimeoutMs: config.submitTimeoutMs + DRAIN_MARGIN_MS,
+      onProblem: (message, cause) => log.warn(message, { cause }),
     });
     // Answering does not wait for the node: a restart is over sooner, whatever the node does.
     await gateway.networkChecked;

@@ -12,10 +12,13 @@ export interface ServeOptions {
   port: number;
   fetch: (request: Request, peer: Peer) => Response | Promise<Response>;
   /**
-   * How long a connection may stay silent while a response is awaited or streamed. Bun counts whole seconds up to 255;
-   * Deno never cuts a response off.
+   * How long a connection may stay silent: before a request, in the middle of one, and while its response is awaited or
+   * streamed. Bun counts whole seconds up to 255. Deno has no such time: there silent connections stay until there are no
+   * more file descriptors, and are closed then. Before strangers it belongs behind a proxy that has one.
    */
   idleTimeoutMs: number;
+  /** Told when no connections could be accepted for a while: file descriptors have run out, mostly. */
+  onProblem?: (message: string, cause: unknown) => void;
 }
 
 export interface HttpServer {
@@ -55,13 +58,53 @@ function serveOnBun({ hostname, port, fetch, idleTimeoutMs }: ServeOptions, addr
   return httpServer(hostname, server.port ?? port, () => server.stop(), () => void server.stop(true));
 }
 
-function serveOnDeno({ hostname, port, fetch }: ServeOptions, address: string): HttpServer {
-  const server = Deno.serve(
-    { hostname: address, port, onListen: () => {} },
-    (request, info) => fetch(request, peerOf(info)),
-  );
-  // Deno has no way to cut connections once a graceful shutdown has begun.
-  return httpServer(hostname, server.addr.port, () => server.shutdown(), () => {});
+/** How long until it is tried again to listen. */
+const LISTEN_AGAIN_MS = 50;
+
+/**
+ * Deno's server gives up for good at the first connection that it cannot accept: another one takes its place. The one that
+ * gave up still finishes its requests and closes its idle connections, which brings descriptors back.
+ */
+function serveOnDeno({ hostname, port, fetch, onProblem }: ServeOptions, address: string): HttpServer {
+  let bound = port;
+  let server: Deno.HttpServer<Deno.NetAddr> | undefined;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let isStopping = false;
+  let isTold = false;
+
+  function listen(): void {
+    const next = Deno.serve(
+      { hostname: address, port: bound, onListen: () => {} },
+      (request, info) => fetch(request, peerOf(info)),
+    );
+    bound = next.addr.port;
+    server = next;
+    next.finished.then(() => {}, (error) => {
+      if (isStopping) return;
+      next.shutdown().catch(() => {});
+      listenAgain(error);
+    });
+  }
+
+  function listenAgain(cause: unknown): void {
+    if (!isTold) onProblem?.("no connections can be accepted; trying on", cause);
+    isTold = true;
+    timer = setTimeout(() => {
+      try {
+        listen();
+      } catch (error) {
+        listenAgain(error);
+      }
+    }, LISTEN_AGAIN_MS);
+  }
+
+  listen();
+  return httpServer(hostname, bound, async () => {
+    isStopping = true;
+    clearTimeout(timer);
+    await server?.shutdown().catch(() => {});
+    // Deno has no way to cut connections once a graceful shutdown has begun.
+  }, () => {});
 }
 
 function httpServer(hostname: string, port: number, drain: () => Promise<void>, cut: () => void): HttpServer {

@@ -10,6 +10,7 @@ type Expected =
   | "nothing more";
 
 const TOKEN =
+  // deno-lint-ignore no-control-regex -- a string may not hold them as they are
   /[{}[\],:]|"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
 const BLANKS = /[ \t\n\r]*/y;
 
