@@ -7,7 +7,7 @@ import { helpText } from "./help.ts";
 import { type Filter, FILTER_FLAGS, filterOf } from "./listen_filter.ts";
 import { deliveryLine } from "./listen_line.ts";
 import { leaveSoon, untilAskedToStop } from "./running.ts";
-import { findSandbox, SANDBOX_ROW, sandboxUrl } from "./sandbox/running_sandbox.ts";
+import { findSandbox, networkTime, SANDBOX_ROW, sandboxUrl } from "./sandbox/running_sandbox.ts";
 import { sandboxFlag } from "./sandbox/banner.ts";
 import { commandToCopy, roomOf, sentence } from "./terminal/wrap.ts";
 
@@ -76,7 +76,7 @@ async function listen({ sandbox, filter, port, answer, json }: Listening, io: Co
   // Nothing is delivered before the webhook is there, so its secret is known when the first one comes.
   const webhook = { secret: "" };
   const unprinted = Promise.withResolvers<Error>();
-  const receive = receiver(webhook, { answer, json, onUnprinted: unprinted.resolve }, io);
+  const receive = receiver(webhook, { rpc, answer, json, onUnprinted: unprinted.resolve }, io);
   const server = await serveHttp({ hostname: HOST, port, idleTimeoutMs: IDLE_TIMEOUT_MS, fetch: receive });
   try {
     const { id, secret } = await api.request<{ id: string; secret: string }>("POST", "/v1/webhooks", {
@@ -126,15 +126,28 @@ async function untilOver({ api, id, stopAsked, unprinted, gateway }: Awaited): P
 /** Checks, prints and answers what comes; an answer that is no success makes the gateway try again or give up. */
 function receiver(
   webhook: { secret: string },
-  { answer, json, onUnprinted }: { answer: number; json: boolean; onUnprinted(error: Error): void },
+  { rpc, answer, json, onUnprinted }: {
+    rpc: string;
+    answer: number;
+    json: boolean;
+    onUnprinted(error: Error): void;
+  },
   io: CommandIo,
 ) {
+  /** The sandbox signs with its network's time, which may have been moved. */
+  async function verify(body: Uint8Array, headers: Headers) {
+    const signed = { body, headers, secret: webhook.secret };
+    const verified = await verifyWebhook({ ...signed, nowMs: io.now() });
+    if (verified.ok || verified.reason !== "timestamp_out_of_tolerance") return verified;
+    return await verifyWebhook({ ...signed, nowMs: await networkTime(rpc) });
+  }
+
   return async (request: Request): Promise<Response> => {
     const length = Number(request.headers.get("Content-Length") ?? Number.NaN);
     if (request.method !== "POST" || !(length <= MAX_BODY_BYTES)) return new Response(null, { status: 400 });
     const body = new Uint8Array(await request.arrayBuffer());
     const { headers } = request;
-    const verified = await verifyWebhook({ body, headers, secret: webhook.secret, nowMs: io.now() });
+    const verified = await verify(body, headers);
     if (!verified.ok) {
       io.stderr(`gateway listen: a request that the gateway did not sign was refused: ${verified.message}\n`);
       return new Response(null, { status: 400 });

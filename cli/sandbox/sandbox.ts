@@ -4,24 +4,39 @@ import { leaveSoon, untilAskedToStop } from "../running.ts";
 import { environmentRows } from "../setting_flags.ts";
 import { sandboxBanner } from "./banner.ts";
 import { SANDBOX_FLAG_ROWS, type SandboxFlags, sandboxFlags } from "./flags.ts";
+import { SANDBOX_ROW } from "./running_sandbox.ts";
 import { SANDBOX_ENVIRONMENT, startSandbox } from "./start.ts";
+import { runAction, SANDBOX_ACTION_ROWS, SANDBOX_ACTIONS } from "./tools.ts";
 
 export const command: Command = {
   name: "sandbox",
   summary: "Run the gateway on a Stellar network of its own, offline",
   help: helpText({
-    usage: ["sandbox [FLAGS]"],
+    usage: ["sandbox [FLAGS]", "sandbox ACTION [--sandbox URL] [--json]"],
     about:
       "Runs the whole product on a network of its own, in this process, offline: real contracts on the real Soroban " +
       "host, a Stellar RPC server for any SDK or CLI, a friendbot, three funded accounts and an API key with all scopes. " +
       'When it is ready it prints what you need to try it; then, from other terminals, "gateway listen" shows the ' +
       'webhooks and "gateway trigger" makes events happen.',
+    lists: { "Actions on a running sandbox": [...SANDBOX_ACTION_ROWS, SANDBOX_ROW] },
     flags: SANDBOX_FLAG_ROWS,
     environment: environmentRows(SANDBOX_ENVIRONMENT),
-    notes: "What else is set in the environment for serve is left alone.",
-    examples: ["gateway sandbox", "gateway sandbox --ledger-ms 0 --json", "gateway sandbox --state ./sandbox"],
+    notes: "What else is set in the environment for serve is left alone.\n\n" +
+      "The gateway goes by the network's time. After advance its webhooks are signed with a time ahead of the machine's: " +
+      "a receiver of your own that checks how fresh a signature is needs to be as far ahead.",
+    examples: [
+      "gateway sandbox",
+      "gateway sandbox --ledger-ms 0 --json",
+      "gateway sandbox --state ./sandbox",
+      'gateway sandbox --network-passphrase "Standalone Network ; February 2017" --asset USDC',
+      "gateway sandbox snapshot clean; gateway sandbox advance --seconds 86400; gateway sandbox revert clean",
+    ],
   }),
-  run: async (args, io) => await sandbox(sandboxFlags(args), io),
+  actions: SANDBOX_ACTIONS,
+  async run(args, io) {
+    const isAction = args[0] !== undefined && !args[0].startsWith("-");
+    return await (isAction ? runAction(args, io) : sandbox(sandboxFlags(args), io));
+  },
 };
 
 async function sandbox(flags: SandboxFlags, io: CommandIo): Promise<number> {

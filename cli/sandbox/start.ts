@@ -67,10 +67,10 @@ export async function startSandbox(
     const sandbox = await setUp(network, flags);
     const shown: { info?: SandboxInfo } = {};
     const corsOrigins = flags.settings.corsOrigins === undefined ? undefined : config.corsOrigins;
-    const rpc = await serveRpc(network, { port: flags.rpcPort, corsOrigins, shown }, io);
+    const rpc = await serveRpc(network, { port: flags.rpcPort, corsOrigins, shown });
     undo.push(() => rpc.stop({ drainMs: RPC_DRAIN_MS }));
     const onNetwork = { ...config, ...sandbox.contracts, rpcUrls: [rpc.url] };
-    const gateway = await startGateway({ config: onNetwork, log, network, io }, undo);
+    const gateway = await startGateway({ config: onNetwork, log, network }, undo);
     const { contracts, asset, accounts, ...rest } = sandbox;
     const info = {
       gateway: gateway.url,
@@ -110,7 +110,6 @@ function sandboxConfig({ settings }: SandboxFlags, folder: string, { env }: Comm
 async function serveRpc(
   network: SandboxNetwork,
   { port, corsOrigins, shown }: { port: number; corsOrigins: string[] | undefined; shown: { info?: SandboxInfo } },
-  io: CommandIo,
 ): Promise<HttpServer> {
   // The friendbot's URL holds the port, which is known only once it is bound.
   const answering: { rpc?: ReturnType<typeof createRpcServer> } = {};
@@ -118,11 +117,12 @@ async function serveRpc(
     hostname: HOST,
     port,
     idleTimeoutMs: RPC_IDLE_TIMEOUT_MS,
-    fetch: (request) =>
-      sandboxPage(request, shown.info) ?? answering.rpc?.fetch(request) ?? new Response(null, { status: 503 }),
+    fetch: (request, peer) =>
+      sandboxPage(request, peer, shown.info) ?? answering.rpc?.fetch(request, peer) ??
+        new Response(null, { status: 503 }),
   }).catch(namingFlag("--rpc-port"));
   const friendbotUrl = `${server.url}/friendbot`;
-  answering.rpc = createRpcServer({ network, friendbotUrl, version: VERSION, now: io.now, corsOrigins });
+  answering.rpc = createRpcServer({ network, friendbotUrl, version: VERSION, now: network.now, corsOrigins });
   return server;
 }
 
@@ -138,12 +138,11 @@ interface GatewayParts {
   config: Config;
   log: Log;
   network: SandboxNetwork;
-  io: CommandIo;
 }
 
-/** The gateway as `serve` would run it, its settings pointed at the sandbox's own network. */
+/** The gateway as `serve` would run it, its settings pointed at the sandbox's own network and its clock the network's. */
 async function startGateway(
-  { config, log, network, io }: GatewayParts,
+  { config, log, network }: GatewayParts,
   undo: (() => Promise<unknown>)[],
 ): Promise<{ url: string; store: string; apiKey: string }> {
   const store = await openStore(config.store);
@@ -152,18 +151,19 @@ async function startGateway(
     store,
     keys: keySourceFromStore(store),
     log,
+    now: network.now,
     // Only here: an application under development listens on this very machine.
     targets: { allowLoopbackHttp: true },
   }).catch(namingFlag("--port"));
   undo.push(() => running.stop());
-  return { url: running.url, store: store.location, apiKey: await sandboxKey(network, store, io) };
+  return { url: running.url, store: store.location, apiKey: await sandboxKey(network, store) };
 }
 
 /** The key of this sandbox: the one of an earlier run where the store still has it, else a new one. */
-async function sandboxKey(network: SandboxNetwork, store: Store, { now }: CommandIo): Promise<string> {
+async function sandboxKey(network: SandboxNetwork, store: Store): Promise<string> {
   const kept = network.recall(KEY_KEPT_AS);
   if (kept !== undefined && await store.keys.get(JSON.parse(kept).id) !== undefined) return JSON.parse(kept).key;
-  const { key, record } = mintKey({ name: "sandbox", scopes: [...SCOPES], rate: KEY_RATE, now: now(), random });
+  const { key, record } = mintKey({ name: "sandbox", scopes: [...SCOPES], rate: KEY_RATE, now: network.now(), random });
   await store.keys.insert(record);
   network.keep(KEY_KEPT_AS, JSON.stringify({ id: record.id, key }));
   return key;

@@ -4,12 +4,12 @@ import {
   Asset,
   Keypair,
   Operation,
-  rpc,
   type Transaction,
   TransactionBuilder,
   xdr,
 } from "@stellar/stellar-sdk";
 import { sha256, toHex } from "./ledger/bytes.ts";
+import { assembled } from "./ledger/contract_call.ts";
 import { rootKeypair } from "./ledger/genesis.ts";
 import type { SandboxNetwork } from "./network.ts";
 
@@ -192,9 +192,9 @@ function transactionOf(network: SandboxNetwork, source: Keypair): TransactionBui
 /** Simulates, signs, submits and closes a ledger. Throws when the network refuses. */
 function invoke(network: SandboxNetwork, source: Keypair, operation: xdr.Operation): void {
   const draft = transactionOf(network, source).addOperation(operation).setTimeout(0).build();
-  const simulated = network.simulate(draft.toEnvelope().toXdr(), {});
-  if (!simulated.ok) throw new Error(`the sandbox could not be set up: ${simulated.error}`);
-  send(network, assemble(draft, simulated), source);
+  const called = assembled(network, draft);
+  if ("error" in called) throw new Error(`the sandbox could not be set up: ${called.error}`);
+  send(network, called.transaction, source);
 }
 
 function send(network: SandboxNetwork, transaction: Transaction, ...signers: Keypair[]): void {
@@ -205,23 +205,4 @@ function send(network: SandboxNetwork, transaction: Transaction, ...signers: Key
   if (applied?.successful) return;
   const result = outcome.status === "ERROR" ? outcome.resultXdr : applied?.resultXdr ?? new Uint8Array();
   throw new Error(`the sandbox could not be set up: ${outcome.status} ${toHex(result)}`);
-}
-
-type Simulated = Extract<ReturnType<SandboxNetwork["simulate"]>, { ok: true }>;
-
-function assemble(draft: Transaction, simulated: Simulated): Transaction {
-  const base64 = (bytes: Uint8Array) => bytes.toBase64();
-  return rpc.assembleTransaction(
-    draft,
-    {
-      latestLedger: 0,
-      id: "",
-      events: [],
-      transactionData: base64(simulated.transactionDataXdr),
-      minResourceFee: simulated.minResourceFee.toString(),
-      results: simulated.result
-        ? [{ xdr: base64(simulated.result.valueXdr), auth: simulated.result.authXdr.map(base64) }]
-        : [],
-    } as unknown as Parameters<typeof rpc.assembleTransaction>[1],
-  ).build();
 }

@@ -7,7 +7,14 @@ import { createMempool } from "./ledger/mempool.ts";
 import { simulate } from "./ledger/simulation.ts";
 import { EVICTION_DELAY_LEDGERS, isTemporary, type LedgerView } from "./ledger/state.ts";
 import { createTicker, IDLE_MS, type Schedule, scheduleWithTimers } from "./ledger/ticker.ts";
-import type { Advance, AppliedTransaction, ClosedLedger, HeldEntry, Network } from "./network_types.ts";
+import type {
+  Advance,
+  AppliedTransaction,
+  ClosedLedger,
+  HeldEntry,
+  Network,
+  SimulateOutcome,
+} from "./network_types.ts";
 
 export const SANDBOX_PASSPHRASE = "Standalone Sandbox Network ; 2026";
 
@@ -86,9 +93,16 @@ export async function createNetwork(options: NetworkOptions): Promise<SandboxNet
   const faucet = createFaucet({
     passphrase,
     state: chain.state,
+    simulate: simulateNow,
     submit: mempool.submit,
     whenClosed: (hash, callback) => void awaited.set(hash, callback),
   });
+
+  function simulateNow(...[envelopeXdr, simulateOptions]: Parameters<Network["simulate"]>): SimulateOutcome {
+    const closeTime = Math.max(chain.tip().closeTime, unixSeconds());
+    const seeded = { ...simulateOptions, prngSeed: randomBytes(32) };
+    return simulate(chain.validator, chain.tip(), closeTime, envelopeXdr, seeded);
+  }
 
   function settle(hash: string, transaction: AppliedTransaction | undefined) {
     const callback = awaited.get(hash);
@@ -182,11 +196,7 @@ export async function createNetwork(options: NetworkOptions): Promise<SandboxNet
     oldestLedger: history.oldestLedger,
     ledger: history.ledger,
     entry: (keyXdr) => heldEntry(chain.state, keyXdr, chain.tip().sequence),
-    simulate(envelopeXdr, simulateOptions) {
-      const closeTime = Math.max(chain.tip().closeTime, unixSeconds());
-      const seeded = { ...simulateOptions, prngSeed: randomBytes(32) };
-      return simulate(chain.validator, chain.tip(), closeTime, envelopeXdr, seeded);
-    },
+    simulate: simulateNow,
     submit: mempool.submit,
     transaction: history.transaction,
     transactionsAfter: history.transactionsAfter,

@@ -106,6 +106,15 @@ export interface NetworkFees {
 /** By how much to move a network's time: exactly one of them. */
 export type Advance = { seconds: number; ledgers?: undefined } | { ledgers: number; seconds?: undefined };
 
+/** The address has at least the starting balance. */
+export class AlreadyFunded extends Error {
+  override name = "AlreadyFunded";
+
+  constructor(address: string) {
+    super(`${address} is already funded to the starting balance`);
+  }
+}
+
 export interface Network {
   readonly passphrase: string;
   readonly protocolVersion: number;
@@ -130,7 +139,10 @@ export interface Network {
   /** Events ascending by id with id > `afterId` and ledger ≤ `lastLedger`, lazily; cheap to start anywhere. */
   eventsAfter(afterId: string, lastLedger: number): Iterable<NetworkEvent>;
   fees(): NetworkFees;
-  /** Queues the creation of a funded account; resolves with the transaction once its ledger has closed. Rejects when the account exists. */
+  /**
+   * Queues a payment of the starting balance to an account, new or not, or a contract; resolves with the transaction once
+   * its ledger has closed. Rejects with `AlreadyFunded` when the address has as much or more.
+   */
   fund(address: string): Promise<AppliedTransaction>;
   /** Closes a ledger now, with what is queued. */
   closeLedger(): ClosedLedger;

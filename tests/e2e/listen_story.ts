@@ -15,7 +15,7 @@ interface Listener {
 }
 
 /** Starts `gateway listen` and waits until its webhook is there. */
-async function startListen(
+export async function startListen(
   command: string[],
   api: ReturnType<typeof createClient>,
   flags: string[],
