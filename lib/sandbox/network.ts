@@ -1,6 +1,7 @@
 import { SqliteError } from "../runtime/sqlite.ts";
 import { keyOf } from "./ledger/bytes.ts";
 import { openChain, PROTOCOL_VERSION } from "./ledger/chain.ts";
+import { entryParts } from "./ledger/classic_entries.ts";
 import type { Envelope } from "./ledger/envelopes.ts";
 import { createFaucet } from "./ledger/faucet.ts";
 import { createMempool } from "./ledger/mempool.ts";
@@ -67,7 +68,7 @@ const MAX_LEDGER = 2 ** 31 - 1;
 /**
  * Starts a network of one validator: a ledger, checked envelopes, real contracts. It differs from the public network in
  * that there is no consensus and no contention (nothing is left out of a ledger, fees are the minimum), and in the classic
- * operations it knows: createAccount, payment, setOptions, bumpSequence; any other is refused with opNOT_SUPPORTED.
+ * operations it leaves out (`ledger/classic/operations.ts` lists them).
  * Throws when the state file belongs to another network.
  */
 export async function createNetwork(options: NetworkOptions): Promise<SandboxNetwork> {
@@ -230,9 +231,8 @@ function heldEntry(state: LedgerView, keyXdr: Uint8Array, latest: number): HeldE
   if (!held) return undefined;
   const { entryXdr, liveUntilLedger } = held;
   const lastModifiedLedger = new DataView(entryXdr.buffer, entryXdr.byteOffset).getUint32(0);
-  // A LedgerEntry is that number, the data, and an extension that is void.
-  const dataXdr = entryXdr.subarray(4, entryXdr.length - 4);
-  if (liveUntilLedger === undefined) return { dataXdr, lastModifiedLedger };
+  const parts = entryParts(entryXdr);
+  if (liveUntilLedger === undefined) return { ...parts, lastModifiedLedger };
   const evicted = !isTemporary(key) && liveUntilLedger + EVICTION_DELAY_LEDGERS <= latest;
-  return { dataXdr, lastModifiedLedger, liveUntilLedger: evicted ? 0 : liveUntilLedger };
+  return { ...parts, lastModifiedLedger, liveUntilLedger: evicted ? 0 : liveUntilLedger };
 }

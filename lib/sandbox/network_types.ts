@@ -60,6 +60,8 @@ export interface NetworkEvent {
 export interface HeldEntry {
   /** LedgerEntryData. */
   dataXdr: Uint8Array;
+  /** LedgerEntryExt. */
+  extXdr: Uint8Array;
   lastModifiedLedger: number;
   /** Undefined for entries without a TTL. */
   liveUntilLedger?: number;

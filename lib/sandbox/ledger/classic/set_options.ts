@@ -1,19 +1,11 @@
 import type { xdr } from "@stellar/stellar-sdk";
-import {
-  BASE_RESERVE,
-  extensionsOf,
-  loadAccount,
-  minimumBalance,
-  storeAccount,
-  withFields,
-  withSigners,
-} from "./accounts.ts";
-import { keyOf, sameBytes } from "./bytes.ts";
-import type { OperationContext } from "./classic_operations.ts";
-import { operationResult, refusedOperation } from "./results.ts";
+import { loadAccount, storeAccount, withFields, withSigners } from "../accounts.ts";
+import { keyOf, sameBytes } from "../bytes.ts";
+import { subentryProblem } from "../classic_entries.ts";
+import { operationResult } from "../results.ts";
+import { failure, type OperationContext, type OperationOutcome, refusal, success } from "./operation.ts";
 
 const CODES = {
-  success: 0,
   lowReserve: -1,
   tooManySigners: -2,
   badFlags: -3,
@@ -26,13 +18,14 @@ const CODES = {
   authRevocableRequired: -10,
 };
 
-const AUTH_REVOCABLE = 2;
-const AUTH_IMMUTABLE = 4;
-const AUTH_CLAWBACK = 8;
+/** AccountFlags. */
+export const AUTH_REQUIRED = 1;
+export const AUTH_REVOCABLE = 2;
+export const AUTH_IMMUTABLE = 4;
+export const AUTH_CLAWBACK = 8;
 const ALL_FLAGS = 15;
 const MAX_WEIGHT = 255;
 const MAX_SIGNERS = 20;
-const MAX_SUBENTRIES = 1_000;
 
 const result = (code: number) => operationResult("setOptions", code);
 
@@ -60,13 +53,13 @@ function isValidSigner({ key, weight }: xdr.Signer, source: Uint8Array): boolean
 }
 
 /** Applies a SetOptions that passed `checkSetOptions`. */
-export function applySetOptions(
+export function setOptions(
   op: xdr.SetOptionsOp,
   { changes, source, ledgerSequence }: OperationContext,
-): { ok: boolean; resultXdr: Uint8Array } {
-  const fail = (code: number) => ({ ok: false, resultXdr: result(code) });
+): OperationOutcome {
+  const fail = (code: number) => failure("setOptions", code);
   let account = loadAccount(changes, source);
-  if (!account) return { ok: false, resultXdr: refusedOperation("opNO_ACCOUNT") };
+  if (!account) return refusal("opNO_ACCOUNT");
 
   if (op.inflationDest) {
     if (!loadAccount(changes, op.inflationDest.ed25519.value)) return fail(CODES.invalidInflation);
@@ -85,23 +78,23 @@ export function applySetOptions(
   account = withFields(account, { thresholds: Uint8Array.from(wanted, (weight, i) => weight ?? held[i] ?? 0) });
   if (op.signer) {
     const signed = applySigner(account, op.signer);
-    if (signed instanceof Uint8Array) return { ok: false, resultXdr: signed };
+    if ("ok" in signed) return signed;
     account = signed;
   }
   storeAccount(changes, account, ledgerSequence);
-  return { ok: true, resultXdr: result(CODES.success) };
+  return success("setOptions");
 }
 
-/** The account with the signer added, changed or (weight 0) removed; an OperationResult when that can't be. */
-function applySigner(account: xdr.AccountEntry, signer: xdr.Signer): xdr.AccountEntry | Uint8Array {
+/** The account with the signer added, changed or (weight 0) removed; the failure when that can't be. */
+function applySigner(account: xdr.AccountEntry, signer: xdr.Signer): xdr.AccountEntry | OperationOutcome {
   const others = account.signers.filter((held) => !held.key.equals(signer.key));
   const known = others.length < account.signers.length;
   if (signer.weight === 0) return known ? withSigners(account, others) : account;
   if (!known) {
-    if (account.signers.length >= MAX_SIGNERS) return result(CODES.tooManySigners);
-    if (account.numSubEntries >= MAX_SUBENTRIES) return refusedOperation("opTOO_MANY_SUBENTRIES");
-    const reserve = minimumBalance(account) + BigInt(BASE_RESERVE);
-    if (account.balance - extensionsOf(account).selling < reserve) return result(CODES.lowReserve);
+    if (account.signers.length >= MAX_SIGNERS) return failure("setOptions", CODES.tooManySigners);
+    const problem = subentryProblem(account);
+    if (problem === "too_many_subentries") return refusal("opTOO_MANY_SUBENTRIES");
+    if (problem) return failure("setOptions", CODES.lowReserve);
   }
   const sorted = [...others, signer].map((s) => ({ s, key: keyOf(s.key.toXdr()) })).sort((a, b) =>
     a.key < b.key ? -1 : 1
