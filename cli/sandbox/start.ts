@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { systemClock } from "../../lib/clock.ts";
 import { type Config, ENV_PREFIX, type SettingName, SETTINGS } from "../../lib/config.ts";
 import { readConfig } from "../read_config.ts";
 import { mintKey } from "../../lib/keys/api_key.ts";
@@ -151,7 +152,7 @@ async function startGateway(
     store,
     keys: keySourceFromStore(store),
     log,
-    now: network.now,
+    clock: { ...systemClock, now: network.now },
     // Only here: an application under development listens on this very machine.
     targets: { allowLoopbackHttp: true },
   }).catch(namingFlag("--port"));

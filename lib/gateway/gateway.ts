@@ -112,10 +112,10 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
 
   /** Half of the time at most is for watching. */
   async function turn(boundMs: number): Promise<void> {
-    const [beganAtMs, beganAt] = [clock.now(), clock.monotonicMs()];
+    const beganAtMs = clock.now();
     await networkChecked;
     const looked = chain.contractWatch.look();
-    while (clock.monotonicMs() < beganAt + boundMs / 2 && (await chain.watcher.turn()).outcome === "behind");
+    await chain.watcher.turn(boundMs / 2);
     await webhooks.turn(beganAtMs + boundMs * 0.8);
     await looked;
   }

@@ -7,8 +7,8 @@ import { bootstrapSandbox } from "../../lib/sandbox/bootstrap.ts";
 import { createNetwork, type SandboxNetwork } from "../../lib/sandbox/network.ts";
 import { createRpcServer } from "../../lib/sandbox/rpc/server.ts";
 import { createRpcClient } from "../../lib/stellar/rpc/client.ts";
-import type { RpcClient } from "../../lib/stellar/rpc/rpc.ts";
-import { createLedgerTip, type LedgerTip } from "../../lib/stellar/ledger/tip.ts";
+import type { RpcClient } from "../../lib/stellar/rpc/client.ts";
+import { createLedgerView, type LedgerView } from "../../lib/stellar/ledger/ledger_view.ts";
 
 /** The real sandbox network with the three contracts, reached over its RPC server in this process. */
 export interface Sandbox {
@@ -37,7 +37,7 @@ export interface Sandbox {
 export interface GatewayView {
   escrow: Escrow;
   rpc: RpcClient;
-  tip: LedgerTip;
+  tip: LedgerView;
   problems: string[];
   notes: Map<string, { validUntil: number }>;
 }
@@ -138,7 +138,7 @@ export async function startSandbox(): Promise<Sandbox> {
       apply(source, Operation.invokeContractFunction({ contract, function: name, args }));
     },
     gateway(options = {}) {
-      const tip = createLedgerTip();
+      const tip = createLedgerView();
       const problems: string[] = [];
       const notes = new Map<string, { validUntil: number }>();
       const client = createRpcClient({

@@ -4,8 +4,8 @@ import * as fc from "fast-check";
 import { GatewayError } from "../../lib/errors.ts";
 import { createHistory } from "../../lib/events/history.ts";
 import { createWatcher, type Watcher } from "../../lib/events/watcher.ts";
-import { RpcError } from "../../lib/stellar/rpc/rpc.ts";
-import { createLedgerTip } from "../../lib/stellar/ledger/tip.ts";
+import { RpcError } from "../../lib/stellar/rpc/json_rpc.ts";
+import { createLedgerView } from "../../lib/stellar/ledger/ledger_view.ts";
 import { openStore } from "../../lib/store/open.ts";
 import { type EventSlice, type Store, StoreError } from "../../lib/store/store.ts";
 import { readAll } from "./parts.ts";
@@ -106,7 +106,7 @@ async function createWorld(sizes: { retention: number; scanLimit: number; pageEv
   /** The gateway as a new process has it: only the store is left. */
   async function restart(): Promise<void> {
     const state = await store.watcherState();
-    const tip = createLedgerTip({
+    const tip = createLedgerView({
       sequence: state?.latestLedger,
       closeTime: state?.latestLedgerCloseTime,
       epoch: state?.epoch,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { GatewayError } from "../../lib/errors.ts";
 import { createHistory } from "../../lib/events/history.ts";
-import { createLedgerTip } from "../../lib/stellar/ledger/tip.ts";
+import { createLedgerView } from "../../lib/stellar/ledger/ledger_view.ts";
 import { endOfLedger } from "../../lib/events/position.ts";
 import { encodeCursor } from "../../lib/events/cursor.ts";
 import { createRead, DEVICE, MERCHANT, OTHER_DEVICE } from "./history_stage.ts";
@@ -218,7 +218,7 @@ describe("history over a reset of the network", () => {
 describe("the newest ledger a page tells", () => {
   test("is the committed one where another gateway's watcher has seen a reset this one has not", async () => {
     const { node, watcher, store } = await createRead();
-    const tip = createLedgerTip({ sequence: 1_010, closeTime: node.closeTime });
+    const tip = createLedgerView({ sequence: 1_010, closeTime: node.closeTime });
     node.reset(20);
     await watcher.turn();
     assert.equal((await createHistory({ store, tip }).page({ limit: 1 })).latestLedger, 20);

@@ -3,7 +3,7 @@ import type { TurnParts } from "../../lib/events/turn.ts";
 import { createWatcher, type Trouble, type WatcherParts } from "../../lib/events/watcher.ts";
 import { createHistory } from "../../lib/events/history.ts";
 import type { Wait } from "../../lib/clock.ts";
-import { createLedgerTip } from "../../lib/stellar/ledger/tip.ts";
+import { createLedgerView } from "../../lib/stellar/ledger/ledger_view.ts";
 import type { EventSlice, Store } from "../../lib/store/store.ts";
 import { openStore } from "../../lib/store/open.ts";
 import { CONTRACT, decodeSimulated, type SimulatedNode } from "./simulated_node.ts";
@@ -70,7 +70,7 @@ export async function createFixture(
   const { beforeCommit, ...rest } = overrides;
   const bareStore = overrides.store ?? await openStore("memory:");
   const { store, slices } = observeStore(bareStore, beforeCommit);
-  const tip = overrides.tip ?? createLedgerTip();
+  const tip = overrides.tip ?? createLedgerView();
   const parts: WatcherParts = {
     rpc: node.rpc,
     contractIds: [CONTRACT],

@@ -1,11 +1,7 @@
-import {
-  type CallOptions,
-  type EventsAnswer,
-  type EventsRequest,
-  type RawEvent,
-  type RpcClient,
-  RpcError,
-} from "../../lib/stellar/rpc/rpc.ts";
+import type { CallOptions } from "../../lib/stellar/rpc/nodes.ts";
+import type { EventsAnswer, RawEvent } from "../../lib/stellar/rpc/schemas.ts";
+import type { EventsRequest, RpcClient } from "../../lib/stellar/rpc/client.ts";
+import { RpcError } from "../../lib/stellar/rpc/json_rpc.ts";
 
 export const CONTRACT = "CA5S4S7QGHJHJWVJBYL3CXZXZTNGKXMNZVDAEQNN7NUXFP4D7BYK7HIX";
 

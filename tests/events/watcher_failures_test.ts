@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { RpcError } from "../../lib/stellar/rpc/rpc.ts";
+import { RpcError } from "../../lib/stellar/rpc/json_rpc.ts";
 import { type EventSlice, StoreError } from "../../lib/store/store.ts";
 import { GatewayError } from "../../lib/errors.ts";
 import { createFixture, readAll } from "./parts.ts";

@@ -1,8 +1,8 @@
 import { GatewayError } from "../../errors.ts";
 import type { ContractCall } from "../../stellar/transactions/contract_call.ts";
 import { type LedgerFailure, rejection } from "../../stellar/transactions/rejections.ts";
-import { clipped } from "../../stellar/rpc/question.ts";
-import type { RawSimulation } from "../../stellar/rpc/rpc.ts";
+import { clipped } from "../../stellar/rpc/json_rpc.ts";
+import type { RawSimulation } from "../../stellar/rpc/schemas.ts";
 import { ASSET_CONTRACT_ERRORS, CONTRACT_ERRORS, type ContractIds, contractName } from "../contracts/errors.ts";
 import { type ErrorTrace, type HostError, traceError } from "./error_trace.ts";
 

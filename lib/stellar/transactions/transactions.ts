@@ -4,13 +4,7 @@ import { calledIn, vetEnvelope } from "./envelope.ts";
 import { believed } from "../ledger/freshness.ts";
 import { nodeXdr } from "./node_xdr.ts";
 import { type Confirmed, failureError } from "./outcome.ts";
-import {
-  networkSeconds,
-  type PreparedTransaction,
-  type PrepareParts,
-  prepareTransaction,
-  type Widen,
-} from "./prepare.ts";
+import { type PreparedTransaction, type PrepareParts, prepareTransaction, type Widen } from "./prepare.ts";
 import { sendAndConfirm, type SubmitParts } from "./submit.ts";
 
 /** What became of a transaction. */
@@ -58,7 +52,7 @@ export function createTransactions(parts: TransactionsParts): Transactions {
       return Promise.try(() => {
         const envelope = vetEnvelope(envelopeXdr, {
           networkPassphrase,
-          nowSeconds: networkSeconds(parts),
+          nowSeconds: parts.view.networkSeconds(),
           refuseCall: parts.refuseCall,
         });
         // The signatures are no part of the hash: another set of them is another attempt.
@@ -82,7 +76,7 @@ export function createTransactions(parts: TransactionsParts): Transactions {
       }
       const note = await parts.getSubmission(hash);
       if (note === undefined) throw new GatewayError("not_found", `transaction ${hash} is not known`);
-      if (answer.latestLedgerCloseTime <= note.validUntil) return { hash, status: "pending" };
+      if (parts.view.confirmed.closeTime <= note.validUntil) return { hash, status: "pending" };
       if ((answer.oldestLedgerCloseTime ?? 0) > note.validUntil) {
         throw new GatewayError("not_found", `transaction ${hash} is older than what the RPC node holds`);
       }

@@ -2,7 +2,7 @@ import { StrKey } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { addressVal, deviceKey, hashVal, registryKey } from "../../../lib/escrow/reads/storage_keys.ts";
-import type { RawLedgerEntry } from "../../../lib/stellar/rpc/rpc.ts";
+import type { RawLedgerEntry } from "../../../lib/stellar/rpc/schemas.ts";
 import { sampleEvent, sampleState } from "../../store/samples.ts";
 import { type DoctorStage, says, startDoctorStage } from "./stage.ts";
 

@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { GatewayError } from "../../../lib/errors.ts";
 import { createEntryReader } from "../../../lib/stellar/ledger/entries.ts";
-import { RpcError } from "../../../lib/stellar/rpc/rpc.ts";
-import { createLedgerTip } from "../../../lib/stellar/ledger/tip.ts";
+import { RpcError } from "../../../lib/stellar/rpc/json_rpc.ts";
+import { createLedgerView } from "../../../lib/stellar/ledger/ledger_view.ts";
 import { fakeClock, stubRpc } from "../rpc/stub_rpc.ts";
 
 /** A reader over a node that holds an entry for every key that does not start with `absent`. */
 function reader(options: { ledger?: (call: number) => number; maxEntries?: number } = {}) {
   const clock = fakeClock();
-  const tip = createLedgerTip();
+  const tip = createLedgerView();
   const asked: string[][] = [];
   const rpc = stubRpc({
     async getLedgerEntries(keys) {
@@ -110,7 +110,7 @@ describe("reading ledger entries", () => {
 
   test("believes a lower ledger once a newer close time shows that the network was reset", async () => {
     const clock = fakeClock();
-    const tip = createLedgerTip({ sequence: 100, closeTime: 1_000 });
+    const tip = createLedgerView({ sequence: 100, closeTime: 1_000 });
     const rpc = stubRpc({
       getLedgerEntries: () => Promise.resolve({ latestLedger: 5, entries: [] }),
       getHealth() {
@@ -146,7 +146,7 @@ describe("reading ledger entries", () => {
         return Promise.resolve({ latestLedger: 5, entries: [] });
       },
     });
-    const entries = createEntryReader({ rpc, tip: createLedgerTip(), now: clock.now, wait: clock.wait });
+    const entries = createEntryReader({ rpc, tip: createLedgerView(), now: clock.now, wait: clock.wait });
     const [first, second] = await Promise.allSettled([entries.read(["a"]), entries.read(["b"])]);
     assert.equal(first.status, "rejected");
     assert.equal(second.status, "rejected");

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { createLedgerTip } from "../../../lib/stellar/ledger/tip.ts";
+import { createLedgerView } from "../../../lib/stellar/ledger/ledger_view.ts";
 
 describe("the ledger tip", () => {
   test("rises with every newer ledger and tells its listeners once for each", () => {
-    const tip = createLedgerTip();
+    const tip = createLedgerView();
     const heard: number[] = [];
     const stop = tip.onChange((sequence) => heard.push(sequence));
     assert.equal(tip.observe(5, 100), "current");
@@ -17,7 +17,7 @@ describe("the ledger tip", () => {
   });
 
   test("takes an older ledger for a lagging node, with or without its time", () => {
-    const tip = createLedgerTip({ sequence: 10, closeTime: 100 });
+    const tip = createLedgerView({ sequence: 10, closeTime: 100 });
     assert.equal(tip.observe(9, 95), "lagging");
     assert.equal(tip.observe(9, 100), "lagging");
     assert.equal(tip.observe(9), "lagging");
@@ -25,13 +25,13 @@ describe("the ledger tip", () => {
   });
 
   test("takes an older ledger that closed later for a reset network: a new epoch", () => {
-    const tip = createLedgerTip({ sequence: 10, closeTime: 100, epoch: 3 });
+    const tip = createLedgerView({ sequence: 10, closeTime: 100, epoch: 3 });
     assert.equal(tip.observe(2, 200), "reset");
     assert.deepEqual([tip.sequence, tip.closeTime, tip.epoch], [2, 200, 4]);
   });
 
   test("knows whether its close time is that of its ledger", () => {
-    const tip = createLedgerTip();
+    const tip = createLedgerView();
     assert.equal(tip.closeTimeIsExact, false);
     tip.observe(5, 100);
     assert.equal(tip.closeTimeIsExact, true);
@@ -42,14 +42,14 @@ describe("the ledger tip", () => {
   });
 
   test("does not take a late node for a reset network because the newest ledger came without its time", () => {
-    const tip = createLedgerTip({ sequence: 10, closeTime: 100 });
+    const tip = createLedgerView({ sequence: 10, closeTime: 100 });
     tip.observe(13);
     assert.equal(tip.observe(12, 110), "lagging");
     assert.deepEqual([tip.sequence, tip.epoch], [13, 0]);
   });
 
   test("does not go back to the network before a reset, whose ledgers are numbered higher but closed earlier", () => {
-    const tip = createLedgerTip({ sequence: 1_000, closeTime: 100 });
+    const tip = createLedgerView({ sequence: 1_000, closeTime: 100 });
     assert.equal(tip.observe(2, 200), "reset");
     assert.equal(tip.observe(1_001, 105), "lagging");
     assert.equal(tip.observe(3, 205), "current");

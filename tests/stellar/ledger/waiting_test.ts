@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createLedgerTime } from "../../../lib/stellar/ledger/ledger_time.ts";
 import { createLedgerWait } from "../../../lib/stellar/ledger/waiting.ts";
-import { createLedgerTip } from "../../../lib/stellar/ledger/tip.ts";
+import { createLedgerView } from "../../../lib/stellar/ledger/ledger_view.ts";
 import { fakeClock, stubRpc } from "../rpc/stub_rpc.ts";
 
 const START_MS = 1_800_000_000_000;
@@ -10,7 +10,7 @@ const START_MS = 1_800_000_000_000;
 /** A network that closes a ledger every five seconds. */
 function network() {
   const clock = fakeClock(START_MS);
-  const tip = createLedgerTip({ sequence: 100 });
+  const tip = createLedgerView({ sequence: 100 });
   const rpc = stubRpc({
     getLatestLedger() {
       const sequence = 100 + Math.floor((clock.now() - START_MS) / 5_000);
@@ -85,7 +85,7 @@ describe("the ledger's time", () => {
   });
 
   test("is the local clock's where no node says one", async () => {
-    const tip = createLedgerTip();
+    const tip = createLedgerView();
     const rpc = stubRpc({
       getLatestLedger: () => Promise.resolve({ sequence: 5, id: "", protocolVersion: 22 }),
       getHealth: () => Promise.reject(new Error("unhealthy")),

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { GatewayError } from "../../../lib/errors.ts";
-import { RpcError } from "../../../lib/stellar/rpc/rpc.ts";
+import { RpcError } from "../../../lib/stellar/rpc/json_rpc.ts";
 import { createRpcClient } from "../../../lib/stellar/rpc/client.ts";
 import { MAX_ANSWER_BYTES } from "../../../lib/stellar/rpc/transport.ts";
-import { createLedgerTip } from "../../../lib/stellar/ledger/tip.ts";
+import { createLedgerView } from "../../../lib/stellar/ledger/ledger_view.ts";
 import { fakeClock } from "./stub_rpc.ts";
 
 const SECRET_URL = "https://user:hunter2@rpc.test/path-token?key=query-token";
@@ -17,7 +17,7 @@ function client(answers: Answer[], urls = [SECRET_URL], timeoutMs = 10_000) {
   const clock = fakeClock();
   const problems: string[] = [];
   const asked: { url: string; init: RequestInit; body: { id: number; method: string; params?: unknown } }[] = [];
-  const tip = createLedgerTip();
+  const tip = createLedgerView();
   const rpc = createRpcClient({
     urls,
     timeoutMs,

@@ -6,7 +6,7 @@ import { serveHttp } from "../../../lib/runtime/serve.ts";
 import type { Network } from "../../../lib/sandbox/network_types.ts";
 import { createRpcServer } from "../../../lib/sandbox/rpc/server.ts";
 import { createRpcClient, type NodesRpcClient } from "../../../lib/stellar/rpc/client.ts";
-import { createLedgerTip, type LedgerTip } from "../../../lib/stellar/ledger/tip.ts";
+import { createLedgerView, type LedgerView } from "../../../lib/stellar/ledger/ledger_view.ts";
 import { type Sandbox, signed, startSandbox } from "../../escrow/sandbox.ts";
 
 /** A real RPC server on a real port, which can be stopped, held back to an old ledger, or made to lose its answers. */
@@ -77,13 +77,13 @@ async function startNode(network: Network): Promise<Node> {
 let a: Node;
 let b: Node;
 let rpc: NodesRpcClient;
-let tip: LedgerTip;
+let tip: LedgerView;
 let told: string[];
 beforeEach(async () => {
   a = await startNode(sandbox.network);
   b = await startNode(sandbox.network);
   told = [];
-  tip = createLedgerTip();
+  tip = createLedgerView();
   rpc = createRpcClient({
     urls: [a.url, b.url],
     fetch,

@@ -1,4 +1,4 @@
-import type { RpcClient } from "../../../lib/stellar/rpc/rpc.ts";
+import type { RpcClient } from "../../../lib/stellar/rpc/client.ts";
 
 /** An RPC client of which only the given methods answer; for faults that a real node shows seldom. */
 export function stubRpc(methods: Partial<RpcClient>): RpcClient & { calls: string[] } {
