@@ -37,7 +37,7 @@ describe("gateway backup", () => {
     assert.equal(restore, `To restore, with the settings of now: gateway serve --store sqlite:${path}`);
     assert.equal(err, "");
     const copy = await openStore(`sqlite:${path}`);
-    assert.deepEqual(await copy.getKey("a"), sampleKey("a"));
+    assert.deepEqual(await copy.keys.get("a"), sampleKey("a"));
     await copy.close();
   });
 

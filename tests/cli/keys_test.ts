@@ -45,7 +45,7 @@ beforeEach(async () => {
   const store = await openStore(setting);
   for (const record of [shop, till]) {
     await store.keys.insert(record);
-    await openKeysFile(path).insertKey(record);
+    await openKeysFile(path).keys.insert(record);
   }
   await store.close();
 });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { StoreError } from "../../lib/store/store.ts";
 import { type Family, parseExposition } from "../exposition.ts";
+import { bentStore } from "../store/bent_store.ts";
 import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
 
 const TOKEN = "scrape-me-0123456789";
@@ -159,12 +160,13 @@ test("a store that fails is counted, and costs the page only what the store woul
   const broken = await startGateway(on, {
     started: false,
     settings: { metricsToken: TOKEN },
-    store: (store) => ({
-      ...store,
-      readEvents: (query) =>
-        fails ? Promise.reject(new StoreError("unavailable", "the disk is gone")) : store.readEvents(query),
-      backlog: (id) => fails ? Promise.reject(new StoreError("unavailable", "the disk is gone")) : store.backlog(id),
-    }),
+    store: (store) =>
+      bentStore(store, {
+        events: {
+          bounds: () =>
+            fails ? Promise.reject(new StoreError("unavailable", "the disk is gone")) : store.events.bounds(),
+        },
+      }),
   });
   assert.equal(value(await scrape(broken), "gateway_deliveries_pending"), 0);
   fails = true;

@@ -1,3 +1,4 @@
+import { owedTo } from "../webhooks/parts.ts";
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { after, before, beforeEach, test } from "node:test";
@@ -287,13 +288,15 @@ test("one replay at a time, of ledgers that are a range", async () => {
     assert.match(answer.body.error.message, message);
   }
   assert.deepEqual((await post(path, { fromLedger: 4_000_000_000 })).body.deliveries, 0);
-  await api.store.insertReplay({
+  await api.store.deliveries.insertReplay({
     id: "rp_other",
     subscriptionId: id,
-    afterPosition: "9998/",
-    upToPosition: "9999/",
-    position: "9998/",
+    fromHeight: 1,
+    toHeight: 4_000_000_000,
+    cursor: 0,
+    endSequence: null,
     deliveries: 1,
+    atLeast: false,
     createdAtMs: 0,
   });
   const second = await post(path, { fromLedger: 1 });
@@ -309,7 +312,7 @@ test("deliveries of a key that is disabled are held, and go on when it is enable
   key = api.apiKey;
   await registerDevice();
   const held = () => receiver.received.filter(({ path }) => path === "/held");
-  await until(async () => (await api.store.backlog(id)).pending || undefined);
+  await until(async () => (await owedTo(api.store, id)).pending || undefined);
   await new Promise((resolve) => setTimeout(resolve, 300));
   assert.equal(held().length, 0);
   await api.store.keys.setDisabled(keyId, false);

@@ -20,9 +20,9 @@ beforeEach(async () => {
 });
 afterEach(() => store.close());
 
-function makeLimiter(buckets: Pick<Store, "loadBuckets" | "saveBuckets" | "pruneBuckets"> = store): Limiter {
+function makeLimiter(buckets: Store["buckets"] = store.buckets): Limiter {
   return createLimiter({
-    store: buckets,
+    store: { buckets },
     now: () => nowMs,
     monotonicNow: () => elapsedMs,
     defaultRate: 120,
@@ -137,9 +137,9 @@ describe("the limiter", () => {
   test("writes only what changed since the last time, at most 500 buckets at once", async () => {
     const batches: BucketState[][] = [];
     const limiter = makeLimiter({
-      loadBuckets: () => Promise.resolve([]),
-      saveBuckets: (buckets) => Promise.resolve(void batches.push(buckets)),
-      pruneBuckets: () => Promise.resolve(),
+      load: () => Promise.resolve([]),
+      save: (buckets) => Promise.resolve(void batches.push(buckets)),
+      prune: () => Promise.resolve(),
     });
     for (let i = 0; i < 1_200; i++) limiter.take(`key${i}`);
     await limiter.flush();
@@ -167,9 +167,9 @@ describe("the limiter", () => {
   test("loses nothing when a write fails: it is told once and tried again", async () => {
     let fault: Error | undefined = new Error("disk is full");
     const limiter = makeLimiter({
-      loadBuckets: () => store.buckets.load(),
-      saveBuckets: (buckets) => fault ? Promise.reject(fault) : store.buckets.save(buckets),
-      pruneBuckets: () => Promise.resolve(),
+      load: () => store.buckets.load(),
+      save: (buckets) => fault ? Promise.reject(fault) : store.buckets.save(buckets),
+      prune: () => Promise.resolve(),
     });
     for (let i = 0; i < 700; i++) limiter.take(`key${i}`);
     await limiter.flush();
@@ -192,12 +192,12 @@ describe("the limiter", () => {
     let written = () => {};
     const batches: number[] = [];
     const limiter = makeLimiter({
-      loadBuckets: () => Promise.resolve([]),
-      saveBuckets: ([bucket]) => {
+      load: () => Promise.resolve([]),
+      save: ([bucket]) => {
         batches.push(bucket!.tokens);
         return new Promise((resolve) => written = resolve);
       },
-      pruneBuckets: () => Promise.resolve(),
+      prune: () => Promise.resolve(),
     });
     limiter.take("a");
     const flushing = limiter.flush();
@@ -248,9 +248,11 @@ describe("the limiter", () => {
     const first = new Promise<void>((resolve) => saved = resolve);
     const limiter = createLimiter({
       store: {
-        loadBuckets: () => store.buckets.load(),
-        saveBuckets: (buckets) => store.buckets.save(buckets).then(saved),
-        pruneBuckets: (beforeMs) => store.buckets.prune(beforeMs),
+        buckets: {
+          load: () => store.buckets.load(),
+          save: (buckets) => store.buckets.save(buckets).then(saved),
+          prune: (beforeMs) => store.buckets.prune(beforeMs),
+        },
       },
       now: () => nowMs,
       monotonicNow: () => elapsedMs,

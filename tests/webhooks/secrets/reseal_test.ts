@@ -33,7 +33,7 @@ async function assertKeptBy(store: Store, box: SecretBox): Promise<void> {
     assert.equal(box.open(id, previousSecret!.secret), `${secretOf(n)}old`);
     assert.equal(previousSecret!.untilMs, 5);
   }
-  assert.equal(box.compare(await store.subscriptions.secretsCheck()), "same");
+  assert.equal(box.compare(await store.subscriptions.subscriptions.secretsCheck()), "same");
 }
 
 test("without a key secrets stay plain", async () => {
