@@ -8,12 +8,16 @@ import { createReader } from "./reading.ts";
 
 /**
  * `same`: the network is the one that was read. `reset`: it is another one, twice seen; `oldestLedger` is the first that it
- * holds. `doubtful`: it looks like another one, and is asked again. `gone_back`: it is the same, but has not got as far
- * as was believed. `unknown`: nothing that is known can be compared.
+ * holds. `doubtful`: it looks like another one, and is asked again. `gone_back`: it is the same up to a ledger
+ * (`sameUpTo`), but ledgers that came after are gone. `unknown`: nothing that is known can be compared.
  */
 export type ResetFinding =
-  | { kind: "same" | "doubtful" | "gone_back" | "unknown" }
+  | { kind: "same" | "doubtful" | "unknown" }
+  | { kind: "gone_back"; sameUpTo: number }
   | { kind: "reset"; oldestLedger: number };
+
+/** What one node says of what is known: `other` when it cannot be the same network. */
+type Said = "other" | "unknown" | { sameUpTo: number };
 
 export interface ResetCheck {
   /** Whether it is time: at the start, when the network seems to have gone back, every ten minutes. */
@@ -27,6 +31,7 @@ export interface ResetCheck {
 }
 
 const CHECK_MS = 600_000;
+const RETRY_MS = 60_000;
 const SECOND_LOOK_MS = 2_000;
 /** The same node confirms itself only after longer, where there are others. */
 const SAME_NODE_MS = 10_000;
@@ -50,26 +55,32 @@ export function createResetCheck({ rpc, store, view, clock }: {
 
   const inUse = () => Math.max(0, rpc.nodes().findIndex((node) => node.inUse));
 
-  /** What one node says of what is known: `other` when it cannot be the same network. */
-  async function ask(state: WatcherState, node: number, signal: AbortSignal): Promise<"same" | "other" | "unknown"> {
+  async function ask(state: WatcherState, node: number, signal: AbortSignal): Promise<Said> {
     if (state.anchor !== undefined) {
       try {
         const { ledgers } = await rpc.getLedgers({ startLedger: state.anchor.ledger, limit: 1 }, { node, signal });
         const found = ledgers.find(({ sequence }) => sequence === state.anchor!.ledger);
         if (found === undefined) return "unknown";
         if (found.hash !== state.anchor.hash) return "other";
-        return seemsGoneBack(state) ? await askForEvents(state, node, signal) : "same";
+        return seemsGoneBack(state)
+          ? await askForEvents(state, node, state.anchor.ledger, signal)
+          : { sameUpTo: state.anchor.ledger };
       } catch (error) {
         if (!(error instanceof RpcError)) throw error;
         const isGone = error.range !== undefined && error.range.latest < state.anchor.ledger && seemsGoneBack(state);
         if (!isGone && error.kind !== "unknown_method") return "unknown";
       }
     }
-    return seemsGoneBack(state) ? await askForEvents(state, node, signal) : "unknown";
+    return seemsGoneBack(state) ? await askForEvents(state, node, undefined, signal) : "unknown";
   }
 
-  /** Whether the newest events that are held are still at their place. */
-  async function askForEvents(state: WatcherState, node: number, signal: AbortSignal): Promise<"same" | "other"> {
+  /** Whether the newest events that are held are still at their place. `sameLedger`: one whose hash is still the same. */
+  async function askForEvents(
+    state: WatcherState,
+    node: number,
+    sameLedger: number | undefined,
+    signal: AbortSignal,
+  ): Promise<Said> {
     const { epoch } = state;
     const known = (fromLedger: number, toLedger: number) =>
       store.events.read({
@@ -80,12 +91,13 @@ export function createResetCheck({ rpc, store, view, clock }: {
     const { sequence: latest } = view.confirmed;
     if ((await known(latest + 1, state.scannedLedger)).length > 0) return "other";
     const [event] = await known(0, latest);
-    if (event === undefined) return state.anchor === undefined ? "other" : "same";
+    if (event === undefined) return sameLedger === undefined ? "other" : { sameUpTo: sameLedger };
     const rpcId = formatEventId({ ...parseEventId(event.id)!, epoch: 0 });
     const { ledger: startLedger, contractId } = event;
     const reading = await read({ place: { startLedger }, contractIds: [contractId], node, signal });
     if (reading.kind === "behind") return "other";
-    return reading.kind === "pruned" || reading.page.events.some(({ id }) => id === rpcId) ? "same" : "other";
+    const isThere = reading.kind === "pruned" || reading.page.events.some(({ id }) => id === rpcId);
+    return isThere ? { sameUpTo: Math.max(sameLedger ?? 0, startLedger - 1) } : "other";
   }
 
   return {
@@ -103,7 +115,8 @@ export function createResetCheck({ rpc, store, view, clock }: {
       if (said !== "other") {
         suspicion = undefined;
         nextMs = clock.monotonicMs() + CHECK_MS;
-        return { kind: said === "same" && seemsGoneBack(state) ? "gone_back" : said };
+        if (said === "unknown") return { kind: "unknown" };
+        return seemsGoneBack(state) ? { kind: "gone_back", sameUpTo: said.sameUpTo } : { kind: "same" };
       }
       const nowMs = clock.monotonicMs();
       suspicion ??= { node, atMs: nowMs };
@@ -130,7 +143,10 @@ export function createResetCheck({ rpc, store, view, clock }: {
       nextAnchorMs = nowMs + CHECK_MS;
       const answer = await rpc.getLedgers({ startLedger: ledger, limit: 1 }, { node, signal }).catch(() => undefined);
       const found = answer?.ledgers.find(({ sequence }) => sequence === ledger);
-      if (found === undefined) return undefined;
+      if (found === undefined) {
+        nextAnchorMs = nowMs + RETRY_MS;
+        return undefined;
+      }
       if (before?.hash === found.hash) return { ledger, hash: found.hash };
       // One answer's word may be wrong, and would look like a reset later on.
       if (before === undefined) candidate = { node, ledger, hash: found.hash };

@@ -146,8 +146,8 @@ export function createWatcher(parts: WatcherParts): Watcher {
       await log.commit([], afterReset(state, Math.max(1, finding.oldestLedger), noticedAt()));
     }
     if (finding.kind === "gone_back") {
-      const { rpcCursor: _beyond, ...rest } = state;
-      const scannedLedger = Math.min(state.scannedLedger, view.confirmed.sequence);
+      const { rpcCursor: _beyond, anchor: _gone, ...rest } = state;
+      const scannedLedger = Math.min(state.scannedLedger, finding.sameUpTo);
       const checkedLedger = Math.min(state.checkedLedger, scannedLedger);
       await log.commit([], { ...rest, scannedLedger, checkedLedger });
     }
@@ -174,11 +174,12 @@ export function createWatcher(parts: WatcherParts): Watcher {
       if (reading.kind === "behind") return await behind(reading.latestLedger, signal);
       const { page, answer } = reading;
       lastNode = reading.node;
+      if (answer.latestLedgerCloseTime === undefined) await askForTime(answer.latestLedger, signal);
+      const isFormer = (answer.latestLedgerCloseTime ?? Infinity) < view.confirmed.closeTime;
+      if (answer.latestLedger < view.confirmed.sequence || isFormer) return lagging(answer.latestLedger);
       if (answer.latestLedger > view.sequence) {
         return result("doubtful", `the RPC node shows ledger ${answer.latestLedger}, which is not believed yet`);
       }
-      const isFormer = (answer.latestLedgerCloseTime ?? Infinity) < view.confirmed.closeTime;
-      if (answer.latestLedger < view.confirmed.sequence || isFormer) return lagging(answer.latestLedger);
 
       await log.commit(page.events, placeAfter(log.state!, page.scannedLedger, page.cursor));
       secondLook.scanned(log.state!.scannedLedger, view.networkSeconds());
@@ -207,9 +208,16 @@ export function createWatcher(parts: WatcherParts): Watcher {
     );
   }
 
-  /** The node does not hold what comes next yet. Its refusal says no close time, by which the view could correct itself. */
+  /** Only a claim with a close time confirms a ledger, or corrects the view; older nodes say one in getLatestLedger alone. */
+  async function askForTime(latestLedger: number, signal: AbortSignal): Promise<void> {
+    if (view.closeTimeIsExact && view.confirmed.sequence === latestLedger) return;
+    const { latestLedgerCloseTime } = await rpc.getHealth({ signal });
+    if (latestLedgerCloseTime === undefined) await rpc.getLatestLedger({ signal });
+  }
+
+  /** The node does not hold what comes next yet. */
   async function behind(latestLedger: number, signal: AbortSignal): Promise<TurnResult> {
-    await rpc.getHealth({ signal });
+    await askForTime(0, signal);
     return latestLedger < log.state!.scannedLedger ? lagging(latestLedger) : result("at_tip");
   }
 
@@ -265,7 +273,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
       const message = `${found} events had been missing in what an RPC node answered; a second look found them`;
       onProblem({ kind: "repaired", events: found, message });
     }
-    const anchor = await resets.anchor(log.state!, signal);
+    const anchor = isWithheld ? undefined : await resets.anchor(log.state!, signal);
     if (anchor !== undefined) await log.commit([], { ...log.state!, anchor });
   }
 

@@ -137,14 +137,12 @@ function relate(belief: Belief, heard: Heard, wallSeconds: number): "follows" | 
   if (heard.sequence >= believed.sequence && canBeOneHistory(believed, heard)) {
     return isNatural(belief, heard, agreesWithClock) ? "follows" : "rival";
   }
+  const isOlder = confirmed !== undefined &&
+    (heard.sequence < confirmed.sequence || (heard.closeTime > 0 && heard.closeTime < confirmed.closeTime));
+  if (belief.unconfirmed !== undefined && !isOlder) return "lower";
   // Close times never fall as sequences rise: an older ledger that closed later is of another history.
   if (heard.sequence < believed.timedSequence && heard.closeTime > believed.closeTime) return "rival";
-  if (heard.atMs - belief.spokenForAtMs >= LIMITS.forgottenMs) return "rival";
-  if (confirmed === undefined) return "lower";
-  if (heard.sequence < confirmed.sequence || (heard.closeTime > 0 && heard.closeTime < confirmed.closeTime)) {
-    return "behind";
-  }
-  return belief.unconfirmed === undefined ? "behind" : "lower";
+  return heard.atMs - belief.spokenForAtMs >= LIMITS.forgottenMs ? "rival" : "behind";
 }
 
 /** Whether a ledger that is not older can come after what is believed: a ledger has one close time, and none falls. */
@@ -221,30 +219,32 @@ function paceAfter(ledgersPerSecond: number, from: Known | undefined, to: Known)
 
 /** A rival wins with a second claim that is consistent with it; else it is remembered. */
 function weigh(belief: Belief, heard: Heard, isLower: boolean, nodes: number): Judgement {
-  const { believed, confirmed } = belief;
+  const { believed } = belief;
   const verdict = believed === undefined || heard.sequence > believed.sequence ? "ahead" : "lagging";
   // An untimed claim never outweighs a timed one.
   if (heard.closeTime === 0 && (believed?.closeTime ?? 0) > 0) return { verdict, belief, isDoubtful: true };
   const rivals = belief.rivals.filter(({ atMs }) => heard.atMs - atMs <= LIMITS.rivalKeptMs);
   const alike = rivals.filter((rival) => rival.isLower === isLower && isConsistent(rival, heard));
-  const isWon = alike.some(({ node, atMs }) =>
-    heard.atMs - atMs >= (nodes > 1 && node === heard.node ? LIMITS.sameNodeMs : LIMITS.rivalMs)
+  const winner = alike.findLast(({ node, atMs }) =>
+    heard.atMs - atMs >= (nodes > 1 && node === heard.node && !isLower ? LIMITS.sameNodeMs : LIMITS.rivalMs)
   );
-  if (isWon) {
-    const known = knownBy(heard);
-    const won = {
-      believed: known,
-      confirmed: known,
-      unconfirmed: undefined,
-      spokenForAtMs: heard.atMs,
-      rivals: [],
-      ledgersPerSecond: paceAfter(belief.ledgersPerSecond, confirmed, known),
-    };
-    return { verdict: "current", belief: won, isDoubtful: false };
-  }
+  if (winner !== undefined) return { verdict: "current", belief: won(belief, winner, heard), isDoubtful: false };
   const isRemembered = alike.some(({ node }) => node === heard.node);
   const remembered = isRemembered ? rivals : [...rivals, { ...heard, isLower }].slice(-LIMITS.rivals);
   return { verdict, belief: { ...belief, rivals: remembered }, isDoubtful: true };
+}
+
+/** Two claims speak for the earlier one; the later one has to be confirmed itself. */
+function won(belief: Belief, earlier: Heard, later: Heard): Belief {
+  const [confirmed, believed] = [knownBy(earlier), knownBy(later, knownBy(earlier))];
+  return {
+    believed,
+    confirmed,
+    unconfirmed: believed.sequence === confirmed.sequence ? undefined : believed,
+    spokenForAtMs: later.atMs,
+    rivals: [],
+    ledgersPerSecond: paceAfter(belief.ledgersPerSecond, confirmed, believed),
+  };
 }
 
 /** Whether both can be of one history, as far as what passed between them goes. */
