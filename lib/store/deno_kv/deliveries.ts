@@ -78,7 +78,7 @@ export function denoKvDeliveries(context: DenoKvContext): NounDriver<DeliverySto
             { limit, batchSize: limit },
           )),
           collect(kv.list<ReaderEntry>(
-            { prefix: ["reader"], start: readerKey(next(after)) },
+            { prefix: ["progress"], start: readerKey(next(after)) },
             { limit, batchSize: limit },
           )),
         ]);

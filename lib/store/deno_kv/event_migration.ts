@@ -3,6 +3,7 @@ import type { NewEvent, UndecodedEvent } from "../event.ts";
 import type { HistoryGap, WatcherState } from "../store.ts";
 import { EMPTY_LOG, putLogged, putUndecoded } from "./events.ts";
 import {
+  FORMER_PRUNED,
   FORMER_WATCHER,
   type FormerEvent,
   formerEventKey,
@@ -16,7 +17,7 @@ import {
 import { collect, getAll } from "./io.ts";
 import { toPieces } from "./large_values.ts";
 import type { Step } from "./migration.ts";
-import { LOG, type LogEntry, rawKey, WATCHER } from "./schema.ts";
+import { FORGOTTEN, LOG, type LogEntry, rawKey, WATCHER } from "./schema.ts";
 
 /** Each is up to fourteen writes, of 1 100 bytes of keys. */
 const EVENTS_PER_COMMIT = 50;
@@ -72,6 +73,14 @@ export const moveUndecoded: Step = async (kv, atomic) => {
     atomic.delete(key).delete(formerUndecodedKey(position)).delete(formerRawKey(position));
   }
   return found.length > 0;
+};
+
+/** Where some were forgotten, the log does not begin at its beginning. */
+export const moveForgotten: Step = async (kv, atomic) => {
+  const [pruned, log] = await kv.getMany<[string, LogEntry]>([FORMER_PRUNED, LOG]);
+  if (!pruned.value || log.value !== null) return false;
+  atomic.set(FORGOTTEN, 1).set(LOG, { ...EMPTY_LOG, last: 1 });
+  return true;
 };
 
 /** Sequences in the order of the ledgers, but what fan-out has yet to hand on beside its cursor comes last. */

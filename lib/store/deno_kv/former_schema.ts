@@ -56,6 +56,9 @@ export const formerRawKey = (position: string): KvKey => ["undecoded_raw", posit
 /** An event that fan-out has to hand on beside its cursor: the last subscription that got it. */
 export const formerLateKey = (position: string): KvKey => ["late", position];
 
+/** The last event that was forgotten; some before it may be held. */
+export const FORMER_PRUNED: KvKey = ["pruned"];
+
 export const FORMER_FAN_OUT: KvKey = ["fan_out"];
 /** All subscriptions got the events before `position`, and those up to `subscriptionId` (absent: all) that one. */
 export interface FormerFanOut {
@@ -174,4 +177,10 @@ export function placeOf(position: string): { epoch: number; ledger: number } {
   const [, epoch, toid] = POSITION.exec(position) ?? [];
   if (toid === undefined) throw new Error(`not a position: ${JSON.stringify(position)}`);
   return { epoch: Number(epoch), ledger: Number(BigInt(toid) >> 32n) };
+}
+
+/** Whether it is the last possible position of its ledger, which no event has. */
+export function isEndOfLedger(position: string): boolean {
+  const [, , toid] = POSITION.exec(position) ?? [];
+  return toid !== undefined && BigInt(toid) % (1n << 32n) === 0xffff_ffffn;
 }

@@ -5,7 +5,7 @@ import { openSqlite } from "../../runtime/sqlite.ts";
 import { migrateWithCopy, type OnNotice } from "../file/migration_copy.ts";
 import { holdStoreFile } from "../file/store_file.ts";
 import { StoreError } from "../store.ts";
-import { moveEvents, moveUndecoded, moveWatcherState } from "./event_migration.ts";
+import { moveEvents, moveForgotten, moveUndecoded, moveWatcherState } from "./event_migration.ts";
 import { FORMER_PREFIXES, isFormerKey, SHARED_PREFIXES } from "./former_schema.ts";
 import { collect, commit, holdsAtMost } from "./io.ts";
 import { MIGRATION, type MigrationEntry, newStoreId, SCHEMA, SCHEMA_VERSION, STORE_ID } from "./schema.ts";
@@ -17,6 +17,8 @@ export interface MigrationParts {
   file: string | undefined;
   location: string;
   onNotice?: OnNotice;
+  /** How long to wait for a process that has the file and may be about to migrate it. */
+  patienceMs?: number;
 }
 
 /**
@@ -25,7 +27,6 @@ export interface MigrationParts {
  */
 export type Step = (kv: Kv, atomic: KvAtomic, entry: MigrationEntry) => Promise<boolean>;
 
-/** How long a process waits for the one that may be about to migrate the file. */
 const PATIENCE_MS = 5_000;
 const LOOK_AGAIN_MS = 50;
 
@@ -44,7 +45,7 @@ export async function isOutdated(kv: Kv): Promise<boolean> {
  * @throws StoreError `locked` while a gateway serves from the file, `full`
  */
 export async function migrate(parts: MigrationParts): Promise<void> {
-  const { kv, file, location } = parts;
+  const { kv, file, location, patienceMs = PATIENCE_MS } = parts;
   const waitingSince = performance.now();
   while (await isOutdated(kv)) {
     try {
@@ -59,7 +60,7 @@ export async function migrate(parts: MigrationParts): Promise<void> {
       if (!(error instanceof StoreError) || error.kind !== "locked") throw error;
       // Whoever holds the file migrates it, which takes its time, or serves from it.
       const isUnderWay = (await kv.get(MIGRATION)).value !== null;
-      if (!isUnderWay && performance.now() - waitingSince > PATIENCE_MS) throw error;
+      if (!isUnderWay && performance.now() - waitingSince > patienceMs) throw error;
       await sleep(LOOK_AGAIN_MS);
     }
   }
@@ -88,6 +89,7 @@ async function moveAll(kv: Kv): Promise<void> {
   const steps: Step[] = [
     moveWatcherState,
     moveUndecoded,
+    moveForgotten,
     ...moveEvents(),
     moveSubscriptions,
     moveDeliveries(),
@@ -107,7 +109,7 @@ async function repeat(kv: Kv, step: Step): Promise<void> {
     const atomic = kv.atomic().check(entry);
     const next = { ...entry.value };
     const isMore = await step(kv, atomic, next);
-    await commit(atomic.set(MIGRATION, next));
+    if (isMore || next.inOrder !== entry.value.inOrder) await commit(atomic.set(MIGRATION, next));
     if (!isMore) return;
     await othersTurn();
   }

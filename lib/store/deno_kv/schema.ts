@@ -109,8 +109,8 @@ export const SECRETS_CHECK: KvKey = ["secrets_check"];
 /** `true`, from its deletion until nothing of it is left. */
 export const deletedKey = (subscriptionId: string): KvKey => ["deleted_subscription", subscriptionId];
 
-/** `ReaderEntry`, there as long as its subscription. */
-export const readerKey = (subscriptionId: string): KvKey => ["reader", subscriptionId];
+/** `ReaderEntry`, there as long as its subscription. Not far from the leases: the two are written together. */
+export const readerKey = (subscriptionId: string): KvKey => ["progress", subscriptionId];
 export interface ReaderEntry {
   progress: Progress;
   replay: Replay | null;
@@ -122,7 +122,7 @@ export interface ReaderEntry {
   attemptsSinceMs: number | null;
 }
 /** Raised by whoever writes or deletes a reader without its partition's lease: one check stands for a check of each. */
-export const READERS_VERSION: KvKey = ["readers_version"];
+export const READERS_VERSION: KvKey = ["progress_version"];
 
 /** `FailedDelivery`. */
 export const failedKey = (sequence: number, subscriptionId: string): KvKey => ["failed", sequence, subscriptionId];

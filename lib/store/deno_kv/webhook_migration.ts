@@ -1,4 +1,4 @@
-import type { Kv, KvEntry } from "../../runtime/kv.ts";
+import type { Kv, KvAtomic, KvEntry } from "../../runtime/kv.ts";
 import { heightOf } from "../event.ts";
 import type { WatcherState } from "../store.ts";
 import type { FailedDelivery, NewAttempt, Replay, Subscription } from "../webhook.ts";
@@ -17,6 +17,7 @@ import {
   formerReplayKey,
   formerReplayOfKey,
   idAt,
+  isEndOfLedger,
   placeOf,
   positionOf,
 } from "./former_schema.ts";
@@ -25,6 +26,7 @@ import { readPieces } from "./large_values.ts";
 import type { Step } from "./migration.ts";
 import {
   eventKey,
+  FORGOTTEN,
   idKey,
   MIGRATION,
   type MigrationEntry,
@@ -62,21 +64,25 @@ export const moveSubscriptions: Step = async (kv, atomic) => {
 
 /** Where events stand in the log. */
 interface LogSearch {
-  /** The last sequence, of those in the ledgers' order, whose event lies at this position or before; 0: none does. */
+  /** Before the first event. */
+  first: number;
+  /** The last sequence, of those in the ledgers' order, whose event lies at this position or before; `first`: none does. */
   upTo(position: string): Promise<number>;
   positionAt(sequence: number): Promise<string | undefined>;
 }
 
 async function searchOf(kv: Kv): Promise<LogSearch> {
-  const inOrder = (await kv.get<MigrationEntry>(MIGRATION)).value?.inOrder ?? 0;
+  const [migration, { value: forgotten }] = await kv.getMany<[MigrationEntry, number]>([MIGRATION, FORGOTTEN]);
+  const first = forgotten ?? 0;
   const positionAt = async (sequence: number) => {
     const { value } = await kv.get<{ id: string }>(eventKey(sequence));
     return value === null ? undefined : positionOf(value.id);
   };
   return {
+    first,
     positionAt,
     async upTo(position) {
-      let [low, high] = [0, inOrder];
+      let [low, high] = [first, migration.value?.inOrder ?? first];
       while (low < high) {
         const middle = Math.ceil((low + high) / 2);
         if ((await positionAt(middle))! <= position) low = middle;
@@ -88,7 +94,7 @@ async function searchOf(kv: Kv): Promise<LogSearch> {
 }
 
 async function heardBy(subscriptionId: string, fanOut: FormerFanOut | null, log: LogSearch): Promise<number> {
-  if (fanOut === null) return 0;
+  if (fanOut === null) return log.first;
   const sequence = await log.upTo(fanOut.position);
   const isBegun = fanOut.subscriptionId !== undefined && subscriptionId > fanOut.subscriptionId;
   return isBegun && await log.positionAt(sequence) === fanOut.position ? sequence - 1 : sequence;
@@ -123,21 +129,23 @@ function heightAt(position: string): number {
   return heightOf(epoch, ledger);
 }
 
-/** Former bounds are the last possible positions of their ledgers. */
+/** The first height that has something after this position: the next one when it is the end of a ledger. */
 function heightAfter(position: string): number {
-  return heightAt(position) + 1;
+  return isEndOfLedger(position) ? heightAt(position) + 1 : heightAt(position);
 }
 
 /** Goes through the subscriptions that are there, again and again over one until nothing is left of it. */
-function ofEach(move: (kv: Kv, id: string, reader: ReaderEntry, ...rest: Parameters<Step>) => Promise<boolean>): Step {
+function ofEach(
+  move: (kv: Kv, subscription: Subscription, reader: ReaderEntry, atomic: KvAtomic) => Promise<boolean>,
+): Step {
   let after = "";
-  return async (kv, atomic, entry) => {
+  return async (kv, atomic) => {
     const range = { prefix: ["subscription"], start: subscriptionKey(after) };
     const [first] = await collect(kv.list<Subscription>(range, { limit: 1 }));
     if (first === undefined) return false;
     const id = first.value.id;
     const reader = (await kv.get<ReaderEntry>(readerKey(id))).value!;
-    const isMore = await move(kv, id, reader, kv, atomic, entry);
+    const isMore = await move(kv, first.value, reader, atomic);
     if (isMore) atomic.set(readerKey(id), reader);
     after = isMore ? id : `${id}\0`;
     return true;
@@ -146,7 +154,7 @@ function ofEach(move: (kv: Kv, id: string, reader: ReaderEntry, ...rest: Paramet
 
 /** What was pending retries, as due as it was; what was dead is dead. */
 export function moveDeliveries(): Step {
-  return ofEach(async (kv, id, reader, _, atomic) => {
+  return ofEach(async (kv, { id, startHeight }, reader, atomic) => {
     const range = { prefix: ["delivery", id] };
     const found = await collect(
       kv.list<FormerDelivery>(range, { limit: DELIVERIES_PER_COMMIT, batchSize: DELIVERIES_PER_COMMIT }),
@@ -163,7 +171,10 @@ export function moveDeliveries(): Step {
       const sequence = sequences[index]!.value;
       // One that is not listed was never committed.
       const isThere = delivery.value.dueAtMs === null || listed.has(delivery);
-      if (isThere && sequence) keep(reader, after, toFailed(sequence, delivery));
+      if (!isThere || !sequence) return;
+      // What lies after the cursor is delivered by that.
+      const isHeard = sequence > reader.progress.cursor && heightAt(delivery.value.position) >= startHeight;
+      if (!isHeard) keep(reader, after, toFailed(sequence, delivery));
     });
     for (const key of dueKeys) atomic.delete(key);
     writeFailed(atomic, id, before, after);
@@ -191,7 +202,7 @@ function keep(reader: ReaderEntry, failed: FailedBySequence, one: FailedDelivery
 
 /** The newest, by the order of their ids. */
 export function moveAttempts(): Step {
-  return ofEach(async (kv, id, reader, _, atomic) => {
+  return ofEach(async (kv, { id }, reader, atomic) => {
     const former = { start: ["attempt", id, ""], end: ["attempt", id, -Infinity] };
     const all = await collect(kv.list<FormerAttempt>(former, { batchSize: 500 }));
     const some = all.slice(0, ATTEMPTS_PER_COMMIT);
@@ -202,7 +213,8 @@ export function moveAttempts(): Step {
   });
 }
 
-function toAttempt({ id: _, subscriptionId: __, deliveryId, outcome, ...attempt }: FormerAttempt): NewAttempt {
+function toAttempt({ id: _, subscriptionId: __, deliveryId, number, outcome, ...rest }: FormerAttempt): NewAttempt {
   const [, replayId = null] = deliveryId?.split(":") ?? [];
-  return { ...attempt, replayId, outcome: outcome === "ended" ? "rejected" : outcome };
+  const isTest = deliveryId === null;
+  return { ...rest, replayId, number: isTest ? 0 : number, outcome: outcome === "ended" ? "rejected" : outcome };
 }
