@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import process from "node:process";
 import { after, before, test } from "node:test";
 import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
 
@@ -40,25 +39,6 @@ test("the health check passes over its query; an empty query is none", async () 
   assert.equal((await api.request("GET", "/v1/network?")).status, 200);
 });
 
-test("nothing is kept of ids that are none, however long and many, nor of long URLs of those that are", async () => {
-  const long = "x".repeat(6_000);
-  const hash = (n: number) => n.toString(16).padStart(64, "0");
-  const ask = (n: number) =>
-    Promise.all([
-      api.request("GET", `/v1/webhooks/wh_${n}${long}`),
-      api.request("GET", `/v1/devices/${n}${long}`),
-      api.request("GET", `/v1/devices/${hash(n)}?${long}`),
-      api.request("GET", `/v1/health?${n}${long}`, { key: null }),
-      api.request("GET", `/v1/${n}${long}`),
-    ]);
-  for (let n = 0; n < 500; n++) await ask(n);
-  const before = process.memoryUsage().rss;
-  for (let n = 500; n < 6_500; n++) await ask(n);
-  const grownMiB = (process.memoryUsage().rss - before) / 2 ** 20;
-  // 30 000 of them are 180 MB, of which the half at least would be kept twice.
-  assert.ok(grownMiB < 100, `${grownMiB.toFixed(0)} MiB more`);
-});
-
 test("a webhook id with NUL, or with anything that no id has, is invalid_request", async () => {
   for (const id of ["wh_%00", "wh_a%0Ab", "wh_", "x", "wh_..", "wh_%F0%9F%92%A5", `wh_${"a".repeat(41)}`]) {
     assert.equal(await problem("GET", `/v1/webhooks/${id}`), "id must be the id of a webhook (wh_…)");
@@ -79,7 +59,7 @@ test("a key, a seed and a signing secret in a path stand in no log line, and con
   assert.equal(lines.trimEnd().split("\n").length, 5);
   // deno-lint-ignore no-control-regex
   assert.doesNotMatch(lines.replaceAll("\n", ""), /[\x00-\x1f\x7f-\x9f\u202e]/);
-  assert.match(JSON.parse(lines.trimEnd().split("\n")[4]!).path, /^\/a\n\{"level":"error"\}\u001b\[2J\u202e\u009b$/);
+  assert.equal(JSON.parse(lines.trimEnd().split("\n")[4]!).path, `/a\n{"level":"error"}\u001b[2J\u202e\u009b`);
 });
 
 test("answers outside the endpoints show the limit of a valid key, take nothing, and of a wrong key its address pays", async () => {
