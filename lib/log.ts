@@ -86,8 +86,8 @@ function withoutControls(text: string): string {
 }
 
 /** API keys, signing secrets of webhooks, secret seeds of accounts: wherever they stand, in a path or an error's text. */
-const SECRETS = /(service_sk_|whsec_)[\w+/=]+|\bS[A-Z2-7]{55}\b/gi;
+const SECRETS = /(service_sk_)\w+|(whsec_)[\w+/=]+|\bS[A-Z2-7]{55}\b/gi;
 
 function withoutSecrets(text: string): string {
-  return text.replace(SECRETS, (_, prefix = "S") => `${prefix}…`);
+  return text.replace(SECRETS, (_, key, signing) => `${key ?? signing ?? "S"}…`);
 }

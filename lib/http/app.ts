@@ -7,7 +7,7 @@ import { type AppContext, type AppEnv, type AppParts, Exchange, type RequestMete
 import { createKnownReads, routedPath } from "./known_reads.ts";
 import { recognize } from "./middleware/authenticate.ts";
 import { createCors, isPreflight } from "./middleware/cors.ts";
-import { hasGoodHost, requestPath } from "./request_target.ts";
+import { hasGoodHost, shownPath } from "./request_target.ts";
 import { PathRouter } from "./router.ts";
 import { metricsPage, type MetricsSource } from "./routes/metrics_page.ts";
 import { openApiPage } from "./routes/openapi_page.ts";
@@ -74,7 +74,7 @@ function otherMethod(methods: string[]): (c: AppContext) => Promise<Response> {
     await recognize(exchange);
     throw new GatewayError(
       "invalid_request",
-      `${request.method} is not allowed at ${shown(request)}; ${allowed.join(" or ")} is meant`,
+      `${request.method} is not allowed at ${shownPath(request)}; ${allowed.join(" or ")} is meant`,
       { status: 405, headers: { Allow: allowed.join(", ") } },
     );
   };
@@ -86,9 +86,5 @@ async function nothingThere({ env: exchange }: AppContext): Promise<never> {
     throw new GatewayError("invalid_request", "the Host header must be a host, with or without a port");
   }
   await recognize(exchange);
-  throw new GatewayError("not_found", `there is no ${request.method} ${shown(request)}`);
-}
-
-function shown(request: Request): string {
-  return requestPath(request).slice(0, 200);
+  throw new GatewayError("not_found", `there is no ${request.method} ${shownPath(request)}`);
 }

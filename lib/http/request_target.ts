@@ -5,7 +5,7 @@
  */
 
 /** `uri-host [ ":" port ]` (RFC 9110 §7.2), without percent-encoding, which nobody's name has. */
-const HOST = /^(?:[\w.~!$&'()*+,;=-]+|\[[0-9a-f:.]+\])(?::(\d{0,5}))?$/i;
+const HOST = /^(?:[\w.~-]+|\[[0-9a-f:.]+\])(?::(\d{0,5}))?$/i;
 
 /** Nearly all requests have the same one. */
 let lastGood = "";
@@ -50,4 +50,17 @@ export function requestQuery({ url }: Request): string {
   const fragment = url.indexOf("#");
   if (fragment === -1) return url.slice(start + 1);
   return fragment < start ? "" : url.slice(start + 1, fragment);
+}
+
+/** What of a path is shown. */
+const MAX_SHOWN_LENGTH = 200;
+
+/** The path for people and for the log, which masks what is secret in it: decoded, and cut. */
+export function shownPath(request: Request): string {
+  const start = requestPath(request).slice(0, MAX_SHOWN_LENGTH);
+  try {
+    return decodeURIComponent(start);
+  } catch {
+    return start;
+  }
 }

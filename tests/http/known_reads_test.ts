@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import type { Exchange } from "../../lib/http/exchange.ts";
+import { createKnownReads, rememberRead } from "../../lib/http/known_reads.ts";
 import { startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
 
 let on: TestNetwork;
@@ -53,4 +55,15 @@ test("with CORS an answer asked for again has its headers too", async () => {
     assert.equal(headers.get("access-control-allow-origin"), "https://app.example.com");
   }
   await stop();
+});
+
+test("what is kept of URLs is bounded in number and length, and no query is kept", () => {
+  const knownReads = createKnownReads();
+  const remember = (url: string) =>
+    rememberRead({ request: new Request(url), parts: { knownReads } } as unknown as Exchange, "/v1/health", {});
+  remember("http://a/v1/health?x=1");
+  remember(`http://a/v1/health#${"x".repeat(300)}`);
+  assert.equal(knownReads.size, 0);
+  for (let n = 0; n < 50_000; n++) remember(`http://host-${n}/v1/health`);
+  assert.ok(knownReads.size <= 20_000, `${knownReads.size}`);
 });

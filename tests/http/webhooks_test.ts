@@ -83,6 +83,11 @@ test("POST /v1/webhooks answers 201 with the subscription and, this once, its se
   assert.ok(!api.log().includes(secret) && !api.log().includes(receiver.url), "neither secret nor target is logged");
 });
 
+test("filters may be given as they are answered: null where there is none", async () => {
+  const { types, deviceHash, merchant } = await newWebhook({ types: null, deviceHash: null, merchant: null });
+  assert.deepEqual([types, deviceHash, merchant], [null, null, null]);
+});
+
 const REFUSED: [string, unknown, RegExp][] = [
   ["no url", {}, /^url is missing: must be an https:\/\/ URL$/],
   ["an empty url", { url: "" }, /^url must be an https:\/\/ URL$/],

@@ -1,10 +1,7 @@
 import { GatewayError } from "../../errors.ts";
 import type { LogFields, LogLevel } from "../../log.ts";
 import type { Exchange } from "../exchange.ts";
-import { requestPath } from "../request_target.ts";
-
-/** What of a path stands in a line. */
-const MAX_PATH_LENGTH = 200;
+import { shownPath } from "../request_target.ts";
 
 /**
  * Logs what was answered: failures of the gateway or the node with what caused them; refusals and writes at info; the
@@ -17,7 +14,7 @@ export function logAnswer(exchange: Exchange, status: number, error?: unknown): 
   log[level](status >= 500 ? "request failed" : "request", {
     requestId: exchange.requestId,
     method: request.method,
-    path: readable(requestPath(request)),
+    path: shownPath(request),
     status,
     durationMs: exchange.begunAt === 0 ? 0 : Math.round((performance.now() - exchange.begunAt) * 10) / 10,
     key: exchange.key?.id,
@@ -36,13 +33,4 @@ function whyOf(error: unknown, status: number): LogFields {
   if (!(error instanceof GatewayError)) return { cause: error };
   const { code, message: problem, cause } = error;
   return { code, problem, ...(status >= 500 || cause !== undefined ? { cause } : {}) };
-}
-
-function readable(path: string): string {
-  const start = path.slice(0, MAX_PATH_LENGTH);
-  try {
-    return decodeURIComponent(start);
-  } catch {
-    return start;
-  }
 }
