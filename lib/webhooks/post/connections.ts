@@ -13,6 +13,13 @@ export interface Endpoint {
   tlsHost?: string;
 }
 
+/** What a request under way is told of its connection. */
+export interface Exchange {
+  /** So many bytes have come, and are parsed next. */
+  onBytes(count: number): void;
+  onClose(): void;
+}
+
 /** An open connection, for one request at a time. */
 export interface Connection {
   readonly endpoint: Endpoint;
@@ -20,18 +27,14 @@ export interface Connection {
   /** Whether it has carried an answer. */
   hasServed: boolean;
   /** The request under way. */
-  exchange?: {
-    /** Called before the bytes are parsed. */
-    onBytes(count: number): void;
-    onClose(): void;
-  };
+  exchange?: Exchange;
 }
 
 /** A connection that is being made. */
 export interface Connecting {
   /** Rejects with a `PostFailure`. */
   opened: Promise<Connection>;
-  /** Ends it with this message, unless it is open by now. */
+  /** Ends it, with this message when it is not open yet. */
   giveUp(why: string): void;
 }
 
@@ -75,10 +78,11 @@ export class Connections extends Agent {
   /** One that waits for a request to one of these endpoints, in their order; the caller's from then on. */
   take(endpoints: Endpoint[]): Connection | undefined {
     for (const { key } of endpoints) {
-      const connection = this.#idle.get(key)?.at(-1);
-      if (connection === undefined) continue;
-      this.#forget(connection);
-      return connection;
+      for (let waiting; (waiting = this.#idle.get(key)?.at(-1)) !== undefined;) {
+        this.#forget(waiting);
+        // The other side may have closed it a moment ago.
+        if (waiting.socket.writable) return waiting;
+      }
     }
     return undefined;
   }
