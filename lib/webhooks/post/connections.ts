@@ -66,7 +66,8 @@ export class Connections extends Agent {
   #isClosed = false;
 
   constructor(options: ConnectionsOptions) {
-    super({ keepAlive: true });
+    // No proxy, said aloud: Deno would write requests as for the one in the environment, whatever they go over.
+    super({ keepAlive: true, proxyEnv: {} });
     this.#options = options;
   }
 

@@ -63,8 +63,8 @@ function parseTarget(text: string): URL {
   }
   // The URL parser would quietly drop them.
   if (/[\s\p{Cc}]/u.test(text)) throw refused("must not contain white space or control characters");
-  if (!URL.canParse(text)) throw refused(`must be an absolute URL, got ${JSON.stringify(text)}`);
-  const url = new URL(text);
+  const url = URL.parse(text);
+  if (url === null) throw refused(`must be an absolute URL, got ${JSON.stringify(text)}`);
   // The parser forgets an empty user name and an empty fragment, so the text is looked at too.
   if (url.username !== "" || url.password !== "" || /^[a-z]+:[/\\]*[^/\\?#]*@/i.test(text)) {
     throw refused("must not contain a user name or a password");
