@@ -1,4 +1,4 @@
-import type { SettingName } from "../../lib/config.ts";
+import { type SettingName, SETTINGS } from "../../lib/config.ts";
 import { integerFlag, UsageError } from "../command.ts";
 import type { Row } from "../help.ts";
 import { parseSettingFlags } from "../setting_flags.ts";
@@ -15,8 +15,13 @@ export interface SandboxFlags {
   entryTtl: number | undefined;
   /** Code of the asset that is issued; undefined: the native one is used. */
   assetCode: string | undefined;
+  /** RPC node of the network to go on from; undefined: a network of its own. */
+  fork: string | undefined;
   json: boolean;
 }
+
+/** The contracts' ids: on a fork those of the other network can be used. */
+const CONTRACT_SETTINGS = ["deviceRegistry", "agentRegistry", "paymentEscrow"] as const satisfies SettingName[];
 
 /** As they stand in the help. */
 export const SANDBOX_FLAG_ROWS: Row[] = [
@@ -35,6 +40,11 @@ export const SANDBOX_FLAG_ROWS: Row[] = [
   ],
   ["--asset CODE", "Issue an asset of this code, held by the accounts, instead of using the native one: USDC"],
   ["--entry-ttl N", "How many ledgers new entries live for: a small number lets you see them archived (2073600)"],
+  [
+    "--fork URL",
+    "Go on from another network, read through this Stellar RPC node as needed; nothing is sent there. With " +
+    "--device-registry, --agent-registry and --payment-escrow the gateway deals with contracts of that network",
+  ],
   [
     "--cors-origins LIST",
     "Origins whose pages may call gateway, RPC and friendbot, comma-separated, or * (RPC and friendbot *, gateway none)",
@@ -56,18 +66,20 @@ const MAX_ENTRY_TTL = 3_110_400;
 /** @throws {UsageError} for the first flag that is wrong */
 export function sandboxFlags(args: string[]): SandboxFlags {
   const names: SettingName[] = ["port", "store", "log", "logLevel", "networkPassphrase", "corsOrigins"];
-  const { settings, flags } = parseSettingFlags(args, names, {
+  const { settings, flags } = parseSettingFlags(args, [...names, ...CONTRACT_SETTINGS], {
     "rpc-port": "text",
     "ledger-ms": "text",
     "state": "text",
     "entry-ttl": "text",
     "asset": "text",
+    "fork": "text",
     "json": "switch",
   });
   if (flags.state !== undefined && settings.store !== undefined) {
     throw new UsageError("--state and --store exclude each other: --state keeps the store in its folder");
   }
   if (settings.store !== undefined) storeSetting(settings.store, {}, { isMemoryAllowed: true });
+  checkFork(flags.fork, { state: flags.state, settings });
   const ttl = flags["entry-ttl"];
   return {
     settings: { log: "pretty", logLevel: "warn", ...settings },
@@ -78,8 +90,32 @@ export function sandboxFlags(args: string[]): SandboxFlags {
       ? undefined
       : integerFlag("--entry-ttl", ttl, { min: MIN_ENTRY_TTL, max: MAX_ENTRY_TTL }),
     assetCode: assetCode(flags.asset),
+    fork: flags.fork,
     json: flags.json === true,
   };
+}
+
+/** A fork has the other network's passphrase, is not kept, and deals with all three of its contracts or with its own. */
+function checkFork(
+  fork: string | undefined,
+  { state, settings }: { state: string | undefined; settings: SandboxFlags["settings"] },
+): void {
+  const given = CONTRACT_SETTINGS.filter((name) => settings[name] !== undefined);
+  if (fork === undefined) {
+    if (given.length > 0) throw new UsageError(`--${SETTINGS[given[0]!].flag} is for a sandbox with --fork`);
+    return;
+  }
+  if (!URL.canParse(fork) || !/^https?:$/.test(new URL(fork).protocol)) {
+    // Not what it was: an RPC URL may hold a token.
+    throw new UsageError("--fork must be the https:// or http:// URL of a Stellar RPC node");
+  }
+  if (state !== undefined) throw new UsageError("--fork and --state exclude each other: a fork is not kept");
+  if (settings.networkPassphrase !== undefined) {
+    throw new UsageError("--fork and --network-passphrase exclude each other: a fork has the other network's");
+  }
+  if (given.length === 0 || given.length === CONTRACT_SETTINGS.length) return;
+  const missing = CONTRACT_SETTINGS.filter((name) => !given.includes(name)).map((name) => `--${SETTINGS[name].flag}`);
+  throw new UsageError(`--${SETTINGS[given[0]!].flag} needs ${missing.join(" and ")} beside it`);
 }
 
 /** The code of an asset to be issued; undefined for the native one. */

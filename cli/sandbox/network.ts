@@ -1,6 +1,7 @@
 import type { Log } from "../../lib/log.ts";
 import { readWasm } from "../../lib/runtime/wasm_files.ts";
-import { bootstrapSandbox, rememberedSandbox, type Sandbox } from "../../lib/sandbox/bootstrap.ts";
+import { bootstrapReads, bootstrapSandbox, rememberedSandbox, type Sandbox } from "../../lib/sandbox/bootstrap.ts";
+import { openRemote } from "../../lib/sandbox/fork/remote.ts";
 import { entryLifetimes, LIFETIMES_KEY, withEntryTtl } from "../../lib/sandbox/ledger/genesis.ts";
 import { createNetwork, type SandboxNetwork } from "../../lib/sandbox/network.ts";
 import { toStoreError } from "../../lib/store/sqlite/errors.ts";
@@ -11,13 +12,15 @@ import { ledgerFile } from "./folder.ts";
 
 /** The network that the flags ask for, running; the caller stops it. */
 export async function startNetwork(
-  { ledgerMs, stateFolder, entryTtl, settings }: SandboxFlags,
+  { ledgerMs, stateFolder, entryTtl, settings, fork }: SandboxFlags,
   log: Log,
 ): Promise<SandboxNetwork> {
+  const forkOf = fork === undefined ? undefined : await openRemote(fork);
   const stateFile = stateFolder === undefined ? undefined : ledgerFile(stateFolder);
   const network = await createNetwork({
     engineWasm: await readWasm("engine"),
     passphrase: settings.networkPassphrase,
+    forkOf,
     ledgerMs,
     stateFile,
     adjustSettings: entryTtl === undefined ? undefined : withEntryTtl(entryTtl),
@@ -37,7 +40,10 @@ export async function startNetwork(
 }
 
 /** Contracts, asset and accounts on the network, made where they are not there yet. */
-export async function setUp(network: SandboxNetwork, { assetCode, stateFolder }: SandboxFlags): Promise<Sandbox> {
+export async function setUp(
+  network: SandboxNetwork,
+  { assetCode, stateFolder, settings }: SandboxFlags,
+): Promise<Sandbox> {
   const held = rememberedSandbox(network);
   if (held !== undefined && assetCode !== undefined && assetCode !== held.assetCode) {
     throw new CommandError(
@@ -47,14 +53,20 @@ export async function setUp(network: SandboxNetwork, { assetCode, stateFolder }:
         "leave the flag out, or name another folder with --state",
     );
   }
-  return bootstrapSandbox(network, {
+  const { deviceRegistry, agentRegistry, paymentEscrow } = settings;
+  const options = {
     assetCode,
+    existing: deviceRegistry && agentRegistry && paymentEscrow
+      ? { deviceRegistry, agentRegistry, paymentEscrow }
+      : undefined,
     contracts: {
       deviceRegistry: await readWasm("device_registry"),
       agentRegistry: await readWasm("agent_registry"),
       paymentEscrow: await readWasm("payment_escrow"),
     },
-  });
+  };
+  await network.fork?.complete(() => bootstrapReads(network, options).forEach(network.entry));
+  return bootstrapSandbox(network, options);
 }
 
 /** What went wrong with the file of a ledger, in words. Other errors as they are. */

@@ -70,7 +70,8 @@ export async function startSandbox(
     const corsOrigins = flags.settings.corsOrigins === undefined ? undefined : config.corsOrigins;
     const rpc = await serveRpc(network, { port: flags.rpcPort, corsOrigins, shown });
     undo.push(() => rpc.stop({ drainMs: RPC_DRAIN_MS }));
-    const onNetwork = { ...config, ...sandbox.contracts, rpcUrls: [rpc.url] };
+    const { passphrase: networkPassphrase } = network;
+    const onNetwork = { ...config, ...sandbox.contracts, networkPassphrase, rpcUrls: [rpc.url] };
     const gateway = await startGateway({ config: onNetwork, log, network }, undo);
     const { contracts, asset, accounts, ...rest } = sandbox;
     const info = {
@@ -78,7 +79,7 @@ export async function startSandbox(
       rpc: rpc.url,
       friendbot: `${rpc.url}/friendbot`,
       store: gateway.store,
-      networkPassphrase: network.passphrase,
+      networkPassphrase,
       contracts,
       asset,
       ...rest,

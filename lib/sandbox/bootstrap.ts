@@ -40,6 +40,8 @@ const CONTRACT_NAMES: ContractName[] = ["deviceRegistry", "agentRegistry", "paym
 
 export interface BootstrapOptions {
   contracts: ContractCode;
+  /** Contracts that are there already, on a fork: they are used instead, and none is deployed. */
+  existing?: Sandbox["contracts"];
   /** Code of an asset to be issued, which the named accounts trust and hold; the native one when absent. */
   assetCode?: string;
   /** For the secrets of the named accounts. Default: the runtime's random generator. */
@@ -65,12 +67,14 @@ export function rememberedSandbox(network: SandboxNetwork): Sandbox | undefined 
  */
 export function bootstrapSandbox(network: SandboxNetwork, options: BootstrapOptions): Sandbox {
   const { assetCode, randomBytes = (length) => crypto.getRandomValues(new Uint8Array(length)) } = options;
-  const { contracts: code } = options;
   const held = rememberedSandbox(network);
   if (held !== undefined) return held;
 
-  const deployer = keypairOf(network, "deployer");
-  const issuer = assetCode === undefined ? undefined : keypairOf(network, "issuer");
+  // On a fork nothing that is there already may be in the way.
+  const seedOf = (role: string) =>
+    network.fork ? randomBytes(32) : sha256(new TextEncoder().encode(`${role} of ${network.passphrase}`));
+  const deployer = Keypair.fromRawEd25519Seed(seedOf("deployer"));
+  const issuer = assetCode === undefined ? undefined : Keypair.fromRawEd25519Seed(seedOf("issuer"));
   const accounts = {} as Sandbox["accounts"];
   for (const name of ACCOUNT_NAMES) accounts[name] = newAccount(randomBytes(32));
   const fundable = [deployer, ...(issuer ? [issuer] : [])].map((pair) => pair.publicKey());
@@ -81,6 +85,21 @@ export function bootstrapSandbox(network: SandboxNetwork, options: BootstrapOpti
   const issued = issuer && new Asset(assetCode!, issuer.publicKey());
   if (issued) issue(network, issuer, issued, Object.values(accounts).map(({ secret }) => Keypair.fromSecret(secret)));
   const asset = issued ? assetContract(network, deployer, issued) : native;
+  const contracts = options.existing ?? deployAll(network, deployer, options.contracts);
+  const sandbox = { contracts, asset, ...(assetCode !== undefined && { assetCode }), accounts };
+  network.keep(KEPT_AS, JSON.stringify(sandbox));
+  return sandbox;
+}
+
+/** LedgerKeys of what a setup asks for and a forked network may have. */
+export function bootstrapReads({ passphrase }: SandboxNetwork, { contracts }: BootstrapOptions): Uint8Array[] {
+  const codes = Object.values(contracts).map((wasm) =>
+    xdr.LedgerKey.contractCode(new xdr.LedgerKeyContractCode({ hash: sha256(wasm) })).toXdr()
+  );
+  return [instanceKey(Asset.native().contractId(passphrase)), ...codes];
+}
+
+function deployAll(network: SandboxNetwork, deployer: Keypair, code: ContractCode): Sandbox["contracts"] {
   const contracts = {} as Sandbox["contracts"];
   for (const name of CONTRACT_NAMES) contracts[name] = deploy(network, deployer, name, code[name]);
   const admin = new Address(deployer.publicKey()).toScVal();
@@ -88,15 +107,7 @@ export function bootstrapSandbox(network: SandboxNetwork, options: BootstrapOpti
   initialize(network, deployer, contracts.deviceRegistry, [admin]);
   initialize(network, deployer, contracts.agentRegistry, [admin]);
   initialize(network, deployer, contracts.paymentEscrow, [admin, id("agentRegistry"), id("deviceRegistry")]);
-
-  const sandbox = { contracts, asset, ...(assetCode !== undefined && { assetCode }), accounts };
-  network.keep(KEPT_AS, JSON.stringify(sandbox));
-  return sandbox;
-}
-
-/** A keypair that is the same on every network of a passphrase. */
-function keypairOf({ passphrase }: SandboxNetwork, role: "deployer" | "issuer"): Keypair {
-  return Keypair.fromRawEd25519Seed(sha256(new TextEncoder().encode(`${role} of ${passphrase}`)));
+  return contracts;
 }
 
 /** Makes sure that the asset has its contract; answers the contract id. */
@@ -130,13 +141,18 @@ function accountSequence(network: SandboxNetwork, address: string): bigint | und
   return data?.type === "account" ? data.account.seqNum : undefined;
 }
 
+function instanceKey(contract: string): Uint8Array {
+  return xdr.LedgerKey.contractData(
+    new xdr.LedgerKeyContractData({
+      contract: new Address(contract).toScAddress(),
+      key: xdr.ScVal.scvLedgerKeyContractInstance(),
+      durability: xdr.ContractDataDurability.persistent,
+    }),
+  ).toXdr();
+}
+
 function contractExists(network: SandboxNetwork, contract: string): boolean {
-  const key = new xdr.LedgerKeyContractData({
-    contract: new Address(contract).toScAddress(),
-    key: xdr.ScVal.scvLedgerKeyContractInstance(),
-    durability: xdr.ContractDataDurability.persistent,
-  });
-  return network.entry(xdr.LedgerKey.contractData(key).toXdr()) !== undefined;
+  return network.entry(instanceKey(contract)) !== undefined;
 }
 
 /** Uploads the code and creates the contract at its fixed address; answers the contract id. */

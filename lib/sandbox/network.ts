@@ -1,8 +1,10 @@
 import { SqliteError } from "../runtime/sqlite.ts";
+import { createFork, type Fork } from "./fork/fork.ts";
+import type { Remote } from "./fork/remote.ts";
 import { keyOf } from "./ledger/bytes.ts";
 import { openChain, PROTOCOL_VERSION } from "./ledger/chain.ts";
 import { entryParts } from "./ledger/classic_entries.ts";
-import type { Envelope } from "./ledger/envelopes.ts";
+import { type Envelope, parseEnvelope } from "./ledger/envelopes.ts";
 import { createFaucet } from "./ledger/faucet.ts";
 import { createMempool } from "./ledger/mempool.ts";
 import { simulate } from "./ledger/simulation.ts";
@@ -21,8 +23,10 @@ export const SANDBOX_PASSPHRASE = "Standalone Sandbox Network ; 2026";
 
 export interface NetworkOptions {
   engineWasm: Uint8Array | WebAssembly.Module;
-  /** Default `SANDBOX_PASSPHRASE`. */
+  /** Default `SANDBOX_PASSPHRASE`, that of the other network on a fork. */
   passphrase?: string;
+  /** Goes on from this network: with its passphrase, settings and entries. Not together with a state file. */
+  forkOf?: Remote;
   /** Time between ledgers, default 1000. 0: a transaction's ledger closes at once, and an empty one every five seconds. */
   ledgerMs?: number;
   /** The machine's clock, Unix ms. The network's is ahead of it by what `advance` adds. */
@@ -69,16 +73,23 @@ const MAX_LEDGER = 2 ** 31 - 1;
  * Starts a network of one validator: a ledger, checked envelopes, real contracts. It differs from the public network in
  * that there is no consensus and no contention (nothing is left out of a ledger, fees are the minimum), and in the classic
  * operations it leaves out (`ledger/classic/operations.ts` lists them).
- * Throws when the state file belongs to another network.
+ * Throws when the state file belongs to another network, and for a fork of one with another protocol.
  */
 export async function createNetwork(options: NetworkOptions): Promise<SandboxNetwork> {
-  const { passphrase = SANDBOX_PASSPHRASE, ledgerMs = 1_000, retentionLedgers = 17_280 } = options;
+  const { forkOf, ledgerMs = 1_000, retentionLedgers = 17_280 } = options;
+  const { passphrase = forkOf?.passphrase ?? SANDBOX_PASSPHRASE } = options;
+  if (forkOf !== undefined && forkOf.protocolVersion !== PROTOCOL_VERSION) {
+    const theirs = forkOf.protocolVersion;
+    throw new Error(`the network to fork is of protocol ${theirs}; the sandbox runs ${PROTOCOL_VERSION} and no other`);
+  }
+  const fork = forkOf && createFork(forkOf);
   const machineNow = options.now ?? Date.now;
   const randomBytes = options.randomBytes ?? ((length) => crypto.getRandomValues(new Uint8Array(length)));
   const chain = await openChain({
     engineWasm: options.engineWasm,
     passphrase,
-    startTime: Math.floor(machineNow() / 1000),
+    startTime: Math.max(Math.floor(machineNow() / 1000), forkOf?.ledger.closeTime ?? 0),
+    fork,
     retentionLedgers,
     stateFile: options.stateFile,
     adjustSettings: options.adjustSettings,
@@ -151,6 +162,19 @@ export async function createNetwork(options: NetworkOptions): Promise<SandboxNet
   const { hasWaiting } = mempool;
   const ticker = createTicker({ ledgerMs, now: machineNow, schedule, close, onFailure, hasWaiting });
 
+  function tryOut(envelopeXdr: Uint8Array): void {
+    const envelope = parseEnvelope(envelopeXdr, chain.validator.networkId);
+    chain.tryOut(envelope, Math.max(chain.tip().closeTime, unixSeconds()));
+  }
+
+  async function fundOnFork({ complete }: Fork, address: string): Promise<AppliedTransaction> {
+    await complete(() => {
+      const payment = faucet.draft(address);
+      if (payment !== undefined) tryOut(payment);
+    });
+    return await faucet.fund(address);
+  }
+
   function dropQueued() {
     for (const { hash } of mempool.takeAll()) settle(hash, undefined);
   }
@@ -203,7 +227,8 @@ export async function createNetwork(options: NetworkOptions): Promise<SandboxNet
     transactionsAfter: history.transactionsAfter,
     eventsAfter: history.eventsAfter,
     fees: history.fees,
-    fund: faucet.fund,
+    fund: fork === undefined ? faucet.fund : (address) => fundOnFork(fork, address),
+    ...(fork && { fork: { complete: fork.complete, tryOut } }),
     closeLedger: ticker.closeNow,
     now,
     advance,

@@ -169,6 +169,16 @@ export interface Network {
    * @throws {RangeError} when there is no such snapshot
    */
   revert(name: string): ClosedLedger;
+  /** There on a network that goes on from another one: reads what it lacks of that. */
+  readonly fork?: {
+    /**
+     * Runs what changes nothing until it finds all that it asks for, and answers its last result. Rejects when the other
+     * network cannot be read.
+     */
+    complete<T>(run: () => T): Promise<T>;
+    /** Applies an envelope as the next ledger would, to no effect. Throws a plain Error for what is not XDR. */
+    tryOut(envelopeXdr: Uint8Array): void;
+  };
   /** Stops the timer and writes what is to be kept. */
   stop(): Promise<void>;
 }

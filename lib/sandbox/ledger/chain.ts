@@ -1,5 +1,7 @@
 import { Asset, StrKey } from "@stellar/stellar-sdk";
 import { loadEngine } from "../engine.ts";
+import type { Fork } from "../fork/fork.ts";
+import type { Remote } from "../fork/remote.ts";
 import type { AppliedTransaction } from "../network_types.ts";
 import { keyOf, sha256 } from "./bytes.ts";
 import { type Closed, closeLedger, engineHeader, type Validator } from "./close.ts";
@@ -25,20 +27,26 @@ export interface ChainOptions {
   retentionLedgers: number;
   stateFile: string | undefined;
   adjustSettings: ((entryXdr: Uint8Array) => Uint8Array) | undefined;
+  /** The network to go on from; undefined: a new one begins. */
+  fork?: Fork | undefined;
   onInternalError: (error: unknown) => void;
 }
 
 export type Chain = Awaited<ReturnType<typeof openChain>>;
 
-/** Opens the chain of ledgers: goes on with what the state file holds, else begins with the first ledger. */
+/**
+ * Opens the chain of ledgers: goes on with what the state file holds, else begins with the first ledger, or with the next
+ * one of the network it is a fork of.
+ */
 export async function openChain(options: ChainOptions) {
-  const { passphrase, retentionLedgers } = options;
+  const { passphrase, retentionLedgers, fork } = options;
   const file = options.stateFile === undefined ? undefined : await openStateFile(options.stateFile, passphrase);
-  const state = createLedgerState();
+  const state = createLedgerState({ onUnknown: fork?.onUnknown });
+  fork?.into(state);
   const snapshots = createSnapshots(state);
   const history = createHistory(retentionLedgers);
   const kept = new Map<string, string>();
-  let tip: LedgerTip = NOTHING;
+  let tip: LedgerTip = fork === undefined ? NOTHING : { ...NOTHING, ...fork.remote.ledger };
   let view: LedgerView = state;
   const engine = await loadEngine(options.engineWasm, (key) => {
     const held = view.get(keyOf(key));
@@ -108,7 +116,8 @@ export async function openChain(options: ChainOptions) {
     tip = tipOf(history.latestLedger().headerXdr);
   } else {
     const genesis = openChanges(state);
-    putGenesis(genesis, passphrase, engine.defaultSettings(), options.adjustSettings);
+    const settings = await settingsOf(fork?.remote, engine.defaultSettings());
+    putGenesis(genesis, passphrase, tip.sequence + 1, settings, options.adjustSettings);
     const first = closeLedger(validator, tip, [], options.startTime);
     genesis.commitTo(first.changes);
     adopt(first);
@@ -120,6 +129,10 @@ export async function openChain(options: ChainOptions) {
     history,
     tip: () => tip,
     skip,
+    /** Applies an envelope as the next ledger would, to no effect. */
+    tryOut(envelope: Envelope, closeTime: number): void {
+      closeLedger({ ...validator, onInternalError: () => {} }, tip, [envelope], closeTime);
+    },
     snapshot: (name: string, aheadMs: number) => snapshots.take({ name, tip, record: history.latestRecord(), aheadMs }),
     snapshots: snapshots.names,
     returnTo,
@@ -132,4 +145,10 @@ export async function openChain(options: ChainOptions) {
     },
     close: () => file?.close(),
   };
+}
+
+/** The settings of the network that is forked, where it has them, else those of a new one. */
+async function settingsOf(remote: Remote | undefined, defaults: { key: Uint8Array; entry: Uint8Array }[]) {
+  const found = await remote?.read(defaults.map(({ key }) => keyOf(key)));
+  return defaults.map(({ key, entry }) => ({ key, entry: found?.get(keyOf(key))?.entryXdr ?? entry }));
 }

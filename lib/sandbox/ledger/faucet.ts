@@ -123,6 +123,13 @@ export function createFaucet({ passphrase, state, simulate, submit, whenClosed }
         if (!underWay) fundNext();
       });
     },
+    /** What `fund` would submit for one address, signed; undefined when it would refuse. Nothing comes of it. */
+    draft(address: string): Uint8Array | undefined {
+      const built = hasEnough(address) ? undefined : build([address]);
+      if (built === undefined || "error" in built) return undefined;
+      built.transaction.sign(root);
+      return built.transaction.toEnvelope().toXdr();
+    },
     /** To be told of every closed ledger: what had no place in it is tried again. */
     ledgerClosed() {
       if (!underWay && requests.length > 0) fundNext();

@@ -9,15 +9,20 @@ export function rootKeypair(passphrase: string): Keypair {
   return Keypair.master(passphrase);
 }
 
-/** What is there in the first ledger: the root account and the network settings. */
+/** What is put into the first ledger: the root account and the network settings. */
 export function putGenesis(
   changes: LedgerChanges,
   passphrase: string,
+  ledgerSequence: number,
   settings: { key: Uint8Array; entry: Uint8Array }[],
   adjust: (entryXdr: Uint8Array) => Uint8Array = (entryXdr) => entryXdr,
 ): void {
   for (const { key, entry } of settings) changes.put(keyOf(key), { entryXdr: adjust(entry.slice()) });
-  storeAccount(changes, newAccount(rootKeypair(passphrase).rawPublicKey(), TOTAL_COINS, 0), 1);
+  storeAccount(
+    changes,
+    newAccount(rootKeypair(passphrase).rawPublicKey(), TOTAL_COINS, ledgerSequence - 1),
+    ledgerSequence,
+  );
 }
 
 /** How long entries live when they are made, in ledgers. */

@@ -63,7 +63,7 @@ export type LedgerState = ReturnType<typeof createLedgerState>;
 
 /** Entries in one Map, and the temporary ones by the ledger they expire after. */
 interface Layer {
-  /** Undefined stands for an entry of a layer below that is gone. */
+  /** Undefined stands for an entry that is known not to be there. */
   entries: Map<string, StateEntry | undefined>;
   /** May name entries that have been changed in a layer above. */
   temporaryByExpiry: Map<number, Set<string>>;
@@ -71,11 +71,16 @@ interface Layer {
 
 const newLayer = (): Layer => ({ entries: new Map(), temporaryByExpiry: new Map() });
 
+export interface LedgerStateOptions {
+  /** Told of every entry that is asked for and that nobody has said anything about: it may be there or not. */
+  onUnknown?: (key: string) => void;
+}
+
 /**
  * The closed ledger. It can be marked and gone back to its marks: what is changed after a mark is kept in a layer of its
  * own, so that going back is to drop layers, however many entries there are or were changed.
  */
-export function createLedgerState() {
+export function createLedgerState({ onUnknown }: LedgerStateOptions = {}) {
   const layers: [Layer, ...Layer[]] = [newLayer()];
   let top: Layer = layers[0];
 
@@ -85,12 +90,14 @@ export function createLedgerState() {
       const entry = entries.get(key);
       if (entry !== undefined || entries.has(key)) return entry;
     }
+    onUnknown?.(key);
     return undefined;
   }
 
   function put(layer: Layer, key: string, entry: StateEntry | undefined) {
     forgetExpiry(layer, key);
-    if (entry === undefined && layer === layers[0]) layer.entries.delete(key);
+    const isKnownAnyway = layer === layers[0] && onUnknown === undefined;
+    if (entry === undefined && isKnownAnyway) layer.entries.delete(key);
     else layer.entries.set(key, entry);
     if (entry?.liveUntilLedger === undefined || !isTemporary(key)) return;
     const keys = layer.temporaryByExpiry.get(entry.liveUntilLedger);
@@ -115,7 +122,9 @@ export function createLedgerState() {
   }
 
   return {
-    get: (key: string) => top.entries.get(key) ?? (layers.length === 1 ? undefined : lookUp(key, layers.length - 1)),
+    get: (key: string) => top.entries.get(key) ?? lookUp(key, layers.length - 1),
+    /** Whether it is known of an entry that it is there, or that it is not. */
+    isKnown: (key: string) => layers.some(({ entries }) => entries.has(key)),
     /** Makes the changes of a closed ledger the state. */
     commit(changes: LedgerChanges) {
       for (const [key, entry] of changes.entries()) {
@@ -132,8 +141,8 @@ export function createLedgerState() {
       };
       return [...new Set(expiredIn(first, last))].filter(isStill);
     },
-    /** Puts an entry in as it was, at start. */
-    restore(key: string, entry: StateEntry) {
+    /** Puts an entry in below all marks, as it was before this network changed anything; undefined: there is none. */
+    restore(key: string, entry: StateEntry | undefined) {
       put(layers[0], key, entry);
     },
     /** Marks the state as it is now: marks count from 0. */

@@ -3,6 +3,7 @@ import type { Network } from "../network_types.ts";
 import { MAX_BODY_BYTES, readBody } from "./body.ts";
 import { getEvents } from "./events.ts";
 import { getFeeStats } from "./fee_stats.ts";
+import { readingAhead } from "./fork_methods.ts";
 import { answerJsonRpc, INVALID_REQUEST, type Method, type Methods } from "./json_rpc.ts";
 import { getLedgerEntries } from "./ledger_entries.ts";
 import { getLatestLedger, getLedgers } from "./ledgers.ts";
@@ -40,7 +41,7 @@ export interface RpcServer {
  * there are the sandbox's own, for programs on this machine.
  */
 export function createRpcServer(options: RpcServerOptions): RpcServer {
-  const standard = rpcMethods(options);
+  const standard = readingAhead(rpcMethods(options), options.network.fork);
   const methodsFor = (isOwn: boolean): Methods => new Map([...standard, ...sandboxMethods(options.network, isOwn)]);
   const [methodsHere, methodsElsewhere] = [methodsFor(true), methodsFor(false)];
   const friendbot = createFriendbot({ network: options.network });
