@@ -8,7 +8,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { sandboxExports } from "../cli/sandbox/banner.ts";
 import { ENV_PREFIX, SETTINGS } from "../lib/config.ts";
-import { webhookBody } from "../lib/webhooks/delivery/body.ts";
+import { webhookBody } from "../lib/webhooks/delivery/attempt.ts";
 import { MAX_ATTEMPTS, SCHEDULE } from "../lib/webhooks/delivery/schedule.ts";
 import { createSecret, signatureHeaders, signingSecret } from "../lib/webhooks/delivery/signature.ts";
 import { environment, startSandbox } from "./e2e/sandbox_process.ts";

@@ -7,7 +7,6 @@ import { checkInterfaces, type ContractFinding, registriesOf } from "../../lib/e
 import { GatewayError } from "../../lib/errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { RpcClient } from "../../lib/stellar/rpc/client.ts";
-import { systemClock } from "../../lib/clock.ts";
 import { createLedgerView } from "../../lib/stellar/ledger/ledger_view.ts";
 import type { Store } from "../../lib/store/store.ts";
 import { fail, type Finding, ok, skip, warn } from "./findings.ts";
@@ -111,7 +110,6 @@ async function readsFinding(
   const query = { filter: { types: ["device.registered"] }, order: "asc" as const, limit: 1 };
   const [registered] = await store?.events.read(query) ?? [];
   if (registered?.deviceHash === undefined) return skip("reads", "no card is known yet to read both ways");
-  const clock = { ...systemClock, now, wait };
   const { reads } = createEscrow({
     rpc,
     view: createLedgerView({ clock }),

@@ -1,4 +1,3 @@
-import { systemClock } from "../../lib/clock.ts";
 import { type Config, settingTitle } from "../../lib/config.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Health } from "../../lib/stellar/rpc/schemas.ts";

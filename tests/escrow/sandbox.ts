@@ -1,6 +1,7 @@
 import { Account, Keypair, Operation, rpc, TransactionBuilder, xdr } from "@stellar/stellar-sdk";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import type { Clock } from "../../lib/clock.ts";
 import { createEscrow, type Escrow } from "../../lib/escrow/escrow.ts";
 import type { ContractIds } from "../../lib/escrow/contracts/errors.ts";
 import { bootstrapSandbox } from "../../lib/sandbox/bootstrap.ts";
@@ -138,24 +139,28 @@ export async function startSandbox(): Promise<Sandbox> {
       apply(source, Operation.invokeContractFunction({ contract, function: name, args }));
     },
     gateway(options = {}) {
-      const tip = createLedgerView();
-      const problems: string[] = [];
-      const notes = new Map<string, { validUntil: number }>();
-      const client = createRpcClient({
-        urls: ["http://sandbox.test/rpc"],
-        fetch: options.fetch ?? fetch,
+      const clock: Clock = {
         now: () => nowMs,
-        tip,
-      });
-      const escrow = createEscrow({
-        rpc: client,
-        tip,
-        now: () => nowMs,
+        monotonicMs: () => nowMs,
         wait: (_ms, signal) =>
           new Promise((resolve) => {
             const timer = setTimeout(resolve, 1);
             signal?.addEventListener("abort", () => (clearTimeout(timer), resolve()));
           }),
+      };
+      const view = createLedgerView({ clock });
+      const problems: string[] = [];
+      const notes = new Map<string, { validUntil: number }>();
+      const client = createRpcClient({
+        urls: ["http://sandbox.test/rpc"],
+        fetch: options.fetch ?? fetch,
+        clock,
+        view,
+      });
+      const escrow = createEscrow({
+        rpc: client,
+        view,
+        clock,
         contracts: options.contracts ?? contracts,
         networkPassphrase: network.passphrase,
         submitTimeoutMs: options.submitTimeoutMs ?? 60_000,
@@ -163,7 +168,7 @@ export async function startSandbox(): Promise<Sandbox> {
         getSubmission: (hash) => Promise.resolve(notes.get(hash)),
         onProblem: (message) => problems.push(message),
       });
-      return { escrow, rpc: client, tip, problems, notes };
+      return { escrow, rpc: client, view, problems, notes };
     },
   };
 }
