@@ -64,8 +64,14 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   // A store that is bound already tells at once whether it is this network's; a new one is bound only when no node has
   // contradicted the settings: a forgotten passphrase must not spoil it.
   if (await store.network.bound() !== undefined) await store.network.bind(config.networkPassphrase);
-  const webhooks = await createGatewayWebhooks(options, clock, metrics);
-  const chain = await createChain(options, { clock, onCommit: webhooks.wake, metrics, stopping: stopping.signal });
+  const chain = await createChain(options, {
+    clock,
+    onCommit: () => webhooks.wake(),
+    metrics,
+    stopping: stopping.signal,
+  });
+  // Nothing is committed before `start`, or a turn.
+  const webhooks = await createGatewayWebhooks(options, { clock, metrics, watch: chain.watcher.turn });
   const networkChecked = chain.networkChecked.then(() => store.network.bind(config.networkPassphrase));
   // Whoever awaits it is told; until somebody does, it is no fault of the process.
   networkChecked.catch(() => {});

@@ -13,11 +13,17 @@ import { createTargetPolicy } from "../webhooks/targets/policy.ts";
 import { createWebhooks, type Webhooks } from "../webhooks/webhooks.ts";
 import type { GatewayOptions } from "./options.ts";
 
-/** How long the creation of a webhook waits for the watcher's first commit, on a store that has none. */
-const FIRST_COMMIT_MS = 5_000;
-const LOOK_MS = 50;
+/** How long the creation of a webhook waits for the node. */
+const WATCH_MS = 3_000;
 
 const random = (length: number) => crypto.getRandomValues(new Uint8Array(length));
+
+export interface WebhooksWiring {
+  clock: Clock;
+  metrics: GatewayMetrics;
+  /** Has the watcher poll the node, once or for about so long; joins a poll that is under way. Never rejects. */
+  watch(boundMs: number): Promise<unknown>;
+}
 
 /**
  * Puts the webhooks of a gateway together.
@@ -25,8 +31,7 @@ const random = (length: number) => crypto.getRandomValues(new Uint8Array(length)
  */
 export async function createGatewayWebhooks(
   options: GatewayOptions,
-  clock: Clock,
-  metrics: GatewayMetrics,
+  { clock, metrics, watch }: WebhooksWiring,
 ): Promise<Webhooks> {
   const { store, keys, log, targets = {} } = options;
   const policy = createTargetPolicy({
@@ -46,7 +51,7 @@ export async function createGatewayWebhooks(
     poster: createPoster({ policy, now: clock.monotonicMs, ca: targets.ca }),
     secrets: await openSecrets(options),
     isKeyEnabled,
-    startHeight: () => heightAfterTip(store, clock),
+    startHeight: () => heightAfterTip(store, { clock, watch }),
     randomBytes: random,
     randomText: (length) => randomBase62(length, random),
     clock,
@@ -56,16 +61,17 @@ export async function createGatewayWebhooks(
   });
 }
 
-/** The ledgers after the committed tip are what a new webhook hears. */
-async function heightAfterTip(store: Store, clock: Clock): Promise<number> {
-  for (const startedAt = clock.monotonicMs();;) {
-    const state = await store.events.watcherState();
-    if (state !== undefined) return heightOf(state.epoch, Math.max(state.latestLedger, state.scannedLedger)) + 1;
-    if (clock.monotonicMs() - startedAt >= FIRST_COMMIT_MS) {
-      throw new GatewayError("upstream_error", "no ledger was seen yet: the RPC node has not answered; try again");
-    }
-    await clock.wait(LOOK_MS);
-  }
+/**
+ * The ledgers after the committed tip are what a new webhook hears. The node is asked first: what was confirmed to its
+ * maker just now is behind it.
+ */
+async function heightAfterTip(store: Store, { clock, watch }: Pick<WebhooksWiring, "clock" | "watch">): Promise<number> {
+  const timeIsUp = new AbortController();
+  await Promise.race([watch(0), clock.wait(WATCH_MS, timeIsUp.signal)]);
+  timeIsUp.abort();
+  const state = await store.events.watcherState();
+  if (state !== undefined) return heightOf(state.epoch, Math.max(state.latestLedger, state.scannedLedger)) + 1;
+  throw new GatewayError("upstream_error", "no ledger was seen yet: the RPC node has not answered; try again");
 }
 
 /** The box that opens the store's secrets; with a new key it seals those that are still plain. */

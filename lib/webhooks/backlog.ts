@@ -72,20 +72,29 @@ export async function backlogOfAll(store: Pick<Store, "events" | "deliveries">):
   }
 }
 
-/** Answers what all are owed, as of at most `maxAgeMs` ago, and counts once for all who ask at the same time. */
+/** An answer holds for so many times the time that it took: counting never takes more than a tenth of the time. */
+const HOLDS_TIMES = 10;
+
+/** Answers what all are owed, counted anew where that is not too much, and once for all who ask at the same time. */
 export function createBacklog(
   store: Pick<Store, "events" | "deliveries">,
   monotonicMs: () => number,
-  maxAgeMs = 2_000,
 ): () => Promise<Backlog> {
   let counted: Promise<Backlog> | undefined;
-  let countedAt = -Infinity;
-  return function backlog() {
-    if (counted === undefined || monotonicMs() - countedAt >= maxAgeMs) {
-      countedAt = monotonicMs();
-      counted = backlogOfAll(store);
-      counted.catch(() => counted = undefined);
+  let holdsUntil = -Infinity;
+
+  async function count(): Promise<Backlog> {
+    const startedAt = monotonicMs();
+    holdsUntil = Infinity;
+    try {
+      return await backlogOfAll(store);
+    } finally {
+      holdsUntil = monotonicMs() + HOLDS_TIMES * (monotonicMs() - startedAt);
     }
+  }
+
+  return function backlog() {
+    if (counted === undefined || monotonicMs() >= holdsUntil) counted = count();
     return counted;
   };
 }

@@ -63,7 +63,7 @@ export interface PublicAttempt {
   eventType: string;
   /** null: a test event. */
   deliveryId: string | null;
-  /** 1 for the first attempt of a delivery; 0 for one that only asked whether a failing endpoint is back, and for a test. */
+  /** 1 for the first attempt of a delivery; 0 for one that only asked whether a failing endpoint is back. */
   attempt: number;
   /** ISO 8601 UTC. */
   at: string;

@@ -1,5 +1,5 @@
 import { GatewayError } from "../errors.ts";
-import { heightOf } from "../store/event.ts";
+import { heightOf, MAX_LEDGER } from "../store/event.ts";
 import { type Store, StoreError } from "../store/store.ts";
 import { filterOf, type Replay, type Subscription } from "../store/webhook.ts";
 
@@ -32,10 +32,11 @@ export async function planReplay(
   const [state, { last }] = await Promise.all([events.watcherState(), events.bounds()]);
   const epoch = state?.epoch ?? 0;
   const scanned = heightOf(epoch, state?.scannedLedger ?? 0);
-  // Where the watcher is behind, a subscription hears only what is beyond the ledger of its creation.
-  const past = Math.max(scanned, subscription.startHeight - 1);
+  // Where the watcher is behind, a subscription hears only what is beyond the ledger of its creation: the rest is waited for.
+  const unheard = Math.min(heightOf(epoch, toLedger ?? MAX_LEDGER), subscription.startHeight - 1);
+  const isHeld = unheard <= scanned;
   const fromHeight = heightOf(epoch, fromLedger);
-  const toHeight = toLedger === undefined ? past : Math.min(past, heightOf(epoch, toLedger));
+  const toHeight = isHeld ? heightOf(epoch, toLedger ?? MAX_LEDGER) : unheard;
   const cursor = await events.before(fromHeight);
   const filter = { ...filterOf(subscription), fromHeight, toHeight };
   const deliveries = fromHeight > toHeight
@@ -45,7 +46,7 @@ export async function planReplay(
     fromHeight,
     toHeight,
     cursor,
-    endSequence: toHeight <= scanned ? last : null,
+    endSequence: isHeld ? last : null,
     deliveries,
     atLeast: deliveries === MAX_COUNTED,
   };

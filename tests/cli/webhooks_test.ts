@@ -232,7 +232,7 @@ test("a replay that nobody works on is left to go on by itself", async () => {
 test("delete asks on a terminal, and deletes what is owed too", async () => {
   const no = await webhooks(["delete", "wh_all"], { isTerminal: true, answer: "n" });
   assert.deepEqual([no.code, no.out], [1, ""]);
-  assert.match(no.err, /^Delete wh_all \(https:\/\/wh-all\.example\/hook\)\? .* nothing was deleted\n$/);
+  assert.match(no.err, /^Delete wh_all \(https:\/\/wh-all\.example\/hook\), and the 300 deliveries still owed to it\? .* nothing was deleted\n$/);
   const yes = await webhooks(["delete", "wh_all"], { isTerminal: true, answer: "y" });
   assert.equal(yes.out, `deleted wh_all from ${beside.setting}\n`);
   assert.equal(await beside.store.subscriptions.get("wh_all"), undefined);

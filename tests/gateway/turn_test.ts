@@ -138,15 +138,3 @@ test("a webhook made where nobody polls the node hears nothing from before its c
     await other.stop();
   }
 });
-
-test("tidying forgets attempts that are old enough", async () => {
-  const webhook = await newWebhook();
-  await registerDevice();
-  await api.gateway.turn(LONG_MS);
-  const attempts = () => api.store.deliveries.attempts(webhook.id, { limit: 10 });
-  await api.gateway.tidy(LONG_MS);
-  assert.equal((await attempts()).length, 1);
-  aheadMs = 31 * 86_400_000;
-  await api.gateway.tidy(LONG_MS);
-  assert.deepEqual(await attempts(), []);
-});

@@ -61,7 +61,7 @@ const attempt = z.object({
   eventType: z.string(),
   deliveryId: z.string().nullable().describe("null: a test event"),
   attempt: z.int().describe(
-    "1 for the first attempt of a delivery; 0 for one that only asked whether a failing endpoint is back, and for a test",
+    "1 for the first attempt of a delivery; 0 for one that only asked whether a failing endpoint is back",
   ),
   at: z.iso.datetime(),
   durationMs: z.number(),

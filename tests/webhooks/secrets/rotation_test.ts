@@ -91,7 +91,7 @@ test("a third rotation while two former secrets sign is refused, naming when it 
   });
   assert.equal(await signAfter(0), "cba", "nothing has changed");
   await rotateAfter(22.1);
-  assert.equal(await signAfter(0), "ecb", "a secret that was refused was none");
+  assert.equal(await signAfter(0), "dcb", "when the first one's day is over");
 });
 
 test("a rotation after the day is over brings nothing old back", async () => {
