@@ -61,9 +61,21 @@ function describeMigration(): void {
       const prefixes = new Set((await dump(path)).map(([key]) => (key as unknown[])[0]));
       const today = [
         ...["attempt", "bucket", "by", "by_type", "due", "event", "failed", "failed_of", "forgotten", "id", "key"],
-        ...["key_used", "keys_version", "late", "log", "network", "progress", "reached", "schema", "secrets_check"],
+        ...[
+          "key_used",
+          "keys_version",
+          "late",
+          "log",
+          "log_type",
+          "log_watcher",
+          "network",
+          "progress",
+          "reached",
+          "schema",
+          "secrets_check",
+        ],
         ...["submission", "submission_by_time", "subscription", "subscription_by_key"],
-        ...["subscription_count", "subscriptions_version", "type", "undecoded", "undecoded_raw", "watcher"],
+        ...["subscription_count", "subscriptions_version", "undecoded", "undecoded_raw"],
       ];
       assert.deepEqual([...prefixes].sort(), today);
     });

@@ -129,7 +129,7 @@ async function* sequencesOf(kv: Kv, filter: EventFilter, course: Course): AsyncG
 }
 
 async function cursorOf(kv: Kv, filter: EventFilter, course: Course): Promise<Cursor> {
-  const held = (await collect(kv.list({ prefix: ["type"] }))).map(({ key }) => key[1] as string);
+  const held = (await collect(kv.list({ prefix: ["log_type"] }))).map(({ key }) => key[1] as string);
   const types = held.filter((type) => filter.types === undefined || filter.types.includes(type));
   const subjects = SUBJECTS.filter((field) => filter[field] !== undefined);
   const ofSubject = (field: Subject) =>

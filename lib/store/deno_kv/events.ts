@@ -42,11 +42,6 @@ export function denoKvEvents(context: DenoKvContext): NounDriver<EventStore> {
     return { atomic: kv.atomic().check(held, log), log: log.value ?? EMPTY_LOG };
   }
 
-  /** Each event once. */
-  function unique<T extends NewEvent | UndecodedEvent>(events: T[]): T[] {
-    return [...new Map(events.toReversed().map((event) => [event.id, event])).values()].toReversed();
-  }
-
   /**
    * A commit takes 800 KiB, and a raw event can have many of them: the raw parts are written before the commit, where
    * nobody finds them until it makes them visible.
@@ -83,7 +78,7 @@ export function denoKvEvents(context: DenoKvContext): NounDriver<EventStore> {
     append: ({ lease, events, state }) =>
       retry(async () => {
         const { atomic, log } = await startCommit(lease);
-        const once = unique(events);
+        const once = firstOfEach(events);
         const held = await getAll<number>(kv, once.map(({ id }) => idKey(id)));
         const fresh = once.filter((_, index) => held[index]!.value === null);
         const undecoded = fresh.filter((event) => event.type === null);
@@ -109,7 +104,7 @@ export function denoKvEvents(context: DenoKvContext): NounDriver<EventStore> {
     async appendDecoded({ lease, events }) {
       const logged = await retry(async () => {
         const { atomic, log } = await startCommit(lease);
-        const once = unique(events);
+        const once = firstOfEach(events);
         const held = await getAll<number>(kv, once.map(({ id }) => idKey(id)));
         const logged = putLogged(atomic, log, once.filter((_, index) => held[index]!.value === 0));
         for (const { id } of logged) atomic.delete(undecodedKey(id));
@@ -167,4 +162,10 @@ export function putUndecoded(atomic: KvAtomic, event: UndecodedEvent): void {
 /** The first place after this key. */
 function afterKey(key: KvKey): KvKey {
   return [...key, new Uint8Array()];
+}
+
+/** Of events with the same id the first. */
+function firstOfEach<T extends NewEvent | UndecodedEvent>(events: T[]): T[] {
+  const seen = new Set<string>();
+  return events.filter(({ id }) => !seen.has(id) && seen.add(id));
 }

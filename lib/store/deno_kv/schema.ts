@@ -6,7 +6,8 @@ import type { FailedDelivery, Progress, Replay } from "../webhook.ts";
 
 /**
  * Where Deno KV keeps what, and what is written there. One commit takes 1 000 writes, 80 KiB of keys and 800 KiB in all,
- * and ten checks; a value has 64 KiB at most.
+ * and ten checks; a value has 64 KiB at most. In a file, whatever is written costs two pages (SQLite's of the key, and of
+ * an index over all keys), unless it lies beside something else that is written.
  *
  * 1: without webhooks. 2: one outbox of deliveries. 3: one log with sequences, and readers of it.
  */
@@ -34,8 +35,8 @@ export interface LeaseEntry {
   durationMs: number;
 }
 
-/** In pieces (`large_values.ts`). */
-export const WATCHER: KvKey = ["watcher"];
+/** `WatcherState` in pieces (`large_values.ts`): beside the log, which is written with it. */
+export const WATCHER: KvKey = ["log_watcher"];
 
 /** `LogEntry`: written with every event, and checked, so that sequences have no holes and are seen in their order. */
 export const LOG: KvKey = ["log"];
@@ -55,7 +56,7 @@ export const reachedKey = (height: number): KvKey => ["reached", height];
 /** The height of an event that came when a greater one was there already. */
 export const lateKey = (sequence: number): KvKey => ["late", sequence];
 /** There are events of this type: those without a filter on types look through these. */
-export const typeKey = (type: string): KvKey => ["type", type];
+export const typeKey = (type: string): KvKey => ["log_type", type];
 
 /** By which index each condition of a filter is met. */
 const INDEXES = {
