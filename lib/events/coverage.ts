@@ -94,20 +94,25 @@ export function afterReset(state: WatcherState, oldestLedger: number, noticedAt:
   };
 }
 
-/** Ledgers up to this one have been scanned for the events of a gap's contracts. */
-export function withFilled(state: WatcherState, gap: HistoryGap, fromLedger: number, toLedger: number): WatcherState {
-  const gaps = state.gaps.flatMap((one) => {
-    if (one !== gap && !isSameGap(one, gap)) return [one];
-    const before = { ...one, toLedger: Math.min(one.toLedger, fromLedger - 1) };
-    const after = { ...one, fromLedger: Math.max(one.fromLedger, toLedger + 1) };
+/** These ledgers have been scanned for the events of these contracts: no gap of theirs reaches into them any more. */
+export function withFilled(
+  state: WatcherState,
+  contractIds: readonly string[],
+  fromLedger: number,
+  toLedger: number,
+): WatcherState {
+  const gaps = state.gaps.flatMap((gap) => {
+    if (gap.epoch !== state.epoch || gap.contractIds.join() !== contractIds.join()) return [gap];
+    if (gap.toLedger < fromLedger || gap.fromLedger > toLedger) return [gap];
+    const [before, after] = [{ ...gap, toLedger: fromLedger - 1 }, { ...gap, fromLedger: toLedger + 1 }];
     return [before, after].filter((left) => left.fromLedger <= left.toLedger);
   });
   return { ...state, gaps };
 }
 
 /**
- * No node holds the beginning of a gap any more. Where that is the beginning of all that was ever read of its contracts,
- * it was never in reach, and is missing no more than what lies before.
+ * No node holds the ledgers of a gap before this one any more. Where that is the beginning of all that was ever read of its
+ * contracts, it was never in reach, and is not missing.
  */
 export function withoutReach(state: WatcherState, gap: HistoryGap, oldestLedger: number): WatcherState {
   const isFirst = gap.contractIds.every((id) => state.contracts[id]?.fromLedger === gap.fromLedger);
@@ -115,7 +120,7 @@ export function withoutReach(state: WatcherState, gap: HistoryGap, oldestLedger:
   const fromLedger = Math.min(oldestLedger, gap.toLedger + 1);
   const raised = gap.contractIds.map((id) => [id, { ...state.contracts[id]!, fromLedger }]);
   const contracts = { ...state.contracts, ...Object.fromEntries(raised) };
-  return withFilled({ ...state, contracts }, gap, gap.fromLedger, fromLedger - 1);
+  return withFilled({ ...state, contracts }, gap.contractIds, gap.fromLedger, fromLedger - 1);
 }
 
 /** Gaps that a node may fill yet: those of the network as it is. */
@@ -167,11 +172,6 @@ function fewer(gaps: HistoryGap[]): HistoryGap[] {
     contractIds: [...new Set([...first.contractIds, ...second.contractIds])].sort(),
   };
   return fewer(gaps.toSpliced(at, 2, joined));
-}
-
-function isSameGap(a: HistoryGap, b: HistoryGap): boolean {
-  return a.epoch === b.epoch && a.fromLedger === b.fromLedger && a.toLedger === b.toLedger &&
-    a.contractIds.join() === b.contractIds.join();
 }
 
 /** What is left of a range without its gaps, which come ascending and may overlap. */

@@ -1,78 +1,61 @@
 import type { Clock } from "../clock.ts";
 import type { NodesRpcClient } from "../stellar/rpc/client.ts";
-import type { RawEvent } from "../stellar/rpc/schemas.ts";
-import type { HistoryGap, WatcherState } from "../store/store.ts";
+import type { HistoryGap } from "../store/store.ts";
 import { gapsToFill, watchedContracts, withFilled, withoutReach } from "./coverage.ts";
+import type { LogWriter } from "./log_writer.ts";
 import type { Place } from "./page.ts";
 import type { Reading, ReadPage } from "./reading.ts";
-
-/** Commits events with the state they lead to; answers how many of them were new and decoded, and the state. */
-export type CommitPage = (events: RawEvent[], next: WatcherState) => Promise<{ added: number }>;
 
 export interface RepairParts {
   rpc: Pick<NodesRpcClient, "nodes">;
   clock: Clock;
+  log: Pick<LogWriter, "state" | "commit">;
   read: (request: ReadPage) => Promise<Reading>;
-  commit: CommitPage;
 }
 
 const FILL_EVERY_MS = 600_000;
-/** The pages of gaps that are read in one turn. */
-const PAGES_PER_TURN = 20;
+/** The pages of gaps that are read in one poll. */
+const PAGES_PER_POLL = 20;
 
 export interface GapJobs {
-  isDue(state: WatcherState): boolean;
-  /** Reads what gaps lack, from every node; answers the state then, and how many events were found. */
-  fill(state: WatcherState, signal: AbortSignal): Promise<{ state: WatcherState; found: number }>;
-  /** New gaps are tried at once. */
+  /** Reads what gaps lack, from every node, when it is time; answers how many events were found. */
+  fill(signal: AbortSignal): Promise<number>;
+  /** There are new gaps: they are tried at once. */
   again(): void;
 }
 
 /** Gaps are jobs: tried on every node at the start, when there are new ones, and every ten minutes. */
-export function createGapJobs({ rpc, clock, read, commit }: RepairParts): GapJobs {
+export function createGapJobs({ rpc, clock, log, read }: RepairParts): GapJobs {
   let nextMs = -Infinity;
+  let pages = 0;
 
-  return {
-    isDue: (state) => clock.monotonicMs() >= nextMs && gapsToFill(state).length > 0,
-    again() {
-      nextMs = -Infinity;
-    },
-    async fill(before, signal) {
-      let [state, found, pages] = [before, 0, 0];
-      for (const gap of gapsToFill(before)) {
-        let oldestLedger = Infinity;
-        let answers = 0;
-        for (let node = 0; node < rpc.nodes().length && pages < PAGES_PER_TURN; node++) {
-          const filled = await fillFrom(node, gap, state, signal).catch(() => undefined);
-          if (filled === undefined) continue;
-          answers += 1;
-          pages += filled.pages;
-          found += filled.found;
-          oldestLedger = Math.min(oldestLedger, filled.oldestLedger);
-          state = filled.state;
-        }
-        const isEveryNodes = answers === rpc.nodes().length;
-        const left = isEveryNodes ? withoutReach(state, gap, oldestLedger) : state;
-        if (left !== state) await commit([], state = left);
-        if (signal.aborted || pages >= PAGES_PER_TURN) return { state, found };
-      }
-      nextMs = clock.monotonicMs() + FILL_EVERY_MS;
-      return { state, found };
-    },
-  };
+  async function fillGap(gap: HistoryGap, signal: AbortSignal): Promise<number> {
+    const nodes = rpc.nodes().length;
+    let [found, answers, oldestLedger] = [0, 0, Infinity];
+    for (let node = 0; node < nodes && pages < PAGES_PER_POLL && !signal.aborted; node++) {
+      // What one node fails at, another may do; and there is a next time.
+      const filled = await fillFrom(node, gap, signal).catch(() => undefined);
+      if (filled === undefined) continue;
+      answers += 1;
+      found += filled.found;
+      oldestLedger = Math.min(oldestLedger, filled.oldestLedger);
+    }
+    if (answers === nodes) await log.commit([], withoutReach(log.state!, gap, oldestLedger));
+    return found;
+  }
 
-  /** Reads what this node holds of a gap. */
-  async function fillFrom(node: number, gap: HistoryGap, before: WatcherState, signal: AbortSignal) {
-    const { contractIds, toLedger, epoch } = gap;
-    let [state, found, pages, oldestLedger] = [before, 0, 0, gap.fromLedger];
-    const parts = state.gaps.filter((one) =>
-      one.epoch === epoch && one.contractIds.join() === contractIds.join() && one.fromLedger >= gap.fromLedger &&
-      one.toLedger <= toLedger
+  /** Reads what this node holds of a gap, and of what is left of it by then. */
+  async function fillFrom(node: number, gap: HistoryGap, signal: AbortSignal) {
+    const { contractIds, epoch } = gap;
+    let [found, oldestLedger] = [0, gap.fromLedger];
+    const parts = log.state!.gaps.filter((left) =>
+      left.epoch === epoch && left.contractIds.join() === contractIds.join() && left.fromLedger >= gap.fromLedger &&
+      left.toLedger <= gap.toLedger
     );
-    for (const part of parts) {
-      let place: Place = { startLedger: part.fromLedger };
-      let from = part.fromLedger;
-      while (from <= part.toLedger && pages < PAGES_PER_TURN && !signal.aborted) {
+    for (const { fromLedger, toLedger } of parts) {
+      let from = fromLedger;
+      let place: Place = { startLedger: from };
+      while (from <= toLedger && pages < PAGES_PER_POLL && !signal.aborted) {
         const reading = await read({ place, contractIds, node, signal });
         if (reading.kind === "behind") break;
         if (reading.kind === "pruned") {
@@ -83,27 +66,35 @@ export function createGapJobs({ rpc, clock, read, commit }: RepairParts): GapJob
           continue;
         }
         pages += 1;
-        const { page } = reading;
-        const upTo = Math.min(page.scannedLedger, part.toLedger);
-        const next = upTo < from ? state : withFilled(state, gapWith(state, part, from), from, upTo);
-        const events = page.events.filter(({ ledger }) => ledger <= part.toLedger);
-        found += (await commit(events, next)).added;
-        state = next;
+        const { page: { events, scannedLedger, cursor } } = reading;
+        const upTo = Math.min(scannedLedger, toLedger);
+        const next = upTo < from ? log.state! : withFilled(log.state!, contractIds, from, upTo);
+        found += (await log.commit(events.filter(({ ledger }) => ledger <= toLedger), next)).added;
         from = Math.max(from, upTo + 1);
-        if ("cursor" in place && place.cursor === page.cursor) break;
-        place = { cursor: page.cursor };
+        if ("cursor" in place && place.cursor === cursor) break;
+        place = { cursor };
       }
     }
-    return { state, found, pages, oldestLedger };
+    return { found, oldestLedger };
   }
-}
 
-/** What is left of a gap where it is being read: its beginning may have been filled already. */
-function gapWith(state: WatcherState, part: HistoryGap, ledger: number): HistoryGap {
-  return state.gaps.find((gap) =>
-    gap.epoch === part.epoch && gap.contractIds.join() === part.contractIds.join() && gap.fromLedger <= ledger &&
-    ledger <= gap.toLedger
-  ) ?? part;
+  return {
+    again() {
+      nextMs = -Infinity;
+    },
+    async fill(signal) {
+      const gaps = clock.monotonicMs() >= nextMs ? gapsToFill(log.state!) : [];
+      let found = 0;
+      pages = 0;
+      for (const gap of gaps) {
+        if (!signal.aborted) found += await fillGap(gap, signal);
+        // The rest is read in the next polls.
+        if (pages >= PAGES_PER_POLL) return found;
+      }
+      if (gaps.length > 0) nextMs = clock.monotonicMs() + FILL_EVERY_MS;
+      return found;
+    },
+  };
 }
 
 const LOOK_AFTER_SECONDS = 180;
@@ -113,20 +104,16 @@ export interface SecondLook {
   /** Notes that all up to this ledger was scanned at this time of the network (Unix seconds). */
   scanned(ledger: number, seconds: number): void;
   /**
-   * Reads a page of what was scanned some minutes ago once more, at another node where there is one; answers the state
-   * then, and how many events had been missing. Does nothing when nothing is due, or when it is not time for a call.
+   * Reads a page of what was scanned some minutes ago once more, at another node where there is one; answers how many
+   * events had been missing. Does nothing when nothing is due, or when it is not time for a call.
    */
-  look(
-    state: WatcherState,
-    now: { seconds: number; lastNode: number },
-    signal: AbortSignal,
-  ): Promise<{ state: WatcherState; found: number }>;
+  look(now: { seconds: number; lastNode: number }, signal: AbortSignal): Promise<number>;
   /** The network was reset. */
   forget(): void;
 }
 
 /** What a node left out of a page, another one, or a later answer, may have. */
-export function createSecondLook({ rpc, clock, read, commit }: RepairParts): SecondLook {
+export function createSecondLook({ rpc, clock, log, read }: RepairParts): SecondLook {
   let marks: { ledger: number; seconds: number }[] = [];
   let nextMs = clock.monotonicMs() + LOOK_EVERY_MS;
   let place: Place | undefined;
@@ -149,24 +136,24 @@ export function createSecondLook({ rpc, clock, read, commit }: RepairParts): Sec
       marks = [];
       place = undefined;
     },
-    async look(state, { seconds, lastNode }, signal) {
-      const toLedger = Math.min(dueLedger(seconds), state.scannedLedger);
+    async look({ seconds, lastNode }, signal) {
+      const { scannedLedger, checkedLedger } = log.state!;
+      const toLedger = Math.min(dueLedger(seconds), scannedLedger);
       const nowMs = clock.monotonicMs();
-      if (nowMs < nextMs || toLedger <= state.checkedLedger) return { state, found: 0 };
+      if (nowMs < nextMs || toLedger <= checkedLedger) return 0;
       nextMs = nowMs + LOOK_EVERY_MS;
-      place ??= { startLedger: state.checkedLedger + 1 };
-      const nodes = rpc.nodes().length;
-      const node = (lastNode + 1) % nodes;
+      place ??= { startLedger: checkedLedger + 1 };
+      const node = (lastNode + 1) % rpc.nodes().length;
+      const contractIds = watchedContracts(log.state!);
       // What fails now is looked at the next time; the first look has seen it anyway.
-      const reading = await read({ place, contractIds: watchedContracts(state), node, signal }).catch(() => undefined);
-      if (reading === undefined || reading.kind === "behind") return { state, found: 0 };
-      const isPage = reading.kind === "page";
-      const looked = isPage ? reading.page.scannedLedger : reading.oldestLedger - 1;
-      const checkedLedger = Math.max(state.checkedLedger, Math.min(toLedger, looked));
-      place = isPage && looked < toLedger ? { cursor: reading.page.cursor } : undefined;
-      const next = { ...state, checkedLedger };
-      const events = isPage ? reading.page.events.filter(({ ledger }) => ledger <= toLedger) : [];
-      return { state: next, found: (await commit(events, next)).added };
+      const reading = await read({ place, contractIds, node, signal }).catch(() => undefined);
+      if (reading === undefined || reading.kind === "behind") return 0;
+      const page = reading.kind === "page" ? reading.page : undefined;
+      const looked = reading.kind === "page" ? reading.page.scannedLedger : reading.oldestLedger - 1;
+      place = page !== undefined && looked < toLedger ? { cursor: page.cursor } : undefined;
+      const next = { ...log.state!, checkedLedger: Math.max(checkedLedger, Math.min(toLedger, looked)) };
+      const events = page?.events.filter(({ ledger }) => ledger <= toLedger) ?? [];
+      return (await log.commit(events, next)).added;
     },
   };
 }

@@ -74,8 +74,8 @@ export function createWatcher(parts: WatcherParts): Watcher {
   const log = createLogWriter({ ...parts, onNotice: onProblem });
   const read = createReader(rpc, parts.pageEvents);
   const resets = createResetCheck({ rpc, store, view, clock });
-  const gaps = createGapJobs({ rpc, clock, read, commit: log.commit });
-  const secondLook = createSecondLook({ rpc, clock, read, commit: log.commit });
+  const gaps = createGapJobs({ rpc, clock, log, read });
+  const secondLook = createSecondLook({ rpc, clock, log, read });
   const stopping = new AbortController();
   let polling: Promise<TurnResult> | undefined;
   /** The node that answered last. */
@@ -94,10 +94,13 @@ export function createWatcher(parts: WatcherParts): Watcher {
     isWithheld = false;
     if (!await log.open()) return await standBy();
     await log.decodeUndecoded(signal);
-    if (log.state === undefined) await log.commit([], firstState(contractIds, await oldestLedger(signal)));
+    if (log.state === undefined) await log.commit([], firstState(contractIds, (await oldestLedger(1, signal))!));
     if (await isResetDoubtful(signal)) return result("doubtful", "the network looks as if it had been reset");
     if (watchedContracts(log.state!).join() !== contractIds.join()) {
-      await log.commit([], withContracts(log.state!, contractIds, await oldestLedger(signal), noticedAt()));
+      const oldest = await oldestLedger(log.state!.scannedLedger, signal);
+      // Whether it lags or is another network: nothing is begun on its word.
+      if (oldest === undefined) return result("lagging", `no RPC node shows ledger ${log.state!.scannedLedger}`);
+      await log.commit([], withContracts(log.state!, contractIds, oldest, noticedAt()));
       gaps.again();
     }
     const scanned = await scan(signal);
@@ -126,14 +129,18 @@ export function createWatcher(parts: WatcherParts): Watcher {
     return result("standby");
   }
 
-  /** The oldest ledger that any node holds: each is asked, and one that is alone twice, for one answer may be wrong. */
-  async function oldestLedger(signal: AbortSignal): Promise<number> {
+  /**
+   * The oldest ledger that any node holds which shows this one, undefined when none does. Each is asked, and one that is
+   * alone twice: one answer may be wrong.
+   */
+  async function oldestLedger(shown: number, signal: AbortSignal): Promise<number | undefined> {
     const nodes = rpc.nodes().length;
     const asked = Array.from({ length: Math.max(2, nodes) }, (_, at) => rpc.getHealth({ signal, node: at % nodes }));
     const answers = await Promise.allSettled(asked);
-    const oldest = answers.flatMap((answer) => answer.status === "fulfilled" ? [answer.value.oldestLedger] : []);
-    if (oldest.length === 0) throw (answers[0] as PromiseRejectedResult).reason;
-    return Math.max(1, Math.min(...oldest));
+    const said = answers.flatMap((answer) => answer.status === "fulfilled" ? [answer.value] : []);
+    if (said.length === 0) throw (answers[0] as PromiseRejectedResult).reason;
+    const oldest = said.filter(({ latestLedger }) => latestLedger >= shown).map(({ oldestLedger }) => oldestLedger);
+    return oldest.length === 0 ? undefined : Math.max(1, Math.min(...oldest));
   }
 
   /** A reset network is believed on evidence only, twice (`reset_check.ts`); until then nothing is read. */
@@ -263,12 +270,9 @@ export function createWatcher(parts: WatcherParts): Watcher {
 
   /** Gaps, the second look, and the hash by which a reset will be told. */
   async function repair(signal: AbortSignal): Promise<void> {
-    if (gaps.isDue(log.state!)) {
-      const { found } = await gaps.fill(log.state!, signal);
-      if (found > 0) onProblem({ kind: "repaired", events: found, message: `${found} events of gaps were found` });
-    }
-    const now = { seconds: view.networkSeconds(), lastNode };
-    const { found } = await secondLook.look(log.state!, now, signal);
+    const filled = await gaps.fill(signal);
+    if (filled > 0) onProblem({ kind: "repaired", events: filled, message: `${filled} events of gaps were found` });
+    const found = await secondLook.look({ seconds: view.networkSeconds(), lastNode }, signal);
     if (found > 0) {
       const message = `${found} events had been missing in what an RPC node answered; a second look found them`;
       onProblem({ kind: "repaired", events: found, message });
@@ -353,7 +357,8 @@ export function createWatcher(parts: WatcherParts): Watcher {
       while (true) {
         const polled = await pollOnce();
         events += polled.events;
-        const pauseMs = polled.outcome === "doubtful" ? DOUBT_MS : isWithheld ? CONFIRM_MS : 0;
+        const isToConfirm = isWithheld && (polled.outcome === "at_tip" || polled.outcome === "behind");
+        const pauseMs = polled.outcome === "doubtful" ? DOUBT_MS : isToConfirm ? CONFIRM_MS : 0;
         const isOver = polled.outcome !== "behind" && pauseMs === 0;
         if (isOver || stopping.signal.aborted || clock.monotonicMs() + pauseMs >= endsAtMs) {
           return { ...polled, events };
