@@ -13,7 +13,7 @@ export interface Deadlines {
   limit(timeoutMs: number, signal?: AbortSignal): TimeLimit;
 }
 
-/** Time limits that share one timer: one for each of many posts a second costs more than the posts' own headers. */
+/** Time limits that share one timer: one for each would be a tenth of what a post costs on Deno. */
 export function createDeadlines(): Deadlines {
   const open = new Set<Limit>();
   let timer: ReturnType<typeof setTimeout> | undefined;
