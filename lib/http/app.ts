@@ -1,4 +1,5 @@
 import { Hono } from "hono";
+import type { H, RouterRoute } from "hono/types";
 import { GatewayError } from "../errors.ts";
 import type { Peer } from "../runtime/serve.ts";
 import { errorAnswer, plainAnswer } from "./answer.ts";
@@ -35,7 +36,8 @@ type GetPath = (request: Request, options?: { env?: unknown }) => string;
 
 /** The HTTP surface: every noun's endpoints, the pages, and answers for whatever is neither. */
 export function createApp(options: AppOptions): GatewayApp {
-  const app = new Hono<AppEnv>({ router: new PathRouter(), getPath: routedPath as GetPath });
+  const router: PathRouter<[H, RouterRoute]> = new PathRouter();
+  const app = new Hono<AppEnv>({ router, getPath: routedPath as GetPath });
   for (const noun of NOUNS) app.route("/", noun);
   if (options.pages) app.route("/", openApiPage(NOUNS, options.version));
   if (options.metrics !== undefined) app.route("/", metricsPage(options.metrics));
@@ -46,7 +48,7 @@ export function createApp(options: AppOptions): GatewayApp {
   const parts: AppParts = {
     ...options,
     cors: options.corsOrigins.length === 0 ? undefined : createCors(options.corsOrigins),
-    knownReads: createKnownReads(),
+    knownReads: createKnownReads((path) => router.keep(path)),
     meterOf: createMeters(app, options),
   };
   return { fetch: (request, peer) => app.fetch(request, new Exchange(parts, request, peer)) };

@@ -5,7 +5,6 @@ import type { LogFields } from "../log.ts";
 import type { KeyRecord, Scope } from "../store/store.ts";
 import { jsonAnswer } from "./answer.ts";
 import type { AppContext, AppEnv, Exchange } from "./exchange.ts";
-import { rememberRead } from "./known_reads.ts";
 import { authenticate, requireScope } from "./middleware/authenticate.ts";
 import { takeFromKey } from "./middleware/rate_limit.ts";
 import { checkedBody } from "./validation/body.ts";
@@ -85,7 +84,7 @@ export function endpoint<P = Record<never, never>, Q = Record<never, never>, B =
 
   function handled(exchange: Exchange, c: AppContext, key: KeyRecord | undefined): Response | Promise<Response> {
     const params = checkedParams(spec, c) as P;
-    const query = checkedQuery(spec, exchange.request) as Q;
+    const query = checkedQuery(spec, exchange) as Q;
     const input = { params, query, body: undefined, key } as Input<P, Q, B>;
     const body = checkedBody(spec, exchange.request);
     return body === undefined ? called(c, input) : body.then((b) => called(c, { ...input, body: b as B }));
@@ -101,7 +100,9 @@ export function endpoint<P = Record<never, never>, Q = Record<never, never>, B =
   function succeeded({ env: exchange, req }: AppContext, input: Input<P, Q, B>, answer: A): Response {
     if (exchange.parts.checkAnswers) spec.answer.parse(answer);
     if (spec.noted !== undefined) exchange.noted = spec.noted(input, answer);
-    if (spec.held && exchange.known === undefined) rememberRead(exchange, req.path, input.params);
+    if (spec.held && exchange.known === undefined) {
+      exchange.parts.knownReads.remember(req.raw.url, { path: req.path, params: input.params });
+    }
     const status = spec.isPlain?.(answer) ? 200 : spec.status ?? 200;
     return jsonAnswer(exchange, status, spec.held ? heldText(answer) : JSON.stringify(answer));
   }

@@ -1,5 +1,4 @@
 import type { Context } from "hono";
-import type { RecentMap } from "../bounded_map.ts";
 import type { KeyVerifier } from "../keys/verifier.ts";
 import type { AddressLimiter } from "../limits/address_limiter.ts";
 import { clientAddress } from "../limits/client_address.ts";
@@ -9,7 +8,7 @@ import type { Verdict } from "../limits/token_bucket.ts";
 import type { Log, LogFields } from "../log.ts";
 import type { Peer } from "../runtime/serve.ts";
 import type { KeyRecord } from "../store/store.ts";
-import type { KnownRead } from "./known_reads.ts";
+import type { KnownRead, KnownReads } from "./known_reads.ts";
 import type { Cors } from "./middleware/cors.ts";
 import type { Services } from "./services.ts";
 
@@ -24,7 +23,7 @@ export interface AppParts {
   trustProxy: number;
   rateHeaders: RateLimitHeaders;
   cors: Cors | undefined;
-  knownReads: RecentMap<KnownRead>;
+  knownReads: KnownReads;
   requestId(request: Request): string;
   log: Log;
   /** What counts the answers of this endpoint, or of all that is none (undefined). */

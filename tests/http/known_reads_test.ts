@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { Exchange } from "../../lib/http/exchange.ts";
-import { createKnownReads, rememberRead } from "../../lib/http/known_reads.ts";
+import { createKnownReads } from "../../lib/http/known_reads.ts";
 import { startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
 
 let on: TestNetwork;
@@ -58,9 +57,8 @@ test("with CORS an answer asked for again has its headers too", async () => {
 });
 
 test("what is kept of URLs is bounded in number and length, and no query is kept", () => {
-  const knownReads = createKnownReads();
-  const remember = (url: string) =>
-    rememberRead({ request: new Request(url), parts: { knownReads } } as unknown as Exchange, "/v1/health", {});
+  const knownReads = createKnownReads(() => {});
+  const remember = (url: string) => knownReads.remember(url, { path: "/v1/health", params: {} });
   remember("http://a/v1/health?x=1");
   remember(`http://a/v1/health#${"x".repeat(300)}`);
   assert.equal(knownReads.size, 0);

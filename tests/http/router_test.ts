@@ -59,3 +59,13 @@ test("refuses what it could not keep: wildcards, two handlers for one place, two
   assert.throws(() => made.add("GET", "/a/:id", ""), /has a handler already/);
   assert.throws(() => made.add("GET", "/a/:other/b", ""), /:other stands where a path has :id/);
 });
+
+test("what it is told to keep is answered as before, and only for GET", () => {
+  const made = new PathRouter<string>();
+  made.add("GET", "/a/:id", "get");
+  made.add("POST", "/a/:id", "post");
+  made.keep("/a/1");
+  assert.deepEqual(made.match("GET", "/a/1"), [[["get", { id: "1" }]]]);
+  assert.deepEqual(made.match("POST", "/a/1"), [[["post", { id: "1" }]]]);
+  assert.deepEqual(made.match("GET", "/a/2"), [[["get", { id: "2" }]]]);
+});

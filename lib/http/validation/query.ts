@@ -1,5 +1,6 @@
 import { GatewayError } from "../../errors.ts";
 import type { AnySpec } from "../endpoint.ts";
+import type { Exchange } from "../exchange.ts";
 import { requestQuery } from "../request_target.ts";
 import { checked } from "./checked.ts";
 
@@ -12,9 +13,9 @@ const NOTHING = Object.freeze({});
  * The query of a request by name, checked. An endpoint without one refuses the first parameter it is given.
  * @throws {GatewayError} `invalid_request`
  */
-export function checkedQuery(spec: AnySpec, request: Request): unknown {
+export function checkedQuery(spec: AnySpec, { request, known }: Exchange): unknown {
   // Most reads have none, and then there is nothing to take apart.
-  if (spec.query === undefined && !request.url.includes("?")) return NOTHING;
+  if (spec.query === undefined && (known !== undefined || !request.url.includes("?"))) return NOTHING;
   const text = requestQuery(request);
   if (spec.ignoresQuery || (spec.query === undefined && text === "")) return NOTHING;
   if (spec.query === undefined) {
