@@ -18,7 +18,7 @@ export const COMMANDS: Record<string, Listed> = {
     load: () => load(import("./sandbox/sandbox.ts")),
   },
   listen: {
-    summary: "Receive, verify and print a running sandbox's webhooks",
+    summary: "Print events as they happen, of a sandbox or any gateway, and forward them",
     load: () => load(import("./listen.ts")),
   },
   trigger: { summary: "Make events happen in a running sandbox", load: () => load(import("./trigger.ts")) },

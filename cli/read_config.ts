@@ -48,7 +48,7 @@ function refuseTwoPlacesForKeys(
 }
 
 /** Read by commands, not by the gateway. */
-const OTHER_VARIABLES = ["NEW_SECRETS_KEY"];
+const OTHER_VARIABLES = ["NEW_SECRETS_KEY", "KEY"];
 
 /** Variables that carry the prefix but are no setting: most likely misspelt. */
 export function unknownSettings(env: Record<string, string | undefined>): string[] {

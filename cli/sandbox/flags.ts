@@ -42,9 +42,14 @@ export const SANDBOX_FLAG_ROWS: Row[] = [
   ["--entry-ttl N", "How many ledgers new entries live for: a small number lets you see them archived (2073600)"],
   [
     "--fork URL",
-    "Go on from another network, read through this Stellar RPC node as needed; nothing is sent there. With " +
-    "--device-registry, --agent-registry and --payment-escrow the gateway deals with contracts of that network",
+    "Go on from another network, read through this Stellar RPC node as needed; nothing is sent there",
   ],
+  [
+    "--device-registry ID",
+    "With --fork, and together with the next two: contracts of that network instead of new ones",
+  ],
+  ["--agent-registry ID", "The agent registry there"],
+  ["--payment-escrow ID", "The payment escrow there"],
   [
     "--cors-origins LIST",
     "Origins whose pages may call gateway, RPC and friendbot, comma-separated, or * (RPC and friendbot *, gateway none)",

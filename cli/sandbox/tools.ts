@@ -14,7 +14,7 @@ export const SANDBOX_ACTION_ROWS: Row[] = [
   ["snapshot NAME", "Remember the network as it is now, until the sandbox ends"],
   ["revert NAME", "Go back to a snapshot: ledgers, accounts, contracts and the clock"],
   ["fund ADDRESS", "Pay 10000 lumens to an account (G…), new or not, or a contract (C…) that has less"],
-  ["env", 'Print what it told when it was ready, for the shell: eval "$(gateway sandbox env)"'],
+  ["env", 'For the shell, what it told when ready: eval "$(gateway sandbox env)"'],
 ];
 
 const FLAGS = { seconds: "text", ledgers: "text", sandbox: "text", json: "switch" } as const;
