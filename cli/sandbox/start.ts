@@ -17,7 +17,6 @@ import { SCOPES, type Store } from "../../lib/store/store.ts";
 import { VERSION } from "../../lib/version.ts";
 import { CommandError, type CommandIo } from "../command.ts";
 import { createCommandLog } from "../command_log.ts";
-import { inWords } from "../failure.ts";
 import { serveGateway } from "../serve_gateway.ts";
 import type { SandboxFlags } from "./flags.ts";
 import { ledgerFile, sandboxFolder } from "./folder.ts";

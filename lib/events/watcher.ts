@@ -1,4 +1,3 @@
-import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import { createLoop } from "../loop.ts";
 import { STORED } from "../stellar/ledger/judge.ts";

@@ -109,7 +109,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     verifier,
     webhooks,
     metrics,
-    troubles: caretaker.troubles,
+    caretaker,
     isStopping: () => isStopping,
     isDraining: () => isDraining,
   });

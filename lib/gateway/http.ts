@@ -13,6 +13,7 @@ import type { NodesRpcClient } from "../stellar/rpc/client.ts";
 import { VERSION } from "../version.ts";
 import { createBacklog } from "../webhooks/backlog.ts";
 import type { Webhooks } from "../webhooks/webhooks.ts";
+import type { Caretaker } from "./caretaker.ts";
 import type { Chain } from "./chain.ts";
 import type { GatewayMetrics } from "../metrics/gateway_metrics.ts";
 import type { GatewayOptions } from "./options.ts";
@@ -36,8 +37,7 @@ export interface HttpParts {
   verifier: KeyVerifier;
   webhooks: Webhooks;
   metrics: GatewayMetrics;
-  /** What is wrong with the store's file at this moment, for people. */
-  troubles(): string[];
+  caretaker: Caretaker;
   isStopping(): boolean;
   isDraining(): boolean;
 }
@@ -46,7 +46,7 @@ export interface HttpParts {
 export function createHttp(
   { config, store, log, checkAnswers = false }: GatewayOptions,
   chain: Chain,
-  { clock, limiter, verifier, webhooks, metrics, troubles, isStopping, isDraining }: HttpParts,
+  { clock, limiter, verifier, webhooks, metrics, caretaker, isStopping, isDraining }: HttpParts,
 ): GatewayApp {
   const { rpc, view, escrow, watcher } = chain;
   const history = createHistory({ store, view });
@@ -67,7 +67,7 @@ export function createHttp(
       transactions: { ...escrow.transactions, submit },
       history,
       webhooks: webhooks.subscriptions,
-      status: createStatus({ chain, history, backlog, clock, troubles }),
+      status: createStatus({ chain, history, backlog, clock, troubles: caretaker.troubles }),
     },
     corsOrigins: config.corsOrigins,
     pages: config.pages === "on",
@@ -94,6 +94,7 @@ export function createHttp(
     },
     isStopping,
     isDraining,
+    isStoreGone: caretaker.isStoreGone,
     checkAnswers,
   });
 }

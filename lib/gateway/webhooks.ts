@@ -65,7 +65,10 @@ export async function createGatewayWebhooks(
  * The ledgers after the committed tip are what a new webhook hears. The node is asked first: what was confirmed to its
  * maker just now is behind it.
  */
-async function heightAfterTip(store: Store, { clock, watch }: Pick<WebhooksWiring, "clock" | "watch">): Promise<number> {
+async function heightAfterTip(
+  store: Store,
+  { clock, watch }: Pick<WebhooksWiring, "clock" | "watch">,
+): Promise<number> {
   const timeIsUp = new AbortController();
   await Promise.race([watch(0), clock.wait(WATCH_MS, timeIsUp.signal)]);
   timeIsUp.abort();

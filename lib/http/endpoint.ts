@@ -71,6 +71,9 @@ export function endpoint<P = Record<never, never>, Q = Record<never, never>, B =
     if (parts.isStopping() || (spec.scopes.length === 0 && parts.isDraining())) {
       throw new GatewayError("unavailable", "the gateway is shutting down");
     }
+    if (spec.scopes.length === 0 && parts.isStoreGone()) {
+      throw new GatewayError("unavailable", "the gateway has lost its store");
+    }
     if (spec.scopes.length === 0) return handled(exchange, c, undefined);
     const key = authenticate(exchange);
     return key instanceof Promise ? key.then((k) => admitted(exchange, c, k)) : admitted(exchange, c, key);

@@ -34,6 +34,8 @@ export interface AppParts {
   isStopping(): boolean;
   /** Whether connections are to be given up: each gets its answer, and is closed. */
   isDraining(): boolean;
+  /** Whether the store's file is gone: the gateway is not well. */
+  isStoreGone(): boolean;
   /** Development and tests: also check what is answered against the endpoint's schema. */
   checkAnswers: boolean;
 }

@@ -51,7 +51,8 @@ export function createRetention(parts: RetentionParts): (signal: AbortSignal) =>
   async function readersBehind(): Promise<Map<string, Reader>> {
     const behind = new Map<string, Reader>();
     const { last } = await store.events.bounds();
-    for (let after: string | undefined;;) {
+    let after: string | undefined;
+    while (true) {
       const page = await store.deliveries.readers({ after, limit: READERS_PAGE });
       for (const reader of page) if (reader.progress.cursor < last) behind.set(reader.subscription.id, reader);
       if (page.length < READERS_PAGE) return behind;
@@ -97,7 +98,8 @@ export function createRetention(parts: RetentionParts): (signal: AbortSignal) =>
   }
 
   async function forgetAttempts(signal: AbortSignal, beforeMs: number): Promise<void> {
-    for (let after: string | undefined; !signal.aborted;) {
+    let after: string | undefined;
+    while (!signal.aborted) {
       const page = await store.subscriptions.list({ after, limit: READERS_PAGE });
       for (const { id } of page) {
         await store.deliveries.pruneAttempts(id, beforeMs);

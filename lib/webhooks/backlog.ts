@@ -54,7 +54,8 @@ export async function backlogOfAll(store: Pick<Store, "events" | "deliveries">):
     oldestKnownAt: null,
   };
   const { last } = await store.events.bounds();
-  for (let after: string | undefined;;) {
+  let after: string | undefined;
+  while (true) {
     const page = await store.deliveries.readers({ after, limit: READERS_PAGE });
     for (const [index, reader] of page.entries()) {
       const one = await backlogOf(store, reader, last);

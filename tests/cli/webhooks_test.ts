@@ -10,7 +10,7 @@ import { replayWebhook } from "../../cli/webhook_replay.ts";
 import { command } from "../../cli/webhooks.ts";
 import { type NewAttempt, partitionLease, partitionOf } from "../../lib/store/webhook.ts";
 import { sampleKey } from "../store/samples.ts";
-import { append, eventAt, owedTo, START_MS, subscriptionOf } from "../webhooks/parts.ts";
+import { append, eventAt, START_MS, subscriptionOf } from "../webhooks/parts.ts";
 import { fakeIo, type FakeIoOptions } from "./fake_io.ts";
 import { runCommand } from "./run_command.ts";
 import { storeBeside } from "./store_beside.ts";
@@ -232,7 +232,10 @@ test("a replay that nobody works on is left to go on by itself", async () => {
 test("delete asks on a terminal, and deletes what is owed too", async () => {
   const no = await webhooks(["delete", "wh_all"], { isTerminal: true, answer: "n" });
   assert.deepEqual([no.code, no.out], [1, ""]);
-  assert.match(no.err, /^Delete wh_all \(https:\/\/wh-all\.example\/hook\), and the 300 deliveries still owed to it\? .* nothing was deleted\n$/);
+  assert.match(
+    no.err,
+    /^Delete wh_all \(https:\/\/wh-all\.example\/hook\), and the 300 deliveries still owed to it\? .* nothing was deleted\n$/,
+  );
   const yes = await webhooks(["delete", "wh_all"], { isTerminal: true, answer: "y" });
   assert.equal(yes.out, `deleted wh_all from ${beside.setting}\n`);
   assert.equal(await beside.store.subscriptions.get("wh_all"), undefined);

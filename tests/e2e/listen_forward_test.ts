@@ -20,7 +20,7 @@ before(async () => {
 after(() => sandbox.stop());
 
 /** Starts `gateway listen` and waits until it says that it listens. */
-async function startListen(
+function startListen(
   flags: string[],
   { env = {}, stdin = "" }: { env?: Record<string, string>; stdin?: string } = {},
 ) {

@@ -38,7 +38,7 @@ export interface Sandbox {
 export interface GatewayView {
   escrow: Escrow;
   rpc: RpcClient;
-  tip: LedgerView;
+  view: LedgerView;
   problems: string[];
   notes: Map<string, { validUntil: number }>;
 }

@@ -252,7 +252,7 @@ test("a webhook hears what happens after its creation, as its filter says, and a
   const { oldestSeconds, ...owed } = await pending();
   assert.ok(oldestSeconds >= 0 && owed.pending >= 1 && owed.dead === 0);
   await remove(`/v1/webhooks/${all.id}`);
-  assert.equal((await pending()).pending, owed.pending - 1);
+  await until(async () => (await pending()).pending < owed.pending || undefined);
 });
 
 test("a replay sends past events again, as many as it said, under the same event ids", async () => {

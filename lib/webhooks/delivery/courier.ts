@@ -145,7 +145,8 @@ export function createCourier(parts: CourierParts): Courier {
     if (!isLoaded) tail = (await store.events.bounds()).last;
     isLoaded = true;
     const there = new Set<string>();
-    for (let after: string | undefined;;) {
+    let after: string | undefined;
+    while (true) {
       const page = await store.deliveries.readers({ after, limit: READERS_PAGE });
       for (const reader of page) {
         there.add(reader.subscription.id);
