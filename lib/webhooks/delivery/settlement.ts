@@ -57,7 +57,8 @@ export function isDone(replay: NonNullable<DeliveryReader["replay"]>): boolean {
 /** What is kept of a delivery after an attempt that failed. @param networkMs the network's clock, Unix ms */
 export function failedDelivery({ event, again }: Post, made: NewAttempt, networkMs: number): FailedDelivery {
   const state = made.outcome === "retry" ? "retrying" : made.outcome === "rejected" ? "rejected" : "dead";
-  const { attempts, failedAtMs } = again ?? { attempts: 0, failedAtMs: networkMs };
+  // An event of the very first ledgers may be known before any close time is confirmed.
+  const { attempts, failedAtMs } = again ?? { attempts: 0, failedAtMs: Math.max(networkMs, event.knownAt * 1_000) };
   return { sequence: event.sequence, state, attempts: attempts + 1, dueAtMs: made.nextAttemptAtMs, failedAtMs };
 }
 
