@@ -1,7 +1,7 @@
 import { type Command, type CommandIo, readAction, refuseExtra, UsageError } from "./command.ts";
 import { reportFailure } from "./failure.ts";
 import { helpText } from "./help.ts";
-import { didYouMean } from "./nearest.ts";
+import { didYouMean } from "../lib/nearest.ts";
 import { roomOf } from "./terminal/wrap.ts";
 
 export interface Listed {
@@ -18,7 +18,7 @@ export const COMMANDS: Record<string, Listed> = {
     load: () => load(import("./sandbox/sandbox.ts")),
   },
   listen: {
-    summary: "Receive, verify and print a running sandbox's webhooks",
+    summary: "Print events as they happen, of a sandbox or any gateway, and forward them",
     load: () => load(import("./listen.ts")),
   },
   trigger: { summary: "Make events happen in a running sandbox", load: () => load(import("./trigger.ts")) },

@@ -1,151 +1,109 @@
-import { clearInterval, setInterval } from "node:timers";
-import { verifyWebhook } from "../lib/client/verify_webhook.ts";
-import { serveHttp } from "../lib/runtime/serve.ts";
-import { type Command, CommandError, type CommandIo, integerFlag, parseFlags, refuseExtra } from "./command.ts";
-import { createGatewayApi, type GatewayApi } from "./gateway_api.ts";
+import {
+  type Command,
+  type CommandIo,
+  type Flags,
+  integerFlag,
+  parseFlags,
+  refuseExtra,
+  UsageError,
+} from "./command.ts";
 import { helpText } from "./help.ts";
-import { type Filter, FILTER_FLAGS, filterOf } from "./listen_filter.ts";
-import { deliveryLine } from "./listen_line.ts";
-import { leaveSoon, untilAskedToStop } from "./running.ts";
-import { findSandbox, SANDBOX_ROW, sandboxUrl } from "./sandbox/running_sandbox.ts";
-import { sandboxFlag } from "./sandbox/banner.ts";
-import { commandToCopy, roomOf, sentence } from "./terminal/wrap.ts";
+import { FILTER_FLAGS, filterOf } from "./listen_filter.ts";
+import { SANDBOX_ROW, sandboxUrl } from "./sandbox/running_sandbox.ts";
 
 const FLAGS = {
   ...FILTER_FLAGS,
+  "gateway": "text",
+  "forward-to": "text",
   "port": "text",
   "answer": "text",
   "sandbox": "text",
   "json": "switch",
 } as const;
 
-const HOST = "127.0.0.1";
-/** A delivery is far smaller; the gateway always says how large one is. */
-const MAX_BODY_BYTES = 64 * 1024;
-const IDLE_TIMEOUT_MS = 60_000;
-const DRAIN_MS = 500;
-/** How often it is looked whether the gateway is still there. */
-const LOOK_MS = 2_000;
+/** Holds the API key: a process list shows flags. */
+const KEY_VARIABLE = "SERVICE_API_KEY";
 
 export const command: Command = {
   name: "listen",
-  summary: "Receive, verify and print a running sandbox's webhooks",
+  summary: "Print events as they happen, of a sandbox or any gateway, and forward them",
   help: helpText({
-    usage: ["listen [FLAGS]"],
-    about: "Receives webhooks of the sandbox that runs on this machine: makes a webhook that points here, checks the " +
-      "signature of each delivery, prints it, and deletes the webhook when it ends. Only a sandbox delivers to this " +
-      "machine; any other gateway delivers to public https:// URLs alone.",
+    usage: ["listen [FLAGS]", "listen --gateway URL [FLAGS]"],
+    about: "Shows what webhooks deliver, while you develop.\n\n" +
+      "Of the sandbox that runs on this machine it receives real ones: it makes a webhook that points here, checks the " +
+      "signature of each delivery, prints it, and deletes the webhook when it ends. A sandbox that is just starting is " +
+      "waited for, ten seconds until it answers.\n\n" +
+      "Of any other gateway, which delivers to public https:// URLs alone, it asks for the events from now on with a key " +
+      `that may read: the one in ${KEY_VARIABLE}, or on standard input.\n\n` +
+      "With --forward-to each goes to a receiver of yours as well, signed as webhooks are, with a secret that is made " +
+      "for this session and told once.",
     flags: [
+      ["--gateway URL", "The gateway to listen to (the sandbox's)"],
+      ["--forward-to URL", "Where each event is posted: http://127.0.0.1:3000/webhooks. The answer to it is shown"],
       ["--types LIST", "Only these events, comma-separated: payment.authorized,payment.claimed (all)"],
       ["--device-hash HEX", "Only events of this card"],
       ["--merchant ADDRESS", "Only events of this merchant: G… or C…"],
-      ["--port N", "Port to receive at; 0 picks a free one (0)"],
-      ["--answer CODE", "HTTP status to answer with (204); with 500 you see how deliveries are tried again"],
+      ["--port N", "Port to receive the sandbox's webhooks at; 0 picks a free one (0)"],
+      ["--answer CODE", "HTTP status to answer them with (204); with 500 you see how deliveries are tried again"],
       SANDBOX_ROW,
-      ["--json", "Print each delivery's body, a line each, and nothing else"],
+      ["--json", "Print the body of each delivery, a line each, and nothing else"],
     ],
+    environment: [[KEY_VARIABLE, "API key for --gateway, with the scope read"]],
     examples: [
       "gateway listen",
       "gateway listen --types payment.authorized --json | jq .event.amount",
       "gateway listen --answer 500",
+      "gateway listen --forward-to http://127.0.0.1:3000/webhooks",
+      `${KEY_VARIABLE}=… gateway listen --gateway https://gateway.example.com`,
     ],
   }),
   async run(args, io) {
     const { flags, positionals } = parseFlags(args, FLAGS);
     refuseExtra(positionals);
-    const port = integerFlag("--port", flags.port ?? "0", { min: 0, max: 65_535 });
-    const answer = integerFlag("--answer", flags.answer ?? "204", { min: 200, max: 599 });
-    const sandbox = sandboxUrl(flags.sandbox);
-    return await listen({ sandbox, filter: await filterOf(flags), port, answer, json: flags.json === true }, io);
+    const forwardTo = httpUrl("--forward-to", flags["forward-to"]);
+    if (forwardTo !== undefined && flags.answer !== undefined) {
+      throw new UsageError("--forward-to and --answer exclude each other: the receiver's answer is passed on");
+    }
+    return flags.gateway === undefined
+      ? await listenToSandbox(flags, forwardTo, io)
+      : await listenToGateway(flags, forwardTo, io);
   },
 };
 
-interface Listening {
-  /** Its RPC server. */
-  sandbox: string;
-  filter: Filter;
-  port: number;
-  answer: number;
-  json: boolean;
+async function listenToSandbox(flags: Flags<typeof FLAGS>, forwardTo: string | undefined, io: CommandIo) {
+  const port = integerFlag("--port", flags.port ?? "0", { min: 0, max: 65_535 });
+  const answer = integerFlag("--answer", flags.answer ?? "204", { min: 200, max: 599 });
+  const sandbox = sandboxUrl(flags.sandbox);
+  const filter = await filterOf(flags);
+  const { listenByWebhook } = await import("./listen_webhook.ts");
+  return await listenByWebhook({ sandbox, filter, port, answer, forwardTo, json: flags.json === true }, io);
 }
 
-async function listen({ sandbox, filter, port, answer, json }: Listening, io: CommandIo): Promise<number> {
-  const stopAsked = untilAskedToStop(() => {});
-  const { gateway, apiKey, rpc } = await findSandbox(sandbox);
-  const api = createGatewayApi(gateway, apiKey);
-  // Nothing is delivered before the webhook is there, so its secret is known when the first one comes.
-  const webhook = { secret: "" };
-  const unprinted = Promise.withResolvers<Error>();
-  const receive = receiver(webhook, { answer, json, onUnprinted: unprinted.resolve }, io);
-  const server = await serveHttp({ hostname: HOST, port, idleTimeoutMs: IDLE_TIMEOUT_MS, fetch: receive });
-  try {
-    const { id, secret } = await api.request<{ id: string; secret: string }>("POST", "/v1/webhooks", {
-      url: `${server.url}/`,
-      ...filter,
-    });
-    webhook.secret = secret;
-    try {
-      if (!json) {
-        io.stdout(sentence(`Listening at ${server.url} with webhook ${id} of ${gateway}. Ctrl-C ends it.`, roomOf(io)));
-        io.stdout(commandToCopy("In another terminal:", `${io.program} trigger${sandboxFlag(rpc)}`, roomOf(io)) + "\n");
-      }
-    } catch (error) {
-      unprinted.resolve(error as Error);
+async function listenToGateway(flags: Flags<typeof FLAGS>, forwardTo: string | undefined, io: CommandIo) {
+  for (const flag of ["sandbox", "port", "answer"] as const) {
+    if (flags[flag] !== undefined) {
+      throw new UsageError(`--${flag} is for the webhooks of a sandbox, not for --gateway`);
     }
-    return await untilOver({ api, id, stopAsked, unprinted: unprinted.promise, gateway });
-  } finally {
-    await server.stop({ drainMs: DRAIN_MS });
   }
+  const gateway = new URL(httpUrl("--gateway", flags.gateway)!).origin;
+  const filter = await filterOf(flags);
+  const apiKey = await readKey(io);
+  const { listenByPolling } = await import("./listen_poll.ts");
+  return await listenByPolling({ gateway, apiKey, filter, forwardTo, json: flags.json === true }, io);
 }
 
-interface Awaited {
-  api: GatewayApi;
-  /** Of the webhook. */
-  id: string;
-  stopAsked: Promise<unknown>;
-  /** Settles when nobody reads what is printed any more. */
-  unprinted: Promise<Error>;
-  gateway: string;
+function httpUrl<T extends string | undefined>(flag: string, text: T): T {
+  if (text === undefined || (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol))) return text;
+  throw new UsageError(`${flag} must be an http:// or https:// URL, got ${JSON.stringify(text)}`);
 }
 
-/** Waits for a signal, then deletes the webhook, and answers the exit code; throws when gateway or reader have gone. */
-async function untilOver({ api, id, stopAsked, unprinted, gateway }: Awaited): Promise<number> {
-  let timer: ReturnType<typeof setInterval> | undefined;
-  const isGone = new Promise<Error>((resolve) => {
-    const tell = ({ message }: Error) => resolve(new CommandError(`the webhook at ${gateway} is gone: ${message}`));
-    timer = setInterval(() => void api.request("GET", `/v1/webhooks/${id}`).catch(tell), LOOK_MS);
-  });
-  const failure = await Promise.race([stopAsked.then(() => undefined), unprinted, isGone]);
-  clearInterval(timer);
-  if (failure instanceof CommandError) throw failure;
-  await api.request("DELETE", `/v1/webhooks/${id}`);
-  if (failure !== undefined) throw failure;
-  return leaveSoon(0);
-}
-
-/** Checks, prints and answers what comes; an answer that is no success makes the gateway try again or give up. */
-function receiver(
-  webhook: { secret: string },
-  { answer, json, onUnprinted }: { answer: number; json: boolean; onUnprinted(error: Error): void },
-  io: CommandIo,
-) {
-  return async (request: Request): Promise<Response> => {
-    const length = Number(request.headers.get("Content-Length") ?? Number.NaN);
-    if (request.method !== "POST" || !(length <= MAX_BODY_BYTES)) return new Response(null, { status: 400 });
-    const body = new Uint8Array(await request.arrayBuffer());
-    const { headers } = request;
-    const verified = await verifyWebhook({ body, headers, secret: webhook.secret, nowMs: io.now() });
-    if (!verified.ok) {
-      io.stderr(`gateway listen: a request that the gateway did not sign was refused: ${verified.message}\n`);
-      return new Response(null, { status: 400 });
-    }
-    const text = new TextDecoder().decode(body);
-    try {
-      io.stdout(json ? `${text}\n` : deliveryLine(JSON.parse(text).event, answer, io.now(), roomOf(io)));
-    } catch (error) {
-      onUnprinted(error as Error);
-      return new Response(null, { status: 503 });
-    }
-    return new Response(null, { status: answer });
-  };
+async function readKey(io: CommandIo): Promise<string> {
+  const fromEnvironment = io.env[KEY_VARIABLE] ?? "";
+  if (fromEnvironment === "" && io.ask !== undefined) {
+    throw new UsageError(`no API key: set ${KEY_VARIABLE}, or give it on standard input`);
+  }
+  const key = (fromEnvironment || new TextDecoder().decode(await io.stdin())).trim();
+  if (/^[\x21-\x7e]{1,200}$/.test(key)) return key;
+  const where = fromEnvironment === "" ? "standard input" : KEY_VARIABLE;
+  throw new UsageError(`${where} must be an API key, got ${key.length} characters that are none`);
 }

@@ -4,8 +4,8 @@ import { type Command, type CommandIo, parseFlags, refuseExtra, UsageError } fro
 import { createGatewayApi, type GatewayApi } from "./gateway_api.ts";
 import { helpText, jsonRow } from "./help.ts";
 import { shortId } from "./listen_line.ts";
-import { didYouMean } from "./nearest.ts";
-import { findSandbox, SANDBOX_ROW, sandboxUrl } from "./sandbox/running_sandbox.ts";
+import { didYouMean } from "../lib/nearest.ts";
+import { findSandbox, SANDBOX_ROW, sandboxUrl, waitingFor } from "./sandbox/running_sandbox.ts";
 import type { SandboxInfo } from "./sandbox/start.ts";
 import { cut, roomOf } from "./terminal/wrap.ts";
 
@@ -19,7 +19,8 @@ export const command: Command = {
     about:
       "Makes an event happen in the sandbox that runs on this machine: with a new card, each step prepared by the " +
       "gateway, signed here with the sandbox's accounts, submitted and confirmed. What has to happen before the event " +
-      "happens too. Without EVENT a card lives its whole life, all nine.",
+      "happens too. Without EVENT a card lives its whole life, all nine. A sandbox that is just starting is waited for, " +
+      "ten seconds until it answers.",
     lists: { Events: CARD_LIFE.map(({ event, by }) => [event, `Signed by the ${by}`]) },
     flags: [SANDBOX_ROW, jsonRow("event, deviceHash, hash, ledger", "step")],
     examples: ["gateway trigger", "gateway trigger payment.authorized --json"],
@@ -28,7 +29,8 @@ export const command: Command = {
     const { flags, positionals: [event, ...more] } = parseFlags(args, { sandbox: "text", json: "switch" });
     refuseExtra(more);
     const steps = stepsFor(event);
-    return await trigger(steps, await findSandbox(sandboxUrl(flags.sandbox)), flags.json === true, io);
+    const sandbox = await findSandbox(sandboxUrl(flags.sandbox), waitingFor(io, "trigger"));
+    return await trigger(steps, sandbox, flags.json === true, io);
   },
 };
 

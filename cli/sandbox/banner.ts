@@ -42,16 +42,44 @@ export function sandboxFlag(rpc: string): string {
 }
 
 /** The shell variables that the README's walk-through uses. */
-export function sandboxExports({ gateway, apiKey, asset, accounts }: SandboxInfo): string {
+export function sandboxExports(info: SandboxInfo): string {
+  return exported(walkThrough(info), "  ");
+}
+
+/** All that the sandbox told when it was ready, as shell variables; the Stellar CLI reads its own two. */
+export function sandboxEnvironment(info: SandboxInfo): string {
+  const { contracts } = info;
+  return exported({
+    ...walkThrough(info),
+    FRIENDBOT: info.friendbot,
+    DEVICE_REGISTRY: contracts.deviceRegistry,
+    AGENT_REGISTRY: contracts.agentRegistry,
+    PAYMENT_ESCROW: contracts.paymentEscrow,
+    STELLAR_RPC_URL: info.rpc,
+    STELLAR_NETWORK_PASSPHRASE: info.networkPassphrase,
+  }, "");
+}
+
+function walkThrough({ gateway, apiKey, asset, accounts }: SandboxInfo): Record<string, string> {
   const { owner, agent, merchant } = accounts;
-  return `  export GATEWAY=${gateway}
-  export KEY=${apiKey}
-  export OWNER=${owner.address}
-  export OWNER_SECRET=${owner.secret}
-  export AGENT=${agent.address}
-  export AGENT_SECRET=${agent.secret}
-  export MERCHANT=${merchant.address}
-  export MERCHANT_SECRET=${merchant.secret}
-  export ASSET=${asset}
-`;
+  return {
+    GATEWAY: gateway,
+    KEY: apiKey,
+    OWNER: owner.address,
+    OWNER_SECRET: owner.secret,
+    AGENT: agent.address,
+    AGENT_SECRET: agent.secret,
+    MERCHANT: merchant.address,
+    MERCHANT_SECRET: merchant.secret,
+    ASSET: asset,
+  };
+}
+
+function exported(variables: Record<string, string>, indent: string): string {
+  return Object.entries(variables).map(([name, value]) => `${indent}export ${name}=${quoted(value)}\n`).join("");
+}
+
+/** As a POSIX shell reads it back, whatever is in it. */
+function quoted(value: string): string {
+  return /^[\w:/.-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`;
 }

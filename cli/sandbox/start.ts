@@ -1,13 +1,14 @@
 import { join } from "node:path";
+import { systemClock } from "../../lib/clock.ts";
 import { type Config, ENV_PREFIX, type SettingName, SETTINGS } from "../../lib/config.ts";
 import { readConfig } from "../read_config.ts";
 import { mintKey } from "../../lib/keys/api_key.ts";
 import { keySourceFromStore } from "../../lib/keys/key_source.ts";
 import type { Log } from "../../lib/log.ts";
+import { ListenError } from "../../lib/runtime/listening.ts";
 import { type HttpServer, serveHttp } from "../../lib/runtime/serve.ts";
-import { readWasm } from "../../lib/runtime/wasm_files.ts";
-import { bootstrapSandbox, type Sandbox } from "../../lib/sandbox/bootstrap.ts";
-import { createNetwork, SANDBOX_PASSPHRASE, type SandboxNetwork } from "../../lib/sandbox/network.ts";
+import type { Sandbox } from "../../lib/sandbox/bootstrap.ts";
+import { SANDBOX_PASSPHRASE, type SandboxNetwork } from "../../lib/sandbox/network.ts";
 import { createRpcServer } from "../../lib/sandbox/rpc/server.ts";
 import { defaultStoreSetting } from "../../lib/store/default_store.ts";
 import { openStore } from "../../lib/store/open.ts";
@@ -16,19 +17,11 @@ import { SCOPES, type Store } from "../../lib/store/store.ts";
 import { VERSION } from "../../lib/version.ts";
 import { CommandError, type CommandIo } from "../command.ts";
 import { createCommandLog } from "../command_log.ts";
-import { inWords } from "../file_problem.ts";
-import { sandboxPage } from "./running_sandbox.ts";
-import { ledgerFile, sandboxFolder } from "./folder.ts";
 import { serveGateway } from "../serve_gateway.ts";
-
-export interface SandboxFlags {
-  /** Settings of the gateway that were given as flags. */
-  settings: Partial<Record<SettingName, string>>;
-  rpcPort: number;
-  ledgerMs: number;
-  /** Keeps store and ledger; undefined: nothing is kept. */
-  stateFolder: string | undefined;
-}
+import type { SandboxFlags } from "./flags.ts";
+import { ledgerFile, sandboxFolder } from "./folder.ts";
+import { setUp, startNetwork } from "./network.ts";
+import { sandboxPage } from "./running_sandbox.ts";
 
 /** What a client needs to use the sandbox; the line that `--json` prints. */
 export interface SandboxInfo extends Sandbox {
@@ -69,25 +62,28 @@ export async function startSandbox(
     const folder = await sandboxFolder(flags.stateFolder, undo);
     const config = sandboxConfig(flags, folder, io);
     const log = createCommandLog(config, io);
-    const network = await startNetwork(flags, log, undo);
-    const sandbox = bootstrapSandbox(network, {
-      contracts: {
-        deviceRegistry: await readWasm("device_registry"),
-        agentRegistry: await readWasm("agent_registry"),
-        paymentEscrow: await readWasm("payment_escrow"),
-      },
-    });
+    const network = await startNetwork(flags, log);
+    undo.push(() => network.stop());
+    const sandbox = await setUp(network, flags);
     const shown: { info?: SandboxInfo } = {};
-    const rpc = await serveRpc(network, { port: flags.rpcPort, shown }, io);
+    const corsOrigins = flags.settings.corsOrigins === undefined ? undefined : config.corsOrigins;
+    const rpc = await serveRpc(network, { port: flags.rpcPort, corsOrigins, shown });
     undo.push(() => rpc.stop({ drainMs: RPC_DRAIN_MS }));
-    const onNetwork = { ...config, ...sandbox.contracts, rpcUrls: [rpc.url] };
-    const gateway = await startGateway({ config: onNetwork, log, network, io }, undo);
+    const { passphrase: networkPassphrase } = network;
+    const onNetwork = { ...config, ...sandbox.contracts, networkPassphrase, rpcUrls: [rpc.url] };
+    const gateway = await startGateway({ config: onNetwork, log, network }, undo);
+    const { contracts, asset, accounts, ...rest } = sandbox;
     const info = {
-      ...gateway,
+      gateway: gateway.url,
       rpc: rpc.url,
       friendbot: `${rpc.url}/friendbot`,
-      networkPassphrase: network.passphrase,
-      ...sandbox,
+      store: gateway.store,
+      networkPassphrase,
+      contracts,
+      asset,
+      ...rest,
+      apiKey: gateway.apiKey,
+      accounts,
     };
     shown.info = info;
     return { info, stop };
@@ -105,45 +101,16 @@ function sandboxConfig({ settings }: SandboxFlags, folder: string, { env }: Comm
   return readConfig(Object.fromEntries(read.map((variable) => [variable, env[variable]])), {
     store: `${scheme}:${join(folder, name)}`,
     pollMs: POLL_MS,
+    networkPassphrase: SANDBOX_PASSPHRASE,
     ...settings,
     host: HOST,
-    networkPassphrase: SANDBOX_PASSPHRASE,
   });
-}
-
-async function startNetwork(
-  { ledgerMs, stateFolder }: SandboxFlags,
-  log: Log,
-  undo: (() => Promise<unknown>)[],
-): Promise<SandboxNetwork> {
-  const stateFile = stateFolder === undefined ? undefined : ledgerFile(stateFolder);
-  const engineWasm = await readWasm("engine");
-  const network = await createNetwork({
-    engineWasm,
-    ledgerMs,
-    stateFile,
-    onStuck: (error) =>
-      log.error("the ledger cannot be written: none closes until it can", { error: errorOf(error, stateFile).message }),
-    onUnstuck: () => log.warn("the ledger can be written again and goes on"),
-  }).catch((error) => {
-    throw errorOf(error, stateFile);
-  });
-  undo.push(() => network.stop());
-  return network;
-}
-
-/** What went wrong with the file of a ledger, in words. Other errors as they are. */
-function errorOf(error: Error & { code?: unknown }, stateFile: string | undefined): Error {
-  if (stateFile === undefined) return error;
-  if (typeof error.code === "string") return new CommandError(`${stateFile} cannot be used: ${inWords(error)}`);
-  return toStoreError(error, stateFile) as Error;
 }
 
 /** Stellar RPC, friendbot, and beside them what the sandbox tells of itself once it is `shown`. */
 async function serveRpc(
   network: SandboxNetwork,
-  { port, shown }: { port: number; shown: { info?: SandboxInfo } },
-  io: CommandIo,
+  { port, corsOrigins, shown }: { port: number; corsOrigins: string[] | undefined; shown: { info?: SandboxInfo } },
 ): Promise<HttpServer> {
   // The friendbot's URL holds the port, which is known only once it is bound.
   const answering: { rpc?: ReturnType<typeof createRpcServer> } = {};
@@ -151,17 +118,19 @@ async function serveRpc(
     hostname: HOST,
     port,
     idleTimeoutMs: RPC_IDLE_TIMEOUT_MS,
-    fetch: (request) =>
-      sandboxPage(request, shown.info) ?? answering.rpc?.fetch(request) ?? new Response(null, { status: 503 }),
+    fetch: (request, peer) =>
+      sandboxPage(request, peer, shown.info) ?? answering.rpc?.fetch(request, peer) ??
+        new Response(null, { status: 503 }),
   }).catch(namingFlag("--rpc-port"));
-  answering.rpc = createRpcServer({ network, friendbotUrl: `${server.url}/friendbot`, version: VERSION, now: io.now });
+  const friendbotUrl = `${server.url}/friendbot`;
+  answering.rpc = createRpcServer({ network, friendbotUrl, version: VERSION, now: network.now, corsOrigins });
   return server;
 }
 
 /** Says of a port that is taken which flag names another: there are two. */
 function namingFlag(flag: string): (error: Error) => never {
   return (error) => {
-    if (!error.message.endsWith("the port is in use")) throw error;
+    if (!(error instanceof ListenError && error.kind === "port_in_use")) throw error;
     throw new CommandError(`${error.message}: name another with ${flag}, 0 picks a free one`);
   };
 }
@@ -170,33 +139,33 @@ interface GatewayParts {
   config: Config;
   log: Log;
   network: SandboxNetwork;
-  io: CommandIo;
 }
 
-/** The gateway as `serve` would run it, its settings pointed at the sandbox's own network. */
+/** The gateway as `serve` would run it, its settings pointed at the sandbox's own network and its clock the network's. */
 async function startGateway(
-  { config, log, network, io }: GatewayParts,
+  { config, log, network }: GatewayParts,
   undo: (() => Promise<unknown>)[],
-): Promise<Pick<SandboxInfo, "gateway" | "store" | "apiKey">> {
+): Promise<{ url: string; store: string; apiKey: string }> {
   const store = await openStore(config.store);
   const running = await serveGateway({
     config,
     store,
     keys: keySourceFromStore(store),
     log,
+    clock: { ...systemClock, now: network.now },
     // Only here: an application under development listens on this very machine.
     targets: { allowLoopbackHttp: true },
   }).catch(namingFlag("--port"));
   undo.push(() => running.stop());
-  return { gateway: running.url, store: store.location, apiKey: await sandboxKey(network, store, io) };
+  return { url: running.url, store: store.location, apiKey: await sandboxKey(network, store) };
 }
 
 /** The key of this sandbox: the one of an earlier run where the store still has it, else a new one. */
-async function sandboxKey(network: SandboxNetwork, store: Store, { now }: CommandIo): Promise<string> {
+async function sandboxKey(network: SandboxNetwork, store: Store): Promise<string> {
   const kept = network.recall(KEY_KEPT_AS);
-  if (kept !== undefined && await store.getKey(JSON.parse(kept).id) !== undefined) return JSON.parse(kept).key;
-  const { key, record } = mintKey({ name: "sandbox", scopes: [...SCOPES], rate: KEY_RATE, now: now(), random });
-  await store.insertKey(record);
+  if (kept !== undefined && await store.keys.get(JSON.parse(kept).id) !== undefined) return JSON.parse(kept).key;
+  const { key, record } = mintKey({ name: "sandbox", scopes: [...SCOPES], rate: KEY_RATE, now: network.now(), random });
+  await store.keys.insert(record);
   network.keep(KEY_KEPT_AS, JSON.stringify({ id: record.id, key }));
   return key;
 }

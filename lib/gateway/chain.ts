@@ -4,7 +4,7 @@ import { createEscrow, type Escrow } from "../escrow/escrow.ts";
 import { decodeEvent } from "../escrow/events.ts";
 import { createWatcher, type Watcher } from "../events/watcher.ts";
 import type { Log } from "../log.ts";
-import { systemClock } from "../clock.ts";
+import type { Clock } from "../clock.ts";
 import { randomBase62 } from "../random.ts";
 import { createRpcClient, type NodesRpcClient } from "../stellar/rpc/client.ts";
 import { createLedgerView, type LedgerView } from "../stellar/ledger/ledger_view.ts";
@@ -29,6 +29,7 @@ export interface Chain {
 }
 
 export interface ChainParts {
+  clock: Clock;
   /** Called after each commit of the watcher. */
   onCommit(): void;
   metrics: GatewayMetrics;
@@ -39,9 +40,9 @@ export interface ChainParts {
 /** Puts together what speaks with the network. */
 export async function createChain(
   options: GatewayOptions,
-  { onCommit, metrics, stopping }: ChainParts,
+  { clock, onCommit, metrics, stopping }: ChainParts,
 ): Promise<Chain> {
-  const { config, store, log, clock = systemClock, fetch = globalThis.fetch } = options;
+  const { config, store, log, fetch = globalThis.fetch } = options;
   const contracts = {
     deviceRegistry: config.deviceRegistry,
     agentRegistry: config.agentRegistry,

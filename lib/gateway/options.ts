@@ -4,7 +4,7 @@ import type { Log } from "../log.ts";
 import type { Clock } from "../clock.ts";
 import type { Fetch } from "../stellar/rpc/transport.ts";
 import type { Store } from "../store/store.ts";
-import type { CourierLimits } from "../webhooks/delivery/lane.ts";
+import type { CourierLimits } from "../webhooks/delivery/turns.ts";
 import type { Resolve } from "../webhooks/targets/dns.ts";
 
 export interface GatewayOptions {
@@ -14,7 +14,7 @@ export interface GatewayOptions {
   /** Where API keys come from; stays the caller's as well. */
   keys: KeySource;
   log: Log;
-  /** The system's when absent. */
+  /** This machine's when absent. */
   clock?: Clock;
   /** How the RPC node is asked; the runtime's fetch when absent. */
   fetch?: Fetch;

@@ -4,12 +4,12 @@ import {
   Asset,
   Keypair,
   Operation,
-  rpc,
   type Transaction,
   TransactionBuilder,
   xdr,
 } from "@stellar/stellar-sdk";
 import { sha256, toHex } from "./ledger/bytes.ts";
+import { assembled } from "./ledger/contract_call.ts";
 import { rootKeypair } from "./ledger/genesis.ts";
 import type { SandboxNetwork } from "./network.ts";
 
@@ -26,44 +26,80 @@ export type AccountName = "owner" | "agent" | "merchant";
 export interface Sandbox {
   /** Contract ids, `C…`: the same for every sandbox of a passphrase. */
   contracts: Record<ContractName, string>;
-  /** Contract id of the native asset, whose smallest unit is the stroop. */
+  /** Contract id of the asset the accounts hold: the native one, whose smallest unit is the stroop, or one that is issued here. */
   asset: string;
+  /** Code of an asset that is issued here. */
+  assetCode?: string;
   accounts: Record<AccountName, { address: string; secret: string }>;
 }
 
+/** Stroops per operation. */
+const BASE_FEE = "100";
 const ACCOUNT_NAMES: AccountName[] = ["owner", "agent", "merchant"];
 const CONTRACT_NAMES: ContractName[] = ["deviceRegistry", "agentRegistry", "paymentEscrow"];
 
 export interface BootstrapOptions {
   contracts: ContractCode;
+  /** Contracts that are there already, on a fork: they are used instead, and none is deployed. */
+  existing?: Sandbox["contracts"];
+  /** Code of an asset to be issued, which the named accounts trust and hold; the native one when absent. */
+  assetCode?: string;
   /** For the secrets of the named accounts. Default: the runtime's random generator. */
   randomBytes?: (length: number) => Uint8Array;
 }
 
 const STARTING_BALANCE = "10000";
+/** What each named account is paid of an asset that is issued here: nobody else can be asked for more. */
+const ISSUED_BALANCE = "1000000";
 
 /** Name under which the result is kept with the network. */
 const KEPT_AS = "sandbox";
 
+/** What a network was set up with before; undefined when it was not, or not to its end. */
+export function rememberedSandbox(network: SandboxNetwork): Sandbox | undefined {
+  const held = network.recall(KEPT_AS);
+  return held === undefined ? undefined : JSON.parse(held);
+}
+
 /**
- * Deploys the native asset's contract and the three contracts, creates and funds the named accounts: by transactions, like
+ * Deploys the assets' contracts and the three contracts, creates and funds the named accounts: by transactions, like
  * anybody. A network that was set up before answers what it had; a half-finished setup is finished.
  */
 export function bootstrapSandbox(network: SandboxNetwork, options: BootstrapOptions): Sandbox {
-  const { contracts: code, randomBytes = (length) => crypto.getRandomValues(new Uint8Array(length)) } = options;
-  const held = network.recall(KEPT_AS);
-  if (held !== undefined) return JSON.parse(held);
+  const { assetCode, randomBytes = (length) => crypto.getRandomValues(new Uint8Array(length)) } = options;
+  const held = rememberedSandbox(network);
+  if (held !== undefined) return held;
 
-  const deployer = Keypair.fromRawEd25519Seed(sha256(new TextEncoder().encode(`deployer of ${network.passphrase}`)));
+  // On a fork nothing that is there already may be in the way.
+  const seedOf = (role: string) =>
+    network.fork ? randomBytes(32) : sha256(new TextEncoder().encode(`${role} of ${network.passphrase}`));
+  const deployer = Keypair.fromRawEd25519Seed(seedOf("deployer"));
+  const issuer = assetCode === undefined ? undefined : Keypair.fromRawEd25519Seed(seedOf("issuer"));
   const accounts = {} as Sandbox["accounts"];
   for (const name of ACCOUNT_NAMES) accounts[name] = newAccount(randomBytes(32));
-  const addresses = [deployer.publicKey(), ...ACCOUNT_NAMES.map((name) => accounts[name].address)];
+  const fundable = [deployer, ...(issuer ? [issuer] : [])].map((pair) => pair.publicKey());
+  const addresses = [...fundable, ...ACCOUNT_NAMES.map((name) => accounts[name].address)];
   fund(network, addresses.filter((address) => accountSequence(network, address) === undefined));
 
-  const asset = Asset.native().contractId(network.passphrase);
-  if (!contractExists(network, asset)) {
-    invoke(network, deployer, Operation.createStellarAssetContract({ asset: Asset.native() }));
-  }
+  const native = assetContract(network, deployer, Asset.native());
+  const issued = issuer && new Asset(assetCode!, issuer.publicKey());
+  if (issued) issue(network, issuer, issued, Object.values(accounts).map(({ secret }) => Keypair.fromSecret(secret)));
+  const asset = issued ? assetContract(network, deployer, issued) : native;
+  const contracts = options.existing ?? deployAll(network, deployer, options.contracts);
+  const sandbox = { contracts, asset, ...(assetCode !== undefined && { assetCode }), accounts };
+  network.keep(KEPT_AS, JSON.stringify(sandbox));
+  return sandbox;
+}
+
+/** LedgerKeys of what a setup asks for and a forked network may have. */
+export function bootstrapReads({ passphrase }: SandboxNetwork, { contracts }: BootstrapOptions): Uint8Array[] {
+  const codes = Object.values(contracts).map((wasm) =>
+    xdr.LedgerKey.contractCode(new xdr.LedgerKeyContractCode({ hash: sha256(wasm) })).toXdr()
+  );
+  return [instanceKey(Asset.native().contractId(passphrase)), ...codes];
+}
+
+function deployAll(network: SandboxNetwork, deployer: Keypair, code: ContractCode): Sandbox["contracts"] {
   const contracts = {} as Sandbox["contracts"];
   for (const name of CONTRACT_NAMES) contracts[name] = deploy(network, deployer, name, code[name]);
   const admin = new Address(deployer.publicKey()).toScVal();
@@ -71,10 +107,26 @@ export function bootstrapSandbox(network: SandboxNetwork, options: BootstrapOpti
   initialize(network, deployer, contracts.deviceRegistry, [admin]);
   initialize(network, deployer, contracts.agentRegistry, [admin]);
   initialize(network, deployer, contracts.paymentEscrow, [admin, id("agentRegistry"), id("deviceRegistry")]);
+  return contracts;
+}
 
-  const sandbox = { contracts, asset, accounts };
-  network.keep(KEPT_AS, JSON.stringify(sandbox));
-  return sandbox;
+/** Makes sure that the asset has its contract; answers the contract id. */
+function assetContract(network: SandboxNetwork, deployer: Keypair, asset: Asset): string {
+  const contract = asset.contractId(network.passphrase);
+  if (!contractExists(network, contract)) {
+    invoke(network, deployer, Operation.createStellarAssetContract({ asset }));
+  }
+  return contract;
+}
+
+/** The holders trust the asset and are paid of it, in one transaction. */
+function issue(network: SandboxNetwork, issuer: Keypair, asset: Asset, holders: Keypair[]): void {
+  const builder = transactionOf(network, issuer);
+  for (const holder of holders) {
+    builder.addOperation(Operation.changeTrust({ asset, source: holder.publicKey() }));
+    builder.addOperation(Operation.payment({ asset, amount: ISSUED_BALANCE, destination: holder.publicKey() }));
+  }
+  send(network, builder.setTimeout(0).build(), issuer, ...holders);
 }
 
 function newAccount(seed: Uint8Array): { address: string; secret: string } {
@@ -89,13 +141,18 @@ function accountSequence(network: SandboxNetwork, address: string): bigint | und
   return data?.type === "account" ? data.account.seqNum : undefined;
 }
 
+function instanceKey(contract: string): Uint8Array {
+  return xdr.LedgerKey.contractData(
+    new xdr.LedgerKeyContractData({
+      contract: new Address(contract).toScAddress(),
+      key: xdr.ScVal.scvLedgerKeyContractInstance(),
+      durability: xdr.ContractDataDurability.persistent,
+    }),
+  ).toXdr();
+}
+
 function contractExists(network: SandboxNetwork, contract: string): boolean {
-  const key = new xdr.LedgerKeyContractData({
-    contract: new Address(contract).toScAddress(),
-    key: xdr.ScVal.scvLedgerKeyContractInstance(),
-    durability: xdr.ContractDataDurability.persistent,
-  });
-  return network.entry(xdr.LedgerKey.contractData(key).toXdr()) !== undefined;
+  return network.entry(instanceKey(contract)) !== undefined;
 }
 
 /** Uploads the code and creates the contract at its fixed address; answers the contract id. */
@@ -145,42 +202,23 @@ function fund(network: SandboxNetwork, addresses: string[]): void {
 function transactionOf(network: SandboxNetwork, source: Keypair): TransactionBuilder {
   const sequence = accountSequence(network, source.publicKey()) ?? 0n;
   const account = new Account(source.publicKey(), sequence.toString());
-  return new TransactionBuilder(account, { fee: "100", networkPassphrase: network.passphrase });
+  return new TransactionBuilder(account, { fee: BASE_FEE, networkPassphrase: network.passphrase });
 }
 
 /** Simulates, signs, submits and closes a ledger. Throws when the network refuses. */
 function invoke(network: SandboxNetwork, source: Keypair, operation: xdr.Operation): void {
   const draft = transactionOf(network, source).addOperation(operation).setTimeout(0).build();
-  const simulated = network.simulate(draft.toEnvelope().toXdr(), {});
-  if (!simulated.ok) throw new Error(`the sandbox could not be set up: ${simulated.error}`);
-  send(network, assemble(draft, simulated), source);
+  const called = assembled(network, draft);
+  if ("error" in called) throw new Error(`the sandbox could not be set up: ${called.error}`);
+  send(network, called.transaction, source);
 }
 
-function send(network: SandboxNetwork, transaction: Transaction, source: Keypair): void {
-  transaction.sign(source);
+function send(network: SandboxNetwork, transaction: Transaction, ...signers: Keypair[]): void {
+  transaction.sign(...signers);
   const outcome = network.submit(transaction.toEnvelope().toXdr());
   network.closeLedger();
   const applied = network.transaction(outcome.hash);
   if (applied?.successful) return;
   const result = outcome.status === "ERROR" ? outcome.resultXdr : applied?.resultXdr ?? new Uint8Array();
   throw new Error(`the sandbox could not be set up: ${outcome.status} ${toHex(result)}`);
-}
-
-type Simulated = Extract<ReturnType<SandboxNetwork["simulate"]>, { ok: true }>;
-
-function assemble(draft: Transaction, simulated: Simulated): Transaction {
-  const base64 = (bytes: Uint8Array) => bytes.toBase64();
-  return rpc.assembleTransaction(
-    draft,
-    {
-      latestLedger: 0,
-      id: "",
-      events: [],
-      transactionData: base64(simulated.transactionDataXdr),
-      minResourceFee: simulated.minResourceFee.toString(),
-      results: simulated.result
-        ? [{ xdr: base64(simulated.result.valueXdr), auth: simulated.result.authXdr.map(base64) }]
-        : [],
-    } as unknown as Parameters<typeof rpc.assembleTransaction>[1],
-  ).build();
 }

@@ -1,5 +1,5 @@
-import { Keypair, StrKey, xdr } from "@stellar/stellar-sdk";
-import type { AppliedTransaction, Network } from "./network_types.ts";
+import { StrKey } from "@stellar/stellar-sdk";
+import { AlreadyFunded, type AppliedTransaction, type Network } from "./network_types.ts";
 import { readBody } from "./rpc/body.ts";
 
 /** Some clients look for the first text (js-stellar-sdk), some for the second (stellar CLI): both mean "go on". */
@@ -7,25 +7,20 @@ const ALREADY_FUNDED = "createAccountAlreadyExist (AAAAAAAAAGT/////AAAAAQAAAAAAA
   "account already funded to starting balance";
 
 /**
- * The faucet: `GET|POST …?addr=G…` (or `addr` in a form body) creates a funded account and answers with its
- * transaction once a ledger has closed; failures are problem+json (RFC 7807) in the words of the real one.
+ * The faucet: `GET|POST …?addr=G…` or `C…` (or `addr` in a form body) pays the starting balance to an account, which it
+ * creates if need be, or a contract that has less, and answers with the transaction once a ledger has closed; failures are problem+json (RFC 7807) in the words of the real one.
  */
 export function createFriendbot({ network }: { network: Network }): { fetch(request: Request): Promise<Response> } {
   return {
     async fetch(request) {
       const address = await readAddress(request);
-      if (StrKey.isValidContract(address)) {
-        return badAddress("contract addresses are not supported");
+      if (!StrKey.isValidEd25519PublicKey(address) && !StrKey.isValidContract(address)) {
+        return badAddress("invalid address: must be a valid G or C address");
       }
-      if (!StrKey.isValidEd25519PublicKey(address)) {
-        return badAddress("invalid address: must be a valid G address");
-      }
-      if (accountExists(network, address)) return problem(400, "bad_request", "Bad Request", ALREADY_FUNDED);
       try {
         return Response.json(funded(await network.fund(address)));
       } catch (error) {
-        // Two requests for one address can be under way at once: the second finds the account made by the first.
-        if (accountExists(network, address)) return problem(400, "bad_request", "Bad Request", ALREADY_FUNDED);
+        if (error instanceof AlreadyFunded) return problem(400, "bad_request", "Bad Request", ALREADY_FUNDED);
         const detail = error instanceof Error ? error.message : String(error);
         return problem(500, "server_error", "Internal Server Error", detail);
       }
@@ -37,11 +32,6 @@ async function readAddress(request: Request): Promise<string> {
   const query = new URL(request.url).searchParams.get("addr");
   if (query !== null || request.method !== "POST") return query ?? "";
   return new URLSearchParams(await readBody(request)).get("addr") ?? "";
-}
-
-function accountExists(network: Network, address: string): boolean {
-  const accountId = Keypair.fromPublicKey(address).xdrAccountId();
-  return network.entry(xdr.LedgerKey.account(new xdr.LedgerKeyAccount({ accountId })).toXdr()) !== undefined;
 }
 
 function funded(transaction: AppliedTransaction) {

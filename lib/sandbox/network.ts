@@ -1,23 +1,35 @@
 import { SqliteError } from "../runtime/sqlite.ts";
+import { createFork, type Fork } from "./fork/fork.ts";
+import type { Remote } from "./fork/remote.ts";
 import { keyOf } from "./ledger/bytes.ts";
 import { openChain, PROTOCOL_VERSION } from "./ledger/chain.ts";
-import type { Envelope } from "./ledger/envelopes.ts";
+import { entryParts } from "./ledger/classic_entries.ts";
+import { type Envelope, parseEnvelope } from "./ledger/envelopes.ts";
 import { createFaucet } from "./ledger/faucet.ts";
 import { createMempool } from "./ledger/mempool.ts";
 import { simulate } from "./ledger/simulation.ts";
 import { EVICTION_DELAY_LEDGERS, isTemporary, type LedgerView } from "./ledger/state.ts";
-import { createTicker, type Schedule, scheduleWithTimers } from "./ledger/ticker.ts";
-import type { AppliedTransaction, ClosedLedger, HeldEntry, Network } from "./network_types.ts";
+import { createTicker, IDLE_MS, type Schedule, scheduleWithTimers } from "./ledger/ticker.ts";
+import type {
+  Advance,
+  AppliedTransaction,
+  ClosedLedger,
+  HeldEntry,
+  Network,
+  SimulateOutcome,
+} from "./network_types.ts";
 
 export const SANDBOX_PASSPHRASE = "Standalone Sandbox Network ; 2026";
 
 export interface NetworkOptions {
   engineWasm: Uint8Array | WebAssembly.Module;
-  /** Default `SANDBOX_PASSPHRASE`. */
+  /** Default `SANDBOX_PASSPHRASE`, that of the other network on a fork. */
   passphrase?: string;
+  /** Goes on from this network: with its passphrase, settings and entries. Not together with a state file. */
+  forkOf?: Remote;
   /** Time between ledgers, default 1000. 0: a transaction's ledger closes at once, and an empty one every five seconds. */
   ledgerMs?: number;
-  /** Unix milliseconds. */
+  /** The machine's clock, Unix ms. The network's is ahead of it by what `advance` adds. */
   now?: () => number;
   /** Calls back after so many milliseconds; answers how to call it off. Default: timers. */
   schedule?: Schedule;
@@ -52,35 +64,57 @@ export interface SandboxNetwork extends Network {
 }
 
 const STALE_SECONDS = 5;
+/** Ledgers that one call may advance over; at a pace of a second they are three years. */
+const MAX_ADVANCE_LEDGERS = 100_000_000;
+/** Clients in other languages read the number of a ledger as a signed 32-bit integer. */
+const MAX_LEDGER = 2 ** 31 - 1;
 
 /**
  * Starts a network of one validator: a ledger, checked envelopes, real contracts. It differs from the public network in
  * that there is no consensus and no contention (nothing is left out of a ledger, fees are the minimum), and in the classic
- * operations it knows: createAccount, payment, setOptions, bumpSequence; any other is refused with opNOT_SUPPORTED.
- * Throws when the state file belongs to another network.
+ * operations it leaves out (`ledger/classic/operations.ts` lists them).
+ * Throws when the state file belongs to another network, and for a fork of one with another protocol.
  */
 export async function createNetwork(options: NetworkOptions): Promise<SandboxNetwork> {
-  const { passphrase = SANDBOX_PASSPHRASE, ledgerMs = 1_000, now = Date.now, retentionLedgers = 17_280 } = options;
+  const { forkOf, ledgerMs = 1_000, retentionLedgers = 17_280 } = options;
+  const { passphrase = forkOf?.passphrase ?? SANDBOX_PASSPHRASE } = options;
+  if (forkOf !== undefined && forkOf.protocolVersion !== PROTOCOL_VERSION) {
+    const theirs = forkOf.protocolVersion;
+    throw new Error(`the network to fork is of protocol ${theirs}; the sandbox runs ${PROTOCOL_VERSION} and no other`);
+  }
+  const fork = forkOf && createFork(forkOf);
+  const machineNow = options.now ?? Date.now;
   const randomBytes = options.randomBytes ?? ((length) => crypto.getRandomValues(new Uint8Array(length)));
-  const unixSeconds = () => Math.floor(now() / 1000);
   const chain = await openChain({
     engineWasm: options.engineWasm,
     passphrase,
-    startTime: unixSeconds(),
+    startTime: Math.max(Math.floor(machineNow() / 1000), forkOf?.ledger.closeTime ?? 0),
+    fork,
     retentionLedgers,
     stateFile: options.stateFile,
     adjustSettings: options.adjustSettings,
     onInternalError: options.onInternalError ?? (() => {}),
   });
+  // A network whose time was moved before it was stopped goes on from there.
+  let aheadMs = Math.max(0, chain.tip().closeTime * 1000 - machineNow());
+  const now = () => machineNow() + aheadMs;
+  const unixSeconds = () => Math.floor(now() / 1000);
   const onQueued = () => ticker.transactionArrived();
   const mempool = createMempool({ chain, now, ledgerMs, limit: options.queueLimit ?? 1_000, onQueued });
   const awaited = new Map<string, (transaction: AppliedTransaction | undefined) => void>();
   const faucet = createFaucet({
     passphrase,
     state: chain.state,
+    simulate: simulateNow,
     submit: mempool.submit,
     whenClosed: (hash, callback) => void awaited.set(hash, callback),
   });
+
+  function simulateNow(...[envelopeXdr, simulateOptions]: Parameters<Network["simulate"]>): SimulateOutcome {
+    const closeTime = Math.max(chain.tip().closeTime, unixSeconds());
+    const seeded = { ...simulateOptions, prngSeed: randomBytes(32) };
+    return simulate(chain.validator, chain.tip(), closeTime, envelopeXdr, seeded);
+  }
 
   function settle(hash: string, transaction: AppliedTransaction | undefined) {
     const callback = awaited.get(hash);
@@ -88,9 +122,12 @@ export async function createNetwork(options: NetworkOptions): Promise<SandboxNet
     callback?.(transaction);
   }
 
-  function close(): ClosedLedger {
-    // Whole seconds: two ledgers of less than a second may share one, slower ones never do.
-    const closeTime = Math.max(chain.tip().closeTime + (ledgerMs >= 1_000 ? 1 : 0), unixSeconds());
+  function close(inTime: boolean): ClosedLedger {
+    // Whole seconds: ledgers of less than a second, and those closed by hand, may share one, slower ones never do.
+    return closeAt(Math.max(chain.tip().closeTime + (inTime && ledgerMs >= 1_000 ? 1 : 0), unixSeconds()));
+  }
+
+  function closeAt(closeTime: number): ClosedLedger {
     const { ready, dropped } = mempool.takeFor(closeTime);
     const applied = putBackOnFailure([...ready, ...dropped], () => chain.append(ready, closeTime));
     for (const transaction of applied) settle(transaction.hash, transaction);
@@ -122,7 +159,51 @@ export async function createNetwork(options: NetworkOptions): Promise<SandboxNet
   }
 
   const schedule = options.schedule ?? scheduleWithTimers;
-  const ticker = createTicker({ ledgerMs, now, schedule, close, onFailure, hasWaiting: mempool.hasWaiting });
+  const { hasWaiting } = mempool;
+  const ticker = createTicker({ ledgerMs, now: machineNow, schedule, close, onFailure, hasWaiting });
+
+  function tryOut(envelopeXdr: Uint8Array): void {
+    const envelope = parseEnvelope(envelopeXdr, chain.validator.networkId);
+    chain.tryOut(envelope, Math.max(chain.tip().closeTime, unixSeconds()));
+  }
+
+  async function fundOnFork({ complete }: Fork, address: string): Promise<AppliedTransaction> {
+    await complete(() => {
+      const payment = faucet.draft(address);
+      if (payment !== undefined) tryOut(payment);
+    });
+    return await faucet.fund(address);
+  }
+
+  function dropQueued() {
+    for (const { hash } of mempool.takeAll()) settle(hash, undefined);
+  }
+
+  /** As many ledgers as would close in that time, and at the times at which they would. */
+  function advance(by: Advance): ClosedLedger {
+    const paceMs = ledgerMs || IDLE_MS;
+    const count = by.ledgers ?? Math.max(1, Math.floor(by.seconds * 1000 / paceMs));
+    const most = Math.min(MAX_ADVANCE_LEDGERS, MAX_LEDGER - chain.tip().sequence);
+    if (count > most) throw new RangeError(`at most ${most} ledgers can be advanced over, not ${count}`);
+    const fromMs = now();
+    const forMs = by.seconds === undefined ? count * paceMs : by.seconds * 1000;
+    const closeTimeOf = (n: number) => Math.floor((fromMs + forMs * (n / count)) / 1000);
+    closeAt(Math.max(chain.tip().closeTime, closeTimeOf(1)));
+    if (count > 1) chain.skip(count - 1, (n) => closeTimeOf(n + 1));
+    aheadMs += forMs;
+    ticker.closedOtherwise();
+    const ledger = chain.history.latestLedger();
+    if (count > 1) options.onClose?.(ledger);
+    return ledger;
+  }
+
+  function revert(name: string): ClosedLedger {
+    const snapshot = chain.returnTo(name);
+    aheadMs = snapshot.aheadMs;
+    dropQueued();
+    return ticker.closeNow();
+  }
+
   try {
     // A network that slept goes on in the present: a node whose last ledger is old counts as unhealthy.
     if (unixSeconds() - chain.tip().closeTime > STALE_SECONDS) ticker.closeNow();
@@ -140,23 +221,28 @@ export async function createNetwork(options: NetworkOptions): Promise<SandboxNet
     oldestLedger: history.oldestLedger,
     ledger: history.ledger,
     entry: (keyXdr) => heldEntry(chain.state, keyXdr, chain.tip().sequence),
-    simulate(envelopeXdr, simulateOptions) {
-      const closeTime = Math.max(chain.tip().closeTime, unixSeconds());
-      const seeded = { ...simulateOptions, prngSeed: randomBytes(32) };
-      return simulate(chain.validator, chain.tip(), closeTime, envelopeXdr, seeded);
-    },
+    simulate: simulateNow,
     submit: mempool.submit,
     transaction: history.transaction,
     transactionsAfter: history.transactionsAfter,
     eventsAfter: history.eventsAfter,
     fees: history.fees,
-    fund: faucet.fund,
+    fund: fork === undefined ? faucet.fund : (address) => fundOnFork(fork, address),
+    ...(fork && { fork: { complete: fork.complete, tryOut } }),
     closeLedger: ticker.closeNow,
+    now,
+    advance,
+    snapshots: chain.snapshots,
+    snapshot(name) {
+      chain.snapshot(name, aheadMs);
+      return chain.history.latestLedger();
+    },
+    revert,
     recall: chain.recall,
     keep: chain.keep,
     stop() {
       ticker.stop();
-      while (mempool.hasWaiting()) for (const { hash } of mempool.takeAll()) settle(hash, undefined);
+      while (hasWaiting()) dropQueued();
       chain.close();
       return Promise.resolve();
     },
@@ -170,9 +256,8 @@ function heldEntry(state: LedgerView, keyXdr: Uint8Array, latest: number): HeldE
   if (!held) return undefined;
   const { entryXdr, liveUntilLedger } = held;
   const lastModifiedLedger = new DataView(entryXdr.buffer, entryXdr.byteOffset).getUint32(0);
-  // A LedgerEntry is that number, the data, and an extension that is void.
-  const dataXdr = entryXdr.subarray(4, entryXdr.length - 4);
-  if (liveUntilLedger === undefined) return { dataXdr, lastModifiedLedger };
+  const parts = entryParts(entryXdr);
+  if (liveUntilLedger === undefined) return { ...parts, lastModifiedLedger };
   const evicted = !isTemporary(key) && liveUntilLedger + EVICTION_DELAY_LEDGERS <= latest;
-  return { dataXdr, lastModifiedLedger, liveUntilLedger: evicted ? 0 : liveUntilLedger };
+  return { ...parts, lastModifiedLedger, liveUntilLedger: evicted ? 0 : liveUntilLedger };
 }

@@ -60,6 +60,8 @@ export interface NetworkEvent {
 export interface HeldEntry {
   /** LedgerEntryData. */
   dataXdr: Uint8Array;
+  /** LedgerEntryExt. */
+  extXdr: Uint8Array;
   lastModifiedLedger: number;
   /** Undefined for entries without a TTL. */
   liveUntilLedger?: number;
@@ -103,6 +105,18 @@ export interface NetworkFees {
   classic: { ledger: number; fee: bigint }[];
 }
 
+/** By how much to move a network's time: exactly one of them. */
+export type Advance = { seconds: number; ledgers?: undefined } | { ledgers: number; seconds?: undefined };
+
+/** The address has at least the starting balance. */
+export class AlreadyFunded extends Error {
+  override name = "AlreadyFunded";
+
+  constructor(address: string) {
+    super(`${address} is already funded to the starting balance`);
+  }
+}
+
 export interface Network {
   readonly passphrase: string;
   readonly protocolVersion: number;
@@ -127,10 +141,44 @@ export interface Network {
   /** Events ascending by id with id > `afterId` and ledger ≤ `lastLedger`, lazily; cheap to start anywhere. */
   eventsAfter(afterId: string, lastLedger: number): Iterable<NetworkEvent>;
   fees(): NetworkFees;
-  /** Queues the creation of a funded account; resolves with the transaction once its ledger has closed. Rejects when the account exists. */
+  /**
+   * Queues a payment of the starting balance to an account, new or not, or a contract; resolves with the transaction once
+   * its ledger has closed. Rejects with `AlreadyFunded` when the address has as much or more.
+   */
   fund(address: string): Promise<AppliedTransaction>;
   /** Closes a ledger now, with what is queued. */
   closeLedger(): ClosedLedger;
+  /** The network's clock, Unix ms: the machine's, and as far ahead of it as time has been moved. */
+  now(): number;
+  /**
+   * Moves the network's time, and closes the ledgers that would have closed until then, the first with what is queued.
+   * Answers the last of them.
+   * @throws {RangeError} when it would be too many
+   */
+  advance(by: Advance): ClosedLedger;
+  /** Names of the snapshots, oldest first. */
+  snapshots(): string[];
+  /**
+   * Remembers the ledger as it is now under this name, until the network stops; one of the same name is replaced.
+   * @throws {RangeError} when there are too many
+   */
+  snapshot(name: string): ClosedLedger;
+  /**
+   * Goes back to a snapshot: entries, ledgers, transactions, events and clock are as they were then; what is queued and
+   * the snapshots taken since are gone. Closes a ledger and answers it.
+   * @throws {RangeError} when there is no such snapshot
+   */
+  revert(name: string): ClosedLedger;
+  /** There on a network that goes on from another one: reads what it lacks of that. */
+  readonly fork?: {
+    /**
+     * Runs what changes nothing until it finds all that it asks for, and answers its last result. Rejects when the other
+     * network cannot be read.
+     */
+    complete<T>(run: () => T): Promise<T>;
+    /** Applies an envelope as the next ledger would, to no effect. Throws a plain Error for what is not XDR. */
+    tryOut(envelopeXdr: Uint8Array): void;
+  };
   /** Stops the timer and writes what is to be kept. */
   stop(): Promise<void>;
 }

@@ -135,7 +135,7 @@ export interface NewAttempt {
   replayId: string | null;
   eventId: string;
   eventType: string;
-  /** 1 for the first attempt of a delivery; 0 for a probe of an endpoint that fails, which uses none up, and for a test. */
+  /** 1 for the first attempt of a delivery, and for a test; 0 for a probe of an endpoint that fails: it uses none up. */
   number: number;
   atMs: number;
   durationMs: number;
@@ -144,7 +144,7 @@ export interface NewAttempt {
   statusCode: number | null;
   /** Why it failed, null when it did not. */
   error: string | null;
-  /** The beginning of the answer's body, at most 1 KiB; null when it was delivered. */
+  /** The beginning of the answer's body, at most 1 KiB; null when it was delivered, but for a test. */
   responseBody: string | null;
   nextAttemptAtMs: number | null;
 }
@@ -173,6 +173,5 @@ export interface Settlement {
   delivered?: number[];
   /** Absent: as it is. */
   failingSinceMs?: number | null;
-  /** Of successes the answer's body is not kept. */
   attempts: NewAttempt[];
 }

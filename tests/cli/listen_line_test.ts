@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { deliveryLine } from "../../cli/listen_line.ts";
+import { answeredWith, deliveryLine, forwardedWith } from "../../cli/listen_line.ts";
 import { stepLine } from "../../cli/trigger.ts";
-import type { PublicEvent } from "../../lib/events/public_event.ts";
+import type { PublicEvent } from "../../lib/store/event.ts";
 
 const NOW = Date.parse("2026-11-21T12:00:05.000Z");
 const TIME = new Date(NOW).toTimeString().slice(0, 8);
@@ -23,9 +23,16 @@ const { merchant: _m, amount: _a, ...REGISTERED } = { ...PAID, type: "device.reg
 const { deviceHash: _, agent: __, ...CLAIMED } = { ...PAID, type: "payment.claimed", amount: "9".repeat(39) };
 
 describe("the line of a delivery", () => {
+  test("tells what became of it, and nothing where nothing did", () => {
+    const line = (told?: Parameters<typeof deliveryLine>[1]) => deliveryLine(PAID, told, NOW, 150).slice(TIME.length);
+    assert.ok(line(forwardedWith(200)).startsWith("  payment.authorized  forwarded, answered 200  ledger"));
+    assert.ok(line(forwardedWith(undefined)).startsWith("  payment.authorized  forwarded, no answer  ledger"));
+    assert.ok(line().startsWith("  payment.authorized  ledger"));
+  });
+
   test("tells all of it where a line may be as long as it likes", () => {
     assert.equal(
-      deliveryLine(PAID, 204, NOW, Infinity),
+      deliveryLine(PAID, answeredWith(204), NOW, Infinity),
       `${TIME}  payment.authorized  signature right, answered 204  ledger 52000000  card 9a41…07e2  ` +
         "agent GAGE…TTTT  merchant GDIY…K4QL  amount 40000000\n",
     );
@@ -34,7 +41,7 @@ describe("the line of a delivery", () => {
   test("is one line on every terminal, with event, answer and amount on the usual ones", () => {
     for (const event of [PAID, CLAIMED]) {
       for (let room = 1; room <= 200; room++) {
-        const line = deliveryLine(event, 503, NOW, room);
+        const line = deliveryLine(event, answeredWith(503), NOW, room);
         assert.match(line, /^[^\n]+\n$/);
         assert.ok([...line].length - 1 <= room, `${room}: ${line}`);
         if (room >= 28) assert.ok(line.startsWith(`${TIME}  ${event.type}`), line);
@@ -45,18 +52,18 @@ describe("the line of a delivery", () => {
 
   test("leaves out first what is needed least", () => {
     assert.equal(
-      deliveryLine(PAID, 204, NOW, 100),
+      deliveryLine(PAID, answeredWith(204), NOW, 100),
       `${TIME}  payment.authorized  signed, 204  ledger 52000000  card 9a41…07e2  amount 40000000\n`,
     );
     assert.equal(
-      deliveryLine(REGISTERED, 204, NOW, 80),
+      deliveryLine(REGISTERED, answeredWith(204), NOW, 80),
       `${TIME}  device.registered   signed, 204  card 9a41…07e2  agent GAGE…TTTT\n`,
     );
     assert.equal(
-      deliveryLine(PAID, 204, NOW, 80),
+      deliveryLine(PAID, answeredWith(204), NOW, 80),
       `${TIME}  payment.authorized  signed, 204  card 9a41…07e2  amount 40000000\n`,
     );
-    assert.equal(deliveryLine(PAID, 204, NOW, 45), `${TIME}  payment.authorized  amount 40000000\n`);
+    assert.equal(deliveryLine(PAID, answeredWith(204), NOW, 45), `${TIME}  payment.authorized  amount 40000000\n`);
   });
 });
 

@@ -17,15 +17,29 @@ test("listen shows what trigger makes happen", { timeout: 60_000 }, async () => 
   await tellListen(sourceCommand());
 });
 
-test("where there is no sandbox, listen and trigger say where they looked and what to do", async () => {
+test("where there is no sandbox, listen and trigger wait a little, and say where they looked and what to do", {
+  timeout: 60_000,
+}, async () => {
   const nowhere = `http://127.0.0.1:${await freePort()}`;
-  for (const command of ["listen", "trigger"]) {
+  await Promise.all(["listen", "trigger"].map(async (command) => {
     const { code, stdout, stderr } = await runGateway([command, "--sandbox", nowhere]);
     assert.deepEqual([code, stdout], [1, ""]);
-    assert.match(stderr, new RegExp(`^gateway ${command}: no sandbox answers at ${nowhere}: start one with`));
+    const [waiting, failed] = stderr.split("\n");
+    assert.equal(waiting, `gateway ${command}: waiting for the sandbox at ${nowhere}, at most 10 seconds`);
+    assert.match(failed!, new RegExp(`^gateway ${command}: no sandbox answers at ${nowhere}: start one with`));
     const { stderr: other } = await runGateway([command, "--sandbox", sandbox.info.gateway]);
-    assert.match(other, /is no sandbox of this version/);
-  }
+    assert.match(other, new RegExp(`^gateway ${command}: what answers at \\S+ is no sandbox of this version`));
+  }));
+});
+
+test("trigger waits for a sandbox that is just starting", { timeout: 60_000 }, async () => {
+  const port = await freePort();
+  const triggered = runGateway(["trigger", "device.registered", "--json", "--sandbox", `http://127.0.0.1:${port}`]);
+  const starting = await startSandbox(undefined, ["--rpc-port", String(port)]);
+  const { code, stdout, stderr } = await triggered;
+  assert.equal(code, 0, stderr);
+  assert.equal(JSON.parse(stdout).event, "device.registered");
+  await starting.stop();
 });
 
 test("a wrong event, filter or number is named", async () => {
@@ -42,6 +56,19 @@ test("a wrong event, filter or number is named", async () => {
     ],
     [["listen", "--device-hash", "9a41", ...at], 2, /--device-hash must be 64 hex digits, got "9a41"/],
     [["listen", "--merchant", "G1", ...at], 2, /--merchant must be an account address .*, got "G1"/],
+    [["listen", "--forward-to", "3000"], 2, /--forward-to must be an http:\/\/ or https:\/\/ URL, got "3000"/],
+    [["listen", "--forward-to", "http://x", "--answer", "500"], 2, /--forward-to and --answer exclude each other/],
+    [
+      ["listen", "--gateway", "http://x", "--port", "1"],
+      2,
+      /--port is for the webhooks of a sandbox, not for --gateway/,
+    ],
+    [["listen", "--gateway", "x"], 2, /--gateway must be an http:\/\/ or https:\/\/ URL, got "x"/],
+    [
+      ["listen", "--gateway", "http://127.0.0.1:1"],
+      2,
+      /standard input must be an API key, got 0 characters that are none/,
+    ],
     [["listen", "--sandbox", "nowhere"], 2, /--sandbox must be an http:\/\/ URL such as .*, got "nowhere"/],
     [["listen", "--port", new URL(sandbox.info.rpc).port, ...at], 1, /the port is in use/],
   ];

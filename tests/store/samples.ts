@@ -77,6 +77,16 @@ export async function append(store: Store, ...events: (NewEvent | UndecodedEvent
   return await store.events.append({ lease: await watcherLease(store), events, state: sampleState(1_001) });
 }
 
+/** Commits that all up to this ledger was scanned, and these events found. */
+export async function scanned(
+  store: Store,
+  ledger: number,
+  fields: Partial<WatcherState> = {},
+  events: NewEvent[] = [],
+): Promise<void> {
+  await store.events.append({ lease: await watcherLease(store), events, state: sampleState(ledger, fields) });
+}
+
 /** Appends the events `from` to `to`. */
 export async function appendMany(store: Store, from: number, to: number): Promise<void> {
   const lease = await watcherLease(store);

@@ -1,5 +1,7 @@
 import { Asset, StrKey } from "@stellar/stellar-sdk";
 import { loadEngine } from "../engine.ts";
+import type { Fork } from "../fork/fork.ts";
+import type { Remote } from "../fork/remote.ts";
 import type { AppliedTransaction } from "../network_types.ts";
 import { keyOf, sha256 } from "./bytes.ts";
 import { type Closed, closeLedger, engineHeader, type Validator } from "./close.ts";
@@ -8,6 +10,8 @@ import { putGenesis } from "./genesis.ts";
 import { type LedgerTip, NOTHING, tipOf } from "./headers.ts";
 import { createHistory } from "./history.ts";
 import { createSignatureVerifier } from "./signatures.ts";
+import { CLOSED_ONE_BY_ONE, lastSkipped } from "./skipped.ts";
+import { createSnapshots } from "./snapshots.ts";
 import { createResourceCheck } from "./soroban_checks.ts";
 import { createLedgerState, type LedgerView, openChanges } from "./state.ts";
 import { openStateFile } from "./state_file.ts";
@@ -23,19 +27,26 @@ export interface ChainOptions {
   retentionLedgers: number;
   stateFile: string | undefined;
   adjustSettings: ((entryXdr: Uint8Array) => Uint8Array) | undefined;
+  /** The network to go on from; undefined: a new one begins. */
+  fork?: Fork | undefined;
   onInternalError: (error: unknown) => void;
 }
 
 export type Chain = Awaited<ReturnType<typeof openChain>>;
 
-/** Opens the chain of ledgers: goes on with what the state file holds, else begins with the first ledger. */
+/**
+ * Opens the chain of ledgers: goes on with what the state file holds, else begins with the first ledger, or with the next
+ * one of the network it is a fork of.
+ */
 export async function openChain(options: ChainOptions) {
-  const { passphrase, retentionLedgers } = options;
+  const { passphrase, retentionLedgers, fork } = options;
   const file = options.stateFile === undefined ? undefined : await openStateFile(options.stateFile, passphrase);
-  const state = createLedgerState();
+  const state = createLedgerState({ onUnknown: fork?.onUnknown });
+  fork?.into(state);
+  const snapshots = createSnapshots(state);
   const history = createHistory(retentionLedgers);
   const kept = new Map<string, string>();
-  let tip: LedgerTip = NOTHING;
+  let tip: LedgerTip = fork === undefined ? NOTHING : { ...NOTHING, ...fork.remote.ledger };
   let view: LedgerView = state;
   const engine = await loadEngine(options.engineWasm, (key) => {
     const held = view.get(keyOf(key));
@@ -55,17 +66,58 @@ export async function openChain(options: ChainOptions) {
 
   /** On disk first: what cannot be written has not happened. */
   function adopt(closed: Closed): AppliedTransaction[] {
-    file?.save(closed.record, closed.changes, retentionLedgers);
+    file?.save([closed], history.oldestWith([closed.record]));
+    return take(closed);
+  }
+
+  function take(closed: Closed): AppliedTransaction[] {
     state.commit(closed.changes);
     tip = closed.tip;
     return history.add(closed.record);
+  }
+
+  /**
+   * Closes so many ledgers in which nothing happens but evictions; of many only the newest are made now.
+   * @param closeTimeOf Unix seconds at which the n-th of them closes, counted from 1
+   */
+  function skip(count: number, closeTimeOf: (n: number) => number): void {
+    const skipped = Math.max(0, count - CLOSED_ONE_BY_ONE);
+    let previous = tip;
+    if (skipped > 0) {
+      const next = { sequence: tip.sequence + skipped + 1, closeTime: closeTimeOf(skipped + 1) };
+      previous = lastSkipped({ before: history.latestRecord(), next });
+    }
+    const made: Closed[] = [];
+    for (let n = skipped + 1; n <= count; n++) {
+      const evictSince = n === skipped + 1 ? tip.sequence + 1 : undefined;
+      const closed = closeLedger(validator, previous, [], Math.max(previous.closeTime, closeTimeOf(n)), evictSince);
+      made.push(closed);
+      previous = closed.tip;
+    }
+    file?.save(made, history.oldestWith(made.map(({ record }) => record)));
+    for (const closed of made) take(closed);
+  }
+
+  /**
+   * Makes the ledger of a snapshot the latest one. Those closed from now on have other hashes than those closed after it
+   * before, even if the same happens in them: nobody must take one for the other.
+   * @throws {RangeError} when there is no such snapshot
+   */
+  function returnTo(name: string) {
+    const { snapshot, mark } = snapshots.find(name);
+    file?.returnTo(snapshot.record, state.before(mark));
+    snapshots.returnTo(mark);
+    history.returnTo(snapshot.record);
+    tip = { ...snapshot.tip, stateHash: sha256(snapshot.tip.stateHash, tip.hash) };
+    return snapshot;
   }
 
   if (file?.load({ state, history, kept })) {
     tip = tipOf(history.latestLedger().headerXdr);
   } else {
     const genesis = openChanges(state);
-    putGenesis(genesis, passphrase, engine.defaultSettings(), options.adjustSettings);
+    const settings = await settingsOf(fork?.remote, engine.defaultSettings());
+    putGenesis(genesis, passphrase, tip.sequence + 1, settings, options.adjustSettings);
     const first = closeLedger(validator, tip, [], options.startTime);
     genesis.commitTo(first.changes);
     adopt(first);
@@ -76,6 +128,14 @@ export async function openChain(options: ChainOptions) {
     state,
     history,
     tip: () => tip,
+    skip,
+    /** Applies an envelope as the next ledger would, to no effect. */
+    tryOut(envelope: Envelope, closeTime: number): void {
+      closeLedger({ ...validator, onInternalError: () => {} }, tip, [envelope], closeTime);
+    },
+    snapshot: (name: string, aheadMs: number) => snapshots.take({ name, tip, record: history.latestRecord(), aheadMs }),
+    snapshots: snapshots.names,
+    returnTo,
     /** Closes the next ledger with these envelopes; answers what was applied. */
     append: (envelopes: Envelope[], closeTime: number) => adopt(closeLedger(validator, tip, envelopes, closeTime)),
     recall: (name: string) => kept.get(name),
@@ -85,4 +145,10 @@ export async function openChain(options: ChainOptions) {
     },
     close: () => file?.close(),
   };
+}
+
+/** The settings of the network that is forked, where it has them, else those of a new one. */
+async function settingsOf(remote: Remote | undefined, defaults: { key: Uint8Array; entry: Uint8Array }[]) {
+  const found = await remote?.read(defaults.map(({ key }) => keyOf(key)));
+  return defaults.map(({ key, entry }) => ({ key, entry: found?.get(keyOf(key))?.entryXdr ?? entry }));
 }

@@ -40,12 +40,14 @@ export function engineHeader({ protocolVersion, networkId }: Validator, previous
 /**
  * Builds the ledger after `previous` out of the envelopes: fees first, then the transactions, classic ones before
  * Soroban's, then refunds and evictions. The state is left as it is: `changes` are to be committed.
+ * @param evictSince the first ledger whose evictions are still to be made, where ledgers were skipped; this one when absent
  */
 export function closeLedger(
   validator: Validator,
   previous: LedgerTip,
   envelopes: Envelope[],
   closeTime: number,
+  evictSince = previous.sequence + 1,
 ): Closed {
   const isSoroban = (envelope: Envelope) => envelope.inner.sorobanBody !== undefined;
   const ordered = [...envelopes.filter((e) => !isSoroban(e)), ...envelopes.filter(isSoroban)];
@@ -60,7 +62,7 @@ export function closeLedger(
   };
 
   const applications = applyAll(validator, ordered, ledger);
-  const evicted = evict(validator.state, changes, ledger.header.sequence);
+  const evicted = evict(validator.state, changes, ledger.header.sequence, evictSince);
   const transactions = applications.map(record);
   const feePool = applications.reduce((sum, { feeCharged }) => sum + feeCharged, previous.feePool);
   const { headerXdr, tip } = nextHeader({
@@ -90,8 +92,10 @@ function applyAll(validator: Validator, envelopes: Envelope[], ledger: ClosingLe
 }
 
 /** Drops the temporary entries that expired a while ago, unless this ledger made them anew. */
-function evict(state: LedgerState, changes: LedgerChanges, sequence: number): Uint8Array[] {
-  const keys = state.evictable(sequence).filter((key) => (changes.get(key)?.liveUntilLedger ?? sequence) < sequence);
+function evict(state: LedgerState, changes: LedgerChanges, sequence: number, since: number): Uint8Array[] {
+  const keys = state.evictable(sequence, since).filter((key) =>
+    (changes.get(key)?.liveUntilLedger ?? sequence) < sequence
+  );
   for (const key of keys) changes.remove(key);
   return evictedKeys(keys);
 }

@@ -1,97 +1,168 @@
-import { Account, Keypair, Operation, TransactionBuilder } from "@stellar/stellar-sdk";
-import type { AppliedTransaction, SubmitOutcome } from "../network_types.ts";
+import {
+  Account,
+  Address,
+  Asset,
+  Keypair,
+  nativeToScVal,
+  Operation,
+  StrKey,
+  type Transaction,
+  TransactionBuilder,
+  xdr,
+} from "@stellar/stellar-sdk";
+import { AlreadyFunded, type AppliedTransaction, type Network } from "../network_types.ts";
 import { loadAccount } from "./accounts.ts";
+import { keyOf } from "./bytes.ts";
+import { assembled } from "./contract_call.ts";
 import { rootKeypair } from "./genesis.ts";
 import type { LedgerView } from "./state.ts";
 
-/** Lumens a funded account starts with. */
+/** Lumens that are paid to whoever has less. */
 const STARTING_BALANCE = "10000";
+const STROOPS_PER_LUMEN = 10_000_000n;
+const STARTING_STROOPS = BigInt(STARTING_BALANCE) * STROOPS_PER_LUMEN;
 const OPERATIONS_PER_TRANSACTION = 100;
 const FEE_PER_OPERATION = "100";
 
-export interface FaucetOptions {
+export interface FaucetOptions extends Pick<Network, "simulate" | "submit"> {
   passphrase: string;
   state: LedgerView;
-  submit(envelopeXdr: Uint8Array): SubmitOutcome;
   /** Calls back once when the transaction's ledger has closed; undefined: it was dropped. */
   whenClosed(hash: string, callback: (transaction: AppliedTransaction | undefined) => void): void;
 }
 
 interface Request {
+  /** `G…` or `C…`. */
   address: string;
   resolve(transaction: AppliedTransaction): void;
   reject(error: Error): void;
 }
 
 /**
- * Creates accounts out of the root account's lumens. The root account can have one transaction a ledger, so requests that
- * come while one is under way share the next one.
+ * Pays lumens of the root account to accounts, which it creates where they are not there yet, and to contracts. The root
+ * account can have one transaction a ledger, so requests that come while one is under way share the next one; a contract
+ * is paid through the native asset's, which takes a transaction of its own.
  */
-export function createFaucet({ passphrase, state, submit, whenClosed }: FaucetOptions) {
+export function createFaucet({ passphrase, state, simulate, submit, whenClosed }: FaucetOptions) {
   const root = rootKeypair(passphrase);
   const requests: Request[] = [];
   let underWay = false;
 
-  const exists = (address: string) => loadAccount(state, Keypair.fromPublicKey(address).rawPublicKey()) !== undefined;
+  const accountOf = (address: string) => loadAccount(state, Keypair.fromPublicKey(address).rawPublicKey());
 
+  function hasEnough(address: string): boolean {
+    const balance = StrKey.isValidContract(address)
+      ? contractBalance(state, passphrase, address)
+      : accountOf(address)?.balance ?? 0n;
+    return balance >= STARTING_STROOPS;
+  }
+
+  /** One contract, or as many accounts as fit. */
   function takeBatch(): Map<string, Request> {
     const batch = new Map<string, Request>();
     for (let left = requests.length; left > 0 && batch.size < OPERATIONS_PER_TRANSACTION; left--) {
       const request = requests.shift() as Request;
-      if (exists(request.address)) request.reject(new Error(`account ${request.address} exists already`));
-      else if (batch.has(request.address)) requests.push(request);
+      const isContract = StrKey.isValidContract(request.address);
+      if (hasEnough(request.address)) request.reject(new AlreadyFunded(request.address));
+      else if (batch.has(request.address) || (isContract && batch.size > 0)) requests.push(request);
       else batch.set(request.address, request);
+      if (isContract && batch.has(request.address)) break;
     }
     return batch;
   }
 
-  function build(addresses: Iterable<string>): Uint8Array {
+  function draftOf(operations: xdr.Operation[]): Transaction {
     const sequence = loadAccount(state, root.rawPublicKey())?.seqNum ?? 0n;
     const source = new Account(root.publicKey(), sequence.toString());
     const builder = new TransactionBuilder(source, { fee: FEE_PER_OPERATION, networkPassphrase: passphrase });
-    for (const destination of addresses) {
-      builder.addOperation(Operation.createAccount({ destination, startingBalance: STARTING_BALANCE }));
-    }
-    const transaction = builder.setTimeout(0).build();
-    transaction.sign(root);
-    return transaction.toEnvelope().toXdr();
+    for (const operation of operations) builder.addOperation(operation);
+    return builder.setTimeout(0).build();
   }
 
-  function fundNext() {
+  function build(addresses: string[]): { transaction: Transaction } | { error: string } {
+    const [first] = addresses as [string];
+    if (StrKey.isValidContract(first)) return assembled({ simulate }, draftOf([toContract(passphrase, root, first)]));
+    const operations = addresses.map((destination) =>
+      accountOf(destination) === undefined
+        ? Operation.createAccount({ destination, startingBalance: STARTING_BALANCE })
+        : Operation.payment({ destination, asset: Asset.native(), amount: STARTING_BALANCE })
+    );
+    return { transaction: draftOf(operations) };
+  }
+
+  function fundNext(): void {
     const batch = takeBatch();
     if (batch.size === 0) return;
-    const outcome = submit(build(batch.keys()));
-    if (outcome.status === "TRY_AGAIN_LATER") {
-      requests.push(...batch.values());
-      return;
-    }
-    if (outcome.status === "ERROR") {
-      for (const { reject } of batch.values()) reject(new Error("the root account cannot pay"));
-      return;
-    }
+    const refuse = (why: string) => {
+      for (const { reject } of batch.values()) reject(new Error(why));
+      fundNext();
+    };
+    const built = build([...batch.keys()]);
+    if ("error" in built) return refuse(built.error);
+    built.transaction.sign(root);
+    const outcome = submit(built.transaction.toEnvelope().toXdr());
+    if (outcome.status === "TRY_AGAIN_LATER") return void requests.push(...batch.values());
+    if (outcome.status === "ERROR") return refuse("the root account cannot pay");
     underWay = true;
     whenClosed(outcome.hash, (transaction) => {
       underWay = false;
       for (const request of batch.values()) {
         if (transaction?.successful) request.resolve(transaction);
-        else if (transaction) requests.push(request); // One of the accounts was created meanwhile: sort that out anew.
-        else request.reject(new Error("the network has stopped"));
+        else if (transaction) requests.push(request); // One of the accounts came or went meanwhile: sort that out anew.
+        else request.reject(new Error("the network has dropped the transaction"));
       }
       fundNext();
     });
   }
 
   return {
-    /** Queues the creation of an account; resolves with the transaction once its ledger has closed. */
+    /** Queues a payment; resolves with the transaction once its ledger has closed, rejects with `AlreadyFunded`. */
     fund(address: string): Promise<AppliedTransaction> {
       return new Promise((resolve, reject) => {
         requests.push({ address, resolve, reject });
         if (!underWay) fundNext();
       });
     },
+    /** What `fund` would submit for one address, signed; undefined when it would refuse. Nothing comes of it. */
+    draft(address: string): Uint8Array | undefined {
+      const built = hasEnough(address) ? undefined : build([address]);
+      if (built === undefined || "error" in built) return undefined;
+      built.transaction.sign(root);
+      return built.transaction.toEnvelope().toXdr();
+    },
     /** To be told of every closed ledger: what had no place in it is tried again. */
     ledgerClosed() {
       if (!underWay && requests.length > 0) fundNext();
     },
   };
+}
+
+/** Stroops that a contract holds by the native asset's contract. */
+function contractBalance(state: LedgerView, passphrase: string, contract: string): bigint {
+  const held = state.get(keyOf(contractBalanceKey(passphrase, contract)));
+  const data = held && xdr.LedgerEntry.fromXdr(held.entryXdr).data;
+  if (data?.type !== "contractData" || data.contractData.val.type !== "scvMap") return 0n;
+  const amount = data.contractData.val.map?.find(({ key }) => key.type === "scvSymbol" && `${key.sym}` === "amount")
+    ?.val;
+  return amount?.type === "scvI128" ? (BigInt(amount.i128.hi) << 64n) | BigInt(amount.i128.lo) : 0n;
+}
+
+/** LedgerKey of what a contract holds of the native asset. */
+export function contractBalanceKey(passphrase: string, contract: string): Uint8Array {
+  return xdr.LedgerKey.contractData(
+    new xdr.LedgerKeyContractData({
+      contract: new Address(Asset.native().contractId(passphrase)).toScAddress(),
+      key: xdr.ScVal.scvVec([xdr.ScVal.scvSymbol("Balance"), new Address(contract).toScVal()]),
+      durability: xdr.ContractDataDurability.persistent,
+    }),
+  ).toXdr();
+}
+
+function toContract(passphrase: string, root: Keypair, contract: string): xdr.Operation {
+  const amount = nativeToScVal(STARTING_STROOPS, { type: "i128" });
+  return Operation.invokeContractFunction({
+    contract: Asset.native().contractId(passphrase),
+    function: "transfer",
+    args: [new Address(root.publicKey()).toScVal(), new Address(contract).toScVal(), amount],
+  });
 }

@@ -2,6 +2,7 @@ import type { AppliedTransaction, ClosedLedger, NetworkEvent, NetworkFees } from
 import { closeMetaXdr } from "./headers.ts";
 import { ledgerEvents, ledgerOfEventId } from "./ledger_events.ts";
 import type { MetaSlices, Slice } from "./meta.ts";
+import { createSkippedLedgers } from "./skipped.ts";
 
 /** One transaction of a ledger, as it is kept. */
 export interface TransactionRecord {
@@ -35,6 +36,7 @@ export interface LedgerRecord {
 }
 
 interface HeldLedger {
+  record: LedgerRecord;
   closed: ClosedLedger;
   transactions: AppliedTransaction[];
   /** Of the transactions, and of the inner ones of fee bumps. */
@@ -48,17 +50,21 @@ const FEE_WINDOW_LEDGERS = 50;
 
 export type History = ReturnType<typeof createHistory>;
 
-/** The last closed ledgers with their transactions and events. */
+/**
+ * The last closed ledgers with their transactions and events. Where ledgers were skipped, because nothing happened in them,
+ * only those around them are held, and only the held ones count for the retention.
+ */
 export function createHistory(retentionLedgers: number) {
   const ledgers = new Map<number, HeldLedger>();
+  /** Sequences of the held ledgers, ascending. */
+  const held: number[] = [];
   const byHash = new Map<string, AppliedTransaction>();
-  let oldest = 0;
-  let latest = 0;
+  const skipped = createSkippedLedgers();
 
-  function need(sequence: number): HeldLedger {
-    const held = ledgers.get(sequence);
-    if (!held) throw new Error(`ledger ${sequence} is not held`);
-    return held;
+  function need(sequence: number | undefined): HeldLedger {
+    const ledger = ledgers.get(sequence ?? 0);
+    if (!ledger) throw new Error(`ledger ${sequence} is not held`);
+    return ledger;
   }
 
   function forget(sequence: number) {
@@ -66,45 +72,80 @@ export function createHistory(retentionLedgers: number) {
     ledgers.delete(sequence);
   }
 
+  function put(record: LedgerRecord): HeldLedger {
+    const ledger = hold(record);
+    ledgers.set(record.sequence, ledger);
+    held.push(record.sequence);
+    for (const [index, transaction] of ledger.transactions.entries()) {
+      byHash.set(transaction.hash, transaction);
+      const innerHash = record.transactions[index]?.innerHash;
+      if (innerHash) byHash.set(innerHash, transaction);
+    }
+    return ledger;
+  }
+
+  /** Index of the first held ledger from `sequence` on. */
+  function indexFrom(sequence: number): number {
+    let [low, high] = [0, held.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (held[middle]! < sequence) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  function skippedLedger(sequence: number): ClosedLedger | undefined {
+    const index = indexFrom(sequence);
+    if (index === 0 || index === held.length) return undefined;
+    const { record: before } = need(held[index - 1]);
+    return closedLedger(skipped({ before, next: need(held[index]).record }, sequence));
+  }
+
   return {
-    latestLedger: () => need(latest).closed,
-    oldestLedger: () => need(oldest).closed,
-    ledger: (sequence: number) => ledgers.get(sequence)?.closed,
+    latestLedger: () => need(held.at(-1)).closed,
+    latestRecord: () => need(held.at(-1)).record,
+    oldestLedger: () => need(held[0]).closed,
+    ledger: (sequence: number) => ledgers.get(sequence)?.closed ?? skippedLedger(sequence),
+    /** The oldest ledger that will be held when these have been added. */
+    oldestWith(added: readonly { sequence: number }[]): number {
+      const beyond = Math.max(0, held.length + added.length - retentionLedgers);
+      return held[beyond] ?? added[beyond - held.length]!.sequence;
+    },
     /** Adds the next ledger and lets go of what is beyond retention. Answers its transactions. */
     add(record: LedgerRecord): AppliedTransaction[] {
-      const held = hold(record);
-      ledgers.set(record.sequence, held);
-      latest = record.sequence;
-      if (oldest === 0) oldest = record.sequence;
-      for (const [index, transaction] of held.transactions.entries()) {
-        byHash.set(transaction.hash, transaction);
-        const innerHash = record.transactions[index]?.innerHash;
-        if (innerHash) byHash.set(innerHash, transaction);
-      }
-      for (; oldest <= latest - retentionLedgers; oldest++) forget(oldest);
-      return held.transactions;
+      const { transactions } = put(record);
+      const beyond = held.length - retentionLedgers;
+      if (beyond > 0) { for (const sequence of held.splice(0, beyond)) forget(sequence); }
+      return transactions;
+    },
+    /** Makes this ledger the latest one again; forgets those after it. */
+    returnTo(record: LedgerRecord) {
+      while ((held.at(-1) ?? 0) > record.sequence) forget(held.pop()!);
+      if (!ledgers.has(record.sequence)) put(record);
     },
     /** By the hash of the outer or the inner transaction. */
     transaction: (hash: string) => byHash.get(hash),
     transactionsAfter(ledger: number, applicationOrder: number, limit: number): AppliedTransaction[] {
       const found: AppliedTransaction[] = [];
-      for (let sequence = Math.max(ledger, oldest); sequence <= latest && found.length < limit; sequence++) {
-        const { transactions } = need(sequence);
-        const start = sequence === ledger ? applicationOrder : 0;
+      for (let index = indexFrom(ledger); index < held.length && found.length < limit; index++) {
+        const { transactions } = need(held[index]);
+        const start = held[index] === ledger ? applicationOrder : 0;
         found.push(...transactions.slice(start, start + limit - found.length));
       }
       return found;
     },
     *eventsAfter(afterId: string, lastLedger: number): Generator<NetworkEvent> {
-      const from = Math.max(ledgerOfEventId(afterId), oldest);
-      for (let sequence = from; sequence <= Math.min(lastLedger, latest); sequence++) {
-        // Reading may go on after ledgers were closed and others forgotten.
+      let sequence = held[indexFrom(ledgerOfEventId(afterId))];
+      while (sequence !== undefined && sequence <= lastLedger) {
         for (const event of ledgers.get(sequence)?.events ?? []) if (event.id > afterId) yield event;
+        // Reading may go on after ledgers were closed and others forgotten.
+        sequence = held[indexFrom(sequence + 1)];
       }
     },
     fees(): NetworkFees {
       const fees: NetworkFees = { soroban: [], classic: [] };
-      for (let ledger = Math.max(oldest, latest - FEE_WINDOW_LEDGERS + 1); ledger <= latest; ledger++) {
+      for (const ledger of held.slice(-FEE_WINDOW_LEDGERS)) {
         for (const { soroban, fee } of need(ledger).fees) fees[soroban ? "soroban" : "classic"].push({ ledger, fee });
       }
       return fees;
@@ -113,23 +154,28 @@ export function createHistory(retentionLedgers: number) {
 }
 
 function hold(record: LedgerRecord): HeldLedger {
-  const { sequence, closeTime, hash, headerXdr } = record;
   const transactions = record.transactions.map((transaction, index) => applied(transaction, index, record));
   return {
-    closed: {
-      sequence,
-      closeTime,
-      hash,
-      headerXdr,
-      // Made when it is asked for: it repeats everything the transactions hold.
-      get metadataXdr() {
-        return closeMetaXdr(record);
-      },
-    },
+    record,
+    closed: closedLedger(record),
     transactions,
     hashes: record.transactions.flatMap(({ hash, innerHash }) => innerHash ? [hash, innerHash] : [hash]),
     events: ledgerEvents(transactions),
     fees: record.transactions.map(({ soroban, inclusionFee }) => ({ soroban, fee: inclusionFee })),
+  };
+}
+
+function closedLedger(record: LedgerRecord): ClosedLedger {
+  const { sequence, closeTime, hash, headerXdr } = record;
+  return {
+    sequence,
+    closeTime,
+    hash,
+    headerXdr,
+    // Made when it is asked for: it repeats everything the transactions hold.
+    get metadataXdr() {
+      return closeMetaXdr(record);
+    },
   };
 }
 

@@ -61,48 +61,110 @@ export function isTemporary(key: string): boolean {
 
 export type LedgerState = ReturnType<typeof createLedgerState>;
 
-/** The closed ledger: every entry in one Map, and the temporary ones by the ledger they expire after. */
-export function createLedgerState() {
-  const entries = new Map<string, StateEntry>();
-  const temporaryByExpiry = new Map<number, Set<string>>();
+/** Entries in one Map, and the temporary ones by the ledger they expire after. */
+interface Layer {
+  /** Undefined stands for an entry that is known not to be there. */
+  entries: Map<string, StateEntry | undefined>;
+  /** May name entries that have been changed in a layer above. */
+  temporaryByExpiry: Map<number, Set<string>>;
+}
 
-  function forgetExpiry(key: string, entry: StateEntry | undefined) {
-    if (entry?.liveUntilLedger === undefined || !isTemporary(key)) return;
-    const keys = temporaryByExpiry.get(entry.liveUntilLedger);
-    keys?.delete(key);
-    if (keys?.size === 0) temporaryByExpiry.delete(entry.liveUntilLedger);
+const newLayer = (): Layer => ({ entries: new Map(), temporaryByExpiry: new Map() });
+
+export interface LedgerStateOptions {
+  /** Told of every entry that is asked for and that nobody has said anything about: it may be there or not. */
+  onUnknown?: (key: string) => void;
+}
+
+/**
+ * The closed ledger. It can be marked and gone back to its marks: what is changed after a mark is kept in a layer of its
+ * own, so that going back is to drop layers, however many entries there are or were changed.
+ */
+export function createLedgerState({ onUnknown }: LedgerStateOptions = {}) {
+  const layers: [Layer, ...Layer[]] = [newLayer()];
+  let top: Layer = layers[0];
+
+  function lookUp(key: string, from: number): StateEntry | undefined {
+    for (let index = from; index >= 0; index--) {
+      const { entries } = layers[index]!;
+      const entry = entries.get(key);
+      if (entry !== undefined || entries.has(key)) return entry;
+    }
+    onUnknown?.(key);
+    return undefined;
   }
 
-  function rememberExpiry(key: string, entry: StateEntry) {
-    if (entry.liveUntilLedger === undefined || !isTemporary(key)) return;
-    const keys = temporaryByExpiry.get(entry.liveUntilLedger);
+  function put(layer: Layer, key: string, entry: StateEntry | undefined) {
+    forgetExpiry(layer, key);
+    const isKnownAnyway = layer === layers[0] && onUnknown === undefined;
+    if (entry === undefined && isKnownAnyway) layer.entries.delete(key);
+    else layer.entries.set(key, entry);
+    if (entry?.liveUntilLedger === undefined || !isTemporary(key)) return;
+    const keys = layer.temporaryByExpiry.get(entry.liveUntilLedger);
     if (keys) keys.add(key);
-    else temporaryByExpiry.set(entry.liveUntilLedger, new Set([key]));
+    else layer.temporaryByExpiry.set(entry.liveUntilLedger, new Set([key]));
+  }
+
+  function forgetExpiry({ entries, temporaryByExpiry }: Layer, key: string) {
+    const expiry = entries.get(key)?.liveUntilLedger;
+    if (expiry === undefined || !isTemporary(key)) return;
+    const keys = temporaryByExpiry.get(expiry);
+    keys?.delete(key);
+    if (keys?.size === 0) temporaryByExpiry.delete(expiry);
+  }
+
+  /** Keys of temporary entries that expired after a ledger from `first` to `last`. */
+  function* expiredIn(first: number, last: number): Generator<string> {
+    for (const { temporaryByExpiry } of layers) {
+      if (first === last) yield* temporaryByExpiry.get(last) ?? [];
+      else for (const [expiry, keys] of temporaryByExpiry) if (expiry >= first && expiry <= last) yield* keys;
+    }
   }
 
   return {
-    get: (key: string) => entries.get(key),
+    get: (key: string) => top.entries.get(key) ?? lookUp(key, layers.length - 1),
+    /** Whether it is known of an entry that it is there, or that it is not. */
+    isKnown: (key: string) => layers.some(({ entries }) => entries.has(key)),
     /** Makes the changes of a closed ledger the state. */
     commit(changes: LedgerChanges) {
       for (const [key, entry] of changes.entries()) {
-        forgetExpiry(key, entries.get(key));
-        if (entry) {
-          entry.account = undefined; // What is decoded would outweigh the entry itself, for every account there is.
-          entries.set(key, entry);
-          rememberExpiry(key, entry);
-        } else {
-          entries.delete(key);
-        }
+        if (entry) entry.account = undefined; // What is decoded would outweigh the entry itself, for every account there is.
+        put(top, key, entry);
       }
     },
-    /** Keys of the temporary entries that are to go when this ledger closes. */
-    evictable(ledgerSequence: number): string[] {
-      return [...temporaryByExpiry.get(ledgerSequence - EVICTION_DELAY_LEDGERS) ?? []];
+    /** Keys of the temporary entries that are to go when this ledger closes, or in one of those from `since` on. */
+    evictable(ledgerSequence: number, since = ledgerSequence): string[] {
+      const [first, last] = [since - EVICTION_DELAY_LEDGERS, ledgerSequence - EVICTION_DELAY_LEDGERS];
+      const isStill = (key: string) => {
+        const expiry = lookUp(key, layers.length - 1)?.liveUntilLedger;
+        return expiry !== undefined && expiry >= first && expiry <= last;
+      };
+      return [...new Set(expiredIn(first, last))].filter(isStill);
     },
-    /** Puts an entry in as it was, at start. */
-    restore(key: string, entry: StateEntry) {
-      entries.set(key, entry);
-      rememberExpiry(key, entry);
+    /** Puts an entry in below all marks, as it was before this network changed anything; undefined: there is none. */
+    restore(key: string, entry: StateEntry | undefined) {
+      put(layers[0], key, entry);
+    },
+    /** Marks the state as it is now: marks count from 0. */
+    mark() {
+      top = newLayer();
+      layers.push(top);
+    },
+    /** What was changed since a mark, as it was then. */
+    *before(mark: number): Generator<[string, StateEntry | undefined]> {
+      const keys = new Set(layers.slice(mark + 1).flatMap(({ entries }) => [...entries.keys()]));
+      for (const key of keys) yield [key, lookUp(key, mark)];
+    },
+    /** Goes back to a mark, which stays; those after it are gone. */
+    returnTo(mark: number) {
+      top = newLayer();
+      layers.splice(mark + 1, Infinity, top);
+    },
+    /** Takes a mark away; nothing else changes, but that the marks after it count one less. */
+    unmark(mark: number) {
+      const [{ entries }] = layers.splice(mark + 1, 1) as [Layer];
+      for (const [key, entry] of entries) put(layers[mark]!, key, entry);
+      top = layers.at(-1)!;
     },
   };
 }

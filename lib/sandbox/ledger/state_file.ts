@@ -3,7 +3,7 @@ import { lockFile } from "../../runtime/file_lock.ts";
 import { openSqlite, type SqliteDatabase } from "../../runtime/sqlite.ts";
 import { bytesOf, keyOf } from "./bytes.ts";
 import type { History, LedgerRecord, TransactionRecord } from "./history.ts";
-import type { LedgerChanges, LedgerState } from "./state.ts";
+import type { LedgerState, StateEntry } from "./state.ts";
 
 const SCHEMA = `
   PRAGMA journal_mode = WAL;
@@ -32,11 +32,17 @@ export interface Restored {
   kept: Map<string, string>;
 }
 
-/** A ledger on disk. Every closed ledger is one transaction: a restart finds all of it or none. */
+/** Entries by their keys (`keyOf`), as they are to be; undefined: there is none. */
+type Entries = Iterable<[string, StateEntry | undefined]>;
+
+/** A ledger on disk. Each call is one transaction: a restart finds all of it or nothing. */
 export interface StateFile {
   /** Puts everything back; false when there is nothing yet. */
   load(target: Restored): boolean;
-  save(record: LedgerRecord, changes: LedgerChanges, retentionLedgers: number): void;
+  /** Adds closed ledgers with what they changed, and drops those before `oldest`. */
+  save(closed: readonly { record: LedgerRecord; changes: { entries(): Entries } }[], oldest: number): void;
+  /** Makes this ledger the latest one again. */
+  returnTo(record: LedgerRecord, entries: Entries): void;
   keep(name: string, text: string): void;
   close(): void;
 }
@@ -101,36 +107,59 @@ function stateFileOf(
   if (bound === undefined) keep.run("passphrase", passphrase);
   return {
     load: (target) => load(database, target),
-    save: saver(database),
+    ...writer(database),
     keep: (name, text) => void keep.run(name, text),
     close,
   };
 }
 
-function saver(database: SqliteDatabase): StateFile["save"] {
+function writer(database: SqliteDatabase): Pick<StateFile, "save" | "returnTo"> {
   const putEntry = database.prepare("INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?)");
   const removeEntry = database.prepare("DELETE FROM entries WHERE key = ?");
-  const putLedger = database.prepare("INSERT INTO ledgers VALUES (?, ?, ?, ?, ?)");
-  const putTransaction = database.prepare("INSERT INTO transactions VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
-  const forgetLedgers = database.prepare("DELETE FROM ledgers WHERE sequence <= ?");
-  const forgetTransactions = database.prepare("DELETE FROM transactions WHERE ledger <= ?");
-  return (record, changes, retentionLedgers) => {
-    const { sequence, closeTime, hash, headerXdr, evictedKeys } = record;
-    database.transaction(() => {
-      for (const [key, entry] of changes.entries()) {
-        const keyXdr = bytesOf(key);
-        if (!entry) removeEntry.run(keyXdr);
-        else putEntry.run(keyXdr, entry.entryXdr, entry.liveUntilLedger ?? null, entry.ttlModifiedLedger ?? null);
-      }
-      putLedger.run(sequence, closeTime, hash, headerXdr, JSON.stringify(evictedKeys.map(keyOf)));
-      for (const [place, transaction] of record.transactions.entries()) {
-        const { envelopeXdr, resultXdr, metaXdr, feeChangesXdr, refundChangesXdr } = transaction;
-        const details = detailsOf(transaction);
-        putTransaction.run(sequence, place, details, envelopeXdr, resultXdr, metaXdr, feeChangesXdr, refundChangesXdr);
-      }
-      forgetLedgers.run(sequence - retentionLedgers);
-      forgetTransactions.run(sequence - retentionLedgers);
-    });
+  const putLedger = database.prepare("INSERT OR REPLACE INTO ledgers VALUES (?, ?, ?, ?, ?)");
+  const putTransaction = database.prepare("INSERT OR REPLACE INTO transactions VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
+  const forgetLedgers = database.prepare("DELETE FROM ledgers WHERE sequence < ? OR sequence > ?");
+  const forgetTransactions = database.prepare("DELETE FROM transactions WHERE ledger < ? OR ledger > ?");
+
+  function forgetAllBut(oldest: number, latest: number) {
+    forgetLedgers.run(oldest, latest);
+    forgetTransactions.run(oldest, latest);
+  }
+
+  function putEntries(entries: Entries) {
+    for (const [key, entry] of entries) {
+      const keyXdr = bytesOf(key);
+      if (!entry) removeEntry.run(keyXdr);
+      else putEntry.run(keyXdr, entry.entryXdr, entry.liveUntilLedger ?? null, entry.ttlModifiedLedger ?? null);
+    }
+  }
+
+  function putRecord({ sequence, closeTime, hash, headerXdr, evictedKeys, transactions }: LedgerRecord) {
+    putLedger.run(sequence, closeTime, hash, headerXdr, JSON.stringify(evictedKeys.map(keyOf)));
+    for (const [place, transaction] of transactions.entries()) {
+      const { envelopeXdr, resultXdr, metaXdr, feeChangesXdr, refundChangesXdr } = transaction;
+      const details = detailsOf(transaction);
+      putTransaction.run(sequence, place, details, envelopeXdr, resultXdr, metaXdr, feeChangesXdr, refundChangesXdr);
+    }
+  }
+
+  return {
+    save(closed, oldest) {
+      database.transaction(() => {
+        for (const { record, changes } of closed) {
+          putEntries(changes.entries());
+          putRecord(record);
+        }
+        forgetAllBut(oldest, closed.at(-1)!.record.sequence);
+      });
+    },
+    returnTo(record, entries) {
+      database.transaction(() => {
+        putEntries(entries);
+        forgetAllBut(0, record.sequence);
+        putRecord(record);
+      });
+    },
   };
 }
 

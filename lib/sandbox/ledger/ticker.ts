@@ -9,7 +9,7 @@ export const scheduleWithTimers: Schedule = (callback, delayMs) => {
 };
 
 /** A node whose last ledger is older than 30 s counts as unhealthy, so an idle one closes empty ledgers. */
-const IDLE_MS = 5_000;
+export const IDLE_MS = 5_000;
 /** When a ledger could not be closed, the next try comes no sooner. */
 const RETRY_MS = 1_000;
 
@@ -18,7 +18,8 @@ export interface TickerOptions {
   ledgerMs: number;
   now: () => number;
   schedule: Schedule;
-  close: () => ClosedLedger;
+  /** @param inTime whether the ledger was due; false: it is closed by hand */
+  close: (inTime: boolean) => ClosedLedger;
   /** Told what kept a ledger that was due from closing; it is tried again. */
   onFailure: (error: unknown) => void;
   /** Whether a transaction waits for the next ledger. */
@@ -30,7 +31,7 @@ export function createTicker({ ledgerMs, now, schedule, close, onFailure, hasWai
   let cancel = () => {};
   let closesAtOnce = false;
   let stopped = false;
-  let dueAt = now() + ledgerMs;
+  let dueAt = now();
 
   function arm(leastMs = 0) {
     cancel();
@@ -40,15 +41,17 @@ export function createTicker({ ledgerMs, now, schedule, close, onFailure, hasWai
       cancel = schedule(closeInTime, Math.max(leastMs, closesAtOnce ? 0 : IDLE_MS));
       return;
     }
-    // Counted from when the last one was due: delays do not add up, but ledgers that were slept through are not made up for.
-    dueAt = Math.max(dueAt + ledgerMs, now() + leastMs);
-    cancel = schedule(closeInTime, dueAt - now());
+    // Counted from when the last one was due, so that delays do not add up. Ledgers that were slept through are not made up
+    // for, and one that was closed by hand, or a clock that was set back, does not put the next one off.
+    const nowMs = now();
+    dueAt = Math.min(Math.max(dueAt + ledgerMs, nowMs + leastMs), nowMs + Math.max(ledgerMs, leastMs));
+    cancel = schedule(closeInTime, dueAt - nowMs);
   }
 
-  function closeNow(): ClosedLedger {
+  function closeAndArm(inTime: boolean): ClosedLedger {
     let leastMs = RETRY_MS;
     try {
-      const ledger = close();
+      const ledger = close(inTime);
       leastMs = 0;
       return ledger;
     } finally {
@@ -58,16 +61,18 @@ export function createTicker({ ledgerMs, now, schedule, close, onFailure, hasWai
 
   function closeInTime(): void {
     try {
-      closeNow();
+      closeAndArm(true);
     } catch (error) {
       onFailure(error);
     }
   }
 
-  dueAt -= ledgerMs;
   arm();
   return {
-    closeNow,
+    /** Closes a ledger now; the next one is due at most `ledgerMs` later. */
+    closeNow: () => closeAndArm(false),
+    /** To be told of ledgers that were closed past the ticker: the next one is due at most `ledgerMs` later. */
+    closedOtherwise: () => arm(),
     /** In at-once mode the ledger closes right after; what arrives until then shares it. */
     transactionArrived() {
       if (ledgerMs !== 0 || closesAtOnce || stopped) return;

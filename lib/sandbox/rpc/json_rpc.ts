@@ -28,6 +28,7 @@ export function invalidParams(reason: string): JsonRpcError {
 
 /** Named params; absent ones and explicit nulls are the same. */
 export type Params = Record<string, unknown>;
+/** Answers the result, or a promise of it. */
 export type Method = (params: Params) => unknown;
 export type Methods = ReadonlyMap<string, Method>;
 
@@ -43,7 +44,7 @@ export async function answerJsonRpc(body: string, methods: Methods): Promise<str
   } catch {
     return failure(null, new JsonRpcError(PARSE_ERROR, "invalid request value"));
   }
-  return Array.isArray(message) ? await answerBatch(message, methods) : answerCall(message, methods);
+  return Array.isArray(message) ? await answerBatch(message, methods) : await answerCall(message, methods);
 }
 
 async function answerBatch(calls: unknown[], methods: Methods): Promise<string | undefined> {
@@ -61,7 +62,7 @@ async function answerBatch(calls: unknown[], methods: Methods): Promise<string |
       await new Promise((resolve) => setTimeout(resolve, 0));
       sliceStart = performance.now();
     }
-    const answer = answerCall(call, methods);
+    const answer = await answerCall(call, methods);
     if (answer === undefined) continue;
     answerLength += answer.length;
     if (answerLength > MAX_BATCH_ANSWER) {
@@ -79,7 +80,7 @@ interface Call {
   params: unknown;
 }
 
-function answerCall(message: unknown, methods: Methods): string | undefined {
+async function answerCall(message: unknown, methods: Methods): Promise<string | undefined> {
   let id: string | number | undefined;
   let call: Call;
   try {
@@ -93,7 +94,7 @@ function answerCall(message: unknown, methods: Methods): string | undefined {
     return failure(id ?? null, error);
   }
   try {
-    const result = JSON.stringify(invoke(call, methods));
+    const result = JSON.stringify(await invoke(call, methods));
     return call.id === undefined ? undefined : `{"jsonrpc":"2.0","id":${JSON.stringify(call.id)},"result":${result}}`;
   } catch (error) {
     return call.id === undefined ? undefined : failure(call.id, error);

@@ -5,8 +5,6 @@ import { INVALID_PARAMS, JsonRpcError, type Params } from "./json_rpc.ts";
 import { readStrings, requireBase64 } from "./params.ts";
 
 const MAX_KEYS = 200;
-/** LedgerEntryExt v0: no entry of the sandbox is sponsored. */
-const NO_EXTENSION = "AAAAAA==";
 // The discriminants that a LedgerKey begins with (LedgerEntryType), and the one contract data end with (durability).
 const CONTRACT_DATA = 6;
 const TTL = 9;
@@ -68,6 +66,6 @@ function entryResult(key: string, entry: HeldEntry, latestLedger: number) {
     lastModifiedLedgerSeq: entry.lastModifiedLedger,
     // An archived entry is shown with 0: core does not keep when it was archived.
     liveUntilLedgerSeq: isPast(entry, latestLedger) ? 0 : entry.liveUntilLedger,
-    extXdr: NO_EXTENSION,
+    extXdr: toBase64(entry.extXdr),
   };
 }

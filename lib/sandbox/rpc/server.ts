@@ -3,10 +3,13 @@ import type { Network } from "../network_types.ts";
 import { MAX_BODY_BYTES, readBody } from "./body.ts";
 import { getEvents } from "./events.ts";
 import { getFeeStats } from "./fee_stats.ts";
-import { answerJsonRpc, INVALID_REQUEST, type Method } from "./json_rpc.ts";
+import { readingAhead } from "./fork_methods.ts";
+import { answerJsonRpc, INVALID_REQUEST, type Method, type Methods } from "./json_rpc.ts";
 import { getLedgerEntries } from "./ledger_entries.ts";
 import { getLatestLedger, getLedgers } from "./ledgers.ts";
 import { getHealth, getNetwork, getVersionInfo } from "./node.ts";
+import { isFromOwnMachine } from "./own_machine.ts";
+import { sandboxMethods } from "./sandbox_methods.ts";
 import { sendTransaction } from "./send_transaction.ts";
 import { simulateTransaction } from "./simulate_transaction.ts";
 import { getTransaction, getTransactions } from "./transactions.ts";
@@ -19,27 +22,53 @@ export interface RpcServerOptions {
   version: string;
   /** Unix ms. */
   now: () => number;
+  /** Origins whose pages may call; `["*"]`, as on the real node, when absent. */
+  corsOrigins?: string[];
+}
+
+interface Caller {
+  /** As the socket shows it. */
+  readonly remoteAddress: string;
+}
+
+export interface RpcServer {
+  /** @param caller nobody from this machine when absent */
+  fetch(request: Request, caller?: Caller): Promise<Response>;
 }
 
 /**
- * A Stellar RPC node's HTTP side on a sandbox network: JSON-RPC 2.0 by POST to any path, `/friendbot`, and CORS for
- * everyone. Shapes, limits and error codes are those of stellar-rpc 23 and later.
+ * A Stellar RPC node's HTTP side on a sandbox network: JSON-RPC 2.0 by POST to any path, `/friendbot`, and CORS. Shapes, limits and error codes are those of stellar-rpc 23 and later. Beside its methods
+ * there are the sandbox's own, for programs on this machine.
  */
-export function createRpcServer(options: RpcServerOptions): { fetch(request: Request): Promise<Response> } {
-  const methods = rpcMethods(options);
+export function createRpcServer(options: RpcServerOptions): RpcServer {
+  const standard = readingAhead(rpcMethods(options), options.network.fork);
+  const methodsFor = (isOwn: boolean): Methods => new Map([...standard, ...sandboxMethods(options.network, isOwn)]);
+  const [methodsHere, methodsElsewhere] = [methodsFor(true), methodsFor(false)];
   const friendbot = createFriendbot({ network: options.network });
+  const { corsOrigins = ["*"] } = options;
+  async function answer(request: Request, { remoteAddress }: Caller): Promise<Response> {
+    if (request.method === "OPTIONS") return preflight(request);
+    const isFriendbot = new URL(request.url).pathname === "/friendbot" && ["GET", "POST"].includes(request.method);
+    if (isFriendbot) return await friendbot.fetch(request);
+    return await serveJsonRpc(request, isFromOwnMachine(request, remoteAddress) ? methodsHere : methodsElsewhere);
+  }
   return {
-    async fetch(request) {
-      if (request.method === "OPTIONS") return preflight(request);
-      const isFriendbot = new URL(request.url).pathname === "/friendbot" && ["GET", "POST"].includes(request.method);
-      const response = isFriendbot ? await friendbot.fetch(request) : await serveJsonRpc(request, methods);
-      response.headers.set("Access-Control-Allow-Origin", "*");
+    async fetch(request, caller = { remoteAddress: "" }) {
+      const response = await answer(request, caller);
+      allowOrigin(response.headers, request.headers.get("Origin"), corsOrigins);
       return response;
     },
   };
 }
 
-function rpcMethods({ network, friendbotUrl, version, now }: RpcServerOptions) {
+/** Lets the page that asked read the answer where its origin is one of `allowed`. */
+function allowOrigin(headers: Headers, origin: string | null, allowed: string[]): void {
+  if (allowed.includes("*")) return headers.set("Access-Control-Allow-Origin", "*");
+  headers.append("Vary", "Origin");
+  if (origin !== null && allowed.includes(origin)) headers.set("Access-Control-Allow-Origin", origin);
+}
+
+function rpcMethods({ network, friendbotUrl, version, now }: RpcServerOptions): Methods {
   return new Map<string, Method>([
     ["getHealth", () => getHealth(network, now())],
     ["getNetwork", () => getNetwork(network, friendbotUrl)],
@@ -56,7 +85,7 @@ function rpcMethods({ network, friendbotUrl, version, now }: RpcServerOptions) {
   ]);
 }
 
-async function serveJsonRpc(request: Request, methods: ReadonlyMap<string, Method>): Promise<Response> {
+async function serveJsonRpc(request: Request, methods: Methods): Promise<Response> {
   if (request.method !== "POST") {
     return new Response("JSON-RPC 2.0 is served by POST\n", {
       status: 405,
@@ -88,7 +117,6 @@ function preflight(request: Request): Response {
   return new Response(null, {
     status: 204,
     headers: {
-      "Access-Control-Allow-Origin": "*",
       "Access-Control-Allow-Methods": "GET, POST, OPTIONS",
       "Access-Control-Allow-Headers": request.headers.get("Access-Control-Request-Headers") ?? "*",
       "Access-Control-Max-Age": "600",

@@ -38,12 +38,15 @@ export async function believed<T extends { latestLedger: number }>(
   }
 }
 
-/** An error of a call to the node as callers of the gateway see it: a JSON-RPC error becomes `upstream_error`. */
+/**
+ * An error of a call to the node as callers of the gateway see it: a JSON-RPC error becomes `upstream_error`. What the node
+ * says is for the log (`cause`): it may hold what only the operator should see.
+ */
 export function upstreamError(error: unknown): unknown {
   if (!(error instanceof RpcError)) return error;
   return new GatewayError(
     "upstream_error",
-    `the RPC node answered error ${error.code} to ${error.method}: ${error.message}`,
+    `the RPC node answered error ${error.code} to ${error.method}`,
     { cause: error },
   );
 }

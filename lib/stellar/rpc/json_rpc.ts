@@ -88,6 +88,6 @@ export async function askNode<S extends z.ZodType>(
 }
 
 /** A node's own words, cut short and without URLs: a proxy may quote its own address, token and all. */
-function clipped(message: string): string {
-  return message.replace(/[a-z][a-z0-9+.-]*:\/\/\S+/gi, "[url]").slice(0, 300);
+export function clipped(message: string): string {
+  return message.replace(/\b[a-z][a-z0-9+.-]*:\/\/\S+/gi, "[url]").slice(0, 300);
 }

@@ -203,7 +203,7 @@ export function createRpcNodes(parts: RpcNodesParts): RpcNodes {
         if (tried >= attempts || !worthRetry || options.signal?.aborted || monotonicMs() >= endsAtMs) {
           if (cause instanceof RpcError) throw cause;
           const { name } = nodes[index]!;
-          throw new GatewayError("upstream_error", `the RPC node ${name} ${cause.message} (${method})`);
+          throw new GatewayError("upstream_error", `the RPC node ${name} ${cause.message} (${method})`, { cause });
         }
         const pauseMs = Math.min(PAUSE_BEFORE_RETRY_MS, endsAtMs - monotonicMs());
         if (order.length === 1) await clock.wait(pauseMs, options.signal);

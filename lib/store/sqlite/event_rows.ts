@@ -46,14 +46,17 @@ export function idColumns(id: string): IdColumns | undefined {
   return parts && [heightOf(parts.epoch, parts.ledger), parts.order, parts.index];
 }
 
+/** What an event has beside its id, and the ledger in it. */
+type WithoutId<Event> = Omit<Event, "id" | "ledger">;
+
 /** How events are written as rows and read from them. */
 export interface EventRows {
   types: Words;
   toEvent(row: EventRow): LoggedEvent;
   toUndecoded(row: UndecodedRow): UndecodedEvent;
   /** Both to be called within a transaction. */
-  insert(event: NewEvent, id: IdColumns, log: { sequence: number; isLate: boolean }): void;
-  insertUndecoded(event: UndecodedEvent, id: IdColumns): void;
+  insert(event: WithoutId<NewEvent>, id: IdColumns, log: { sequence: number; isLate: boolean }): void;
+  insertUndecoded(event: Omit<WithoutId<UndecodedEvent>, "type">, id: IdColumns): void;
 }
 
 const EPOCH = 2 ** 32;

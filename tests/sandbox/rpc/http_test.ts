@@ -92,4 +92,23 @@ describe("over HTTP", () => {
     assert.match(preflight.headers.get("Access-Control-Allow-Methods")!, /POST/);
     assert.equal(preflight.headers.get("Access-Control-Allow-Headers"), "content-type,x-client-name");
   });
+
+  test("where origins are named, their pages alone may read the answers", async () => {
+    const named = await openSandboxRpc({}, { corsOrigins: ["https://app.example", "http://localhost:3000"] });
+    const allowed = async (init: RequestInit & { headers: Record<string, string> }, path = "") => {
+      const response = await fetch(named.url + path, init);
+      await response.body?.cancel();
+      return [response.headers.get("Access-Control-Allow-Origin"), response.headers.get("Vary")];
+    };
+    for (const origin of ["https://app.example", "http://localhost:3000"]) {
+      const headers = { "Origin": origin, "Content-Type": "application/json" };
+      assert.deepEqual(await allowed({ method: "POST", body: health, headers }), [origin, "Origin"]);
+      assert.deepEqual(await allowed({ method: "OPTIONS", headers: { Origin: origin } }), [origin, "Origin"]);
+      assert.deepEqual(await allowed({ headers: { Origin: origin } }, "/friendbot?addr=x"), [origin, "Origin"]);
+    }
+    const stranger = { "Origin": "https://evil.example", "Content-Type": "application/json" };
+    assert.deepEqual(await allowed({ method: "POST", body: health, headers: stranger }), [null, "Origin"]);
+    assert.deepEqual(await allowed({ method: "OPTIONS", headers: stranger }), [null, "Origin"]);
+    await named.stop();
+  });
 });

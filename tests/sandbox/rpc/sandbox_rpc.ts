@@ -3,7 +3,7 @@ import { rpc } from "@stellar/stellar-sdk";
 import { serveHttp } from "../../../lib/runtime/serve.ts";
 import { createNetwork, type NetworkOptions } from "../../../lib/sandbox/network.ts";
 import type { Network } from "../../../lib/sandbox/network_types.ts";
-import { createRpcServer } from "../../../lib/sandbox/rpc/server.ts";
+import { createRpcServer, type RpcServer } from "../../../lib/sandbox/rpc/server.ts";
 
 /** Folder of the compiled host and contracts. */
 export const WASM = `${import.meta.dirname}/../../../lib/sandbox/wasm`;
@@ -19,19 +19,22 @@ export interface SandboxRpc {
 }
 
 /** A network that closes ledgers at once, behind its RPC server on a free loopback port. */
-export async function openSandboxRpc(options: Partial<NetworkOptions> = {}): Promise<SandboxRpc> {
+export async function openSandboxRpc(
+  options: Partial<NetworkOptions> = {},
+  serverOptions: { corsOrigins?: string[] } = {},
+): Promise<SandboxRpc> {
   const engineWasm = await readFile(`${WASM}/engine.wasm`);
   const network = await createNetwork({ engineWasm, ledgerMs: 0, ...options });
-  let handle = (_request: Request): Promise<Response> => Promise.reject(new Error("not ready"));
+  let handle: RpcServer["fetch"] = () => Promise.reject(new Error("not ready"));
   const http = await serveHttp({
     hostname: "127.0.0.1",
     port: 0,
     idleTimeoutMs: 60_000,
-    fetch: (request) => handle(request),
+    fetch: (request, peer) => handle(request, peer),
   });
   const now = options.now ?? Date.now;
   const friendbotUrl = `${http.url}/friendbot`;
-  handle = createRpcServer({ network, friendbotUrl, version: "0.0.0-test", now }).fetch;
+  handle = createRpcServer({ network, friendbotUrl, version: "0.0.0-test", now, ...serverOptions }).fetch;
   return {
     network,
     url: http.url,

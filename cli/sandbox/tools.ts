@@ -1,0 +1,106 @@
+import { type CommandIo, integerFlag, parseFlags, readAction, refuseExtra, UsageError } from "../command.ts";
+import type { Row } from "../help.ts";
+import { shortId } from "../listen_line.ts";
+import { sandboxEnvironment } from "./banner.ts";
+import { callSandbox, findSandbox, sandboxUrl } from "./running_sandbox.ts";
+
+/** What a running sandbox can be told to do. */
+export const SANDBOX_ACTIONS = ["advance", "snapshot", "revert", "fund", "env"] as const;
+
+/** As they stand in the help. */
+export const SANDBOX_ACTION_ROWS: Row[] = [
+  ["advance --seconds N", "Let time pass: the ledgers of N seconds close at once"],
+  ["advance --ledgers N", "Let N ledgers close, and the time pass that they take"],
+  ["snapshot NAME", "Remember the network as it is now, until the sandbox ends"],
+  ["revert NAME", "Go back to a snapshot: ledgers, accounts, contracts and the clock"],
+  ["fund ADDRESS", "Pay 10000 lumens to an account (G…), new or not, or a contract (C…) that has less"],
+  ["env", 'For the shell, what it told when ready: eval "$(gateway sandbox env)"'],
+];
+
+const FLAGS = { seconds: "text", ledgers: "text", sandbox: "text", json: "switch" } as const;
+
+/** Ten years, and as many ledgers as one call takes. */
+const MAX_SECONDS = 315_360_000;
+const MAX_LEDGERS = 100_000_000;
+
+interface Tip {
+  latestLedger: number;
+  latestLedgerCloseTime: string;
+}
+
+interface Called {
+  /** Its RPC server. */
+  url: string;
+  json: boolean;
+  io: CommandIo;
+}
+
+/** Runs an action on a sandbox that runs already: `args` begin with it. */
+export async function runAction([typed, ...args]: string[], io: CommandIo): Promise<number> {
+  const action = readAction(typed, SANDBOX_ACTIONS);
+  const { flags, positionals } = parseFlags(args, FLAGS);
+  const called: Called = { url: sandboxUrl(flags.sandbox), json: flags.json === true, io };
+  if (action === "advance") {
+    refuseExtra(positionals);
+    return await advance(readAdvance(flags.seconds, flags.ledgers), called);
+  }
+  if ((flags.seconds ?? flags.ledgers) !== undefined) {
+    throw new UsageError(`--seconds and --ledgers are flags of advance, not of ${action}`);
+  }
+  const [name, ...more] = positionals;
+  refuseExtra(action === "env" ? positionals : more);
+  if (action === "env") return await printEnvironment(called);
+  if (name === undefined) throw new UsageError(`${action} needs ${action === "fund" ? "an ADDRESS" : "a NAME"}`);
+  return await { snapshot, revert, fund }[action](name, called);
+}
+
+function readAdvance(seconds: string | undefined, ledgers: string | undefined): Record<string, number> {
+  if ((seconds === undefined) === (ledgers === undefined)) {
+    throw new UsageError("advance needs either --seconds N or --ledgers N");
+  }
+  return seconds === undefined
+    ? { ledgers: integerFlag("--ledgers", ledgers!, { min: 1, max: MAX_LEDGERS }) }
+    : { seconds: integerFlag("--seconds", seconds, { min: 1, max: MAX_SECONDS }) };
+}
+
+async function advance(by: Record<string, number>, { url, json, io }: Called): Promise<number> {
+  const done = await callSandbox<Tip & { ledgers: number }>(url, "sandbox_advance", by);
+  return say(done, `${done.ledgers} ${done.ledgers === 1 ? "ledger" : "ledgers"} closed. ${tipLine(done)}`, json, io);
+}
+
+async function snapshot(name: string, { url, json, io }: Called): Promise<number> {
+  const done = await callSandbox<{ ledger: number }>(url, "sandbox_snapshot", { name });
+  return say(
+    done,
+    `Snapshot ${name} is of ledger ${done.ledger}.`,
+    json,
+    io,
+  );
+}
+
+async function revert(name: string, { url, json, io }: Called): Promise<number> {
+  const done = await callSandbox<Tip>(url, "sandbox_revert", { name });
+  return say(done, `Back at snapshot ${name}. ${tipLine(done)}`, json, io);
+}
+
+async function fund(address: string, { url, json, io }: Called): Promise<number> {
+  const done = await callSandbox<{ paid: boolean; ledger?: number }>(url, "sandbox_fund", { address });
+  const what = done.paid ? `was paid 10000 lumens in ledger ${done.ledger}` : "has 10000 lumens or more already";
+  return say(done, `${shortId(address)} ${what}.`, json, io);
+}
+
+async function printEnvironment({ url, json, io }: Called): Promise<number> {
+  const info = await findSandbox(url);
+  io.stdout(json ? JSON.stringify(info) + "\n" : sandboxEnvironment(info));
+  return 0;
+}
+
+function tipLine({ latestLedger, latestLedgerCloseTime }: Tip): string {
+  const time = new Date(Number(latestLedgerCloseTime) * 1000).toISOString().replace("T", " ").replace(".000Z", " UTC");
+  return `The network is at ledger ${latestLedger}, ${time}.`;
+}
+
+function say(answer: unknown, line: string, json: boolean, { stdout }: CommandIo): number {
+  stdout(`${json ? JSON.stringify(answer) : line}\n`);
+  return 0;
+}

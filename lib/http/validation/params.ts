@@ -1,0 +1,14 @@
+import type { AnySpec } from "../endpoint.ts";
+import type { AppContext } from "../exchange.ts";
+import { checked } from "./checked.ts";
+
+const NOTHING = Object.freeze({});
+
+/**
+ * What stands in the path for the `:names` of an endpoint, checked. Frozen: many requests may share it.
+ * @throws {GatewayError} `invalid_request`
+ */
+export function checkedParams({ params }: AnySpec, { env: { known }, req }: AppContext): unknown {
+  if (params === undefined) return NOTHING;
+  return known === undefined ? Object.freeze(checked(params, req.param(), "path parameter")) : known.params;
+}

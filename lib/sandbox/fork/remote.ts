@@ -1,0 +1,119 @@
+import { createXdrWriter, fromHex } from "../ledger/bytes.ts";
+import type { StateEntry } from "../ledger/state.ts";
+
+/** The network that a fork goes on from, as its RPC node tells it. */
+export interface Remote {
+  passphrase: string;
+  protocolVersion: number;
+  /** The ledger that the fork begins after. */
+  ledger: { sequence: number; hash: Uint8Array; closeTime: number };
+  /**
+   * Reads entries by their keys (`keyOf`); those that there are not are missing from the answer.
+   * @throws {RemoteError}
+   */
+  read(keys: string[]): Promise<Map<string, StateEntry>>;
+}
+
+/** The other network cannot be read; the message names its host only, for the rest of its URL may hold a token. */
+export class RemoteError extends Error {
+  override name = "RemoteError";
+}
+
+/** What one getLedgerEntries may ask for. */
+const MAX_KEYS = 200;
+const TIMEOUT_MS = 15_000;
+/** Public nodes limit how often they are asked: waits before the second and the third try. */
+const RETRY_AFTER_MS = [300, 1_500];
+
+/**
+ * Looks at the network behind an RPC node.
+ * @throws {RemoteError} when nothing answers there, or no such node
+ */
+export async function openRemote(url: string): Promise<Remote> {
+  const ask = asker(url);
+  const [network, latest] = await Promise.all([ask("getNetwork"), ask("getLatestLedger")]);
+  const { sequence, id, protocolVersion } = latest;
+  const isNode = typeof network.passphrase === "string" && Number.isInteger(sequence) && /^[0-9a-f]{64}$/.test(`${id}`);
+  if (!isNode) throw new RemoteError(`what answers at ${hostOf(url)} is no Stellar RPC node`);
+  const closeTime = await closeTimeOf(latest, ask);
+  return {
+    passphrase: network.passphrase,
+    protocolVersion,
+    ledger: { sequence, hash: fromHex(id), closeTime },
+    read: reader(ask),
+  };
+}
+
+// deno-lint-ignore no-explicit-any -- answers are looked into field by field
+type Ask = (method: string, params?: unknown) => Promise<any>;
+
+function asker(url: string): Ask {
+  const host = hostOf(url);
+  return async (method, params = {}) => {
+    for (let attempt = 0;; attempt++) {
+      const answer = await post(url, JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }));
+      if (typeof answer === "object" && answer.result !== undefined) return answer.result;
+      const waitMs = RETRY_AFTER_MS[attempt];
+      if (typeof answer === "object" || waitMs === undefined) {
+        const why = typeof answer === "object" ? answer.error?.message ?? "no answer of a Stellar RPC node" : answer;
+        throw new RemoteError(`the network at ${host} cannot be read: ${why}`);
+      }
+      await new Promise((resolve) => setTimeout(resolve, waitMs));
+    }
+  };
+}
+
+/** The answer, or in words why there is none that could not come later. */
+async function post(url: string, body: string): Promise<{ result?: unknown; error?: { message?: string } } | string> {
+  const headers = { "Content-Type": "application/json" };
+  const signal = AbortSignal.timeout(TIMEOUT_MS);
+  const response = await fetch(url, { method: "POST", headers, body, signal }).catch(() => undefined);
+  if (response === undefined) return "it does not answer";
+  const text = await response.text().catch(() => "");
+  if (response.status === 429 || response.status >= 500) return `it answers with ${response.status}`;
+  try {
+    const answer = JSON.parse(text);
+    return typeof answer === "object" && answer !== null ? answer : {};
+  } catch {
+    return {};
+  }
+}
+
+function reader(ask: Ask): Remote["read"] {
+  return async (keys) => {
+    const found = new Map<string, StateEntry>();
+    for (let at = 0; at < keys.length; at += MAX_KEYS) {
+      const asked = keys.slice(at, at + MAX_KEYS).map((key) => btoa(key));
+      const { entries } = await ask("getLedgerEntries", { keys: asked });
+      for (const entry of entries ?? []) found.set(atob(entry.key), stateEntry(entry));
+    }
+    return found;
+  };
+}
+
+interface EntryAnswer {
+  key: string;
+  /** LedgerEntryData, base64. */
+  xdr: string;
+  lastModifiedLedgerSeq: number;
+  liveUntilLedgerSeq?: number;
+}
+
+/** Who sponsors an entry is left behind: there is no sponsorship here. */
+function stateEntry({ xdr: data, lastModifiedLedgerSeq, liveUntilLedgerSeq }: EntryAnswer): StateEntry {
+  const entryXdr = createXdrWriter().uint32(lastModifiedLedgerSeq).raw(Uint8Array.fromBase64(data)).uint32(0).finish();
+  if (liveUntilLedgerSeq === undefined) return { entryXdr };
+  // An archived entry comes with 0, which would stand for one that never expires.
+  return { entryXdr, liveUntilLedger: Math.max(1, liveUntilLedgerSeq), ttlModifiedLedger: lastModifiedLedgerSeq };
+}
+
+/** Older nodes do not say when their newest ledger closed. */
+async function closeTimeOf(latest: { sequence: number; closeTime?: unknown }, ask: Ask): Promise<number> {
+  if (latest.closeTime !== undefined) return Number(latest.closeTime);
+  const { ledgers } = await ask("getLedgers", { startLedger: latest.sequence, pagination: { limit: 1 } });
+  return Number(ledgers[0].ledgerCloseTime);
+}
+
+function hostOf(url: string): string {
+  return new URL(url).origin;
+}

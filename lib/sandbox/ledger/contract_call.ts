@@ -1,0 +1,25 @@
+import { rpc, type Transaction } from "@stellar/stellar-sdk";
+import type { Network } from "../network_types.ts";
+
+/** The transaction with the resources and authorisations that its simulation asks for, or why there is none. */
+export function assembled(
+  network: Pick<Network, "simulate">,
+  draft: Transaction,
+): { transaction: Transaction } | { error: string } {
+  const simulated = network.simulate(draft.toEnvelope().toXdr(), {});
+  if (!simulated.ok) return { error: simulated.error };
+  const base64 = (bytes: Uint8Array) => bytes.toBase64();
+  const { transactionDataXdr, minResourceFee, result } = simulated;
+  const answer = {
+    latestLedger: 0,
+    id: "",
+    events: [],
+    transactionData: base64(transactionDataXdr),
+    minResourceFee: minResourceFee.toString(),
+    results: result ? [{ xdr: base64(result.valueXdr), auth: result.authXdr.map(base64) }] : [],
+  };
+  return {
+    transaction: rpc.assembleTransaction(draft, answer as unknown as Parameters<typeof rpc.assembleTransaction>[1])
+      .build(),
+  };
+}

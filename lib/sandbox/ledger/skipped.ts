@@ -1,0 +1,71 @@
+import { createXdrWriter, sha256, toHex } from "./bytes.ts";
+import { type LedgerTip, nextHeader, resultSetHash, tipOf, txSetXdr } from "./headers.ts";
+import type { LedgerRecord } from "./history.ts";
+
+/** Of ledgers advanced over, so many of the newest are closed one by one; those before them are skipped. */
+export const CLOSED_ONE_BY_ONE = 1_000;
+
+/** Skipped ledgers are made in blocks of so many, when one of them is asked for. */
+const BLOCK_LEDGERS = 1_000;
+
+/** The held ledgers around those that were skipped. */
+export interface Skipped {
+  before: LedgerRecord;
+  /** Sequence and close time of the held ledger that comes next. */
+  next: { sequence: number; closeTime: number };
+}
+
+/** The last of the skipped ledgers, for the next one to build on. */
+export function lastSkipped(skipped: Skipped): LedgerTip {
+  return tipOf(blockOf(skipped, skipped.next.sequence - 1).at(-1)!.headerXdr);
+}
+
+/**
+ * Makes skipped ledgers: nothing happened in them, so they follow from the one before. Within a block each names the hash
+ * of the one before it, as every ledger does; to chain a million of them would take seconds, so each block begins anew.
+ */
+export function createSkippedLedgers() {
+  let made: LedgerRecord[] = [];
+  let of: LedgerRecord | undefined;
+  return (skipped: Skipped, sequence: number): LedgerRecord => {
+    const at = () => of === skipped.before ? made.find((record) => record.sequence === sequence) : undefined;
+    if (at() === undefined) {
+      made = blockOf(skipped, sequence);
+      of = skipped.before;
+    }
+    return at()!;
+  };
+}
+
+/** A LedgerHeaderHistoryEntry is a hash and the header, which begins with the protocol version. */
+function protocolOf({ headerXdr }: LedgerRecord): number {
+  return new DataView(headerXdr.buffer, headerXdr.byteOffset).getUint32(32);
+}
+
+/** The block that a skipped ledger is in. */
+function blockOf({ before, next }: Skipped, sequence: number): LedgerRecord[] {
+  const start = tipOf(before.headerXdr);
+  const block = Math.floor((sequence - before.sequence - 1) / BLOCK_LEDGERS);
+  const first = before.sequence + 1 + block * BLOCK_LEDGERS;
+  const last = Math.min(first + BLOCK_LEDGERS, next.sequence) - 1;
+  const pace = (next.closeTime - before.closeTime) / (next.sequence - before.sequence);
+  const hash = block === 0 ? start.hash : sha256(start.hash, createXdrWriter().uint32(block).finish());
+  let previous: LedgerTip = { ...start, sequence: first - 1, hash };
+  const records: LedgerRecord[] = [];
+  while (previous.sequence < last) {
+    const closeTime = before.closeTime + Math.floor(pace * (previous.sequence + 1 - before.sequence));
+    const { headerXdr, tip } = nextHeader({
+      protocolVersion: protocolOf(before),
+      previous,
+      closeTime,
+      feePool: previous.feePool,
+      txSetHash: sha256(txSetXdr(previous.hash, [])),
+      txSetResultHash: resultSetHash([]),
+      stateHash: previous.stateHash,
+    });
+    const { sequence } = tip;
+    records.push({ sequence, closeTime, hash: toHex(tip.hash), headerXdr, transactions: [], evictedKeys: [] });
+    previous = tip;
+  }
+  return records;
+}

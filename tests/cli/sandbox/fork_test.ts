@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { rpc } from "@stellar/stellar-sdk";
+import { runGateway, startSandbox } from "../../e2e/sandbox_process.ts";
+
+test("gateway sandbox --fork runs on another network's accounts and contracts", { timeout: 120_000 }, async () => {
+  const origin = await startSandbox();
+  const { contracts, accounts, rpc: rpcUrl } = origin.info;
+  const node = new rpc.Server(rpcUrl, { allowHttp: true });
+  const triggered = async (at: string) => {
+    const { code, stdout, stderr } = await runGateway(["trigger", "--sandbox", at]);
+    assert.equal(code, 0, stderr);
+    return stdout.trimEnd().split("\n").length;
+  };
+  await triggered(rpcUrl);
+
+  const own = await startSandbox(undefined, ["--fork", rpcUrl]);
+  assert.equal(own.info.networkPassphrase, origin.info.networkPassphrase);
+  assert.notDeepEqual(own.info.contracts, contracts);
+  assert.equal(await triggered(own.info.rpc), 10);
+  const theirs = await new rpc.Server(own.info.rpc, { allowHttp: true }).getAccountEntry(accounts.owner.address);
+  assert.equal(theirs.balance, (await node.getAccountEntry(accounts.owner.address)).balance);
+  assert.deepEqual([await own.stop(), own.log()], [0, ""]);
+
+  const before = (await node.getAccountEntry(accounts.owner.address)).seqNum;
+  const flags = [
+    ...["--device-registry", contracts.deviceRegistry],
+    ...["--agent-registry", contracts.agentRegistry],
+    ...["--payment-escrow", contracts.paymentEscrow],
+  ];
+  const shared = await startSandbox(undefined, ["--fork", rpcUrl, ...flags]);
+  assert.deepEqual(shared.info.contracts, contracts);
+  assert.equal(await triggered(shared.info.rpc), 10);
+  assert.deepEqual([await shared.stop(), shared.log()], [0, ""]);
+  assert.equal((await node.getAccountEntry(accounts.owner.address)).seqNum, before, "nothing was sent there");
+  await origin.stop();
+});
+
+test("a fork that cannot be is refused, saying why, and not showing its URL", async () => {
+  const id = `C${"A".repeat(55)}`;
+  const wrong: [string[], number, RegExp][] = [
+    [
+      ["--fork", "ftp://token@example.com"],
+      2,
+      /--fork must be the https:\/\/ or http:\/\/ URL of a Stellar RPC node\n/,
+    ],
+    [
+      ["--fork", "http://127.0.0.1:1/TOKEN"],
+      1,
+      /the network at http:\/\/127\.0\.0\.1:1 cannot be read: it does not answer\n/,
+    ],
+    [["--fork", "http://127.0.0.1:1", "--state", "x"], 2, /--fork and --state exclude each other: a fork is not kept/],
+    [
+      ["--fork", "http://127.0.0.1:1", "--network-passphrase", "x"],
+      2,
+      /--fork and --network-passphrase exclude each other/,
+    ],
+    [["--device-registry", id], 2, /--device-registry is for a sandbox with --fork/],
+    [
+      ["--fork", "http://127.0.0.1:1", "--agent-registry", id],
+      2,
+      /needs --device-registry and --payment-escrow beside it/,
+    ],
+  ];
+  for (const [flags, code, message] of wrong) {
+    const failed = await runGateway(["sandbox", "--port", "0", "--rpc-port", "0", ...flags]);
+    assert.equal(failed.code, code, failed.stderr);
+    assert.match(failed.stderr, message);
+    assert.doesNotMatch(failed.stderr, /token/i);
+  }
+});

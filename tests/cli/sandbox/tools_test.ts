@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { after, before, test } from "node:test";
+import { StrKey } from "@stellar/stellar-sdk";
+import { createClient } from "../../e2e/client.ts";
+import { startListen } from "../../e2e/listen_story.ts";
+import { runGateway, type SandboxProcess, sourceCommand, startSandbox } from "../../e2e/sandbox_process.ts";
+
+let sandbox: SandboxProcess;
+before(async () => {
+  sandbox = await startSandbox();
+});
+after(() => sandbox.stop());
+
+/** Runs `gateway sandbox ACTION` on it, to be done well, and answers what it printed. */
+async function act(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await runGateway(["sandbox", ...args, "--sandbox", sandbox.info.rpc]);
+  assert.equal(code, 0, stderr);
+  return stdout.trimEnd();
+}
+
+test(
+  "time moves for network and gateway alike: history goes on, and webhooks arrive",
+  { timeout: 120_000 },
+  async () => {
+    const { gateway, apiKey, rpc } = sandbox.info;
+    const api = createClient(gateway, apiKey);
+    const at = ["--sandbox", rpc];
+    assert.equal((await runGateway(["trigger", "device.registered", ...at])).code, 0);
+    assert.match(
+      await act("advance", "--seconds", "604800"),
+      /^120960 ledgers closed\. The network is at ledger \d+, \d{4}-/,
+    );
+    const listening = await startListen(sourceCommand(), api, at);
+    assert.equal((await runGateway(["trigger", "device.registered", ...at])).code, 0);
+    assert.match((await listening.heard(1))[0]!, /device\.registered {3}signature right, answered 204/);
+    assert.equal(await listening.stop(), 0, listening.errors());
+
+    const { events } = (await api.get("/v1/events?types=device.registered")).body;
+    assert.equal(events.length, 2);
+    assert.ok(Date.parse(events[1].ledgerClosedAt) - Date.parse(events[0].ledgerClosedAt) >= 604_800_000);
+    const status = (await api.get("/v1/status")).body;
+    assert.deepEqual(status.history.gaps, []);
+    assert.ok(Date.parse(status.ledger.closedAt) > Date.now() + 604_000_000);
+    assert.equal(sandbox.log(), "");
+  },
+);
+
+test("snapshot, revert and fund say what became of it", { timeout: 60_000 }, async () => {
+  const contract = StrKey.encodeContract(new Uint8Array(32).fill(9));
+  const { ledger } = JSON.parse(await act("snapshot", "clean", "--json"));
+  assert.match(await act("fund", contract), /^C\w{3}…\w{4} was paid 10000 lumens in ledger \d+\.$/);
+  assert.match(await act("fund", contract), /has 10000 lumens or more already\.$/);
+  assert.match(
+    await act("revert", "clean"),
+    new RegExp(`^Back at snapshot clean\\. The network is at ledger ${ledger + 1}, `),
+  );
+  assert.match(await act("fund", contract), /was paid 10000 lumens/);
+});
+
+test("env prints what a shell reads back", async () => {
+  const script = 'eval "$1"; printf "%s\\n" "$GATEWAY" "$KEY" "$PAYMENT_ESCROW" "$STELLAR_NETWORK_PASSPHRASE"';
+  const out = execFileSync("sh", ["-c", script, "sh", await act("env")], { encoding: "utf8" });
+  const { gateway, apiKey, contracts, networkPassphrase } = sandbox.info;
+  assert.deepEqual(out.trimEnd().split("\n"), [gateway, apiKey, contracts.paymentEscrow, networkPassphrase]);
+  assert.deepEqual(JSON.parse(await act("env", "--json")), sandbox.info);
+});
+
+test("a wrong action, or one that cannot be done, is named", async () => {
+  const wrong: [string[], number, RegExp][] = [
+    [["advanc"], 2, /expected one of advance, snapshot, revert, fund, env, got "advanc"; did you mean advance\?/],
+    [["advance"], 2, /advance needs either --seconds N or --ledgers N/],
+    [["advance", "--seconds", "0"], 2, /--seconds must be an integer from 1 to 315360000, got "0"/],
+    [["advance", "--ledgers", "1", "--seconds", "1"], 2, /advance needs either/],
+    [["snapshot"], 2, /snapshot needs a NAME/],
+    [["snapshot", "a", "b"], 2, /unexpected "b"/],
+    [["env", "--seconds", "1"], 2, /--seconds and --ledgers are flags of advance, not of env/],
+    [["revert", "never"], 1, /there is no snapshot "never"/],
+    [["fund", "G1"], 1, /address must be an account \(G…\) or a contract \(C…\), got "G1"/],
+  ];
+  for (const [args, code, message] of wrong) {
+    const failed = await runGateway(["sandbox", ...args, "--sandbox", sandbox.info.rpc]);
+    assert.equal(failed.code, code, failed.stderr);
+    assert.match(failed.stderr, message);
+  }
+  const { code, stderr } = await runGateway(["sandbox", "env", "--sandbox", sandbox.info.gateway]);
+  assert.equal(code, 1);
+  assert.match(stderr, /is no sandbox of this version/);
+});

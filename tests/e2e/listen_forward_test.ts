@@ -1,0 +1,140 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import process from "node:process";
+import { after, before, test } from "node:test";
+import { verifyWebhook } from "../../lib/client/verify_webhook.ts";
+import { type Received, startReceiver } from "./receiver.ts";
+import {
+  environment,
+  makeKey,
+  runGateway,
+  type SandboxProcess,
+  sourceCommand,
+  startSandbox,
+} from "./sandbox_process.ts";
+
+let sandbox: SandboxProcess;
+before(async () => {
+  sandbox = await startSandbox();
+});
+after(() => sandbox.stop());
+
+/** Starts `gateway listen` and waits until it says that it listens. */
+function startListen(
+  flags: string[],
+  { env = {}, stdin = "" }: { env?: Record<string, string>; stdin?: string } = {},
+) {
+  const [program, ...source] = sourceCommand() as [string, ...string[]];
+  const child = spawn(program, [...source, "listen", ...flags], { stdio: "pipe", env: environment(env) });
+  const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
+  let [out, errors] = ["", ""];
+  let onMore = () => {};
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (out += text, onMore()));
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (errors += text, onMore()));
+  child.stdin.end(stdin);
+  const until = async (pattern: RegExp, text: () => string) => {
+    while (!pattern.test(text())) {
+      await Promise.race([new Promise<void>((resolve) => onMore = resolve), ended]);
+      assert.equal(child.exitCode, null, errors);
+    }
+    return pattern.exec(text())!;
+  };
+  return {
+    out: (pattern: RegExp) => until(pattern, () => out),
+    errors: (pattern: RegExp) => until(pattern, () => errors),
+    ended,
+    stop: () => (process.kill(child.pid!, "SIGINT"), ended),
+    said: () => errors,
+  };
+}
+
+const SECRET = /whsec_[A-Za-z0-9+/]+=*/;
+
+async function assertSigned({ body, headers }: Received, secret: string) {
+  const verified = await verifyWebhook({ body, headers: headers as Record<string, string>, secret });
+  assert.deepEqual([verified.ok, "id" in verified && verified.id], [true, JSON.parse(body).event.id]);
+}
+
+test("listen --gateway follows any gateway with a key from the environment, and forwards what happens, signed", {
+  timeout: 60_000,
+}, async () => {
+  const { gateway, apiKey, rpc } = sandbox.info;
+  await runGateway(["trigger", "device.registered", "--sandbox", rpc]);
+  const receiver = await startReceiver(({ body }) => body.includes("agent.registered") ? 500 : 200);
+  const forwarding = ["--gateway", `${gateway}/`, "--forward-to", `${receiver.url}/hooks`];
+  const listening = await startListen(forwarding, { env: { SERVICE_API_KEY: apiKey } });
+  const [secret] = await listening.out(SECRET) as unknown as [string];
+  await listening.out(/Listening to http:\/\/127\.0\.0\.1:\d+ after ledger \d+\. Ctrl-C ends it\./);
+  await runGateway(["trigger", "agent.registered", "--sandbox", rpc]);
+  const received = await receiver.until(2);
+  for (const one of received) await assertSigned(one, secret);
+  assert.deepEqual(received.map(({ path, body }) => [path, JSON.parse(body).event.type]), [
+    ["/hooks", "device.registered"],
+    ["/hooks", "agent.registered"],
+  ], "what happened before it began is not shown");
+  await listening.out(
+    /device\.registered {3}forwarded, answered 200 .*\n.* agent\.registered {4}forwarded, answered 500/,
+  );
+  assert.equal(await listening.stop(), 0, listening.said());
+  assert.equal(listening.said(), "");
+  await receiver.stop();
+});
+
+test(
+  "listen --gateway takes the key on standard input, filters, and prints bodies with --json",
+  { timeout: 60_000 },
+  async () => {
+    const { gateway, store, rpc } = sandbox.info;
+    const key = await makeKey(sourceCommand(), store, { scopes: "read", rate: 600 });
+    const flags = [
+      "--gateway",
+      gateway,
+      "--types",
+      "agent.registered",
+      "--json",
+      "--forward-to",
+      "http://127.0.0.1:1/",
+    ];
+    const listening = await startListen(flags, { stdin: `${key}\n` });
+    await listening.errors(SECRET);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    await runGateway(["trigger", "agent.registered", "--sandbox", rpc]);
+    const [line] = await listening.out(/^\{.*\}\n/) as unknown as [string];
+    assert.equal(JSON.parse(line).event.type, "agent.registered");
+    assert.equal(await listening.stop(), 0);
+  },
+);
+
+test("listen --gateway says what a gateway refuses, and does not show the key", { timeout: 60_000 }, async () => {
+  const key = `service_sk_${"a".repeat(38)}`;
+  const wrong: [string, RegExp][] = [
+    [sandbox.info.gateway, /the gateway at \S+ refuses: unauthorized: /],
+    [sandbox.info.rpc, /the gateway at \S+ answers with 405: is it a gateway\?/],
+  ];
+  for (const [gateway, message] of wrong) {
+    const { code, stdout, stderr } = await runGateway(["listen", "--gateway", gateway], { SERVICE_API_KEY: key });
+    assert.deepEqual([code, stdout], [1, ""]);
+    assert.match(stderr, message);
+    assert.ok(!stderr.includes(key));
+  }
+});
+
+test(
+  "listen --forward-to hands a sandbox's webhooks on as they came, and its answer back",
+  { timeout: 60_000 },
+  async () => {
+    const { rpc } = sandbox.info;
+    let answers = 0;
+    const receiver = await startReceiver(() => answers++ === 0 ? 503 : 200);
+    const listening = await startListen(["--sandbox", rpc, "--forward-to", receiver.url]);
+    const [secret] = await listening.out(SECRET) as unknown as [string];
+    await runGateway(["trigger", "device.registered", "--sandbox", rpc]);
+    const [first, again] = await receiver.until(2, 30_000);
+    await assertSigned(first!, secret);
+    await assertSigned(again!, secret);
+    assert.equal(again!.body, first!.body, "a refused one is tried again");
+    await listening.out(/forwarded, answered 503 [^]*forwarded, answered 200 /);
+    assert.equal(await listening.stop(), 0, listening.said());
+    await receiver.stop();
+  },
+);

@@ -1,0 +1,257 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
+import { Asset, Keypair, Operation, xdr } from "@stellar/stellar-sdk";
+import { sha256, toHex } from "../../lib/sandbox/ledger/bytes.ts";
+import type { SandboxNetwork } from "../../lib/sandbox/network.ts";
+import type { ClosedLedger } from "../../lib/sandbox/network_types.ts";
+import { apply, balanceOf, build, fakeTimers, fund, keypair, signed, startNetwork, submit } from "./sandbox_network.ts";
+
+const [alice, bob] = [keypair("alice"), keypair("bob")];
+const folder = mkdtempSync(join(tmpdir(), "sandbox-"));
+after(() => rmSync(folder, { recursive: true }));
+
+const payment = (network: SandboxNetwork, amount = "1") => {
+  const operation = Operation.payment({ destination: bob.publicKey(), asset: Asset.native(), amount });
+  return signed(build(network, alice, [operation]), alice);
+};
+
+function headerOf({ headerXdr, hash }: ClosedLedger) {
+  const entry = xdr.LedgerHeaderHistoryEntry.fromXdr(headerXdr);
+  assert.equal(toHex(sha256(entry.header.toXdr())), hash);
+  return entry.header;
+}
+
+describe("advancing", () => {
+  test("by seconds closes the ledgers of that time, the last one at its end", async () => {
+    const { network } = await startNetwork({ ledgerMs: 2_000 });
+    const before = network.latestLedger();
+    const nowMs = network.now();
+    const last = network.advance({ seconds: 3_601 });
+    assert.deepEqual(
+      [last.sequence - before.sequence, last.closeTime - before.closeTime, network.now() - nowMs],
+      [1_800, 3_601, 3_601_000],
+    );
+    for (let sequence = before.sequence + 1; sequence <= last.sequence; sequence++) {
+      const [previous, ledger] = [network.ledger(sequence - 1)!, network.ledger(sequence)!];
+      assert.ok(ledger.closeTime - previous.closeTime >= 2, `${sequence}: ${ledger.closeTime}`);
+    }
+  });
+
+  test("by ledgers takes as much time as they would; without a pace, five seconds each", async () => {
+    for (const [ledgerMs, seconds] of [[1_000, 10], [0, 50], [100, 1]] as const) {
+      const { network } = await startNetwork({ ledgerMs });
+      const before = network.latestLedger();
+      const last = network.advance({ ledgers: 10 });
+      assert.deepEqual([last.sequence - before.sequence, last.closeTime - before.closeTime], [10, seconds]);
+    }
+  });
+
+  test("puts what was queued into the first ledger", async () => {
+    const { network } = await startNetwork();
+    await fund(network, alice, bob);
+    const before = network.latestLedger();
+    const { hash } = submit(network, payment(network));
+    network.advance({ ledgers: 100 });
+    const applied = network.transaction(hash);
+    assert.deepEqual([applied?.successful, applied?.ledger], [true, before.sequence + 1]);
+  });
+
+  test("keeps the pace: the next timed ledger is due one pace later, in the network's new time", async () => {
+    const timers = fakeTimers();
+    const { network, clock } = await startNetwork({ ledgerMs: 1_000, schedule: timers.schedule });
+    const last = network.advance({ seconds: 86_400 });
+    assert.deepEqual(timers.delays(), [1_000]);
+    clock.seconds++;
+    timers.fire();
+    assert.equal(network.latestLedger().closeTime, last.closeTime + 1);
+    await network.stop();
+  });
+
+  test("over a million ledgers answers for each of them, the newest chained as if they had been waited for", async () => {
+    const { network } = await startNetwork({ ledgerMs: 1_000 });
+    await fund(network, alice, bob);
+    const before = network.latestLedger();
+    const [paidBefore, events] = [network.transactionsAfter(0, 0, 10), [...network.eventsAfter("", 2 ** 31)]];
+    const last = network.advance({ ledgers: 1_000_000 });
+    assert.equal(last.sequence, before.sequence + 1_000_000);
+    assert.equal(last.closeTime, before.closeTime + 1_000_000);
+    assert.equal(network.oldestLedger().sequence, 1, "nothing that happened is forgotten for it");
+    for (let sequence = last.sequence; sequence > last.sequence - 1_900; sequence--) {
+      const [ledger, previous] = [network.ledger(sequence)!, network.ledger(sequence - 1)!];
+      const header = headerOf(ledger);
+      assert.equal(header.ledgerSeq, sequence);
+      assert.equal(header.previousLedgerHash.toString(), previous.hash);
+      assert.equal(ledger.closeTime, previous.closeTime + 1);
+    }
+    for (const sequence of [before.sequence + 2, before.sequence + 3, 500_000]) {
+      const ledger = network.ledger(sequence)!;
+      const header = headerOf(ledger);
+      assert.deepEqual([ledger.sequence, header.ledgerSeq, Number(header.scpValue.closeTime)], [
+        sequence,
+        sequence,
+        ledger.closeTime,
+      ]);
+      assert.equal(ledger.closeTime, before.closeTime + sequence - before.sequence);
+      assert.equal(header.previousLedgerHash.toString(), network.ledger(sequence - 1)!.hash);
+      xdr.LedgerCloseMeta.fromXdr(ledger.metadataXdr);
+    }
+    assert.equal(network.ledger(last.sequence + 1), undefined);
+    assert.deepEqual(network.transactionsAfter(0, 0, 10), paidBefore);
+    const applied = apply(network, payment(network));
+    assert.deepEqual(
+      [...network.eventsAfter("", 2 ** 31)].map(({ id }) => id).slice(0, events.length),
+      events.map(({ id }) => id),
+    );
+    assert.equal([...network.eventsAfter(events.at(-1)!.id, 2 ** 31)][0]?.ledger, applied.ledger);
+  });
+
+  test("what was advanced over is there after a restart, and the clock goes on from there", async () => {
+    const stateFile = join(folder, "advanced.db");
+    const first = await startNetwork({ stateFile });
+    const last = first.network.advance({ seconds: 86_400 });
+    const skipped = first.network.ledger(5_000)!;
+    const nowMs = first.network.now();
+    await first.network.stop();
+    const { network } = await startNetwork({ stateFile });
+    assert.equal(network.latestLedger().hash, last.hash);
+    assert.equal(network.ledger(5_000)!.hash, skipped.hash);
+    assert.equal(network.now(), nowMs);
+    await network.stop();
+  });
+
+  test("refuses more ledgers than their numbers or its patience allow", async () => {
+    const { network } = await startNetwork({ ledgerMs: 1 });
+    assert.throws(() => network.advance({ ledgers: 100_000_001 }), /at most 100000000 ledgers can be advanced over/);
+    assert.throws(() => network.advance({ seconds: 86_400 * 365 }), RangeError);
+    assert.equal(network.latestLedger().sequence, 1);
+  });
+});
+
+describe("going back to a snapshot", () => {
+  test("undoes what happened since: balances, transactions, events, ledgers, the clock", async () => {
+    const { network } = await startNetwork();
+    await fund(network, alice, bob);
+    const before = network.snapshot("funded");
+    const balances = [alice, bob].map((pair) => balanceOf(network, pair));
+    const events = [...network.eventsAfter("", 1_000)].length;
+    const nowMs = network.now();
+    const paid = apply(network, payment(network, "5000"));
+    await fund(network, keypair("carol"));
+    network.advance({ seconds: 604_800 });
+
+    const ledger = network.revert("funded");
+    assert.equal(ledger.sequence, before.sequence + 1);
+    assert.equal(network.ledger(before.sequence)?.hash, before.hash);
+    assert.deepEqual([alice, bob].map((pair) => balanceOf(network, pair)), balances);
+    assert.throws(() => balanceOf(network, keypair("carol")), /does not exist/);
+    assert.equal(network.transaction(paid.hash), undefined);
+    assert.equal([...network.eventsAfter("", 1_000_000)].length, events);
+    assert.equal(network.now(), nowMs);
+    assert.equal(ledger.closeTime, before.closeTime);
+    assert.equal(apply(network, payment(network, "5000")).successful, true, "its sequence number is free again");
+  });
+
+  test("gives ledgers other hashes each time, even if the same happens in them", async () => {
+    const { network } = await startNetwork();
+    await fund(network, alice, bob);
+    network.snapshot("start");
+    const hashes = new Set<string>();
+    for (let n = 0; n < 4; n++) {
+      hashes.add(network.closeLedger().hash);
+      network.revert("start");
+      hashes.add(network.latestLedger().hash);
+    }
+    assert.equal(hashes.size, 8);
+    assert.equal(headerOf(network.latestLedger()).ledgerSeq, network.latestLedger().sequence);
+  });
+
+  test("can be done again and again, and forgets the snapshots taken after it", async () => {
+    const { network } = await startNetwork();
+    await fund(network, alice, bob);
+    const start = balanceOf(network, bob);
+    network.snapshot("one");
+    apply(network, payment(network));
+    network.snapshot("two");
+    apply(network, payment(network));
+    network.snapshot("three");
+    apply(network, payment(network));
+    network.revert("two");
+    assert.equal(balanceOf(network, bob), start + 10_000_000n);
+    assert.deepEqual(network.snapshots(), ["one", "two"]);
+    apply(network, payment(network));
+    network.revert("two");
+    assert.equal(balanceOf(network, bob), start + 10_000_000n);
+    network.revert("one");
+    assert.equal(balanceOf(network, bob), start);
+    assert.throws(() => network.revert("two"), /there is no snapshot "two": there are one/);
+  });
+
+  test("goes to the newest of a name, and those before it still lead where they did", async () => {
+    const { network } = await startNetwork();
+    await fund(network, alice, bob);
+    const start = balanceOf(network, bob);
+    network.snapshot("first");
+    network.snapshot("again");
+    apply(network, payment(network));
+    network.snapshot("again");
+    apply(network, payment(network));
+    network.revert("again");
+    assert.equal(balanceOf(network, bob), start + 10_000_000n);
+    network.revert("first");
+    assert.equal(balanceOf(network, bob), start);
+  });
+
+  test("drops what was queued, and who waits for an account is told", async () => {
+    const { network } = await startNetwork();
+    await fund(network, alice, bob);
+    network.snapshot("here");
+    const { hash } = submit(network, payment(network));
+    const funded = network.fund(Keypair.random().publicKey());
+    network.revert("here");
+    await assert.rejects(funded, /dropped/);
+    network.closeLedger();
+    assert.equal(network.transaction(hash), undefined);
+    assert.equal(
+      (await Promise.all([network.fund(keypair("dan").publicKey()), network.closeLedger()]))[0].successful,
+      true,
+    );
+  });
+
+  test("works when its ledger is beyond retention", async () => {
+    const { network } = await startNetwork({ retentionLedgers: 3 });
+    const { sequence } = network.snapshot("old");
+    for (let n = 0; n < 10; n++) network.closeLedger();
+    assert.equal(network.revert("old").sequence, sequence + 1);
+    assert.equal(network.oldestLedger().sequence, sequence);
+  });
+
+  test("is kept on disk, too", async () => {
+    const stateFile = join(folder, "reverted.db");
+    const first = await startNetwork({ stateFile });
+    await fund(first.network, alice, bob);
+    const balance = balanceOf(first.network, bob);
+    first.network.snapshot("funded");
+    const paid = apply(first.network, payment(first.network));
+    first.network.advance({ ledgers: 2_000 });
+    const { hash } = first.network.revert("funded");
+    await first.network.stop();
+    const { network } = await startNetwork({ stateFile });
+    assert.equal(network.latestLedger().hash, hash);
+    assert.equal(network.transaction(paid.hash), undefined);
+    assert.equal(balanceOf(network, bob), balance);
+    assert.deepEqual(network.snapshots(), []);
+    await network.stop();
+  });
+
+  test("is refused for a name there is not, and for more than a hundred names", async () => {
+    const { network } = await startNetwork();
+    assert.throws(() => network.revert("x"), /there is no snapshot "x": there are none/);
+    for (let n = 0; n < 100; n++) network.snapshot(`s${n}`);
+    assert.throws(() => network.snapshot("one more"), /there are 100 snapshots already/);
+    network.snapshot("s7");
+    assert.equal(network.snapshots().length, 100);
+  });
+});
