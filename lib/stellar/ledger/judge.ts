@@ -53,6 +53,10 @@ export interface Belief {
   ledgersPerSecond: number;
   /** Whether our own clock agreed with the network the last time: only then it is a witness. */
   isClockRight: boolean;
+  /** By how many seconds it was ahead of the monotonic one then: when that falls, somebody has moved it back. */
+  clockAheadSeconds: number | undefined;
+  /** The network went back from this ledger, and has not come so far again. */
+  wentBackFrom: number | undefined;
 }
 
 /**
@@ -71,6 +75,8 @@ export const JUDGE_LIMITS = {
   mostLedgersPerSecond: 4_000,
   /** How much further than the time since a close time may have moved; and how far our own clock may be off. */
   closeTimeSlackSeconds: 60,
+  /** A smaller step of our own clock is drift. */
+  clockStepSeconds: 2,
   /** How much later a second claim confirms a natural one. */
   confirmMs: 1_000,
   /** How much later a second claim makes a rival win: of another node, or of the only one … */
@@ -98,6 +104,8 @@ export function firstBelief(stored: { sequence: number; closeTime: number } | un
     rivals: [],
     ledgersPerSecond: LIMITS.ledgersPerSecond,
     isClockRight: true,
+    clockAheadSeconds: undefined,
+    wentBackFrom: undefined,
   };
 }
 
@@ -125,13 +133,18 @@ export function judge(belief: Belief, claim: Claim, now: JudgeNow): Judgement {
   }
   const heard: Heard = { node, sequence, closeTime, atMs: now.monotonicMs };
   const agreesWithClock = closeTime > 0 && Math.abs(closeTime - now.wallSeconds) <= LIMITS.closeTimeSlackSeconds;
-  const relation = relate(belief, heard, agreesWithClock && belief.isClockRight);
+  const isWitnessed = agreesWithClock && belief.isClockRight;
+  const clockAheadSeconds = now.wallSeconds - now.monotonicMs / 1000;
+  const isClockBack = clockAheadSeconds < (belief.clockAheadSeconds ?? -Infinity) - LIMITS.clockStepSeconds;
+  let relation = relate(belief, heard, isWitnessed);
+  // A local network that goes back to a snapshot takes the clock with it.
+  if (relation === "behind" && isWitnessed && isClockBack) relation = "rival";
   if (relation === "behind") return { verdict: "lagging", belief, isDoubtful: false };
   const judgement = relation === "follows"
     ? { verdict: "current" as const, belief: follow(belief, heard), isDoubtful: false }
     : weigh(belief, heard, relation === "lower", now.nodes);
   if (judgement.verdict !== "current" || closeTime === 0) return judgement;
-  return { ...judgement, belief: { ...judgement.belief, isClockRight: agreesWithClock } };
+  return { ...judgement, belief: { ...judgement.belief, isClockRight: agreesWithClock, clockAheadSeconds } };
 }
 
 /**
@@ -190,7 +203,8 @@ function follow(belief: Belief, heard: Heard): Belief {
     const isMoreThanOld = rival.isLower || rival.sequence > believed.sequence || rival.closeTime > believed.closeTime;
     return isMoreThanOld && heard.atMs - rival.atMs <= LIMITS.rivalKeptMs;
   });
-  return confirm({ ...belief, believed, rivals, spokenForAtMs: heard.atMs }, heard);
+  const wentBackFrom = believed.sequence > (belief.wentBackFrom ?? 0) ? undefined : belief.wentBackFrom;
+  return confirm({ ...belief, believed, rivals, wentBackFrom, spokenForAtMs: heard.atMs }, heard);
 }
 
 /** A claim confirms what waits for it when it comes a second later, or from another node. */
@@ -245,6 +259,9 @@ function weigh(belief: Belief, heard: Heard, isLower: boolean, nodes: number): J
 /** Two claims speak for the earlier one; the later one has to be confirmed itself. */
 function won(belief: Belief, earlier: Heard, later: Heard): Belief {
   const [confirmed, believed] = [knownBy(earlier), knownBy(later, knownBy(earlier))];
+  // What nobody spoke for any more may just be ahead of the nodes that are left.
+  const isForgotten = later.atMs - belief.spokenForAtMs >= LIMITS.forgottenMs;
+  const wentBack = !isForgotten && later.sequence < (belief.confirmed?.sequence ?? 0);
   return {
     believed,
     confirmed,
@@ -253,6 +270,8 @@ function won(belief: Belief, earlier: Heard, later: Heard): Belief {
     rivals: [],
     ledgersPerSecond: paceAfter(belief.ledgersPerSecond, confirmed, believed),
     isClockRight: belief.isClockRight,
+    clockAheadSeconds: belief.clockAheadSeconds,
+    wentBackFrom: wentBack ? belief.confirmed!.sequence : undefined,
   };
 }
 

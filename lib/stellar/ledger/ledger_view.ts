@@ -20,6 +20,8 @@ export interface LedgerView {
   readonly closeTimeIsExact: boolean;
   /** The newest ledger that two claims speak for: what no single wrong answer has raised; 0 before the first. */
   readonly confirmed: { readonly sequence: number; readonly closeTime: number };
+  /** Whether the network went back lately, by two claims, and has not come so far again. */
+  readonly hasGoneBack: boolean;
   /** Takes in what an answer said of the newest ledger. A sequence of 0 says nothing, and is `current`. */
   hear(claim: Claim): Verdict;
   /**
@@ -87,6 +89,9 @@ export function createLedgerView({ clock, stored, nodes = 1 }: {
     },
     get confirmed() {
       return belief.confirmed ?? { sequence: 0, closeTime: 0 };
+    },
+    get hasGoneBack() {
+      return belief.wentBackFrom !== undefined;
     },
     networkSeconds,
     hear(claim) {

@@ -189,6 +189,25 @@ describe("the judge of claims", () => {
     }
   });
 
+  test("a network that goes back to a snapshot is followed where our own clock goes back with it, and not without", () => {
+    for (const isClockBack of [true, false]) {
+      const on = stage();
+      on.pass(100);
+      const [from, backSeconds] = [on.truth(), 30];
+      if (isClockBack) on.clock.step(-backSeconds * 1000);
+      const back = () => ({
+        sequence: on.truth().sequence - backSeconds / 5,
+        closeTime: on.truth().closeTime - backSeconds,
+      });
+      for (let seconds = 0; seconds < 4; seconds++) {
+        on.hear(back());
+        on.clock.pass(1_000);
+      }
+      assert.equal(on.view.sequence, isClockBack ? back().sequence : from.sequence);
+      assert.equal(on.view.hasGoneBack, isClockBack);
+    }
+  });
+
   test("what was stored before a start is gone on from, after whatever time", () => {
     for (const seconds of [0, 10, 3_600, 40 * 86_400]) {
       const stored = { sequence: 1_000, closeTime: START };
