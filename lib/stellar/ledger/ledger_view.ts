@@ -3,6 +3,7 @@ import {
   type Belief,
   type Claim,
   firstBelief,
+  isClockWrong,
   judge,
   JUDGE_LIMITS,
   type Known,
@@ -108,7 +109,7 @@ export function createLedgerView({ clock, stored, nodes = 1 }: {
       return verdict;
     },
     clockDisagreement() {
-      if ((belief.confirmed?.closeTime ?? 0) === 0) return undefined;
+      if ((belief.confirmed?.closeTime ?? 0) === 0 || !isClockWrong(belief, clock.monotonicMs())) return undefined;
       const seconds = Math.round(networkSeconds() - clock.now() / 1000);
       return Math.abs(seconds) > JUDGE_LIMITS.closeTimeSlackSeconds ? seconds : undefined;
     },
