@@ -134,7 +134,17 @@ export function submitStage(script: {
     explainFailure: (call, failure) =>
       Promise.resolve(new GatewayError("contract_refused", `${call?.function} in ${failure.ledger}`)),
   });
-  return { transactions, clock, order, envelopes, notes, sent: () => sends, found: () => finds, calls: rpc.calls };
+  return {
+    transactions,
+    clock,
+    view,
+    order,
+    envelopes,
+    notes,
+    sent: () => sends,
+    found: () => finds,
+    calls: rpc.calls,
+  };
 }
 
 /** The error a caller is answered with. */
