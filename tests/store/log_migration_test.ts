@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { formatEventId, heightOf, type LoggedEvent } from "../../lib/store/event.ts";
+import { openSqlite } from "../../lib/runtime/sqlite.ts";
 import { openStore } from "../../lib/store/open.ts";
 import type { Store } from "../../lib/store/store.ts";
 import { ATTEMPTS_KEPT, FAILED_KEPT, type FailedDelivery } from "../../lib/store/webhook.ts";
@@ -141,6 +142,24 @@ describe("a store of a program before the log", () => {
       const [next] = await append(store, sampleEvent(500));
       assert.equal(next!.sequence, forgotten + held.length + 1);
       await store.close();
+    });
+  }
+
+  for (const schema of [1, 2, 3] as const) {
+    test(`schema ${schema}: has the tables, indexes and triggers of a new store afterwards`, async () => {
+      const paths = ["migrated", "new"].map((name) => join(directory, `${name}-${schema}.db`));
+      await makeFormerFile(paths[0]!, schema);
+      for (const path of paths) await (await openStore(`sqlite:${path}`)).close();
+      const [migrated, made] = await Promise.all(paths.map(async (path) => {
+        const database = await openSqlite(path);
+        const all = database.prepare<{ type: string; name: string; sql: string }>(`
+          SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY type, name`).all();
+        const damage = database.prepare("PRAGMA integrity_check").all();
+        assert.deepEqual(damage, [{ integrity_check: "ok" }]);
+        database.close();
+        return all.map(({ sql, ...rest }) => ({ ...rest, sql: sql.replace(/\s+/g, " ") }));
+      }));
+      assert.deepEqual(migrated, made);
     });
   }
 
