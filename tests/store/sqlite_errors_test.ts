@@ -4,9 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { openSqlite, type SqliteDatabase } from "../../lib/runtime/sqlite.ts";
-import { createSqliteStore, openSqliteStore } from "../../lib/store/sqlite/store.ts";
+import { checkedStore } from "../../lib/store/checked_store.ts";
+import { openStore } from "../../lib/store/open.ts";
 import { migrate } from "../../lib/store/sqlite/schema.ts";
-import { sampleEvent, sampleKey, sampleState, storeError } from "./samples.ts";
+import { createSqliteDriver } from "../../lib/store/sqlite/store.ts";
+import { sampleEvent, sampleKey, sampleState, storeError, watcherLease } from "./samples.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "sqlite-errors-"));
 
@@ -15,7 +17,8 @@ async function openBare(path: string, change: (database: SqliteDatabase) => Sqli
   const database = await openSqlite(path);
   database.exec("PRAGMA journal_mode = WAL");
   migrate(database);
-  const store = createSqliteStore(change(database), `sqlite:${path}`, () => Promise.resolve({ release() {} }));
+  const hold = () => Promise.resolve({ release() {} });
+  const store = checkedStore(createSqliteDriver(change(database), `sqlite:${path}`, {}, hold));
   return { database, store };
 }
 
@@ -24,27 +27,29 @@ describe("the sqlite store when something is wrong", () => {
 
   test("a full disk is reported as such, leaves nothing half-written, and all is well when there is room", async () => {
     const { database, store } = await openBare(join(directory, "full.db"));
+    const lease = await watcherLease(store);
     const slice = (n: number) => ({
+      lease,
       events: Array.from({ length: 100 }, (_, index) => sampleEvent(100 * n + index, { deviceHash: `d${index}` })),
       state: sampleState(n),
     });
-    await store.commitEvents(slice(0));
+    await store.events.append(slice(0));
     const pages = database.prepare("PRAGMA page_count").get()!.page_count as number;
     database.exec(`PRAGMA max_page_count = ${pages + 12}`);
     let written = 0;
     await assert.rejects(
       async () => {
-        for (written = 0; written < 50; written++) await store.commitEvents(slice(written + 1));
+        for (written = 0; written < 50; written++) await store.events.append(slice(written + 1));
       },
       storeError("full", store.location, "make room"),
     );
-    await assert.rejects(store.commitEvents(slice(written + 1)), storeError("full"));
-    assert.equal((await store.readEvents({ limit: 1_000 })).length, 100 * (written + 1));
-    assert.deepEqual(await store.watcherState(), sampleState(written));
+    await assert.rejects(store.events.append(slice(written + 1)), storeError("full"));
+    assert.equal(await store.events.count({ filter: {}, limit: 10_000 }), 100 * (written + 1));
+    assert.deepEqual(await store.events.watcherState(), sampleState(written));
 
     database.exec("PRAGMA max_page_count = 100000");
-    await store.commitEvents(slice(written + 1));
-    assert.equal((await store.readEvents({ limit: 1_000 })).length, 100 * (written + 2));
+    await store.events.append(slice(written + 1));
+    assert.equal(await store.events.count({ filter: {}, limit: 10_000 }), 100 * (written + 2));
     assert.deepEqual(database.prepare("PRAGMA integrity_check").all(), [{ integrity_check: "ok" }]);
     await store.close();
   });
@@ -63,14 +68,14 @@ describe("the sqlite store when something is wrong", () => {
 
   test("a damaged file is reported as such", async () => {
     const path = join(directory, "damaged.db");
-    const store = await openSqliteStore(path);
+    const store = await openStore(`sqlite:${path}`);
     await store.keys.insert(sampleKey("a"));
     await store.close();
     const bytes = readFileSync(path);
     bytes.fill("damaged!", 4_096); // all pages but the first, which says what the file is
     writeFileSync(path, bytes);
     await assert.rejects(async () => {
-      const again = await openSqliteStore(path);
+      const again = await openStore(`sqlite:${path}`);
       await again.keys.get("a").finally(() => again.close());
     }, storeError("unavailable", path, "damaged", "backup"));
   });

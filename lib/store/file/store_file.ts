@@ -2,8 +2,9 @@ import { randomBytes } from "node:crypto";
 import { closeSync, linkSync, lstatSync, openSync, readlinkSync, realpathSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { type FileLock, lockFile } from "../../runtime/file_lock.ts";
-import type { OnNotice } from "./migration_copy.ts";
 import { syncToDisk } from "./copy.ts";
+import { removeLeftovers } from "./leftovers.ts";
+import type { OnNotice } from "./migration_copy.ts";
 import { StoreError } from "../store.ts";
 
 /** How a store is opened. */
@@ -64,8 +65,12 @@ export async function ensureStoreFile(
   if (lstatSync(path, { throwIfNoEntry: false }) === undefined) await makeWhole(path, location, make);
 }
 
+/** Longer than making a store takes. */
+const MAKING_MS = 60_000;
+
 async function makeWhole(path: string, location: string, make: (path: string) => Promise<void>): Promise<void> {
   const unfinished = `${path}.${randomBytes(6).toString("hex")}.new`;
+  removeLeftovers(path, "new", MAKING_MS);
   try {
     await make(unfinished);
     // Unlike a renaming this takes nothing's place.

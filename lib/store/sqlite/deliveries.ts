@@ -62,7 +62,7 @@ export function sqliteDeliveries(
   const reader = database.prepare<ReaderRow>(`${READERS} WHERE subscription.id = ?`);
 
   const failed = (where: string) => `
-    SELECT event.*, state, attempts, due_at_ms, failed_at_ms
+    SELECT event.*, failed.sequence AS by_sequence, state, attempts, due_at_ms, failed_at_ms
     FROM failed_delivery AS failed CROSS JOIN event ON event.sequence = failed.sequence
     WHERE failed.subscription = ?1 AND ${where}`;
   const due = database.prepare<FailedEventRow>(
@@ -73,7 +73,7 @@ export function sqliteDeliveries(
   );
   const ended = database.prepare<FailedEventRow>(`
     ${failed("failed.state = 'rejected' AND failed.sequence < ?2")} UNION ALL
-    ${failed("failed.state = 'dead' AND failed.sequence < ?2")} ORDER BY sequence DESC LIMIT ?3`);
+    ${failed("failed.state = 'dead' AND failed.sequence < ?2")} ORDER BY by_sequence DESC LIMIT ?3`);
   const clampDue = database.prepare(
     "UPDATE failed_delivery SET due_at_ms = ?2 WHERE subscription = ?1 AND due_at_ms > ?2",
   );

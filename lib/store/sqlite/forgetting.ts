@@ -8,7 +8,8 @@ import type { SqliteContext } from "./store.ts";
 export function sqliteForget({ database }: SqliteContext, log: SqliteLog): NounDriver<EventStore>["forget"] {
   const removeEvents = database.prepare("DELETE FROM event WHERE sequence <= ?");
   const countFailed = database.prepare<{ subscription: number; state: string; failed: number }>(`
-    SELECT subscription, state, count(*) AS failed FROM failed_delivery WHERE sequence <= ? GROUP BY subscription, state`);
+    SELECT subscription, state, count(*) AS failed FROM failed_delivery
+    INDEXED BY failed_delivery_by_sequence WHERE sequence <= ? GROUP BY subscription, state`);
   const deleteFailed = database.prepare("DELETE FROM failed_delivery WHERE sequence <= ?");
   // What retried is dead now; what had ended stays counted, and is kept no more.
   const count = database.prepare(`

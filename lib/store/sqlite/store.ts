@@ -55,13 +55,13 @@ export async function openSqliteDriver(path: string, options: OpenOptions = {}):
   const location = `sqlite:${file}`;
   await ensureStoreFile(file, location, options, (unfinished) => makeSqliteFile(unfinished, location));
   const database = await openMigrated(file, location, options);
-  return createDriver(database, location, options, () => holdStoreFile(file, location));
+  return createSqliteDriver(database, location, options, () => holdStoreFile(file, location));
 }
 
 /** Opens a store that lives in this process and ends with it. */
 export async function openMemoryDriver(options: Pick<OpenOptions, "now"> = {}): Promise<StoreDriver> {
   const database = await openMigrated(":memory:", "memory:", {});
-  return createDriver(database, "memory:", options, () => Promise.resolve({ release() {} }));
+  return createSqliteDriver(database, "memory:", options, () => Promise.resolve({ release() {} }));
 }
 
 /** Not in WAL mode: the end of a write-ahead log that finds no room is left in the log, and nobody is told. */
@@ -107,7 +107,7 @@ async function bringUpToDate(
 }
 
 /** Puts the driver together on a database that has the newest schema. `hold` keeps other gateways off. */
-function createDriver(
+export function createSqliteDriver(
   database: SqliteDatabase,
   location: string,
   { now = Date.now }: Pick<OpenOptions, "now">,
