@@ -1,15 +1,15 @@
 import { setImmediate as othersTurn } from "node:timers/promises";
 import { sleep, type Wait } from "../../clock.ts";
-import type { Kv, KvAtomic } from "../../runtime/kv.ts";
+import type { Kv, KvAtomic, KvListSelector } from "../../runtime/kv.ts";
 import { openSqlite } from "../../runtime/sqlite.ts";
 import { migrateWithCopy, type OnNotice } from "../file/migration_copy.ts";
 import { holdStoreFile } from "../file/store_file.ts";
 import { StoreError } from "../store.ts";
 import { moveEvents, moveForgotten, moveUndecoded, moveWatcherState } from "./event_migration.ts";
-import { FORMER_PREFIXES, isFormerKey, SHARED_PREFIXES } from "./former_schema.ts";
+import { FORMER_PREFIXES, formerRange, SHARED_PREFIXES } from "./former_schema.ts";
 import { collect, commit, holdsAtMost } from "./io.ts";
 import { MIGRATION, type MigrationEntry, newStoreId, SCHEMA, SCHEMA_VERSION, STORE_ID } from "./schema.ts";
-import { moveAttempts, moveDeliveries, moveSubscriptions } from "./webhook_migration.ts";
+import { moveAttempts, moveDeliveries, moveSubscriptions, removeOfDeleted } from "./webhook_migration.ts";
 
 export interface MigrationParts {
   kv: Kv;
@@ -95,8 +95,10 @@ async function moveAll(kv: Kv): Promise<void> {
     moveSubscriptions,
     moveDeliveries(),
     moveAttempts(),
-    ...FORMER_PREFIXES.map((prefix): Step => (kv, atomic) => removeSome(kv, atomic, prefix)),
-    ...SHARED_PREFIXES.map(removeFormer),
+    removeOfDeleted,
+    // With the entry under the prefix alone.
+    ...FORMER_PREFIXES.map((prefix) => remove({ start: [prefix], end: [prefix, true] })),
+    ...SHARED_PREFIXES.map((prefix) => remove(formerRange(prefix))),
   ];
   for (const step of steps) await repeat(kv, step);
   await commit(kv.atomic().delete(MIGRATION));
@@ -116,23 +118,10 @@ async function repeat(kv: Kv, step: Step): Promise<void> {
   }
 }
 
-async function removeSome(kv: Kv, atomic: KvAtomic, prefix: string): Promise<boolean> {
-  const range = { start: [prefix], end: [prefix, true] };
-  const some = await collect(kv.list(range, { limit: REMOVED_PER_COMMIT, batchSize: REMOVED_PER_COMMIT }));
-  for (const { key } of some) atomic.delete(key);
-  return some.length > 0;
-}
-
-/** What is left of then where there is something else, too: of deleted subscriptions, say. */
-function removeFormer(prefix: string): Step {
+function remove(range: KvListSelector): Step {
   return async (kv, atomic) => {
-    let found = 0;
-    for await (const { key } of kv.list({ prefix: [prefix] }, { batchSize: 500 })) {
-      if (!isFormerKey(key)) continue;
-      atomic.delete(key);
-      found += 1;
-      if (found === REMOVED_PER_COMMIT) break;
-    }
-    return found > 0;
+    const some = await collect(kv.list(range, { limit: REMOVED_PER_COMMIT, batchSize: REMOVED_PER_COMMIT }));
+    for (const { key } of some) atomic.delete(key);
+    return some.length > 0;
   };
 }

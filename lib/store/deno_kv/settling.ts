@@ -2,8 +2,8 @@ import type { KvAtomic, KvEntryMaybe, KvKey } from "../../runtime/kv.ts";
 import type { DeliveryStore } from "../store.ts";
 import { FAILED_KEPT, type FailedDelivery, type Settlement } from "../webhook.ts";
 import { noteAttempts } from "./attempts.ts";
-import { count, type FailedBySequence, firstDue, readFailed, removeFailed, writeFailed } from "./failed_deliveries.ts";
-import { collect, commit, type DenoKvContext, getAll } from "./io.ts";
+import { count, dropOldest, type FailedBySequence, firstDue, readFailed, writeFailed } from "./failed_deliveries.ts";
+import { commit, type DenoKvContext, getAll } from "./io.ts";
 import { checkOwn } from "./leases.ts";
 import {
   FORGOTTEN,
@@ -14,14 +14,12 @@ import {
   type ReaderEntry,
   readerKey,
   READERS_VERSION,
-  stateKey,
 } from "./schema.ts";
 
 type SettleStep = Parameters<DeliveryStore["settle"]>[0];
 
 /** Keys that Deno KV reads as of one moment. */
 const READ_AT_ONCE = 10;
-const DROPPED_PER_COMMIT = 250;
 
 /**
  * `DeliveryStore.settle`. One commit checks the leases, and a version for all that is changed without one; it writes the
@@ -119,27 +117,18 @@ export function denoKvSettling({ kv, location, retry, inTurn }: DenoKvContext): 
     );
   }
 
-  /** Of each kind of ended deliveries the newest are kept. */
-  async function dropOldest(subscriptionId: string): Promise<{ done: { isEnd: boolean } } | undefined> {
+  async function dropSome(subscriptionId: string): Promise<{ done: boolean } | undefined> {
     const entry = await kv.get<ReaderEntry>(readerKey(subscriptionId));
-    const reader = entry.value;
-    const state = (["rejected", "dead"] as const).find((one) => reader !== null && reader.kept[one] > FAILED_KEPT);
-    if (reader === null || state === undefined) return { done: { isEnd: true } };
-    const limit = Math.min(reader.kept[state] - FAILED_KEPT, DROPPED_PER_COMMIT);
-    const range = { prefix: stateKey(subscriptionId, state, 0).slice(0, -1) };
-    const oldest = await collect(kv.list(range, { limit, batchSize: limit }));
+    if (entry.value === null) return { done: false };
     const atomic = kv.atomic().check(entry).sum(READERS_VERSION, 1n);
-    for (const { key } of oldest) {
-      removeFailed(atomic, subscriptionId, { sequence: key[3] as number, state, dueAtMs: null } as FailedDelivery);
-    }
-    reader.kept[state] -= oldest.length;
-    return await commit(atomic.set(entry.key, reader)) ? { done: { isEnd: false } } : undefined;
+    if (!await dropOldest(kv, atomic, subscriptionId, entry.value)) return { done: false };
+    return await commit(atomic.set(entry.key, entry.value)) ? { done: true } : undefined;
   }
 
   return (step) =>
     inTurn(async () => {
       for (const id of await retry(() => settleOnce(step))) {
-        while (!(await retry(() => dropOldest(id))).isEnd);
+        while (await retry(() => dropSome(id)));
       }
     });
 }

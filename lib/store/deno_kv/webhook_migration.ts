@@ -4,7 +4,7 @@ import type { WatcherState } from "../store.ts";
 import type { FailedDelivery, NewAttempt, Replay, Subscription } from "../webhook.ts";
 import { ATTEMPTS_KEPT } from "../webhook.ts";
 import { noteAttempts } from "./attempts.ts";
-import { count, type FailedBySequence, readFailed, writeFailed } from "./failed_deliveries.ts";
+import { count, dropOldest, type FailedBySequence, readFailed, writeFailed } from "./failed_deliveries.ts";
 import {
   FORMER_FAN_OUT,
   type FormerAttempt,
@@ -41,6 +41,7 @@ const SUBSCRIPTIONS_PER_COMMIT = 50;
 /** Each is up to seven writes, of 600 bytes of keys. */
 const DELIVERIES_PER_COMMIT = 100;
 const ATTEMPTS_PER_COMMIT = 200;
+const LEFT_PER_COMMIT = 250;
 
 type FormerSubscription = Omit<Subscription, "startHeight" | "ordered"> & { startPosition: string };
 
@@ -178,7 +179,7 @@ export function moveDeliveries(): Step {
     });
     for (const key of dueKeys) atomic.delete(key);
     writeFailed(atomic, id, before, after);
-    return found.length > 0;
+    return found.length > 0 || await dropOldest(kv, atomic, id, reader);
   });
 }
 
@@ -204,14 +205,31 @@ function keep(reader: ReaderEntry, failed: FailedBySequence, one: FailedDelivery
 export function moveAttempts(): Step {
   return ofEach(async (kv, { id }, reader, atomic) => {
     const former = { start: ["attempt", id, ""], end: ["attempt", id, -Infinity] };
-    const all = await collect(kv.list<FormerAttempt>(former, { batchSize: 500 }));
-    const some = all.slice(0, ATTEMPTS_PER_COMMIT);
-    for (const { key, value } of some) atomic.delete(key).delete(formerAttemptTimeKey(value));
-    const tooMany = Math.max(0, all.length - ATTEMPTS_KEPT);
-    noteAttempts(atomic, id, reader, some.slice(tooMany).map(({ value }) => toAttempt(value)));
-    return some.length > 0;
+    const list = (limit: number, reverse: boolean) =>
+      collect(kv.list<FormerAttempt>(former, { limit, reverse, batchSize: Math.min(limit, 500) }));
+    const first = await list(ATTEMPTS_PER_COMMIT, false);
+    const oldestKept = first.length === 0 ? undefined : (await list(ATTEMPTS_KEPT, true)).at(-1)!.value.id;
+    for (const { key, value } of first) atomic.delete(key).delete(formerAttemptTimeKey(value));
+    const kept = first.map(({ value }) => value).filter((attempt) => attempt.id >= oldestKept!);
+    noteAttempts(atomic, id, reader, kept.map(toAttempt));
+    return first.length > 0;
   });
 }
+
+/** What deleted subscriptions left, where others have something. */
+export const removeOfDeleted: Step = async (kv, atomic) => {
+  let found = 0;
+  for await (const { key } of kv.list({ prefix: ["deleted_subscription"] })) {
+    for (const prefix of ["attempt", "due"]) {
+      const limit = LEFT_PER_COMMIT - found;
+      if (limit === 0) return true;
+      const left = await collect(kv.list({ prefix: [prefix, key[1]!] }, { limit, batchSize: limit }));
+      for (const entry of left) atomic.delete(entry.key);
+      found += left.length;
+    }
+  }
+  return found > 0;
+};
 
 function toAttempt({ id: _, subscriptionId: __, deliveryId, number, outcome, ...rest }: FormerAttempt): NewAttempt {
   const [, replayId = null] = deliveryId?.split(":") ?? [];
