@@ -1,6 +1,6 @@
 import type { NounDriver } from "../checked_store.ts";
 import type { LoggedEvent, NewEvent } from "../event.ts";
-import type { EventStore, WatcherState } from "../store.ts";
+import type { EventStore, Lease, WatcherState } from "../store.ts";
 import { sqliteEventQueries } from "./event_query.ts";
 import { type EventRow, type EventRows, type IdColumns, idColumns, type UndecodedRow } from "./event_rows.ts";
 import { sqliteForget } from "./forgetting.ts";
@@ -17,7 +17,7 @@ export function sqliteEvents(
   leases: SqliteLeases,
 ): NounDriver<EventStore> {
   const { database } = context;
-  const queries = sqliteEventQueries(database, rows.types, log.before);
+  const queries = sqliteEventQueries(database, rows.types, log);
   const ofId = "WHERE height = ? AND place = ? AND event_index = ?";
   const select = database.prepare<EventRow>(`SELECT * FROM event ${ofId}`);
   const isDecoded = database.prepare(`SELECT 1 FROM event ${ofId}`);
@@ -33,9 +33,18 @@ export function sqliteEvents(
   const writeState = database.prepare("INSERT OR REPLACE INTO watcher (only_row, state) VALUES (1, ?)");
 
   /** Gives a new event its place at the end of the log. */
-  function appendOne(event: NewEvent, id: IdColumns): LoggedEvent {
+  function appendOne(event: NewEvent, id: IdColumns): EventRow {
     rows.insert(event, id, log.next(id[0]));
-    return rows.toEvent(select.get(...id)!);
+    return select.get(...id)!;
+  }
+
+  /** Does this under a lease, in one commit; answers what it appended. */
+  function append(lease: Lease, work: () => EventRow[]): LoggedEvent[] {
+    const added = database.transaction(() => {
+      leases.fence([lease]);
+      return work();
+    });
+    return added.map(rows.toEvent);
   }
 
   return {
@@ -44,9 +53,8 @@ export function sqliteEvents(
       return row && JSON.parse(row.state) as WatcherState;
     },
     append: ({ lease, events, state }) =>
-      database.transaction(() => {
-        leases.fence([lease]);
-        const added: LoggedEvent[] = [];
+      append(lease, () => {
+        const added: EventRow[] = [];
         for (const event of events) {
           const id = requireId(event.id);
           if (isDecoded.get(...id) !== undefined || isUndecoded.get(...id) !== undefined) continue;
@@ -70,8 +78,7 @@ export function sqliteEvents(
       return listUndecoded.all(...from, limit).map(rows.toUndecoded);
     },
     appendDecoded: ({ lease, events }) =>
-      database.transaction(() => {
-        leases.fence([lease]);
+      append(lease, () => {
         const held = events.map((event) => ({ event, id: requireId(event.id) }))
           .filter(({ id }) => removeUndecoded.run(...id).changes > 0);
         return held.map(({ event, id }) => appendOne(event, id));
