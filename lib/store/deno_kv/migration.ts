@@ -92,7 +92,7 @@ async function moveAll(kv: Kv): Promise<void> {
     moveUndecoded,
     moveForgotten,
     ...moveEvents(),
-    moveSubscriptions,
+    moveSubscriptions(),
     moveDeliveries(),
     moveAttempts(),
     removeOfDeleted,

@@ -1,8 +1,7 @@
 import type { Kv, KvAtomic, KvEntry } from "../../runtime/kv.ts";
 import { heightOf } from "../event.ts";
 import type { WatcherState } from "../store.ts";
-import type { FailedDelivery, NewAttempt, Replay, Subscription } from "../webhook.ts";
-import { ATTEMPTS_KEPT } from "../webhook.ts";
+import { ATTEMPTS_KEPT, type FailedDelivery, type NewAttempt, type Replay, type Subscription } from "../webhook.ts";
 import { noteAttempts } from "./attempts.ts";
 import { count, dropOldest, type FailedBySequence, readFailed, writeFailed } from "./failed_deliveries.ts";
 import {
@@ -21,7 +20,7 @@ import {
   placeOf,
   positionOf,
 } from "./former_schema.ts";
-import { collect, getAll, present } from "./io.ts";
+import { collect, getAll, next, present } from "./io.ts";
 import { readPieces } from "./large_values.ts";
 import type { Step } from "./migration.ts";
 import {
@@ -46,22 +45,29 @@ const LEFT_PER_COMMIT = 250;
 type FormerSubscription = Omit<Subscription, "startHeight" | "ordered"> & { startPosition: string };
 
 /** Subscriptions with their readers: each has heard what fan-out had come to. */
-export const moveSubscriptions: Step = async (kv, atomic) => {
-  const log = await searchOf(kv);
-  const fanOut = (await kv.get<FormerFanOut>(FORMER_FAN_OUT)).value;
-  const state = await readPieces<WatcherState>(kv, WATCHER);
-  let moved = 0;
-  for await (const { key, value } of kv.list<FormerSubscription | Subscription>({ prefix: ["subscription"] })) {
-    if (!("startPosition" in value)) continue;
-    const { startPosition, ...subscription } = value;
-    atomic.set(key, present({ ...subscription, ordered: false, startHeight: heightAfter(startPosition) }));
-    const reader = newReader(await heardBy(value.id, fanOut, log));
-    reader.replay = await replayOf(kv, value.id, state, log);
-    atomic.set(readerKey(value.id), reader);
-    if (++moved === SUBSCRIPTIONS_PER_COMMIT) break;
-  }
-  return moved > 0;
-};
+export function moveSubscriptions(): Step {
+  let after = "";
+  return async (kv, atomic) => {
+    const range = { prefix: ["subscription"], start: subscriptionKey(next(after)) };
+    const log = await searchOf(kv);
+    const fanOut = (await kv.get<FormerFanOut>(FORMER_FAN_OUT)).value;
+    const state = await readPieces<WatcherState>(kv, WATCHER);
+    let moved = 0;
+    for await (const { key, value } of kv.list<FormerSubscription | Subscription>(range)) {
+      if (!("startPosition" in value)) {
+        if (moved === 0) after = value.id;
+        continue;
+      }
+      const { startPosition, ...subscription } = value;
+      atomic.set(key, present({ ...subscription, ordered: false, startHeight: heightAfter(startPosition) }));
+      const reader = newReader(await heardBy(value.id, fanOut, log));
+      reader.replay = await replayOf(kv, value.id, state, log);
+      atomic.set(readerKey(value.id), reader);
+      if (++moved === SUBSCRIPTIONS_PER_COMMIT) break;
+    }
+    return moved > 0;
+  };
+}
 
 /** Where events stand in the log. */
 interface LogSearch {
@@ -135,21 +141,25 @@ function heightAfter(position: string): number {
   return isEndOfLedger(position) ? heightAt(position) + 1 : heightAt(position);
 }
 
-/** Goes through the subscriptions that are there, again and again over one until nothing is left of it. */
+/** Goes through the subscriptions, again and again over one until nothing is left to move of it. */
 function ofEach(
   move: (kv: Kv, subscription: Subscription, reader: ReaderEntry, atomic: KvAtomic) => Promise<boolean>,
 ): Step {
-  let after = "";
+  let from = "";
   return async (kv, atomic) => {
-    const range = { prefix: ["subscription"], start: subscriptionKey(after) };
-    const [first] = await collect(kv.list<Subscription>(range, { limit: 1 }));
-    if (first === undefined) return false;
-    const id = first.value.id;
-    const reader = (await kv.get<ReaderEntry>(readerKey(id))).value!;
-    const isMore = await move(kv, first.value, reader, atomic);
-    if (isMore) atomic.set(readerKey(id), reader);
-    after = isMore ? id : `${id}\0`;
-    return true;
+    for (;;) {
+      const range = { prefix: ["subscription"], start: subscriptionKey(from) };
+      const [entry] = await collect(kv.list<Subscription>(range, { limit: 1 }));
+      if (entry === undefined) return false;
+      const { id } = entry.value;
+      const reader = (await kv.get<ReaderEntry>(readerKey(id))).value!;
+      if (await move(kv, entry.value, reader, atomic)) {
+        from = id;
+        atomic.set(readerKey(id), reader);
+        return true;
+      }
+      from = next(id);
+    }
   };
 }
 
