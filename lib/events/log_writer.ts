@@ -1,4 +1,5 @@
 import { setImmediate as othersTurn } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "../clock.ts";
 import type { LedgerView } from "../stellar/ledger/ledger_view.ts";
 import type { RawEvent } from "../stellar/rpc/schemas.ts";
@@ -64,7 +65,7 @@ export function createLogWriter(parts: LogWriterParts): LogWriter {
 
   async function commitStep(raw: RawEvent[], next: WatcherState): Promise<void> {
     const [before, after] = [state, withNewest(next)];
-    if (raw.length === 0 && JSON.stringify(after) === JSON.stringify(before)) return;
+    if (raw.length === 0 && isDeepStrictEqual(after, before)) return;
     // Decodes step by step, so that no step holds the event loop for a whole page.
     const known = { epoch: after.epoch, seconds: after.latestLedgerCloseTime || view.networkSeconds() };
     const events = raw.map((event) => toEvent(event, known, decode));

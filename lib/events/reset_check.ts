@@ -32,6 +32,7 @@ export interface ResetCheck {
 
 const CHECK_MS = 600_000;
 const RETRY_MS = 60_000;
+const PATIENCE_MS = 60_000;
 const SECOND_LOOK_MS = 2_000;
 /** The same node confirms itself only after longer, where there are others. */
 const SAME_NODE_MS = 10_000;
@@ -45,6 +46,7 @@ export function createResetCheck({ rpc, store, view, clock }: {
   const read = createReader(rpc, 100);
   let nextMs = -Infinity;
   let nextAnchorMs = -Infinity;
+  let failingSinceMs: number | undefined;
   let suspicion: { node: number; atMs: number } | undefined;
   let candidate: { node: number; ledger: number; hash: string } | undefined;
 
@@ -72,6 +74,18 @@ export function createResetCheck({ rpc, store, view, clock }: {
       }
     }
     return seemsGoneBack(state) ? await askForEvents(state, node, undefined, signal) : "unknown";
+  }
+
+  /**
+   * A node that does not answer is waited for where it matters, at the start and when the network seems to have gone back;
+   * but not for ever: others of its answers may do.
+   */
+  function orUnknown(state: WatcherState, error: unknown): "unknown" {
+    const nowMs = clock.monotonicMs();
+    failingSinceMs ??= nowMs;
+    const isAwaited = (nextMs === -Infinity || seemsGoneBack(state)) && nowMs - failingSinceMs < PATIENCE_MS;
+    if (isAwaited) throw error;
+    return "unknown";
   }
 
   /** Whether the newest events that are held are still at their place. `sameLedger`: one whose hash is still the same. */
@@ -107,11 +121,12 @@ export function createResetCheck({ rpc, store, view, clock }: {
       const nodes = rpc.nodes().length;
       let node = suspicion === undefined ? inUse() : (suspicion.node + 1) % nodes;
       const said = await ask(state, node, signal).catch(async (error) => {
-        if (suspicion === undefined || node === suspicion.node) throw error;
+        if (suspicion === undefined || node === suspicion.node) return orUnknown(state, error);
         // Without the other node, the one that said it first is asked again.
         node = suspicion.node;
         return await ask(state, node, signal);
       });
+      failingSinceMs = undefined;
       if (said !== "other") {
         suspicion = undefined;
         nextMs = clock.monotonicMs() + CHECK_MS;
@@ -122,10 +137,11 @@ export function createResetCheck({ rpc, store, view, clock }: {
       suspicion ??= { node, atMs: nowMs };
       const apartMs = nodes > 1 && node === suspicion.node ? SAME_NODE_MS : SECOND_LOOK_MS;
       if (nowMs - suspicion.atMs < apartMs) return { kind: "doubtful" };
-      const { oldestLedger } = await rpc.getHealth({ node, signal });
+      // Twice: what one wrong answer left out of the new network would never be read.
+      const [first, second] = [await rpc.getHealth({ node, signal }), await rpc.getHealth({ node, signal })];
       suspicion = undefined;
       nextMs = nowMs + CHECK_MS;
-      return { kind: "reset", oldestLedger };
+      return { kind: "reset", oldestLedger: Math.min(first.oldestLedger, second.oldestLedger) };
     },
 
     again() {

@@ -8,7 +8,8 @@ import { afterPruning, afterReset, firstState, watchedContracts, withContracts }
 import { createLogWriter, type LogWriterParts } from "./log_writer.ts";
 import type { Notice } from "./notices.ts";
 import { isoSeconds, type Place } from "./page.ts";
-import { createReader, type Reading } from "./reading.ts";
+import { createPruningCheck } from "./pruning.ts";
+import { createReader } from "./reading.ts";
 import { createGapJobs, createSecondLook } from "./repairs.ts";
 import { createResetCheck } from "./reset_check.ts";
 
@@ -59,9 +60,6 @@ const DOUBT_MS = 2_100;
 const CONFIRM_MS = 1_100;
 /** Behind a load balancer a node is often a ledger late; only one that stays late is worth a word. */
 const LAG_WORTH_TELLING_MS = 30_000;
-/** How long nodes that do not answer are waited for before ledgers that no other node holds are a gap. */
-const PRUNED_PATIENCE_MS = 60_000;
-
 /**
  * Follows the contracts' events: reads from where the last commit ended towards the node's newest ledger, and commits
  * events together with what was scanned. What is known of the network is what is committed; a poll that fails is made
@@ -72,6 +70,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
   const contractIds = [...new Set(parts.contractIds)].sort();
   const log = createLogWriter({ ...parts, onNotice: onProblem });
   const read = createReader(rpc, parts.pageEvents);
+  const askOthers = createPruningCheck({ rpc, clock, read });
   const resets = createResetCheck({ rpc, store, view, clock });
   const gaps = createGapJobs({ rpc, clock, log, read });
   const secondLook = createSecondLook({ rpc, clock, log, read });
@@ -81,8 +80,6 @@ export function createWatcher(parts: WatcherParts): Watcher {
   let lastNode = 0;
   /** The node said more than is confirmed: the place was not moved as far as was read. */
   let isWithheld = false;
-  /** How often every node said that it no longer holds what comes after this ledger. */
-  let pruned: { scannedLedger: number; sinceMs: number; looks: number; lookedAtMs: number } | undefined;
   let lastSequence = 0;
   let trouble: Trouble["kind"] | undefined;
   let laggingSinceMs: number | undefined;
@@ -147,8 +144,8 @@ export function createWatcher(parts: WatcherParts): Watcher {
     const state = log.state!;
     if (!resets.isDue(state)) return false;
     const finding = await resets.check(state, signal);
+    if (finding.kind === "reset" || finding.kind === "gone_back") secondLook.forget();
     if (finding.kind === "reset") {
-      secondLook.forget();
       await log.commit([], afterReset(state, Math.max(1, finding.oldestLedger), noticedAt()));
     }
     if (finding.kind === "gone_back") {
@@ -168,15 +165,15 @@ export function createWatcher(parts: WatcherParts): Watcher {
     let place: Place = rpcCursor === undefined ? { startLedger: scannedLedger + 1 } : { cursor: rpcCursor };
     for (let pages = 0; pages < PAGES_PER_POLL; pages++) {
       if (signal.aborted) return result("stopped");
-      let reading = await read({ place, contractIds, signal });
-      if (reading.kind === "pruned") reading = await askOthers(place, reading, signal);
+      const request = { place, contractIds, signal };
+      const first = await read(request);
+      const reading = first.kind === "pruned" ? await askOthers(request, first) : first;
       if (reading.kind === "pruned") {
-        if (!isPruned()) return result("doubtful", "the RPC nodes no longer hold the ledgers that come next");
+        if (!reading.isCertain) return result("doubtful", "the RPC node no longer holds the ledgers that come next");
         await log.commit([], afterPruning(log.state!, reading.oldestLedger, noticedAt()));
         place = { startLedger: log.state!.scannedLedger + 1 };
         continue;
       }
-      pruned = undefined;
       if (reading.kind === "behind") return await behind(reading.latestLedger, signal);
       const { page, answer } = reading;
       lastNode = reading.node;
@@ -225,44 +222,6 @@ export function createWatcher(parts: WatcherParts): Watcher {
   async function behind(latestLedger: number, signal: AbortSignal): Promise<TurnResult> {
     await askForTime(0, signal);
     return latestLedger < log.state!.scannedLedger ? lagging(latestLedger) : result("at_tip");
-  }
-
-  /** What one node no longer holds, another may. */
-  async function askOthers(
-    place: Place,
-    first: Reading & { kind: "pruned" },
-    signal: AbortSignal,
-  ): Promise<Reading & { kind: "page" | "pruned" }> {
-    const nodes = rpc.nodes().length;
-    let { oldestLedger } = first;
-    let isSilent = false;
-    for (let node = 0; node < nodes && nodes > 1; node++) {
-      const reading = await read({ place, contractIds, node, signal }).catch(() => undefined);
-      if (reading?.kind === "page") return reading;
-      if (reading?.kind === "pruned") oldestLedger = Math.min(oldestLedger, reading.oldestLedger);
-      else isSilent = true;
-    }
-    notePruned(isSilent);
-    return { kind: "pruned", oldestLedger };
-  }
-
-  function notePruned(isSilent: boolean): void {
-    const nowMs = clock.monotonicMs();
-    const { scannedLedger } = log.state!;
-    if (pruned?.scannedLedger !== scannedLedger) {
-      pruned = { scannedLedger, sinceMs: nowMs, looks: 0, lookedAtMs: -Infinity };
-    }
-    if (isSilent && nowMs - pruned.sinceMs < PRUNED_PATIENCE_MS) return;
-    if (nowMs - pruned.lookedAtMs < DOUBT_MS) return;
-    pruned.looks += 1;
-    pruned.lookedAtMs = nowMs;
-  }
-
-  /** Once every node has said twice that it no longer holds what comes next. */
-  function isPruned(): boolean {
-    if (pruned === undefined || pruned.looks < 2) return false;
-    pruned = undefined;
-    return true;
   }
 
   // --- making good ---------------------------------------------------------------------------------------------------

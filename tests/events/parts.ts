@@ -1,7 +1,9 @@
+import assert from "node:assert/strict";
 import { createHistory, type History } from "../../lib/events/history.ts";
 import type { Notice } from "../../lib/events/notices.ts";
 import { createWatcher, type Trouble, type WatcherParts } from "../../lib/events/watcher.ts";
 import { createLedgerView } from "../../lib/stellar/ledger/ledger_view.ts";
+import type { Fetch } from "../../lib/stellar/rpc/transport.ts";
 import { openStore } from "../../lib/store/open.ts";
 import type { Store, WatcherStep } from "../../lib/store/store.ts";
 import { fakeClock } from "../stellar/rpc/stub_rpc.ts";
@@ -42,12 +44,14 @@ export function observeStore(store: Store, beforeAppend: (step: WatcherStep) => 
 
 export interface FixtureOptions extends Partial<WatcherParts> {
   nodes?: SimulatedNode[];
+  /** How the nodes are reached; in this process when absent. */
+  fetch?: Fetch;
   beforeAppend?: (step: WatcherStep) => void;
 }
 
 /** A gateway's watcher and history on simulated nodes, with what it told. */
 export async function createFixture(network: SimulatedNetwork, options: FixtureOptions = {}) {
-  const { beforeAppend, nodes = [network.node()], store: given, ...rest } = options;
+  const { beforeAppend, nodes = [network.node()], store: given, fetch, ...rest } = options;
   const { clock } = network;
   const problems: (Notice | Trouble)[] = [];
   const bareStore = given as Store | undefined ?? await openStore("memory:");
@@ -58,7 +62,7 @@ export async function createFixture(network: SimulatedNetwork, options: FixtureO
     stored: stored && { sequence: stored.latestLedger, closeTime: stored.latestLedgerCloseTime },
     nodes: nodes.length,
   });
-  const rpc = clientOf(nodes, view, clock);
+  const rpc = clientOf(nodes, view, clock, fetch);
   const watcher = createWatcher({
     rpc,
     view,
@@ -100,6 +104,16 @@ export type Fixture = Awaited<ReturnType<typeof createFixture>>;
 export async function restart(fixture: Fixture, options: FixtureOptions = {}): Promise<Fixture> {
   await fixture.watcher.stop();
   return await createFixture(fixture.network, { nodes: fixture.nodes, ...options, store: fixture.bareStore });
+}
+
+/** Turns, some seconds apart, until the watcher is at the node's newest ledger. */
+export async function untilAtTip({ turn, clock }: Pick<Fixture, "turn" | "clock">): Promise<void> {
+  let result = await turn();
+  for (let turns = 0; result.outcome !== "at_tip"; turns++) {
+    assert.ok(turns < 50, `the watcher does not reach the tip: ${JSON.stringify(result)}`);
+    clock.pass(2_500);
+    result = await turn();
+  }
 }
 
 /** The transaction hashes of all events that history shows now, in the order of the log. */

@@ -1,6 +1,7 @@
 import { createRpcClient, type NodesRpcClient } from "../../lib/stellar/rpc/client.ts";
 import type { LedgerView } from "../../lib/stellar/ledger/ledger_view.ts";
 import type { EventsAnswer, RawEvent } from "../../lib/stellar/rpc/schemas.ts";
+import type { Fetch } from "../../lib/stellar/rpc/transport.ts";
 import type { FakeClock } from "../stellar/rpc/stub_rpc.ts";
 
 export const CONTRACT = "CA5S4S7QGHJHJWVJBYL3CXZXZTNGKXMNZVDAEQNN7NUXFP4D7BYK7HIX";
@@ -292,21 +293,26 @@ function createNode(
 }
 
 /** The gateway's own client over these nodes. */
-export function clientOf(nodes: SimulatedNode[], view: LedgerView, clock: FakeClock): NodesRpcClient {
-  const timeoutMs = 10_000;
+export function clientOf(
+  nodes: SimulatedNode[],
+  view: LedgerView,
+  clock: FakeClock,
+  fetch: Fetch = (url, init) => {
+    const node = nodes.find((node) => new URL(node.url).href === url)!;
+    return Promise.try(() => node.answer(String(init.body)));
+  },
+): NodesRpcClient {
+  const timeoutMs = 100_000;
   return createRpcClient({
     urls: nodes.map(({ url }) => url),
-    fetch: (url, init) => {
-      const node = nodes.find((node) => new URL(node.url).href === url)!;
-      return Promise.try(() => node.answer(String(init.body)));
-    },
+    fetch,
     timeoutMs,
     view,
     // These nodes answer at once or not at all: time-outs are nobody's concern, and would move the clock on.
     clock: {
       ...clock,
       wait: (ms, signal) =>
-        ms > 5_000 ? new Promise((over) => signal?.addEventListener("abort", () => over())) : clock.wait(ms, signal),
+        ms > 3_000 ? new Promise((over) => signal?.addEventListener("abort", () => over())) : clock.wait(ms, signal),
     },
   });
 }

@@ -51,6 +51,8 @@ export interface Belief {
   rivals: Rival[];
   /** The most ledgers a second that are natural. */
   ledgersPerSecond: number;
+  /** Whether our own clock agreed with the network the last time: only then it is a witness. */
+  isClockRight: boolean;
 }
 
 /**
@@ -75,6 +77,8 @@ export const JUDGE_LIMITS = {
   rivalMs: 2_000,
   /** … and of the same node where there are others. */
   sameNodeMs: 10_000,
+  /** … or sooner, against what waits to be confirmed: by then the node that said that has been asked again. */
+  sameNodeLowerMs: 5_000,
   rivalKeptMs: 60_000,
   rivals: 4,
   /** When nobody has spoken for what is believed for so long, lower claims are rivals to it. */
@@ -93,6 +97,7 @@ export function firstBelief(stored: { sequence: number; closeTime: number } | un
     spokenForAtMs: nowMs,
     rivals: [],
     ledgersPerSecond: LIMITS.ledgersPerSecond,
+    isClockRight: true,
   };
 }
 
@@ -119,23 +124,25 @@ export function judge(belief: Belief, claim: Claim, now: JudgeNow): Judgement {
     return { verdict: "lagging", belief, isDoubtful: false };
   }
   const heard: Heard = { node, sequence, closeTime, atMs: now.monotonicMs };
-  const relation = relate(belief, heard, now.wallSeconds);
-  if (relation === "follows") return { verdict: "current", belief: follow(belief, heard), isDoubtful: false };
+  const agreesWithClock = closeTime > 0 && Math.abs(closeTime - now.wallSeconds) <= LIMITS.closeTimeSlackSeconds;
+  const relation = relate(belief, heard, agreesWithClock && belief.isClockRight);
   if (relation === "behind") return { verdict: "lagging", belief, isDoubtful: false };
-  return weigh(belief, heard, relation === "lower", now.nodes);
+  const judgement = relation === "follows"
+    ? { verdict: "current" as const, belief: follow(belief, heard), isDoubtful: false }
+    : weigh(belief, heard, relation === "lower", now.nodes);
+  if (judgement.verdict !== "current" || closeTime === 0) return judgement;
+  return { ...judgement, belief: { ...judgement.belief, isClockRight: agreesWithClock } };
 }
 
 /**
  * How a claim stands to what is believed. `behind`: older, as a lagging node's is. `rival`: it cannot be true beside what
  * is believed, or is more than can be believed at once. `lower`: it would be true if what waits to be confirmed were not.
  */
-function relate(belief: Belief, heard: Heard, wallSeconds: number): "follows" | "behind" | "rival" | "lower" {
+function relate(belief: Belief, heard: Heard, isWitnessed: boolean): "follows" | "behind" | "rival" | "lower" {
   const { believed, confirmed } = belief;
-  const agreesWithClock = heard.closeTime > 0 &&
-    Math.abs(heard.closeTime - wallSeconds) <= LIMITS.closeTimeSlackSeconds;
-  if (believed === undefined) return agreesWithClock ? "follows" : "rival";
+  if (believed === undefined) return isWitnessed ? "follows" : "rival";
   if (heard.sequence >= believed.sequence && canBeOneHistory(believed, heard)) {
-    return isNatural(belief, heard, agreesWithClock) ? "follows" : "rival";
+    return isNatural(belief, heard, isWitnessed) ? "follows" : "rival";
   }
   const isOlder = confirmed !== undefined &&
     (heard.sequence < confirmed.sequence || (heard.closeTime > 0 && heard.closeTime < confirmed.closeTime));
@@ -152,15 +159,15 @@ function canBeOneHistory({ closeTime, timedSequence }: Known, heard: Heard): boo
 }
 
 /** Whether so much can have happened since what is confirmed. */
-function isNatural({ believed, confirmed, ledgersPerSecond }: Belief, heard: Heard, agreesWithClock: boolean): boolean {
+function isNatural({ believed, confirmed, ledgersPerSecond }: Belief, heard: Heard, isWitnessed: boolean): boolean {
   const base = confirmed ?? believed!;
   const mostAfter = (seconds: number) => base.sequence + LIMITS.ledgers + ledgersPerSecond * seconds;
   const latestCloseTime = base.closeTime + (heard.atMs - base.timedAtMs) / 1000 + LIMITS.closeTimeSlackSeconds;
   const isInTime = heard.closeTime === 0 ||
-    (base.closeTime === 0 ? agreesWithClock : heard.closeTime <= latestCloseTime);
+    (base.closeTime === 0 ? isWitnessed : heard.closeTime <= latestCloseTime);
   if (isInTime && heard.sequence <= mostAfter((heard.atMs - base.atMs) / 1000)) return true;
   // After a sleep of this machine, or a stop of this program, our own clock speaks for the time that has passed.
-  return agreesWithClock && base.closeTime > 0 && heard.sequence <= mostAfter(heard.closeTime - base.closeTime);
+  return isWitnessed && base.closeTime > 0 && heard.sequence <= mostAfter(heard.closeTime - base.closeTime);
 }
 
 /** What is known when a claim is taken for true. */
@@ -225,8 +232,9 @@ function weigh(belief: Belief, heard: Heard, isLower: boolean, nodes: number): J
   if (heard.closeTime === 0 && (believed?.closeTime ?? 0) > 0) return { verdict, belief, isDoubtful: true };
   const rivals = belief.rivals.filter(({ atMs }) => heard.atMs - atMs <= LIMITS.rivalKeptMs);
   const alike = rivals.filter((rival) => rival.isLower === isLower && isConsistent(rival, heard));
+  const sameNodeMs = isLower ? LIMITS.sameNodeLowerMs : LIMITS.sameNodeMs;
   const winner = alike.findLast(({ node, atMs }) =>
-    heard.atMs - atMs >= (nodes > 1 && node === heard.node && !isLower ? LIMITS.sameNodeMs : LIMITS.rivalMs)
+    heard.atMs - atMs >= (nodes > 1 && node === heard.node ? sameNodeMs : LIMITS.rivalMs)
   );
   if (winner !== undefined) return { verdict: "current", belief: won(belief, winner, heard), isDoubtful: false };
   const isRemembered = alike.some(({ node }) => node === heard.node);
@@ -244,6 +252,7 @@ function won(belief: Belief, earlier: Heard, later: Heard): Belief {
     spokenForAtMs: later.atMs,
     rivals: [],
     ledgersPerSecond: paceAfter(belief.ledgersPerSecond, confirmed, believed),
+    isClockRight: belief.isClockRight,
   };
 }
 

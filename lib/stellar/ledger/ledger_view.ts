@@ -34,8 +34,8 @@ export interface LedgerView {
    * believed yet: what was read before may be old now. Answers how to stop.
    */
   onNews(listener: (sequence: number) => void): () => void;
-  /** Called with the node whose claim has to be asked for again; answers how to stop. */
-  onDoubt(listener: (node: number) => void): () => void;
+  /** Called with a claim that has to be asked for again; answers how to stop. */
+  onDoubt(listener: (claim: Claim) => void): () => void;
 }
 
 /** A view that starts from what was stored before this start. `nodes`: how many there are to be asked. */
@@ -49,7 +49,7 @@ export function createLedgerView({ clock, stored, nodes = 1 }: {
   let newsAhead = 0;
   let firstSequence: number | undefined;
   const newsListeners = new Set<(sequence: number) => void>();
-  const doubtListeners = new Set<(node: number) => void>();
+  const doubtListeners = new Set<(claim: Claim) => void>();
 
   function tellNews(sequence: number): void {
     for (const listener of newsListeners) listener(sequence);
@@ -99,7 +99,7 @@ export function createLedgerView({ clock, stored, nodes = 1 }: {
       const sequence = next.believed?.sequence ?? 0;
       if (sequence !== before) tellNews(sequence);
       else if (verdict === "ahead" && claim.sequence !== newsAhead) tellNews(newsAhead = claim.sequence);
-      if (isDoubtful) { for (const listener of doubtListeners) listener(claim.node); }
+      if (isDoubtful) { for (const listener of doubtListeners) listener(claim); }
       return verdict;
     },
     clockDisagreement() {

@@ -1,3 +1,4 @@
+import type { Claim } from "../ledger/judge.ts";
 import type { LedgerView } from "../ledger/ledger_view.ts";
 import { type CallOptions, createRpcNodes, type NodeReport, type RpcNodes, type RpcNodesParts } from "./nodes.ts";
 import * as schemas from "./schemas.ts";
@@ -74,19 +75,34 @@ export function createRpcClient(parts: RpcNodesParts): NodesRpcClient {
   return client;
 }
 
-/** Asks once more for what the view doubts, a moment later and another node where there is one. */
+/**
+ * Asks once more for what the view doubts: another node where there is one, a moment later; at once where only the close
+ * time is lacking. At most one question every two seconds.
+ */
 function askAgain(rpc: RpcClient, view: LedgerView, { clock, urls, stopping }: RpcNodesParts): void {
+  let doubted: Claim | undefined;
   let isAsking = false;
-  view.onDoubt(async (node) => {
-    if (isAsking) return;
+  let askedAtMs = -Infinity;
+
+  async function ask(): Promise<void> {
     isAsking = true;
-    await clock.wait(ASK_AGAIN_MS, stopping);
-    if (!stopping?.aborted) {
+    while (doubted !== undefined && !stopping?.aborted) {
+      const { node, closeTime } = doubted;
+      doubted = undefined;
+      const pauseMs = closeTime === undefined ? askedAtMs + ASK_AGAIN_MS - clock.monotonicMs() : ASK_AGAIN_MS;
+      if (pauseMs > 0) await clock.wait(pauseMs, stopping);
+      if (stopping?.aborted) break;
+      askedAtMs = clock.monotonicMs();
       const options = { node: (node + 1) % urls.length, signal: stopping };
       // A failure changes nothing: whoever is asked next has another chance to say it.
       const health = await rpc.getHealth(options).catch(() => undefined);
       if (health?.latestLedgerCloseTime === undefined) await rpc.getLatestLedger(options).catch(() => undefined);
     }
     isAsking = false;
+  }
+
+  view.onDoubt((claim) => {
+    doubted = claim;
+    if (!isAsking) void ask();
   });
 }

@@ -76,10 +76,11 @@ export function createTransactions(parts: TransactionsParts): Transactions {
       }
       const note = await parts.getSubmission(hash);
       if (note === undefined) throw new GatewayError("not_found", `transaction ${hash} is not known`);
-      if (parts.view.confirmed.closeTime <= note.validUntil) return { hash, status: "pending" };
       if ((answer.oldestLedgerCloseTime ?? 0) > note.validUntil) {
         throw new GatewayError("not_found", `transaction ${hash} is older than what the RPC node holds`);
       }
+      // Not by the close time that this answer says: what may still be applied is not called failed on one answer's word.
+      if (parts.view.confirmed.closeTime <= note.validUntil) return { hash, status: "pending" };
       return { hash, status: "failed", error: "txTooLate: no ledger took it in before its time bound" };
     },
   };

@@ -3,7 +3,7 @@ import { createServer } from "node:net";
 import { after, before, test } from "node:test";
 import { GatewayError } from "../../../lib/errors.ts";
 import { createLog } from "../../../lib/log.ts";
-import { sleep } from "../../../lib/clock.ts";
+import { systemClock } from "../../../lib/clock.ts";
 import { createRpcClient } from "../../../lib/stellar/rpc/client.ts";
 import { createLedgerView } from "../../../lib/stellar/ledger/ledger_view.ts";
 
@@ -31,10 +31,9 @@ async function logged(url: string): Promise<string> {
   const rpc = createRpcClient({
     urls: [url],
     timeoutMs: 5_000,
-    tip: createLedgerView(),
+    view: createLedgerView({ clock: systemClock }),
     fetch,
-    now: () => Date.now(),
-    wait: sleep,
+    clock: systemClock,
     onProblem: (problem) => log.warn("problem", { ...problem }),
   });
   await assert.rejects(rpc.getHealth(), (error) => {
