@@ -99,10 +99,11 @@ export function endpoint<P = Record<never, never>, Q = Record<never, never>, B =
       : succeeded(c, input.params, answer);
   }
 
-  function succeeded({ env: exchange, req }: AppContext, params: P, answer: A): Response {
+  function succeeded(c: AppContext, params: P, answer: A): Response {
+    const { env: exchange } = c;
     if (exchange.parts.checkAnswers) spec.answer.parse(answer);
     if (spec.held && exchange.known === undefined) {
-      exchange.parts.knownReads.remember(req.raw.url, { path: req.path, params });
+      exchange.parts.knownReads.remember(exchange.request.url, { path: c.req.path, params });
     }
     const status = spec.isPlain?.(answer) ? 200 : spec.status ?? 200;
     return jsonAnswer(exchange, status, spec.held ? heldText(answer) : JSON.stringify(answer));
