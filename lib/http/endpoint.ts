@@ -58,7 +58,7 @@ export type Endpoint = Handler<AppEnv> & { spec: AnySpec };
 /**
  * Makes the handler of an endpoint: key → rate limit → scope → validation → `handle` → answer. These are one middleware
  * and not five in Hono's chain, which makes promises of all of them; so the way of a read held in memory stays synchronous
- * (Hono's chain would take a third of its rate). What goes wrong is thrown, and rendered in `app.ts`.
+ * (five that do nothing cost 1.3 µs on either runtime, where such a read takes 9 in all on Bun). What goes wrong is thrown, and rendered in `app.ts`.
  *
  * @param handle may answer at once: the hot reads do, and cost no promise. What it tells `note` stands in the log
  */
