@@ -7,7 +7,6 @@ after(() => disk.remove());
 
 test("a sandbox whose disk is full says so once, closes no ledger, and goes on when there is room", {
   skip: !disk.isPossible,
-  timeout: 120_000,
 }, () => {
   // What is not the disk's stays beside it. The gateway in there may find its own store full, and says so in its own words.
   const lines = disk.run(`
