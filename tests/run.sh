@@ -50,7 +50,8 @@ report() {
   # A runner that dies without a count has failed all the same.
   [ "$status" -ne 0 ] && [ "$suite_failed" -eq 0 ] && suite_failed=1
   [ "$status" -eq 0 ] && [ "$suite_passed" -eq 0 ] && suite_failed=1
-  [ "$suite_failed" -ne 0 ] && printf '%s\n' "$plain"
+  # Deno tells what passed, too, before it shows the errors.
+  [ "$suite_failed" -ne 0 ] && { printf '%s\n' "$plain" | sed -n '/^ ERRORS *$/,$p' | grep . || printf '%s\n' "$plain"; }
   passed=$((passed + suite_passed))
   failed=$((failed + suite_failed))
   echo "$([ "$suite_failed" -eq 0 ] && echo "ok   " || echo "FAIL ") $1: $suite_passed passed, $suite_failed failed"
@@ -67,7 +68,7 @@ fi
 step "types" deno check ./*.ts cli lib tests
 step "format" deno fmt --check
 step "lint" deno lint
-begin "bun test" bun test --parallel="$jobs"
+begin "bun test" bun test --only-failures --parallel="$jobs"
 begin "deno test" deno test -A --no-check --parallel
 wait
 report "bun test" 's/^ *\([0-9]*\) pass$/\1/p' 's/^ *\([0-9]*\) fail$/\1/p'
