@@ -11,6 +11,9 @@ cores=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 jobs=${TEST_JOBS:-$([ "$cores" -ge 4 ] && echo 4 || echo 2)}
 # Once a day Deno asks for a newer one, in whatever environment a test has made for it.
 export DENO_NO_UPDATE_CHECK=1 DENO_JOBS="$jobs"
+# What the tests start is on this machine, also where a proxy leads out of it.
+export NO_PROXY="127.0.0.1,localhost,::1${NO_PROXY:+,$NO_PROXY}"
+export no_proxy=$NO_PROXY
 contracts=lib/sandbox/contracts/Cargo.toml
 out=$(mktemp -d) || exit 1
 trap 'rm -rf "$out"' EXIT
