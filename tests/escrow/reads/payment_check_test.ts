@@ -127,7 +127,7 @@ describe("a payment check against the contracts themselves", () => {
     insufficient_escrow: "InsufficientBalance",
   };
 
-  test("agrees with check_payment and authorize in five hundred cases", { timeout: 120_000 }, () => {
+  test("agrees with check_payment and authorize in five hundred cases", () => {
     const seen = new Map<string, number>();
     const { agent, merchant, asset, contracts } = sandbox;
     const near = (values: bigint[]) =>
