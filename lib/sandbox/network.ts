@@ -111,9 +111,7 @@ export async function createNetwork(options: NetworkOptions): Promise<SandboxNet
   });
 
   function simulateNow(...[envelopeXdr, simulateOptions]: Parameters<Network["simulate"]>): SimulateOutcome {
-    const closeTime = Math.max(chain.tip().closeTime, unixSeconds());
-    const seeded = { ...simulateOptions, prngSeed: randomBytes(32) };
-    return simulate(chain.validator, chain.tip(), closeTime, envelopeXdr, seeded);
+    return simulate(chain.validator, chain.tip(), envelopeXdr, { ...simulateOptions, prngSeed: randomBytes(32) });
   }
 
   function settle(hash: string, transaction: AppliedTransaction | undefined) {
@@ -222,6 +220,7 @@ export async function createNetwork(options: NetworkOptions): Promise<SandboxNet
     ledger: history.ledger,
     entry: (keyXdr) => heldEntry(chain.state, keyXdr, chain.tip().sequence),
     simulate: simulateNow,
+    xdrToJson: (type, values) => chain.validator.engine.toJson(type, values),
     submit: mempool.submit,
     transaction: history.transaction,
     transactionsAfter: history.transactionsAfter,
