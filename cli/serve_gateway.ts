@@ -6,7 +6,6 @@ import { sleep } from "../lib/clock.ts";
 import { type KeySource, keySourceFromStore, keySourceFromText } from "../lib/keys/key_source.ts";
 import { openKeysFileSource } from "../lib/keys/keys_file_source.ts";
 import type { Log } from "../lib/log.ts";
-import { type HttpServer, serveHttp } from "../lib/runtime/serve.ts";
 import type { Store } from "../lib/store/store.ts";
 import { mutable } from "./command_log.ts";
 
