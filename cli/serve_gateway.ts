@@ -1,11 +1,11 @@
 import type { Config } from "../lib/config.ts";
 import { createGateway, type Gateway, type GatewayOptions } from "../lib/gateway/gateway.ts";
 import { stopInTurn } from "../lib/gateway/stop_steps.ts";
+import { type HttpServer, type Peer, serveHttp } from "../lib/runtime/serve.ts";
 import { sleep } from "../lib/clock.ts";
 import { type KeySource, keySourceFromStore, keySourceFromText } from "../lib/keys/key_source.ts";
 import { openKeysFileSource } from "../lib/keys/keys_file_source.ts";
 import type { Log } from "../lib/log.ts";
-import { type HttpServer, serveHttp } from "../lib/runtime/serve.ts";
 import type { Store } from "../lib/store/store.ts";
 import { mutable } from "./command_log.ts";
 
@@ -42,11 +42,14 @@ export interface Stopped {
   requestsCutOff: number;
 }
 
+/** Answers requests before the gateway does; undefined: that one is the gateway's. */
+export type Front = (request: Request, peer: Peer) => Response | undefined;
+
 /**
  * Starts a gateway and listens. When it cannot listen, or the node is of another network, everything it was handed is closed again.
  * @throws {Error} what keeps it from starting, in a message for the operator
  */
-export async function serveGateway(options: GatewayOptions): Promise<RunningGateway> {
+export async function serveGateway(options: GatewayOptions, front?: Front): Promise<RunningGateway> {
   const { config, store, keys, log } = options;
   const starting = mutable(log);
   let gateway: Gateway | undefined;
@@ -62,10 +65,11 @@ export async function serveGateway(options: GatewayOptions): Promise<RunningGate
   };
   try {
     gateway = await createGateway({ ...options, log: starting.log });
+    const { fetch } = gateway;
     server = await serveHttp({
       hostname: config.host,
       port: config.port,
-      fetch: gateway.fetch,
+      fetch: front === undefined ? fetch : (request, peer) => front(request, peer) ?? fetch(request, peer),
       // Longer than the slowest answer, or a runtime's own idle time-out would cut off a slow confirmation.
       idleTimeoutMs: config.submitTimeoutMs + DRAIN_MARGIN_MS,
       onProblem: (message, cause) => log.warn(message, { cause }),

@@ -108,7 +108,6 @@ test("the README and the other pages link to files that are there", () => {
 const missing = ["bash", "curl", "node", "sha256sum"].filter((program) => !isInstalled(program));
 
 test("the README's walk-through runs as it stands", {
-  timeout: 120_000,
   skip: missing.length > 0 && `not installed: ${missing.join(", ")}`,
 }, async () => {
   const walk = /## Walk-through[\s\S]*?(?=\n## )/.exec(readme)![0];

@@ -11,6 +11,9 @@ cores=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 jobs=${TEST_JOBS:-$([ "$cores" -ge 4 ] && echo 4 || echo 2)}
 # Once a day Deno asks for a newer one, in whatever environment a test has made for it.
 export DENO_NO_UPDATE_CHECK=1 DENO_JOBS="$jobs"
+# What the tests start is on this machine, also where a proxy leads out of it.
+export NO_PROXY="127.0.0.1,localhost,::1${NO_PROXY:+,$NO_PROXY}"
+export no_proxy=$NO_PROXY
 contracts=lib/sandbox/contracts/Cargo.toml
 out=$(mktemp -d) || exit 1
 trap 'rm -rf "$out"' EXIT
@@ -50,7 +53,8 @@ report() {
   # A runner that dies without a count has failed all the same.
   [ "$status" -ne 0 ] && [ "$suite_failed" -eq 0 ] && suite_failed=1
   [ "$status" -eq 0 ] && [ "$suite_passed" -eq 0 ] && suite_failed=1
-  [ "$suite_failed" -ne 0 ] && printf '%s\n' "$plain"
+  # Deno tells what passed, too, before it shows the errors.
+  [ "$suite_failed" -ne 0 ] && { printf '%s\n' "$plain" | sed -n '/^ ERRORS *$/,$p' | grep . || printf '%s\n' "$plain"; }
   passed=$((passed + suite_passed))
   failed=$((failed + suite_failed))
   echo "$([ "$suite_failed" -eq 0 ] && echo "ok   " || echo "FAIL ") $1: $suite_passed passed, $suite_failed failed"
@@ -67,7 +71,7 @@ fi
 step "types" deno check ./*.ts cli lib tests
 step "format" deno fmt --check
 step "lint" deno lint
-begin "bun test" bun test --parallel="$jobs"
+begin "bun test" bun test --only-failures --parallel="$jobs"
 begin "deno test" deno test -A --no-check --parallel
 wait
 report "bun test" 's/^ *\([0-9]*\) pass$/\1/p' 's/^ *\([0-9]*\) fail$/\1/p'

@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
  * would set another for all is read from the command line only, and forgotten after the first file when it is called here:
  * so each file of tests is made to call it, in its first line.
  */
-const CALL = 'import { setDefaultTimeout } from "bun:test"; setDefaultTimeout(120_000); ';
+const CALL = 'import { setDefaultTimeout } from "bun:test"; setDefaultTimeout(600_000); ';
 
 Bun.plugin({
   name: "slow machines",

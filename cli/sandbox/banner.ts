@@ -32,7 +32,7 @@ Or call it yourself, a key with all scopes, three funded accounts, the asset:
 ${sandboxExports(info)}
   curl "$GATEWAY/v1/events" -H "Authorization: Bearer $KEY"
 
-All endpoints: ${info.gateway}/openapi.json. Ctrl-C ends the sandbox.
+The same as a page: ${info.gateway}/. Ctrl-C ends the sandbox.
 `;
 }
 

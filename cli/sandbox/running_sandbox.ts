@@ -12,7 +12,7 @@ const PATH = "/sandbox";
 export const STANDARD_SANDBOX = "http://127.0.0.1:8000";
 
 /** How `--sandbox` is explained. */
-export const SANDBOX_ROW: Row = ["--sandbox URL", `Stellar RPC of the sandbox (${STANDARD_SANDBOX})`];
+export const SANDBOX_ROW: Row = ["--sandbox URL", `Stellar RPC or gateway of the sandbox (${STANDARD_SANDBOX})`];
 
 /**
  * Where the sandbox is looked for.
@@ -25,18 +25,25 @@ export function sandboxUrl(flag: string | undefined): string {
 }
 
 /**
- * Answers `GET /sandbox` with what a client needs, undefined for any other request. Keys of a play network, but keys:
- * only to this machine by its own name, so that no page in a browser reads them (no CORS, no name that was rebound).
+ * Answers `GET /sandbox` with what a client needs and `GET /` with the same as a page, undefined for any other request.
+ * Keys of a play network, but keys: only to this machine by its own name, and to no page of another origin.
  *
  * @param info undefined: the sandbox is not ready yet
+ * @param page makes the page
  */
-export function sandboxPage(request: Request, peer: Peer, info: SandboxInfo | undefined): Response | undefined {
-  if (request.method !== "GET" || new URL(request.url).pathname !== PATH) return undefined;
+export function sandboxPage(
+  request: Request,
+  peer: Peer,
+  info: SandboxInfo | undefined,
+  page: (info: SandboxInfo) => Response,
+): Response | undefined {
+  const { pathname } = new URL(request.url);
+  if (request.method !== "GET" || (pathname !== PATH && pathname !== "/")) return undefined;
   if (request.headers.has("Origin") || !isFromOwnMachine(request, peer.remoteAddress)) {
     return new Response("ask 127.0.0.1\n", { status: 403 });
   }
   if (info === undefined) return new Response("the sandbox is starting\n", { status: STARTING });
-  return Response.json(info, { headers: { "Cache-Control": "no-store" } });
+  return pathname === "/" ? page(info) : Response.json(info, { headers: { "Cache-Control": "no-store" } });
 }
 
 const TIMEOUT_MS = 5_000;
@@ -46,7 +53,6 @@ const CALL_TIMEOUT_MS = 150_000;
 const STARTING = 503;
 const METHOD_NOT_FOUND = -32601;
 const HINT = "start one with `gateway sandbox`, or say with --sandbox where its Stellar RPC is";
-
 /** How long is waited for a sandbox, where none answers yet, and where one answers that it is still starting. */
 const START_MS = { absent: 10_000, starting: 60_000 };
 const LOOK_AGAIN_MS = 200;

@@ -9,7 +9,7 @@ import { ListenError } from "../../lib/runtime/listening.ts";
 import { type HttpServer, serveHttp } from "../../lib/runtime/serve.ts";
 import type { Sandbox } from "../../lib/sandbox/bootstrap.ts";
 import { SANDBOX_PASSPHRASE, type SandboxNetwork } from "../../lib/sandbox/network.ts";
-import { createRpcServer } from "../../lib/sandbox/rpc/server.ts";
+import { createRpcServer, type RpcServer } from "../../lib/sandbox/rpc/server.ts";
 import { defaultStoreSetting } from "../../lib/store/default_store.ts";
 import { openStore } from "../../lib/store/open.ts";
 import { toStoreError } from "../../lib/store/sqlite/errors.ts";
@@ -17,10 +17,11 @@ import { SCOPES, type Store } from "../../lib/store/store.ts";
 import { VERSION } from "../../lib/version.ts";
 import { CommandError, type CommandIo } from "../command.ts";
 import { createCommandLog } from "../command_log.ts";
-import { serveGateway } from "../serve_gateway.ts";
+import { type Front, serveGateway } from "../serve_gateway.ts";
 import type { SandboxFlags } from "./flags.ts";
 import { ledgerFile, sandboxFolder } from "./folder.ts";
 import { setUp, startNetwork } from "./network.ts";
+import { welcomePage } from "./page.ts";
 import { sandboxPage } from "./running_sandbox.ts";
 
 /** What a client needs to use the sandbox; the line that `--json` prints. */
@@ -62,21 +63,25 @@ export async function startSandbox(
     const folder = await sandboxFolder(flags.stateFolder, undo);
     const config = sandboxConfig(flags, folder, io);
     const log = createCommandLog(config, io);
-    const network = await startNetwork(flags, log);
-    undo.push(() => network.stop());
-    const sandbox = await setUp(network, flags);
-    const shown: { info?: SandboxInfo } = {};
+    const started: Started = {};
+    undo.push(async () => await started.network?.stop());
+    const front: Front = (request, peer) =>
+      sandboxPage(request, peer, started.info, () => pageOf(request, started, io));
+    // First of all: who asks too early is told that it is starting.
+    const server = await serveNode(flags.rpcPort, started, front);
+    undo.push(() => server.stop({ drainMs: RPC_DRAIN_MS }));
+    const network = started.network = await startNetwork(flags, log);
+    const { contracts, asset, accounts, ...rest } = await setUp(network, flags);
+    const friendbotUrl = `${server.url}/friendbot`;
     const corsOrigins = flags.settings.corsOrigins === undefined ? undefined : config.corsOrigins;
-    const rpc = await serveRpc(network, { port: flags.rpcPort, corsOrigins, shown });
-    undo.push(() => rpc.stop({ drainMs: RPC_DRAIN_MS }));
+    started.rpc = createRpcServer({ network, friendbotUrl, version: VERSION, now: network.now, corsOrigins });
     const { passphrase: networkPassphrase } = network;
-    const onNetwork = { ...config, ...sandbox.contracts, networkPassphrase, rpcUrls: [rpc.url] };
-    const gateway = await startGateway({ config: onNetwork, log, network }, undo);
-    const { contracts, asset, accounts, ...rest } = sandbox;
+    const onNetwork = { ...config, ...contracts, networkPassphrase, rpcUrls: [server.url] };
+    const gateway = await startGateway({ config: onNetwork, log, network, front }, undo);
     const info = {
       gateway: gateway.url,
-      rpc: rpc.url,
-      friendbot: `${rpc.url}/friendbot`,
+      rpc: server.url,
+      friendbot: friendbotUrl,
       store: gateway.store,
       networkPassphrase,
       contracts,
@@ -85,7 +90,7 @@ export async function startSandbox(
       apiKey: gateway.apiKey,
       accounts,
     };
-    shown.info = info;
+    started.info = info;
     return { info, stop };
   } catch (error) {
     await stop();
@@ -107,24 +112,27 @@ function sandboxConfig({ settings }: SandboxFlags, folder: string, { env }: Comm
   });
 }
 
-/** Stellar RPC, friendbot, and beside them what the sandbox tells of itself once it is `shown`. */
-async function serveRpc(
-  network: SandboxNetwork,
-  { port, corsOrigins, shown }: { port: number; corsOrigins: string[] | undefined; shown: { info?: SandboxInfo } },
-): Promise<HttpServer> {
-  // The friendbot's URL holds the port, which is known only once it is bound.
-  const answering: { rpc?: ReturnType<typeof createRpcServer> } = {};
-  const server = await serveHttp({
+/** What there is so far. */
+interface Started {
+  network?: SandboxNetwork;
+  rpc?: RpcServer;
+  info?: SandboxInfo;
+}
+
+/** Serves Stellar RPC and friendbot once they are there, and beside them what the sandbox tells of itself. */
+function serveNode(port: number, started: Started, front: Front): Promise<HttpServer> {
+  const isStarting = () => new Response("the sandbox is starting\n", { status: 503 });
+  return serveHttp({
     hostname: HOST,
     port,
     idleTimeoutMs: RPC_IDLE_TIMEOUT_MS,
-    fetch: (request, peer) =>
-      sandboxPage(request, peer, shown.info) ?? answering.rpc?.fetch(request, peer) ??
-        new Response(null, { status: 503 }),
+    fetch: (request, peer) => front(request, peer) ?? started.rpc?.fetch(request, peer) ?? isStarting(),
   }).catch(namingFlag("--rpc-port"));
-  const friendbotUrl = `${server.url}/friendbot`;
-  answering.rpc = createRpcServer({ network, friendbotUrl, version: VERSION, now: network.now, corsOrigins });
-  return server;
+}
+
+function pageOf(request: Request, { network, info }: Started, { program }: CommandIo): Response {
+  const { sequence, closeTime } = network!.latestLedger();
+  return welcomePage(request, info!, { ledger: sequence, closeTime }, program);
 }
 
 /** Says of a port that is taken which flag names another: there are two. */
@@ -139,11 +147,12 @@ interface GatewayParts {
   config: Config;
   log: Log;
   network: SandboxNetwork;
+  front: Front;
 }
 
 /** The gateway as `serve` would run it, its settings pointed at the sandbox's own network and its clock the network's. */
 async function startGateway(
-  { config, log, network }: GatewayParts,
+  { config, log, network, front }: GatewayParts,
   undo: (() => Promise<unknown>)[],
 ): Promise<{ url: string; store: string; apiKey: string }> {
   const store = await openStore(config.store);
@@ -155,7 +164,7 @@ async function startGateway(
     clock: { ...systemClock, now: network.now },
     // Only here: an application under development listens on this very machine.
     targets: { allowLoopbackHttp: true },
-  }).catch(namingFlag("--port"));
+  }, front).catch(namingFlag("--port"));
   undo.push(() => running.stop());
   return { url: running.url, store: store.location, apiKey: await sandboxKey(network, store) };
 }

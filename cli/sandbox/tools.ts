@@ -1,8 +1,17 @@
-import { type CommandIo, integerFlag, parseFlags, readAction, refuseExtra, UsageError } from "../command.ts";
+import {
+  type CommandIo,
+  type Flags,
+  integerFlag,
+  parseFlags,
+  readAction,
+  refuseExtra,
+  UsageError,
+} from "../command.ts";
 import type { Row } from "../help.ts";
 import { shortId } from "../listen_line.ts";
 import { sandboxEnvironment } from "./banner.ts";
 import { callSandbox, findSandbox, sandboxUrl } from "./running_sandbox.ts";
+import type { SandboxInfo } from "./start.ts";
 
 /** What a running sandbox can be told to do. */
 export const SANDBOX_ACTIONS = ["advance", "snapshot", "revert", "fund", "env"] as const;
@@ -29,32 +38,59 @@ interface Tip {
 }
 
 interface Called {
-  /** Its RPC server. */
-  url: string;
+  /** Of the sandbox. */
+  info: SandboxInfo;
   json: boolean;
   io: CommandIo;
 }
+
+type Act = (called: Called) => Promise<number> | number;
+
+/** What each action is to do, once the sandbox is found; called wrongly, it is not looked for. */
+const ACTS: Record<typeof SANDBOX_ACTIONS[number], (flags: Flags<typeof FLAGS>, words: string[]) => Act> = {
+  advance(flags, words) {
+    refuseExtra(words);
+    const by = readAdvance(flags);
+    return (called) => advance(by, called);
+  },
+  snapshot: (flags, words) => withWord("snapshot", "a NAME", flags, words, snapshot),
+  revert: (flags, words) => withWord("revert", "a NAME", flags, words, revert),
+  fund: (flags, words) => withWord("fund", "an ADDRESS", flags, words, fund),
+  env(flags, words) {
+    refuseAdvance("env", flags);
+    refuseExtra(words);
+    return ({ info, json, io }) => say(info, sandboxEnvironment(info).trimEnd(), json, io);
+  },
+};
 
 /** Runs an action on a sandbox that runs already: `args` begin with it. */
 export async function runAction([typed, ...args]: string[], io: CommandIo): Promise<number> {
   const action = readAction(typed, SANDBOX_ACTIONS);
   const { flags, positionals } = parseFlags(args, FLAGS);
-  const called: Called = { url: sandboxUrl(flags.sandbox), json: flags.json === true, io };
-  if (action === "advance") {
-    refuseExtra(positionals);
-    return await advance(readAdvance(flags.seconds, flags.ledgers), called);
-  }
-  if ((flags.seconds ?? flags.ledgers) !== undefined) {
-    throw new UsageError(`--seconds and --ledgers are flags of advance, not of ${action}`);
-  }
-  const [name, ...more] = positionals;
-  refuseExtra(action === "env" ? positionals : more);
-  if (action === "env") return await printEnvironment(called);
-  if (name === undefined) throw new UsageError(`${action} needs ${action === "fund" ? "an ADDRESS" : "a NAME"}`);
-  return await { snapshot, revert, fund }[action](name, called);
+  const act = ACTS[action](flags, positionals);
+  const info = await findSandbox(sandboxUrl(flags.sandbox));
+  return await act({ info, json: flags.json === true, io });
 }
 
-function readAdvance(seconds: string | undefined, ledgers: string | undefined): Record<string, number> {
+function withWord(
+  action: string,
+  what: string,
+  flags: Flags<typeof FLAGS>,
+  [word, ...more]: string[],
+  act: (word: string, called: Called) => Promise<number>,
+): Act {
+  refuseAdvance(action, flags);
+  if (word === undefined) throw new UsageError(`${action} needs ${what}`);
+  refuseExtra(more);
+  return (called) => act(word, called);
+}
+
+function refuseAdvance(action: string, { seconds, ledgers }: Flags<typeof FLAGS>): void {
+  if ((seconds ?? ledgers) === undefined) return;
+  throw new UsageError(`--seconds and --ledgers are flags of advance, not of ${action}`);
+}
+
+function readAdvance({ seconds, ledgers }: Flags<typeof FLAGS>): Record<string, number> {
   if ((seconds === undefined) === (ledgers === undefined)) {
     throw new UsageError("advance needs either --seconds N or --ledgers N");
   }
@@ -63,13 +99,13 @@ function readAdvance(seconds: string | undefined, ledgers: string | undefined): 
     : { seconds: integerFlag("--seconds", seconds, { min: 1, max: MAX_SECONDS }) };
 }
 
-async function advance(by: Record<string, number>, { url, json, io }: Called): Promise<number> {
-  const done = await callSandbox<Tip & { ledgers: number }>(url, "sandbox_advance", by);
+async function advance(by: Record<string, number>, { info, json, io }: Called): Promise<number> {
+  const done = await callSandbox<Tip & { ledgers: number }>(info.rpc, "sandbox_advance", by);
   return say(done, `${done.ledgers} ${done.ledgers === 1 ? "ledger" : "ledgers"} closed. ${tipLine(done)}`, json, io);
 }
 
-async function snapshot(name: string, { url, json, io }: Called): Promise<number> {
-  const done = await callSandbox<{ ledger: number }>(url, "sandbox_snapshot", { name });
+async function snapshot(name: string, { info, json, io }: Called): Promise<number> {
+  const done = await callSandbox<{ ledger: number }>(info.rpc, "sandbox_snapshot", { name });
   return say(
     done,
     `Snapshot ${name} is of ledger ${done.ledger}.`,
@@ -78,21 +114,15 @@ async function snapshot(name: string, { url, json, io }: Called): Promise<number
   );
 }
 
-async function revert(name: string, { url, json, io }: Called): Promise<number> {
-  const done = await callSandbox<Tip>(url, "sandbox_revert", { name });
+async function revert(name: string, { info, json, io }: Called): Promise<number> {
+  const done = await callSandbox<Tip>(info.rpc, "sandbox_revert", { name });
   return say(done, `Back at snapshot ${name}. ${tipLine(done)}`, json, io);
 }
 
-async function fund(address: string, { url, json, io }: Called): Promise<number> {
-  const done = await callSandbox<{ paid: boolean; ledger?: number }>(url, "sandbox_fund", { address });
+async function fund(address: string, { info, json, io }: Called): Promise<number> {
+  const done = await callSandbox<{ paid: boolean; ledger?: number }>(info.rpc, "sandbox_fund", { address });
   const what = done.paid ? `was paid 10000 lumens in ledger ${done.ledger}` : "has 10000 lumens or more already";
   return say(done, `${shortId(address)} ${what}.`, json, io);
-}
-
-async function printEnvironment({ url, json, io }: Called): Promise<number> {
-  const info = await findSandbox(url);
-  io.stdout(json ? JSON.stringify(info) + "\n" : sandboxEnvironment(info));
-  return 0;
 }
 
 function tipLine({ latestLedger, latestLedgerCloseTime }: Tip): string {

@@ -13,7 +13,7 @@ import { createContractCodes } from "./contracts/codes.ts";
 import type { ContractIds } from "./contracts/errors.ts";
 import { createMerchantTraffic } from "./operations/merchant_traffic.ts";
 import { createNonces } from "./operations/nonces.ts";
-import { refuseCall } from "./operations/operations.ts";
+import { type Operation, operationKind, refuseCall } from "./operations/operations.ts";
 import { createPaymentChecker, type PaymentChecker } from "./reads/payment_check.ts";
 import { createOperationPreparer, type PreparedRequest, type PrepareRequest } from "./operations/prepare_operation.ts";
 import { createEscrowReads, type EscrowReads } from "./reads/reads.ts";
@@ -29,11 +29,18 @@ export interface Escrow {
   transactions: {
     /** Builds the unsigned envelope of an operation. */
     prepare(request: PrepareRequest): Promise<PreparedRequest>;
-    /** Sends a signed envelope and waits for its confirmation. */
-    submit(envelopeXdr: string): Promise<{ hash: string; ledger: number }>;
+    /** Sends a signed envelope and waits for its confirmation; `note` is told what it is before it is sent. */
+    submit(envelopeXdr: string, note?: (what: SubmittedOperation) => void): Promise<{ hash: string; ledger: number }>;
     /** What became of a transaction. */
     status(hash: string): Promise<TransactionStatus>;
   };
+}
+
+/** What a signed envelope turned out to hold. */
+export interface SubmittedOperation {
+  kind: Operation["kind"] | undefined;
+  source: string;
+  hash: string;
 }
 
 export interface EscrowParts {
@@ -104,7 +111,11 @@ export function createEscrow(parts: EscrowParts): Escrow {
     payments: createPaymentChecker({ card: reads.card, ledgerTime: createLedgerTime({ rpc, view }) }),
     transactions: {
       prepare: createOperationPreparer({ contracts, transactions, nonces, spares }),
-      submit: transactions.submit,
+      submit: (envelopeXdr, note) =>
+        transactions.submit(
+          envelopeXdr,
+          ({ source, hash, call }) => note?.({ kind: operationKind(contracts, call), source, hash }),
+        ),
       status: transactions.status,
     },
   };

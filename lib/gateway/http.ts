@@ -4,6 +4,7 @@ import { createHistory } from "../events/history.ts";
 import { createApp, type GatewayApp } from "../http/app.ts";
 import { createRequestIds } from "../http/middleware/request_id.ts";
 import type { NetworkAnswer } from "../http/routes/network.ts";
+import type { TransactionParts } from "../http/routes/transactions.ts";
 import type { KeyVerifier } from "../keys/verifier.ts";
 import { createAddressLimiter } from "../limits/address_limiter.ts";
 import type { Limiter } from "../limits/limiter.ts";
@@ -53,11 +54,11 @@ export function createHttp(
   const backlog = createBacklog(store, clock.monotonicMs);
 
   /** What was just confirmed shows in the history at once, not a poll later. */
-  async function submit(xdr: string): Promise<{ hash: string; ledger: number }> {
-    const confirmed = await escrow.transactions.submit(xdr);
+  const submit: TransactionParts["submit"] = async (xdr, note) => {
+    const confirmed = await escrow.transactions.submit(xdr, note);
     watcher.wake();
     return confirmed;
-  }
+  };
 
   return createApp({
     services: {

@@ -63,12 +63,16 @@ export class Exchange {
   rate: Verdict | undefined = undefined;
   /** See `RequestMeter`. */
   begunAt = 0;
-  /** What the log line says beside what every line says: of a write its kind, source, hash and ledger. */
+  /** What the log line says beside what every line says. */
   noted: LogFields | undefined = undefined;
 
   constructor(readonly parts: AppParts, readonly request: Request, readonly peer: Peer) {
     this.requestId = parts.requestId(request);
     this.meter = parts.meterOf(undefined);
+  }
+
+  note(fields: LogFields): void {
+    this.noted = { ...this.noted, ...fields };
   }
 
   /** The address of who asks, as far as the proxies in front are believed. */

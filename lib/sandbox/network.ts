@@ -1,6 +1,7 @@
 import { SqliteError } from "../runtime/sqlite.ts";
 import { createFork, type Fork } from "./fork/fork.ts";
 import type { Remote } from "./fork/remote.ts";
+import { planAdvance } from "./ledger/advance.ts";
 import { keyOf } from "./ledger/bytes.ts";
 import { openChain, PROTOCOL_VERSION } from "./ledger/chain.ts";
 import { entryParts } from "./ledger/classic_entries.ts";
@@ -64,10 +65,6 @@ export interface SandboxNetwork extends Network {
 }
 
 const STALE_SECONDS = 5;
-/** Ledgers that one call may advance over; at a pace of a second they are three years. */
-const MAX_ADVANCE_LEDGERS = 100_000_000;
-/** Clients in other languages read the number of a ledger as a signed 32-bit integer. */
-const MAX_LEDGER = 2 ** 31 - 1;
 
 /**
  * Starts a network of one validator: a ledger, checked envelopes, real contracts. It differs from the public network in
@@ -111,9 +108,7 @@ export async function createNetwork(options: NetworkOptions): Promise<SandboxNet
   });
 
   function simulateNow(...[envelopeXdr, simulateOptions]: Parameters<Network["simulate"]>): SimulateOutcome {
-    const closeTime = Math.max(chain.tip().closeTime, unixSeconds());
-    const seeded = { ...simulateOptions, prngSeed: randomBytes(32) };
-    return simulate(chain.validator, chain.tip(), closeTime, envelopeXdr, seeded);
+    return simulate(chain.validator, chain.tip(), envelopeXdr, { ...simulateOptions, prngSeed: randomBytes(32) });
   }
 
   function settle(hash: string, transaction: AppliedTransaction | undefined) {
@@ -179,15 +174,9 @@ export async function createNetwork(options: NetworkOptions): Promise<SandboxNet
     for (const { hash } of mempool.takeAll()) settle(hash, undefined);
   }
 
-  /** As many ledgers as would close in that time, and at the times at which they would. */
   function advance(by: Advance): ClosedLedger {
-    const paceMs = ledgerMs || IDLE_MS;
-    const count = by.ledgers ?? Math.max(1, Math.floor(by.seconds * 1000 / paceMs));
-    const most = Math.min(MAX_ADVANCE_LEDGERS, MAX_LEDGER - chain.tip().sequence);
-    if (count > most) throw new RangeError(`at most ${most} ledgers can be advanced over, not ${count}`);
-    const fromMs = now();
-    const forMs = by.seconds === undefined ? count * paceMs : by.seconds * 1000;
-    const closeTimeOf = (n: number) => Math.floor((fromMs + forMs * (n / count)) / 1000);
+    const plan = { paceMs: ledgerMs || IDLE_MS, nowMs: now(), latest: chain.tip().sequence };
+    const { count, forMs, closeTimeOf } = planAdvance(by, plan);
     closeAt(Math.max(chain.tip().closeTime, closeTimeOf(1)));
     if (count > 1) chain.skip(count - 1, (n) => closeTimeOf(n + 1));
     aheadMs += forMs;
@@ -222,6 +211,7 @@ export async function createNetwork(options: NetworkOptions): Promise<SandboxNet
     ledger: history.ledger,
     entry: (keyXdr) => heldEntry(chain.state, keyXdr, chain.tip().sequence),
     simulate: simulateNow,
+    xdrToJson: (type, values) => chain.validator.engine.toJson(type, values),
     submit: mempool.submit,
     transaction: history.transaction,
     transactionsAfter: history.transactionsAfter,

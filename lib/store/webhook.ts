@@ -91,9 +91,9 @@ export interface Progress {
   failingSinceMs: number | null;
   /** Failed deliveries that are to be tried again. */
   retrying: number;
-  /** Deliveries that an answer ended (4xx and the like), kept or not. */
+  /** Deliveries that an answer ended (4xx and the like), kept or not; not those that were delivered later (by a replay). */
   rejected: number;
-  /** Deliveries given up, kept or not, and events that were forgotten undelivered. */
+  /** Deliveries given up, kept or not, and events that were forgotten undelivered; not those that were delivered later. */
   dead: number;
   /** When the first of those that retry is due, Unix ms; null: none retries. */
   nextDueAtMs: number | null;

@@ -62,7 +62,7 @@ test("listen --gateway follows any gateway with a key from the environment, and 
   await runGateway(["trigger", "device.registered", "--sandbox", rpc]);
   const receiver = await startReceiver(({ body }) => body.includes("agent.registered") ? 500 : 200);
   const forwarding = ["--gateway", `${gateway}/`, "--forward-to", `${receiver.url}/hooks`];
-  const listening = await startListen(forwarding, { env: { SERVICE_API_KEY: apiKey } });
+  const listening = startListen(forwarding, { env: { SERVICE_API_KEY: apiKey } });
   const [secret] = await listening.out(SECRET) as unknown as [string];
   await listening.out(/Listening to http:\/\/127\.0\.0\.1:\d+ after ledger \d+\. Ctrl-C ends it\./);
   await runGateway(["trigger", "agent.registered", "--sandbox", rpc]);
@@ -95,7 +95,7 @@ test(
       "--forward-to",
       "http://127.0.0.1:1/",
     ];
-    const listening = await startListen(flags, { stdin: `${key}\n` });
+    const listening = startListen(flags, { stdin: `${key}\n` });
     await listening.errors(SECRET);
     await new Promise((resolve) => setTimeout(resolve, 500));
     await runGateway(["trigger", "agent.registered", "--sandbox", rpc]);
@@ -126,7 +126,7 @@ test(
     const { rpc } = sandbox.info;
     let answers = 0;
     const receiver = await startReceiver(() => answers++ === 0 ? 503 : 200);
-    const listening = await startListen(["--sandbox", rpc, "--forward-to", receiver.url]);
+    const listening = startListen(["--sandbox", rpc, "--forward-to", receiver.url]);
     const [secret] = await listening.out(SECRET) as unknown as [string];
     await runGateway(["trigger", "device.registered", "--sandbox", rpc]);
     const [first, again] = await receiver.until(2, 30_000);

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { connect } from "node:net";
 import { after, before, test } from "node:test";
 import { freePort } from "../faults/serve_process.ts";
 import { createClient } from "./client.ts";
 import { tellListen } from "./listen_story.ts";
+import { getAs } from "./raw_http.ts";
+import { startReceiver } from "./receiver.ts";
 import { environment, runGateway, type SandboxProcess, sourceCommand, startSandbox } from "./sandbox_process.ts";
 
 let sandbox: SandboxProcess;
@@ -13,7 +14,7 @@ before(async () => {
 });
 after(() => sandbox.stop());
 
-test("listen shows what trigger makes happen", { timeout: 60_000 }, async () => {
+test("listen shows what trigger makes happen", async () => {
   await tellListen(sourceCommand());
 });
 
@@ -21,15 +22,17 @@ test("where there is no sandbox, listen and trigger wait a little, and say where
   timeout: 60_000,
 }, async () => {
   const nowhere = `http://127.0.0.1:${await freePort()}`;
+  const other = await startReceiver();
   await Promise.all(["listen", "trigger"].map(async (command) => {
     const { code, stdout, stderr } = await runGateway([command, "--sandbox", nowhere]);
     assert.deepEqual([code, stdout], [1, ""]);
     const [waiting, failed] = stderr.split("\n");
     assert.equal(waiting, `gateway ${command}: waiting for the sandbox at ${nowhere}, at most 10 seconds`);
     assert.match(failed!, new RegExp(`^gateway ${command}: no sandbox answers at ${nowhere}: start one with`));
-    const { stderr: other } = await runGateway([command, "--sandbox", sandbox.info.gateway]);
-    assert.match(other, new RegExp(`^gateway ${command}: what answers at \\S+ is no sandbox of this version`));
+    const { stderr: noSandbox } = await runGateway([command, "--sandbox", other.url]);
+    assert.match(noSandbox, new RegExp(`^gateway ${command}: what answers at \\S+ is no sandbox of this version`));
   }));
+  await other.stop();
 });
 
 test("trigger waits for a sandbox that is just starting", { timeout: 60_000 }, async () => {
@@ -82,7 +85,6 @@ test("a wrong event, filter or number is named", async () => {
 
 test(
   "a listener whose reader has gone ends without a word, and leaves no webhook behind",
-  { timeout: 60_000 },
   async () => {
     const { gateway, apiKey, rpc } = sandbox.info;
     const script = '"$@" listen --json --sandbox "$SANDBOX" | head -n 1; exit "${PIPESTATUS[0]}"';
@@ -113,17 +115,3 @@ test("the sandbox tells its keys to this machine only, and to no page in a brows
   assert.match(rebound, /^HTTP\/1\.1 403 /);
   assert.ok(!rebound.includes(sandbox.info.apiKey));
 });
-
-/** One GET with a Host header of its own, which `fetch` does not allow. */
-async function getAs(host: string, url: string): Promise<string> {
-  const { port, pathname } = new URL(url);
-  return await new Promise((resolve, reject) => {
-    let answer = "";
-    connect(Number(port), "127.0.0.1")
-      .setEncoding("utf8")
-      .on("data", (text: string) => answer += text)
-      .on("close", () => resolve(answer))
-      .on("error", reject)
-      .end(`GET ${pathname} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
-  });
-}

@@ -7,7 +7,8 @@ import { flagsFor, makeKey, type SandboxInfo } from "./sandbox_process.ts";
 
 const RESTARTS = 10;
 const CLIENTS = 8;
-const SERVES_FOR_MS = 300;
+/** How many requests a gateway answers before it is stopped. */
+const ANSWERS = 100;
 const PAUSE_MS = 15;
 /** A gateway that stops asks for the end of its connections for a quarter of a second (cli/serve.ts). */
 const FAREWELL_MS = 250;
@@ -56,7 +57,9 @@ export async function tellRestarts(info: SandboxInfo, command: string[], folder:
   };
   try {
     for (let restart = 0; restart < RESTARTS; restart++) {
-      await pause(SERVES_FOR_MS);
+      for (const enough = count.answers + ANSWERS; count.answers < enough && count.lost.length === 0;) {
+        await pause(TICK_MS);
+      }
       await stop(restart % 2 === 0 ? "SIGTERM" : "SIGINT");
       gateway = await startServe(flags, { command });
     }
@@ -71,11 +74,10 @@ export async function tellRestarts(info: SandboxInfo, command: string[], folder:
   assert.deepEqual(count.lost, []);
   const unanswered = [...count.unheard, ...count.rested];
   assert.deepEqual(unanswered.filter((id) => heard.has(id)), [], "what got no answer was done all the same");
-  assert.ok(count.answers > 500 && count.refusals > RESTARTS, JSON.stringify(count));
+  assert.ok(count.refusals >= RESTARTS, JSON.stringify(count));
   assert.ok(heard.size > count.answers / 2, "the log says what was heard");
-  // At the very moment of a stop a connection may be accepted and not be read from: seldom by Bun, one of eight by Deno.
-  const perRestart = info.store.startsWith("deno-kv:") ? 3 : 1;
-  assert.ok(count.unheard.length <= RESTARTS * perRestart, JSON.stringify(count));
+  // At the very moment of a stop a connection may be accepted and not be read from; no client meets that twice.
+  assert.ok(unanswered.length <= RESTARTS * CLIENTS, JSON.stringify(count));
 }
 
 /** Sees whether this process is kept from running for longer than a stop can bear, now or some seconds ago. */

@@ -38,7 +38,7 @@ const LONG_LIFE_EVERY = 20;
 const AFTER_RECEIPT_MS = 20;
 /** Of the lives that end with a write to the store. */
 const MOST_WRITES = 25;
-const DRAIN_TIMEOUT_MS = 60_000;
+const DRAIN_TIMEOUT_MS = 300_000;
 
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 

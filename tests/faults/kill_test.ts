@@ -13,7 +13,7 @@ import type { Receipt } from "./moody_receiver.ts";
  */
 const KILLS = Number(process.env.FAULT_KILLS ?? 40);
 const SEED = Number(process.env.FAULT_SEED ?? Date.now() % 1_000_000_000);
-const TIMEOUT_MS = 120_000 + KILLS * 5_000;
+const TIMEOUT_MS = 600_000 + KILLS * 20_000;
 const OWN_DRIVER = "deno" in process.versions ? "deno-kv" : "sqlite";
 
 /** For each first receipt, how many earlier events of the subscription had not arrived by then; the most of them. */

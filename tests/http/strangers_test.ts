@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { signed } from "../e2e/client.ts";
 import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
 
 let on: TestNetwork;
@@ -164,13 +165,19 @@ test("the log says whose request it was, from where and how long it took, and of
   const prepared = await api.request("POST", "/v1/transactions/prepare", {
     body: { source: owner.address, operation: { kind: "registerDevice", deviceHash, agent: agent.address } },
   });
+  const { networkPassphrase } = prepared.body;
+  const submitted = await api.request("POST", "/v1/transactions/submit", {
+    body: { xdr: signed(prepared.body.xdr, networkPassphrase, owner.secret) },
+  });
+  const again = signed(prepared.body.xdr, networkPassphrase, agent.secret);
+  const refused = await api.request("POST", "/v1/transactions/submit", { body: { xdr: again } });
   await api.request("GET", "/v1/devices/zz");
   await api.request("GET", "/v1/network", { key: null });
   const lines = api.log().slice(started).split("\n").filter((line) => line.includes("requestId")).map((line) =>
     JSON.parse(line)
   );
   const keyId = api.apiKey.split("_")[2];
-  const [write, malformed, stranger] = lines;
+  const [write, submit, refusal, malformed, stranger] = lines;
   assert.deepEqual([write.key, write.client, write.kind, write.source, write.hash], [
     keyId,
     "198.51.100.7",
@@ -179,6 +186,12 @@ test("the log says whose request it was, from where and how long it took, and of
     prepared.body.hash,
   ]);
   assert.ok(write.durationMs > 0);
+  const what = { kind: "registerDevice", source: owner.address, hash: prepared.body.hash };
+  assert.deepEqual(submitted.body, { hash: what.hash, ledger: submit.ledger });
+  for (const line of [submit, refusal]) {
+    assert.deepEqual({ kind: line.kind, source: line.source, hash: line.hash }, what);
+  }
+  assert.deepEqual([refusal.status, refusal.code], [refused.status, refused.body.error?.code]);
   assert.deepEqual([malformed.level, malformed.status, malformed.key, malformed.code], [
     "info",
     400,

@@ -53,6 +53,19 @@ function describeMigration(): void {
       assert.deepEqual([await schemaOf(join(dirname(path), copy!)), await schemaOf(path)], [2, 3]);
     });
 
+    test("one without anything in it is not copied", async () => {
+      const path = join(mkdtempSync(join(directory, "store-")), "gateway.kv");
+      await (await openStore(`deno-kv:${path}`)).close();
+      const kv = await openKv(path);
+      await kv.atomic().set(["schema"], 1).delete(["store_id"]).commit();
+      kv.close();
+      const onNotice = (notice: string) => assert.fail(notice);
+      const store = await openStore(`deno-kv:${path}`, { onNotice });
+      assert.match(store.id, /^\w{12}$/);
+      await store.close();
+      assert.deepEqual([await schemaOf(path), copiesBeside(path)], [3, []]);
+    });
+
     test("nothing of then is left in it", async () => {
       const path = formerFile(2);
       const store = await openStore(`deno-kv:${path}`);
@@ -163,7 +176,8 @@ function describeMigration(): void {
       const lock = await holdStoreFile(path, "there");
       const kv = await openKv(path);
       const before = await dump(path);
-      const refused = migrate({ kv, file: path, location: "there", patienceMs: 0 });
+      const wait = () => Promise.resolve();
+      const refused = migrate({ kv, file: path, location: "there", wait });
       await assert.rejects(refused, storeError("locked", "there", "served by another gateway"));
       kv.close();
       lock.release();

@@ -14,6 +14,7 @@ import {
   failedAttempt,
   progressOf,
   sampleFailed,
+  sampleSubscription,
   settle,
   START_MS,
   subscribe,
@@ -104,6 +105,37 @@ function describeDenoKv(): void {
       assert.deepEqual(due.map(({ delivery }) => delivery.sequence), Array.from({ length: 200 }, (_, n) => n + 1));
       await settle(store, { subscriptionId: id, delivered: due.map(({ delivery }) => delivery.sequence), attempts });
       for (const prefix of ["failed", "failed_of", "due"]) assert.equal(await entries("settle.kv", prefix), 0, prefix);
+    });
+
+    test("a lease that was acquired by a clock a year ahead is not held for a year", async () => {
+      let nowMs = START_MS + 365 * 86_400_000;
+      const location = `deno-kv:${join(directory, "ahead.kv")}`;
+      const store = await openStore(location, { now: () => nowMs });
+      opened.push(store);
+      const acquire = (holder: string) => store.leases.acquire({ name: "watcher", holder, durationMs: 30_000 });
+      assert.equal((await acquire("one"))?.term, 1);
+      nowMs -= 1_000;
+      assert.equal(await acquire("another"), undefined, "clocks differ a little");
+      nowMs = START_MS;
+      assert.equal((await acquire("another"))?.term, 2);
+    });
+
+    test("hundreds of subscriptions are settled at once", async () => {
+      const store = await open("many.kv");
+      await appendMany(store, 1, 200);
+      const ids = Array.from({ length: 1_100 }, (_, n) => `wh_${String(n).padStart(4, "0")}`);
+      await Promise.all(ids.map((id) => store.subscriptions.insert(sampleSubscription(id, { keyId: id }), 1)));
+      const settlements = ids.map((subscriptionId, n) => ({
+        subscriptionId,
+        cursor: 201,
+        failed: n < 200 ? [sampleFailed(n + 1, "dead")] : [],
+        attempts: n < 100 ? [failedAttempt(n, "dead")] : [],
+      }));
+      await settle(store, ...settlements);
+      await settle(store, ...settlements.map((one) => ({ ...one, cursor: 202 })));
+      const readers = await store.deliveries.readers({ after: "wh_0198", limit: 500 });
+      assert.deepEqual(readers.map(({ progress }) => progress.cursor), Array.from({ length: 500 }, () => 202));
+      assert.equal(readers[0]!.progress.dead, 1);
     });
 
     test("forget ends more failed deliveries than fit in one commit, and leaves nothing of them", async () => {

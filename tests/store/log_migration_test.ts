@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
+import { openSqlite } from "../../lib/runtime/sqlite.ts";
 import { openStore } from "../../lib/store/open.ts";
 import type { Store } from "../../lib/store/store.ts";
 import { ATTEMPTS_KEPT, FAILED_KEPT } from "../../lib/store/webhook.ts";
@@ -26,6 +27,24 @@ describe("a store of a program before the log, on sqlite", () => {
     schemas: ([1, 2, 3] as const).map((schema) => ({ schema, content: schema })),
     migrated: (schema) => migrated(schema as FormerSchema),
   });
+
+  for (const schema of [1, 2, 3] as const) {
+    test(`schema ${schema}: has the tables, indexes and triggers of a new store afterwards`, async () => {
+      const paths = ["migrated", "new"].map((name) => join(directory, `${name}-${schema}.db`));
+      await makeFormerFile(paths[0]!, schema);
+      for (const path of paths) await (await openStore(`sqlite:${path}`)).close();
+      const [migrated, made] = await Promise.all(paths.map(async (path) => {
+        const database = await openSqlite(path);
+        const all = database.prepare<{ type: string; name: string; sql: string }>(`
+          SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY type, name`).all();
+        const damage = database.prepare("PRAGMA integrity_check").all();
+        assert.deepEqual(damage, [{ integrity_check: "ok" }]);
+        database.close();
+        return all.map(({ sql, ...rest }) => ({ ...rest, sql: sql.replace(/\s+/g, " ") }));
+      }));
+      assert.deepEqual(migrated, made);
+    });
+  }
 
   test("of many attempts and dead deliveries the newest are kept, and what a deleted subscription left is gone", async () => {
     const dead = FAILED_KEPT + 30;

@@ -51,7 +51,7 @@ describe("the sqlite store's schema", () => {
 
   test("is made in one piece: where there is room for a part of it, nothing is made", async () => {
     const database = await openSqlite(join(directory, "no-room.db"));
-    // The first step needs about 20 pages of 4 KB, all of them about 60.
+    // All of it needs about 45 pages of 4 KB.
     database.exec("PRAGMA max_page_count = 30");
     assert.throws(() => migrate(database), /full/);
     assert.equal(schemaVersion(database), 0);

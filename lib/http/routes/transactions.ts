@@ -1,5 +1,6 @@
 import { Hono } from "hono";
 import { z } from "zod";
+import type { SubmittedOperation } from "../../escrow/escrow.ts";
 import { operation, preparedOperation } from "../../escrow/operations/operations.ts";
 import { accountAddress, unixSeconds } from "../../escrow/values.ts";
 import { endpoint } from "../endpoint.ts";
@@ -13,7 +14,7 @@ const transactionHash = z.string().regex(/^[0-9a-fA-F]{64}$/, "must be 64 hex di
 /** The three steps of a write, of which the second (signing) happens elsewhere. */
 export interface TransactionParts {
   prepare(request: { source: string; operation: z.output<typeof operation> }): Promise<z.infer<typeof prepareAnswer>>;
-  submit(xdr: string): Promise<{ hash: string; ledger: number }>;
+  submit(xdr: string, note?: (what: SubmittedOperation) => void): Promise<{ hash: string; ledger: number }>;
   status(hash: string): Promise<z.infer<typeof statusAnswer>>;
 }
 
@@ -45,8 +46,12 @@ export const transactions = new Hono<AppEnv>()
       body: z.strictObject({ source: accountAddress, operation }),
       answer: prepareAnswer,
       errors: ["not_found", "contract_refused", "upstream_error"],
-      noted: ({ body: { source, operation } }, prepared) => ({ kind: operation.kind, source, hash: prepared?.hash }),
-    }, ({ body }, { transactions }) => transactions.prepare(body)),
+    }, async ({ body }, { transactions }, note) => {
+      note({ kind: body.operation.kind, source: body.source });
+      const prepared = await transactions.prepare(body);
+      note({ hash: prepared.hash });
+      return prepared;
+    }),
   )
   .post(
     "/v1/transactions/submit",
@@ -56,8 +61,11 @@ export const transactions = new Hono<AppEnv>()
       body: z.strictObject({ xdr: envelope }),
       answer: z.object({ hash: z.string(), ledger: z.int() }),
       errors: ["contract_refused", "upstream_error"],
-      noted: (_input, confirmed) => ({ ...confirmed }),
-    }, ({ body }, { transactions }) => transactions.submit(body.xdr)),
+    }, async ({ body }, { transactions }, note) => {
+      const confirmed = await transactions.submit(body.xdr, (what) => note({ ...what }));
+      note({ ledger: confirmed.ledger });
+      return confirmed;
+    }),
   )
   .get(
     "/v1/transactions/:hash",

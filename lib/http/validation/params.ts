@@ -8,7 +8,8 @@ const NOTHING = Object.freeze({});
  * What stands in the path for the `:names` of an endpoint, checked. Frozen: many requests may share it.
  * @throws {GatewayError} `invalid_request`
  */
-export function checkedParams({ params }: AnySpec, { env: { known }, req }: AppContext): unknown {
+export function checkedParams({ params }: AnySpec, c: AppContext): unknown {
   if (params === undefined) return NOTHING;
-  return known === undefined ? Object.freeze(checked(params, req.param(), "path parameter")) : known.params;
+  const { known } = c.env;
+  return known === undefined ? Object.freeze(checked(params, c.req.param(), "path parameter")) : known.params;
 }

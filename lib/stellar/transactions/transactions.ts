@@ -1,6 +1,6 @@
 import { GatewayError } from "../../errors.ts";
 import type { ContractCall } from "./contract_call.ts";
-import { calledIn, vetEnvelope } from "./envelope.ts";
+import { calledIn, vetEnvelope, type VettedEnvelope } from "./envelope.ts";
 import { believed } from "../ledger/freshness.ts";
 import { nodeXdr } from "./node_xdr.ts";
 import { type Confirmed, failureError } from "./outcome.ts";
@@ -21,9 +21,9 @@ export interface Transactions {
   prepare(source: string, call: ContractCall, widen?: Widen): Promise<PreparedTransaction>;
   /**
    * Vets, sends and confirms a signed envelope; see `vetEnvelope` and `sendAndConfirm`. Whoever submits the same one
-   * meanwhile joins; the outcome does not depend on anybody waiting for it.
+   * meanwhile joins; the outcome does not depend on anybody waiting for it. `onVetted` is told before anything is sent.
    */
-  submit(envelopeXdr: string): Promise<Confirmed>;
+  submit(envelopeXdr: string, onVetted?: (envelope: VettedEnvelope) => void): Promise<Confirmed>;
   /**
    * What became of a transaction: of one this gateway sent, `pending` until a ledger has closed after its time bound.
    * @throws {GatewayError} `not_found` for a hash that neither the node nor this gateway knows
@@ -48,13 +48,14 @@ export function createTransactions(parts: TransactionsParts): Transactions {
   return {
     prepare: (source, call, widen) => prepareTransaction(parts, source, call, widen),
 
-    submit(envelopeXdr) {
+    submit(envelopeXdr, onVetted) {
       return Promise.try(() => {
         const envelope = vetEnvelope(envelopeXdr, {
           networkPassphrase,
           nowSeconds: parts.view.networkSeconds(),
           refuseCall: parts.refuseCall,
         });
+        onVetted?.(envelope);
         // The signatures are no part of the hash: another set of them is another attempt.
         const joined = underWay.get(envelope.xdr);
         if (joined !== undefined) return joined;

@@ -10,6 +10,7 @@ import {
   type FormerGap,
   formerIndexKeys,
   formerLateKey,
+  formerRange,
   formerRawKey,
   formerUndecodedKey,
   type FormerWatcherState,
@@ -23,9 +24,6 @@ import { FORGOTTEN, LOG, type LogEntry, rawKey, WATCHER } from "./schema.ts";
 const EVENTS_PER_COMMIT = 50;
 /** Each may have 64 KiB. */
 const UNDECODED_PER_COMMIT = 5;
-
-/** All of then under a prefix are texts, all of now numbers. */
-const formerRange = (prefix: string, after = "") => ({ start: [prefix, `${after}\0`], end: [prefix, -Infinity] });
 
 /** While the events are where they were: they say what is held of earlier epochs. */
 export const moveWatcherState: Step = async (kv, atomic) => {

@@ -2,7 +2,7 @@ import type { Kv } from "../../runtime/kv.ts";
 import { type EventFilter, type LoggedEvent, matches, parseEventId } from "../event.ts";
 import type { NounDriver } from "../checked_store.ts";
 import type { EventQuery, EventStore, LogBounds } from "../store.ts";
-import { allOf, anyOf, type Course, type Cursor, following, indexCursor } from "./cursors.ts";
+import { allOf, anyOf, type Course, type Cursor, following, indexCursor, isBefore } from "./cursors.ts";
 import { collect, type DenoKvContext, getAll } from "./io.ts";
 import {
   eventKey,
@@ -121,8 +121,12 @@ async function* sequencesOf(kv: Kv, filter: EventFilter, course: Course): AsyncG
   const { low, high, order } = course;
   let wanted = order === "asc" ? low : high;
   while (wanted >= low && wanted <= high) {
-    const found = await cursor.at(wanted);
-    if (found === undefined || found < low || found > high) return;
+    const found = cursor.at(wanted);
+    if (found === "none") return;
+    if (found === "unread") {
+      await cursor.read();
+      continue;
+    }
     yield found;
     wanted = following(course, found);
   }
@@ -152,19 +156,25 @@ async function heightCursor(kv: Kv, filter: EventFilter, course: Course): Promis
   const none = { last: Infinity, forgotten: 0 };
   const lastInOrder = toHeight === Infinity ? Infinity : await before(kv, toHeight + 1, none);
   const late = indexCursor<number>(kv, lateKey(0).slice(0, 1), course);
+  let lookedTo = course.order === "asc" ? course.low : course.high;
   return {
-    async at(sequence) {
+    at(sequence) {
       if (fromHeight === -Infinity && lastInOrder >= course.high) return sequence;
-      for (let wanted = sequence; wanted >= course.low && wanted <= course.high;) {
-        const entry = await late.entryAt(wanted);
-        const isLate = entry?.sequence === wanted;
-        const isIn = isLate ? entry.value >= fromHeight && entry.value <= toHeight : wanted <= lastInOrder;
+      let wanted = isBefore(course, lookedTo, sequence) ? sequence : lookedTo;
+      while (wanted >= course.low && wanted <= course.high) {
+        lookedTo = wanted;
+        const found = late.at(wanted);
+        // Asked again, it goes on from here: of what came late before this nothing is known any more.
+        if (found === "unread") return found;
+        const isLate = found === wanted;
+        const isIn = isLate ? late.value() >= fromHeight && late.value() <= toHeight : wanted <= lastInOrder;
         if (isIn) return wanted;
         if (wanted <= lastInOrder || isLate) wanted = following(course, wanted);
-        else if (course.order === "asc") wanted = entry?.sequence ?? Infinity;
-        else wanted = Math.max(entry?.sequence ?? 0, lastInOrder);
+        else if (course.order === "asc") wanted = found === "none" ? Infinity : found;
+        else wanted = Math.max(found === "none" ? 0 : found, lastInOrder);
       }
-      return undefined;
+      return "none";
     },
+    read: late.read,
   };
 }

@@ -1,7 +1,9 @@
 import type { Kv, KvAtomic } from "../../runtime/kv.ts";
-import type { FailedDelivery } from "../webhook.ts";
+import { FAILED_KEPT, type FailedDelivery } from "../webhook.ts";
 import { collect, getAll } from "./io.ts";
 import { dueKey, failedKey, type ReaderEntry, stateKey } from "./schema.ts";
+
+const DROPPED_PER_COMMIT = 250;
 
 /** Failed deliveries of one subscription by the sequences of their events. */
 export type FailedBySequence = Map<number, FailedDelivery>;
@@ -58,4 +60,24 @@ export async function firstDue(kv: Kv, subscriptionId: string, except: ReadonlyS
   const due = await collect(kv.list({ prefix: ["due", subscriptionId] }, { limit, batchSize: Math.min(limit, 500) }));
   const first = due.find(({ key }) => !except.has(key[3] as number));
   return first === undefined ? null : first.key[2] as number;
+}
+
+/** Of each kind of ended deliveries the newest are kept: removes some of the others, and notes that; false: there are none. */
+export async function dropOldest(
+  kv: Kv,
+  atomic: KvAtomic,
+  subscriptionId: string,
+  { kept }: ReaderEntry,
+): Promise<boolean> {
+  const state = (["rejected", "dead"] as const).find((one) => kept[one] > FAILED_KEPT);
+  if (state === undefined) return false;
+  const limit = Math.min(kept[state] - FAILED_KEPT, DROPPED_PER_COMMIT);
+  const range = { prefix: stateKey(subscriptionId, state, 0).slice(0, -1) };
+  const oldest = await collect(kv.list(range, { limit, batchSize: limit }));
+  for (const { key } of oldest) {
+    const sequence = key[3] as number;
+    atomic.delete(failedKey(sequence, subscriptionId)).delete(stateKey(subscriptionId, state, sequence));
+  }
+  kept[state] -= oldest.length;
+  return true;
 }

@@ -1,4 +1,5 @@
 import type { KvKey } from "../../runtime/kv.ts";
+import { next } from "./io.ts";
 
 /**
  * What a store of schema 2 holds that is kept elsewhere or otherwise now; one of schema 1 is the same without webhooks.
@@ -149,13 +150,12 @@ export const FORMER_PREFIXES = [
   "wake",
 ];
 
-/** Under these there are others now. */
-export const SHARED_PREFIXES = ["attempt", "due", "event", "late", "undecoded", "undecoded_raw"];
+/** Under these there are others now: keys of then go on with a text, keys of now with a number. */
+export const SHARED_PREFIXES = ["event", "late", "undecoded", "undecoded_raw"];
 
-/** Whether a key under a shared prefix is one of then. */
-export function isFormerKey([prefix, second, third, ...more]: KvKey): boolean {
-  if (prefix === "due") return more.length === 2;
-  return typeof (prefix === "attempt" ? third : second) === "string";
+/** The keys of then under a prefix, after this text. */
+export function formerRange(prefix: string, after = ""): { start: KvKey; end: KvKey } {
+  return { start: [prefix, next(after)], end: [prefix, -Infinity] };
 }
 
 const POSITION = /^(\d{4})\/(\d{19})-\d{10}$/;

@@ -7,8 +7,8 @@ import { isLocked } from "./errors.ts";
 const BUSY_TIMEOUT_MS = 2_000;
 const BUSY_DELAY_MS = 10;
 
-/** Deno KV reads at most this many keys at once. */
-const MAX_KEYS = 10;
+/** Deno KV reads at most this many keys at once, as of one moment. */
+export const MAX_KEYS = 10;
 
 /** Deno KV checks at most this many keys in one commit. */
 export const MAX_CHECKS = 10;

@@ -1,15 +1,15 @@
 import { setImmediate as othersTurn } from "node:timers/promises";
-import { sleep } from "../../clock.ts";
-import type { Kv, KvAtomic } from "../../runtime/kv.ts";
+import { sleep, type Wait } from "../../clock.ts";
+import type { Kv, KvAtomic, KvListSelector } from "../../runtime/kv.ts";
 import { openSqlite } from "../../runtime/sqlite.ts";
 import { migrateWithCopy, type OnNotice } from "../file/migration_copy.ts";
 import { holdStoreFile } from "../file/store_file.ts";
 import { StoreError } from "../store.ts";
 import { moveEvents, moveForgotten, moveUndecoded, moveWatcherState } from "./event_migration.ts";
-import { FORMER_PREFIXES, isFormerKey, SHARED_PREFIXES } from "./former_schema.ts";
+import { FORMER_PREFIXES, formerRange, SHARED_PREFIXES } from "./former_schema.ts";
 import { collect, commit, holdsAtMost } from "./io.ts";
 import { MIGRATION, type MigrationEntry, newStoreId, SCHEMA, SCHEMA_VERSION, STORE_ID } from "./schema.ts";
-import { moveAttempts, moveDeliveries, moveSubscriptions } from "./webhook_migration.ts";
+import { moveAttempts, moveDeliveries, moveSubscriptions, removeOfDeleted } from "./webhook_migration.ts";
 
 export interface MigrationParts {
   kv: Kv;
@@ -17,8 +17,7 @@ export interface MigrationParts {
   file: string | undefined;
   location: string;
   onNotice?: OnNotice;
-  /** How long to wait for a process that has the file and may be about to migrate it. */
-  patienceMs?: number;
+  wait?: Wait;
 }
 
 /**
@@ -27,8 +26,8 @@ export interface MigrationParts {
  */
 export type Step = (kv: Kv, atomic: KvAtomic, entry: MigrationEntry) => Promise<boolean>;
 
-const PATIENCE_MS = 5_000;
-const LOOK_AGAIN_MS = 50;
+/** How often to look whether another process has come to the end of it. */
+const LOOK_MS = 50;
 
 const REMOVED_PER_COMMIT = 250;
 
@@ -45,28 +44,29 @@ export async function isOutdated(kv: Kv): Promise<boolean> {
  * @throws StoreError `locked` while a gateway serves from the file, `full`
  */
 export async function migrate(parts: MigrationParts): Promise<void> {
-  const { kv, file, location, patienceMs = PATIENCE_MS } = parts;
-  const waitingSince = performance.now();
+  const { kv, file, location, wait = sleep } = parts;
   while (await isOutdated(kv)) {
+    await begin(parts);
+    const lock = file === undefined ? undefined : await holdStoreFile(file, location).catch(unlessLocked);
+    if (lock === "locked") {
+      // Whoever is at it comes to an end, or dies.
+      await wait(LOOK_MS);
+      continue;
+    }
     try {
-      const lock = file === undefined ? undefined : await holdStoreFile(file, location);
-      try {
-        await begin(parts);
-        await moveAll(kv);
-      } finally {
-        lock?.release();
-      }
-    } catch (error) {
-      if (!(error instanceof StoreError) || error.kind !== "locked") throw error;
-      // Whoever holds the file migrates it, which takes its time, or serves from it.
-      const isUnderWay = (await kv.get(MIGRATION)).value !== null;
-      if (!isUnderWay && performance.now() - waitingSince > patienceMs) throw error;
-      await sleep(LOOK_AGAIN_MS);
+      await moveAll(kv);
+    } finally {
+      lock?.release();
     }
   }
 }
 
-async function begin({ kv, file, location, onNotice }: MigrationParts): Promise<void> {
+function unlessLocked(error: unknown): "locked" {
+  if (error instanceof StoreError && error.kind === "locked") return "locked";
+  throw error;
+}
+
+async function begin({ kv, file, location, ...options }: MigrationParts): Promise<void> {
   const schema = await kv.get<number>(SCHEMA);
   const from = schema.value!;
   if (from === SCHEMA_VERSION) return;
@@ -77,8 +77,9 @@ async function begin({ kv, file, location, onNotice }: MigrationParts): Promise<
     );
   if (file === undefined || await holdsAtMost(kv, 1)) return await raise();
   const database = await openSqlite(file, { readOnly: true });
+  const versionOf = async () => (await kv.get<number>(SCHEMA)).value!;
   try {
-    await migrateWithCopy({ database, file, location, from, to: SCHEMA_VERSION, onNotice }, raise);
+    await migrateWithCopy({ database, file, location, from, to: SCHEMA_VERSION, versionOf, ...options }, raise);
   } finally {
     database.close();
   }
@@ -91,11 +92,13 @@ async function moveAll(kv: Kv): Promise<void> {
     moveUndecoded,
     moveForgotten,
     ...moveEvents(),
-    moveSubscriptions,
+    moveSubscriptions(),
     moveDeliveries(),
     moveAttempts(),
-    ...FORMER_PREFIXES.map((prefix): Step => (kv, atomic) => removeSome(kv, atomic, prefix)),
-    ...SHARED_PREFIXES.map(removeFormer),
+    removeOfDeleted,
+    // With the entry under the prefix alone.
+    ...FORMER_PREFIXES.map((prefix) => remove({ start: [prefix], end: [prefix, true] })),
+    ...SHARED_PREFIXES.map((prefix) => remove(formerRange(prefix))),
   ];
   for (const step of steps) await repeat(kv, step);
   await commit(kv.atomic().delete(MIGRATION));
@@ -115,23 +118,10 @@ async function repeat(kv: Kv, step: Step): Promise<void> {
   }
 }
 
-async function removeSome(kv: Kv, atomic: KvAtomic, prefix: string): Promise<boolean> {
-  const range = { start: [prefix], end: [prefix, true] };
-  const some = await collect(kv.list(range, { limit: REMOVED_PER_COMMIT, batchSize: REMOVED_PER_COMMIT }));
-  for (const { key } of some) atomic.delete(key);
-  return some.length > 0;
-}
-
-/** What is left of then where there is something else, too: of deleted subscriptions, say. */
-function removeFormer(prefix: string): Step {
+function remove(range: KvListSelector): Step {
   return async (kv, atomic) => {
-    let found = 0;
-    for await (const { key } of kv.list({ prefix: [prefix] }, { batchSize: 500 })) {
-      if (!isFormerKey(key)) continue;
-      atomic.delete(key);
-      found += 1;
-      if (found === REMOVED_PER_COMMIT) break;
-    }
-    return found > 0;
+    const some = await collect(kv.list(range, { limit: REMOVED_PER_COMMIT, batchSize: REMOVED_PER_COMMIT }));
+    for (const { key } of some) atomic.delete(key);
+    return some.length > 0;
   };
 }

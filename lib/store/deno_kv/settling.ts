@@ -1,9 +1,9 @@
 import type { KvAtomic, KvEntryMaybe, KvKey } from "../../runtime/kv.ts";
-import type { DeliveryStore } from "../store.ts";
+import type { DeliveryStore, Lease } from "../store.ts";
 import { FAILED_KEPT, type FailedDelivery, type Settlement } from "../webhook.ts";
 import { noteAttempts } from "./attempts.ts";
-import { count, type FailedBySequence, firstDue, readFailed, removeFailed, writeFailed } from "./failed_deliveries.ts";
-import { collect, commit, type DenoKvContext, getAll } from "./io.ts";
+import { count, dropOldest, type FailedBySequence, firstDue, readFailed, writeFailed } from "./failed_deliveries.ts";
+import { commit, type DenoKvContext, getAll, MAX_KEYS } from "./io.ts";
 import { checkOwn } from "./leases.ts";
 import {
   FORGOTTEN,
@@ -14,31 +14,29 @@ import {
   type ReaderEntry,
   readerKey,
   READERS_VERSION,
-  stateKey,
 } from "./schema.ts";
 
-type SettleStep = Parameters<DeliveryStore["settle"]>[0];
+/** Settlements by subscription. */
+type Parts = Map<string, Settlement[]>;
 
-/** Keys that Deno KV reads as of one moment. */
-const READ_AT_ONCE = 10;
-const DROPPED_PER_COMMIT = 250;
+/** Besides the leases. */
+const WRITES_PER_COMMIT = 950;
 
 /**
- * `DeliveryStore.settle`. One commit checks the leases, and a version for all that is changed without one; it writes the
+ * `DeliveryStore.settle`. A commit checks the leases, and a version for all that is changed without one; it writes the
  * leases as they are, so that of two commits under the same lease the later has to look again.
  */
 export function denoKvSettling({ kv, location, retry, inTurn }: DenoKvContext): DeliveryStore["settle"] {
   /** Answers the readers that keep too much now. */
-  async function settleOnce({ leases, settlements }: SettleStep): Promise<{ done: string[] } | undefined> {
-    const parts = Map.groupBy(settlements, ({ subscriptionId }) => subscriptionId);
+  async function settleOnce(leases: Lease[], parts: Parts): Promise<{ done: string[] } | undefined> {
     const keys: KvKey[] = [
       READERS_VERSION,
       ...leases.map(({ name }) => leaseKey(name)),
       ...[...parts.keys()].map(readerKey),
     ];
-    // What is checked is read first.
-    const first = await kv.getMany<unknown[]>(keys.slice(0, READ_AT_ONCE));
-    const entries = [...first, ...await getAll<unknown>(kv, keys.slice(READ_AT_ONCE))];
+    // What is checked is read first, or at the same moment.
+    const first = await kv.getMany<unknown[]>(keys.slice(0, MAX_KEYS));
+    const entries = [...first, ...await getAll<unknown>(kv, keys.slice(MAX_KEYS))];
     const [version, held] = [entries[0]!, entries.slice(1, 1 + leases.length) as KvEntryMaybe<LeaseEntry>[]];
     const readers = entries.slice(1 + leases.length) as KvEntryMaybe<ReaderEntry>[];
     checkOwn(location, leases, held);
@@ -119,29 +117,42 @@ export function denoKvSettling({ kv, location, retry, inTurn }: DenoKvContext): 
     );
   }
 
-  /** Of each kind of ended deliveries the newest are kept. */
-  async function dropOldest(subscriptionId: string): Promise<{ done: { isEnd: boolean } } | undefined> {
+  async function dropSome(subscriptionId: string): Promise<{ done: boolean } | undefined> {
     const entry = await kv.get<ReaderEntry>(readerKey(subscriptionId));
-    const reader = entry.value;
-    const state = (["rejected", "dead"] as const).find((one) => reader !== null && reader.kept[one] > FAILED_KEPT);
-    if (reader === null || state === undefined) return { done: { isEnd: true } };
-    const limit = Math.min(reader.kept[state] - FAILED_KEPT, DROPPED_PER_COMMIT);
-    const range = { prefix: stateKey(subscriptionId, state, 0).slice(0, -1) };
-    const oldest = await collect(kv.list(range, { limit, batchSize: limit }));
+    if (entry.value === null) return { done: false };
     const atomic = kv.atomic().check(entry).sum(READERS_VERSION, 1n);
-    for (const { key } of oldest) {
-      removeFailed(atomic, subscriptionId, { sequence: key[3] as number, state, dueAtMs: null } as FailedDelivery);
-    }
-    reader.kept[state] -= oldest.length;
-    return await commit(atomic.set(entry.key, reader)) ? { done: { isEnd: false } } : undefined;
+    if (!await dropOldest(kv, atomic, subscriptionId, entry.value)) return { done: false };
+    return await commit(atomic.set(entry.key, entry.value)) ? { done: true } : undefined;
   }
 
-  return (step) =>
+  return ({ leases, settlements }) =>
     inTurn(async () => {
-      for (const id of await retry(() => settleOnce(step))) {
-        while (!(await retry(() => dropOldest(id))).isEnd);
+      for (const parts of commitsOf(settlements)) {
+        for (const id of await retry(() => settleOnce(leases, parts))) {
+          while (await retry(() => dropSome(id)));
+        }
       }
     });
+}
+
+/** What has room in one commit: all of it, but where hundreds of subscriptions are settled at once. */
+function commitsOf(settlements: Settlement[]): Parts[] {
+  const commits: Parts[] = [new Map()];
+  let writes = 0;
+  for (const [subscriptionId, part] of Map.groupBy(settlements, (one) => one.subscriptionId)) {
+    const ofPart = part.reduce((sum, one) => sum + mostWrites(one), 1);
+    if (writes + ofPart > WRITES_PER_COMMIT) {
+      commits.push(new Map());
+      writes = 0;
+    }
+    commits.at(-1)!.set(subscriptionId, part);
+    writes += ofPart;
+  }
+  return commits;
+}
+
+function mostWrites({ failed = [], delivered = [], attempts }: Settlement): number {
+  return 4 * failed.length + 3 * delivered.length + attempts.length;
 }
 
 /** Keeps a failed delivery in place of what was kept of it, or keeps it no more. */

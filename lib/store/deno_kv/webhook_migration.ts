@@ -1,10 +1,9 @@
 import type { Kv, KvAtomic, KvEntry } from "../../runtime/kv.ts";
 import { heightOf } from "../event.ts";
 import type { WatcherState } from "../store.ts";
-import type { FailedDelivery, NewAttempt, Replay, Subscription } from "../webhook.ts";
-import { ATTEMPTS_KEPT } from "../webhook.ts";
+import { ATTEMPTS_KEPT, type FailedDelivery, type NewAttempt, type Replay, type Subscription } from "../webhook.ts";
 import { noteAttempts } from "./attempts.ts";
-import { count, type FailedBySequence, readFailed, writeFailed } from "./failed_deliveries.ts";
+import { count, dropOldest, type FailedBySequence, readFailed, writeFailed } from "./failed_deliveries.ts";
 import {
   FORMER_FAN_OUT,
   type FormerAttempt,
@@ -21,7 +20,7 @@ import {
   placeOf,
   positionOf,
 } from "./former_schema.ts";
-import { collect, getAll, present } from "./io.ts";
+import { collect, getAll, next, present } from "./io.ts";
 import { readPieces } from "./large_values.ts";
 import type { Step } from "./migration.ts";
 import {
@@ -41,26 +40,34 @@ const SUBSCRIPTIONS_PER_COMMIT = 50;
 /** Each is up to seven writes, of 600 bytes of keys. */
 const DELIVERIES_PER_COMMIT = 100;
 const ATTEMPTS_PER_COMMIT = 200;
+const LEFT_PER_COMMIT = 250;
 
 type FormerSubscription = Omit<Subscription, "startHeight" | "ordered"> & { startPosition: string };
 
 /** Subscriptions with their readers: each has heard what fan-out had come to. */
-export const moveSubscriptions: Step = async (kv, atomic) => {
-  const log = await searchOf(kv);
-  const fanOut = (await kv.get<FormerFanOut>(FORMER_FAN_OUT)).value;
-  const state = await readPieces<WatcherState>(kv, WATCHER);
-  let moved = 0;
-  for await (const { key, value } of kv.list<FormerSubscription | Subscription>({ prefix: ["subscription"] })) {
-    if (!("startPosition" in value)) continue;
-    const { startPosition, ...subscription } = value;
-    atomic.set(key, present({ ...subscription, ordered: false, startHeight: heightAfter(startPosition) }));
-    const reader = newReader(await heardBy(value.id, fanOut, log));
-    reader.replay = await replayOf(kv, value.id, state, log);
-    atomic.set(readerKey(value.id), reader);
-    if (++moved === SUBSCRIPTIONS_PER_COMMIT) break;
-  }
-  return moved > 0;
-};
+export function moveSubscriptions(): Step {
+  let after = "";
+  return async (kv, atomic) => {
+    const range = { prefix: ["subscription"], start: subscriptionKey(next(after)) };
+    const log = await searchOf(kv);
+    const fanOut = (await kv.get<FormerFanOut>(FORMER_FAN_OUT)).value;
+    const state = await readPieces<WatcherState>(kv, WATCHER);
+    let moved = 0;
+    for await (const { key, value } of kv.list<FormerSubscription | Subscription>(range)) {
+      if (!("startPosition" in value)) {
+        if (moved === 0) after = value.id;
+        continue;
+      }
+      const { startPosition, ...subscription } = value;
+      atomic.set(key, present({ ...subscription, ordered: false, startHeight: heightAfter(startPosition) }));
+      const reader = newReader(await heardBy(value.id, fanOut, log));
+      reader.replay = await replayOf(kv, value.id, state, log);
+      atomic.set(readerKey(value.id), reader);
+      if (++moved === SUBSCRIPTIONS_PER_COMMIT) break;
+    }
+    return moved > 0;
+  };
+}
 
 /** Where events stand in the log. */
 interface LogSearch {
@@ -134,21 +141,25 @@ function heightAfter(position: string): number {
   return isEndOfLedger(position) ? heightAt(position) + 1 : heightAt(position);
 }
 
-/** Goes through the subscriptions that are there, again and again over one until nothing is left of it. */
+/** Goes through the subscriptions, again and again over one until nothing is left to move of it. */
 function ofEach(
   move: (kv: Kv, subscription: Subscription, reader: ReaderEntry, atomic: KvAtomic) => Promise<boolean>,
 ): Step {
-  let after = "";
+  let from = "";
   return async (kv, atomic) => {
-    const range = { prefix: ["subscription"], start: subscriptionKey(after) };
-    const [first] = await collect(kv.list<Subscription>(range, { limit: 1 }));
-    if (first === undefined) return false;
-    const id = first.value.id;
-    const reader = (await kv.get<ReaderEntry>(readerKey(id))).value!;
-    const isMore = await move(kv, first.value, reader, atomic);
-    if (isMore) atomic.set(readerKey(id), reader);
-    after = isMore ? id : `${id}\0`;
-    return true;
+    for (;;) {
+      const range = { prefix: ["subscription"], start: subscriptionKey(from) };
+      const [entry] = await collect(kv.list<Subscription>(range, { limit: 1 }));
+      if (entry === undefined) return false;
+      const { id } = entry.value;
+      const reader = (await kv.get<ReaderEntry>(readerKey(id))).value!;
+      if (await move(kv, entry.value, reader, atomic)) {
+        from = id;
+        atomic.set(readerKey(id), reader);
+        return true;
+      }
+      from = next(id);
+    }
   };
 }
 
@@ -178,7 +189,7 @@ export function moveDeliveries(): Step {
     });
     for (const key of dueKeys) atomic.delete(key);
     writeFailed(atomic, id, before, after);
-    return found.length > 0;
+    return found.length > 0 || await dropOldest(kv, atomic, id, reader);
   });
 }
 
@@ -204,14 +215,31 @@ function keep(reader: ReaderEntry, failed: FailedBySequence, one: FailedDelivery
 export function moveAttempts(): Step {
   return ofEach(async (kv, { id }, reader, atomic) => {
     const former = { start: ["attempt", id, ""], end: ["attempt", id, -Infinity] };
-    const all = await collect(kv.list<FormerAttempt>(former, { batchSize: 500 }));
-    const some = all.slice(0, ATTEMPTS_PER_COMMIT);
-    for (const { key, value } of some) atomic.delete(key).delete(formerAttemptTimeKey(value));
-    const tooMany = Math.max(0, all.length - ATTEMPTS_KEPT);
-    noteAttempts(atomic, id, reader, some.slice(tooMany).map(({ value }) => toAttempt(value)));
-    return some.length > 0;
+    const list = (limit: number, reverse: boolean) =>
+      collect(kv.list<FormerAttempt>(former, { limit, reverse, batchSize: Math.min(limit, 500) }));
+    const first = await list(ATTEMPTS_PER_COMMIT, false);
+    const oldestKept = first.length === 0 ? undefined : (await list(ATTEMPTS_KEPT, true)).at(-1)!.value.id;
+    for (const { key, value } of first) atomic.delete(key).delete(formerAttemptTimeKey(value));
+    const kept = first.map(({ value }) => value).filter((attempt) => attempt.id >= oldestKept!);
+    noteAttempts(atomic, id, reader, kept.map(toAttempt));
+    return first.length > 0;
   });
 }
+
+/** What deleted subscriptions left, where others have something. */
+export const removeOfDeleted: Step = async (kv, atomic) => {
+  let found = 0;
+  for await (const { key } of kv.list({ prefix: ["deleted_subscription"] })) {
+    for (const prefix of ["attempt", "due"]) {
+      const limit = LEFT_PER_COMMIT - found;
+      if (limit === 0) return true;
+      const left = await collect(kv.list({ prefix: [prefix, key[1]!] }, { limit, batchSize: limit }));
+      for (const entry of left) atomic.delete(entry.key);
+      found += left.length;
+    }
+  }
+  return found > 0;
+};
 
 function toAttempt({ id: _, subscriptionId: __, deliveryId, number, outcome, ...rest }: FormerAttempt): NewAttempt {
   const [, replayId = null] = deliveryId?.split(":") ?? [];

@@ -19,7 +19,7 @@ export interface MigrationCopyParts {
   from: number;
   to: number;
   /** The version that it has now: another process may have been quicker. */
-  versionOf?: (database: SqliteDatabase) => number;
+  versionOf?: (database: SqliteDatabase) => number | Promise<number>;
   onNotice?: OnNotice;
   /** Unix ms. */
   now?: () => number;
@@ -46,7 +46,7 @@ export async function migrateWithCopy(parts: MigrationCopyParts, migrate: () => 
   const hold = await holdForMigration(parts, wait);
   try {
     // Another process has done it meanwhile.
-    if (versionOf(database) !== from) return;
+    if (await versionOf(database) !== from) return;
     removeLeftovers(file, "part", 0);
     const copy = await keepCopy(parts);
     try {

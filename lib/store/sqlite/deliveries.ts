@@ -114,9 +114,7 @@ export function sqliteDeliveries(
     settle: (step) =>
       database.transaction(() => {
         leases.fence(step.leases);
-        for (const settlement of step.settlements) {
-          ofSubscription(settlement.subscriptionId, undefined, (subscription) => settle(subscription, settlement));
-        }
+        for (const settlement of step.settlements) settle(settlement);
       }),
     clampDue: (subscriptionId, latestDueAtMs) =>
       ofSubscription(subscriptionId, 0, (subscription) => clampDue.run(subscription, latestDueAtMs).changes),

@@ -3,6 +3,7 @@ import type { EventFilter } from "../event.ts";
 import type { EventQuery } from "../store.ts";
 import type { EventRow } from "./event_rows.ts";
 import { packAddress, packHash } from "./packing.ts";
+import type { SqliteLog } from "./log.ts";
 import type { Words } from "./words.ts";
 
 /** Some rows of the log. */
@@ -50,12 +51,12 @@ export interface EventQueries {
  * Finds events by ranges that hold nothing but matches, in order, so the depth of a page and the rarity of its matches do
  * not matter. What came late, in a ledger below one that was known already, lies out of the ledgers' order: there are few.
  *
- * @param before as `EventStore.before`
+ * Every query of a webhook begins at a height, and its cursor lies far above it: that must not cost a look.
  */
 export function sqliteEventQueries(
   database: SqliteDatabase,
   types: Words,
-  before: (height: number) => number,
+  log: SqliteLog,
 ): EventQueries {
   const statements = new Map<string, SqliteStatement<unknown>>();
 
@@ -81,8 +82,12 @@ export function sqliteEventQueries(
   /** The ranges that together hold what the query is about; none when nothing can match. */
   function rangesOf({ filter, after = 0, upTo = Number.MAX_SAFE_INTEGER }: EventQuery): Range[] {
     const { fromHeight, toHeight } = filter;
-    const from = fromHeight === undefined ? after : Math.max(after, before(fromHeight));
-    const onTime = toHeight === undefined ? upTo : Math.min(upTo, before(toHeight + 1));
+    // What is not reached yet begins after all there is.
+    const begin = fromHeight === undefined ? 0 : (log.reached(fromHeight) ?? Number.MAX_SAFE_INTEGER) - 1;
+    const end = toHeight === undefined
+      ? Number.MAX_SAFE_INTEGER
+      : (log.reached(toHeight + 1) ?? Number.MAX_SAFE_INTEGER) - 1;
+    const [from, onTime] = [Math.max(after, begin), Math.min(upTo, end)];
     const given = Object.entries(SUBJECTS).flatMap(([key, subject]) => {
       const value = filter[key as SubjectKey];
       return value === undefined ? [] : [{ subject, value: subject.pack(value) }];

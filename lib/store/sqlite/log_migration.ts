@@ -3,9 +3,9 @@ import { randomBase62 } from "../../random.ts";
 import type { SqliteDatabase } from "../../runtime/sqlite.ts";
 import { sqliteEventRows } from "./event_rows.ts";
 import { sqliteLog } from "./log.ts";
-import { LOG_INDEXES, LOG_TABLES, READER_TABLES, READER_TRIGGERS } from "./log_schema.ts";
 import { migrateEvents, migrateUndecoded, migrateWatcher } from "./migrate_events.ts";
 import { migrateReaders } from "./migrate_readers.ts";
+import { LASTING_TABLES, LOG_INDEXES, LOG_TABLES, READER_TABLES, READER_TRIGGERS } from "./schema_4.ts";
 
 /** What schema 3 kept otherwise: moved out of the way as `former_…`, and gone at the end. */
 const FORMER_TABLES = [
@@ -32,7 +32,7 @@ const FORMER_TABLES = [
 export function migrateToLog(database: SqliteDatabase): void {
   moveAside(database);
   database.exec(LOG_TABLES + READER_TABLES);
-  database.prepare("INSERT INTO store VALUES (?)").run(randomBase62(12, randomBytes));
+  nameStore(database);
 
   const rows = sqliteEventRows(database);
   const inOrder = migrateEvents(database, rows, sqliteLog({ database }));
@@ -42,6 +42,16 @@ export function migrateToLog(database: SqliteDatabase): void {
   migrateReaders(database, inOrder);
   database.exec(READER_TRIGGERS);
   for (const table of FORMER_TABLES) database.exec(`DROP TABLE former_${table}`);
+}
+
+/** Makes schema 4 where there is nothing yet, within a transaction. */
+export function createLog(database: SqliteDatabase): void {
+  database.exec(LASTING_TABLES + LOG_TABLES + READER_TABLES + LOG_INDEXES + READER_TRIGGERS);
+  nameStore(database);
+}
+
+function nameStore(database: SqliteDatabase): void {
+  database.prepare("INSERT INTO store VALUES (?)").run(randomBase62(12, randomBytes));
 }
 
 /** Names of triggers and indexes are taken as long as they are there. */

@@ -1,19 +1,19 @@
 import type { SqliteDatabase } from "../../runtime/sqlite.ts";
-import { FORMER_SCHEMAS } from "./former_schemas.ts";
-import { migrateToLog } from "./log_migration.ts";
+import { FORMER_STEPS } from "./former_schemas.ts";
+import { createLog, migrateToLog } from "./log_migration.ts";
 import { StoreError } from "../store.ts";
 
 /** Marks our files (PRAGMA application_id): "PEGw" in ASCII. */
 export const APPLICATION_ID = 0x50454777;
 
-/** Step n leads from schema version n to n + 1. */
+/** They lead from schema 1 to 2, and so on; where there is nothing yet the newest is made at once. */
 const STEPS: ((database: SqliteDatabase) => void)[] = [
-  ...FORMER_SCHEMAS.map((sql) => (database: SqliteDatabase) => database.exec(sql)),
+  ...FORMER_STEPS.map((sql) => (database: SqliteDatabase) => database.exec(sql)),
   migrateToLog,
 ];
 
 /** The newest schema, which this program works on. */
-export const SCHEMA_VERSION = STEPS.length;
+export const SCHEMA_VERSION = STEPS.length + 1;
 
 /**
  * Refuses a file that is not ours, or that a newer program wrote, before anything in it is changed.
@@ -52,7 +52,9 @@ export function schemaVersion(database: SqliteDatabase): number {
 export function migrate(database: SqliteDatabase): void {
   if (schemaVersion(database) === SCHEMA_VERSION) return;
   database.transaction(() => {
-    for (const step of STEPS.slice(schemaVersion(database))) step(database);
+    const version = schemaVersion(database);
+    if (version === 0) createLog(database);
+    else for (const step of STEPS.slice(version - 1)) step(database);
     database.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION}`);
   });
 }

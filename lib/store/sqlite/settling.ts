@@ -4,6 +4,7 @@ import type { SqliteLog } from "./log.ts";
 import type { SqliteContext } from "./store.ts";
 
 interface ProgressRow {
+  subscription: number;
   cursor: number;
   failing_since_ms: number | null;
   retrying: number;
@@ -21,8 +22,10 @@ export function sqliteSettling(
   { database }: SqliteContext,
   log: SqliteLog,
   attempts: SqliteAttempts,
-): (subscription: number, settlement: Settlement) => void {
-  const readProgress = database.prepare<ProgressRow>("SELECT * FROM progress WHERE subscription = ?");
+): (settlement: Settlement) => void {
+  const readProgress = database.prepare<ProgressRow>(
+    "SELECT progress.* FROM subscription JOIN progress ON subscription = number WHERE id = ?",
+  );
   const writeProgress = database.prepare(`
     UPDATE progress SET cursor = ?, failing_since_ms = ?, retrying = ?, rejected = ?, dead = ?, rejected_kept = ?,
       dead_kept = ?, attempts = ? WHERE subscription = ?`);
@@ -60,8 +63,10 @@ export function sqliteSettling(
     }
   }
 
-  return function settle(subscription, { cursor, replay, failed = [], delivered = [], failingSinceMs, ...made }) {
-    const row = readProgress.get(subscription)!;
+  return function settle({ subscriptionId, cursor, replay, failed = [], delivered = [], failingSinceMs, ...made }) {
+    const row = readProgress.get(subscriptionId);
+    if (row === undefined) return;
+    const { subscription } = row;
     row.cursor = Math.max(row.cursor, cursor ?? 0);
     if (failingSinceMs !== undefined) row.failing_since_ms = failingSinceMs;
     for (const sequence of delivered) replace(subscription, sequence, undefined, row);

@@ -1,15 +1,18 @@
 import type { SqliteDatabase } from "../../runtime/sqlite.ts";
 
-/** The texts that events name by number: few, so all of them are kept in memory. */
+/**
+ * The texts that events name by number: few, so all of them are kept in memory. Only `add` is for use within a transaction:
+ * what that has written may be rolled back, and must not be remembered.
+ */
 export interface Words {
-  /** The number of a text, undefined when it is not held. Not for use within a transaction: it may be rolled back. */
+  /** The number of a text, undefined when it is not held. */
   find(text: string): number | undefined;
-  /** All numbers there are. Not for use within a transaction. */
+  /** All numbers there are. */
   numbers(): number[];
-  /** The number of a text, which is added when it is new; to be called within a transaction. */
-  add(text: string): number;
   /** The text of a number that is held. */
   text(number: number): string;
+  /** The number of a text, which is added when it is new; to be called within a transaction. */
+  add(text: string): number;
 }
 
 /** @param table `event_type` or `contract`: nothing is ever deleted from them, so their numbers are 1, 2, 3 … */
@@ -17,7 +20,6 @@ export function sqliteWords(database: SqliteDatabase, table: "event_type" | "con
   const newest = database.prepare<{ number: number | null }>(`SELECT max(number) AS number FROM ${table}`);
   const readAll = database.prepare<{ number: number; text: string }>(`SELECT number, text FROM ${table}`);
   const read = database.prepare<{ number: number }>(`SELECT number FROM ${table} WHERE text = ?`);
-  const readText = database.prepare<{ text: string }>(`SELECT text FROM ${table} WHERE number = ?`);
   const insert = database.prepare<{ number: number }>(`INSERT INTO ${table} (text) VALUES (?) RETURNING number`);
   const textOf = new Map<number, string>();
   const numberOf = new Map<string, number>();
@@ -40,7 +42,10 @@ export function sqliteWords(database: SqliteDatabase, table: "event_type" | "con
       refresh();
       return [...textOf.keys()];
     },
+    text(number) {
+      if (!textOf.has(number)) refresh();
+      return textOf.get(number)!;
+    },
     add: (text) => numberOf.get(text) ?? read.get(text)?.number ?? insert.get(text)!.number,
-    text: (number) => textOf.get(number) ?? readText.get(number)!.text,
   };
 }

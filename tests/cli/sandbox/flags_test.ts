@@ -34,7 +34,7 @@ test("a sandbox takes the standard local passphrase, short lives and the origins
   }).configSetting;
   assert.deepEqual([lives.minPersistentTtl, lives.minTemporaryTtl], [30, 30]);
 
-  for (const url of [`${gateway}/v1/health`, rpcUrl, friendbot]) {
+  for (const url of [`${gateway}/v1/health`, `${rpcUrl}/rpc`, friendbot]) {
     for (const [origin, allowed] of [[PAGE, PAGE], ["https://evil.example", null]] as const) {
       const response = await fetch(url, { headers: { Origin: origin } });
       await response.body?.cancel();

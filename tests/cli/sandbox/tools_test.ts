@@ -4,6 +4,7 @@ import { after, before, test } from "node:test";
 import { StrKey } from "@stellar/stellar-sdk";
 import { createClient } from "../../e2e/client.ts";
 import { startListen } from "../../e2e/listen_story.ts";
+import { startReceiver } from "../../e2e/receiver.ts";
 import { runGateway, type SandboxProcess, sourceCommand, startSandbox } from "../../e2e/sandbox_process.ts";
 
 let sandbox: SandboxProcess;
@@ -83,7 +84,22 @@ test("a wrong action, or one that cannot be done, is named", async () => {
     assert.equal(failed.code, code, failed.stderr);
     assert.match(failed.stderr, message);
   }
-  const { code, stderr } = await runGateway(["sandbox", "env", "--sandbox", sandbox.info.gateway]);
+  const other = await startReceiver();
+  const { code, stderr } = await runGateway(["sandbox", "advance", "--ledgers", "1", "--sandbox", other.url]);
   assert.equal(code, 1);
   assert.match(stderr, /is no sandbox of this version/);
+  await other.stop();
+});
+
+test("the sandbox is found at its gateway, too", async () => {
+  const { code, stdout } = await runGateway([
+    "sandbox",
+    "advance",
+    "--ledgers",
+    "3",
+    "--sandbox",
+    sandbox.info.gateway,
+  ]);
+  assert.equal(code, 0);
+  assert.match(stdout, /^3 ledgers closed\./);
 });

@@ -1,6 +1,45 @@
+/** Network, API keys, buckets and submissions: as they were in schema 1; the secrets check came with schema 2. */
+export const LASTING_TABLES = `
+  CREATE TABLE network (passphrase TEXT NOT NULL) STRICT;
+
+  CREATE TABLE api_key (
+    id TEXT NOT NULL PRIMARY KEY,
+    name TEXT NOT NULL,
+    hash TEXT NOT NULL,
+    scopes TEXT NOT NULL, -- comma-separated
+    rate INTEGER,
+    disabled INTEGER NOT NULL CHECK (disabled IN (0, 1)),
+    created_at TEXT NOT NULL,
+    expires_at TEXT,
+    last_used_at TEXT
+  ) STRICT, WITHOUT ROWID;
+
+  -- Triggers, so that a change made by hand is seen by a running gateway too.
+  CREATE TABLE keys_version (version INTEGER NOT NULL) STRICT;
+  INSERT INTO keys_version VALUES (0);
+  CREATE TRIGGER api_key_inserted AFTER INSERT ON api_key BEGIN UPDATE keys_version SET version = version + 1; END;
+  CREATE TRIGGER api_key_deleted AFTER DELETE ON api_key BEGIN UPDATE keys_version SET version = version + 1; END;
+  CREATE TRIGGER api_key_updated AFTER UPDATE OF id, name, hash, scopes, rate, disabled, created_at, expires_at ON api_key
+    BEGIN UPDATE keys_version SET version = version + 1; END;
+
+  CREATE TABLE bucket (
+    key_id TEXT NOT NULL PRIMARY KEY,
+    tokens REAL NOT NULL,
+    updated_at_ms INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE submission (
+    hash TEXT NOT NULL PRIMARY KEY,
+    valid_until INTEGER NOT NULL,
+    submitted_at_ms INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX submission_by_time ON submission (submitted_at_ms);
+
+  CREATE TABLE secrets_check (only_row INTEGER NOT NULL PRIMARY KEY CHECK (only_row = 1), text TEXT NOT NULL) STRICT;
+`;
+
 /**
- * What schema 4 changed: the log and its readers. The rest (network, API keys, buckets, submissions, the secrets check) is as
- * in `former_schemas.ts`.
+ * The log, new in schema 4.
  *
  * Every filter of the log is a range of one index, whatever the depth: equal columns first, then the sequence, which as the
  * rowid ends every index. A query without types merges the ranges of all types, which spares indexes without `type`.
@@ -69,7 +108,7 @@ export const LOG_INDEXES = `
   CREATE INDEX undecoded_event_by_time ON undecoded_event (closed_at);
 `;
 
-/** Subscriptions and what is kept of each. */
+/** Subscriptions and what is kept of each, new in schema 4. */
 export const READER_TABLES = `
   -- The number stands for the id in what is kept of deliveries and attempts; it is never given out again.
   CREATE TABLE subscription (
