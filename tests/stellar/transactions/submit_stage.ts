@@ -72,7 +72,7 @@ export function submitStage(script: {
 }) {
   const clock = fakeClock(START_SECONDS * 1000);
   const view = createLedgerView({ clock, stored: { sequence: 99, closeTime: START_SECONDS - 5 } });
-  const closeTime = () => START_SECONDS + Math.floor((clock.now() / 1000 - START_SECONDS) / 5) * 5;
+  const closeTime = () => START_SECONDS + Math.floor(clock.monotonicMs() / 5_000) * 5;
   const ledger = () => 100 + (closeTime() - START_SECONDS) / 5;
   const stamp = () => ({ latestLedger: ledger(), latestLedgerCloseTime: closeTime() });
   const order: string[] = [];
