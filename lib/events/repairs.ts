@@ -1,6 +1,6 @@
 import type { Clock } from "../clock.ts";
 import type { NodesRpcClient } from "../stellar/rpc/client.ts";
-import type { HistoryGap } from "../store/store.ts";
+import { type HistoryGap, StoreError } from "../store/store.ts";
 import { gapsToFill, watchedContracts, withFilled, withoutReach } from "./coverage.ts";
 import type { LogWriter } from "./log_writer.ts";
 import type { Place } from "./page.ts";
@@ -14,6 +14,8 @@ export interface RepairParts {
 }
 
 const FILL_EVERY_MS = 600_000;
+/** Where a node did not answer, or was behind. */
+const UNANSWERED_MS = 60_000;
 /** The pages of gaps that are read in one poll. */
 const PAGES_PER_POLL = 20;
 
@@ -28,26 +30,27 @@ export interface GapJobs {
 export function createGapJobs({ rpc, clock, log, read }: RepairParts): GapJobs {
   let nextMs = -Infinity;
   let pages = 0;
+  let isUnanswered = false;
 
   async function fillGap(gap: HistoryGap, signal: AbortSignal): Promise<number> {
     const nodes = rpc.nodes().length;
     let [found, answers, oldestLedger] = [0, 0, Infinity];
     for (let node = 0; node < nodes && pages < PAGES_PER_POLL && !signal.aborted; node++) {
-      // What one node fails at, another may do; and there is a next time.
-      const filled = await fillFrom(node, gap, signal).catch(() => undefined);
+      const filled = await fillFrom(node, gap, signal).catch(nodeFailed);
       if (filled === undefined) continue;
-      answers += 1;
+      if (!filled.isBehind) answers += 1;
       found += filled.found;
       oldestLedger = Math.min(oldestLedger, filled.oldestLedger);
     }
     if (answers === nodes) await log.commit([], withoutReach(log.state!, gap, oldestLedger));
+    else isUnanswered = true;
     return found;
   }
 
   /** Reads what this node holds of a gap, and of what is left of it by then. */
   async function fillFrom(node: number, gap: HistoryGap, signal: AbortSignal) {
     const { contractIds, epoch } = gap;
-    let [found, oldestLedger] = [0, gap.fromLedger];
+    let [found, oldestLedger, isBehind] = [0, gap.fromLedger, false];
     const parts = log.state!.gaps.filter((left) =>
       left.epoch === epoch && left.contractIds.join() === contractIds.join() && left.fromLedger >= gap.fromLedger &&
       left.toLedger <= gap.toLedger
@@ -57,7 +60,10 @@ export function createGapJobs({ rpc, clock, log, read }: RepairParts): GapJobs {
       let place: Place = { startLedger: from };
       while (from <= toLedger && pages < PAGES_PER_POLL && !signal.aborted) {
         const reading = await read({ place, contractIds, node, signal });
-        if (reading.kind === "behind") break;
+        if (reading.kind === "behind") {
+          isBehind = true;
+          break;
+        }
         if (reading.kind === "pruned") {
           oldestLedger = Math.max(oldestLedger, reading.oldestLedger);
           if (reading.oldestLedger <= from) break;
@@ -75,7 +81,7 @@ export function createGapJobs({ rpc, clock, log, read }: RepairParts): GapJobs {
         place = { cursor };
       }
     }
-    return { found, oldestLedger };
+    return { found, oldestLedger, isBehind };
   }
 
   return {
@@ -86,15 +92,21 @@ export function createGapJobs({ rpc, clock, log, read }: RepairParts): GapJobs {
       const gaps = clock.monotonicMs() >= nextMs ? gapsToFill(log.state!) : [];
       let found = 0;
       pages = 0;
+      isUnanswered = false;
       for (const gap of gaps) {
         if (!signal.aborted) found += await fillGap(gap, signal);
         // The rest is read in the next polls.
         if (pages >= PAGES_PER_POLL) return found;
       }
-      if (gaps.length > 0) nextMs = clock.monotonicMs() + FILL_EVERY_MS;
+      if (gaps.length > 0) nextMs = clock.monotonicMs() + (isUnanswered ? UNANSWERED_MS : FILL_EVERY_MS);
       return found;
     },
   };
+}
+
+/** What one node fails at, another may do, and there is a next time. What the store fails at is another matter. */
+function nodeFailed(error: unknown): undefined {
+  if (error instanceof StoreError) throw error;
 }
 
 const LOOK_AFTER_SECONDS = 180;
