@@ -7,6 +7,8 @@
 #                              where Deno downloads it, or from DENORT_BIN=/path/to/denort
 #   ./compile.sh engine        lib/sandbox/wasm/engine.wasm
 #   ./compile.sh contracts     lib/sandbox/wasm/{device_registry,agent_registry,payment_escrow}.wasm
+#   ./compile.sh notices       cli/notices.json, the licenses of what is inside; needs cargo, and is kept in git
+#   ./compile.sh --help        these lines
 set -eu
 cd "$(dirname "$0")"
 platforms="linux-x64 linux-arm64 linux-x64-musl linux-arm64-musl darwin-x64 darwin-arm64 windows-x64"
@@ -71,12 +73,14 @@ compile_with_deno() {
 }
 
 case "${1:-}" in
+  -h | --help | help) sed -n '2,/^set /{/^#/s/^# \{0,1\}//p;}' compile.sh && exit ;;
   engine | contracts) exec lib/sandbox/build_wasm.sh "$1" ;;
+  notices) npm run --silent setup && exec npx --yes "bun@$(pinned bun)" compile_notices.ts ;;
   "" | all | deno) [ $# -le 1 ] || fail 2 "unexpected \"$2\" after \"$1\"" ;;
   *)
     for target; do
       case " $platforms " in *" $target "*) continue ;; esac
-      fail 2 "there is no target \"$target\"; targets: all, $(echo "$platforms" | sed 's/ /, /g'), deno, engine, contracts, or none for this machine"
+      fail 2 "there is no target \"$target\"; targets: all, $(echo "$platforms" | sed 's/ /, /g'), deno, engine, contracts, notices, or none for this machine"
     done
     ;;
 esac

@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { didYouMean, nearest } from "./nearest.ts";
+import { didYouMean, nearest } from "../lib/nearest.ts";
 
 /** One command of `gateway`. */
 export interface Command {
@@ -54,6 +54,7 @@ export interface CommandIo {
 /** The command line is wrong: one line that names the flag, what it was and what is allowed. Exit code 2. */
 export class UsageError extends Error {
   override name = "UsageError";
+  readonly kind = "usage";
 }
 
 /** It could not be done, and the message says why in one line. Exit code 1. */

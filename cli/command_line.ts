@@ -1,7 +1,7 @@
 import { type Command, type CommandIo, readAction, refuseExtra, UsageError } from "./command.ts";
 import { reportFailure } from "./failure.ts";
 import { helpText } from "./help.ts";
-import { didYouMean } from "./nearest.ts";
+import { didYouMean } from "../lib/nearest.ts";
 import { roomOf } from "./terminal/wrap.ts";
 
 export interface Listed {

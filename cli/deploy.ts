@@ -16,9 +16,9 @@ import { createLog, type Log } from "../lib/log.ts";
 import { cron } from "../lib/runtime/cron.ts";
 import { type DenoServeInfo, peerOf } from "../lib/runtime/serve.ts";
 import { openStore } from "../lib/store/open.ts";
-import { readDeployConfig, warnOfIdleSettings } from "./deploy_config.ts";
-import { openKeySource } from "./key_source.ts";
 import { createLazyGateway } from "./lazy_gateway.ts";
+import { readDeployConfig, warnOfIdleSettings } from "./read_config.ts";
+import { openKeySource } from "./serve_gateway.ts";
 
 /** The platform keeps what goes to the console. */
 function consoleLog(config: Config): Log {

@@ -12,7 +12,7 @@ export interface KeyWebhooks {
   close(): Promise<void>;
 }
 
-type WebhookPlace = Pick<Store, "listSubscriptions" | "deleteSubscription" | "close">;
+type WebhookPlace = Pick<Store, "subscriptions" | "close">;
 
 /** A store in memory has no webhooks that are of interest here: it is no mistake either. */
 const ANY = { isMemoryAllowed: true };
@@ -27,11 +27,11 @@ const LIMIT = 1_000;
 export async function webhooksOfKey(place: KeyPlace, io: CommandIo, keyId: string): Promise<KeyWebhooks> {
   const opened = isStore(place) ? undefined : await openIfThere(storeSetting(undefined, io.env, ANY));
   const store = isStore(place) ? place : opened;
-  const ids = (await store?.listSubscriptions({ keyId, limit: LIMIT }) ?? []).map(({ id }) => id);
+  const ids = (await store?.subscriptions.list({ keyId, limit: LIMIT }) ?? []).map(({ id }) => id);
   return {
     count: ids.length,
     async remove() {
-      for (const id of ids) await store!.deleteSubscription(id);
+      for (const id of ids) await store!.subscriptions.delete(id);
     },
     async close() {
       await opened?.close();
@@ -40,7 +40,7 @@ export async function webhooksOfKey(place: KeyPlace, io: CommandIo, keyId: strin
 }
 
 function isStore(place: KeyPlace): place is KeyPlace & WebhookPlace {
-  return "listSubscriptions" in place;
+  return "subscriptions" in place;
 }
 
 /** To look into a store must not make one. */

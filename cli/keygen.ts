@@ -73,7 +73,7 @@ async function run(args: string[], io: CommandIo): Promise<number> {
     return 0;
   }
   return await withKeyPlace(flags, io, { mustExist: false }, async (place) => {
-    await place.insertKey(record);
+    await place.keys.insert(record);
     try {
       printKept(key, record, place.location, flags.json === true, io);
     } catch (error) {
@@ -85,7 +85,7 @@ async function run(args: string[], io: CommandIo): Promise<number> {
 
 /** A key that nobody has seen must not stay: it could only be in somebody's way. Answers what to say of it. */
 async function withdrawn(place: KeyPlace, { id }: KeyRecord, error: OutputError): Promise<CommandError> {
-  await place.deleteKey(id).catch((cause) => {
+  await place.keys.delete(id).catch((cause) => {
     throw new CommandError(
       `${error.message}, and key ${id} is still in ${place.location}: delete it with gateway keys delete ${id}`,
       { cause },

@@ -100,7 +100,7 @@ async function list({ place, io, json }: Call): Promise<number> {
   const print = tablePrinter(io, KEY_COLUMNS);
   let after: string | undefined;
   for (;;) {
-    const page = await place.listKeys({ after, limit: PAGE_SIZE });
+    const page = await place.keys.list({ after, limit: PAGE_SIZE });
     if (after === undefined && !json) io.stderr(`keys in ${place.location}\n`);
     if (page.length === 0) break;
     if (json) io.stdout(page.map(keyJson).join(""));
@@ -112,7 +112,7 @@ async function list({ place, io, json }: Call): Promise<number> {
 }
 
 async function show({ place, io, json }: Call, id: string): Promise<number> {
-  const record = await place.getKey(id);
+  const record = await place.keys.get(id);
   if (record === undefined) throw unknownKey(place, id);
   if (json) io.stdout(keyJson(record));
   else io.stdout(keyDetails(record, io.now()) + `kept in      ${place.location}\n`);
@@ -128,8 +128,8 @@ function disable(call: Call, id: string): Promise<number> {
 }
 
 async function setDisabled({ place, io, json }: Call, id: string, disabled: boolean): Promise<number> {
-  const before = await place.getKey(id);
-  const record = await place.setKeyDisabled(id, disabled);
+  const before = await place.keys.get(id);
+  const record = await place.keys.setDisabled(id, disabled);
   if (record === undefined) throw unknownKey(place, id);
   const state = disabled ? "disabled" : "enabled";
   if (json) io.stdout(keyJson(record));
@@ -140,7 +140,7 @@ async function setDisabled({ place, io, json }: Call, id: string, disabled: bool
 
 async function remove(call: Call, id: string): Promise<number> {
   const { place, io } = call;
-  const record = await place.getKey(id);
+  const record = await place.keys.get(id);
   if (record === undefined) throw unknownKey(place, id);
   const webhooks = await webhooksOfKey(place, io, id);
   try {
@@ -160,7 +160,7 @@ async function removeWith(webhooks: KeyWebhooks, record: KeyRecord, { place, io,
     }
   }
   // The key first: nothing can make another webhook with it then.
-  if (!await place.deleteKey(record.id)) throw unknownKey(place, record.id);
+  if (!await place.keys.delete(record.id)) throw unknownKey(place, record.id);
   await webhooks.remove();
   if (json) io.stdout(JSON.stringify({ id: record.id, deleted: true, webhooks: count }) + "\n");
   else io.stdout(`deleted ${named(record)}${its} from ${place.location}\n`);

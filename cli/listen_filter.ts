@@ -1,6 +1,6 @@
 import { CARD_LIFE } from "./card_life.ts";
 import { type Flags, UsageError } from "./command.ts";
-import { didYouMean } from "./nearest.ts";
+import { didYouMean } from "../lib/nearest.ts";
 
 /** The flags that say which events to hear. */
 export const FILTER_FLAGS = { "types": "text", "device-hash": "text", "merchant": "text" } as const;

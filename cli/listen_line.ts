@@ -1,4 +1,4 @@
-import type { PublicEvent } from "../lib/events/public_event.ts";
+import type { PublicEvent } from "../lib/store/event.ts";
 import { cut } from "./terminal/wrap.ts";
 
 /** A line with all that an event usually has. */

@@ -1,5 +1,5 @@
 import { sleep } from "../lib/clock.ts";
-import type { PublicEvent } from "../lib/events/public_event.ts";
+import type { PublicEvent } from "../lib/store/event.ts";
 import { createSecret, signatureHeaders, signingSecret } from "../lib/webhooks/delivery/signature.ts";
 import { CommandError, type CommandIo } from "./command.ts";
 import type { Filter } from "./listen_filter.ts";

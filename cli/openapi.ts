@@ -1,5 +1,5 @@
 import { openApiDocument } from "../lib/http/openapi.ts";
-import { describedRoutes } from "../lib/http/routes.ts";
+import { NOUNS } from "../lib/http/routes/routes.ts";
 import { VERSION } from "../lib/version.ts";
 import { type Command, parseFlags, refuseExtra } from "./command.ts";
 import { helpText } from "./help.ts";
@@ -15,7 +15,7 @@ export const command: Command = {
   }),
   run(args, io) {
     refuseExtra(parseFlags(args, {}).positionals);
-    io.stdout(JSON.stringify(openApiDocument(describedRoutes(), VERSION), null, 2) + "\n");
+    io.stdout(JSON.stringify(openApiDocument(NOUNS, VERSION), null, 2) + "\n");
     return Promise.resolve(0);
   },
 };

@@ -2,8 +2,7 @@ import { Buffer } from "node:buffer";
 import { basename } from "node:path";
 import process from "node:process";
 import type { CommandIo } from "./command.ts";
-import { isOutputUnread, writeErrorOutput, writeOutput } from "./terminal/output.ts";
-import { openStandardError } from "./terminal/standard_error.ts";
+import { isOutputUnread, openStandardError, writeErrorOutput, writeOutput } from "./terminal/output.ts";
 
 /** What a command sees of the world when it runs for real: this process. */
 export function processIo(): CommandIo {

@@ -4,7 +4,7 @@ import { StoreError } from "../lib/store/store.ts";
 import type { Store } from "../lib/store/store.ts";
 import { type Command, CommandError, type CommandIo, parseFlags, refuseExtra, UsageError } from "./command.ts";
 import { helpText, STORE_ROW } from "./help.ts";
-import { withStore } from "./with_store.ts";
+import { withStore } from "./store_setting.ts";
 
 const OLD = "SERVICE_API_SECRETS_KEY";
 const NEW = "SERVICE_API_NEW_SECRETS_KEY";

@@ -1,7 +1,12 @@
+import type { Config } from "../lib/config.ts";
 import { createGateway, type Gateway, type GatewayOptions } from "../lib/gateway/gateway.ts";
 import { stopInTurn } from "../lib/gateway/stop_steps.ts";
 import { type HttpServer, type Peer, serveHttp } from "../lib/runtime/serve.ts";
 import { sleep } from "../lib/clock.ts";
+import { type KeySource, keySourceFromStore, keySourceFromText } from "../lib/keys/key_source.ts";
+import { openKeysFileSource } from "../lib/keys/keys_file_source.ts";
+import type { Log } from "../lib/log.ts";
+import type { Store } from "../lib/store/store.ts";
 import { mutable } from "./command_log.ts";
 
 /** How long the parts that are closed last may take. */
@@ -67,6 +72,7 @@ export async function serveGateway(options: GatewayOptions, front?: Front): Prom
       fetch: front === undefined ? fetch : (request, peer) => front(request, peer) ?? fetch(request, peer),
       // Longer than the slowest answer, or a runtime's own idle time-out would cut off a slow confirmation.
       idleTimeoutMs: config.submitTimeoutMs + DRAIN_MARGIN_MS,
+      onProblem: (message, cause) => log.warn(message, { cause }),
     });
     // Answering does not wait for the node: a restart is over sooner, whatever the node does.
     await gateway.networkChecked;
@@ -93,4 +99,11 @@ export async function serveGateway(options: GatewayOptions, front?: Front): Prom
     await close();
     throw error;
   }
+}
+
+/** The one place that the settings name for API keys: the environment, a keys file, or the store. */
+export async function openKeySource(config: Config, store: Store, log: Log, now: () => number): Promise<KeySource> {
+  if (config.keys !== undefined) return keySourceFromText(config.keys);
+  if (config.keysFile === undefined) return keySourceFromStore(store);
+  return await openKeysFileSource({ path: config.keysFile, now, onProblem: (message) => log.warn(message) });
 }

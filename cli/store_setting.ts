@@ -1,6 +1,7 @@
 import { runtimeName } from "../lib/runtime/runtime.ts";
 import { defaultStoreSetting } from "../lib/store/default_store.ts";
-import { UsageError } from "./command.ts";
+import type { Store } from "../lib/store/store.ts";
+import { type CommandIo, UsageError } from "./command.ts";
 
 export interface StoreUse {
   /** A store that is gone when the process ends is of use. */
@@ -44,4 +45,27 @@ export function storeSetting(
 function described(setting: string): string {
   const [scheme, ...rest] = setting.split(":");
   return JSON.stringify(rest.length === 0 || rest.join("") === "" ? setting : `${scheme}:…`);
+}
+
+/**
+ * Runs `use` on the store that the flag names, else the environment, else the standard one in the working directory.
+ * It has to be there: to look into a store must not make one. Answers the exit code of `use`.
+ * @throws {UsageError} when the setting is no store, or one that is gone when the command ends
+ * @throws {StoreError} when it cannot be used
+ */
+export async function withStore(
+  flag: string | undefined,
+  io: CommandIo,
+  use: (store: Store) => Promise<number>,
+): Promise<number> {
+  const { openStore } = await import("../lib/store/open.ts");
+  const store = await openStore(storeSetting(flag, io.env), {
+    mustExist: true,
+    onNotice: (notice) => io.stderr(`${notice}\n`),
+  });
+  try {
+    return await use(store);
+  } finally {
+    await store.close();
+  }
 }

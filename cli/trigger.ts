@@ -4,7 +4,7 @@ import { type Command, type CommandIo, parseFlags, refuseExtra, UsageError } fro
 import { createGatewayApi, type GatewayApi } from "./gateway_api.ts";
 import { helpText, jsonRow } from "./help.ts";
 import { shortId } from "./listen_line.ts";
-import { didYouMean } from "./nearest.ts";
+import { didYouMean } from "../lib/nearest.ts";
 import { findSandbox, SANDBOX_ROW, sandboxUrl, waitingFor } from "./sandbox/running_sandbox.ts";
 import type { SandboxInfo } from "./sandbox/start.ts";
 import { cut, roomOf } from "./terminal/wrap.ts";

@@ -10,7 +10,7 @@ import {
   refuseExtra,
   UsageError,
 } from "./command.ts";
-import { inWords } from "./file_problem.ts";
+import { inWords } from "./failure.ts";
 import { helpText } from "./help.ts";
 
 const SECRET_VARIABLE = "SERVICE_WEBHOOK_SECRET";

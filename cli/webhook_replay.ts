@@ -1,9 +1,8 @@
-import { endOfLedger, ledgerOfPosition } from "../lib/events/position.ts";
 import { randomBase62 } from "../lib/random.ts";
 import type { Wait } from "../lib/clock.ts";
 import type { Store } from "../lib/store/store.ts";
-import type { Replay, Subscription } from "../lib/store/webhook_store.ts";
-import { beginReplay, planReplay, type ReplayRequest } from "../lib/webhooks/replays/replay.ts";
+import type { Replay, Subscription } from "../lib/store/webhook.ts";
+import { beginReplay, planReplay, type ReplayRequest } from "../lib/webhooks/replays.ts";
 import type { CommandIo } from "./command.ts";
 import { cut, roomOf, sentence } from "./terminal/wrap.ts";
 
@@ -28,14 +27,11 @@ export interface ReplayCall {
 export async function replayWebhook(
   { store, io, wait, subscription, range, dryRun, json }: ReplayCall,
 ): Promise<number> {
-  const line = progressLine(io);
-  const onCounted = (events: number) => line.show(`counting: ${events} events`);
-  const plan = await planReplay({ store, endOfLedger, onCounted }, subscription, range);
-  line.clear();
+  const plan = await planReplay(store, subscription, range);
   if (dryRun) {
-    if (json) io.stdout(JSON.stringify({ id: null, deliveries: plan.deliveries }) + "\n");
+    if (json) io.stdout(JSON.stringify({ id: null, deliveries: plan.deliveries, atLeast: plan.atLeast }) + "\n");
     else {
-      const would = `a replay would make ${counted(plan.deliveries)} to ${subscription.url}`;
+      const would = `a replay would make ${counted(plan)} to ${subscription.url}`;
       io.stdout(sentence(`${would}; nothing was begun`, roomOf(io)));
     }
     return 0;
@@ -43,16 +39,16 @@ export async function replayWebhook(
   const id = `rp_${randomBase62(ID_LENGTH, random)}`;
   const replay = await beginReplay(store, subscription.id, plan, { id, nowMs: io.now() });
   if (json) {
-    io.stdout(JSON.stringify({ id, deliveries: plan.deliveries }) + "\n");
+    io.stdout(JSON.stringify({ id, deliveries: plan.deliveries, atLeast: plan.atLeast }) + "\n");
     return 0;
   }
-  if (plan.deliveries === 0 && plan.isHeld) {
+  if (plan.deliveries === 0 && plan.endSequence !== null) {
     io.stdout("there is nothing to replay in these ledgers\n");
     return 0;
   }
-  const begun = `replay ${id} of ${subscription.id}: ${counted(plan.deliveries)}`;
+  const begun = `replay ${id} of ${subscription.id}: ${counted(plan)}`;
   io.stdout(sentence(`${begun}, made by the gateway that serves this store`, roomOf(io)));
-  if (io.isTerminal) await watch(store, replay, { io, wait, line });
+  if (io.isTerminal) await watch(store, replay, { io, wait, line: progressLine(io) });
   return 0;
 }
 
@@ -62,24 +58,23 @@ async function watch(
   replay: Replay,
   { io, wait, line }: { io: CommandIo; wait: Wait; line: ProgressLine },
 ): Promise<void> {
-  const [first, last] = [replay.afterPosition, replay.upToPosition].map(ledgerOfPosition) as [number, number];
-  let position = replay.position;
+  let { cursor } = replay;
   for (let stillMs = 0; stillMs < STALLED_MS; stillMs += LOOK_MS) {
-    const now = (await store.listReplays(100)).find(({ id }) => id === replay.id);
-    if (now === undefined) {
+    const now = (await store.deliveries.reader(replay.subscriptionId))?.replay;
+    if (now?.id !== replay.id) {
       line.clear();
-      io.stdout(sentence(`all of it is queued; see gateway webhooks deliveries ${replay.subscriptionId}`, roomOf(io)));
+      io.stdout(sentence(`all of it was sent; see gateway webhooks deliveries ${replay.subscriptionId}`, roomOf(io)));
       return;
     }
-    if (now.position !== position) stillMs = 0;
-    position = now.position;
-    const ledger = ledgerOfPosition(position);
-    const percent = last === first ? 100 : Math.floor((100 * (ledger - first)) / (last - first));
-    line.show(`queued up to ledger ${ledger} of ${last} (${percent} %); Ctrl-C leaves it to go on by itself`);
+    if (now.cursor !== cursor) stillMs = 0;
+    cursor = now.cursor;
+    const end = now.endSequence ?? (await store.events.bounds()).last;
+    const percent = end <= replay.cursor ? 100 : Math.floor((100 * (cursor - replay.cursor)) / (end - replay.cursor));
+    line.show(`${percent} % of the events were looked through; Ctrl-C leaves it to go on by itself`);
     await wait(LOOK_MS);
   }
   line.clear();
-  const stalled = "it does not move: either no gateway serves this store, or what is queued has to be delivered first";
+  const stalled = "it does not move: either no gateway serves this store, or the endpoint does not answer";
   io.stdout(sentence(`${stalled}; it goes on by itself`, roomOf(io)));
 }
 
@@ -105,6 +100,7 @@ function progressLine(io: CommandIo): ProgressLine {
   };
 }
 
-function counted(deliveries: number): string {
+function counted({ deliveries, atLeast }: { deliveries: number; atLeast: boolean }): string {
+  if (atLeast) return `at least ${deliveries} deliveries`;
   return deliveries === 1 ? "1 delivery" : `${deliveries} deliveries`;
 }

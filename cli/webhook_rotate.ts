@@ -1,6 +1,6 @@
 import type { Wait } from "../lib/clock.ts";
 import type { Store } from "../lib/store/store.ts";
-import type { Subscription } from "../lib/store/webhook_store.ts";
+import type { Reader } from "../lib/store/webhook.ts";
 import { publicWebhook } from "../lib/webhooks/public_webhook.ts";
 import { comparedWith } from "../lib/webhooks/secrets/reseal.ts";
 import { rotateSecret } from "../lib/webhooks/secrets/rotation.ts";
@@ -16,12 +16,13 @@ export interface RotateCall {
   store: Store;
   io: CommandIo;
   wait: Wait;
-  subscription: Subscription;
+  reader: Reader;
   json: boolean;
 }
 
 /** Gives a webhook a new secret, beside a running gateway, and prints it, this once. */
-export async function rotateWebhook({ store, io, wait, subscription, json }: RotateCall): Promise<number> {
+export async function rotateWebhook({ store, io, wait, reader, json }: RotateCall): Promise<number> {
+  const { subscription, progress } = reader;
   const { id } = subscription;
   if (io.isOutputUnread) {
     throw new CommandError("standard output is closed: nobody would see the new secret, so the old one stays");
@@ -33,7 +34,7 @@ export async function rotateWebhook({ store, io, wait, subscription, json }: Rot
     throw new CommandError(`${id} is gone, or its secret was changed by somebody else just now: try again`);
   }
   const { plainSecret: secret } = rotated;
-  const webhook = publicWebhook(rotated);
+  const webhook = publicWebhook(rotated, progress);
   try {
     io.stdout(json ? JSON.stringify({ ...webhook, secret }) + "\n" : `${secret}\n`);
   } catch (error) {

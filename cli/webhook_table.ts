@@ -1,4 +1,5 @@
-import type { Attempt, Backlog, Subscription } from "../lib/store/webhook_store.ts";
+import type { Attempt, Reader, Subscription } from "../lib/store/webhook.ts";
+import type { Backlog } from "../lib/webhooks/backlog.ts";
 import { publicAttempt, publicWebhook } from "../lib/webhooks/public_webhook.ts";
 import type { Column } from "./terminal/table.ts";
 
@@ -9,7 +10,9 @@ export const WEBHOOK_COLUMNS: Column[] = [
   { heading: "HEARS", width: 30, least: 12 },
   { heading: "CREATED", width: 16, least: 10, goes: 2 },
   { heading: "PENDING", width: 7 },
+  { heading: "REJECTED", width: 8, goes: 3 },
   { heading: "DEAD", width: 4 },
+  { heading: "FAILING SINCE", width: 16, least: 10, goes: 4 },
 ];
 
 export const ATTEMPT_COLUMNS: Column[] = [
@@ -26,14 +29,26 @@ export const ATTEMPT_COLUMNS: Column[] = [
 ];
 
 /** A text for each of `WEBHOOK_COLUMNS`. */
-export function webhookTexts(subscription: Subscription, { pending, dead }: Backlog): string[] {
+export function webhookTexts({ subscription, progress }: Reader, { pending, atLeast }: Backlog): string[] {
   const { id, keyId, url, createdAt } = subscription;
-  return [id, keyId, url, filterText(subscription), createdAt, String(pending), String(dead)];
+  const { rejected, dead, failingSinceMs } = progress;
+  return [
+    id,
+    keyId,
+    url,
+    filterText(subscription),
+    createdAt,
+    `${pending}${atLeast ? "+" : ""}`,
+    String(rejected),
+    String(dead),
+    failingSinceMs === null ? "-" : isoTime(failingSinceMs),
+  ];
 }
 
 /** As `GET /v1/webhooks` shows it, with its key and what is owed to it. */
-export function webhookJson(subscription: Subscription, { pending, dead }: Backlog): string {
-  return JSON.stringify({ ...publicWebhook(subscription), keyId: subscription.keyId, pending, dead }) + "\n";
+export function webhookJson({ subscription, progress }: Reader, { pending, atLeast }: Backlog): string {
+  const { keyId } = subscription;
+  return JSON.stringify({ ...publicWebhook(subscription, progress), keyId, pending, atLeast }) + "\n";
 }
 
 /** A text for each of `ATTEMPT_COLUMNS`. */

@@ -1,6 +1,7 @@
 import { sleep } from "../lib/clock.ts";
 import type { Store } from "../lib/store/store.ts";
-import type { Subscription } from "../lib/store/webhook_store.ts";
+import type { Reader, Subscription } from "../lib/store/webhook.ts";
+import { backlogOf } from "../lib/webhooks/backlog.ts";
 import {
   type Command,
   CommandError,
@@ -24,7 +25,7 @@ import {
   webhookJson,
   webhookTexts,
 } from "./webhook_table.ts";
-import { withStore } from "./with_store.ts";
+import { withStore } from "./store_setting.ts";
 
 const help = helpText({
   usage: [
@@ -60,7 +61,7 @@ const help = helpText({
     "gateway webhooks list",
     "gateway webhooks deliveries wh_0Xk2p9Qd --limit 10",
     "gateway webhooks replay wh_0Xk2p9Qd --from-ledger 52000000 --dry-run",
-    "gateway webhooks list --json | jq 'select(.dead > 0)'",
+    "gateway webhooks list --json | jq 'select(.dead + .rejected > 0)'",
   ],
 });
 
@@ -135,15 +136,18 @@ async function list({ store, io, flags: { key, json } }: Call): Promise<number> 
   const print = tablePrinter(io, WEBHOOK_COLUMNS);
   let after: string | undefined;
   while (true) {
-    const page = await store.listSubscriptions({ keyId: key, after, limit: PAGE_SIZE });
+    const page = await store.subscriptions.list({ keyId: key, after, limit: PAGE_SIZE });
+    const { last } = await store.events.bounds();
     if (after === undefined) {
       if (page.length === 0 && key !== undefined) await refuseUnknownKey(store, key, io);
       if (!json) io.stderr(`webhooks in ${store.location}\n`);
     }
-    for (const subscription of page) {
-      const backlog = await store.backlog(subscription.id);
-      if (json) io.stdout(webhookJson(subscription, backlog));
-      else print([webhookTexts(subscription, backlog)]);
+    for (const { id } of page) {
+      const reader = await store.deliveries.reader(id);
+      if (reader === undefined) continue;
+      const backlog = await backlogOf(store, reader, last);
+      if (json) io.stdout(webhookJson(reader, backlog));
+      else print([webhookTexts(reader, backlog)]);
     }
     if (page.length > 0) after = page.at(-1)!.id;
     if (page.length < PAGE_SIZE) break;
@@ -156,23 +160,23 @@ async function list({ store, io, flags: { key, json } }: Call): Promise<number> 
 
 /** That a key has no webhooks is no answer where there is no such key. Keys that are kept elsewhere are not looked for. */
 async function refuseUnknownKey(store: Store, key: string, { env }: CommandIo): Promise<void> {
-  if (env.SERVICE_API_KEYS || env.SERVICE_API_KEYS_FILE || await store.getKey(key) !== undefined) return;
+  if (env.SERVICE_API_KEYS || env.SERVICE_API_KEYS_FILE || await store.keys.get(key) !== undefined) return;
   throw new CommandError(`there is no key ${JSON.stringify(key)} in ${store.location}, and no webhook of one`);
 }
 
 async function deliveries({ store, io, flags: { limit = "50", json }, id }: Call): Promise<number> {
   const most = integerFlag("--limit", limit, { min: 1, max: 1_000_000 });
-  if (await store.getSubscription(id) === undefined) throw unknown(store, id);
+  if (await store.subscriptions.get(id) === undefined) throw unknown(store, id);
   const print = tablePrinter(io, ATTEMPT_COLUMNS);
-  let before: string | undefined;
+  let before: number | undefined;
   for (let left = most; left > 0;) {
     const size = Math.min(left, ATTEMPT_PAGE_SIZE);
-    const page = await store.listAttempts(id, { before, limit: size });
+    const page = await store.deliveries.attempts(id, { before, limit: size });
     for (const attempt of page) {
       if (json) io.stdout(attemptJson(attempt));
       else print([attemptTexts(attempt)]);
     }
-    if (page.length > 0) before = page.at(-1)!.id;
+    if (page.length > 0) before = page.at(-1)!.ordinal;
     if (page.length < size) break;
     left -= size;
   }
@@ -192,26 +196,23 @@ async function replay({ store, io, flags, id }: Call): Promise<number> {
   if (range.toLedger !== undefined && range.toLedger < range.fromLedger) {
     throw new UsageError(`--to-ledger must not be before --from-ledger ${range.fromLedger}, got ${range.toLedger}`);
   }
-  const subscription = await store.getSubscription(id);
-  if (subscription === undefined) throw unknown(store, id);
+  const { subscription } = await readerOf(store, id);
   const asked = { dryRun: flags["dry-run"] === true, json: flags.json === true };
   return await replayWebhook({ store, io, wait: sleep, subscription, range, ...asked });
 }
 
 async function rotate({ store, io, flags, id }: Call): Promise<number> {
-  const subscription = await store.getSubscription(id);
-  if (subscription === undefined) throw unknown(store, id);
-  return await rotateWebhook({ store, io, wait: sleep, subscription, json: flags.json === true });
+  const reader = await readerOf(store, id);
+  return await rotateWebhook({ store, io, wait: sleep, reader, json: flags.json === true });
 }
 
 async function remove({ store, io, flags: { yes, json }, id }: Call): Promise<number> {
-  const subscription = await store.getSubscription(id);
-  if (subscription === undefined) throw unknown(store, id);
-  const { pending } = await store.backlog(id);
-  if (!yes && !await isConfirmed(io, subscription, pending)) {
+  const reader = await readerOf(store, id);
+  const { pending } = await backlogOf(store, reader, (await store.events.bounds()).last);
+  if (!yes && !await isConfirmed(io, reader.subscription, pending)) {
     throw new CommandError("nothing was deleted");
   }
-  if (!await store.deleteSubscription(id)) throw unknown(store, id);
+  if (!await store.subscriptions.delete(id)) throw unknown(store, id);
   if (json) io.stdout(JSON.stringify({ id, deleted: true }) + "\n");
   else io.stdout(`deleted ${id} from ${store.location}\n`);
   return 0;
@@ -221,6 +222,12 @@ async function isConfirmed(io: CommandIo, { id, url }: Subscription, pending: nu
   const owed = pending === 0 ? "" : `, and the ${pending} deliveries still owed to it`;
   const answer = await io.ask!(`Delete ${id} (${url})${owed}? It cannot be undone. [y/N] `);
   return /^y(es)?$/i.test(answer.trim());
+}
+
+async function readerOf(store: Store, id: string): Promise<Reader> {
+  const reader = await store.deliveries.reader(id);
+  if (reader === undefined) throw unknown(store, id);
+  return reader;
 }
 
 function unknown(store: Store, id: string): CommandError {

@@ -21,8 +21,8 @@ const httpUrl = z.string().refine(
 export const list = (text: string) => text.split(",").map((part) => part.trim()).filter((part) => part !== "");
 
 const origin = z.string().refine(
-  (text) => text === "*" || (URL.canParse(text) && new URL(text).origin === text),
-  "must be origins such as https://app.example.com, comma-separated, or *",
+  (text) => text === "*" || (URL.canParse(text) && new URL(text).origin === text && !text.includes("*")),
+  "must be origins such as https://app.example.com, comma-separated, or * alone for all: each is compared as a whole",
 );
 
 export interface Setting<T> {
@@ -246,4 +246,5 @@ type OptionalSetting = "keysFile" | "keys" | "secretsKey" | "publicRpcUrl" | "me
 /** A setting or flag is wrong: the message is one line that names it, what it was and what is allowed. */
 export class ConfigError extends Error {
   override name = "ConfigError";
+  readonly kind = "setting";
 }

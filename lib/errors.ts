@@ -27,6 +27,8 @@ export type ErrorCode = keyof typeof ERRORS;
 export interface GatewayErrorOptions {
   /** Name of the contract's error, only with `contract_refused`. */
   contractError?: string;
+  /** The field of the request that is at fault, by its path: `operation.amount`. */
+  param?: string;
   /** Another status than the registry's: 405 and 413 are `invalid_request`. */
   status?: 400 | 405 | 413;
   /** Headers of the answer, such as `Retry-After`, `Allow` or `Location`. */
@@ -40,6 +42,7 @@ export class GatewayError extends Error {
   readonly code: ErrorCode;
   readonly status: number;
   readonly contractError: string | undefined;
+  readonly param: string | undefined;
   readonly headers: Record<string, string>;
 
   constructor(code: ErrorCode, message: string, options: GatewayErrorOptions = {}) {
@@ -48,6 +51,7 @@ export class GatewayError extends Error {
     this.code = code;
     this.status = options.status ?? ERRORS[code].status;
     this.contractError = options.contractError;
+    this.param = options.param;
     this.headers = options.headers ?? {};
   }
 }

@@ -1,4 +1,4 @@
-/** Log lines: JSON, one an event, or short text for eyes. Nothing secret is ever handed to it. */
+/** Log lines: JSON, one an event, or short text for eyes. What strangers wrote can neither forge a line nor show a secret. */
 
 export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -28,11 +28,10 @@ export function createLog({ level, format, write, now }: LogOptions): Log {
     if (LOG_LEVELS.indexOf(lineLevel) < lowest) return;
     const time = new Date(now()).toISOString();
     const plain = Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, printable(value)]));
-    write(
-      format === "json"
-        ? JSON.stringify({ time, level: lineLevel, message, ...plain }) + "\n"
-        : `${time.slice(11, 23)} ${lineLevel.padEnd(5)} ${message}${pairs(plain)}\n`,
-    );
+    const text = format === "json"
+      ? JSON.stringify({ time, level: lineLevel, message, ...plain })
+      : `${time.slice(11, 23)} ${lineLevel.padEnd(5)} ${message}${pairs(plain)}`;
+    write(`${withoutSecrets(withoutControls(text))}\n`);
   }
 
   return {
@@ -66,4 +65,29 @@ function pairs(fields: LogFields): string {
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => ` ${name}=${typeof value === "string" ? value : JSON.stringify(value)}`)
     .join("");
+}
+
+/**
+ * Characters that end a line, move a terminal's cursor, hide or turn around what follows. JSON escapes only those below
+ * U+0020; written like this all of them are right in JSON strings, too.
+ */
+const CONTROLS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+function withoutControls(text: string): string {
+  return text.replace(
+    CONTROLS,
+    (character) =>
+      character === "\n"
+        ? "\\n"
+        : [...Array(character.length).keys()].map((at) =>
+          `\\u${character.charCodeAt(at).toString(16).padStart(4, "0")}`
+        ).join(""),
+  );
+}
+
+/** API keys, signing secrets of webhooks, secret seeds of accounts: wherever they stand, in a path or an error's text. */
+const SECRETS = /(service_sk_)\w+|(whsec_)[\w+/=]+|\bS[A-Z2-7]{55}\b/gi;
+
+function withoutSecrets(text: string): string {
+  return text.replace(SECRETS, (_, key, signing) => `${key ?? signing ?? "S"}…`);
 }

@@ -42,7 +42,7 @@ function room(path: string): string {
 }
 
 /** What everybody may import. */
-const OPEN_TO_ALL = ["bounded_map", "clock", "errors", "log", "loop", "random", "runtime", "version"];
+const OPEN_TO_ALL = ["bounded_map", "clock", "errors", "log", "loop", "nearest", "random", "runtime", "version"];
 
 /** Which rooms each room may import from, beside itself. */
 const MAY_IMPORT: Record<string, string[]> = {
@@ -81,6 +81,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   errors: [],
   log: [],
   loop: [],
+  nearest: [],
   random: [],
   version: [],
 };

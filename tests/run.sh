@@ -1,12 +1,24 @@
 #!/bin/sh
-# Runs every check and every test on both runtimes and ends with the line `N passed, N failed`.
-# Bun and Deno come from npm at the versions of package.json; Rust's tests run where cargo is.
+# Runs every check and every test on both runtimes and ends with the line `N passed, N failed`; exit code 1 when one failed.
+# The two runtimes' tests run side by side, TEST_JOBS files at a time each; what a suite wrote is shown when it failed.
+# Bun and Deno come from npm at the versions of package.json; Rust's tests run where cargo is and can have their crates.
 cd "$(dirname "$0")/.." || exit 1
 version() { sed -n "s/^ *\"$1\": \"\([0-9.]*\)\",*$/\1/p" package.json | head -n 1; }
 bun() { npx --yes "bun@$(version bun)" "$@"; }
 deno() { npx --yes "deno@$(version deno)" "$@"; }
+# Together two files a core, because much of a test is waiting; from 2 to 4 for each runtime.
+cores=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+jobs=${TEST_JOBS:-$([ "$cores" -ge 4 ] && echo 4 || echo 2)}
+# Once a day Deno asks for a newer one, in whatever environment a test has made for it.
+export DENO_NO_UPDATE_CHECK=1 DENO_JOBS="$jobs"
+# What the tests start is on this machine, also where a proxy leads out of it.
+export NO_PROXY="127.0.0.1,localhost,::1${NO_PROXY:+,$NO_PROXY}"
+export no_proxy=$NO_PROXY
+contracts=lib/sandbox/contracts/Cargo.toml
 out=$(mktemp -d) || exit 1
 trap 'rm -rf "$out"' EXIT
+# A shell lets what it runs in the background live on after Ctrl-C.
+trap 'trap "" TERM; kill 0; exit 130' INT
 passed=0
 failed=0
 
@@ -24,36 +36,48 @@ step() {
   fi
 }
 
-# suite NAME PASSED_PATTERN FAILED_PATTERN COMMAND…: a test runner; the patterns are sed's, for its closing counts.
-suite() {
-  name=$1 pass_pattern=$2 fail_pattern=$3
-  shift 3
-  "$@" >"$out/suite" 2>&1
-  status=$?
-  plain=$(sed 's/\x1b\[[0-9;]*m//g' "$out/suite")
+# begin NAME COMMAND…: a test runner in the background.
+begin() {
+  name=$1
+  shift
+  { "$@" >"$out/$name" 2>&1; echo $? >"$out/$name.status"; } &
+}
+
+# report NAME PASSED_PATTERN FAILED_PATTERN: how it came out; the patterns are sed's, for the runner's closing counts.
+report() {
+  status=$(cat "$out/$1.status" 2>/dev/null || echo 1)
+  plain=$(sed "s/$(printf '\033')\[[0-9;]*m//g" "$out/$1")
   sum() { printf '%s\n' "$plain" | sed -n "$1" | awk '{ n += $1 } END { print n + 0 }'; }
-  suite_passed=$(sum "$pass_pattern")
-  suite_failed=$(sum "$fail_pattern")
+  suite_passed=$(sum "$2")
+  suite_failed=$(sum "$3")
   # A runner that dies without a count has failed all the same.
   [ "$status" -ne 0 ] && [ "$suite_failed" -eq 0 ] && suite_failed=1
   [ "$status" -eq 0 ] && [ "$suite_passed" -eq 0 ] && suite_failed=1
-  [ "$suite_failed" -ne 0 ] && printf '%s\n' "$plain"
+  # Deno tells what passed, too, before it shows the errors.
+  [ "$suite_failed" -ne 0 ] && { printf '%s\n' "$plain" | sed -n '/^ ERRORS *$/,$p' | grep . || printf '%s\n' "$plain"; }
   passed=$((passed + suite_passed))
   failed=$((failed + suite_failed))
-  echo "$([ "$suite_failed" -eq 0 ] && echo "ok   " || echo "FAIL ") $name: $suite_passed passed, $suite_failed failed"
+  echo "$([ "$suite_failed" -eq 0 ] && echo "ok   " || echo "FAIL ") $1: $suite_passed passed, $suite_failed failed"
 }
 
-step "types" deno check main.ts cli lib tests
+if ! command -v cargo >/dev/null; then
+  echo "skip  contracts (cargo test): no cargo on this machine"
+elif ! cargo fetch --quiet --locked --manifest-path "$contracts" >"$out/step" 2>&1; then
+  echo "skip  contracts (cargo test): cargo cannot have the crates: $(tail -n 1 "$out/step")"
+else
+  begin "cargo test" cargo test --quiet --locked --manifest-path "$contracts"
+fi
+# Before the tests, one of which writes the README's samples into a folder here.
+step "types" deno check ./*.ts cli lib tests
 step "format" deno fmt --check
 step "lint" deno lint
-suite "bun test" 's/^ *\([0-9]*\) pass$/\1/p' 's/^ *\([0-9]*\) fail$/\1/p' bun test
-suite "deno test" 's/^.* | \([0-9]*\) passed.*$/\1/p' 's/^.* | \([0-9]*\) failed.*$/\1/p' deno test -A --no-check
-if command -v cargo >/dev/null; then
-  suite "contracts (cargo test)" 's/^test result: .* \([0-9]*\) passed;.*$/\1/p' 's/^test result: .*; \([0-9]*\) failed;.*$/\1/p' \
-    cargo test --quiet --manifest-path lib/sandbox/contracts/Cargo.toml
-else
-  echo "skip  contracts (cargo test): no cargo on this machine"
-fi
+begin "bun test" bun test --only-failures --parallel="$jobs"
+begin "deno test" deno test -A --no-check --parallel
+wait
+report "bun test" 's/^ *\([0-9]*\) pass$/\1/p' 's/^ *\([0-9]*\) fail$/\1/p'
+report "deno test" 's/^.* | \([0-9]*\) passed.*$/\1/p' 's/^.* | \([0-9]*\) failed.*$/\1/p'
+[ ! -f "$out/cargo test" ] ||
+  report "cargo test" 's/^test result: .* \([0-9]*\) passed;.*$/\1/p' 's/^test result: .*; \([0-9]*\) failed;.*$/\1/p'
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

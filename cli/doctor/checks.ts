@@ -1,5 +1,5 @@
 import type { Config } from "../../lib/config.ts";
-import type { Wait } from "../../lib/clock.ts";
+import type { Clock } from "../../lib/clock.ts";
 import type { Fetch } from "../../lib/stellar/rpc/transport.ts";
 import type { Resolve } from "../../lib/webhooks/targets/dns.ts";
 import { examineContracts } from "./contracts.ts";
@@ -15,18 +15,17 @@ export interface ExaminationParts {
   target: string | undefined;
   fetch: Fetch;
   resolve: Resolve;
-  now: () => number;
-  wait: Wait;
+  clock: Clock;
 }
 
 /** All checks that need settings to be right, each answered as soon as it is known. Changes nothing. */
 export async function* examine(parts: ExaminationParts): AsyncGenerator<Finding> {
-  const { config, target, fetch, resolve, now } = parts;
+  const { config, target, fetch, resolve, clock } = parts;
   const examined = await examineStore(config);
   const { store } = examined;
   try {
     yield* examined.findings;
-    yield await examineKeys(config, examined, now());
+    yield await examineKeys(config, examined, clock.now());
     yield await examineSecrets(config, examined);
     yield await examinePort(config, examined.isServed, fetch);
     const node = yield* examineNodes(parts);
@@ -37,7 +36,7 @@ export async function* examine(parts: ExaminationParts): AsyncGenerator<Finding>
     } else {
       yield store === undefined && !examined.isNew
         ? skip("history", "the store is not read")
-        : historyFinding(await store?.watcherState(), node.health);
+        : historyFinding(await store?.events.watcherState(), node.health);
       yield* examineContracts({ ...parts, rpc: node.rpc, store });
     }
     if (target !== undefined) yield await examineTarget(target, resolve);

@@ -5,9 +5,9 @@ import { isUsable } from "../../lib/escrow/contracts/stands.ts";
 import { CONTRACT_TITLES, contractWords } from "../../lib/escrow/contracts/words.ts";
 import { checkInterfaces, type ContractFinding, registriesOf } from "../../lib/escrow/contracts/interface_check.ts";
 import { GatewayError } from "../../lib/errors.ts";
-import type { Wait } from "../../lib/clock.ts";
-import type { RpcClient } from "../../lib/stellar/rpc/rpc.ts";
-import { createLedgerTip } from "../../lib/stellar/ledger/tip.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { RpcClient } from "../../lib/stellar/rpc/client.ts";
+import { createLedgerView } from "../../lib/stellar/ledger/ledger_view.ts";
 import type { Store } from "../../lib/store/store.ts";
 import { fail, type Finding, ok, skip, warn } from "./findings.ts";
 
@@ -15,8 +15,7 @@ export interface ContractParts {
   config: Config;
   rpc: RpcClient;
   store: Store | undefined;
-  now: () => number;
-  wait: Wait;
+  clock: Clock;
 }
 
 const settingOf = (name: ContractName) => settingTitle(CONTRACT_KEYS[name]);
@@ -105,16 +104,16 @@ async function registriesFinding(rpc: RpcClient, contracts: ContractIds): Promis
 
 /** Reads one card both ways, as the gateway does at its first read. */
 async function readsFinding(
-  { config, rpc, store, now, wait }: ContractParts,
+  { config, rpc, store, clock }: ContractParts,
   contracts: ContractIds,
 ): Promise<Finding> {
-  const [registered] = await store?.readEvents({ limit: 1, types: ["device.registered"] }) ?? [];
+  const query = { filter: { types: ["device.registered"] }, order: "asc" as const, limit: 1 };
+  const [registered] = await store?.events.read(query) ?? [];
   if (registered?.deviceHash === undefined) return skip("reads", "no card is known yet to read both ways");
   const { reads } = createEscrow({
     rpc,
-    tip: createLedgerTip(),
-    now,
-    wait,
+    view: createLedgerView({ clock }),
+    clock,
     contracts,
     networkPassphrase: config.networkPassphrase,
     submitTimeoutMs: config.submitTimeoutMs,

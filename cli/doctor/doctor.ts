@@ -1,6 +1,6 @@
 import { type Config, type SettingName, SETTINGS } from "../../lib/config.ts";
 import { readConfig, unknownSettings } from "../read_config.ts";
-import { sleep } from "../../lib/clock.ts";
+import { systemClock } from "../../lib/clock.ts";
 import { createResolver } from "../../lib/webhooks/targets/dns.ts";
 import { type Command, type CommandIo, UsageError } from "../command.ts";
 import { examine } from "./checks.ts";
@@ -55,8 +55,8 @@ async function doctor(args: string[], io: CommandIo): Promise<number> {
   };
   const config = checkSettings(io.env, settings, tell);
   if (config !== undefined) {
-    const parts = { config, target: flags.target, fetch: globalThis.fetch, resolve: createResolver(), now: io.now };
-    for await (const finding of examine({ ...parts, wait: sleep })) tell(finding);
+    const parts = { config, target: flags.target, fetch: globalThis.fetch, resolve: createResolver() };
+    for await (const finding of examine({ ...parts, clock: { ...systemClock, now: io.now } })) tell(finding);
   }
   const isWell = !findings.some(({ verdict }) => verdict === "fail");
   io.stdout(flags.json ? JSON.stringify({ ok: isWell, checks: findings }) + "\n" : `\n${summary(findings)}\n`);

@@ -54,11 +54,11 @@ function tally(records: KeyRecord[], now: number): Tally {
   return { keys: records.length, working: records.filter(works).length };
 }
 
-async function tallyOf(place: Pick<Store, "listKeys">, now: number): Promise<Tally> {
+async function tallyOf(place: { keys: Pick<Store["keys"], "list"> }, now: number): Promise<Tally> {
   const sum: Tally = { keys: 0, working: 0 };
   let after: string | undefined;
   for (let page = 0; page < MOST_PAGES; page++) {
-    const records = await place.listKeys({ after, limit: PAGE });
+    const records = await place.keys.list({ after, limit: PAGE });
     const { keys, working } = tally(records, now);
     sum.keys += keys;
     sum.working += working;

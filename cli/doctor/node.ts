@@ -1,17 +1,17 @@
 import { type Config, settingTitle } from "../../lib/config.ts";
-import type { Wait } from "../../lib/clock.ts";
-import { type Health, type RpcClient, RpcError } from "../../lib/stellar/rpc/rpc.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Health } from "../../lib/stellar/rpc/schemas.ts";
+import type { RpcClient } from "../../lib/stellar/rpc/client.ts";
+import { RpcError } from "../../lib/stellar/rpc/json_rpc.ts";
 import { createRpcClient } from "../../lib/stellar/rpc/client.ts";
-import { type Fetch, parseNode } from "../../lib/stellar/rpc/transport.ts";
+import { AttemptFailure, type Fetch, parseNode } from "../../lib/stellar/rpc/transport.ts";
 import type { WatcherState } from "../../lib/store/store.ts";
 import { fail, type Finding, ok, skip, warn } from "./findings.ts";
 
 export interface NodeParts {
   config: Config;
   fetch: Fetch;
-  now: () => number;
-  /** Passes the time while a newer ledger is waited for. */
-  wait: Wait;
+  clock: Clock;
 }
 
 /** A node that answers and is of the right network. */
@@ -64,7 +64,7 @@ function replaced({ check, found, todo }: Finding): Finding {
 }
 
 async function examineNode(url: string, parts: NodeParts): Promise<Examination> {
-  const rpc = createRpcClient({ urls: [url], fetch: parts.fetch, now: parts.now, timeoutMs: TIMEOUT_MS });
+  const rpc = createRpcClient({ urls: [url], fetch: parts.fetch, clock: parts.clock, timeoutMs: TIMEOUT_MS });
   const { name } = parseNode(url);
   let health: Health;
   let answers: Finding;
@@ -101,7 +101,7 @@ function unusable(name: string, error: unknown): Finding {
       "wait until it has caught up with its network, or use another node",
     );
   }
-  const isDown = /could not be reached|did not answer|broke off|HTTP (429|5\d\d)/.test(error.message);
+  const isDown = error.cause instanceof AttemptFailure && error.cause.worthRetry;
   return fail(
     "rpc node",
     error.message,
@@ -116,7 +116,7 @@ function unusable(name: string, error: unknown): Finding {
 async function clockFinding(name: string, rpc: RpcClient, health: Health, parts: NodeParts): Promise<Finding> {
   const closeTime = health.latestLedgerCloseTime ?? (await rpc.getLatestLedger().catch(() => undefined))?.closeTime;
   if (closeTime === undefined) return skip("clock and ledger", `${name} does not say when its ledgers closed`);
-  const ageSeconds = Math.round(parts.now() / 1000) - closeTime;
+  const ageSeconds = Math.round(parts.clock.now() / 1000) - closeTime;
   if (ageSeconds < -MOST_AHEAD_SECONDS) {
     return fail(
       "clock and ledger",
@@ -127,7 +127,7 @@ async function clockFinding(name: string, rpc: RpcClient, health: Health, parts:
   if (ageSeconds <= OLD_LEDGER_SECONDS) {
     return ok("clock and ledger", `the newest ledger of ${name} closed ${Math.max(0, ageSeconds)} s ago`);
   }
-  const isMoving = await hasNewerLedger(rpc, health.latestLedger, parts.wait);
+  const isMoving = await hasNewerLedger(rpc, health.latestLedger, parts.clock.wait);
   return isMoving
     ? fail(
       "clock and ledger",
@@ -141,7 +141,7 @@ async function clockFinding(name: string, rpc: RpcClient, health: Health, parts:
     );
 }
 
-async function hasNewerLedger(rpc: RpcClient, sequence: number, wait: Wait): Promise<boolean> {
+async function hasNewerLedger(rpc: RpcClient, sequence: number, wait: Clock["wait"]): Promise<boolean> {
   for (let waitedMs = 0; waitedMs < LEDGER_WAIT_MS; waitedMs += LEDGER_POLL_MS) {
     await wait(LEDGER_POLL_MS);
     const latest = await rpc.getLatestLedger().catch(() => undefined);

@@ -1,4 +1,5 @@
 import { type Config, settingTitle } from "../../lib/config.ts";
+import { ListenError } from "../../lib/runtime/listening.ts";
 import { serveHttp } from "../../lib/runtime/serve.ts";
 import type { Fetch } from "../../lib/stellar/rpc/transport.ts";
 import { GatewayError } from "../../lib/errors.ts";
@@ -20,25 +21,29 @@ export async function examinePort({ host, port }: Config, isServed: boolean, fet
     await server.stop({ drainMs: 0 });
     return ok("port", port === 0 ? `any free port of ${host}` : `${host}:${port} is free`);
   } catch (error) {
+    if (!(error instanceof ListenError)) throw error;
     const isGateway = await answersAsGateway(host, port, fetch);
     if (isGateway && isServed) return ok("port", `${host}:${port}: a gateway answers there`);
     return fail(
       "port",
-      `${(error as Error).message}${isGateway ? ", by another gateway" : ""}`,
-      adviceOnListening(error as Error),
+      `${error.message}${isGateway ? ", by another gateway" : ""}`,
+      adviceOnListening(error),
     );
   }
 }
 
-function adviceOnListening({ cause }: Error): string {
+function adviceOnListening({ kind }: ListenError): string {
   const port = settingTitle("port");
-  switch ((cause as { code?: unknown } | undefined)?.code) {
-    case "EADDRINUSE":
+  switch (kind) {
+    case "port_in_use":
       return `stop what listens there (ss -ltnp shows it), or choose another port with ${port}`;
-    case "EACCES":
+    case "not_permitted":
       return `choose a port from 1024 on with ${port}, or give the program the right to (CAP_NET_BIND_SERVICE)`;
-    default:
+    case "unknown_host":
+    case "foreign_address":
       return `set ${settingTitle("host")} to an address of this machine: 127.0.0.1 for itself only, 0.0.0.0 for all`;
+    case "other":
+      return `mend what it says, or choose another ${settingTitle("host")} and ${port}`;
   }
 }
 

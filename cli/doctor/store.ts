@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 import { type Config, settingTitle } from "../../lib/config.ts";
 import { runtimeName } from "../../lib/runtime/runtime.ts";
 import { inspectStore, type StoreInspection } from "../../lib/store/file/inspect.ts";
@@ -29,7 +31,7 @@ export async function examineStore({ store: setting, networkPassphrase }: Config
       return { ...examined, findings: [notOpened(inspection)], isNew: state === "new", isServed };
     }
     const store = await openStore(setting);
-    const network = await store.boundNetwork().catch(async (error) => {
+    const network = await store.network.bound().catch(async (error) => {
       await store.close();
       throw error;
     });
@@ -47,12 +49,13 @@ function isStore(setting: string): boolean {
   return /^(sqlite:.|memory:$)/s.test(setting) || (runtimeName === "deno" && setting.startsWith("deno-kv:"));
 }
 
-function todoOf({ kind, message }: StoreError, setting: string): string {
+function todoOf({ kind }: StoreError, setting: string): string {
   if (kind === "locked") return "another program holds it: find it with lsof or fuser, and end it";
   if (kind === "full") return "make room on the disk";
   if (kind === "newer_schema") return "run the newer version, or start on a backup made before";
   if (!isStore(setting)) return NAME_A_FILE;
-  if (/there is no directory/.test(message)) return `make the directory, or correct ${settingTitle("store")}`;
+  const path = setting.slice(setting.indexOf(":") + 1);
+  if (!existsSync(dirname(resolve(path)))) return `make the directory, or correct ${settingTitle("store")}`;
   return `correct ${settingTitle("store")}, or owner and mode of the file and its directory`;
 }
 
@@ -88,7 +91,7 @@ export async function examineSecrets({ secretsKey }: Config, { store, isNew }: E
   try {
     const box = createSecretBox(secretsKey);
     if (store === undefined && !isNew) return skip("webhook secrets", "the store is not read");
-    const isSealed = box.compare(await store?.secretsCheck()) === "same";
+    const isSealed = box.compare(await store?.subscriptions.secretsCheck()) === "same";
     if (!box.seals) return ok("webhook secrets", "kept plain in the store: SERVICE_API_SECRETS_KEY is not set");
     return ok("webhook secrets", isSealed ? "sealed with the key of the settings" : "the next start seals them");
   } catch (error) {

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { CommandError } from "../command.ts";
-import { inWords } from "../file_problem.ts";
+import { inWords } from "../failure.ts";
 
 /** The file in the folder of `--state` that keeps the network's ledger. Absolute. */
 export function ledgerFile(stateFolder: string): string {

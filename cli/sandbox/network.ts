@@ -6,7 +6,7 @@ import { entryLifetimes, LIFETIMES_KEY, withEntryTtl } from "../../lib/sandbox/l
 import { createNetwork, type SandboxNetwork } from "../../lib/sandbox/network.ts";
 import { toStoreError } from "../../lib/store/sqlite/errors.ts";
 import { CommandError } from "../command.ts";
-import { inWords } from "../file_problem.ts";
+import { inWords } from "../failure.ts";
 import type { SandboxFlags } from "./flags.ts";
 import { ledgerFile } from "./folder.ts";
 

@@ -1,9 +1,11 @@
 import { join } from "node:path";
+import { systemClock } from "../../lib/clock.ts";
 import { type Config, ENV_PREFIX, type SettingName, SETTINGS } from "../../lib/config.ts";
 import { readConfig } from "../read_config.ts";
 import { mintKey } from "../../lib/keys/api_key.ts";
 import { keySourceFromStore } from "../../lib/keys/key_source.ts";
 import type { Log } from "../../lib/log.ts";
+import { ListenError } from "../../lib/runtime/listening.ts";
 import { type HttpServer, serveHttp } from "../../lib/runtime/serve.ts";
 import type { Sandbox } from "../../lib/sandbox/bootstrap.ts";
 import { SANDBOX_PASSPHRASE, type SandboxNetwork } from "../../lib/sandbox/network.ts";
@@ -136,7 +138,7 @@ function pageOf(request: Request, { network, info }: Started, { program }: Comma
 /** Says of a port that is taken which flag names another: there are two. */
 function namingFlag(flag: string): (error: Error) => never {
   return (error) => {
-    if (!error.message.endsWith("the port is in use")) throw error;
+    if (!(error instanceof ListenError && error.kind === "port_in_use")) throw error;
     throw new CommandError(`${error.message}: name another with ${flag}, 0 picks a free one`);
   };
 }
@@ -159,7 +161,7 @@ async function startGateway(
     store,
     keys: keySourceFromStore(store),
     log,
-    now: network.now,
+    clock: { ...systemClock, now: network.now },
     // Only here: an application under development listens on this very machine.
     targets: { allowLoopbackHttp: true },
   }, front).catch(namingFlag("--port"));
@@ -170,9 +172,9 @@ async function startGateway(
 /** The key of this sandbox: the one of an earlier run where the store still has it, else a new one. */
 async function sandboxKey(network: SandboxNetwork, store: Store): Promise<string> {
   const kept = network.recall(KEY_KEPT_AS);
-  if (kept !== undefined && await store.getKey(JSON.parse(kept).id) !== undefined) return JSON.parse(kept).key;
+  if (kept !== undefined && await store.keys.get(JSON.parse(kept).id) !== undefined) return JSON.parse(kept).key;
   const { key, record } = mintKey({ name: "sandbox", scopes: [...SCOPES], rate: KEY_RATE, now: network.now(), random });
-  await store.insertKey(record);
+  await store.keys.insert(record);
   network.keep(KEY_KEPT_AS, JSON.stringify({ id: record.id, key }));
   return key;
 }

@@ -1,19 +1,19 @@
-import type { Wait } from "../clock.ts";
+import type { Clock } from "../clock.ts";
 import { createContractCalls } from "../stellar/transactions/contract_call.ts";
 import { createEntryReader } from "../stellar/ledger/entries.ts";
 import { createInclusionFees } from "../stellar/transactions/fees.ts";
 import { createLedgerTime } from "../stellar/ledger/ledger_time.ts";
 import { createLedgerWait } from "../stellar/ledger/waiting.ts";
 import { VALID_FOR_SECONDS } from "../stellar/transactions/prepare.ts";
-import type { RpcClient } from "../stellar/rpc/rpc.ts";
+import type { RpcClient } from "../stellar/rpc/client.ts";
 import { createFootprintTerms } from "../stellar/transactions/spare_keys.ts";
-import type { LedgerTip } from "../stellar/ledger/tip.ts";
+import type { LedgerView } from "../stellar/ledger/ledger_view.ts";
 import { createTransactions, type TransactionStatus } from "../stellar/transactions/transactions.ts";
 import { createContractCodes } from "./contracts/codes.ts";
 import type { ContractIds } from "./contracts/errors.ts";
 import { createMerchantTraffic } from "./operations/merchant_traffic.ts";
 import { createNonces } from "./operations/nonces.ts";
-import { refuseCall } from "./operations/operations.ts";
+import { type Operation, operationKind, refuseCall } from "./operations/operations.ts";
 import { createPaymentChecker, type PaymentChecker } from "./reads/payment_check.ts";
 import { createOperationPreparer, type PreparedRequest, type PrepareRequest } from "./operations/prepare_operation.ts";
 import { createEscrowReads, type EscrowReads } from "./reads/reads.ts";
@@ -29,18 +29,24 @@ export interface Escrow {
   transactions: {
     /** Builds the unsigned envelope of an operation. */
     prepare(request: PrepareRequest): Promise<PreparedRequest>;
-    /** Sends a signed envelope and waits for its confirmation. */
-    submit(envelopeXdr: string): Promise<{ hash: string; ledger: number }>;
+    /** Sends a signed envelope and waits for its confirmation; `note` is told what it is before it is sent. */
+    submit(envelopeXdr: string, note?: (what: SubmittedOperation) => void): Promise<{ hash: string; ledger: number }>;
     /** What became of a transaction. */
     status(hash: string): Promise<TransactionStatus>;
   };
 }
 
+/** What a signed envelope turned out to hold. */
+export interface SubmittedOperation {
+  kind: Operation["kind"] | undefined;
+  source: string;
+  hash: string;
+}
+
 export interface EscrowParts {
   rpc: RpcClient;
-  tip: LedgerTip;
-  now: () => number;
-  wait: Wait;
+  view: LedgerView;
+  clock: Clock;
   contracts: ContractIds;
   networkPassphrase: string;
   submitTimeoutMs: number;
@@ -58,9 +64,9 @@ export interface EscrowParts {
 
 /** Puts reads, payment checks and transactions together over one RPC client. */
 export function createEscrow(parts: EscrowParts): Escrow {
-  const { rpc, tip, now, wait, contracts, networkPassphrase, maxAgeMs, onProblem } = parts;
-  const entries = createEntryReader({ rpc, tip, now, wait, maxAgeMs });
-  const calls = createContractCalls({ rpc, tip, wait, networkPassphrase });
+  const { rpc, view, clock, contracts, networkPassphrase, maxAgeMs, onProblem } = parts;
+  const entries = createEntryReader({ rpc, view, clock, maxAgeMs });
+  const calls = createContractCalls({ rpc, view, clock, networkPassphrase });
   const codes = createContractCodes({ entries, contracts });
   const refusals = createRefusals({ contracts, isAssetContract: codes.isAssetContract });
   const byEntries = createEntrySource({ entries, contracts });
@@ -69,8 +75,8 @@ export function createEscrow(parts: EscrowParts): Escrow {
     byEntries,
     byCalls,
     codes,
-    tip,
-    now,
+    view,
+    now: clock.monotonicMs,
     maxAgeMs,
     onProblem,
     onNewCodes: parts.onNewCodes,
@@ -78,34 +84,38 @@ export function createEscrow(parts: EscrowParts): Escrow {
   const validForMs = VALID_FOR_SECONDS * 1000;
   const spares = createSparePayments({
     paymentEscrow: contracts.paymentEscrow,
-    terms: createFootprintTerms({ entries, now }),
-    traffic: createMerchantTraffic({ now, validForMs }),
+    terms: createFootprintTerms({ entries, clock }),
+    traffic: createMerchantTraffic({ now: clock.monotonicMs, validForMs }),
     onProblem,
   });
   const transactions = createTransactions({
     ...parts,
     entries,
     calls,
-    fees: createInclusionFees({ rpc, now, onProblem }),
-    ledgers: createLedgerWait({ rpc, tip, now, wait }),
+    fees: createInclusionFees({ rpc, clock, onProblem }),
+    ledgers: createLedgerWait({ rpc, view, clock }),
     explainSimulation: refusals.ofSimulation,
     explainFailure: refusals.ofFailure,
     refuseCall: (call) => refuseCall(contracts, call),
     onEnd: spares.ended,
   });
   const nonces = createNonces({
-    now,
+    now: clock.monotonicMs,
     validForMs,
     // There is no getter for it: where the storage can't be read, a clock counts up as well (in microseconds).
     lastUsed: async (deviceHash, agent) =>
-      reads.ways().device === "calls" ? BigInt(now()) * 1000n : await byEntries.lastNonce(deviceHash, agent),
+      reads.ways().device === "calls" ? BigInt(clock.now()) * 1000n : await byEntries.lastNonce(deviceHash, agent),
   });
   return {
     reads,
-    payments: createPaymentChecker({ card: reads.card, ledgerTime: createLedgerTime({ rpc, tip, now }) }),
+    payments: createPaymentChecker({ card: reads.card, ledgerTime: createLedgerTime({ rpc, view }) }),
     transactions: {
       prepare: createOperationPreparer({ contracts, transactions, nonces, spares }),
-      submit: transactions.submit,
+      submit: (envelopeXdr, note) =>
+        transactions.submit(
+          envelopeXdr,
+          ({ source, hash, call }) => note?.({ kind: operationKind(contracts, call), source, hash }),
+        ),
       status: transactions.status,
     },
   };

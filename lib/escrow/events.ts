@@ -1,5 +1,5 @@
 import { Address, xdr } from "@stellar/stellar-sdk/base";
-import type { RawEvent } from "../stellar/rpc/rpc.ts";
+import type { RawEvent } from "../stellar/rpc/schemas.ts";
 import type { ContractIds } from "./contracts/errors.ts";
 
 export const EVENT_TYPES = [

@@ -1,60 +1,72 @@
+import { crc32 } from "node:zlib";
 import { GatewayError } from "../errors.ts";
-import { formatPosition, ledgerOfRpcId, parsePosition, positionOfEventId } from "./position.ts";
 
-const VERSION = 1;
-/** Version, epoch (2), TOID (8), index (4), check (3): 24 characters, no padding, no spare bits. */
-const LENGTH = 18;
-const CHECKED = 15;
+export type Order = "asc" | "desc";
 
-/** The opaque text that stands for a position: base64url (RFC 4648 §5) of a versioned form with a checksum. */
-export function encodeCursor(position: string): string {
-  const { epoch, toid, index } = parsePosition(position);
+/** What a page's cursor carries: the page after it is found by it alone. */
+export interface CursorParts {
+  /** Sequences belong to one store (`Store.id`). */
+  storeId: string;
+  /** All up to this sequence has been looked through; descending, all above it. */
+  sequence: number;
+  /** Only events of this height or above are meant (`heightOf`); 0: all. */
+  floor: number;
+  order: Order;
+}
+
+const VERSION = 2;
+/** Version, order, store id (12), sequence (6), floor (6), CRC-32 (4): 40 characters, no padding, no spare bits. */
+const LENGTH = 30;
+const CHECKED = 26;
+const FORM = /^[A-Za-z0-9_-]{40}$/;
+/** What cursors were before the log had sequences. */
+const FORMER_FORM = /^AQ[A-Za-z0-9_-]{22}$/;
+
+/** The opaque text of a cursor: base64url (RFC 4648 §5) of a versioned form with a checksum. */
+export function encodeCursor({ storeId, sequence, floor, order }: CursorParts): string {
   const bytes = new Uint8Array(LENGTH);
   const view = new DataView(bytes.buffer);
   view.setUint8(0, VERSION);
-  view.setUint16(1, epoch);
-  view.setBigUint64(3, toid);
-  view.setUint32(11, index);
-  const check = checksum(bytes.subarray(0, CHECKED));
-  bytes.set([check >>> 16, check >>> 8, check], CHECKED);
+  view.setUint8(1, order === "asc" ? 0 : 1);
+  for (let at = 0; at < 12; at++) view.setUint8(2 + at, storeId.charCodeAt(at));
+  setUint48(view, 14, sequence);
+  setUint48(view, 20, floor);
+  view.setUint32(CHECKED, crc32(bytes.subarray(0, CHECKED)));
   return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_");
 }
 
-/** The position a cursor stands for. Throws `invalid_request` for text that `encodeCursor` did not make. */
-export function decodeCursor(cursor: string): string {
-  if (!/^[A-Za-z0-9_-]{24}$/.test(cursor)) throw refuse(cursor);
+/** What a cursor says. Throws `invalid_request` for text that `encodeCursor` did not make. */
+export function decodeCursor(cursor: string): CursorParts {
+  if (FORMER_FORM.test(cursor)) {
+    throw refused("cursor is of an older version of this gateway: begin again with fromLedger");
+  }
+  if (!FORM.test(cursor)) throw refused(`cursor must be one from an earlier answer, got ${shown(cursor)}`);
   const bytes = Uint8Array.from(atob(cursor.replaceAll("-", "+").replaceAll("_", "/")), (char) => char.charCodeAt(0));
   const view = new DataView(bytes.buffer);
-  const position = formatPosition({
-    epoch: view.getUint16(1),
-    toid: view.getBigUint64(3),
-    index: view.getUint32(11),
-  });
-  // What encodes to the same text again has our version and checksum; the id must also be one a ledger can have.
-  if (ledgerOfRpcId(position.slice(5)) === undefined || encodeCursor(position) !== cursor) throw refuse(cursor);
-  return position;
+  const isOurs = view.getUint8(0) === VERSION && view.getUint8(1) <= 1 &&
+    view.getUint32(CHECKED) === crc32(bytes.subarray(0, CHECKED));
+  if (!isOurs) throw refused(`cursor must be one from an earlier answer, got ${shown(cursor)}`);
+  return {
+    storeId: String.fromCharCode(...bytes.subarray(2, 14)),
+    sequence: getUint48(view, 14),
+    floor: getUint48(view, 20),
+    order: view.getUint8(1) === 0 ? "asc" : "desc",
+  };
 }
 
-/** The cursor that goes on after the event with this id (a stream's `Last-Event-ID`). Throws `invalid_request`. */
-export function cursorAfterEvent(id: string): string {
-  const position = positionOfEventId(id);
-  if (position === undefined) {
-    throw new GatewayError("invalid_request", `Last-Event-ID must be the id of an event, got ${shown(id)}`);
-  }
-  return encodeCursor(position);
+function setUint48(view: DataView, at: number, value: number): void {
+  view.setUint16(at, Math.floor(value / 2 ** 32));
+  view.setUint32(at + 2, value % 2 ** 32);
 }
 
-function refuse(cursor: string): GatewayError {
-  return new GatewayError("invalid_request", `cursor must be one from an earlier answer, got ${shown(cursor)}`);
+function getUint48(view: DataView, at: number): number {
+  return view.getUint16(at) * 2 ** 32 + view.getUint32(at + 2);
+}
+
+function refused(message: string): GatewayError {
+  return new GatewayError("invalid_request", message);
 }
 
 function shown(text: string): string {
   return JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}…` : text);
-}
-
-/** 32-bit FNV-1a of the checked bytes, folded to 24 bits: tells a mistyped or invented cursor from one of ours. */
-function checksum(bytes: Uint8Array): number {
-  let hash = 0x811c9dc5;
-  for (const byte of bytes) hash = Math.imul(hash ^ byte, 0x01000193);
-  return ((hash >>> 24) ^ hash) & 0xff_ffff;
 }

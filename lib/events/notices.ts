@@ -1,44 +1,55 @@
-import type { EventSlice, WatcherState } from "../store/store.ts";
+import type { NewEvent, UndecodedEvent } from "../store/event.ts";
+import type { WatcherState } from "../store/store.ts";
+import { watchedContracts } from "./coverage.ts";
 
 /** Something an operator should know once: told after the commit that made it so. */
 export interface Notice {
-  kind: "gap" | "reset" | "contracts_changed" | "undecoded" | "decoded";
+  kind: "gap" | "reset" | "contracts_changed" | "undecoded" | "decoded" | "repaired" | "clock_disagrees";
   message: string;
+  /** How many events it is about, with `repaired`. */
+  events?: number;
 }
 
-/**
- * What an operator should know of a commit. `before`: what was committed until then, undefined at the first start;
- * `titleOf`: what people call the contract with this id.
- */
-export function noticesOf(
-  { events, state, gaps }: EventSlice,
-  before: WatcherState | undefined,
+/** What an operator should know of a change of state. `titleOf`: what people call the contract with this id. */
+export function noticesOfState(
+  state: WatcherState,
+  before: WatcherState,
   titleOf: (contractId: string) => string,
 ): Notice[] {
   const notices: Notice[] = [];
-  if (before !== undefined && before.epoch !== state.epoch) {
-    const message = `the network was reset: ledger ${before.latestLedger} had been seen, now it shows ledger ` +
-      `${state.latestLedger}, closed later; epoch ${state.epoch} begins`;
+  if (before.epoch !== state.epoch) {
+    const message = `the network was reset: ledgers that were read up to ${before.scannedLedger} are gone or others ` +
+      `now; epoch ${state.epoch} begins`;
     notices.push({ kind: "reset", message });
-  } else if (before !== undefined && before.contractIds !== state.contractIds) {
+  }
+  if (watchedContracts(before).join() !== watchedContracts(state).join()) {
     notices.push({ kind: "contracts_changed", message: changeOfContracts(state, before, titleOf) });
+    return notices;
   }
-  for (const { fromLedger, toLedger } of gaps ?? []) {
-    const message = `events of ledgers ${fromLedger} to ${toLedger} are missing: the RPC node no longer held them`;
+  for (const { epoch, fromLedger, toLedger } of state.gaps) {
+    const isKnown = before.gaps.some((gap) =>
+      gap.epoch === epoch && gap.fromLedger <= fromLedger && toLedger <= gap.toLedger
+    );
+    if (isKnown) continue;
+    const message = `events of ledgers ${fromLedger} to ${toLedger} are missing: no RPC node holds them any more`;
     notices.push({ kind: "gap", message });
-  }
-  const undecoded = events.filter(({ type }) => type === null);
-  if (undecoded.length > 0) {
-    const { id, contractId } = undecoded[0]!;
-    const message =
-      `${undecoded.length} events could not be decoded and are kept raw, the first is ${id} of ${contractId}`;
-    notices.push({ kind: "undecoded", message });
   }
   return notices;
 }
 
+/** What an operator should know of events that were committed: undefined when all could be decoded. */
+export function noticeOfUndecoded(events: readonly (NewEvent | UndecodedEvent)[]): Notice | undefined {
+  const undecoded = events.filter(({ type }) => type === null);
+  if (undecoded.length === 0) return undefined;
+  const { id, contractId } = undecoded[0]!;
+  return {
+    kind: "undecoded",
+    message: `${undecoded.length} events could not be decoded and are kept raw, the first is ${id} of ${contractId}`,
+  };
+}
+
 function changeOfContracts(now: WatcherState, before: WatcherState, titleOf: (contractId: string) => string): string {
-  const [held, had] = [now.contractIds.split(","), before.contractIds.split(",")];
+  const [held, had] = [watchedContracts(now), watchedContracts(before)];
   const added = held.filter((id) => !had.includes(id));
   const removed = had.filter((id) => !held.includes(id));
   return [
@@ -47,6 +58,6 @@ function changeOfContracts(now: WatcherState, before: WatcherState, titleOf: (co
     ...(removed.length === 0
       ? []
       : [`${removed.join(" and ")} ${removed.length === 1 ? "is" : "are"} watched no more`]),
-    ...(added.length === 0 ? [] : ["events of a new one are held as far back as the RPC node held them"]),
+    ...(added.length === 0 ? [] : ["earlier events of a new one are read as far back as an RPC node holds them"]),
   ].join("; ");
 }

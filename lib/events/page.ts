@@ -1,21 +1,27 @@
 import { GatewayError } from "../errors.ts";
-import type { EventsAnswer, RawEvent } from "../stellar/rpc/rpc.ts";
-import type { StoredEvent, WatcherState } from "../store/store.ts";
-import { eventId, ledgerOfRpcId, positionOf } from "./position.ts";
-import { isoSeconds } from "./time.ts";
+import type { EventsAnswer, RawEvent } from "../stellar/rpc/schemas.ts";
+import { formatEventId, type NewEvent, parseEventId, type UndecodedEvent } from "../store/event.ts";
 
 /** What an event says, as `escrow/events` decodes it; undefined: it could not be decoded. */
 export type Decode = (event: Pick<RawEvent, "contractId" | "topic" | "value">) =>
-  | Pick<StoredEvent, "deviceHash" | "agent" | "merchant" | "amount"> & { type: string }
+  | Omit<NewEvent, "id" | "contractId" | "ledger" | "ledgerClosedAt" | "txHash" | "knownAt">
   | undefined;
 
-/** A page of the node's events that has been checked. */
+/** From where a page is asked for. */
+export type Place = { startLedger: number } | { cursor: string };
+
+/** A page of a node's events that has been checked. */
 export interface Page {
-  /** Those of the watched contracts, ascending by id, each once. */
+  /** Those of the contracts that were asked for, ascending by id, each once. */
   events: RawEvent[];
   /** All ledgers up to this one have been read when the page has been. */
   scannedLedger: number;
   cursor: string;
+}
+
+/** The ledger that a page from here begins in. */
+export function ledgerOfPlace(place: Place): number {
+  return "cursor" in place ? ledgerOf(place.cursor) ?? 0 : place.startLedger;
 }
 
 /**
@@ -23,21 +29,21 @@ export interface Page {
  * failed are left out here, whatever the node's own filter did.
  * @throws {GatewayError} `upstream_error` when the answer contradicts itself
  */
-export function checkPage(answer: EventsAnswer, state: WatcherState, contractIds: readonly string[]): Page {
-  const cursorLedger = ledgerOfRpcId(answer.cursor);
+export function checkPage(answer: EventsAnswer, place: Place, contractIds: readonly string[]): Page {
+  const cursorLedger = ledgerOf(answer.cursor);
   if (cursorLedger === undefined) throw nonsense(`the cursor ${JSON.stringify(answer.cursor.slice(0, 40))}`);
   if (cursorLedger > answer.latestLedger) throw nonsense("a cursor beyond its latest ledger");
-  if (answer.cursor < (state.rpcCursor ?? "") || cursorLedger < state.scannedLedger) {
-    throw nonsense("a cursor that goes back");
-  }
+  const goesBack = "cursor" in place ? answer.cursor < place.cursor : cursorLedger < place.startLedger - 1;
+  if (goesBack) throw nonsense("a cursor that goes back");
 
   const byId = new Map<string, RawEvent>();
   let lastId = "";
   for (const event of answer.events) {
-    if (ledgerOfRpcId(event.id) !== event.ledger) {
+    if (ledgerOf(event.id) !== event.ledger) {
       throw nonsense(`an event id that is not of its ledger ${event.ledger}`);
     }
     if (event.id > lastId) lastId = event.id;
+    if (event.ledger < ledgerOfPlace(place)) throw nonsense("events from before its page");
     if (event.type !== "contract" || !contractIds.includes(event.contractId)) continue;
     if (event.inSuccessfulContractCall !== false) byId.set(event.id, event);
   }
@@ -51,11 +57,18 @@ export function checkPage(answer: EventsAnswer, state: WatcherState, contractIds
   };
 }
 
-/** An event as it is kept. Throws `upstream_error` when its time is none. */
-export function toStoredEvent(event: RawEvent, epoch: number, decode: Decode): StoredEvent {
+/**
+ * An event as it is kept.
+ * @param known the epoch it is of, and the network's time, Unix seconds
+ * @throws {GatewayError} `upstream_error` when its time is none
+ */
+export function toEvent(
+  event: RawEvent,
+  known: { epoch: number; seconds: number },
+  decode: Decode,
+): NewEvent | UndecodedEvent {
   const common = {
-    position: positionOf(epoch, event.id),
-    id: eventId(epoch, event.id),
+    id: formatEventId({ ...parseEventId(event.id)!, epoch: known.epoch }),
     contractId: event.contractId,
     ledger: event.ledger,
     ledgerClosedAt: closedAt(event),
@@ -64,13 +77,24 @@ export function toStoredEvent(event: RawEvent, epoch: number, decode: Decode): S
   const decoded = decode(event);
   return decoded === undefined
     ? { ...common, type: null, raw: { topics: event.topic, value: event.value } }
-    : { ...common, ...decoded };
+    : { ...common, ...decoded, knownAt: known.seconds };
 }
 
-/** An event kept raw, read again: its decoded form, or undefined when it still cannot be decoded. */
-export function decodeStoredEvent({ raw, ...event }: StoredEvent, decode: Decode): StoredEvent | undefined {
-  const decoded = raw && decode({ contractId: event.contractId, topic: raw.topics, value: raw.value });
-  return decoded && { ...event, ...decoded };
+/** An event that was kept raw, decoded; undefined when it still cannot be. */
+export function decodeAgain({ raw, ...event }: UndecodedEvent, knownAt: number, decode: Decode): NewEvent | undefined {
+  const decoded = decode({ contractId: event.contractId, topic: raw.topics, value: raw.value });
+  return decoded && { ...event, ...decoded, knownAt };
+}
+
+/** Unix milliseconds as ISO 8601 UTC with seconds (`2026-01-01T00:00:00Z`). Throws a RangeError for what is no time. */
+export function isoSeconds(timeMs: number): string {
+  return `${new Date(timeMs).toISOString().slice(0, 19)}Z`;
+}
+
+/** The ledger that an RPC's event id or cursor lies in, undefined when the text is neither. */
+function ledgerOf(rpcId: string): number | undefined {
+  const parts = parseEventId(rpcId);
+  return parts?.epoch === 0 ? parts.ledger : undefined;
 }
 
 function closedAt({ id, ledgerClosedAt }: RawEvent): string {

@@ -1,49 +1,245 @@
 import { GatewayError } from "../errors.ts";
-import type { Wait } from "../clock.ts";
-import { RpcError } from "../stellar/rpc/rpc.ts";
-import { StoreError } from "../store/store.ts";
+import { createLoop } from "../loop.ts";
+import { STORED } from "../stellar/ledger/judge.ts";
+import type { NodesRpcClient } from "../stellar/rpc/client.ts";
+import { RpcError } from "../stellar/rpc/json_rpc.ts";
+import { StoreError, type WatcherState } from "../store/store.ts";
+import { afterPruning, afterReset, firstState, watchedContracts, withContracts } from "./coverage.ts";
+import { createLogWriter, type LogWriterParts } from "./log_writer.ts";
 import type { Notice } from "./notices.ts";
-import { createTurn, type TurnParts, type TurnResult } from "./turn.ts";
+import { isoSeconds, type Place } from "./page.ts";
+import { createPruningCheck } from "./pruning.ts";
+import { createReader } from "./reading.ts";
+import { createGapJobs, createSecondLook } from "./repairs.ts";
+import { createResetCheck } from "./reset_check.ts";
 
-/** A state of the watcher: told when it changes, not at each turn. */
+/** A state of the watcher: told when it changes, not at each poll. */
 export interface Trouble {
   kind: "node_failed" | "node_lagging" | "store_failed" | "internal" | "recovered";
   message: string;
   cause?: unknown;
 }
 
+export interface TurnResult {
+  /**
+   * `at_tip`: all the node has is committed; `behind`: there is more, the turn was long enough; `lagging`: the node shows
+   * less than was seen already; `doubtful`: what it shows has to be asked for again; `standby`: another gateway watches;
+   * `failed`: reported, to be tried again; `stopped`: the watcher was told to stop.
+   */
+  outcome: "at_tip" | "behind" | "lagging" | "doubtful" | "standby" | "failed" | "stopped";
+  /** How many events were appended. */
+  events: number;
+  /** Why the node is not believed, with `lagging` and `doubtful`. */
+  reason?: string;
+}
+
 export interface Watcher {
   /** Begins to poll, until `stop`. */
   start(): void;
-  /** Ends polling; resolves when nothing runs any more. What was read and not committed is read again at the next start. */
+  /** Ends polling and gives the lease back. What was read and not committed is read again at the next start. */
   stop(): Promise<void>;
   /** Polls at once instead of after the rest of `pollMs`; a failing node or store keeps its pause. */
   wake(): void;
-  /** One bounded turn, for places without a loop. Joins a turn that is under way. Never rejects. */
-  turn(): Promise<TurnResult>;
+  /** Polls until all the node has is committed, for places without a loop; at most about `boundMs`. Never rejects. */
+  turn(boundMs: number): Promise<TurnResult>;
 }
 
-export interface WatcherParts extends Omit<TurnParts, "onNotice"> {
-  wait: Wait;
+export interface WatcherParts extends Omit<LogWriterParts, "onNotice"> {
+  rpc: NodesRpcClient;
+  contractIds: readonly string[];
   pollMs: number;
   onProblem: (problem: Notice | Trouble) => void;
+  /** How many events the node is asked for at a time; 1 000 when absent. */
+  pageEvents?: number;
 }
 
-const LONGEST_PAUSE_MS = 30_000;
+const PAGES_PER_POLL = 20;
+/** What is in doubt is asked again after this: a little more than the judge wants between two claims. */
+const DOUBT_MS = 2_100;
+/** A ledger that was claimed is confirmed by a claim after this. */
+const CONFIRM_MS = 1_100;
 /** Behind a load balancer a node is often a ledger late; only one that stays late is worth a word. */
 const LAG_WORTH_TELLING_MS = 30_000;
-
-/** Follows the contracts' events: commits what the node has, in turns, and looks again every `pollMs`. */
+/**
+ * Follows the contracts' events: reads from where the last commit ended towards the node's newest ledger, and commits
+ * events together with what was scanned. What is known of the network is what is committed; a poll that fails is made
+ * good by the next.
+ */
 export function createWatcher(parts: WatcherParts): Watcher {
-  const { now, wait, pollMs, onProblem } = parts;
-  const runTurn = createTurn({ ...parts, onNotice: onProblem });
+  const { rpc, store, view, clock, pollMs, onProblem } = parts;
+  const contractIds = [...new Set(parts.contractIds)].sort();
+  const log = createLogWriter({ ...parts, onNotice: onProblem });
+  const read = createReader(rpc, parts.pageEvents);
+  const askOthers = createPruningCheck({ rpc, clock, read });
+  const resets = createResetCheck({ rpc, store, view, clock });
+  const gaps = createGapJobs({ rpc, clock, log, read });
+  const secondLook = createSecondLook({ rpc, clock, log, read });
   const stopping = new AbortController();
-  let loop: Promise<void> | undefined;
-  let running: Promise<TurnResult> | undefined;
-  let resting: { cut: AbortController; wakeable: boolean } | undefined;
-  let woken = false;
+  let polling: Promise<TurnResult> | undefined;
+  /** The node that answered last. */
+  let lastNode = 0;
+  /** The node said more than is confirmed: the place was not moved as far as was read. */
+  let isWithheld = false;
+  let lastSequence = 0;
   let trouble: Trouble["kind"] | undefined;
   let laggingSinceMs: number | undefined;
+  let clockDisagrees = false;
+
+  /** One poll: everything the watcher does happens in here, in this order. */
+  async function poll(signal: AbortSignal): Promise<TurnResult> {
+    isWithheld = false;
+    if (!await log.open()) return await standBy();
+    await log.decodeUndecoded(signal);
+    if (log.state === undefined) await log.commit([], firstState(contractIds, (await oldestLedger(1, signal))!));
+    if (await isResetDoubtful(signal)) return result("doubtful", "the network looks as if it had been reset");
+    if (watchedContracts(log.state!).join() !== contractIds.join()) {
+      const oldest = await oldestLedger(log.state!.scannedLedger, signal);
+      // Whether it lags or is another network: nothing is begun on its word.
+      if (oldest === undefined) return result("lagging", `no RPC node shows ledger ${log.state!.scannedLedger}`);
+      await log.commit([], withContracts(log.state!, contractIds, oldest, noticedAt()));
+      gaps.again();
+    }
+    const scanned = await scan(signal);
+    tellClock();
+    if (scanned.outcome !== "at_tip" || signal.aborted) return scanned;
+    await repair(signal);
+    return result("at_tip");
+  }
+
+  function result(outcome: TurnResult["outcome"], reason?: string): TurnResult {
+    return { outcome, events: log.appended, ...(reason === undefined ? {} : { reason }) };
+  }
+
+  const noticedAt = () => isoSeconds(clock.now());
+
+  /** Another gateway watches: what it has committed is news to this one. */
+  async function standBy(): Promise<TurnResult> {
+    const { state } = log;
+    if (state !== undefined) {
+      const { latestLedger: sequence, latestLedgerCloseTime } = state;
+      view.hear({ node: STORED, sequence, closeTime: latestLedgerCloseTime || undefined });
+    }
+    const { last } = await store.events.bounds();
+    if (last !== lastSequence) parts.onCommit?.();
+    lastSequence = last;
+    return result("standby");
+  }
+
+  /**
+   * The oldest ledger that any node holds which shows this one, undefined when none does. Each is asked, and one that is
+   * alone twice: one answer may be wrong.
+   */
+  async function oldestLedger(shown: number, signal: AbortSignal): Promise<number | undefined> {
+    const nodes = rpc.nodes().length;
+    const asked = Array.from({ length: Math.max(2, nodes) }, (_, at) => rpc.getHealth({ signal, node: at % nodes }));
+    const answers = await Promise.allSettled(asked);
+    const said = answers.flatMap((answer) => answer.status === "fulfilled" ? [answer.value] : []);
+    if (said.length === 0) throw (answers[0] as PromiseRejectedResult).reason;
+    const oldest = said.filter(({ latestLedger }) => latestLedger >= shown).map(({ oldestLedger }) => oldestLedger);
+    return oldest.length === 0 ? undefined : Math.max(1, Math.min(...oldest));
+  }
+
+  /** A reset network is believed on evidence only, twice (`reset_check.ts`); until then nothing is read. */
+  async function isResetDoubtful(signal: AbortSignal): Promise<boolean> {
+    const state = log.state!;
+    if (!resets.isDue(state)) return false;
+    const finding = await resets.check(state, signal);
+    if (finding.kind === "reset" || finding.kind === "gone_back") secondLook.forget();
+    if (finding.kind === "reset") {
+      await log.commit([], afterReset(state, Math.max(1, finding.oldestLedger), noticedAt()));
+    }
+    if (finding.kind === "gone_back") {
+      const { rpcCursor: _beyond, anchor: _gone, ...rest } = state;
+      const scannedLedger = Math.min(state.scannedLedger, finding.sameUpTo);
+      const checkedLedger = Math.min(state.checkedLedger, scannedLedger);
+      await log.commit([], { ...rest, scannedLedger, checkedLedger });
+    }
+    return finding.kind === "doubtful";
+  }
+
+  // --- reading on ----------------------------------------------------------------------------------------------------
+
+  /** From the committed place towards the node's newest ledger, at most so many pages. */
+  async function scan(signal: AbortSignal): Promise<TurnResult> {
+    const { rpcCursor, scannedLedger } = log.state!;
+    let place: Place = rpcCursor === undefined ? { startLedger: scannedLedger + 1 } : { cursor: rpcCursor };
+    for (let pages = 0; pages < PAGES_PER_POLL; pages++) {
+      if (signal.aborted) return result("stopped");
+      const request = { place, contractIds, signal };
+      const first = await read(request);
+      const reading = first.kind === "pruned" ? await askOthers(request, first) : first;
+      if (reading.kind === "pruned") {
+        if (!reading.isCertain) return result("doubtful", "the RPC node no longer holds the ledgers that come next");
+        await log.commit([], afterPruning(log.state!, reading.oldestLedger, noticedAt()));
+        place = { startLedger: log.state!.scannedLedger + 1 };
+        continue;
+      }
+      if (reading.kind === "behind") return await behind(reading.latestLedger, signal);
+      const { page, answer } = reading;
+      lastNode = reading.node;
+      if (answer.latestLedgerCloseTime === undefined) await askForTime(answer.latestLedger, signal);
+      const isFormer = (answer.latestLedgerCloseTime ?? Infinity) < view.confirmed.closeTime;
+      if (answer.latestLedger < view.confirmed.sequence || isFormer) return lagging(answer.latestLedger);
+      if (answer.latestLedger > view.sequence) {
+        return result("doubtful", `the RPC node shows ledger ${answer.latestLedger}, which is not believed yet`);
+      }
+
+      await log.commit(page.events, placeAfter(log.state!, page.scannedLedger, page.cursor));
+      secondLook.scanned(log.state!.scannedLedger, view.networkSeconds());
+      if (page.scannedLedger >= answer.latestLedger) return result("at_tip");
+      if ("cursor" in place && place.cursor === page.cursor) {
+        throw new GatewayError("upstream_error", `the RPC node's event cursor ${page.cursor} does not move on`);
+      }
+      place = { cursor: page.cursor };
+    }
+    return result("behind");
+  }
+
+  /** The place is never moved beyond what is confirmed: a ledger that only one answer speaks of is read again. */
+  function placeAfter(state: WatcherState, scannedLedger: number, rpcCursor: string): WatcherState {
+    const { sequence } = view.confirmed;
+    const { rpcCursor: _former, ...rest } = state;
+    isWithheld = scannedLedger > sequence;
+    if (isWithheld) return { ...rest, scannedLedger: Math.max(state.scannedLedger, sequence) };
+    return { ...rest, scannedLedger: Math.max(state.scannedLedger, scannedLedger), rpcCursor };
+  }
+
+  function lagging(latestLedger: number): TurnResult {
+    return result(
+      "lagging",
+      `the RPC node shows ledger ${latestLedger}, ledger ${view.confirmed.sequence} has been seen`,
+    );
+  }
+
+  /** Only a claim with a close time confirms a ledger, or corrects the view; older nodes say one in getLatestLedger alone. */
+  async function askForTime(latestLedger: number, signal: AbortSignal): Promise<void> {
+    if (view.closeTimeIsExact && view.confirmed.sequence === latestLedger) return;
+    const { latestLedgerCloseTime } = await rpc.getHealth({ signal });
+    if (latestLedgerCloseTime === undefined) await rpc.getLatestLedger({ signal });
+  }
+
+  /** The node does not hold what comes next yet. */
+  async function behind(latestLedger: number, signal: AbortSignal): Promise<TurnResult> {
+    await askForTime(0, signal);
+    return latestLedger < log.state!.scannedLedger ? lagging(latestLedger) : result("at_tip");
+  }
+
+  // --- making good ---------------------------------------------------------------------------------------------------
+
+  /** Gaps, the second look, and the hash by which a reset will be told. */
+  async function repair(signal: AbortSignal): Promise<void> {
+    const filled = await gaps.fill(signal);
+    if (filled > 0) onProblem({ kind: "repaired", events: filled, message: `${filled} events of gaps were found` });
+    const found = await secondLook.look({ seconds: view.networkSeconds(), lastNode }, signal);
+    if (found > 0) {
+      const message = `${found} events had been missing in what an RPC node answered; a second look found them`;
+      onProblem({ kind: "repaired", events: found, message });
+    }
+    const anchor = isWithheld ? undefined : await resets.anchor(log.state!, signal);
+    if (anchor !== undefined) await log.commit([], { ...log.state!, anchor });
+  }
+
+  // --- telling -------------------------------------------------------------------------------------------------------
 
   function tell(state: Trouble): void {
     if (state.kind === trouble) return;
@@ -51,74 +247,84 @@ export function createWatcher(parts: WatcherParts): Watcher {
     onProblem(state);
   }
 
+  function tellClock(): void {
+    const seconds = view.clockDisagreement();
+    if (seconds === undefined || clockDisagrees) return void (clockDisagrees = seconds !== undefined);
+    clockDisagrees = true;
+    const message =
+      `this machine's clock is ${Math.abs(seconds)} s ${seconds > 0 ? "behind" : "ahead of"} the network's ` +
+      "time; what the network sees goes by the network's time";
+    onProblem({ kind: "clock_disagrees", message });
+  }
+
   function tellOutcome({ outcome, reason }: TurnResult): void {
-    if (outcome === "lagging") {
-      laggingSinceMs ??= now();
-      if (now() - laggingSinceMs >= LAG_WORTH_TELLING_MS) tell({ kind: "node_lagging", message: reason ?? "" });
-      return;
+    if (outcome === "lagging" || outcome === "doubtful") {
+      laggingSinceMs ??= clock.monotonicMs();
+      if (clock.monotonicMs() - laggingSinceMs < LAG_WORTH_TELLING_MS) return;
+      return tell({ kind: "node_lagging", message: reason ?? "" });
     }
     laggingSinceMs = undefined;
     if (trouble === undefined || outcome === "stopped") return;
     trouble = undefined;
+    resets.again();
     onProblem({ kind: "recovered", message: "the events of the network are followed again" });
   }
 
-  async function tryTurn(): Promise<TurnResult> {
-    if (stopping.signal.aborted) return { outcome: "stopped", events: 0 };
+  async function tryPoll(): Promise<TurnResult> {
     try {
-      const result = await runTurn(stopping.signal);
-      tellOutcome(result);
-      return result;
+      const polled = await poll(stopping.signal);
+      tellOutcome(polled);
+      return polled;
     } catch (cause) {
-      if (stopping.signal.aborted) return { outcome: "stopped", events: 0 };
+      if (stopping.signal.aborted) return result("stopped");
+      // Another gateway has taken over: no trouble, the next poll sees.
+      if (cause instanceof StoreError && cause.kind === "fenced") return result("standby");
       tell(troubleOf(cause));
-      return { outcome: "failed", events: 0 };
+      return result("failed");
     }
   }
 
-  function turn(): Promise<TurnResult> {
-    running ??= tryTurn().finally(() => running = undefined);
-    return running;
+  function pollOnce(): Promise<TurnResult> {
+    polling ??= tryPoll().finally(() => polling = undefined);
+    return polling;
   }
 
-  async function rest(pauseMs: number, wakeable: boolean): Promise<void> {
-    if (stopping.signal.aborted || (wakeable && woken)) return;
-    resting = { cut: new AbortController(), wakeable };
-    await wait(pauseMs, resting.cut.signal);
-    resting = undefined;
-  }
-
-  async function poll(): Promise<void> {
-    let failures = 0;
-    while (!stopping.signal.aborted) {
-      woken = false;
-      const { outcome } = await turn();
-      failures = outcome === "failed" ? failures + 1 : 0;
-      if (failures > 0) await rest(pauseAfter(failures, pollMs), false);
-      else if (outcome !== "behind") await rest(pollMs, true);
-    }
-  }
+  const loop = createLoop({
+    wait: clock.wait,
+    onProblem: () => {},
+    async step() {
+      const { outcome } = await pollOnce();
+      if (outcome === "failed") throw new Error("told already");
+      if (outcome === "behind") return isWithheld ? CONFIRM_MS : 0;
+      return outcome === "doubtful" ? Math.min(pollMs, DOUBT_MS) : pollMs;
+    },
+  });
 
   return {
-    start() {
-      loop ??= poll();
-    },
+    start: loop.start,
+    wake: loop.wake,
     async stop() {
       stopping.abort();
-      resting?.cut.abort();
-      await Promise.all([loop, running]);
+      await loop.stop();
+      await polling;
+      await log.close();
     },
-    wake() {
-      woken = true;
-      if (resting?.wakeable) resting.cut.abort();
+    async turn(boundMs) {
+      const endsAtMs = clock.monotonicMs() + boundMs;
+      let events = 0;
+      while (true) {
+        const polled = await pollOnce();
+        events += polled.events;
+        const isToConfirm = isWithheld && (polled.outcome === "at_tip" || polled.outcome === "behind");
+        const pauseMs = polled.outcome === "doubtful" ? DOUBT_MS : isToConfirm ? CONFIRM_MS : 0;
+        const isOver = polled.outcome !== "behind" && pauseMs === 0;
+        if (isOver || stopping.signal.aborted || clock.monotonicMs() + pauseMs >= endsAtMs) {
+          return { ...polled, events };
+        }
+        if (pauseMs > 0) await clock.wait(pauseMs, stopping.signal);
+      }
     },
-    turn,
   };
-}
-
-/** The pause after so many failed turns in a row, in milliseconds: doubled each time, within bounds. */
-export function pauseAfter(failures: number, pollMs: number): number {
-  return Math.max(pollMs, Math.min(LONGEST_PAUSE_MS, pollMs * 2 ** Math.min(failures - 1, 20)));
 }
 
 function troubleOf(cause: unknown): Trouble {

@@ -4,9 +4,10 @@ import { createEscrow, type Escrow } from "../escrow/escrow.ts";
 import { decodeEvent } from "../escrow/events.ts";
 import { createWatcher, type Watcher } from "../events/watcher.ts";
 import type { Log } from "../log.ts";
-import { sleep } from "../clock.ts";
+import type { Clock } from "../clock.ts";
+import { randomBase62 } from "../random.ts";
 import { createRpcClient, type NodesRpcClient } from "../stellar/rpc/client.ts";
-import { createLedgerTip, type LedgerTip } from "../stellar/ledger/tip.ts";
+import { createLedgerView, type LedgerView } from "../stellar/ledger/ledger_view.ts";
 import { type ContractWatch, createContractWatch } from "./contract_watch.ts";
 import type { GatewayMetrics } from "../metrics/gateway_metrics.ts";
 import type { GatewayOptions } from "./options.ts";
@@ -16,7 +17,7 @@ const NETWORK_CHECK_TIMEOUT_MS = 3_000;
 /** All that speaks with the network. */
 export interface Chain {
   rpc: NodesRpcClient;
-  tip: LedgerTip;
+  view: LedgerView;
   escrow: Escrow;
   watcher: Watcher;
   contractWatch: ContractWatch;
@@ -28,6 +29,7 @@ export interface Chain {
 }
 
 export interface ChainParts {
+  clock: Clock;
   /** Called after each commit of the watcher. */
   onCommit(): void;
   metrics: GatewayMetrics;
@@ -38,26 +40,25 @@ export interface ChainParts {
 /** Puts together what speaks with the network. */
 export async function createChain(
   options: GatewayOptions,
-  { onCommit, metrics, stopping }: ChainParts,
+  { clock, onCommit, metrics, stopping }: ChainParts,
 ): Promise<Chain> {
-  const { config, store, log, now = Date.now, wait = sleep, fetch = globalThis.fetch } = options;
+  const { config, store, log, fetch = globalThis.fetch } = options;
   const contracts = {
     deviceRegistry: config.deviceRegistry,
     agentRegistry: config.agentRegistry,
     paymentEscrow: config.paymentEscrow,
   };
-  const seen = await store.watcherState();
-  const tip = createLedgerTip({
-    epoch: seen?.epoch,
-    sequence: seen?.latestLedger,
-    closeTime: seen?.latestLedgerCloseTime,
+  const seen = await store.events.watcherState();
+  const view = createLedgerView({
+    clock,
+    stored: seen && { sequence: seen.latestLedger, closeTime: seen.latestLedgerCloseTime },
+    nodes: config.rpcUrls.length,
   });
   const rpc = createRpcClient({
     urls: config.rpcUrls,
     fetch,
-    now,
-    wait,
-    tip,
+    clock,
+    view,
     networkPassphrase: config.networkPassphrase,
     stopping,
     onProblem: ({ node, method, message }) => log.debug("RPC call failed", { node, method, problem: message }),
@@ -71,29 +72,28 @@ export async function createChain(
   const networkChecked = checkNetwork(rpc, config.networkPassphrase, log);
   // Whoever waits for it is told; a gateway that is stopped before has nobody who does.
   networkChecked.catch(() => {});
-  const contractWatch = createContractWatch({ rpc, contracts, log, now, stopping });
+  const contractWatch = createContractWatch({ rpc, contracts, log, now: clock.now, stopping });
   const escrow = createEscrow({
     rpc,
-    tip,
-    now,
-    wait,
+    view,
+    clock,
     contracts,
     networkPassphrase: config.networkPassphrase,
     submitTimeoutMs: config.submitTimeoutMs,
-    noteSubmission: (note) => store.recordSubmission({ ...note, submittedAtMs: now() }),
-    getSubmission: (hash) => store.getSubmission(hash),
+    noteSubmission: (note) => store.submissions.record({ ...note, submittedAtMs: clock.now() }),
+    getSubmission: (hash) => store.submissions.get(hash),
     onProblem: (message) => log.warn(message),
     onNewCodes: contractWatch.lookAgain,
   });
   const watcher = createWatcher({
     rpc,
     store,
-    tip,
+    view,
     contractIds: Object.values(contracts),
     decode: (event) => decodeEvent(event, contracts),
     titleOf: (id) => settingsOf(id, contracts),
-    now,
-    wait,
+    clock,
+    holder: randomBase62(16, (length) => crypto.getRandomValues(new Uint8Array(length))),
     pollMs: config.pollMs,
     onCommit() {
       onCommit();
@@ -107,7 +107,7 @@ export async function createChain(
       if (kind === "recovered" || kind === "reset") contractWatch.lookAgain();
     },
   });
-  return { rpc, tip, escrow, watcher, contractWatch, networkChecked };
+  return { rpc, view, escrow, watcher, contractWatch, networkChecked };
 }
 
 /** The settings that hold this contract's id. */

@@ -3,7 +3,7 @@ import { CONTRACT_KEYS, type ContractIds, CONTRACTS } from "../escrow/contracts/
 import { type ContractStand, contractStands } from "../escrow/contracts/stands.ts";
 import { GatewayError } from "../errors.ts";
 import type { Log } from "../log.ts";
-import type { RpcClient } from "../stellar/rpc/rpc.ts";
+import type { RpcClient } from "../stellar/rpc/client.ts";
 
 /** One of the three contracts, as it was when it was last looked at. */
 export interface WatchedContract extends ContractStand {

@@ -1,16 +1,18 @@
-import { createChain } from "./chain.ts";
-import { createHttp } from "./http.ts";
-import { watchLoopDelay } from "../metrics/loop_delay.ts";
-import { createGatewayMetrics } from "../metrics/gateway_metrics.ts";
-import { observedStore } from "./observed_store.ts";
-import type { GatewayOptions } from "./options.ts";
-import { stopInTurn } from "./stop_steps.ts";
-import { createGatewayWebhooks } from "./webhooks.ts";
+import { systemClock } from "../clock.ts";
 import { createKeyVerifier } from "../keys/verifier.ts";
 import { createLimiter } from "../limits/limiter.ts";
 import type { Log } from "../log.ts";
+import { createLoop } from "../loop.ts";
+import { createGatewayMetrics } from "../metrics/gateway_metrics.ts";
+import { watchLoopDelay } from "../metrics/loop_delay.ts";
 import type { Peer } from "../runtime/serve.ts";
-import { sleep } from "../clock.ts";
+import { createRetention } from "../store/retention.ts";
+import { createCaretaker } from "./caretaker.ts";
+import { createChain } from "./chain.ts";
+import { createHttp, wholeMs } from "./http.ts";
+import type { GatewayOptions } from "./options.ts";
+import { stopInTurn } from "./stop_steps.ts";
+import { createGatewayWebhooks } from "./webhooks.ts";
 
 export type { GatewayOptions } from "./options.ts";
 
@@ -43,57 +45,84 @@ export interface Gateway {
   stop(): Promise<boolean>;
 }
 
-const PRUNE_INTERVAL_MS = 3_600_000;
-/** Longer than an envelope can be valid and than any node remembers it. */
-const SUBMISSION_KEPT_MS = 30 * 86_400_000;
+/** How often what has been kept long enough is forgotten. */
+const FORGET_MS = 3_600_000;
+/** How often the store's file is looked after. */
+const LOOK_AFTER_MS = 1_000;
 
 /**
  * Puts the gateway together on a store it holds for itself.
  * @throws {StoreError} `locked` when another gateway serves this store, `network_mismatch` when it belongs to another network
  * @throws {ConfigError} when the secrets key is wrong
  */
-export async function createGateway(given: GatewayOptions): Promise<Gateway> {
-  const { config, keys, log, now = Date.now, wait = sleep } = given;
-  const metrics = createGatewayMetrics({ now });
-  const store = observedStore(given.store, metrics);
-  const options = { ...given, store };
+export async function createGateway(options: GatewayOptions): Promise<Gateway> {
+  const { config, store, keys, log, clock = systemClock } = options;
+  const metrics = createGatewayMetrics({ now: clock.now });
+  store.observe({ called: (_method, _durationMs, failure) => failure !== undefined && metrics.storeFailed(failure) });
   const stopping = new AbortController();
   await store.holdForServing();
   // A store that is bound already tells at once whether it is this network's; a new one is bound only when no node has
   // contradicted the settings: a forgotten passphrase must not spoil it.
-  if (await store.boundNetwork() !== undefined) await store.bindNetwork(config.networkPassphrase);
-  const webhooks = await createGatewayWebhooks(options, () => chain);
-  const chain = await createChain(options, { onCommit: webhooks.wake, metrics, stopping: stopping.signal });
-  const networkChecked = chain.networkChecked.then(() => store.bindNetwork(config.networkPassphrase));
+  if (await store.network.bound() !== undefined) await store.network.bind(config.networkPassphrase);
+  const chain = await createChain(options, {
+    clock,
+    onCommit: () => webhooks.wake(),
+    metrics,
+    stopping: stopping.signal,
+  });
+  // Nothing is committed before `start`, or a turn.
+  const webhooks = await createGatewayWebhooks(options, { clock, metrics, watch: chain.watcher.turn });
+  const networkChecked = chain.networkChecked.then(() => store.network.bind(config.networkPassphrase));
   // Whoever awaits it is told; until somebody does, it is no fault of the process.
   networkChecked.catch(() => {});
-  const limiter = createLimiter({ store, now, defaultRate: config.defaultRate, onProblem: told(log) });
+  const onProblem = told(log);
+  const limiter = createLimiter({
+    store,
+    now: clock.now,
+    monotonicNow: wholeMs(clock),
+    defaultRate: config.defaultRate,
+    onProblem,
+  });
   await limiter.load();
-  const verifier = createKeyVerifier({ source: keys, now, onProblem: told(log) });
+  const verifier = createKeyVerifier({ source: keys, now: clock.now, onProblem });
   await verifier.refresh();
+  const caretaker = createCaretaker({ store, clock, log });
+  const forget = createRetention({
+    store,
+    now: clock.now,
+    historyDays: config.retentionDays,
+    attemptDays: config.attemptRetentionDays,
+  });
+  const forgetting = createLoop({
+    step: async (signal) => {
+      await forget(signal);
+      return FORGET_MS;
+    },
+    wait: clock.wait,
+    onProblem: (cause) => log.warn("what has been kept long enough cannot be forgotten; trying on", { cause }),
+  });
   let isStopping = false;
   let isDraining = false;
   const app = createHttp(options, chain, {
+    clock,
     limiter,
     verifier,
     webhooks,
     metrics,
+    caretaker,
     isStopping: () => isStopping,
     isDraining: () => isDraining,
   });
-  const prune = () =>
-    store.pruneSubmissions(now() - SUBMISSION_KEPT_MS)
-      .catch((error) => log.warn("old submissions could not be pruned", { error }));
-  let timer: ReturnType<typeof setInterval> | undefined;
+  let lookingAfter: ReturnType<typeof setInterval> | undefined;
   let loopDelay: ReturnType<typeof watchLoopDelay> | undefined;
 
-  /** Half of the time at most is for watching, a fifth for posts to end. */
+  /** Half of the time at most is for watching. */
   async function turn(boundMs: number): Promise<void> {
-    const beganAtMs = now();
+    const beganAtMs = clock.now();
     await networkChecked;
     const looked = chain.contractWatch.look();
-    while (now() < beganAtMs + boundMs / 2 && (await chain.watcher.turn()).outcome === "behind");
-    await webhooks.turn({ untilMs: beganAtMs + boundMs * 0.8, drainMs: boundMs / 5 });
+    await chain.watcher.turn(boundMs / 2);
+    await webhooks.turn(beganAtMs + boundMs * 0.8);
     await looked;
   }
 
@@ -106,13 +135,14 @@ export async function createGateway(given: GatewayOptions): Promise<Gateway> {
       webhooks.start();
       limiter.start();
       verifier.start();
-      timer = setInterval(prune, PRUNE_INTERVAL_MS);
+      forgetting.start();
+      lookingAfter = setInterval(caretaker.look, LOOK_AFTER_MS);
       loopDelay = watchLoopDelay(metrics.eventLoopDelayed);
     },
     turn: (boundMs) => turn(boundMs).catch((error) => log.error("a turn has failed; the next tries again", { error })),
     async tidy(boundMs) {
-      await prune();
-      await webhooks.tidy(AbortSignal.timeout(boundMs));
+      await forget(AbortSignal.timeout(boundMs))
+        .catch((cause) => log.warn("what has been kept long enough cannot be forgotten", { cause }));
     },
     async flush() {
       await Promise.all([limiter.flush(), verifier.refresh()]);
@@ -126,15 +156,16 @@ export async function createGateway(given: GatewayOptions): Promise<Gateway> {
     stop() {
       isDraining = true;
       isStopping = true;
-      clearInterval(timer);
+      clearInterval(lookingAfter);
       loopDelay?.stop();
       stopping.abort();
       return stopInTurn([
         { name: "the watcher's turns", stop: chain.watcher.stop, boundMs: 5_000 },
+        { name: "what is being forgotten", stop: forgetting.stop, boundMs: 5_000 },
         { name: "deliveries", stop: webhooks.stop, boundMs: 15_000 },
         { name: "the keys' last uses", stop: verifier.stop, boundMs: 3_000 },
         { name: "rate limits", stop: limiter.stop, boundMs: 5_000 },
-      ], { wait, onProblem: told(log) });
+      ], { wait: clock.wait, onProblem });
     },
   };
 }

@@ -1,24 +1,24 @@
 import type { Config } from "../config.ts";
+import type { Clock } from "../clock.ts";
 import { createHistory } from "../events/history.ts";
 import { createApp, type GatewayApp } from "../http/app.ts";
-import { createAnswerLog } from "../http/answer_log.ts";
-import { createRequestIds } from "../http/request_id.ts";
-import { allRoutes } from "../http/routes.ts";
+import { createRequestIds } from "../http/middleware/request_id.ts";
 import type { NetworkAnswer } from "../http/routes/network.ts";
-import type { GatewayStatus } from "../http/routes/status.ts";
+import type { TransactionParts } from "../http/routes/transactions.ts";
 import type { KeyVerifier } from "../keys/verifier.ts";
 import { createAddressLimiter } from "../limits/address_limiter.ts";
-import { clientAddress } from "../limits/client_address.ts";
 import type { Limiter } from "../limits/limiter.ts";
 import { createRateLimitHeaders } from "../limits/rate_limit_headers.ts";
 import { METRICS_CONTENT_TYPE } from "../metrics/exposition.ts";
-import type { Peer } from "../runtime/serve.ts";
 import type { NodesRpcClient } from "../stellar/rpc/client.ts";
 import { VERSION } from "../version.ts";
+import { createBacklog } from "../webhooks/backlog.ts";
 import type { Webhooks } from "../webhooks/webhooks.ts";
+import type { Caretaker } from "./caretaker.ts";
 import type { Chain } from "./chain.ts";
 import type { GatewayMetrics } from "../metrics/gateway_metrics.ts";
 import type { GatewayOptions } from "./options.ts";
+import { createStatus } from "./status.ts";
 
 /** What /v1/network answers: an application speaks with the node that it is shown, so that is one that is well. */
 function createNetworkAnswer(
@@ -33,95 +33,53 @@ function createNetworkAnswer(
 }
 
 export interface HttpParts {
+  clock: Clock;
   limiter: Limiter;
   verifier: KeyVerifier;
   webhooks: Webhooks;
   metrics: GatewayMetrics;
+  caretaker: Caretaker;
   isStopping(): boolean;
   isDraining(): boolean;
 }
 
 /** Puts together the HTTP surface of a gateway. */
 export function createHttp(
-  { config, store, log, now = Date.now, checkAnswers = false }: GatewayOptions,
-  { rpc, tip, escrow, watcher, contractWatch }: Chain,
-  { limiter, verifier, webhooks, metrics, isStopping, isDraining }: HttpParts,
+  { config, store, log, checkAnswers = false }: GatewayOptions,
+  chain: Chain,
+  { clock, limiter, verifier, webhooks, metrics, caretaker, isStopping, isDraining }: HttpParts,
 ): GatewayApp {
-  const addresses = createAddressLimiter({ now, rate: config.defaultRate });
-  const history = createHistory({ store, tip });
-  const startedAt = new Date(now()).toISOString();
-  const address = (request: Request, peer: Peer) =>
-    clientAddress(request.headers, peer.remoteAddress, config.trustProxy);
+  const { rpc, view, escrow, watcher } = chain;
+  const history = createHistory({ store, view });
+  const backlog = createBacklog(store, clock.monotonicMs);
 
   /** What was just confirmed shows in the history at once, not a poll later. */
-  async function submit(xdr: string): Promise<{ hash: string; ledger: number }> {
-    const confirmed = await escrow.transactions.submit(xdr);
+  const submit: TransactionParts["submit"] = async (xdr, note) => {
+    const confirmed = await escrow.transactions.submit(xdr, note);
     watcher.wake();
     return confirmed;
-  }
-
-  async function status(): Promise<GatewayStatus> {
-    const [{ held, gaps, epoch, undecodedEvents }, backlog, watched] = await Promise.all([
-      history.status(),
-      store.backlog(),
-      store.watcherState(),
-    ]);
-    // Where turns of the watcher run elsewhere, they have seen more than this process.
-    if (watched !== undefined) tip.observe(watched.latestLedger, watched.latestLedgerCloseTime || undefined);
-    const { sequence, closeTime } = tip;
-    return {
-      version: VERSION,
-      startedAt,
-      ledger: {
-        sequence,
-        closedAt: closeTime === 0 ? null : new Date(closeTime * 1000).toISOString(),
-        lagSeconds: closeTime === 0 ? null : Math.max(0, Math.round(now() / 1000) - closeTime),
-      },
-      history: { epoch, ranges: held, gaps, undecodedEvents },
-      contracts: contractWatch.contracts().map(({ name, id, problem, lookedAtMs }) => ({
-        contract: name,
-        id,
-        problem: problem ?? null,
-        checkedAt: lookedAtMs === undefined ? null : new Date(lookedAtMs).toISOString(),
-      })),
-      reads: escrow.reads.ways(),
-      nodes: rpc.nodes().map(({ name, inUse, condition, problem, closeTime, lagSeconds }) => ({
-        node: name,
-        inUse,
-        condition,
-        problem: problem ?? null,
-        lagSeconds: closeTime === 0 ? null : lagSeconds,
-      })),
-      deliveries: {
-        pending: backlog.pending,
-        dead: backlog.dead,
-        oldestSeconds: backlog.oldestCreatedAtMs === null
-          ? null
-          : Math.max(0, Math.round((now() - backlog.oldestCreatedAtMs) / 1000)),
-      },
-    };
-  }
+  };
 
   return createApp({
-    routes: allRoutes({
+    services: {
       network: createNetworkAnswer(config, rpc),
       reads: escrow.reads,
       payments: escrow.payments,
       transactions: { ...escrow.transactions, submit },
       history,
       webhooks: webhooks.subscriptions,
-      status,
-    }),
+      status: createStatus({ chain, history, backlog, clock, troubles: caretaker.troubles }),
+    },
     corsOrigins: config.corsOrigins,
     pages: config.pages === "on",
     version: VERSION,
     requestId: createRequestIds(),
-    verifyKey: verifier.verify,
-    takeForKey: ({ id, rate }) => limiter.take(id, rate),
-    takeForAddress: (request, peer) => addresses.take(address(request, peer)),
-    peekAddress: (request, peer) => addresses.peek(() => address(request, peer)),
+    verifier,
+    limiter,
+    addresses: createAddressLimiter({ monotonicNow: wholeMs(clock), rate: config.defaultRate }),
+    trustProxy: config.trustProxy,
     rateHeaders: createRateLimitHeaders(),
-    onAnswer: createAnswerLog(log),
+    log,
     meter: metrics.meter,
     onLimited: metrics.limited,
     metrics: config.metricsToken === undefined ? undefined : {
@@ -129,14 +87,20 @@ export function createHttp(
       contentType: METRICS_CONTENT_TYPE,
       render: () =>
         metrics.render({
-          ledger: () => tip,
+          ledger: () => view,
           nodes: rpc.nodes,
           history: history.status,
-          backlog: () => store.backlog(),
+          backlog,
         }),
     },
     isStopping,
     isDraining,
+    isStoreGone: caretaker.isStoreGone,
     checkAnswers,
   });
+}
+
+/** Buckets count in whole milliseconds. */
+export function wholeMs({ monotonicMs }: Clock): () => number {
+  return () => Math.floor(monotonicMs());
 }

@@ -1,10 +1,10 @@
 import type { Config } from "../config.ts";
 import type { KeySource } from "../keys/key_source.ts";
 import type { Log } from "../log.ts";
-import type { Wait } from "../clock.ts";
+import type { Clock } from "../clock.ts";
 import type { Fetch } from "../stellar/rpc/transport.ts";
 import type { Store } from "../store/store.ts";
-import type { CourierLimits } from "../webhooks/delivery/lane.ts";
+import type { CourierLimits } from "../webhooks/delivery/turns.ts";
 import type { Resolve } from "../webhooks/targets/dns.ts";
 
 export interface GatewayOptions {
@@ -14,9 +14,8 @@ export interface GatewayOptions {
   /** Where API keys come from; stays the caller's as well. */
   keys: KeySource;
   log: Log;
-  /** Unix milliseconds; the system's clock when absent. */
-  now?: () => number;
-  wait?: Wait;
+  /** This machine's when absent. */
+  clock?: Clock;
   /** How the RPC node is asked; the runtime's fetch when absent. */
   fetch?: Fetch;
   /** Which webhook targets are posted to, and how: never a setting, or one mistake opens the inner network. */

@@ -1,71 +1,80 @@
+import type { Clock } from "../clock.ts";
 import { ConfigError } from "../config.ts";
-import { endOfLedger } from "../events/position.ts";
-import { publicEvent } from "../events/public_event.ts";
+import { GatewayError } from "../errors.ts";
+import type { GatewayMetrics } from "../metrics/gateway_metrics.ts";
 import { randomBase62 } from "../random.ts";
-import { sleep } from "../clock.ts";
+import { heightOf } from "../store/event.ts";
+import type { Store } from "../store/store.ts";
 import { createPoster } from "../webhooks/post/post.ts";
 import { sealSecrets } from "../webhooks/secrets/reseal.ts";
-import { createResolver, keepBriefly } from "../webhooks/targets/dns.ts";
 import { createSecretBox, type SecretBox, SecretsKeyError } from "../webhooks/secrets/secrets.ts";
+import { createResolver, keepBriefly } from "../webhooks/targets/dns.ts";
 import { createTargetPolicy } from "../webhooks/targets/policy.ts";
 import { createWebhooks, type Webhooks } from "../webhooks/webhooks.ts";
-import type { Chain } from "./chain.ts";
 import type { GatewayOptions } from "./options.ts";
 
-/** Longer than two ledgers of a network take. */
-const STALE_TIP_MS = 15_000;
+/** How long the creation of a webhook waits for the node. */
+const WATCH_MS = 3_000;
 
 const random = (length: number) => crypto.getRandomValues(new Uint8Array(length));
 
+export interface WebhooksWiring {
+  clock: Clock;
+  metrics: GatewayMetrics;
+  /** Has the watcher poll the node, once or for about so long; joins a poll that is under way. Never rejects. */
+  watch(boundMs: number): Promise<unknown>;
+}
+
 /**
- * Puts the webhooks of a gateway together. `chain` is asked for only once both are there.
+ * Puts the webhooks of a gateway together.
  * @throws {ConfigError} when the secrets key is missing or wrong
  */
-export async function createGatewayWebhooks(options: GatewayOptions, chain: () => Chain): Promise<Webhooks> {
-  const { config, store, keys, log, now = Date.now, wait = sleep, targets = {} } = options;
+export async function createGatewayWebhooks(
+  options: GatewayOptions,
+  { clock, metrics, watch }: WebhooksWiring,
+): Promise<Webhooks> {
+  const { store, keys, log, targets = {} } = options;
   const policy = createTargetPolicy({
-    resolve: targets.resolve ?? keepBriefly({ resolve: createResolver(), now }),
+    resolve: targets.resolve ?? keepBriefly({ resolve: createResolver(), now: clock.monotonicMs }),
     allowLoopbackHttp: targets.allowLoopbackHttp,
   });
 
   async function isKeyEnabled(keyId: string): Promise<boolean> {
     const record = await keys.get(keyId);
     return record !== undefined && !record.disabled &&
-      (record.expiresAt === undefined || now() < Date.parse(record.expiresAt));
-  }
-
-  /** Which ledgers are past is known from what the node said lately; where nothing polls it, it is asked. */
-  async function tip(): Promise<{ epoch: number; sequence: number }> {
-    const { rpc, tip } = chain();
-    if (now() - tip.closeTime * 1000 > STALE_TIP_MS) {
-      await rpc.getLatestLedger().catch((error) => {
-        if (tip.sequence === 0) throw error;
-        log.warn("the newest ledger cannot be asked for: a webhook may hear ledgers from before its creation", {
-          error,
-        });
-      });
-    }
-    return { epoch: tip.epoch, sequence: tip.sequence };
+      (record.expiresAt === undefined || clock.now() < Date.parse(record.expiresAt));
   }
 
   return createWebhooks({
     store,
     targets: policy,
-    poster: createPoster({ policy, now, ca: targets.ca }),
+    poster: createPoster({ policy, now: clock.monotonicMs, ca: targets.ca }),
     secrets: await openSecrets(options),
     isKeyEnabled,
-    tip,
-    endOfLedger,
-    publicEvent,
+    startHeight: () => heightAfterTip(store, { clock, watch }),
     randomBytes: random,
     randomText: (length) => randomBase62(length, random),
-    historyDays: config.retentionDays,
-    attemptDays: config.attemptRetentionDays,
-    now,
-    wait,
+    clock,
+    onAttempt: metrics.deliveryAttempted,
     onProblem: (message, cause) => log.warn(message, { cause }),
     courierLimits: options.courierLimits,
   });
+}
+
+/**
+ * The ledgers after the committed tip are what a new webhook hears. The node is asked first: what was confirmed to its
+ * maker just now is behind it.
+ */
+async function heightAfterTip(
+  store: Store,
+  { clock, watch }: Pick<WebhooksWiring, "clock" | "watch">,
+): Promise<number> {
+  const timeIsUp = new AbortController();
+  await Promise.race([watch(0), clock.wait(WATCH_MS, timeIsUp.signal)]);
+  timeIsUp.abort();
+  const state = await store.events.watcherState();
+  if (state !== undefined) return heightOf(state.epoch, Math.max(state.latestLedger, state.scannedLedger)) + 1;
+  throw new GatewayError("upstream_error", "no ledger was seen yet: the RPC node has not answered; try again");
 }
 
 /** The box that opens the store's secrets; with a new key it seals those that are still plain. */

@@ -1,34 +1,29 @@
-import { type Context, Hono } from "hono";
-import { cors } from "hono/cors";
+import { Hono } from "hono";
+import type { H, RouterRoute } from "hono/types";
 import { GatewayError } from "../errors.ts";
 import type { Peer } from "../runtime/serve.ts";
-import { answerHeaders, endpoint, type EndpointParts, type EndpointRequest, type RequestMeter } from "./endpoint.ts";
-import { errorResponse } from "./error_response.ts";
-import { answerMetrics, type MetricsPage } from "./metrics_page.ts";
-import { openApiDocument } from "./openapi.ts";
-import { createRecentRequests } from "./recent_requests.ts";
-import type { AnyRoute } from "./route.ts";
+import { errorAnswer, plainAnswer } from "./answer.ts";
+import type { Endpoint } from "./endpoint.ts";
+import { type AppContext, type AppEnv, type AppParts, Exchange, type RequestMeter } from "./exchange.ts";
+import { createKnownReads, routedPath } from "./known_reads.ts";
+import { recognize } from "./middleware/authenticate.ts";
+import { createCors, isPreflight } from "./middleware/cors.ts";
+import { hasGoodHost, shownPath } from "./request_target.ts";
+import { PathRouter } from "./router.ts";
+import { metricsPage, type MetricsSource } from "./routes/metrics_page.ts";
+import { openApiPage } from "./routes/openapi_page.ts";
+import { NOUNS } from "./routes/routes.ts";
 
-/** What a browser's page may read of our answers. */
-const EXPOSED_HEADERS = [
-  "Retry-After",
-  "Location",
-  "X-Request-Id",
-  "X-RateLimit-Limit",
-  "X-RateLimit-Remaining",
-  "RateLimit",
-  "RateLimit-Policy",
-];
-
-export interface AppOptions extends EndpointParts {
-  routes: AnyRoute[];
+export interface AppOptions extends Omit<AppParts, "cors" | "knownReads" | "meterOf"> {
   /** Origins whose pages may call; empty: none, and no CORS headers at all. */
-  corsOrigins: string[];
+  corsOrigins: readonly string[];
   /** Whether `/openapi.json` is served. */
   pages: boolean;
   version: string;
   /** What `/metrics` serves; undefined: there is no such page. */
-  metrics: MetricsPage | undefined;
+  metrics: MetricsSource | undefined;
+  /** What counts the answers of one route; `path` is its pattern. */
+  meter(method: string, path: string): RequestMeter;
 }
 
 /** The HTTP surface: answers every request, and never throws. */
@@ -36,105 +31,62 @@ export interface GatewayApp {
   fetch(request: Request, peer: Peer): Response | Promise<Response>;
 }
 
-type AppContext = Context<{ Bindings: { peer: Peer } }>;
+/** Hono hands `getPath` the bindings, but says nothing of their type. */
+type GetPath = (request: Request, options?: { env?: unknown }) => string;
 
-/** The HTTP surface: every route behind `endpoint`, and answers for what is no endpoint. */
+/** The HTTP surface: every noun's endpoints, the pages, and answers for whatever is neither. */
 export function createApp(options: AppOptions): GatewayApp {
-  const app = new Hono<{ Bindings: { peer: Peer } }>();
-  const isCrossOrigin = options.corsOrigins.length > 0;
-  if (isCrossOrigin) app.use(crossOrigin(options.corsOrigins));
-  // Behind CORS every answer has to pass through Hono.
-  const recent = isCrossOrigin ? undefined : createRecentRequests();
-  for (const route of options.routes) {
-    const answer = endpoint(route, options);
-    app.on(route.method.toUpperCase(), route.path, (c) => {
-      const request = endpointRequest(c);
-      recent?.remember(request, answer);
-      return answer(request);
-    });
-  }
-  if (options.pages) {
-    const document = JSON.stringify(openApiDocument(options.routes, options.version));
-    app.get(
-      "/openapi.json",
-      (c) => plain(c, options, new Response(document, { headers: { "content-type": "application/json" } })),
-    );
-  }
-  if (options.metrics !== undefined) {
-    const answer = answerMetrics(options.metrics, options);
-    app.get("/metrics", async (c) => plain(c, options, await answer(endpointRequest(c))));
-  }
-  // No catch-all beside the routes: with a single handler Hono stays synchronous.
-  const paths = pathMethods(options);
-  /** What no route of a known path and method is counted as: a scanner must not make a series of every path it tries. */
-  const other = options.meter("other", "other");
-  app.notFound((c) => {
-    const known = paths.find(({ pattern }) => pattern.test(c.req.path));
-    return refused(c, options, other, known === undefined ? noSuchPath(c) : methodNotAllowed(c, known.methods));
-  });
-  app.onError((error, c) => refused(c, options, other, error));
-  return { fetch: (request, peer) => recent?.answer(request, peer) ?? app.fetch(request, { peer }) };
-}
-
-function crossOrigin(origins: string[]) {
-  return cors({
-    origin: origins.includes("*") ? "*" : origins,
-    allowMethods: ["GET", "POST", "DELETE"],
-    allowHeaders: ["Authorization", "Content-Type", "X-API-Key", "X-Request-Id", "Last-Event-ID"],
-    exposeHeaders: EXPOSED_HEADERS,
-    maxAge: 600,
-  });
-}
-
-function endpointRequest(c: AppContext): EndpointRequest {
-  return { raw: c.req.raw, peer: c.env.peer, method: c.req.method, path: c.req.path, params: c.req.param() };
-}
-
-interface PathMethods {
-  pattern: RegExp;
-  methods: string[];
-}
-
-function pathMethods({ routes, pages, metrics }: AppOptions): PathMethods[] {
-  const found = Map.groupBy(routes, ({ path }) => path as string);
-  const known = [...found].map(([path, same]) => ({
-    pattern: new RegExp(`^${path.replace(/:\w+/g, "[^/]+")}$`),
-    methods: same.map(({ method }) => method.toUpperCase()),
-  }));
-  if (pages) known.push({ pattern: /^\/openapi\.json$/, methods: ["GET"] });
-  if (metrics !== undefined) known.push({ pattern: /^\/metrics$/, methods: ["GET"] });
-  return known;
-}
-
-function noSuchPath(c: AppContext): GatewayError {
-  return new GatewayError("not_found", `there is no ${c.req.method} ${c.req.path.slice(0, 200)}`);
-}
-
-function methodNotAllowed(c: AppContext, methods: string[]): GatewayError {
-  const allowed = (methods.includes("GET") ? [...methods, "HEAD"] : methods).join(", ");
-  return new GatewayError("invalid_request", `${c.req.method} is not allowed here; allowed: ${allowed}`, {
-    status: 405,
-    headers: { Allow: allowed },
-  });
-}
-
-/** An answer outside the endpoints costs no token, but says how the caller's address stands. */
-function plain(c: AppContext, parts: EndpointParts, response: Response): Response {
-  const headers = {
-    ...answerHeaders(parts, parts.peekAddress(c.req.raw, c.env.peer)),
-    "x-request-id": parts.requestId(c.req.raw),
+  const router: PathRouter<[H, RouterRoute]> = new PathRouter();
+  const app = new Hono<AppEnv>({ router, getPath: routedPath as GetPath });
+  for (const noun of NOUNS) app.route("/", noun);
+  if (options.pages) app.route("/", openApiPage(NOUNS, options.version));
+  if (options.metrics !== undefined) app.route("/", metricsPage(options.metrics));
+  const paths = Map.groupBy(app.routes, ({ path }) => path);
+  for (const [path, routes] of paths) app.all(path, otherMethod(routes.map(({ method }) => method)));
+  app.notFound(nothingThere);
+  app.onError((error, c) => errorAnswer(c.env, error));
+  const parts: AppParts = {
+    ...options,
+    cors: options.corsOrigins.length === 0 ? undefined : createCors(options.corsOrigins),
+    knownReads: createKnownReads((path) => router.keep(path)),
+    meterOf: createMeters(app, options),
   };
-  for (const [name, value] of Object.entries(headers)) response.headers.set(name, value);
-  return response;
+  return { fetch: (request, peer) => app.fetch(request, new Exchange(parts, request, peer)) };
 }
 
-function refused(c: AppContext, parts: EndpointParts, meter: RequestMeter, error: Error): Response {
-  const requestId = parts.requestId(c.req.raw);
-  const response = errorResponse(error, {
-    ...answerHeaders(parts, parts.peekAddress(c.req.raw, c.env.peer)),
-    "x-request-id": requestId,
-  });
-  parts.onAnswer(endpointRequest(c), response.status, requestId, error);
-  meter.answered(response.status, 0);
-  return response;
+/** Series by route pattern and for all else one: a scanner must not make a series of every path it tries. */
+function createMeters(app: Hono<AppEnv>, { meter }: AppOptions): AppParts["meterOf"] {
+  const meters = new Map<object, RequestMeter>();
+  for (const { method, path, handler } of app.routes) {
+    const { spec } = handler as Partial<Endpoint>;
+    if (spec !== undefined) meters.set(spec, meter(method, path));
+  }
+  const other = meter("other", "other");
+  return (spec) => spec === undefined ? other : meters.get(spec) ?? other;
+}
+
+/** Answers the methods that a path does not have; among them, where pages may call, the preflight. */
+function otherMethod(methods: string[]): (c: AppContext) => Promise<Response> {
+  const allowed = methods.includes("GET") ? [...methods, "HEAD"] : methods;
+  return async function answerOtherMethod({ env: exchange }) {
+    const { request, parts } = exchange;
+    if (parts.cors !== undefined && isPreflight(exchange)) {
+      return plainAnswer(exchange, new Response(null, { status: 204, headers: parts.cors.preflightHeaders(allowed) }));
+    }
+    await recognize(exchange);
+    throw new GatewayError(
+      "invalid_request",
+      `${request.method} is not allowed at ${shownPath(request)}; ${allowed.join(" or ")} is meant`,
+      { status: 405, headers: { Allow: allowed.join(", ") } },
+    );
+  };
+}
+
+async function nothingThere({ env: exchange }: AppContext): Promise<never> {
+  const { request } = exchange;
+  if (!hasGoodHost(request)) {
+    throw new GatewayError("invalid_request", "the Host header must be a host, with or without a port");
+  }
+  await recognize(exchange);
+  throw new GatewayError("not_found", `there is no ${request.method} ${shownPath(request)}`);
 }

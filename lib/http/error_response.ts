@@ -5,17 +5,11 @@ const INTERNAL = "something went wrong inside the gateway; its log holds the det
 
 /** Renders an error as every endpoint answers it. What is not a `GatewayError` says nothing of itself. */
 export function errorResponse(error: unknown, headers: Record<string, string>): Response {
-  const known = asGatewayError(error);
-  const body = {
-    error: {
-      code: known.code,
-      message: known.message,
-      ...(known.contractError === undefined ? {} : { contractError: known.contractError }),
-    },
-  };
-  return new Response(JSON.stringify(body), {
-    status: known.status,
-    headers: { ...headers, ...known.headers, "content-type": "application/json" },
+  const { code, message, contractError, param, status, headers: own } = asGatewayError(error);
+  // What is undefined does not stand in the text.
+  return new Response(JSON.stringify({ error: { code, message, contractError, param } }), {
+    status,
+    headers: { ...headers, ...own, "content-type": "application/json" },
   });
 }
 

@@ -1,6 +1,8 @@
+import type { Hono } from "hono";
 import { z } from "zod";
 import { type ErrorCode, ERRORS } from "../errors.ts";
-import type { AnyRoute } from "./route.ts";
+import type { AnySpec, Endpoint } from "./endpoint.ts";
+import type { AppEnv } from "./exchange.ts";
 
 /** Errors that any endpoint with a key may answer, beside its own. */
 const KEY_ERRORS: ErrorCode[] = [
@@ -23,12 +25,31 @@ const RATE_HEADERS = {
 
 type Json = Record<string, unknown>;
 
-/** The OpenAPI 3.1 description of these routes, made from the schemas that validate them. Nothing of a deployment is in it. */
-export function openApiDocument(routes: AnyRoute[], version: string): Json {
+/** One endpoint with what it says of itself. */
+export interface Operation {
+  method: string;
+  /** Hono path, `/v1/devices/:hash`. */
+  path: string;
+  spec: AnySpec;
+}
+
+/** What the endpoints of these nouns say of themselves. */
+export function operationsOf(nouns: readonly Hono<AppEnv>[]): Operation[] {
+  return nouns.flatMap(({ routes }) =>
+    routes.map(({ method, path, handler }) => ({
+      method: method.toLowerCase(),
+      path,
+      spec: (handler as Endpoint).spec,
+    }))
+  );
+}
+
+/** The OpenAPI 3.1 description of these nouns, made from the schemas that validate them. Nothing of a deployment is in it. */
+export function openApiDocument(nouns: readonly Hono<AppEnv>[], version: string): Json {
   const paths: Record<string, Json> = {};
-  for (const route of routes) {
-    const path = route.path.replace(/:(\w+)/g, "{$1}");
-    paths[path] = { ...paths[path], [route.method]: operation(route) };
+  for (const one of operationsOf(nouns)) {
+    const path = one.path.replace(/:(\w+)/g, "{$1}");
+    paths[path] = { ...paths[path], [one.method]: operation(one) };
   }
   return {
     openapi: "3.1.1",
@@ -52,33 +73,33 @@ export function openApiDocument(routes: AnyRoute[], version: string): Json {
   };
 }
 
-function operation(route: AnyRoute): Json {
+function operation({ method, path, spec }: Operation): Json {
   return {
-    operationId: operationId(route),
-    summary: route.summary,
-    ...(route.description === undefined ? {} : { description: route.description }),
-    tags: [route.path.split("/")[2]],
-    ...(route.scope === null ? { security: [] } : { "x-scope": route.scope }),
-    parameters: [...parameters(route.params, "path"), ...parameters(route.query, "query")],
-    ...(route.body === undefined
+    operationId: operationId(method, path),
+    summary: spec.summary,
+    ...(spec.description === undefined ? {} : { description: spec.description }),
+    tags: [path.split("/")[2]],
+    ...(spec.scopes.length === 0 ? { security: [] } : { "x-scope": spec.scopes.join(" or ") }),
+    parameters: [...parameters(spec.params, "path"), ...parameters(spec.query, "query")],
+    ...(spec.body === undefined
       ? {}
-      : { requestBody: { required: true, content: json(schemaOf(route.body, "input")) } }),
-    responses: { ...goodResponses(route), ...errorResponses(route) },
+      : { requestBody: { required: true, content: json(schemaOf(spec.body, "input")) } }),
+    responses: { ...goodResponses(spec), ...errorResponses(spec) },
   };
 }
 
-function goodResponses(route: AnyRoute): Json {
+function goodResponses(spec: AnySpec): Json {
   const response = {
     description: "Success",
     headers: headerRefs(),
-    content: json(schemaOf(route.answer, "output")),
+    content: json(schemaOf(spec.answer, "output")),
   };
-  const status = route.status ?? 200;
-  return route.isPlain === undefined ? { [status]: response } : { 200: response, [status]: response };
+  const status = spec.status ?? 200;
+  return spec.isPlain === undefined ? { [status]: response } : { 200: response, [status]: response };
 }
 
 /** `GET /v1/devices/:hash/policy` → `getDevicesHashPolicy`. */
-function operationId({ method, path }: AnyRoute): string {
+function operationId(method: string, path: string): string {
   const words = path.split("/").slice(2).map((part) => part.replace(":", ""));
   return method + words.map((word) => word[0]!.toUpperCase() + word.slice(1)).join("");
 }
@@ -104,8 +125,8 @@ function parameters(schema: z.ZodType | undefined, place: "path" | "query"): Jso
 }
 
 /** Errors that share a status stand together: OpenAPI has one response a status. */
-function errorResponses(route: AnyRoute): Json {
-  const codes = [...new Set([...(route.scope === null ? OPEN_ERRORS : KEY_ERRORS), ...route.errors])];
+function errorResponses(spec: AnySpec): Json {
+  const codes = [...new Set([...(spec.scopes.length === 0 ? OPEN_ERRORS : KEY_ERRORS), ...spec.errors])];
   const byStatus = Map.groupBy(codes, (code) => ERRORS[code].status);
   return Object.fromEntries(
     [...byStatus].sort(([a], [b]) => a - b).map(([status, same]) => [status, {
@@ -141,6 +162,7 @@ function errorSchema(): Json {
           code: { type: "string", enum: Object.keys(ERRORS) },
           message: { type: "string" },
           contractError: { type: "string", description: "Name of the contract's error, only with contract_refused" },
+          param: { type: "string", description: "The field or parameter at fault" },
         },
       },
     },

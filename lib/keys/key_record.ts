@@ -26,6 +26,7 @@ export const keyRecordSchema: z.ZodType<KeyRecord> = z.strictObject({
  */
 export class KeyRecordsError extends Error {
   override name = "KeyRecordsError";
+  readonly kind = "setting";
 }
 
 /**

@@ -24,22 +24,22 @@ export interface KeyUse {
 
 /** Keys from the store, which stays open: it belongs to whoever opened it. */
 export function keySourceFromStore(
-  store: Pick<Store, "location" | "getKey" | "listKeys" | "keysVersion" | "touchKeys">,
+  store: Pick<Store, "location" | "keys">,
 ): KeySource {
   let seenVersion: number | undefined;
   return {
     location: store.location,
-    get: (id) => store.getKey(id),
+    get: (id) => store.keys.get(id),
     async isEmpty() {
-      return (await store.listKeys({ limit: 1 })).length === 0;
+      return (await store.keys.list({ limit: 1 })).length === 0;
     },
     async changed() {
-      const version = await store.keysVersion();
+      const version = await store.keys.version();
       const isNew = version !== seenVersion;
       seenVersion = version;
       return isNew;
     },
-    touch: (uses) => store.touchKeys(uses),
+    touch: (uses) => store.keys.touch(uses),
     async close() {},
   };
 }

@@ -31,37 +31,39 @@ export function openKeysFile(path: string): KeyPlace {
   const absolute = resolve(path);
   return {
     location: `file:${absolute}`,
-    insertKey: (record) =>
-      changeKeys(absolute, (records) => {
-        if (records.some(({ id }) => id === record.id)) {
-          throw new StoreError("exists", `keys file ${absolute} already has a key ${record.id}`);
-        }
-        return [...records, record];
-      }),
-    async getKey(id) {
-      return (await readKeysFile(absolute)).records.find((record) => record.id === id);
-    },
-    async listKeys({ after = "", limit }) {
-      const { records } = await readKeysFile(absolute);
-      return records.filter(({ id }) => id > after).sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, limit);
-    },
-    async setKeyDisabled(id, disabled) {
-      let changed: KeyRecord | undefined;
-      await changeKeys(absolute, (records) => {
-        const found = records.find((record) => record.id === id);
-        if (found === undefined) return undefined;
-        changed = { ...found, disabled };
-        return records.map((record) => (record === found ? changed! : record));
-      });
-      return changed;
-    },
-    async deleteKey(id) {
-      let existed = false;
-      await changeKeys(absolute, (records) => {
-        existed = records.some((record) => record.id === id);
-        return existed ? records.filter((record) => record.id !== id) : undefined;
-      });
-      return existed;
+    keys: {
+      insert: (record) =>
+        changeKeys(absolute, (records) => {
+          if (records.some(({ id }) => id === record.id)) {
+            throw new StoreError("exists", `keys file ${absolute} already has a key ${record.id}`);
+          }
+          return [...records, record];
+        }),
+      async get(id) {
+        return (await readKeysFile(absolute)).records.find((record) => record.id === id);
+      },
+      async list({ after = "", limit }) {
+        const { records } = await readKeysFile(absolute);
+        return records.filter(({ id }) => id > after).sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, limit);
+      },
+      async setDisabled(id, disabled) {
+        let changed: KeyRecord | undefined;
+        await changeKeys(absolute, (records) => {
+          const found = records.find((record) => record.id === id);
+          if (found === undefined) return undefined;
+          changed = { ...found, disabled };
+          return records.map((record) => (record === found ? changed! : record));
+        });
+        return changed;
+      },
+      async delete(id) {
+        let existed = false;
+        await changeKeys(absolute, (records) => {
+          existed = records.some((record) => record.id === id);
+          return existed ? records.filter((record) => record.id !== id) : undefined;
+        });
+        return existed;
+      },
     },
     async close() {},
   };

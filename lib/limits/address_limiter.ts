@@ -2,8 +2,8 @@ import { addressGroup } from "./ip_address.ts";
 import { fullBucket, peekToken, REFILL_MS, takeToken, type TokenBucket, type Verdict } from "./token_bucket.ts";
 
 export interface AddressLimiterOptions {
-  /** Unix ms, whole. */
-  now(): number;
+  /** Whole ms since any moment, never going back. */
+  monotonicNow(): number;
   /** Requests per minute of one address. */
   rate: number;
   /** Addresses in memory; 10 000 by default. */
@@ -27,16 +27,17 @@ const NO_ADDRESS = "none";
  * again, so that no crowd of addresses gets anyone a fresh one. While all places are taken, further addresses share
  * one bucket.
  */
-export function createAddressLimiter({ now, rate, maxAddresses = 10_000 }: AddressLimiterOptions): AddressLimiter {
+export function createAddressLimiter(
+  { monotonicNow, rate, maxAddresses = 10_000 }: AddressLimiterOptions,
+): AddressLimiter {
   /** Used since the last turn, and not since then: whatever still is in `resting` at the next turn is full. */
   let inUse = new Map<string, TokenBucket>();
   let resting = new Map<string, TokenBucket>();
-  let turnedAtMs = now();
+  let turnedAtMs = monotonicNow();
   const shared = fullBucket(rate, turnedAtMs);
 
   function turn(nowMs: number): void {
-    // A clock set back counts as a turn too, or the table could stay full for as long.
-    if (Math.abs(nowMs - turnedAtMs) < REFILL_MS) return;
+    if (nowMs - turnedAtMs < REFILL_MS) return;
     resting = inUse;
     inUse = new Map();
     turnedAtMs = nowMs;
@@ -56,12 +57,12 @@ export function createAddressLimiter({ now, rate, maxAddresses = 10_000 }: Addre
 
   return {
     take(address) {
-      const nowMs = now();
+      const nowMs = monotonicNow();
       turn(nowMs);
       return takeToken(bucketOf(addressGroup(address) ?? NO_ADDRESS, nowMs), nowMs);
     },
     peek(address) {
-      const nowMs = now();
+      const nowMs = monotonicNow();
       turn(nowMs);
       if (inUse.size + resting.size === 0) return peekToken(fullBucket(rate, nowMs), nowMs);
       const group = addressGroup(address()) ?? NO_ADDRESS;

@@ -12,9 +12,11 @@ import {
 } from "./token_bucket.ts";
 
 export interface LimiterOptions {
-  store: Pick<Store, "loadBuckets" | "saveBuckets" | "pruneBuckets">;
-  /** Unix ms, whole. */
+  store: Pick<Store, "buckets">;
+  /** Unix ms, whole: by which the store's buckets are dated. */
   now(): number;
+  /** Whole ms since any moment, never going back: by which buckets are refilled. */
+  monotonicNow(): number;
   /** Requests per minute of a key without a rate of its own. */
   defaultRate: number;
   /** How often changed buckets are written; 1 000 by default. */
@@ -26,8 +28,8 @@ export interface LimiterOptions {
 export interface Limiter {
   /** Reads the buckets at rest: once, before the first take. */
   load(): Promise<void>;
-  /** Takes a token of this key. */
-  take(keyId: string, rate?: number): Verdict;
+  /** Takes tokens of this key, one unless told otherwise. */
+  take(keyId: string, rate?: number, cost?: number): Verdict;
   /** What `take` would say, without taking. */
   peek(keyId: string, rate?: number): Verdict;
   /** Writes the buckets that changed since they were last written, and forgets the full ones. Never rejects. */
@@ -55,12 +57,12 @@ interface KeyBucket extends TokenBucket {
 
 /** Token buckets of keys, in the memory of the one gateway that serves a store; written behind. */
 export function createLimiter(options: LimiterOptions): Limiter {
-  const { store, now, defaultRate, flushMs = 1_000, onProblem } = options;
+  const { store, now, monotonicNow, defaultRate, flushMs = 1_000, onProblem } = options;
   const buckets = new Map<string, KeyBucket>();
-  /** Buckets at rest whose key has not come yet: its rate, and so their capacity, is not known before. */
+  /** Buckets at rest whose key has not come yet (its rate, and so their capacity, is not known before), by monotonic time. */
   const atRest = new Map<string, BucketState>();
   let dirty: KeyBucket[] = [];
-  let sweptAtMs = now();
+  let sweptAtMs = monotonicNow();
   let flushing: Promise<void> | undefined;
   let timer: ReturnType<typeof setInterval> | undefined;
   let toldProblem = false;
@@ -73,23 +75,20 @@ export function createLimiter(options: LimiterOptions): Limiter {
     }
     const rest = atRest.get(keyId);
     atRest.delete(keyId);
-    // One written by a clock ahead of this one counts as written now.
-    const bare = rest === undefined
-      ? fullBucket(rate, nowMs)
-      : bucketWith(rest.tokens, rate, Math.min(rest.updatedAtMs, nowMs));
+    const bare = rest === undefined ? fullBucket(rate, nowMs) : bucketWith(rest.tokens, rate, rest.updatedAtMs);
     const bucket = { ...bare, keyId, dirty: false };
     buckets.set(keyId, bucket);
     return bucket;
   }
 
   async function flushOnce(): Promise<void> {
-    const nowMs = now();
+    const nowMs = monotonicNow();
     try {
       await writeDirty();
-      if (Math.abs(nowMs - sweptAtMs) >= SWEEP_MS) {
+      if (nowMs - sweptAtMs >= SWEEP_MS) {
         sweptAtMs = nowMs;
         forgetFull(nowMs);
-        await store.pruneBuckets(nowMs - PRUNE_AGE_MS);
+        await store.buckets.prune(now() - PRUNE_AGE_MS);
       }
       toldProblem = false;
     } catch (error) {
@@ -100,15 +99,16 @@ export function createLimiter(options: LimiterOptions): Limiter {
 
   async function writeDirty(): Promise<void> {
     const written = dirty;
+    const wallAheadMs = now() - monotonicNow();
     dirty = [];
     for (let start = 0; start < written.length; start += BATCH_SIZE) {
       const batch = written.slice(start, start + BATCH_SIZE);
       for (const bucket of batch) bucket.dirty = false;
       try {
-        await store.saveBuckets(batch.map((bucket) => ({
+        await store.buckets.save(batch.map((bucket) => ({
           keyId: bucket.keyId,
           tokens: tokensIn(bucket),
-          updatedAtMs: bucket.updatedAtMs,
+          updatedAtMs: bucket.updatedAtMs + wallAheadMs,
         })));
       } catch (error) {
         for (const bucket of batch) markDirty(bucket);
@@ -140,21 +140,22 @@ export function createLimiter(options: LimiterOptions): Limiter {
 
   return {
     async load() {
-      const nowMs = now();
-      for (const rest of await store.loadBuckets()) {
-        if (nowMs - rest.updatedAtMs < REFILL_MS) atRest.set(rest.keyId, rest);
+      for (const rest of await store.buckets.load()) {
+        // One written by a clock ahead of this one counts as written now.
+        const ageMs = Math.max(0, now() - rest.updatedAtMs);
+        if (ageMs < REFILL_MS) atRest.set(rest.keyId, { ...rest, updatedAtMs: monotonicNow() - ageMs });
       }
     },
-    take(keyId, rate = defaultRate) {
-      const nowMs = now();
+    take(keyId, rate = defaultRate, cost = 1) {
+      const nowMs = monotonicNow();
       const bucket = bucketOf(keyId, rate, nowMs);
-      const verdict = takeToken(bucket, nowMs);
+      const verdict = takeToken(bucket, nowMs, cost);
       // A refusal changes nothing that the next start could not work out.
       if (verdict.allowed) markDirty(bucket);
       return verdict;
     },
     peek(keyId, rate = defaultRate) {
-      const nowMs = now();
+      const nowMs = monotonicNow();
       return peekToken(bucketOf(keyId, rate, nowMs), nowMs);
     },
     flush,

@@ -19,11 +19,9 @@ export interface RateLimitHeaders {
 export function createRateLimitHeaders(): RateLimitHeaders {
   const policies = new Map<number, Readonly<Record<string, string>>>();
   const numbers: string[] = [];
-  /** For `t=1`, which it is at every rate of 60 and above. */
-  const limits: string[] = [];
 
-  function kept(texts: string[], n: number, make: (n: number) => string): string {
-    return n > MAX_KEPT ? make(n) : (texts[n] ??= make(n));
+  function text(n: number): string {
+    return n > MAX_KEPT ? String(n) : (numbers[n] ??= String(n));
   }
 
   return {
@@ -35,17 +33,13 @@ export function createRateLimitHeaders(): RateLimitHeaders {
       policies.set(limit, made);
       return made;
     },
-    state: ({ remaining, resetSeconds }) => ({
-      "x-ratelimit-remaining": kept(numbers, remaining, String),
-      "ratelimit": resetSeconds === 1 ? kept(limits, remaining, limitText) : limitText(remaining, resetSeconds),
-    }),
+    state({ remaining, resetSeconds }) {
+      const left = text(remaining);
+      return { "x-ratelimit-remaining": left, "ratelimit": `"default";r=${left};t=${resetSeconds}` };
+    },
   };
 }
 
 function policyHeaders(limit: number): Readonly<Record<string, string>> {
   return Object.freeze({ "x-ratelimit-limit": String(limit), "ratelimit-policy": `"default";q=${limit};w=60` });
-}
-
-function limitText(remaining: number, resetSeconds = 1): string {
-  return `"default";r=${remaining};t=${resetSeconds}`;
 }

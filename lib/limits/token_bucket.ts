@@ -7,11 +7,11 @@ export interface TokenBucket {
   /** Tokens per minute, and the most the bucket holds. A whole number from 1 to 1 000 000. */
   rate: number;
   units: number;
-  /** Unix ms up to which the refill is counted. */
+  /** Ms, by the clock of the one who takes, up to which the refill is counted. */
   updatedAtMs: number;
 }
 
-/** What taking a token said. */
+/** What taking tokens said. */
 export interface Verdict {
   allowed: boolean;
   /** Requests per minute. */
@@ -44,18 +44,19 @@ export function tokensIn(bucket: TokenBucket): number {
   return bucket.units / UNITS_PER_TOKEN;
 }
 
-/** Takes one token when there is one. */
-export function takeToken(bucket: TokenBucket, nowMs: number): Verdict {
+/** Takes `cost` tokens when there are so many. What costs more than the bucket holds takes a full one. */
+export function takeToken(bucket: TokenBucket, nowMs: number, cost = 1): Verdict {
   refill(bucket, nowMs);
-  const allowed = bucket.units >= UNITS_PER_TOKEN;
-  if (allowed) bucket.units -= UNITS_PER_TOKEN;
-  return verdict(bucket.rate, bucket.units, allowed);
+  const units = Math.min(cost, bucket.rate) * UNITS_PER_TOKEN;
+  const missing = units - bucket.units;
+  if (missing <= 0) bucket.units -= units;
+  return verdict(bucket.rate, bucket.units, missing);
 }
 
 /** What `takeToken` would say; the bucket is left as it is, and `remaining` counts the token it would take. */
 export function peekToken(bucket: TokenBucket, nowMs: number): Verdict {
   const units = unitsAt(bucket, nowMs);
-  return verdict(bucket.rate, units, units >= UNITS_PER_TOKEN);
+  return verdict(bucket.rate, units, UNITS_PER_TOKEN - units);
 }
 
 /** Another rate at once: the bucket stays as full as it was, in proportion. */
@@ -76,9 +77,19 @@ function unitsAt({ rate, units, updatedAtMs }: TokenBucket, nowMs: number): numb
   return Math.min(units + elapsedMs * rate, rate * UNITS_PER_TOKEN);
 }
 
-function verdict(rate: number, units: number, allowed: boolean): Verdict {
+/** `missing`: units that the request lacks; none or less lets it through. */
+function verdict(rate: number, units: number, missing: number): Verdict {
   const remaining = Math.floor(units / UNITS_PER_TOKEN);
-  const missing = UNITS_PER_TOKEN - (units - remaining * UNITS_PER_TOKEN);
-  const resetSeconds = Math.ceil(Math.ceil(missing / rate) / 1000);
-  return { allowed, limit: rate, remaining, resetSeconds, retryAfterSeconds: allowed ? 0 : resetSeconds };
+  const untilNext = UNITS_PER_TOKEN - (units - remaining * UNITS_PER_TOKEN);
+  return {
+    allowed: missing <= 0,
+    limit: rate,
+    remaining,
+    resetSeconds: refillSeconds(untilNext, rate),
+    retryAfterSeconds: missing <= 0 ? 0 : refillSeconds(missing, rate),
+  };
+}
+
+function refillSeconds(units: number, rate: number): number {
+  return Math.ceil(Math.ceil(units / rate) / 1000);
 }

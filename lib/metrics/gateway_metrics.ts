@@ -1,9 +1,9 @@
 import process from "node:process";
-import type { RequestMeter } from "../http/endpoint.ts";
+import type { RequestMeter } from "../http/exchange.ts";
 import { createRegistry } from "./exposition.ts";
 import type { AttemptOutcome, NodeReport } from "../stellar/rpc/nodes.ts";
 import type { StoreErrorKind } from "../store/store.ts";
-import type { Attempt, Backlog } from "../store/webhook_store.ts";
+import type { NewAttempt } from "../store/webhook.ts";
 import { deliverySeries, eventSeries, processSeries, requestSeries, rpcSeries } from "./series.ts";
 
 /** What is looked up when the metrics are asked for. */
@@ -11,7 +11,17 @@ export interface MetricSources {
   ledger(): { sequence: number; closeTime: number };
   nodes(): NodeReport[];
   history(): Promise<{ lagLedgers: number | null; gaps: unknown[]; undecodedEvents: number }>;
-  backlog(): Promise<Backlog>;
+  backlog(): Promise<Owed>;
+}
+
+/** What is owed to webhooks. */
+interface Owed {
+  pending: number;
+  rejected: number;
+  dead: number;
+  failing: number;
+  /** Unix seconds, by the network's clock. */
+  oldestKnownAt: number | null;
 }
 
 export interface GatewayMetrics {
@@ -22,7 +32,7 @@ export interface GatewayMetrics {
   rpcAttempt(attempt: { node: string; method: string; outcome: AttemptOutcome; durationMs: number }): void;
   /** The watcher told of something. */
   watcherTold(kind: string): void;
-  deliveryAttempted(attempt: Pick<Attempt, "outcome" | "durationMs">): void;
+  deliveryAttempted(attempt: Pick<NewAttempt, "outcome" | "durationMs">): void;
   storeFailed(kind: StoreErrorKind): void;
   /** The event loop was so late for a timer. */
   eventLoopDelayed(seconds: number): void;
@@ -64,20 +74,23 @@ export function createGatewayMetrics({ now }: { now: () => number }): GatewayMet
     }
   }
 
-  async function readStore({ history, backlog }: MetricSources): Promise<void> {
+  async function readStore({ history, backlog, ledger }: MetricSources): Promise<void> {
+    const networkTime = ledger().closeTime;
     const { scanLag, gaps, undecoded } = events;
-    const { pending, dead, oldest } = deliveries;
+    const { pending, rejected, dead, failing, oldest } = deliveries;
     try {
       const [held, owed] = await Promise.all([history(), backlog()]);
       scanLag.set(held.lagLedgers ?? undefined);
       gaps.set(held.gaps.length);
       undecoded.set(held.undecodedEvents);
       pending.set(owed.pending);
+      rejected.set(owed.rejected);
       dead.set(owed.dead);
-      oldest.set(owed.oldestCreatedAtMs === null ? 0 : Math.max(0, (now() - owed.oldestCreatedAtMs) / 1000));
+      failing.set(owed.failing);
+      oldest.set(owed.oldestKnownAt === null ? 0 : Math.max(0, networkTime - owed.oldestKnownAt));
     } catch {
       // The store's errors are counted where they happen; a scrape without its figures is worth more than none.
-      for (const gauge of [scanLag, gaps, undecoded, pending, dead, oldest]) gauge.set(undefined);
+      for (const gauge of [scanLag, gaps, undecoded, pending, rejected, dead, failing, oldest]) gauge.set(undefined);
       own.incomplete.inc();
     }
   }

@@ -81,7 +81,7 @@ export function deliverySeries(registry: Registry) {
     attempts: {
       delivered: attempts.with("delivered"),
       retry: attempts.with("retry"),
-      ended: attempts.with("ended"),
+      rejected: attempts.with("rejected"),
       dead: attempts.with("dead"),
     },
     seconds: registry.histogram(
@@ -90,10 +90,13 @@ export function deliverySeries(registry: Registry) {
       UPSTREAM_SECONDS,
     ).with(),
     pending: registry.gauge("gateway_deliveries_pending", "Deliveries that are due now or later.").with(),
-    dead: registry.gauge("gateway_deliveries_dead", "Deliveries whose attempts are used up.").with(),
+    rejected: registry.gauge("gateway_deliveries_rejected", "Deliveries that an answer ended (4xx and the like).")
+      .with(),
+    dead: registry.gauge("gateway_deliveries_dead", "Deliveries given up, and events forgotten undelivered.").with(),
+    failing: registry.gauge("gateway_webhooks_failing", "Webhooks whose endpoint fails.").with(),
     oldest: registry.gauge(
       "gateway_deliveries_oldest_seconds",
-      "How long the oldest pending delivery has been owed; 0 when none is.",
+      "How long the oldest event that waits for a webhook has been known, by the network's clock; 0 when none waits.",
     ).with(),
   };
 }

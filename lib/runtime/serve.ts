@@ -1,3 +1,5 @@
+import { listening } from "./listening.ts";
+
 /** Who sent a request. Looked up only when it is read, so that a request nobody asks about pays nothing. */
 export interface Peer {
   /** IP address as the socket shows it; empty when the connection is already gone. */
@@ -10,10 +12,13 @@ export interface ServeOptions {
   port: number;
   fetch: (request: Request, peer: Peer) => Response | Promise<Response>;
   /**
-   * How long a connection may stay silent while a response is awaited or streamed. Bun counts whole seconds up to 255;
-   * Deno never cuts a response off.
+   * How long a connection may stay silent: before a request, in the middle of one, and while its response is awaited or
+   * streamed. Bun counts whole seconds up to 255. Deno has no such time: there silent connections stay until there are no
+   * more file descriptors, and are closed then. Before strangers it belongs behind a proxy that has one.
    */
   idleTimeoutMs: number;
+  /** Told when no connections could be accepted for a while: file descriptors have run out, mostly. */
+  onProblem?: (message: string, cause: unknown) => void;
 }
 
 export interface HttpServer {
@@ -31,24 +36,18 @@ export interface HttpServer {
 
 /**
  * Serves `fetch` over HTTP/1.1.
- *
- * @throws Error naming host, port and reason when the address cannot be bound
+ * @throws {ListenError} naming host, port and reason when the address cannot be bound
  */
 export function serveHttp(options: ServeOptions): Promise<HttpServer> {
-  return Promise.resolve().then(() => {
-    try {
-      return typeof Bun !== "undefined" ? serveOnBun(options) : serveOnDeno(options);
-    } catch (error) {
-      throw new Error(`cannot listen on ${options.hostname}:${options.port}: ${bindFailure(error)}`, { cause: error });
-    }
-  });
+  const serve = typeof Bun !== "undefined" ? serveOnBun : serveOnDeno;
+  return listening(options, (address) => serve(options, address));
 }
 
 const BUN_MAX_IDLE_SECONDS = 255;
 
-function serveOnBun({ hostname, port, fetch, idleTimeoutMs }: ServeOptions): HttpServer {
+function serveOnBun({ hostname, port, fetch, idleTimeoutMs }: ServeOptions, address: string): HttpServer {
   const server = Bun.serve({
-    hostname,
+    hostname: address,
     port,
     development: false,
     // Outside of development Bun would share the port with whoever listens on it already.
@@ -59,13 +58,53 @@ function serveOnBun({ hostname, port, fetch, idleTimeoutMs }: ServeOptions): Htt
   return httpServer(hostname, server.port ?? port, () => server.stop(), () => void server.stop(true));
 }
 
-function serveOnDeno({ hostname, port, fetch }: ServeOptions): HttpServer {
-  const server = Deno.serve(
-    { hostname, port, onListen: () => {} },
-    (request, info) => fetch(request, peerOf(info)),
-  );
-  // Deno has no way to cut connections once a graceful shutdown has begun.
-  return httpServer(hostname, server.addr.port, () => server.shutdown(), () => {});
+/** How long until it is tried again to listen. */
+const LISTEN_AGAIN_MS = 50;
+
+/**
+ * Deno's server gives up for good at the first connection that it cannot accept: another one takes its place. The one that
+ * gave up still finishes its requests and closes its idle connections, which brings descriptors back.
+ */
+function serveOnDeno({ hostname, port, fetch, onProblem }: ServeOptions, address: string): HttpServer {
+  let bound = port;
+  let server: Deno.HttpServer<Deno.NetAddr> | undefined;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let isStopping = false;
+  let isTold = false;
+
+  function listen(): void {
+    const next = Deno.serve(
+      { hostname: address, port: bound, onListen: () => {} },
+      (request, info) => fetch(request, peerOf(info)),
+    );
+    bound = next.addr.port;
+    server = next;
+    next.finished.then(() => {}, (error) => {
+      if (isStopping) return;
+      next.shutdown().catch(() => {});
+      listenAgain(error);
+    });
+  }
+
+  function listenAgain(cause: unknown): void {
+    if (!isTold) onProblem?.("no connections can be accepted; trying on", cause);
+    isTold = true;
+    timer = setTimeout(() => {
+      try {
+        listen();
+      } catch (error) {
+        listenAgain(error);
+      }
+    }, LISTEN_AGAIN_MS);
+  }
+
+  listen();
+  return httpServer(hostname, bound, async () => {
+    isStopping = true;
+    clearTimeout(timer);
+    await server?.shutdown().catch(() => {});
+    // Deno has no way to cut connections once a graceful shutdown has begun.
+  }, () => {});
 }
 
 function httpServer(hostname: string, port: number, drain: () => Promise<void>, cut: () => void): HttpServer {
@@ -112,19 +151,4 @@ class DenoPeer implements Peer {
   get remoteAddress(): string {
     return this.info.remoteAddr.hostname;
   }
-}
-
-/** A host that is neither an address nor a known name: Bun says it with codes, Deno in words. */
-const UNKNOWN_HOST_CODES: unknown[] = ["EINVAL", "ENOTFOUND", "EAI_AGAIN", "ERR_INVALID_ARG_TYPE"];
-const UNKNOWN_HOST_WORDS = /^(failed to lookup address|invalid (empty )?host)/;
-
-function bindFailure(error: unknown): string {
-  const { code, message = String(error) } = error as { code?: unknown; message?: string };
-  if (code === "EADDRINUSE") return "the port is in use";
-  if (code === "EACCES") return "not permitted";
-  if (code === "EADDRNOTAVAIL") return "the address is not one of this machine's";
-  if (UNKNOWN_HOST_CODES.includes(code) || UNKNOWN_HOST_WORDS.test(message)) {
-    return "the host is neither an IP address nor a name that is known here";
-  }
-  return message;
 }

@@ -6,21 +6,24 @@ export type SqliteValue = null | number | bigint | string | Uint8Array;
 /** One row, by column name. Integers are numbers, blobs `Uint8Array`; integers beyond ±(2^53−1) must not be stored. */
 export type Row = Record<string, null | number | string | Uint8Array>;
 
-/** A prepared statement with positional parameters. It lives as long as its database: prepare once and keep it. */
-export interface SqliteStatement {
+/**
+ * A prepared statement with positional parameters. It lives as long as its database: prepare once and keep it. What its
+ * rows hold is the caller's word: that of the statement's text, and of the types of its columns.
+ */
+export interface SqliteStatement<R = Row> {
   /** Runs it and answers how many rows it changed. */
   run(...params: SqliteValue[]): { changes: number };
   /** The first row, undefined when there is none. */
-  get(...params: SqliteValue[]): Row | undefined;
+  get(...params: SqliteValue[]): R | undefined;
   /** All rows. */
-  all(...params: SqliteValue[]): Row[];
+  all(...params: SqliteValue[]): R[];
 }
 
 /** A SQLite database that behaves alike on both runtimes. Everything is synchronous; faults are `SqliteError`s. */
 export interface SqliteDatabase {
   /** Runs one or several statements without parameters. */
   exec(sql: string): void;
-  prepare(sql: string): SqliteStatement;
+  prepare<R = Row>(sql: string): SqliteStatement<R>;
   /**
    * Runs `fn` in a write transaction (BEGIN IMMEDIATE): commits when it returns, rolls back and rethrows when it throws.
    * Refuses to nest, and a function that answers a promise, which would commit before its work is done.
@@ -85,8 +88,8 @@ export async function openSqlite(path: string, options: SqliteOptions = {}): Pro
 }
 
 function wrap(raw: RawSqlite): SqliteDatabase {
-  const prepare = (sql: string): SqliteStatement => {
-    const statement = attempt(() => raw.prepare(sql));
+  const prepare = <R>(sql: string): SqliteStatement<R> => {
+    const statement = attempt(() => raw.prepare(sql)) as SqliteStatement<R>;
     return {
       run: (...params) => attempt(() => statement.run(...checked(params))),
       get: (...params) => attempt(() => statement.get(...checked(params))),

@@ -29,6 +29,8 @@ check_tools() {
 build() { # folder, cargo arguments…
   folder=$project/$1
   shift
+  # The crates have to be there before their paths can be kept out of what is built.
+  (cd "$folder" && RUSTC=/usr/bin/rustc /usr/bin/cargo fetch --locked --quiet)
   flags="--remap-path-prefix=$cargo_home=/cargo --remap-path-prefix=$rust_source=/rust --remap-path-prefix=$folder=/source"
   for registry in "$cargo_home"/registry/src/*; do
     flags="$flags --remap-path-prefix=$registry=/crates"

@@ -130,6 +130,14 @@ export async function loadEngine(module: WebAssembly.Module | Uint8Array, readEn
       return readApplied(call("applyExtend", headerFrame(header), ...frames));
     },
 
+    /** The JSON (SEP-51) of values of an XDR type, as text. */
+    toJson(type: string, values: Uint8Array[]): string[] {
+      const answer = call("toJson", new TextEncoder().encode(type), ...values);
+      const texts = [];
+      while (!answer.done) texts.push(answer.takeText());
+      return texts;
+    },
+
     /** Applies a RestoreFootprint operation. */
     applyRestore(header: LedgerHeader, request: DeclaredResources): Applied {
       return readApplied(call("applyRestore", headerFrame(header), ...declaredFrames(request)));

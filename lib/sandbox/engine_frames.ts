@@ -23,6 +23,8 @@ export function joinFrames(frames: Uint8Array[]): Uint8Array {
   return joined;
 }
 
+const utf8 = new TextDecoder();
+
 /** Takes the frames of an answer one after the other. */
 export class FrameReader {
   #at = 0;
@@ -44,13 +46,15 @@ export class FrameReader {
   }
 
   takeText(): string {
-    return new TextDecoder().decode(this.#next());
+    const bytes = this.#next();
+    return bytes.length === 0 ? "" : utf8.decode(bytes);
   }
 
+  /** Parts of the answer, not copies: they are written into something larger, not kept. */
   takeList(): Uint8Array[] {
     const list = new FrameReader(this.#next());
     const items = [];
-    while (!list.done) items.push(list.take());
+    while (!list.done) items.push(list.#next());
     return items;
   }
 

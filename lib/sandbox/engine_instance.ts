@@ -21,6 +21,7 @@ const METHODS = {
   applyInvoke: 5,
   applyExtend: 6,
   applyRestore: 7,
+  toJson: 8,
 } as const;
 
 /** WebAssembly memory never shrinks: past this the engine starts anew, at the price of parsing its contracts again. */
@@ -40,21 +41,32 @@ interface EngineExports {
  */
 export function createEngineInstance(compiled: WebAssembly.Module, readEntry: ReadEntry) {
   let panic = "";
+  let memory = new Uint8Array();
   let wasm = instantiate();
 
+  /** Memory moves when it grows, and the old array is empty then. To ask for the buffer each time would cost more. */
+  function allBytes(): Uint8Array {
+    if (memory.length === 0) memory = new Uint8Array(wasm.memory.buffer as ArrayBuffer);
+    return memory;
+  }
+
   function bytesAt(address: number, byteLength: number): Uint8Array {
-    return new Uint8Array(wasm.memory.buffer, address, byteLength);
+    return allBytes().subarray(address, address + byteLength);
+  }
+
+  function viewAt(address: number, byteLength: number): DataView {
+    return new DataView(allBytes().buffer, address, byteLength);
   }
 
   function instantiate(): EngineExports {
     const env = {
       ledger_get(address: number, byteLength: number): number {
-        const found = readEntry(bytesAt(address, byteLength).slice());
+        const found = readEntry(bytesAt(address, byteLength));
         if (!found) return 0;
         const at = allocate(found.entry.length + 8);
-        const view = new DataView(wasm.memory.buffer, at);
-        view.setUint32(0, found.entry.length + 4, true);
-        view.setUint32(4, found.liveUntilLedger, true);
+        const header = viewAt(at, 8);
+        header.setUint32(0, found.entry.length + 4, true);
+        header.setUint32(4, found.liveUntilLedger, true);
         bytesAt(at + 8, found.entry.length).set(found.entry);
         return at;
       },
@@ -62,6 +74,7 @@ export function createEngineInstance(compiled: WebAssembly.Module, readEntry: Re
         panic = new TextDecoder().decode(bytesAt(address, byteLength).slice());
       },
     };
+    memory = new Uint8Array();
     return new WebAssembly.Instance(compiled, { env }).exports as unknown as EngineExports;
   }
 
@@ -78,10 +91,10 @@ export function createEngineInstance(compiled: WebAssembly.Module, readEntry: Re
       bytesAt(address, request.length).set(request);
       const at = wasm.call(METHODS[method], address, request.length);
       wasm.dealloc(address, request.length);
-      const byteLength = new DataView(wasm.memory.buffer).getUint32(at, true);
+      const byteLength = viewAt(at, 4).getUint32(0, true);
       const answer = bytesAt(at + 4, byteLength).slice();
       wasm.dealloc(at, byteLength + 4);
-      if (wasm.memory.buffer.byteLength > MEMORY_LIMIT_BYTES) wasm = instantiate();
+      if (allBytes().length > MEMORY_LIMIT_BYTES) wasm = instantiate();
       if (answer[0] === 0) return new FrameReader(answer.subarray(1));
       throw new EngineRefusal(`Cannot ${method}: ${new TextDecoder().decode(answer.subarray(1))}`);
     } catch (cause) {
@@ -93,5 +106,5 @@ export function createEngineInstance(compiled: WebAssembly.Module, readEntry: Re
     }
   }
 
-  return { call, memoryBytes: (): number => wasm.memory.buffer.byteLength };
+  return { call, memoryBytes: (): number => allBytes().length };
 }

@@ -6,7 +6,10 @@ export interface StoredEntry {
   liveUntilLedger: number;
 }
 
-/** Looks a LedgerKey up, archived and expired entries too. The host waits for it, so it must be quick. */
+/**
+ * Looks a LedgerKey up, archived and expired entries too. The host waits for it, so it must be quick. The key lies in the
+ * engine's memory: it is good until the call returns.
+ */
 export type ReadEntry = (key: Uint8Array) => StoredEntry | undefined;
 
 /** The ledger that is being built; `closeTime` in Unix seconds, `baseReserve` in stroops. */

@@ -4,6 +4,7 @@ import type { Remote } from "./fork/remote.ts";
 import { planAdvance } from "./ledger/advance.ts";
 import { keyOf } from "./ledger/bytes.ts";
 import { openChain, PROTOCOL_VERSION } from "./ledger/chain.ts";
+import { entryParts } from "./ledger/classic_entries.ts";
 import { type Envelope, parseEnvelope } from "./ledger/envelopes.ts";
 import { createFaucet } from "./ledger/faucet.ts";
 import { createMempool } from "./ledger/mempool.ts";
@@ -68,7 +69,7 @@ const STALE_SECONDS = 5;
 /**
  * Starts a network of one validator: a ledger, checked envelopes, real contracts. It differs from the public network in
  * that there is no consensus and no contention (nothing is left out of a ledger, fees are the minimum), and in the classic
- * operations it knows: createAccount, payment, setOptions, bumpSequence; any other is refused with opNOT_SUPPORTED.
+ * operations it leaves out (`ledger/classic/operations.ts` lists them).
  * Throws when the state file belongs to another network, and for a fork of one with another protocol.
  */
 export async function createNetwork(options: NetworkOptions): Promise<SandboxNetwork> {
@@ -107,9 +108,7 @@ export async function createNetwork(options: NetworkOptions): Promise<SandboxNet
   });
 
   function simulateNow(...[envelopeXdr, simulateOptions]: Parameters<Network["simulate"]>): SimulateOutcome {
-    const closeTime = Math.max(chain.tip().closeTime, unixSeconds());
-    const seeded = { ...simulateOptions, prngSeed: randomBytes(32) };
-    return simulate(chain.validator, chain.tip(), closeTime, envelopeXdr, seeded);
+    return simulate(chain.validator, chain.tip(), envelopeXdr, { ...simulateOptions, prngSeed: randomBytes(32) });
   }
 
   function settle(hash: string, transaction: AppliedTransaction | undefined) {
@@ -212,6 +211,7 @@ export async function createNetwork(options: NetworkOptions): Promise<SandboxNet
     ledger: history.ledger,
     entry: (keyXdr) => heldEntry(chain.state, keyXdr, chain.tip().sequence),
     simulate: simulateNow,
+    xdrToJson: (type, values) => chain.validator.engine.toJson(type, values),
     submit: mempool.submit,
     transaction: history.transaction,
     transactionsAfter: history.transactionsAfter,
@@ -246,9 +246,8 @@ function heldEntry(state: LedgerView, keyXdr: Uint8Array, latest: number): HeldE
   if (!held) return undefined;
   const { entryXdr, liveUntilLedger } = held;
   const lastModifiedLedger = new DataView(entryXdr.buffer, entryXdr.byteOffset).getUint32(0);
-  // A LedgerEntry is that number, the data, and an extension that is void.
-  const dataXdr = entryXdr.subarray(4, entryXdr.length - 4);
-  if (liveUntilLedger === undefined) return { dataXdr, lastModifiedLedger };
+  const parts = entryParts(entryXdr);
+  if (liveUntilLedger === undefined) return { ...parts, lastModifiedLedger };
   const evicted = !isTemporary(key) && liveUntilLedger + EVICTION_DELAY_LEDGERS <= latest;
-  return { dataXdr, lastModifiedLedger, liveUntilLedger: evicted ? 0 : liveUntilLedger };
+  return { ...parts, lastModifiedLedger, liveUntilLedger: evicted ? 0 : liveUntilLedger };
 }

@@ -60,6 +60,8 @@ export interface NetworkEvent {
 export interface HeldEntry {
   /** LedgerEntryData. */
   dataXdr: Uint8Array;
+  /** LedgerEntryExt. */
+  extXdr: Uint8Array;
   lastModifiedLedger: number;
   /** Undefined for entries without a TTL. */
   liveUntilLedger?: number;
@@ -97,6 +99,25 @@ export type SimulateOutcome =
     stateChanges: StateChange[];
   };
 
+/** XDR types that an RPC server answers. */
+export type XdrType =
+  | "ContractEvent"
+  | "DiagnosticEvent"
+  | "LedgerCloseMeta"
+  | "LedgerEntry"
+  | "LedgerEntryData"
+  | "LedgerEntryExt"
+  | "LedgerHeader"
+  | "LedgerHeaderHistoryEntry"
+  | "LedgerKey"
+  | "ScVal"
+  | "SorobanAuthorizationEntry"
+  | "SorobanTransactionData"
+  | "TransactionEnvelope"
+  | "TransactionEvent"
+  | "TransactionMeta"
+  | "TransactionResult";
+
 export interface NetworkFees {
   /** Inclusion fees per operation charged in the last ledgers, stroops, oldest first, of Soroban and of classic transactions. */
   soroban: { ledger: number; fee: bigint }[];
@@ -131,6 +152,8 @@ export interface Network {
     envelopeXdr: Uint8Array,
     options: { authMode?: AuthMode; instructionLeeway?: number; useUpgradedAuth?: boolean },
   ): SimulateOutcome;
+  /** The JSON (SEP-51) of each value, as text. Throws for what is not of that type. */
+  xdrToJson(type: XdrType, values: Uint8Array[]): string[];
   /** Checks an envelope as a validator does and queues it for the next ledger. Throws a plain Error for what is not XDR. */
   submit(envelopeXdr: Uint8Array): SubmitOutcome;
   transaction(hash: string): AppliedTransaction | undefined;

@@ -1,28 +1,119 @@
-import type { Settlement } from "./webhook_store.ts";
+import type { DeliveryStore, Store } from "./store.ts";
+import { partitionLease, partitionOf } from "./webhook.ts";
 
-/** The bounds the interface states, checked alike by every driver: passing one is a fault of the caller, not of the store. */
+/** What is kept, by noun: the part of a store that its drivers differ in. */
+export type Nouns = Pick<
+  Store,
+  "network" | "keys" | "buckets" | "submissions" | "leases" | "events" | "subscriptions" | "deliveries"
+>;
+
+/** One check a method: throws a RangeError when the call passes a bound that the interface states. */
+type Bounds = {
+  [Noun in keyof Nouns]: {
+    // deno-lint-ignore no-explicit-any -- what a method takes is inferred from it
+    [Method in keyof Nouns[Noun]]: Nouns[Noun][Method] extends (...args: infer Args extends any[]) => unknown
+      ? (...args: Args) => void
+      : never;
+  };
+};
+
+/** The bounds of every method, and so the list of all methods there are. */
+export const BOUNDS: Bounds = {
+  network: { bind: unbounded, bound: unbounded },
+  keys: {
+    insert: unbounded,
+    get: unbounded,
+    list: ({ limit }) => checkLimit(limit, 1_000),
+    setDisabled: unbounded,
+    delete: unbounded,
+    touch: (uses) => checkBatch(uses, 500),
+    version: unbounded,
+  },
+  buckets: { load: unbounded, save: (buckets) => checkBatch(buckets, 500), prune: unbounded },
+  submissions: { record: unbounded, get: unbounded, prune: unbounded },
+  leases: {
+    acquire: unbounded,
+    renew: (leases) => checkBatch(leases, 10),
+    release: (leases) => checkBatch(leases, 10),
+  },
+  events: {
+    watcherState: unbounded,
+    append: ({ events }) => checkBatch(events, 100),
+    bounds: unbounded,
+    read: ({ limit }) => checkLimit(limit, 1_000),
+    count: ({ limit }) => checkLimit(limit, 10_000),
+    get: unbounded,
+    before: unbounded,
+    undecoded: ({ limit }) => checkLimit(limit, 100),
+    appendDecoded: ({ events }) => checkBatch(events, 100),
+    // How far `upTo` may lie above what is forgotten is checked where that is known: by the driver.
+    forget: ({ undelivered }) => checkBatch(undelivered, 100),
+    forgetUndecoded: unbounded,
+  },
+  subscriptions: {
+    insert: unbounded,
+    get: unbounded,
+    list: ({ limit }) => checkLimit(limit, 1_000),
+    setSecrets: unbounded,
+    delete: unbounded,
+    purgeDeleted: unbounded,
+    version: unbounded,
+    secretsCheck: unbounded,
+    resealSecrets: ({ secrets }) => checkBatch(secrets, 100),
+  },
+  deliveries: {
+    readers: ({ limit }) => checkLimit(limit, 500),
+    reader: unbounded,
+    retrying: ({ limit }) => checkLimit(limit, 200),
+    ended: ({ limit }) => checkLimit(limit, 200),
+    settle: checkSettlements,
+    clampDue: unbounded,
+    insertReplay: unbounded,
+    recordAttempt: unbounded,
+    attempts: (_, { limit }) => checkLimit(limit, 200),
+    pruneAttempts: unbounded,
+  },
+};
+
+function unbounded(): void {}
 
 /** @throws RangeError unless `limit` is an integer from 1 to `max` */
-export function checkLimit(limit: number, max: number): void {
+function checkLimit(limit: number, max: number): void {
   if (!Number.isInteger(limit) || limit < 1 || limit > max) {
     throw new RangeError(`limit must be an integer from 1 to ${max}, got ${limit}`);
   }
 }
 
 /** @throws RangeError when there are more than `max` items */
-export function checkBatch(items: unknown[], max: number): void {
+function checkBatch(items: readonly unknown[], max: number): void {
   if (items.length > max) throw new RangeError(`at most ${max} items fit in one call, got ${items.length}`);
 }
 
-/** Greater than any event position: the upper bound of a query that has none. */
-export const END_OF_POSITIONS = "\u{10FFFF}";
-
-/** @throws RangeError when there are more than 100, or one is to be retried at no time */
-export function checkSettlements(settlements: Settlement[]): void {
-  checkBatch(settlements, 100);
-  for (const { attempt } of settlements) {
-    if (attempt.outcome === "retry" && attempt.nextAttemptAtMs === null) {
-      throw new RangeError("nextAttemptAtMs must be a time when the outcome is retry, got null");
+/** @throws RangeError when there is too much in one step, a lease is missing, or a due time does not go with its state */
+function checkSettlements({ leases, settlements }: Parameters<DeliveryStore["settle"]>[0]): void {
+  checkBatch(settlements.flatMap(({ attempts }) => attempts), 100);
+  const failed = settlements.flatMap(({ failed = [] }) => failed);
+  checkBatch([...failed, ...settlements.flatMap(({ delivered = [] }) => delivered)], 200);
+  for (const { subscriptionId } of settlements) {
+    const name = partitionLease(partitionOf(subscriptionId));
+    if (!leases.some((lease) => lease.name === name)) {
+      throw new RangeError(`the settlement of ${subscriptionId} needs the lease ${name}`);
     }
+  }
+  for (const { state, dueAtMs } of failed) {
+    if ((state === "retrying") !== (dueAtMs !== null)) {
+      throw new RangeError(`dueAtMs must be a time when the state is retrying, and null otherwise, got ${dueAtMs}`);
+    }
+  }
+}
+
+/**
+ * How far one call of `events.forget` may go.
+ * @throws RangeError when `upTo` lies beyond the log's end, or more than 200 above what is forgotten
+ */
+export function checkForget(upTo: number, { last, forgotten }: { last: number; forgotten: number }): void {
+  const furthest = Math.min(last, forgotten + 200);
+  if (!Number.isInteger(upTo) || upTo > furthest) {
+    throw new RangeError(`upTo must be a sequence of at most ${furthest}, got ${upTo}`);
   }
 }

@@ -1,8 +1,8 @@
 import { runtimeName } from "../runtime/runtime.ts";
-import { openDenoKvStore } from "./deno_kv/store.ts";
-import { openMemoryStore, openSqliteStore } from "./sqlite/store.ts";
-import { type Store, StoreError } from "./store.ts";
+import { checkedStore, type StoreDriver } from "./checked_store.ts";
 import type { OpenOptions } from "./file/store_file.ts";
+import { openMemoryDriver, openSqliteDriver } from "./sqlite/store.ts";
+import { type Store, StoreError } from "./store.ts";
 
 /**
  * Opens the store that a setting names: `sqlite:PATH`, `deno-kv:PATH`, `deno-kv:` (the platform's own database) or
@@ -12,12 +12,19 @@ import type { OpenOptions } from "./file/store_file.ts";
  * `newer_schema`, `missing`
  */
 export async function openStore(setting: string, options: OpenOptions = {}): Promise<Store> {
+  return checkedStore(await openDriver(setting, options));
+}
+
+async function openDriver(setting: string, options: OpenOptions): Promise<StoreDriver> {
   const [, scheme, path] = /^(sqlite|deno-kv|memory):(.*)$/s.exec(setting) ?? [];
-  if (scheme === "sqlite" && path) return await openSqliteStore(path, options);
-  if (scheme === "memory" && path === "") return await openMemoryStore();
+  if (scheme === "sqlite" && path) return await openSqliteDriver(path, options);
+  if (scheme === "memory" && path === "") return await openMemoryDriver(options);
   if (scheme === "deno-kv") {
-    if (runtimeName === "deno") return await openDenoKvStore(path === "" ? undefined : path, options);
-    throw new StoreError("unavailable", "deno-kv: needs Deno; this is Bun: use sqlite:PATH");
+    if (runtimeName !== "deno") {
+      throw new StoreError("unavailable", "deno-kv: needs Deno; this is Bun: use sqlite:PATH");
+    }
+    const { openDenoKvDriver } = await import("./deno_kv/store.ts");
+    return await openDenoKvDriver(path === "" ? undefined : path, options);
   }
   throw new StoreError(
     "unavailable",

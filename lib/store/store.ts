@@ -1,11 +1,59 @@
-import type { WebhookStore } from "./webhook_store.ts";
+import type { EventFilter, LoggedEvent, NewEvent, UndecodedEvent } from "./event.ts";
+import type { Attempt, DueDelivery, NewAttempt, Reader, Replay, Secrets, Settlement, Subscription } from "./webhook.ts";
 
 /**
- * What the gateway keeps, in the words of its domain. One contract suite (`tests/store/`) proves every sentence below
- * for every driver. All times are integer Unix milliseconds unless a name says otherwise. Every method rejects with a
- * `StoreError` when the store cannot do its work, and with a `RangeError` when a bound stated below is passed; a write
+ * What the gateway keeps, in the words of its domain, by noun. One contract suite (`tests/store/`) proves every sentence
+ * below for every driver. All times are integer Unix milliseconds unless a name says otherwise. Every method rejects with
+ * a `StoreError` when the store cannot do its work, and with a `RangeError` when a bound stated below is passed; a write
  * that rejects has written nothing. Fields that are undefined count as absent, and absent ones are absent in answers.
  */
+export interface Store {
+  /** For people: absolute path or URL without credentials, with its scheme (`sqlite:/var/lib/gateway.db`). */
+  readonly location: string;
+  /** Unique to this store and its copies: 12 letters and digits, made with it. */
+  readonly id: string;
+  /** Whether several gateways may serve from it at once; else `holdForServing` keeps all but one off. */
+  readonly isShared: boolean;
+  /**
+   * Holds the store for this `serve` until `close`, or until the process dies; again by its holder it does nothing. All
+   * leases that a former holder left are over. Rejects with `locked` when another process or handle holds it. A shared
+   * store keeps nobody off, and ends no lease.
+   */
+  holdForServing(): Promise<void>;
+  /**
+   * Waits for what is under way, closes and gives the hold back. Further calls reject with `unavailable`; a second
+   * `close` does nothing.
+   */
+  close(): Promise<void>;
+  /** Has every call told to this observer from now on, instead of to the one before. */
+  observe(observer: StoreObserver): void;
+
+  readonly network: NetworkStore;
+  readonly keys: KeyStore;
+  readonly buckets: BucketStore;
+  readonly submissions: SubmissionStore;
+  readonly leases: LeaseStore;
+  readonly events: EventStore;
+  readonly subscriptions: SubscriptionStore;
+  readonly deliveries: DeliveryStore;
+}
+
+/** Who counts what is asked of a store. */
+export interface StoreObserver {
+  /** A call has ended: `events.read`, how long it took, and of which kind its failure was. Must not throw. */
+  called(method: string, durationMs: number, failure?: StoreErrorKind): void;
+}
+
+/** Which network the store is of. */
+export interface NetworkStore {
+  /**
+   * Binds the store to one network for good. The first call writes, later ones compare.
+   * Rejects with `network_mismatch`, naming both passphrases.
+   */
+  bind(passphrase: string): Promise<void>;
+  /** The passphrase the store is bound to, undefined while it is not bound. */
+  bound(): Promise<string | undefined>;
+}
 
 export const SCOPES = ["read", "write", "webhooks"] as const;
 export type Scope = (typeof SCOPES)[number];
@@ -28,6 +76,30 @@ export interface KeyRecord {
   lastUsedAt?: string;
 }
 
+export interface KeyStore {
+  /** Adds a key. Rejects with `exists` when the id is taken. */
+  insert(record: KeyRecord): Promise<void>;
+  /** The key with this id, undefined when there is none. */
+  get(id: string): Promise<KeyRecord | undefined>;
+  /** Keys ascending by id, at most `limit` (≤ 1 000) after the id `after`. */
+  list(page: { after?: string; limit: number }): Promise<KeyRecord[]>;
+  /** Sets `disabled`; answers the record as it is then, undefined when there is no such key. */
+  setDisabled(id: string, disabled: boolean): Promise<KeyRecord | undefined>;
+  /**
+   * Deletes a key, its bucket and its subscriptions (as `subscriptions.delete`); false when there is no such key: what
+   * belongs to a key that is kept elsewhere goes all the same. In one commit, unless it has more than 100 subscriptions:
+   * then those before the last 100 may go in commits of their own, before the key.
+   */
+  delete(id: string): Promise<boolean>;
+  /**
+   * Notes when keys were last used, at most 500 at once; ids that do not exist are passed over, and so is a time before the
+   * one noted. Does not raise `version`.
+   */
+  touch(uses: { id: string; lastUsedAt: string }[]): Promise<void>;
+  /** Rises with every insert, disable, enable and delete, from any process: a cheap way to see that keys changed. */
+  version(): Promise<number>;
+}
+
 /** A token bucket at rest. */
 export interface BucketState {
   keyId: string;
@@ -35,74 +107,13 @@ export interface BucketState {
   updatedAtMs: number;
 }
 
-/** A contract event as it is kept and answered. Positions sort as text, oldest first, across epochs. */
-export interface StoredEvent {
-  /** See `events/position.ts`: epoch, then the RPC's event id. Unique. */
-  position: string;
-  /** Unique over all epochs; consumers deduplicate on it. */
-  id: string;
-  /** One of the nine event types, or null when the event could not be decoded: kept raw, not shown in history. */
-  type: string | null;
-  contractId: string;
-  ledger: number;
-  /** ISO 8601 UTC. */
-  ledgerClosedAt: string;
-  txHash: string;
-  deviceHash?: string;
-  agent?: string;
-  merchant?: string;
-  /** Decimal string. */
-  amount?: string;
-  /** Base64 XDR of topics and value, only while `type` is null. */
-  raw?: { topics: string[]; value: string };
-}
-
-/** Ledgers whose events could not be read: the node no longer held them. Both ends belong to the gap. */
-export interface HistoryGap {
-  epoch: number;
-  fromLedger: number;
-  toLedger: number;
-  /** ISO 8601 UTC, when it was noticed. */
-  noticedAt: string;
-}
-
-/** How far the watcher has come. */
-export interface WatcherState {
-  /** Raised when the network was reset: its ledgers are numbered anew. */
-  epoch: number;
-  /** Comma-separated contract ids that were watched, sorted. */
-  contractIds: string;
-  /** The first ledger whose events are held in this epoch. */
-  oldestLedger: number;
-  /** All ledgers up to this one have been scanned. */
-  scannedLedger: number;
-  /** Close time of the newest ledger the node has shown, Unix seconds. */
-  latestLedgerCloseTime: number;
-  /** The newest ledger the node has shown. */
-  latestLedger: number;
-  /** The RPC's cursor for the next page; absent: ask from `scannedLedger + 1`. */
-  rpcCursor?: string;
-}
-
-/** One turn of the watcher: its events, its state and the gaps it found become visible together or not at all. */
-export interface EventSlice {
-  /** At most 100 events, ascending by position. An event whose position is held already is left as it is. */
-  events: StoredEvent[];
-  state: WatcherState;
-  /** At most 100. A gap that is held already keeps when it was noticed. */
-  gaps?: HistoryGap[];
-}
-
-export interface EventQuery {
-  /** Exclusive lower bound; absent: from the oldest event held. */
-  after?: string;
-  /** Inclusive upper bound. */
-  upTo?: string;
-  limit: number;
-  /** Any of these types; an empty list matches nothing. */
-  types?: string[];
-  deviceHash?: string;
-  merchant?: string;
+export interface BucketStore {
+  /** Every bucket at rest, in no order. */
+  load(): Promise<BucketState[]>;
+  /** Writes buckets, at most 500, in one commit. */
+  save(buckets: BucketState[]): Promise<void>;
+  /** Forgets the buckets last written before this time (a bucket that refilled is a full one). */
+  prune(updatedBeforeMs: number): Promise<void>;
 }
 
 /** An envelope that was or is about to be sent: its outcome can be told after a crash or a time-out. */
@@ -114,6 +125,206 @@ export interface Submission {
   submittedAtMs: number;
 }
 
+export interface SubmissionStore {
+  /** Notes an envelope before it is sent; the same hash again keeps the first note. Durable when it resolves. */
+  record(submission: Submission): Promise<void>;
+  /** The note on this hash, undefined when this gateway never sent it. */
+  get(hash: string): Promise<Submission | undefined>;
+  /** Forgets submissions noted before this time, at most 500 at a call; answers how many went. */
+  prune(submittedBeforeMs: number): Promise<number>;
+}
+
+/**
+ * The right to do one thing that only one process may do at a time. Its *term* rises with every change of hands; every
+ * write under the lease names it, and rejects with `fenced` once another has acquired it.
+ */
+export interface Lease {
+  name: string;
+  term: number;
+}
+
+export interface LeaseStore {
+  /**
+   * Acquires a lease that nobody holds, whose time is over, or that is this holder's own (a new term all the same);
+   * undefined when another holds it. On a store held for serving its holder always acquires.
+   * @param request `holder`: unique to a process; `durationMs`: counted by the store's clock from when it is acquired
+   */
+  acquire(request: { name: string; holder: string; durationMs: number }): Promise<Lease | undefined>;
+  /** Prolongs leases (at most 10) that are still one's own; answers those. A lease is one's own until another has acquired it. */
+  renew(leases: Lease[], durationMs: number): Promise<Lease[]>;
+  /** Gives leases (at most 10) back; one that is lost is passed over. */
+  release(leases: Lease[]): Promise<void>;
+}
+
+/** Ledgers whose events could not be read. Both ends belong to the gap. */
+export interface HistoryGap {
+  epoch: number;
+  fromLedger: number;
+  toLedger: number;
+  /** The contracts whose events are missing, sorted. */
+  contractIds: string[];
+  /** ISO 8601 UTC, when it was noticed. */
+  noticedAt: string;
+}
+
+/** How far the watcher has come: all that it goes by after a start. */
+export interface WatcherState {
+  /** Raised when the network was reset. */
+  epoch: number;
+  /** The newest ledger that is believed. */
+  latestLedger: number;
+  /** Its close time, Unix seconds; 0 while no node has said one. */
+  latestLedgerCloseTime: number;
+  /** All ledgers up to this one have been scanned, gaps apart. */
+  scannedLedger: number;
+  /** The RPC's cursor for the next page; absent: ask from `scannedLedger + 1`. */
+  rpcCursor?: string;
+  /** A scanned ledger and its hash, by which a reset network is told; absent: no node has said one. */
+  anchor?: { ledger: number; hash: string };
+  /** The second look has come to this ledger. */
+  checkedLedger: number;
+  /** The contracts that were watched in this epoch, by id: from which ledger, up to which (null: watched still). */
+  contracts: Record<string, { fromLedger: number; toLedger: number | null }>;
+  /** Of all epochs, ascending by epoch and ledger. */
+  gaps: HistoryGap[];
+  /** What is held of earlier epochs, ascending. */
+  formerEpochs: { epoch: number; fromLedger: number; toLedger: number }[];
+}
+
+/** One step of the watcher: its events and its state become visible together or not at all. */
+export interface WatcherStep {
+  /** The watcher's lease (`WATCHER_LEASE`). */
+  lease: Lease;
+  /** At most 100. One whose id is held already, decoded or not, is left as it is. */
+  events: (NewEvent | UndecodedEvent)[];
+  state: WatcherState;
+}
+
+export const WATCHER_LEASE = "watcher";
+
+/** Where the log begins and ends. */
+export interface LogBounds {
+  /** The sequence of the newest event; 0 while there was none. */
+  last: number;
+  /** Events up to this sequence were forgotten; 0: none was. */
+  forgotten: number;
+}
+
+export interface EventQuery {
+  filter: EventFilter;
+  /** Only sequences above this one. */
+  after?: number;
+  /** Only sequences up to this one, inclusive. */
+  upTo?: number;
+}
+
+export interface EventStore {
+  /** Where the watcher stands, undefined before its first commit. */
+  watcherState(): Promise<WatcherState | undefined>;
+  /**
+   * Commits one step atomically, and gives each new decoded event the next sequence, in the order given; sequences become
+   * visible in their order, without holes. Answers the events that were new and decoded, with their sequences. Idempotent:
+   * the same step again adds nothing. Rejects with `fenced`.
+   */
+  append(step: WatcherStep): Promise<LoggedEvent[]>;
+  bounds(): Promise<LogBounds>;
+  /**
+   * Events of the log that match, by sequence, ascending or descending, at most `limit` (≤ 1 000). The cost depends on
+   * `limit`, not on the depth or on how rare matches are (of several subjects at once on the rarest single one).
+   */
+  read(query: EventQuery & { order: "asc" | "desc"; limit: number }): Promise<LoggedEvent[]>;
+  /** How many match, counted up to `limit` (≤ 10 000). */
+  count(query: EventQuery & { limit: number }): Promise<number>;
+  /** The decoded event with this id, undefined when there is none. */
+  get(id: string): Promise<LoggedEvent | undefined>;
+  /** The highest sequence such that all events of this height or above come after it. */
+  before(height: number): Promise<number>;
+  /** Events that could not be decoded, ascending by epoch and place in it, at most `limit` (≤ 100) after the id `after`. */
+  undecoded(page: { after?: string; limit: number }): Promise<UndecodedEvent[]>;
+  /**
+   * Appends the decoded form of undecoded events (at most 100) in the order given, in one commit; ids that are not held
+   * undecoded are passed over. Answers as `append`. Rejects with `fenced`.
+   */
+  appendDecoded(step: { lease: Lease; events: NewEvent[] }): Promise<LoggedEvent[]>;
+  /**
+   * Forgets the events up to a sequence that lies at most 200 above the last one forgotten, with what is kept of their
+   * failed deliveries: those that were still retrying count as dead. The readers named (at most 100) have their dead raised
+   * by what they had not been sent, and their cursors moved to `upTo`, unless one has moved since: then nothing is written
+   * and the answer is false.
+   */
+  forget(
+    step: { upTo: number; undelivered: { subscriptionId: string; cursor: number; events: number }[] },
+  ): Promise<boolean>;
+  /** Forgets undecoded events of ledgers closed before this ISO time, at most 200; answers how many went. */
+  forgetUndecoded(closedBefore: string): Promise<number>;
+}
+
+export interface SubscriptionStore {
+  /**
+   * Adds a subscription, its cursor at the end of the log. Rejects with `exists` when its key has `maxPerKey` already
+   * (counted atomically), or when the id is taken.
+   */
+  insert(subscription: Subscription, maxPerKey: number): Promise<void>;
+  /** The subscription with this id, undefined when there is none. */
+  get(id: string): Promise<Subscription | undefined>;
+  /** Of one key, or of all when absent: ascending by id, at most `limit` (≤ 1 000) after the id `after`. */
+  list(page: { keyId?: string; after?: string; limit: number }): Promise<Subscription[]>;
+  /** Replaces its secrets if `secret` is still the one given; false otherwise or when it is gone. */
+  setSecrets(id: string, expectedSecret: string, secrets: Secrets): Promise<boolean>;
+  /**
+   * Deletes it with its progress and its replay: from here on it is not listed, is owed nothing and has no attempts; false
+   * when there is none. What is left of its failed deliveries and attempts is left to `purgeDeleted`.
+   */
+  delete(id: string): Promise<boolean>;
+  /** Removes what deleted subscriptions left behind, at most 600 rows in one commit; true while there may be more. */
+  purgeDeleted(): Promise<boolean>;
+  /** Rises with every insert, secret change and delete of a subscription and every new replay, from any process. */
+  version(): Promise<number>;
+  /** A text sealed with the secrets key, by which a wrong key is told at start; undefined: secrets are kept plain. */
+  secretsCheck(): Promise<string | undefined>;
+  /**
+   * Changes how secrets are kept: rewrites these secrets (at most 100) and answers how many. One whose `secret` is no
+   * longer the expected one, because it was rotated, and one whose subscription is gone are passed over. `check` is
+   * written with them in one commit, null removes it, undefined leaves it. Raises `version` when it rewrites any.
+   */
+  resealSecrets(step: {
+    secrets: (Secrets & { id: string; expectedSecret: string })[];
+    check?: string | null;
+  }): Promise<number>;
+}
+
+export interface DeliveryStore {
+  /** Subscriptions with their progress, ascending by id, at most `limit` (≤ 500) after the id `after`. */
+  readers(page: { after?: string; limit: number }): Promise<Reader[]>;
+  /** One of them, undefined when there is none. */
+  reader(subscriptionId: string): Promise<Reader | undefined>;
+  /**
+   * Failed deliveries of a subscription with their events, at most `limit` (≤ 200): those retrying and due by `dueByMs`,
+   * ascending by due time and then sequence; or, without it, all that retry, ascending by sequence.
+   */
+  retrying(query: { subscriptionId: string; dueByMs?: number; limit: number }): Promise<DueDelivery[]>;
+  /** Failed deliveries that were rejected or are dead, newest event first, at most `limit` (≤ 200), before a sequence. */
+  ended(query: { subscriptionId: string; before?: number; limit: number }): Promise<DueDelivery[]>;
+  /**
+   * Writes what became of deliveries, at most 100 attempts and 200 failed deliveries, kept or delivered now, in all. Each
+   * subscription's part is written whole, under the lease of its partition: `leases` holds those of all partitions named.
+   * Rejects with `fenced` when one is lost, and has written nothing then. A deleted subscription's part is passed over.
+   */
+  settle(step: { leases: Lease[]; settlements: Settlement[] }): Promise<void>;
+  /** Brings back every due time of a subscription's retries that lies after this; answers how many it brought back. */
+  clampDue(subscriptionId: string, latestDueAtMs: number): Promise<number>;
+
+  /** Adds a replay. Rejects with `exists` while the subscription has one; passes over a deleted subscription. */
+  insertReplay(replay: Replay): Promise<void>;
+
+  /** Notes the attempt of a test event; passes over a deleted subscription. Answers it with its ordinal. */
+  recordAttempt(subscriptionId: string, attempt: NewAttempt): Promise<Attempt | undefined>;
+  /** Attempts of a subscription, newest first, at most `limit` (≤ 200), with ordinals below `before`. */
+  attempts(subscriptionId: string, page: { before?: number; limit: number }): Promise<Attempt[]>;
+  /** Forgets a subscription's attempts made before this time; answers how many went. */
+  pruneAttempts(subscriptionId: string, beforeMs: number): Promise<number>;
+}
+
 export type StoreErrorKind =
   | "locked"
   | "full"
@@ -121,6 +332,7 @@ export type StoreErrorKind =
   | "newer_schema"
   | "exists"
   | "missing"
+  | "fenced"
   | "unavailable";
 
 /** `message` is fit for an operator: it names the store and says what to do; no credentials in it. */
@@ -129,83 +341,4 @@ export class StoreError extends Error {
     super(message, options);
     this.name = "StoreError";
   }
-}
-
-export interface Store extends WebhookStore {
-  /** For people: absolute path or URL without credentials, with its scheme (`sqlite:/var/lib/gateway.db`). */
-  readonly location: string;
-
-  /**
-   * Binds the store to one network for good. The first call writes, later ones compare.
-   * Rejects with `network_mismatch`, naming both passphrases.
-   */
-  bindNetwork(passphrase: string): Promise<void>;
-  /** The passphrase the store is bound to, undefined while it is not bound. */
-  boundNetwork(): Promise<string | undefined>;
-  /**
-   * Holds the store for this `serve` until `close`, or until the process dies; again by its holder it does nothing.
-   * Rejects with `locked` when another process or handle holds it. Nobody else delivers then: the leases that a killed
-   * holder left are over (what `notBeforeMs` holds back stays so). Deno KV without a path is shared: holding it keeps
-   * nobody off, and ends no lease.
-   */
-  holdForServing(): Promise<void>;
-
-  /** Adds a key. Rejects with `exists` when the id is taken. */
-  insertKey(record: KeyRecord): Promise<void>;
-  /** The key with this id, undefined when there is none. */
-  getKey(id: string): Promise<KeyRecord | undefined>;
-  /** Keys ascending by id, at most `limit` (≤ 1 000) after the id `after`. */
-  listKeys(page: { after?: string; limit: number }): Promise<KeyRecord[]>;
-  /** Sets `disabled`; answers the record as it is then, undefined when there is no such key. */
-  setKeyDisabled(id: string, disabled: boolean): Promise<KeyRecord | undefined>;
-  /**
-   * Deletes a key, its bucket and its subscriptions (as `deleteSubscription`); false when there is no such key: what
-   * belongs to a key that is kept elsewhere goes all the same. In one commit, unless it has more than 100
-   * subscriptions: then those before the last 100 may go in commits of their own, before the key.
-   */
-  deleteKey(id: string): Promise<boolean>;
-  /** Notes when keys were last used, at most 500 at once; ids that do not exist are passed over. Does not raise `keysVersion`. */
-  touchKeys(uses: { id: string; lastUsedAt: string }[]): Promise<void>;
-  /** Rises with every insert, disable, enable and delete, from any process: a cheap way to see that keys changed. */
-  keysVersion(): Promise<number>;
-
-  /** Every bucket at rest, in no order. */
-  loadBuckets(): Promise<BucketState[]>;
-  /** Writes buckets, at most 500, in one commit. */
-  saveBuckets(buckets: BucketState[]): Promise<void>;
-  /** Forgets the buckets last written before this time (a bucket that refilled is a full one). */
-  pruneBuckets(updatedBeforeMs: number): Promise<void>;
-
-  /** Where the watcher stands, undefined before its first commit. */
-  watcherState(): Promise<WatcherState | undefined>;
-  /**
-   * Commits one slice atomically. Idempotent: the same slice again changes nothing. New decoded events that fan-out has
-   * passed become late (`lateEvents`), but for what lies before one that was forgotten (`prunedUpTo`). New events in
-   * ledgers that were scanned before, and a state that goes back in its epoch, raise `rereads` of the fan-out cursor.
-   */
-  commitEvents(slice: EventSlice): Promise<void>;
-  /** Decoded events that match every given filter, ascending by position, at most `limit` (≤ 1 000). */
-  readEvents(query: EventQuery): Promise<StoredEvent[]>;
-  /** Events that could not be decoded, ascending by position, at most `limit` (≤ 100) after `after`. */
-  undecodedEvents(page: { after?: string; limit: number }): Promise<StoredEvent[]>;
-  /**
-   * Replaces undecoded events (at most 100, by position) with their decoded form, in one commit. Positions that are not
-   * held undecoded are passed over. Raises `rereads` of the fan-out cursor; those that it has passed become late.
-   */
-  decodeEvents(events: StoredEvent[]): Promise<void>;
-  /** All gaps, ascending by epoch and ledger. */
-  gaps(): Promise<HistoryGap[]>;
-
-  /** Notes an envelope before it is sent; the same hash again keeps the first note. Durable when it resolves. */
-  recordSubmission(submission: Submission): Promise<void>;
-  /** The note on this hash, undefined when this gateway never sent it. */
-  getSubmission(hash: string): Promise<Submission | undefined>;
-  /** Forgets submissions noted before this time, at most 500 at a call; answers how many went. */
-  pruneSubmissions(submittedBeforeMs: number): Promise<number>;
-
-  /**
-   * Waits for what is under way, closes and gives the hold back. Further calls reject with `unavailable`; a second
-   * `close` does nothing.
-   */
-  close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-import type { Attempt, AttemptOutcome, Subscription } from "../store/webhook_store.ts";
+import type { Attempt, AttemptOutcome, Progress, Subscription } from "../store/webhook.ts";
 
 /** A webhook as the HTTP API and the command line show it: without its secrets. */
 export interface PublicWebhook {
@@ -8,18 +8,53 @@ export interface PublicWebhook {
   types: string[] | null;
   deviceHash: string | null;
   merchant: string | null;
+  ordered: boolean;
   /** ISO 8601 UTC. */
   createdAt: string;
+  /** Since when its endpoint has been failing, ISO 8601 UTC; null: it is well. */
+  failingSince: string | null;
+  /** Deliveries that failed and are to be tried again. */
+  retrying: number;
+  /** Deliveries that an answer ended. */
+  rejected: number;
+  /** Deliveries given up. */
+  dead: number;
   /** Until then the secret before the last rotation signs too; ISO 8601 UTC. */
   previousSecretUntil: string | null;
 }
 
+/** What the deliveries of a subscription that was just made have come to. */
+export const NOTHING_DELIVERED: Pick<Progress, "failingSinceMs" | "retrying" | "rejected" | "dead"> = {
+  failingSinceMs: null,
+  retrying: 0,
+  rejected: 0,
+  dead: 0,
+};
+
 export function publicWebhook(
-  { id, url, types, deviceHash, merchant, createdAt, previousSecret }: Subscription,
+  { id, url, types, deviceHash, merchant, ordered, createdAt, previousSecret }: Subscription,
+  { failingSinceMs, retrying, rejected, dead }: typeof NOTHING_DELIVERED,
 ): PublicWebhook {
+  const failingSince = failingSinceMs === null ? null : isoTime(failingSinceMs);
   const previousSecretUntil = previousSecret === null ? null : isoTime(previousSecret.untilMs);
-  return { id, url, types, deviceHash, merchant, createdAt, previousSecretUntil };
+  return {
+    id,
+    url,
+    types,
+    deviceHash,
+    merchant,
+    ordered,
+    createdAt,
+    failingSince,
+    retrying,
+    rejected,
+    dead,
+    previousSecretUntil,
+  };
 }
+
+/** What a test event is called. */
+export const TEST_EVENT_TYPE = "webhook.test";
 
 /** An attempt as the HTTP API and the command line show it. */
 export interface PublicAttempt {
@@ -28,7 +63,7 @@ export interface PublicAttempt {
   eventType: string;
   /** null: a test event. */
   deliveryId: string | null;
-  /** 1 for the first attempt of a delivery. */
+  /** 1 for the first attempt of a delivery; 0 for one that only asked whether a failing endpoint is back. */
   attempt: number;
   /** ISO 8601 UTC. */
   at: string;
@@ -42,13 +77,13 @@ export interface PublicAttempt {
 }
 
 export function publicAttempt(attempt: Attempt): PublicAttempt {
-  const { id, eventId, eventType, deliveryId, number, atMs, durationMs, nextAttemptAtMs } = attempt;
+  const { ordinal, eventId, eventType, replayId, number, atMs, durationMs, nextAttemptAtMs } = attempt;
   const { outcome, statusCode, error, responseBody } = attempt;
   return {
-    id,
+    id: String(ordinal),
     eventId,
     eventType,
-    deliveryId,
+    deliveryId: eventType === TEST_EVENT_TYPE ? null : replayId === null ? eventId : `${eventId}:${replayId}`,
     attempt: number,
     at: isoTime(atMs),
     durationMs,

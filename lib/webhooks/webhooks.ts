@@ -1,19 +1,15 @@
-import type { Wait } from "../clock.ts";
-import type { Store, StoredEvent } from "../store/store.ts";
+import type { Clock } from "../clock.ts";
+import { type LoggedEvent, publicEvent } from "../store/event.ts";
+import type { Store } from "../store/store.ts";
+import type { NewAttempt } from "../store/webhook.ts";
 import { createAttempter, type EventMessage, recipientOf } from "./delivery/attempt.ts";
-import { runBoundedTurn, type TurnBound } from "./delivery/bounded_turn.ts";
-import { createCourier } from "./delivery/courier.ts";
-import { createFanOut } from "./delivery/fan_out.ts";
-import type { CourierLimits } from "./delivery/lane.ts";
-import { createLoop } from "../loop.ts";
-import type { Poster } from "./post/post.ts";
-import { createReplayer } from "./replays/replayer.ts";
-import { createRetention } from "./retention.ts";
+import { type Courier, createCourier } from "./delivery/courier.ts";
 import { nextAttempt } from "./delivery/schedule.ts";
-import type { SecretBox } from "./secrets/secrets.ts";
 import { createSecret, type RandomBytes } from "./delivery/signature.ts";
-import { createSubscriptionSet } from "./delivery/subscription_set.ts";
-import { createSubscriptions, type Subscriptions, type Tip } from "./subscriptions.ts";
+import type { CourierLimits } from "./delivery/turns.ts";
+import type { Poster } from "./post/post.ts";
+import type { SecretBox } from "./secrets/secrets.ts";
+import { createSubscriptions, type Subscriptions } from "./subscriptions.ts";
 import type { TargetPolicy } from "./targets/policy.ts";
 
 export interface WebhooksParts {
@@ -23,115 +19,71 @@ export interface WebhooksParts {
   secrets: SecretBox;
   /** Whether the key is there, enabled and not expired. */
   isKeyEnabled(keyId: string): Promise<boolean>;
-  tip(): Promise<Tip>;
-  /** The last possible position of a ledger. */
-  endOfLedger(epoch: number, ledger: number): string;
-  /** What is sent of a decoded event. */
-  publicEvent(event: StoredEvent): { id: string; type: string };
+  /** See `SubscriptionsParts`. */
+  startHeight(): Promise<number>;
   randomBytes: RandomBytes;
   /** Random letters and digits. */
   randomText(length: number): string;
-  /** How long events are kept, in days; 0: for ever. */
-  historyDays: number;
-  /** How long attempts are kept, in days; 0: for ever. */
-  attemptDays: number;
-  /** Unix milliseconds. */
-  now(): number;
-  wait: Wait;
-  onProblem(message: string, cause: unknown): void;
+  clock: Clock;
+  onAttempt(attempt: NewAttempt): void;
+  onProblem(message: string, cause?: unknown): void;
   courierLimits?: Partial<CourierLimits>;
 }
 
 export interface Webhooks {
   subscriptions: Subscriptions;
   start(): void;
-  /** There may be events that were not there before. */
+  /** The log has grown. */
   wake(): void;
-  /** What the loops do, once and bounded, for places without loops. Joins a turn that is under way. Never rejects. */
-  turn(bound: TurnBound): Promise<void>;
-  /** Forgets what is old enough and what deleted subscriptions left behind, until it is done or aborted. Never rejects. */
-  tidy(signal: AbortSignal): Promise<void>;
+  /** Delivers until nothing is due, or until then (Unix ms), for places without loops. Joins a turn under way. Never rejects. */
+  turn(untilMs: number): Promise<void>;
   /** Lets posts under way end, writes down what they came to and gives all leases back. */
   stop(): Promise<void>;
 }
 
-/** Without being woken fan-out looks this often: what another process commits is seen by it too. */
-const FAN_OUT_IDLE_MS = 5_000;
-/** A replay that an operator's command begins is seen after so long. */
-const REPLAY_IDLE_MS = 2_000;
-/** How long a replay waits for deliveries to be made before it looks again. */
-const REPLAY_WAIT_MS = 500;
-const PRUNE_INTERVAL_MS = 3_600_000;
 /** Longer than a healthy endpoint takes; what it cuts off is delivered again. */
 const DRAIN_MS = 5_000;
+/** How often a turn looks whether anything is left to do. */
+const LOOK_MS = 100;
+const HOLDER_LENGTH = 12;
 
-/** Puts webhooks together: events in the store become deliveries, and deliveries become POSTs. */
+/** Puts webhooks together: subscriptions, and the courier that delivers the log to them. */
 export function createWebhooks(parts: WebhooksParts): Webhooks {
-  const { store, targets, poster, secrets, isKeyEnabled, tip, endOfLedger, publicEvent, now, wait, onProblem } = parts;
+  const { store, targets, poster, secrets, isKeyEnabled, clock, onAttempt, onProblem, randomText } = parts;
   const attempt = createAttempter({
     post: poster.post,
-    next: (number, outcome, nowMs) => nextAttempt({ attempt: number, outcome, nowMs, random: Math.random }),
-    now,
-    randomText: parts.randomText,
+    clock,
+    next: (number, outcome, nowMs, ageMs) =>
+      nextAttempt({ attempt: number, outcome, nowMs, ageMs, random: Math.random }),
   });
+  const messageOf = createMessages();
   const newCourier = () =>
     createCourier({
       store,
       attempt,
       isKeyEnabled,
-      recipient: (subscription) => recipientOf(subscription, secrets.open, now()),
-      message: (event) => messageOf(publicEvent(event)),
-      now,
-      wait,
+      recipient: (subscription) => recipientOf(subscription, secrets.open, clock.now()),
+      message: messageOf,
+      clock,
+      holder: randomText(HOLDER_LENGTH),
+      onAttempt,
       onProblem,
       limits: parts.courierLimits,
     });
-  let courier = newCourier();
-  const onDeliveries = (subscriptionIds: Iterable<string>) => courier.wake(subscriptionIds);
-  const fanOut = createFanOut({
-    store,
-    subscriptions: createSubscriptionSet(store),
-    endOfLedger,
-    now,
-    onDeliveries,
-  });
-  const replayRound = createReplayer({ store, endOfLedger, now, onDeliveries });
-  const retention = createRetention({ store, now, historyDays: parts.historyDays, attemptDays: parts.attemptDays });
-  let prunedAtMs = -Infinity;
+  let courier: Courier | undefined;
   let turning: Promise<void> | undefined;
 
-  const fanning = createLoop({
-    step: async (signal) => await fanOut.step(signal) ? 0 : FAN_OUT_IDLE_MS,
-    wait,
-    onProblem: (cause) => onProblem("events cannot be handed to webhooks; trying on", cause),
-  });
-  const replaying = createLoop({
-    step: async () => ({ moved: 0, waiting: REPLAY_WAIT_MS, idle: REPLAY_IDLE_MS })[await replayRound()],
-    wait,
-    onProblem: (cause) => onProblem("replays cannot go on; trying on", cause),
-  });
-  const pruning = createLoop({
-    async step(signal) {
-      await retention.purge(signal);
-      if (now() - prunedAtMs >= PRUNE_INTERVAL_MS) {
-        prunedAtMs = now();
-        await retention.prune(signal);
-      }
-      return PRUNE_INTERVAL_MS;
-    },
-    wait,
-    onProblem: (cause) => onProblem("old events and attempts cannot be pruned; trying on", cause),
-  });
-  const loops = [fanning, replaying, pruning];
-
-  async function takeTurn(bound: TurnBound): Promise<void> {
-    // A courier that was stopped does not start again.
+  /** A courier that has stopped does not start again: each turn has one of its own. */
+  async function takeTurn(untilMs: number): Promise<void> {
     courier = newCourier();
+    courier.start();
     try {
-      await runBoundedTurn({ store, fanOut, replayRound, courier, now, wait }, bound);
+      while (clock.now() < untilMs && !await courier.isIdle(untilMs)) await clock.wait(LOOK_MS);
     } catch (cause) {
       onProblem("events cannot be handed to webhooks; the next turn tries again", cause);
     }
+    await courier.stop({ drainMs: Math.max(0, Math.min(DRAIN_MS, untilMs - clock.now())) });
+    courier = undefined;
   }
 
   return {
@@ -141,40 +93,37 @@ export function createWebhooks(parts: WebhooksParts): Webhooks {
       secrets,
       attempt,
       createSecret: () => createSecret(parts.randomBytes),
-      randomText: parts.randomText,
-      tip,
-      endOfLedger,
-      now,
-      wait,
-      onReplay: replaying.wake,
-      onDeleted: pruning.wake,
+      randomText,
+      startHeight: parts.startHeight,
+      clock,
+      onChange: async (subscriptionId) => await courier?.changed(subscriptionId),
     }),
     start() {
+      courier = newCourier();
       courier.start();
-      for (const loop of loops) loop.start();
     },
-    wake: fanning.wake,
-    turn(bound) {
-      turning ??= takeTurn(bound).finally(() => turning = undefined);
+    wake: () => courier?.wake(),
+    turn(untilMs) {
+      turning ??= takeTurn(untilMs).finally(() => turning = undefined);
       return turning;
-    },
-    async tidy(signal) {
-      try {
-        await retention.purge(signal);
-        await retention.prune(signal);
-      } catch (cause) {
-        onProblem("old events and attempts cannot be pruned", cause);
-      }
     },
     async stop() {
       await turning;
-      await Promise.all(loops.map((loop) => loop.stop()));
-      await courier.stop({ drainMs: DRAIN_MS });
+      await courier?.stop({ drainMs: DRAIN_MS });
       poster.close();
     },
   };
 }
 
-function messageOf(event: { id: string; type: string }): EventMessage {
-  return { id: event.id, type: event.type, json: JSON.stringify(event) };
+/** An event as it is sent; one that goes to many is written as JSON once. */
+function createMessages(): (event: LoggedEvent) => EventMessage {
+  const messages = new WeakMap<LoggedEvent, EventMessage>();
+  return function messageOf(event) {
+    let message = messages.get(event);
+    if (message === undefined) {
+      message = { id: event.id, type: event.type, json: JSON.stringify(publicEvent(event)) };
+      messages.set(event, message);
+    }
+    return message;
+  };
 }

@@ -16,7 +16,7 @@ before(async () => {
   folder = await mkdtemp(join(tmpdir(), "backup-command-"));
   store = `sqlite:${join(folder, "gateway.db")}`;
   const opened = await openStore(store);
-  await opened.insertKey(sampleKey("a"));
+  await opened.keys.insert(sampleKey("a"));
   await opened.close();
 });
 after(() => rm(folder, { recursive: true }));
@@ -37,7 +37,7 @@ describe("gateway backup", () => {
     assert.equal(restore, `To restore, with the settings of now: gateway serve --store sqlite:${path}`);
     assert.equal(err, "");
     const copy = await openStore(`sqlite:${path}`);
-    assert.deepEqual(await copy.getKey("a"), sampleKey("a"));
+    assert.deepEqual(await copy.keys.get("a"), sampleKey("a"));
     await copy.close();
   });
 

@@ -116,7 +116,7 @@ function registerTests(): void {
 
   const deployFlags = ["--unstable-kv", "--unstable-cron", ENTRY];
 
-  test("deno serve with Deno's own flags answers and logs nothing to worry about", { timeout: 60_000 }, async () => {
+  test("deno serve with Deno's own flags answers and logs nothing to worry about", async () => {
     const deployed = await serve(deployFlags, settings);
     try {
       const api = createClient(deployed.url, key);
@@ -131,7 +131,7 @@ function registerTests(): void {
     }
   });
 
-  test("crons watch the network, and the next isolate shows what they found", { timeout: 60_000 }, async () => {
+  test("crons watch the network, and the next isolate shows what they found", async () => {
     const wrapper = join(folder, "crons_by_signal.js");
     writeFileSync(join(folder, "stub.js"), CRONS_BY_SIGNAL);
     writeFileSync(
@@ -185,7 +185,7 @@ function registerTests(): void {
     ],
   ];
   for (const [what, setting, says] of refused) {
-    test(`${what} is refused by name before anything is served`, { timeout: 60_000 }, async () => {
+    test(`${what} is refused by name before anything is served`, async () => {
       await assert.rejects(serve(deployFlags, { ...settings, ...setting }), says);
     });
   }

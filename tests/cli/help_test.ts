@@ -156,7 +156,7 @@ describe("the command line", () => {
     [["openapi", "--json"], /^gateway openapi: unknown flag --json; there are none\n/],
     [["--prot", "1"], /^gateway serve: unknown flag --prot; did you mean --port\?\nSee: gateway help serve\n$/],
     [["version", "--JSON"], /unknown flag --JSON; did you mean --json\?/],
-    [["version", "--short"], /unknown flag --short; allowed: --json\n/],
+    [["version", "--short"], /unknown flag --short; allowed: --json, --licenses\n/],
     [["serve", "--port", "abc"], /^gateway serve: --port must be an integer from 0 to 65535, got "abc"\nSee: /],
     [["serve", "--store", "foo"], /^gateway serve: --store must be sqlite:PATH.* or memory:, got "foo"\nSee: /],
     [["sandbox", "--store", "foo"], /^gateway sandbox: --store must be .*, got "foo"\nSee: /],

@@ -41,7 +41,7 @@ async function usage(args: string[], env: Record<string, string> = {}): Promise<
 async function keysIn(setting: string) {
   const store = await openStore(setting);
   try {
-    return await store.listKeys({ limit: 100 });
+    return await store.keys.list({ limit: 100 });
   } finally {
     await store.close();
   }

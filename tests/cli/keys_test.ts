@@ -44,8 +44,8 @@ beforeEach(async () => {
   ];
   const store = await openStore(setting);
   for (const record of [shop, till]) {
-    await store.insertKey(record);
-    await openKeysFile(path).insertKey(record);
+    await store.keys.insert(record);
+    await openKeysFile(path).keys.insert(record);
   }
   await store.close();
 });
@@ -131,7 +131,7 @@ describe("keys list", () => {
   test("goes through many keys by pages", async () => {
     const { flags, location } = places[0]!;
     const store = await openStore(location);
-    for (let i = 0; i < 1_010; i++) await store.insertKey({ ...shop, id: `k${String(i).padStart(4, "0")}` });
+    for (let i = 0; i < 1_010; i++) await store.keys.insert({ ...shop, id: `k${String(i).padStart(4, "0")}` });
     await store.close();
     const { out } = await keys(["list", ...flags], { isTerminal: true });
     const ids = out.trimEnd().split("\n").map((line) => line.split(" ")[0]);

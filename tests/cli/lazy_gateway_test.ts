@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createLazyGateway } from "../../cli/lazy_gateway.ts";
-import { readDeployConfig } from "../../cli/deploy_config.ts";
+import { readDeployConfig } from "../../cli/read_config.ts";
 import type { Gateway } from "../../lib/gateway/gateway.ts";
 import { createLog } from "../../lib/log.ts";
 

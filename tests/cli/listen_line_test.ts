@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { answeredWith, deliveryLine, forwardedWith } from "../../cli/listen_line.ts";
 import { stepLine } from "../../cli/trigger.ts";
-import type { PublicEvent } from "../../lib/events/public_event.ts";
+import type { PublicEvent } from "../../lib/store/event.ts";
 
 const NOW = Date.parse("2026-11-21T12:00:05.000Z");
 const TIME = new Date(NOW).toTimeString().slice(0, 8);

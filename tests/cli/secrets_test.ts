@@ -10,8 +10,8 @@ import { runCommand } from "./run_command.ts";
 import { storeBeside } from "./store_beside.ts";
 
 const beside = storeBeside(async (store) => {
-  await store.insertKey(sampleKey("key1"));
-  for (const id of ["wh_all", "wh_other"]) await store.insertSubscription(subscriptionOf(id), 100);
+  await store.keys.insert(sampleKey("key1"));
+  for (const id of ["wh_all", "wh_other"]) await store.subscriptions.insert(subscriptionOf(id), 100);
 });
 
 const KEY = "01".repeat(32);
@@ -26,18 +26,18 @@ async function rekey(env: Record<string, string>, ...args: string[]) {
 }
 
 test("secrets rekey turns sealing on, changes the key and turns it off again", async () => {
-  const plain = (await beside.store.getSubscription("wh_all"))!.secret;
+  const plain = (await beside.store.subscriptions.get("wh_all"))!.secret;
   const on = await rekey({ SERVICE_API_NEW_SECRETS_KEY: KEY });
   assert.equal(on.code, 0);
   assert.match(on.out, /^the secrets of 2 webhooks in .* have a new key: start the gateway with it/);
-  const sealed = (await beside.store.getSubscription("wh_all"))!.secret;
+  const sealed = (await beside.store.subscriptions.get("wh_all"))!.secret;
   assert.equal(createSecretBox(KEY).open("wh_all", sealed), plain);
   const changed = await rekey({ SERVICE_API_SECRETS_KEY: KEY, SERVICE_API_NEW_SECRETS_KEY: OTHER });
   assert.equal(changed.code, 0);
-  assert.equal(createSecretBox(OTHER).open("wh_all", (await beside.store.getSubscription("wh_all"))!.secret), plain);
+  assert.equal(createSecretBox(OTHER).open("wh_all", (await beside.store.subscriptions.get("wh_all"))!.secret), plain);
   const off = await rekey({ SERVICE_API_SECRETS_KEY: OTHER }, "--off");
   assert.match(off.out, /^the secrets of 2 webhooks in .* are kept plain: start the gateway without/);
-  assert.equal((await beside.store.getSubscription("wh_all"))!.secret, plain);
+  assert.equal((await beside.store.subscriptions.get("wh_all"))!.secret, plain);
 });
 
 test("secrets rekey that is done already says so when it is run again", async () => {

@@ -4,7 +4,7 @@ import { OutputError } from "../../cli/command.ts";
 import { reportFailure } from "../../cli/failure.ts";
 import { rotateWebhook } from "../../cli/webhook_rotate.ts";
 import { command } from "../../cli/webhooks.ts";
-import { VET_MS } from "../../lib/webhooks/delivery/lane.ts";
+import { VET_MS } from "../../lib/webhooks/delivery/courier.ts";
 import { sealSecrets } from "../../lib/webhooks/secrets/reseal.ts";
 import { createSecretBox } from "../../lib/webhooks/secrets/secrets.ts";
 import { START_MS, subscriptionOf } from "../webhooks/parts.ts";
@@ -16,15 +16,16 @@ const KEY = "01".repeat(32);
 const OTHER = "02".repeat(32);
 const UNTIL = new Date(START_MS + 86_400_000).toISOString();
 
-const beside = storeBeside((store) => store.insertSubscription(subscriptionOf("wh_all"), 100));
+const beside = storeBeside((store) => store.subscriptions.insert(subscriptionOf("wh_all"), 100));
 
-const stored = async () => (await beside.store.getSubscription("wh_all"))!;
+const stored = async () => (await beside.store.subscriptions.get("wh_all"))!;
+const storedReader = async () => (await beside.store.deliveries.reader("wh_all"))!;
 
 async function rotate(options: FakeIoOptions = {}, json = false) {
   const io = fakeIo({ now: START_MS, ...options });
   const waits: number[] = [];
   const wait = (ms: number) => Promise.resolve(void waits.push(ms));
-  const code = await rotateWebhook({ store: beside.store, io, wait, subscription: await stored(), json })
+  const code = await rotateWebhook({ store: beside.store, io, wait, reader: await storedReader(), json })
     .catch((error) => reportFailure("webhooks", error, io));
   return { code, out: io.out, err: io.err, waits };
 }
@@ -49,7 +50,8 @@ test("rotate --json prints what POST /v1/webhooks/{id}/secret answers", async ()
   const { id, url, types, deviceHash, merchant, createdAt, secret } = await stored();
   assert.equal(err, "");
   assert.deepEqual(JSON.parse(out), {
-    ...{ id, url, types, deviceHash, merchant, createdAt, secret },
+    ...{ id, url, types, deviceHash, merchant, ordered: false, createdAt, secret },
+    ...{ failingSince: null, retrying: 0, rejected: 0, dead: 0 },
     previousSecretUntil: UNTIL,
   });
 });
@@ -77,7 +79,7 @@ test("rotate refuses a key where the store keeps secrets plain, and while a chan
   const plain = await rotate({ env: { SERVICE_API_SECRETS_KEY: KEY } });
   assert.deepEqual([plain.code, plain.out], [2, ""]);
   assert.match(plain.err, /is set, but the webhook secrets in the store are plain/);
-  await beside.store.resealSecrets({ secrets: [], check: "rekey-under-way" });
+  await beside.store.subscriptions.resealSecrets({ secrets: [], check: "rekey-under-way" });
   const underWay = await rotate({ env: { SERVICE_API_SECRETS_KEY: KEY } });
   assert.deepEqual([underWay.code, underWay.out], [2, ""]);
   assert.match(underWay.err, /a change of it was interrupted: run `gateway secrets rekey` again/);
@@ -99,14 +101,14 @@ test("rotate knows no webhook that is not there, and does not overwrite what som
   const io = fakeIo();
   assert.equal(await runCommand(command, ["rotate", "wh_1", "--store", beside.setting], io), 1);
   assert.equal(io.err, `gateway webhooks: there is no webhook "wh_1" in ${beside.setting}\n`);
-  const subscription = await stored();
+  const reader = await storedReader();
   await rotate();
   const { secret } = await stored();
   const call = {
     store: beside.store,
     io: fakeIo({ now: START_MS }),
     wait: () => Promise.resolve(),
-    subscription,
+    reader,
     json: false,
   };
   await assert.rejects(rotateWebhook(call), /wh_all is gone, or its secret was changed by somebody else/);

@@ -8,31 +8,27 @@ import { command as keysCommand } from "../../cli/keys.ts";
 import { command as secretsCommand } from "../../cli/secrets.ts";
 import { replayWebhook } from "../../cli/webhook_replay.ts";
 import { command } from "../../cli/webhooks.ts";
-import { endOfLedger } from "../../lib/events/position.ts";
-import type { Attempt } from "../../lib/store/webhook_store.ts";
-import { createReplayer } from "../../lib/webhooks/replays/replayer.ts";
+import { type NewAttempt, partitionLease, partitionOf } from "../../lib/store/webhook.ts";
 import { sampleKey } from "../store/samples.ts";
-import { commitEvents, eventAt, START_MS, subscriptionOf } from "../webhooks/parts.ts";
+import { append, eventAt, START_MS, subscriptionOf } from "../webhooks/parts.ts";
 import { fakeIo, type FakeIoOptions } from "./fake_io.ts";
 import { runCommand } from "./run_command.ts";
 import { storeBeside } from "./store_beside.ts";
 
 const beside = storeBeside(async (store) => {
-  await store.insertKey(sampleKey("key1"));
-  await store.insertSubscription(subscriptionOf("wh_all"), 100);
-  await store.insertSubscription(
+  await store.keys.insert(sampleKey("key1"));
+  await store.subscriptions.insert(subscriptionOf("wh_all"), 100);
+  await store.subscriptions.insert(
     subscriptionOf("wh_some", { keyId: "key2", types: ["escrow.swept", "escrow.funded"], deviceHash: "ab".repeat(32) }),
     100,
   );
-  await commitEvents(store, Array.from({ length: 300 }, (_, n) => eventAt(101 + n)), 500);
-  for (let n = 0; n < 3; n++) await store.recordAttempt(attempt(n));
+  await append(store, Array.from({ length: 300 }, (_, n) => eventAt(101 + n)), 500);
+  for (let n = 0; n < 3; n++) await store.deliveries.recordAttempt("wh_all", attempt(n));
 });
 
-function attempt(n: number): Attempt {
+function attempt(n: number): NewAttempt {
   return {
-    id: `0000000000000${n}-abc`,
-    subscriptionId: "wh_all",
-    deliveryId: "d",
+    replayId: null,
     eventId: eventAt(101).id,
     eventType: "escrow.funded",
     number: n + 1,
@@ -58,22 +54,24 @@ test("list prints plain columns, a table on a terminal, and JSON when asked", as
   assert.equal(plain.code, 0);
   assert.equal(plain.err, `webhooks in ${beside.setting}\n`);
   assert.deepEqual(plain.out.split("\n").map((line) => line.split("\t")), [
-    ["wh_all", "key1", "https://wh-all.example/hook", "everything", "2026-01-01T00:00:00.000Z", "0", "0"],
+    ["wh_all", "key1", "https://wh-all.example/hook", "everything", "2026-01-01T00:00:00.000Z", "300", "0", "0", "-"],
     [
       "wh_some",
       "key2",
       "https://wh-some.example/hook",
       `escrow.swept, escrow.funded, device ${"ab".repeat(32)}`,
       "2026-01-01T00:00:00.000Z",
+      "300",
       "0",
       "0",
+      "-",
     ],
     [""],
   ]);
   const table = await webhooks(["list"], { isTerminal: true });
   assert.match(
     table.out,
-    /^ID +KEY +URL +HEARS +CREATED +PENDING +DEAD\nwh_all +key1 .* 2026-01-01 00:00 +0 +0\nwh_some /,
+    /^ID +KEY +URL +HEARS +CREATED +PENDING .*DEAD.*\nwh_all +key1 .* 300 .*\nwh_some /,
   );
   const json = await webhooks(["list", "--json", "--key", "key2"]);
   assert.deepEqual(JSON.parse(json.out), {
@@ -83,16 +81,21 @@ test("list prints plain columns, a table on a terminal, and JSON when asked", as
     types: ["escrow.swept", "escrow.funded"],
     deviceHash: "ab".repeat(32),
     merchant: null,
+    ordered: false,
     createdAt: "2026-01-01T00:00:00.000Z",
-    previousSecretUntil: null,
-    pending: 0,
+    failingSince: null,
+    retrying: 0,
+    rejected: 0,
     dead: 0,
+    previousSecretUntil: null,
+    pending: 300,
+    atLeast: false,
   });
   assert.equal(json.err, "");
 });
 
 test("list of a key's webhooks tells a key without any from one that is not there", async () => {
-  await beside.store.insertKey(sampleKey("key3"));
+  await beside.store.keys.insert(sampleKey("key3"));
   const none = await webhooks(["list", "--key", "key3"]);
   assert.deepEqual([none.code, none.out], [0, ""]);
   assert.match(none.err, /there are none/);
@@ -167,17 +170,17 @@ test("JSON has the fields of the HTTP API, by the same names", async () => {
   }
   const webhook = JSON.parse((await webhooks(["list", "--json", "--key", "key2"])).out);
   const fields = await fieldsOf("/v1/webhooks", "webhooks");
-  assert.deepEqual(Object.keys(webhook), [...fields, "keyId", "pending", "dead"]);
+  assert.deepEqual(Object.keys(webhook), [...fields, "keyId", "pending", "atLeast"]);
 });
 
 test("replay begins a job for the serving gateway, and only counts with --dry-run", async () => {
   const dry = await webhooks(["replay", "wh_all", "--from-ledger", "101", "--to-ledger", "110", "--dry-run"]);
   assert.match(dry.out, /would make 10 deliveries to https:\/\/wh-all\.example\/hook; nothing was begun/);
-  assert.deepEqual(await beside.store.listReplays(10), []);
+  assert.equal((await beside.store.deliveries.reader("wh_all"))!.replay, null);
   const begun = await webhooks(["replay", "wh_all", "--from-ledger", "101", "--json"]);
   const { id, deliveries } = JSON.parse(begun.out);
   assert.equal(deliveries, 300);
-  assert.deepEqual((await beside.store.listReplays(10)).map((replay) => replay.id), [id]);
+  assert.equal((await beside.store.deliveries.reader("wh_all"))!.replay?.id, id);
   const second = await webhooks(["replay", "wh_all", "--from-ledger", "101"]);
   assert.equal(second.code, 1);
   assert.match(second.err, /a replay of wh_all is under way/);
@@ -186,27 +189,30 @@ test("replay begins a job for the serving gateway, and only counts with --dry-ru
   assert.equal(JSON.parse(nothing.out).deliveries, 0);
 });
 
-test("on a terminal a replay shows how far the gateway has come, until all is queued", async () => {
+test("on a terminal a replay shows how far the gateway has come, until all of it was sent", async () => {
   const io = fakeIo({ now: START_MS, isTerminal: true });
-  const round = createReplayer({ store: beside.store, endOfLedger, now: () => START_MS, onDeliveries: () => {} });
-  const subscription = (await beside.store.getSubscription("wh_all"))!;
-  const shared = {
-    store: beside.store,
-    io,
-    subscription,
-    range: { fromLedger: 101, toLedger: 400 },
-    dryRun: false,
-    json: false,
+  const { store } = beside;
+  const subscription = (await store.subscriptions.get("wh_all"))!;
+  const shared = { store, io, subscription, range: { fromLedger: 101, toLedger: 400 }, dryRun: false, json: false };
+  const name = partitionLease(partitionOf("wh_all"));
+  const lease = (await store.leases.acquire({ name, holder: "test", durationMs: 60_000 }))!;
+  let cursor = 0;
+  /** What the serving gateway does meanwhile. */
+  const wait = async () => {
+    const { replay } = (await store.deliveries.reader("wh_all"))!;
+    cursor += 100;
+    const moved = { id: replay!.id, cursor, done: cursor === 300 };
+    const settlements = [{ subscriptionId: "wh_all", replay: moved, attempts: [] }];
+    await store.deliveries.settle({ leases: [lease], settlements });
   };
-  assert.equal(await replayWebhook({ ...shared, wait: async () => void await round() }), 0);
-  assert.match(io.err, /queued up to ledger 300 of 400 \(66 %\)/);
-  assert.match(io.out, /^replay rp_\w+ of wh_all: 300 deliveries, .*\nall of it is queued/);
-  assert.equal((await beside.store.backlog("wh_all")).pending, 300);
+  assert.equal(await replayWebhook({ ...shared, wait }), 0);
+  assert.match(io.err, /66 % of the events were looked through/);
+  assert.match(io.out, /^replay rp_\w+ of wh_all: 300 deliveries, .*\nall of it was sent/);
 });
 
 test("a replay that nobody works on is left to go on by itself", async () => {
   const io = fakeIo({ now: START_MS, isTerminal: true });
-  const subscription = (await beside.store.getSubscription("wh_all"))!;
+  const subscription = (await beside.store.subscriptions.get("wh_all"))!;
   let waits = 0;
   const wait = () => Promise.resolve(void waits++);
   await replayWebhook({
@@ -220,16 +226,19 @@ test("a replay that nobody works on is left to go on by itself", async () => {
   });
   assert.match(io.out, /it does not move/);
   assert.equal(waits, 20);
-  assert.equal((await beside.store.listReplays(10)).length, 1);
+  assert.notEqual((await beside.store.deliveries.reader("wh_all"))!.replay, null);
 });
 
 test("delete asks on a terminal, and deletes what is owed too", async () => {
   const no = await webhooks(["delete", "wh_all"], { isTerminal: true, answer: "n" });
   assert.deepEqual([no.code, no.out], [1, ""]);
-  assert.match(no.err, /^Delete wh_all \(https:\/\/wh-all\.example\/hook\)\? .* nothing was deleted\n$/);
+  assert.match(
+    no.err,
+    /^Delete wh_all \(https:\/\/wh-all\.example\/hook\), and the 300 deliveries still owed to it\? .* nothing was deleted\n$/,
+  );
   const yes = await webhooks(["delete", "wh_all"], { isTerminal: true, answer: "y" });
   assert.equal(yes.out, `deleted wh_all from ${beside.setting}\n`);
-  assert.equal(await beside.store.getSubscription("wh_all"), undefined);
+  assert.equal(await beside.store.subscriptions.get("wh_all"), undefined);
   assert.deepEqual(JSON.parse((await webhooks(["delete", "wh_some", "--yes", "--json"])).out), {
     id: "wh_some",
     deleted: true,
@@ -265,20 +274,20 @@ test("what is wrong on the command line is said in one line", async () => {
 });
 
 test("keys delete says how many webhooks go with a key, and deletes them", async () => {
-  await beside.store.insertSubscription(subscriptionOf("wh_second"), 100);
+  await beside.store.subscriptions.insert(subscriptionOf("wh_second"), 100);
   const io = fakeIo({ answer: "y", isTerminal: true });
   assert.equal(await runCommand(keysCommand, ["delete", "key1", "--store", beside.setting], io), 0);
   assert.match(io.err, /^Delete key key1 "key key1" and its 2 webhooks from /);
   assert.equal(io.out, `deleted key key1 "key key1" and its 2 webhooks from ${beside.setting}\n`);
-  assert.deepEqual((await beside.store.listSubscriptions({ limit: 10 })).map(({ id }) => id), ["wh_some"]);
+  assert.deepEqual((await beside.store.subscriptions.list({ limit: 10 })).map(({ id }) => id), ["wh_some"]);
 });
 
 test("keys delete finds the webhooks of a key in a file too, in the store of the settings", async () => {
   const { openKeysFile } = await import("../../lib/keys/keys_file.ts");
   const path = join(beside.folder, `keys2.json`);
-  await openKeysFile(path).insertKey(sampleKey("key2"));
+  await openKeysFile(path).keys.insert(sampleKey("key2"));
   const io = fakeIo({ env: { SERVICE_API_STORE: beside.setting } });
   assert.equal(await runCommand(keysCommand, ["delete", "key2", "--yes", "--json", "--keys-file", path], io), 0);
   assert.deepEqual(JSON.parse(io.out), { id: "key2", deleted: true, webhooks: 1 });
-  assert.deepEqual((await beside.store.listSubscriptions({ limit: 10 })).map(({ id }) => id), ["wh_all"]);
+  assert.deepEqual((await beside.store.subscriptions.list({ limit: 10 })).map(({ id }) => id), ["wh_all"]);
 });

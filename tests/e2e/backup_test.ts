@@ -15,6 +15,6 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test("a store backed up under load starts another gateway that goes on from there", { timeout: 60_000 }, async () => {
+test("a store backed up under load starts another gateway that goes on from there", async () => {
   await tellBackup(sandbox.info, sourceCommand(), folder);
 });

@@ -30,7 +30,6 @@ after(async () => {
 
 test(
   "the executable has a doctor that tells each thing that can be wrong from the others",
-  { timeout: 60_000 },
   async () => {
     await tellDoctor(info, command, stores);
   },
@@ -38,7 +37,6 @@ test(
 
 test(
   "the executable says which setting holds a wrong contract id, and what is there",
-  { timeout: 60_000 },
   async () => {
     await tellWrongContract(info, command, stores);
   },
@@ -46,7 +44,6 @@ test(
 
 test(
   "the executable upgrades a store of the first release and refuses one of a newer program",
-  { timeout: 60_000 },
   async () => {
     await tellUpgrade(info, command, stores);
   },
@@ -54,37 +51,36 @@ test(
 
 test(
   "the executable says in metrics and status what happened, and no secret in its log",
-  { timeout: 60_000 },
   async () => {
     await tellWatching(info, command, stores);
   },
 );
 
-test("the executable goes on with the second node while the first fails", { timeout: 60_000 }, async () => {
+test("the executable goes on with the second node while the first fails", async () => {
   await tellFailover(info, command, stores);
 });
 
-test("the executable is restarted ten times under load and loses no request", { timeout: 60_000 }, async () => {
+test("the executable is restarted ten times under load and loses no request", async () => {
   await tellRestarts(info, command, stores);
 });
 
-test("the executable answers a slow submit though it was told to stop", { timeout: 30_000 }, async () => {
+test("the executable answers a slow submit though it was told to stop", async () => {
   await tellDrain(info, command, stores);
 });
 
-test("the executable cuts off a submit that outlasts the drain, and says so", { timeout: 30_000 }, async () => {
+test("the executable cuts off a submit that outlasts the drain, and says so", async () => {
   await tellCutOff(info, command, stores);
 });
 
-test("the executable posts a webhook to its end, and once", { timeout: 30_000 }, async () => {
+test("the executable posts a webhook to its end, and once", async () => {
   await tellSettling(command, stores);
 });
 
-test("the executable ends at once by a second signal", { timeout: 30_000 }, async () => {
+test("the executable ends at once by a second signal", async () => {
   await tellSecondSignal(info, command, stores);
 });
 
-test("the executable leaves a node that stays broken or lags, and comes back to it", { timeout: 120_000 }, async () => {
+test("the executable leaves a node that stays broken or lags, and comes back to it", async () => {
   for (const told of await lost) assert.equal(told.status, "fulfilled", String((told as { reason?: Error }).reason));
 });
 

@@ -21,17 +21,17 @@ after(() => rm(folder, { recursive: true, force: true }));
 
 const inFolder = () => ({ cwd: folder, env: environment() });
 
-test("the executable alone carries a payment through its whole life", { timeout: 60_000 }, async () => {
+test("the executable alone carries a payment through its whole life", async () => {
   const sandbox = await startSandbox([gateway]);
   await tellStory(sandbox.info);
   assert.equal(await sandbox.stop("SIGTERM"), 0, sandbox.log());
 });
 
-test("the executable shows a newcomer signed webhooks of what it made happen itself", { timeout: 60_000 }, async () => {
+test("the executable shows a newcomer signed webhooks of what it made happen itself", async () => {
   await tellListen([gateway]);
 });
 
-test("the executable backs a store up under load, and starts on the copy", { timeout: 60_000 }, async () => {
+test("the executable backs a store up under load, and starts on the copy", async () => {
   const elsewhere = await mkdtemp(join(tmpdir(), "gateway-restored-"));
   const sandbox = await startSandbox([gateway]);
   await tellBackup(sandbox.info, [gateway], elsewhere);
@@ -40,7 +40,6 @@ test("the executable backs a store up under load, and starts on the copy", { tim
 });
 
 test("the executable connects to nobody whose address or certificate is not what it was vetted for", {
-  timeout: 60_000,
   skip: ownNetwork === undefined,
 }, async () => {
   await assertPinned([gateway]);

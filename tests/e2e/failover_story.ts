@@ -151,7 +151,7 @@ async function withTwoNodes(
       },
       nodes,
       async until(stand, meanwhile = () => new Promise((resolve) => setTimeout(resolve, 50))) {
-        const deadline = Date.now() + 90_000;
+        const deadline = Date.now() + 300_000;
         while (!stand(await nodes())) {
           assert.ok(Date.now() < deadline, JSON.stringify(await nodes()));
           await meanwhile();

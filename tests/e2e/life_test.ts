@@ -8,6 +8,6 @@ before(async () => {
 });
 after(() => sandbox.stop());
 
-test("the whole life of a card goes through the gateway, offline", { timeout: 60_000 }, async () => {
+test("the whole life of a card goes through the gateway, offline", async () => {
   await tellStory(sandbox.info);
 });

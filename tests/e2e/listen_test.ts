@@ -14,7 +14,7 @@ before(async () => {
 });
 after(() => sandbox.stop());
 
-test("listen shows what trigger makes happen", { timeout: 60_000 }, async () => {
+test("listen shows what trigger makes happen", async () => {
   await tellListen(sourceCommand());
 });
 
@@ -85,7 +85,6 @@ test("a wrong event, filter or number is named", async () => {
 
 test(
   "a listener whose reader has gone ends without a word, and leaves no webhook behind",
-  { timeout: 60_000 },
   async () => {
     const { gateway, apiKey, rpc } = sandbox.info;
     const script = '"$@" listen --json --sandbox "$SANDBOX" | head -n 1; exit "${PIPESTATUS[0]}"';

@@ -20,26 +20,22 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test("the doctor tells each thing that can be wrong from the others", { timeout: 60_000 }, async () => {
+test("the doctor tells each thing that can be wrong from the others", async () => {
   await tellDoctor(sandbox.info, command, folder);
 });
 
-test("a start with a wrong contract id says which setting it is, and what is there", { timeout: 60_000 }, async () => {
+test("a start with a wrong contract id says which setting it is, and what is there", async () => {
   await tellWrongContract(sandbox.info, command, folder);
 });
 
-test("a store of the first release is upgraded, a copy kept; one of a newer program is refused", {
-  timeout: 60_000,
-}, async () => {
+test("a store of the first release is upgraded, a copy kept; one of a newer program is refused", async () => {
   await tellUpgrade(sandbox.info, command, folder);
 });
 
-test("metrics and status say what happened, and no secret is in the log", { timeout: 60_000 }, async () => {
+test("metrics and status say what happened, and no secret is in the log", async () => {
   await tellWatching(sandbox.info, command, folder);
 });
 
-test("what a node fails to answer, another does; the first is asked again when it is well", {
-  timeout: 120_000,
-}, async () => {
+test("what a node fails to answer, another does; the first is asked again when it is well", async () => {
   await tellFailover(sandbox.info, command, folder);
 });

@@ -56,8 +56,8 @@ test("a second gateway on the same store is refused, and so is a store of anothe
   assert.equal(wrong.code, 2, "the node speaks for another network than the settings");
   assert.match(wrong.stderr, /Test SDF Network/);
   const untouched = await openStore(own);
-  assert.equal(await untouched.boundNetwork(), undefined, "a forgotten passphrase does not spoil a new store");
-  await untouched.bindNetwork("another network");
+  assert.equal(await untouched.network.bound(), undefined, "a forgotten passphrase does not spoil a new store");
+  await untouched.network.bind("another network");
   await untouched.close();
   const bound = await runGateway([
     "serve",

@@ -51,7 +51,7 @@ export async function startReceiver(
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     received,
-    async until(count, timeoutMs = 20_000) {
+    async until(count, timeoutMs = 300_000) {
       let timer: ReturnType<typeof setTimeout> | undefined;
       const timeUp = new Promise<"timeUp">((resolve) => timer = setTimeout(() => resolve("timeUp"), timeoutMs));
       while (received.length < count) {

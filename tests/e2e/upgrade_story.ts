@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { mintKey } from "../../lib/keys/api_key.ts";
 import { openSqlite } from "../../lib/runtime/sqlite.ts";
 import { startServe } from "../faults/serve_process.ts";
-import { SCHEMA_1 } from "../store/schema_1.ts";
+import { makeFormerFile } from "../store/former_store.ts";
 import { createClient } from "./client.ts";
 import { asArguments, flagsFor, runGateway, type SandboxInfo } from "./sandbox_process.ts";
 
@@ -99,8 +99,9 @@ async function writeFirstReleasesStore(path: string, networkPassphrase: string):
     now: Date.now(),
     random: (length) => crypto.getRandomValues(new Uint8Array(length)),
   });
+  await makeFormerFile(path, 1);
   const database = await openSqlite(path);
-  database.exec(`PRAGMA journal_mode = WAL; ${SCHEMA_1}`);
+  database.exec("DELETE FROM network");
   database.prepare("INSERT INTO network VALUES (?)").run(networkPassphrase);
   database.prepare("INSERT INTO api_key VALUES (?, ?, ?, ?, ?, 0, ?, NULL, NULL)")
     .run(record.id, record.name, record.hash, record.scopes.join(), 600, record.createdAt);

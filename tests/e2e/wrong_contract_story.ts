@@ -88,7 +88,7 @@ async function withServe(
   const api = createClient(gateway.url, key);
   try {
     await story(gateway, async () => {
-      for (const deadline = Date.now() + 30_000;;) {
+      for (const deadline = Date.now() + 300_000;;) {
         const { contracts } = (await api.get("/v1/status")).body as { contracts: Shown[] };
         if (contracts.every(({ checkedAt }) => checkedAt !== null)) return contracts;
         assert.ok(Date.now() < deadline, gateway.log());
@@ -109,7 +109,7 @@ function warnings(gateway: ServeProcess): [string, ...unknown[]][] {
 }
 
 async function untilWarned(gateway: ServeProcess): Promise<[[string, ...unknown[]]]> {
-  for (const deadline = Date.now() + 30_000; warnings(gateway).length === 0;) {
+  for (const deadline = Date.now() + 300_000; warnings(gateway).length === 0;) {
     assert.ok(Date.now() < deadline, gateway.log());
     await new Promise((resolve) => setTimeout(resolve, 20));
   }

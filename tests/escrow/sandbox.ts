@@ -6,9 +6,9 @@ import type { ContractIds } from "../../lib/escrow/contracts/errors.ts";
 import { bootstrapSandbox } from "../../lib/sandbox/bootstrap.ts";
 import { createNetwork, type SandboxNetwork } from "../../lib/sandbox/network.ts";
 import { createRpcServer } from "../../lib/sandbox/rpc/server.ts";
-import { createRpcClient } from "../../lib/stellar/rpc/client.ts";
-import type { RpcClient } from "../../lib/stellar/rpc/rpc.ts";
-import { createLedgerTip, type LedgerTip } from "../../lib/stellar/ledger/tip.ts";
+import { createRpcClient, type NodesRpcClient } from "../../lib/stellar/rpc/client.ts";
+import { type Clock, sleep } from "../../lib/clock.ts";
+import { createLedgerView, type LedgerView } from "../../lib/stellar/ledger/ledger_view.ts";
 
 /** The real sandbox network with the three contracts, reached over its RPC server in this process. */
 export interface Sandbox {
@@ -23,8 +23,10 @@ export interface Sandbox {
   counts: Map<string, number>;
   /** Between the client and the node: tests put faults here. */
   fetch(url: string, init: RequestInit): Promise<Response>;
-  /** A gateway's view of the network: its own tip, client and caches. */
+  /** A gateway's view of the network: its own view, client and caches. */
   gateway(options?: Partial<GatewayOptions>): GatewayView;
+  /** The network's clock, for parts of a gateway; waiting takes a moment of ours, and moves only its monotonic part. */
+  clock: Clock;
   owner: Keypair;
   agent: Keypair;
   merchant: Keypair;
@@ -36,8 +38,8 @@ export interface Sandbox {
 
 export interface GatewayView {
   escrow: Escrow;
-  rpc: RpcClient;
-  tip: LedgerTip;
+  rpc: NodesRpcClient;
+  view: LedgerView;
   problems: string[];
   notes: Map<string, { validUntil: number }>;
 }
@@ -72,6 +74,19 @@ export async function startSandbox(): Promise<Sandbox> {
     },
   });
   const server = createRpcServer({ network, version: "test", now: () => nowMs });
+  let waitedMs = 0;
+  const clock: Clock = {
+    now: () => nowMs,
+    monotonicMs: () => nowMs + waitedMs,
+    wait: (ms, signal) =>
+      new Promise((resolve) => {
+        const timer = setTimeout(() => {
+          waitedMs += ms;
+          resolve();
+        }, 1);
+        signal?.addEventListener("abort", () => (clearTimeout(timer), resolve()));
+      }),
+  };
   const counts = new Map<string, number>();
 
   const fetch = (url: string, init: RequestInit): Promise<Response> => {
@@ -128,6 +143,7 @@ export async function startSandbox(): Promise<Sandbox> {
     asset,
     pass: (seconds) => nowMs += seconds * 1000,
     nowMs: () => nowMs,
+    clock,
     counts,
     fetch,
     owner: Keypair.fromSecret(accounts.owner.secret),
@@ -138,24 +154,21 @@ export async function startSandbox(): Promise<Sandbox> {
       apply(source, Operation.invokeContractFunction({ contract, function: name, args }));
     },
     gateway(options = {}) {
-      const tip = createLedgerTip();
+      // As of a gateway that ran until now.
+      const view = createLedgerView({ clock, stored: network.latestLedger() });
       const problems: string[] = [];
       const notes = new Map<string, { validUntil: number }>();
       const client = createRpcClient({
         urls: ["http://sandbox.test/rpc"],
         fetch: options.fetch ?? fetch,
-        now: () => nowMs,
-        tip,
+        // Its time-outs are real.
+        clock: { ...clock, wait: sleep },
+        view,
       });
       const escrow = createEscrow({
         rpc: client,
-        tip,
-        now: () => nowMs,
-        wait: (_ms, signal) =>
-          new Promise((resolve) => {
-            const timer = setTimeout(resolve, 1);
-            signal?.addEventListener("abort", () => (clearTimeout(timer), resolve()));
-          }),
+        view,
+        clock,
         contracts: options.contracts ?? contracts,
         networkPassphrase: network.passphrase,
         submitTimeoutMs: options.submitTimeoutMs ?? 60_000,
@@ -163,7 +176,7 @@ export async function startSandbox(): Promise<Sandbox> {
         getSubmission: (hash) => Promise.resolve(notes.get(hash)),
         onProblem: (message) => problems.push(message),
       });
-      return { escrow, rpc: client, tip, problems, notes };
+      return { escrow, rpc: client, view, problems, notes };
     },
   };
 }

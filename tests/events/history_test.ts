@@ -1,41 +1,45 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { GatewayError } from "../../lib/errors.ts";
-import { createHistory } from "../../lib/events/history.ts";
-import { createLedgerTip } from "../../lib/stellar/ledger/tip.ts";
-import { endOfLedger } from "../../lib/events/position.ts";
 import { encodeCursor } from "../../lib/events/cursor.ts";
-import { createRead, DEVICE, MERCHANT, OTHER_DEVICE } from "./history_stage.ts";
-import { createFixture, readAll } from "./parts.ts";
-import { CONTRACT, createSimulatedNode, rpcId } from "./simulated_node.ts";
+import type { HistoryQuery } from "../../lib/events/history.ts";
+import { createFixture, type Fixture, hashesOf, readAll, restart, simulate } from "./parts.ts";
+import { CONTRACT } from "./simulated_node.ts";
+
+const DEVICE = "ab".repeat(32);
+const OTHER_DEVICE = "cd".repeat(32);
+const MERCHANT = "GBZH7S5NC57XNHKHJ75C5DGMI3SP6ZFJLIKW74K6OSMA5E5DFMYBDD2Z";
+
+/** Ten ledgers with two events each, all of them read. */
+async function createRead() {
+  const { network, node } = simulate();
+  for (let ledger = 0; ledger < 10; ledger++) {
+    network.close({ type: "escrow.funded", deviceHash: DEVICE }, {
+      type: "payment.authorized",
+      deviceHash: ledger % 2 === 0 ? DEVICE : OTHER_DEVICE,
+      merchant: MERCHANT,
+    });
+  }
+  const fixture = await createFixture(network, { nodes: [node] });
+  await fixture.turn();
+  return { ...fixture, hashes: hashesOf(network.emitted) };
+}
+
+async function settle({ turn, clock }: Pick<Fixture, "turn" | "clock">): Promise<void> {
+  for (let turns = 0; turns < 3; turns++) {
+    await turn();
+    clock.pass(2_500);
+  }
+}
+
+const refusedWith = (message: RegExp) => (error: unknown) =>
+  error instanceof GatewayError && error.code === "invalid_request" && message.test(error.message);
 
 describe("a page of history", () => {
-  test("has the public form of an event: the common fields and those of its type, no others", async () => {
-    const node = createSimulatedNode({ closeTime: 1_767_225_595 });
-    node.close({ type: "payment.claimed", merchant: MERCHANT });
-    const { watcher, history } = await createFixture(node);
-    await watcher.turn();
-    assert.deepEqual((await history.page({ limit: 1 })).events, [{
-      id: rpcId(1_001, 1, 1, 0),
-      type: "payment.claimed",
-      contractId: CONTRACT,
-      ledger: 1_001,
-      ledgerClosedAt: "2026-01-01T00:00:00Z",
-      txHash: "1".padStart(64, "0"),
-      merchant: MERCHANT,
-    }]);
-  });
-
-  test("starts at the oldest event held when neither fromLedger nor cursor is given", async () => {
+  test("begins at the first event held, or at fromLedger, in the order of the log", async () => {
     const { history, hashes } = await createRead();
-    const page = await history.page({ limit: 3 });
-    assert.deepEqual(page.events.map(({ txHash }) => txHash), hashes.slice(0, 3));
-  });
-
-  test("starts with the first event of fromLedger", async () => {
-    const { history, hashes } = await createRead();
-    const page = await history.page({ fromLedger: 1_004, limit: 2 });
-    assert.deepEqual(page.events.map(({ txHash }) => txHash), hashes.slice(6, 8));
+    assert.deepEqual(hashesOf((await history.page({ limit: 3 })).events), hashes.slice(0, 3));
+    assert.deepEqual(hashesOf((await history.page({ fromLedger: 1_004, limit: 2 })).events), hashes.slice(6, 8));
   });
 
   test("goes on at its cursor, through all pages, without a repetition or an omission", async () => {
@@ -43,15 +47,33 @@ describe("a page of history", () => {
     for (const limit of [1, 3, 7, 20, 1_000]) assert.deepEqual(await readAll(history, limit), hashes);
   });
 
-  test("says the newest ledger seen", async () => {
-    const { history, node, tip } = await createRead();
-    assert.equal((await history.page({ limit: 1 })).latestLedger, node.latest);
-    tip.observe(node.latest + 5, node.closeTime + 25);
-    assert.equal((await history.page({ limit: 1 })).latestLedger, node.latest + 5);
+  test("descending walks from the newest event down to the first, and ends there", async () => {
+    const { history, hashes } = await createRead();
+    for (const limit of [1, 6, 20, 50]) {
+      const seen: string[] = [];
+      let page = await history.page({ order: "desc", limit });
+      for (let pages = 0; page.events.length > 0; pages++) {
+        assert.ok(pages < 30);
+        seen.push(...hashesOf(page.events));
+        page = await history.page({ cursor: page.cursor, limit });
+      }
+      assert.deepEqual(seen, [...hashes].reverse());
+    }
+    const bounded = await history.page({ order: "desc", fromLedger: 1_009, limit: 10 });
+    assert.deepEqual(hashesOf(bounded.events), hashes.slice(16).reverse());
+    assert.deepEqual((await history.page({ cursor: bounded.cursor, limit: 10 })).events, []);
+  });
+
+  test("toLedger bounds it, both ways", async () => {
+    const { history, hashes } = await createRead();
+    const query = { fromLedger: 1_003, toLedger: 1_005, limit: 100 };
+    assert.deepEqual(hashesOf((await history.page(query)).events), hashes.slice(4, 10));
+    assert.deepEqual(hashesOf((await history.page({ ...query, order: "desc" })).events), hashes.slice(4, 10).reverse());
   });
 
   test("shorter than limit has reached what is held, and its cursor hears all that comes later", async () => {
-    const { history, node, watcher } = await createRead();
+    const fixture = await createRead();
+    const { history, network } = fixture;
     let { cursor, events } = await history.page({ limit: 100 });
     assert.equal(events.length, 20);
     for (let asks = 0; asks < 3; asks++) {
@@ -59,52 +81,58 @@ describe("a page of history", () => {
       assert.deepEqual(again.events, []);
       cursor = again.cursor;
     }
-    node.closeEmpty(3);
-    node.close({}, {});
-    await watcher.turn();
-    const later = (await history.page({ cursor, limit: 100 })).events.map(({ txHash }) => txHash);
-    assert.deepEqual(later, node.emitted.slice(20).map(({ txHash }) => txHash));
-  });
-
-  test("that just fits its limit has a cursor that goes on", async () => {
-    const { history, node, watcher } = await createRead();
-    const { cursor } = await history.page({ limit: 20 });
-    assert.deepEqual((await history.page({ cursor, limit: 20 })).events, []);
-    node.close({});
-    await watcher.turn();
-    assert.equal((await history.page({ cursor, limit: 20 })).events.length, 1);
+    network.closeEmpty(3);
+    network.close({}, {});
+    await fixture.turn();
+    const later = hashesOf((await history.page({ cursor, limit: 100 })).events);
+    assert.deepEqual(later, hashesOf(network.emitted.slice(20)));
   });
 
   test("without a match still moves its cursor past all that was looked through", async () => {
     const { history, store } = await createRead();
-    const { events, cursor } = await history.page({ limit: 10, types: ["escrow.swept"] });
+    const { events, cursor } = await history.page({ limit: 10, filter: { types: ["escrow.swept"] } });
     assert.deepEqual(events, []);
-    assert.equal(cursor, encodeCursor(endOfLedger(0, (await store.watcherState())!.scannedLedger)));
+    assert.equal(cursor, encodeCursor({ storeId: store.id, sequence: 20, floor: 0, order: "asc" }));
+  });
+
+  test("a reader that pages by cursor sees what becomes known late: a contract's id that was corrected (T2)", async () => {
+    const { network, node } = simulate();
+    const wrong = "CB4DPMGOA374JIB2ZVD4AHW5GJKQUYNOFGRYNOJ75EFH2KCJSMHOWIRA";
+    for (let ledger = 0; ledger < 85; ledger++) network.close({});
+    const first = await createFixture(network, { nodes: [node], contractIds: [wrong] });
+    await settle(first);
+    const { cursor } = await first.history.page({ limit: 1_000 });
+    const corrected = await restart(first, { contractIds: [CONTRACT] });
+    await settle(corrected);
+    assert.deepEqual(
+      hashesOf((await corrected.history.page({ cursor, limit: 1_000 })).events),
+      hashesOf(network.emitted),
+    );
   });
 
   test("before the first event was read is empty, and its cursor misses nothing", async () => {
-    const node = createSimulatedNode();
-    node.close({});
-    const { history, watcher } = await createFixture(node);
+    const { network, node } = simulate();
+    network.close({});
+    const { history, turn } = await createFixture(network, { nodes: [node] });
     const empty = await history.page({ limit: 10 });
-    assert.deepEqual([empty.events, empty.latestLedger], [[], 0]);
-    await watcher.turn();
-    assert.equal((await history.page({ limit: 10, cursor: empty.cursor })).events.length, 1);
+    assert.deepEqual([empty.events, empty.latestLedger, empty.oldestLedger], [[], 0, null]);
+    await turn();
+    const page = await history.page({ limit: 10, cursor: empty.cursor });
+    assert.deepEqual([page.events.length, page.oldestLedger], [1, 1_000]);
   });
 
   test("from a ledger beyond the tip is empty and waits there", async () => {
-    const { history, node, watcher } = await createRead();
-    let page = await history.page({ fromLedger: node.latest + 3, limit: 10 });
+    const { history, network, turn } = await createRead();
+    let page = await history.page({ fromLedger: network.latest + 3, limit: 10 });
     assert.deepEqual(page.events, []);
-    const expected: string[] = [];
+    const seen: number[] = [];
     for (let ledger = 0; ledger < 5; ledger++) {
-      node.close({});
-      if (node.latest >= 1_013) expected.push(node.emitted.at(-1)!.txHash);
-      await watcher.turn();
+      network.close({});
+      await turn();
       page = await history.page({ cursor: page.cursor, limit: 10 });
-      assert.deepEqual(page.events.map(({ txHash }) => txHash), expected.slice(-1));
+      seen.push(...page.events.map((event) => event.ledger));
     }
-    assert.equal(expected.length, 3);
+    assert.deepEqual(seen, [1_013, 1_014, 1_015]);
   });
 
   test("from the highest numbers a ledger could have is empty, and its cursor stays good", async () => {
@@ -112,20 +140,20 @@ describe("a page of history", () => {
     for (const fromLedger of [2 ** 31 - 1, 2 ** 31, 2 ** 32 - 1]) {
       const { events, cursor } = await history.page({ fromLedger, limit: 10 });
       assert.deepEqual(events, []);
-      const page = { events: [], cursor, latestLedger: 1_010, oldestLedger: 1_000 };
-      assert.deepEqual(await history.page({ cursor, limit: 10 }), page);
+      assert.deepEqual((await history.page({ cursor, limit: 10 })).events, []);
     }
   });
 
-  test("filters by types, device and merchant, all of which have to match", async () => {
-    const { history } = await createRead();
-    const count = async (filter: object) => (await history.page({ limit: 100, ...filter })).events.length;
+  test("filters by types, device, merchant and transaction, all of which have to match", async () => {
+    const { history, hashes } = await createRead();
+    const count = async (filter: HistoryQuery["filter"]) => (await history.page({ limit: 100, filter })).events.length;
     assert.equal(await count({ types: ["escrow.funded"] }), 10);
     assert.equal(await count({ types: ["escrow.funded", "payment.authorized"] }), 20);
     assert.equal(await count({ deviceHash: OTHER_DEVICE }), 5);
     assert.equal(await count({ merchant: MERCHANT }), 10);
     assert.equal(await count({ merchant: MERCHANT, deviceHash: DEVICE }), 5);
     assert.equal(await count({ merchant: MERCHANT, types: ["escrow.funded"] }), 0);
+    assert.equal(await count({ txHash: hashes[7]! }), 1);
   });
 
   test("pages of a filtered history are complete too", async () => {
@@ -133,7 +161,7 @@ describe("a page of history", () => {
     const seen: number[] = [];
     let cursor: string | undefined;
     while (true) {
-      const page = await history.page({ deviceHash: OTHER_DEVICE, limit: 2, cursor });
+      const page = await history.page({ filter: { deviceHash: OTHER_DEVICE }, limit: 2, cursor });
       seen.push(...page.events.map(({ ledger }) => ledger));
       if (page.events.length < 2) break;
       cursor = page.cursor;
@@ -141,92 +169,141 @@ describe("a page of history", () => {
     assert.deepEqual(seen, [1_002, 1_004, 1_006, 1_008, 1_010]);
   });
 
+  const good = { storeId: "000000000000", sequence: 0, floor: 0, order: "asc" } as const;
   const refusals: [string, object, RegExp][] = [
-    ["fromLedger and cursor together", {
-      fromLedger: 1,
-      cursor: encodeCursor(endOfLedger(0, 5)),
-    }, /fromLedger and cursor exclude each other/],
-    ["a fromLedger of 0", { fromLedger: 0 }, /fromLedger must be an integer from 1 to 4294967295, got 0/],
-    ["a fromLedger of half a ledger", { fromLedger: 1.5 }, /fromLedger must be an integer from 1/],
-    ["a fromLedger no ledger can have", { fromLedger: 2 ** 32 }, /fromLedger must be an integer from 1 to 4294967295/],
-    ["a limit of 0", { limit: 0 }, /limit must be an integer from 1 to 1000, got 0/],
-    ["a limit above 1 000", { limit: 1_001 }, /limit must be an integer from 1 to 1000, got 1001/],
-    ["garbage for a cursor", { cursor: "garbage" }, /cursor must be one from an earlier answer, got "garbage"/],
+    ["fromLedger and cursor together", { fromLedger: 1, cursor: encodeCursor(good) }, /^fromLedger and cursor exclude/],
+    ["a fromLedger of 0", { fromLedger: 0 }, /^fromLedger must be an integer from 1 to 4294967295, got 0/],
+    ["a fromLedger of half a ledger", { fromLedger: 1.5 }, /^fromLedger must be an integer from 1/],
+    ["a toLedger of 0", { toLedger: 0 }, /^toLedger must be an integer from 1 to 4294967295, got 0/],
+    ["a limit of 0", { limit: 0 }, /^limit must be an integer from 1 to 1000, got 0/],
+    ["a limit above 1 000", { limit: 1_001 }, /^limit must be an integer from 1 to 1000, got 1001/],
+    ["garbage for a cursor", { cursor: "garbage" }, /^cursor must be one from an earlier answer, got "garbage"/],
+    ["a cursor of another store (T12)", { cursor: encodeCursor(good) }, /^cursor is of another store.*fromLedger/],
   ];
   for (const [what, query, message] of refusals) {
     test(`is refused for ${what}`, async () => {
-      const { history } = await createFixture(createSimulatedNode());
-      await assert.rejects(
-        history.page({ limit: 10, ...query }),
-        (error) => error instanceof GatewayError && error.code === "invalid_request" && message.test(error.message),
-      );
+      const { history } = await createFixture(simulate().network);
+      await assert.rejects(history.page({ limit: 10, ...query }), refusedWith(message));
     });
   }
+
+  test("a cursor ahead of the log, of the other order, or older than what is held is refused, saying so (T12)", async () => {
+    const { history, store, bareStore } = await createRead();
+    const at = (sequence: number, order: "asc" | "desc" = "asc") =>
+      encodeCursor({ storeId: store.id, sequence, floor: 0, order });
+    await assert.rejects(
+      history.page({ cursor: at(21), limit: 1 }),
+      refusedWith(/^cursor is ahead of the log.*fromLedger/),
+    );
+    await assert.rejects(history.page({ cursor: at(5), order: "desc", limit: 1 }), refusedWith(/^order must be asc/));
+    const early = (await history.page({ limit: 4 })).cursor;
+    await bareStore.events.forget({ upTo: 6, undelivered: [] });
+    await assert.rejects(history.page({ cursor: early, limit: 1 }), refusedWith(/^cursor is older than what is held/));
+    assert.equal((await history.page({ limit: 100 })).events.length, 14);
+    assert.equal((await history.page({ fromLedger: 1, limit: 100 })).events.length, 14);
+    assert.equal((await history.page({ cursor: at(6), limit: 100 })).events.length, 14);
+    assert.equal((await history.page({ cursor: at(10, "desc"), limit: 100 })).events.length, 4);
+    assert.deepEqual((await history.page({ cursor: at(4, "desc"), limit: 100 })).events, []);
+  });
+});
+
+describe("one event", () => {
+  test("is answered by its id, and not_found where it is not held", async () => {
+    const { history } = await createRead();
+    const { events: [first] } = await history.page({ limit: 1 });
+    assert.deepEqual(await history.event(first!.id), first);
+    for (const id of ["", "nonsense", first!.id.replace(/.$/, "7"), `1-${first!.id}`, "x".repeat(10_000)]) {
+      await assert.rejects(history.event(id), (error) => error instanceof GatewayError && error.code === "not_found");
+    }
+  });
 });
 
 describe("history over a reset of the network", () => {
   async function createReset() {
     const fixture = await createRead();
-    const { node, watcher, history } = fixture;
+    const { network, history } = fixture;
     const middle = (await history.page({ limit: 15 })).cursor;
-    node.reset(20);
-    for (let ledger = 0; ledger < 3; ledger++) node.close({});
-    await watcher.turn();
-    return { ...fixture, middle, hashes: node.emitted.map(({ txHash }) => txHash) };
+    const waiting = (await history.page({ fromLedger: network.latest + 100, limit: 10 })).cursor;
+    network.reset(20);
+    for (let ledger = 0; ledger < 3; ledger++) network.close({});
+    await settle(fixture);
+    await settle(fixture);
+    return { ...fixture, middle, waiting, hashes: hashesOf(network.emitted) };
   }
 
   test("a cursor of the old epoch goes on through its events and then those of the new one", async () => {
-    const { history, middle, hashes } = await createReset();
-    const page = await history.page({ cursor: middle, limit: 100 });
-    assert.deepEqual(page.events.map(({ txHash }) => txHash), hashes.slice(15));
-  });
-
-  test("a cursor that waited at the old tip hears the new epoch from its first event", async () => {
-    const { history, node, watcher } = await createRead();
-    const { cursor } = await history.page({ fromLedger: node.latest + 100, limit: 10 });
-    node.reset(20);
-    node.close({});
-    await watcher.turn();
-    assert.equal((await history.page({ cursor, limit: 10 })).events.length, 1);
-  });
-
-  test("fromLedger means the ledger of the current epoch", async () => {
-    const { history, hashes } = await createReset();
-    const page = await history.page({ fromLedger: 22, limit: 100 });
-    assert.deepEqual(page.events.map(({ txHash }) => txHash), hashes.slice(21));
-    assert.deepEqual((await history.page({ fromLedger: 1_004, limit: 100 })).events, []);
-  });
-
-  test("without a start the oldest events held come first, from whichever epoch", async () => {
-    const { history, hashes } = await createReset();
+    const { history, middle, waiting, hashes } = await createReset();
+    assert.deepEqual(hashesOf((await history.page({ cursor: middle, limit: 100 })).events), hashes.slice(15));
+    assert.equal((await history.page({ cursor: waiting, limit: 10 })).events.length, 3);
     assert.deepEqual(await readAll(history, 4), hashes);
   });
 
-  test("status tells the held ledgers of each epoch", async () => {
+  test("fromLedger and toLedger mean ledgers of the current epoch", async () => {
+    const { history, hashes } = await createReset();
+    assert.deepEqual(hashesOf((await history.page({ fromLedger: 22, limit: 100 })).events), hashes.slice(21));
+    assert.deepEqual((await history.page({ fromLedger: 1_004, limit: 100 })).events, []);
+    assert.deepEqual(hashesOf((await history.page({ fromLedger: 20, toLedger: 21, limit: 9 })).events), [hashes[20]]);
+  });
+
+  test("status and pages tell the ledgers that are held, of each epoch", async () => {
     const { history } = await createReset();
-    for (let asks = 0; asks < 2; asks++) {
-      const { epoch, latestLedger, held } = await history.status();
-      assert.deepEqual([epoch, latestLedger], [1, 23]);
-      assert.deepEqual(held, [
-        { epoch: 0, fromLedger: 1_001, toLedger: 1_010 },
-        { epoch: 1, fromLedger: 20, toLedger: 23 },
-      ]);
-    }
+    const { epoch, latestLedger, held } = await history.status();
+    assert.deepEqual([epoch, latestLedger], [1, 23]);
+    assert.deepEqual(held, [
+      { epoch: 0, fromLedger: 1_000, toLedger: 1_010 },
+      { epoch: 1, fromLedger: 20, toLedger: 23 },
+    ]);
+    assert.equal((await history.page({ limit: 1 })).oldestLedger, 20);
   });
 });
 
-describe("the newest ledger a page tells", () => {
-  test("is the committed one where another gateway's watcher has seen a reset this one has not", async () => {
-    const { node, watcher, store } = await createRead();
-    const tip = createLedgerTip({ sequence: 1_010, closeTime: node.closeTime });
-    node.reset(20);
-    await watcher.turn();
-    assert.equal((await createHistory({ store, tip }).page({ limit: 1 })).latestLedger, 20);
+describe("the status of history", () => {
+  test("before the first commit holds nothing", async () => {
+    const { history } = await createFixture(simulate().network);
+    assert.deepEqual(await history.status(), {
+      epoch: 0,
+      latestLedger: 0,
+      scannedLedger: null,
+      lagLedgers: null,
+      held: [],
+      gaps: [],
+      undecodedEvents: 0,
+      clockDisagreesBySeconds: null,
+    });
   });
 
-  test("is the tip's where the tip has seen a reset that is not committed yet", async () => {
-    const { history, tip, node } = await createRead();
-    assert.equal(tip.observe(20, node.closeTime + 1_000), "reset");
-    assert.equal((await history.page({ limit: 1 })).latestLedger, 20);
+  test("says how far the network is ahead of what is held", async () => {
+    const { history, network, rpc } = await createRead();
+    network.closeEmpty(7);
+    await rpc.getHealth();
+    const { latestLedger, scannedLedger, lagLedgers } = await history.status();
+    assert.deepEqual([latestLedger, scannedLedger, lagLedgers], [network.latest, network.latest - 7, 7]);
+  });
+
+  test("begins after what was forgotten", async () => {
+    const { history, network, bareStore } = await createRead();
+    await bareStore.events.forget({ upTo: 7, undelivered: [] });
+    assert.deepEqual((await history.status()).held, [{ epoch: 0, fromLedger: 1_005, toLedger: network.latest }]);
+    assert.equal((await history.page({ limit: 1 })).oldestLedger, 1_005);
+    await bareStore.events.forget({ upTo: 20, undelivered: [] });
+    assert.deepEqual((await history.status()).held, []);
+  });
+
+  test("shows gaps, and what is held without them", async () => {
+    const { network, node } = simulate({ retention: 10 });
+    const fixture = await createFixture(network, { nodes: [node] });
+    network.closeEmpty(4);
+    await settle(fixture);
+    for (let outages = 0; outages < 2; outages++) {
+      network.closeEmpty(20);
+      await settle(fixture);
+    }
+    const { held, gaps } = await fixture.history.status();
+    assert.deepEqual(gaps.map(({ fromLedger, toLedger }) => [fromLedger, toLedger]), [[1_005, 1_014], [1_025, 1_034]]);
+    assert.deepEqual(held.map(({ fromLedger, toLedger }) => [fromLedger, toLedger]), [
+      [1_000, 1_004],
+      [1_015, 1_024],
+      [1_035, 1_044],
+    ]);
   });
 });

@@ -4,7 +4,7 @@ import type { Keypair } from "@stellar/stellar-sdk";
 import { decodeEvent, EVENT_TYPES } from "../../lib/escrow/events.ts";
 import type { Operation } from "../../lib/escrow/operations/operations.ts";
 import { createHistory, type History } from "../../lib/events/history.ts";
-import type { PublicEvent } from "../../lib/events/public_event.ts";
+import type { PublicEvent } from "../../lib/store/event.ts";
 import { createWatcher, type Watcher } from "../../lib/events/watcher.ts";
 import { openStore } from "../../lib/store/open.ts";
 import type { Store } from "../../lib/store/store.ts";
@@ -23,20 +23,20 @@ before(async () => {
   sandbox = await startSandbox();
   gateway = sandbox.gateway();
   store = await openStore("memory:");
-  const { rpc, tip } = gateway;
-  const { contracts } = sandbox;
+  const { rpc, view } = gateway;
+  const { contracts, clock } = sandbox;
   watcher = createWatcher({
     rpc,
     store,
-    tip,
+    view,
+    clock,
+    holder: "first",
     contractIds: Object.values(contracts),
     decode: (event) => decodeEvent(event, contracts),
-    now: sandbox.nowMs,
-    wait: () => Promise.resolve(),
     pollMs: 1_000,
     onProblem: ({ message }) => problems.push(message),
   });
-  history = createHistory({ store, tip });
+  history = createHistory({ store, view });
 });
 after(async () => {
   await watcher.stop();
@@ -111,7 +111,7 @@ describe("the events of the real contracts on the sandbox network", () => {
   let cursor: string;
 
   test("before anything happened the history is empty, and read to the network's newest ledger", async () => {
-    assert.equal((await watcher.turn()).outcome, "at_tip");
+    assert.equal((await watcher.turn(10_000)).outcome, "at_tip");
     const page = await history.page({ limit: 100 });
     assert.deepEqual(page.events, []);
     assert.equal(page.latestLedger, sandbox.network.latestLedger().sequence);
@@ -122,11 +122,11 @@ describe("the events of the real contracts on the sandbox network", () => {
     const expected: unknown[] = [];
     for (const { who, operation, event } of life()) {
       const done = await act(who, operation);
-      const ledgerClosedAt = new Date(gateway.tip.closeTime * 1_000).toISOString().replace(".000Z", "Z");
+      const ledgerClosedAt = new Date(gateway.view.closeTime * 1_000).toISOString().replace(".000Z", "Z");
       expected.push({ ...event, ...done, ledgerClosedAt });
       sandbox.pass(5);
     }
-    assert.equal((await watcher.turn()).outcome, "at_tip");
+    assert.equal((await watcher.turn(10_000)).outcome, "at_tip");
     const { events } = await history.page({ cursor, limit: 100 });
     assert.deepEqual(events.map(({ id: _id, ...rest }) => rest), expected);
     assert.deepEqual(new Set(events.map(({ type }) => type)), new Set(EVENT_TYPES));
@@ -147,7 +147,7 @@ describe("the events of the real contracts on the sandbox network", () => {
 
   test("a look at the tip costs one call, and the node takes the cursor it gave", async () => {
     sandbox.counts.clear();
-    assert.deepEqual(await watcher.turn(), { outcome: "at_tip", events: 0 });
+    assert.deepEqual(await watcher.turn(10_000), { outcome: "at_tip", events: 0 });
     assert.deepEqual([...sandbox.counts], [["getEvents", 1]]);
   });
 
@@ -157,18 +157,18 @@ describe("the events of the real contracts on the sandbox network", () => {
     const again = createWatcher({
       rpc: gateway.rpc,
       store: other,
-      tip: gateway.tip,
+      view: gateway.view,
+      clock: sandbox.clock,
+      holder: "again",
       contractIds: Object.values(contracts),
       decode: (event) => decodeEvent(event, contracts),
-      now: sandbox.nowMs,
-      wait: () => Promise.resolve(),
       pollMs: 1_000,
       onProblem: ({ message }) => problems.push(message),
       pageEvents: 2,
-      sliceEvents: 1,
+      stepEvents: 1,
     });
-    assert.equal((await again.turn()).outcome, "at_tip");
-    const backfilled = await createHistory({ store: other, tip: gateway.tip }).page({ limit: 100 });
+    assert.equal((await again.turn(10_000)).outcome, "at_tip");
+    const backfilled = await createHistory({ store: other, view: gateway.view }).page({ limit: 100 });
     assert.deepEqual(backfilled.events, (await history.page({ limit: 100 })).events);
     await other.close();
   });

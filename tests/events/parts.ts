@@ -1,94 +1,123 @@
+import assert from "node:assert/strict";
+import { createHistory, type History } from "../../lib/events/history.ts";
 import type { Notice } from "../../lib/events/notices.ts";
-import type { TurnParts } from "../../lib/events/turn.ts";
 import { createWatcher, type Trouble, type WatcherParts } from "../../lib/events/watcher.ts";
-import { createHistory } from "../../lib/events/history.ts";
-import type { Wait } from "../../lib/clock.ts";
-import { createLedgerTip } from "../../lib/stellar/ledger/tip.ts";
-import type { EventSlice, Store } from "../../lib/store/store.ts";
+import { createLedgerView } from "../../lib/stellar/ledger/ledger_view.ts";
+import type { Fetch } from "../../lib/stellar/rpc/transport.ts";
 import { openStore } from "../../lib/store/open.ts";
-import { CONTRACT, decodeSimulated, type SimulatedNode } from "./simulated_node.ts";
+import type { Store, WatcherStep } from "../../lib/store/store.ts";
+import { fakeClock } from "../stellar/rpc/stub_rpc.ts";
+import {
+  clientOf,
+  CONTRACT,
+  createSimulatedNetwork,
+  decodeSimulated,
+  type SimulatedNetwork,
+  type SimulatedNode,
+} from "./simulated_node.ts";
 
-/** A clock that stands still until it is advanced. */
-export function createTestClock(startMs = Date.parse("2026-01-01T00:00:00Z")) {
-  let nowMs = startMs;
-  let timers: { atMs: number; ring: () => void }[] = [];
-  const pauses: number[] = [];
-  const onPause: (() => void)[] = [];
-  const wait: Wait = (ms, signal) =>
-    new Promise((resolve) => {
-      pauses.push(ms);
-      const timer = { atMs: nowMs + ms, ring: resolve };
-      timers.push(timer);
-      signal?.addEventListener("abort", () => {
-        timers = timers.filter((other) => other !== timer);
-        resolve();
-      });
-      for (const told of onPause.splice(0)) told();
-    });
-  return {
-    now: () => nowMs,
-    wait,
-    /** Every pause that was asked for, in milliseconds. */
-    pauses,
-    /** Resolves when somebody begins to wait, after `act` was done. */
-    async untilPause(act: () => void): Promise<void> {
-      const paused = new Promise<void>((resolve) => onPause.push(resolve));
-      act();
-      await paused;
-    },
-    advance(ms: number): void {
-      nowMs += ms;
-      const due = timers.filter(({ atMs }) => atMs <= nowMs);
-      timers = timers.filter(({ atMs }) => atMs > nowMs);
-      for (const { ring } of due) ring();
-    },
-  };
+export const OTHER_CONTRACT = "CB4DPMGOA374JIB2ZVD4AHW5GJKQUYNOFGRYNOJ75EFH2KCJSMHOWIRA";
+export const START_MS = Date.parse("2026-01-01T00:00:00Z");
+
+/** A network and a node of it, on a clock of their own. */
+export function simulate(options: { first?: number; retention?: number; scanLimit?: number; maxLimit?: number } = {}) {
+  const network = createSimulatedNetwork(fakeClock(START_MS), options.first);
+  return { network, node: network.node(options), clock: network.clock };
 }
 
-/** A store that tells what is committed and fails when told to. */
-export function observeStore(store: Store, before: (slice: EventSlice) => void | Promise<void> = () => {}) {
-  const slices: EventSlice[] = [];
-  const observed: Store = Object.create(store, {
-    commitEvents: {
-      value: async (slice: EventSlice) => {
-        await before(slice);
-        await store.commitEvents(slice);
-        slices.push(structuredClone(slice));
+/** A store that tells what is appended and fails when told to. */
+export function observeStore(store: Store, beforeAppend: (step: WatcherStep) => void = () => {}) {
+  const steps: WatcherStep[] = [];
+  const events = Object.create(store.events, {
+    append: {
+      value: async (step: WatcherStep) => {
+        beforeAppend(step);
+        const logged = await store.events.append(step);
+        steps.push(structuredClone(step));
+        return logged;
       },
     },
   });
-  return { store: observed, slices };
+  const observed: Store = Object.create(store, { events: { value: events } });
+  return { store: observed, steps };
 }
 
-/** A watcher on a simulated node and an in-memory store, with what it told. */
-export async function createFixture(
-  node: SimulatedNode,
-  overrides: Partial<WatcherParts & TurnParts> & { beforeCommit?: (slice: EventSlice) => void | Promise<void> } = {},
-) {
-  const clock = createTestClock();
+export interface FixtureOptions extends Partial<WatcherParts> {
+  nodes?: SimulatedNode[];
+  /** How the nodes are reached; in this process when absent. */
+  fetch?: Fetch;
+  beforeAppend?: (step: WatcherStep) => void;
+}
+
+/** A gateway's watcher and history on simulated nodes, with what it told. */
+export async function createFixture(network: SimulatedNetwork, options: FixtureOptions = {}) {
+  const { beforeAppend, nodes = [network.node()], store: given, fetch, ...rest } = options;
+  const { clock } = network;
   const problems: (Notice | Trouble)[] = [];
-  const { beforeCommit, ...rest } = overrides;
-  const bareStore = overrides.store ?? await openStore("memory:");
-  const { store, slices } = observeStore(bareStore, beforeCommit);
-  const tip = overrides.tip ?? createLedgerTip();
-  const parts: WatcherParts = {
-    rpc: node.rpc,
+  const bareStore = given as Store | undefined ?? await openStore("memory:");
+  const { store, steps } = observeStore(bareStore, beforeAppend);
+  const stored = await store.events.watcherState();
+  const view = createLedgerView({
+    clock,
+    stored: stored && { sequence: stored.latestLedger, closeTime: stored.latestLedgerCloseTime },
+    nodes: nodes.length,
+  });
+  const rpc = clientOf(nodes, view, clock, fetch);
+  const watcher = createWatcher({
+    rpc,
+    view,
+    clock,
     contractIds: [CONTRACT],
     decode: decodeSimulated,
-    now: clock.now,
-    wait: clock.wait,
+    holder: `process ${++processes}`,
     pollMs: 1_000,
     onProblem: (problem) => problems.push(problem),
     ...rest,
     store,
-    tip,
+  });
+  const history = createHistory({ store, view });
+  return {
+    network,
+    nodes,
+    node: nodes[0]!,
+    clock,
+    problems,
+    bareStore,
+    store,
+    steps,
+    view,
+    rpc,
+    history,
+    watcher,
+    turn: () => watcher.turn(10_000),
+    kinds: () => problems.map(({ kind }) => kind),
+    state: async () => (await store.events.watcherState())!,
+    gaps: async () =>
+      (await store.events.watcherState())!.gaps.map(({ fromLedger, toLedger }) => [fromLedger, toLedger]),
   };
-  const history = createHistory({ store, tip });
-  return { clock, problems, bareStore, store, slices, tip, parts, history, watcher: createWatcher(parts), node };
+}
+let processes = 0;
+
+export type Fixture = Awaited<ReturnType<typeof createFixture>>;
+
+/** The gateway as a new process has it: only the store is left. A killed one gives its lease up after half a minute. */
+export async function restart(fixture: Fixture, options: FixtureOptions = {}): Promise<Fixture> {
+  await fixture.watcher.stop();
+  return await createFixture(fixture.network, { nodes: fixture.nodes, ...options, store: fixture.bareStore });
 }
 
-/** The transaction hashes of all events that history shows now, from the oldest on. */
-export async function readAll(history: ReturnType<typeof createHistory>, limit = 1_000): Promise<string[]> {
+/** Turns, some seconds apart, until the watcher is at the node's newest ledger. */
+export async function untilAtTip({ turn, clock }: Pick<Fixture, "turn" | "clock">): Promise<void> {
+  let result = await turn();
+  for (let turns = 0; result.outcome !== "at_tip"; turns++) {
+    assert.ok(turns < 50, `the watcher does not reach the tip: ${JSON.stringify(result)}`);
+    clock.pass(2_500);
+    result = await turn();
+  }
+}
+
+/** The transaction hashes of all events that history shows now, in the order of the log. */
+export async function readAll(history: History, limit = 1_000): Promise<string[]> {
   const hashes: string[] = [];
   let cursor: string | undefined;
   while (true) {
@@ -98,3 +127,7 @@ export async function readAll(history: ReturnType<typeof createHistory>, limit =
     cursor = page.cursor;
   }
 }
+
+export const hashesOf = (emitted: { txHash: string }[]) => emitted.map(({ txHash }) => txHash);
+
+export const empty = (count: number) => Array.from({ length: count }, () => ({}));

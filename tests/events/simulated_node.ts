@@ -1,11 +1,8 @@
-import {
-  type CallOptions,
-  type EventsAnswer,
-  type EventsRequest,
-  type RawEvent,
-  type RpcClient,
-  RpcError,
-} from "../../lib/stellar/rpc/rpc.ts";
+import { createRpcClient, type NodesRpcClient } from "../../lib/stellar/rpc/client.ts";
+import type { LedgerView } from "../../lib/stellar/ledger/ledger_view.ts";
+import type { EventsAnswer, RawEvent } from "../../lib/stellar/rpc/schemas.ts";
+import type { Fetch } from "../../lib/stellar/rpc/transport.ts";
+import type { FakeClock } from "../stellar/rpc/stub_rpc.ts";
 
 export const CONTRACT = "CA5S4S7QGHJHJWVJBYL3CXZXZTNGKXMNZVDAEQNN7NUXFP4D7BYK7HIX";
 
@@ -13,6 +10,7 @@ export interface EmittedEvent {
   generation: number;
   ledger: number;
   txHash: string;
+  contractId: string;
   decodable: boolean;
 }
 
@@ -25,206 +23,298 @@ export interface EventWish {
   merchant?: string;
   inSuccessfulContractCall?: boolean;
   ledgerClosedAt?: string;
+  /** Makes its value so many bytes long. */
+  bytes?: number;
 }
 
+export interface SimulatedNetwork {
+  readonly clock: FakeClock;
+  /** Every event, in order. */
+  readonly emitted: EmittedEvent[];
+  /** Counts resets. */
+  readonly generation: number;
+  readonly latest: number;
+  /** Of the newest ledger, Unix seconds. */
+  readonly closeTime: number;
+  /** Closes a ledger with these events, one transaction each, five seconds after the last; answers its sequence. */
+  close(...wishes: EventWish[]): number;
+  /** Closes so many empty ledgers. */
+  closeEmpty(ledgers: number): void;
+  /** Some ledgers go away again, and others come in their place, as when a snapshot is restored. */
+  goBack(ledgers: number): void;
+  /** The network begins anew at this ledger. */
+  reset(firstLedger: number): void;
+  /** A node of this network. */
+  node(options?: { retention?: number; scanLimit?: number; maxLimit?: number }): SimulatedNode;
+}
+
+type Answer = Record<string, unknown>;
+
 export interface SimulatedNode {
-  rpc: RpcClient;
-  /** Ledgers the node shows fewer than there are. */
+  url: string;
+  retention: number;
+  /** Ledgers it shows fewer than there are. */
   lag: number;
   /** Whether it still shows the network before the last reset. */
   showsFormer: boolean;
   /** Which answers say a close time. */
-  tellsCloseTime: { events: boolean; health: boolean; latest: boolean };
-  /** Called before each call is answered; what it throws is what the call rejects with. */
-  beforeCall: (method: string, signal?: AbortSignal) => void | Promise<void>;
-  /** Bends an answer of getEvents. */
-  bend: (answer: EventsAnswer) => EventsAnswer;
-  /** Every event of the watched contract, in order. */
-  readonly emitted: EmittedEvent[];
-  readonly requests: EventsRequest[];
-  /** Counts resets. */
-  readonly generation: number;
-  readonly latest: number;
+  tellsCloseTime: { getEvents: boolean; getHealth: boolean; getLatestLedger: boolean };
+  /** Methods it does not know. */
+  lacks: Set<string>;
+  /** Events it leaves out, by the hash of their transaction. */
+  omits: Set<string>;
+  /** Called before each call is answered; a Response or a JSON-RPC error thrown here is its answer. */
+  beforeCall: (method: string) => void;
+  /** Bends its answers: one lie, or many. */
+  bend: (method: string, answer: Answer) => Answer;
+  /** Every call, in order. */
+  readonly calls: { method: string; params: Params }[];
   readonly oldest: number;
-  readonly closeTime: number;
-  /** Closes a ledger with these events, one transaction each; answers its sequence. */
-  close(...wishes: EventWish[]): number;
-  /** Closes so many empty ledgers. */
-  closeEmpty(ledgers: number): void;
-  /** The network begins anew, with lower ledger numbers and a later close time. */
-  reset(firstLedger: number): void;
+  /** Answers a JSON-RPC request. */
+  answer(body: string): Response;
 }
 
-interface Network {
+interface Params {
+  startLedger?: number;
+  filters?: { contractIds: string[] }[];
+  pagination?: { limit: number; cursor?: string };
+}
+
+/** An error object of JSON-RPC, to be thrown in `beforeCall`. */
+export class NodeRefusal extends Error {
+  constructor(readonly code: number, message: string) {
+    super(message);
+  }
+}
+
+interface Ledgers {
   generation: number;
   first: number;
   latest: number;
-  latestCloseTime: number;
+  closeTimes: Map<number, number>;
+  hashes: Map<number, string>;
   /** By ledger; a ledger without events is absent. */
   events: Map<number, RawEvent[]>;
 }
 
 /** Within a test an event's value says what it decodes to. */
 export function decodeSimulated({ value }: { value: string }) {
-  return value === "?" ? undefined : JSON.parse(value) as { type: string; deviceHash?: string; merchant?: string };
+  if (value.startsWith("?")) return undefined;
+  const { type, deviceHash, merchant } = JSON.parse(value) as { type: string; deviceHash?: string; merchant?: string };
+  return { type, ...(deviceHash && { deviceHash }), ...(merchant && { merchant }) };
 }
 
 /**
- * A Stellar RPC node's getEvents, getHealth and getLatestLedger, after stellar-rpc v28: ranges, scan limit, cursors and
- * errors are the real ones. Tests bend it: it lags, prunes, is reset, fails.
+ * A network that closes ledgers when told to, and nodes of it with getEvents, getLedgers, getHealth and getLatestLedger,
+ * after stellar-rpc v28: ranges, scan limit, cursors and errors are the real ones. Tests bend the nodes: they lag, prune,
+ * lie, fail. The network's clock has nothing to do with the wall clock of the gateway.
  */
-export function createSimulatedNode(options: {
-  first?: number;
-  retention?: number;
-  scanLimit?: number;
-  maxLimit?: number;
-  closeTime?: number;
-} = {}): SimulatedNode {
-  const { retention = 1_000_000, scanLimit = 10_000, maxLimit = 10_000 } = options;
-  const first = options.first ?? 1_000;
-  let network: Network = {
-    generation: 0,
-    first,
-    latest: first,
-    latestCloseTime: options.closeTime ?? 1_700_000_000,
-    events: new Map(),
-  };
-  let former: Network | undefined;
+export function createSimulatedNetwork(clock: FakeClock, firstLedger = 1_000): SimulatedNetwork {
+  const startSeconds = Math.floor(clock.now() / 1000);
+  const nowSeconds = () => startSeconds + Math.floor(clock.monotonicMs() / 1000);
   let txCount = 0;
+  let nodeCount = 0;
+  let hashCount = 0;
   const emitted: EmittedEvent[] = [];
-  const requests: EventsRequest[] = [];
-  const node: SimulatedNode = {
-    lag: 0,
-    showsFormer: false,
-    tellsCloseTime: { events: true, health: true, latest: true },
-    beforeCall: () => {},
-    bend: (answer) => answer,
-    emitted,
-    requests,
-    get generation() {
-      return network.generation;
-    },
-    get latest() {
-      return network.latest;
-    },
-    get oldest() {
-      return oldestOf(network);
-    },
-    get closeTime() {
-      return network.latestCloseTime;
-    },
-    close(...wishes) {
-      network.latest += 1;
-      network.latestCloseTime += 5;
-      if (wishes.length > 0) {
-        network.events.set(network.latest, wishes.map((wish, index) => rawEvent(network, wish, index)));
-      }
-      return network.latest;
-    },
-    closeEmpty(ledgers) {
-      network.latest += ledgers;
-      network.latestCloseTime += 5 * ledgers;
-    },
-    reset(firstLedger) {
-      former = network;
-      const latestCloseTime = network.latestCloseTime + 1_000;
-      network = {
-        generation: network.generation + 1,
-        first: firstLedger,
-        latest: firstLedger,
-        latestCloseTime,
-        events: new Map(),
-      };
-    },
+  let ledgers = begin(0, firstLedger);
+  let former: Ledgers | undefined;
 
-    rpc: {
-      async getHealth(options?: CallOptions) {
-        await node.beforeCall("getHealth", options?.signal);
-        const shown = view();
-        return {
-          status: "healthy",
-          latestLedger: shown.latest,
-          oldestLedger: shown.oldest,
-          ledgerRetentionWindow: retention,
-          ...(node.tellsCloseTime.health ? { latestLedgerCloseTime: shown.closeTime } : {}),
-        };
-      },
-      async getLatestLedger(options?: CallOptions) {
-        await node.beforeCall("getLatestLedger", options?.signal);
-        const shown = view();
-        return {
-          sequence: shown.latest,
-          id: "00".repeat(32),
-          protocolVersion: 28,
-          ...(node.tellsCloseTime.latest ? { closeTime: shown.closeTime } : {}),
-        };
-      },
-      async getEvents(request: EventsRequest, options?: CallOptions) {
-        requests.push(request);
-        await node.beforeCall("getEvents", options?.signal);
-        return node.bend(getEvents(request));
-      },
-    } as RpcClient,
-  };
-
-  function oldestOf({ first, latest }: Network): number {
-    return Math.max(first, latest - retention + 1);
+  function begin(generation: number, first: number): Ledgers {
+    const fresh = { generation, first, latest: first - 1, closeTimes: new Map(), hashes: new Map(), events: new Map() };
+    closeIn(fresh, []);
+    return fresh;
   }
 
-  function view(): { shown: Network; oldest: number; latest: number; closeTime: number } {
-    const shown = node.showsFormer && former !== undefined ? former : network;
-    const oldest = oldestOf(shown);
-    const latest = Math.max(shown.first, shown.latest - node.lag);
-    const closeTime = shown.latestCloseTime - 5 * (shown.latest - latest);
-    return { shown, oldest: Math.min(oldest, latest), latest, closeTime };
+  function closeIn(into: Ledgers, wishes: EventWish[]): number {
+    const ledger = into.latest += 1;
+    into.closeTimes.set(ledger, nowSeconds());
+    into.hashes.set(ledger, (++hashCount).toString(16).padStart(64, "f"));
+    if (wishes.length > 0) into.events.set(ledger, wishes.map((wish, index) => rawEvent(into, wish, index)));
+    return ledger;
   }
 
-  function rawEvent({ generation, latest, latestCloseTime }: Network, wish: EventWish, index: number): RawEvent {
-    const { type = "escrow.funded", decodable = true, contractId = CONTRACT, deviceHash, merchant } = wish;
+  function rawEvent({ generation, latest }: Ledgers, wish: EventWish, index: number): RawEvent {
+    const { type = "escrow.funded", decodable = true, contractId = CONTRACT, deviceHash, merchant, bytes = 0 } = wish;
     const txHash = (++txCount).toString(16).padStart(64, "0");
-    const watched = contractId === CONTRACT && wish.inSuccessfulContractCall !== false;
-    if (watched) emitted.push({ generation, ledger: latest, txHash, decodable });
+    if (wish.inSuccessfulContractCall !== false) {
+      emitted.push({ generation, ledger: latest, txHash, contractId, decodable });
+    }
     return {
       type: "contract",
       ledger: latest,
-      ledgerClosedAt: wish.ledgerClosedAt ?? new Date(latestCloseTime * 1_000).toISOString().replace(".000Z", "Z"),
+      ledgerClosedAt: wish.ledgerClosedAt ?? new Date(nowSeconds() * 1_000).toISOString().replace(".000Z", "Z"),
       contractId,
       id: rpcId(latest, index + 1, 1, 0),
       txHash,
       topic: ["topic"],
-      value: decodable ? JSON.stringify({ type, deviceHash, merchant }) : "?",
+      value: (decodable ? JSON.stringify({ type, deviceHash, merchant }) : "?").padEnd(bytes, decodable ? " " : "?"),
       ...(wish.inSuccessfulContractCall === undefined
         ? {}
         : { inSuccessfulContractCall: wish.inSuccessfulContractCall }),
     };
   }
 
-  function getEvents({ startLedger, cursor, contractIds, limit }: EventsRequest): EventsAnswer {
-    if (limit > maxLimit) throw new RpcError("getEvents", -32602, `limit must not exceed ${maxLimit}`);
-    const { shown, oldest, latest, closeTime } = view();
+  const network: SimulatedNetwork = {
+    clock,
+    emitted,
+    get generation() {
+      return ledgers.generation;
+    },
+    get latest() {
+      return ledgers.latest;
+    },
+    get closeTime() {
+      return ledgers.closeTimes.get(ledgers.latest)!;
+    },
+    close(...wishes) {
+      clock.pass(5_000);
+      return closeIn(ledgers, wishes);
+    },
+    closeEmpty(count) {
+      for (let closed = 0; closed < count; closed++) network.close();
+    },
+    goBack(count) {
+      for (let gone = 0; gone < count; gone++) {
+        ledgers.events.delete(ledgers.latest);
+        ledgers.latest -= 1;
+      }
+    },
+    reset(first) {
+      former = ledgers;
+      clock.pass(5_000);
+      ledgers = begin(ledgers.generation + 1, first);
+    },
+    node({ retention = 1_000_000, scanLimit = 10_000, maxLimit = 10_000 } = {}) {
+      return createNode(() => ({ ledgers, former }), `http://node-${++nodeCount}.test`, retention, scanLimit, maxLimit);
+    },
+  };
+  return network;
+}
+
+function createNode(
+  now: () => { ledgers: Ledgers; former: Ledgers | undefined },
+  url: string,
+  retention: number,
+  scanLimit: number,
+  maxLimit: number,
+): SimulatedNode {
+  const node: SimulatedNode = {
+    url,
+    retention,
+    lag: 0,
+    showsFormer: false,
+    tellsCloseTime: { getEvents: true, getHealth: true, getLatestLedger: true },
+    lacks: new Set(),
+    omits: new Set(),
+    beforeCall: () => {},
+    bend: (_method, answer) => answer,
+    calls: [],
+    get oldest() {
+      return view().oldest;
+    },
+    answer(body) {
+      const { id, method, params = {} } = JSON.parse(body) as { id: number; method: string; params?: Params };
+      node.calls.push({ method, params });
+      try {
+        node.beforeCall(method);
+        if (node.lacks.has(method)) throw new NodeRefusal(-32601, "method not found");
+        const result = node.bend(method, methods[method]!(params) as Answer);
+        return Response.json({ jsonrpc: "2.0", id, result });
+      } catch (error) {
+        if (error instanceof Response) return error;
+        if (!(error instanceof NodeRefusal)) throw error;
+        return Response.json({ jsonrpc: "2.0", id, error: { code: error.code, message: error.message } });
+      }
+    },
+  };
+
+  function view() {
+    const { ledgers, former } = now();
+    const shown = node.showsFormer && former !== undefined ? former : ledgers;
+    const latest = Math.max(shown.first, shown.latest - node.lag);
+    const oldest = Math.min(latest, Math.max(shown.first, shown.latest - node.retention + 1));
+    return { shown, oldest, latest, closeTime: shown.closeTimes.get(latest)! };
+  }
+
+  const newest = (method: keyof SimulatedNode["tellsCloseTime"]) => {
+    const { oldest, latest, closeTime } = view();
+    const timed = node.tellsCloseTime[method] ? { latestLedgerCloseTime: closeTime } : {};
+    return { latestLedger: latest, oldestLedger: oldest, ...timed };
+  };
+
+  const methods: Record<string, (params: Params) => unknown> = {
+    getHealth: () => ({ status: "healthy", ledgerRetentionWindow: node.retention, ...newest("getHealth") }),
+    getLatestLedger() {
+      const { latest, shown, closeTime } = view();
+      const timed = node.tellsCloseTime.getLatestLedger ? { closeTime } : {};
+      return { sequence: latest, id: shown.hashes.get(latest), protocolVersion: 28, ...timed };
+    },
+    getLedgers({ startLedger = 0, pagination }) {
+      const { shown, oldest, latest } = view();
+      if (startLedger < oldest || startLedger > latest) {
+        const range = `between the oldest ledger: ${oldest} and the latest ledger: ${latest} for this rpc instance`;
+        throw new NodeRefusal(-32600, `start ledger (${startLedger}) must be ${range}`);
+      }
+      const end = Math.min(latest, startLedger + pagination!.limit - 1);
+      const ledgers = [];
+      for (let sequence = startLedger; sequence <= end; sequence++) {
+        const closeTime = String(shown.closeTimes.get(sequence));
+        ledgers.push({ sequence, hash: shown.hashes.get(sequence), ledgerCloseTime: closeTime });
+      }
+      return { ledgers, cursor: String(end), ...newest("getHealth") };
+    },
+    getEvents,
+  };
+
+  function getEvents({ startLedger, filters, pagination }: Params): EventsAnswer {
+    const { limit, cursor } = pagination!;
+    if (limit > maxLimit) throw new NodeRefusal(-32602, `limit must not exceed ${maxLimit}`);
+    const { shown, oldest, latest } = view();
     const start = cursor === undefined ? startLedger! : Number(BigInt(cursor.slice(0, 19)) >> 32n);
     if (start < oldest || start > latest) {
-      const message = `startLedger must be within the ledger range: ${oldest} - ${latest}`;
-      throw new RpcError("getEvents", -32600, message);
+      throw new NodeRefusal(-32600, `startLedger must be within the ledger range: ${oldest} - ${latest}`);
     }
     const endLedger = Math.min(latest + 1, start + scanLimit);
     const events: RawEvent[] = [];
     for (let ledger = start; ledger < endLedger && events.length < limit; ledger++) {
       for (const event of shown.events.get(ledger) ?? []) {
-        const wanted = contractIds.includes(event.contractId) && event.id > (cursor ?? "");
-        if (wanted && events.length < limit) events.push(event);
+        const isWanted = filters![0]!.contractIds.includes(event.contractId) && !node.omits.has(event.txHash);
+        if (isWanted && event.id > (cursor ?? "") && events.length < limit) events.push(event);
       }
     }
     return {
       events,
       cursor: events.length === limit ? events.at(-1)!.id : rpcId(endLedger - 1, 0xfffff, 0xfff, 0xffffffff),
-      latestLedger: latest,
-      oldestLedger: oldest,
-      ...(node.tellsCloseTime.events ? { latestLedgerCloseTime: closeTime } : {}),
+      ...newest("getEvents"),
     };
   }
 
   return node;
+}
+
+/** The gateway's own client over these nodes. */
+export function clientOf(
+  nodes: SimulatedNode[],
+  view: LedgerView,
+  clock: FakeClock,
+  fetch: Fetch = (url, init) => {
+    const node = nodes.find((node) => new URL(node.url).href === url)!;
+    return Promise.try(() => node.answer(String(init.body)));
+  },
+): NodesRpcClient {
+  const timeoutMs = 100_000;
+  return createRpcClient({
+    urls: nodes.map(({ url }) => url),
+    fetch,
+    timeoutMs,
+    view,
+    // These nodes answer at once or not at all: time-outs are nobody's concern, and would move the clock on.
+    clock: {
+      ...clock,
+      wait: (ms, signal) =>
+        ms > 3_000 ? new Promise((over) => signal?.addEventListener("abort", () => over())) : clock.wait(ms, signal),
+    },
+  });
 }
 
 /** An event id or cursor of the node: TOID (SEP-35) and index. */

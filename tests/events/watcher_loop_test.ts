@@ -1,122 +1,111 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { GatewayError } from "../../lib/errors.ts";
-import { pauseAfter } from "../../lib/events/watcher.ts";
-import { createFixture, readAll } from "./parts.ts";
-import { createSimulatedNode, type EventWish } from "./simulated_node.ts";
+import { WATCHER_LEASE } from "../../lib/store/store.ts";
+import { createFixture, hashesOf, readAll, simulate } from "./parts.ts";
 
-/** Resolves when all that can go on without time passing has gone on. */
-const settled = () => new Promise((resolve) => setTimeout(resolve, 0));
-const events = (count: number): EventWish[] => Array.from({ length: count }, () => ({}));
-const hashesOf = (emitted: { txHash: string }[]) => emitted.map(({ txHash }) => txHash);
+/** Until `isSo`, letting the loop and the fake clock run. */
+async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  for (let rounds = 0; !await isSo(); rounds++) {
+    assert.ok(rounds < 5_000, "it does not come to be so");
+    await new Promise((resolve) => setTimeout(resolve, 0));
+  }
+}
 
 describe("the watcher's loop", () => {
-  test("looks again after pollMs at the tip, at once while behind", async () => {
-    const node = createSimulatedNode();
-    for (let ledger = 0; ledger < 50; ledger++) node.close({});
-    const { watcher, clock, history } = await createFixture(node, { pageEvents: 1 });
-    await clock.untilPause(() => watcher.start());
-    assert.deepEqual(await readAll(history), hashesOf(node.emitted));
-    assert.deepEqual(clock.pauses, [1_000]);
-    node.close({});
-    await clock.untilPause(() => clock.advance(1_000));
-    assert.deepEqual(await readAll(history), hashesOf(node.emitted));
-    assert.deepEqual(clock.pauses, [1_000, 1_000]);
+  test("polls until it is stopped, and begins again nothing after that", async () => {
+    const { network, node } = simulate();
+    network.close({});
+    const { watcher, history } = await createFixture(network, { nodes: [node], pollMs: 5_000 });
+    watcher.start();
+    await until(async () => (await readAll(history)).length === 1);
+    network.close({});
+    await until(async () => (await readAll(history)).length === 2);
     await watcher.stop();
+    const calls = node.calls.length;
+    network.close({});
+    watcher.wake();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    assert.equal(node.calls.length, calls);
+    assert.deepEqual(await readAll(history), hashesOf(network.emitted.slice(0, 2)));
   });
 
-  test("wake looks at once", async () => {
-    const node = createSimulatedNode();
-    const { watcher, clock, history } = await createFixture(node);
-    await clock.untilPause(() => watcher.start());
-    node.close({});
-    await clock.untilPause(() => watcher.wake());
-    assert.deepEqual(await readAll(history), hashesOf(node.emitted));
-    await watcher.stop();
-  });
-
-  test("wake during a turn brings another turn right after it", async () => {
-    const node = createSimulatedNode();
-    const { watcher, clock, history } = await createFixture(node);
-    let woke = false;
-    node.bend = (answer) => {
-      if (!woke) {
-        woke = true;
-        node.close({});
-        watcher.wake();
-      }
-      return answer;
-    };
-    await clock.untilPause(() => watcher.start());
-    assert.deepEqual(await readAll(history), hashesOf(node.emitted));
-    assert.equal(clock.pauses.length, 1);
-    await watcher.stop();
-  });
-
-  test("a node that stays down is asked less and less often, and wake does not hurry that", async () => {
-    const node = createSimulatedNode();
-    const { watcher, clock } = await createFixture(node);
-    node.beforeCall = () => {
-      throw new GatewayError("upstream_error", "the RPC node could not be reached");
-    };
-    await clock.untilPause(() => watcher.start());
-    for (let failures = 1; failures < 8; failures++) {
-      watcher.wake();
-      await settled();
-      assert.equal(clock.pauses.length, failures);
-      await clock.untilPause(() => clock.advance(clock.pauses.at(-1)!));
+  test("polls no faster than its interval, whichever way the wall clock is moved (T14)", async () => {
+    const { network, node, clock } = simulate();
+    const { watcher } = await createFixture(network, { nodes: [node], pollMs: 5_000 });
+    watcher.start();
+    await until(() => node.calls.length > 5);
+    for (const stepMs of [-600_000, 3_600_000, -40 * 86_400_000]) {
+      clock.step(stepMs);
+      const [calls, fromMs] = [node.calls.length, clock.monotonicMs()];
+      await until(() => node.calls.length >= calls + 20);
+      const elapsedMs = clock.monotonicMs() - fromMs;
+      assert.ok(
+        node.calls.length - calls <= elapsedMs / 5_000 * 2 + 10,
+        `${node.calls.length - calls} in ${elapsedMs} ms`,
+      );
+      assert.ok(elapsedMs < 20 * 10_000, "and not slower");
     }
-    assert.deepEqual(clock.pauses, [1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000]);
-    node.beforeCall = () => {};
-    await clock.untilPause(() => clock.advance(30_000));
-    assert.equal(clock.pauses.at(-1), 1_000);
     await watcher.stop();
   });
 
-  test("the pause after failures is bounded and never shorter than pollMs", () => {
-    assert.equal(pauseAfter(1, 1_000), 1_000);
-    assert.equal(pauseAfter(10_000, 50), 30_000);
-    assert.equal(pauseAfter(1, 60_000), 60_000);
-  });
-
-  test("stop ends a call under way and resolves when nothing runs any more", async () => {
-    const node = createSimulatedNode();
-    node.close({});
-    const { watcher, problems, slices } = await createFixture(node);
-    const called = Promise.withResolvers<void>();
-    node.beforeCall = (_method, signal) => {
-      called.resolve();
-      return new Promise((_, reject) => signal!.addEventListener("abort", () => reject(new Error("abandoned"))));
+  test("a failing node is asked ever more seldom, up to half a minute, and waking does not change that", async () => {
+    const { network, node, clock } = simulate();
+    const { watcher } = await createFixture(network, { nodes: [node] });
+    node.beforeCall = () => {
+      throw new Response("down", { status: 500 });
     };
     watcher.start();
-    await called.promise;
-    await watcher.stop();
-    assert.deepEqual(problems, []);
-    assert.deepEqual(slices, []);
-    assert.deepEqual(await watcher.turn(), { outcome: "stopped", events: 0 });
-  });
-
-  test("stop during a commit leaves what was committed, and the rest for the next start", async () => {
-    const node = createSimulatedNode();
-    for (let ledger = 0; ledger < 40; ledger++) node.close(...events(10));
-    const fixture = await createFixture(node, {
-      beforeCommit: () => {
-        if (fixture.slices.length === 1) void fixture.watcher.stop();
-      },
+    await until(() => {
+      watcher.wake();
+      return clock.monotonicMs() > 300_000;
     });
-    assert.equal((await fixture.watcher.turn()).outcome, "stopped");
-    assert.equal(fixture.slices.length, 2);
-    const next = await createFixture(node, { store: fixture.store });
-    await next.watcher.turn();
-    assert.deepEqual(await readAll(next.history), hashesOf(node.emitted));
+    assert.ok(node.calls.length <= 2 * 20, `${node.calls.length} calls`);
+    await watcher.stop();
   });
 
-  test("two calls of turn are one turn", async () => {
-    const node = createSimulatedNode();
-    node.close({});
-    const { watcher, slices } = await createFixture(node);
-    const [one, two] = await Promise.all([watcher.turn(), watcher.turn()]);
-    assert.equal(one, two);
-    assert.equal(slices.length, 1);
+  test("a turn for places without a loop ends when its time is over, and gives what it read", async () => {
+    const { network, node, clock } = simulate();
+    for (let ledger = 0; ledger < 100; ledger++) network.close({});
+    const { watcher, history } = await createFixture(network, { nodes: [node], pageEvents: 1 });
+    const fromMs = clock.monotonicMs();
+    while ((await watcher.turn(10_000)).outcome !== "at_tip");
+    assert.ok(clock.monotonicMs() - fromMs <= 20_000);
+    assert.deepEqual(await readAll(history), hashesOf(network.emitted));
+  });
+});
+
+describe("two watchers on one store", () => {
+  test("only the one that has the lease reads and commits; the other hears of it, and takes over when it stops", async () => {
+    const { network, node } = simulate();
+    const first = await createFixture(network, { nodes: [node] });
+    await first.turn();
+    let heard = 0;
+    const other = network.node();
+    const second = await createFixture(network, { nodes: [other], store: first.bareStore, onCommit: () => heard++ });
+    assert.equal((await second.turn()).outcome, "standby");
+    network.close({}, {});
+    await first.turn();
+    assert.equal((await second.turn()).outcome, "standby");
+    assert.equal(heard > 0, true);
+    assert.equal(other.calls.length, 0);
+    assert.ok(second.view.sequence >= network.latest - 1);
+    await first.watcher.stop();
+    network.close({});
+    assert.equal((await second.turn()).outcome, "at_tip");
+    assert.deepEqual(await readAll(second.history), hashesOf(network.emitted));
+  });
+
+  test("one whose lease was taken commits nothing more, and waits", async () => {
+    const { network, node } = simulate();
+    const first = await createFixture(network, { nodes: [node] });
+    await first.turn();
+    const { leases } = first.bareStore;
+    // As when it was thought dead: another has acquired it meanwhile.
+    await first.bareStore.holdForServing();
+    const taken = (await leases.acquire({ name: WATCHER_LEASE, holder: "other", durationMs: 30_000 }))!;
+    const commits = first.steps.length;
+    network.close({});
+    assert.ok(["standby", "at_tip"].includes((await first.turn()).outcome));
+    assert.equal(first.steps.length === commits || (await leases.renew([taken], 1_000)).length === 0, true);
   });
 });

@@ -7,6 +7,7 @@ import { serveGateway } from "../../cli/serve_gateway.ts";
 import type { SettingName } from "../../lib/config.ts";
 import { readConfig } from "../../cli/read_config.ts";
 import { keySourceFromStore } from "../../lib/keys/key_source.ts";
+import { systemClock } from "../../lib/clock.ts";
 import { createLog } from "../../lib/log.ts";
 import { openStore } from "../../lib/store/open.ts";
 import type { Store } from "../../lib/store/store.ts";
@@ -16,38 +17,38 @@ export interface Life {
   /** How far its clock is ahead of this machine's. */
   aheadMs: number;
   /** Deliveries under way at once to one endpoint. */
-  postsPerLane: number;
+  postsPerEndpoint: number;
   /** It dies by its own hand as soon as it has written so often to its store; 0: it does not. */
   writes: number;
 }
 
-const WRITES: readonly (keyof Store)[] = [
-  "commitEvents",
-  "commitFanOut",
-  "leaseSubscriptions",
-  "settle",
-  "releaseLease",
-  "insertReplay",
-  "commitReplay",
-];
+/** The methods of each noun that write what a gateway does by itself. */
+const WRITES = {
+  events: ["append", "appendDecoded", "forget"],
+  leases: ["acquire", "release"],
+  deliveries: ["settle", "insertReplay", "clampDue"],
+} as const satisfies { [Noun in keyof Store]?: readonly (keyof Store[Noun])[] };
 
 /** A store whose process is gone right after so many writes: whatever was to be written next is not. */
 function lastWrites(store: Store, writes: number): Store {
   let done = 0;
-  return new Proxy(store, {
-    get(target, name) {
-      const method = Reflect.get(target, name);
-      if (!WRITES.includes(name as keyof Store)) return method;
-      return async (...args: unknown[]) => {
-        const result = await method.apply(target, args);
-        if (++done === writes) process.kill(process.pid, "SIGKILL");
-        return result;
-      };
-    },
-  });
+  const lethal = Object.create(store) as Store;
+  for (const [noun, methods] of Object.entries(WRITES)) {
+    const whole = store[noun as keyof typeof WRITES] as unknown as Record<
+      string,
+      (...args: unknown[]) => Promise<unknown>
+    >;
+    const counted = Object.fromEntries(methods.map((method) => [method, async (...args: unknown[]) => {
+      const result = await whole[method]!(...args);
+      if (++done === writes) process.kill(process.pid, "SIGKILL");
+      return result;
+    }]));
+    Object.defineProperty(lethal, noun, { value: Object.assign(Object.create(whole), counted) });
+  }
+  return lethal;
 }
 
-const { settings, aheadMs, postsPerLane, writes } = JSON.parse(process.argv[2]!) as Life;
+const { settings, aheadMs, postsPerEndpoint, writes } = JSON.parse(process.argv[2]!) as Life;
 const now = () => Date.now() + aheadMs;
 const config = readConfig({}, settings);
 const log = createLog({ level: "warn", format: "json", now, write: (line) => void process.stderr.write(line) });
@@ -57,8 +58,8 @@ const running = await serveGateway({
   store,
   keys: keySourceFromStore(store),
   log,
-  now,
+  clock: { ...systemClock, now },
   targets: { allowLoopbackHttp: true },
-  courierLimits: { postsPerLane },
+  courierLimits: { postsPerEndpoint },
 });
 process.stdout.write(`${running.url}\n`);

@@ -22,7 +22,7 @@ export interface KillRunOptions {
   seed: number;
   kills: number;
   driver: string;
-  postsPerLane: number;
+  postsPerEndpoint: number;
 }
 
 /** Nobody leases for longer, so a gateway whose clock is so far ahead of a dead one's finds nothing leased. */
@@ -38,7 +38,7 @@ const LONG_LIFE_EVERY = 20;
 const AFTER_RECEIPT_MS = 20;
 /** Of the lives that end with a write to the store. */
 const MOST_WRITES = 25;
-const DRAIN_TIMEOUT_MS = 60_000;
+const DRAIN_TIMEOUT_MS = 300_000;
 
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
@@ -46,7 +46,7 @@ const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve,
  * Lets a gateway live and die many times while cards pay and endpoints misbehave, then once in peace until all is
  * delivered. Each life's clock is ahead of the one before: leases and retries come due without waiting for them.
  */
-export async function runKills({ seed, kills, driver, postsPerLane }: KillRunOptions): Promise<KillRun> {
+export async function runKills({ seed, kills, driver, postsPerEndpoint }: KillRunOptions): Promise<KillRun> {
   const random = seededRandom(seed);
   const stage = await setKillStage(driver, random);
   const { traffic, receiver, listeners } = stage;
@@ -56,7 +56,7 @@ export async function runKills({ seed, kills, driver, postsPerLane }: KillRunOpt
 
   /** A life that is over when `work` is done. */
   async function live(work: (gateway: MortalGateway) => Promise<unknown>, writes = 0): Promise<void> {
-    const gateway = stage.live({ aheadMs, postsPerLane, writes });
+    const gateway = stage.live({ aheadMs, postsPerEndpoint, writes });
     await work(gateway);
     await gateway.kill();
     log += gateway.log();

@@ -69,7 +69,7 @@ async function newKey(location: string): Promise<string> {
   const wanted = { name: "kills", scopes: ["read" as const, "webhooks" as const], rate: 100_000 };
   const { key, record } = mintKey({ ...wanted, now: Date.now(), random });
   const store = await openStore(location);
-  await store.insertKey(record);
+  await store.keys.insert(record);
   await store.close();
   return key;
 }

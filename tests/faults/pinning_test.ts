@@ -8,7 +8,6 @@ describe("on a public network, the gateway", () => {
   }
   test(
     "connects to nobody whose address or certificate is not what it was vetted for",
-    { timeout: 60_000 },
     async () => {
       await assertPinned(sourceCommand());
     },

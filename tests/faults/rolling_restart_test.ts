@@ -17,26 +17,22 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test("ten restarts under load lose no request", { timeout: 60_000 }, async () => {
+test("ten restarts under load lose no request", async () => {
   await tellRestarts(sandbox.info, command, folder);
 });
 
-test("a slow submit is answered though the gateway was told to stop, while new connections are refused", {
-  timeout: 30_000,
-}, async () => {
+test("a slow submit is answered though the gateway was told to stop, while new connections are refused", async () => {
   await tellDrain(sandbox.info, command, folder);
 });
 
-test("a submit that outlasts the drain is cut off, and the exit code and the last line say so", {
-  timeout: 30_000,
-}, async () => {
+test("a submit that outlasts the drain is cut off, and the exit code and the last line say so", async () => {
   await tellCutOff(sandbox.info, command, folder);
 });
 
-test("a webhook that is being posted is posted to its end, and once", { timeout: 30_000 }, async () => {
+test("a webhook that is being posted is posted to its end, and once", async () => {
   await tellSettling(command, folder);
 });
 
-test("a second signal ends the gateway at once", { timeout: 30_000 }, async () => {
+test("a second signal ends the gateway at once", async () => {
   await tellSecondSignal(sandbox.info, command, folder);
 });

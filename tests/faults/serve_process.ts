@@ -17,13 +17,20 @@ export interface ServeProcess {
   kill(): void;
 }
 
-/** A port of the loopback interface that nobody listens on. */
+/**
+ * A port of the loopback interface that nobody listens on. None of those that systems hand out by themselves (from 32768
+ * on, RFC 6335 from 49152 on): another test, or a connection, would be given it before it is used here.
+ */
 export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
+  for (;;) {
+    const port = 10_000 + Math.floor(Math.random() * 20_000);
+    const server = createServer();
+    const isFree = await new Promise<boolean>((resolve) => {
+      server.once("error", () => resolve(false));
+      server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
+    });
+    if (isFree) return port;
+  }
 }
 
 /** Starts `gateway serve`, from its sources unless another command is given, and waits until it listens. */

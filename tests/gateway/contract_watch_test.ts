@@ -20,7 +20,7 @@ after(() => on.network.stop());
 
 /** Looks happen in the background: waits until one has come to this. */
 async function until<T>(look: () => Promise<T>, isThere: (value: T) => boolean): Promise<T> {
-  for (const deadline = Date.now() + 10_000;;) {
+  for (const deadline = Date.now() + 60_000;;) {
     const value = await look();
     if (isThere(value)) return value;
     assert.ok(Date.now() < deadline, JSON.stringify(value));

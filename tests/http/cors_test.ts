@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { readConfig } from "../../cli/read_config.ts";
 import { startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
 
 let on: TestNetwork;
@@ -50,4 +51,31 @@ test("credentials are never allowed, also not with a star", async () => {
     assert.equal(answer.headers.get("access-control-allow-origin"), corsOrigins);
     await api.stop();
   }
+});
+
+test("only real preflights of known paths are answered as such, with the methods of the path, rate and request id", async () => {
+  const api = await startGateway(on, { started: false, settings: { corsOrigins: "https://app.example" } });
+  const good = await api.request("OPTIONS", "/v1/webhooks/wh_a", preflight("https://app.example"));
+  assert.equal(good.status, 204);
+  assert.equal(good.headers.get("access-control-allow-methods"), "GET, DELETE, HEAD");
+  assert.equal(good.headers.get("access-control-max-age"), "600");
+  for (const name of ["x-request-id", "x-ratelimit-limit", "x-ratelimit-remaining", "ratelimit", "ratelimit-policy"]) {
+    assert.ok(good.headers.get(name), name);
+  }
+  const unknown = await api.request("OPTIONS", "/v1/nothing", preflight("https://app.example"));
+  assert.deepEqual([unknown.status, unknown.headers.get("access-control-allow-origin")], [404, "https://app.example"]);
+  const bare = await api.request("OPTIONS", "/v1/network", { key: null, headers: { origin: "https://app.example" } });
+  assert.deepEqual([bare.status, bare.headers.get("allow")], [405, "GET, HEAD"]);
+  const stranger = await api.request("OPTIONS", "/v1/network", preflight("https://evil.example"));
+  assert.equal(stranger.headers.get("access-control-allow-origin"), null);
+  const page = await api.request("OPTIONS", "/openapi.json", preflight("https://app.example"));
+  assert.equal(page.status, 204);
+  await api.stop();
+});
+
+test("an origin with a star in it, which would match nothing, is refused at the start", () => {
+  for (const corsOrigins of ["https://*.example.com", "https://app.example,https://*.b.example", "*.example.com"]) {
+    assert.throws(() => readConfig({}, { corsOrigins }), /cors-origins must be .*compared as a whole/);
+  }
+  assert.deepEqual(readConfig({}, { corsOrigins: "*" }).corsOrigins, ["*"]);
 });

@@ -3,6 +3,7 @@ import { after, before, test } from "node:test";
 import { ERRORS } from "../../lib/errors.ts";
 import { StoreError } from "../../lib/store/store.ts";
 import { type Answer, signed } from "../e2e/client.ts";
+import { bentStore } from "../store/bent_store.ts";
 import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
 
 /** What every test below saw; the last one compares it with the registry. */
@@ -38,7 +39,7 @@ test("400 invalid_request for a malformed hash", async () => {
 test("401 unauthorized for a key that is missing, malformed, mistyped, unknown, disabled or expired", async () => {
   const typo = api.apiKey.slice(0, -1) + (api.apiKey.endsWith("a") ? "b" : "a");
   const unknown = await api.newKey().then(async (key) => {
-    await api.store.deleteKey(key.split("_")[2]!);
+    await api.store.keys.delete(key.split("_")[2]!);
     return key;
   });
   const cases: [string | null, RegExp][] = [
@@ -158,14 +159,17 @@ test("503 unavailable when the store cannot be used, and after a stop", async ()
   const full = new StoreError("full", "sqlite:/var/lib/gateway.db is full: make room on its disk");
   const unwritable = await startGateway(on, {
     started: false,
-    store: (store) => ({ ...store, watcherState: () => Promise.reject(full) }),
+    store: (store) => bentStore(store, { events: { watcherState: () => Promise.reject(full) } }),
   }).catch((error) => error);
   assert.equal(unwritable, full, "a store that fails at start keeps the gateway from starting");
 
   let failing = false;
   const failed = await startGateway(on, {
     started: false,
-    store: (store) => ({ ...store, watcherState: () => failing ? Promise.reject(full) : store.watcherState() }),
+    store: (store) =>
+      bentStore(store, {
+        events: { watcherState: () => failing ? Promise.reject(full) : store.events.watcherState() },
+      }),
   });
   failing = true;
   const answer = await failed.request("GET", "/v1/events");
@@ -182,11 +186,13 @@ test("a submit is not sent when it cannot be noted first: 503, and the same enve
   const sent: string[] = [];
   const api = await startGateway(on, {
     started: false,
-    store: (store) => ({
-      ...store,
-      recordSubmission: (note) =>
-        full ? Promise.reject(new StoreError("full", "sqlite:/x is full")) : store.recordSubmission(note),
-    }),
+    store: (store) =>
+      bentStore(store, {
+        submissions: {
+          record: (note) =>
+            full ? Promise.reject(new StoreError("full", "sqlite:/x is full")) : store.submissions.record(note),
+        },
+      }),
     fetch: (url, init) => {
       sent.push(JSON.parse(String(init.body)).method);
       return on.fetch(url, init);

@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { describedRoutes } from "../../lib/http/routes.ts";
-import { SCOPES } from "../../lib/store/store.ts";
+import { operationsOf } from "../../lib/http/openapi.ts";
+import { NOUNS } from "../../lib/http/routes/routes.ts";
+import { type Scope, SCOPES } from "../../lib/store/store.ts";
 import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
+
+const OPERATIONS = operationsOf(NOUNS);
 
 let on: TestNetwork;
 let api: GatewayUnderTest;
@@ -16,14 +19,18 @@ after(async () => {
 });
 
 /** Every route with a path that is well formed, so that it is the key and the scope that decide. */
-function everyRoute(): { method: string; path: string; scope: string | null }[] {
-  const values: Record<string, string> = { hash: "ab".repeat(32), address: on.sandbox.accounts.owner.address, id: "x" };
-  return describedRoutes().map(({ method, path, scope }) => ({
+function everyRoute(): { method: string; path: string; scopes: readonly Scope[]; cost: number }[] {
+  const { address } = on.sandbox.accounts.owner;
+  const values: Record<string, string> = { hash: "ab".repeat(32), address, id: "wh_nobody" };
+  return OPERATIONS.map(({ method, path, spec: { scopes, cost = 1 } }) => ({
     method: method.toUpperCase(),
     path: path.replace(/:(\w+)/g, (_, name: string) => values[name]!),
-    scope,
+    scopes,
+    cost,
   }));
 }
+
+const withKey = () => everyRoute().filter(({ scopes }) => scopes.length > 0);
 
 function assertCommonHeaders(headers: Headers, what: string): void {
   for (const name of ["x-ratelimit-limit", "x-ratelimit-remaining", "ratelimit", "ratelimit-policy", "x-request-id"]) {
@@ -34,10 +41,10 @@ function assertCommonHeaders(headers: Headers, what: string): void {
 }
 
 test("every route but the health check wants a key, and says so with WWW-Authenticate", async () => {
-  for (const { method, path, scope } of everyRoute()) {
+  for (const { method, path, scopes } of everyRoute()) {
     const answer = await api.request(method, path, { key: null, from: "203.0.113.1" });
     assertCommonHeaders(answer.headers, `${method} ${path}`);
-    if (scope === null) {
+    if (scopes.length === 0) {
       assert.equal(answer.status, 200, path);
       continue;
     }
@@ -47,22 +54,22 @@ test("every route but the health check wants a key, and says so with WWW-Authent
 });
 
 test("only the health check goes without a scope", () => {
-  assert.deepEqual(describedRoutes().filter(({ scope }) => scope === null).map(({ path }) => path), ["/v1/health"]);
+  assert.deepEqual(OPERATIONS.filter(({ spec }) => spec.scopes.length === 0).map(({ path }) => path), ["/v1/health"]);
 });
 
 test("every route refuses a key that holds all scopes but its own", async () => {
-  for (const { method, path, scope } of everyRoute().filter(({ scope }) => scope !== null)) {
-    const key = await api.newKey({ scopes: SCOPES.filter((other) => other !== scope) });
+  for (const { method, path, scopes } of withKey()) {
+    const key = await api.newKey({ scopes: SCOPES.filter((other) => !scopes.includes(other)) });
     const answer = await api.request(method, path, { key, body: method === "POST" ? {} : undefined });
     assertCommonHeaders(answer.headers, `${method} ${path}`);
     assert.deepEqual([answer.status, answer.body.error.code], [403, "insufficient_scope"], `${method} ${path}`);
-    assert.match(answer.body.error.message, new RegExp(scope!));
+    assert.match(answer.body.error.message, new RegExp(scopes.join(" or ")));
   }
 });
 
 test("every route lets a key with its scope alone in, by either header", async () => {
-  for (const { method, path, scope } of everyRoute().filter(({ scope }) => scope !== null)) {
-    const key = await api.newKey({ scopes: [scope as "read"] });
+  for (const { method, path, scopes } of withKey()) {
+    const key = await api.newKey({ scopes: [scopes[0]!] });
     const body = method === "POST" ? {} : undefined;
     for (const headers of [{ authorization: `bEaReR ${key}` }, { "x-api-key": key }] as Record<string, string>[]) {
       const answer = await api.request(method, path, { key: null, body, headers });
@@ -72,12 +79,12 @@ test("every route lets a key with its scope alone in, by either header", async (
   }
 });
 
-test("every route with a key takes one token of it", async () => {
-  for (const { method, path, scope } of everyRoute().filter(({ scope }) => scope !== null)) {
-    const key = await api.newKey({ scopes: [scope as "read"], rate: 1 });
+test("every route with a key takes what it costs of it", async () => {
+  for (const { method, path, scopes, cost } of withKey()) {
+    const key = await api.newKey({ scopes: [scopes[0]!], rate: cost });
     const body = method === "POST" ? {} : undefined;
     const first = await api.request(method, path, { key, body });
-    assert.equal(first.headers.get("x-ratelimit-limit"), "1");
+    assert.equal(first.headers.get("x-ratelimit-limit"), String(cost));
     assert.equal(first.headers.get("x-ratelimit-remaining"), "0");
     const second = await api.request(method, path, { key, body });
     assert.deepEqual([second.status, second.body.error.code], [429, "rate_limited"], `${method} ${path}`);
@@ -101,14 +108,12 @@ test("every route is in /openapi.json with its scope, its errors and its answer"
   const { status, body } = await api.request("GET", "/openapi.json", { key: null });
   assert.equal(status, 200);
   assert.match(body.openapi, /^3\.1\./);
-  for (const route of describedRoutes()) {
-    const operation = body.paths[route.path.replace(/:(\w+)/g, "{$1}")][route.method];
-    assert.equal(operation["x-scope"], route.scope ?? undefined, route.path);
-    assert.ok(operation.responses[String(route.status ?? 200)].content["application/json"].schema, route.path);
-    if (route.scope !== null) {
-      for (const code of ["400", "401", "403", "429", "500"]) {
-        assert.ok(operation.responses[code], `${route.path} ${code}`);
-      }
+  for (const { method, path, spec } of OPERATIONS) {
+    const operation = body.paths[path.replace(/:(\w+)/g, "{$1}")][method];
+    assert.equal(operation["x-scope"], spec.scopes.join(" or ") || undefined, path);
+    assert.ok(operation.responses[String(spec.status ?? 200)].content["application/json"].schema, path);
+    if (spec.scopes.length > 0) {
+      for (const code of ["400", "401", "403", "429", "500"]) assert.ok(operation.responses[code], `${path} ${code}`);
     }
   }
   const text = JSON.stringify(body);

@@ -1,5 +1,6 @@
 import type { SettingName } from "../../lib/config.ts";
 import { readConfig } from "../../cli/read_config.ts";
+import { type Clock, systemClock } from "../../lib/clock.ts";
 import { createGateway, type Gateway, type GatewayOptions } from "../../lib/gateway/gateway.ts";
 import { mintKey } from "../../lib/keys/api_key.ts";
 import { keySourceFromStore } from "../../lib/keys/key_source.ts";
@@ -61,7 +62,7 @@ export interface UnderTestOptions {
   /** Stands between the gateway and the node. */
   fetch?: RpcFetch;
   now?: () => number;
-  wait?: GatewayOptions["wait"];
+  wait?: Clock["wait"];
   keys?: (store: Store) => GatewayOptions["keys"];
   store?: (store: Store) => Store;
   /** Whether the watcher and the background loops run; true when absent. */
@@ -89,8 +90,11 @@ export async function startGateway(on: TestNetwork, options: UnderTestOptions = 
     config,
     store,
     keys,
-    now,
-    wait: options.wait,
+    clock: {
+      now,
+      monotonicMs: options.now ?? systemClock.monotonicMs,
+      wait: options.wait ?? systemClock.wait,
+    },
     fetch: options.fetch ?? on.fetch,
     log: createLog({
       level: options.settings?.logLevel === "info" ? "info" : "debug",
@@ -115,7 +119,7 @@ export async function startGateway(on: TestNetwork, options: UnderTestOptions = 
       expiresAt,
       random,
     });
-    await opened.insertKey({ ...record, disabled });
+    await opened.keys.insert({ ...record, disabled });
     return key;
   };
   const apiKey = await newKey();

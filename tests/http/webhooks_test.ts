@@ -1,3 +1,4 @@
+import { owedTo } from "../webhooks/parts.ts";
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { after, before, beforeEach, test } from "node:test";
@@ -74,7 +75,9 @@ test("POST /v1/webhooks answers 201 with the subscription and, this once, its se
     types: ["payment.authorized", "payment.claimed"],
     deviceHash: "ab".repeat(32),
     merchant,
+    ordered: false,
     createdAt: webhook.createdAt,
+    ...{ failingSince: null, retrying: 0, rejected: 0, dead: 0 },
     previousSecretUntil: null,
   });
   assert.deepEqual((await get(`/v1/webhooks/${webhook.id}`)).body, webhook);
@@ -82,9 +85,14 @@ test("POST /v1/webhooks answers 201 with the subscription and, this once, its se
   assert.ok(!api.log().includes(secret) && !api.log().includes(receiver.url), "neither secret nor target is logged");
 });
 
+test("filters may be given as they are answered: null where there is none", async () => {
+  const { types, deviceHash, merchant } = await newWebhook({ types: null, deviceHash: null, merchant: null });
+  assert.deepEqual([types, deviceHash, merchant], [null, null, null]);
+});
+
 const REFUSED: [string, unknown, RegExp][] = [
-  ["no url", {}, /^url is missing: must be an https:\/\/ URL, or http:\/\/ to this machine/],
-  ["an empty url", { url: "" }, /^url must be an https:\/\/ URL, or http:\/\/ to this machine/],
+  ["no url", {}, /^url is missing: must be an https:\/\/ URL$/],
+  ["an empty url", { url: "" }, /^url must be an https:\/\/ URL$/],
   ["a url that is none", { url: "example" }, /^url must be an absolute URL/],
   ["a private address", { url: "https://10.1.2.3/hook" }, /^url host must be public/],
   ["plain HTTP to others", { url: "http://example.com/hook" }, /^url must start with https/],
@@ -201,7 +209,7 @@ test("a test event that fails is not tried again, and the seventh in a minute is
   const { id } = await newWebhook();
   for (let n = 0; n < 6; n++) {
     const { body: { attempt } } = await post(`/v1/webhooks/${id}/test`);
-    assert.deepEqual([attempt.outcome, attempt.statusCode, attempt.nextAttemptAt], ["ended", 503, null]);
+    assert.deepEqual([attempt.outcome, attempt.statusCode, attempt.nextAttemptAt], ["dead", 503, null]);
     assert.equal(attempt.error, "the endpoint answered 503");
   }
   const refused = await post(`/v1/webhooks/${id}/test`);
@@ -244,7 +252,7 @@ test("a webhook hears what happens after its creation, as its filter says, and a
   const { oldestSeconds, ...owed } = await pending();
   assert.ok(oldestSeconds >= 0 && owed.pending >= 1 && owed.dead === 0);
   await remove(`/v1/webhooks/${all.id}`);
-  assert.equal((await pending()).pending, owed.pending - 1);
+  await until(async () => (await pending()).pending < owed.pending || undefined);
 });
 
 test("a replay sends past events again, as many as it said, under the same event ids", async () => {
@@ -256,7 +264,7 @@ test("a replay sends past events again, as many as it said, under the same event
   const path = `/v1/webhooks/${id}/replay`;
   const range = { fromLedger: first.ledger, toLedger: last.ledger };
   const dry = await post(path, { ...range, dryRun: true });
-  assert.deepEqual([dry.status, dry.body], [200, { id: null, deliveries: 3 }]);
+  assert.deepEqual([dry.status, dry.body], [200, { id: null, deliveries: 3, atLeast: false }]);
   const begun = await post(path, range);
   assert.equal(begun.status, 202);
   assert.match(begun.body.id, /^rp_/);
@@ -287,13 +295,15 @@ test("one replay at a time, of ledgers that are a range", async () => {
     assert.match(answer.body.error.message, message);
   }
   assert.deepEqual((await post(path, { fromLedger: 4_000_000_000 })).body.deliveries, 0);
-  await api.store.insertReplay({
+  await api.store.deliveries.insertReplay({
     id: "rp_other",
     subscriptionId: id,
-    afterPosition: "9998/",
-    upToPosition: "9999/",
-    position: "9998/",
+    fromHeight: 1,
+    toHeight: 4_000_000_000,
+    cursor: 0,
+    endSequence: null,
     deliveries: 1,
+    atLeast: false,
     createdAtMs: 0,
   });
   const second = await post(path, { fromLedger: 1 });
@@ -305,14 +315,14 @@ test("deliveries of a key that is disabled are held, and go on when it is enable
   const { id } = await newWebhook({ url: `${receiver.url}/held` });
   const keyId = key.split("_")[2]!;
   const mine = key;
-  await api.store.setKeyDisabled(keyId, true);
+  await api.store.keys.setDisabled(keyId, true);
   key = api.apiKey;
   await registerDevice();
   const held = () => receiver.received.filter(({ path }) => path === "/held");
-  await until(async () => (await api.store.backlog(id)).pending || undefined);
+  await until(async () => (await owedTo(api.store, id)).pending || undefined);
   await new Promise((resolve) => setTimeout(resolve, 300));
   assert.equal(held().length, 0);
-  await api.store.setKeyDisabled(keyId, false);
+  await api.store.keys.setDisabled(keyId, false);
   while (held().length === 0) await receiver.until(receiver.received.length + 1);
   assert.equal((await remove(`/v1/webhooks/${id}`, mine)).status, 200);
 });

@@ -18,11 +18,11 @@ describe("keys from the store", () => {
     const source = keySourceFromStore(store);
     const { record } = testKey();
     assert.deepEqual([await source.changed(), await source.changed()], [true, false]);
-    await store.insertKey(record);
+    await store.keys.insert(record);
     assert.deepEqual([await source.changed(), await source.changed()], [true, false]);
-    await store.setKeyDisabled(record.id, true);
+    await store.keys.setDisabled(record.id, true);
     assert.deepEqual([await source.changed(), await source.changed()], [true, false]);
-    await store.deleteKey(record.id);
+    await store.keys.delete(record.id);
     assert.deepEqual([await source.changed(), await source.changed()], [true, false]);
   });
 
@@ -30,7 +30,7 @@ describe("keys from the store", () => {
     const source = keySourceFromStore(store);
     const { record } = testKey();
     assert.equal(await source.isEmpty(), true);
-    await store.insertKey(record);
+    await store.keys.insert(record);
     await source.changed();
     assert.equal(await source.isEmpty(), false);
     const lastUsedAt = "2026-03-01T12:00:00.000Z";
@@ -50,13 +50,13 @@ describe("keys from the store", () => {
       seen.push("reason" in verdict ? verdict.reason : verdict.record.id);
     };
     await look();
-    await store.insertKey(record);
+    await store.keys.insert(record);
     await look();
-    await store.setKeyDisabled(record.id, true);
+    await store.keys.setDisabled(record.id, true);
     await look();
-    await store.setKeyDisabled(record.id, false);
+    await store.keys.setDisabled(record.id, false);
     await look();
-    await store.deleteKey(record.id);
+    await store.keys.delete(record.id);
     await look();
     assert.deepEqual(seen, ["unknown", record.id, "disabled", record.id, "unknown"]);
   });

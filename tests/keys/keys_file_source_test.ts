@@ -58,10 +58,10 @@ describe("keys from a file", () => {
     const source = await open();
     await source.changed();
     const { record } = testKey();
-    await openKeysFile(path).insertKey(record);
+    await openKeysFile(path).keys.insert(record);
     assert.equal(await source.changed(), true);
     assert.deepEqual(await source.get(record.id), record);
-    await openKeysFile(path).deleteKey(record.id);
+    await openKeysFile(path).keys.delete(record.id);
     assert.equal(await source.changed(), true);
     assert.equal(await source.isEmpty(), true);
   });
@@ -127,7 +127,7 @@ describe("keys from a file", () => {
     await source.changed();
     assert.equal(problems.length, 1);
     const { record } = testKey();
-    await openKeysFile(path).insertKey(record);
+    await openKeysFile(path).keys.insert(record);
     assert.equal(await source.changed(), true);
     assert.deepEqual(await source.get(record.id), record);
   });
@@ -157,6 +157,6 @@ describe("keys from a file", () => {
     await source.changed();
     await source.touch([{ id: record.id, lastUsedAt: "2026-03-01T12:00:00.000Z" }]);
     assert.equal(await source.changed(), false);
-    assert.deepEqual(await openKeysFile(path).getKey(record.id), record);
+    assert.deepEqual(await openKeysFile(path).keys.get(record.id), record);
   });
 });

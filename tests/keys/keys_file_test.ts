@@ -28,7 +28,7 @@ const recordsOnDisk = async () => JSON.parse(await readFile(path, "utf8"));
 describe("a keys file", () => {
   test("is made by the first insert, readable by its owner only, a record an element", async () => {
     const { key, record } = testKey({ rate: 600 });
-    await openKeysFile(path).insertKey(record);
+    await openKeysFile(path).keys.insert(record);
     assert.deepEqual(await recordsOnDisk(), [record]);
     assert.equal((await stat(path)).mode & 0o777, 0o600);
     assert.ok(!(await readFile(path, "utf8")).includes(key));
@@ -37,49 +37,49 @@ describe("a keys file", () => {
   test("answers its keys by id and in pages ascending by id", async () => {
     const file = openKeysFile(path);
     const ids = ["b", "d", "a", "c"];
-    for (const id of ids) await file.insertKey(testKey({ id }).record);
-    assert.equal((await file.getKey("d"))?.id, "d");
-    assert.equal(await file.getKey("e"), undefined);
-    assert.deepEqual((await file.listKeys({ limit: 3 })).map(({ id }) => id), ["a", "b", "c"]);
-    assert.deepEqual((await file.listKeys({ after: "c", limit: 3 })).map(({ id }) => id), ["d"]);
+    for (const id of ids) await file.keys.insert(testKey({ id }).record);
+    assert.equal((await file.keys.get("d"))?.id, "d");
+    assert.equal(await file.keys.get("e"), undefined);
+    assert.deepEqual((await file.keys.list({ limit: 3 })).map(({ id }) => id), ["a", "b", "c"]);
+    assert.deepEqual((await file.keys.list({ after: "c", limit: 3 })).map(({ id }) => id), ["d"]);
   });
 
   test("that does not exist holds no keys, and asking does not make it", async () => {
     const file = openKeysFile(path);
-    assert.deepEqual(await file.listKeys({ limit: 10 }), []);
-    assert.equal(await file.setKeyDisabled("a", true), undefined);
-    assert.equal(await file.deleteKey("a"), false);
+    assert.deepEqual(await file.keys.list({ limit: 10 }), []);
+    assert.equal(await file.keys.setDisabled("a", true), undefined);
+    assert.equal(await file.keys.delete("a"), false);
     await assert.rejects(stat(path), { code: "ENOENT" });
   });
 
   test("disables, enables and deletes a key and leaves the others alone", async () => {
     const file = openKeysFile(path);
     const [one, two] = [testKey().record, testKey().record];
-    await file.insertKey(one);
-    await file.insertKey(two);
-    assert.deepEqual(await file.setKeyDisabled(one.id, true), { ...one, disabled: true });
+    await file.keys.insert(one);
+    await file.keys.insert(two);
+    assert.deepEqual(await file.keys.setDisabled(one.id, true), { ...one, disabled: true });
     assert.deepEqual(await recordsOnDisk(), [{ ...one, disabled: true }, two]);
-    assert.deepEqual(await file.setKeyDisabled(one.id, false), one);
-    assert.equal(await file.deleteKey(one.id), true);
-    assert.equal(await file.deleteKey(one.id), false);
+    assert.deepEqual(await file.keys.setDisabled(one.id, false), one);
+    assert.equal(await file.keys.delete(one.id), true);
+    assert.equal(await file.keys.delete(one.id), false);
     assert.deepEqual(await recordsOnDisk(), [two]);
   });
 
   test("refuses a second key of one id", async () => {
     const file = openKeysFile(path);
-    await file.insertKey(testKey({ id: "a" }).record);
-    await assert.rejects(file.insertKey(testKey({ id: "a" }).record), { name: "StoreError", kind: "exists" });
+    await file.keys.insert(testKey({ id: "a" }).record);
+    await assert.rejects(file.keys.insert(testKey({ id: "a" }).record), { name: "StoreError", kind: "exists" });
   });
 
   test("keeps every key of many writers at once", async () => {
     const records = Array.from({ length: 12 }, () => testKey().record);
-    await Promise.all(records.map((record) => openKeysFile(path).insertKey(record)));
+    await Promise.all(records.map((record) => openKeysFile(path).keys.insert(record)));
     const ids = (await recordsOnDisk()).map(({ id }: { id: string }) => id);
     assert.deepEqual(ids.sort(), records.map(({ id }) => id).sort());
   });
 
   test("leaves nothing but itself and its lock behind", async () => {
-    await openKeysFile(path).insertKey(testKey().record);
+    await openKeysFile(path).keys.insert(testKey().record);
     const name = path.slice(folder.length + 1);
     assert.deepEqual((await readdir(folder)).filter((entry) => entry.startsWith(name)).sort(), [name, `${name}.lock`]);
   });
@@ -87,7 +87,7 @@ describe("a keys file", () => {
   test("that does not parse is left as it is, and the message names file, record and field", async () => {
     const record = testKey().record;
     await writeFile(path, JSON.stringify([{ ...record, disabled: "ja" }]));
-    await assert.rejects(openKeysFile(path).insertKey(testKey().record), {
+    await assert.rejects(openKeysFile(path).keys.insert(testKey().record), {
       name: "KeysFileError",
       message: `keys file ${path}: key record 1: disabled must be true or false`,
     });
@@ -98,33 +98,33 @@ describe("a keys file", () => {
     const link = `${path}.link`;
     await writeFile(path, "[]");
     await symlink(path, link);
-    await openKeysFile(link).insertKey(testKey({ id: "a" }).record);
+    await openKeysFile(link).keys.insert(testKey({ id: "a" }).record);
     assert.equal((await recordsOnDisk())[0].id, "a");
-    assert.equal((await openKeysFile(link).getKey("a"))?.id, "a");
+    assert.equal((await openKeysFile(link).keys.get("a"))?.id, "a");
   });
 
   test("in no folder, or that is a folder itself, is refused by name", async () => {
     const inNone = openKeysFile(join(folder, "none", "keys.json"));
-    await assert.rejects(inNone.insertKey(testKey().record), {
+    await assert.rejects(inNone.keys.insert(testKey().record), {
       name: "KeysFileError",
       message:
         `keys file ${folder}/none/keys.json cannot be written: there is no directory ${folder}/none: create it, ` +
         "or name another path",
     });
-    await assert.rejects(openKeysFile(folder).listKeys({ limit: 1 }), /is no regular file/);
+    await assert.rejects(openKeysFile(folder).keys.list({ limit: 1 }), /is no regular file/);
     await writeFile(path, "[]");
-    await assert.rejects(openKeysFile(join(path, "keys.json")).insertKey(testKey().record), /\.json is no directory/);
+    await assert.rejects(openKeysFile(join(path, "keys.json")).keys.insert(testKey().record), /\.json is no directory/);
   });
 
   test("that cannot be made says why", async () => {
     const tooLong = join(folder, "k".repeat(300));
-    await assert.rejects(openKeysFile(tooLong).insertKey(testKey().record), /kkk cannot be written: ENAMETOOLONG$/);
+    await assert.rejects(openKeysFile(tooLong).keys.insert(testKey().record), /kkk cannot be written: ENAMETOOLONG$/);
   });
 
   test("in a folder that may not be written is refused with whose modes to look at", { skip: isRoot }, async () => {
     const closed = join(folder, "closed");
     await mkdir(closed, { mode: 0o500 });
-    await assert.rejects(openKeysFile(join(closed, "keys.json")).insertKey(testKey().record), {
+    await assert.rejects(openKeysFile(join(closed, "keys.json")).keys.insert(testKey().record), {
       message:
         `keys file ${closed}/keys.json cannot be written: check the owner and mode of it and of ${closed} (EACCES)`,
     });
@@ -135,14 +135,14 @@ describe("a keys file", () => {
       name: "KeysFileError",
       message: `there is no keys file ${path} yet: gateway keygen makes it; or name another with --keys-file`,
     });
-    await openKeysFile(path).insertKey(testKey().record);
+    await openKeysFile(path).keys.insert(testKey().record);
     await requireKeysFile(path);
   });
 
   test("waits for another writer's lock", async () => {
     const lock = await lockFile(`${path}.lock`);
     let inserted = false;
-    const inserting = openKeysFile(path).insertKey(testKey().record).then(() => inserted = true);
+    const inserting = openKeysFile(path).keys.insert(testKey().record).then(() => inserted = true);
     await assert.rejects(stat(path), { code: "ENOENT" });
     assert.equal(inserted, false);
     lock!.release();

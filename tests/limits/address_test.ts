@@ -104,7 +104,7 @@ describe("clientAddress", () => {
 
 describe("the limit by address", () => {
   test("gives each address, each /64 and whoever has none a bucket", () => {
-    const limiter = createAddressLimiter({ now: () => NOW, rate: 2 });
+    const limiter = createAddressLimiter({ monotonicNow: () => NOW, rate: 2 });
     assert.equal(limiter.take("192.0.2.1").remaining, 1);
     assert.equal(limiter.take("192.0.2.2").remaining, 1);
     assert.equal(limiter.take("::ffff:192.0.2.1").remaining, 0);
@@ -117,7 +117,7 @@ describe("the limit by address", () => {
   });
 
   test("looks without taking, and asks for no address while none is on the books", () => {
-    const limiter = createAddressLimiter({ now: () => NOW, rate: 2 });
+    const limiter = createAddressLimiter({ monotonicNow: () => NOW, rate: 2 });
     const seen = limiter.peek(() => assert.fail("asked"));
     assert.deepEqual(seen, { allowed: true, limit: 2, remaining: 2, resetSeconds: 30, retryAfterSeconds: 0 });
     limiter.take("192.0.2.1");
@@ -127,7 +127,7 @@ describe("the limit by address", () => {
   });
 
   test("gives nobody a fresh bucket for bringing a crowd of addresses", () => {
-    const limiter = createAddressLimiter({ now: () => NOW, rate: 2, maxAddresses: 100 });
+    const limiter = createAddressLimiter({ monotonicNow: () => NOW, rate: 2, maxAddresses: 100 });
     while (limiter.take("192.0.2.1").allowed);
     let crowd = 0;
     for (let i = 0; i < 5_000; i++) if (limiter.take(`10.0.${i >> 8}.${i & 255}`).allowed) crowd++;
@@ -138,7 +138,7 @@ describe("the limit by address", () => {
 
   test("keeps a bucket until it is full again, and makes room then", () => {
     let nowMs = NOW;
-    const limiter = createAddressLimiter({ now: () => nowMs, rate: 2, maxAddresses: 100 });
+    const limiter = createAddressLimiter({ monotonicNow: () => nowMs, rate: 2, maxAddresses: 100 });
     for (let i = 0; i < 99; i++) limiter.take(`10.0.0.${i}`);
     nowMs += 59_999;
     while (limiter.take("10.0.1.1").allowed);
@@ -155,16 +155,5 @@ describe("the limit by address", () => {
     nowMs += 60_000;
     limiter.peek(() => "");
     assert.equal(limiter.size, 0);
-  });
-
-  test("is not stuck when the clock is set back", () => {
-    let nowMs = NOW;
-    const limiter = createAddressLimiter({ now: () => nowMs, rate: 1, maxAddresses: 2 });
-    for (const address of ["10.0.0.1", "10.0.0.2", "10.0.0.3"]) limiter.take(address);
-    nowMs -= 3_600_000;
-    limiter.take("10.0.0.3");
-    nowMs += 60_000;
-    assert.equal(limiter.take("10.0.0.4").remaining, 0);
-    assert.equal(limiter.take("10.0.0.1").remaining, 0);
   });
 });

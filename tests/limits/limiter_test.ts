@@ -7,23 +7,32 @@ import type { BucketState, Store } from "../../lib/store/store.ts";
 const NOW = Date.parse("2026-03-01T12:00:00.000Z");
 
 let store: Store;
+/** The wall clock, and the one that nobody sets. */
 let nowMs: number;
+let elapsedMs: number;
 let problems: string[];
 
 beforeEach(async () => {
   store = await openStore("memory:");
   nowMs = NOW;
+  elapsedMs = 5;
   problems = [];
 });
 afterEach(() => store.close());
 
-function makeLimiter(buckets: Pick<Store, "loadBuckets" | "saveBuckets" | "pruneBuckets"> = store): Limiter {
+function makeLimiter(buckets: Store["buckets"] = store.buckets): Limiter {
   return createLimiter({
-    store: buckets,
+    store: { buckets },
     now: () => nowMs,
+    monotonicNow: () => elapsedMs,
     defaultRate: 120,
     onProblem: (message) => problems.push(message),
   });
+}
+
+function pass(ms: number): void {
+  nowMs += ms;
+  elapsedMs += ms;
 }
 
 /** Gives the gateway a new start on the same store. */
@@ -54,6 +63,50 @@ describe("the limiter", () => {
     });
   });
 
+  test("takes several tokens for what costs more, and says when there are so many again", () => {
+    const limiter = makeLimiter();
+    for (let i = 0; i < 5; i++) limiter.take("a", 12);
+    assert.deepEqual(limiter.take("a", 12, 10), {
+      allowed: false,
+      limit: 12,
+      remaining: 7,
+      resetSeconds: 5,
+      retryAfterSeconds: 15,
+    });
+    pass(14_999);
+    assert.equal(limiter.take("a", 12, 10).allowed, false);
+    pass(1);
+    assert.deepEqual(limiter.take("a", 12, 10), {
+      allowed: true,
+      limit: 12,
+      remaining: 0,
+      resetSeconds: 5,
+      retryAfterSeconds: 0,
+    });
+  });
+
+  test("lets through what costs more than a whole bucket when it is full", () => {
+    const limiter = makeLimiter();
+    assert.deepEqual([limiter.take("a", 3, 10).allowed, limiter.take("a", 3, 10).retryAfterSeconds], [true, 60]);
+    pass(60_000);
+    assert.equal(limiter.take("a", 3, 10).allowed, true);
+  });
+
+  test("a step of the wall clock gives nothing and takes nothing", async () => {
+    const limiter = makeLimiter();
+    takeAll(limiter, "a");
+    nowMs += 86_400_000;
+    assert.equal(limiter.take("a").allowed, false);
+    nowMs -= 2 * 86_400_000;
+    pass(500);
+    assert.equal(limiter.take("a").allowed, true);
+    await limiter.flush();
+    const after = await restarted();
+    assert.equal(after.take("a").allowed, false);
+    pass(500);
+    assert.equal(after.take("a").allowed, true);
+  });
+
   test("looks without taking", () => {
     const limiter = makeLimiter();
     limiter.take("a");
@@ -77,16 +130,16 @@ describe("the limiter", () => {
     const next = await restarted();
     assert.equal(next.take("a").allowed, false);
     assert.equal(next.peek("b", 600).remaining, 599);
-    nowMs += 10_000;
+    pass(10_000);
     assert.equal((await restarted()).peek("a").remaining, 20);
   });
 
   test("writes only what changed since the last time, at most 500 buckets at once", async () => {
     const batches: BucketState[][] = [];
     const limiter = makeLimiter({
-      loadBuckets: () => Promise.resolve([]),
-      saveBuckets: (buckets) => Promise.resolve(void batches.push(buckets)),
-      pruneBuckets: () => Promise.resolve(),
+      load: () => Promise.resolve([]),
+      save: (buckets) => Promise.resolve(void batches.push(buckets)),
+      prune: () => Promise.resolve(),
     });
     for (let i = 0; i < 1_200; i++) limiter.take(`key${i}`);
     await limiter.flush();
@@ -105,18 +158,18 @@ describe("the limiter", () => {
     const limiter = makeLimiter();
     takeAll(limiter, "a", 1);
     await limiter.flush();
-    nowMs += 1_000;
+    pass(1_000);
     assert.equal(limiter.take("a", 1).allowed, false);
     await limiter.flush();
-    assert.deepEqual((await store.loadBuckets()).map(({ updatedAtMs }) => updatedAtMs), [NOW]);
+    assert.deepEqual((await store.buckets.load()).map(({ updatedAtMs }) => updatedAtMs), [NOW]);
   });
 
   test("loses nothing when a write fails: it is told once and tried again", async () => {
     let fault: Error | undefined = new Error("disk is full");
     const limiter = makeLimiter({
-      loadBuckets: () => store.loadBuckets(),
-      saveBuckets: (buckets) => fault ? Promise.reject(fault) : store.saveBuckets(buckets),
-      pruneBuckets: () => Promise.resolve(),
+      load: () => store.buckets.load(),
+      save: (buckets) => fault ? Promise.reject(fault) : store.buckets.save(buckets),
+      prune: () => Promise.resolve(),
     });
     for (let i = 0; i < 700; i++) limiter.take(`key${i}`);
     await limiter.flush();
@@ -126,7 +179,7 @@ describe("the limiter", () => {
     assert.equal(limiter.peek("key3").remaining, 118);
     fault = undefined;
     await limiter.flush();
-    const kept = await store.loadBuckets();
+    const kept = await store.buckets.load();
     assert.equal(kept.length, 700);
     assert.equal(kept.find(({ keyId }) => keyId === "key3")?.tokens, 118);
     fault = new Error("again");
@@ -139,12 +192,12 @@ describe("the limiter", () => {
     let written = () => {};
     const batches: number[] = [];
     const limiter = makeLimiter({
-      loadBuckets: () => Promise.resolve([]),
-      saveBuckets: ([bucket]) => {
+      load: () => Promise.resolve([]),
+      save: ([bucket]) => {
         batches.push(bucket!.tokens);
         return new Promise((resolve) => written = resolve);
       },
-      pruneBuckets: () => Promise.resolve(),
+      prune: () => Promise.resolve(),
     });
     limiter.take("a");
     const flushing = limiter.flush();
@@ -161,32 +214,32 @@ describe("the limiter", () => {
     const limiter = makeLimiter();
     for (let minute = 0; minute < 10; minute++) {
       for (let i = 0; i < 50; i++) limiter.take(`key${minute}-${i}`);
-      nowMs += 61_000;
+      pass(61_000);
       await limiter.flush();
     }
     assert.ok(limiter.size <= 100, `${limiter.size} buckets in memory`);
-    assert.ok((await store.loadBuckets()).length <= 150);
-    nowMs += 121_000;
+    assert.ok((await store.buckets.load()).length <= 150);
+    pass(121_000);
     await limiter.flush();
     assert.equal(limiter.size, 0);
-    assert.deepEqual(await store.loadBuckets(), []);
+    assert.deepEqual(await store.buckets.load(), []);
   });
 
   test("keeps a bucket in steady use", async () => {
     const limiter = makeLimiter();
     takeAll(limiter, "a", 60);
     for (let second = 0; second < 180; second++) {
-      nowMs += 1_000;
+      pass(1_000);
       assert.equal(takeAll(limiter, "a", 60), 1);
       await limiter.flush();
     }
   });
 
   test("takes a bucket that a clock ahead of this one wrote as written now", async () => {
-    await store.saveBuckets([{ keyId: "a", tokens: 0, updatedAtMs: NOW + 3_600_000 }]);
+    await store.buckets.save([{ keyId: "a", tokens: 0, updatedAtMs: NOW + 3_600_000 }]);
     const limiter = await restarted();
     assert.equal(limiter.take("a").allowed, false);
-    nowMs += 500;
+    pass(500);
     assert.equal(limiter.take("a").allowed, true);
   });
 
@@ -195,11 +248,14 @@ describe("the limiter", () => {
     const first = new Promise<void>((resolve) => saved = resolve);
     const limiter = createLimiter({
       store: {
-        loadBuckets: () => store.loadBuckets(),
-        saveBuckets: (buckets) => store.saveBuckets(buckets).then(saved),
-        pruneBuckets: (beforeMs) => store.pruneBuckets(beforeMs),
+        buckets: {
+          load: () => store.buckets.load(),
+          save: (buckets) => store.buckets.save(buckets).then(saved),
+          prune: (beforeMs) => store.buckets.prune(beforeMs),
+        },
       },
       now: () => nowMs,
+      monotonicNow: () => elapsedMs,
       defaultRate: 120,
       flushMs: 1,
       onProblem: (message) => assert.fail(message),
@@ -209,6 +265,6 @@ describe("the limiter", () => {
     await first;
     limiter.take("a");
     await limiter.stop();
-    assert.equal((await store.loadBuckets())[0]?.tokens, 118);
+    assert.equal((await store.buckets.load())[0]?.tokens, 118);
   });
 });

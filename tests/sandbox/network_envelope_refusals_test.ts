@@ -100,7 +100,7 @@ describe("an envelope is refused", () => {
   });
 
   test("for an operation the sandbox does not apply: opNotSupported", () => {
-    const operation = Operation.manageData({ name: "key", value: "value" });
+    const operation = Operation.beginSponsoringFutureReserves({ sponsoredId: bob.publicKey() });
     assert.equal(refused(signed(build(network, alice, [operation]), alice)), "txFailed/opNotSupported");
   });
 

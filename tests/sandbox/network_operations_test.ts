@@ -126,6 +126,63 @@ describe("classic operations", () => {
     assert.equal(refusedAs(raw(xdr.OperationBody.bumpSequence(op))), "txFailed/bumpSequence/bumpSequenceBadSeq");
   });
 
+  test("manageData writes, changes and removes an entry, which is a subentry", () => {
+    const data = (name: string, value: string | null) => Operation.manageData({ name, value });
+    const key = (dataName: string) =>
+      xdr.LedgerKey.data(new xdr.LedgerKeyData({ accountId: alice.xdrAccountId(), dataName })).toXdr();
+    const value = (name: string) => {
+      const held = network.entry(key(name));
+      const entry = held && xdr.LedgerEntryData.fromXdr(held.dataXdr);
+      return entry?.type === "data" ? new TextDecoder().decode(entry.data.dataValue.value) : undefined;
+    };
+    applied(data("color", "red"));
+    assert.equal(value("color"), "red");
+    assert.equal(accountOf(network, alice).numSubEntries, 1);
+    applied(data("color", "blue"));
+    assert.equal(value("color"), "blue");
+    assert.equal(accountOf(network, alice).numSubEntries, 1);
+    applied(data("color", null));
+    assert.equal(value("color"), undefined);
+    assert.equal(accountOf(network, alice).numSubEntries, 0);
+    assert.equal(result(data("color", null)), "txFailed/manageData/manageDataNameNotFound");
+    for (const dataName of ["", "a\nb", "ä"]) {
+      const op = new xdr.ManageDataOp({ dataName, dataValue: Uint8Array.of(1) });
+      assert.equal(refusedAs(raw(xdr.OperationBody.manageData(op))), "txFailed/manageData/manageDataInvalidName");
+    }
+  });
+
+  test("accountMerge gives all lumens to another account and leaves nothing", () => {
+    network.closeLedger();
+    const before = balanceOf(network, alice) + balanceOf(network, bob);
+    const merged = applied(Operation.accountMerge({ destination: bob.publicKey() }));
+    const { result: outcome } = xdr.TransactionResult.fromXdr(merged.resultXdr);
+    assert.ok(outcome.type === "txSuccess");
+    const [first] = outcome.results;
+    assert.ok(first?.type === "opInner" && first.tr.type === "accountMerge");
+    assert.ok(first.tr.accountMergeResult.type === "accountMergeSuccess");
+    assert.equal(first.tr.accountMergeResult.sourceAccountBalance, 99_999_999_900n);
+    assert.equal(before - balanceOf(network, bob), 100n);
+    assert.equal(
+      network.entry(xdr.LedgerKey.account(new xdr.LedgerKeyAccount({ accountId: alice.xdrAccountId() })).toXdr()),
+      undefined,
+    );
+    const [event] = humanizeEvents(merged.contractEventsXdr[0]!.map((e) => xdr.ContractEvent.fromXdr(e)));
+    assert.deepEqual(event!.topics, ["transfer", alice.publicKey(), bob.publicKey(), "native"]);
+    assert.equal(event!.data, 99_999_999_900n);
+  });
+
+  test("accountMerge fails where stellar-core's does", () => {
+    const merge = (pair: Keypair) => Operation.accountMerge({ destination: pair.publicKey() });
+    const code = "txFailed/accountMerge/accountMerge";
+    assert.equal(refusedAs(merge(alice)), `${code}Malformed`);
+    assert.equal(result(merge(carol)), `${code}NoAccount`);
+    assert.equal(result(Operation.manageData({ name: "color", value: "red" }), merge(bob)), `${code}HasSubEntries`);
+    const next = String((BigInt(network.latestLedger().sequence + 1)) << 32n);
+    assert.equal(result(Operation.bumpSequence({ bumpTo: next }), merge(bob)), `${code}SeqnumTooFar`);
+    const signer = { ed25519PublicKey: carol.publicKey(), weight: 1 };
+    assert.equal(result(Operation.setOptions({ signer }), merge(bob)), "txSuccess/setOptions/setOptionsSuccess");
+  });
+
   test("operations of one transaction see each other, and happen all or not at all", () => {
     const before = balanceOf(network, alice);
     const failed = applied(create(carol, "5"), pay(carol, "1"), pay(issuer, "1"));

@@ -6,7 +6,7 @@ import { after, describe, test } from "node:test";
 import { runtimeName } from "../../lib/runtime/runtime.ts";
 import { backUpStore } from "../../lib/store/file/backup.ts";
 import { openStore } from "../../lib/store/open.ts";
-import { sampleEvent, sampleKey, sampleState, storeError } from "./samples.ts";
+import { append, sampleEvent, sampleKey, sampleState, storeError } from "./samples.ts";
 import { startStoreProcess } from "./store_process.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "backup-"));
@@ -29,31 +29,33 @@ describe("backUpStore", () => {
       assert.deepEqual(backup, { location: setting, path, bytes: statSync(path).size });
       assert.equal(statSync(path).mode & 0o777, 0o600);
       const copy = await openStore(`${scheme}:${path}`);
-      const { scannedLedger } = (await copy.watcherState())!;
+      const { scannedLedger } = (await copy.events.watcherState())!;
       assert.ok(scannedLedger >= 10 && scannedLedger < 100, `copied at ${scannedLedger}`);
-      const events = Array.from({ length: 10 * scannedLedger }, (_, n) => sampleEvent(n));
-      assert.deepEqual(await copy.readEvents({ limit: 1_000 }), events, "events and cursor are of one moment");
+      const events = Array.from({ length: 10 * scannedLedger }, (_, n) => ({ ...sampleEvent(n), sequence: n + 1 }));
+      const held = await copy.events.read({ filter: {}, order: "asc", limit: 1_000 });
+      assert.deepEqual(held, events, "events and cursor are of one moment");
       await copy.close();
     });
 
     test(`a copy of a ${scheme} store is a store like any other`, async () => {
       const setting = `${scheme}:${fresh("gateway.db")}`;
       const store = await openStore(setting);
-      await store.bindNetwork("Test Network");
-      await store.insertKey(sampleKey("a"));
-      await store.commitEvents({ events: [sampleEvent(1)], state: sampleState(1_001) });
+      await store.network.bind("Test Network");
+      await store.keys.insert(sampleKey("a"));
+      await append(store, sampleEvent(1));
       const path = fresh("copy.db");
       await backUpStore(setting, path);
-      await store.insertKey(sampleKey("later"));
+      await store.keys.insert(sampleKey("later"));
       await store.close();
 
       const copy = await openStore(`${scheme}:${path}`);
-      assert.equal(await copy.boundNetwork(), "Test Network");
-      assert.deepEqual(await copy.listKeys({ limit: 9 }), [sampleKey("a")]);
-      assert.deepEqual(await copy.watcherState(), sampleState(1_001));
-      const version = await copy.keysVersion();
-      await copy.insertKey(sampleKey("b"));
-      assert.ok(await copy.keysVersion() > version);
+      assert.equal(copy.id, store.id);
+      assert.equal(await copy.network.bound(), "Test Network");
+      assert.deepEqual(await copy.keys.list({ limit: 9 }), [sampleKey("a")]);
+      assert.deepEqual(await copy.events.watcherState(), sampleState(1_001));
+      const version = await copy.keys.version();
+      await copy.keys.insert(sampleKey("b"));
+      assert.ok(await copy.keys.version() > version);
       await copy.holdForServing();
       await copy.close();
     });

@@ -4,45 +4,45 @@ import type { BucketState } from "../../lib/store/store.ts";
 import type { Subject } from "./store_contract.ts";
 
 export function bucketContract({ store }: Subject): void {
-  const inOrder = async () => (await store().loadBuckets()).sort((left, right) => left.keyId < right.keyId ? -1 : 1);
+  const inOrder = async () => (await store().buckets.load()).sort((left, right) => left.keyId < right.keyId ? -1 : 1);
 
   test("a new store holds no buckets", async () => {
-    assert.deepEqual(await store().loadBuckets(), []);
+    assert.deepEqual(await store().buckets.load(), []);
   });
 
-  test("saveBuckets writes 500 at once, replacing what was there", async () => {
+  test("buckets.save writes 500 at once, replacing what was there", async () => {
     const buckets: BucketState[] = Array.from({ length: 500 }, (_, n) => ({
       keyId: `key-${String(n).padStart(4, "0")}`,
       tokens: n / 3,
       updatedAtMs: 1_793_491_200_000 + n,
     }));
-    await store().saveBuckets(buckets);
+    await store().buckets.save(buckets);
     assert.deepEqual(await inOrder(), buckets);
     const spent = { keyId: "key-0007", tokens: 0, updatedAtMs: 1_793_491_300_000 };
-    await store().saveBuckets([spent]);
+    await store().buckets.save([spent]);
     assert.deepEqual((await inOrder())[7], spent);
-    assert.equal((await store().loadBuckets()).length, 500);
-    await store().saveBuckets([]);
+    assert.equal((await store().buckets.load()).length, 500);
+    await store().buckets.save([]);
     await assert.rejects(
-      store().saveBuckets([...buckets, spent]),
+      store().buckets.save([...buckets, spent]),
       new RangeError("at most 500 items fit in one call, got 501"),
     );
   });
 
-  test("pruneBuckets forgets those last written before the time, and only them", async () => {
+  test("buckets.prune forgets those last written before the time, and only them", async () => {
     const buckets = Array.from({ length: 45 }, (_, n) => ({ keyId: `key-${n + 10}`, tokens: 1, updatedAtMs: n }));
-    await store().saveBuckets(buckets);
-    await store().pruneBuckets(33);
+    await store().buckets.save(buckets);
+    await store().buckets.prune(33);
     assert.deepEqual(await inOrder(), buckets.slice(33));
-    await store().pruneBuckets(33);
-    assert.equal((await store().loadBuckets()).length, 12);
+    await store().buckets.prune(33);
+    assert.equal((await store().buckets.load()).length, 12);
   });
 
-  test("pruneBuckets leaves buckets that are written while it runs", async () => {
+  test("buckets.prune leaves buckets that are written while it runs", async () => {
     const old = Array.from({ length: 500 }, (_, n) => ({ keyId: `key-${n}`, tokens: 1, updatedAtMs: 1 }));
-    await store().saveBuckets(old);
+    await store().buckets.save(old);
     const fresh = old.filter((_, n) => n % 50 === 0).map((bucket) => ({ ...bucket, updatedAtMs: 9 }));
-    await Promise.all([store().pruneBuckets(5), store().saveBuckets(fresh)]);
+    await Promise.all([store().buckets.prune(5), store().buckets.save(fresh)]);
     assert.deepEqual((await inOrder()).map(({ keyId }) => keyId), fresh.map(({ keyId }) => keyId).sort());
   });
 }

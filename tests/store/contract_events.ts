@@ -1,165 +1,168 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { StoredEvent } from "../../lib/store/store.ts";
-import { sampleEvent, samplePosition, sampleState, sampleUndecoded } from "./samples.ts";
+import { formatEventId, heightOf, type LoggedEvent, type NewEvent, parseEventId } from "../../lib/store/event.ts";
+import type { EventQuery } from "../../lib/store/store.ts";
+import { append, sampleEvent, sampleEventOf, sampleId, sampleState, sampleUndecoded, watcherLease } from "./samples.ts";
 import type { Subject } from "./store_contract.ts";
 
-/** Fails in the middle of whatever reads it: the last event of a slice that must then leave nothing behind. */
-function poisoned(event: StoredEvent): StoredEvent {
-  return Object.defineProperty({ ...event }, "txHash", {
-    enumerable: true,
-    get() {
-      throw new Error("poisoned");
-    },
-  });
-}
+const ACCOUNT = "GDQERENWDDSQZS7R7WKHZI3BSOYMV3FSWR7TFUYFTKQ447PIX6NREOJM";
 
-export function eventContract({ store, openAgain, isPersistent }: Subject): void {
-  const history = () => store().readEvents({ limit: 1_000 });
+export function eventContract({ store, anotherHandle }: Subject): void {
+  const read = (query: Partial<EventQuery & { order: "asc" | "desc"; limit: number }> = {}) =>
+    store().events.read({ filter: {}, order: "asc", limit: 1_000, ...query });
+  const numbered = (...events: NewEvent[]): LoggedEvent[] =>
+    events.map((event, index) => ({ ...event, sequence: index + 1 }));
 
-  test("the watcher's state is undefined before its first commit, then what the last one said", async () => {
-    assert.equal(await store().watcherState(), undefined);
-    await store().commitEvents({ events: [], state: sampleState(1_000, { rpcCursor: "0000-1" }) });
-    assert.deepEqual(await store().watcherState(), sampleState(1_000, { rpcCursor: "0000-1" }));
-    await store().commitEvents({ events: [], state: sampleState(1_001, { rpcCursor: undefined }) });
-    assert.deepEqual(await store().watcherState(), sampleState(1_001));
+  test("a new store has no watcher state, no events and an empty log", async () => {
+    assert.equal(await store().events.watcherState(), undefined);
+    assert.deepEqual(await store().events.bounds(), { last: 0, forgotten: 0 });
+    assert.deepEqual(await read(), []);
+    assert.equal(await store().events.before(0), 0);
+    assert.deepEqual(await store().events.undecoded({ limit: 9 }), []);
   });
 
-  test("a slice's events, state and gaps are there after its commit, with every field", async () => {
+  test("append gives sequences from 1 in the order given, whatever the ledgers, and answers the events with them", async () => {
+    const events = [sampleEvent(5), sampleEvent(1), sampleEventOf(3, 2), sampleEvent(4)];
+    assert.deepEqual(await append(store(), ...events), numbered(...events));
+    assert.deepEqual(await read(), numbered(...events));
+    assert.deepEqual(await store().events.bounds(), { last: 4, forgotten: 0 });
+  });
+
+  test("an event is answered with every field it was given, and with no other", async () => {
     const full = sampleEvent(1, {
       type: "payment.authorized",
-      deviceHash: "d1",
-      agent: "GA",
-      merchant: "GM",
-      amount: "7",
+      ledgerClosedAt: "2026-11-01T23:59:59Z",
+      txHash: "0123456789abcdef".repeat(4),
+      deviceHash: "fe".repeat(32),
+      agent: ACCOUNT,
+      merchant: "CBQHNAXSI55GX2GN6D67GK7BHVPSLJUGZQEU7WJ5LKR5PNUCGLIMAO4K",
+      amount: "170141183460469231731687303715884105727",
+      knownAt: 1_800_000_000,
     });
-    const gap = { epoch: 1, fromLedger: 5, toLedger: 9, noticedAt: "2026-11-01T00:00:00Z" };
-    const events = [full, sampleUndecoded(2), sampleEvent(3, { amount: undefined })];
-    await store().commitEvents({ events, state: sampleState(1_003), gaps: [gap] });
-    assert.deepEqual(await history(), [full, sampleEvent(3)]);
-    assert.deepEqual(await store().undecodedEvents({ limit: 100 }), [sampleUndecoded(2)]);
-    assert.deepEqual(await store().watcherState(), sampleState(1_003));
-    assert.deepEqual(await store().gaps(), [gap]);
+    const odd = sampleEvent(2, { type: "", deviceHash: "Ü", agent: "", merchant: "g", amount: "", txHash: "" });
+    const least = sampleEvent(3);
+    await append(store(), full, odd, { ...least, agent: undefined, amount: undefined });
+    assert.deepEqual(await read(), numbered(full, odd, least));
+    assert.deepEqual(await store().events.get(full.id), { ...full, sequence: 1 });
+    assert.deepEqual(await store().events.get(least.id), { ...least, sequence: 3 });
   });
 
-  test("a slice that fails leaves nothing: no event, no gap, the state as it was", async () => {
-    await store().commitEvents({ events: [sampleEvent(1)], state: sampleState(1_001) });
-    const gap = { epoch: 1, fromLedger: 5, toLedger: 9, noticedAt: "2026-11-01T00:00:00Z" };
-    const events = [sampleEvent(2), sampleUndecoded(3), poisoned(sampleEvent(4))];
-    await assert.rejects(store().commitEvents({ events, state: sampleState(1_004), gaps: [gap] }), /poisoned/);
-    assert.deepEqual(await history(), [sampleEvent(1)]);
-    assert.deepEqual(await store().undecodedEvents({ limit: 100 }), []);
-    assert.deepEqual(await store().gaps(), []);
-    assert.deepEqual(await store().watcherState(), sampleState(1_001));
+  test("ids of every form come back as they were", async () => {
+    const ids = [
+      "0000000000000000000-0000000000",
+      "9223372036854775807-4294967295",
+      "1-0000000000000000001-0000000001",
+      "9999-9223372036854775807-4294967295",
+      "12-0004612445434712064-0000000003",
+    ];
+    const events = ids.map((id) => sampleEvent(0, { id, ledger: parseEventId(id)!.ledger }));
+    await append(store(), ...events);
+    assert.deepEqual(await read(), numbered(...events));
+    for (const id of ids) assert.equal((await store().events.get(id))?.id, id);
   });
 
-  test("the same slice again changes nothing", async () => {
+  test("events.get answers undefined for an id that is not held, not decoded, or none", async () => {
+    await append(store(), sampleEvent(1), sampleUndecoded(2));
+    for (const id of [sampleId(2), sampleId(3), sampleId(1, 1), "", "no id", "x".repeat(5_000)]) {
+      assert.equal(await store().events.get(id), undefined);
+    }
+  });
+
+  test("events and state of a step become visible together, the state replacing the one before", async () => {
+    const lease = await watcherLease(store());
+    const gap = { epoch: 0, fromLedger: 5, toLedger: 9, contractIds: ["CA", "CB"], noticedAt: "2026-11-01T00:00:00Z" };
+    const full = sampleState(1_001, {
+      epoch: 2,
+      rpcCursor: "0004612445434712064-0000000003",
+      anchor: { ledger: 1_001, hash: "ab".repeat(32) },
+      contracts: { CA: { fromLedger: 1, toLedger: 900 }, CB: { fromLedger: 7, toLedger: null } },
+      gaps: [gap],
+      formerEpochs: [{ epoch: 0, fromLedger: 1, toLedger: 80 }, { epoch: 1, fromLedger: 3, toLedger: 70 }],
+    });
+    await store().events.append({ lease, events: [sampleEvent(1)], state: full });
+    assert.deepEqual(await store().events.watcherState(), full);
+    await store().events.append({ lease, events: [], state: sampleState(1_002) });
+    assert.deepEqual(await store().events.watcherState(), sampleState(1_002));
+    assert.equal((await read()).length, 1);
+  });
+
+  test("the same step again adds nothing, and leaves no hole in the sequences", async () => {
+    const lease = await watcherLease(store());
     const events = Array.from({ length: 100 }, (_, n) => n % 7 === 3 ? sampleUndecoded(n) : sampleEvent(n));
-    const gaps = [{ epoch: 1, fromLedger: 5, toLedger: 9, noticedAt: "2026-11-01T00:00:00Z" }];
-    const slice = { events, state: sampleState(1_100), gaps };
-    await store().commitEvents(slice);
-    const before = [await history(), await store().undecodedEvents({ limit: 100 }), await store().gaps()];
-    await store().commitEvents({ ...slice, gaps: [{ ...gaps[0]!, noticedAt: "2027-11-01T00:00:00Z" }] });
-    assert.deepEqual([await history(), await store().undecodedEvents({ limit: 100 }), await store().gaps()], before);
-    assert.equal(before[0]!.length, 86);
-    assert.equal(before[1]!.length, 14);
+    const step = { lease, events, state: sampleState(1_100) };
+    assert.equal((await store().events.append(step)).length, 86);
+    assert.deepEqual(await store().events.append(step), []);
+    const [next] = await append(store(), sampleEvent(4), sampleEvent(200), sampleEvent(200));
+    assert.equal(next!.sequence, 87);
+    assert.deepEqual((await read()).map(({ sequence }) => sequence), Array.from({ length: 87 }, (_, n) => n + 1));
+    assert.equal((await store().events.undecoded({ limit: 100 })).length, 14);
   });
 
-  test("an event whose position is held is left as it is, decoded or not", async () => {
-    await store().commitEvents({ events: [sampleEvent(1), sampleUndecoded(2)], state: sampleState(1_002) });
-    const again = [sampleUndecoded(1), sampleEvent(2), sampleEvent(3)];
-    await store().commitEvents({ events: again, state: sampleState(1_003) });
-    assert.deepEqual(await history(), [sampleEvent(1), sampleEvent(3)]);
-    assert.deepEqual(await store().undecodedEvents({ limit: 100 }), [sampleUndecoded(2)]);
+  test("an event whose id is held is left as it is, decoded or not", async () => {
+    await append(store(), sampleEvent(1), sampleUndecoded(2));
+    const added = await append(store(), sampleUndecoded(1), sampleEvent(2), sampleEvent(1, { amount: "7" }));
+    assert.deepEqual(added, []);
+    assert.deepEqual(await read(), numbered(sampleEvent(1)));
+    assert.deepEqual(await store().events.undecoded({ limit: 9 }), [sampleUndecoded(2)]);
   });
 
-  test("commitEvents refuses more than 100 events", async () => {
-    const events = Array.from({ length: 101 }, (_, n) => sampleEvent(n));
-    await assert.rejects(
-      store().commitEvents({ events, state: sampleState(1) }),
-      new RangeError("at most 100 items fit in one call, got 101"),
-    );
-    assert.equal(await store().watcherState(), undefined);
+  test("steps appended through two handles at once get one sequence each, without holes", async () => {
+    const other = await anotherHandle();
+    const lease = await watcherLease(store());
+    const steps = Array.from({ length: 20 }, (_, n) => {
+      const events = [sampleEvent(2 * n), sampleEvent(2 * n + 1, { type: `type ${n}`, contractId: `C${n}` })];
+      return (n % 2 ? store() : other).events.append({ lease, events, state: sampleState(1_000 + n) });
+    });
+    const answered = (await Promise.all(steps)).flat().toSorted((a, b) => a.sequence - b.sequence);
+    assert.deepEqual(answered.map(({ sequence }) => sequence), Array.from({ length: 40 }, (_, n) => n + 1));
+    assert.deepEqual(await read(), answered);
+    assert.deepEqual(await other.events.read({ filter: {}, order: "asc", limit: 100 }), answered);
+    const ofType = await store().events.read({ filter: { types: ["type 6", "type 7"] }, order: "asc", limit: 9 });
+    assert.equal(ofType.length, 2);
   });
 
-  test("a slice of 100 events with every field, each of them in every filter, fits in one commit", async () => {
+  test("a step of 100 events with every field, each of them in every filter, fits in one commit", async () => {
     const events = Array.from({ length: 100 }, (_, n) =>
       sampleEvent(n, {
         type: `payment.kind${n % 9}`,
-        deviceHash: "ab".repeat(32),
-        agent: "G".repeat(56),
-        merchant: "M".repeat(56),
+        txHash: n.toString(16).padStart(64, "0"),
+        deviceHash: (n + 1_000).toString(16).padStart(64, "0"),
+        agent: ACCOUNT,
+        merchant: `M${n}`,
         amount: "9".repeat(39),
       }));
-    const gaps = Array.from({ length: 100 }, (_, n) => ({ epoch: 1, fromLedger: n, toLedger: n, noticedAt: "now" }));
-    await store().commitEvents({ events, state: sampleState(1_100), gaps });
-    assert.deepEqual(await history(), events);
-    assert.deepEqual(await store().gaps(), gaps);
+    await append(store(), ...events);
+    assert.deepEqual(await read(), numbered(...events));
   });
 
-  test("a slice of 100 undecoded events as large as the network allows fits in one commit", async () => {
-    const value = "A".repeat(22_000);
-    const events = Array.from({ length: 100 }, (_, n) => ({ ...sampleUndecoded(n), raw: { topics: ["AAAA"], value } }));
-    await store().commitEvents({ events, state: sampleState(1_100) });
-    assert.deepEqual(await store().undecodedEvents({ limit: 100 }), events);
+  test("pages go by sequence in either direction, between `after` and `upTo`", async () => {
+    await append(store(), ...Array.from({ length: 30 }, (_, n) => sampleEvent((n * 7) % 30)));
+    const sequences = async (query: Parameters<typeof read>[0]) => (await read(query)).map(({ sequence }) => sequence);
+    assert.deepEqual(await sequences({ limit: 3 }), [1, 2, 3]);
+    assert.deepEqual(await sequences({ limit: 3, after: 3 }), [4, 5, 6]);
+    assert.deepEqual(await sequences({ after: 25, upTo: 28 }), [26, 27, 28]);
+    assert.deepEqual(await sequences({ order: "desc", limit: 3 }), [30, 29, 28]);
+    assert.deepEqual(await sequences({ order: "desc", limit: 3, after: 4, upTo: 6 }), [6, 5]);
+    assert.deepEqual(await sequences({ after: 30 }), []);
+    assert.deepEqual(await sequences({ after: 9, upTo: 5 }), []);
+    assert.equal(await store().events.count({ filter: {}, limit: 10_000 }), 30);
+    assert.equal(await store().events.count({ filter: {}, limit: 7 }), 7);
+    assert.equal(await store().events.count({ filter: {}, after: 10, upTo: 15, limit: 7 }), 5);
   });
 
-  test("undecodedEvents pages ascending by position and answers nothing else", async () => {
-    const events = [sampleUndecoded(1), sampleEvent(2), sampleUndecoded(3), sampleUndecoded(4)];
-    await store().commitEvents({ events, state: sampleState(1_004) });
-    const page = await store().undecodedEvents({ limit: 2 });
-    assert.deepEqual(page, [sampleUndecoded(1), sampleUndecoded(3)]);
-    assert.deepEqual(await store().undecodedEvents({ after: page[1]!.position, limit: 2 }), [sampleUndecoded(4)]);
-    assert.deepEqual(await store().undecodedEvents({ after: samplePosition(4), limit: 2 }), []);
-    await assert.rejects(store().undecodedEvents({ limit: 101 }), RangeError);
+  test("before answers the highest sequence such that all events of a height or above come after it", async () => {
+    const heights = [3, 3, 5, 4, 9, 1, 9, 7, 12, 2];
+    const events = heights.map((ledger, index) =>
+      sampleEvent(0, { id: formatEventId({ epoch: 0, ledger, order: 1, index }), ledger })
+    );
+    await append(store(), ...events);
+    for (let height = 0; height < 15; height++) {
+      const first = heights.findIndex((one) => one >= height);
+      assert.equal(await store().events.before(height), first < 0 ? heights.length : first, `height ${height}`);
+    }
+    await append(store(), sampleEventOf(1, 1));
+    assert.equal(await store().events.before(heightOf(1, 0)), 10);
+    assert.equal(await store().events.before(heightOf(1, 5_000)), 11);
+    assert.equal(await store().events.before(heightOf(2, 0)), 11);
   });
-
-  test("decodeEvents moves events into the history, in their place and under their filters", async () => {
-    await store().commitEvents({
-      events: [sampleEvent(1), sampleUndecoded(2), sampleEvent(3)],
-      state: sampleState(1_003),
-    });
-    const decoded = sampleEvent(2, { type: "payment.claimed", merchant: "GM", amount: "5" });
-    await store().decodeEvents([decoded]);
-    assert.deepEqual(await history(), [sampleEvent(1), decoded, sampleEvent(3)]);
-    assert.deepEqual(await store().readEvents({ limit: 9, merchant: "GM", types: ["payment.claimed"] }), [decoded]);
-    assert.deepEqual(await store().undecodedEvents({ limit: 9 }), []);
-  });
-
-  test("decodeEvents passes over events that are decoded already and positions it does not know", async () => {
-    await store().commitEvents({ events: [sampleEvent(1)], state: sampleState(1_001) });
-    await store().decodeEvents([sampleEvent(1, { amount: "5" }), sampleEvent(2)]);
-    assert.deepEqual(await history(), [sampleEvent(1)]);
-  });
-
-  test("decodeEvents that fails replaces none", async () => {
-    await store().commitEvents({ events: [sampleUndecoded(1), sampleUndecoded(2)], state: sampleState(1_002) });
-    await assert.rejects(store().decodeEvents([sampleEvent(1), poisoned(sampleEvent(2))]), /poisoned/);
-    assert.deepEqual(await store().undecodedEvents({ limit: 9 }), [sampleUndecoded(1), sampleUndecoded(2)]);
-    assert.deepEqual(await history(), []);
-  });
-
-  test("gaps are answered ascending by epoch and ledger", async () => {
-    const gap = (epoch: number, fromLedger: number) => ({
-      epoch,
-      fromLedger,
-      toLedger: fromLedger + 3,
-      noticedAt: "now",
-    });
-    await store().commitEvents({ events: [], state: sampleState(1), gaps: [gap(2, 5), gap(1, 100)] });
-    await store().commitEvents({ events: [], state: sampleState(2), gaps: [gap(1, 20)] });
-    assert.deepEqual(await store().gaps(), [gap(1, 20), gap(1, 100), gap(2, 5)]);
-  });
-
-  if (isPersistent) {
-    test("slices committed through two handles at once are all there", async () => {
-      const other = await openAgain();
-      const commits = Array.from(
-        { length: 20 },
-        (_, n) => (n % 2 ? store() : other).commitEvents({ events: [sampleEvent(n)], state: sampleState(1_000 + n) }),
-      );
-      await Promise.all(commits);
-      assert.deepEqual(await history(), Array.from({ length: 20 }, (_, n) => sampleEvent(n)));
-    });
-  }
 }

@@ -1,199 +1,164 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { FAILED_KEPT, type FailedDelivery, partitionOf } from "../../lib/store/webhook.ts";
+import { appendMany, storeError } from "./samples.ts";
 import type { Subject } from "./store_contract.ts";
 import {
-  commitEvents,
-  fanOut,
-  leaseAll,
-  poisoned,
+  courierLeases,
+  failedAttempt,
+  freshProgress,
+  progressOf,
   sampleAttempt,
-  sampleDelivery,
-  sampleSubscription,
-  settlement,
+  sampleFailed,
+  sampleReplay,
+  settle,
   START_MS,
   subscribe,
 } from "./webhook_samples.ts";
 
-export function settlementContract({ store, openAgain, isPersistent }: Subject): void {
-  /** Leases of subscriptions that are owed the events 1 to 5 each. */
-  async function owed(...ids: string[]) {
-    await subscribe(store(), ...ids);
-    await commitEvents(store(), 1, 5);
-    await fanOut(store(), ids.flatMap((id) => [1, 2, 3, 4, 5].map((n) => sampleDelivery(id, n))));
-    return await leaseAll(store());
-  }
-  const pending = async (subscriptionId: string) =>
-    (await store().dueDeliveries({ subscriptionId, nowMs: START_MS + 99_000, limit: 200 }))
-      .map(({ delivery }) => delivery);
-
-  test("settle removes what was delivered or ended, postpones what is tried again, and keeps the dead out of the way", async () => {
-    const lease = (await owed("wh_1")).get("wh_1")!;
-    const settlements = [
-      settlement(lease, 1, "delivered"),
-      settlement(lease, 2, "retry", { number: 4, statusCode: 503, nextAttemptAtMs: START_MS + 600 }),
-      settlement(lease, 3, "ended", { statusCode: 410 }),
-      settlement(lease, 4, "dead", { number: 15, statusCode: null, error: "timed out", responseBody: null }),
+export function settlementContract({ store, anotherHandle, pass }: Subject): void {
+  const kept = async (subscriptionId: string) => {
+    const [retrying, ended] = [
+      await store().deliveries.retrying({ subscriptionId, limit: 200 }),
+      await store().deliveries.ended({ subscriptionId, limit: 200 }),
     ];
-    await store().settle(settlements);
-    assert.deepEqual(await pending("wh_1"), [
-      sampleDelivery("wh_1", 5),
-      sampleDelivery("wh_1", 2, { attempts: 4, dueAtMs: START_MS + 600 }),
-    ]);
-    assert.deepEqual(await store().backlog("wh_1"), { pending: 2, dead: 1, oldestCreatedAtMs: START_MS });
-    assert.deepEqual(
-      await store().listAttempts("wh_1", { limit: 9 }),
-      settlements.map(({ attempt }) => attempt).toReversed(),
-    );
-  });
+    return [...retrying, ...ended].map(({ delivery }) => delivery);
+  };
 
-  test("settling the same again changes nothing", async () => {
-    const lease = (await owed("wh_1")).get("wh_1")!;
-    const outcomes = ["delivered", "retry", "ended", "dead"] as const;
-    const settlements = outcomes.map((outcome, index) => settlement(lease, index + 1, outcome));
-    const state = async () => [
-      await pending("wh_1"),
-      await store().backlog(),
-      await store().listAttempts("wh_1", { limit: 9 }),
-    ];
-    await store().settle(settlements);
-    const before = await state();
-    await store().settle(settlements);
-    await Promise.all([store().settle(settlements), store().settle([...settlements, ...settlements])]);
-    assert.deepEqual(await state(), before);
-  });
-
-  test("a settlement that is made twice at once counts once", async () => {
-    const lease = (await owed("wh_1")).get("wh_1")!;
-    const other = isPersistent ? await openAgain() : store();
-    await Promise.all(
-      [1, 2, 3, 4].flatMap((n) => [store(), other].map((by) => by.settle([settlement(lease, n, "delivered")]))),
-    );
-    assert.equal((await store().backlog("wh_1")).pending, 1);
-    assert.equal((await store().listAttempts("wh_1", { limit: 9 })).length, 4);
-  });
-
-  test("under a lost lease nothing is settled, beside others that are", async () => {
-    const leases = await owed("wh_1", "wh_2", "wh_3");
-    const [first, second, third] = ["wh_1", "wh_2", "wh_3"].map((id) => leases.get(id)!);
-    await store().renewLeases([third!], START_MS + 50_000);
-    await store().releaseLease(second!);
-    const taken = await leaseAll(store(), START_MS + 10_000); // wh_1's lease has ended, and somebody else has it
-    assert.deepEqual([...taken.keys()].sort(), ["wh_1", "wh_2"]);
-    await store().settle([first!, second!, third!].map((lease) => settlement(lease, 1, "delivered")));
-    assert.equal((await pending("wh_1")).length, 5);
-    assert.equal((await pending("wh_2")).length, 5);
-    assert.equal((await pending("wh_3")).length, 4);
-    assert.deepEqual(await store().listAttempts("wh_1", { limit: 9 }), []);
-    await store().settle([settlement(taken.get("wh_1")!, 1, "retry"), settlement(first!, 2, "dead")]);
-    assert.deepEqual(await store().backlog("wh_1"), { pending: 5, dead: 0, oldestCreatedAtMs: START_MS });
-  });
-
-  test("a lease that has ended settles while nobody else has taken it", async () => {
-    const lease = (await owed("wh_1")).get("wh_1")!;
-    assert.deepEqual((await store().renewLeases([lease], START_MS + 1)).length, 1);
-    await store().settle([settlement(lease, 1, "delivered")]);
-    assert.equal((await pending("wh_1")).length, 4);
-  });
-
-  test("a lease does not settle another subscription's delivery", async () => {
-    const leases = await owed("wh_1", "wh_2");
-    await store().settle([{
-      ...settlement(leases.get("wh_1")!, 1, "delivered"),
-      deliveryId: sampleDelivery("wh_2", 1).id,
-    }]);
-    const forged = { ...leases.get("wh_1")!, subscriptionId: "wh_2" };
-    await store().settle([settlement(forged, 1, "delivered")]);
-    assert.equal((await store().backlog()).pending, 10);
-  });
-
-  test("100 settlements under 100 leases are all written", async () => {
-    const ids = Array.from({ length: 100 }, (_, n) => `wh_${String(n).padStart(3, "0")}`);
-    for (const id of ids) await store().insertSubscription(sampleSubscription(id), 1_000);
-    await commitEvents(store(), 1, 2);
-    for (const n of [1, 2]) await fanOut(store(), ids.map((id) => sampleDelivery(id, n)));
-    const leases = [...(await leaseAll(store())).values()];
-    const responseBody = "ä".repeat(512);
-    await store().settle(leases.map((lease) => settlement(lease, 1, "delivered", { responseBody })));
-    assert.equal((await store().backlog()).pending, 100);
-    for (const id of ids) assert.equal((await store().listAttempts(id, { limit: 9 }))[0]?.responseBody, responseBody);
-    await assert.rejects(
-      store().settle([...leases, leases[0]!].map((lease) => settlement(lease, 2, "delivered"))),
-      new RangeError("at most 100 items fit in one call, got 101"),
-    );
-  });
-
-  test("100 settlements under one lease are one commit, with ids and texts as long as they come", async () => {
-    const id = `wh_${"x".repeat(22)}`;
-    await subscribe(store(), id);
-    await commitEvents(store(), 0, 99);
-    const deliveries = Array.from({ length: 100 }, (_, n) => {
-      const delivery = sampleDelivery(id, n);
-      return { ...delivery, id: `${delivery.id}:rp_${"y".repeat(22)}` };
-    });
-    await fanOut(store(), deliveries);
-    const lease = (await leaseAll(store())).get(id)!;
-    const long = { responseBody: "x".repeat(1_024), error: "y".repeat(200) };
-    const settlements = deliveries.map((delivery, n) => {
-      const attempt = { ...long, id: `at_${String(n).padStart(25, "0")}`, deliveryId: delivery.id };
-      return { ...settlement(lease, n, "retry", attempt), deliveryId: delivery.id };
-    });
-    const last = settlements[99]!;
-    const failing = [...settlements.slice(0, 99), { ...last, attempt: poisoned(last.attempt, "durationMs") }];
-    await assert.rejects(store().settle(failing), /poisoned/);
-    assert.equal((await store().listAttempts(id, { limit: 9 })).length, 0);
-    await store().settle(settlements);
-    assert.equal((await store().listAttempts(id, { limit: 200 })).length, 100);
-    assert.equal(await store().nextDueAtMs(), START_MS + 10_000);
-  });
-
-  test("settlements of ten leases that fail leave nothing: no attempt, every delivery as it was", async () => {
-    const ids = Array.from({ length: 10 }, (_, n) => `wh_${n}`);
-    const leases = [...(await owed(...ids)).values()];
-    const settlements = leases.map((lease) => settlement(lease, 1, "delivered"));
-    const last = settlements[9]!;
-    const failing = [...settlements.slice(0, 9), { ...last, attempt: poisoned(last.attempt, "durationMs") }];
-    await assert.rejects(store().settle(failing), /poisoned/);
-    assert.equal((await store().backlog()).pending, 50);
-    for (const id of ids) assert.deepEqual(await store().listAttempts(id, { limit: 9 }), []);
-    await store().settle(settlements);
-    assert.equal((await store().backlog()).pending, 40);
-  });
-
-  test("settle refuses a retry at no time, and writes nothing", async () => {
-    const lease = (await owed("wh_1")).get("wh_1")!;
-    const wrong = settlement(lease, 2, "retry", { nextAttemptAtMs: null });
-    await assert.rejects(
-      store().settle([settlement(lease, 1, "delivered"), wrong]),
-      new RangeError("nextAttemptAtMs must be a time when the outcome is retry, got null"),
-    );
-    assert.equal((await pending("wh_1")).length, 5);
-  });
-
-  test("settling nothing does nothing", async () => {
-    await store().settle([]);
-  });
-
-  test("recordAttempt notes the attempt of a test event once, and none of a subscription that is not there", async () => {
-    await subscribe(store(), "wh_1");
-    const attempt = sampleAttempt("wh_1", 1, { durationMs: 0.25, statusCode: null, error: "refused" });
-    await store().recordAttempt(attempt);
-    await store().recordAttempt({ ...attempt, error: "again" });
-    await store().recordAttempt(sampleAttempt("wh_2", 1));
-    assert.deepEqual(await store().listAttempts("wh_1", { limit: 9 }), [attempt]);
-    await subscribe(store(), "wh_2");
-    assert.deepEqual(await store().listAttempts("wh_2", { limit: 9 }), []);
-  });
-
-  test("listAttempts pages newest first, of one subscription", async () => {
+  test("settle writes cursor, failed deliveries, attempts and since when it fails, all of one subscription together", async () => {
     await subscribe(store(), "wh_1", "wh_2");
-    for (const n of [3, 1, 5, 2, 4]) await store().recordAttempt(sampleAttempt("wh_1", n));
-    await store().recordAttempt(sampleAttempt("wh_2", 9));
-    const page = async (limit: number, before?: string) =>
-      (await store().listAttempts("wh_1", { before, limit })).map(({ eventId }) => eventId);
-    assert.deepEqual(await page(200), [5, 4, 3, 2, 1].map((n) => `event-${n}`));
-    assert.deepEqual(await page(2), ["event-5", "event-4"]);
-    assert.deepEqual(await page(2, sampleAttempt("wh_1", 4).id), ["event-3", "event-2"]);
-    assert.deepEqual(await page(2, sampleAttempt("wh_1", 1).id), []);
-    for (const limit of [0, 201]) await assert.rejects(page(limit), RangeError);
+    await appendMany(store(), 1, 5);
+    const failed = [sampleFailed(2, "retrying"), sampleFailed(3, "rejected"), sampleFailed(4, "dead")];
+    const attempts = [
+      sampleAttempt(1),
+      failedAttempt(2, "retry"),
+      failedAttempt(3, "rejected"),
+      failedAttempt(4, "dead"),
+    ];
+    await settle(store(), { subscriptionId: "wh_1", cursor: 4, failed, failingSinceMs: START_MS, attempts });
+    assert.deepEqual(
+      await progressOf(store(), "wh_1"),
+      freshProgress(4, { failingSinceMs: START_MS, retrying: 1, rejected: 1, dead: 1, nextDueAtMs: START_MS + 10_000 }),
+    );
+    assert.deepEqual(await kept("wh_1"), [failed[0], failed[2], failed[1]]);
+    assert.equal((await store().deliveries.attempts("wh_1", { limit: 9 })).length, 4);
+    assert.deepEqual(await progressOf(store(), "wh_2"), freshProgress(0));
   });
+
+  test("the cursor never goes back, and what a settlement leaves out stays as it is", async () => {
+    await subscribe(store(), "wh_1");
+    await appendMany(store(), 1, 9);
+    await settle(store(), { subscriptionId: "wh_1", cursor: 7, failingSinceMs: 5 });
+    await settle(store(), { subscriptionId: "wh_1", cursor: 3 });
+    await settle(store(), { subscriptionId: "wh_1", attempts: [sampleAttempt(1)] });
+    assert.deepEqual(await progressOf(store(), "wh_1"), freshProgress(7, { failingSinceMs: 5 }));
+    await settle(store(), { subscriptionId: "wh_1", failingSinceMs: null });
+    assert.deepEqual(await progressOf(store(), "wh_1"), freshProgress(7));
+  });
+
+  test("a failed delivery takes the place of what was kept of its sequence, and is gone when it was delivered", async () => {
+    await subscribe(store(), "wh_1");
+    await appendMany(store(), 1, 3);
+    const states: FailedDelivery["state"][] = ["retrying", "rejected", "dead"];
+    const counts = (state?: FailedDelivery["state"]) =>
+      freshProgress(0, {
+        ...(state === undefined ? {} : { [state]: 1 }),
+        nextDueAtMs: state === "retrying" ? START_MS + 10_000 : null,
+      });
+    for (const from of states) {
+      for (const to of states) {
+        const after = sampleFailed(2, to, { attempts: 2, failedAtMs: START_MS + 1 });
+        await settle(store(), { subscriptionId: "wh_1", failed: [sampleFailed(2, from)] });
+        assert.deepEqual(await progressOf(store(), "wh_1"), counts(from), `${from} → ${to}`);
+        await settle(store(), { subscriptionId: "wh_1", failed: [after] });
+        assert.deepEqual(await progressOf(store(), "wh_1"), counts(to), `${from} → ${to}`);
+        assert.deepEqual(await kept("wh_1"), [after]);
+        await settle(store(), { subscriptionId: "wh_1", delivered: [1, 2, 3] });
+        assert.deepEqual(await progressOf(store(), "wh_1"), counts(), `${from} → ${to}`);
+        assert.deepEqual(await kept("wh_1"), []);
+      }
+    }
+  });
+
+  test("settle refuses a failed delivery of an event that there is not yet", async () => {
+    await subscribe(store(), "wh_1");
+    await appendMany(store(), 1, 3);
+    await assert.rejects(settle(store(), { subscriptionId: "wh_1", failed: [sampleFailed(4, "dead")] }), RangeError);
+    assert.deepEqual(await progressOf(store(), "wh_1"), freshProgress(0));
+  });
+
+  test("settle writes under the leases of all partitions named, all or nothing", async () => {
+    const other = await anotherHandle();
+    const ids = Array.from({ length: 40 }, (_, n) => `wh_${n}`);
+    assert.equal(new Set(ids.map(partitionOf)).size, 8);
+    await subscribe(store(), ...ids);
+    await appendMany(store(), 1, 3);
+    const leases = await courierLeases(store(), ...ids);
+    assert.equal(leases.length, 8);
+    const settlements = ids.map((subscriptionId) => ({ subscriptionId, cursor: 2, attempts: [sampleAttempt(1)] }));
+    await store().deliveries.settle({ leases, settlements });
+    const readers = await store().deliveries.readers({ limit: 100 });
+    assert.deepEqual(readers.map(({ progress }) => progress.cursor), ids.map(() => 2));
+
+    pass(60_000);
+    await other.leases.acquire({ name: leases[5]!.name, holder: "another", durationMs: 60_000 });
+    const later = settlements.map((one) => ({ ...one, cursor: 3 }));
+    await assert.rejects(
+      store().deliveries.settle({ leases, settlements: later }),
+      storeError("fenced", leases[5]!.name),
+    );
+    assert.deepEqual(await store().deliveries.readers({ limit: 100 }), readers);
+  });
+
+  test("a deleted subscription's part is passed over, the rest is written", async () => {
+    await subscribe(store(), "wh_1", "wh_2");
+    await appendMany(store(), 1, 3);
+    await store().subscriptions.delete("wh_1");
+    const part = { cursor: 3, failed: [sampleFailed(1, "dead")], attempts: [sampleAttempt(1)] };
+    await settle(store(), { subscriptionId: "wh_1", ...part }, { subscriptionId: "wh_2", ...part });
+    assert.deepEqual(await progressOf(store(), "wh_2"), freshProgress(3, { dead: 1 }));
+    await subscribe(store(), "wh_1");
+    assert.deepEqual(await progressOf(store(), "wh_1"), freshProgress(3));
+    assert.deepEqual(await kept("wh_1"), []);
+    assert.deepEqual(await store().deliveries.attempts("wh_1", { limit: 9 }), []);
+  });
+
+  test("a settlement moves the replay it names, ends it when it is done, and passes over one that is gone", async () => {
+    await subscribe(store(), "wh_1", "wh_2");
+    await appendMany(store(), 1, 9);
+    await store().deliveries.insertReplay(sampleReplay("rp_1", "wh_1"));
+    const replayOf = async (id: string) => (await store().deliveries.reader(id))!.replay;
+    await settle(store(), { subscriptionId: "wh_1", replay: { id: "rp_1", cursor: 4, done: false } });
+    assert.deepEqual(await replayOf("wh_1"), sampleReplay("rp_1", "wh_1", { cursor: 4 }));
+    await settle(store(), { subscriptionId: "wh_1", replay: { id: "rp_0", cursor: 9, done: true } });
+    await settle(store(), { subscriptionId: "wh_2", cursor: 5, replay: { id: "rp_1", cursor: 9, done: true } });
+    assert.deepEqual(await replayOf("wh_1"), sampleReplay("rp_1", "wh_1", { cursor: 4 }));
+    assert.equal((await progressOf(store(), "wh_2")).cursor, 5);
+    await settle(store(), {
+      subscriptionId: "wh_1",
+      replay: { id: "rp_1", cursor: 9, done: true },
+      failed: [sampleFailed(9, "retrying")],
+    });
+    assert.equal(await replayOf("wh_1"), null);
+    assert.equal((await progressOf(store(), "wh_1")).retrying, 1);
+  });
+
+  test(
+    "of rejected and of dead deliveries the newest are kept, and all are counted",
+    { timeout: 120_000 },
+    async () => {
+      const more = 150;
+      await subscribe(store(), "wh_1");
+      await appendMany(store(), 1, 2 * (FAILED_KEPT + more));
+      for (let n = 0; n < 2 * (FAILED_KEPT + more); n += 200) {
+        const count = Math.min(200, 2 * (FAILED_KEPT + more) - n);
+        const failed = Array.from({ length: count }, (_, at) => sampleFailed(n + at + 1, at % 2 ? "dead" : "rejected"));
+        await settle(store(), { subscriptionId: "wh_1", failed });
+      }
+      const all = FAILED_KEPT + more;
+      assert.deepEqual(await progressOf(store(), "wh_1"), freshProgress(0, { rejected: all, dead: all }));
+      const oldest = await store().deliveries.ended({ subscriptionId: "wh_1", before: 2 * more + 3, limit: 9 });
+      assert.deepEqual(oldest.map(({ delivery }) => delivery.sequence), [2 * more + 2, 2 * more + 1]);
+    },
+  );
 }

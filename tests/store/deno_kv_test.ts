@@ -2,110 +2,231 @@ import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, describe, test } from "node:test";
+import { after, afterEach, describe, test } from "node:test";
 import { openKv } from "../../lib/runtime/kv.ts";
 import { runtimeName } from "../../lib/runtime/runtime.ts";
-import { openDenoKvStore } from "../../lib/store/deno_kv/store.ts";
-import { openSqliteStore } from "../../lib/store/sqlite/store.ts";
-import { sampleEvent, sampleKey, sampleState, storeError } from "./samples.ts";
+import { openStore } from "../../lib/store/open.ts";
+import type { Store } from "../../lib/store/store.ts";
+import { append, appendMany, sampleEvent, sampleUndecoded, storeError, watcherLease } from "./samples.ts";
 import { describeStore } from "./store_contract.ts";
-import { commitEvents, fanOut, leaseAll, sampleDelivery, START_MS, subscribe } from "./webhook_samples.ts";
+import {
+  courierLeases,
+  failedAttempt,
+  progressOf,
+  sampleFailed,
+  sampleSubscription,
+  settle,
+  START_MS,
+  subscribe,
+} from "./webhook_samples.ts";
 
 function describeDenoKv(): void {
   const directory = mkdtempSync(join(tmpdir(), "deno-kv-"));
+  const opened: Store[] = [];
+
+  /** The store in this file of the test's folder. */
+  async function open(name: string): Promise<Store> {
+    const store = await openStore(`deno-kv:${join(directory, name)}`);
+    opened.push(store);
+    return store;
+  }
+
+  /** How many entries there are under a prefix. */
+  async function entries(name: string, prefix: string): Promise<number> {
+    const kv = await openKv(join(directory, name));
+    let found = 0;
+    for await (const _ of kv.list({ prefix: [prefix] })) found++;
+    kv.close();
+    return found;
+  }
 
   describe("the Deno KV store", () => {
+    afterEach(async () => {
+      for (const store of opened.splice(0)) await store.close();
+    });
     after(() => rmSync(directory, { recursive: true }));
 
     test("a database that a newer version wrote is refused", async () => {
-      const path = join(directory, "newer.kv");
-      const kv = await openKv(path);
+      const kv = await openKv(join(directory, "newer.kv"));
       await kv.set(["schema"], 99);
       kv.close();
-      await assert.rejects(openDenoKvStore(path), storeError("newer_schema", path, "99", "newer version"));
-    });
-
-    test("a database of the first release keeps its data, and is not for that release any more", async () => {
-      const path = join(directory, "schema-1.kv");
-      const first = await openDenoKvStore(path);
-      await first.insertKey(sampleKey("a"));
-      await first.commitEvents({ events: [sampleEvent(1)], state: sampleState(1) });
-      await first.close();
-      const kv = await openKv(path);
-      await kv.set(["schema"], 1);
-      const stores = await Promise.all([1, 2].map(() => openDenoKvStore(path)));
-      for (const store of stores) {
-        assert.deepEqual(await store.getKey("a"), sampleKey("a"));
-        assert.deepEqual(await store.readEvents({ limit: 9 }), [sampleEvent(1)]);
-        await store.close();
-      }
-      assert.equal((await kv.get(["schema"])).value, 2);
-      kv.close();
-    });
-
-    test("a fan-out with a value that Deno KV refuses leaves nothing", async () => {
-      const store = await openDenoKvStore(join(directory, "delivery-too-large.kv"));
-      await subscribe(store, "wh_1");
-      await commitEvents(store, 1, 2);
-      const deliveries = [sampleDelivery("wh_1", 1), sampleDelivery("wh_1", 2, { id: "x".repeat(3_000) })];
-      await assert.rejects(fanOut(store, deliveries), storeError("unavailable", "too large"));
-      assert.equal(await store.fanOutCursor(), undefined);
-      assert.equal((await store.backlog()).pending, 0);
-      assert.deepEqual(await store.dueDeliveries({ subscriptionId: "wh_1", nowMs: START_MS, limit: 9 }), []);
-      await store.close();
-    });
-
-    test("what a killed fan-out wrote ahead of its commit is not seen, and is no hindrance", async () => {
-      const path = join(directory, "ahead.kv");
-      const store = await openDenoKvStore(path);
-      await subscribe(store, "wh_1");
-      await commitEvents(store, 1, 2);
-      const { id, position, attempts, dueAtMs, createdAtMs } = sampleDelivery("wh_1", 1);
-      const kv = await openKv(path);
-      await kv.set(["delivery", "wh_1", id], { position, attempts, dueAtMs, createdAtMs });
-      await kv.set(["owed", position, id], [{ subscriptionId: "wh_1", id }]);
-      kv.close();
-      assert.deepEqual((await leaseAll(store)).size, 0);
-      assert.equal((await store.backlog("wh_1")).pending, 0);
-      await fanOut(store, [], sampleDelivery("wh_1", 1).position);
-      assert.equal(await store.pruneEvents("2027-01-01T00:00:00Z"), 1);
-      await fanOut(store, [sampleDelivery("wh_1", 1), sampleDelivery("wh_1", 2)]);
-      assert.equal((await store.backlog("wh_1")).pending, 2);
-      await store.close();
+      await assert.rejects(open("newer.kv"), storeError("newer_schema", "newer.kv", "99", "newer version"));
     });
 
     test("another program's database is refused", async () => {
-      const path = join(directory, "foreign.kv");
-      const kv = await openKv(path);
+      const kv = await openKv(join(directory, "foreign.kv"));
       await kv.set(["theirs"], 1);
       kv.close();
-      await assert.rejects(openDenoKvStore(path), storeError("unavailable", path, "another program"));
+      await assert.rejects(open("foreign.kv"), storeError("unavailable", "foreign.kv", "another program"));
     });
 
     test("a file of the sqlite store is refused and left alone", async () => {
       const path = join(directory, "gateway.db");
-      await (await openSqliteStore(path)).close();
+      await (await openStore(`sqlite:${path}`)).close();
       const before = readFileSync(path);
-      await assert.rejects(openDenoKvStore(path), storeError("unavailable", path, "not one of Deno KV"));
+      await assert.rejects(open("gateway.db"), storeError("unavailable", path, "not one of Deno KV"));
       assert.deepEqual(readFileSync(path), before);
     });
 
     test("a file of Deno KV is refused by the sqlite store", async () => {
+      await (await open("gateway.kv")).close();
       const path = join(directory, "gateway.kv");
-      await (await openDenoKvStore(path)).close();
-      await assert.rejects(openSqliteStore(path), storeError("unavailable", path, "another program"));
+      await assert.rejects(openStore(`sqlite:${path}`), storeError("unavailable", path, "another program"));
     });
 
-    test("a slice with a value that Deno KV refuses leaves nothing", async () => {
-      const store = await openDenoKvStore(join(directory, "too-large.kv"));
+    test("a step with a value that Deno KV refuses leaves nothing", async () => {
+      const store = await open("too-large.kv");
       const events = [sampleEvent(1), sampleEvent(2, { amount: "9".repeat(70_000) })];
-      await assert.rejects(
-        store.commitEvents({ events, state: sampleState(1) }),
-        storeError("unavailable", "too large"),
+      await assert.rejects(append(store, ...events), storeError("unavailable", "too large"));
+      assert.deepEqual(await store.events.bounds(), { last: 0, forgotten: 0 });
+      assert.equal(await store.events.watcherState(), undefined);
+    });
+
+    test("the largest settlement fits in one commit: what is new, what changes and what ends", async () => {
+      const store = await open("settle.kv");
+      const id = `wh_${"x".repeat(40)}`;
+      await appendMany(store, 1, 400);
+      await subscribe(store, id);
+      const body = "\u{10FFFF}".repeat(256);
+      const attempts = Array.from({ length: 100 }, (_, n) => ({ ...failedAttempt(n, "retry"), responseBody: body }));
+      const failed = (from: number, state: "retrying" | "dead") =>
+        Array.from({ length: 200 }, (_, n) => sampleFailed(from + n, state));
+      await settle(store, { subscriptionId: id, failed: failed(1, "retrying"), attempts });
+      await settle(store, { subscriptionId: id, failed: failed(1, "dead"), attempts });
+      await settle(store, {
+        subscriptionId: id,
+        failed: failed(1, "retrying").map((one) => ({ ...one, dueAtMs: START_MS + one.sequence })),
+        attempts,
+      });
+      const progress = await progressOf(store, id);
+      assert.deepEqual([progress.retrying, progress.dead, progress.nextDueAtMs], [200, 0, START_MS + 1]);
+      assert.equal(await store.deliveries.clampDue(id, START_MS), 200);
+      const due = await store.deliveries.retrying({ subscriptionId: id, dueByMs: START_MS, limit: 200 });
+      assert.deepEqual(due.map(({ delivery }) => delivery.sequence), Array.from({ length: 200 }, (_, n) => n + 1));
+      await settle(store, { subscriptionId: id, delivered: due.map(({ delivery }) => delivery.sequence), attempts });
+      for (const prefix of ["failed", "failed_of", "due"]) assert.equal(await entries("settle.kv", prefix), 0, prefix);
+    });
+
+    test("a lease that was acquired by a clock a year ahead is not held for a year", async () => {
+      let nowMs = START_MS + 365 * 86_400_000;
+      const location = `deno-kv:${join(directory, "ahead.kv")}`;
+      const store = await openStore(location, { now: () => nowMs });
+      opened.push(store);
+      const acquire = (holder: string) => store.leases.acquire({ name: "watcher", holder, durationMs: 30_000 });
+      assert.equal((await acquire("one"))?.term, 1);
+      nowMs -= 1_000;
+      assert.equal(await acquire("another"), undefined, "clocks differ a little");
+      nowMs = START_MS;
+      assert.equal((await acquire("another"))?.term, 2);
+    });
+
+    test("hundreds of subscriptions are settled at once", async () => {
+      const store = await open("many.kv");
+      await appendMany(store, 1, 200);
+      const ids = Array.from({ length: 1_100 }, (_, n) => `wh_${String(n).padStart(4, "0")}`);
+      await Promise.all(ids.map((id) => store.subscriptions.insert(sampleSubscription(id, { keyId: id }), 1)));
+      const settlements = ids.map((subscriptionId, n) => ({
+        subscriptionId,
+        cursor: 201,
+        failed: n < 200 ? [sampleFailed(n + 1, "dead")] : [],
+        attempts: n < 100 ? [failedAttempt(n, "dead")] : [],
+      }));
+      await settle(store, ...settlements);
+      await settle(store, ...settlements.map((one) => ({ ...one, cursor: 202 })));
+      const readers = await store.deliveries.readers({ after: "wh_0198", limit: 500 });
+      assert.deepEqual(readers.map(({ progress }) => progress.cursor), Array.from({ length: 500 }, () => 202));
+      assert.equal(readers[0]!.progress.dead, 1);
+    });
+
+    test("forget ends more failed deliveries than fit in one commit, and leaves nothing of them", async () => {
+      const store = await open("forget.kv");
+      await appendMany(store, 1, 200);
+      await subscribe(store, "wh_1", "wh_2", "wh_3");
+      const failed = Array.from({ length: 200 }, (_, n) => sampleFailed(n + 1, n % 2 === 0 ? "retrying" : "rejected"));
+      for (const subscriptionId of ["wh_1", "wh_2"]) await settle(store, { subscriptionId, failed });
+      const undelivered = [{ subscriptionId: "wh_3", cursor: 200, events: 7 }];
+      assert.equal(await store.events.forget({ upTo: 150, undelivered }), true);
+      const { retrying, rejected, dead } = await progressOf(store, "wh_1");
+      assert.deepEqual({ retrying, rejected, dead }, { retrying: 25, rejected: 100, dead: 75 });
+      assert.equal((await progressOf(store, "wh_3")).dead, 7);
+      assert.equal((await store.deliveries.ended({ subscriptionId: "wh_2", limit: 200 })).length, 25);
+      assert.equal(await entries("forget.kv", "failed"), 100);
+      assert.equal(await store.events.forget({ upTo: 200, undelivered: [] }), true);
+      for (const prefix of ["failed", "failed_of", "due", "event", "by", "by_type", "id", "late"]) {
+        assert.equal(await entries("forget.kv", prefix), 0, prefix);
+      }
+      assert.equal((await progressOf(store, "wh_1")).nextDueAtMs, null);
+    });
+
+    test("events that a killed forget left behind are not seen, and go with the next ones", async () => {
+      const store = await open("left.kv");
+      await appendMany(store, 1, 9);
+      const kv = await openKv(join(directory, "left.kv"));
+      await kv.set(["forgotten"], 5);
+      kv.close();
+      const read = async (filter = {}) =>
+        (await store.events.read({ filter, order: "desc", limit: 9 })).map(({ sequence }) => sequence);
+      assert.deepEqual(await read(), [9, 8, 7, 6]);
+      assert.deepEqual(await read({ types: ["escrow.funded"] }), [9, 8, 7, 6]);
+      assert.equal(await store.events.get(sampleEvent(5).id), undefined);
+      await store.events.forget({ upTo: 6, undelivered: [] });
+      assert.equal(await entries("left.kv", "event"), 3);
+    });
+
+    test("nothing is left of an undecoded event that was decoded or forgotten", async () => {
+      const store = await open("undecoded.kv");
+      const raw = { topics: ["A".repeat(100_000)], value: "B" };
+      await append(store, ...[1, 2, 3].map((n) => sampleUndecoded(n, { raw })));
+      assert.ok(await entries("undecoded.kv", "undecoded_raw") > 9);
+      await store.events.appendDecoded({ lease: await watcherLease(store), events: [sampleEvent(2)] });
+      assert.deepEqual((await store.events.undecoded({ limit: 9 })).map((event) => event.raw), [raw, raw]);
+      assert.equal(await store.events.forgetUndecoded("2026-12-01T00:00:00Z"), 2);
+      for (const prefix of ["undecoded", "undecoded_raw"]) {
+        assert.equal(await entries("undecoded.kv", prefix), 0, prefix);
+      }
+    });
+
+    test("a watcher state with more gaps than fit in one value is kept, and a smaller one after it", async () => {
+      const store = await open("state.kv");
+      const lease = await watcherLease(store);
+      const gap = {
+        epoch: 0,
+        fromLedger: 1,
+        toLedger: 2,
+        contractIds: ["C".repeat(56)],
+        noticedAt: "2026-11-01T00:00:00Z",
+      };
+      for (const gaps of [Array.from({ length: 1_000 }, () => gap), [gap]]) {
+        const state = {
+          ...{ epoch: 0, latestLedger: 9, latestLedgerCloseTime: 0, scannedLedger: 9, checkedLedger: 9 },
+        };
+        const whole = { ...state, contracts: {}, gaps, formerEpochs: [] };
+        await store.events.append({ lease, events: [], state: whole });
+        assert.deepEqual(await store.events.watcherState(), whole);
+      }
+    });
+
+    test("what two handles settle, record and clamp at once is all counted", async () => {
+      const store = await open("at-once.kv");
+      const other = await open("at-once.kv");
+      await appendMany(store, 1, 40);
+      await subscribe(store, "wh_1");
+      const leases = await courierLeases(store, "wh_1");
+      await Promise.all(
+        Array.from({ length: 40 }, async (_, n) => {
+          const one = n % 2 === 0 ? store : other;
+          if (n % 4 === 3) return await one.deliveries.recordAttempt("wh_1", failedAttempt(n, "retry"));
+          if (n % 4 === 2) return await one.deliveries.clampDue("wh_1", START_MS + 5);
+          const failed = [sampleFailed(n + 1, "retrying")];
+          return await one.deliveries.settle({
+            leases,
+            settlements: [{ subscriptionId: "wh_1", failed, attempts: [failedAttempt(n, "retry")] }],
+          });
+        }),
       );
-      assert.deepEqual(await store.readEvents({ limit: 9 }), []);
-      assert.equal(await store.watcherState(), undefined);
-      await store.close();
+      assert.equal((await progressOf(store, "wh_1")).retrying, 20);
+      const attempts = await store.deliveries.attempts("wh_1", { limit: 200 });
+      assert.deepEqual(attempts.map(({ ordinal }) => ordinal), Array.from({ length: 30 }, (_, n) => 30 - n));
     });
   });
 

@@ -8,7 +8,8 @@ import { runtimeName } from "../../lib/runtime/runtime.ts";
 import { openSqlite } from "../../lib/runtime/sqlite.ts";
 import { inspectStore } from "../../lib/store/file/inspect.ts";
 import { openStore } from "../../lib/store/open.ts";
-import { APPLICATION_ID, MIGRATIONS } from "../../lib/store/sqlite/schema.ts";
+import { SCHEMA_VERSION } from "../../lib/store/sqlite/schema.ts";
+import { makeFormerFile } from "./former_store.ts";
 import { sampleKey, storeError } from "./samples.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "inspect-"));
@@ -30,14 +31,14 @@ describe("inspectStore", () => {
     test(`of a ${scheme} store tells its schema, its size and whether a gateway serves from it`, async () => {
       const setting = `${scheme}:${join(fresh(), "gateway.db")}`;
       const store = await openStore(setting);
-      await store.insertKey(sampleKey("a"));
+      await store.keys.insert(sampleKey("a"));
       const { state, schema, bytes, isServed } = await inspectStore(setting);
       assert.deepEqual([state, isServed], ["current", false]);
       assert.equal(schema!.found, schema!.newest);
       assert.ok(bytes > 0);
       await store.holdForServing();
       assert.equal((await inspectStore(setting)).isServed, true);
-      assert.deepEqual(await store.getKey("a"), sampleKey("a"));
+      assert.deepEqual(await store.keys.get("a"), sampleKey("a"));
       await store.close();
       assert.equal((await inspectStore(setting)).isServed, false);
     });
@@ -45,12 +46,10 @@ describe("inspectStore", () => {
 
   test("of a store of an older schema leaves it as it is", async () => {
     const path = join(fresh(), "gateway.db");
-    const database = await openSqlite(path);
-    database.exec(`${MIGRATIONS[0]}; PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = 1`);
-    database.close();
+    await makeFormerFile(path, 1);
     const before = readFileSync(path);
     const { state, schema } = await inspectStore(`sqlite:${path}`);
-    assert.deepEqual([state, schema], ["older", { found: 1, newest: MIGRATIONS.length }]);
+    assert.deepEqual([state, schema], ["older", { found: 1, newest: SCHEMA_VERSION }]);
     const again = await openSqlite(path);
     assert.equal(again.prepare("PRAGMA user_version").get()?.user_version, 1);
     again.close();

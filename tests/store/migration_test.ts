@@ -1,28 +1,25 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
-import { openKv } from "../../lib/runtime/kv.ts";
-import { runtimeName } from "../../lib/runtime/runtime.ts";
 import { openSqlite } from "../../lib/runtime/sqlite.ts";
 import { migrateWithCopy } from "../../lib/store/file/migration_copy.ts";
+import { holdStoreFile } from "../../lib/store/file/store_file.ts";
 import { openStore } from "../../lib/store/open.ts";
-import { APPLICATION_ID, migrate, MIGRATIONS, schemaVersion } from "../../lib/store/sqlite/schema.ts";
+import { migrate, SCHEMA_VERSION, schemaVersion } from "../../lib/store/sqlite/schema.ts";
+import { makeFormerFile } from "./former_store.ts";
 import { sampleKey, storeError } from "./samples.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "migration-"));
 const newFolder = () => mkdtempSync(join(directory, "store-"));
 const copiesIn = (folder: string) => readdirSync(folder).filter((name) => name.endsWith(".bak"));
+/** The lock of the gateway that serves lies beside every store that was held. */
+const filesIn = (folder: string) => readdirSync(folder).filter((name) => !name.endsWith("-lock"));
 
-/** A file as the first version of the program left it, with one key. */
 async function oldFile(folder: string): Promise<string> {
   const path = join(folder, "gateway.db");
-  const database = await openSqlite(path);
-  database.exec(`${MIGRATIONS[0]}; PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = 1`);
-  database.exec(`INSERT INTO api_key VALUES ('a', 'key a', '${"ab".repeat(32)}', 'read', NULL, 0,
-    '2026-11-01T00:00:00.000Z', NULL, NULL)`);
-  database.close();
+  await makeFormerFile(path, 1);
   return path;
 }
 
@@ -35,6 +32,15 @@ async function versionOf(path: string): Promise<number> {
   }
 }
 
+const nameOfKey = async (path: string) => {
+  const database = await openSqlite(path, { readOnly: true });
+  try {
+    return database.prepare("SELECT name FROM api_key WHERE id = 'b'").get()?.name;
+  } finally {
+    database.close();
+  }
+};
+
 describe("a store of an older schema", () => {
   after(() => rmSync(directory, { recursive: true }));
 
@@ -43,20 +49,19 @@ describe("a store of an older schema", () => {
     const path = await oldFile(folder);
     const notices: string[] = [];
     const store = await openStore(`sqlite:${path}`, { onNotice: (notice) => notices.push(notice) });
-    assert.deepEqual(await store.getKey("a"), sampleKey("a"));
+    assert.equal((await store.keys.get("b"))?.name, "b");
+    await store.holdForServing();
     await store.close();
-    assert.equal(await versionOf(path), MIGRATIONS.length);
+    assert.equal(await versionOf(path), SCHEMA_VERSION);
 
     const [copy, ...more] = copiesIn(folder);
     assert.deepEqual(more, []);
     assert.match(copy!, /^gateway\.db\.v1-\d{8}T\d{6}Z\.bak$/);
     assert.equal(statSync(join(folder, copy!)).mode & 0o777, 0o600);
     assert.equal(await versionOf(join(folder, copy!)), 1);
-    const kept = await openSqlite(join(folder, copy!), { readOnly: true });
-    assert.equal(kept.prepare("SELECT name FROM api_key").get()?.name, "key a");
-    kept.close();
+    assert.equal(await nameOfKey(join(folder, copy!)), "b");
     assert.equal(notices.length, 1);
-    assert.ok(notices[0]!.includes(`schema 1 to ${MIGRATIONS.length}`) && notices[0]!.includes(copy!), notices[0]!);
+    assert.ok(notices[0]!.includes(`schema 1 to ${SCHEMA_VERSION}`) && notices[0]!.includes(copy!), notices[0]!);
   });
 
   test("is copied once: neither a new store nor one of the newest schema is", async () => {
@@ -66,27 +71,73 @@ describe("a store of an older schema", () => {
     assert.equal(copiesIn(folder).length, 1);
   });
 
-  test("opened by several at once is migrated, and a copy of the old schema is there", async () => {
+  test("opened by several at once is migrated by one of them, with one copy", async () => {
     const folder = newFolder();
     const path = await oldFile(folder);
     const stores = await Promise.all([1, 2, 3].map(() => openStore(`sqlite:${path}`)));
     for (const store of stores) {
-      assert.deepEqual(await store.getKey("a"), sampleKey("a"));
-      await store.close();
+      assert.equal((await store.keys.get("b"))?.name, "b");
+      assert.equal(store.id, stores[0]!.id);
     }
-    const copies = copiesIn(folder);
-    assert.ok(copies.length >= 1);
-    for (const copy of copies) assert.equal(await versionOf(join(folder, copy)), 1);
-    assert.deepEqual(readdirSync(folder).filter((name) => name.endsWith(".part")), []);
+    for (const store of stores) await store.close();
+    const [copy, ...more] = copiesIn(folder);
+    assert.equal(await versionOf(join(folder, copy!)), 1);
+    assert.deepEqual(more, []);
+  });
+
+  test("is not changed under a gateway that serves from it", async () => {
+    const folder = newFolder();
+    const path = await oldFile(folder);
+    const serving = await holdStoreFile(path, "sqlite:there");
+    let waitedMs = 0;
+    const database = await openSqlite(path);
+    const parts = { database, file: path, location: "sqlite:there", from: 1, to: 2 };
+    const wait = (ms: number) => Promise.resolve(void (waitedMs += ms));
+    const changing = migrateWithCopy({ ...parts, wait }, () => assert.fail("the schema was changed"));
+    await assert.rejects(changing, storeError("locked", "sqlite:there"));
+    assert.equal(waitedMs, 5_000);
+    assert.deepEqual(copiesIn(folder), []);
+    serving.release();
+    database.close();
+    await (await openStore(`sqlite:${path}`)).close();
+  });
+
+  test("loses what migrations that were killed left of their copies, and nothing else", async () => {
+    const folder = newFolder();
+    const path = await oldFile(folder);
+    const leftovers = [
+      "v1-20260301T120000Z.bak.0123456789ab.part",
+      "v1-20260301T120000Z.bak.0123456789ab.part-journal",
+    ];
+    const kept = ["v1-20260301T120000Z.bak", "part", "0123456789ab.part.txt", "v1.bak.0123456789ab.part"];
+    for (const name of [...leftovers, ...kept]) writeFileSync(`${path}.${name}`, "half");
+    writeFileSync(join(folder, "other.db.v1-20260301T120000Z.bak.0123456789ab.part"), "another store's");
+    await (await openStore(`sqlite:${path}`)).close();
+    const copies = copiesIn(folder).filter((name) => !name.includes("20260301T120000Z"));
+    assert.equal(copies.length, 1);
+    const names = ["other.db.v1-20260301T120000Z.bak.0123456789ab.part", ...kept.map((name) => `gateway.db.${name}`)];
+    assert.deepEqual(filesIn(folder).toSorted(), ["gateway.db", ...copies, ...names].toSorted());
+  });
+
+  test("that was left half made is made anew, and what was left goes once nobody can be at it any more", async () => {
+    const folder = newFolder();
+    const path = join(folder, "gateway.db");
+    for (const name of ["aaaaaaaaaaaa.new", "aaaaaaaaaaaa.new-journal", "bbbbbbbbbbbb.new"]) {
+      writeFileSync(`${path}.${name}`, "half");
+      if (name.startsWith("a")) utimesSync(`${path}.${name}`, 1_000, 1_000);
+    }
+    await (await openStore(`sqlite:${path}`)).close();
+    assert.deepEqual(filesIn(folder), ["gateway.db", "gateway.db.bbbbbbbbbbbb.new"]);
   });
 
   test("stays as it is when no copy can be kept", async () => {
     const path = await oldFile(newFolder());
     const database = await openSqlite(path);
-    const nowhere = join(directory, "no such folder", "gateway.db");
+    const now = () => Date.parse("2026-03-01T12:00:00Z");
+    writeFileSync(`${path}.v1-20260301T120000Z.bak`, "a copy that is there already");
     await assert.rejects(
       migrateWithCopy(
-        { database, file: nowhere, location: "sqlite:there", from: 1, to: 2 },
+        { database, file: path, location: "sqlite:there", from: 1, to: 2, now },
         () => assert.fail("the schema was changed"),
       ),
       storeError("full", "sqlite:there", "schema is not changed"),
@@ -101,63 +152,29 @@ describe("a store of an older schema", () => {
     const pages = database.prepare("PRAGMA page_count").get()!.page_count;
     // Room for a part of the changes.
     database.exec(`PRAGMA max_page_count = ${Number(pages) + 5}`);
-    const parts = { database, file: path, location: "sqlite:there", from: 1, to: MIGRATIONS.length };
+    const parts = { database, file: path, location: "sqlite:there", from: 1, to: SCHEMA_VERSION };
     const onNotice = (notice: string) => assert.fail(notice);
     const changing = migrateWithCopy({ ...parts, versionOf: schemaVersion, onNotice }, () => migrate(database));
     await assert.rejects(changing, /full/);
     assert.equal(schemaVersion(database), 1);
-    assert.equal(database.prepare("SELECT name FROM api_key").get()?.name, "key a");
     database.close();
-    assert.deepEqual(readdirSync(folder), ["gateway.db"]);
+    assert.deepEqual(filesIn(folder), ["gateway.db"]);
+    assert.equal(await nameOfKey(path), "b");
   });
 
   test("without anything in it is not copied: there is nothing to go back to", async () => {
     const folder = newFolder();
     const path = await oldFile(folder);
     const database = await openSqlite(path);
-    database.exec("DELETE FROM api_key");
+    for (const table of ["network", "api_key", "bucket", "event", "undecoded_event", "watcher", "gap", "submission"]) {
+      database.exec(`DELETE FROM ${table}`);
+    }
     database.close();
     const onNotice = (notice: string) => assert.fail(notice);
-    await (await openStore(`sqlite:${path}`, { onNotice })).close();
-    assert.equal(await versionOf(path), MIGRATIONS.length);
+    const store = await openStore(`sqlite:${path}`, { onNotice });
+    await store.keys.insert(sampleKey("a"));
+    await store.close();
+    assert.equal(await versionOf(path), SCHEMA_VERSION);
     assert.deepEqual(copiesIn(folder), []);
   });
-
-  if (runtimeName === "deno") {
-    test("in Deno KV is copied too", async () => {
-      const folder = newFolder();
-      const path = join(folder, "gateway.kv");
-      const setting = `deno-kv:${path}`;
-      const first = await openStore(setting);
-      await first.insertKey(sampleKey("a"));
-      await first.close();
-      assert.deepEqual(copiesIn(folder), []);
-      const kv = await openKv(path);
-      await kv.set(["schema"], 1);
-      kv.close();
-
-      const notices: string[] = [];
-      const store = await openStore(setting, { onNotice: (notice) => notices.push(notice) });
-      assert.deepEqual(await store.getKey("a"), sampleKey("a"));
-      await store.close();
-      const [copy] = copiesIn(folder);
-      assert.match(copy!, /^gateway\.kv\.v1-/);
-      assert.match(notices.join("\n"), /schema 1 to \d+;/);
-      const kept = await openKv(join(folder, copy!));
-      assert.equal((await kept.get(["schema"])).value, 1);
-      kept.close();
-    });
-
-    test("in Deno KV without anything in it is not copied", async () => {
-      const folder = newFolder();
-      const path = join(folder, "gateway.kv");
-      await (await openStore(`deno-kv:${path}`)).close();
-      const kv = await openKv(path);
-      await kv.set(["schema"], 1);
-      await (await openStore(`deno-kv:${path}`)).close();
-      assert.equal((await kv.get(["schema"])).value, 2);
-      kv.close();
-      assert.deepEqual(copiesIn(folder), []);
-    });
-  }
 });

@@ -23,17 +23,17 @@ describe("openStore", () => {
     const path = join(directory, "a b:c?mode=memory%20#d.db");
     const store = await openStore(`sqlite:${path}`);
     assert.equal(store.location, `sqlite:${path}`);
-    await store.bindNetwork("n");
+    await store.network.bind("n");
     await store.close();
     const again = await openStore(`sqlite:${path}`);
-    assert.equal(await again.boundNetwork(), "n");
+    assert.equal(await again.network.bound(), "n");
     await again.close();
   });
 
   test("two memory stores share nothing", async () => {
     const [one, other] = [await openStore("memory:"), await openStore("memory:")];
-    await one.bindNetwork("n");
-    assert.equal(await other.boundNetwork(), undefined);
+    await one.network.bind("n");
+    assert.equal(await other.network.bound(), undefined);
     await one.holdForServing();
     await other.holdForServing();
     await one.close();

@@ -4,9 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { openSqlite, type SqliteDatabase } from "../../lib/runtime/sqlite.ts";
-import { createSqliteStore, openSqliteStore } from "../../lib/store/sqlite/store.ts";
+import { checkedStore } from "../../lib/store/checked_store.ts";
+import { openStore } from "../../lib/store/open.ts";
 import { migrate } from "../../lib/store/sqlite/schema.ts";
-import { sampleEvent, sampleKey, sampleState, storeError } from "./samples.ts";
+import { createSqliteDriver } from "../../lib/store/sqlite/store.ts";
+import { sampleEvent, sampleKey, sampleState, storeError, watcherLease } from "./samples.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "sqlite-errors-"));
 
@@ -15,7 +17,8 @@ async function openBare(path: string, change: (database: SqliteDatabase) => Sqli
   const database = await openSqlite(path);
   database.exec("PRAGMA journal_mode = WAL");
   migrate(database);
-  const store = createSqliteStore(change(database), `sqlite:${path}`, () => Promise.resolve({ release() {} }));
+  const hold = () => Promise.resolve({ release() {} });
+  const store = checkedStore(createSqliteDriver(change(database), `sqlite:${path}`, {}, hold));
   return { database, store };
 }
 
@@ -24,27 +27,29 @@ describe("the sqlite store when something is wrong", () => {
 
   test("a full disk is reported as such, leaves nothing half-written, and all is well when there is room", async () => {
     const { database, store } = await openBare(join(directory, "full.db"));
+    const lease = await watcherLease(store);
     const slice = (n: number) => ({
+      lease,
       events: Array.from({ length: 100 }, (_, index) => sampleEvent(100 * n + index, { deviceHash: `d${index}` })),
       state: sampleState(n),
     });
-    await store.commitEvents(slice(0));
+    await store.events.append(slice(0));
     const pages = database.prepare("PRAGMA page_count").get()!.page_count as number;
     database.exec(`PRAGMA max_page_count = ${pages + 12}`);
     let written = 0;
     await assert.rejects(
       async () => {
-        for (written = 0; written < 50; written++) await store.commitEvents(slice(written + 1));
+        for (written = 0; written < 50; written++) await store.events.append(slice(written + 1));
       },
       storeError("full", store.location, "make room"),
     );
-    await assert.rejects(store.commitEvents(slice(written + 1)), storeError("full"));
-    assert.equal((await store.readEvents({ limit: 1_000 })).length, 100 * (written + 1));
-    assert.deepEqual(await store.watcherState(), sampleState(written));
+    await assert.rejects(store.events.append(slice(written + 1)), storeError("full"));
+    assert.equal(await store.events.count({ filter: {}, limit: 10_000 }), 100 * (written + 1));
+    assert.deepEqual(await store.events.watcherState(), sampleState(written));
 
     database.exec("PRAGMA max_page_count = 100000");
-    await store.commitEvents(slice(written + 1));
-    assert.equal((await store.readEvents({ limit: 1_000 })).length, 100 * (written + 2));
+    await store.events.append(slice(written + 1));
+    assert.equal(await store.events.count({ filter: {}, limit: 10_000 }), 100 * (written + 2));
     assert.deepEqual(database.prepare("PRAGMA integrity_check").all(), [{ integrity_check: "ok" }]);
     await store.close();
   });
@@ -53,25 +58,25 @@ describe("the sqlite store when something is wrong", () => {
     const { store } = await openBare(join(directory, "locked.db"));
     const other = await openSqlite(join(directory, "locked.db"));
     other.exec("BEGIN IMMEDIATE");
-    await assert.rejects(store.insertKey(sampleKey("a")), storeError("locked", store.location, "another process"));
-    assert.equal(await store.getKey("a"), undefined);
+    await assert.rejects(store.keys.insert(sampleKey("a")), storeError("locked", store.location, "another process"));
+    assert.equal(await store.keys.get("a"), undefined);
     other.exec("ROLLBACK");
-    await store.insertKey(sampleKey("a"));
+    await store.keys.insert(sampleKey("a"));
     other.close();
     await store.close();
   });
 
   test("a damaged file is reported as such", async () => {
     const path = join(directory, "damaged.db");
-    const store = await openSqliteStore(path);
-    await store.insertKey(sampleKey("a"));
+    const store = await openStore(`sqlite:${path}`);
+    await store.keys.insert(sampleKey("a"));
     await store.close();
     const bytes = readFileSync(path);
     bytes.fill("damaged!", 4_096); // all pages but the first, which says what the file is
     writeFileSync(path, bytes);
     await assert.rejects(async () => {
-      const again = await openSqliteStore(path);
-      await again.getKey("a").finally(() => again.close());
+      const again = await openStore(`sqlite:${path}`);
+      await again.keys.get("a").finally(() => again.close());
     }, storeError("unavailable", path, "damaged", "backup"));
   });
 
@@ -86,7 +91,7 @@ describe("the sqlite store when something is wrong", () => {
         return database.transaction(fn);
       },
     }));
-    const note = (n: number) => store.recordSubmission({ hash: `hash-${n}`, validUntil: n, submittedAtMs: n });
+    const note = (n: number) => store.submissions.record({ hash: `hash-${n}`, validUntil: n, submittedAtMs: n });
     await Promise.all([note(1), note(2), note(3)]);
     assert.equal(commits, 1);
     isBroken = true;
@@ -95,8 +100,8 @@ describe("the sqlite store when something is wrong", () => {
     assert.equal(commits, 2);
     isBroken = false;
     await note(4);
-    assert.equal((await store.getSubmission("hash-4"))?.validUntil, 4);
-    assert.equal(await store.getSubmission("hash-5"), undefined);
+    assert.equal((await store.submissions.get("hash-4"))?.validUntil, 4);
+    assert.equal(await store.submissions.get("hash-5"), undefined);
     await store.close();
   });
 });

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { openSqlite } from "../../lib/runtime/sqlite.ts";
-import { openSqliteStore } from "../../lib/store/sqlite/store.ts";
+import { openStore } from "../../lib/store/open.ts";
 import { migrate, schemaVersion } from "../../lib/store/sqlite/schema.ts";
 import { sampleKey, storeError } from "./samples.ts";
 
@@ -15,12 +15,12 @@ describe("the sqlite store's schema", () => {
 
   test("a file that a newer version wrote is refused and left alone", async () => {
     const path = join(directory, "newer.db");
-    await (await openSqliteStore(path)).close();
+    await (await openStore(`sqlite:${path}`)).close();
     const database = await openSqlite(path);
     database.exec("PRAGMA user_version = 99");
     database.close();
     const before = readFileSync(path);
-    await assert.rejects(openSqliteStore(path), storeError("newer_schema", path, "99", "newer version"));
+    await assert.rejects(openStore(`sqlite:${path}`), storeError("newer_schema", path, "99", "newer version"));
     assert.deepEqual(readFileSync(path), before);
   });
 
@@ -30,28 +30,28 @@ describe("the sqlite store's schema", () => {
     database.exec("CREATE TABLE theirs (a)");
     database.close();
     const before = readFileSync(path);
-    await assert.rejects(openSqliteStore(path), storeError("unavailable", path, "another program"));
+    await assert.rejects(openStore(`sqlite:${path}`), storeError("unavailable", path, "another program"));
     assert.deepEqual(readFileSync(path), before);
   });
 
   test("a file that is no database is refused and left alone", async () => {
     const path = join(directory, "text.db");
     writeFileSync(path, "To whom it may concern: this is not a database. ".repeat(20));
-    await assert.rejects(openSqliteStore(path), storeError("unavailable", path, "not a SQLite database"));
+    await assert.rejects(openStore(`sqlite:${path}`), storeError("unavailable", path, "not a SQLite database"));
     assert.match(readFileSync(path, "utf8"), /^To whom/);
   });
 
   test("an empty file becomes a store", async () => {
     const path = join(directory, "empty.db");
     writeFileSync(path, "");
-    const store = await openSqliteStore(path);
-    await store.insertKey(sampleKey("a"));
+    const store = await openStore(`sqlite:${path}`);
+    await store.keys.insert(sampleKey("a"));
     await store.close();
   });
 
   test("is made in one piece: where there is room for a part of it, nothing is made", async () => {
     const database = await openSqlite(join(directory, "no-room.db"));
-    // The first step needs about 20 pages of 4 KB, all of them about 50.
+    // All of it needs about 45 pages of 4 KB.
     database.exec("PRAGMA max_page_count = 30");
     assert.throws(() => migrate(database), /full/);
     assert.equal(schemaVersion(database), 0);
@@ -64,23 +64,23 @@ describe("the sqlite store's schema", () => {
 
   test("the file is in WAL mode, so that readers and a writer do not wait for one another", async () => {
     const path = join(directory, "durable.db");
-    const store = await openSqliteStore(path);
+    const store = await openStore(`sqlite:${path}`);
     const database = await openSqlite(path);
     assert.deepEqual(database.prepare("PRAGMA journal_mode").get(), { journal_mode: "wal" });
     database.close();
     await store.close();
   });
 
-  test("a key that is changed by hand is noticed by keysVersion", async () => {
+  test("a key that is changed by hand is noticed by keys.version", async () => {
     const path = join(directory, "by-hand.db");
-    const store = await openSqliteStore(path);
-    await store.insertKey(sampleKey("a"));
-    const before = await store.keysVersion();
+    const store = await openStore(`sqlite:${path}`);
+    await store.keys.insert(sampleKey("a"));
+    const before = await store.keys.version();
     const database = await openSqlite(path);
     database.exec("UPDATE api_key SET disabled = 1 WHERE id = 'a'");
     database.close();
-    assert.ok(await store.keysVersion() > before);
-    assert.equal((await store.getKey("a"))?.disabled, true);
+    assert.ok(await store.keys.version() > before);
+    assert.equal((await store.keys.get("a"))?.disabled, true);
     await store.close();
   });
 });

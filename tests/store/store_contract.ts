@@ -4,52 +4,63 @@ import { join } from "node:path";
 import { after, afterEach, beforeEach, describe } from "node:test";
 import { openStore } from "../../lib/store/open.ts";
 import type { Store } from "../../lib/store/store.ts";
+import { attemptContract } from "./contract_attempts.ts";
 import { bucketContract } from "./contract_buckets.ts";
+import { callContract } from "./contract_calls.ts";
+import { deliveryContract } from "./contract_deliveries.ts";
 import { eventContract } from "./contract_events.ts";
-import { fanOutContract } from "./contract_fan_out.ts";
 import { fileContract } from "./contract_file.ts";
-import { historyContract } from "./contract_history.ts";
+import { filterContract } from "./contract_filters.ts";
+import { forgettingContract } from "./contract_forgetting.ts";
 import { keyContract } from "./contract_keys.ts";
-import { lateEventContract } from "./contract_late_events.ts";
+import { killContract } from "./contract_kills.ts";
 import { leaseContract } from "./contract_leases.ts";
 import { networkContract } from "./contract_network.ts";
 import { replayContract } from "./contract_replays.ts";
-import { retentionContract } from "./contract_retention.ts";
 import { settlementContract } from "./contract_settlements.ts";
 import { submissionContract } from "./contract_submissions.ts";
 import { subscriptionContract } from "./contract_subscriptions.ts";
+import { undecodedContract } from "./contract_undecoded.ts";
+import { START_MS } from "./webhook_samples.ts";
 
 /** What a part of the contract is proven on. */
 export interface Subject {
   /** The store of this test, new and empty. */
   store(): Store;
-  /** One more handle on it. */
-  openAgain(): Promise<Store>;
+  /** One more handle on it; on a store that does not outlive its process the same one. */
+  anotherHandle(): Promise<Store>;
+  /** The store again, after this one was closed. */
+  reopen(): Promise<Store>;
   /** How `openStore` names it. */
   setting(): string;
+  /** Lets the store's clock go on. */
+  pass(ms: number): void;
   /** Whether it outlives its process, and other processes can open it. */
   isPersistent: boolean;
 }
 
 /**
- * Proves every sentence of `lib/store/store.ts` and `webhook_store.ts` for one driver.
+ * Proves every sentence of `lib/store/store.ts` for one driver.
  * @param setting how `openStore` names a store in this directory
  */
 export function describeStore(name: string, isPersistent: boolean, setting: (directory: string) => string): void {
   const root = mkdtempSync(join(tmpdir(), "store-"));
   let opened: Store[] = [];
   let current = "";
+  let nowMs = START_MS;
 
   async function open(): Promise<Store> {
-    const store = await openStore(current);
+    const store = await openStore(current, { now: () => nowMs });
     opened.push(store);
     return store;
   }
 
   const subject: Subject = {
     store: () => opened[0]!,
-    openAgain: open,
+    anotherHandle: async () => isPersistent ? await open() : opened[0]!,
+    reopen: open,
     setting: () => current,
+    pass: (ms) => void (nowMs += ms),
     isPersistent,
   };
 
@@ -64,19 +75,22 @@ export function describeStore(name: string, isPersistent: boolean, setting: (dir
     });
     after(() => rmSync(root, { recursive: true }));
 
+    callContract(subject);
     networkContract(subject);
     keyContract(subject);
     bucketContract(subject);
-    eventContract(subject);
-    historyContract(subject);
     submissionContract(subject);
-    subscriptionContract(subject);
-    fanOutContract(subject);
-    lateEventContract(subject);
     leaseContract(subject);
+    eventContract(subject);
+    filterContract(subject);
+    undecodedContract(subject);
+    forgettingContract(subject);
+    subscriptionContract(subject);
+    deliveryContract(subject);
     settlementContract(subject);
+    attemptContract(subject);
     replayContract(subject);
-    retentionContract(subject);
     fileContract(subject);
+    killContract(subject);
   });
 }

@@ -30,7 +30,7 @@ describe("the file of a store", () => {
       const path = join(directory, `${scheme}-mode`);
       const store = await openStore(`${scheme}:${path}`);
       await store.holdForServing();
-      await store.insertKey(sampleKey("a"));
+      await store.keys.insert(sampleKey("a"));
       for (const file of [path, `${path}-wal`, `${path}-shm`, `${path}-lock`]) {
         assert.equal((statSync(file).mode & 0o777).toString(8), "600", file);
       }
@@ -70,7 +70,7 @@ describe("the file of a store", () => {
         await assert.rejects(openStore(setting, { mustExist: true }), storeError("missing", name));
         assert.equal((await inspectStore(setting)).state, "new");
         const store = await openStore(setting);
-        await store.insertKey(sampleKey("a"));
+        await store.keys.insert(sampleKey("a"));
         await store.close();
       }
       assert.deepEqual(readdirSync(folder).filter((name) => name.endsWith(".bak")), []);
@@ -79,11 +79,11 @@ describe("the file of a store", () => {
     test(`${scheme}: is made beside its name, and nothing else stays there`, async () => {
       const folder = mkdtempSync(join(directory, "whole-"));
       const store = await openStore(`${scheme}:${folder}/gateway`);
-      await store.insertKey(sampleKey("a"));
+      await store.keys.insert(sampleKey("a"));
       await store.close();
       assert.deepEqual(readdirSync(folder).filter((name) => !/^gateway(-wal|-shm)?$/.test(name)), []);
       const again = await openStore(`${scheme}:${folder}/gateway`);
-      assert.deepEqual(await again.getKey("a"), sampleKey("a"));
+      assert.deepEqual(await again.keys.get("a"), sampleKey("a"));
       await again.close();
     });
 

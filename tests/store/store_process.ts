@@ -4,8 +4,8 @@ import { fileURLToPath } from "node:url";
 import { runtimeName } from "../../lib/runtime/runtime.ts";
 import { openStore } from "../../lib/store/open.ts";
 import type { Store } from "../../lib/store/store.ts";
-import { sampleEvent, sampleKey, samplePosition, sampleState } from "./samples.ts";
-import { commitEvents, fanOut, leaseAll, sampleDelivery, settlement, START_MS, subscribe } from "./webhook_samples.ts";
+import { appendMany, sampleEvent, sampleKey, sampleState, watcherLease } from "./samples.ts";
+import { courierLeases, sampleAttempt, sampleFailed, subscribe } from "./webhook_samples.ts";
 
 /** Another process that has the same store open, started from this very file. */
 export interface StoreProcess {
@@ -20,7 +20,7 @@ const WORK: Record<string, (store: Store) => void | Promise<void>> = {
     console.log("done");
   },
   async "insert-keys"(store) {
-    for (let n = 0; n < 10; n++) await store.insertKey(sampleKey(`theirs-${n}`));
+    for (let n = 0; n < 10; n++) await store.keys.insert(sampleKey(`theirs-${n}`));
     console.log("done");
   },
   async hold(store) {
@@ -28,23 +28,25 @@ const WORK: Record<string, (store: Store) => void | Promise<void>> = {
     console.log("done");
   },
   async "write-until-killed"(store) {
+    const lease = await watcherLease(store);
     for (let n = 1; n <= 100; n++) {
       const events = Array.from({ length: 10 }, (_, index) => sampleEvent(10 * (n - 1) + index));
-      await store.recordSubmission({ hash: `hash-${n}`, validUntil: n, submittedAtMs: n });
-      await store.commitEvents({ events, state: sampleState(n) });
+      await store.submissions.record({ hash: `hash-${n}`, validUntil: n, submittedAtMs: n });
+      await store.events.append({ lease, events, state: sampleState(n) });
       console.log(`written ${n}`);
     }
   },
-  /** Delivers every event to two subscriptions; of each it says "delivered" once that is settled. */
+  /** Of every ten events one fails, for two subscriptions; says "delivered" once that is settled. */
   async "deliver-until-killed"(store) {
     await subscribe(store, "wh_1", "wh_2");
-    await commitEvents(store, 0, 999);
-    for (let n = 0; n < 1_000; n++) {
-      await fanOut(store, ["wh_1", "wh_2"].map((id) => sampleDelivery(id, n)));
-      for (const lease of (await leaseAll(store, START_MS + n)).values()) {
-        await store.settle([settlement(lease, n, "delivered", { eventId: samplePosition(n) })]);
-        await store.releaseLease(lease);
-        console.log(`delivered ${n} ${lease.subscriptionId}`);
+    await appendMany(store, 1, 5_000);
+    const leases = await courierLeases(store, "wh_1", "wh_2");
+    for (let n = 10; n <= 5_000; n += 10) {
+      for (const subscriptionId of ["wh_1", "wh_2"]) {
+        const attempts = Array.from({ length: 10 }, (_, index) => sampleAttempt(n - 9 + index));
+        const failed = [sampleFailed(n, "retrying")];
+        await store.deliveries.settle({ leases, settlements: [{ subscriptionId, cursor: n, failed, attempts }] });
+        console.log(`delivered ${n} ${subscriptionId}`);
       }
     }
   },

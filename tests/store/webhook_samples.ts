@@ -1,12 +1,16 @@
-import type { Store } from "../../lib/store/store.ts";
-import type {
-  Attempt,
-  AttemptOutcome,
-  Delivery,
-  Subscription,
-  SubscriptionLease,
-} from "../../lib/store/webhook_store.ts";
-import { sampleEvent, samplePosition, sampleState } from "./samples.ts";
+import type { Lease, Store } from "../../lib/store/store.ts";
+import {
+  type AttemptOutcome,
+  type FailedDelivery,
+  type NewAttempt,
+  partitionLease,
+  partitionOf,
+  type Progress,
+  type Replay,
+  type Settlement,
+  type Subscription,
+} from "../../lib/store/webhook.ts";
+import { sampleId } from "./samples.ts";
 
 export const START_MS = 1_793_491_200_000;
 
@@ -18,94 +22,97 @@ export function sampleSubscription(id: string, fields: Partial<Subscription> = {
     types: null,
     deviceHash: null,
     merchant: null,
+    ordered: false,
     secret: `whsec_of_${id}`,
     previousSecret: null,
     createdAt: "2026-11-01T00:00:00.000Z",
-    startPosition: samplePosition(0),
+    startHeight: 0,
     ...fields,
   };
 }
 
-/** The delivery of event `n`, due at the start. */
-export function sampleDelivery(subscriptionId: string, n: number, fields: Partial<Delivery> = {}): Delivery {
+export function sampleAttempt(n: number, fields: Partial<NewAttempt> = {}): NewAttempt {
   return {
-    id: `${subscriptionId}:${samplePosition(n)}`,
-    subscriptionId,
-    position: samplePosition(n),
-    attempts: 0,
-    dueAtMs: START_MS,
-    createdAtMs: START_MS,
-    ...fields,
-  };
-}
-
-export function sampleAttempt(subscriptionId: string, n: number, fields: Partial<Attempt> = {}): Attempt {
-  return {
-    id: `at_${String(n).padStart(6, "0")}`,
-    subscriptionId,
-    deliveryId: null,
-    eventId: `event-${n}`,
+    replayId: null,
+    eventId: sampleId(n),
     eventType: "escrow.funded",
     number: 1,
     atMs: START_MS + n,
-    durationMs: 12,
+    durationMs: 12.5,
     outcome: "delivered",
     statusCode: 200,
     error: null,
-    responseBody: "ok",
+    responseBody: null,
     nextAttemptAtMs: null,
     ...fields,
   };
 }
 
-/** What an attempt at the delivery of event `n` came to; `retry` after ten seconds. */
-export function settlement(
-  lease: SubscriptionLease,
-  n: number,
-  outcome: AttemptOutcome,
-  fields: Partial<Attempt> = {},
-) {
-  const { id: deliveryId } = sampleDelivery(lease.subscriptionId, n);
-  const nextAttemptAtMs = outcome === "retry" ? START_MS + 10_000 : null;
+/** An attempt that failed. */
+export function failedAttempt(n: number, outcome: AttemptOutcome): NewAttempt {
+  return sampleAttempt(n, { outcome, statusCode: 500, error: "HTTP 500", responseBody: "oops" });
+}
+
+/** A delivery of the event with this sequence that failed; `retrying` is due after ten seconds. */
+export function sampleFailed(
+  sequence: number,
+  state: FailedDelivery["state"],
+  fields: Partial<FailedDelivery> = {},
+): FailedDelivery {
   return {
-    lease,
-    deliveryId,
-    attempt: sampleAttempt(lease.subscriptionId, n, { deliveryId, outcome, nextAttemptAtMs, ...fields }),
+    sequence,
+    state,
+    attempts: 1,
+    dueAtMs: state === "retrying" ? START_MS + 10_000 : null,
+    failedAtMs: START_MS,
+    ...fields,
   };
 }
 
-/** Fails in the middle of whatever reads this field: a write that must then leave nothing behind. */
-export function poisoned<T extends object>(record: T, field: keyof T): T {
-  return Object.defineProperty({ ...record }, field, {
-    enumerable: true,
-    get() {
-      throw new Error("poisoned");
-    },
-  });
+export function sampleReplay(id: string, subscriptionId: string, fields: Partial<Replay> = {}): Replay {
+  return {
+    id,
+    subscriptionId,
+    fromHeight: 1_001,
+    toHeight: 1_009,
+    cursor: 0,
+    endSequence: 9,
+    deliveries: 9,
+    atLeast: false,
+    createdAtMs: START_MS,
+    ...fields,
+  };
 }
 
 export async function subscribe(store: Store, ...ids: string[]): Promise<void> {
-  for (const id of ids) await store.insertSubscription(sampleSubscription(id), 100);
+  for (const id of ids) await store.subscriptions.insert(sampleSubscription(id), 1_000);
 }
 
-/** Commits the events `from` to `to`. */
-export async function commitEvents(store: Store, from: number, to: number): Promise<void> {
-  for (let n = from; n <= to; n += 100) {
-    const length = Math.min(100, to - n + 1);
-    const events = Array.from({ length }, (_, index) => sampleEvent(n + index));
-    await store.commitEvents({ events, state: sampleState(1_000 + n) });
+/** The leases of the partitions of these subscriptions, as their holder takes them anew. */
+export async function courierLeases(store: Store, ...subscriptionIds: string[]): Promise<Lease[]> {
+  const names = new Set(subscriptionIds.map((id) => partitionLease(partitionOf(id))));
+  const leases: Lease[] = [];
+  for (const name of names) {
+    leases.push((await store.leases.acquire({ name, holder: "the courier", durationMs: 60_000 }))!);
   }
+  return leases;
 }
 
-/** Fans deliveries out, moving the cursor to the last position of them, or to `upTo`. */
-export async function fanOut(store: Store, deliveries: Delivery[], upTo?: string): Promise<boolean> {
-  const expected = await store.fanOutCursor();
-  const position = upTo ?? deliveries.map((delivery) => delivery.position).sort().at(-1)!;
-  return await store.commitFanOut({ expected, cursor: { position, lastDueAtMs: START_MS }, deliveries });
+/** Settles under leases taken for it; of a settlement only what matters has to be said. */
+export async function settle(
+  store: Store,
+  ...settlements: (Partial<Settlement> & Pick<Settlement, "subscriptionId">)[]
+): Promise<void> {
+  const leases = await courierLeases(store, ...settlements.map(({ subscriptionId }) => subscriptionId));
+  await store.deliveries.settle({ leases, settlements: settlements.map((one) => ({ attempts: [], ...one })) });
 }
 
-/** Leases everything that is due at this time, for ten seconds; by subscription. */
-export async function leaseAll(store: Store, nowMs = START_MS): Promise<Map<string, SubscriptionLease>> {
-  const leases = await store.leaseSubscriptions({ nowMs, leaseMs: 10_000, limit: 100 });
-  return new Map(leases.map((lease) => [lease.subscriptionId, lease]));
+/** The progress of a subscription that is there. */
+export async function progressOf(store: Store, subscriptionId: string): Promise<Progress> {
+  return (await store.deliveries.reader(subscriptionId))!.progress;
+}
+
+/** The progress of one that has heard nothing yet, with this cursor. */
+export function freshProgress(cursor: number, fields: Partial<Progress> = {}): Progress {
+  return { cursor, failingSinceMs: null, retrying: 0, rejected: 0, dead: 0, nextDueAtMs: null, ...fields };
 }

@@ -27,7 +27,13 @@ describe("the environment", () => {
 
   test("leads a post through no proxy", async () => {
     const url = `http://127.0.0.1:${proxy!.port}`;
-    const env: Record<string, string> = { NODE_USE_ENV_PROXY: "1", NO_PROXY: "", no_proxy: "" };
+    // Deno itself looks for a newer version once a day, through the proxy.
+    const env: Record<string, string> = {
+      NODE_USE_ENV_PROXY: "1",
+      NO_PROXY: "",
+      no_proxy: "",
+      DENO_NO_UPDATE_CHECK: "1",
+    };
     for (const name of ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"]) env[name] = env[name.toLowerCase()] = url;
     const [first] = await results(env);
     assert.deepEqual([first!.statusCode, first!.error], [200, undefined]);

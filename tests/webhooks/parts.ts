@@ -1,18 +1,18 @@
-import { endOfLedger, positionOf } from "../../lib/events/position.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { NewEvent } from "../../lib/store/event.ts";
 import { openStore } from "../../lib/store/open.ts";
-import type { Store, StoredEvent } from "../../lib/store/store.ts";
-import type { Delivery, Subscription } from "../../lib/store/webhook_store.ts";
+import { type Store, WATCHER_LEASE, type WatcherState } from "../../lib/store/store.ts";
+import type { Subscription } from "../../lib/store/webhook.ts";
+import { type Backlog, backlogOf } from "../../lib/webhooks/backlog.ts";
 import type { Attempter } from "../../lib/webhooks/delivery/attempt.ts";
 
 export const START_MS = Date.parse("2026-01-01T00:00:00Z");
 export const DEVICE = "ab".repeat(32);
 
-/** The `n`-th event of a ledger, as the watcher keeps it. */
-export function eventAt(ledger: number, n = 1, fields: Partial<StoredEvent> = {}): StoredEvent {
-  const rpcId = `${String(BigInt(ledger) << 32n).padStart(19, "0")}-${String(n).padStart(10, "0")}`;
+/** The `n`-th event of a ledger, as the watcher appends it. */
+export function eventAt(ledger: number, n = 1, fields: Partial<NewEvent> = {}): NewEvent {
   return {
-    position: positionOf(0, rpcId),
-    id: rpcId,
+    id: `${String(BigInt(ledger) << 32n).padStart(19, "0")}-${String(n).padStart(10, "0")}`,
     type: "escrow.funded",
     contractId: "CA5S4S7QGHJHJWVJBYL3CXZXZTNGKXMNZVDAEQNN7NUXFP4D7BYK7HIX",
     ledger,
@@ -20,10 +20,12 @@ export function eventAt(ledger: number, n = 1, fields: Partial<StoredEvent> = {}
     txHash: "cd".repeat(32),
     deviceHash: DEVICE,
     amount: "1",
+    knownAt: START_MS / 1_000,
     ...fields,
   };
 }
 
+/** One that hears everything after ledger 100. */
 export function subscriptionOf(id: string, fields: Partial<Subscription> = {}): Subscription {
   return {
     id,
@@ -32,107 +34,119 @@ export function subscriptionOf(id: string, fields: Partial<Subscription> = {}): 
     types: null,
     deviceHash: null,
     merchant: null,
+    ordered: false,
     secret: `whsec_${btoa("0123456789abcdef0123456789abcdef")}`,
     previousSecret: null,
     createdAt: "2026-01-01T00:00:00.000Z",
-    startPosition: endOfLedger(0, 100),
+    startHeight: 101,
     ...fields,
   };
 }
 
 export async function insert(store: Store, ...subscriptions: Subscription[]): Promise<void> {
-  for (const subscription of subscriptions) await store.insertSubscription(subscription, 1_000_000);
+  for (const subscription of subscriptions) await store.subscriptions.insert(subscription, 1_000_000);
 }
 
-/** Commits these events, ascending, as a watcher that has scanned up to this ledger. */
-export async function commitEvents(store: Store, events: StoredEvent[], scannedLedger: number): Promise<void> {
-  const state = {
+/** Appends these events, as a watcher that has scanned up to this ledger, which closed then (Unix ms). */
+export async function append(
+  store: Store,
+  events: NewEvent[],
+  scannedLedger: number,
+  closedAtMs = START_MS,
+): Promise<void> {
+  const lease = (await store.leases.acquire({ name: WATCHER_LEASE, holder: "test", durationMs: 60_000 }))!;
+  const state: WatcherState = {
     epoch: 0,
-    contractIds: "",
-    oldestLedger: 1,
-    scannedLedger,
     latestLedger: scannedLedger,
-    latestLedgerCloseTime: 0,
+    latestLedgerCloseTime: closedAtMs / 1_000,
+    scannedLedger,
+    checkedLedger: 0,
+    contracts: {},
+    gaps: [],
+    formerEpochs: [],
   };
   for (let from = 0; from === 0 || from < events.length; from += 100) {
-    await store.commitEvents({ events: events.slice(from, from + 100), state });
+    await store.events.append({ lease, events: events.slice(from, from + 100), state });
   }
 }
 
-/** Every delivery that is pending for a subscription, in the order they are due. */
-export async function pendingOf(store: Store, subscriptionId: string): Promise<Delivery[]> {
-  const due = await store.dueDeliveries({ subscriptionId, nowMs: Number.MAX_SAFE_INTEGER, limit: 200 });
-  return due.map(({ delivery }) => delivery);
+/** What a subscription is owed. */
+export async function owedTo(store: Store, subscriptionId: string): Promise<Backlog> {
+  const reader = await store.deliveries.reader(subscriptionId);
+  return await backlogOf(store, reader!, (await store.events.bounds()).last);
 }
 
 export async function memoryStore(): Promise<Store> {
   return await openStore("memory:");
 }
 
-/** A store whose method fails when `shouldFail` says so. */
-export function failingStore<M extends keyof Store>(store: Store, method: M, shouldFail: () => boolean): Store {
-  return Object.create(store, {
+/** A store of which one method of one noun fails when `shouldFail` says so. */
+export function failingStore<N extends "events" | "deliveries" | "leases" | "subscriptions">(
+  store: Store,
+  noun: N,
+  method: keyof Store[N],
+  shouldFail: () => boolean,
+): Store {
+  // deno-lint-ignore no-explicit-any -- any method, with its own arguments
+  const whole = store[noun] as any;
+  const failing = Object.create(whole, {
     [method]: {
       value: (...args: unknown[]) =>
-        shouldFail()
-          ? Promise.reject(new Error("the store fails"))
-          // deno-lint-ignore no-explicit-any -- any method, with its own arguments
-          : (store[method] as any).apply(store, args),
+        shouldFail() ? Promise.reject(new Error("the store fails")) : whole[method].apply(whole, args),
     },
   });
+  return Object.create(store, { [noun]: { value: failing } });
 }
 
 export interface Posted {
   subscriptionId: string;
   eventId: string;
+  /** Attempts of this delivery before, and this one. */
   attempt: number;
+  kind: "delivery" | "probe" | "test";
+  replayId: string | null;
   atMs: number;
 }
 
 /** What an endpoint does with an attempt; a promise keeps the post under way. */
-export type Answer = "delivered" | "retry" | "ended" | Promise<"delivered" | "retry" | "ended">;
+export type Answer = Outcome | Promise<Outcome>;
+type Outcome = "delivered" | "retry" | "rejected" | "dead";
 
 /** Stands in for the network: says what each endpoint answers and notes what was posted. */
 export function scriptedAttempts(
-  now: () => number,
+  { now }: Pick<Clock, "now">,
   answer: (post: Posted) => Answer,
-  retryMs = 5_000,
+  retryMs: number | (() => number) = 5_000,
 ): { attempt: Attempter; posted: Posted[]; inFlight(): number; mostInFlight(): number } {
   const posted: Posted[] = [];
   let inFlight = 0;
   let most = 0;
-  let count = 0;
   return {
     posted,
     inFlight: () => inFlight,
     mostInFlight: () => most,
-    async attempt({ recipient, delivery, message }, signal) {
+    async attempt({ recipient, message, attempts, kind, replayId }, signal) {
       const atMs = now();
-      const post = {
-        subscriptionId: recipient.id,
-        eventId: message.id,
-        attempt: (delivery?.attempts ?? 0) + 1,
-        atMs,
-      };
+      const attempt = attempts + 1;
+      const post = { subscriptionId: recipient.id, eventId: message.id, attempt, kind, replayId, atMs };
       posted.push(post);
       most = Math.max(most, ++inFlight);
       const cut = new Promise<"retry">((resolve) => signal?.addEventListener("abort", () => resolve("retry")));
       const outcome = await Promise.race([answer(post), cut]);
       inFlight--;
+      const delayMs = typeof retryMs === "number" ? retryMs : retryMs();
       return {
-        id: `${String(atMs).padStart(15, "0")}-${String(count++).padStart(8, "0")}`,
-        subscriptionId: recipient.id,
-        deliveryId: delivery?.id ?? null,
+        replayId,
         eventId: message.id,
         eventType: message.type,
-        number: post.attempt,
+        number: kind === "delivery" ? attempt : 0,
         atMs,
-        durationMs: now() - atMs,
+        durationMs: Math.max(0, now() - atMs),
         outcome,
         statusCode: outcome === "delivered" ? 200 : 500,
         error: outcome === "delivered" ? null : "scripted",
         responseBody: null,
-        nextAttemptAtMs: outcome === "retry" ? now() + retryMs : null,
+        nextAttemptAtMs: outcome === "retry" ? now() + delayMs : null,
       };
     },
   };

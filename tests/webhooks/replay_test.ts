@@ -1,30 +1,28 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { endOfLedger } from "../../lib/events/position.ts";
 import type { Store } from "../../lib/store/store.ts";
-import type { Subscription } from "../../lib/store/webhook_store.ts";
-import { beginReplay, planReplay } from "../../lib/webhooks/replays/replay.ts";
-import { createReplayer } from "../../lib/webhooks/replays/replayer.ts";
-import { commitEvents, eventAt, insert, memoryStore, pendingOf, START_MS, subscriptionOf } from "./parts.ts";
+import type { Subscription } from "../../lib/store/webhook.ts";
+import { beginReplay, MAX_COUNTED, planReplay } from "../../lib/webhooks/replays.ts";
+import { courierStage } from "./delivery/courier_stage.ts";
+import { append, eventAt, insert, memoryStore, owedTo, START_MS, subscriptionOf } from "./parts.ts";
 
-const now = () => START_MS;
 const plan = (store: Store, subscription: Subscription, fromLedger: number, toLedger?: number) =>
-  planReplay({ store, endOfLedger }, subscription, { fromLedger, toLedger });
+  planReplay(store, subscription, { fromLedger, toLedger });
 
-/** 3 000 ledgers from 101 on, one event in each, every third of another type. */
-async function history(): Promise<Store> {
+/** So many ledgers from 101 on, one event in each, every third of another type; scanned a hundred further. */
+async function history(ledgers = 3_000): Promise<Store> {
   const store = await memoryStore();
   const type = (n: number) => n % 3 === 0 ? "escrow.swept" : "escrow.funded";
-  await commitEvents(store, Array.from({ length: 3_000 }, (_, n) => eventAt(101 + n, 1, { type: type(n) })), 3_200);
+  await append(store, Array.from({ length: ledgers }, (_, n) => eventAt(101 + n, 1, { type: type(n) })), 200 + ledgers);
   return store;
 }
 
 async function begin(store: Store, subscription: Subscription, fromLedger: number, toLedger?: number, id = "rp_1") {
-  return await beginReplay(store, subscription.id, await plan(store, subscription, fromLedger, toLedger), {
-    id,
-    nowMs: START_MS,
-  });
+  const planned = await plan(store, subscription, fromLedger, toLedger);
+  return await beginReplay(store, subscription.id, planned, { id, nowMs: START_MS });
 }
+
+const replayOf = async (store: Store, id: string) => (await store.deliveries.reader(id))!.replay;
 
 test("a plan counts what the subscription's filter lets through in these ledgers, both ends included", async () => {
   const store = await history();
@@ -35,134 +33,147 @@ test("a plan counts what the subscription's filter lets through in these ledgers
   assert.equal((await plan(store, all, 102, 104)).deliveries, 3);
   assert.equal((await plan(store, swept, 101, 107)).deliveries, 3);
   assert.equal((await plan(store, subscriptionOf("wh_3", { merchant: "GA" }), 1)).deliveries, 0);
+  assert.equal((await plan(store, all, 1)).atLeast, false);
+});
+
+test("a plan counts what became known late where its ledger lies", async () => {
+  const store = await history(100);
+  await append(store, [eventAt(150, 2), eventAt(120, 2)], 400);
+  const all = subscriptionOf("wh_1");
+  assert.equal((await plan(store, all, 120, 120)).deliveries, 2);
+  assert.equal((await plan(store, all, 121, 149)).deliveries, 29);
+  assert.equal((await plan(store, all, 150, 200)).deliveries, 52);
+});
+
+test("a large replay is counted up to a bound that it names", async () => {
+  const store = await history(10_500);
+  const { deliveries, atLeast } = await plan(store, subscriptionOf("wh_1"), 1);
+  assert.deepEqual([deliveries, atLeast], [MAX_COUNTED, true]);
 });
 
 test("a plan ends where the ledgers held end", async () => {
   const store = await history();
-  const { upToPosition, deliveries } = await plan(store, subscriptionOf("wh_1"), 3_099, 4_000_000);
-  assert.deepEqual([upToPosition, deliveries], [endOfLedger(0, 3_200), 2]);
+  assert.equal((await plan(store, subscriptionOf("wh_1"), 3_099, 4_000_000)).deliveries, 2);
   assert.equal((await plan(store, subscriptionOf("wh_1"), 3_201)).deliveries, 0);
   assert.equal((await plan(store, subscriptionOf("wh_1"), 3_099, 0xffff_ffff)).deliveries, 2);
   assert.equal((await plan(await memoryStore(), subscriptionOf("wh_1"), 1)).deliveries, 0);
+  await assert.rejects(plan(store, subscriptionOf("wh_1"), 10, 9), /toLedger must not be before fromLedger 10, got 9/);
+});
+
+test("a replay sends as many deliveries as it said, in the order of the log, beside what is new, and ends", async () => {
+  const store = await history();
+  const swept = subscriptionOf("wh_1", { types: ["escrow.swept"] });
+  await insert(store, swept);
+  const { deliveries } = await begin(store, swept, 101, 400);
+  const made = await courierStage(() => "delivered", { on: store });
+  made.courier.start();
+  await append(store, [eventAt(9_000, 1, { type: "escrow.swept" })], 9_000);
+  made.courier.wake();
+  await made.pass(1_000);
+  const replayed = made.postedTo("wh_1").filter(({ replayId }) => replayId === "rp_1");
+  assert.equal(replayed.length, deliveries);
+  assert.deepEqual(
+    replayed.map(({ eventId }) => eventId),
+    Array.from({ length: 100 }, (_, n) => eventAt(101 + 3 * n).id),
+  );
+  assert.equal(made.postedTo("wh_1").length, deliveries + 1);
+  assert.equal(await replayOf(store, "wh_1"), null);
+  await made.courier.stop({ drainMs: 0 });
 });
 
 test("a replay closes the gap between the ledgers held and those that a new subscription hears by itself", async () => {
   const store = await history();
   // The watcher has come to ledger 3 200 when it is created at 3 203.
-  const late = subscriptionOf("wh_1", { startPosition: endOfLedger(0, 3_203) });
+  const late = subscriptionOf("wh_1", { startHeight: 3_204 });
   await insert(store, late);
-  assert.equal((await plan(store, late, 3_150, 3_160)).upToPosition, endOfLedger(0, 3_160));
-  const { upToPosition, deliveries } = await begin(store, late, 3_100);
-  assert.deepEqual([upToPosition, deliveries], [endOfLedger(0, 3_203), 1]);
-  const round = createReplayer({ store, endOfLedger, now, onDeliveries: () => {} });
-  while (await round() === "moved");
-  assert.equal((await store.backlog("wh_1")).pending, 1);
-  assert.equal(await round(), "waiting");
-  await commitEvents(store, [3_201, 3_202, 3_203, 3_204].map((ledger) => eventAt(ledger)), 3_204);
-  while (await round() !== "idle");
-  const owed = (await pendingOf(store, "wh_1")).map(({ position }) => position);
-  assert.deepEqual(owed, [3_100, 3_201, 3_202, 3_203].map((ledger) => eventAt(ledger).position));
-});
-
-test("a replay of such ledgers alone is begun though none of them is held", async () => {
-  const store = await history();
-  const late = subscriptionOf("wh_1", { startPosition: endOfLedger(0, 3_203) });
-  await insert(store, late);
-  assert.equal((await begin(store, late, 3_202)).deliveries, 0);
-  assert.equal((await store.listReplays(10)).length, 1);
+  assert.notEqual((await plan(store, late, 3_150, 3_160)).endSequence, null);
+  const { endSequence, deliveries } = await begin(store, late, 3_100);
+  assert.deepEqual([endSequence, deliveries], [null, 1]);
+  const made = await courierStage(() => "delivered", { on: store });
+  made.courier.start();
+  await made.pass(2_000, 50);
+  assert.equal(made.script.posted.length, 1);
+  assert.notEqual(await replayOf(store, "wh_1"), null, "the rest is not held yet");
+  await append(store, [3_201, 3_202, 3_203, 3_204].map((ledger) => eventAt(ledger)), 3_204);
+  made.courier.wake();
+  await made.pass(4_000, 50);
+  const ids = made.script.posted.map(({ eventId }) => eventId).sort();
+  assert.deepEqual(ids, [3_100, 3_201, 3_202, 3_203, 3_204].map((ledger) => eventAt(ledger).id));
+  assert.equal(await replayOf(store, "wh_1"), null);
+  await made.courier.stop({ drainMs: 0 });
 });
 
 test("with nothing to send there is no job", async () => {
   const store = await history();
   await insert(store, subscriptionOf("wh_1"));
   await begin(store, subscriptionOf("wh_1"), 3_150);
-  assert.deepEqual(await store.listReplays(10), []);
+  assert.equal(await replayOf(store, "wh_1"), null);
 });
 
-test("a replay owes as many deliveries as it said, in the ledger's order, and ends", async () => {
-  const store = await history();
-  const swept = subscriptionOf("wh_1", { types: ["escrow.swept"] });
-  await insert(store, swept);
-  const { deliveries } = await begin(store, swept, 101, 400);
-  const round = createReplayer({ store, endOfLedger, now, onDeliveries: () => {} });
-  assert.equal(await round(), "moved");
-  assert.equal(await round(), "idle");
-  const pending = await pendingOf(store, "wh_1");
-  assert.equal(pending.length, deliveries);
-  assert.deepEqual(
-    pending.map(({ position }) => position),
-    Array.from({ length: 100 }, (_, n) => eventAt(101 + 3 * n).position),
-  );
-  assert.ok(
-    pending.every(({ id, position }) => id === `${position}:rp_1`),
-    "apart from the live delivery of the event",
-  );
+test("a subscription has one replay at a time, and many subscriptions' replays go on side by side", async () => {
+  const store = await history(300);
+  const ids = Array.from({ length: 120 }, (_, n) => `wh_${n}`);
+  await insert(store, ...ids.map((id) => subscriptionOf(id)));
+  for (const id of ids) await begin(store, subscriptionOf(id), 1, 150, `rp_${id}`);
+  await assert.rejects(begin(store, subscriptionOf("wh_0"), 1), /a replay of wh_0 is under way/);
+  const made = await courierStage(() => "delivered", { on: store });
+  made.courier.start();
+  await made.pass(5_000, 20);
+  for (const id of ids) assert.equal(made.postedTo(id).length, 50, id);
+  await made.courier.stop({ drainMs: 0 });
 });
 
-test("a replay waits while a thousand deliveries are pending, and goes on when they are made", async () => {
-  const store = await history();
-  await insert(store, subscriptionOf("wh_1"), subscriptionOf("wh_2"));
-  await begin(store, subscriptionOf("wh_1"), 1);
-  await begin(store, subscriptionOf("wh_2"), 1, 300, "rp_2");
-  const told: string[] = [];
-  const round = createReplayer({ store, endOfLedger, now, onDeliveries: (ids) => told.push(...ids) });
-  for (let n = 0; n < 5; n++) assert.equal(await round(), "moved");
-  assert.equal(await round(), "waiting");
-  assert.equal((await store.backlog("wh_1")).pending, 1_000);
-  assert.equal((await store.backlog("wh_2")).pending, 200, "another one is not kept waiting by it");
-  assert.deepEqual(told, ["wh_1", "wh_2", "wh_1", "wh_1", "wh_1", "wh_1"]);
-  const [lease] = await store.leaseSubscriptions({ nowMs: START_MS, leaseMs: 1_000, limit: 1 });
-  const due = await store.dueDeliveries({ subscriptionId: "wh_1", nowMs: START_MS, limit: 100 });
-  await store.settle(due.map(({ delivery, event }) => ({
-    lease: lease!,
-    deliveryId: delivery.id,
-    attempt: {
-      id: delivery.id,
-      subscriptionId: "wh_1",
-      deliveryId: delivery.id,
-      eventId: event.id,
-      eventType: event.type!,
-      number: 1,
-      atMs: START_MS,
-      durationMs: 1,
-      outcome: "delivered" as const,
-      statusCode: 200,
-      error: null,
-      responseBody: null,
-      nextAttemptAtMs: null,
-    },
-  })));
-  assert.equal(await round(), "moved");
-  assert.equal((await store.backlog("wh_1")).pending, 1_100);
-});
-
-test("a step that is repeated after a crash owes nothing twice", async () => {
-  const store = await history();
+test("a replay that is cut off by a stop goes on where it was", async () => {
+  const store = await history(600);
   await insert(store, subscriptionOf("wh_1"));
-  await begin(store, subscriptionOf("wh_1"), 1, 500);
-  let count = 0;
-  const cutOff: Store = Object.create(store, {
-    commitReplay: {
-      value: async (step: Parameters<Store["commitReplay"]>[0]) => {
-        const done = await store.commitReplay(step);
-        if (count++ % 2 === 0) throw new Error("cut off after it was written");
-        return done;
-      },
-    },
-  });
-  for (let isIdle = false; !isIdle;) {
-    const round = createReplayer({ store: cutOff, endOfLedger, now, onDeliveries: () => {} });
-    isIdle = await round().then((came) => came === "idle", () => false);
+  await begin(store, subscriptionOf("wh_1"), 1);
+  const posted: string[] = [];
+  for (let starts = 0; starts < 8; starts++) {
+    const made = await courierStage(({ eventId }) => {
+      posted.push(eventId);
+      return "delivered";
+    }, { on: store });
+    made.courier.start();
+    await made.pass(30);
+    await made.courier.stop({ drainMs: 0 });
   }
-  assert.equal((await store.backlog("wh_1")).pending, 400);
+  assert.equal(new Set(posted).size, 600);
+  assert.equal(posted.length, 600, "what was written down is not repeated");
+  assert.equal(await replayOf(store, "wh_1"), null);
+});
+
+test("a replayed delivery that fails is tried again like any other, and one that arrives settles what had failed", async () => {
+  const store = await history(3);
+  await insert(store, subscriptionOf("wh_1"));
+  let outcome: "rejected" | "delivered" = "rejected";
+  const made = await courierStage(() => outcome, { on: store });
+  made.courier.start();
+  await made.pass(50);
+  await begin(store, subscriptionOf("wh_1"), 101, 102);
+  await made.courier.changed("wh_1");
+  await made.pass(100);
+  assert.equal((await store.deliveries.reader("wh_1"))!.progress.rejected, 2);
+  outcome = "delivered";
+  await begin(store, subscriptionOf("wh_1"), 101, 102, "rp_2");
+  await made.courier.changed("wh_1");
+  await made.pass(100);
+  assert.equal((await store.deliveries.reader("wh_1"))!.progress.rejected, 0);
+  assert.equal((await owedTo(store, "wh_1")).pending, 0);
+  await made.courier.stop({ drainMs: 0 });
 });
 
 test("a replay of a subscription that was deleted ends with it", async () => {
   const store = await history();
   await insert(store, subscriptionOf("wh_1"));
   await begin(store, subscriptionOf("wh_1"), 1);
-  await store.deleteSubscription("wh_1");
-  const round = createReplayer({ store, endOfLedger, now, onDeliveries: () => {} });
-  while (await round() !== "idle");
-  assert.equal((await store.backlog()).pending, 0);
+  const made = await courierStage(() => "delivered", { on: store });
+  made.courier.start();
+  await made.pass(20);
+  await store.subscriptions.delete("wh_1");
+  await made.courier.changed("wh_1");
+  const posted = made.script.posted.length;
+  await made.pass(2_000, 50);
+  assert.ok(made.script.posted.length - posted <= 16);
+  assert.deepEqual(made.problems, []);
+  await made.courier.stop({ drainMs: 0 });
 });

@@ -1,7 +1,7 @@
 import { xdr } from "@stellar/stellar-sdk/base";
 import { nodeXdr } from "../../stellar/transactions/node_xdr.ts";
 import { rethrowUpstream } from "../../stellar/ledger/freshness.ts";
-import type { RpcClient } from "../../stellar/rpc/rpc.ts";
+import type { RpcClient } from "../../stellar/rpc/client.ts";
 import { CONTRACT_ERRORS, CONTRACT_KEYS, type ContractIds, type ContractName, CONTRACTS } from "./errors.ts";
 import { CONTRACT_INTERFACES } from "./interfaces.ts";
 import { type ContractSpec, specOf } from "./spec.ts";

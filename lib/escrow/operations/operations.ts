@@ -135,16 +135,32 @@ export function contractCall(contracts: ContractIds, source: string, op: Prepare
   }
 }
 
-const FUNCTIONS: Record<NonNullable<ReturnType<typeof contractName>>, string[]> = {
-  device_registry: ["register", "revoke"],
-  agent_registry: ["register_agent", "revoke_agent"],
-  payment_escrow: ["authorize", "claim", "fund_escrow", "defund_escrow", "sweep_on_revoke"],
+/** The functions that are operations, by contract. */
+const FUNCTIONS: Record<NonNullable<ReturnType<typeof contractName>>, Record<string, Operation["kind"]>> = {
+  device_registry: { register: "registerDevice", revoke: "revokeDevice" },
+  agent_registry: { register_agent: "registerAgent", revoke_agent: "revokeAgent" },
+  payment_escrow: {
+    authorize: "authorize",
+    claim: "claim",
+    fund_escrow: "fundEscrow",
+    defund_escrow: "defundEscrow",
+    sweep_on_revoke: "sweepEscrow",
+  },
 };
 
+/** Which operation a call is, undefined when it is none. */
+export function operationKind(contracts: ContractIds, call: ContractCall): Operation["kind"] | undefined {
+  const ours = contractName(contracts, call.contract);
+  return ours !== undefined && Object.hasOwn(FUNCTIONS[ours], call.function)
+    ? FUNCTIONS[ours][call.function]
+    : undefined;
+}
+
 /** Why the gateway does not submit this call, undefined when it is one of the nine operations. */
-export function refuseCall(contracts: ContractIds, { contract, function: name }: ContractCall): string | undefined {
-  const ours = contractName(contracts, contract);
-  if (ours === undefined) return `must call one of the gateway's contracts, got a call of ${contract}`;
-  if (FUNCTIONS[ours].includes(name)) return undefined;
-  return `must call one of ${FUNCTIONS[ours].join(", ")} of ${ours}, got ${JSON.stringify(name.slice(0, 40))}`;
+export function refuseCall(contracts: ContractIds, call: ContractCall): string | undefined {
+  const ours = contractName(contracts, call.contract);
+  if (ours === undefined) return `must call one of the gateway's contracts, got a call of ${call.contract}`;
+  if (operationKind(contracts, call) !== undefined) return undefined;
+  const names = Object.keys(FUNCTIONS[ours]).join(", ");
+  return `must call one of ${names} of ${ours}, got ${JSON.stringify(call.function.slice(0, 40))}`;
 }

@@ -1,7 +1,7 @@
 import { xdr } from "@stellar/stellar-sdk/base";
 import type { ContractCall } from "../../stellar/transactions/contract_call.ts";
 import { nodeXdr } from "../../stellar/transactions/node_xdr.ts";
-import type { RawSimulation } from "../../stellar/rpc/rpc.ts";
+import type { RawSimulation } from "../../stellar/rpc/schemas.ts";
 import { type FootprintTerms, type SpareKeys, withSpareKeys } from "../../stellar/transactions/spare_keys.ts";
 import { asAddress, asU32 } from "../decode.ts";
 import type { MerchantTraffic, OtherTraffic } from "./merchant_traffic.ts";

@@ -1,4 +1,4 @@
-import type { LedgerTip } from "../../stellar/ledger/tip.ts";
+import type { LedgerView } from "../../stellar/ledger/ledger_view.ts";
 import type { AsOf } from "./read_source.ts";
 
 export interface HeldAnswers<T> {
@@ -10,18 +10,18 @@ const MOST_HELD = 50_000;
 
 /** Answers that hold until the next ledger is seen, or for `maxAgeMs`. Failures are not held. */
 export function createHeldAnswers<T>(
-  { tip, now, maxAgeMs }: { tip: LedgerTip; now: () => number; maxAgeMs: number },
+  { view, now, maxAgeMs }: { view: LedgerView; now: () => number; maxAgeMs: number },
 ): HeldAnswers<T> {
   const held = new Map<string, { value: T; heldSinceMs: number }>();
   const asked = new Map<string, Promise<T>>();
-  tip.onChange(() => {
+  view.onNews(() => {
     held.clear();
     // What was asked before may be true of the ledger before: later callers ask anew.
     asked.clear();
   });
 
   function keep(key: string, { ledger, value }: AsOf<T>): T {
-    if (ledger === tip.sequence) {
+    if (ledger === view.sequence) {
       if (held.size >= MOST_HELD) held.delete(held.keys().next().value!);
       held.set(key, { value, heldSinceMs: now() });
     }

@@ -1,5 +1,5 @@
 import { GatewayError } from "../../errors.ts";
-import type { LedgerTip } from "../../stellar/ledger/tip.ts";
+import type { LedgerView } from "../../stellar/ledger/ledger_view.ts";
 import type { ContractCodes } from "../contracts/codes.ts";
 import type { AgentPolicy } from "../decode.ts";
 import { createHeldAnswers } from "./held_answers.ts";
@@ -49,7 +49,7 @@ export interface EscrowReadsParts {
   byEntries: EntrySource;
   byCalls: ReadSource;
   codes: ContractCodes;
-  tip: LedgerTip;
+  view: LedgerView;
   now: () => number;
   /** How long an answer holds when no new ledger is seen; 6 000 when absent. */
   maxAgeMs?: number;
@@ -63,9 +63,9 @@ const COMPARED_DEVICES = 8;
 
 /** Reads by ledger entries or by calls, whichever may be believed; answers hold until the next ledger. */
 export function createEscrowReads(parts: EscrowReadsParts): EscrowReads {
-  const { byEntries, byCalls, codes, tip, now } = parts;
+  const { byEntries, byCalls, codes, view, now } = parts;
   const choice = createSourceChoice({ now, onProblem: parts.onProblem, onNewCodes: parts.onNewCodes });
-  const hold = <T>() => createHeldAnswers<T>({ tip, now, maxAgeMs: parts.maxAgeMs ?? 6_000 });
+  const hold = <T>() => createHeldAnswers<T>({ view, now, maxAgeMs: parts.maxAgeMs ?? 6_000 });
   const cards = hold<AsOf<Card>>();
   const devices = hold<Device>();
   const policies = hold<Policy>();

@@ -1,6 +1,6 @@
 import { GatewayError } from "../../errors.ts";
 import type { EntryReader } from "../../stellar/ledger/entries.ts";
-import type { RawLedgerEntry } from "../../stellar/rpc/rpc.ts";
+import type { RawLedgerEntry } from "../../stellar/rpc/schemas.ts";
 import type { ContractIds } from "../contracts/errors.ts";
 import {
   asAgentPolicy,

@@ -1,7 +1,8 @@
 import { GatewayError } from "../../errors.ts";
 import type { ContractCall } from "../../stellar/transactions/contract_call.ts";
 import { type LedgerFailure, rejection } from "../../stellar/transactions/rejections.ts";
-import type { RawSimulation } from "../../stellar/rpc/rpc.ts";
+import { clipped } from "../../stellar/rpc/json_rpc.ts";
+import type { RawSimulation } from "../../stellar/rpc/schemas.ts";
 import { ASSET_CONTRACT_ERRORS, CONTRACT_ERRORS, type ContractIds, contractName } from "../contracts/errors.ts";
 import { type ErrorTrace, type HostError, traceError } from "./error_trace.ts";
 
@@ -100,8 +101,9 @@ export function createRefusals({ contracts, isAssetContract }: RefusalParts): Re
     async ofSimulation(call, { error = "", events = [] }) {
       const trace = traceError(events, error);
       if (trace !== undefined) return await explained(call, trace);
-      const firstLine = error.split("\n", 1)[0]!.slice(0, 300);
-      return new GatewayError("upstream_error", `the RPC node could not simulate ${shown(call)}: ${firstLine}`);
+      // Its own words are for the log.
+      const cause = clipped(error.split("\n", 1)[0]!);
+      return new GatewayError("upstream_error", `the RPC node could not simulate ${shown(call)}`, { cause });
     },
     async ofFailure(call, failure) {
       const trace = traceError(failure.diagnosticEvents);

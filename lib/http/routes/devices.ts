@@ -1,7 +1,8 @@
+import { Hono } from "hono";
 import { z } from "zod";
-import type { EscrowReads } from "../../escrow/reads/reads.ts";
 import { address, amountAnswer, contractId, deviceHash, unixSeconds } from "../../escrow/values.ts";
-import { type AnyRoute, route } from "../route.ts";
+import { endpoint } from "../endpoint.ts";
+import type { AppEnv } from "../exchange.ts";
 
 const hashParam = z.object({ hash: deviceHash });
 
@@ -22,30 +23,27 @@ const deviceAnswer = z.object({
 });
 
 /** Cards: who owns them, what their agent may spend, what their escrow holds. */
-export function deviceRoutes(reads: EscrowReads): AnyRoute[] {
-  return [
-    route({
-      method: "get",
-      path: "/v1/devices/:hash",
-      scope: "read",
+export const devices = new Hono<AppEnv>()
+  .get(
+    "/v1/devices/:hash",
+    endpoint({
+      scopes: ["read"],
       summary: "A device with its policy and its escrow balance",
       params: hashParam,
       answer: deviceAnswer,
       held: true,
       errors: ["device_not_found", "upstream_error"],
-      handle: ({ params }) => reads.device(params.hash),
-    }),
-    route({
-      method: "get",
-      path: "/v1/devices/:hash/policy",
-      scope: "read",
+    }, ({ params }, { reads }) => reads.device(params.hash)),
+  )
+  .get(
+    "/v1/devices/:hash/policy",
+    endpoint({
+      scopes: ["read"],
       summary: "The policy of a device's agent",
       description: "Answered also for a device that the device registry does not know.",
       params: hashParam,
       answer: policyAnswer,
       held: true,
       errors: ["agent_not_found", "upstream_error"],
-      handle: ({ params }) => reads.policy(params.hash),
-    }),
-  ];
-}
+    }, ({ params }, { reads }) => reads.policy(params.hash)),
+  );

@@ -1,8 +1,9 @@
+import { Hono } from "hono";
 import { z } from "zod";
 import { EVENT_TYPES } from "../../escrow/events.ts";
 import { address, contractId, deviceHash } from "../../escrow/values.ts";
-import type { History } from "../../events/history.ts";
-import { type AnyRoute, route } from "../route.ts";
+import { endpoint } from "../endpoint.ts";
+import type { AppEnv } from "../exchange.ts";
 
 const integerText = (min: number, max: number, noun: string) =>
   z.string().regex(/^[1-9]\d{0,9}$/, `must be ${noun}`).transform(Number)
@@ -14,14 +15,22 @@ const typeList = z.string().transform((text) => text.split(","))
     `must be a comma-separated list of ${EVENT_TYPES.join(", ")}`,
   );
 
+const ledgerText = integerText(1, 4_294_967_295, "an integer from 1 to 4294967295");
+
 const eventsQuery = z.strictObject({
-  fromLedger: integerText(1, 4_294_967_295, "an integer from 1 to 4294967295").optional()
-    .describe("First ledger of the page; not together with cursor"),
+  fromLedger: ledgerText.optional().describe("Only events from this ledger on; not together with cursor"),
   cursor: z.string().max(200, "is not a cursor of this gateway").optional().describe("From an earlier answer"),
+  toLedger: ledgerText.optional().describe("Only events up to this ledger, inclusive"),
+  order: z.enum(["asc", "desc"], "must be asc or desc").optional()
+    .describe("asc, or desc: the last one that became known first; asc when absent"),
   limit: integerText(1, 1000, "an integer from 1 to 1000").optional().describe("1 to 1000, 100 when absent"),
   types: typeList.optional().describe("Only these event types, comma-separated"),
   deviceHash: deviceHash.optional(),
   merchant: address.optional(),
+  agent: address.optional(),
+  txHash: z.string().regex(/^[0-9a-fA-F]{64}$/, "must be 64 hex digits").transform((hash) => hash.toLowerCase())
+    .optional()
+    .describe("Only the events of this transaction"),
 }).refine(({ fromLedger, cursor }) => fromLedger === undefined || cursor === undefined, {
   path: ["fromLedger"],
   message: "and cursor exclude each other: send one of them",
@@ -41,15 +50,16 @@ export const eventAnswer = z.object({
 });
 
 /** The event history, pulled. */
-export function eventRoutes(history: History): AnyRoute[] {
-  return [
-    route({
-      method: "get",
-      path: "/v1/events",
-      scope: "read",
-      summary: "The event history, oldest first",
+export const events = new Hono<AppEnv>()
+  .get(
+    "/v1/events",
+    endpoint({
+      scopes: ["read"],
+      summary: "The event history, in the order in which events became known",
       description:
-        "A page shorter than limit has reached the tip of what is held; its cursor stays good for asking again.",
+        "That is the order of the ledgers but for what became known late: it simply comes next, so whoever reads on by " +
+        "cursor sees every event exactly once. A page shorter than limit has reached the tip of what is held; its cursor " +
+        "stays good for asking again.",
       query: eventsQuery,
       answer: z.object({
         events: z.array(eventAnswer),
@@ -59,7 +69,20 @@ export function eventRoutes(history: History): AnyRoute[] {
           .describe("The first ledger whose events are all held: what was asked for from before it is missing"),
       }),
       errors: [],
-      handle: ({ query }) => history.page({ ...query, limit: query.limit ?? 100 }),
+    }, ({ query }, { history }) => {
+      const { fromLedger, toLedger, cursor, order, limit = 100, ...filter } = query;
+      return history.page({ fromLedger, toLedger, cursor, order, limit, filter });
     }),
-  ];
-}
+  )
+  .get(
+    "/v1/events/:id",
+    endpoint({
+      scopes: ["read"],
+      summary: "One event",
+      params: z.object({
+        id: z.string().regex(/^([1-9]\d{0,3}-)?\d{19}-\d{10}$/, "must be the id of an event"),
+      }),
+      answer: eventAnswer,
+      errors: ["not_found"],
+    }, async ({ params }, { history }) => await history.event(params.id) as z.infer<typeof eventAnswer>),
+  );

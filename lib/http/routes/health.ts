@@ -1,20 +1,20 @@
+import { Hono } from "hono";
 import { z } from "zod";
-import { type AnyRoute, route } from "../route.ts";
+import { endpoint } from "../endpoint.ts";
+import type { AppEnv } from "../exchange.ts";
 
 const ALIVE = { ok: true } as const;
 
 /** Whether this process answers: no key, no token, nothing upstream. */
-export function healthRoutes(): AnyRoute[] {
-  return [
-    route({
-      method: "get",
-      path: "/v1/health",
-      scope: null,
+export const health = new Hono<AppEnv>()
+  .get(
+    "/v1/health",
+    endpoint({
+      scopes: [],
       summary: "Whether the gateway is alive",
       answer: z.object({ ok: z.literal(true) }),
       held: true,
+      ignoresQuery: true,
       errors: [],
-      handle: () => ALIVE,
-    }),
-  ];
-}
+    }, () => ALIVE),
+  );

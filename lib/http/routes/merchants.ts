@@ -1,20 +1,18 @@
+import { Hono } from "hono";
 import { z } from "zod";
-import type { EscrowReads } from "../../escrow/reads/reads.ts";
 import { address, amountAnswer } from "../../escrow/values.ts";
-import { type AnyRoute, route } from "../route.ts";
+import { endpoint } from "../endpoint.ts";
+import type { AppEnv } from "../exchange.ts";
 
 /** What a merchant can claim. */
-export function merchantRoutes(reads: EscrowReads): AnyRoute[] {
-  return [
-    route({
-      method: "get",
-      path: "/v1/merchants/:address/pending",
-      scope: "read",
+export const merchants = new Hono<AppEnv>()
+  .get(
+    "/v1/merchants/:address/pending",
+    endpoint({
+      scopes: ["read"],
       summary: "The sum of a merchant's pending payments",
       params: z.object({ address }),
       answer: z.object({ pending: amountAnswer }),
       errors: ["upstream_error"],
-      handle: async ({ params }) => ({ pending: await reads.pending(params.address) }),
-    }),
-  ];
-}
+    }, async ({ params }, { reads }) => ({ pending: await reads.pending(params.address) })),
+  );

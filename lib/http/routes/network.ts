@@ -1,6 +1,8 @@
+import { Hono } from "hono";
 import { z } from "zod";
 import { contractId } from "../../escrow/values.ts";
-import { type AnyRoute, route } from "../route.ts";
+import { endpoint } from "../endpoint.ts";
+import type { AppEnv } from "../exchange.ts";
 
 const networkAnswer = z.object({
   rpcUrl: z.string().describe("An RPC node of this network that is well, without what is secret in its URL"),
@@ -11,17 +13,14 @@ const networkAnswer = z.object({
 export type NetworkAnswer = z.infer<typeof networkAnswer>;
 
 /** Which network and which contracts this gateway stands in front of; the same answer is the same object. */
-export function networkRoutes(network: () => NetworkAnswer): AnyRoute[] {
-  return [
-    route({
-      method: "get",
-      path: "/v1/network",
-      scope: "read",
+export const network = new Hono<AppEnv>()
+  .get(
+    "/v1/network",
+    endpoint({
+      scopes: ["read"],
       summary: "The network and the contracts behind this gateway",
       answer: networkAnswer,
       held: true,
       errors: [],
-      handle: () => network(),
-    }),
-  ];
-}
+    }, (_input, { network }) => network()),
+  );

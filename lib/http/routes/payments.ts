@@ -1,14 +1,15 @@
+import { Hono } from "hono";
 import { z } from "zod";
-import { checkRequest, type PaymentChecker, REFUSAL_REASONS } from "../../escrow/reads/payment_check.ts";
-import { type AnyRoute, route } from "../route.ts";
+import { checkRequest, REFUSAL_REASONS } from "../../escrow/reads/payment_check.ts";
+import { endpoint } from "../endpoint.ts";
+import type { AppEnv } from "../exchange.ts";
 
 /** Whether a payment would be authorised, without preparing one. */
-export function paymentRoutes(payments: PaymentChecker): AnyRoute[] {
-  return [
-    route({
-      method: "post",
-      path: "/v1/payments/check",
-      scope: "read",
+export const payments = new Hono<AppEnv>()
+  .post(
+    "/v1/payments/check",
+    endpoint({
+      scopes: ["read"],
       summary: "Whether the contracts would authorise a payment now",
       description: "The reason is the first that applies, in the order of the enumeration.",
       body: checkRequest,
@@ -17,7 +18,5 @@ export function paymentRoutes(payments: PaymentChecker): AnyRoute[] {
         z.object({ ok: z.literal(false), reason: z.enum(REFUSAL_REASONS) }),
       ]),
       errors: ["upstream_error"],
-      handle: ({ body }) => payments.check(body),
-    }),
-  ];
-}
+    }, ({ body }, { payments }) => payments.check(body)),
+  );

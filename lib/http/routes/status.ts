@@ -1,22 +1,29 @@
+import { Hono } from "hono";
 import { z } from "zod";
 import { CONTRACTS } from "../../escrow/contracts/errors.ts";
 import { contractId } from "../../escrow/values.ts";
-import { type AnyRoute, route } from "../route.ts";
+import { endpoint } from "../endpoint.ts";
+import type { AppEnv } from "../exchange.ts";
 
 const ledgerRange = z.object({ epoch: z.int(), fromLedger: z.int(), toLedger: z.int() });
 
 const statusAnswer = z.object({
   version: z.string(),
   startedAt: z.iso.datetime(),
+  troubles: z.array(z.string()).describe("What is wrong with the store's file or its disk at this moment"),
   ledger: z.object({
     sequence: z.int().describe("The newest ledger seen; 0 before the node has answered"),
     closedAt: z.iso.datetime().nullable(),
     lagSeconds: z.number().nullable().describe("How long ago it closed"),
+    clockDisagreesBySeconds: z.number().nullable().describe(
+      "By how much the network's time is ahead of this machine's clock; null when they agree within a minute",
+    ),
   }),
   history: z.object({
     epoch: z.int().describe("Counts network resets"),
     ranges: z.array(ledgerRange).describe("Ledgers whose events are held"),
-    gaps: z.array(ledgerRange.extend({ noticedAt: z.string() })).describe("Ledgers that could not be read"),
+    gaps: z.array(ledgerRange.extend({ contractIds: z.array(z.string()), noticedAt: z.string() }))
+      .describe("Ledgers that could not be read, of which contracts; they are asked for again now and then"),
     undecodedEvents: z.int().describe("Events kept raw because they could not be decoded; 100 stands for 100 or more"),
   }),
   contracts: z.array(z.object({
@@ -42,25 +49,26 @@ const statusAnswer = z.object({
     lagSeconds: z.number().nullable().describe("How much older its newest ledger was than the newest of any node"),
   })).describe("The RPC nodes, in the order of the settings"),
   deliveries: z.object({
-    pending: z.int().describe("Webhook deliveries that are due now or later"),
-    dead: z.int().describe("Those whose attempts are used up: replay them"),
-    oldestSeconds: z.int().nullable().describe("How long the oldest pending one has been owed"),
+    pending: z.int().describe("Webhook deliveries that wait in the log or are to be tried again"),
+    atLeast: z.boolean().describe("There are more: of one webhook no more than 10000 are counted"),
+    retrying: z.int().describe("Of them, those that failed and are to be tried again"),
+    rejected: z.int().describe("Those that an answer (4xx and the like) ended: replay them"),
+    dead: z.int().describe("Those given up, and events forgotten undelivered: replay them"),
+    failingWebhooks: z.int().describe("Webhooks whose endpoint fails"),
+    oldestSeconds: z.int().nullable().describe("How long the oldest one that waits in the log has been known"),
   }),
 });
 
 export type GatewayStatus = z.infer<typeof statusAnswer>;
 
 /** How the gateway stands, for operators and dashboards. */
-export function statusRoutes(status: () => Promise<GatewayStatus>): AnyRoute[] {
-  return [
-    route({
-      method: "get",
-      path: "/v1/status",
-      scope: "read",
+export const status = new Hono<AppEnv>()
+  .get(
+    "/v1/status",
+    endpoint({
+      scopes: ["read"],
       summary: "Ledger height and lag, held history, contracts, RPC nodes, webhook backlog, version",
       answer: statusAnswer,
       errors: [],
-      handle: () => status(),
-    }),
-  ];
-}
+    }, (_input, { status }) => status()),
+  );

@@ -1,7 +1,10 @@
+import { Hono } from "hono";
 import { z } from "zod";
+import type { SubmittedOperation } from "../../escrow/escrow.ts";
 import { operation, preparedOperation } from "../../escrow/operations/operations.ts";
 import { accountAddress, unixSeconds } from "../../escrow/values.ts";
-import { type AnyRoute, route } from "../route.ts";
+import { endpoint } from "../endpoint.ts";
+import type { AppEnv } from "../exchange.ts";
 
 const envelope = z.string("must be a base64 transaction envelope").min(1, "must be a base64 transaction envelope");
 const transactionHash = z.string().regex(/^[0-9a-fA-F]{64}$/, "must be 64 hex digits").transform((hash) =>
@@ -11,7 +14,7 @@ const transactionHash = z.string().regex(/^[0-9a-fA-F]{64}$/, "must be 64 hex di
 /** The three steps of a write, of which the second (signing) happens elsewhere. */
 export interface TransactionParts {
   prepare(request: { source: string; operation: z.output<typeof operation> }): Promise<z.infer<typeof prepareAnswer>>;
-  submit(xdr: string): Promise<{ hash: string; ledger: number }>;
+  submit(xdr: string, note?: (what: SubmittedOperation) => void): Promise<{ hash: string; ledger: number }>;
   status(hash: string): Promise<z.infer<typeof statusAnswer>>;
 }
 
@@ -32,39 +35,45 @@ const statusAnswer = z.object({
 });
 
 /** Writes: prepare here, sign outside, submit here. */
-export function transactionRoutes(transactions: TransactionParts): AnyRoute[] {
-  return [
-    route({
-      method: "post",
-      path: "/v1/transactions/prepare",
-      scope: "write",
+export const transactions = new Hono<AppEnv>()
+  .post(
+    "/v1/transactions/prepare",
+    endpoint({
+      scopes: ["write"],
       summary: "Prepare a transaction for its source account to sign",
       description:
         "Two prepares of one source before a submit share a sequence number: the second submit gets txBadSeq.",
       body: z.strictObject({ source: accountAddress, operation }),
       answer: prepareAnswer,
       errors: ["not_found", "contract_refused", "upstream_error"],
-      handle: ({ body }) => transactions.prepare(body),
+    }, async ({ body }, { transactions }, note) => {
+      note({ kind: body.operation.kind, source: body.source });
+      const prepared = await transactions.prepare(body);
+      note({ hash: prepared.hash });
+      return prepared;
     }),
-    route({
-      method: "post",
-      path: "/v1/transactions/submit",
-      scope: "write",
+  )
+  .post(
+    "/v1/transactions/submit",
+    endpoint({
+      scopes: ["write"],
       summary: "Submit a signed envelope and wait for its confirmation",
       body: z.strictObject({ xdr: envelope }),
       answer: z.object({ hash: z.string(), ledger: z.int() }),
       errors: ["contract_refused", "upstream_error"],
-      handle: ({ body }) => transactions.submit(body.xdr),
+    }, async ({ body }, { transactions }, note) => {
+      const confirmed = await transactions.submit(body.xdr, (what) => note({ ...what }));
+      note({ ledger: confirmed.ledger });
+      return confirmed;
     }),
-    route({
-      method: "get",
-      path: "/v1/transactions/:hash",
-      scope: "read",
+  )
+  .get(
+    "/v1/transactions/:hash",
+    endpoint({
+      scopes: ["read", "write"],
       summary: "What became of a transaction",
       params: z.object({ hash: transactionHash }),
       answer: statusAnswer,
       errors: ["not_found", "upstream_error"],
-      handle: ({ params }) => transactions.status(params.hash),
-    }),
-  ];
-}
+    }, ({ params }, { transactions }) => transactions.status(params.hash)),
+  );

@@ -1,20 +1,18 @@
+import { Hono } from "hono";
 import { z } from "zod";
-import type { EscrowReads } from "../../escrow/reads/reads.ts";
 import { address, deviceHash } from "../../escrow/values.ts";
-import { type AnyRoute, route } from "../route.ts";
+import { endpoint } from "../endpoint.ts";
+import type { AppEnv } from "../exchange.ts";
 
 /** A wallet's cards. */
-export function walletRoutes(reads: EscrowReads): AnyRoute[] {
-  return [
-    route({
-      method: "get",
-      path: "/v1/wallets/:address/devices",
-      scope: "read",
+export const wallets = new Hono<AppEnv>()
+  .get(
+    "/v1/wallets/:address/devices",
+    endpoint({
+      scopes: ["read"],
       summary: "The devices of a wallet, in the registry's order",
       params: z.object({ address }),
       answer: z.object({ devices: z.array(deviceHash) }),
       errors: ["upstream_error"],
-      handle: async ({ params }) => ({ devices: await reads.walletDevices(params.address) }),
-    }),
-  ];
-}
+    }, async ({ params }, { reads }) => ({ devices: await reads.walletDevices(params.address) })),
+  );

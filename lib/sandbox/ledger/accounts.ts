@@ -29,12 +29,19 @@ export function loadAccount(view: LedgerView, publicKey: Uint8Array): xdr.Accoun
 }
 
 export function storeAccount(changes: LedgerChanges, account: xdr.AccountEntry, ledgerSequence: number): void {
+  const key = keyOf(accountKeyXdr(account.accountId.ed25519.value));
   const entry = new xdr.LedgerEntry({
     lastModifiedLedgerSeq: ledgerSequence,
     data: xdr.LedgerEntryData.account(account),
-    ext: xdr.LedgerEntryExt.v0(),
+    ext: extensionOfHeld(changes, key, account),
   });
-  changes.put(keyOf(accountKeyXdr(account.accountId.ed25519.value)), { entryXdr: entry.toXdr(), account });
+  changes.put(key, { entryXdr: entry.toXdr(), account });
+}
+
+/** Somebody else may pay for the account itself: only on a network that took the account from another. */
+function extensionOfHeld(changes: LedgerChanges, key: string, account: xdr.AccountEntry): xdr.LedgerEntryExt {
+  const held = extensionsOf(account).numSponsored > 0 ? changes.get(key) : undefined;
+  return held ? xdr.LedgerEntry.fromXdr(held.entryXdr).ext : xdr.LedgerEntryExt.v0();
 }
 
 type AccountFields = ConstructorParameters<typeof xdr.AccountEntry>[0];
@@ -69,6 +76,8 @@ interface Extensions {
   buying: bigint;
   numSponsored: number;
   numSponsoring: number;
+  /** Who pays for each signer, in their order; null: the account itself. */
+  signerSponsors: (xdr.PublicKey | null)[];
   seqLedger: number;
   seqTime: bigint;
 }
@@ -83,9 +92,34 @@ export function extensionsOf(account: xdr.AccountEntry): Extensions {
     buying: v1?.liabilities.buying ?? 0n,
     numSponsored: v2?.numSponsored ?? 0,
     numSponsoring: v2?.numSponsoring ?? 0,
+    signerSponsors: v2?.signerSponsoringIDs ?? account.signers.map(() => null),
     seqLedger: v3?.seqLedger ?? 0,
     seqTime: v3?.seqTime ?? 0n,
   };
+}
+
+/** A copy with other values in its extensions, which grow by the part that holds them and no further. */
+export function withExtensions(account: xdr.AccountEntry, fields: Partial<Extensions>): xdr.AccountEntry {
+  const { selling, buying, numSponsored, numSponsoring, signerSponsors, seqLedger, seqTime } = {
+    ...extensionsOf(account),
+    ...fields,
+  };
+  const hadSequence = account.ext.type === "v1" && account.ext.v1.ext.type === "v2" &&
+    account.ext.v1.ext.v2.ext.type === "v3";
+  const v3 = new xdr.AccountEntryExtensionV3({ ext: xdr.ExtensionPoint.v0(), seqLedger, seqTime });
+  const v2 = new xdr.AccountEntryExtensionV2({
+    numSponsored,
+    numSponsoring,
+    signerSponsoringIDs: signerSponsors,
+    ext: hadSequence || fields.seqLedger !== undefined
+      ? xdr.AccountEntryExtensionV2Ext.v3(v3)
+      : xdr.AccountEntryExtensionV2Ext.v0(),
+  });
+  const v1 = new xdr.AccountEntryExtensionV1({
+    liabilities: new xdr.Liabilities({ buying, selling }),
+    ext: xdr.AccountEntryExtensionV1Ext.v2(v2),
+  });
+  return withFields(account, { ext: xdr.AccountEntryExt.v1(v1) });
 }
 
 /** Stroops the account must keep. */
@@ -105,37 +139,24 @@ export function canReceive(account: xdr.AccountEntry, amount: bigint): boolean {
   return account.balance + amount <= INT64_MAX - extensionsOf(account).buying;
 }
 
-/** The account after its sequence number was set, with ledger and time of that (CAP-21). No reserve is ever sponsored here. */
+/** The account after its sequence number was set, with ledger and time of that (CAP-21). */
 export function withSequence(
   account: xdr.AccountEntry,
   seqNum: bigint,
   ledgerSequence: number,
   closeTime: number,
 ): xdr.AccountEntry {
-  const { selling, buying, numSponsored, numSponsoring } = extensionsOf(account);
-  const v3 = new xdr.AccountEntryExtensionV3({
-    ext: xdr.ExtensionPoint.v0(),
-    seqLedger: ledgerSequence,
-    seqTime: BigInt(closeTime),
-  });
-  const v2 = new xdr.AccountEntryExtensionV2({
-    numSponsored,
-    numSponsoring,
-    signerSponsoringIDs: account.signers.map(() => null),
-    ext: xdr.AccountEntryExtensionV2Ext.v3(v3),
-  });
-  const v1 = new xdr.AccountEntryExtensionV1({
-    liabilities: new xdr.Liabilities({ buying, selling }),
-    ext: xdr.AccountEntryExtensionV1Ext.v2(v2),
-  });
-  return withFields(account, { seqNum, ext: xdr.AccountEntryExt.v1(v1) });
+  const used = withFields(account, { seqNum });
+  return withExtensions(used, { seqLedger: ledgerSequence, seqTime: BigInt(closeTime) });
 }
 
 /** The account with these signers; each of them costs a subentry. */
 export function withSigners(account: xdr.AccountEntry, signers: xdr.Signer[]): xdr.AccountEntry {
   const numSubEntries = account.numSubEntries + signers.length - account.signers.length;
   const changed = withFields(account, { signers, numSubEntries });
-  if (account.ext.type === "v0") return changed;
-  const { seqLedger, seqTime } = extensionsOf(account);
-  return withSequence(changed, account.seqNum, seqLedger, Number(seqTime));
+  if (account.ext.type === "v0" || account.ext.v1.ext.type === "v0") return changed;
+  const sponsors = extensionsOf(account).signerSponsors;
+  const sponsorOf = ({ key }: xdr.Signer) =>
+    sponsors[account.signers.findIndex((held) => held.key.equals(key))] ?? null;
+  return withExtensions(changed, { signerSponsors: signers.map(sponsorOf) });
 }

@@ -2,7 +2,8 @@ import type { xdr } from "@stellar/stellar-sdk";
 import { loadAccount, storeAccount, withSequence, withSigners } from "./accounts.ts";
 import type { Application, ClosingLedger } from "./application.ts";
 import { createXdrWriter, sameBytes, sha256 } from "./bytes.ts";
-import { applyClassicOperation, type OperationContext } from "./classic_operations.ts";
+import { applyClassicOperation } from "./classic/operations.ts";
+import type { OperationContext } from "./classic/operation.ts";
 import { type CheckContext, checkTransaction, isPreAuthorized } from "./envelope_checks.ts";
 import type { TransactionFrame } from "./envelopes.ts";
 import { entryChanges, type OperationMeta, type SorobanMeta } from "./meta.ts";
@@ -96,15 +97,19 @@ function applyClassic(application: Application, frame: TransactionFrame, ledger:
   const metas: OperationMeta[] = [];
   const operationResults: Uint8Array[] = [];
   let success = true;
-  for (const operation of frame.tx.operations) {
+  for (const [index, operation] of frame.tx.operations.entries()) {
     const changes = openChanges(transaction);
     const outcome = applyOne(frame, operation, {
       changes,
       source: operationSource(frame, operation),
+      sourceAddress: operation.sourceAccount ?? frame.tx.sourceAccount,
+      transactionSource: frame.source,
+      transactionSequence: frame.tx.seqNum,
+      index,
+      memo: frame.tx.memo,
       ledgerSequence: sequence,
       closeTime,
-      memo: frame.tx.memo,
-      nativeAsset: ledger.nativeAsset,
+      networkId: ledger.header.networkId,
     }, ledger.checkResources);
     operationResults.push(outcome.resultXdr);
     success &&= outcome.ok;

@@ -21,6 +21,8 @@ export interface TransactionFrame {
   sorobanBody?: SorobanBody;
   /** What the envelope declares for it; absent when it declares nothing. */
   sorobanData?: xdr.SorobanTransactionData;
+  /** Both encoded, once: they are checked, and then applied. */
+  readonly sorobanXdr: { body: Uint8Array; data: Uint8Array };
 }
 
 export interface FeeBump {
@@ -77,6 +79,8 @@ function hashOf(networkId: Uint8Array, type: number, tx: Uint8Array): Uint8Array
 function frameOf(v1: xdr.TransactionV1Envelope, txXdr: Uint8Array, networkId: Uint8Array): TransactionFrame {
   const body = v1.tx.operations[0]?.body;
   const soroban = body && isSorobanBody(body) ? body : undefined;
+  const { ext } = v1.tx;
+  let encoded: TransactionFrame["sorobanXdr"] | undefined;
   return {
     tx: v1.tx,
     signatures: v1.signatures,
@@ -84,7 +88,13 @@ function frameOf(v1: xdr.TransactionV1Envelope, txXdr: Uint8Array, networkId: Ui
     source: accountOf(v1.tx.sourceAccount),
     sizeBytes: 4 + txXdr.length + signaturesSize(v1.signatures),
     ...(soroban && { sorobanBody: soroban }),
-    ...(v1.tx.ext.type === "sorobanData" && { sorobanData: v1.tx.ext.sorobanData }),
+    ...(ext.type === "sorobanData" && { sorobanData: ext.sorobanData }),
+    get sorobanXdr() {
+      return encoded ??= {
+        body: soroban?.toXdr() ?? new Uint8Array(),
+        data: ext.type === "sorobanData" ? ext.sorobanData.toXdr() : new Uint8Array(),
+      };
+    },
   };
 }
 

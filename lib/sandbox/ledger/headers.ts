@@ -32,12 +32,13 @@ export const NOTHING: LedgerTip = {
   feePool: 0n,
 };
 
+const NO_ENTRY = new Uint8Array();
+
 /** Stands where the real network has the hash of its bucket list: a chain over all changes, as there are no buckets here. */
 export function nextStateHash(previous: Uint8Array, changes: LedgerChanges): Uint8Array {
   const writer = createXdrWriter().raw(previous);
   for (const [key, entry] of changes.entries()) {
-    writer.raw(sha256(bytesOf(key))).uint32(entry?.liveUntilLedger ?? 0);
-    if (entry) writer.raw(sha256(entry.entryXdr));
+    writer.opaque(bytesOf(key)).uint32(entry?.liveUntilLedger ?? 0).opaque(entry?.entryXdr ?? NO_ENTRY);
   }
   return sha256(writer.finish());
 }

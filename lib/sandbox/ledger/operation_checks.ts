@@ -1,10 +1,10 @@
 import { xdr } from "@stellar/stellar-sdk";
 import { accountOf, loadAccount } from "./accounts.ts";
-import { checkClassicOperation } from "./classic_operations.ts";
+import { checkClassicOperation } from "./classic/operations.ts";
+import { changesSigners } from "./classic/set_options.ts";
 import { type CheckContext, signersOf, type ThresholdLevel, thresholdOf } from "./envelope_checks.ts";
 import type { TransactionFrame } from "./envelopes.ts";
 import { OPERATION_TYPES, operationResult, refusedOperation, type SupportedOperation } from "./results.ts";
-import { changesSigners } from "./set_options.ts";
 import type { SignatureChecker } from "./signatures.ts";
 import { isSoroban } from "./soroban_checks.ts";
 import { malformedOperation } from "./soroban_operations.ts";
@@ -17,12 +17,17 @@ export function operationSource(frame: TransactionFrame, operation: xdr.Operatio
 
 function levelOf(body: xdr.OperationBody): ThresholdLevel {
   switch (body.type) {
+    case "allowTrust":
+    case "setTrustLineFlags":
+    case "claimClaimableBalance":
     case "bumpSequence":
     case "extendFootprintTtl":
     case "restoreFootprint":
       return "low";
     case "setOptions":
       return changesSigners(body.setOptionsOp) ? "high" : "medium";
+    case "accountMerge":
+      return "high";
     default:
       return "medium";
   }
@@ -30,10 +35,17 @@ function levelOf(body: xdr.OperationBody): ThresholdLevel {
 
 const isSupported = (type: xdr.OperationBody["type"]): type is SupportedOperation => type in OPERATION_TYPES;
 
-/** What stands in a result for an operation that was not judged yet: success, as in stellar-core. */
+/** Bytes that the success arm of a result carries, where it does: a hash, a balance, the id of a claimable balance. */
+const SUCCESS_BYTES: Partial<Record<SupportedOperation, number>> = {
+  invokeHostFunction: 32,
+  accountMerge: 8,
+  createClaimableBalance: 36,
+};
+
+/** What stands in a result for an operation that was not judged yet: success with zeros, as in stellar-core. */
 export function unjudged({ body }: xdr.Operation): Uint8Array {
   if (!isSupported(body.type)) return refusedOperation("opNOT_SUPPORTED");
-  return operationResult(body.type, 0, body.type === "invokeHostFunction" ? new Uint8Array(32) : undefined);
+  return operationResult(body.type, 0, new Uint8Array(SUCCESS_BYTES[body.type] ?? 0));
 }
 
 /**

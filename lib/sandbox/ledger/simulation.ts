@@ -13,24 +13,24 @@ const failed = (error: string, diagnosticEventsXdr: Uint8Array[] = []): Simulate
   return { ok: false, error, diagnosticEventsXdr };
 };
 
-/** Runs the one Soroban operation of an envelope on the closed ledger, as if it were in the next one at `closeTime`. */
+/** Runs the one Soroban operation of an envelope on the closed ledger: it sees that one's number and close time. */
 export function simulate(
   validator: Validator,
   tip: LedgerTip,
-  closeTime: number,
   envelopeXdr: Uint8Array,
   options: SimulateOptions & { prngSeed: Uint8Array },
 ): SimulateOutcome {
   const { inner } = parseEnvelope(envelopeXdr, validator.networkId);
   const [operation, another] = inner.tx.operations;
   if (!operation || another) return failed("Transaction must contain exactly one operation");
-  const header = engineHeader(validator, tip, closeTime);
+  const header = { ...engineHeader(validator, tip, tip.closeTime), sequence: tip.sequence };
   const footprint = inner.sorobanData?.resources.footprint;
   const encode = (keys: xdr.LedgerKey[] = []) => keys.map((key) => key.toXdr());
   try {
     switch (operation.body.type) {
       case "invokeHostFunction": {
-        const call = invocation(operation.body.invokeHostFunctionOp, operationSource(inner, operation));
+        const { body } = operation;
+        const call = invocation(body.invokeHostFunctionOp, body.toXdr(), operationSource(inner, operation));
         const authMode = options.authMode ?? (call.auth.length > 0 ? "enforce" : "record");
         return ofInvocation(validator.engine.simulateInvoke(header, {
           ...call,

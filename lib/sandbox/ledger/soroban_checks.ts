@@ -43,8 +43,8 @@ function examine(engine: Engine, header: LedgerHeader, frame: SorobanFrame): Res
 function askEngine(engine: Engine, header: LedgerHeader, frame: SorobanFrame): ResourceCheck {
   try {
     return engine.checkResources(header, {
-      operation: frame.sorobanBody.toXdr(),
-      transactionData: frame.sorobanData.toXdr(),
+      operation: frame.sorobanXdr.body,
+      transactionData: frame.sorobanXdr.data,
       transactionSizeBytes: frame.sizeBytes,
     });
   } catch (error) {

@@ -102,11 +102,15 @@ function failure(resultXdr: Uint8Array, diagnosticEventsXdr: Uint8Array[] = []):
 
 function apply(frame: SorobanFrame, context: SorobanContext): Applied {
   const { engine, header, source, prngSeed } = context;
-  const declared = { transactionData: frame.sorobanData.toXdr(), transactionSizeBytes: frame.sizeBytes };
+  const declared = { transactionData: frame.sorobanXdr.data, transactionSizeBytes: frame.sizeBytes };
   const body = frame.sorobanBody;
   switch (body.type) {
     case "invokeHostFunction":
-      return engine.applyInvoke(header, { ...declared, ...invocation(body.invokeHostFunctionOp, source), prngSeed });
+      return engine.applyInvoke(header, {
+        ...declared,
+        ...invocation(body.invokeHostFunctionOp, frame.sorobanXdr.body, source),
+        prngSeed,
+      });
     case "extendFootprintTtl":
       return engine.applyExtend(header, { ...declared, extendTo: body.extendFootprintTtlOp.extendTo });
     case "restoreFootprint":
@@ -114,12 +118,14 @@ function apply(frame: SorobanFrame, context: SorobanContext): Applied {
   }
 }
 
-/** An invocation as the engine takes it. */
-export function invocation(op: xdr.InvokeHostFunctionOp, source: Uint8Array) {
+/** An invocation as the engine takes it. `bodyXdr` is the OperationBody: its type, the host function, the authorisations. */
+export function invocation({ auth: entries }: xdr.InvokeHostFunctionOp, bodyXdr: Uint8Array, source: Uint8Array) {
+  const auth = entries.map((entry) => entry.toXdr());
+  const authLength = auth.reduce((length, entry) => length + entry.length, 4);
   return {
-    hostFunction: op.hostFunction.toXdr(),
+    hostFunction: bodyXdr.subarray(4, bodyXdr.length - authLength),
     sourceAccount: createXdrWriter().uint32(0).raw(source).finish(),
-    auth: op.auth.map((entry) => entry.toXdr()),
+    auth,
   };
 }
 

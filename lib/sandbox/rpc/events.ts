@@ -1,9 +1,9 @@
 import type { Network, NetworkEvent } from "../network_types.ts";
-import { toBase64, toBase64List } from "./base64.ts";
 import { beforeLedger, endOfLedger, parseEventCursor } from "./event_cursor.ts";
 import { readEventFilters } from "./event_filter.ts";
 import { INVALID_PARAMS, INVALID_REQUEST, JsonRpcError, type Params } from "./json_rpc.ts";
-import { readInteger, readObject, readString, requireBase64 } from "./params.ts";
+import { readInteger, readObject, readString } from "./params.ts";
+import { readXdrFormat, unlessEmpty, type XdrFormat } from "./xdr_format.ts";
 
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 10_000;
@@ -12,6 +12,7 @@ const LEDGER_SCAN_LIMIT = 10_000;
 
 /** `getEvents`: events from `startLedger` or after `pagination.cursor`, oldest first. */
 export function getEvents(network: Network, params: Params) {
+  const format = readXdrFormat(network, params);
   const { start, endLedger, limit, matches } = readEventsRequest(params);
   const latest = network.latestLedger();
   const oldest = network.oldestLedger();
@@ -29,7 +30,7 @@ export function getEvents(network: Network, params: Params) {
     if (found.length === limit) break;
   }
   return {
-    events: found.map(eventInfo),
+    events: found.map((event) => eventInfo(event, format)),
     // A full page goes on after its last event, any other one after the window it has searched.
     cursor: found.length === limit ? found.at(-1)!.id : endOfLedger(windowEnd - 1),
     latestLedger: latest.sequence,
@@ -54,7 +55,6 @@ function readEventsRequest(params: Params): EventsRequest {
   const pagination = readObject(params, "pagination") ?? {};
   const cursor = pagination.cursor == null ? undefined : parseEventCursor(readString(pagination, "cursor"));
   const limit = readInteger(pagination, "limit", Number.MAX_SAFE_INTEGER);
-  requireBase64(params);
   if (cursor && (startLedger !== 0 || endLedger !== 0)) {
     throw new JsonRpcError(INVALID_PARAMS, "ledger ranges and cursor cannot both be set");
   }
@@ -68,7 +68,7 @@ function readEventsRequest(params: Params): EventsRequest {
   };
 }
 
-function eventInfo(event: NetworkEvent) {
+function eventInfo(event: NetworkEvent, format: XdrFormat) {
   return {
     type: event.type,
     ledger: event.ledger,
@@ -79,7 +79,7 @@ function eventInfo(event: NetworkEvent) {
     transactionIndex: event.transactionIndex,
     inSuccessfulContractCall: event.inSuccessfulContractCall,
     txHash: event.txHash,
-    topic: event.topicsXdr.length > 0 ? toBase64List(event.topicsXdr) : undefined,
-    value: toBase64(event.valueXdr),
+    ...unlessEmpty(event.topicsXdr, (topics) => format.list("topic", "ScVal", topics)),
+    ...format.one("value", "ScVal", event.valueXdr),
   };
 }

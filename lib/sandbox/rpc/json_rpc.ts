@@ -21,6 +21,14 @@ export class JsonRpcError extends Error {
   }
 }
 
+/** A body that is no JSON, in the real node's words, which it sends as plain text with status 500. */
+export class NotJson extends Error {
+  override name = "NotJson";
+  constructor() {
+    super(`[${PARSE_ERROR}] invalid request value`);
+  }
+}
+
 /** `invalid parameters: …` with -32602, as for params of the wrong type. */
 export function invalidParams(reason: string): JsonRpcError {
   return new JsonRpcError(INVALID_PARAMS, `invalid parameters: ${reason}`);
@@ -36,13 +44,14 @@ export type Methods = ReadonlyMap<string, Method>;
  * Answers one request body.
  *
  * @returns the answer's JSON, or undefined when nothing is to be answered (notifications only, or an empty batch)
+ * @throws NotJson
  */
 export async function answerJsonRpc(body: string, methods: Methods): Promise<string | undefined> {
   let message: unknown;
   try {
     message = JSON.parse(body);
   } catch {
-    return failure(null, new JsonRpcError(PARSE_ERROR, "invalid request value"));
+    throw new NotJson();
   }
   return Array.isArray(message) ? await answerBatch(message, methods) : await answerCall(message, methods);
 }
@@ -84,11 +93,12 @@ async function answerCall(message: unknown, methods: Methods): Promise<string | 
   let id: string | number | undefined;
   let call: Call;
   try {
-    if (typeof message !== "object" || message === null || Array.isArray(message)) {
+    if (typeof message !== "object" || Array.isArray(message)) {
       throw new JsonRpcError(PARSE_ERROR, "request is not a JSON object");
     }
-    id = requestId(message as Params);
-    call = { id, ...checkedCall(message as Params) };
+    const request = (message ?? {}) as Params;
+    id = requestId(request);
+    call = { id, ...checkedCall(request) };
   } catch (error) {
     // A request that is none is answered even without an id.
     return failure(id ?? null, error);

@@ -1,12 +1,13 @@
 import { xdr } from "@stellar/stellar-sdk";
 import type { HeldEntry, Network } from "../network_types.ts";
-import { fromBase64, toBase64 } from "./base64.ts";
+import { fromBase64 } from "./base64.ts";
 import { INVALID_PARAMS, JsonRpcError, type Params } from "./json_rpc.ts";
-import { readStrings, requireBase64 } from "./params.ts";
+import { readStrings } from "./params.ts";
+import { readXdrFormat, type XdrFormat } from "./xdr_format.ts";
 
 const MAX_KEYS = 200;
-/** LedgerEntryExt v0: no entry of the sandbox is sponsored. */
-const NO_EXTENSION = "AAAAAA==";
+/** Of one key, decoded. */
+const MAX_KEY_BYTES = 16 * 1024;
 // The discriminants that a LedgerKey begins with (LedgerEntryType), and the one contract data end with (durability).
 const CONTRACT_DATA = 6;
 const TTL = 9;
@@ -15,7 +16,7 @@ const TEMPORARY = 0;
 /** `getLedgerEntries`: the held ones of at most 200 keys, in the order asked for. */
 export function getLedgerEntries(network: Network, params: Params) {
   const keys = readStrings(params, "keys");
-  requireBase64(params);
+  const format = readXdrFormat(network, params);
   if (keys.length > MAX_KEYS) {
     throw new JsonRpcError(INVALID_PARAMS, `key count (${keys.length}) exceeds maximum supported (${MAX_KEYS})`);
   }
@@ -25,17 +26,21 @@ export function getLedgerEntries(network: Network, params: Params) {
     const keyXdr = decodeKey(key, index);
     const entry = network.entry(keyXdr);
     if (!entry) requireLedgerKey(keyXdr, key, index);
-    else if (!isGone(keyXdr, entry, latestLedger)) entries.push(entryResult(toBase64(keyXdr), entry, latestLedger));
+    else if (!isGone(keyXdr, entry, latestLedger)) entries.push(entryResult(keyXdr, entry, latestLedger, format));
   }
   return { entries, latestLedger };
 }
 
 function decodeKey(key: string, index: number): Uint8Array {
+  let keyXdr: Uint8Array;
   try {
-    return fromBase64(key);
+    keyXdr = fromBase64(key);
   } catch {
     throw badKey(key, index);
   }
+  if (keyXdr.length <= MAX_KEY_BYTES) return keyXdr;
+  const message = `key at index ${index} has ${keyXdr.length} bytes, more than the ${MAX_KEY_BYTES} a key may have`;
+  throw new JsonRpcError(INVALID_PARAMS, message);
 }
 
 /** Only for keys the network does not hold: one that it holds is a LedgerKey. */
@@ -61,13 +66,13 @@ function isPast(entry: HeldEntry, latestLedger: number): boolean {
   return entry.liveUntilLedger !== undefined && entry.liveUntilLedger < latestLedger;
 }
 
-function entryResult(key: string, entry: HeldEntry, latestLedger: number) {
+function entryResult(keyXdr: Uint8Array, entry: HeldEntry, latestLedger: number, format: XdrFormat) {
   return {
-    key,
-    xdr: toBase64(entry.dataXdr),
+    ...format.one("key", "LedgerKey", keyXdr),
+    ...format.one("xdr", "LedgerEntryData", entry.dataXdr, "dataJson"),
     lastModifiedLedgerSeq: entry.lastModifiedLedger,
     // An archived entry is shown with 0: core does not keep when it was archived.
     liveUntilLedgerSeq: isPast(entry, latestLedger) ? 0 : entry.liveUntilLedger,
-    extXdr: NO_EXTENSION,
+    ...format.one("extXdr", "LedgerEntryExt", entry.extXdr),
   };
 }

@@ -1,7 +1,7 @@
 import type { ClosedLedger, Network } from "../network_types.ts";
-import { toBase64 } from "./base64.ts";
 import { INVALID_PARAMS, INVALID_REQUEST, JsonRpcError, type Params } from "./json_rpc.ts";
-import { readInteger, readObject, readString, requireBase64 } from "./params.ts";
+import { readInteger, readObject, readString } from "./params.ts";
+import { readXdrFormat, type XdrFormat } from "./xdr_format.ts";
 
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 200;
@@ -11,15 +11,16 @@ const HASH_BYTES = 32;
 const VOID_EXTENSION_BYTES = 4;
 
 /** `getLatestLedger`. Unlike getLedgers it answers the bare LedgerHeader. */
-export function getLatestLedger(network: Network) {
+export function getLatestLedger(network: Network, params: Params) {
+  const format = readXdrFormat(network, params);
   const { hash, sequence, closeTime, headerXdr, metadataXdr } = network.latestLedger();
   return {
     id: hash,
     protocolVersion: network.protocolVersion,
     sequence,
     closeTime: String(closeTime),
-    headerXdr: toBase64(headerXdr.subarray(HASH_BYTES, -VOID_EXTENSION_BYTES)),
-    metadataXdr: toBase64(metadataXdr),
+    ...format.one("headerXdr", "LedgerHeader", headerXdr.subarray(HASH_BYTES, -VOID_EXTENSION_BYTES)),
+    ...format.one("metadataXdr", "LedgerCloseMeta", metadataXdr),
   };
 }
 
@@ -29,7 +30,7 @@ export function getLedgers(network: Network, params: Params) {
   const pagination = readObject(params, "pagination") ?? {};
   const cursor = readString(pagination, "cursor");
   const limit = readInteger(pagination, "limit", Number.MAX_SAFE_INTEGER);
-  requireBase64(params);
+  const format = readXdrFormat(network, params);
   const latest = network.latestLedger();
   const oldest = network.oldestLedger();
   const range = `between the oldest ledger: ${oldest.sequence} and the latest ledger: ${latest.sequence} ` +
@@ -48,7 +49,7 @@ export function getLedgers(network: Network, params: Params) {
   const ledgers = [];
   for (let sequence = start; sequence <= end; sequence++) {
     const ledger = network.ledger(sequence);
-    if (ledger) ledgers.push(ledgerInfo(ledger));
+    if (ledger) ledgers.push(ledgerInfo(ledger, format));
   }
   return {
     ledgers,
@@ -60,12 +61,12 @@ export function getLedgers(network: Network, params: Params) {
   };
 }
 
-function ledgerInfo({ hash, sequence, closeTime, headerXdr, metadataXdr }: ClosedLedger) {
+function ledgerInfo({ hash, sequence, closeTime, headerXdr, metadataXdr }: ClosedLedger, format: XdrFormat) {
   return {
     hash,
     sequence,
     ledgerCloseTime: String(closeTime),
-    headerXdr: toBase64(headerXdr),
-    metadataXdr: toBase64(metadataXdr),
+    ...format.one("headerXdr", "LedgerHeaderHistoryEntry", headerXdr),
+    ...format.one("metadataXdr", "LedgerCloseMeta", metadataXdr),
   };
 }

@@ -1,5 +1,5 @@
 /** Readers of named params. As in the real node an explicit null is an absent param; an absent one is the zero value. */
-import { INVALID_PARAMS, invalidParams, JsonRpcError, type Params } from "./json_rpc.ts";
+import { invalidParams, type JsonRpcError, type Params } from "./json_rpc.ts";
 
 const MAX_UINT32 = 0xffff_ffff;
 
@@ -48,19 +48,6 @@ export function readStrings(params: Params, name: string): string[] {
     if (value !== null && typeof value !== "string") throw wrongType(`${name}[${index}]`, "a string", value);
     return value ?? "";
   });
-}
-
-/** What is wrong with `xdrFormat`, undefined when it is base64 or absent. */
-export function formatProblem(format: string): string | undefined {
-  if (format === "" || format === "base64") return undefined;
-  if (format === "json") return "the sandbox answers xdrFormat 'base64' only, got 'json'";
-  return `got '${format}': expected base64, json for optional 'xdrFormat'`;
-}
-
-/** Refuses every `xdrFormat` but base64 with -32602. */
-export function requireBase64(params: Params): void {
-  const problem = formatProblem(readString(params, "xdrFormat"));
-  if (problem) throw new JsonRpcError(INVALID_PARAMS, problem);
 }
 
 function wrongType(name: string, expected: string, value: unknown): JsonRpcError {

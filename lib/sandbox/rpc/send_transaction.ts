@@ -1,19 +1,23 @@
 import { xdr } from "@stellar/stellar-sdk";
 import type { Network, SubmitOutcome } from "../network_types.ts";
-import { fromBase64, toBase64, toBase64List } from "./base64.ts";
+import { fromBase64 } from "./base64.ts";
 import { INVALID_PARAMS, JsonRpcError, type Params } from "./json_rpc.ts";
-import { readString, requireBase64 } from "./params.ts";
+import { readString } from "./params.ts";
+import { readXdrFormat, unlessEmpty } from "./xdr_format.ts";
 
 /** `sendTransaction`: checks and queues an envelope; what the network refuses is an answer, not an error. */
 export function sendTransaction(network: Network, params: Params) {
   const transaction = readString(params, "transaction");
-  requireBase64(params);
+  const format = readXdrFormat(network, params);
   const latest = network.latestLedger();
   const outcome = submit(network, transaction);
   const refused = outcome.status === "ERROR" ? outcome : undefined;
   return {
-    errorResultXdr: refused && toBase64(refused.resultXdr),
-    diagnosticEventsXdr: refused?.diagnosticEventsXdr.length ? toBase64List(refused.diagnosticEventsXdr) : undefined,
+    ...(refused && format.one("errorResultXdr", "TransactionResult", refused.resultXdr)),
+    ...unlessEmpty(
+      refused?.diagnosticEventsXdr ?? [],
+      (events) => format.list("diagnosticEventsXdr", "DiagnosticEvent", events),
+    ),
     status: outcome.status,
     hash: outcome.hash,
     latestLedger: latest.sequence,

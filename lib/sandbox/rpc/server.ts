@@ -4,7 +4,7 @@ import { MAX_BODY_BYTES, readBody } from "./body.ts";
 import { getEvents } from "./events.ts";
 import { getFeeStats } from "./fee_stats.ts";
 import { readingAhead } from "./fork_methods.ts";
-import { answerJsonRpc, INVALID_REQUEST, type Method, type Methods } from "./json_rpc.ts";
+import { answerJsonRpc, INVALID_REQUEST, type Method, type Methods, NotJson } from "./json_rpc.ts";
 import { getLedgerEntries } from "./ledger_entries.ts";
 import { getLatestLedger, getLedgers } from "./ledgers.ts";
 import { getHealth, getNetwork, getVersionInfo } from "./node.ts";
@@ -73,7 +73,7 @@ function rpcMethods({ network, friendbotUrl, version, now }: RpcServerOptions): 
     ["getHealth", () => getHealth(network, now())],
     ["getNetwork", () => getNetwork(network, friendbotUrl)],
     ["getVersionInfo", () => getVersionInfo(network, version)],
-    ["getLatestLedger", () => getLatestLedger(network)],
+    ["getLatestLedger", (params) => getLatestLedger(network, params)],
     ["getLedgers", (params) => getLedgers(network, params)],
     ["getFeeStats", () => getFeeStats(network)],
     ["getLedgerEntries", (params) => getLedgerEntries(network, params)],
@@ -99,7 +99,11 @@ async function serveJsonRpc(request: Request, methods: Methods): Promise<Respons
     const error = { code: INVALID_REQUEST, message: `http: request body too large, at most ${MAX_BODY_BYTES} bytes` };
     return Response.json({ jsonrpc: "2.0", id: null, error }, { status: 413 });
   }
-  const answer = await answerJsonRpc(body, methods);
+  const answer = await answerJsonRpc(body, methods).catch((error) => {
+    if (error instanceof NotJson) return error;
+    throw error;
+  });
+  if (answer instanceof NotJson) return new Response(`${answer.message}\n`, { status: 500 });
   if (answer === undefined) return new Response(null, { status: 204 });
   return new Response(answer, { headers: { "Content-Type": "application/json" } });
 }

@@ -1,10 +1,13 @@
 import { xdr } from "@stellar/stellar-sdk";
-import type { AuthMode, Network, StateChange } from "../network_types.ts";
-import { fromBase64, toBase64, toBase64List } from "./base64.ts";
-import { INVALID_PARAMS, JsonRpcError, type Params } from "./json_rpc.ts";
-import { formatProblem, readBoolean, readInteger, readObject, readString } from "./params.ts";
+import type { AuthMode, Network, SimulateOutcome, StateChange } from "../network_types.ts";
+import { fromBase64 } from "./base64.ts";
+import type { Params } from "./json_rpc.ts";
+import { readBoolean, readInteger, readObject, readString } from "./params.ts";
+import { formatProblem, unlessEmpty, type XdrFormat, xdrFormat } from "./xdr_format.ts";
 
 const AUTH_MODES: readonly string[] = ["enforce", "record", "record_allow_nonroot"] satisfies AuthMode[];
+
+const MEMO_PROBLEM = "Transaction contains a memo. Soroban transactions do not support memos.";
 
 /**
  * `simulateTransaction`: runs the one Soroban operation of an envelope. Whatever is wrong with the envelope or its
@@ -16,41 +19,48 @@ export function simulateTransaction(network: Network, params: Params) {
   const useUpgradedAuth = readBoolean(params, "useUpgradedAuth");
   const resourceConfig = readObject(params, "resourceConfig") ?? {};
   const instructionLeeway = readInteger(resourceConfig, "instructionLeeway", Number.MAX_SAFE_INTEGER);
-  const format = readString(params, "xdrFormat");
-  const badFormat = formatProblem(format);
-  if (badFormat && format === "json") throw new JsonRpcError(INVALID_PARAMS, badFormat);
+  const wantedFormat = readString(params, "xdrFormat");
+  const problem = formatProblem(wantedFormat) ?? envelopeProblem(transaction, authMode);
+  if (problem) return { error: problem, latestLedger: 0 };
 
   const latestLedger = network.latestLedger().sequence;
-  const problem = badFormat ?? envelopeProblem(transaction, authMode);
-  if (problem) return { error: problem, latestLedger };
   const outcome = network.simulate(fromBase64(transaction), {
     authMode: authMode === "" ? undefined : authMode as AuthMode,
     instructionLeeway,
     useUpgradedAuth,
   });
-  const events = outcome.diagnosticEventsXdr.length > 0 ? toBase64List(outcome.diagnosticEventsXdr) : undefined;
-  if (!outcome.ok) return { error: outcome.error, events, latestLedger };
+  const format = xdrFormat(network, wantedFormat);
+  const events = unlessEmpty(outcome.diagnosticEventsXdr, (list) => format.list("events", "DiagnosticEvent", list));
+  if (!outcome.ok) return { error: outcome.error, ...events, latestLedger };
+  return { ...events, ...successFields(outcome, format), latestLedger };
+}
+
+function successFields(outcome: Extract<SimulateOutcome, { ok: true }>, format: XdrFormat) {
+  const { transactionDataXdr, minResourceFee, result, restorePreamble, stateChanges } = outcome;
+  const cost = (dataXdr: Uint8Array, fee: bigint) => ({
+    ...format.one("transactionData", "SorobanTransactionData", dataXdr),
+    minResourceFee: String(fee),
+  });
   return {
-    transactionData: toBase64(outcome.transactionDataXdr),
-    events,
-    minResourceFee: String(outcome.minResourceFee),
-    results: outcome.result &&
-      [{ auth: toBase64List(outcome.result.authXdr), xdr: toBase64(outcome.result.valueXdr) }],
-    restorePreamble: outcome.restorePreamble && {
-      transactionData: toBase64(outcome.restorePreamble.transactionDataXdr),
-      minResourceFee: String(outcome.restorePreamble.minResourceFee),
-    },
-    stateChanges: outcome.stateChanges.length > 0 ? outcome.stateChanges.map(stateChange) : undefined,
-    latestLedger,
+    ...cost(transactionDataXdr, minResourceFee),
+    results: result && [{
+      ...format.list("auth", "SorobanAuthorizationEntry", result.authXdr),
+      ...format.one("xdr", "ScVal", result.valueXdr, "returnValueJson"),
+    }],
+    restorePreamble: restorePreamble && cost(restorePreamble.transactionDataXdr, restorePreamble.minResourceFee),
+    ...unlessEmpty(stateChanges, (changes) => ({ stateChanges: changes.map((change) => stateChange(change, format)) })),
   };
 }
 
-function stateChange({ keyXdr, beforeXdr, afterXdr }: StateChange) {
+/** What there is not, before or after, is null in either form. */
+function stateChange({ keyXdr, beforeXdr, afterXdr }: StateChange, format: XdrFormat) {
   return {
     type: beforeXdr === undefined ? "created" : afterXdr === undefined ? "deleted" : "updated",
-    key: toBase64(keyXdr),
-    before: beforeXdr === undefined ? null : toBase64(beforeXdr),
-    after: afterXdr === undefined ? null : toBase64(afterXdr),
+    ...format.one("key", "LedgerKey", keyXdr),
+    before: null,
+    after: null,
+    ...(beforeXdr && format.one("before", "LedgerEntry", beforeXdr)),
+    ...(afterXdr && format.one("after", "LedgerEntry", afterXdr)),
   };
 }
 
@@ -65,6 +75,7 @@ function envelopeProblem(transaction: string, authMode: string): string | undefi
   const inner = envelope.type === "envelopeTypeTxFeeBump" ? envelope.feeBump.tx.innerTx.v1.tx : envelope.value.tx;
   if (!("operations" in inner) || inner.operations.length !== 1) return "Transaction contains more than one operation";
   const body = inner.operations[0]!.body;
+  if (inner.memo.type !== "memoNone") return MEMO_PROBLEM;
   if (authMode !== "" && !AUTH_MODES.includes(authMode)) {
     return `optional 'authMode' must be one of ${AUTH_MODES.join(",")} when included`;
   }

@@ -1,7 +1,7 @@
 import type { AppliedTransaction, Network } from "../network_types.ts";
-import { toBase64, toBase64List } from "./base64.ts";
 import { INVALID_PARAMS, INVALID_REQUEST, JsonRpcError, type Params } from "./json_rpc.ts";
-import { readInteger, readObject, readString, requireBase64 } from "./params.ts";
+import { readInteger, readObject, readString } from "./params.ts";
+import { readXdrFormat, unlessEmpty, type XdrFormat } from "./xdr_format.ts";
 
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 200;
@@ -10,7 +10,7 @@ const HASH_HEX_LENGTH = 64;
 /** `getTransaction`: a transaction by its hash; `NOT_FOUND` is an answer. */
 export function getTransaction(network: Network, params: Params) {
   const hash = readString(params, "hash");
-  requireBase64(params);
+  const format = readXdrFormat(network, params);
   if (hash.length !== HASH_HEX_LENGTH) {
     throw new JsonRpcError(INVALID_PARAMS, `unexpected hash length (${hash.length})`);
   }
@@ -30,7 +30,12 @@ export function getTransaction(network: Network, params: Params) {
     return { ...range, status: "NOT_FOUND", txHash: hash, ...absent };
   }
   // A string here, a number in getTransactions: so does the real node.
-  return { ...range, ...transactionDetails(transaction), txHash: hash, createdAt: String(transaction.createdAt) };
+  return {
+    ...range,
+    ...transactionDetails(transaction, format),
+    txHash: hash,
+    createdAt: String(transaction.createdAt),
+  };
 }
 
 /** `getTransactions`: transactions from `startLedger` or after `pagination.cursor` (a TOID), oldest first. */
@@ -39,7 +44,7 @@ export function getTransactions(network: Network, params: Params) {
   const pagination = readObject(params, "pagination") ?? {};
   const cursor = readString(pagination, "cursor");
   const limit = readInteger(pagination, "limit", Number.MAX_SAFE_INTEGER);
-  requireBase64(params);
+  const format = readXdrFormat(network, params);
   const latest = network.latestLedger();
   const oldest = network.oldestLedger();
   if (cursor !== "" && startLedger !== 0) {
@@ -62,7 +67,7 @@ export function getTransactions(network: Network, params: Params) {
   const page = network.transactionsAfter(start.ledger, start.order, pageLimit);
   return {
     transactions: page.map((transaction) => ({
-      ...transactionDetails(transaction),
+      ...transactionDetails(transaction, format),
       createdAt: transaction.createdAt,
     })),
     latestLedger: latest.sequence,
@@ -97,27 +102,21 @@ function parseTransactionCursor(cursor: string): Place {
   return { ledger: Number(toid >> 32n), order: Number((toid >> 12n) & 0xfffffn) };
 }
 
-function transactionDetails(transaction: AppliedTransaction) {
-  const diagnosticEventsXdr = nonEmpty(toBase64List(transaction.diagnosticEventsXdr));
+function transactionDetails(transaction: AppliedTransaction, format: XdrFormat) {
+  const { diagnosticEventsXdr, transactionEventsXdr, contractEventsXdr } = transaction;
   return {
     status: transaction.successful ? "SUCCESS" : "FAILED",
     txHash: transaction.hash,
     applicationOrder: transaction.applicationOrder,
     feeBump: transaction.feeBump,
-    envelopeXdr: toBase64(transaction.envelopeXdr),
-    resultXdr: toBase64(transaction.resultXdr),
-    resultMetaXdr: toBase64(transaction.resultMetaXdr),
-    diagnosticEventsXdr,
+    ...format.one("envelopeXdr", "TransactionEnvelope", transaction.envelopeXdr),
+    ...format.one("resultXdr", "TransactionResult", transaction.resultXdr),
+    ...format.one("resultMetaXdr", "TransactionMeta", transaction.resultMetaXdr),
+    ...unlessEmpty(diagnosticEventsXdr, (events) => format.list("diagnosticEventsXdr", "DiagnosticEvent", events)),
     events: {
-      diagnosticEventsXdr,
-      transactionEventsXdr: nonEmpty(toBase64List(transaction.transactionEventsXdr)),
-      contractEventsXdr: nonEmpty(transaction.contractEventsXdr.map(toBase64List)),
+      ...unlessEmpty(transactionEventsXdr, (events) => format.list("transactionEventsXdr", "TransactionEvent", events)),
+      ...unlessEmpty(contractEventsXdr, (events) => format.lists("contractEventsXdr", "ContractEvent", events)),
     },
     ledger: transaction.ledger,
   };
-}
-
-/** Empty lists are left out of the real node's answers. */
-function nonEmpty<T>(list: T[]): T[] | undefined {
-  return list.length > 0 ? list : undefined;
 }

@@ -1,9 +1,10 @@
 import { GatewayError } from "../../errors.ts";
-import type { Wait } from "../../clock.ts";
+import type { Clock } from "../../clock.ts";
 import { createEntryBatches, type ReadEntry } from "./entry_batches.ts";
 import { believed } from "./freshness.ts";
-import type { RawLedgerEntry, RpcClient } from "../rpc/rpc.ts";
-import type { LedgerTip } from "./tip.ts";
+import type { RawLedgerEntry } from "../rpc/schemas.ts";
+import type { RpcClient } from "../rpc/client.ts";
+import type { LedgerView } from "./ledger_view.ts";
 
 /** Entries as of one ledger, in the order of the keys; undefined where the ledger holds none. */
 export interface EntriesAnswer {
@@ -24,9 +25,8 @@ export interface EntryReader {
 
 export interface EntryReaderParts {
   rpc: RpcClient;
-  tip: LedgerTip;
-  now: () => number;
-  wait: Wait;
+  view: LedgerView;
+  clock: Clock;
   /** How long an answer holds when no new ledger is seen; 6 000 when absent. */
   maxAgeMs?: number;
   /** How many entries are held; 50 000 when absent. */
@@ -40,26 +40,25 @@ const TRIES = 3;
  * next ledger is seen.
  */
 export function createEntryReader(parts: EntryReaderParts): EntryReader {
-  const { rpc, tip, now, wait, maxAgeMs = 6_000, maxEntries = 50_000 } = parts;
+  const { rpc, view, clock, maxAgeMs = 6_000, maxEntries = 50_000 } = parts;
   const held = new Map<string, ReadEntry & { readAtMs: number }>();
-  tip.onChange(() => held.clear());
+  view.onNews(() => held.clear());
 
   const batches = createEntryBatches({
-    now,
-    wait,
+    clock,
     async fetchEntries(keys) {
-      const answer = await believed({ rpc, tip, wait }, () => rpc.getLedgerEntries(keys));
+      const answer = await believed({ rpc, view, clock }, () => rpc.getLedgerEntries(keys));
       const present = new Map(answer.entries.map((entry) => [entry.key, entry]));
       const found = new Map(keys.map((key) => [key, { ledger: answer.latestLedger, entry: present.get(key) }]));
-      // The tip may have moved on since the answer was believed: it holds for its own ledger only.
-      if (answer.latestLedger === tip.sequence) { for (const [key, one] of found) hold(key, one); }
+      // The view may have moved on since the answer was believed: it holds for its own ledger only.
+      if (answer.latestLedger === view.sequence) { for (const [key, one] of found) hold(key, one); }
       return found;
     },
   });
 
   function hold(key: string, found: ReadEntry): void {
     if (held.size >= maxEntries) held.delete(held.keys().next().value!);
-    held.set(key, { ...found, readAtMs: now() });
+    held.set(key, { ...found, readAtMs: clock.monotonicMs() });
   }
 
   function heldNow(key: string, nowMs: number): ReadEntry | undefined {
@@ -68,26 +67,26 @@ export function createEntryReader(parts: EntryReaderParts): EntryReader {
   }
 
   function readNow(keys: string[]): EntriesAnswer | undefined {
-    const nowMs = now();
+    const nowMs = clock.monotonicMs();
     const entries: (RawLedgerEntry | undefined)[] = [];
     for (const key of keys) {
       const found = heldNow(key, nowMs);
       if (found === undefined) return undefined;
       entries.push(found.entry);
     }
-    return { ledger: tip.sequence, entries };
+    return { ledger: view.sequence, entries };
   }
 
   return {
     readNow,
     async read(keys, { fresh = false } = {}) {
       for (let tried = 0; tried < TRIES; tried += 1) {
-        const nowMs = now();
+        const nowMs = clock.monotonicMs();
         const passOver = fresh && tried === 0;
         const found = await Promise.all(
           keys.map((key) => (passOver ? undefined : heldNow(key, nowMs)) ?? batches.ask(key, fresh)),
         );
-        const ledger = found[0]?.ledger ?? tip.sequence;
+        const ledger = found[0]?.ledger ?? view.sequence;
         if (found.every((one) => one.ledger === ledger)) return { ledger, entries: found.map((one) => one.entry) };
       }
       throw new GatewayError(

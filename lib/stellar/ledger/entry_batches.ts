@@ -1,5 +1,5 @@
-import type { Wait } from "../../clock.ts";
-import type { RawLedgerEntry } from "../rpc/rpc.ts";
+import type { Clock } from "../../clock.ts";
+import type { RawLedgerEntry } from "../rpc/schemas.ts";
 
 /** An entry as of a ledger; `entry` is undefined when the ledger does not hold it. */
 export interface ReadEntry {
@@ -29,11 +29,10 @@ interface Waiting {
  * Joins reads of single keys into calls of at most 200. A full batch goes out at once (four calls at a time); one that is
  * not full gathers for a moment, and only while no other call is under way. An urgent key takes with it what is gathered.
  */
-export function createEntryBatches({ fetchEntries, now, wait }: {
+export function createEntryBatches({ fetchEntries, clock: { monotonicMs, wait } }: {
   /** Answers the entry of every key asked for. */
   fetchEntries: (keys: string[]) => Promise<Map<string, ReadEntry>>;
-  now: () => number;
-  wait: Wait;
+  clock: Clock;
 }): EntryBatches {
   const waiting = new Map<string, Waiting>();
   let queue: string[] = [];
@@ -46,7 +45,7 @@ export function createEntryBatches({ fetchEntries, now, wait }: {
   function pump(): void {
     while (queue.length >= MAX_KEYS_PER_CALL && inFlight < MAX_CALLS_IN_FLIGHT) send();
     if (queue.length === 0 || inFlight > 0 || gathering) return;
-    if (now() - lastCallAtMs > CALM_AFTER_MS) crumbs = 0;
+    if (monotonicMs() - lastCallAtMs > CALM_AFTER_MS) crumbs = 0;
     gathering = true;
     void wait(GATHER_MS[Math.min(crumbs, GATHER_MS.length - 1)]!).then(() => {
       gathering = false;
@@ -70,7 +69,7 @@ export function createEntryBatches({ fetchEntries, now, wait }: {
     const keys = queue.slice(0, MAX_KEYS_PER_CALL);
     queue = queue.slice(MAX_KEYS_PER_CALL);
     inFlight += 1;
-    lastCallAtMs = now();
+    lastCallAtMs = monotonicMs();
     void settle(keys).finally(() => {
       inFlight -= 1;
       pump();

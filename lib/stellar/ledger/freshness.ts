@@ -1,46 +1,52 @@
 import { GatewayError } from "../../errors.ts";
-import type { Wait } from "../../clock.ts";
-import { type RpcClient, RpcError } from "../rpc/rpc.ts";
-import type { LedgerTip } from "./tip.ts";
+import type { Clock } from "../../clock.ts";
+import type { RpcClient } from "../rpc/client.ts";
+import { RpcError } from "../rpc/json_rpc.ts";
+import type { LedgerView } from "./ledger_view.ts";
 
-const PAUSES_MS = [50, 250, 1000];
+/** In all longer than the view takes to correct itself (`JUDGE_LIMITS.rivalMs`). */
+const PAUSES_MS = [50, 250, 1000, 2000];
 
 export interface FreshnessParts {
   rpc: RpcClient;
-  tip: LedgerTip;
-  wait: Wait;
+  view: LedgerView;
+  clock: Clock;
 }
 
 /**
- * Asks until the answer speaks of a ledger that is not behind the tip: a lagging node is not believed.
- * @throws {GatewayError} `upstream_error` when the fourth answer lags too, or when a call fails
+ * Asks until the answer speaks of a ledger that is not older than the believed one: a lagging node's word is old.
+ * @throws {GatewayError} `upstream_error` when the fifth answer lags too, or when a call fails
  */
 export async function believed<T extends { latestLedger: number }>(
-  { rpc, tip, wait }: FreshnessParts,
+  { rpc, view, clock }: FreshnessParts,
   ask: () => Promise<T>,
 ): Promise<T> {
   for (let lagged = 0;; lagged += 1) {
     const answer = await ask().catch(rethrowUpstream);
-    if (tip.observe(answer.latestLedger) !== "lagging") return answer;
+    // A refused simulation is of ledger 0.
+    if (answer.latestLedger >= view.sequence || answer.latestLedger === 0) return answer;
     const pauseMs = PAUSES_MS[lagged];
     if (pauseMs === undefined) {
       throw new GatewayError(
         "upstream_error",
-        `the RPC node lags: it speaks of ledger ${answer.latestLedger}, while ledger ${tip.sequence} has been seen`,
+        `the RPC node lags: it speaks of ledger ${answer.latestLedger}, while ledger ${view.sequence} has been seen`,
       );
     }
-    await wait(pauseMs);
-    // Only an answer with a close time tells a reset network from a lagging node; a failure here changes nothing.
+    await clock.wait(pauseMs);
+    // It may be the view that is wrong: only an answer with a close time corrects it. A failure here changes nothing.
     await rpc.getHealth().catch(() => undefined);
   }
 }
 
-/** An error of a call to the node as callers of the gateway see it: a JSON-RPC error becomes `upstream_error`. */
+/**
+ * An error of a call to the node as callers of the gateway see it: a JSON-RPC error becomes `upstream_error`. What the node
+ * says is for the log (`cause`): it may hold what only the operator should see.
+ */
 export function upstreamError(error: unknown): unknown {
   if (!(error instanceof RpcError)) return error;
   return new GatewayError(
     "upstream_error",
-    `the RPC node answered error ${error.code} to ${error.method}: ${error.message}`,
+    `the RPC node answered error ${error.code} to ${error.method}`,
     { cause: error },
   );
 }

@@ -1,27 +1,26 @@
-import type { RpcClient } from "../rpc/rpc.ts";
+import type { RpcClient } from "../rpc/client.ts";
 import { rethrowUpstream } from "./freshness.ts";
-import type { LedgerTip } from "./tip.ts";
+import type { LedgerView } from "./ledger_view.ts";
 
 /**
  * Close time of the newest ledger, Unix seconds: what a contract would take for now. The node is asked only when the
- * newest ledger was seen in an answer without a time; a node that never says one is stood in for by the local clock.
+ * newest ledger was seen in an answer without a time; where no node says one, by the network's time as the view reckons it.
  */
-export function createLedgerTime({ rpc, tip, now }: {
+export function createLedgerTime({ rpc, view }: {
   rpc: RpcClient;
-  tip: LedgerTip;
-  now: () => number;
+  view: LedgerView;
 }): () => number | Promise<number> {
   let asked: Promise<number> | undefined;
 
   async function ask(): Promise<number> {
     await rpc.getLatestLedger().catch(rethrowUpstream);
     // An older node says its time here, if anywhere; one that does not is not the worse for it.
-    if (!tip.closeTimeIsExact) await rpc.getHealth().catch(() => undefined);
-    return tip.closeTime === 0 ? Math.floor(now() / 1000) : tip.closeTime;
+    if (!view.closeTimeIsExact) await rpc.getHealth().catch(() => undefined);
+    return view.closeTime === 0 ? view.networkSeconds() : view.closeTime;
   }
 
   return () => {
-    if (tip.closeTimeIsExact) return tip.closeTime;
+    if (view.closeTimeIsExact) return view.closeTime;
     asked ??= ask().finally(() => asked = undefined);
     return asked;
   };

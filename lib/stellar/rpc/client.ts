@@ -1,11 +1,34 @@
-import type { RpcClient } from "./rpc.ts";
-import { createRpcNodes, type NodeReport, type RpcNodes, type RpcNodesParts } from "./nodes.ts";
+import type { Claim } from "../ledger/judge.ts";
+import type { LedgerView } from "../ledger/ledger_view.ts";
+import { type CallOptions, createRpcNodes, type NodeReport, type RpcNodes, type RpcNodesParts } from "./nodes.ts";
 import * as schemas from "./schemas.ts";
-import type { LedgerTip } from "../ledger/tip.ts";
 
-export interface RpcClientParts extends RpcNodesParts {
-  /** Told of every ledger an answer speaks of. */
-  tip?: LedgerTip;
+/**
+ * What the gateway asks of a Stellar RPC node. Every method rejects with a `GatewayError` `upstream_error` when the node
+ * is down, slow or answers nonsense, and with an `RpcError` when it answers with a JSON-RPC error object, or with more
+ * than is read.
+ */
+export interface RpcClient {
+  getHealth(options?: CallOptions): Promise<schemas.Health>;
+  getNetwork(options?: CallOptions): Promise<schemas.NetworkAnswer>;
+  getLatestLedger(options?: CallOptions): Promise<schemas.LatestLedger>;
+  getFeeStats(options?: CallOptions): Promise<schemas.FeeStats>;
+  /** At most 200 keys (base64 LedgerKey XDR) at a call; absent ones are missing from the answer. */
+  getLedgerEntries(keys: string[], options?: CallOptions): Promise<schemas.LedgerEntriesAnswer>;
+  simulateTransaction(envelope: string, options?: CallOptions): Promise<schemas.RawSimulation>;
+  sendTransaction(envelope: string, options?: CallOptions): Promise<schemas.SendAnswer>;
+  getTransaction(hash: string, options?: CallOptions): Promise<schemas.TransactionAnswer>;
+  getEvents(request: EventsRequest, options?: CallOptions): Promise<schemas.EventsAnswer>;
+  /** Ledgers from `startLedger` on, at most `limit` (≤ 200); their metadata may be megabytes each. */
+  getLedgers(request: { startLedger: number; limit: number }, options?: CallOptions): Promise<schemas.LedgersAnswer>;
+}
+
+export interface EventsRequest {
+  /** Either this (inclusive) or `cursor`. */
+  startLedger?: number;
+  cursor?: string;
+  contractIds: string[];
+  limit: number;
 }
 
 /** A client that also says how its nodes stand. */
@@ -15,58 +38,71 @@ export interface NodesRpcClient extends RpcClient {
   networks: RpcNodes["networks"];
 }
 
+/** A little more than the judge wants between two claims (`JUDGE_LIMITS.rivalMs`). */
+const ASK_AGAIN_MS = 2_100;
+
 /**
  * A client of the Stellar RPC protocol over HTTP. A call is tried at most twice, or once per node where there are more
  * (`sendTransaction` only once), within one time budget; every answer is checked for what the gateway relies on.
  * Messages name a node by scheme and host only.
  */
-export function createRpcClient(parts: RpcClientParts): NodesRpcClient {
-  const { tip } = parts;
+export function createRpcClient(parts: RpcNodesParts): NodesRpcClient {
   const { call, reports, networks } = createRpcNodes(parts);
-
-  /** Tells the tip which ledger an answer speaks of. */
-  function seen<T>(answer: T, sequence: number, closeTime?: number): T {
-    tip?.observe(sequence, closeTime);
-    return answer;
-  }
-
-  return {
-    async getHealth(options) {
-      const answer = await call("getHealth", undefined, schemas.health, options);
-      return seen(answer, answer.latestLedger, answer.latestLedgerCloseTime);
-    },
+  const client: NodesRpcClient = {
+    getHealth: (options) => call("getHealth", undefined, schemas.health, options),
     getNetwork: (options) => call("getNetwork", undefined, schemas.network, options),
-    async getLatestLedger(options) {
-      const answer = await call("getLatestLedger", undefined, schemas.latestLedger, options);
-      return seen(answer, answer.sequence, answer.closeTime);
-    },
+    getLatestLedger: (options) => call("getLatestLedger", undefined, schemas.latestLedger, options),
     getFeeStats: (options) => call("getFeeStats", undefined, schemas.feeStats, options),
-    async getLedgerEntries(keys, options) {
-      const answer = await call("getLedgerEntries", { keys }, schemas.ledgerEntries, options);
-      return seen(answer, answer.latestLedger);
-    },
-    async simulateTransaction(envelope, options) {
-      const answer = await call("simulateTransaction", { transaction: envelope }, schemas.simulation, options);
-      return seen(answer, answer.latestLedger);
-    },
-    async sendTransaction(envelope, options) {
-      const answer = await call("sendTransaction", { transaction: envelope }, schemas.sendAnswer, options);
-      return seen(answer, answer.latestLedger, answer.latestLedgerCloseTime);
-    },
-    async getTransaction(hash, options) {
-      const answer = await call("getTransaction", { hash }, schemas.transactionAnswer, options);
-      return seen(answer, answer.latestLedger, answer.latestLedgerCloseTime);
-    },
-    async getEvents({ startLedger, cursor, contractIds, limit }, options) {
+    getLedgerEntries: (keys, options) => call("getLedgerEntries", { keys }, schemas.ledgerEntries, options),
+    simulateTransaction: (transaction, options) =>
+      call("simulateTransaction", { transaction }, schemas.simulation, options),
+    sendTransaction: (transaction, options) => call("sendTransaction", { transaction }, schemas.sendAnswer, options),
+    getTransaction: (hash, options) => call("getTransaction", { hash }, schemas.transactionAnswer, options),
+    getEvents({ startLedger, cursor, contractIds, limit }, options) {
       const params = {
         ...(cursor === undefined ? { startLedger } : {}),
         filters: [{ type: "contract", contractIds }],
         pagination: cursor === undefined ? { limit } : { cursor, limit },
       };
-      const answer = await call("getEvents", params, schemas.eventsAnswer, options);
-      return seen(answer, answer.latestLedger, answer.latestLedgerCloseTime);
+      return call("getEvents", params, schemas.eventsAnswer, options);
     },
+    getLedgers: ({ startLedger, limit }, options) =>
+      call("getLedgers", { startLedger, pagination: { limit } }, schemas.ledgersAnswer, options),
     nodes: reports,
     networks,
   };
+  if (parts.view !== undefined) askAgain(client, parts.view, parts);
+  return client;
+}
+
+/**
+ * Asks once more for what the view doubts: another node where there is one, a moment later; at once where only the close
+ * time is lacking. At most one question every two seconds.
+ */
+function askAgain(rpc: RpcClient, view: LedgerView, { clock, urls, stopping }: RpcNodesParts): void {
+  let doubted: Claim | undefined;
+  let isAsking = false;
+  let askedAtMs = -Infinity;
+
+  async function ask(): Promise<void> {
+    isAsking = true;
+    while (doubted !== undefined && !stopping?.aborted) {
+      const { node, closeTime } = doubted;
+      doubted = undefined;
+      const pauseMs = closeTime === undefined ? askedAtMs + ASK_AGAIN_MS - clock.monotonicMs() : ASK_AGAIN_MS;
+      if (pauseMs > 0) await clock.wait(pauseMs, stopping);
+      if (stopping?.aborted) break;
+      askedAtMs = clock.monotonicMs();
+      const options = { node: (node + 1) % urls.length, signal: stopping };
+      // A failure changes nothing: whoever is asked next has another chance to say it.
+      const health = await rpc.getHealth(options).catch(() => undefined);
+      if (health?.latestLedgerCloseTime === undefined) await rpc.getLatestLedger(options).catch(() => undefined);
+    }
+    isAsking = false;
+  }
+
+  view.onDoubt((claim) => {
+    doubted = claim;
+    if (!isAsking) void ask();
+  });
 }

@@ -1,13 +1,16 @@
 /**
- * Which of several RPC nodes to ask, decided from what they answered: no clock, no network of its own. The first of the
+ * Which of several RPC nodes to ask, decided from what they answered: no clock, no network of its own; `nowMs` is monotonic. The first of the
  * list that is well is asked. A failure puts a node in doubt until a probe or a call says otherwise; one that fails more
  * than now and then, or lags, is left, and is well again only after it has been so for a while: longer each time.
  */
 export interface NodeHealth {
   /** Every node, by its place in the list, in the order in which a call is to try them. */
   order(): readonly number[];
-  /** A node answered; `closeTime` (Unix seconds) of its newest ledger where it said so. */
-  answered(node: number, nowMs: number, closeTime?: number): void;
+  /**
+   * A node answered. `ledger`, where it said so: the close time of its newest ledger, and that of the newest ledger which
+   * is believed of any node, Unix seconds.
+   */
+  answered(node: number, nowMs: number, ledger?: { closeTime: number; believed: number }): void;
   /** A node failed in something that began at `startedAtMs`: what failed together counts once. */
   failed(node: number, startedAtMs: number, nowMs: number, problem: string): void;
   /** Nodes to be probed now. Each counts as being probed until `probed`. */
@@ -56,8 +59,6 @@ export const NODE_HEALTH_LIMITS = {
   /** How soon a node that failed is probed; doubled with each failed probe. */
   firstProbeMs: 1_000,
   longestProbeMs: 60_000,
-  /** Close times further ahead of this clock are nonsense. */
-  maxAheadMs: 60_000,
 } as const;
 
 const LIMITS = NODE_HEALTH_LIMITS;
@@ -95,7 +96,6 @@ export function createNodeHealth({ nodes: count, nowMs: startMs, onChange }: Nod
     probePauseMs: LIMITS.firstProbeMs,
     isProbed: false,
   }));
-  let newestCloseTime = 0;
   let order = nodes.map((_, index) => index);
 
   function rank({ condition, goodSinceMs }: Node): number {
@@ -131,12 +131,11 @@ export function createNodeHealth({ nodes: count, nowMs: startMs, onChange }: Nod
   }
 
   /** Whether it lags by what it said just now; leaves it when it has done so for long enough. */
-  function lags(index: number, nowMs: number, closeTime: number | undefined): boolean {
+  function lags(index: number, nowMs: number, ledger: { closeTime: number; believed: number } | undefined): boolean {
     const node = nodes[index]!;
-    if (closeTime === undefined || closeTime * 1000 > nowMs + LIMITS.maxAheadMs) return node.lagSinceMs !== undefined;
-    newestCloseTime = Math.max(newestCloseTime, closeTime);
-    node.closeTime = closeTime;
-    node.lagSeconds = newestCloseTime - closeTime;
+    if (ledger === undefined) return node.lagSinceMs !== undefined;
+    node.closeTime = ledger.closeTime;
+    node.lagSeconds = Math.max(0, ledger.believed - ledger.closeTime);
     if (node.lagSeconds <= LIMITS.lagSeconds) {
       node.lagSinceMs = undefined;
       return false;
@@ -152,10 +151,10 @@ export function createNodeHealth({ nodes: count, nowMs: startMs, onChange }: Nod
   return {
     order: () => order,
 
-    answered(index, nowMs, closeTime) {
+    answered(index, nowMs, ledger) {
       const node = nodes[index]!;
       node.strikes = Math.max(0, node.strikes - LIMITS.forgivenPerAnswer);
-      if (lags(index, nowMs, closeTime)) node.goodSinceMs = undefined;
+      if (lags(index, nowMs, ledger)) node.goodSinceMs = undefined;
       else {
         node.goodSinceMs ??= nowMs;
         // With nowhere else to go, caution helps nobody.

@@ -1,10 +1,10 @@
 import type { z } from "zod";
 import { GatewayError } from "../../errors.ts";
-import { sleep, type Wait } from "../../clock.ts";
+import type { Clock } from "../../clock.ts";
+import type { LedgerView } from "../ledger/ledger_view.ts";
+import { askNode, type Question, RpcError } from "./json_rpc.ts";
 import { createNodeHealth, type NodeState } from "./node_health.ts";
-import { type CallOptions, RpcError } from "./rpc.ts";
 import * as schemas from "./schemas.ts";
-import { askNode, type Question } from "./question.ts";
 import { AttemptFailure, type Budget, type Fetch, parseNode, type RpcNode } from "./transport.ts";
 
 export interface RpcNodesParts {
@@ -13,8 +13,9 @@ export interface RpcNodesParts {
   fetch: Fetch;
   /** Whole time for a call, all attempts included; 10 000 when absent. */
   timeoutMs?: number;
-  now: () => number;
-  wait?: Wait;
+  clock: Clock;
+  /** Told of the newest ledger of every answer; what it doubts is asked for again. */
+  view?: LedgerView;
   /** Where it is given, a node has to say that it is of this network before it is asked for anything else. */
   networkPassphrase?: string;
   /** Told of every failed attempt; `node` is scheme and host. */
@@ -25,6 +26,16 @@ export interface RpcNodesParts {
   onAttempt?: (attempt: { node: string; method: string; outcome: AttemptOutcome; durationMs: number }) => void;
   /** Ends the probes under way. */
   stopping?: AbortSignal;
+}
+
+export interface CallOptions {
+  /** Whole time for the call; the client's own time-out when absent. */
+  timeoutMs?: number;
+  signal?: AbortSignal;
+  /** Asks this node, by its place in the list, once, however it stands; otherwise whichever is well. */
+  node?: number;
+  /** Told which node answered, before the call resolves. */
+  answered?: (node: number) => void;
 }
 
 export type AttemptOutcome = "ok" | "error" | "failed";
@@ -43,7 +54,12 @@ export interface RpcNodes {
    * Asks the first node that is well, and others when it fails, within one time budget; answers what `schema` makes of
    * the result. Rejects as `RpcClient` says.
    */
-  call<S extends z.ZodType>(method: string, params: unknown, schema: S, options?: CallOptions): Promise<z.output<S>>;
+  call<S extends z.ZodType>(
+    method: string,
+    params: unknown,
+    schema: S,
+    options?: CallOptions,
+  ): Promise<z.output<S>>;
   /** How the nodes stand, in the order of the URLs. */
   reports(): NodeReport[];
   /** Asks every node which network it is of; `passphrase` is undefined for a node that does not answer. */
@@ -57,9 +73,6 @@ const PROBE_TIMEOUT_MS = 5_000;
 const GET_NETWORK = { method: "getNetwork", params: undefined, schema: schemas.network };
 const GET_HEALTH = { method: "getHealth", params: undefined, schema: schemas.health };
 
-/** The node's own trouble: internal error or unhealthy, method time-out, could not process. Another node may do better. */
-const NODE_TROUBLE = new Set([-32603, -32001, -32003]);
-
 /** Answers whose loss is no question: asking again changes nothing. */
 const REPEATABLE = new Set([
   "getHealth",
@@ -70,6 +83,7 @@ const REPEATABLE = new Set([
   "simulateTransaction",
   "getTransaction",
   "getEvents",
+  "getLedgers",
 ]);
 
 /**
@@ -78,12 +92,13 @@ const REPEATABLE = new Set([
  * (`submit.ts`), and by then the node that failed is in doubt and another one is asked.
  */
 export function createRpcNodes(parts: RpcNodesParts): RpcNodes {
-  const { fetch, now, wait = sleep, timeoutMs = 10_000, networkPassphrase } = parts;
+  const { fetch, clock, timeoutMs = 10_000, networkPassphrase } = parts;
+  const { monotonicMs } = clock;
   const nodes = named(parts.urls.map(parseNode));
   if (nodes.length === 0) throw new TypeError("at least one RPC URL is needed");
   const health = createNodeHealth({
     nodes: nodes.length,
-    nowMs: now(),
+    nowMs: monotonicMs(),
     onChange: (index) => nodes.length > 1 && parts.onNodeChange?.(report(index)),
   });
   /** Nodes that have said that they are of the right network. */
@@ -91,7 +106,7 @@ export function createRpcNodes(parts: RpcNodesParts): RpcNodes {
   let lastId = 0;
 
   const exchange = <S extends z.ZodType>(node: RpcNode, question: Question<S>, budget: Budget) =>
-    askNode({ fetch, wait }, node, ++lastId, question, budget);
+    askNode({ fetch, clock }, node, ++lastId, question, budget);
 
   /** One attempt at one node; what came of it is told to `health` and to whoever counts. */
   async function attempt<S extends z.ZodType>(
@@ -101,29 +116,42 @@ export function createRpcNodes(parts: RpcNodesParts): RpcNodes {
   ): Promise<z.output<S>> {
     const node = nodes[index]!;
     const { method } = question;
-    const startedAtMs = now();
+    const startedAtMs = monotonicMs();
     const done = (outcome: AttemptOutcome) =>
-      parts.onAttempt?.({ node: node.name, method, outcome, durationMs: now() - startedAtMs });
+      parts.onAttempt?.({ node: node.name, method, outcome, durationMs: monotonicMs() - startedAtMs });
     try {
       if (networkPassphrase !== undefined && !verified.has(index) && method !== "getNetwork") {
         await verify(index, budget);
       }
       const answer = await exchange(node, question, {
         ...budget,
-        timeoutMs: Math.max(1, budget.timeoutMs - (now() - startedAtMs)),
+        timeoutMs: Math.max(1, budget.timeoutMs - (monotonicMs() - startedAtMs)),
       });
-      health.answered(index, now(), closeTimeIn(answer));
+      hear(index, answer);
       done("ok");
       return answer;
     } catch (cause) {
       const isRefusal = cause instanceof RpcError;
       // What the caller broke off says nothing of the node.
       if (budget.signal?.aborted) throw cause;
-      if (isRefusal && !NODE_TROUBLE.has(cause.code)) health.answered(index, now());
-      else health.failed(index, startedAtMs, now(), isRefusal ? `answered error ${cause.code}` : problemOf(cause));
+      if (isRefusal && cause.kind !== "trouble") health.answered(index, monotonicMs());
+      else {health.failed(
+          index,
+          startedAtMs,
+          monotonicMs(),
+          isRefusal ? `answered error ${cause.code}` : problemOf(cause),
+        );}
       done(isRefusal ? "error" : "failed");
       throw cause;
     }
+  }
+
+  /** Tells the view, and the node's health, of the newest ledger that an answer speaks of. */
+  function hear(index: number, answer: unknown): void {
+    const { sequence, closeTime } = newestLedgerIn(answer);
+    if (sequence !== undefined) parts.view?.hear({ node: index, sequence, closeTime });
+    const ledger = closeTime === undefined ? undefined : { closeTime, believed: parts.view?.closeTime ?? closeTime };
+    health.answered(index, monotonicMs(), ledger);
   }
 
   async function verify(index: number, budget: Budget): Promise<void> {
@@ -136,10 +164,10 @@ export function createRpcNodes(parts: RpcNodesParts): RpcNodes {
 
   /** Looks after the nodes that are not in use, on the occasion of a call: no timer of its own, nothing to stop. */
   function probeOthers(): void {
-    for (const index of health.takeProbes(now())) {
+    for (const index of health.takeProbes(monotonicMs())) {
       attempt(index, GET_HEALTH, { timeoutMs: PROBE_TIMEOUT_MS, signal: parts.stopping })
         .catch((cause) => told(index, "getHealth", cause))
-        .finally(() => health.probed(index, now()));
+        .finally(() => health.probed(index, monotonicMs()));
     }
   }
 
@@ -153,28 +181,32 @@ export function createRpcNodes(parts: RpcNodesParts): RpcNodes {
     schema: S,
     options: CallOptions = {},
   ): Promise<z.output<S>> {
-    const endsAt = now() + (options.timeoutMs ?? timeoutMs);
-    const order = health.order();
-    const attempts = REPEATABLE.has(method) ? Math.max(2, nodes.length) : 1;
+    const endsAtMs = monotonicMs() + (options.timeoutMs ?? timeoutMs);
+    const order = options.node === undefined ? health.order() : [options.node];
+    const isOnce = options.node !== undefined || !REPEATABLE.has(method);
+    const attempts = isOnce ? 1 : Math.max(2, nodes.length);
     probeOthers();
     for (let tried = 1;; tried += 1) {
       const index = order[(tried - 1) % order.length]!;
       try {
-        const remainingMs = Math.max(1, endsAt - now());
+        const remainingMs = Math.max(1, endsAtMs - monotonicMs());
         // With a second node to go to, a silent one does not get the whole time.
-        const shareMs = nodes.length > 1 ? remainingMs / (attempts - tried + 1) : remainingMs;
-        return await attempt(index, { method, params, schema }, { timeoutMs: shareMs, signal: options.signal });
+        const shareMs = order.length > 1 ? remainingMs / (attempts - tried + 1) : remainingMs;
+        const answer = await attempt(index, { method, params, schema }, { timeoutMs: shareMs, signal: options.signal });
+        options.answered?.(index);
+        return answer;
       } catch (cause) {
-        const isTrouble = cause instanceof RpcError && NODE_TROUBLE.has(cause.code);
+        const isTrouble = cause instanceof RpcError && cause.kind === "trouble";
         if (!(cause instanceof AttemptFailure) && !isTrouble) throw cause;
         told(index, method, cause);
-        const worthRetry = nodes.length > 1 || (cause instanceof AttemptFailure && cause.worthRetry);
-        if (tried >= attempts || !worthRetry || options.signal?.aborted || now() >= endsAt) {
+        const worthRetry = order.length > 1 || (cause instanceof AttemptFailure && cause.worthRetry);
+        if (tried >= attempts || !worthRetry || options.signal?.aborted || monotonicMs() >= endsAtMs) {
           if (cause instanceof RpcError) throw cause;
           const { name } = nodes[index]!;
-          throw new GatewayError("upstream_error", `the RPC node ${name} ${cause.message} (${method})`);
+          throw new GatewayError("upstream_error", `the RPC node ${name} ${cause.message} (${method})`, { cause });
         }
-        if (nodes.length === 1) await wait(Math.min(PAUSE_BEFORE_RETRY_MS, endsAt - now()), options.signal);
+        const pauseMs = Math.min(PAUSE_BEFORE_RETRY_MS, endsAtMs - monotonicMs());
+        if (order.length === 1) await clock.wait(pauseMs, options.signal);
       }
     }
   }
@@ -208,10 +240,10 @@ function named(nodes: RpcNode[]): RpcNode[] {
   });
 }
 
-/** The close time of the newest ledger that an answer speaks of, where it says so. */
-function closeTimeIn(answer: unknown): number | undefined {
-  const { latestLedgerCloseTime, closeTime } = answer as { latestLedgerCloseTime?: number; closeTime?: number };
-  return latestLedgerCloseTime ?? closeTime;
+/** The newest ledger that an answer speaks of, and its close time where it says so. */
+function newestLedgerIn(answer: unknown): { sequence?: number; closeTime?: number } {
+  const { latestLedger, sequence, latestLedgerCloseTime, closeTime } = answer as Record<string, number | undefined>;
+  return { sequence: latestLedger ?? sequence, closeTime: latestLedgerCloseTime ?? closeTime };
 }
 
 function problemOf(cause: unknown): string {

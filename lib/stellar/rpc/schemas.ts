@@ -1,11 +1,14 @@
 import { z } from "zod";
 
 /**
- * What the gateway relies on in each answer of a node. Unknown fields are kept; 64-bit numbers may come as strings or as
- * numbers, and Go's nil slices as null.
+ * What the gateway relies on in each answer of a node: checked by these schemas, and typed from them. Unknown fields are
+ * kept; 64-bit numbers may come as strings or as numbers, and Go's nil slices as null. XDR is base64; close times are Unix
+ * seconds, which older nodes do not say everywhere.
  */
 
 const uint32 = z.number().int().min(0).max(0xffff_ffff);
+/** Ledger sequences are signed 32-bit in ids and cursors (SEP-35); refused simulations say 0. */
+const ledger = z.number().int().min(0).max(0x7fff_ffff);
 const seconds = z.union([z.number(), z.string().regex(/^-?\d{1,15}$/)]).transform(Number)
   .refine((value) => Number.isSafeInteger(value) && value >= 0);
 const version = z.union([z.number(), z.string().regex(/^\d{1,9}$/)]).transform(Number);
@@ -28,8 +31,8 @@ const fees = z.looseObject({
 
 export const health = z.looseObject({
   status: z.string(),
-  latestLedger: uint32,
-  oldestLedger: uint32,
+  latestLedger: ledger,
+  oldestLedger: ledger,
   ledgerRetentionWindow: uint32,
   latestLedgerCloseTime: optional(seconds),
 });
@@ -41,16 +44,16 @@ export const network = z.looseObject({
 });
 
 export const latestLedger = z.looseObject({
-  sequence: uint32,
+  sequence: ledger,
   id: z.string(),
   protocolVersion: version,
   closeTime: optional(seconds),
 });
 
-export const feeStats = z.looseObject({ sorobanInclusionFee: fees, inclusionFee: fees, latestLedger: uint32 });
+export const feeStats = z.looseObject({ sorobanInclusionFee: fees, inclusionFee: fees, latestLedger: ledger });
 
 export const ledgerEntries = z.looseObject({
-  latestLedger: uint32,
+  latestLedger: ledger,
   entries: list(z.looseObject({
     key: base64,
     xdr: base64,
@@ -60,7 +63,7 @@ export const ledgerEntries = z.looseObject({
 });
 
 export const simulation = z.looseObject({
-  latestLedger: uint32,
+  latestLedger: ledger,
   error: optional(z.string()),
   events: optionalList(base64),
   transactionData: optional(base64),
@@ -75,7 +78,7 @@ export const simulation = z.looseObject({
 export const sendAnswer = z.looseObject({
   status: z.enum(["PENDING", "DUPLICATE", "TRY_AGAIN_LATER", "ERROR"]),
   hash,
-  latestLedger: uint32,
+  latestLedger: ledger,
   latestLedgerCloseTime: seconds,
   errorResultXdr: optional(base64),
   diagnosticEventsXdr: optionalList(base64),
@@ -83,11 +86,11 @@ export const sendAnswer = z.looseObject({
 
 export const transactionAnswer = z.looseObject({
   status: z.enum(["SUCCESS", "FAILED", "NOT_FOUND"]),
-  latestLedger: uint32,
+  latestLedger: ledger,
   latestLedgerCloseTime: seconds,
-  oldestLedger: uint32,
+  oldestLedger: ledger,
   oldestLedgerCloseTime: optional(seconds),
-  ledger: optional(uint32),
+  ledger: optional(ledger),
   createdAt: optional(seconds),
   envelopeXdr: optional(base64),
   resultXdr: optional(base64),
@@ -103,7 +106,7 @@ export const transactionAnswer = z.looseObject({
 export const eventsAnswer = z.looseObject({
   events: list(z.looseObject({
     type: z.string(),
-    ledger: uint32,
+    ledger,
     ledgerClosedAt: z.string(),
     contractId: z.string(),
     id: z.string(),
@@ -115,10 +118,17 @@ export const eventsAnswer = z.looseObject({
     inSuccessfulContractCall: optional(z.boolean()),
   })),
   cursor: z.string(),
-  latestLedger: uint32,
-  oldestLedger: optional(uint32),
+  latestLedger: ledger,
+  oldestLedger: optional(ledger),
   latestLedgerCloseTime: optional(seconds),
   oldestLedgerCloseTime: optional(seconds),
+});
+
+export const ledgersAnswer = z.looseObject({
+  ledgers: list(z.looseObject({ hash, sequence: ledger, ledgerCloseTime: seconds })),
+  latestLedger: ledger,
+  latestLedgerCloseTime: optional(seconds),
+  oldestLedger: ledger,
 });
 
 /** The JSON-RPC envelope around every answer. */
@@ -127,3 +137,26 @@ export const reply = z.looseObject({
   result: z.unknown().optional(),
   error: optional(z.looseObject({ code: z.number().int(), message: z.string() })),
 });
+
+/** What a schema makes of an answer, without the fields it does not name; what may be undefined may be absent. */
+type Answer<S extends z.ZodType> = Named<z.output<S>>;
+type Named<T> = T extends readonly (infer Item)[] ? Named<Item>[] : T extends object ?
+    & { [Key in keyof T as IsNamed<Key, undefined extends T[Key] ? never : Key>]: Named<T[Key]> }
+    & { [Key in keyof T as IsNamed<Key, undefined extends T[Key] ? Key : never>]?: Named<Exclude<T[Key], undefined>> }
+: T;
+type IsNamed<Key, Wanted> = string extends Key ? never : Wanted;
+
+export type Health = Answer<typeof health>;
+export type NetworkAnswer = Answer<typeof network>;
+export type LatestLedger = Answer<typeof latestLedger>;
+export type FeeStats = Answer<typeof feeStats>;
+export type LedgerEntriesAnswer = Answer<typeof ledgerEntries>;
+export type RawLedgerEntry = LedgerEntriesAnswer["entries"][number];
+/** Success has `transactionData`; failure has `error`. `events` are base64 DiagnosticEvents. */
+export type RawSimulation = Answer<typeof simulation>;
+export type SendAnswer = Answer<typeof sendAnswer>;
+export type TransactionAnswer = Answer<typeof transactionAnswer>;
+export type EventsAnswer = Answer<typeof eventsAnswer>;
+/** `topic` and `value` are base64 ScVals. */
+export type RawEvent = EventsAnswer["events"][number];
+export type LedgersAnswer = Answer<typeof ledgersAnswer>;

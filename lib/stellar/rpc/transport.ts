@@ -1,5 +1,4 @@
-import type { Wait } from "../../clock.ts";
-import { unreachableReason } from "./unreachable.ts";
+import type { Clock } from "../../clock.ts";
 
 /** One RPC node: where to post, and how to speak of it without giving its credentials away. */
 export interface RpcNode {
@@ -28,6 +27,12 @@ export class AttemptFailure extends Error {
   }
 }
 
+/** The node's answer is larger than what is read of one. */
+export class AnswerTooLarge extends Error {}
+
+/** The largest answer that is read. */
+export const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+
 /** Takes a node's URL apart; userinfo becomes an `Authorization` header (fetch refuses URLs that carry it). */
 export function parseNode(address: string): RpcNode {
   const url = new URL(address);
@@ -42,35 +47,31 @@ export function parseNode(address: string): RpcNode {
   return { url: url.href, name: url.origin, headers };
 }
 
-/** The largest answer that is read. A page of events or a transaction's meta stays far below it. */
-export const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
-
-const textDecoder = new TextDecoder();
-
-async function readBounded(response: Response): Promise<string> {
-  if (response.body === null) return "";
-  const reader = response.body.getReader();
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  while (true) {
-    const { done, value } = await reader.read();
-    if (done) break;
-    length += value.byteLength;
-    if (length > MAX_ANSWER_BYTES) {
-      await reader.cancel();
-      throw new AttemptFailure(`answered more than ${MAX_ANSWER_BYTES} bytes`, false);
-    }
-    chunks.push(value);
+/**
+ * Posts one body to one node and answers the parsed JSON. Rejects with an `AttemptFailure` whose message speaks neither
+ * of path, query nor userinfo, and with `AnswerTooLarge`.
+ */
+export async function post(
+  { fetch, clock }: { fetch: Fetch; clock: Clock },
+  node: RpcNode,
+  body: string,
+  { timeoutMs, signal }: Budget,
+): Promise<unknown> {
+  if (signal?.aborted) throw new AttemptFailure("was abandoned", false);
+  const ends = new AbortController();
+  const cut = signal === undefined ? ends.signal : AbortSignal.any([ends.signal, signal]);
+  const over = new Promise<never>((_, reject) => {
+    cut.addEventListener("abort", () => {
+      if (signal?.aborted) reject(new AttemptFailure("was abandoned", false));
+      else reject(new AttemptFailure(`did not answer within ${Math.round(timeoutMs)} ms`, true));
+    });
+  });
+  void clock.wait(timeoutMs, cut).then(() => ends.abort());
+  try {
+    return await Promise.race([exchange(fetch, node, body, cut), over]);
+  } finally {
+    ends.abort();
   }
-  const only = chunks[0];
-  if (chunks.length === 1 && only !== undefined) return textDecoder.decode(only);
-  const whole = new Uint8Array(length);
-  let at = 0;
-  for (const chunk of chunks) {
-    whole.set(chunk, at);
-    at += chunk.byteLength;
-  }
-  return textDecoder.decode(whole);
 }
 
 async function exchange(fetch: Fetch, node: RpcNode, body: string, signal: AbortSignal): Promise<unknown> {
@@ -86,15 +87,13 @@ async function exchange(fetch: Fetch, node: RpcNode, body: string, signal: Abort
     if (response.status === 0 || (response.status >= 300 && response.status < 400)) {
       throw new AttemptFailure("answered with a redirect, which is not followed", false);
     }
-    const busy = response.status === 429 || response.status === 502 || response.status === 503 ||
-      response.status === 504;
-    throw new AttemptFailure(`answered HTTP ${response.status}`, busy);
+    throw new AttemptFailure(`answered HTTP ${response.status}`, [429, 502, 503, 504].includes(response.status));
   }
   let text: string;
   try {
     text = await readBounded(response);
   } catch (error) {
-    if (error instanceof AttemptFailure) throw error;
+    if (error instanceof AnswerTooLarge) throw error;
     throw new AttemptFailure("broke off in the middle of its answer", true);
   }
   try {
@@ -104,36 +103,52 @@ async function exchange(fetch: Fetch, node: RpcNode, body: string, signal: Abort
   }
 }
 
-/**
- * Posts one body to one node and answers the parsed JSON. Rejects with an `AttemptFailure` whose message speaks neither
- * of path, query nor userinfo.
- */
-export async function post(
-  { fetch, wait }: { fetch: Fetch; wait: Wait },
-  node: RpcNode,
-  body: string,
-  { timeoutMs, signal }: Budget,
-): Promise<unknown> {
-  const exchangeEnds = new AbortController();
-  const timerEnds = new AbortController();
-  const abandon = () => exchangeEnds.abort();
-  signal?.addEventListener("abort", abandon, { once: true });
-  const abandoned = new Promise<never>((_, reject) => {
-    exchangeEnds.signal.addEventListener("abort", () => reject(new AttemptFailure("was abandoned", false)));
-  });
-  const timedOut = wait(timeoutMs, timerEnds.signal).then(() => {
-    if (timerEnds.signal.aborted) return new Promise<never>(() => {});
-    throw new AttemptFailure(`did not answer within ${Math.round(timeoutMs)} ms`, true);
-  });
-  // Whoever loses the race must not become an unhandled rejection.
-  abandoned.catch(() => {});
-  timedOut.catch(() => {});
-  try {
-    if (signal?.aborted) throw new AttemptFailure("was abandoned", false);
-    return await Promise.race([exchange(fetch, node, body, exchangeEnds.signal), timedOut, abandoned]);
-  } finally {
-    signal?.removeEventListener("abort", abandon);
-    timerEnds.abort();
-    exchangeEnds.abort();
+const textDecoder = new TextDecoder();
+
+async function readBounded(response: Response): Promise<string> {
+  if (response.body === null) return "";
+  const reader = response.body.getReader();
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  while (true) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    length += value.byteLength;
+    if (length > MAX_ANSWER_BYTES) {
+      await reader.cancel();
+      throw new AnswerTooLarge(`the answer is larger than ${MAX_ANSWER_BYTES} bytes`);
+    }
+    chunks.push(value);
   }
+  const only = chunks[0];
+  if (chunks.length === 1 && only !== undefined) return textDecoder.decode(only);
+  const whole = new Uint8Array(length);
+  let at = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, at);
+    at += chunk.byteLength;
+  }
+  return textDecoder.decode(whole);
+}
+
+/** What runtimes say of a connection that did not come about, in codes or in words, and what it means. */
+const REASONS: [RegExp, string][] = [
+  [/ENOTFOUND|EAI_AGAIN|dns error|lookup address/i, "its name was not found"],
+  [/ECONNREFUSED|connection refused/i, "the connection was refused"],
+  [/certificate|\bCERT_|SELF_SIGNED|UNABLE_TO_|ALTNAME/i, "its certificate is not accepted"],
+  [/ENETUNREACH|EHOSTUNREACH|unreachable/i, "there is no route to it"],
+  [/ECONNRESET|EPIPE|reset|closed|disconnect/i, "the connection broke off"],
+];
+
+/**
+ * Why a `fetch` failed, in words of our own, empty when that is not known. The error itself must not be kept: Deno writes
+ * the whole URL into it, and the URL of a node may hold a token.
+ */
+export function unreachableReason(error: unknown): string {
+  for (let at = error; at instanceof Error; at = at.cause) {
+    const text = `${(at as { code?: unknown }).code} ${at.message}`.replace(/\bhttps?:\/\/\S*/g, "");
+    const known = REASONS.find(([pattern]) => pattern.test(text));
+    if (known !== undefined) return known[1];
+  }
+  return "";
 }

@@ -1,8 +1,9 @@
 import { Account, Operation, TransactionBuilder, type xdr } from "@stellar/stellar-sdk/base";
-import type { Wait } from "../../clock.ts";
+import type { Clock } from "../../clock.ts";
 import { believed } from "../ledger/freshness.ts";
-import type { RawSimulation, RpcClient } from "../rpc/rpc.ts";
-import type { LedgerTip } from "../ledger/tip.ts";
+import type { RawSimulation } from "../rpc/schemas.ts";
+import type { RpcClient } from "../rpc/client.ts";
+import type { LedgerView } from "../ledger/ledger_view.ts";
 
 /** One invocation of a contract's function; arguments are positional. */
 export interface ContractCall {
@@ -33,16 +34,16 @@ export function simulationEnvelope(call: ContractCall, source: string, networkPa
 }
 
 /** Simulations against the newest ledger; a lagging node is not believed. */
-export function createContractCalls({ rpc, tip, wait, networkPassphrase }: {
+export function createContractCalls({ rpc, view, clock, networkPassphrase }: {
   rpc: RpcClient;
-  tip: LedgerTip;
-  wait: Wait;
+  view: LedgerView;
+  clock: Clock;
   networkPassphrase: string;
 }): ContractCalls {
   return {
     simulate(call, source = NOBODY) {
       const envelope = simulationEnvelope(call, source, networkPassphrase);
-      return believed({ rpc, tip, wait }, () => rpc.simulateTransaction(envelope));
+      return believed({ rpc, view, clock }, () => rpc.simulateTransaction(envelope));
     },
   };
 }

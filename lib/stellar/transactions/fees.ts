@@ -1,4 +1,5 @@
-import type { RpcClient } from "../rpc/rpc.ts";
+import type { Clock } from "../../clock.ts";
+import type { RpcClient } from "../rpc/client.ts";
 
 /** Bounds of the inclusion fee that is bid, in stroops: the network's minimum, and 0.1 XLM. */
 export const MIN_INCLUSION_FEE = 100n;
@@ -15,9 +16,9 @@ export interface InclusionFees {
 }
 
 /** Reads the node's fee statistics at most every five seconds. */
-export function createInclusionFees({ rpc, now, onProblem }: {
+export function createInclusionFees({ rpc, clock, onProblem }: {
   rpc: RpcClient;
-  now: () => number;
+  clock: Clock;
   /** Told when the statistics could not be read; the last bid, or the minimum, is used then. */
   onProblem?: (message: string) => void;
 }): InclusionFees {
@@ -38,8 +39,8 @@ export function createInclusionFees({ rpc, now, onProblem }: {
 
   return {
     bid() {
-      if (asked === undefined || now() - askedAtMs > HOLD_MS) {
-        askedAtMs = now();
+      if (asked === undefined || clock.monotonicMs() - askedAtMs > HOLD_MS) {
+        askedAtMs = clock.monotonicMs();
         asked = ask();
       }
       return asked;

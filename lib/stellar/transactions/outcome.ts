@@ -1,13 +1,14 @@
 import type { GatewayError } from "../../errors.ts";
-import type { Wait } from "../../clock.ts";
+import type { Clock } from "../../clock.ts";
 import type { ContractCall } from "./contract_call.ts";
 import type { VettedEnvelope } from "./envelope.ts";
 import { believed } from "../ledger/freshness.ts";
 import { nodeXdr } from "./node_xdr.ts";
 import { type LedgerFailure, outcomeUnknown, rejection, TRAPPED } from "./rejections.ts";
 import { diagnosticEvents, resultCode } from "./results.ts";
-import type { RpcClient, TransactionAnswer } from "../rpc/rpc.ts";
-import type { LedgerTip } from "../ledger/tip.ts";
+import type { RpcClient } from "../rpc/client.ts";
+import type { TransactionAnswer } from "../rpc/schemas.ts";
+import type { LedgerView } from "../ledger/ledger_view.ts";
 
 /** A transaction that was applied and succeeded. */
 export interface Confirmed {
@@ -17,8 +18,8 @@ export interface Confirmed {
 
 export interface OutcomeParts {
   rpc: RpcClient;
-  tip: LedgerTip;
-  wait: Wait;
+  view: LedgerView;
+  clock: Clock;
   /** What it means that an invocation trapped. */
   explainFailure(call: ContractCall | undefined, failure: LedgerFailure): Promise<GatewayError>;
 }
@@ -47,11 +48,11 @@ export async function outcomeIn(
   { hash, validUntil, call }: VettedEnvelope,
   answer: TransactionAnswer,
 ): Promise<Confirmed | undefined> {
-  if (answer.status !== "NOT_FOUND") parts.tip.observe(answer.ledger!);
   if (answer.status === "SUCCESS") return { hash, ledger: answer.ledger! };
   if (answer.status === "FAILED") throw await failureError(parts, hash, call, answer);
-  const current = answer.latestLedger >= parts.tip.sequence;
-  if (current && answer.latestLedgerCloseTime > validUntil) throw rejection("txTooLate", hash);
+  // Not the answer's own close time: one wrong answer must not end what may still be applied.
+  const { confirmed } = parts.view;
+  if (answer.latestLedger >= confirmed.sequence && confirmed.closeTime > validUntil) throw rejection("txTooLate", hash);
   return undefined;
 }
 

@@ -4,8 +4,8 @@ import type { ContractCall, ContractCalls } from "./contract_call.ts";
 import type { EntryReader } from "../ledger/entries.ts";
 import type { InclusionFees } from "./fees.ts";
 import { nodeXdr } from "./node_xdr.ts";
-import type { RawSimulation } from "../rpc/rpc.ts";
-import type { LedgerTip } from "../ledger/tip.ts";
+import type { RawSimulation } from "../rpc/schemas.ts";
+import type { LedgerView } from "../ledger/ledger_view.ts";
 
 /** How long a prepared transaction can be applied, in seconds. */
 export const VALID_FOR_SECONDS = 300;
@@ -27,8 +27,7 @@ export interface PrepareParts {
   calls: ContractCalls;
   entries: EntryReader;
   fees: InclusionFees;
-  tip: LedgerTip;
-  now: () => number;
+  view: LedgerView;
   networkPassphrase: string;
   /** What a failed simulation means to the caller. */
   explainSimulation(call: ContractCall, simulation: RawSimulation): Promise<GatewayError>;
@@ -38,11 +37,6 @@ export interface PrepareParts {
 export function accountKey(address: string): string {
   const accountId = Keypair.fromPublicKey(address).xdrAccountId();
   return xdr.LedgerKey.account(new xdr.LedgerKeyAccount({ accountId })).toXdr("base64");
-}
-
-/** The seconds that time bounds are reckoned from: the later of the local clock and the newest ledger's close time. */
-export function networkSeconds({ now, tip }: { now: () => number; tip: LedgerTip }): number {
-  return Math.max(Math.floor(now() / 1000), tip.closeTime);
 }
 
 /** The sequence number of an account, undefined when there is no such account; read anew. */
@@ -85,7 +79,7 @@ export async function prepareTransaction(
   refuseForeignAuthorisations(call, source, authorisations);
   refuseRestores(simulation);
   const transactionData = await widen?.(simulation) ?? simulation.transactionData!;
-  const validUntil = networkSeconds(parts) + VALID_FOR_SECONDS;
+  const validUntil = parts.view.networkSeconds() + VALID_FOR_SECONDS;
   const operation = Operation.invokeContractFunction({ ...call, auth: authorisations });
   const builder = new TransactionBuilder(new Account(source, sequence.toString()), {
     fee: inclusionFee.toString(),

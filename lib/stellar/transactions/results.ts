@@ -1,5 +1,5 @@
 import { xdr } from "@stellar/stellar-sdk/base";
-import type { TransactionAnswer } from "../rpc/rpc.ts";
+import type { TransactionAnswer } from "../rpc/schemas.ts";
 
 /**
  * Why a transaction came to nothing, in the network's names: of the operation where it says one

@@ -1,4 +1,5 @@
 import { SorobanDataBuilder, xdr } from "@stellar/stellar-sdk/base";
+import type { Clock } from "../../clock.ts";
 import { GatewayError } from "../../errors.ts";
 import type { EntryReader } from "../ledger/entries.ts";
 import { nodeXdr } from "./node_xdr.ts";
@@ -30,7 +31,7 @@ const HOLD_MS = 600_000;
 
 /** Reads the network's settings, at most every ten minutes. */
 export function createFootprintTerms(
-  { entries, now }: { entries: EntryReader; now: () => number },
+  { entries, clock }: { entries: EntryReader; clock: Clock },
 ): { read(): Promise<FootprintTerms> } {
   let held: FootprintTerms | undefined;
   let heldUntilMs = -Infinity;
@@ -38,10 +39,10 @@ export function createFootprintTerms(
   return {
     /** @throws {GatewayError} `upstream_error` when they can't be read */
     async read() {
-      if (held !== undefined && now() < heldUntilMs) return held;
+      if (held !== undefined && clock.monotonicMs() < heldUntilMs) return held;
       const { entries: found } = await entries.read(SETTING_KEYS);
       held = decodedTerms(found.map((entry) => entry?.xdr));
-      heldUntilMs = now() + HOLD_MS;
+      heldUntilMs = clock.monotonicMs() + HOLD_MS;
       return held;
     },
   };

@@ -4,15 +4,16 @@ import type { VettedEnvelope } from "./envelope.ts";
 import type { LedgerWait } from "../ledger/waiting.ts";
 import { nodeXdr } from "./node_xdr.ts";
 import { appliedBefore, type Confirmed, outcomeIn, type OutcomeParts } from "./outcome.ts";
-import { accountSequence, networkSeconds } from "./prepare.ts";
+import { accountSequence } from "./prepare.ts";
 import { outcomeUnknown, rejection } from "./rejections.ts";
 import { resultCode } from "./results.ts";
-import { type RpcClient, RpcError, type TransactionAnswer } from "../rpc/rpc.ts";
+import type { RpcClient } from "../rpc/client.ts";
+import { RpcError } from "../rpc/json_rpc.ts";
+import type { TransactionAnswer } from "../rpc/schemas.ts";
 
 export interface SubmitParts extends OutcomeParts {
   entries: EntryReader;
   ledgers: LedgerWait;
-  now: () => number;
   /** How long a submit waits for its confirmation. */
   submitTimeoutMs: number;
   /** Notes the envelope durably; resolves before anything is sent. */
@@ -48,13 +49,13 @@ interface Progress {
  */
 export async function sendAndConfirm(parts: SubmitParts, envelope: VettedEnvelope): Promise<Confirmed> {
   const { hash, validUntil } = envelope;
-  if (networkSeconds(parts) > validUntil) {
+  if (parts.view.networkSeconds() > validUntil) {
     const confirmed = await appliedBefore(parts, envelope, "txTooLate");
     if (confirmed === undefined) throw rejection("txTooLate", hash);
     return confirmed;
   }
   const progress: Progress = {
-    endsAtMs: parts.now() + parts.submitTimeoutMs,
+    endsAtMs: parts.clock.monotonicMs() + parts.submitTimeoutMs,
     accepted: false,
     resendAtMs: -Infinity,
     resendPauseMs: FIRST_RESEND_MS,
@@ -64,7 +65,7 @@ export async function sendAndConfirm(parts: SubmitParts, envelope: VettedEnvelop
   };
   await parts.noteSubmission({ hash, validUntil });
   while (true) {
-    const sendNow = !progress.accepted && parts.now() >= progress.resendAtMs;
+    const sendNow = !progress.accepted && parts.clock.monotonicMs() >= progress.resendAtMs;
     const appliedAlready = sendNow ? await sendOnce(parts, envelope, progress) : undefined;
     if (appliedAlready !== undefined) return appliedAlready;
     const answer = await ask(parts, hash, progress);
@@ -81,7 +82,7 @@ async function sendOnce(
   progress: Progress,
 ): Promise<Confirmed | undefined> {
   const sent = await send(parts.rpc, envelope);
-  progress.resendAtMs = parts.now() + progress.resendPauseMs;
+  progress.resendAtMs = parts.clock.monotonicMs() + progress.resendPauseMs;
   progress.resendPauseMs = Math.min(LONGEST_RESEND_MS, progress.resendPauseMs * 2);
   if (sent.kind === "accepted") progress.accepted = true;
   if (sent.kind === "later") progress.why = "the network is too busy to take it in";
@@ -99,8 +100,8 @@ async function send(rpc: RpcClient, envelope: VettedEnvelope): Promise<Sent> {
     if (errorResultXdr === undefined) return { kind: "rejected", code: "ERROR" };
     return { kind: "rejected", code: nodeXdr("errorResultXdr", () => resultCode(errorResultXdr)) };
   } catch (cause) {
-    if (cause instanceof RpcError && (cause.code === -32602 || cause.code === -32600)) {
-      throw new GatewayError("invalid_request", `the RPC node refused the envelope: ${cause.message}`, { cause });
+    if (cause instanceof RpcError && (cause.kind === "refused" || cause.kind === "limit")) {
+      throw new GatewayError("invalid_request", "the RPC node refused the envelope as malformed", { cause });
     }
     if (!isUpstreamFault(cause)) throw cause;
     return { kind: "unknown" };
@@ -127,8 +128,11 @@ async function afterRejection(
   const isNext = held !== undefined && held + 1n === sequence;
   if (!isNext || progress.badSequences >= LEDGERS_FOR_BAD_SEQUENCE) throw rejection(code, hash);
   progress.badSequences += 1;
-  await parts.ledgers.after(parts.tip.sequence, Math.min(NEXT_LEDGER_MS, Math.max(0, progress.endsAtMs - parts.now())));
-  progress.resendAtMs = parts.now();
+  await parts.ledgers.after(
+    parts.view.sequence,
+    Math.min(NEXT_LEDGER_MS, Math.max(0, progress.endsAtMs - parts.clock.monotonicMs())),
+  );
+  progress.resendAtMs = parts.clock.monotonicMs();
   return undefined;
 }
 
@@ -148,16 +152,16 @@ async function ask(parts: SubmitParts, hash: string, progress: Progress): Promis
 
 /** Until it is time to send or to ask again. @throws {GatewayError} when the time for the whole submit is over */
 async function pause(
-  { now, wait, tip, ledgers }: SubmitParts,
+  { clock: { monotonicMs, wait }, view, ledgers }: SubmitParts,
   hash: string,
   { endsAtMs, accepted, resendAtMs, why }: Progress,
   answer: TransactionAnswer | undefined,
 ): Promise<void> {
-  const remainingMs = endsAtMs - now();
+  const remainingMs = endsAtMs - monotonicMs();
   if (remainingMs <= 0) throw outcomeUnknown(hash, why);
-  const pauseMs = accepted ? remainingMs : Math.max(0, Math.min(remainingMs, resendAtMs - now()));
+  const pauseMs = accepted ? remainingMs : Math.max(0, Math.min(remainingMs, resendAtMs - monotonicMs()));
   // A node that lags, or fails, may know better in a moment; one that is up to date knows no more before the next ledger.
-  if (answer === undefined || answer.latestLedger < tip.sequence) await wait(Math.min(pauseMs, LAG_PAUSE_MS));
+  if (answer === undefined || answer.latestLedger < view.sequence) await wait(Math.min(pauseMs, LAG_PAUSE_MS));
   else await ledgers.after(answer.latestLedger, pauseMs);
 }
 

@@ -1,16 +1,10 @@
 import { GatewayError } from "../../errors.ts";
 import type { ContractCall } from "./contract_call.ts";
-import { calledIn, vetEnvelope } from "./envelope.ts";
+import { calledIn, vetEnvelope, type VettedEnvelope } from "./envelope.ts";
 import { believed } from "../ledger/freshness.ts";
 import { nodeXdr } from "./node_xdr.ts";
 import { type Confirmed, failureError } from "./outcome.ts";
-import {
-  networkSeconds,
-  type PreparedTransaction,
-  type PrepareParts,
-  prepareTransaction,
-  type Widen,
-} from "./prepare.ts";
+import { type PreparedTransaction, type PrepareParts, prepareTransaction, type Widen } from "./prepare.ts";
 import { sendAndConfirm, type SubmitParts } from "./submit.ts";
 
 /** What became of a transaction. */
@@ -27,9 +21,9 @@ export interface Transactions {
   prepare(source: string, call: ContractCall, widen?: Widen): Promise<PreparedTransaction>;
   /**
    * Vets, sends and confirms a signed envelope; see `vetEnvelope` and `sendAndConfirm`. Whoever submits the same one
-   * meanwhile joins; the outcome does not depend on anybody waiting for it.
+   * meanwhile joins; the outcome does not depend on anybody waiting for it. `onVetted` is told before anything is sent.
    */
-  submit(envelopeXdr: string): Promise<Confirmed>;
+  submit(envelopeXdr: string, onVetted?: (envelope: VettedEnvelope) => void): Promise<Confirmed>;
   /**
    * What became of a transaction: of one this gateway sent, `pending` until a ledger has closed after its time bound.
    * @throws {GatewayError} `not_found` for a hash that neither the node nor this gateway knows
@@ -54,13 +48,14 @@ export function createTransactions(parts: TransactionsParts): Transactions {
   return {
     prepare: (source, call, widen) => prepareTransaction(parts, source, call, widen),
 
-    submit(envelopeXdr) {
+    submit(envelopeXdr, onVetted) {
       return Promise.try(() => {
         const envelope = vetEnvelope(envelopeXdr, {
           networkPassphrase,
-          nowSeconds: networkSeconds(parts),
+          nowSeconds: parts.view.networkSeconds(),
           refuseCall: parts.refuseCall,
         });
+        onVetted?.(envelope);
         // The signatures are no part of the hash: another set of them is another attempt.
         const joined = underWay.get(envelope.xdr);
         if (joined !== undefined) return joined;
@@ -82,10 +77,11 @@ export function createTransactions(parts: TransactionsParts): Transactions {
       }
       const note = await parts.getSubmission(hash);
       if (note === undefined) throw new GatewayError("not_found", `transaction ${hash} is not known`);
-      if (answer.latestLedgerCloseTime <= note.validUntil) return { hash, status: "pending" };
       if ((answer.oldestLedgerCloseTime ?? 0) > note.validUntil) {
         throw new GatewayError("not_found", `transaction ${hash} is older than what the RPC node holds`);
       }
+      // Not by the close time that this answer says: what may still be applied is not called failed on one answer's word.
+      if (parts.view.confirmed.closeTime <= note.validUntil) return { hash, status: "pending" };
       return { hash, status: "failed", error: "txTooLate: no ledger took it in before its time bound" };
     },
   };

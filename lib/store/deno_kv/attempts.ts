@@ -1,40 +1,100 @@
 import type { KvAtomic } from "../../runtime/kv.ts";
-import { checkLimit, END_OF_POSITIONS } from "../bounds.ts";
-import type { DenoKvContext } from "./store.ts";
-import { collect, commit } from "./io.ts";
-import { attemptKey, attemptTimeKey, subscriptionKey } from "./webhook_keys.ts";
-import type { Attempt, WebhookStore } from "../webhook_store.ts";
+import type { NounDriver } from "../checked_store.ts";
+import type { DeliveryStore } from "../store.ts";
+import { type Attempt, ATTEMPTS_KEPT, type NewAttempt } from "../webhook.ts";
+import { collect, commit, type DenoKvContext } from "./io.ts";
+import { attemptKey, type ReaderEntry, readerKey, READERS_VERSION } from "./schema.ts";
 
-type AttemptMethods = Pick<WebhookStore, "recordAttempt" | "listAttempts">;
+type AttemptMethods = Pick<NounDriver<DeliveryStore>, "recordAttempt" | "attempts" | "pruneAttempts">;
 
-/** Attempts that were made. */
-export function denoKvAttempts({ kv, run, retry }: DenoKvContext): AttemptMethods {
+const PRUNED_PER_COMMIT = 900;
+
+/** Attempts that were made: of each subscription a ring, in which the newest takes the place of the oldest. */
+export function denoKvAttempts({ kv, retry, inTurn }: DenoKvContext): AttemptMethods {
+  /** Forgets attempts made before this time, as many as one commit can. */
+  async function pruneSome(
+    subscriptionId: string,
+    beforeMs: number,
+  ): Promise<{ done: { removed: number; isEnd: boolean } } | undefined> {
+    const entry = await kv.get<ReaderEntry>(readerKey(subscriptionId));
+    const since = entry.value?.attemptsSinceMs ?? null;
+    if (since === null || since >= beforeMs) return { done: { removed: 0, isEnd: true } };
+    const held = await collect(kv.list<Attempt>({ prefix: ["attempt", subscriptionId] }, { batchSize: 500 }));
+    const old = held.filter(({ value }) => value.atMs < beforeMs).slice(0, PRUNED_PER_COMMIT);
+    const gone = new Set(old);
+    const left = held.filter((attempt) => !gone.has(attempt)).map(({ value }) => value.atMs);
+    const atomic = kv.atomic().check(entry).sum(READERS_VERSION, 1n);
+    for (const { key } of old) atomic.delete(key);
+    const attemptsSinceMs = left.length === 0 ? null : left.reduce((least, atMs) => Math.min(least, atMs));
+    atomic.set(entry.key, { ...entry.value, attemptsSinceMs });
+    if (!await commit(atomic)) return undefined;
+    return { done: { removed: old.length, isEnd: attemptsSinceMs === null || attemptsSinceMs >= beforeMs } };
+  }
+
   return {
-    recordAttempt: (attempt) =>
-      run(() =>
+    recordAttempt: (subscriptionId, attempt) =>
+      inTurn(() =>
         retry(async () => {
-          const [subscription, held] = await kv.getMany([
-            subscriptionKey(attempt.subscriptionId),
-            attemptKey(attempt.subscriptionId, attempt.id),
-          ]);
-          if (subscription.value === null || held.value !== null) return { done: undefined };
-          const atomic = kv.atomic().check(subscription, held);
-          noteAttempt(atomic, attempt);
-          return await commit(atomic) ? { done: undefined } : undefined;
+          const entry = await kv.get<ReaderEntry>(readerKey(subscriptionId));
+          if (entry.value === null) return { done: undefined };
+          const atomic = kv.atomic().check(entry).sum(READERS_VERSION, 1n);
+          const reader = structuredClone(entry.value);
+          const [noted] = noteAttempts(atomic, subscriptionId, reader, [attempt]);
+          return await commit(atomic.set(entry.key, reader)) ? { done: noted } : undefined;
         })
       ),
-    listAttempts: (subscriptionId, { before = END_OF_POSITIONS, limit }) =>
-      run(async () => {
-        checkLimit(limit, 200);
-        if ((await kv.get(subscriptionKey(subscriptionId))).value === null) return [];
-        const range = { prefix: ["attempt", subscriptionId], end: attemptKey(subscriptionId, before) };
-        return (await collect(kv.list<Attempt>(range, { limit, reverse: true }))).map(({ value }) => value);
+    async attempts(subscriptionId, { before = Infinity, limit }) {
+      const { value: reader } = await kv.get<ReaderEntry>(readerKey(subscriptionId));
+      if (reader === null) return [];
+      const last = Math.min(before - 1, reader.ordinal);
+      const first = Math.max(1, reader.ordinal - ATTEMPTS_KEPT + 1);
+      const found: Attempt[] = [];
+      for (const { from, to } of slotRanges(first, last)) {
+        const range = { start: attemptKey(subscriptionId, from), end: attemptKey(subscriptionId, to + 1) };
+        for await (const { value } of kv.list<Attempt>(range, { reverse: true, batchSize: limit })) {
+          // Newer ones may have come meanwhile, in the place of the oldest.
+          if (value.ordinal >= first && value.ordinal <= last) found.push(value);
+          if (found.length === limit) return found;
+        }
+      }
+      return found;
+    },
+    pruneAttempts: (subscriptionId, beforeMs) =>
+      inTurn(async () => {
+        for (let total = 0;;) {
+          const { removed, isEnd } = await retry(() => pruneSome(subscriptionId, beforeMs));
+          total += removed;
+          if (isEnd) return total;
+        }
       }),
   };
 }
 
-/** Two writes. */
-export function noteAttempt(atomic: KvAtomic, attempt: Attempt): void {
-  const { id, subscriptionId, atMs } = attempt;
-  atomic.set(attemptKey(subscriptionId, id), attempt).set(attemptTimeKey(atMs, subscriptionId, id), true);
+/** Writes attempts under the next ordinals, which it notes in `reader`; answers them as they are kept. One write each. */
+export function noteAttempts(
+  atomic: KvAtomic,
+  subscriptionId: string,
+  reader: ReaderEntry,
+  attempts: NewAttempt[],
+): Attempt[] {
+  return attempts.map((attempt) => {
+    reader.ordinal += 1;
+    reader.attemptsSinceMs = Math.min(reader.attemptsSinceMs ?? Infinity, attempt.atMs);
+    const responseBody = attempt.outcome === "delivered" ? null : attempt.responseBody;
+    const kept: Attempt = { ...attempt, responseBody, ordinal: reader.ordinal };
+    atomic.set(attemptKey(subscriptionId, slotOf(reader.ordinal)), kept);
+    return kept;
+  });
+}
+
+function slotOf(ordinal: number): number {
+  return ordinal % ATTEMPTS_KEPT;
+}
+
+/** The slots of these ordinals, at most a round of them: one range, or two where the ring begins anew; newest first. */
+function slotRanges(first: number, last: number): { from: number; to: number }[] {
+  if (last < first) return [];
+  const [from, to] = [slotOf(first), slotOf(last)];
+  if (from <= to) return [{ from, to }];
+  return [{ from: 0, to }, { from, to: ATTEMPTS_KEPT - 1 }];
 }

@@ -1,62 +1,150 @@
-import type { Kv, KvU64 } from "../../runtime/kv.ts";
-import { checkBatch } from "../bounds.ts";
-import type { DenoKvContext } from "./store.ts";
-import { chunks, collect, present, setting } from "./io.ts";
-import { addDeliveries } from "./outbox.ts";
-import { deadKey, FAN_OUT, pendingKey } from "./webhook_keys.ts";
-import { sameCursor } from "../fan_out_cursor.ts";
-import type { Backlog, FanOutCursor, WebhookStore } from "../webhook_store.ts";
+import type { KvListSelector } from "../../runtime/kv.ts";
+import type { LoggedEvent } from "../event.ts";
+import type { NounDriver } from "../checked_store.ts";
+import { type DeliveryStore, StoreError } from "../store.ts";
+import type { DueDelivery, FailedDelivery, Reader, Subscription } from "../webhook.ts";
+import { denoKvAttempts } from "./attempts.ts";
+import { readFailed, writeFailed } from "./failed_deliveries.ts";
+import { collect, commit, type DenoKvContext, getAll, next } from "./io.ts";
+import {
+  dueKey,
+  eventKey,
+  failedKey,
+  type ReaderEntry,
+  readerKey,
+  READERS_VERSION,
+  stateKey,
+  subscriptionKey,
+  SUBSCRIPTIONS_VERSION,
+} from "./schema.ts";
+import { denoKvSettling } from "./settling.ts";
 
-type DeliveryMethods = Pick<WebhookStore, "fanOutCursor" | "commitFanOut" | "backlog">;
+/** Of three writes each. */
+const CLAMPED_PER_COMMIT = 250;
 
-/** What fan-out writes, and how much is owed. */
-export function denoKvDeliveries({ kv, run, retry }: DenoKvContext): DeliveryMethods {
+/** How far each subscription has come, and what failed. */
+export function denoKvDeliveries(context: DenoKvContext): NounDriver<DeliveryStore> {
+  const { kv, location, retry, inTurn } = context;
+
+  async function sequencesIn(range: KvListSelector, limit: number, reverse = false): Promise<number[]> {
+    const entries = await collect(kv.list(range, { limit, batchSize: limit, reverse }));
+    return entries.map(({ key }) => key.at(-1) as number);
+  }
+
+  /** Looks up what these are about; again when one of them is meanwhile no longer what it was listed as. */
+  async function lookUp(
+    subscriptionId: string,
+    list: () => Promise<number[]>,
+    isListed: (failed: FailedDelivery) => boolean,
+  ): Promise<DueDelivery[]> {
+    for (;;) {
+      // What is left of a deleted one is not owed.
+      if ((await kv.get(readerKey(subscriptionId))).value === null) return [];
+      const sequences = await list();
+      const failed = await getAll<FailedDelivery>(kv, sequences.map((sequence) => failedKey(sequence, subscriptionId)));
+      const events = await getAll<LoggedEvent>(kv, sequences.map(eventKey));
+      const found = failed.map(({ value: delivery }, index) => ({ delivery, event: events[index]!.value }));
+      const isSound = (one: typeof found[number]): one is DueDelivery =>
+        one.delivery !== null && one.event !== null && isListed(one.delivery);
+      if (found.every(isSound)) return found;
+    }
+  }
+
+  async function clampSome(
+    subscriptionId: string,
+    latestDueAtMs: number,
+  ): Promise<{ done: number } | undefined> {
+    const entry = await kv.get<ReaderEntry>(readerKey(subscriptionId));
+    const reader = entry.value;
+    if (reader === null) return { done: 0 };
+    const range = { prefix: ["due", subscriptionId], start: ["due", subscriptionId, latestDueAtMs, Infinity] };
+    const before = await readFailed(kv, subscriptionId, await sequencesIn(range, CLAMPED_PER_COMMIT));
+    if (before.size === 0) return { done: 0 };
+    const atomic = kv.atomic().check(entry).sum(READERS_VERSION, 1n);
+    const after = new Map([...before].map(([sequence, one]) => [sequence, { ...one, dueAtMs: latestDueAtMs }]));
+    writeFailed(atomic, subscriptionId, before, after);
+    reader.progress.nextDueAtMs = Math.min(reader.progress.nextDueAtMs ?? Infinity, latestDueAtMs);
+    return await commit(atomic.set(entry.key, reader)) ? { done: before.size } : undefined;
+  }
+
   return {
-    fanOutCursor: () => run(async () => (await kv.get<FanOutCursor>(FAN_OUT)).value ?? undefined),
-    commitFanOut: ({ expected, cursor, deliveries }) =>
-      run(() => {
-        checkBatch(deliveries, 200);
-        return retry(async () => {
-          const held = await kv.get<FanOutCursor>(FAN_OUT);
-          if (!sameCursor(held.value ?? undefined, expected)) return { done: false };
-          const move = { checks: [held], writes: [setting(FAN_OUT, present(cursor))] };
-          return await addDeliveries(kv, deliveries, move) ? { done: true } : undefined;
-        });
+    ...denoKvAttempts(context),
+    settle: denoKvSettling(context),
+    async readers({ after = "", limit }) {
+      for (;;) {
+        const [subscriptions, readers] = await Promise.all([
+          collect(kv.list<Subscription>(
+            { prefix: ["subscription"], start: subscriptionKey(next(after)) },
+            { limit, batchSize: limit },
+          )),
+          collect(kv.list<ReaderEntry>(
+            { prefix: ["progress"], start: readerKey(next(after)) },
+            { limit, batchSize: limit },
+          )),
+        ]);
+        // One may have been added or deleted between the two.
+        const isSound = subscriptions.length === readers.length &&
+          subscriptions.every(({ key }, index) => key[1] === readers[index]!.key[1]);
+        if (isSound) return subscriptions.map(({ value }, index) => toReader(value, readers[index]!.value));
+      }
+    },
+    async reader(subscriptionId) {
+      const [subscription, reader] = await kv.getMany<[Subscription, ReaderEntry]>([
+        subscriptionKey(subscriptionId),
+        readerKey(subscriptionId),
+      ]);
+      return subscription.value === null ? undefined : toReader(subscription.value, reader.value!);
+    },
+    retrying: ({ subscriptionId, dueByMs, limit }) => {
+      const range = dueByMs === undefined
+        ? { prefix: stateKey(subscriptionId, "retrying", 0).slice(0, -1) }
+        : { prefix: ["due", subscriptionId], end: dueKey(subscriptionId, dueByMs, Infinity) };
+      return lookUp(
+        subscriptionId,
+        () => sequencesIn(range, limit),
+        ({ dueAtMs }) => dueAtMs !== null && dueAtMs <= (dueByMs ?? Infinity),
+      );
+    },
+    ended: ({ subscriptionId, before = Infinity, limit }) =>
+      lookUp(
+        subscriptionId,
+        async () => {
+          const lists = (["rejected", "dead"] as const).map((state) => ({
+            prefix: stateKey(subscriptionId, state, 0).slice(0, -1),
+            end: stateKey(subscriptionId, state, before),
+          }));
+          const found = await Promise.all(lists.map((range) => sequencesIn(range, limit, true)));
+          return found.flat().sort((left, right) => right - left).slice(0, limit);
+        },
+        ({ state }) => state !== "retrying",
+      ),
+    clampDue: (subscriptionId, latestDueAtMs) =>
+      inTurn(async () => {
+        for (let total = 0;;) {
+          const clamped = await retry(() => clampSome(subscriptionId, latestDueAtMs));
+          total += clamped;
+          if (clamped < CLAMPED_PER_COMMIT) return total;
+        }
       }),
-    backlog: (subscriptionId) =>
-      run(() => subscriptionId === undefined ? backlogOfAll(kv) : backlogOf(kv, subscriptionId)),
+    insertReplay: (replay) =>
+      inTurn(() =>
+        retry(async () => {
+          const entry = await kv.get<ReaderEntry>(readerKey(replay.subscriptionId));
+          if (entry.value === null) return { done: undefined };
+          if (entry.value.replay !== null) {
+            throw new StoreError(
+              "exists",
+              `${location} holds a replay of the subscription "${replay.subscriptionId}" already`,
+            );
+          }
+          const atomic = kv.atomic().check(entry).sum(READERS_VERSION, 1n).sum(SUBSCRIPTIONS_VERSION, 1n)
+            .set(entry.key, { ...entry.value, replay });
+          return await commit(atomic) ? { done: undefined } : undefined;
+        })
+      ),
   };
 }
 
-async function backlogOf(kv: Kv, subscriptionId: string): Promise<Backlog> {
-  const [pending, dead] = (await kv.getMany<[KvU64, KvU64]>([pendingKey(subscriptionId), deadKey(subscriptionId)]))
-    .map(({ value }) => Number(value?.value ?? 0n)) as [number, number];
-  // Of a deleted subscription the deliveries may still be there, the counters are not.
-  return { pending, dead, oldestCreatedAtMs: pending > 0 ? await oldest(kv, subscriptionId) : null };
-}
-
-/** Costs a step for each subscription that something is pending of, however much that is. */
-async function backlogOfAll(kv: Kv): Promise<Backlog> {
-  const backlog: Backlog = { pending: 0, dead: 0, oldestCreatedAtMs: null };
-  const waiting: string[] = [];
-  for await (const { key, value } of kv.list<KvU64>({ prefix: ["pending"] }, { batchSize: 500 })) {
-    if (value.value === 0n) continue;
-    backlog.pending += Number(value.value);
-    waiting.push(key[1] as string);
-  }
-  for await (const { value } of kv.list<KvU64>({ prefix: ["dead"] }, { batchSize: 500 })) {
-    backlog.dead += Number(value.value);
-  }
-  for (const some of chunks(waiting, 50)) {
-    for (const createdAtMs of await Promise.all(some.map((id) => oldest(kv, id)))) {
-      if (createdAtMs === null) continue;
-      backlog.oldestCreatedAtMs = Math.min(createdAtMs, backlog.oldestCreatedAtMs ?? createdAtMs);
-    }
-  }
-  return backlog;
-}
-
-async function oldest(kv: Kv, subscriptionId: string): Promise<number | null> {
-  const [first] = await collect(kv.list({ prefix: ["created", subscriptionId] }, { limit: 1 }));
-  return first ? first.key[2] as number : null;
+function toReader(subscription: Subscription, { progress, replay }: ReaderEntry): Reader {
+  return { subscription, progress, replay };
 }

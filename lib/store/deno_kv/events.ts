@@ -1,126 +1,171 @@
-import type { KvAtomic, KvEntryMaybe } from "../../runtime/kv.ts";
-import { checkBatch, checkLimit } from "../bounds.ts";
-import type { DenoKvContext } from "./store.ts";
-import { eventKey, indexKeys, typeKey } from "./history.ts";
-import { commit, getAll, next, present } from "./io.ts";
-import { FAN_OUT, lateKey, PRUNED } from "./webhook_keys.ts";
-import { hasPassed, raiseRereads, readsAgain } from "../fan_out_cursor.ts";
-import type { HistoryGap, Store, StoredEvent, WatcherState } from "../store.ts";
-import type { FanOutCursor } from "../webhook_store.ts";
+import type { KvAtomic, KvKey } from "../../runtime/kv.ts";
+import { heightOfEvent, type LoggedEvent, type NewEvent, type UndecodedEvent } from "../event.ts";
+import type { NounDriver } from "../checked_store.ts";
+import type { EventStore, Lease, WatcherState } from "../store.ts";
+import { denoKvEventQueries } from "./event_query.ts";
+import { denoKvForget } from "./forgetting.ts";
+import { collect, commit, type DenoKvContext, getAll, present } from "./io.ts";
+import { readPieces, toPieces } from "./large_values.ts";
+import { checkOwn } from "./leases.ts";
+import {
+  eventKey,
+  idKey,
+  indexKeys,
+  lateKey,
+  type LeaseEntry,
+  leaseKey,
+  LOG,
+  type LogEntry,
+  rawKey,
+  reachedKey,
+  typeKey,
+  undecodedKey,
+  WATCHER,
+} from "./schema.ts";
 
-type EventMethods = Pick<Store, "watcherState" | "commitEvents" | "undecodedEvents" | "decodeEvents" | "gaps">;
+export const EMPTY_LOG: LogEntry = { last: 0, highest: -1 };
 
-type Raw = StoredEvent["raw"];
+/** What may be written in one commit of nothing else. */
+const CHARACTERS_PER_COMMIT = 300_000;
+const WRITES_PER_COMMIT = 500;
 
-const WATCHER = ["watcher"];
-const undecodedKey = (position: string) => ["undecoded", position];
-const rawKey = (position: string) => ["undecoded_raw", position];
-const gapKey = (gap: HistoryGap) => ["gap", gap.epoch, gap.fromLedger, gap.toLedger];
+type UndecodedEntry = Omit<UndecodedEvent, "raw">;
 
-/** What the watcher writes. */
-export function denoKvEvents({ kv, run, retry }: DenoKvContext): EventMethods {
+/** The log. */
+export function denoKvEvents(context: DenoKvContext): NounDriver<EventStore> {
+  const { kv, location, retry } = context;
+
+  /** Begins a commit under the watcher's lease. */
+  async function startCommit(lease: Lease): Promise<{ atomic: KvAtomic; log: LogEntry }> {
+    const [held, log] = await kv.getMany<[LeaseEntry, LogEntry]>([leaseKey(lease.name), LOG]);
+    checkOwn(location, [lease], [held]);
+    return { atomic: kv.atomic().check(held, log), log: log.value ?? EMPTY_LOG };
+  }
+
   /**
-   * A raw event can have tens of kilobytes, and a commit takes 800 KiB: the raw parts are written before the commit,
-   * where nobody finds them until it makes them visible.
+   * A commit takes 800 KiB, and a raw event can have many of them: the raw parts are written before the commit, where
+   * nobody finds them until it makes them visible.
    */
-  async function writeRawParts(events: StoredEvent[]): Promise<void> {
-    for (const { type, position, raw } of events) {
-      if (type === null && raw) await commit(kv.atomic().set(rawKey(position), raw));
+  async function writeRawParts(events: UndecodedEvent[]): Promise<void> {
+    let atomic = kv.atomic();
+    let [writes, characters] = [0, 0];
+    for (const { key, value } of events.flatMap(({ id, raw }) => toPieces(rawKey(id), raw))) {
+      if (writes === WRITES_PER_COMMIT || characters + value.text.length > CHARACTERS_PER_COMMIT) {
+        await commit(atomic);
+        atomic = kv.atomic();
+        [writes, characters] = [0, 0];
+      }
+      atomic.set(key, value);
+      writes += 1;
+      characters += value.text.length;
+    }
+    if (writes > 0) await commit(atomic);
+  }
+
+  async function removeRawParts(ids: string[]): Promise<void> {
+    const keys = (await Promise.all(ids.map((id) => collect(kv.list({ prefix: rawKey(id) }))))).flat();
+    for (let at = 0; at < keys.length; at += WRITES_PER_COMMIT) {
+      const atomic = kv.atomic();
+      for (const { key } of keys.slice(at, at + WRITES_PER_COMMIT)) atomic.delete(key);
+      await commit(atomic);
     }
   }
 
-  /** The slice's events that are not held yet, each position once. */
-  async function onlyNew(events: StoredEvent[]): Promise<StoredEvent[]> {
-    const byPosition = new Map(events.toReversed().map((event) => [event.position, event]));
-    const unique = [...byPosition.values()].toReversed();
-    const [decoded, undecoded] = await Promise.all([
-      getAll(kv, unique.map(({ position }) => eventKey(position))),
-      getAll(kv, unique.map(({ position }) => undecodedKey(position))),
-    ]);
-    return unique.filter((_, index) => decoded[index]!.value === null && undecoded[index]!.value === null);
-  }
-
   return {
-    watcherState: () => run(async () => (await kv.get<WatcherState>(WATCHER)).value ?? undefined),
-    commitEvents: ({ events, state, gaps = [] }) =>
-      run(async () => {
-        checkBatch(events, 100);
-        checkBatch(gaps, 100);
-        await retry(async () => {
-          // Every commit writes the state: checking it means that nobody else committed since the reads below.
-          const before = await kv.get<WatcherState>(WATCHER);
-          const newEvents = await onlyNew(events);
-          const heldGaps = await getAll(kv, gaps.map(gapKey));
-          await writeRawParts(newEvents);
-          const atomic = kv.atomic().check(before).set(WATCHER, present(state));
-          for (const event of newEvents) put(atomic, event);
-          // Read after the events: what was forgotten just now is told from what is new. Fan-out passes no ledger that is
-          // not scanned, so what it has not passed by now it comes to; but where ledgers are scanned again it is stopped.
-          const [cursor, pruned] = await kv.getMany<[FanOutCursor, string]>([FAN_OUT, PRUNED]);
-          noteLate(atomic, cursor, newEvents.filter(({ position }) => position > (pruned.value ?? "")));
-          if (readsAgain(newEvents, state, before.value ?? undefined)) goBack(atomic, cursor);
-          gaps.forEach((gap, index) => {
-            if (heldGaps[index]!.value === null) atomic.set(gapKey(gap), gap);
-          });
-          return await commit(atomic) ? { done: undefined } : undefined;
-        });
+    ...denoKvEventQueries(context),
+    forget: denoKvForget(context),
+    watcherState: () => readPieces<WatcherState>(kv, WATCHER),
+    append: ({ lease, events, state }) =>
+      retry(async () => {
+        const { atomic, log } = await startCommit(lease);
+        const once = firstOfEach(events);
+        const held = await getAll<number>(kv, once.map(({ id }) => idKey(id)));
+        const fresh = once.filter((_, index) => held[index]!.value === null);
+        const undecoded = fresh.filter((event) => event.type === null);
+        await writeRawParts(undecoded);
+        const logged = putLogged(atomic, log, fresh.filter((event) => event.type !== null));
+        for (const event of undecoded) putUndecoded(atomic, event);
+        // Also for undecoded ones: of two who add the same, one has to look again.
+        if (undecoded.length > 0 && logged.length === 0) atomic.set(LOG, log);
+        for (const { key, value } of toPieces(WATCHER, state)) atomic.set(key, value);
+        return await commit(atomic) ? { done: logged } : undefined;
       }),
-    undecodedEvents: ({ after, limit }) =>
-      run(async () => {
-        checkLimit(limit, 100);
-        const range = { prefix: ["undecoded"], start: undecodedKey(next(after ?? "")) };
-        const events: StoredEvent[] = [];
-        for await (const { value } of kv.list<StoredEvent>(range, { limit })) events.push(value);
-        const raws = await getAll<Raw>(kv, events.map(({ position }) => rawKey(position)));
-        return events.map((event, index) => present({ ...event, raw: raws[index]!.value ?? undefined }));
-      }),
-    decodeEvents: (events) =>
-      run(async () => {
-        checkBatch(events, 100);
-        await retry(async () => {
-          const cursor = await kv.get<FanOutCursor>(FAN_OUT);
-          const held = await getAll(kv, events.map(({ position }) => undecodedKey(position)));
-          const replaced = events.filter((_, index) => held[index]!.value !== null);
-          await writeRawParts(replaced);
-          const atomic = kv.atomic();
-          for (const event of replaced) {
-            if (event.type !== null) atomic.delete(undecodedKey(event.position)).delete(rawKey(event.position));
-            put(atomic, event);
-          }
-          noteLate(atomic, cursor, replaced);
-          // Of two who decode the same, only one may note it: each writes the cursor.
-          if (replaced.some(({ type }) => type !== null)) goBack(atomic, cursor);
-          return await commit(atomic) ? { done: undefined } : undefined;
-        });
-      }),
-    gaps: () =>
-      run(async () => {
-        const gaps: HistoryGap[] = [];
-        for await (const { value } of kv.list<HistoryGap>({ prefix: ["gap"] })) gaps.push(value);
-        return gaps;
-      }),
+    async undecoded({ after, limit }) {
+      const prefix = ["undecoded"];
+      const range = after === undefined ? { prefix } : { prefix, start: afterKey(undecodedKey(after)) };
+      for (;;) {
+        const entries = (await collect(kv.list<UndecodedEntry>(range, { limit }))).map(({ value }) => value);
+        const raws = await Promise.all(entries.map(({ id }) => readPieces<UndecodedEvent["raw"]>(kv, rawKey(id))));
+        const events = entries.map((entry, index) => ({ ...entry, raw: raws[index]! }));
+        // One that was decoded just now is not missing from a page that would then look like the last: read anew.
+        if (raws.every((raw) => raw !== undefined)) return events;
+      }
+    },
+    async appendDecoded({ lease, events }) {
+      const logged = await retry(async () => {
+        const { atomic, log } = await startCommit(lease);
+        const once = firstOfEach(events);
+        const held = await getAll<number>(kv, once.map(({ id }) => idKey(id)));
+        const logged = putLogged(atomic, log, once.filter((_, index) => held[index]!.value === 0));
+        for (const { id } of logged) atomic.delete(undecodedKey(id));
+        return await commit(atomic) ? { done: logged } : undefined;
+      });
+      await removeRawParts(logged.map(({ id }) => id));
+      return logged;
+    },
+    async forgetUndecoded(closedBefore) {
+      const old: UndecodedEntry[] = [];
+      for await (const { value } of kv.list<UndecodedEntry>({ prefix: ["undecoded"] }, { batchSize: 500 })) {
+        if (value.ledgerClosedAt < closedBefore) old.push(value);
+        if (old.length === 200) break;
+      }
+      if (old.length === 0) return 0;
+      const removed = await retry(async () => {
+        // Checked and written, so that what is decoded meanwhile stays in the log.
+        const log = await kv.get<LogEntry>(LOG);
+        const held = await getAll<number>(kv, old.map(({ id }) => idKey(id)));
+        const left = old.filter((_, index) => held[index]!.value === 0);
+        const atomic = kv.atomic().check(log).set(LOG, log.value ?? EMPTY_LOG);
+        for (const { id } of left) atomic.delete(undecodedKey(id)).delete(idKey(id));
+        return await commit(atomic) ? { done: left } : undefined;
+      });
+      await removeRawParts(removed.map(({ id }) => id));
+      return removed.length;
+    },
   };
 }
 
-/** Of these new events, those that are decoded and that fan-out has passed become late. */
-function noteLate(atomic: KvAtomic, cursor: KvEntryMaybe<FanOutCursor>, added: StoredEvent[]): void {
-  for (const { type, position } of added) {
-    if (type !== null && hasPassed(cursor.value ?? undefined, position)) atomic.set(lateKey(position), "");
-  }
+/** Gives events the next sequences: at most eight writes each, one for each type and one for the log. */
+export function putLogged(atomic: KvAtomic, log: LogEntry, events: NewEvent[]): LoggedEvent[] {
+  let { last, highest } = log;
+  const logged = events.map((event) => {
+    last += 1;
+    const entry: LoggedEvent = { ...present(event), sequence: last };
+    const height = heightOfEvent(event);
+    atomic.set(eventKey(last), entry).set(idKey(event.id), last);
+    for (const key of indexKeys(event, last)) atomic.set(key, true);
+    if (height > highest) atomic.set(reachedKey(height), last);
+    if (height < highest) atomic.set(lateKey(last), height);
+    highest = Math.max(highest, height);
+    return entry;
+  });
+  for (const type of new Set(events.map(({ type }) => type))) atomic.set(typeKey(type), true);
+  if (events.length > 0) atomic.set(LOG, { last, highest });
+  return logged;
 }
 
-/** Makes fan-out go back to its cursor. */
-function goBack(atomic: KvAtomic, cursor: KvEntryMaybe<FanOutCursor>): void {
-  atomic.check(cursor).set(FAN_OUT, raiseRereads(cursor.value ?? undefined));
-}
-
-/** At most five writes, and one for its type. */
-function put(atomic: KvAtomic, event: StoredEvent): void {
+export function putUndecoded(atomic: KvAtomic, event: UndecodedEvent): void {
   const { raw: _, ...shown } = present(event);
-  if (event.type === null) {
-    atomic.set(undecodedKey(event.position), shown);
-    return;
-  }
-  atomic.set(eventKey(event.position), shown).set(typeKey(event.type), true);
-  for (const key of indexKeys(event)) atomic.set(key, true);
+  atomic.set(undecodedKey(event.id), shown).set(idKey(event.id), 0);
+}
+
+/** The first place after this key. */
+function afterKey(key: KvKey): KvKey {
+  return [...key, new Uint8Array()];
+}
+
+/** Of events with the same id the first. */
+function firstOfEach<T extends NewEvent | UndecodedEvent>(events: T[]): T[] {
+  const seen = new Set<string>();
+  return events.filter(({ id }) => !seen.has(id) && seen.add(id));
 }

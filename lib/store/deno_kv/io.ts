@@ -1,52 +1,54 @@
 import type { Kv, KvAtomic, KvEntryMaybe, KvKey } from "../../runtime/kv.ts";
+import { sleep } from "../../clock.ts";
+import { StoreError } from "../store.ts";
 import { isLocked } from "./errors.ts";
 
 /** Deno KV gives up at once when another process is writing to the file; those writes take milliseconds. */
 const BUSY_TIMEOUT_MS = 2_000;
 const BUSY_DELAY_MS = 10;
 
-/** Deno KV reads at most this many keys at once. */
-const MAX_KEYS = 10;
+/** Deno KV reads at most this many keys at once, as of one moment. */
+export const MAX_KEYS = 10;
 
 /** Deno KV checks at most this many keys in one commit. */
 export const MAX_CHECKS = 10;
-/** Deno KV writes at most this many keys in one commit. */
-const MAX_WRITES = 1_000;
 
-/** Deno KV takes keys of at most 80 KiB in one commit. */
-const MAX_KEY_BYTES = 80 * 1_024;
+/** Somebody else has to win each of these, and a winner does not come back at once. */
+const MAX_ATTEMPTS = 50;
+const LONGEST_BACK_OFF_MS = 64;
 
-/** A write that waits for its commit. */
-export interface Write {
-  key: KvKey;
-  /** Writes under that key. */
-  to(atomic: KvAtomic): unknown;
+/** What each noun of this driver is given. */
+export interface DenoKvContext {
+  kv: Kv;
+  location: string;
+  /** Unix ms, by this process's clock: there is no other. */
+  now(): number;
+  /** Whether this handle holds the store for serving, and keeps others off. */
+  isHeld(): boolean;
+  /** Repeats a read and a checked commit until nobody else wrote in between; `attempt` answers undefined when one did. */
+  retry<T>(attempt: () => Promise<{ done: T } | undefined>): Promise<T>;
+  /** Does what changes readers one after the other: within this process nothing comes in between then. */
+  inTurn<T>(work: () => Promise<T>): Promise<T>;
 }
 
-/** A write of a value. */
-export function setting(key: KvKey, value: unknown): Write {
-  return { key, to: (atomic) => atomic.set(key, value) };
+/** `DenoKvContext.retry`: whoever was not the first waits for a moment that differs from the others'. */
+export async function retry<T>(location: string, attempt: () => Promise<{ done: T } | undefined>): Promise<T> {
+  for (let n = 0; n < MAX_ATTEMPTS; n++) {
+    if (n > 0) await sleep(Math.random() * Math.min(2 ** n, LONGEST_BACK_OFF_MS));
+    const result = await attempt();
+    if (result) return result.done;
+  }
+  throw new StoreError("locked", `${location}: other processes keep changing the same record: try again`);
 }
 
-/** A write that raises a counter. */
-export function raising(key: KvKey, by: number): Write {
-  return { key, to: (atomic) => atomic.sum(key, BigInt(by)) };
-}
-
-/** What lowers a counter by this much: Deno KV's have no sign and wrap around. */
-export function minus(count: number): bigint {
-  return 2n ** 64n - BigInt(count);
-}
-
-/** Whether these writes, and a few more, have room in one commit. */
-export function fit(writes: Write[]): boolean {
-  const bytes = writes.reduce((sum, { key }) => sum + keyBytes(key), 0);
-  return writes.length < MAX_WRITES - 20 && bytes < MAX_KEY_BYTES - 2_048;
-}
-
-/** As Deno KV counts them, for texts in ASCII. */
-function keyBytes(key: KvKey): number {
-  return key.reduce<number>((sum, part) => sum + (typeof part === "string" ? part.length + 2 : 9), 0);
+/** `DenoKvContext.inTurn`. */
+export function createTurns(): DenoKvContext["inTurn"] {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const mine = last.then(work);
+    last = mine.catch(() => undefined);
+    return mine;
+  };
 }
 
 /** Commits; false when a check failed. A write lock that another process holds is waited for. */
@@ -56,13 +58,15 @@ export async function commit(atomic: KvAtomic): Promise<boolean> {
       return (await atomic.commit()).ok;
     } catch (error) {
       if (waitedMs >= BUSY_TIMEOUT_MS || !isLocked(error)) throw error;
-      await new Promise((resolve) => setTimeout(resolve, BUSY_DELAY_MS));
+      await sleep(BUSY_DELAY_MS);
     }
   }
 }
 
 /** The entries of these keys, in their order, read in tens at once. */
 export async function getAll<T>(kv: Kv, keys: KvKey[]): Promise<KvEntryMaybe<T>[]> {
+  if (keys.length === 0) return [];
+  if (keys.length <= MAX_KEYS) return await kv.getMany<T[]>(keys);
   return (await Promise.all(chunks(keys, MAX_KEYS).map((ten) => kv.getMany<T[]>(ten)))).flat();
 }
 
@@ -86,4 +90,11 @@ export function next(text: string): string {
 /** A copy without fields that are undefined: they count as absent, but Deno KV would keep them. */
 export function present<T extends object>(record: T): T {
   return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as T;
+}
+
+/** Whether there are no more entries than that in a database. */
+export async function holdsAtMost(kv: Kv, entries: number): Promise<boolean> {
+  let found = 0;
+  for await (const _ of kv.list({ prefix: [] }, { limit: entries + 1 })) found++;
+  return found <= entries;
 }

@@ -1,28 +1,24 @@
 import type { KvU64 } from "../../runtime/kv.ts";
-import { checkBatch, checkLimit } from "../bounds.ts";
-import type { DenoKvContext } from "./store.ts";
+import type { NounDriver } from "../checked_store.ts";
+import { type KeyRecord, type KeyStore, StoreError } from "../store.ts";
 import { bucketKey } from "./buckets.ts";
-import { commit, getAll, next, present } from "./io.ts";
+import { collect, commit, type DenoKvContext, getAll, next, present } from "./io.ts";
 import { listOfKey, startRemoval } from "./subscriptions.ts";
-import { type KeyRecord, type Store, StoreError } from "../store.ts";
-
-type KeyMethods = Pick<
-  Store,
-  "insertKey" | "getKey" | "listKeys" | "setKeyDisabled" | "deleteKey" | "touchKeys" | "keysVersion"
->;
 
 /** `lastUsedAt` has an entry of its own, so that noting it in bulk never gets in the way of a change to the record. */
 type KeyEntry = Omit<KeyRecord, "lastUsedAt">;
 
-/** At most nine writes each. */
+/** At most five writes each. */
 const SUBSCRIPTIONS_PER_COMMIT = 100;
 
 const VERSION = ["keys_version"];
+/** Written with every note of uses: a check of it means that nobody else noted any in between. */
+const USES = ["keys_used"];
 const keyOf = (id: string) => ["key", id];
 const usedOf = (id: string) => ["key_used", id];
 
 /** API keys. */
-export function denoKvKeys({ kv, location, run, retry }: DenoKvContext): KeyMethods {
+export function denoKvKeys({ kv, location, retry }: DenoKvContext): NounDriver<KeyStore> {
   /** Removes up to 100 subscriptions of a key, and with the last of them the key. */
   async function removeSome(id: string): Promise<{ done: { wasThere: boolean; isLast: boolean } } | undefined> {
     const removal = await startRemoval(kv);
@@ -39,59 +35,56 @@ export function denoKvKeys({ kv, location, run, retry }: DenoKvContext): KeyMeth
   }
 
   return {
-    insertKey: ({ lastUsedAt, ...key }) =>
-      run(async () => {
-        const atomic = kv.atomic().check({ key: keyOf(key.id), versionstamp: null })
-          .set(keyOf(key.id), present(key)).sum(VERSION, 1n);
-        if (lastUsedAt === undefined) atomic.delete(usedOf(key.id));
-        else atomic.set(usedOf(key.id), lastUsedAt);
-        if (!await commit(atomic)) {
-          throw new StoreError("exists", `${location} holds a key with the id "${key.id}" already`);
-        }
+    async insert({ lastUsedAt, ...key }) {
+      const atomic = kv.atomic().check({ key: keyOf(key.id), versionstamp: null })
+        .set(keyOf(key.id), present(key)).sum(VERSION, 1n);
+      if (lastUsedAt === undefined) atomic.delete(usedOf(key.id));
+      else atomic.set(usedOf(key.id), lastUsedAt);
+      if (!await commit(atomic)) {
+        throw new StoreError("exists", `${location} holds a key with the id "${key.id}" already`);
+      }
+    },
+    async get(id) {
+      const [key, used] = await kv.getMany<[KeyEntry, string]>([keyOf(id), usedOf(id)]);
+      return key.value === null ? undefined : toKey(key.value, used.value);
+    },
+    async list({ after, limit }) {
+      const range = { prefix: ["key"], start: keyOf(next(after ?? "")) };
+      const keys = (await collect(kv.list<KeyEntry>(range, { limit, batchSize: 500 }))).map(({ value }) => value);
+      const used = await getAll<string>(kv, keys.map(({ id }) => usedOf(id)));
+      return keys.map((key, index) => toKey(key, used[index]!.value));
+    },
+    setDisabled: (id, disabled) =>
+      retry(async () => {
+        const [entry, used] = await kv.getMany<[KeyEntry, string]>([keyOf(id), usedOf(id)]);
+        if (entry.value === null) return { done: undefined };
+        const key = { ...entry.value, disabled };
+        const atomic = kv.atomic().check(entry).set(keyOf(id), key).sum(VERSION, 1n);
+        return await commit(atomic) ? { done: toKey(key, used.value) } : undefined;
       }),
-    getKey: (id) =>
-      run(async () => {
-        const [key, used] = await kv.getMany<[KeyEntry, string]>([keyOf(id), usedOf(id)]);
-        return key.value === null ? undefined : toKey(key.value, used.value);
-      }),
-    listKeys: ({ after, limit }) =>
-      run(async () => {
-        checkLimit(limit, 1_000);
-        const keys: KeyEntry[] = [];
-        const range = { prefix: ["key"], start: keyOf(next(after ?? "")) };
-        for await (const { value } of kv.list<KeyEntry>(range, { limit })) keys.push(value);
-        const used = await getAll<string>(kv, keys.map(({ id }) => usedOf(id)));
-        return keys.map((key, index) => toKey(key, used[index]!.value));
-      }),
-    setKeyDisabled: (id, disabled) =>
-      run(() =>
-        retry(async () => {
-          const [entry, used] = await kv.getMany<[KeyEntry, string]>([keyOf(id), usedOf(id)]);
-          if (entry.value === null) return { done: undefined };
-          const key = { ...entry.value, disabled };
-          const atomic = kv.atomic().check(entry).set(keyOf(id), key).sum(VERSION, 1n);
-          return await commit(atomic) ? { done: toKey(key, used.value) } : undefined;
-        })
-      ),
-    deleteKey: (id) =>
-      run(async () => {
-        for (;;) {
-          const { wasThere, isLast } = await retry(() => removeSome(id));
-          if (isLast) return wasThere;
-        }
-      }),
-    touchKeys: (uses) =>
-      run(async () => {
-        checkBatch(uses, 500);
+    async delete(id) {
+      for (;;) {
+        const { wasThere, isLast } = await retry(() => removeSome(id));
+        if (isLast) return wasThere;
+      }
+    },
+    touch: (uses) =>
+      retry(async () => {
+        const versions = await kv.getMany([VERSION, USES]);
         const held = await getAll<KeyEntry>(kv, uses.map(({ id }) => keyOf(id)));
-        const atomic = kv.atomic();
+        const noted = await getAll<string>(kv, uses.map(({ id }) => usedOf(id)));
+        const latest = new Map<string, string>();
         uses.forEach(({ id, lastUsedAt }, index) => {
-          // One that is deleted meanwhile leaves a note behind, which `insertKey` overwrites.
-          if (held[index]!.value !== null) atomic.set(usedOf(id), lastUsedAt);
+          const before = latest.get(id) ?? noted[index]!.value;
+          if (held[index]!.value === null || (before !== null && lastUsedAt <= before)) return;
+          latest.set(id, lastUsedAt);
         });
-        await commit(atomic);
+        if (latest.size === 0) return { done: undefined };
+        const atomic = kv.atomic().check(...versions).set(USES, true);
+        for (const [id, lastUsedAt] of latest) atomic.set(usedOf(id), lastUsedAt);
+        return await commit(atomic) ? { done: undefined } : undefined;
       }),
-    keysVersion: () => run(async () => Number((await kv.get<KvU64>(VERSION)).value?.value ?? 0n)),
+    version: async () => Number((await kv.get<KvU64>(VERSION)).value?.value ?? 0n),
   };
 }
 

@@ -1,16 +1,13 @@
 import { type Kv, openKv } from "../../runtime/kv.ts";
 import { openSqlite } from "../../runtime/sqlite.ts";
-import { toStoreError } from "./errors.ts";
-import { commit } from "./io.ts";
-import { migrateWithCopy } from "../file/migration_copy.ts";
 import { copySqlite } from "../file/copy.ts";
+import { createEmpty, diskFull, missingStore, type OpenOptions, removeDatabase } from "../file/store_file.ts";
 import { toStoreError as fromSqlite } from "../sqlite/errors.ts";
 import { StoreError } from "../store.ts";
-import { createEmpty, diskFull, missingStore, type OpenOptions, removeDatabase } from "../file/store_file.ts";
-
-/** 1: without webhooks, which only added keys. An older program would not delete a key's subscriptions with it. */
-export const SCHEMA_VERSION = 2;
-const SCHEMA = ["schema"];
+import { toStoreError } from "./errors.ts";
+import { commit, holdsAtMost } from "./io.ts";
+import { isOutdated, migrate } from "./migration.ts";
+import { newStoreId, SCHEMA, SCHEMA_VERSION, STORE_ID } from "./schema.ts";
 
 /**
  * Makes a store in a file where there is nothing yet. It is a copy of the one that Deno KV made: Deno KV does not say when
@@ -64,7 +61,8 @@ export async function openClaimed(file: string | undefined, location: string, op
   let kv: Kv | undefined;
   try {
     kv = await openKv(file);
-    await claim(kv, file, location, options);
+    await claim(kv, location, options);
+    if (await isOutdated(kv)) await migrate({ kv, file, location, onNotice: options.onNotice });
     return kv;
   } catch (error) {
     kv?.close();
@@ -72,12 +70,12 @@ export async function openClaimed(file: string | undefined, location: string, op
   }
 }
 
-/** Writes the schema version into an empty database; refuses one that is not ours or that a newer program wrote. */
-async function claim(kv: Kv, file: string | undefined, location: string, options: OpenOptions): Promise<void> {
+/** Makes an empty database ours; refuses one that is not, or that a newer program wrote. */
+async function claim(kv: Kv, location: string, { mustExist = false }: OpenOptions): Promise<void> {
   const entry = await kv.get<number>(SCHEMA);
   if (entry.value === null && await holdsAtMost(kv, 0)) {
-    if (options.mustExist) throw missingStore(location);
-    await commit(kv.atomic().check(entry).set(SCHEMA, SCHEMA_VERSION));
+    if (mustExist) throw missingStore(location);
+    await commit(kv.atomic().check(entry).set(SCHEMA, SCHEMA_VERSION).set(STORE_ID, newStoreId()));
   }
   // Read again: ours, or that of a process that was quicker.
   const version = entry.value ?? (await kv.get<number>(SCHEMA)).value;
@@ -91,31 +89,4 @@ async function claim(kv: Kv, file: string | undefined, location: string, options
         `${SCHEMA_VERSION}): run that version, or restore a backup made before`,
     );
   }
-  if (entry.value === null || entry.value === SCHEMA_VERSION) return;
-  // Of several who do this at once one succeeds, and nothing else is to be done.
-  const change = async () => void await commit(kv.atomic().check(entry).set(SCHEMA, SCHEMA_VERSION));
-  if (file === undefined || await holdsAtMost(kv, 1)) return await change();
-  await migrateKvFile(file, location, { from: entry.value, onNotice: options.onNotice }, change);
-}
-
-/** The file is one of SQLite, and is copied as one. */
-async function migrateKvFile(
-  file: string,
-  location: string,
-  { from, onNotice }: { from: number } & Pick<OpenOptions, "onNotice">,
-  change: () => Promise<void>,
-): Promise<void> {
-  const database = await openSqlite(file, { readOnly: true });
-  try {
-    await migrateWithCopy({ database, file, location, from, to: SCHEMA_VERSION, onNotice }, change);
-  } finally {
-    database.close();
-  }
-}
-
-/** Whether there are no more entries than that in a database. */
-export async function holdsAtMost(kv: Kv, entries: number): Promise<boolean> {
-  let found = 0;
-  for await (const _ of kv.list({ prefix: [] }, { limit: entries + 1 })) found++;
-  return found <= entries;
 }

@@ -1,156 +1,167 @@
-import type { Kv, KvAtomic, KvU64 } from "../../runtime/kv.ts";
-import { checkBatch, checkLimit } from "../bounds.ts";
-import type { DenoKvContext } from "./store.ts";
-import { collect, commit, getAll, next, present } from "./io.ts";
+import type { Kv, KvAtomic, KvEntryMaybe, KvKey, KvU64 } from "../../runtime/kv.ts";
+import type { NounDriver } from "../checked_store.ts";
+import { StoreError, type SubscriptionStore } from "../store.ts";
+import type { Subscription } from "../webhook.ts";
+import { collect, commit, type DenoKvContext, getAll, next, present } from "./io.ts";
 import {
-  deadKey,
   deletedKey,
-  leaseKey,
-  pendingKey,
-  replayKey,
-  replayOfKey,
-  REPLAYS_VERSION,
-  replayTimeKey,
+  failedKey,
+  LOG,
+  type LogEntry,
+  type ReaderEntry,
+  readerKey,
+  READERS_VERSION,
   SECRETS_CHECK,
   subscriptionCountKey,
   subscriptionKey,
   subscriptionOfKey,
   SUBSCRIPTIONS_VERSION,
-} from "./webhook_keys.ts";
-import { StoreError } from "../store.ts";
-import type { Replay, Subscription, WebhookStore } from "../webhook_store.ts";
+} from "./schema.ts";
 
-type SubscriptionMethods = Pick<
-  WebhookStore,
-  | "insertSubscription"
-  | "getSubscription"
-  | "listSubscriptions"
-  | "setSubscriptionSecrets"
-  | "deleteSubscription"
-  | "subscriptionsVersion"
-  | "secretsCheck"
-  | "resealSecrets"
->;
+/** Rows that `purgeDeleted` looks at of each kind: of a failed delivery it removes two, of the others one. */
+const PURGED_OF_A_KIND = 150;
 
 /** Subscriptions. */
-export function denoKvSubscriptions({ kv, location, run, retry }: DenoKvContext): SubscriptionMethods {
+export function denoKvSubscriptions({ kv, location, retry }: DenoKvContext): NounDriver<SubscriptionStore> {
+  /** Removes some of what a deleted subscription left behind; true while there may be more of it. */
+  async function purgeSome(deleted: KvEntryMaybe<unknown>): Promise<boolean> {
+    const id = deleted.key[1] as string;
+    const atomic = kv.atomic().check(deleted);
+    const [failed, due, attempts] = await Promise.all(
+      ["failed_of", "due", "attempt"].map(async (kind) => {
+        const rows = await collect(kv.list({ prefix: [kind, id] }, { limit: PURGED_OF_A_KIND, batchSize: 500 }));
+        for (const { key } of rows) atomic.delete(key);
+        return rows.map(({ key }) => key);
+      }),
+    ) as [KvKey[], KvKey[], KvKey[]];
+    for (const key of failed) atomic.delete(failedKey(key.at(-1) as number, id));
+    const isEmpty = [failed, due, attempts].every(({ length }) => length < PURGED_OF_A_KIND);
+    if (isEmpty) atomic.delete(deleted.key);
+    await commit(atomic);
+    return !isEmpty;
+  }
+
   return {
-    insertSubscription: (subscription, maxPerKey) =>
-      run(() =>
-        retry(async () => {
-          const { id, keyId } = subscription;
-          const [count, held] = await kv.getMany<[number, Subscription]>([
-            subscriptionCountKey(keyId),
-            subscriptionKey(id),
-          ]);
-          if ((count.value ?? 0) >= maxPerKey) {
-            throw new StoreError("exists", `${location}: the key "${keyId}" has ${maxPerKey} subscriptions already`);
-          }
-          if (held.value) {
-            throw new StoreError("exists", `${location} holds a subscription with the id "${id}" already`);
-          }
-          const atomic = kv.atomic().check(count, held).sum(SUBSCRIPTIONS_VERSION, 1n)
-            .set(count.key, (count.value ?? 0) + 1)
-            .set(subscriptionKey(id), present(subscription))
-            .set(subscriptionOfKey(keyId, id), true);
-          return await commit(atomic) ? { done: undefined } : undefined;
-        })
-      ),
-    getSubscription: (id) => run(async () => (await kv.get<Subscription>(subscriptionKey(id))).value ?? undefined),
-    listSubscriptions: ({ keyId, after = "", limit }) =>
-      run(async () => {
-        checkLimit(limit, 1_000);
-        if (keyId !== undefined) return await listOfKey(kv, keyId, after, limit);
-        const range = { prefix: ["subscription"], start: subscriptionKey(next(after)) };
-        return (await collect(kv.list<Subscription>(range, { limit }))).map(({ value }) => value);
+    insert: (subscription, maxPerKey) =>
+      retry(async () => {
+        const { id, keyId } = subscription;
+        const [count, held, log, deleted] = await kv.getMany<[number, Subscription, LogEntry, true]>([
+          subscriptionCountKey(keyId),
+          subscriptionKey(id),
+          LOG,
+          deletedKey(id),
+        ]);
+        if (deleted.value !== null) {
+          // What another of this id has left would pass for its own.
+          while (await purgeSome(deleted));
+          return undefined;
+        }
+        if ((count.value ?? 0) >= maxPerKey) {
+          throw new StoreError("exists", `${location}: the key "${keyId}" has ${maxPerKey} subscriptions already`);
+        }
+        if (held.value) {
+          throw new StoreError("exists", `${location} holds a subscription with the id "${id}" already`);
+        }
+        const atomic = kv.atomic().check(count, held, log, deleted).sum(SUBSCRIPTIONS_VERSION, 1n)
+          .set(count.key, (count.value ?? 0) + 1)
+          .set(subscriptionKey(id), present(subscription))
+          .set(subscriptionOfKey(keyId, id), true)
+          .set(readerKey(id), newReader(log.value?.last ?? 0));
+        return await commit(atomic) ? { done: undefined } : undefined;
       }),
-    setSubscriptionSecrets: (id, expectedSecret, { secret, previousSecret, olderSecret }) =>
-      run(() =>
-        retry(async () => {
-          const entry = await kv.get<Subscription>(subscriptionKey(id));
-          if (entry.value?.secret !== expectedSecret) return { done: false };
-          const atomic = kv.atomic().check(entry).sum(SUBSCRIPTIONS_VERSION, 1n)
-            .set(entry.key, present({ ...entry.value, secret, previousSecret, olderSecret }));
-          return await commit(atomic) ? { done: true } : undefined;
-        })
-      ),
-    deleteSubscription: (id) =>
-      run(() =>
-        retry(async () => {
-          const removal = await startRemoval(kv);
-          const { value } = await kv.get<Subscription>(subscriptionKey(id));
-          if (value === null) return { done: false };
-          await removal.remove([value]);
-          return await commit(removal.atomic) ? { done: true } : undefined;
-        })
-      ),
-    subscriptionsVersion: () =>
-      run(async () => Number((await kv.get<KvU64>(SUBSCRIPTIONS_VERSION)).value?.value ?? 0n)),
-    secretsCheck: () => run(async () => (await kv.get<string>(SECRETS_CHECK)).value ?? undefined),
+    get: async (id) => (await kv.get<Subscription>(subscriptionKey(id))).value ?? undefined,
+    async list({ keyId, after = "", limit }) {
+      if (keyId !== undefined) return await listOfKey(kv, keyId, after, limit);
+      const range = { prefix: ["subscription"], start: subscriptionKey(next(after)) };
+      return (await collect(kv.list<Subscription>(range, { limit, batchSize: 500 }))).map(({ value }) => value);
+    },
+    setSecrets: (id, expectedSecret, { secret, previousSecret, olderSecret }) =>
+      retry(async () => {
+        const entry = await kv.get<Subscription>(subscriptionKey(id));
+        if (entry.value?.secret !== expectedSecret) return { done: false };
+        const atomic = kv.atomic().check(entry).sum(SUBSCRIPTIONS_VERSION, 1n)
+          .set(entry.key, present({ ...entry.value, secret, previousSecret, olderSecret }));
+        return await commit(atomic) ? { done: true } : undefined;
+      }),
+    delete: (id) =>
+      retry(async () => {
+        const removal = await startRemoval(kv);
+        const { value } = await kv.get<Subscription>(subscriptionKey(id));
+        if (value === null) return { done: false };
+        await removal.remove([value]);
+        return await commit(removal.atomic) ? { done: true } : undefined;
+      }),
+    async purgeDeleted() {
+      const [first, second] = await collect(kv.list({ prefix: ["deleted_subscription"] }, { limit: 2 }));
+      if (first === undefined) return false;
+      return await purgeSome(first) || second !== undefined;
+    },
+    version: async () => Number((await kv.get<KvU64>(SUBSCRIPTIONS_VERSION)).value?.value ?? 0n),
+    secretsCheck: async () => (await kv.get<string>(SECRETS_CHECK)).value ?? undefined,
     resealSecrets: ({ secrets, check }) =>
-      run(() => {
-        checkBatch(secrets, 100);
-        return retry(async () => {
-          const version = await kv.get(SUBSCRIPTIONS_VERSION);
-          const held = await getAll<Subscription>(kv, secrets.map(({ id }) => subscriptionKey(id)));
-          const atomic = kv.atomic().check(version);
-          let rewritten = 0;
-          held.forEach(({ key, value }, index) => {
-            const { expectedSecret, secret, previousSecret, olderSecret } = secrets[index]!;
-            if (value?.secret !== expectedSecret) return;
-            atomic.set(key, present({ ...value, secret, previousSecret, olderSecret }));
-            rewritten += 1;
-          });
-          if (rewritten > 0) atomic.sum(SUBSCRIPTIONS_VERSION, 1n);
-          if (check === null) atomic.delete(SECRETS_CHECK);
-          else if (check !== undefined) atomic.set(SECRETS_CHECK, check);
-          return await commit(atomic) ? { done: rewritten } : undefined;
+      retry(async () => {
+        const version = await kv.get(SUBSCRIPTIONS_VERSION);
+        const held = await getAll<Subscription>(kv, secrets.map(({ id }) => subscriptionKey(id)));
+        const atomic = kv.atomic().check(version);
+        let rewritten = 0;
+        held.forEach(({ key, value }, index) => {
+          const { expectedSecret, secret, previousSecret, olderSecret } = secrets[index]!;
+          if (value?.secret !== expectedSecret) return;
+          atomic.set(key, present({ ...value, secret, previousSecret, olderSecret }));
+          rewritten += 1;
         });
+        if (rewritten > 0) atomic.sum(SUBSCRIPTIONS_VERSION, 1n);
+        if (check === null) atomic.delete(SECRETS_CHECK);
+        else if (check !== undefined) atomic.set(SECRETS_CHECK, check);
+        return await commit(atomic) ? { done: rewritten } : undefined;
       }),
+  };
+}
+
+/** A reader that has heard nothing yet of what comes after this sequence. */
+export function newReader(cursor: number): ReaderEntry {
+  return {
+    progress: { cursor, failingSinceMs: null, retrying: 0, rejected: 0, dead: 0, nextDueAtMs: null },
+    replay: null,
+    kept: { rejected: 0, dead: 0 },
+    ordinal: 0,
+    attemptsSinceMs: null,
   };
 }
 
 /** The subscriptions of one key, ascending by id. */
 export async function listOfKey(kv: Kv, keyId: string, after: string, limit: number): Promise<Subscription[]> {
   const range = { prefix: ["subscription_by_key", keyId], start: subscriptionOfKey(keyId, next(after)) };
-  const ids = (await collect(kv.list(range, { limit }))).map(({ key }) => key[2] as string);
-  const held = await getAll<Subscription>(kv, ids.map(subscriptionKey));
-  return held.map(({ value }) => value).filter((subscription) => subscription !== null);
+  for (;;) {
+    const ids = (await collect(kv.list(range, { limit, batchSize: 500 }))).map(({ key }) => key[2] as string);
+    const held = (await getAll<Subscription>(kv, ids.map(subscriptionKey))).map(({ value }) => value);
+    // One that was deleted just now is not missing from a page that would then look like the last: read anew.
+    if (held.every((subscription) => subscription !== null)) return held;
+  }
 }
 
 /**
- * Begins a commit that removes subscriptions, before they are read: it comes to nothing when a subscription or a replay
- * was added or changed in between. What they leave behind is noted for `purgeDeleted`.
+ * Begins a commit that removes subscriptions, before they are read: it comes to nothing when one of them was added or
+ * changed in between. What they leave behind is noted for `purgeDeleted`.
  */
 export async function startRemoval(
   kv: Kv,
 ): Promise<{ atomic: KvAtomic; /** At most 100, of one key. */ remove(subscriptions: Subscription[]): Promise<void> }> {
-  const atomic = kv.atomic().check(...await kv.getMany([SUBSCRIPTIONS_VERSION, REPLAYS_VERSION]));
+  const atomic = kv.atomic().check(await kv.get(SUBSCRIPTIONS_VERSION));
   return {
     atomic,
     async remove(subscriptions) {
       const [first] = subscriptions;
       if (!first) return;
       const count = await kv.get<number>(subscriptionCountKey(first.keyId));
-      const replayIds = await getAll<string>(kv, subscriptions.map(({ id }) => replayOfKey(id)));
-      const replays = await getAll<Replay>(
-        kv,
-        replayIds.flatMap(({ value }) => value === null ? [] : [replayKey(value)]),
-      );
       for (const { id, keyId } of subscriptions) {
-        for (const key of [subscriptionKey(id), subscriptionOfKey(keyId, id), leaseKey(id)]) atomic.delete(key);
-        atomic.delete(pendingKey(id)).delete(deadKey(id)).set(deletedKey(id), true);
+        atomic.delete(subscriptionKey(id)).delete(subscriptionOfKey(keyId, id)).delete(readerKey(id));
+        atomic.set(deletedKey(id), true);
       }
-      for (const { value } of replays) if (value) removeReplay(atomic, value);
       const left = (count.value ?? 0) - subscriptions.length;
       if (left > 0) atomic.set(count.key, left);
       else atomic.delete(count.key);
-      atomic.sum(SUBSCRIPTIONS_VERSION, BigInt(subscriptions.length));
+      atomic.sum(SUBSCRIPTIONS_VERSION, BigInt(subscriptions.length)).sum(READERS_VERSION, 1n);
     },
   };
-}
-
-/** Removes a replay with what leads to it. */
-export function removeReplay(atomic: KvAtomic, { id, subscriptionId, createdAtMs }: Replay): void {
-  atomic.delete(replayKey(id)).delete(replayOfKey(subscriptionId)).delete(replayTimeKey(createdAtMs, id));
 }

@@ -51,7 +51,7 @@ export async function backUpStore(setting: string, target: string): Promise<Back
     if (!(scheme === "sqlite" ? isOurs(database) : isDenoKv(database))) {
       throw new StoreError("unavailable", `${location} is not a store of this program: name another`);
     }
-    return { location, path, bytes: await copySqlite(database, path) ?? 0 };
+    return { location, path, bytes: await copySqlite(database, path) };
   } catch (error) {
     throw failure(error, location, path);
   } finally {

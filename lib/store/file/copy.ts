@@ -9,23 +9,18 @@ import { openSqlite, type SqliteDatabase } from "../../runtime/sqlite.ts";
  * copies from one snapshot (`VACUUM INTO`). The copy is checked and on the disk when it stands under its name.
  *
  * @param to absolute; its directory has to exist
- * @param isWanted looks at the copy before it is kept
- * @returns the size of the copy in bytes; undefined when it was not wanted
+ * @returns the size of the copy in bytes
  * @throws {SqliteError | Error} when the source cannot be read or the copy cannot be written (the file system's `code`;
  * `EEXIST` when something stands under its name already); nothing is left behind then
  */
-export async function copySqlite(
-  from: SqliteDatabase,
-  to: string,
-  isWanted: (copy: SqliteDatabase) => boolean = () => true,
-): Promise<number | undefined> {
+export async function copySqlite(from: SqliteDatabase, to: string): Promise<number> {
   // Two that copy to the same name do not write into one file.
   const unfinished = `${to}.${randomBytes(6).toString("hex")}.part`;
   // SQLite fills an empty file, and would make a new one readable by everybody.
   closeSync(openSync(unfinished, "wx", 0o600));
   try {
     from.prepare("VACUUM INTO ?").run(unfinished);
-    if (!await isSound(unfinished, isWanted)) return undefined;
+    await checkCopy(unfinished);
     syncToDisk(unfinished);
     if (existsSync(to)) throw Object.assign(new Error(`${to} exists already`), { code: "EEXIST" });
     renameSync(unfinished, to);
@@ -36,12 +31,11 @@ export async function copySqlite(
   }
 }
 
-async function isSound(path: string, isWanted: (copy: SqliteDatabase) => boolean): Promise<boolean> {
+async function checkCopy(path: string): Promise<void> {
   const copy = await openSqlite(path, { readOnly: true });
   try {
     const [verdict] = Object.values(copy.prepare("PRAGMA integrity_check(1)").get() ?? {});
     if (verdict !== "ok") throw new Error(`the copy is damaged: ${verdict}`);
-    return isWanted(copy);
   } finally {
     copy.close();
   }

@@ -3,9 +3,10 @@ import { dirname, resolve } from "node:path";
 import { openKv } from "../../runtime/kv.ts";
 import { runtimeName } from "../../runtime/runtime.ts";
 import { openSqlite, type SqliteDatabase } from "../../runtime/sqlite.ts";
-import { holdsAtMost, SCHEMA_VERSION } from "../deno_kv/open.ts";
+import { holdsAtMost } from "../deno_kv/io.ts";
+import { SCHEMA_VERSION as KV_SCHEMA_VERSION } from "../deno_kv/schema.ts";
 import { toStoreError } from "../sqlite/errors.ts";
-import { checkOwnership, MIGRATIONS, schemaVersion } from "../sqlite/schema.ts";
+import { checkOwnership, SCHEMA_VERSION, schemaVersion } from "../sqlite/schema.ts";
 import { StoreError } from "../store.ts";
 import { holdStoreFile } from "./store_file.ts";
 
@@ -80,17 +81,17 @@ async function schemaOf(file: string, location: string, isSqlite: boolean): Prom
     // The number that is there already: a commit that changes nothing, and fails where one that does would.
     const version = schemaVersion(database);
     database.prepare(`PRAGMA user_version = ${version}`).run();
-    if (isSqlite) return { found: version, newest: MIGRATIONS.length };
+    if (isSqlite) return { found: version, newest: SCHEMA_VERSION };
     // Deno KV would fill it.
     if (database.prepare("SELECT 1 FROM sqlite_schema").get() === undefined) {
-      return { found: 0, newest: SCHEMA_VERSION };
+      return { found: 0, newest: KV_SCHEMA_VERSION };
     }
   } catch (error) {
     throw toStoreError(error, location);
   } finally {
     database?.close();
   }
-  return { found: await denoKvSchema(file), newest: SCHEMA_VERSION };
+  return { found: await denoKvSchema(file), newest: KV_SCHEMA_VERSION };
 }
 
 /** 0 of an empty one. One that is not ours counts as of the newest schema: opening it as a store says so. */
@@ -98,7 +99,7 @@ async function denoKvSchema(file: string): Promise<number> {
   const kv = await openKv(file);
   try {
     const { value } = await kv.get<number>(["schema"]);
-    return value ?? (await holdsAtMost(kv, 0) ? 0 : SCHEMA_VERSION);
+    return value ?? (await holdsAtMost(kv, 0) ? 0 : KV_SCHEMA_VERSION);
   } finally {
     kv.close();
   }

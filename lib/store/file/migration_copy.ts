@@ -1,7 +1,11 @@
-import { existsSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
+import { sleep, type Wait } from "../../clock.ts";
+import type { FileLock } from "../../runtime/file_lock.ts";
 import type { SqliteDatabase } from "../../runtime/sqlite.ts";
-import { copySqlite } from "./copy.ts";
 import { StoreError } from "../store.ts";
+import { copySqlite } from "./copy.ts";
+import { removeLeftovers } from "./leftovers.ts";
+import { holdStoreFile } from "./store_file.ts";
 
 /** What an opened store tells an operator: one line. */
 export type OnNotice = (message: string) => void;
@@ -14,46 +18,68 @@ export interface MigrationCopyParts {
   /** The version there is, and the one that is to be. */
   from: number;
   to: number;
-  /** The version that a copy holds: another process may migrate at the same moment. */
-  versionOf?: (copy: SqliteDatabase) => number;
+  /** The version that it has now: another process may have been quicker. */
+  versionOf?: (database: SqliteDatabase) => number | Promise<number>;
   onNotice?: OnNotice;
   /** Unix ms. */
   now?: () => number;
+  wait?: Wait;
 }
+
+/** How long a start waits for another process that is at it. */
+const WAIT_MS = 5_000;
+const LOOK_MS = 50;
 
 /**
  * Changes the schema of a store that holds something, and keeps a copy of it as it was beside it
  * (`gateway.db.v1-20260301T120000Z.bak`): an older program can go on with the copy, but not with the file. What cannot
- * be changed needs no copy: then it is removed again.
+ * be changed needs no copy: then it is removed again. The store is held meanwhile: under a gateway that serves from it
+ * nothing is changed, and what a migration that was killed left of its copy can go.
  *
  * @param migrate changes all of it or nothing
- * @throws {StoreError} `full` when it cannot be copied: then nothing is changed
+ * @throws {StoreError} `full` when it cannot be copied, `locked` when it is served or migrated by another process: then
+ * nothing is changed
  * @throws what `migrate` throws
  */
 export async function migrateWithCopy(parts: MigrationCopyParts, migrate: () => void | Promise<void>): Promise<void> {
-  const { database, location, from, to, versionOf = () => from, onNotice } = parts;
-  const copy = await keepCopy(parts);
+  const { database, file, location, from, to, versionOf = () => from, onNotice, wait = sleep } = parts;
+  const hold = await holdForMigration(parts, wait);
   try {
-    await migrate();
-  } catch (error) {
-    // Unless another process changed it meanwhile: that one may count on this copy.
-    if (copy !== undefined && versionOf(database) === from) rmSync(copy, { force: true });
-    throw error;
+    // Another process has done it meanwhile.
+    if (await versionOf(database) !== from) return;
+    removeLeftovers(file, "part", 0);
+    const copy = await keepCopy(parts);
+    try {
+      await migrate();
+    } catch (error) {
+      rmSync(copy, { force: true });
+      throw error;
+    }
+    onNotice?.(`${location} goes from schema ${from} to ${to}; as it was, it is kept in ${copy}`);
+  } finally {
+    hold.release();
   }
-  if (copy !== undefined) onNotice?.(`${location} goes from schema ${from} to ${to}; as it was, it is kept in ${copy}`);
 }
 
-/** Answers where the copy is; undefined when another process was quicker, and has kept it. */
-async function keepCopy(
-  { database, file, location, from, versionOf = () => from, now = Date.now }: MigrationCopyParts,
-): Promise<string | undefined> {
+async function holdForMigration({ file, location }: MigrationCopyParts, wait: Wait): Promise<FileLock> {
+  for (let waitedMs = 0;; waitedMs += LOOK_MS) {
+    try {
+      return await holdStoreFile(file, location);
+    } catch (error) {
+      if (!(error instanceof StoreError) || error.kind !== "locked" || waitedMs >= WAIT_MS) throw error;
+      await wait(LOOK_MS);
+    }
+  }
+}
+
+/** Answers where the copy is. */
+async function keepCopy({ database, file, location, from, now = Date.now }: MigrationCopyParts): Promise<string> {
   const time = new Date(now()).toISOString().replace(/[-:]|\.\d+/g, "");
   const path = `${file}.v${from}-${time}.bak`;
   try {
-    const bytes = await copySqlite(database, path, (copy) => versionOf(copy) === from);
-    return bytes === undefined ? undefined : path;
+    await copySqlite(database, path);
+    return path;
   } catch (error) {
-    if (existsSync(path)) return undefined;
     throw new StoreError(
       "full",
       `${location} cannot be copied to ${path}, and its schema is not changed without: make room, or check the ` +

@@ -2,8 +2,9 @@ import { randomBytes } from "node:crypto";
 import { closeSync, linkSync, lstatSync, openSync, readlinkSync, realpathSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { type FileLock, lockFile } from "../../runtime/file_lock.ts";
-import type { OnNotice } from "./migration_copy.ts";
 import { syncToDisk } from "./copy.ts";
+import { removeLeftovers } from "./leftovers.ts";
+import type { OnNotice } from "./migration_copy.ts";
 import { StoreError } from "../store.ts";
 
 /** How a store is opened. */
@@ -12,6 +13,8 @@ export interface OpenOptions {
   onNotice?: OnNotice;
   /** Refuses a store that is not there, with `missing`, instead of making it. */
   mustExist?: boolean;
+  /** The store's clock, Unix milliseconds; a store that others share has its own. Default the machine's. */
+  now?: () => number;
 }
 
 /** A full disk, in an operator's words. */
@@ -62,8 +65,12 @@ export async function ensureStoreFile(
   if (lstatSync(path, { throwIfNoEntry: false }) === undefined) await makeWhole(path, location, make);
 }
 
+/** Longer than making a store takes. */
+const MAKING_MS = 60_000;
+
 async function makeWhole(path: string, location: string, make: (path: string) => Promise<void>): Promise<void> {
   const unfinished = `${path}.${randomBytes(6).toString("hex")}.new`;
+  removeLeftovers(path, "new", MAKING_MS);
   try {
     await make(unfinished);
     // Unlike a renaming this takes nothing's place.
@@ -131,12 +138,15 @@ export async function holdStoreFile(path: string, location: string): Promise<Fil
 
 /**
  * Holds a store and then ends the leases that are left in it: whoever had them is dead.
- * @throws StoreError as `hold` and `freeLeases` do; nothing is held then
+ * @throws StoreError as `hold` and `endLeases` do; nothing is held then
  */
-export async function holdAlone(hold: () => Promise<FileLock>, freeLeases: () => Promise<void>): Promise<FileLock> {
+export async function holdAlone(
+  hold: () => Promise<FileLock>,
+  endLeases: () => void | Promise<void>,
+): Promise<FileLock> {
   const lock = await hold();
   try {
-    await freeLeases();
+    await endLeases();
     return lock;
   } catch (error) {
     lock.release();

@@ -1,77 +1,92 @@
-import type { Row } from "../../runtime/sqlite.ts";
-import { checkLimit, END_OF_POSITIONS } from "../bounds.ts";
-import type { SqliteContext } from "./store.ts";
-import type { SqliteOutbox } from "./outbox.ts";
-import type { Attempt, AttemptOutcome, WebhookStore } from "../webhook_store.ts";
+import type { SqliteDatabase } from "../../runtime/sqlite.ts";
+import { type Attempt, type AttemptOutcome, ATTEMPTS_KEPT, type NewAttempt } from "../webhook.ts";
 
-/** Writes an attempt, to be called within a transaction; one whose id is there already is left as it is. */
-export type NoteAttempt = (subscription: number, attempt: Attempt) => void;
+interface AttemptRow {
+  ordinal: number;
+  replay_id: string | null;
+  event_id: string;
+  event_type: string;
+  number: number;
+  at_ms: number;
+  duration_ms: number;
+  outcome: AttemptOutcome;
+  status_code: number | null;
+  error: string | null;
+  response_body: string | null;
+  next_attempt_at_ms: number | null;
+}
 
-type AttemptMethods = Pick<WebhookStore, "recordAttempt" | "listAttempts">;
+/** The ring of attempts of each subscription, by its number. */
+export interface SqliteAttempts {
+  /** In place of the one `ATTEMPTS_KEPT` before it. To be called within the transaction that notes the ordinal. */
+  write(subscription: number, ordinal: number, attempt: NewAttempt): void;
+  /** Newest first, with ordinals up to `newest`. */
+  list(subscription: number, newest: number, limit: number): Attempt[];
+  /** Removes those made before this time; answers how many. */
+  prune(subscription: number, beforeMs: number): number;
+}
 
-/** Attempts that were made. */
-export function sqliteAttempts(
-  { database, run }: SqliteContext,
-  outbox: SqliteOutbox,
-): { methods: AttemptMethods; note: NoteAttempt } {
+export function sqliteAttempts(database: SqliteDatabase): SqliteAttempts {
   const insert = database.prepare(`
-    INSERT INTO attempt (subscription, id, delivery_id, event_id, event_type, number, at_ms, duration_ms, outcome,
+    INSERT OR REPLACE INTO attempt (place, ordinal, replay_id, event_id, event_type, number, at_ms, duration_ms, outcome,
       status_code, error, response_body, next_attempt_at_ms)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (subscription, id) DO NOTHING`);
-  const list = database.prepare(`
-    SELECT * FROM attempt WHERE subscription = (SELECT number FROM subscription WHERE id = ?) AND id < ?
-    ORDER BY id DESC LIMIT ?`);
-
-  const note: NoteAttempt = (subscription, attempt) =>
-    void insert.run(
-      subscription,
-      attempt.id,
-      attempt.deliveryId,
-      attempt.eventId,
-      attempt.eventType,
-      attempt.number,
-      attempt.atMs,
-      attempt.durationMs,
-      attempt.outcome,
-      attempt.statusCode,
-      attempt.error,
-      attempt.responseBody,
-      attempt.nextAttemptAtMs,
-    );
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+  const list = database.prepare<AttemptRow>(`
+    SELECT * FROM attempt WHERE place >= ? AND place <= ? AND ordinal <= ? ORDER BY place DESC LIMIT ?`);
+  const prune = database.prepare(
+    `DELETE FROM attempt WHERE place >= ?1 * ${ATTEMPTS_KEPT} AND place < (?1 + 1) * ${ATTEMPTS_KEPT} AND at_ms < ?2`,
+  );
 
   return {
-    note,
-    methods: {
-      recordAttempt: (attempt) =>
-        run(() =>
-          database.transaction(() => {
-            const subscription = outbox.numberOf(attempt.subscriptionId);
-            if (subscription !== undefined) note(subscription, attempt);
-          })
-        ),
-      listAttempts: (subscriptionId, { before = END_OF_POSITIONS, limit }) =>
-        run(() => {
-          checkLimit(limit, 200);
-          return list.all(subscriptionId, before, limit).map((row) => toAttempt(subscriptionId, row));
-        }),
+    write(subscription, ordinal, attempt) {
+      insert.run(
+        placeOf(subscription, ordinal),
+        ordinal,
+        attempt.replayId,
+        attempt.eventId,
+        attempt.eventType,
+        attempt.number,
+        attempt.atMs,
+        attempt.durationMs,
+        attempt.outcome,
+        attempt.statusCode,
+        attempt.error,
+        attempt.responseBody,
+        attempt.nextAttemptAtMs,
+      );
     },
+    list(subscription, newest, limit) {
+      if (newest < 1) return [];
+      const begin = subscription * ATTEMPTS_KEPT;
+      const place = placeOf(subscription, newest);
+      const rows = list.all(begin, place, newest, limit);
+      // The ring goes on at its end.
+      if (rows.length < limit) {
+        rows.push(...list.all(place + 1, begin + ATTEMPTS_KEPT - 1, newest, limit - rows.length));
+      }
+      return rows.map(toAttempt);
+    },
+    prune: (subscription, beforeMs) => prune.run(subscription, beforeMs).changes,
   };
 }
 
-function toAttempt(subscriptionId: string, row: Row): Attempt {
+function placeOf(subscription: number, ordinal: number): number {
+  return subscription * ATTEMPTS_KEPT + ordinal % ATTEMPTS_KEPT;
+}
+
+function toAttempt(row: AttemptRow): Attempt {
   return {
-    id: row.id as string,
-    subscriptionId,
-    deliveryId: row.delivery_id as string | null,
-    eventId: row.event_id as string,
-    eventType: row.event_type as string,
-    number: row.number as number,
-    atMs: row.at_ms as number,
-    durationMs: row.duration_ms as number,
-    outcome: row.outcome as AttemptOutcome,
-    statusCode: row.status_code as number | null,
-    error: row.error as string | null,
-    responseBody: row.response_body as string | null,
-    nextAttemptAtMs: row.next_attempt_at_ms as number | null,
+    ordinal: row.ordinal,
+    replayId: row.replay_id,
+    eventId: row.event_id,
+    eventType: row.event_type,
+    number: row.number,
+    atMs: row.at_ms,
+    durationMs: row.duration_ms,
+    outcome: row.outcome,
+    statusCode: row.status_code,
+    error: row.error,
+    responseBody: row.response_body,
+    nextAttemptAtMs: row.next_attempt_at_ms,
   };
 }

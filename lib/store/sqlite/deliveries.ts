@@ -1,49 +1,186 @@
-import type { Row } from "../../runtime/sqlite.ts";
-import { checkBatch } from "../bounds.ts";
-import { sameCursor } from "../fan_out_cursor.ts";
+import type { NounDriver } from "../checked_store.ts";
+import { type DeliveryStore, StoreError } from "../store.ts";
+import type { DueDelivery, FailedDelivery, Reader } from "../webhook.ts";
+import { sqliteAttempts } from "./attempts.ts";
+import type { EventRow, EventRows } from "./event_rows.ts";
+import type { SqliteLeases } from "./leases.ts";
+import type { SqliteLog } from "./log.ts";
+import { sqliteSettling } from "./settling.ts";
 import type { SqliteContext } from "./store.ts";
-import type { SqliteFanOutCursor } from "./late_events.ts";
-import type { SqliteOutbox } from "./outbox.ts";
-import type { Backlog, WebhookStore } from "../webhook_store.ts";
+import { type SubscriptionRow, toSubscription } from "./subscriptions.ts";
 
-type DeliveryMethods = Pick<WebhookStore, "fanOutCursor" | "commitFanOut" | "backlog">;
+interface ReaderRow extends SubscriptionRow {
+  cursor: number;
+  failing_since_ms: number | null;
+  retrying: number;
+  rejected: number;
+  dead: number;
+  next_due_at_ms: number | null;
+  /** The rest is null without a replay. */
+  replay_id: string | null;
+  replay_from_height: number;
+  replay_to_height: number;
+  replay_cursor: number;
+  replay_end_sequence: number | null;
+  replay_deliveries: number;
+  replay_at_least: 0 | 1;
+  replay_created_at_ms: number;
+}
 
-/** What fan-out writes, and how much is owed. */
+interface FailedEventRow extends EventRow {
+  state: FailedDelivery["state"];
+  attempts: number;
+  due_at_ms: number | null;
+  failed_at_ms: number;
+}
+
+const READERS = `
+  SELECT subscription.*, progress.cursor, failing_since_ms, retrying, rejected, dead,
+    (SELECT min(due_at_ms) FROM failed_delivery
+      WHERE failed_delivery.subscription = subscription.number AND due_at_ms IS NOT NULL) AS next_due_at_ms,
+    replay.id AS replay_id, replay.from_height AS replay_from_height, replay.to_height AS replay_to_height,
+    replay.cursor AS replay_cursor, replay.end_sequence AS replay_end_sequence,
+    replay.deliveries AS replay_deliveries, replay.at_least AS replay_at_least,
+    replay.created_at_ms AS replay_created_at_ms
+  FROM subscription JOIN progress ON progress.subscription = subscription.number
+    LEFT JOIN replay ON replay.subscription = subscription.number`;
+
+/** What became of deliveries, and how far each subscription has come. */
 export function sqliteDeliveries(
-  { database, run }: SqliteContext,
-  outbox: SqliteOutbox,
-  cursor: SqliteFanOutCursor,
-): DeliveryMethods {
-  const backlogOf = database.prepare(`
-    SELECT pending, dead, oldest_created_at_ms FROM outbox
-    WHERE subscription = (SELECT number FROM subscription WHERE id = ?)`);
-  // One row a subscription, however much it is owed.
-  const backlogOfAll = database.prepare(`
-    SELECT coalesce(sum(pending), 0) AS pending, coalesce(sum(dead), 0) AS dead,
-      min(oldest_created_at_ms) AS oldest_created_at_ms FROM outbox`);
+  context: SqliteContext,
+  log: SqliteLog,
+  rows: EventRows,
+  leases: SqliteLeases,
+): NounDriver<DeliveryStore> {
+  const { database, location } = context;
+  const attempts = sqliteAttempts(database);
+  const settle = sqliteSettling(context, log, attempts);
+  const numberOf = database.prepare<{ number: number }>("SELECT number FROM subscription WHERE id = ?");
+  const listReaders = database.prepare<ReaderRow>(
+    `${READERS} WHERE subscription.id > ? ORDER BY subscription.id LIMIT ?`,
+  );
+  const reader = database.prepare<ReaderRow>(`${READERS} WHERE subscription.id = ?`);
+
+  const failed = (where: string) => `
+    SELECT event.*, failed.sequence AS by_sequence, state, attempts, due_at_ms, failed_at_ms
+    FROM failed_delivery AS failed CROSS JOIN event ON event.sequence = failed.sequence
+    WHERE failed.subscription = ?1 AND ${where}`;
+  const due = database.prepare<FailedEventRow>(
+    `${failed("due_at_ms <= ?2")} ORDER BY failed.due_at_ms, failed.sequence LIMIT ?3`,
+  );
+  const retrying = database.prepare<FailedEventRow>(
+    `${failed("failed.state = 'retrying'")} ORDER BY failed.sequence LIMIT ?2`,
+  );
+  const ended = database.prepare<FailedEventRow>(`
+    ${failed("failed.state = 'rejected' AND failed.sequence < ?2")} UNION ALL
+    ${failed("failed.state = 'dead' AND failed.sequence < ?2")} ORDER BY by_sequence DESC LIMIT ?3`);
+  const clampDue = database.prepare(
+    "UPDATE failed_delivery SET due_at_ms = ?2 WHERE subscription = ?1 AND due_at_ms > ?2",
+  );
+
+  const insertReplay = database.prepare(`
+    INSERT INTO replay (id, subscription, from_height, to_height, cursor, end_sequence, deliveries, at_least, created_at_ms)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`);
+  const newestAttempt = database.prepare<{ attempts: number }>("SELECT attempts FROM progress WHERE subscription = ?");
+  const noteAttempt = database.prepare<{ attempts: number }>(
+    "UPDATE progress SET attempts = attempts + 1 WHERE subscription = ? RETURNING attempts",
+  );
+
+  function toDue(row: FailedEventRow): DueDelivery {
+    const { sequence, state, attempts, due_at_ms, failed_at_ms } = row;
+    const delivery = { sequence, state, attempts, dueAtMs: due_at_ms, failedAtMs: failed_at_ms };
+    return { delivery, event: rows.toEvent(row) };
+  }
+
+  /** What is asked of a subscription that is gone is answered as of one that has nothing. */
+  function ofSubscription<T>(id: string, nothing: T, work: (subscription: number) => T): T {
+    const found = numberOf.get(id);
+    return found === undefined ? nothing : work(found.number);
+  }
 
   return {
-    fanOutCursor: () => run(cursor.read),
-    commitFanOut: (step) =>
-      run(() => {
-        checkBatch(step.deliveries, 200);
-        return database.transaction(() => {
-          if (!sameCursor(cursor.read(), step.expected)) return false;
-          outbox.add(step.deliveries);
-          cursor.write(step.cursor);
-          return true;
-        });
+    readers: ({ after = "", limit }) => listReaders.all(after, limit).map(toReader),
+    reader(subscriptionId) {
+      const row = reader.get(subscriptionId);
+      return row && toReader(row);
+    },
+    retrying: ({ subscriptionId, dueByMs, limit }) =>
+      ofSubscription(subscriptionId, [], (subscription) => {
+        const found = dueByMs === undefined ? retrying.all(subscription, limit) : due.all(subscription, dueByMs, limit);
+        return found.map(toDue);
       }),
-    backlog: (subscriptionId) =>
-      run(() => toBacklog(subscriptionId === undefined ? backlogOfAll.get() : backlogOf.get(subscriptionId))),
+    ended: ({ subscriptionId, before = Number.MAX_SAFE_INTEGER, limit }) =>
+      ofSubscription(subscriptionId, [], (subscription) => ended.all(subscription, before, limit).map(toDue)),
+    settle: (step) =>
+      database.transaction(() => {
+        leases.fence(step.leases);
+        for (const settlement of step.settlements) settle(settlement);
+      }),
+    clampDue: (subscriptionId, latestDueAtMs) =>
+      ofSubscription(subscriptionId, 0, (subscription) => clampDue.run(subscription, latestDueAtMs).changes),
+
+    insertReplay: (replay) =>
+      database.transaction(() =>
+        ofSubscription(replay.subscriptionId, undefined, (subscription) => {
+          const { id, fromHeight, toHeight, cursor, endSequence, deliveries, atLeast, createdAtMs } = replay;
+          const heights = [fromHeight, toHeight];
+          const said = [deliveries, atLeast ? 1 : 0];
+          const { changes } = insertReplay.run(
+            id,
+            subscription,
+            ...heights,
+            cursor,
+            endSequence,
+            ...said,
+            createdAtMs,
+          );
+          if (changes > 0) return;
+          throw new StoreError(
+            "exists",
+            `${location} holds a replay of the subscription "${replay.subscriptionId}" already`,
+          );
+        })
+      ),
+
+    recordAttempt: (subscriptionId, attempt) =>
+      database.transaction(() =>
+        ofSubscription(subscriptionId, undefined, (subscription) => {
+          const ordinal = noteAttempt.get(subscription)!.attempts;
+          attempts.write(subscription, ordinal, attempt);
+          return { ...attempt, ordinal };
+        })
+      ),
+    attempts: (subscriptionId, { before = Number.MAX_SAFE_INTEGER, limit }) =>
+      ofSubscription(subscriptionId, [], (subscription) => {
+        const newest = newestAttempt.get(subscription)!.attempts;
+        return attempts.list(subscription, Math.min(newest, before - 1), limit);
+      }),
+    pruneAttempts: (subscriptionId, beforeMs) =>
+      ofSubscription(subscriptionId, 0, (subscription) => attempts.prune(subscription, beforeMs)),
   };
 }
 
-function toBacklog(row: Row | undefined): Backlog {
-  if (!row) return { pending: 0, dead: 0, oldestCreatedAtMs: null };
+function toReader(row: ReaderRow): Reader {
   return {
-    pending: row.pending as number,
-    dead: row.dead as number,
-    oldestCreatedAtMs: row.oldest_created_at_ms as number | null,
+    subscription: toSubscription(row),
+    progress: {
+      cursor: row.cursor,
+      failingSinceMs: row.failing_since_ms,
+      retrying: row.retrying,
+      rejected: row.rejected,
+      dead: row.dead,
+      nextDueAtMs: row.next_due_at_ms,
+    },
+    replay: row.replay_id === null ? null : {
+      id: row.replay_id,
+      subscriptionId: row.id,
+      fromHeight: row.replay_from_height,
+      toHeight: row.replay_to_height,
+      cursor: row.replay_cursor,
+      endSequence: row.replay_end_sequence,
+      deliveries: row.replay_deliveries,
+      atLeast: row.replay_at_least === 1,
+      createdAtMs: row.replay_created_at_ms,
+    },
   };
 }

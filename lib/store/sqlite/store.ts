@@ -1,24 +1,8 @@
 import { resolve } from "node:path";
 import type { FileLock } from "../../runtime/file_lock.ts";
 import { openSqlite, type SqliteDatabase } from "../../runtime/sqlite.ts";
+import type { StoreDriver } from "../checked_store.ts";
 import { migrateWithCopy } from "../file/migration_copy.ts";
-import { networkMismatch } from "../network.ts";
-import { sqliteAttempts } from "./attempts.ts";
-import { sqliteBuckets } from "./buckets.ts";
-import { sqliteDeliveries } from "./deliveries.ts";
-import { toStoreError } from "./errors.ts";
-import { sqliteEvents } from "./events.ts";
-import { sqliteHistory } from "./history.ts";
-import { sqliteKeys } from "./keys.ts";
-import { sqliteFanOutCursor, sqliteLateEvents, sqliteLateness } from "./late_events.ts";
-import { sqliteLeases } from "./leases.ts";
-import { sqliteOutbox } from "./outbox.ts";
-import { sqliteReplays } from "./replays.ts";
-import { sqliteRetention } from "./retention.ts";
-import { checkOwnership, holdsData, migrate, MIGRATIONS, schemaVersion } from "./schema.ts";
-import { sqliteSubmissions } from "./submissions.ts";
-import { sqliteSubscriptions } from "./subscriptions.ts";
-import { type Store, StoreError } from "../store.ts";
 import {
   createEmpty,
   ensureStoreFile,
@@ -27,13 +11,27 @@ import {
   missingStore,
   type OpenOptions,
 } from "../file/store_file.ts";
+import { sqliteBuckets } from "./buckets.ts";
+import { sqliteDeliveries } from "./deliveries.ts";
+import { toStoreError } from "./errors.ts";
+import { sqliteEventRows } from "./event_rows.ts";
+import { sqliteEvents } from "./events.ts";
+import { sqliteKeys } from "./keys.ts";
+import { sqliteLeases } from "./leases.ts";
+import { sqliteLog } from "./log.ts";
+import { sqliteNetwork } from "./network.ts";
+import { checkOwnership, holdsData, migrate, SCHEMA_VERSION, schemaVersion } from "./schema.ts";
+import { sqliteSubmissions } from "./submissions.ts";
+import { sqliteSubscriptions } from "./subscriptions.ts";
 
 /** What each noun of this driver is given. */
 export interface SqliteContext {
   database: SqliteDatabase;
   location: string;
-  /** Does synchronous work now, as a promise: every fault of SQLite becomes a `StoreError`, and so does a closed store. */
-  run<T>(work: () => T): Promise<T>;
+  /** The store's clock, Unix milliseconds. */
+  now(): number;
+  /** Whether this handle holds the store for serving. */
+  isHeld(): boolean;
 }
 
 /** How long a write waits for another process's. The event loop stands still meanwhile, and `keygen` needs milliseconds. */
@@ -52,18 +50,18 @@ const PRAGMAS = `
  *
  * @throws StoreError `unavailable`, `locked`, `full`, `newer_schema`, `missing`
  */
-export async function openSqliteStore(path: string, options: OpenOptions = {}): Promise<Store> {
+export async function openSqliteDriver(path: string, options: OpenOptions = {}): Promise<StoreDriver> {
   const file = resolve(path);
   const location = `sqlite:${file}`;
   await ensureStoreFile(file, location, options, (unfinished) => makeSqliteFile(unfinished, location));
   const database = await openMigrated(file, location, options);
-  return createSqliteStore(database, location, () => holdStoreFile(file, location));
+  return createSqliteDriver(database, location, options, () => holdStoreFile(file, location));
 }
 
 /** Opens a store that lives in this process and ends with it. */
-export async function openMemoryStore(): Promise<Store> {
+export async function openMemoryDriver(options: Pick<OpenOptions, "now"> = {}): Promise<StoreDriver> {
   const database = await openMigrated(":memory:", "memory:", {});
-  return createSqliteStore(database, "memory:", () => Promise.resolve({ release() {} }));
+  return createSqliteDriver(database, "memory:", options, () => Promise.resolve({ release() {} }));
 }
 
 /** Not in WAL mode: the end of a write-ahead log that finds no room is left in the log, and nobody is told. */
@@ -100,7 +98,7 @@ async function bringUpToDate(
   location: string,
   { onNotice, mustExist = false }: OpenOptions,
 ): Promise<void> {
-  const [from, to] = [schemaVersion(database), MIGRATIONS.length];
+  const [from, to] = [schemaVersion(database), SCHEMA_VERSION];
   if (from === 0 && mustExist) throw missingStore(location);
   database.exec(PRAGMAS);
   const change = () => migrate(database);
@@ -108,68 +106,38 @@ async function bringUpToDate(
   await migrateWithCopy({ database, file, location, from, to, versionOf: schemaVersion, onNotice }, change);
 }
 
-/** Puts the store together on a database that has the newest schema. `hold` keeps other gateways off. */
-export function createSqliteStore(database: SqliteDatabase, location: string, hold: () => Promise<FileLock>): Store {
-  let lock: Promise<FileLock> | undefined;
-  let closed = false;
-
-  // deno-lint-ignore require-await -- async, so that what `work` throws rejects
-  const run = async <T>(work: () => T): Promise<T> => {
-    if (closed) throw new StoreError("unavailable", `${location} is closed`);
-    try {
-      return work();
-    } catch (error) {
-      throw toStoreError(error, location);
-    }
-  };
-  const context: SqliteContext = { database, location, run };
-  const submissions = sqliteSubmissions(context);
-  const outbox = sqliteOutbox(context);
-  const cursor = sqliteFanOutCursor(context);
-  const attempts = sqliteAttempts(context, outbox);
-  const leases = sqliteLeases(context, outbox, attempts.note);
-  const readNetwork = database.prepare("SELECT passphrase FROM network");
-  const writeNetwork = database.prepare("INSERT INTO network VALUES (?)");
-  const boundNetwork = () => readNetwork.get()?.passphrase as string | undefined;
+/** Puts the driver together on a database that has the newest schema. `hold` keeps other gateways off. */
+export function createSqliteDriver(
+  database: SqliteDatabase,
+  location: string,
+  { now = Date.now }: Pick<OpenOptions, "now">,
+  hold: () => Promise<FileLock>,
+): StoreDriver {
+  let lock: FileLock | undefined;
+  const context: SqliteContext = { database, location, now, isHeld: () => lock !== undefined };
+  const log = sqliteLog(context);
+  const rows = sqliteEventRows(database);
+  const leases = sqliteLeases(context);
 
   return {
     location,
-    bindNetwork: (passphrase) =>
-      run(() => {
-        const bound = database.transaction(() => {
-          const before = boundNetwork();
-          if (before === undefined) writeNetwork.run(passphrase);
-          return before ?? passphrase;
-        });
-        if (bound !== passphrase) throw networkMismatch(location, bound, passphrase);
-      }),
-    boundNetwork: () => run(boundNetwork),
+    id: database.prepare<{ id: string }>("SELECT id FROM store").get()!.id,
+    isShared: false,
     async holdForServing() {
-      await run(() => {});
-      lock ??= holdAlone(hold, leases.freeAll).catch((error) => {
-        lock = undefined;
-        throw error;
-      });
-      await lock;
+      lock = await holdAlone(hold, leases.endAll);
     },
-    ...sqliteKeys(context),
-    ...sqliteBuckets(context),
-    ...sqliteEvents(context, sqliteLateness(context, cursor)),
-    ...sqliteHistory(context),
-    ...submissions.methods,
-    ...sqliteSubscriptions(context),
-    ...sqliteDeliveries(context, outbox, cursor),
-    ...sqliteLateEvents(context, outbox),
-    ...leases.methods,
-    ...attempts.methods,
-    ...sqliteReplays(context, outbox),
-    ...sqliteRetention(context, outbox, cursor),
-    async close() {
-      if (closed) return;
-      await submissions.flush();
-      closed = true;
+    close() {
       database.close();
-      (await lock?.catch(() => undefined))?.release();
+      lock?.release();
     },
+    toStoreError: (error) => toStoreError(error, location),
+    network: sqliteNetwork(context),
+    keys: sqliteKeys(context),
+    buckets: sqliteBuckets(context),
+    submissions: sqliteSubmissions(context),
+    leases: leases.methods,
+    events: sqliteEvents(context, log, rows, leases),
+    subscriptions: sqliteSubscriptions(context, log),
+    deliveries: sqliteDeliveries(context, log, rows, leases),
   };
 }

@@ -1,39 +1,67 @@
-import type { Row } from "../../runtime/sqlite.ts";
-import { checkBatch, checkLimit } from "../bounds.ts";
+import type { NounDriver } from "../checked_store.ts";
+import { StoreError, type SubscriptionStore } from "../store.ts";
+import { ATTEMPTS_KEPT, type FormerSecret, type Secrets, type Subscription } from "../webhook.ts";
+import type { SqliteLog } from "./log.ts";
 import type { SqliteContext } from "./store.ts";
-import { StoreError } from "../store.ts";
-import type { FormerSecret, Secrets, Subscription, WebhookStore } from "../webhook_store.ts";
 
-type SubscriptionMethods = Pick<
-  WebhookStore,
-  | "insertSubscription"
-  | "getSubscription"
-  | "listSubscriptions"
-  | "setSubscriptionSecrets"
-  | "deleteSubscription"
-  | "subscriptionsVersion"
-  | "secretsCheck"
-  | "resealSecrets"
->;
+export interface SubscriptionRow {
+  /** Stands for the id in other tables. */
+  number: number;
+  id: string;
+  key_id: string;
+  url: string;
+  /** Comma-separated; null: all. */
+  types: string | null;
+  device_hash: string | null;
+  merchant: string | null;
+  ordered: 0 | 1;
+  secret: string;
+  previous_secret: string | null;
+  previous_secret_until_ms: number | null;
+  older_secret: string | null;
+  older_secret_until_ms: number | null;
+  created_at: string;
+  start_height: number;
+}
 
-/** Subscriptions. The schema's triggers raise the version, open the outbox, and note what a delete leaves behind. */
-export function sqliteSubscriptions({ database, location, run }: SqliteContext): SubscriptionMethods {
-  const insert = database.prepare(`
-    INSERT INTO subscription (id, key_id, url, types, device_hash, merchant, secret, previous_secret,
-      previous_secret_until_ms, older_secret, older_secret_until_ms, created_at, start_position)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`);
-  const countOfKey = database.prepare("SELECT count(*) AS count FROM subscription WHERE key_id = ?");
-  const select = database.prepare("SELECT * FROM subscription WHERE id = ?");
-  const list = database.prepare("SELECT * FROM subscription WHERE id > ? ORDER BY id LIMIT ?");
-  const listOfKey = database.prepare("SELECT * FROM subscription WHERE key_id = ? AND id > ? ORDER BY id LIMIT ?");
+/** Rows of failed deliveries, and of attempts, that one call of `purgeDeleted` removes. */
+const PURGE_STEP = 300;
+
+/** Subscriptions. The schema's triggers raise the version, and note what a delete leaves behind. */
+export function sqliteSubscriptions(
+  { database, location }: SqliteContext,
+  log: SqliteLog,
+): NounDriver<SubscriptionStore> {
+  const insert = database.prepare<{ number: number }>(`
+    INSERT INTO subscription (id, key_id, url, types, device_hash, merchant, ordered, secret, previous_secret,
+      previous_secret_until_ms, older_secret, older_secret_until_ms, created_at, start_height)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING RETURNING number`);
+  const begin = database.prepare("INSERT INTO progress (subscription, cursor) VALUES (?, ?)");
+  const countOfKey = database.prepare<{ count: number }>("SELECT count(*) AS count FROM subscription WHERE key_id = ?");
+  const select = database.prepare<SubscriptionRow>("SELECT * FROM subscription WHERE id = ?");
+  const list = database.prepare<SubscriptionRow>("SELECT * FROM subscription WHERE id > ? ORDER BY id LIMIT ?");
+  const listOfKey = database.prepare<SubscriptionRow>(
+    "SELECT * FROM subscription WHERE key_id = ? AND id > ? ORDER BY id LIMIT ?",
+  );
   const setSecrets = database.prepare(`
     UPDATE subscription SET secret = ?, previous_secret = ?, previous_secret_until_ms = ?, older_secret = ?,
       older_secret_until_ms = ? WHERE id = ? AND secret = ?`);
   const remove = database.prepare("DELETE FROM subscription WHERE id = ?");
-  const version = database.prepare("SELECT version FROM subscriptions_version");
-  const readCheck = database.prepare("SELECT text FROM secrets_check");
+  const version = database.prepare<{ version: number }>("SELECT version FROM subscriptions_version");
+  const readCheck = database.prepare<{ text: string }>("SELECT text FROM secrets_check");
   const writeCheck = database.prepare("INSERT OR REPLACE INTO secrets_check (only_row, text) VALUES (1, ?)");
   const removeCheck = database.prepare("DELETE FROM secrets_check");
+  const firstDeleted = database.prepare<{ number: number }>(
+    "SELECT number FROM deleted_subscription ORDER BY number LIMIT 1",
+  );
+  const purgeFailed = database.prepare(`
+    DELETE FROM failed_delivery WHERE subscription = ?1 AND sequence IN
+      (SELECT sequence FROM failed_delivery WHERE subscription = ?1 LIMIT ${PURGE_STEP})`);
+  const purgeAttempts = database.prepare(`
+    DELETE FROM attempt WHERE place IN (
+      SELECT place FROM attempt WHERE place >= ?1 * ${ATTEMPTS_KEPT} AND place < (?1 + 1) * ${ATTEMPTS_KEPT}
+      LIMIT ${PURGE_STEP})`);
+  const forgetDeleted = database.prepare("DELETE FROM deleted_subscription WHERE number = ?");
 
   function replaceSecrets(id: string, expected: string, { secret, previousSecret, olderSecret }: Secrets): boolean {
     const former = [...columnsOf(previousSecret), ...columnsOf(olderSecret)];
@@ -41,57 +69,58 @@ export function sqliteSubscriptions({ database, location, run }: SqliteContext):
   }
 
   return {
-    insertSubscription: (subscription, maxPerKey) =>
-      run(() => {
-        const { id, keyId, url, types, deviceHash, merchant, secret } = subscription;
-        database.transaction(() => {
-          if (countOfKey.get(keyId)!.count as number >= maxPerKey) {
-            throw new StoreError("exists", `${location}: the key "${keyId}" has ${maxPerKey} subscriptions already`);
-          }
-          const { changes } = insert.run(
-            id,
-            keyId,
-            url,
-            types?.join(",") ?? null,
-            deviceHash,
-            merchant,
-            secret,
-            ...columnsOf(subscription.previousSecret),
-            ...columnsOf(subscription.olderSecret),
-            subscription.createdAt,
-            subscription.startPosition,
-          );
-          if (changes === 0) {
-            throw new StoreError("exists", `${location} holds a subscription with the id "${id}" already`);
-          }
-        });
+    insert: (subscription, maxPerKey) =>
+      database.transaction(() => {
+        const { id, keyId, url, types, deviceHash, merchant, ordered, secret } = subscription;
+        if (countOfKey.get(keyId)!.count >= maxPerKey) {
+          throw new StoreError("exists", `${location}: the key "${keyId}" has ${maxPerKey} subscriptions already`);
+        }
+        const inserted = insert.get(
+          id,
+          keyId,
+          url,
+          types?.join(",") ?? null,
+          deviceHash,
+          merchant,
+          ordered ? 1 : 0,
+          secret,
+          ...columnsOf(subscription.previousSecret),
+          ...columnsOf(subscription.olderSecret),
+          subscription.createdAt,
+          subscription.startHeight,
+        );
+        if (inserted === undefined) {
+          throw new StoreError("exists", `${location} holds a subscription with the id "${id}" already`);
+        }
+        begin.run(inserted.number, log.bounds().last);
       }),
-    getSubscription: (id) =>
-      run(() => {
-        const row = select.get(id);
-        return row && toSubscription(row);
+    get(id) {
+      const row = select.get(id);
+      return row && toSubscription(row);
+    },
+    list: ({ keyId, after = "", limit }) =>
+      (keyId === undefined ? list.all(after, limit) : listOfKey.all(keyId, after, limit)).map(toSubscription),
+    setSecrets: replaceSecrets,
+    delete: (id) => database.transaction(() => remove.run(id).changes > 0),
+    purgeDeleted: () =>
+      database.transaction(() => {
+        const deleted = firstDeleted.get();
+        if (deleted === undefined) return false;
+        const purged = [purgeFailed, purgeAttempts].map((purge) => purge.run(deleted.number).changes);
+        if (purged.some((rows) => rows === PURGE_STEP)) return true;
+        forgetDeleted.run(deleted.number);
+        return firstDeleted.get() !== undefined;
       }),
-    listSubscriptions: ({ keyId, after = "", limit }) =>
-      run(() => {
-        checkLimit(limit, 1_000);
-        const rows = keyId === undefined ? list.all(after, limit) : listOfKey.all(keyId, after, limit);
-        return rows.map(toSubscription);
-      }),
-    setSubscriptionSecrets: (id, expectedSecret, secrets) => run(() => replaceSecrets(id, expectedSecret, secrets)),
-    deleteSubscription: (id) => run(() => database.transaction(() => remove.run(id).changes > 0)),
-    subscriptionsVersion: () => run(() => version.get()!.version as number),
-    secretsCheck: () => run(() => readCheck.get()?.text as string | undefined),
+    version: () => version.get()!.version,
+    secretsCheck: () => readCheck.get()?.text,
     resealSecrets: ({ secrets, check }) =>
-      run(() => {
-        checkBatch(secrets, 100);
-        return database.transaction(() => {
-          const rewritten = secrets.filter(({ id, expectedSecret, ...sealed }) =>
-            replaceSecrets(id, expectedSecret, sealed)
-          );
-          if (check === null) removeCheck.run();
-          else if (check !== undefined) writeCheck.run(check);
-          return rewritten.length;
-        });
+      database.transaction(() => {
+        const rewritten = secrets.filter(({ id, expectedSecret, ...sealed }) =>
+          replaceSecrets(id, expectedSecret, sealed)
+        );
+        if (check === null) removeCheck.run();
+        else if (check !== undefined) writeCheck.run(check);
+        return rewritten.length;
       }),
   };
 }
@@ -100,24 +129,24 @@ function columnsOf(former: FormerSecret | null = null): [string | null, number |
   return [former?.secret ?? null, former?.untilMs ?? null];
 }
 
-function formerSecret(secret: Row[string], untilMs: Row[string]): FormerSecret | null {
-  return secret === null ? null : { secret: secret as string, untilMs: untilMs as number };
+function formerSecret(secret: string | null, untilMs: number | null): FormerSecret | null {
+  return secret === null ? null : { secret, untilMs: untilMs! };
 }
 
-function toSubscription(row: Row): Subscription {
-  const types = row.types as string | null;
-  const olderSecret = formerSecret(row.older_secret!, row.older_secret_until_ms!);
+export function toSubscription(row: SubscriptionRow): Subscription {
+  const olderSecret = formerSecret(row.older_secret, row.older_secret_until_ms);
   return {
-    id: row.id as string,
-    keyId: row.key_id as string,
-    url: row.url as string,
-    types: types === "" ? [] : types?.split(",") ?? null,
-    deviceHash: row.device_hash as string | null,
-    merchant: row.merchant as string | null,
-    secret: row.secret as string,
-    previousSecret: formerSecret(row.previous_secret!, row.previous_secret_until_ms!),
+    id: row.id,
+    keyId: row.key_id,
+    url: row.url,
+    types: row.types === "" ? [] : row.types?.split(",") ?? null,
+    deviceHash: row.device_hash,
+    merchant: row.merchant,
+    ordered: row.ordered === 1,
+    secret: row.secret,
+    previousSecret: formerSecret(row.previous_secret, row.previous_secret_until_ms),
     ...(olderSecret === null ? {} : { olderSecret }),
-    createdAt: row.created_at as string,
-    startPosition: row.start_position as string,
+    createdAt: row.created_at,
+    startHeight: row.start_height,
   };
 }

@@ -1,5 +1,5 @@
-import type { Attempt, Delivery, Subscription } from "../../store/webhook_store.ts";
-import { webhookBody } from "./body.ts";
+import type { Clock } from "../../clock.ts";
+import type { NewAttempt, Subscription } from "../../store/webhook.ts";
 import type { Poster, PostResult } from "../post/post.ts";
 import type { NextAttempt, PostOutcome } from "./schedule.ts";
 import { signatureHeaders, type SigningSecret, signingSecret } from "./signature.ts";
@@ -22,55 +22,60 @@ export interface Recipient {
 
 export interface AttemptParts {
   post: Poster["post"];
-  /** What becomes of a delivery after this attempt. */
-  next(attempt: number, outcome: PostOutcome, nowMs: number): NextAttempt;
-  /** Unix milliseconds. */
-  now(): number;
-  /** Random letters and digits. */
-  randomText(length: number): string;
+  clock: Clock;
+  /** What becomes of a delivery after this attempt, owed for so long. */
+  next(attempt: number, outcome: PostOutcome, nowMs: number, ageMs: number): NextAttempt;
 }
 
-/** One delivery's turn: which, to whom, what, and how many attempts there were before. */
 export interface AttemptRequest {
   recipient: Recipient;
-  /** Absent: a test event, which is not tried again. */
-  delivery?: Pick<Delivery, "id" | "attempts">;
   message: EventMessage;
+  /** How many attempts there were before. */
+  attempts: number;
+  /** How long it has been owed, by the network's clock. */
+  ageMs: number;
+  /** `probe`: a failure uses up no attempt. `test`: it is not tried again. */
+  kind: "delivery" | "probe" | "test";
+  replayId: string | null;
 }
 
-export type Attempter = (request: AttemptRequest, signal?: AbortSignal) => Promise<Attempt>;
+/** Makes one attempt and says what came of it; never rejects for what an endpoint or a network does. */
+export type Attempter = (request: AttemptRequest, signal?: AbortSignal) => Promise<NewAttempt>;
 
 const ATTEMPT_TIMEOUT_MS = 10_000;
 const USER_AGENT = "payment-escrow-gateway-webhooks";
 
 /** Signs and posts one event and says what came of it. */
-export function createAttempter({ post, next, now, randomText }: AttemptParts): Attempter {
-  return async ({ recipient, delivery, message }, signal) => {
-    const atMs = now();
+export function createAttempter({ post, clock, next }: AttemptParts): Attempter {
+  return async ({ recipient, message, attempts, ageMs, kind, replayId }, signal) => {
+    const atMs = clock.now();
     const body = webhookBody(recipient.id, message.json);
     const headers = signatureHeaders({ secrets: recipient.secrets, eventId: message.id, body, nowMs: atMs });
     headers["content-type"] = "application/json";
     headers["user-agent"] = USER_AGENT;
     const result = await post({ url: recipient.url, headers, body, timeoutMs: ATTEMPT_TIMEOUT_MS, signal });
-    const number = (delivery?.attempts ?? 0) + 1;
-    const { outcome, nextAttemptAtMs } = next(number, outcomeOf(result), now());
-    const isTest = delivery === undefined;
+    const { outcome, nextAttemptAtMs = null } = next(attempts + 1, outcomeOf(result), clock.now(), ageMs);
+    const isDelivered = outcome === "delivered";
     return {
-      id: `${String(atMs).padStart(15, "0")}-${randomText(8)}`,
-      subscriptionId: recipient.id,
-      deliveryId: delivery?.id ?? null,
+      replayId,
       eventId: message.id,
       eventType: message.type,
-      number,
+      number: kind === "probe" ? 0 : attempts + 1,
       atMs,
       durationMs: Math.max(0, Math.round(result.durationMs)),
-      outcome: isTest && outcome === "retry" ? "ended" : outcome,
+      outcome: kind === "test" && outcome === "retry" ? "dead" : outcome,
       statusCode: result.statusCode ?? null,
-      error: result.error ?? (outcome === "delivered" ? null : `the endpoint answered ${result.statusCode}`),
-      responseBody: result.responseBody === "" ? null : result.responseBody,
-      nextAttemptAtMs: isTest ? null : nextAttemptAtMs ?? null,
+      error: result.error ?? (isDelivered ? null : `the endpoint answered ${result.statusCode}`),
+      // What is kept of successes is little; whoever sends a test wants to see what it was answered.
+      responseBody: (isDelivered && kind !== "test") || result.responseBody === "" ? null : result.responseBody,
+      nextAttemptAtMs: kind === "test" ? null : nextAttemptAtMs,
     };
   };
+}
+
+/** The body of a delivery, `{ "subscription": id, "event": {…} }`: one event goes to many, and is written as JSON once. */
+export function webhookBody(subscriptionId: string, eventJson: string): string {
+  return `{"subscription":${JSON.stringify(subscriptionId)},"event":${eventJson}}`;
 }
 
 /** An answer that did not come in full is none: the receiver may not have done its work. */

@@ -1,36 +1,45 @@
-import type { Wait } from "../../clock.ts";
-import type { Store, StoredEvent } from "../../store/store.ts";
-import type { Subscription } from "../../store/webhook_store.ts";
-import type { Attempter, EventMessage, Recipient } from "./attempt.ts";
-import { COURIER_LIMITS, type CourierLimits } from "./lane.ts";
-import { createLanes } from "./lanes.ts";
+import { setImmediate as othersTurn } from "node:timers/promises";
+import { type Clock, createStepWatch } from "../../clock.ts";
 import { createLoop } from "../../loop.ts";
-import { createPosting } from "./posting.ts";
-import { createSettler } from "./settler.ts";
+import type { LoggedEvent } from "../../store/event.ts";
+import { type Store, StoreError } from "../../store/store.ts";
+import { type NewAttempt, partitionOf, type Reader, type Settlement, type Subscription } from "../../store/webhook.ts";
+import type { Attempter, EventMessage, Recipient } from "./attempt.ts";
+import { createGathering } from "./gathering.ts";
+import { createMatcher } from "./matching.ts";
+import { createPartitions } from "./partitions.ts";
+import { createReading, READ_AHEAD } from "./reading.ts";
+import {
+  canPost,
+  cursorOf,
+  type DeliveryReader,
+  learn,
+  openReader,
+  openReplay,
+  type Post,
+  putBack,
+  takeNext,
+} from "./reader.ts";
+import { breakAfter, LONGEST_DELAY_MS } from "./schedule.ts";
+import { ageOf, failedDelivery, isDone, type Outcome, settlementsOf, takeOld } from "./settlement.ts";
+import { COURIER_LIMITS, type CourierLimits, createTurns } from "./turns.ts";
 
 export interface CourierParts {
-  store: Pick<
-    Store,
-    | "leaseSubscriptions"
-    | "renewLeases"
-    | "releaseLease"
-    | "dueDeliveries"
-    | "settle"
-    | "nextDueAtMs"
-    | "getSubscription"
-  >;
+  store: Pick<Store, "events" | "deliveries" | "leases" | "subscriptions">;
   attempt: Attempter;
-  /** Whether the key is there, enabled and not expired: the deliveries of others are held. */
+  /** Whether the key is there, enabled and not expired: the deliveries of others are held back. */
   isKeyEnabled(keyId: string): Promise<boolean>;
   /** The subscription with its secrets opened. */
   recipient(subscription: Subscription): Recipient;
   /** What is sent of an event. */
-  message(event: StoredEvent): EventMessage;
-  /** Unix milliseconds. */
-  now(): number;
-  wait: Wait;
+  message(event: LoggedEvent): EventMessage;
+  clock: Clock;
+  /** Unique to this process. */
+  holder: string;
+  /** Told of every attempt. Must not throw. */
+  onAttempt(attempt: NewAttempt): void;
   /** Told of what goes wrong on this side: no secret and no URL in it. */
-  onProblem(message: string, cause: unknown): void;
+  onProblem(message: string, cause?: unknown): void;
   limits?: Partial<CourierLimits>;
   /** How long what an attempt came to waits for others to share its commit with; 5 ms when absent. */
   gatherMs?: number;
@@ -38,117 +47,436 @@ export interface CourierParts {
 
 export interface Courier {
   start(): void;
-  /** These subscriptions have something due that was not before. */
-  wake(subscriptionIds: Iterable<string>): void;
-  /** Whether it holds no lease and asks for none. */
-  readonly isIdle: boolean;
-  /** Begins nothing more, waits for what is under way at most so long, writes it down and gives all leases back. */
+  /** The log has grown. */
+  wake(): void;
+  /** A subscription was made or changed, or has a replay. */
+  changed(subscriptionId: string): Promise<void>;
+  /** Whether nothing is under way, and nothing is due until then (Unix ms). */
+  isIdle(untilMs: number): Promise<boolean>;
+  /** Begins nothing more, waits for what is under way at most so long, writes it down and gives its leases back. */
   stop(options: { drainMs: number }): Promise<void>;
 }
 
-const LEASES_AT_ONCE = 100;
-/** Without being woken the store is asked this often: other processes write to it too. */
-const IDLE_MS = 5_000;
-/** The least time between two looks at a store that has something due and nothing to lease. */
-const LEAST_REST_MS = 100;
-/** With more subscriptions due than there are lanes, each has so long before it makes room for the next. */
-const TURN_MS = 5_000;
+/** Without being woken the store is asked this often: others write to it too. */
+const LOOK_MS = 1_000;
+/** Subscription and key are looked at again after so long: a disabled key is heeded within this time. */
+export const VET_MS = 1_000;
+/** The deliveries of a disabled key, or of one whose secret can't be opened, are held back for so long at a time. */
+const HELD_MS = 2_000;
+const PUT_OFF_MS = 5_000;
+/** Cursors that moved over what nobody hears are written this often. */
+const SAVE_MS = 60_000;
+const LOG_PAGE = 1_000;
+const READERS_PAGE = 500;
+const SETTLED_AT_ONCE = 100;
 const MOST_UNSETTLED = 2_000;
-/** How often the leases are looked after. */
-const KEEP_MS = 250;
+const PAUSE_MS = 1_000;
+const TRIES_WHEN_STOPPING = 3;
+/** A smaller step of the wall clock makes no retry late by more than that. */
+const STEP_WORTH_MENDING_MS = 60_000;
 
 /**
- * Delivers what is due, at least once and never lost: leases subscriptions, posts the due deliveries of each in their
- * order and a few at a time, writes down what came of them, and gives the lease back when nothing more is due.
+ * Delivers the log to its subscriptions, at least once and never lost. Each subscription is a reader of the log with a
+ * cursor; what fails is kept beside it and tried again. A new event is read once and handed to those at the end of the
+ * log whom it matches; who is behind reads by itself. What many posts came to is one commit.
  */
 export function createCourier(parts: CourierParts): Courier {
-  const { store, now, wait, onProblem, gatherMs = 5 } = parts;
+  const { store, clock, onProblem, gatherMs = 5 } = parts;
   const limits = { ...COURIER_LIMITS, ...parts.limits };
-  const fresh = new Set<string>();
-  let isLeasing = false;
+  const partitions = createPartitions(store, clock, parts.holder);
+  const turns = createTurns(limits);
+  const reading = createReading(store, clock);
+  const stepOfClock = createStepWatch(clock);
+  const readers = new Map<string, DeliveryReader>();
+  /** Those that have something to do, or to wait for. */
+  const active = new Set<DeliveryReader>();
+  const finishedReplays = new Set<string>();
+  const looking = new Set<Promise<void>>();
+  const aborting = new AbortController();
+  let matcher = createMatcher<DeliveryReader>();
+  /** Readers at the end of the log have been handed all events up to here. */
+  let tail = 0;
+  let networkMs = 0;
+  /** Readers are taken in from here on: before, the end of the log is not known. */
+  let isLoaded = false;
+  /** The version of subscriptions that was loaded; undefined: to be loaded again. */
+  let seenVersion: number | undefined;
+  let savedAt = clock.monotonicMs();
+  let isStopping = false;
+  let whenIdle: (() => void) | undefined;
 
-  const settler = createSettler({
-    store,
-    wait,
-    gatherMs,
-    onSettled(settlements) {
-      lanes.settled(settlements);
-      posting.pump();
-    },
-    onProblem: (cause) => onProblem("attempts cannot be written down; trying on", cause),
-  });
-  const lanes = createLanes({
-    ...parts,
-    limits,
-    onReady(lane) {
-      posting.offer(lane);
-      posting.pump();
-    },
-    onGivenBack: () => leasing.wake(),
-    onFirst: () => keeping.wake(),
-  });
-  const posting = createPosting({
-    ...parts,
-    limits,
-    settle: settler.add,
-    isClogged: () => settler.size > MOST_UNSETTLED,
-    onChange: lanes.tend,
-  });
-  const leasing = createLoop({
-    step: lease,
-    wait,
-    onProblem: (cause) => onProblem("what is due cannot be read; trying on", cause),
-  });
-  const keeping = createLoop({
-    async step() {
-      await lanes.keep();
-      return lanes.size === 0 ? Infinity : KEEP_MS;
-    },
-    wait,
-    onProblem: (cause) => onProblem("leases cannot be prolonged; trying on", cause),
+  const unsettled = createGathering<Outcome>({ write, wait: clock.wait, gatherMs, most: SETTLED_AT_ONCE });
+  const loop = createLoop({
+    step,
+    wait: clock.wait,
+    onProblem: (cause) => onProblem("what is to be delivered cannot be read; trying on", cause),
   });
 
-  async function openLanes(limit: number): Promise<number> {
-    isLeasing = true;
-    try {
-      const leases = await store.leaseSubscriptions({ nowMs: now(), leaseMs: limits.leaseMs, limit });
-      for (const lease of leases) lanes.open(lease);
-      return leases.length;
-    } finally {
-      isLeasing = false;
+  /** One look at everything: what is held, who listens, what is new, what has become due. */
+  async function step(): Promise<number> {
+    const changed = await partitions.keep();
+    await loadReaders(changed);
+    networkMs = ((await store.events.watcherState())?.latestLedgerCloseTime ?? 0) * 1_000;
+    const stepMs = stepOfClock();
+    if (stepMs <= -STEP_WORTH_MENDING_MS) await bringBackDue(clock.now() + STEP_WORTH_MENDING_MS);
+    await followLog();
+    turns.sweep(clock.monotonicMs());
+    for (const reader of active) advance(reader);
+    pump();
+    if (clock.monotonicMs() - savedAt >= SAVE_MS) saveCursors();
+    return nextLookMs();
+  }
+
+  function nextLookMs(): number {
+    let restMs = turns.underWay > 0 ? Math.min(LOOK_MS, limits.slowMs / 2) : LOOK_MS;
+    const [nowMs, nowAt] = [clock.now(), clock.monotonicMs()];
+    for (const { notBeforeAt, nextDueAtMs } of active) {
+      if (notBeforeAt > nowAt) restMs = Math.min(restMs, notBeforeAt - nowAt);
+      else if (nextDueAtMs !== null && nextDueAtMs > nowMs) restMs = Math.min(restMs, nextDueAtMs - nowMs);
+    }
+    return Math.max(restMs, 1);
+  }
+
+  // Who listens.
+
+  async function loadReaders(partitionsChanged: boolean): Promise<void> {
+    const version = await store.subscriptions.version();
+    if (version === seenVersion && !partitionsChanged) return;
+    if (!isLoaded) tail = (await store.events.bounds()).last;
+    isLoaded = true;
+    const there = new Set<string>();
+    let after: string | undefined;
+    while (true) {
+      const page = await store.deliveries.readers({ after, limit: READERS_PAGE });
+      for (const reader of page) {
+        there.add(reader.subscription.id);
+        await takeIn(reader);
+      }
+      if (page.length < READERS_PAGE) break;
+      after = page.at(-1)!.subscription.id;
+      await othersTurn();
+    }
+    for (const [id, reader] of readers) if (!there.has(id) || !partitions.holds(reader.partition)) close(reader);
+    matcher = createMatcher();
+    for (const reader of readers.values()) matcher.add(reader.filter, reader);
+    seenVersion = version;
+  }
+
+  async function takeIn(found: Reader): Promise<void> {
+    const { subscription, progress } = found;
+    const partition = partitionOf(subscription.id);
+    if (!partitions.holds(partition)) return;
+    const replay = found.replay !== null && finishedReplays.has(found.replay.id) ? null : found.replay;
+    const known = readers.get(subscription.id);
+    if (known !== undefined) {
+      known.subscription = subscription;
+      known.recipient = undefined;
+      if (replay !== null) known.replay ??= openReplay(subscription, replay);
+      active.add(known);
+      return;
+    }
+    const reader = openReader({ subscription, progress, replay }, partition);
+    readers.set(subscription.id, reader);
+    active.add(reader);
+    if (progress.nextDueAtMs !== null) await bringBack(reader, clock.now() + LONGEST_DELAY_MS);
+  }
+
+  function close(reader: DeliveryReader): void {
+    reader.isClosed = true;
+    active.delete(reader);
+    if (readers.get(reader.subscription.id) === reader) readers.delete(reader.subscription.id);
+  }
+
+  /** Whatever a clock has done: nothing is due further ahead than this. */
+  async function bringBackDue(latestDueAtMs: number): Promise<void> {
+    for (const reader of active) if (reader.nextDueAtMs !== null) await bringBack(reader, latestDueAtMs);
+  }
+
+  async function bringBack(reader: DeliveryReader, latestDueAtMs: number): Promise<void> {
+    await store.deliveries.clampDue(reader.subscription.id, latestDueAtMs);
+    reader.nextDueAtMs = Math.min(reader.nextDueAtMs ?? latestDueAtMs, latestDueAtMs);
+  }
+
+  // What is new.
+
+  async function followLog(): Promise<void> {
+    const { last } = await store.events.bounds();
+    while (tail < last && !isStopping) {
+      const events = readers.size === 0
+        ? []
+        : await store.events.read({ filter: {}, after: tail, upTo: last, order: "asc", limit: LOG_PAGE });
+      for (const event of events) for (const reader of matcher.matching(event)) hand(reader, event);
+      tail = events.length < LOG_PAGE ? last : events.at(-1)!.sequence;
+      pump();
+      await othersTurn();
     }
   }
 
-  /** Leases what is due; answers how long there is nothing more to lease. */
-  async function lease(): Promise<number> {
-    lanes.refresh(fresh);
-    fresh.clear();
-    const limit = Math.min(LEASES_AT_ONCE, limits.lanes - lanes.size);
-    if (limit > 0 && await openLanes(limit) === limit) return 0;
-    const nextDueAtMs = await store.nextDueAtMs();
-    if (limit <= 0 && nextDueAtMs !== undefined && nextDueAtMs <= now()) lanes.rotate(now() - TURN_MS);
-    if (nextDueAtMs === undefined) return IDLE_MS;
-    return Math.min(IDLE_MS, Math.max(LEAST_REST_MS, nextDueAtMs - now()));
+  /** One that cannot take more for now goes on reading by itself, from here on. */
+  function hand(reader: DeliveryReader, event: LoggedEvent): void {
+    if (!reader.isAtTip || reader.isClosed) return;
+    if (reader.log.queue.length >= READ_AHEAD) {
+      reader.isAtTip = false;
+      reader.log.readThrough = event.sequence - 1;
+    } else {
+      reader.log.queue.push(event);
+    }
+    active.add(reader);
+    advance(reader);
+  }
+
+  // What each does next.
+
+  function advance(reader: DeliveryReader): void {
+    if (reader.isClosed || isStopping) return;
+    const { log } = reader;
+    if (!reader.isAtTip && log.readThrough === tail) reader.isAtTip = true;
+    const nowAt = clock.monotonicMs();
+    giveUpOld(reader);
+    if (reader.replay !== undefined && !reader.replay.isEnding && isDone(reader.replay)) {
+      reader.replay.isEnding = true;
+      unsettled.add({ reader });
+    }
+    const mayPost = canPost(reader, nowAt);
+    const isVetted = reader.recipient !== undefined && nowAt - reader.vettedAt < VET_MS;
+    const mayLook = !reader.isLooking && unsettled.size <= MOST_UNSETTLED;
+    if (mayLook && (reading.isNeeded(reader, tail) || (mayPost && !isVetted))) look(reader);
+    if (mayPost && isVetted) turns.offer(reader);
+    else if (isQuiet(reader)) active.delete(reader);
+  }
+
+  function isQuiet(reader: DeliveryReader): boolean {
+    return reader.isAtTip && !reader.isLooking && reader.inFlight === 0 && reader.log.queue.length === 0 &&
+      reader.replay === undefined && reader.due.length === 0 && reader.retrying.size === 0 &&
+      reader.nextDueAtMs === null;
+  }
+
+  /** Lets `stop` wait for it; what the store fails on is looked at again later. */
+  function look(reader: DeliveryReader): void {
+    reader.isLooking = true;
+    const work = readFor(reader).catch((cause) => {
+      onProblem("the store fails on what is to be delivered; trying on", cause);
+      reader.notBeforeAt = clock.monotonicMs() + PUT_OFF_MS;
+    }).finally(() => {
+      looking.delete(work);
+      reader.isLooking = false;
+      if (reader.notBeforeAt <= clock.monotonicMs()) advance(reader);
+      pump();
+    });
+    looking.add(work);
+  }
+
+  async function readFor(reader: DeliveryReader): Promise<void> {
+    await reading.read(reader, tail);
+    if (clock.monotonicMs() - reader.vettedAt >= VET_MS || reader.recipient === undefined) await vet(reader);
+  }
+
+  /** Key and secrets: what was changed is heeded within a second. */
+  async function vet(reader: DeliveryReader): Promise<void> {
+    const vettedAt = clock.monotonicMs();
+    if (!await parts.isKeyEnabled(reader.subscription.keyId)) {
+      reader.notBeforeAt = Math.max(reader.notBeforeAt, vettedAt + HELD_MS);
+      return;
+    }
+    if (reader.recipient === undefined || clock.now() >= reader.recipientUntilMs) {
+      try {
+        reader.recipient = parts.recipient(reader.subscription);
+      } catch (cause) {
+        onProblem(`the secret of ${reader.subscription.id} cannot be opened: its deliveries are held back`, cause);
+        reader.notBeforeAt = vettedAt + PUT_OFF_MS;
+        return;
+      }
+      const { previousSecret, olderSecret } = reader.subscription;
+      const ends = [previousSecret, olderSecret].flatMap((former) => former?.untilMs ?? []);
+      reader.recipientUntilMs = Math.min(Infinity, ...ends.filter((endMs) => endMs > clock.now()));
+    }
+    reader.vettedAt = vettedAt;
+  }
+
+  // Posting.
+
+  function pump(): void {
+    while (!isStopping && unsettled.size <= MOST_UNSETTLED) {
+      const reader = turns.next();
+      if (reader === undefined) return;
+      const nowAt = clock.monotonicMs();
+      if (!canPost(reader, nowAt) || reader.recipient === undefined || !partitions.holds(reader.partition)) continue;
+      void makePost(reader, takeNext(reader, clock.now()), nowAt);
+      advance(reader);
+    }
+  }
+
+  async function makePost(reader: DeliveryReader, post: Post, nowAt: number): Promise<void> {
+    const slot = turns.begin(reader, nowAt);
+    try {
+      const made = await parts.attempt({
+        recipient: reader.recipient!,
+        message: parts.message(post.event),
+        attempts: post.again?.attempts ?? 0,
+        ageMs: ageOf(post, networkMs),
+        kind: post.isProbe ? "probe" : "delivery",
+        replayId: post.replayId,
+      }, aborting.signal);
+      // Of what a stop cut off nothing is known: it is delivered again.
+      if (aborting.signal.aborted && made.outcome !== "delivered") return;
+      if (!reader.isClosed) attempted(reader, post, made);
+    } catch (cause) {
+      // Endpoints and networks do not get here: something is wrong on this side.
+      putBack(reader, post);
+      reader.notBeforeAt = clock.monotonicMs() + PUT_OFF_MS;
+      onProblem("a delivery could not be attempted", cause);
+    } finally {
+      turns.end(slot);
+      if (turns.underWay === 0) whenIdle?.();
+      advance(reader);
+      pump();
+    }
+  }
+
+  function attempted(reader: DeliveryReader, post: Post, made: NewAttempt): void {
+    const nowMs = clock.now();
+    learn(reader, made, {
+      nowMs,
+      nowAt: clock.monotonicMs(),
+      slowMs: limits.slowMs,
+      mostPosts: limits.postsPerEndpoint,
+    });
+    parts.onAttempt(made);
+    if (post.isProbe && made.outcome === "retry") {
+      putBack(reader, post);
+      return note({ reader, attempt: { ...made, nextAttemptAtMs: nowMs + breakAfter(reader.failures) } });
+    }
+    const { sequence } = post.event;
+    const failed = made.outcome === "delivered" ? undefined : failedDelivery(post, made, networkMs);
+    note({ reader, attempt: made, delivery: { sequence, track: post.track, failed } });
+  }
+
+  /** While an endpoint is down, what has waited for days is given up without an attempt of its own. */
+  function giveUpOld(reader: DeliveryReader): void {
+    for (const delivery of takeOld(reader, networkMs)) note({ reader, delivery });
+  }
+
+  // Writing down.
+
+  function note(outcome: Outcome): void {
+    outcome.reader.unsettled++;
+    unsettled.add(outcome);
+  }
+
+  /** Writes until it is written; false when a stopping courier gives up: it is delivered again. */
+  async function write(batch: Outcome[]): Promise<boolean> {
+    const ofReader = new Map(batch.map(({ reader }) => [reader.subscription.id, reader]));
+    for (const { reader } of batch) if (reader.isAtTip) reader.log.readThrough = tail;
+    const settlements = settlementsOf(batch.filter(({ reader }) => !reader.isClosed));
+    for (let failures = 0;; failures++) {
+      const own = settlements.filter(({ subscriptionId }) => !ofReader.get(subscriptionId)!.isClosed);
+      try {
+        if (own.length > 0) await store.deliveries.settle({ leases: leasesFor(own), settlements: own });
+        break;
+      } catch (cause) {
+        if (cause instanceof StoreError && cause.kind === "fenced") await closeLost();
+        else if (failures === 0) onProblem("attempts cannot be written down; trying on", cause);
+        if (isStopping && failures >= TRIES_WHEN_STOPPING) return false;
+        if (failures > 0) await clock.wait(PAUSE_MS);
+      }
+    }
+    await written(batch).catch((cause) => onProblem("what is kept of failed deliveries cannot be read", cause));
+    return true;
+  }
+
+  const leasesFor = (settlements: Settlement[]) =>
+    partitions.leases(settlements.map(({ subscriptionId }) => partitionOf(subscriptionId)));
+
+  /** Others deliver now to what was fenced off: they begin where the last commit stands. */
+  async function closeLost(): Promise<void> {
+    await partitions.recheck();
+    for (const reader of [...readers.values()]) if (!partitions.holds(reader.partition)) close(reader);
+    seenVersion = undefined;
+  }
+
+  async function written(batch: Outcome[]): Promise<void> {
+    const kept = new Set<DeliveryReader>();
+    for (const { reader, delivery } of batch) {
+      reader.unsettled--;
+      if (delivery === undefined) continue;
+      reader.retrying.delete(delivery.sequence);
+      if (delivery.failed !== undefined || delivery.track === undefined) kept.add(reader);
+    }
+    for (const reader of kept) if (!await reading.learnDue(reader)) close(reader);
+    for (const { reader } of batch) {
+      forgetReplay(reader);
+      if (!reader.isClosed) active.add(reader);
+      advance(reader);
+    }
+    pump();
+  }
+
+  function forgetReplay(reader: DeliveryReader): void {
+    const { replay } = reader;
+    if (replay === undefined || !replay.isEnding || !isDone(replay)) return;
+    finishedReplays.add(replay.id);
+    if (finishedReplays.size > READERS_PAGE) finishedReplays.delete(finishedReplays.values().next().value!);
+    reader.replay = undefined;
+  }
+
+  function saveCursors(): void {
+    savedAt = clock.monotonicMs();
+    for (const reader of readers.values()) {
+      if (reader.isAtTip) reader.log.readThrough = tail;
+      if (cursorOf(reader.log) > reader.log.savedCursor) note({ reader });
+    }
+  }
+
+  /** Whether nothing is left to do before then. */
+  async function isIdle(untilMs: number): Promise<boolean> {
+    if (seenVersion === undefined || turns.underWay + looking.size + unsettled.size > 0) {
+      return false;
+    }
+    if ((await store.events.bounds()).last > tail) return false;
+    const untilAt = clock.monotonicMs() + untilMs - clock.now();
+    return [...active].every((reader) =>
+      reader.notBeforeAt >= untilAt ||
+      (reader.isAtTip && reader.log.queue.length + reader.due.length === 0 && reader.replay === undefined &&
+        (reader.nextDueAtMs === null || reader.nextDueAtMs >= untilMs))
+    );
+  }
+
+  async function drain(drainMs: number): Promise<void> {
+    const idle = new Promise<void>((resolve) => {
+      whenIdle = resolve;
+      if (turns.underWay === 0) resolve();
+    });
+    const cut = new AbortController();
+    if (drainMs > 0) await Promise.race([idle, clock.wait(drainMs, cut.signal)]);
+    cut.abort();
+    aborting.abort();
+    await idle;
+    await Promise.all(looking);
   }
 
   return {
-    start() {
-      leasing.start();
-      keeping.start();
+    start: loop.start,
+    wake: loop.wake,
+    async changed(subscriptionId) {
+      if (!isLoaded) return;
+      const found = await store.deliveries.reader(subscriptionId);
+      const isNew = !readers.has(subscriptionId);
+      if (found !== undefined) await takeIn(found);
+      const reader = readers.get(subscriptionId);
+      if (reader === undefined) return;
+      if (found === undefined) return close(reader);
+      if (isNew) matcher.add(reader.filter, reader);
+      advance(reader);
+      pump();
     },
-    wake(subscriptionIds) {
-      for (const id of subscriptionIds) fresh.add(id);
-      leasing.wake();
-    },
-    get isIdle() {
-      return lanes.size === 0 && !isLeasing;
-    },
+    isIdle,
     async stop({ drainMs }) {
-      await leasing.stop();
-      await posting.stop(drainMs);
-      await settler.drain();
-      await keeping.stop();
-      await lanes.stop();
+      await loop.stop();
+      isStopping = true;
+      await drain(drainMs);
+      saveCursors();
+      await unsettled.drain();
+      await partitions.release().catch((cause) => onProblem("leases could not be given back", cause));
     },
   };
 }

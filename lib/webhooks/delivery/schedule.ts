@@ -1,4 +1,4 @@
-import type { AttemptOutcome } from "../../store/webhook_store.ts";
+import type { AttemptOutcome } from "../../store/webhook.ts";
 
 /**
  * How long after each failed attempt the next one comes, in seconds: quick while a receiver may be restarting, slow while
@@ -30,6 +30,12 @@ export const JITTER = 0.1;
 /** The longest `Retry-After` that is honoured; a longer one is taken for this. */
 export const MAX_RETRY_AFTER_SECONDS: number = 24 * 3_600;
 
+/** No delivery is ever due further ahead than this, in milliseconds. */
+export const LONGEST_DELAY_MS: number = MAX_RETRY_AFTER_SECONDS * 1_000 * (1 + JITTER);
+
+/** What has been owed for so long is given up at its next failure, in milliseconds. */
+export const MAX_AGE_MS: number = 3 * 86_400_000;
+
 /** What one POST came to. */
 export type PostOutcome =
   /** `retryAfter`: the header as it came, absent when there was none. */
@@ -42,6 +48,8 @@ export interface FinishedAttempt {
   outcome: PostOutcome;
   /** Unix ms. */
   nowMs: number;
+  /** How long it has been owed, by the network's clock. */
+  ageMs: number;
   /** Evenly from 0 (inclusive) to 1 (exclusive). */
   random: () => number;
 }
@@ -54,17 +62,17 @@ export interface NextAttempt {
 
 /**
  * What becomes of a delivery after an attempt: 2xx is `delivered`; network errors, 429 and 5xx are a `retry`, or `dead`
- * after the last attempt; every other answer has `ended` it. `Retry-After` can put the next attempt off, up to a day, but
+ * after the last attempt or at the age of three days; every other answer has `rejected` it. `Retry-After` can put the next attempt off, up to a day, but
  * never brings it forward.
  */
-export function nextAttempt({ attempt, outcome, nowMs, random }: FinishedAttempt): NextAttempt {
+export function nextAttempt({ attempt, outcome, nowMs, ageMs, random }: FinishedAttempt): NextAttempt {
   if (outcome.kind === "status") {
     const { statusCode } = outcome;
     if (statusCode >= 200 && statusCode <= 299) return { outcome: "delivered" };
-    if (statusCode !== 429 && !(statusCode >= 500 && statusCode <= 599)) return { outcome: "ended" };
+    if (statusCode !== 429 && !(statusCode >= 500 && statusCode <= 599)) return { outcome: "rejected" };
   }
   const delaySeconds = SCHEDULE[attempt - 1];
-  if (delaySeconds === undefined) return { outcome: "dead" };
+  if (delaySeconds === undefined || ageMs >= MAX_AGE_MS) return { outcome: "dead" };
   const scheduledMs = delaySeconds * 1000 * (1 - JITTER + 2 * JITTER * random());
   const asked = outcome.kind === "status" ? retryAfterMs(outcome.retryAfter, nowMs) : undefined;
   // What all receivers' clients were told alike is spread too, but only to later.
@@ -89,4 +97,16 @@ const IMF_FIXDATE =
 function httpDate(text: string): number | undefined {
   const atMs = IMF_FIXDATE.test(text) ? Date.parse(text) : NaN;
   return Number.isNaN(atMs) ? undefined : atMs;
+}
+
+const FIRST_BREAK_MS = 250;
+const LONGEST_BREAK_MS = 5_000;
+
+/**
+ * How long an endpoint is left in peace after so many failures in a row, in milliseconds: from the second one on, doubled
+ * each time. At the end of a break one delivery is sent as a probe, so that an endpoint that is back is found within
+ * seconds, and a dead one is not hammered with all that is due to it.
+ */
+export function breakAfter(failures: number): number {
+  return failures < 2 ? 0 : Math.min(LONGEST_BREAK_MS, FIRST_BREAK_MS * 2 ** Math.min(failures - 2, 10));
 }

@@ -1,12 +1,11 @@
+import { Buffer } from "node:buffer";
 import { GatewayError } from "../../errors.ts";
-import { connect, type Connection, ConnectionFailure } from "./connection.ts";
-import { createConnectionPool } from "./connection_pool.ts";
-import type { HttpAnswer } from "./http_answer.ts";
-import { MAX_KEPT_BYTES } from "./http_body.ts";
-import { postBytes } from "./http_request.ts";
-import { printable } from "./printable.ts";
+import { type Connection, Connections, type Endpoint, PostFailure } from "./connections.ts";
+import { createDeadlines, type TimeLimit } from "./deadlines.ts";
+import { exchange, type Message, type PostResult } from "./exchange.ts";
 import type { TargetPolicy, VettedTarget } from "../targets/policy.ts";
-import { createTimeLimit, type TimeLimit } from "./time_limit.ts";
+
+export type { PostResult };
 
 export interface PostRequest {
   url: string;
@@ -17,24 +16,6 @@ export interface PostRequest {
   timeoutMs?: number;
   /** Gives up at once when aborted. */
   signal?: AbortSignal;
-}
-
-/** What one POST came to: an answer, or why there was none, or why it did not come in full. */
-export interface PostResult {
-  /** Absent when there was no answer. */
-  statusCode?: number;
-  /**
-   * In short words for an operator: why there was no answer or, beside a `statusCode`, why it did not come in full.
-   * An answer that was cut because it is too long is full.
-   */
-  error?: string;
-  /** The `Retry-After` header as it came. */
-  retryAfter?: string;
-  /** The beginning of the answer's body as printable text, at most 1 KiB; empty when there was none. */
-  responseBody: string;
-  durationMs: number;
-  /** The address that was connected to; absent when none was. */
-  address?: string;
 }
 
 export interface Poster {
@@ -63,33 +44,23 @@ const ADDRESS_TIMEOUT_MS = 2_500;
 
 /**
  * Posts to targets that their owners chose, and trusts them with nothing: the address is vetted at each attempt and
- * connected to as it was vetted, no redirect is followed, no proxy is used, nothing is expanded, everything is bounded.
- * It speaks HTTP/1.1 over sockets of its own, because the runtimes' HTTP clients each follow some setting of the
- * environment or resolve names again, and take four times the processor time.
+ * connected to as it was vetted, no redirect is followed, no proxy is used, nothing is expanded, everything is bounded
+ * but the posts under way at once, whose number is the caller's.
  */
-export function createPoster({ policy, now, ca, maxIdle, idleMs }: PosterOptions): Poster {
-  const pool = createConnectionPool({ now, maxIdle, idleMs });
+export function createPoster({ policy, now, ca, maxIdle = 512, idleMs = 15_000 }: PosterOptions): Poster {
+  const connections = new Connections({ maxIdle, idleMs, ca });
+  const deadlines = createDeadlines();
 
-  /** A connection to one of the vetted addresses: one that is open, or else the first that can be made. */
-  async function connectionTo(target: VettedTarget, limit: TimeLimit): Promise<Connection> {
-    for (const address of target.addresses) {
-      const idle = pool.take(poolKey(target, address));
-      if (idle !== undefined) return idle;
-    }
-    return await freshConnectionTo(target, limit);
-  }
-
-  async function freshConnectionTo({ url, host, addresses }: VettedTarget, limit: TimeLimit): Promise<Connection> {
-    const isSecure = url.protocol === "https:";
-    const port = Number(url.port) || (isSecure ? 443 : 80);
+  /** A new connection to the first of the vetted addresses that can be connected to. */
+  async function connectTo(endpoints: Endpoint[], limit: TimeLimit): Promise<Connection> {
     let failure: unknown;
-    for (const [index, address] of addresses.entries()) {
-      const { connected, giveUp } = connect({ address, port, ...(isSecure ? { tls: { host, ca } } : {}) });
+    for (const [index, endpoint] of endpoints.entries()) {
+      const { opened, giveUp } = connections.connect(endpoint);
       limit.onReached(giveUp);
-      const isLast = index === addresses.length - 1;
+      const isLast = index === endpoints.length - 1;
       const timer = isLast ? undefined : setTimeout(giveUp, ADDRESS_TIMEOUT_MS, "connection timed out");
       try {
-        return await connected;
+        return await opened;
       } catch (error) {
         failure = error;
         if (limit.reached !== undefined) break;
@@ -100,77 +71,64 @@ export function createPoster({ policy, now, ca, maxIdle, idleMs }: PosterOptions
     throw failure;
   }
 
-  async function exchange(target: VettedTarget, request: Uint8Array, limit: TimeLimit): Promise<PostResult> {
-    let connection = await connectionTo(target, limit);
-    for (let isSecondTry = false;; isSecondTry = true) {
-      const { address, destroy } = connection;
-      try {
-        const answering = connection.exchange(request);
-        limit.onReached(destroy);
-        const answer = await answering;
-        if (connection.isOpen) pool.give(poolKey(target, address), connection);
-        return resultOf(answer, address);
-      } catch (error) {
-        if (!(error instanceof ConnectionFailure)) throw error;
-        if (!error.wasStale || isSecondTry || limit.reached !== undefined) return failureOf(error, address);
-        // Closed while it waited, most likely unread: a fresh one will tell. At worst it is delivered twice.
-        connection = await freshConnectionTo(target, limit);
-      }
+  async function attempt(request: PostRequest, limit: TimeLimit): Promise<PostResult> {
+    const target = await vetted(policy, request.url, limit);
+    const endpoints = endpointsOf(target);
+    const message = messageOf(target.url, request);
+    const waiting = connections.take(endpoints);
+    if (waiting !== undefined) {
+      const { result, wasStale } = await exchange(connections, waiting, message, limit);
+      // Closed while it waited, most likely unread: a fresh one will tell. At worst it is delivered twice.
+      if (!wasStale || limit.reached !== undefined) return result;
     }
-  }
-
-  async function attempt({ url, headers, body }: PostRequest, limit: TimeLimit): Promise<PostResult> {
-    try {
-      const target = await vetted(policy, url, limit);
-      return await exchange(target, postBytes(target.url, headers, body), limit);
-    } catch (error) {
-      if (!(error instanceof ConnectionFailure || error instanceof GatewayError)) throw error;
-      return { error: error.message, responseBody: "", durationMs: 0 };
-    }
+    const fresh = await connectTo(endpoints, limit);
+    return (await exchange(connections, fresh, message, limit)).result;
   }
 
   return {
     async post(request) {
       const startedAtMs = now();
-      const limit = createTimeLimit(request.timeoutMs ?? DEFAULT_TIMEOUT_MS, request.signal);
+      const limit = deadlines.limit(request.timeoutMs ?? DEFAULT_TIMEOUT_MS, request.signal);
+      let result: PostResult;
       try {
-        const result = await attempt(request, limit);
-        result.durationMs = now() - startedAtMs;
-        return result;
+        result = await attempt(request, limit);
+      } catch (error) {
+        if (!(error instanceof PostFailure || error instanceof GatewayError)) throw error;
+        result = { error: error.message, responseBody: "", durationMs: 0 };
       } finally {
         limit.clear();
       }
+      result.durationMs = now() - startedAtMs;
+      return result;
     },
-    close: pool.close,
+    close: () => connections.close(),
   };
 }
 
 /** The look-up can't be stopped, only left behind; it has a bound of its own. */
 function vetted(policy: PosterOptions["policy"], url: string, limit: TimeLimit): Promise<VettedTarget> {
   const { promise, resolve, reject } = Promise.withResolvers<VettedTarget>();
-  limit.onReached((why) => reject(new ConnectionFailure(why)));
+  limit.onReached((why) => reject(new PostFailure(why)));
   policy.check(url).then(resolve, reject);
   return promise;
 }
 
 /** Nothing is shared between names, even at one address: the certificate was checked for one of them. */
-function poolKey({ url, host }: VettedTarget, address: string): string {
-  return `${url.protocol}${host}:${url.port}>${address}`;
+function endpointsOf({ url, host, addresses }: VettedTarget): Endpoint[] {
+  const { protocol } = url;
+  const tlsHost = protocol === "https:" ? host : undefined;
+  const port = Number(url.port) || (tlsHost === undefined ? 80 : 443);
+  return addresses.map((address) => ({ key: `${protocol}${host}:${port}>${address}`, address, port, tlsHost }));
 }
 
-function resultOf(answer: HttpAnswer, address: string): PostResult {
-  const { statusCode, retryAfter, contentEncoding = "identity", bodyStart } = answer;
-  const isPlain = contentEncoding.toLowerCase() === "identity";
-  return {
-    statusCode,
-    ...(retryAfter === undefined ? {} : { retryAfter }),
-    responseBody: isPlain ? printable(bodyStart, MAX_KEPT_BYTES) : "",
-    durationMs: 0,
-    address,
-  };
-}
-
-function failureOf({ message, answer }: ConnectionFailure, address: string): PostResult {
-  const result = answer === undefined ? { responseBody: "", durationMs: 0, address } : resultOf(answer, address);
-  return { ...result, error: message };
+function messageOf(url: URL, { headers, body }: PostRequest): Message {
+  const list = ["Host", url.host];
+  for (const name in headers) {
+    const value = headers[name]!;
+    if (/[^\t\x20-\x7e]/.test(value)) throw new TypeError(`the header ${name} has a character that no header may have`);
+    list.push(name, value);
+  }
+  // Not compressed: a little gzip can hold a lot.
+  list.push("Accept", "*/*", "Accept-Encoding", "identity", "Content-Length", String(Buffer.byteLength(body)));
+  return { path: url.pathname + url.search, headers: list, body };
 }

@@ -1,8 +1,8 @@
 import type { Store } from "../../store/store.ts";
-import type { FormerSecret, Subscription } from "../../store/webhook_store.ts";
+import type { FormerSecret, Subscription } from "../../store/webhook.ts";
 import { type SecretBox, SecretsKeyError } from "./secrets.ts";
 
-type SecretStore = Pick<Store, "listSubscriptions" | "secretsCheck" | "resealSecrets">;
+type SecretStore = Pick<Store, "subscriptions">;
 
 /** The most secrets of one commit (`Store.resealSecrets`). */
 const STEP = 100;
@@ -18,7 +18,7 @@ export async function sealSecrets(store: SecretStore, box: SecretBox): Promise<n
   const isPlain = await comparedWith(store, box) === "plain";
   if (!box.seals) return 0;
   // Written first: from here on no gateway starts without the key, and plain secrets can be read with it too.
-  if (isPlain) await store.resealSecrets({ secrets: [], check: box.checkText() ?? null });
+  if (isPlain) await store.subscriptions.resealSecrets({ secrets: [], check: box.checkText() ?? null });
   return await reseal(store, box, box);
 }
 
@@ -27,8 +27,8 @@ export async function sealSecrets(store: SecretStore, box: SecretBox): Promise<n
  * read. `plain`: the box has a key, and the store has none yet.
  * @throws {SecretsKeyError} when they are sealed with another key, there is none, or a change of it is under way
  */
-export async function comparedWith(store: Pick<Store, "secretsCheck">, box: SecretBox): Promise<"same" | "plain"> {
-  const check = await store.secretsCheck();
+export async function comparedWith(store: SecretStore, box: SecretBox): Promise<"same" | "plain"> {
+  const check = await store.subscriptions.secretsCheck();
   if (check === UNDER_WAY) {
     throw new SecretsKeyError(
       "a change of it was interrupted: run `gateway secrets rekey` again, with the same two keys",
@@ -47,14 +47,14 @@ export async function rekeySecrets(
   store: SecretStore,
   { from, to, onProgress }: { from: SecretBox; to: SecretBox; onProgress?(count: number): void },
 ): Promise<number | undefined> {
-  const check = await store.secretsCheck();
+  const check = await store.subscriptions.secretsCheck();
   if (check !== UNDER_WAY) {
     if (check === undefined ? !to.seals : to.isCurrent(check)) return undefined;
     from.compare(check);
   }
-  await store.resealSecrets({ secrets: [], check: UNDER_WAY });
+  await store.subscriptions.resealSecrets({ secrets: [], check: UNDER_WAY });
   const count = await reseal(store, from, to, onProgress);
-  await store.resealSecrets({ secrets: [], check: to.checkText() ?? null });
+  await store.subscriptions.resealSecrets({ secrets: [], check: to.checkText() ?? null });
   return count;
 }
 
@@ -68,10 +68,10 @@ async function reseal(
   let changed = 0;
   let after: string | undefined;
   while (true) {
-    const page = await store.listSubscriptions({ after, limit: STEP });
+    const page = await store.subscriptions.list({ after, limit: STEP });
     const secrets = page.filter((subscription) => !storedSecrets(subscription).every(to.isCurrent))
       .map((subscription) => resealed(subscription, from, to));
-    const rewritten = secrets.length === 0 ? 0 : await store.resealSecrets({ secrets });
+    const rewritten = secrets.length === 0 ? 0 : await store.subscriptions.resealSecrets({ secrets });
     changed += rewritten;
     onProgress?.(changed);
     // One that was rotated meanwhile is looked at again; one that was deleted is not there any more.

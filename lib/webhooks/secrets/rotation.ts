@@ -1,14 +1,15 @@
 import type { Wait } from "../../clock.ts";
+import { GatewayError } from "../../errors.ts";
 import type { Store } from "../../store/store.ts";
-import type { Subscription } from "../../store/webhook_store.ts";
-import { VET_MS } from "../delivery/lane.ts";
+import type { Subscription } from "../../store/webhook.ts";
+import { VET_MS } from "../delivery/courier.ts";
 import type { SecretBox } from "./secrets.ts";
 
 /** A subscription with the secret that signs what it gets: shown at its creation and at a rotation. */
 export type SubscriptionWithSecret = Subscription & { plainSecret: string };
 
 export interface RotationParts {
-  store: Pick<Store, "setSubscriptionSecrets">;
+  store: Pick<Store, "subscriptions">;
   secrets: SecretBox;
   createSecret(): string;
   /** Unix milliseconds. */
@@ -20,25 +21,31 @@ export interface RotationParts {
 const ROTATION_MS = 86_400_000;
 
 /**
- * Gives a subscription a new secret; the one before signs too for a day, and so does the oldest that did until now.
- * Undefined, and nothing changed, when it is gone or its secret is not the one given any more.
+ * Gives a subscription a new secret; the one before signs too for a day. Undefined, and nothing changed, when it is gone or
+ * its secret is not the one given any more.
+ * @throws {GatewayError} `invalid_request` while two former secrets sign: a third would silence one that was promised a day
  */
 export async function rotateSecret(
   { store, secrets, createSecret, now, wait }: RotationParts,
   subscription: Subscription,
 ): Promise<SubscriptionWithSecret | undefined> {
-  const { id, secret, previousSecret } = subscription;
+  const { id, secret } = subscription;
+  const signing = [subscription.previousSecret, subscription.olderSecret]
+    .filter((former) => former && former.untilMs > now());
+  if (signing.length > 1) {
+    const freeAt = new Date(Math.min(...signing.map((former) => former!.untilMs))).toISOString();
+    throw new GatewayError(
+      "invalid_request",
+      `two former secrets of ${id} sign still; the next rotation can be made after ${freeAt}`,
+    );
+  }
   const plainSecret = createSecret();
-  // Rotated again within the day, its receiver may have any of the secrets before: most likely the last one, or the
-  // first when the answers in between were lost.
-  const olderSecret = [subscription.olderSecret, previousSecret ?? undefined]
-    .find((former) => former !== undefined && former.untilMs > now());
   const rotated = {
     secret: secrets.seal(id, plainSecret),
     previousSecret: { secret, untilMs: now() + ROTATION_MS },
-    olderSecret,
+    olderSecret: signing[0] ?? undefined,
   };
-  if (!await store.setSubscriptionSecrets(id, secret, rotated)) return undefined;
+  if (!await store.subscriptions.setSecrets(id, secret, rotated)) return undefined;
   // Until then couriers may sign with the old secret alone: whoever is told the new one may rely on it.
   await wait(VET_MS);
   return { ...subscription, ...rotated, plainSecret };

@@ -4,6 +4,7 @@ import { createCipheriv, createDecipheriv, createHmac, randomBytes } from "node:
 /** The secrets key is missing, malformed, or not the one that the store's secrets were sealed with. */
 export class SecretsKeyError extends Error {
   override name = "SecretsKeyError";
+  readonly kind = "setting";
 }
 
 /** How subscription secrets are kept: sealed with the key of `SERVICE_API_SECRETS_KEY`, or plain without one. */

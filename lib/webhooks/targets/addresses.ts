@@ -1,4 +1,5 @@
-import { isIPv4, isIPv6 } from "node:net";
+import { BlockList, isIPv4, isIPv6 } from "node:net";
+import { createRecentMap } from "../../bounded_map.ts";
 
 /**
  * Which addresses a webhook must not reach, and why: everything that IANA's special-purpose registries
@@ -46,29 +47,44 @@ const REFUSED_IPV6: readonly (readonly [range: string, reason: string])[] = [
   ["ff00::/8", "a multicast address"],
 ];
 
-interface Range {
-  prefix: bigint;
-  /** How many bits follow the prefix. */
-  shift: bigint;
-  reason: string;
+type Family = "ipv4" | "ipv6";
+
+/** The ranges of one family: one list for each of them, which knows why, and one for all, which is asked first. */
+interface Refused {
+  all: BlockList;
+  each: { list: BlockList; reason: string }[];
 }
 
-const IPV4_RANGES = REFUSED_IPV4.map((entry) => parseRange(entry, 32, parseIpv4));
-const IPV6_RANGES = REFUSED_IPV6.map((entry) => parseRange(entry, 128, parseIpv6));
+// Apart: a list of both would take an IPv4-mapped address for the IPv4 one.
+const IPV4 = refused(REFUSED_IPV4, "ipv4");
+const IPV6 = refused(REFUSED_IPV6, "ipv6");
 
 /** Only 2000::/3 has been given out for public unicast (RFC 4291 §2.4). */
-const PUBLIC_IPV6 = parseRange(["2000::/3", "a public address"], 128, parseIpv6);
+const PUBLIC_IPV6 = listOf(["2000::/3"], "ipv6");
+
+/** Each post asks, mostly about the same addresses, and a look into the lists costs as much as the rest of the vetting. */
+const verdicts = createRecentMap<{ refusal: string | undefined }>(1_000);
 
 /**
  * Why an address must not be connected to, such as "a private address"; undefined when it is a public unicast one.
  * What is no address at all, or has a zone id, is refused too.
  */
 export function refusalOf(address: string): string | undefined {
-  const ipv4 = parseIpv4(address);
-  if (ipv4 !== undefined) return reasonIn(IPV4_RANGES, ipv4);
-  const ipv6 = parseIpv6(address);
-  if (ipv6 === undefined) return address.includes("%") ? "an address with a zone id" : "something that is no address";
-  return reasonIn(IPV6_RANGES, ipv6) ?? (isIn(PUBLIC_IPV6, ipv6) ? undefined : "an address outside 2000::/3");
+  let verdict = verdicts.get(address);
+  if (verdict === undefined) {
+    verdict = { refusal: judge(address) };
+    verdicts.set(address, verdict);
+  }
+  return verdict.refusal;
+}
+
+function judge(address: string): string | undefined {
+  // Four decimal numbers without leading zeros: whatever else may pass for an address elsewhere is none here.
+  if (isIPv4(address)) return reasonIn(IPV4, address, "ipv4");
+  if (address.includes("%")) return "an address with a zone id";
+  if (!isIPv6(address)) return "something that is no address";
+  return reasonIn(IPV6, address, "ipv6") ??
+    (PUBLIC_IPV6.check(address, "ipv6") ? undefined : "an address outside 2000::/3");
 }
 
 /** Whether it is an address of this very machine: 127.0.0.0/8 or ::1. */
@@ -76,38 +92,23 @@ export function isLoopback(address: string): boolean {
   return refusalOf(address) === "a loopback address";
 }
 
-function reasonIn(ranges: readonly Range[], address: bigint): string | undefined {
-  return ranges.find((range) => isIn(range, address))?.reason;
+function refused(ranges: readonly (readonly [range: string, reason: string])[], family: Family): Refused {
+  return {
+    all: listOf(ranges.map(([range]) => range), family),
+    each: ranges.map(([range, reason]) => ({ list: listOf([range], family), reason })),
+  };
 }
 
-function isIn({ prefix, shift }: Range, address: bigint): boolean {
-  return address >> shift === prefix;
+function listOf(ranges: string[], family: Family): BlockList {
+  const list = new BlockList();
+  for (const range of ranges) {
+    const [network, length] = range.split("/") as [string, string];
+    list.addSubnet(network, Number(length), family);
+  }
+  return list;
 }
 
-function parseRange(
-  [range, reason]: readonly [string, string],
-  bits: number,
-  parse: (text: string) => bigint | undefined,
-): Range {
-  const [base, length] = range.split("/") as [string, string];
-  const shift = BigInt(bits - Number(length));
-  return { prefix: parse(base)! >> shift, shift, reason };
-}
-
-/** Four decimal numbers without leading zeros: whatever else may pass for an address elsewhere is none here. */
-function parseIpv4(text: string): bigint | undefined {
-  if (!isIPv4(text)) return undefined;
-  return text.split(".").reduce((sum, byte) => sum * 256n + BigInt(byte), 0n);
-}
-
-/** RFC 4291 §2.2, by way of the URL parser, which knows every spelling and answers one of them. */
-function parseIpv6(text: string): bigint | undefined {
-  if (!isIPv6(text) || text.includes("%")) return undefined;
-  const [head, tail] = new URL(`http://[${text}]`).hostname.slice(1, -1).split("::").map(groupsOf);
-  const zeros = new Array<string>(8 - head!.length - (tail?.length ?? 0)).fill("0");
-  return [...head!, ...zeros, ...(tail ?? [])].reduce((sum, group) => sum * 65_536n + BigInt(`0x${group}`), 0n);
-}
-
-function groupsOf(text: string): string[] {
-  return text === "" ? [] : text.split(":");
+function reasonIn({ all, each }: Refused, address: string, family: Family): string | undefined {
+  if (!all.check(address, family)) return undefined;
+  return each.find(({ list }) => list.check(address, family))!.reason;
 }

@@ -45,8 +45,11 @@ export function createTargetPolicy({ resolve, allowLoopbackHttp = false }: Targe
       const url = parseTarget(text);
       const host = hostOf(url);
       const isLocal = allowLoopbackHttp && isThisMachine(host);
-      if (url.protocol !== "https:" && !(isLocal && url.protocol === "http:")) {
-        throw refused(`must start with https://${more}, got ${url.protocol}//`);
+      const isAllowed = url.protocol === "https:" || (isLocal && url.protocol === "http:");
+      // The parser takes `https:1.1.1.1` and `https:///1.1.1.1` for `https://1.1.1.1`.
+      const start = /^[^:]*:[/\\]*/.exec(text)![0];
+      if (!isAllowed || start.toLowerCase() !== `${url.protocol}//`) {
+        throw refused(`must start with https://${more}, got ${start}`);
       }
       if (isLocal) return { url, host, addresses: host === "localhost" ? ["127.0.0.1", "::1"] : [host] };
       return { url, host, addresses: await publicAddresses(host, resolve, signal) };
@@ -60,13 +63,14 @@ function parseTarget(text: string): URL {
   }
   // The URL parser would quietly drop them.
   if (/[\s\p{Cc}]/u.test(text)) throw refused("must not contain white space or control characters");
-  if (!URL.canParse(text)) throw refused(`must be an absolute URL, got ${JSON.stringify(text)}`);
-  const url = new URL(text);
+  const url = URL.parse(text);
+  if (url === null) throw refused(`must be an absolute URL, got ${JSON.stringify(text)}`);
   // The parser forgets an empty user name and an empty fragment, so the text is looked at too.
   if (url.username !== "" || url.password !== "" || /^[a-z]+:[/\\]*[^/\\?#]*@/i.test(text)) {
     throw refused("must not contain a user name or a password");
   }
   if (text.includes("#")) throw refused("must not have a fragment (#…)");
+  if (url.port === "0") throw refused("port must be 1 to 65535, got 0");
   return url;
 }
 

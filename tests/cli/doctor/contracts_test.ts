@@ -2,8 +2,8 @@ import { StrKey } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { addressVal, deviceKey, hashVal, registryKey } from "../../../lib/escrow/reads/storage_keys.ts";
-import type { RawLedgerEntry } from "../../../lib/stellar/rpc/rpc.ts";
-import { sampleEvent, sampleState } from "../../store/samples.ts";
+import type { RawLedgerEntry } from "../../../lib/stellar/rpc/schemas.ts";
+import { sampleEvent, scanned } from "../../store/samples.ts";
 import { type DoctorStage, says, startDoctorStage } from "./stage.ts";
 
 const NOWHERE = StrKey.encodeContract(new Uint8Array(32).fill(7));
@@ -90,10 +90,7 @@ describe("doctor: the contracts", () => {
       addressVal(address(agent)),
     );
     const store = await doctor.storeWith((store) =>
-      store.commitEvents({
-        events: [sampleEvent(1, { type: "device.registered", deviceHash: DEVICE })],
-        state: sampleState(2, { latestLedger: 3 }),
-      })
+      scanned(store, 2, { latestLedger: 3 }, [sampleEvent(1, { type: "device.registered", deviceHash: DEVICE })])
     );
     says(await doctor.finding("reads", { store }), "ok", /say the same/);
     const key = deviceKey(contracts.deviceRegistry, DEVICE);

@@ -19,8 +19,8 @@ const notWell = (findings: Finding[]) => findings.filter(({ verdict }) => verdic
 describe("doctor: all of it", () => {
   test("a gateway that is set up well has nothing wrong", async () => {
     const store = await doctor.storeWith(async (store) => {
-      await store.bindNetwork(doctor.sandbox.network.passphrase);
-      await store.insertKey(sampleKey("a"));
+      await store.network.bind(doctor.sandbox.network.passphrase);
+      await store.keys.insert(sampleKey("a"));
     });
     const findings = await doctor.examined({ store });
     assert.deepEqual(notWell(findings), []);

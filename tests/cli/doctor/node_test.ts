@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { ExaminationParts } from "../../../cli/doctor/checks.ts";
-import { sampleState } from "../../store/samples.ts";
+import { type Clock, systemClock } from "../../../lib/clock.ts";
+import { scanned } from "../../store/samples.ts";
 import { type DoctorStage, NODE, says, startDoctorStage } from "./stage.ts";
 
 let doctor: DoctorStage;
@@ -108,7 +109,15 @@ describe("doctor: the node", () => {
   });
 
   test("tells this machine's clock from a ledger that stands still", async () => {
-    const clock = (parts: Partial<ExaminationParts>) => doctor.finding("clock and ledger", {}, parts);
+    const clock = (parts: Partial<Clock>) =>
+      doctor.finding("clock and ledger", {}, {
+        clock: {
+          now: doctor.sandbox.nowMs,
+          monotonicMs: systemClock.monotonicMs,
+          wait: () => Promise.resolve(),
+          ...parts,
+        },
+      });
     const hourLater = () => doctor.sandbox.nowMs() + 3_600_000;
     says(await clock({ now: () => doctor.sandbox.nowMs() - 60_000 }), "fail", /clock is 60 s behind/, /NTP/);
     says(await clock({ now: hourLater }), "fail", /closed 3600 s ago, and none has since/, /stands still/);
@@ -119,27 +128,21 @@ describe("doctor: the node", () => {
 
   test("says what of the history is lost when the gateway was off for longer than the node keeps it", async () => {
     const { sequence } = doctor.sandbox.network.latestLedger();
-    const store = await doctor.storeWith((store) =>
-      store.commitEvents({ events: [], state: sampleState(2, { latestLedger: 3 }) })
-    );
+    const store = await doctor.storeWith((store) => scanned(store, 2, { latestLedger: 3 }));
     const pruned = doctor.rpcAnswer((result, method) =>
       method === "getHealth" ? { ...result, oldestLedger: 6 } : result
     );
     assert.ok(sequence > 6);
     says(await doctor.finding("history", { store }, { fetch: pruned }), "fail", /ledgers 3–5 are gone/, /gap/);
-    const ahead = await doctor.storeWith((store) => store.commitEvents({ events: [], state: sampleState(9_999) }));
-    const readOn = await doctor.storeWith((store) =>
-      store.commitEvents({ events: [], state: sampleState(sequence + 2) })
-    );
+    const ahead = await doctor.storeWith((store) => scanned(store, 9_999));
+    const readOn = await doctor.storeWith((store) => scanned(store, sequence + 2));
     says(await doctor.finding("history", { store: readOn }), "ok", /read up to ledger \d+; the node holds/);
     says(await doctor.finding("history", { store: ahead }), "warn", /up to ledger 9999, the node has come to/, /reset/);
   });
 
   test("says for how long nothing is lost, from when the node lets go of ledgers", async () => {
     const { sequence } = doctor.sandbox.network.latestLedger();
-    const store = await doctor.storeWith((store) =>
-      store.commitEvents({ events: [], state: sampleState(2, { latestLedger: 3 }) })
-    );
+    const store = await doctor.storeWith((store) => scanned(store, 2, { latestLedger: 3 }));
     says(
       await doctor.finding("history", { store }),
       "ok",

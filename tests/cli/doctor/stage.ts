@@ -1,3 +1,4 @@
+import { systemClock } from "../../../lib/clock.ts";
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -43,8 +44,7 @@ export async function startDoctorStage() {
       target: undefined,
       fetch: sandbox.fetch,
       resolve: () => Promise.reject(new Error("nothing is looked up")),
-      now: sandbox.nowMs,
-      wait: () => Promise.resolve(),
+      clock: { now: sandbox.nowMs, monotonicMs: systemClock.monotonicMs, wait: () => Promise.resolve() },
       ...parts,
     };
     for await (const finding of examine(all)) findings.push(finding);

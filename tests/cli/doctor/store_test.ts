@@ -4,9 +4,9 @@ import { after, before, describe, test } from "node:test";
 import { runtimeName } from "../../../lib/runtime/runtime.ts";
 import { openSqlite } from "../../../lib/runtime/sqlite.ts";
 import { openStore } from "../../../lib/store/open.ts";
-import { APPLICATION_ID, MIGRATIONS } from "../../../lib/store/sqlite/schema.ts";
 import { sealSecrets } from "../../../lib/webhooks/secrets/reseal.ts";
 import { createSecretBox } from "../../../lib/webhooks/secrets/secrets.ts";
+import { makeFormerFile } from "../../store/former_store.ts";
 import { sampleKey } from "../../store/samples.ts";
 import { type DoctorStage, says, startDoctorStage } from "./stage.ts";
 
@@ -32,7 +32,7 @@ describe("doctor: the store", () => {
   });
 
   test("a store of another network, a newer schema, or a directory that is not there is not", async () => {
-    const bound = await doctor.storeWith((store) => store.bindNetwork("Another Network"));
+    const bound = await doctor.storeWith((store) => store.network.bind("Another Network"));
     says(
       await doctor.finding("store", { store: bound }),
       "fail",
@@ -69,8 +69,8 @@ describe("doctor: the store", () => {
 
   test("a store of an older schema is left as it is, and what will happen is said", async () => {
     const path = doctor.newPath();
+    await makeFormerFile(path, 1);
     const database = await openSqlite(path);
-    database.exec(`${MIGRATIONS[0]}; PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = 1`);
     says(await doctor.finding("store", { store: `sqlite:${path}` }), "warn", /has schema 1/, /keeps a copy/);
     assert.equal(database.prepare("PRAGMA user_version").get()?.user_version, 1);
     database.close();
@@ -80,7 +80,7 @@ describe("doctor: the store", () => {
 describe("doctor: keys and secrets", () => {
   test("no key, and none that works, is worth a word", async () => {
     says(await doctor.finding("api keys"), "warn", /holds no API keys/, /gateway keygen/);
-    const disabled = await doctor.storeWith((store) => store.insertKey(sampleKey("a", { disabled: true })));
+    const disabled = await doctor.storeWith((store) => store.keys.insert(sampleKey("a", { disabled: true })));
     says(await doctor.finding("api keys", { store: disabled }), "warn", /none of the 1 keys/, /keys enable/);
   });
 

@@ -7,11 +7,10 @@ after(() => disk.remove());
 
 test("a sandbox whose disk is full says so once, closes no ledger, and goes on when there is room", {
   skip: !disk.isPossible,
-  timeout: 120_000,
 }, () => {
   // What is not the disk's stays beside it. The gateway in there may find its own store full, and says so in its own words.
   const lines = disk.run(`
-    until_said() { n=0; until grep -q "$1" "$2" || [ $((n += 1)) -gt 300 ]; do sleep 0.1; done; }
+    until_said() { n=0; until grep -q "$1" "$2" || [ $((n += 1)) -gt 3000 ]; do sleep 0.1; done; }
     "$@" sandbox --json --port 0 --rpc-port 0 --ledger-ms 50 --state state > ../out 2> ../err &
     until_said apiKey ../out
     head -c 4m /dev/zero > other 2> /dev/null

@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import type { ContractIds } from "../../../lib/escrow/contracts/errors.ts";
 import { checkInterfaces, registriesOf } from "../../../lib/escrow/contracts/interface_check.ts";
-import type { RawLedgerEntry, RpcClient } from "../../../lib/stellar/rpc/rpc.ts";
+import type { RawLedgerEntry } from "../../../lib/stellar/rpc/schemas.ts";
+import type { RpcClient } from "../../../lib/stellar/rpc/client.ts";
 import { type Sandbox, startSandbox } from "../sandbox.ts";
 
 const NOWHERE = StrKey.encodeContract(new Uint8Array(32).fill(7));

@@ -4,7 +4,7 @@ import { describe, test } from "node:test";
 import { createMerchantTraffic } from "../../../lib/escrow/operations/merchant_traffic.ts";
 import { createSparePayments } from "../../../lib/escrow/operations/spare_payments.ts";
 import { pendingIndexKey, pendingPaymentKey } from "../../../lib/escrow/reads/storage_keys.ts";
-import type { RawSimulation } from "../../../lib/stellar/rpc/rpc.ts";
+import type { RawSimulation } from "../../../lib/stellar/rpc/schemas.ts";
 
 const ESCROW = StrKey.encodeContract(new Uint8Array(32).fill(3));
 const ASSET = StrKey.encodeContract(new Uint8Array(32).fill(4));

@@ -127,7 +127,7 @@ describe("a payment check against the contracts themselves", () => {
     insufficient_escrow: "InsufficientBalance",
   };
 
-  test("agrees with check_payment and authorize in two thousand cases", { timeout: 120_000 }, () => {
+  test("agrees with check_payment and authorize in five hundred cases", () => {
     const seen = new Map<string, number>();
     const { agent, merchant, asset, contracts } = sandbox;
     const near = (values: bigint[]) =>
@@ -146,10 +146,14 @@ describe("a payment check against the contracts themselves", () => {
           seen.set(said, (seen.get(said) ?? 0) + 1);
           assert.equal(contractVerdict(hashOf(index), asAgent, inAsset, amount), CONTRACT_SAYS[said], said);
           // A hundred seconds over all cases: every policy with an end ends on the way.
-          if ((seen.get("ok") ?? 0) % 5 === 0 && nowSeconds < startSeconds + 100) sandbox.pass(1);
+          if ((seen.get("ok") ?? 0) % 5 === 0 && nowSeconds < startSeconds + 100) {
+            sandbox.pass(1);
+            // A simulation sees the time at which the latest ledger closed.
+            sandbox.network.closeLedger();
+          }
         },
       ),
-      { numRuns: 2_000, endOnFailure: true },
+      { numRuns: 500, endOnFailure: true },
     );
     const reasons = Object.keys(CONTRACT_SAYS).filter((reason) => reason !== "device_not_found");
     assert.deepEqual([...seen.keys()].sort(), reasons.sort(), "a reason did not come up");

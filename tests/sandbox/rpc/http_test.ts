@@ -54,12 +54,11 @@ describe("over HTTP", () => {
     await response.body?.cancel();
   });
 
-  test("text that is not JSON is -32700, notifications and empty batches are 204", async () => {
-    assert.deepEqual(await (await post("{")).json(), {
-      jsonrpc: "2.0",
-      id: null,
-      error: { code: -32700, message: "invalid request value" },
-    });
+  test("text that is not JSON is 500 with plain text, notifications and empty batches are 204", async () => {
+    const refused = await post("{");
+    assert.equal(refused.status, 500);
+    assert.equal(await refused.text(), "[-32700] invalid request value\n");
+    assert.equal(refused.headers.get("Access-Control-Allow-Origin"), "*");
     assert.equal((await post("[]")).status, 204);
     assert.equal((await post('{"jsonrpc":"2.0","method":"getHealth"}')).status, 204);
   });

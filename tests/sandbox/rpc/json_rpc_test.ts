@@ -1,7 +1,7 @@
 import { strict as assert } from "node:assert";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { answerJsonRpc, JsonRpcError, type Method } from "../../../lib/sandbox/rpc/json_rpc.ts";
+import { answerJsonRpc, JsonRpcError, type Method, NotJson } from "../../../lib/sandbox/rpc/json_rpc.ts";
 
 const methods = new Map<string, Method>([
   ["echo", (params) => params],
@@ -41,10 +41,8 @@ describe("a call", () => {
 
 describe("a refused call", () => {
   const refusals: [string, unknown, number | string | null, number, string, unknown?][] = [
-    ["text that is not JSON", "{", null, -32700, "invalid request value"],
-    ["an empty body", "", null, -32700, "invalid request value"],
     ["a bare string", '"x"', null, -32700, "request is not a JSON object"],
-    ["null", "null", null, -32700, "request is not a JSON object"],
+    ["null", "null", null, -32600, "invalid version marker"],
     ["a version that is a number", call({ jsonrpc: 2 }), 1, -32700, "invalid version key"],
     ["another version", call({ jsonrpc: "1.0" }), 1, -32600, "invalid version marker"],
     ["no version", call({ jsonrpc: undefined }), 1, -32600, "invalid version marker"],
@@ -74,18 +72,24 @@ describe("a refused call", () => {
   }
 });
 
+test("a body that is no JSON is not answered as JSON", async () => {
+  for (const body of ["", "{", "[1", "getHealth"]) await assert.rejects(answerJsonRpc(body, methods), NotJson);
+});
+
 describe("a batch", () => {
   test("is answered as an array in its order, errors within it, notifications left out", async () => {
     const answers = await answer([
       call({ id: 1 }),
       call({ id: undefined }),
       7,
+      null,
       call({ id: 2, method: "refuse" }),
       call({ id: 3, params: { b: 2 } }),
     ]);
     assert.deepEqual(answers.map((each: { id: number; error?: { code: number } }) => [each.id, each.error?.code]), [
       [1, undefined],
       [null, -32700],
+      [null, -32600],
       [2, -32602],
       [3, undefined],
     ]);

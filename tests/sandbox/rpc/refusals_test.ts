@@ -1,6 +1,16 @@
 import { strict as assert } from "node:assert";
 import { after, before, describe, test } from "node:test";
-import { Asset, Contract, Keypair, Operation, SorobanDataBuilder, TransactionBuilder, xdr } from "@stellar/stellar-sdk";
+import {
+  Asset,
+  Contract,
+  Keypair,
+  Memo,
+  Operation,
+  SorobanDataBuilder,
+  StrKey,
+  TransactionBuilder,
+  xdr,
+} from "@stellar/stellar-sdk";
 import { openSandboxRpc, type SandboxRpc } from "./sandbox_rpc.ts";
 
 let sandbox: SandboxRpc;
@@ -33,6 +43,16 @@ async function envelope(operations: xdr.Operation[], change: (builder: Transacti
 const payment = () => Operation.payment({ destination: stranger.publicKey(), asset: Asset.native(), amount: "1" });
 const symbolCall = () => new Contract(Asset.native().contractId(sandbox.network.passphrase)).call("symbol");
 
+/** The key of contract data that is a LedgerKey, but for its length: of so many bytes and what is around them. */
+const dataKey = (bytes: number) =>
+  xdr.LedgerKey.contractData(
+    new xdr.LedgerKeyContractData({
+      contract: new Contract(StrKey.encodeContract(new Uint8Array(32))).address().toScAddress(),
+      key: xdr.ScVal.scvBytes(new Uint8Array(bytes)),
+      durability: xdr.ContractDataDurability.persistent,
+    }),
+  ).toXdr("base64");
+
 describe("params are refused with their exact code and text:", () => {
   const anyLedger = { startLedger: 1_000_000_000 };
   const cases: [string, string, unknown, number, string | RegExp][] = [
@@ -47,7 +67,6 @@ describe("params are refused with their exact code and text:", () => {
       -32602,
       "invalid parameters: hash must be a string, got a number",
     ],
-    ["xdrFormat json", "getTransaction", { hash: HASH, xdrFormat: "json" }, -32602, /base64' only/],
     [
       "an unknown xdrFormat",
       "getLedgerEntries",
@@ -55,13 +74,12 @@ describe("params are refused with their exact code and text:", () => {
       -32602,
       /^got 'hex': expected base64, json/,
     ],
-    ["xdrFormat json for events", "getEvents", { startLedger: 1, xdrFormat: "json" }, -32602, /base64' only/],
     [
-      "xdrFormat json for simulation",
-      "simulateTransaction",
-      { transaction: "", xdrFormat: "json" },
+      "a key of more than 16 KB",
+      "getLedgerEntries",
+      { keys: [dataKey(16 * 1024)] },
       -32602,
-      /base64' only/,
+      "key at index 0 has 16436 bytes, more than the 16384 a key may have",
     ],
     [
       "201 keys",
@@ -254,7 +272,7 @@ describe("params are refused with their exact code and text:", () => {
 describe("a simulation answers with result.error", () => {
   async function simulationError(params: Record<string, unknown>): Promise<string> {
     const { result } = await sandbox.call("simulateTransaction", params);
-    assert.equal(result.latestLedger, sandbox.network.latestLedger().sequence);
+    assert.equal(result.latestLedger, 0);
     return result.error;
   }
 
@@ -276,6 +294,12 @@ describe("a simulation answers with result.error", () => {
       await simulationError({ transaction: classic }),
       "transaction contains unsupported operation type: OperationTypePayment",
     );
+  });
+
+  test("for a memo, which Soroban's transactions cannot have", async () => {
+    const transaction = await envelope([symbolCall()], (builder) => builder.addMemo(Memo.text("rent")));
+    const message = "Transaction contains a memo. Soroban transactions do not support memos.";
+    assert.equal(await simulationError({ transaction }), message);
   });
 
   test("for an auth mode that does not exist or does not fit", async () => {

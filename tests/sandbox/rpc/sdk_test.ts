@@ -4,6 +4,7 @@ import { after, before, describe, test } from "node:test";
 import {
   Address,
   Asset,
+  Claimant,
   Contract,
   contract,
   Horizon,
@@ -200,6 +201,47 @@ describe("an unchanged js-stellar-sdk", () => {
     const balance = await server.getSACBalance(registryId, Asset.native(), sandbox.network.passphrase);
     assert.equal(balance.balanceEntry?.amount, String(CARD_AMOUNT));
     assert.equal(balance.balanceEntry?.authorized, true);
+  });
+
+  test("holds an issued asset: trust, payment, its contract's transfer, a claimable balance", async () => {
+    const usd = new Asset("USD", owner.publicKey());
+    const classic = async (source: Keypair, operation: xdr.Operation) => {
+      const transaction = await build(source, operation);
+      transaction.sign(source);
+      const sent = await server.sendTransaction(transaction);
+      const done = await server.pollTransaction(sent.hash, { sleepStrategy: () => 10 });
+      assert.equal(done.status, rpc.Api.GetTransactionStatus.SUCCESS);
+      return done as rpc.Api.GetSuccessfulTransactionResponse;
+    };
+    await classic(other, Operation.changeTrust({ asset: usd, limit: "1000" }));
+    const paid = await classic(owner, Operation.payment({ asset: usd, amount: "10", destination: other.publicKey() }));
+    const [mint] = paid.events.contractEventsXdr[0]!;
+    assert.equal(scValToNative(mint!.body.value.topics[0]!), "mint");
+    const line = await server.getTrustline(other.publicKey(), usd);
+    assert.deepEqual([line.balance, line.limit, line.flags], [100_000_000n, 10_000_000_000n, 1]);
+
+    await execute(owner, Operation.createStellarAssetContract({ asset: usd }));
+    const token = new Contract(usd.contractId(sandbox.network.passphrase));
+    const address = (text: string) => Address.fromString(text).toScVal();
+    const amount = nativeToScVal(CARD_AMOUNT, { type: "i128" });
+    await execute(other, token.call("transfer", address(other.publicKey()), address(registryId), amount));
+    assert.equal((await server.getTrustline(other.publicKey(), usd)).balance, 100_000_000n - CARD_AMOUNT);
+    const inContract = await server.getAssetBalance(registryId, usd, sandbox.network.passphrase);
+    assert.equal(inContract.balanceEntry?.amount, String(CARD_AMOUNT));
+    const held = await server.getAssetBalance(other.publicKey(), usd, sandbox.network.passphrase);
+    assert.equal(held.balanceEntry?.amount, String(100_000_000n - CARD_AMOUNT));
+
+    const claimants = [new Claimant(owner.publicKey())];
+    const made = await classic(other, Operation.createClaimableBalance({ asset: usd, amount: "1", claimants }));
+    assert.ok(made.resultXdr.result.type === "txSuccess");
+    const [outcome] = made.resultXdr.result.results;
+    assert.ok(outcome?.type === "opInner" && outcome.tr.type === "createClaimableBalance");
+    const created = outcome.tr.createClaimableBalanceResult;
+    assert.ok(created.type === "createClaimableBalanceSuccess");
+    const balanceId = created.balanceId.toXdr("hex");
+    assert.equal((await server.getClaimableBalance(balanceId)).amount, 10_000_000n);
+    await classic(owner, Operation.claimClaimableBalance({ balanceId }));
+    await assert.rejects(server.getClaimableBalance(balanceId));
   });
 
   test("pages through the transactions it made", async () => {

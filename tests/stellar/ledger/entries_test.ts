@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { GatewayError } from "../../../lib/errors.ts";
 import { createEntryReader } from "../../../lib/stellar/ledger/entries.ts";
-import { RpcError } from "../../../lib/stellar/rpc/rpc.ts";
-import { createLedgerTip } from "../../../lib/stellar/ledger/tip.ts";
+import { RpcError } from "../../../lib/stellar/rpc/json_rpc.ts";
+import { createLedgerView } from "../../../lib/stellar/ledger/ledger_view.ts";
 import { fakeClock, stubRpc } from "../rpc/stub_rpc.ts";
 
 /** A reader over a node that holds an entry for every key that does not start with `absent`. */
 function reader(options: { ledger?: (call: number) => number; maxEntries?: number } = {}) {
   const clock = fakeClock();
-  const tip = createLedgerTip();
+  const view = createLedgerView({ clock, stored: { sequence: 90, closeTime: 1_800_000_000 } });
   const asked: string[][] = [];
   const rpc = stubRpc({
     async getLedgerEntries(keys) {
@@ -18,13 +18,14 @@ function reader(options: { ledger?: (call: number) => number; maxEntries?: numbe
       await clock.wait(5);
       const latestLedger = options.ledger?.(call) ?? 100;
       const present = keys.filter((key) => !key.startsWith("absent"));
+      view.hear({ node: 0, sequence: latestLedger });
       const entries = present.map((key) => ({ key, xdr: `${key}@${latestLedger}`, lastModifiedLedgerSeq: 1 }));
       return { latestLedger, entries };
     },
     getHealth: () => Promise.reject(new RpcError("getHealth", -32603, "not now")),
   });
   const { maxEntries } = options;
-  return { reader: createEntryReader({ rpc, tip, now: clock.now, wait: clock.wait, maxEntries }), tip, asked, clock };
+  return { reader: createEntryReader({ rpc, view, clock, maxEntries }), view, asked, clock };
 }
 
 const names = (count: number, prefix = "key") => Array.from({ length: count }, (_, i) => `${prefix}${i}`);
@@ -69,12 +70,12 @@ describe("reading ledger entries", () => {
   });
 
   test("asks for nothing twice in one ledger, absence included, and for everything again in the next", async () => {
-    const { reader: entries, asked, tip } = reader({ ledger: (call) => 99 + call });
+    const { reader: entries, asked, view } = reader({ ledger: (call) => 99 + call });
     await entries.read(["a", "absent"]);
     await entries.read(["absent", "a"]);
     assert.equal(asked.length, 1);
     assert.deepEqual(entries.readNow(["a", "absent"])?.entries.map((entry) => entry?.xdr), ["a@100", undefined]);
-    tip.observe(101);
+    view.hear({ node: 0, sequence: 101 });
     assert.equal(entries.readNow(["a"]), undefined);
     assert.deepEqual((await entries.read(["a"])).entries[0]?.xdr, "a@101");
   });
@@ -96,32 +97,32 @@ describe("reading ledger entries", () => {
   });
 
   test("does not believe a node that lags behind what was seen, and tries again", async () => {
-    const { reader: entries, asked, tip } = reader({ ledger: (call) => call < 3 ? 90 : 100 });
-    tip.observe(100, 1_000);
+    const { reader: entries, asked, view } = reader({ ledger: (call) => call < 3 ? 90 : 100 });
+    view.hear({ node: 0, sequence: 100, closeTime: 1_800_000_050 });
     assert.equal((await entries.read(["a"])).entries[0]?.xdr, "a@100");
     assert.equal(asked.length, 3);
   });
 
   test("fails when the node goes on lagging", async () => {
-    const { reader: entries, tip } = reader({ ledger: () => 90 });
-    tip.observe(100, 1_000);
+    const { reader: entries, view } = reader({ ledger: () => 90 });
+    view.hear({ node: 0, sequence: 100, closeTime: 1_800_000_050 });
     assert.match(await upstream(entries.read(["a"])), /speaks of ledger 90, while ledger 100 has been seen/);
   });
 
-  test("believes a lower ledger once a newer close time shows that the network was reset", async () => {
+  test("believes a lower ledger once answers with later close times show that the view is wrong", async () => {
     const clock = fakeClock();
-    const tip = createLedgerTip({ sequence: 100, closeTime: 1_000 });
+    const view = createLedgerView({ clock, stored: { sequence: 100, closeTime: 1_800_000_000 } });
     const rpc = stubRpc({
       getLedgerEntries: () => Promise.resolve({ latestLedger: 5, entries: [] }),
       getHealth() {
-        tip.observe(5, 2_000);
+        view.hear({ node: 0, sequence: 5, closeTime: 1_800_000_005 });
         const health = { status: "healthy", latestLedger: 5, oldestLedger: 1, ledgerRetentionWindow: 10 };
         return Promise.resolve(health);
       },
     });
-    const entries = createEntryReader({ rpc, tip, now: clock.now, wait: clock.wait });
+    const entries = createEntryReader({ rpc, view, clock });
     assert.deepEqual(await entries.read(["a"]), { ledger: 5, entries: [undefined] });
-    assert.equal(tip.epoch, 1);
+    assert.equal(view.sequence, 5);
   });
 
   test("combines several calls only when they speak of one ledger", async () => {
@@ -146,7 +147,7 @@ describe("reading ledger entries", () => {
         return Promise.resolve({ latestLedger: 5, entries: [] });
       },
     });
-    const entries = createEntryReader({ rpc, tip: createLedgerTip(), now: clock.now, wait: clock.wait });
+    const entries = createEntryReader({ rpc, view: createLedgerView({ clock }), clock });
     const [first, second] = await Promise.allSettled([entries.read(["a"]), entries.read(["b"])]);
     assert.equal(first.status, "rejected");
     assert.equal(second.status, "rejected");

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createLedgerTime } from "../../../lib/stellar/ledger/ledger_time.ts";
 import { createLedgerWait } from "../../../lib/stellar/ledger/waiting.ts";
-import { createLedgerTip } from "../../../lib/stellar/ledger/tip.ts";
+import { createLedgerView } from "../../../lib/stellar/ledger/ledger_view.ts";
 import { fakeClock, stubRpc } from "../rpc/stub_rpc.ts";
 
 const START_MS = 1_800_000_000_000;
@@ -10,22 +10,23 @@ const START_MS = 1_800_000_000_000;
 /** A network that closes a ledger every five seconds. */
 function network() {
   const clock = fakeClock(START_MS);
-  const tip = createLedgerTip({ sequence: 100 });
+  const view = createLedgerView({ clock, stored: { sequence: 100, closeTime: START_MS / 1000 } });
   const rpc = stubRpc({
     getLatestLedger() {
-      const sequence = 100 + Math.floor((clock.now() - START_MS) / 5_000);
-      tip.observe(sequence, clock.now() / 1000);
+      const sequence = 100 + Math.floor(clock.monotonicMs() / 5_000);
+      const closeTime = START_MS / 1000 + 5 * (sequence - 100);
+      view.hear({ node: 0, sequence, closeTime });
       return Promise.resolve({ sequence, id: "", protocolVersion: 28 });
     },
   });
-  return { clock, tip, rpc, ledgers: createLedgerWait({ rpc, tip, now: clock.now, wait: clock.wait }) };
+  return { clock, view, rpc, ledgers: createLedgerWait({ rpc, view, clock }) };
 }
 
 describe("waiting for the next ledger", () => {
   test("one poll serves all who wait, and none is late by more than a second", async () => {
-    const { clock, rpc, tip, ledgers } = network();
+    const { clock, rpc, view, ledgers } = network();
     await Promise.all(Array.from({ length: 200 }, () => ledgers.after(100, 60_000)));
-    assert.equal(tip.sequence, 101);
+    assert.equal(view.sequence, 101);
     assert.ok(clock.now() - START_MS <= 6_000, `${clock.now() - START_MS} ms`);
     assert.ok(rpc.calls.length <= 25, `${rpc.calls.length} polls`);
   });
@@ -37,10 +38,10 @@ describe("waiting for the next ledger", () => {
     assert.equal(rpc.calls.length, 0);
   });
 
-  test("a tip raised by somebody else ends it", async () => {
-    const { tip, ledgers, clock } = network();
+  test("a ledger heard by somebody else ends it", async () => {
+    const { view, ledgers, clock } = network();
     const waiting = ledgers.after(100, 60_000);
-    tip.observe(101, START_MS / 1000);
+    view.hear({ node: 0, sequence: 101, closeTime: START_MS / 1000 });
     await waiting;
     assert.ok(clock.now() - START_MS < 1_000);
   });
@@ -54,42 +55,49 @@ describe("waiting for the next ledger", () => {
     assert.ok(rpc.calls.length <= polls + 1);
   });
 
+  test("it polls no more often when the wall clock goes back (T14)", async () => {
+    const { clock, rpc, ledgers } = network();
+    const waiting = ledgers.after(100, 60_000);
+    clock.step(-600_000);
+    await waiting;
+    assert.ok(rpc.calls.length <= 25, `${rpc.calls.length} polls`);
+  });
+
   test("a node that fails does not end it", async () => {
-    const { clock, tip } = network();
+    const { clock, view } = network();
     let calls = 0;
     const rpc = stubRpc({
       getLatestLedger() {
         calls += 1;
         if (calls < 5) return Promise.reject(new Error("down"));
-        tip.observe(101);
+        view.hear({ node: 0, sequence: 101 });
         return Promise.resolve({ sequence: 101, id: "", protocolVersion: 28 });
       },
     });
-    await createLedgerWait({ rpc, tip, now: clock.now, wait: clock.wait }).after(100, 60_000);
-    assert.equal(tip.sequence, 101);
+    await createLedgerWait({ rpc, view, clock }).after(100, 60_000);
+    assert.equal(view.sequence, 101);
   });
 });
 
 describe("the ledger's time", () => {
   test("is known while the newest ledger came with it, and asked for when it did not", async () => {
-    const { clock, rpc, tip } = network();
-    tip.observe(105, 1_700_000_000);
-    const time = createLedgerTime({ rpc, tip, now: clock.now });
-    assert.equal(time(), 1_700_000_000);
+    const { clock, rpc, view } = network();
+    const time = createLedgerTime({ rpc, view });
+    assert.equal(time(), START_MS / 1000);
     assert.equal(rpc.calls.length, 0);
-    tip.observe(106);
     clock.pass(30_000);
+    view.hear({ node: 0, sequence: 106 });
     const asked = [time(), time()];
     assert.deepEqual(await Promise.all(asked), [START_MS / 1000 + 30, START_MS / 1000 + 30]);
     assert.equal(rpc.calls.length, 1);
   });
 
   test("is the local clock's where no node says one", async () => {
-    const tip = createLedgerTip();
+    const clock = fakeClock(START_MS + 999);
     const rpc = stubRpc({
       getLatestLedger: () => Promise.resolve({ sequence: 5, id: "", protocolVersion: 22 }),
       getHealth: () => Promise.reject(new Error("unhealthy")),
     });
-    assert.equal(await createLedgerTime({ rpc, tip, now: () => START_MS + 999 })(), START_MS / 1000);
+    assert.equal(await createLedgerTime({ rpc, view: createLedgerView({ clock }) })(), START_MS / 1000);
   });
 });

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { GatewayError } from "../../../lib/errors.ts";
-import { RpcError } from "../../../lib/stellar/rpc/rpc.ts";
+import { RpcError } from "../../../lib/stellar/rpc/json_rpc.ts";
 import { createRpcClient } from "../../../lib/stellar/rpc/client.ts";
 import { MAX_ANSWER_BYTES } from "../../../lib/stellar/rpc/transport.ts";
-import { createLedgerTip } from "../../../lib/stellar/ledger/tip.ts";
+import { createLedgerView } from "../../../lib/stellar/ledger/ledger_view.ts";
 import { fakeClock } from "./stub_rpc.ts";
 
 const SECRET_URL = "https://user:hunter2@rpc.test/path-token?key=query-token";
@@ -17,13 +17,12 @@ function client(answers: Answer[], urls = [SECRET_URL], timeoutMs = 10_000) {
   const clock = fakeClock();
   const problems: string[] = [];
   const asked: { url: string; init: RequestInit; body: { id: number; method: string; params?: unknown } }[] = [];
-  const tip = createLedgerTip();
+  const view = createLedgerView({ clock, stored: { sequence: 5, closeTime: 1_799_999_990 } });
   const rpc = createRpcClient({
     urls,
     timeoutMs,
-    tip,
-    now: clock.now,
-    wait: clock.wait,
+    view,
+    clock,
     onProblem: ({ node, method, message }) => problems.push(`${node} ${method} ${message}`),
     fetch: async (url, init) => {
       const body = JSON.parse(String(init.body));
@@ -32,7 +31,7 @@ function client(answers: Answer[], urls = [SECRET_URL], timeoutMs = 10_000) {
       return await answer(body, url, init);
     },
   });
-  return { rpc, problems, asked, tip, clock };
+  return { rpc, problems, asked, view, clock };
 }
 
 const result = (value: unknown): Answer => ({ id }) => Response.json({ jsonrpc: "2.0", id, result: value });
@@ -67,15 +66,15 @@ describe("the RPC client", () => {
     assert.deepEqual(answer, { latestLedger: 9, entries: [], future: 1 } as unknown);
   });
 
-  test("tells the tip of every ledger an answer speaks of", async () => {
-    const { rpc, tip } = client([
+  test("tells the view of every ledger an answer speaks of", async () => {
+    const { rpc, view } = client([
       result(LATEST),
       result({ latestLedger: 8, entries: [] }),
     ]);
     await rpc.getLatestLedger();
-    assert.deepEqual([tip.sequence, tip.closeTime, tip.closeTimeIsExact], [7, 1_800_000_000, true]);
+    assert.deepEqual([view.sequence, view.closeTime, view.closeTimeIsExact], [7, 1_800_000_000, true]);
     await rpc.getLedgerEntries([]);
-    assert.deepEqual([tip.sequence, tip.closeTime, tip.closeTimeIsExact], [8, 1_800_000_000, false]);
+    assert.deepEqual([view.sequence, view.closeTime, view.closeTimeIsExact], [8, 1_800_000_000, false]);
   });
 
   test("tries a call once more when the node is busy, unreachable, or breaks off", async () => {
@@ -138,7 +137,9 @@ describe("the RPC client", () => {
           },
         }),
       )]);
-    assert.match(await upstreamMessage(rpc.getLatestLedger()), /more than 16777216 bytes/);
+    const error = await rpc.getLatestLedger().then(() => assert.fail("it resolved"), (error) => error);
+    assert.ok(error instanceof RpcError);
+    assert.deepEqual([error.kind, error.message], ["too_large", "the answer is larger than 16777216 bytes"]);
     assert.ok(sent < MAX_ANSWER_BYTES + 4 * chunk.length, `${sent} bytes were taken`);
   });
 

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
 import { createEscrow } from "../../../lib/escrow/escrow.ts";
+import { sleep } from "../../../lib/clock.ts";
 import type { HttpServer } from "../../../lib/runtime/serve.ts";
 import { serveHttp } from "../../../lib/runtime/serve.ts";
 import type { Network } from "../../../lib/sandbox/network_types.ts";
 import { createRpcServer } from "../../../lib/sandbox/rpc/server.ts";
 import { createRpcClient, type NodesRpcClient } from "../../../lib/stellar/rpc/client.ts";
-import { createLedgerTip, type LedgerTip } from "../../../lib/stellar/ledger/tip.ts";
+import { createLedgerView, type LedgerView } from "../../../lib/stellar/ledger/ledger_view.ts";
 import { type Sandbox, signed, startSandbox } from "../../escrow/sandbox.ts";
 
 /** A real RPC server on a real port, which can be stopped, held back to an old ledger, or made to lose its answers. */
@@ -31,14 +32,14 @@ after(() => sandbox.network.stop());
 
 async function startNode(network: Network): Promise<Node> {
   let frozen: ReturnType<Network["latestLedger"]> | undefined;
-  const view = new Proxy(network, {
+  const shown = new Proxy(network, {
     get(target, name) {
       if (name === "latestLedger") return () => frozen ?? target.latestLedger();
       const value = Reflect.get(target, name);
       return typeof value === "function" ? value.bind(target) : value;
     },
   });
-  const rpc = createRpcServer({ network: view, version: "test", now: sandbox.nowMs });
+  const rpc = createRpcServer({ network: shown, version: "test", now: sandbox.nowMs });
   let server: HttpServer | undefined;
   let port = 0;
   const node: Node = {
@@ -77,18 +78,28 @@ async function startNode(network: Network): Promise<Node> {
 let a: Node;
 let b: Node;
 let rpc: NodesRpcClient;
-let tip: LedgerTip;
+let view: LedgerView;
 let told: string[];
 beforeEach(async () => {
   a = await startNode(sandbox.network);
   b = await startNode(sandbox.network);
   told = [];
-  tip = createLedgerTip();
+  const { monotonicMs } = sandbox.clock;
+  const clock = {
+    ...sandbox.clock,
+    /** Time-outs are real; what is waited for otherwise goes by the sandbox's time. */
+    async wait(ms: number, signal?: AbortSignal) {
+      const endsAtMs = monotonicMs() + ms;
+      if (ms > 3_000) await sleep(ms, signal);
+      else while (monotonicMs() < endsAtMs && !signal?.aborted) await sleep(1);
+    },
+  };
+  view = createLedgerView({ clock, nodes: 2 });
   rpc = createRpcClient({
     urls: [a.url, b.url],
     fetch,
-    now: sandbox.nowMs,
-    tip,
+    clock,
+    view,
     networkPassphrase: sandbox.network.passphrase,
     onNodeChange: ({ name, condition }) => told.push(`${name === a.url ? "a" : "b"} ${condition}`),
   });
@@ -132,7 +143,7 @@ describe("two RPC nodes of one network", () => {
     a.freeze();
     await pass(80);
     assert.deepEqual([told, inUse()], [["a lagging"], b.url]);
-    assert.equal(tip.sequence, sandbox.network.latestLedger().sequence);
+    assert.equal(view.sequence, sandbox.network.latestLedger().sequence);
     assert.match(rpc.nodes()[0]!.problem!, /newest ledger is \d+ s older/);
     a.thaw();
     await pass(100);
@@ -150,7 +161,7 @@ describe("two RPC nodes of one network", () => {
     const other = createRpcClient({
       urls: [a.url, b.url],
       fetch,
-      now: sandbox.nowMs,
+      clock: { ...sandbox.clock, wait: sleep },
       networkPassphrase: "Public Global Stellar Network ; September 2015",
     });
     await assert.rejects(other.getLatestLedger(), /is of another network \("[^"]+"\) \(getLatestLedger\)/);
@@ -170,9 +181,8 @@ describe("two RPC nodes of one network", () => {
       });
     const escrow = createEscrow({
       rpc,
-      tip,
-      now: sandbox.nowMs,
-      wait,
+      view,
+      clock: { ...sandbox.clock, wait },
       contracts: sandbox.contracts,
       networkPassphrase: sandbox.network.passphrase,
       submitTimeoutMs: 60_000,

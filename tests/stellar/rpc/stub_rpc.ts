@@ -1,4 +1,5 @@
-import type { RpcClient } from "../../../lib/stellar/rpc/rpc.ts";
+import type { Clock } from "../../../lib/clock.ts";
+import type { RpcClient } from "../../../lib/stellar/rpc/client.ts";
 
 /** An RPC client of which only the given methods answer; for faults that a real node shows seldom. */
 export function stubRpc(methods: Partial<RpcClient>): RpcClient & { calls: string[] } {
@@ -17,9 +18,17 @@ export function stubRpc(methods: Partial<RpcClient>): RpcClient & { calls: strin
   });
 }
 
-/** A clock that moves only when somebody waits on it: waiting takes no time of ours. */
-export function fakeClock(startMs = 1_800_000_000_000) {
-  let nowMs = startMs;
+/** A clock that moves only when somebody waits on it, or when it is told to: waiting takes no time of ours. */
+export interface FakeClock extends Clock {
+  /** Time passes. */
+  pass(ms: number): void;
+  /** The wall clock is moved, either way; no time passes. */
+  step(ms: number): void;
+}
+
+export function fakeClock(startMs = 1_800_000_000_000): FakeClock {
+  let elapsedMs = 0;
+  let offsetMs = startMs;
   const sleepers: { atMs: number; wake: () => void }[] = [];
   let running = false;
 
@@ -30,19 +39,21 @@ export function fakeClock(startMs = 1_800_000_000_000) {
       sleepers.sort((a, b) => a.atMs - b.atMs);
       const first = sleepers.shift();
       if (first === undefined) return void (running = false);
-      nowMs = Math.max(nowMs, first.atMs);
+      elapsedMs = Math.max(elapsedMs, first.atMs);
       first.wake();
       setTimeout(next, 0);
     }, 0);
   }
 
   return {
-    now: () => nowMs,
-    pass: (ms: number) => void (nowMs += ms),
-    wait: (ms: number, signal?: AbortSignal) =>
+    now: () => offsetMs + elapsedMs,
+    monotonicMs: () => elapsedMs,
+    pass: (ms) => void (elapsedMs += ms),
+    step: (ms) => void (offsetMs += ms),
+    wait: (ms, signal) =>
       new Promise<void>((resolve) => {
         if (signal?.aborted) return resolve();
-        const sleeper = { atMs: nowMs + ms, wake: resolve };
+        const sleeper = { atMs: elapsedMs + ms, wake: resolve };
         sleepers.push(sleeper);
         signal?.addEventListener("abort", () => {
           const at = sleepers.indexOf(sleeper);

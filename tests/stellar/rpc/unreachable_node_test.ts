@@ -3,9 +3,9 @@ import { createServer } from "node:net";
 import { after, before, test } from "node:test";
 import { GatewayError } from "../../../lib/errors.ts";
 import { createLog } from "../../../lib/log.ts";
-import { sleep } from "../../../lib/clock.ts";
+import { systemClock } from "../../../lib/clock.ts";
 import { createRpcClient } from "../../../lib/stellar/rpc/client.ts";
-import { createLedgerTip } from "../../../lib/stellar/ledger/tip.ts";
+import { createLedgerView } from "../../../lib/stellar/ledger/ledger_view.ts";
 
 /** Takes connections and drops them at once. */
 const dropping = createServer((socket) => socket.destroy());
@@ -31,10 +31,9 @@ async function logged(url: string): Promise<string> {
   const rpc = createRpcClient({
     urls: [url],
     timeoutMs: 5_000,
-    tip: createLedgerTip(),
+    view: createLedgerView({ clock: systemClock }),
     fetch,
-    now: () => Date.now(),
-    wait: sleep,
+    clock: systemClock,
     onProblem: (problem) => log.warn("problem", { ...problem }),
   });
   await assert.rejects(rpc.getHealth(), (error) => {

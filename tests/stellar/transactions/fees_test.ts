@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createInclusionFees } from "../../../lib/stellar/transactions/fees.ts";
-import { stubRpc } from "../rpc/stub_rpc.ts";
+import { fakeClock, stubRpc } from "../rpc/stub_rpc.ts";
 
 function fees(p90: (call: number) => string) {
-  let nowMs = 0;
+  const clock = fakeClock();
   let calls = 0;
   const problems: string[] = [];
   const rpc = stubRpc({
@@ -16,8 +16,8 @@ function fees(p90: (call: number) => string) {
       return Promise.resolve({ sorobanInclusionFee, inclusionFee: sorobanInclusionFee, latestLedger: 1 });
     },
   });
-  const bidder = createInclusionFees({ rpc, now: () => nowMs, onProblem: (message) => problems.push(message) });
-  return { bid: bidder.bid, pass: (ms: number) => void (nowMs += ms), calls: () => calls, problems };
+  const bidder = createInclusionFees({ rpc, clock, onProblem: (message) => problems.push(message) });
+  return { bid: bidder.bid, pass: clock.pass, calls: () => calls, problems };
 }
 
 describe("the inclusion fee", () => {

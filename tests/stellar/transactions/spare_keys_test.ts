@@ -9,6 +9,7 @@ import {
   type FootprintTerms,
   withSpareKeys,
 } from "../../../lib/stellar/transactions/spare_keys.ts";
+import { fakeClock } from "../rpc/stub_rpc.ts";
 import { startSandbox } from "../../escrow/sandbox.ts";
 
 const CONTRACT = StrKey.encodeContract(new Uint8Array(32).fill(3));
@@ -79,12 +80,11 @@ describe("spare keys", () => {
 describe("the terms of the network", () => {
   test("are those of its settings, asked for once in ten minutes", async () => {
     const sandbox = await startSandbox();
-    const { rpc, tip } = sandbox.gateway();
-    const wait = () => Promise.resolve();
-    const now = sandbox.nowMs;
+    const { rpc, view } = sandbox.gateway();
+    const { clock } = sandbox;
     // Read anew each time, as after a ledger.
-    const entries = createEntryReader({ rpc, tip, now, wait, maxAgeMs: -1 });
-    const terms = createFootprintTerms({ entries, now });
+    const entries = createEntryReader({ rpc, view, clock, maxAgeMs: -1 });
+    const terms = createFootprintTerms({ entries, clock });
     const asked = () => sandbox.counts.get("getLedgerEntries") ?? 0;
     assert.deepEqual(await terms.read(), TERMS);
     const once = asked();
@@ -111,7 +111,7 @@ describe("the terms of the network", () => {
     });
     const other = xdr.LedgerEntryData.configSetting(xdr.ConfigSettingEntry.configSettingContractDataKeySizeBytes(1));
     for (const xdrs of [[], Array(5).fill(other.toXdr("base64")), Array(5).fill("AAAA")]) {
-      const terms = createFootprintTerms({ entries: answered(xdrs), now: () => 0 });
+      const terms = createFootprintTerms({ entries: answered(xdrs), clock: fakeClock() });
       await assert.rejects(terms.read(), { code: "upstream_error" });
     }
   });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { GatewayError } from "../../../lib/errors.ts";
-import { RpcError } from "../../../lib/stellar/rpc/rpc.ts";
+import { RpcError } from "../../../lib/stellar/rpc/json_rpc.ts";
 import { ENVELOPE, fault, HASH, inLedger, START_SECONDS, submitStage } from "./submit_stage.ts";
 
 describe("submitting an envelope", () => {

@@ -1,7 +1,7 @@
 import { xdr } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { RpcError } from "../../../lib/stellar/rpc/rpc.ts";
+import { RpcError } from "../../../lib/stellar/rpc/json_rpc.ts";
 import { ENVELOPE, fault, HASH, inLedger, START_SECONDS, submitStage, transaction } from "./submit_stage.ts";
 
 /** Of an envelope that the network does not take in. */

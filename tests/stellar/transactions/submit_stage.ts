@@ -4,8 +4,10 @@ import { GatewayError } from "../../../lib/errors.ts";
 import { createEntryReader } from "../../../lib/stellar/ledger/entries.ts";
 import { createLedgerWait } from "../../../lib/stellar/ledger/waiting.ts";
 import { accountKey } from "../../../lib/stellar/transactions/prepare.ts";
-import { type RpcClient, RpcError, type SendAnswer, type TransactionAnswer } from "../../../lib/stellar/rpc/rpc.ts";
-import { createLedgerTip } from "../../../lib/stellar/ledger/tip.ts";
+import type { RpcClient } from "../../../lib/stellar/rpc/client.ts";
+import { RpcError } from "../../../lib/stellar/rpc/json_rpc.ts";
+import type { SendAnswer, TransactionAnswer } from "../../../lib/stellar/rpc/schemas.ts";
+import { createLedgerView } from "../../../lib/stellar/ledger/ledger_view.ts";
 import { createTransactions } from "../../../lib/stellar/transactions/transactions.ts";
 import { fakeClock, stubRpc } from "../rpc/stub_rpc.ts";
 
@@ -69,7 +71,7 @@ export function submitStage(script: {
   note?: () => Promise<void>;
 }) {
   const clock = fakeClock(START_SECONDS * 1000);
-  const tip = createLedgerTip();
+  const view = createLedgerView({ clock, stored: { sequence: 99, closeTime: START_SECONDS - 5 } });
   const closeTime = () => START_SECONDS + Math.floor((clock.now() / 1000 - START_SECONDS) / 5) * 5;
   const ledger = () => 100 + (closeTime() - START_SECONDS) / 5;
   const stamp = () => ({ latestLedger: ledger(), latestLedgerCloseTime: closeTime() });
@@ -82,7 +84,7 @@ export function submitStage(script: {
     return value;
   };
   const observed = <T extends { latestLedger: number; latestLedgerCloseTime?: number }>(answer: T): T => {
-    tip.observe(answer.latestLedger, answer.latestLedgerCloseTime);
+    view.hear({ node: 0, sequence: answer.latestLedger, closeTime: answer.latestLedgerCloseTime });
     return answer;
   };
   const methods: Partial<RpcClient> = {
@@ -100,7 +102,7 @@ export function submitStage(script: {
       return await Promise.resolve(observed(whole));
     },
     async getLatestLedger() {
-      tip.observe(ledger(), closeTime());
+      view.hear({ node: 0, sequence: ledger(), closeTime: closeTime() });
       return await Promise.resolve({ sequence: ledger(), id: "", protocolVersion: 28, closeTime: closeTime() });
     },
     async getLedgerEntries() {
@@ -112,7 +114,7 @@ export function submitStage(script: {
   };
   const rpc = stubRpc(methods);
   const notes = new Map<string, { validUntil: number }>();
-  const parts = { rpc, tip, now: clock.now, wait: clock.wait };
+  const parts = { rpc, view, clock };
   const transactions = createTransactions({
     ...parts,
     entries: createEntryReader(parts),

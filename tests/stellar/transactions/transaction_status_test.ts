@@ -12,9 +12,22 @@ describe("what became of a transaction", () => {
     clock.pass(300_000);
     assert.deepEqual(await transactions.status(HASH), { hash: HASH, status: "pending" });
     clock.pass(5_000);
+    assert.deepEqual(await transactions.status(HASH), { hash: HASH, status: "pending" }, "one answer says so");
+    clock.pass(1_100);
     const { status, error } = await transactions.status(HASH);
     assert.equal(status, "failed");
     assert.match(error!, /txTooLate/);
+  });
+
+  test("is not failed because one answer says a time far ahead (T4)", async () => {
+    const { transactions, notes, clock } = submitStage({
+      find: (call) => call === 2 ? { latestLedgerCloseTime: START_SECONDS + 315_360_000 } : {},
+    });
+    notes.set(HASH, NOTE);
+    for (let calls = 0; calls < 5; calls++) {
+      assert.deepEqual(await transactions.status(HASH), { hash: HASH, status: "pending" });
+      clock.pass(3_000);
+    }
   });
 
   test("is not guessed for one that is older than what the node holds", async () => {

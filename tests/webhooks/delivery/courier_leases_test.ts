@@ -1,73 +1,87 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import { createCourier } from "../../../lib/webhooks/delivery/courier.ts";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { openStore } from "../../../lib/store/open.ts";
+import { partitionLease, PARTITIONS } from "../../../lib/store/webhook.ts";
+import { createTestClock } from "../../test_clock.ts";
+import { failingStore, owedTo, START_MS } from "../parts.ts";
 import { answersAfter, courierStage, hangs } from "./courier_stage.ts";
-import { failingStore } from "../parts.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "courier-"));
+after(() => rmSync(directory, { recursive: true }));
 
 test("a store that cannot be written to for a while loses nothing and repeats nothing", async () => {
   let fails = false;
-  const made = await courierStage(() => "delivered", { store: (store) => failingStore(store, "settle", () => fails) });
+  const made = await courierStage(() => "delivered", {
+    store: (store) => failingStore(store, "deliveries", "settle", () => fails),
+  });
   made.courier.start();
+  await made.owe(0, "wh_1");
+  await made.pass(50);
   fails = true;
   await made.owe(30, "wh_1");
   await made.pass(5_000, 50);
-  assert.equal((await made.store.backlog()).pending, 30);
+  assert.equal((await owedTo(made.store, "wh_1")).pending, 30);
   fails = false;
   await made.pass(2_000, 50);
-  assert.equal((await made.store.backlog()).pending, 0);
+  assert.equal((await owedTo(made.store, "wh_1")).pending, 0);
   assert.equal(made.script.posted.length, 30);
   assert.deepEqual(made.problems, ["attempts cannot be written down; trying on"]);
   await made.courier.stop({ drainMs: 0 });
 });
 
-test("a store that cannot be read for a while delays what is due", async () => {
+test("a store that cannot be read for a while delays what is new", async () => {
   let fails = true;
   const made = await courierStage(() => "delivered", {
-    store: (store) => failingStore(store, "dueDeliveries", () => fails),
+    store: (store) => failingStore(store, "events", "read", () => fails),
   });
   made.courier.start();
   await made.owe(5, "wh_1");
   await made.pass(3_000, 50);
   fails = false;
-  await made.pass(6_000, 50);
+  await made.pass(12_000, 50);
   assert.equal(made.script.posted.length, 5);
   await made.courier.stop({ drainMs: 0 });
 });
 
-test("leases are prolonged while a post is under way", async () => {
-  let answerIt: (() => void) | undefined;
-  const made = await courierStage(
-    () => new Promise<"delivered">((resolve) => answerIt = () => resolve("delivered")),
-    { limits: { leaseMs: 5_000 } },
-  );
-  made.courier.start();
-  await made.owe(1, "wh_1");
-  await made.pass(30_000, 100);
-  assert.equal(made.script.posted.length, 1);
-  assert.deepEqual(await made.store.leaseSubscriptions({ nowMs: made.clock.now(), leaseMs: 1_000, limit: 10 }), []);
-  answerIt!();
-  await made.pass(100);
-  assert.equal((await made.store.backlog()).pending, 0);
-  await made.courier.stop({ drainMs: 0 });
-});
-
-test("a courier that lost its lease settles nothing, and the next one delivers", async () => {
-  const made = await courierStage(() => hangs(), {
-    limits: { leaseMs: 5_000 },
-    store: (store) => failingStore(store, "renewLeases", () => true),
-  });
+test("a courier whose partitions another has taken settles nothing, and the other one delivers", async () => {
+  const made = await courierStage(() => hangs());
   made.courier.start();
   await made.owe(2, "wh_1");
-  await made.pass(4_900, 100);
-  assert.equal((await made.store.leaseSubscriptions({ nowMs: made.clock.now(), leaseMs: 60_000, limit: 1 })).length, 0);
-  const others = await made.store.leaseSubscriptions({ nowMs: made.clock.now() + 200, leaseMs: 60_000, limit: 1 });
-  assert.equal(others.length, 1);
-  await made.pass(1_000);
-  assert.equal((await made.store.backlog()).pending, 2);
+  await made.pass(100);
+  assert.equal(made.script.posted.length, 1);
+  const other = await courierStage(() => "delivered", { on: made.store, clock: made.clock });
+  // A store of one process gives its leases to whoever asks.
+  other.courier.start();
+  await other.pass(100);
+  assert.equal(other.script.posted.length, 2);
+  assert.equal((await owedTo(made.store, "wh_1")).pending, 0);
+  await made.courier.stop({ drainMs: 0 });
+  assert.equal((await made.store.deliveries.attempts("wh_1", { limit: 10 })).length, 2);
+  await other.courier.stop({ drainMs: 0 });
+});
+
+test("a settlement that was fenced off is not written, and not tried for ever", async () => {
+  let answerIt: (() => void) | undefined;
+  const made = await courierStage(() => new Promise((resolve) => answerIt = () => resolve("delivered")));
+  // Its holder takes every lease that it asks for, whoever has it.
+  await made.store.holdForServing();
+  made.courier.start();
+  await made.owe(1, "wh_1");
+  await made.pass(100);
+  for (let partition = 0; partition < PARTITIONS; partition++) {
+    const name = partitionLease(partition);
+    assert.ok(await made.store.leases.acquire({ name, holder: "another", durationMs: 60_000 }));
+  }
+  answerIt!();
+  await made.pass(100);
+  assert.equal((await made.store.deliveries.attempts("wh_1", { limit: 10 })).length, 0);
   await made.courier.stop({ drainMs: 0 });
 });
 
-test("a stop lets quick posts end, cuts off those that hang, and gives every lease back", async () => {
+test("a stop lets quick posts end, and cuts off those that hang: they are delivered at the next start", async () => {
   const held = {} as { clock: { wait(ms: number): Promise<void> } };
   const quick = answersAfter(() => held.clock, 100);
   const made = await courierStage(({ subscriptionId }) => subscriptionId === "wh_hangs" ? hangs() : quick());
@@ -78,37 +92,37 @@ test("a stop lets quick posts end, cuts off those that hang, and gives every lea
   const stopped = made.courier.stop({ drainMs: 3_000 });
   await made.pass(4_000, 50);
   await stopped;
-  assert.equal((await made.store.backlog("wh_quick")).pending, 0);
-  assert.equal((await made.store.backlog("wh_hangs")).pending, 1);
-  const free = await made.store.leaseSubscriptions({ nowMs: made.clock.now(), leaseMs: 1_000, limit: 10 });
-  assert.deepEqual(free.map(({ subscriptionId }) => subscriptionId), ["wh_hangs"]);
+  assert.equal((await owedTo(made.store, "wh_quick")).pending, 0);
+  assert.equal((await owedTo(made.store, "wh_hangs")).pending, 1);
   assert.equal(
-    (await made.store.listAttempts("wh_hangs", { limit: 10 })).length,
+    (await made.store.deliveries.attempts("wh_hangs", { limit: 10 })).length,
     0,
     "nothing is said of what was cut off",
   );
+  const next = await courierStage(() => "delivered", { on: made.store, clock: made.clock });
+  next.courier.start();
+  await next.pass(50);
+  assert.deepEqual(next.script.posted.map(({ subscriptionId }) => subscriptionId), ["wh_hangs"]);
+  await next.courier.stop({ drainMs: 0 });
 });
 
-test("two couriers on one store deliver everything once", async () => {
-  const made = await courierStage(() => "delivered");
-  const other = createCourier({
-    store: made.store,
-    attempt: made.script.attempt,
-    isKeyEnabled: () => Promise.resolve(true),
-    recipient: ({ id, url }) => ({ id, url, secrets: [] }),
-    message: (event) => ({ id: event.id, type: event.type!, json: "{}" }),
-    now: made.clock.now,
-    wait: made.clock.wait,
-    onProblem: () => {},
-    gatherMs: 1,
-  });
-  const ids = Array.from({ length: 150 }, (_, n) => `wh_${n}`);
-  made.courier.start();
-  other.start();
-  await made.owe(5, ...ids);
-  other.wake(ids);
-  await made.pass(3_000, 20);
-  assert.equal(made.script.posted.length, 750);
-  assert.equal((await made.store.backlog()).pending, 0);
-  await Promise.all([made.courier.stop({ drainMs: 0 }), other.stop({ drainMs: 0 })]);
+test("after a kill a start repeats no more than what was under way", async () => {
+  const setting = `sqlite:${join(directory, "killed.db")}`;
+  const [dead, alive] = [await openStore(setting), await openStore(setting)];
+  const clock = createTestClock(START_MS);
+  let answered = 0;
+  const killed = await courierStage(() => ++answered > 40 ? hangs() : "delivered", { on: dead, clock });
+  killed.courier.start();
+  await killed.owe(100, "wh_1");
+  await killed.pass(500);
+  const written = (await dead.deliveries.reader("wh_1"))!.progress.cursor;
+  assert.ok(written >= 40, String(written));
+  await alive.holdForServing();
+  const next = await courierStage(() => "delivered", { on: alive, clock });
+  next.courier.start();
+  await next.pass(1_000);
+  assert.equal(next.postedTo("wh_1").length, 100 - written);
+  await Promise.all([killed.courier.stop({ drainMs: 0 }), next.courier.stop({ drainMs: 0 })]);
+  await dead.close();
+  await alive.close();
 });

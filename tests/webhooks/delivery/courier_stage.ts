@@ -1,11 +1,11 @@
 import { setImmediate as othersTurn } from "node:timers/promises";
 import type { Store } from "../../../lib/store/store.ts";
 import { createCourier } from "../../../lib/webhooks/delivery/courier.ts";
-import type { CourierLimits } from "../../../lib/webhooks/delivery/lane.ts";
-import { createTestClock } from "../../events/parts.ts";
+import type { CourierLimits } from "../../../lib/webhooks/delivery/turns.ts";
+import { createTestClock, type TestClock } from "../../test_clock.ts";
 import {
   type Answer,
-  commitEvents,
+  append,
   eventAt,
   insert,
   memoryStore,
@@ -18,29 +18,38 @@ import {
 interface Options {
   limits?: Partial<CourierLimits>;
   isKeyEnabled?: (keyId: string) => boolean;
+  /** Bends the store. */
   store?: (store: Store) => Store;
-  retryMs?: number;
+  /** The store to be on instead of a new one. */
+  on?: Store;
+  clock?: TestClock;
+  retryMs?: number | (() => number);
+  ordered?: boolean;
 }
 
 /** A courier on a clock that stands still, and endpoints that answer as `answer` says. */
 export async function courierStage(answer: (post: Posted) => Answer, options: Options = {}) {
-  const bare = await memoryStore();
+  const bare = options.on ?? await memoryStore();
   const store = options.store?.(bare) ?? bare;
-  const clock = createTestClock(START_MS);
-  const script = scriptedAttempts(clock.now, answer, options.retryMs);
+  const clock = options.clock ?? createTestClock(START_MS);
+  const startedAt = clock.monotonicMs();
+  const script = scriptedAttempts(clock, answer, options.retryMs);
   const problems: string[] = [];
-  const courier = createCourier({
-    store,
-    attempt: script.attempt,
-    isKeyEnabled: (keyId) => Promise.resolve(options.isKeyEnabled?.(keyId) ?? true),
-    recipient: ({ id, url }) => ({ id, url, secrets: [] }),
-    message: (event) => ({ id: event.id, type: event.type!, json: "{}" }),
-    now: clock.now,
-    wait: clock.wait,
-    onProblem: (message) => problems.push(message),
-    limits: options.limits,
-    gatherMs: 1,
-  });
+  const newCourier = (holder: string) =>
+    createCourier({
+      store,
+      attempt: script.attempt,
+      isKeyEnabled: (keyId) => Promise.resolve(options.isKeyEnabled?.(keyId) ?? true),
+      recipient: ({ id, url }) => ({ id, url, secrets: [] }),
+      message: ({ id, type }) => ({ id, type, json: "{}" }),
+      clock,
+      holder,
+      onAttempt: () => {},
+      onProblem: (message) => problems.push(message),
+      limits: options.limits,
+      gatherMs: 1,
+    });
+  const courier = newCourier("courier");
 
   /** Lets so much time pass, in small steps, so that everything has its turn. */
   async function pass(ms: number, stepMs = 10): Promise<void> {
@@ -52,42 +61,21 @@ export async function courierStage(answer: (post: Posted) => Answer, options: Op
   }
 
   let ledger = 100;
-  /** Owes so many events, each a ledger later, to each of these subscriptions. */
+  /** Makes these subscriptions, where they are not there, and then so many events, each a ledger later. */
   async function owe(count: number, ...ids: string[]): Promise<void> {
     for (const id of ids) {
-      if (await bare.getSubscription(id) === undefined) {
-        await insert(bare, subscriptionOf(id, { keyId: `key_of_${id}` }));
-      }
+      if (await bare.subscriptions.get(id) !== undefined) continue;
+      await insert(bare, subscriptionOf(id, { keyId: `key_of_${id}`, ordered: options.ordered ?? false }));
+      await courier.changed(id);
     }
     const events = Array.from({ length: count }, () => eventAt(++ledger));
-    await commitEvents(bare, events, ledger);
-    for (const event of events) {
-      const expected = await bare.fanOutCursor();
-      const dueAtMs = Math.max(clock.now(), expected?.lastDueAtMs ?? 0);
-      for (let from = 0; from < ids.length; from += 200) {
-        await bare.commitFanOut({
-          expected: await bare.fanOutCursor(),
-          cursor: {
-            position: event.position,
-            subscriptionId: ids[Math.min(from + 199, ids.length - 1)]!,
-            lastDueAtMs: dueAtMs,
-          },
-          deliveries: ids.slice(from, from + 200).map((subscriptionId) => ({
-            id: event.position,
-            subscriptionId,
-            position: event.position,
-            attempts: 0,
-            dueAtMs,
-            createdAtMs: dueAtMs,
-          })),
-        });
-      }
-    }
-    courier.wake(ids);
+    // The network's clock goes on evenly, whatever becomes of this machine's.
+    await append(bare, events, ledger, START_MS + clock.monotonicMs() - startedAt);
+    courier.wake();
   }
 
   const postedTo = (id: string) => script.posted.filter(({ subscriptionId }) => subscriptionId === id);
-  return { store: bare, clock, courier, script, problems, pass, owe, postedTo };
+  return { store: bare, clock, courier, newCourier, script, problems, pass, owe, postedTo };
 }
 
 export const hangs = () => new Promise<never>(() => {});

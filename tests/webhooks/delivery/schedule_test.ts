@@ -26,7 +26,13 @@ const randoms = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 
 /** How long until the next attempt, in seconds. */
 function delay(retryAfter: string | undefined, { attempt = 1, statusCode = 429, random = even } = {}): number {
-  const next = nextAttempt({ attempt, outcome: { kind: "status", statusCode, retryAfter }, nowMs: NOW, random });
+  const next = nextAttempt({
+    ageMs: 0,
+    attempt,
+    outcome: { kind: "status", statusCode, retryAfter },
+    nowMs: NOW,
+    random,
+  });
   assert.equal(next.outcome, "retry");
   return (next.nextAttemptAtMs! - NOW) / 1000;
 }
@@ -47,8 +53,8 @@ describe("nextAttempt", () => {
       fc.property(fc.integer({ min: 200, max: 999 }), fc.integer({ min: 1, max: 15 }), (statusCode, attempt) => {
         fc.pre(statusCode !== 429 && !(statusCode >= 500 && statusCode <= 599));
         const outcome = { kind: "status", statusCode, retryAfter: "60" } as const;
-        const expected = statusCode < 300 ? "delivered" : "ended";
-        assert.deepEqual(nextAttempt({ attempt, outcome, nowMs: NOW, random: even }), { outcome: expected });
+        const expected = statusCode < 300 ? "delivered" : "rejected";
+        assert.deepEqual(nextAttempt({ ageMs: 0, attempt, outcome, nowMs: NOW, random: even }), { outcome: expected });
       }),
     );
   });
@@ -56,14 +62,16 @@ describe("nextAttempt", () => {
   test("ends at a redirect, and at 408, 410 and 425 as at any other 4xx", () => {
     for (const statusCode of [301, 302, 307, 308, 400, 401, 404, 408, 410, 425]) {
       const outcome = { kind: "status", statusCode } as const;
-      assert.deepEqual(nextAttempt({ attempt: 1, outcome, nowMs: NOW, random: even }), { outcome: "ended" });
+      assert.deepEqual(nextAttempt({ ageMs: 0, attempt: 1, outcome, nowMs: NOW, random: even }), {
+        outcome: "rejected",
+      });
     }
   });
 
   test("tries network errors, 429 and 5xx again within the jitter of the schedule, or up to a day when asked to", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 14 }), failures, randoms, (attempt, outcome, random) => {
-        const next = nextAttempt({ attempt, outcome, nowMs: NOW, random: () => random });
+        const next = nextAttempt({ ageMs: 0, attempt, outcome, nowMs: NOW, random: () => random });
         assert.equal(next.outcome, "retry");
         const delayMs = next.nextAttemptAtMs! - NOW;
         const scheduledMs = SCHEDULE[attempt - 1]! * 1000;
@@ -83,7 +91,7 @@ describe("nextAttempt", () => {
 
   test("is dead after the last attempt, whatever Retry-After asks", () => {
     fc.assert(fc.property(failures, (outcome) => {
-      assert.deepEqual(nextAttempt({ attempt: 15, outcome, nowMs: NOW, random: even }), { outcome: "dead" });
+      assert.deepEqual(nextAttempt({ ageMs: 0, attempt: 15, outcome, nowMs: NOW, random: even }), { outcome: "dead" });
     }));
   });
 });

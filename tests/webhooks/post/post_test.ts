@@ -111,6 +111,24 @@ describe("a poster", () => {
     assert.equal(endpoint.requests.length, 1);
   });
 
+  test("gives up each post at its own time, in whatever order they began", async () => {
+    const endpoint = await receiver(() => {});
+    const by = poster();
+    const stopping = new AbortController();
+    const ended: string[] = [];
+    const waiting = [60_000, 40, 80, 20].map(async (timeoutMs) => {
+      ended.push((await post(by, at(endpoint), { timeoutMs, signal: stopping.signal })).error!);
+      if (ended.length === 3) stopping.abort();
+    });
+    await Promise.all(waiting);
+    assert.deepEqual(ended, [
+      "timed out after 0.02 s",
+      "timed out after 0.04 s",
+      "timed out after 0.08 s",
+      "given up by the gateway",
+    ]);
+  });
+
   test("asks its policy at each attempt and says why a target is refused, without a connection", async () => {
     const endpoint = await receiver();
     const answers = [["93.184.216.34", "127.0.0.1"], ["127.0.0.1"], ["::ffff:127.0.0.1"]];

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import type { Store } from "../../../lib/store/store.ts";
 import { rekeySecrets, sealSecrets } from "../../../lib/webhooks/secrets/reseal.ts";
 import { createSecretBox, type SecretBox, SecretsKeyError } from "../../../lib/webhooks/secrets/secrets.ts";
+import { bentStore } from "../../store/bent_store.ts";
 import { insert, memoryStore, subscriptionOf } from "../parts.ts";
 
 const plain = createSecretBox(undefined);
@@ -25,7 +26,7 @@ async function storeWithSecrets(): Promise<Store> {
 /** Checks that every secret is kept as this box keeps it, and is still the same. */
 async function assertKeptBy(store: Store, box: SecretBox): Promise<void> {
   for (let n = 0; n < COUNT; n++) {
-    const { id, secret, previousSecret } = (await store.getSubscription(idOf(n)))!;
+    const { id, secret, previousSecret } = (await store.subscriptions.get(idOf(n)))!;
     assert.ok(box.isCurrent(secret), secret.slice(0, 12));
     assert.equal(box.open(id, secret), secretOf(n));
     if (n % 10 !== 0) continue;
@@ -33,7 +34,7 @@ async function assertKeptBy(store: Store, box: SecretBox): Promise<void> {
     assert.equal(box.open(id, previousSecret!.secret), `${secretOf(n)}old`);
     assert.equal(previousSecret!.untilMs, 5);
   }
-  assert.equal(box.compare(await store.secretsCheck()), "same");
+  assert.equal(box.compare(await store.subscriptions.secretsCheck()), "same");
 }
 
 test("without a key secrets stay plain", async () => {
@@ -53,20 +54,20 @@ test("a secret that is rotated while secrets are sealed is kept, and sealed too"
   const store = await storeWithSecrets();
   const rotated = `whsec_${btoa("rotated by a gateway that runs beside")}`;
   let isRotated = false;
-  const beside: Store = Object.create(store, {
-    resealSecrets: {
-      async value(step: Parameters<Store["resealSecrets"]>[0]) {
+  const beside = bentStore(store, {
+    subscriptions: {
+      async resealSecrets(step) {
         if (!isRotated && step.secrets.some(({ id }) => id === idOf(7))) {
           isRotated = true;
           const previousSecret = { secret: secretOf(7), untilMs: 9 };
-          assert.ok(await store.setSubscriptionSecrets(idOf(7), secretOf(7), { secret: rotated, previousSecret }));
+          assert.ok(await store.subscriptions.setSecrets(idOf(7), secretOf(7), { secret: rotated, previousSecret }));
         }
-        return await store.resealSecrets(step);
+        return await store.subscriptions.resealSecrets(step);
       },
     },
   });
   assert.equal(await sealSecrets(beside, first), COUNT);
-  const { secret, previousSecret } = (await store.getSubscription(idOf(7)))!;
+  const { secret, previousSecret } = (await store.subscriptions.get(idOf(7)))!;
   assert.ok(first.isCurrent(secret) && first.isCurrent(previousSecret!.secret));
   assert.deepEqual([first.open(idOf(7), secret), first.open(idOf(7), previousSecret!.secret)], [rotated, secretOf(7)]);
   assert.equal(await sealSecrets(store, first), 0);
@@ -97,11 +98,11 @@ for (
     const store = await storeWithSecrets();
     if (from.seals) await sealSecrets(store, from);
     let count = 0;
-    const cutOff: Store = Object.create(store, {
-      resealSecrets: {
-        value: async (step: Parameters<Store["resealSecrets"]>[0]) => {
+    const cutOff = bentStore(store, {
+      subscriptions: {
+        resealSecrets: async (step) => {
           if (count++ % 4 === 2) throw new Error("cut off before");
-          const rewritten = await store.resealSecrets(step);
+          const rewritten = await store.subscriptions.resealSecrets(step);
           if (count % 5 === 4) throw new Error("cut off after");
           return rewritten;
         },

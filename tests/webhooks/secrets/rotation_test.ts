@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { endOfLedger } from "../../../lib/events/position.ts";
 import { recipientOf } from "../../../lib/webhooks/delivery/attempt.ts";
 import { sealSecrets } from "../../../lib/webhooks/secrets/reseal.ts";
 import { createSecretBox } from "../../../lib/webhooks/secrets/secrets.ts";
@@ -26,12 +25,9 @@ async function createRotated() {
     attempt: never,
     createSecret: () => secretOf(String.fromCharCode(++letter)),
     randomText: never,
-    tip: never,
-    endOfLedger,
-    now: () => nowMs,
-    wait: () => Promise.resolve(),
-    onReplay: never,
-    onDeleted: never,
+    startHeight: never,
+    clock: { now: () => nowMs, monotonicMs: () => nowMs, wait: () => Promise.resolve() },
+    onChange: () => Promise.resolve(),
   });
   const signaturesOf = (secrets: Parameters<typeof signatureHeaders>[0]["secrets"]) =>
     signatureHeaders({ secrets, eventId: "e", body: "{}", nowMs: START_MS })["X-Service-Signature"]!.split(",").slice(
@@ -59,7 +55,7 @@ async function createRotated() {
     /** Which secrets sign so many hours later, in the order of their signatures. */
     async signAfter(hours: number) {
       nowMs += hours * HOUR_MS;
-      const { secrets } = recipientOf((await store.getSubscription("wh_1"))!, box.open, nowMs);
+      const { secrets } = recipientOf((await store.subscriptions.get("wh_1"))!, box.open, nowMs);
       return signaturesOf(secrets).map((signature) => nameOf.get(signature)).join("");
     },
   };
@@ -82,14 +78,20 @@ test("a second rotation within the day leaves the receiver that still has the fi
   assert.equal(await signAfter(20), "c");
 });
 
-test("more rotations within the day keep the oldest secret that signs and the last one, never more than three", async () => {
+test("a third rotation while two former secrets sign is refused, naming when it can be made", async () => {
   const { rotateAfter, signAfter } = await createRotated();
-  for (let rotations = 0; rotations < 4; rotations++) await rotateAfter(1);
-  assert.equal(await signAfter(0), "eda");
-  // The first one's day is over.
-  assert.equal(await signAfter(22), "ed");
   await rotateAfter(0);
-  assert.equal(await signAfter(0), "fed");
+  await rotateAfter(1);
+  await assert.rejects(rotateAfter(1), (error: Error) => {
+    assert.match(
+      error.message,
+      /^two former secrets of wh_1 sign still; the next rotation can be made after 2026-01-02T00:00:00/,
+    );
+    return true;
+  });
+  assert.equal(await signAfter(0), "cba", "nothing has changed");
+  await rotateAfter(22.1);
+  assert.equal(await signAfter(0), "dcb", "when the first one's day is over");
 });
 
 test("a rotation after the day is over brings nothing old back", async () => {
@@ -106,6 +108,6 @@ test("all three are sealed, and still sign", async () => {
   await rotateAfter(1);
   assert.equal(await sealWith("01".repeat(32)), 1);
   assert.equal(await signAfter(0), "cba");
-  assert.ok(!JSON.stringify(await store.getSubscription("wh_1")).includes("whsec_"));
+  assert.ok(!JSON.stringify(await store.subscriptions.get("wh_1")).includes("whsec_"));
   assert.equal(await sealWith("01".repeat(32)), 0);
 });

@@ -19,7 +19,7 @@ describe("the resolver", () => {
   let resolve: Resolve;
   before(async () => {
     dns = await startDnsServer((name, type) => NAMES[name]?.[type] ?? "missing");
-    resolve = createResolver({ servers: [dns.server], timeoutMs: 2_500 });
+    resolve = createResolver({ servers: [dns.server], timeoutMs: 60_000 });
   });
   after(() => dns.close());
 
@@ -41,9 +41,10 @@ describe("the resolver", () => {
   });
 
   test("does not wait for ever for the other kind", async () => {
+    const patient = createResolver({ servers: [dns.server], timeoutMs: 60_000 });
     const startedAt = performance.now();
-    assert.deepEqual(await resolve("mute.example"), ["93.184.216.34"]);
-    assert.ok(performance.now() - startedAt < 2_000);
+    assert.deepEqual(await patient("mute.example"), ["93.184.216.34"]);
+    assert.ok(performance.now() - startedAt < 30_000);
     const hasty = createResolver({ servers: [dns.server], timeoutMs: 100 });
     assert.deepEqual(await hasty("mute.example"), ["93.184.216.34"]);
   });
@@ -62,23 +63,27 @@ describe("the resolver", () => {
     assert.equal(await failure("none.example"), "has no address in the DNS");
     assert.equal(await failure("nowhere.example"), "has no address in the DNS");
     assert.match(await failure("broken.example"), /has no address in the DNS|could not be looked up/);
-    assert.equal(await failure("silent.example"), "could not be looked up in time");
+    const hasty = createResolver({ servers: [dns.server], timeoutMs: 50 });
+    assert.equal(await failure("silent.example", hasty), "could not be looked up in time");
   });
 
   test("gives up at its time limit, and when told to", async () => {
-    const startedAt = performance.now();
     assert.match(await failure("silent.example", createResolver({ servers: [dns.server], timeoutMs: 50 })), /in time/);
-    const aborted = AbortSignal.abort();
-    assert.match(await failure("silent.example", createResolver({ servers: [dns.server] }), aborted), /abandoned/);
-    assert.ok(performance.now() - startedAt < 1_000);
+    const patient = createResolver({ servers: [dns.server], timeoutMs: 600_000 });
+    assert.match(await failure("silent.example", patient, AbortSignal.abort()), /abandoned/);
   });
 
   test("does not keep a quick name waiting for many silent ones", async () => {
-    const patient = createResolver({ servers: [dns.server], timeoutMs: 1_500 });
-    const silent = Array.from({ length: 100 }, () => failure("silent.example", patient));
-    const startedAt = performance.now();
-    await patient("four.example");
-    assert.ok(performance.now() - startedAt < 1_000);
+    const patient = createResolver({ servers: [dns.server], timeoutMs: 600_000 });
+    const enough = new AbortController();
+    let failed = 0;
+    const silent = Array.from(
+      { length: 100 },
+      () => failure("silent.example", patient, enough.signal).then(() => failed++),
+    );
+    assert.deepEqual(await patient("four.example"), ["93.184.216.34"]);
+    assert.equal(failed, 0, "they are still waited for");
+    enough.abort();
     await Promise.all(silent);
   });
 });

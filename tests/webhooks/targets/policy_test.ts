@@ -85,6 +85,13 @@ describe("a webhook target", () => {
     ["file:///etc/passwd", /must start with https/],
     ["javascript:alert(1)", /must start with https/],
     ["data:text/plain,x", /must start with https/],
+    ["https:hooks.example.com/in", /^url must start with https:\/\/, got https:$/],
+    ["https:93.184.216.34", /^url must start with https:\/\/, got https:$/],
+    ["https:/93.184.216.34/", /^url must start with https:\/\/, got https:\/$/],
+    ["https:///93.184.216.34/", /^url must start with https:\/\/, got https:\/\/\/$/],
+    ["https:\\\\93.184.216.34\\", /^url must start with https:\/\/, got https:\\\\$/],
+    ["https://hooks.example.com:0/", /^url port must be 1 to 65535, got 0$/],
+    ["https://hooks.example.com:00/", /^url port must be 1 to 65535, got 0$/],
     ["hooks.example.com/in", /must be an absolute URL/],
     ["//hooks.example.com/in", /must be an absolute URL/],
     ["", /must be an absolute URL/],
@@ -255,5 +262,7 @@ describe("a webhook target of the sandbox", () => {
       /must start with https:\/\/, or http:\/\/ to .*, got ftp:\/\/$/,
     );
     assert.match(await refusal("http://user@127.0.0.1/", sandbox()), /user name/);
+    assert.match(await refusal("http:127.0.0.1/", sandbox()), /must start with https.*, got http:$/);
+    assert.match(await refusal("http://127.0.0.1:0/", sandbox()), /port must be 1 to 65535/);
   });
 });

@@ -17,6 +17,7 @@ mod diagnostics;
 mod fees;
 mod footprint;
 mod invoke;
+mod json;
 mod ledger;
 mod metrics;
 mod modules;
@@ -54,9 +55,11 @@ enum Method {
     ApplyExtend,
     /// header, `SorobanTransactionData`, `u32` transaction size in bytes → [`apply::Applied`]
     ApplyRestore,
+    /// name of the XDR type, XDR… → JSON text (SEP-51)…
+    ToJson,
 }
 
-const METHODS: [Method; 8] = [
+const METHODS: [Method; 9] = [
     Method::DefaultSettings,
     Method::SimulateInvoke,
     Method::SimulateExtend,
@@ -65,6 +68,7 @@ const METHODS: [Method; 8] = [
     Method::ApplyInvoke,
     Method::ApplyExtend,
     Method::ApplyRestore,
+    Method::ToJson,
 ];
 
 /// Runs one method over its request frames and answers its frames.
@@ -83,6 +87,7 @@ pub fn answer(method: u32, request: &[u8]) -> Result<Vec<u8>, Refusal> {
         Method::ApplyInvoke => invoke::apply(frames)?.write(&mut out),
         Method::ApplyExtend => ttl::apply_extend(frames)?.write(&mut out),
         Method::ApplyRestore => ttl::apply_restore(frames)?.write(&mut out),
+        Method::ToJson => json::to_json(frames, &mut out)?,
     }
     Ok(out.into_bytes())
 }

@@ -1,0 +1,155 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+
+/** A part of the executable that somebody else has written. */
+export interface Notice {
+  name: string;
+  version: string;
+  /** SPDX expression. */
+  license: string;
+  /** Indexes of `texts`: the files that come with it. */
+  texts: number[];
+}
+
+/** What cli/notices.json holds; `gateway version --licenses` prints it. */
+export interface Notices {
+  /** Packages of npm. */
+  packages: Notice[];
+  /** Rust crates in the sandbox's engine and contracts. */
+  crates: Notice[];
+  texts: string[];
+}
+
+/** A part as it lies on the disk. */
+interface Found {
+  name: string;
+  version: string;
+  license: string;
+  folder: string;
+}
+
+export const ROOT = dirname(fileURLToPath(import.meta.url));
+const IS_NOTICE = /^(licen[sc]e|copying|notice|unlicense)/i;
+
+/** The packages that the program imports, and all that they need, by name and version. */
+export function packagesInside(): Found[] {
+  const found = new Map<string, Found>();
+  const visit = (name: string, from: string) => {
+    const folder = folderOf(name, from);
+    const { version, license, dependencies } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+    if (found.has(`${name}@${version}`)) return;
+    found.set(`${name}@${version}`, { name, version, license, folder });
+    for (const needed of Object.keys(dependencies ?? {})) visit(needed, folder);
+  };
+  const { dependencies } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
+  for (const name of Object.keys(dependencies)) visit(name, ROOT);
+  return sorted([...found.values()]);
+}
+
+/** Where a package is that is needed by what lies in a folder: there, or further up. */
+function folderOf(name: string, from: string): string {
+  for (let at = from;; at = dirname(at)) {
+    const folder = join(at, "node_modules", name);
+    if (existsSync(folder)) return folder;
+    if (at === dirname(at)) throw new Error(`${name}, needed by ${from}, is not installed: npm run setup`);
+  }
+}
+
+interface Metadata {
+  packages: {
+    id: string;
+    name: string;
+    version: string;
+    license: string;
+    manifest_path: string;
+    source: string | null;
+    targets: { kind: string[] }[];
+  }[];
+  resolve: { nodes: { id: string; deps: { pkg: string; dep_kinds: { kind: string | null }[] }[] }[] };
+  workspace_members: string[];
+}
+
+/** The crates that end up in the wasm files; `cargo` fetches their sources, where the texts of their licenses are. */
+function cratesInside(): Found[] {
+  const found = new Map<string, Found>();
+  for (const [folder, target] of [["engine", "wasm32-unknown-unknown"], ["contracts", "wasm32v1-none"]] as const) {
+    const args = ["metadata", "--locked", "--format-version", "1", "--filter-platform", target];
+    const { packages, resolve, workspace_members }: Metadata = JSON.parse(
+      execFileSync("cargo", args, { cwd: join(ROOT, "lib/sandbox", folder), encoding: "utf8", maxBuffer: 1e9 }),
+    );
+    const nodes = new Map(resolve.nodes.map((node) => [node.id, node]));
+    // They run when the engine is compiled, and are not in it.
+    const macros = new Set(
+      packages.filter(({ targets }) => targets[0]!.kind.includes("proc-macro")).map(({ id }) => id),
+    );
+    const seen = new Set<string>();
+    const visit = (id: string) => {
+      if (seen.has(id) || macros.has(id)) return;
+      seen.add(id);
+      for (const { pkg, dep_kinds } of nodes.get(id)!.deps) if (dep_kinds.some(({ kind }) => kind === null)) visit(pkg);
+    };
+    workspace_members.forEach(visit);
+    for (const { id, name, version, license, manifest_path, source } of packages) {
+      // Without a source it is of this project.
+      if (!seen.has(id) || source === null) continue;
+      found.set(`${name}@${version}`, {
+        name,
+        version,
+        license: license.replaceAll("/", " OR "),
+        folder: dirname(manifest_path),
+      });
+    }
+  }
+  return sorted([...found.values()]);
+}
+
+function sorted(found: Found[]): Found[] {
+  return found.sort((a, b) => `${a.name}@${a.version}` < `${b.name}@${b.version}` ? -1 : 1);
+}
+
+function noticesOf(found: Found[], texts: string[]): Notice[] {
+  return found.map(({ name, version, license, folder }) => {
+    const own = textsIn(folder);
+    // Crates of a workspace may leave the text in its root: it is the one of this project.
+    if (own.length === 0 && license.includes("Apache-2.0")) {
+      own.push(readFileSync(join(ROOT, "LICENSE"), "utf8").trim());
+    }
+    const indexes = own.map((text) => {
+      const index = texts.findIndex((other) => words(other) === words(text));
+      return index === -1 ? texts.push(text) - 1 : index;
+    });
+    return { name, version, license, texts: [...new Set(indexes)] };
+  });
+}
+
+/** The files with the license; where there is none, what the read-me file says of it. */
+function textsIn(folder: string): string[] {
+  const read = (file: string) => readFileSync(join(folder, file), "utf8").replace(/\r\n/g, "\n").trim();
+  const files = readdirSync(folder).sort();
+  const found = files.filter((file) => IS_NOTICE.test(file) && !/\.(js|ts|rs)$/.test(file)).map(read);
+  if (found.length > 0) return found;
+  const sections = files.filter((file) => /^readme/i.test(file)).map(read)
+    .map((text) =>
+      /\n(?:#+ *)?licen[sc]e[^\n]*\n([^]*?copyright[^]*)$/i.exec(text)?.[1]?.replace(/^[-=]*\n/, "").trim()
+    );
+  return sections.filter((text) => text !== undefined);
+}
+
+/** The same license is laid out in many ways. */
+function words(text: string): string {
+  return text.replace(/[\s*#-]+/g, " ").toLowerCase();
+}
+
+if (import.meta.main) {
+  const texts: string[] = [];
+  const notices: Notices = {
+    packages: noticesOf(packagesInside(), texts),
+    crates: noticesOf(cratesInside(), texts),
+    texts,
+  };
+  writeFileSync(join(ROOT, "cli/notices.json"), JSON.stringify(notices, null, 2) + "\n");
+  process.stdout.write(`${notices.packages.length} packages, ${notices.crates.length} crates, ${texts.length} texts\n`);
+}

@@ -1,0 +1,149 @@
+import { setImmediate as othersTurn } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
+import type { Clock } from "../clock.ts";
+import type { LedgerView } from "../stellar/ledger/ledger_view.ts";
+import type { RawEvent } from "../stellar/rpc/schemas.ts";
+import type { LoggedEvent } from "../store/event.ts";
+import { type Lease, type Store, StoreError, WATCHER_LEASE, type WatcherState } from "../store/store.ts";
+import { type Notice, noticeOfUndecoded, noticesOfState } from "./notices.ts";
+import { type Decode, decodeAgain, toEvent } from "./page.ts";
+
+/** The watcher's hand in the store: its lease, and what it commits under it. */
+export interface LogWriter {
+  /** What is committed, as this writer knows it; undefined before the first commit. */
+  readonly state: WatcherState | undefined;
+  /** How many events were appended since `open`. */
+  readonly appended: number;
+  /** Reads what is committed, and takes or prolongs the lease; false when another gateway has it. */
+  open(): Promise<boolean>;
+  /**
+   * Commits a page's events and the state they lead to, in steps that each fit the store; the place moves with the last
+   * one. Answers how many were new and decoded. Rejects with `fenced` when the lease was lost.
+   */
+  commit(events: RawEvent[], next: WatcherState): Promise<{ added: number }>;
+  /** Tries the events that were kept raw again, a bounded number of them at a call, each once after a start. */
+  decodeUndecoded(signal: AbortSignal): Promise<void>;
+  /** Gives the lease back. Never rejects. */
+  close(): Promise<void>;
+}
+
+export interface LogWriterParts {
+  store: Pick<Store, "events" | "leases">;
+  view: LedgerView;
+  clock: Clock;
+  decode: Decode;
+  /** Unique to this process: the holder of the lease. */
+  holder: string;
+  /** What people call the contract with this id; "a new one" when absent. */
+  titleOf?: (contractId: string) => string;
+  onNotice: (notice: Notice) => void;
+  /** Called after each commit that appended events, with these. Must not throw. */
+  onEvents?: (events: LoggedEvent[]) => void;
+  /** Called after each commit, of this gateway's watcher or of another's. Must not throw. */
+  onCommit?: () => void;
+  /** How many events are committed at a time, at most 100; 100 when absent. */
+  stepEvents?: number;
+}
+
+/** A process that does not renew it for so long is taken to be dead. */
+const LEASE_MS = 30_000;
+/** The most undecoded events at a time (`EventStore`). */
+const UNDECODED_EVENTS = 100;
+const UNDECODED_PAGES = 10;
+const MOST_TOLD = 2_000;
+
+export function createLogWriter(parts: LogWriterParts): LogWriter {
+  const { store, view, clock, decode, onNotice, titleOf = () => "a new one", stepEvents = 100 } = parts;
+  let lease: Lease | undefined;
+  let renewAtMs = 0;
+  let state: WatcherState | undefined;
+  let appended = 0;
+  /** Up to where undecoded events were tried again since the start; null when all have been. */
+  let triedUpTo: string | undefined | null;
+  /** Undecoded events that were told: the newest ledgers are read twice. */
+  let told = new Set<string>();
+
+  async function commitStep(raw: RawEvent[], next: WatcherState): Promise<void> {
+    const [before, after] = [state, withNewest(next)];
+    if (raw.length === 0 && isDeepStrictEqual(after, before)) return;
+    // Decodes step by step, so that no step holds the event loop for a whole page.
+    const known = { epoch: after.epoch, seconds: after.latestLedgerCloseTime || view.networkSeconds() };
+    const events = raw.map((event) => toEvent(event, known, decode));
+    const logged = await underLease((lease) => store.events.append({ lease, events, state: after }));
+    state = after;
+    if (before !== undefined) { for (const notice of noticesOfState(after, before, titleOf)) onNotice(notice); }
+    const notice = noticeOfUndecoded(events.filter(({ id }) => !told.has(id)));
+    if (notice !== undefined) onNotice(notice);
+    if (told.size > MOST_TOLD) told = new Set();
+    for (const { id, type } of events) if (type === null) told.add(id);
+    tellCommit(logged);
+    await othersTurn();
+  }
+
+  /** The state with the newest ledger that is confirmed. */
+  function withNewest(next: WatcherState): WatcherState {
+    const { sequence, closeTime } = view.confirmed;
+    return sequence === 0 ? next : { ...next, latestLedger: sequence, latestLedgerCloseTime: closeTime };
+  }
+
+  function tellCommit(logged: LoggedEvent[]): void {
+    appended += logged.length;
+    if (logged.length > 0) parts.onEvents?.(logged);
+    parts.onCommit?.();
+  }
+
+  async function underLease<T>(write: (lease: Lease) => Promise<T>): Promise<T> {
+    try {
+      return await write(lease!);
+    } catch (error) {
+      if (error instanceof StoreError && error.kind === "fenced") lease = undefined;
+      throw error;
+    }
+  }
+
+  return {
+    get state() {
+      return state;
+    },
+    get appended() {
+      return appended;
+    },
+    async open() {
+      appended = 0;
+      const nowMs = clock.monotonicMs();
+      if (lease === undefined || nowMs >= renewAtMs) {
+        if (lease !== undefined) [lease] = await store.leases.renew([lease], LEASE_MS);
+        lease ??= await store.leases.acquire({ name: WATCHER_LEASE, holder: parts.holder, durationMs: LEASE_MS });
+        renewAtMs = nowMs + LEASE_MS / 3;
+      }
+      state = await store.events.watcherState();
+      return lease !== undefined;
+    },
+    async commit(events, next) {
+      const before = appended;
+      for (let from = 0; from === 0 || from < events.length; from += stepEvents) {
+        const isLast = from + stepEvents >= events.length;
+        await commitStep(events.slice(from, from + stepEvents), isLast ? next : state ?? next);
+      }
+      return { added: appended - before };
+    },
+    async decodeUndecoded(signal) {
+      for (let pages = 0; triedUpTo !== null && pages < UNDECODED_PAGES && !signal.aborted; pages++) {
+        const undecoded = await store.events.undecoded({ after: triedUpTo, limit: UNDECODED_EVENTS });
+        const events = undecoded.flatMap((event) => decodeAgain(event, view.networkSeconds(), decode) ?? []);
+        if (events.length > 0) {
+          tellCommit(await underLease((lease) => store.events.appendDecoded({ lease, events })));
+          onNotice({ kind: "decoded", message: `${events.length} events that were kept raw could be decoded now` });
+        }
+        triedUpTo = undecoded.length < UNDECODED_EVENTS ? null : undecoded.at(-1)!.id;
+        await othersTurn();
+      }
+    },
+    async close() {
+      const held = lease;
+      lease = undefined;
+      // A lease that is not given back is over by itself.
+      if (held !== undefined) await store.leases.release([held]).catch(() => {});
+    },
+  };
+}

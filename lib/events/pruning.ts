@@ -1,0 +1,49 @@
+import type { Clock } from "../clock.ts";
+import type { NodesRpcClient } from "../stellar/rpc/client.ts";
+import type { Reading, ReadPage } from "./reading.ts";
+
+/** What all nodes together say of a page that one no longer holds. */
+export type PrunedReading =
+  | Reading & { kind: "page" }
+  /** None has answered with it; `isCertain`: every one has said so twice, and `oldestLedger` is the oldest that is held. */
+  | { kind: "pruned"; oldestLedger: number; isCertain: boolean };
+
+/** How much later the second look comes. */
+const SECOND_LOOK_MS = 2_000;
+/** How long nodes that do not answer are waited for. */
+const PATIENCE_MS = 60_000;
+
+/**
+ * What one node no longer holds, another may: ledgers count as lost only when every node has said so in two looks some
+ * seconds apart. A node that does not answer at all is waited for, but not for ever.
+ */
+export function createPruningCheck({ rpc, clock, read }: {
+  rpc: Pick<NodesRpcClient, "nodes">;
+  clock: Clock;
+  read: (request: ReadPage) => Promise<Reading>;
+}): (request: ReadPage, said: { oldestLedger: number }) => Promise<PrunedReading> {
+  /** The place that is in question, since when, and how often it was looked at. */
+  let question: { place: string; sinceMs: number; looks: number; lookedAtMs: number } | undefined;
+
+  return async function ask(request, { oldestLedger }) {
+    const nodes = rpc.nodes().length;
+    let isSilent = false;
+    for (let node = 0; node < nodes && nodes > 1; node++) {
+      const reading = await read({ ...request, node }).catch(() => undefined);
+      if (reading?.kind === "page") return reading;
+      if (reading?.kind === "pruned") oldestLedger = Math.min(oldestLedger, reading.oldestLedger);
+      else isSilent = true;
+    }
+    const nowMs = clock.monotonicMs();
+    const place = JSON.stringify(request.place);
+    if (question?.place !== place) question = { place, sinceMs: nowMs, looks: 0, lookedAtMs: -Infinity };
+    const counts = !isSilent || nowMs - question.sinceMs >= PATIENCE_MS;
+    if (counts && nowMs - question.lookedAtMs >= SECOND_LOOK_MS) {
+      question.looks += 1;
+      question.lookedAtMs = nowMs;
+    }
+    const isCertain = question.looks >= 2;
+    if (isCertain) question = undefined;
+    return { kind: "pruned", oldestLedger, isCertain };
+  };
+}

@@ -1,0 +1,173 @@
+import type { Clock } from "../clock.ts";
+import type { NodesRpcClient } from "../stellar/rpc/client.ts";
+import { RpcError } from "../stellar/rpc/json_rpc.ts";
+import type { LedgerView } from "../stellar/ledger/ledger_view.ts";
+import { formatEventId, heightOf, parseEventId } from "../store/event.ts";
+import type { Store, WatcherState } from "../store/store.ts";
+import { createReader } from "./reading.ts";
+
+/**
+ * `same`: the network is the one that was read. `reset`: it is another one, twice seen; `oldestLedger` is the first that it
+ * holds. `doubtful`: it looks like another one, and is asked again. `gone_back`: it is the same up to a ledger
+ * (`sameUpTo`), but ledgers that came after are gone. `unknown`: nothing that is known can be compared.
+ */
+export type ResetFinding =
+  | { kind: "same" | "doubtful" | "unknown" }
+  | { kind: "gone_back"; sameUpTo: number }
+  | { kind: "reset"; oldestLedger: number };
+
+/** What one node says of what is known: `other` when it cannot be the same network. */
+type Said = "other" | "unknown" | { sameUpTo: number };
+
+export interface ResetCheck {
+  /** Whether it is time: at the start, when the network seems to have gone back, every ten minutes. */
+  isDue(state: WatcherState): boolean;
+  /** Looks whether what was read is still there. Rejects when no node answers. */
+  check(state: WatcherState, signal: AbortSignal): Promise<ResetFinding>;
+  /** After a failure of the node: the next look is due. */
+  again(): void;
+  /** A ledger and its hash for the next look, when two answers agreed on it; undefined for now. */
+  anchor(state: WatcherState, signal: AbortSignal): Promise<WatcherState["anchor"]>;
+}
+
+const CHECK_MS = 600_000;
+const RETRY_MS = 60_000;
+const PATIENCE_MS = 60_000;
+const SECOND_LOOK_MS = 2_000;
+/** The same node confirms itself only after longer, where there are others. */
+const SAME_NODE_MS = 10_000;
+
+export function createResetCheck({ rpc, store, view, clock }: {
+  rpc: Pick<NodesRpcClient, "getEvents" | "getLedgers" | "getHealth" | "nodes">;
+  store: Pick<Store, "events">;
+  view: LedgerView;
+  clock: Clock;
+}): ResetCheck {
+  const read = createReader(rpc, 100);
+  let nextMs = -Infinity;
+  let nextAnchorMs = -Infinity;
+  let failingSinceMs: number | undefined;
+  let suspicion: { node: number; atMs: number } | undefined;
+  let candidate: { node: number; ledger: number; hash: string } | undefined;
+
+  /** Close times never fall as ledgers rise: what is lower and later is not what was read. */
+  const seemsGoneBack = ({ scannedLedger, latestLedgerCloseTime }: WatcherState) =>
+    view.confirmed.sequence > 0 && view.confirmed.sequence < scannedLedger &&
+    view.confirmed.closeTime > latestLedgerCloseTime;
+
+  const inUse = () => Math.max(0, rpc.nodes().findIndex((node) => node.inUse));
+
+  async function ask(state: WatcherState, node: number, signal: AbortSignal): Promise<Said> {
+    if (state.anchor !== undefined) {
+      try {
+        const { ledgers } = await rpc.getLedgers({ startLedger: state.anchor.ledger, limit: 1 }, { node, signal });
+        const found = ledgers.find(({ sequence }) => sequence === state.anchor!.ledger);
+        if (found === undefined) return "unknown";
+        if (found.hash !== state.anchor.hash) return "other";
+        return seemsGoneBack(state)
+          ? await askForEvents(state, node, state.anchor.ledger, signal)
+          : { sameUpTo: state.anchor.ledger };
+      } catch (error) {
+        if (!(error instanceof RpcError)) throw error;
+        const isGone = error.range !== undefined && error.range.latest < state.anchor.ledger && seemsGoneBack(state);
+        if (!isGone && error.kind !== "unknown_method") return "unknown";
+      }
+    }
+    return seemsGoneBack(state) ? await askForEvents(state, node, undefined, signal) : "unknown";
+  }
+
+  /**
+   * A node that does not answer is waited for where it matters, at the start and when the network seems to have gone back;
+   * but not for ever: others of its answers may do.
+   */
+  function orUnknown(state: WatcherState, error: unknown): "unknown" {
+    const nowMs = clock.monotonicMs();
+    failingSinceMs ??= nowMs;
+    const isAwaited = (nextMs === -Infinity || seemsGoneBack(state)) && nowMs - failingSinceMs < PATIENCE_MS;
+    if (isAwaited) throw error;
+    return "unknown";
+  }
+
+  /** Whether the newest events that are held are still at their place. `sameLedger`: one whose hash is still the same. */
+  async function askForEvents(
+    state: WatcherState,
+    node: number,
+    sameLedger: number | undefined,
+    signal: AbortSignal,
+  ): Promise<Said> {
+    const { epoch } = state;
+    const known = (fromLedger: number, toLedger: number) =>
+      store.events.read({
+        filter: { fromHeight: heightOf(epoch, fromLedger), toHeight: heightOf(epoch, toLedger) },
+        order: "desc",
+        limit: 1,
+      });
+    const { sequence: latest } = view.confirmed;
+    if ((await known(latest + 1, state.scannedLedger)).length > 0) return "other";
+    const [event] = await known(0, latest);
+    if (event === undefined) return sameLedger === undefined ? "other" : { sameUpTo: sameLedger };
+    const rpcId = formatEventId({ ...parseEventId(event.id)!, epoch: 0 });
+    const { ledger: startLedger, contractId } = event;
+    const reading = await read({ place: { startLedger }, contractIds: [contractId], node, signal });
+    if (reading.kind === "behind") return "other";
+    const isThere = reading.kind === "pruned" || reading.page.events.some(({ id }) => id === rpcId);
+    return isThere ? { sameUpTo: Math.max(sameLedger ?? 0, startLedger - 1) } : "other";
+  }
+
+  return {
+    isDue: (state) => clock.monotonicMs() >= nextMs || suspicion !== undefined || seemsGoneBack(state),
+
+    async check(state, signal) {
+      const nodes = rpc.nodes().length;
+      let node = suspicion === undefined ? inUse() : (suspicion.node + 1) % nodes;
+      const said = await ask(state, node, signal).catch(async (error) => {
+        if (suspicion === undefined || node === suspicion.node) return orUnknown(state, error);
+        // Without the other node, the one that said it first is asked again.
+        node = suspicion.node;
+        return await ask(state, node, signal);
+      });
+      failingSinceMs = undefined;
+      if (said !== "other") {
+        suspicion = undefined;
+        nextMs = clock.monotonicMs() + CHECK_MS;
+        if (said === "unknown") return { kind: "unknown" };
+        return seemsGoneBack(state) ? { kind: "gone_back", sameUpTo: said.sameUpTo } : { kind: "same" };
+      }
+      const nowMs = clock.monotonicMs();
+      suspicion ??= { node, atMs: nowMs };
+      const apartMs = nodes > 1 && node === suspicion.node ? SAME_NODE_MS : SECOND_LOOK_MS;
+      if (nowMs - suspicion.atMs < apartMs) return { kind: "doubtful" };
+      // Twice: what one wrong answer left out of the new network would never be read.
+      const [first, second] = [await rpc.getHealth({ node, signal }), await rpc.getHealth({ node, signal })];
+      suspicion = undefined;
+      nextMs = nowMs + CHECK_MS;
+      return { kind: "reset", oldestLedger: Math.min(first.oldestLedger, second.oldestLedger) };
+    },
+
+    again() {
+      nextMs = -Infinity;
+    },
+
+    async anchor(state, signal) {
+      const nowMs = clock.monotonicMs();
+      if (nowMs < nextAnchorMs) return undefined;
+      const nodes = rpc.nodes().length;
+      const node = candidate === undefined ? inUse() : (candidate.node + 1) % nodes;
+      const ledger = candidate?.ledger ?? state.scannedLedger;
+      const before = candidate;
+      candidate = undefined;
+      nextAnchorMs = nowMs + CHECK_MS;
+      const answer = await rpc.getLedgers({ startLedger: ledger, limit: 1 }, { node, signal }).catch(() => undefined);
+      const found = answer?.ledgers.find(({ sequence }) => sequence === ledger);
+      if (found === undefined) {
+        nextAnchorMs = nowMs + RETRY_MS;
+        return undefined;
+      }
+      if (before?.hash === found.hash) return { ledger, hash: found.hash };
+      // One answer's word may be wrong, and would look like a reset later on.
+      if (before === undefined) candidate = { node, ledger, hash: found.hash };
+      nextAnchorMs = -Infinity;
+      return undefined;
+    },
+  };
+}

@@ -1,0 +1,65 @@
+import type { Clock } from "../clock.ts";
+import type { History } from "../events/history.ts";
+import type { GatewayStatus } from "../http/routes/status.ts";
+import { VERSION } from "../version.ts";
+import type { Backlog } from "../webhooks/backlog.ts";
+import type { Chain } from "./chain.ts";
+
+export interface StatusParts {
+  chain: Chain;
+  history: History;
+  backlog(): Promise<Backlog>;
+  clock: Clock;
+  /** What is wrong with the store's file at this moment, for people. */
+  troubles(): string[];
+}
+
+/** What `GET /v1/status` answers: how the gateway stands, for operators and dashboards. */
+export function createStatus({ chain, history, backlog, clock, troubles }: StatusParts): () => Promise<GatewayStatus> {
+  const { rpc, view, escrow, contractWatch } = chain;
+  const startedAt = new Date(clock.now()).toISOString();
+
+  return async function status() {
+    const [{ held, gaps, epoch, undecodedEvents, clockDisagreesBySeconds }, owed] = await Promise.all([
+      history.status(),
+      backlog(),
+    ]);
+    const { sequence, closeTime } = view;
+    const nowSeconds = Math.round(clock.now() / 1_000);
+    return {
+      version: VERSION,
+      startedAt,
+      troubles: troubles(),
+      ledger: {
+        sequence,
+        closedAt: closeTime === 0 ? null : new Date(closeTime * 1_000).toISOString(),
+        lagSeconds: closeTime === 0 ? null : Math.max(0, nowSeconds - closeTime),
+        clockDisagreesBySeconds,
+      },
+      history: { epoch, ranges: held, gaps, undecodedEvents },
+      contracts: contractWatch.contracts().map(({ name, id, problem, lookedAtMs }) => ({
+        contract: name,
+        id,
+        problem: problem ?? null,
+        checkedAt: lookedAtMs === undefined ? null : new Date(lookedAtMs).toISOString(),
+      })),
+      reads: escrow.reads.ways(),
+      nodes: rpc.nodes().map(({ name, inUse, condition, problem, closeTime, lagSeconds }) => ({
+        node: name,
+        inUse,
+        condition,
+        problem: problem ?? null,
+        lagSeconds: closeTime === 0 ? null : lagSeconds,
+      })),
+      deliveries: {
+        pending: owed.pending,
+        atLeast: owed.atLeast,
+        retrying: owed.retrying,
+        rejected: owed.rejected,
+        dead: owed.dead,
+        failingWebhooks: owed.failing,
+        oldestSeconds: owed.oldestKnownAt === null ? null : Math.max(0, closeTime - owed.oldestKnownAt),
+      },
+    };
+  };
+}

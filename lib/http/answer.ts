@@ -1,0 +1,48 @@
+import { jsonResponse } from "../runtime/json_response.ts";
+import { errorResponse } from "./error_response.ts";
+import type { Exchange } from "./exchange.ts";
+import { logAnswer } from "./middleware/answer_log.ts";
+import { REQUEST_ID_HEADER } from "./middleware/request_id.ts";
+
+/** The good answer of an endpoint: with its headers, counted and logged. */
+export function jsonAnswer(exchange: Exchange, status: number, body: string): Response {
+  const response = jsonResponse(body, status, exchange.parts.rateHeaders.policy(exchange.limit), ownHeaders(exchange));
+  answered(exchange, status);
+  return response;
+}
+
+/** The answer to whatever was thrown on the way: with its headers, counted and logged. */
+export function errorAnswer(exchange: Exchange, error: unknown): Response {
+  const response = errorResponse(error, answerHeaders(exchange));
+  answered(exchange, response.status, error);
+  return response;
+}
+
+/** An answer that is no endpoint's: a page, a preflight. With its headers, counted and logged. */
+export function plainAnswer(exchange: Exchange, response: Response): Response {
+  for (const [name, value] of Object.entries(answerHeaders(exchange))) response.headers.set(name, value);
+  answered(exchange, response.status);
+  return response;
+}
+
+function answered(exchange: Exchange, status: number, error?: unknown): void {
+  logAnswer(exchange, status, error);
+  exchange.meter.answered(status, exchange.begunAt);
+}
+
+function answerHeaders(exchange: Exchange): Record<string, string> {
+  return { ...exchange.parts.rateHeaders.policy(exchange.limit), ...ownHeaders(exchange) };
+}
+
+/**
+ * What stands on every answer beside the limit: what is left of it, the request's id, what CORS wants, and while the
+ * gateway gives up its connections that the other side shall close this one.
+ */
+function ownHeaders(exchange: Exchange): Record<string, string> {
+  const { parts, request } = exchange;
+  const headers = parts.rateHeaders.state(exchange.limit);
+  headers[REQUEST_ID_HEADER] = exchange.requestId;
+  if (parts.isDraining()) headers.connection = "close";
+  if (parts.cors !== undefined) Object.assign(headers, parts.cors.headers(request));
+  return headers;
+}

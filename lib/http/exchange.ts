@@ -1,0 +1,90 @@
+import type { Context } from "hono";
+import type { KeyVerifier } from "../keys/verifier.ts";
+import type { AddressLimiter } from "../limits/address_limiter.ts";
+import { clientAddress } from "../limits/client_address.ts";
+import type { Limiter } from "../limits/limiter.ts";
+import type { RateLimitHeaders } from "../limits/rate_limit_headers.ts";
+import type { Verdict } from "../limits/token_bucket.ts";
+import type { Log, LogFields } from "../log.ts";
+import type { Peer } from "../runtime/serve.ts";
+import type { KeyRecord } from "../store/store.ts";
+import type { KnownRead, KnownReads } from "./known_reads.ts";
+import type { Cors } from "./middleware/cors.ts";
+import type { Services } from "./services.ts";
+
+/** What every answer needs, whatever its path. */
+export interface AppParts {
+  services: Services;
+  verifier: Pick<KeyVerifier, "verify">;
+  limiter: Pick<Limiter, "take" | "peek">;
+  /** For callers whose key fails, and only for them. */
+  addresses: AddressLimiter;
+  /** How many proxies are believed in `X-Forwarded-For`. */
+  trustProxy: number;
+  rateHeaders: RateLimitHeaders;
+  cors: Cors | undefined;
+  knownReads: KnownReads;
+  requestId(request: Request): string;
+  log: Log;
+  /** What counts the answers of this endpoint, or of all that is none (undefined). */
+  meterOf(spec: object | undefined): RequestMeter;
+  /** Told when a request is refused for the rate of its key or of its address. */
+  onLimited(by: "key" | "address"): void;
+  /** Whether the gateway is shutting down and answers nothing any more. */
+  isStopping(): boolean;
+  /** Whether connections are to be given up: each gets its answer, and is closed. */
+  isDraining(): boolean;
+  /** Whether the store's file is gone: the gateway is not well. */
+  isStoreGone(): boolean;
+  /** Development and tests: also check what is answered against the endpoint's schema. */
+  checkAnswers: boolean;
+}
+
+/**
+ * Counts the answers of one route. What is answered at once, from memory, is not timed: looking at a clock twice would
+ * cost more than all the counting.
+ */
+export interface RequestMeter {
+  /** To be called as soon as a request turns out to take its time; answers when that was, for `answered`. */
+  begin(): number;
+  /** `begunAt`: 0 for what is answered at once. */
+  answered(status: number, begunAt: number): void;
+}
+
+/** One request, from its arrival to its line in the log. Hono hands it around as `c.env`. */
+export class Exchange {
+  readonly requestId: string;
+  meter: RequestMeter;
+  /** What is known of its URL from an earlier answer. */
+  known: KnownRead | undefined = undefined;
+  /** Whose key was verified. */
+  key: KeyRecord | undefined = undefined;
+  /** How the limit of the key stands, or of the address where there is no valid key. */
+  rate: Verdict | undefined = undefined;
+  /** See `RequestMeter`. */
+  begunAt = 0;
+  /** What the log line says beside what every line says. */
+  noted: LogFields | undefined = undefined;
+
+  constructor(readonly parts: AppParts, readonly request: Request, readonly peer: Peer) {
+    this.requestId = parts.requestId(request);
+    this.meter = parts.meterOf(undefined);
+  }
+
+  note(fields: LogFields): void {
+    this.noted = { ...this.noted, ...fields };
+  }
+
+  /** The address of who asks, as far as the proxies in front are believed. */
+  get client(): string {
+    return clientAddress(this.request.headers, this.peer.remoteAddress, this.parts.trustProxy);
+  }
+
+  /** How the limit stands; of the address, which pays nothing for it, where no key was verified. */
+  get limit(): Verdict {
+    return this.rate ??= this.parts.addresses.peek(() => this.client);
+  }
+}
+
+export type AppEnv = { Bindings: Exchange };
+export type AppContext = Context<AppEnv>;

@@ -1,0 +1,45 @@
+import { createRecentMap } from "../bounded_map.ts";
+import type { Exchange } from "./exchange.ts";
+import { hasGoodHost, requestPath } from "./request_target.ts";
+
+/** What is known of the URL of a read that has been answered: it need not be taken apart and checked again. */
+export interface KnownRead {
+  path: string;
+  params: unknown;
+}
+
+/** Reads that are held in memory are asked for again and again: one look-up spares all that is known of their URL. */
+export interface KnownReads {
+  get(url: string): KnownRead | undefined;
+  /** To be called for answers only: nothing is kept of what was refused. Frozen `params`: many requests share them. */
+  remember(url: string, read: KnownRead): void;
+  readonly size: number;
+}
+
+const MAX_URLS = 10_000;
+/** A longer one is none of a read that is held. */
+const MAX_URL_LENGTH = 256;
+
+/** @param keepPath tells the router that this path comes again */
+export function createKnownReads(keepPath: (path: string) => void): KnownReads {
+  const known = createRecentMap<KnownRead>(MAX_URLS);
+  return {
+    get: (url) => known.get(url),
+    remember(url, read) {
+      if (url.length > MAX_URL_LENGTH || url.includes("?")) return;
+      known.set(url, read);
+      keepPath(read.path);
+    },
+    get size() {
+      return known.size;
+    },
+  };
+}
+
+/** The path by which Hono finds the handler: its `getPath`. Notes what is known of the URL. */
+export function routedPath(request: Request, { env: exchange }: { env: Exchange }): string {
+  const known = exchange.parts.knownReads.get(request.url);
+  if (known === undefined || !hasGoodHost(request)) return requestPath(request);
+  exchange.known = known;
+  return known.path;
+}

@@ -1,0 +1,35 @@
+import { GatewayError } from "../../errors.ts";
+import type { KeyRecord } from "../../store/store.ts";
+import type { Exchange } from "../exchange.ts";
+
+/**
+ * Takes the tokens of a request from its key.
+ * @throws {GatewayError} `rate_limited`, with `Retry-After`
+ */
+export function takeFromKey(exchange: Exchange, key: KeyRecord, cost: number): void {
+  const rate = exchange.parts.limiter.take(key.id, key.rate, cost);
+  exchange.rate = rate;
+  if (rate.allowed) return;
+  exchange.parts.onLimited("key");
+  const what = cost === 1 ? "" : `, and this request takes ${cost} of them`;
+  throw rateLimited(`the rate limit of ${rate.limit} requests per minute is used up${what}`, rate.retryAfterSeconds);
+}
+
+/**
+ * Takes a token from the address of a caller without a valid key, or with a wrong token: who guesses is slowed down.
+ * @throws {GatewayError} `rate_limited`, with `Retry-After`
+ */
+export function takeFromAddress(exchange: Exchange): void {
+  const rate = exchange.parts.addresses.take(exchange.client);
+  exchange.rate = rate;
+  if (rate.allowed) return;
+  exchange.parts.onLimited("address");
+  throw rateLimited(
+    `too many requests without a valid key: ${rate.limit} per minute from one address`,
+    rate.retryAfterSeconds,
+  );
+}
+
+function rateLimited(message: string, retryAfterSeconds: number): GatewayError {
+  return new GatewayError("rate_limited", message, { headers: { "Retry-After": String(retryAfterSeconds) } });
+}

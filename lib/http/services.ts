@@ -1,0 +1,18 @@
+import type { PaymentChecker } from "../escrow/reads/payment_check.ts";
+import type { EscrowReads } from "../escrow/reads/reads.ts";
+import type { History } from "../events/history.ts";
+import type { Subscriptions } from "../webhooks/subscriptions.ts";
+import type { NetworkAnswer } from "./routes/network.ts";
+import type { GatewayStatus } from "./routes/status.ts";
+import type { TransactionParts } from "./routes/transactions.ts";
+
+/** What the handlers call: one part a noun. */
+export interface Services {
+  network(): NetworkAnswer;
+  reads: EscrowReads;
+  payments: PaymentChecker;
+  transactions: TransactionParts;
+  history: History;
+  webhooks: Subscriptions;
+  status(): Promise<GatewayStatus>;
+}

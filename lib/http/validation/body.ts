@@ -1,0 +1,82 @@
+import { z } from "zod";
+import { GatewayError } from "../../errors.ts";
+import type { AnySpec } from "../endpoint.ts";
+import { checked } from "./checked.ts";
+import { jsonProblem } from "./json_problem.ts";
+
+/** Bodies above this are refused with 413. */
+export const MAX_BODY_BYTES = 64 * 1024;
+
+const noFields = z.strictObject({});
+
+/**
+ * Reads and checks the body of a request; undefined where there is none to read. What needs no body takes an empty object.
+ * @throws {GatewayError} `invalid_request`, with status 413 when it is too large
+ */
+export function checkedBody({ body: schema }: AnySpec, request: Request): Promise<unknown> | undefined {
+  if (schema !== undefined) return required(schema, request);
+  if (request.method === "GET" || request.method === "HEAD" || request.body === null) return undefined;
+  return superfluous(request);
+}
+
+async function required(schema: z.ZodType, request: Request): Promise<unknown> {
+  const contentType = request.headers.get("content-type") ?? "";
+  if (!/^application\/json\s*(;|$)/i.test(contentType)) {
+    const was = contentType === "" ? "none" : JSON.stringify(contentType.slice(0, 100));
+    throw new GatewayError("invalid_request", `Content-Type must be application/json, got ${was}`);
+  }
+  const text = await readText(request);
+  if (text.trim() === "") throw new GatewayError("invalid_request", "the body is empty; a JSON object is expected");
+  return checked(schema, parseJson(text), "field");
+}
+
+async function superfluous(request: Request): Promise<unknown> {
+  const text = await readText(request);
+  if (text.trim() !== "") checked(noFields, parseJson(text), "field");
+  return undefined;
+}
+
+async function readText(request: Request): Promise<string> {
+  const bytes = await readBytes(request);
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw new GatewayError("invalid_request", "the body is not UTF-8");
+  }
+}
+
+async function readBytes(request: Request): Promise<Uint8Array> {
+  if (Number(request.headers.get("content-length") ?? 0) > MAX_BODY_BYTES) throw tooLarge();
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of request.body ?? []) {
+      size += chunk.length;
+      if (size > MAX_BODY_BYTES) throw tooLarge();
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    if (error instanceof GatewayError) throw error;
+    // Nobody is there any more to read this; it is for the log, and no failure of ours.
+    throw new GatewayError("invalid_request", "the body broke off");
+  }
+  const bytes = new Uint8Array(size);
+  let at = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, at);
+    at += chunk.length;
+  }
+  return bytes;
+}
+
+function tooLarge(): GatewayError {
+  return new GatewayError("invalid_request", `the body is larger than ${MAX_BODY_BYTES} bytes`, { status: 413 });
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new GatewayError("invalid_request", `the body is not JSON: ${jsonProblem(text)}`);
+  }
+}

@@ -1,0 +1,61 @@
+import type { xdr } from "@stellar/stellar-sdk";
+import { createXdrWriter, sha256 } from "../bytes.ts";
+import { type OpCode, operationResult, refusedOperation, type SupportedOperation } from "../results.ts";
+import type { LedgerChanges } from "../state.ts";
+
+/** The ledger a classic operation is applied in, and who runs it. */
+export interface OperationContext {
+  changes: LedgerChanges;
+  /** Public key of the operation's source account. */
+  source: Uint8Array;
+  /** The same as the envelope has it, with its muxed id. */
+  sourceAddress: xdr.MuxedAccount;
+  /** The transaction it is in, and its place there: what a claimable balance is named after. */
+  transactionSource: Uint8Array;
+  transactionSequence: bigint;
+  index: number;
+  memo: xdr.Memo;
+  ledgerSequence: number;
+  closeTime: number;
+  networkId: Uint8Array;
+}
+
+/** What an operation did. */
+export interface OperationOutcome {
+  ok: boolean;
+  /** OperationResult. */
+  resultXdr: Uint8Array;
+  /** ContractEvent each. */
+  eventsXdr: Uint8Array[];
+}
+
+const SUCCESS = 0;
+
+/** `payload` is what the success arm of its result carries. */
+export function success(
+  type: SupportedOperation,
+  eventsXdr: Uint8Array[] = [],
+  payload?: Uint8Array,
+): OperationOutcome {
+  return { ok: true, resultXdr: operationResult(type, SUCCESS, payload), eventsXdr };
+}
+
+/** A failure with the operation's own code. */
+export function failure(type: SupportedOperation, code: number): OperationOutcome {
+  return { ok: false, resultXdr: operationResult(type, code), eventsXdr: [] };
+}
+
+/** A failure with a code that all operations share. */
+export function refusal(code: OpCode): OperationOutcome {
+  return { ok: false, resultXdr: refusedOperation(code), eventsXdr: [] };
+}
+
+const ENVELOPE_TYPE_OP_ID = 6;
+
+/** Hash that names what the operation creates: of the transaction and its place in it. */
+export function operationId({ transactionSource, transactionSequence, index }: OperationContext): Uint8Array {
+  return sha256(
+    createXdrWriter().uint32(ENVELOPE_TYPE_OP_ID).uint32(0).raw(transactionSource).int64(transactionSequence)
+      .uint32(index).finish(),
+  );
+}

@@ -1,0 +1,103 @@
+import type { xdr } from "@stellar/stellar-sdk";
+import { loadAccount, storeAccount, withFields, withSigners } from "../accounts.ts";
+import { keyOf, sameBytes } from "../bytes.ts";
+import { subentryProblem } from "../classic_entries.ts";
+import { operationResult } from "../results.ts";
+import { failure, type OperationContext, type OperationOutcome, refusal, success } from "./operation.ts";
+
+const CODES = {
+  lowReserve: -1,
+  tooManySigners: -2,
+  badFlags: -3,
+  invalidInflation: -4,
+  cantChange: -5,
+  unknownFlag: -6,
+  thresholdOutOfRange: -7,
+  badSigner: -8,
+  invalidHomeDomain: -9,
+  authRevocableRequired: -10,
+};
+
+/** AccountFlags. */
+export const AUTH_REQUIRED = 1;
+export const AUTH_REVOCABLE = 2;
+export const AUTH_IMMUTABLE = 4;
+export const AUTH_CLAWBACK = 8;
+const ALL_FLAGS = 15;
+const MAX_WEIGHT = 255;
+const MAX_SIGNERS = 20;
+
+const result = (code: number) => operationResult("setOptions", code);
+
+/** Whether it touches who may sign, which takes the high threshold. */
+export function changesSigners(op: xdr.SetOptionsOp): boolean {
+  return [op.masterWeight, op.lowThreshold, op.medThreshold, op.highThreshold, op.signer].some((v) => v !== null);
+}
+
+/** The OperationResult of a SetOptions that is wrong in itself, undefined when it may be tried. */
+export function checkSetOptions(op: xdr.SetOptionsOp, source: Uint8Array): Uint8Array | undefined {
+  const [set, clear] = [op.setFlags ?? 0, op.clearFlags ?? 0];
+  if (((set | clear) & ~ALL_FLAGS) !== 0) return result(CODES.unknownFlag);
+  if ((set & clear) !== 0) return result(CODES.badFlags);
+  const weights = [op.masterWeight, op.lowThreshold, op.medThreshold, op.highThreshold];
+  if (weights.some((weight) => (weight ?? 0) > MAX_WEIGHT)) return result(CODES.thresholdOutOfRange);
+  if (op.signer && !isValidSigner(op.signer, source)) return result(CODES.badSigner);
+  if (op.homeDomain && !/^[\x20-\x7e]*$/.test(op.homeDomain.toString())) return result(CODES.invalidHomeDomain);
+  return undefined;
+}
+
+function isValidSigner({ key, weight }: xdr.Signer, source: Uint8Array): boolean {
+  if (weight > MAX_WEIGHT) return false;
+  if (key.type === "signerKeyTypeEd25519") return !sameBytes(key.ed25519.value, source);
+  return key.type !== "signerKeyTypeEd25519SignedPayload" || key.ed25519SignedPayload.payload.length > 0;
+}
+
+/** Applies a SetOptions that passed `checkSetOptions`. */
+export function setOptions(
+  op: xdr.SetOptionsOp,
+  { changes, source, ledgerSequence }: OperationContext,
+): OperationOutcome {
+  const fail = (code: number) => failure("setOptions", code);
+  let account = loadAccount(changes, source);
+  if (!account) return refusal("opNO_ACCOUNT");
+
+  if (op.inflationDest) {
+    if (!loadAccount(changes, op.inflationDest.ed25519.value)) return fail(CODES.invalidInflation);
+    account = withFields(account, { inflationDest: op.inflationDest });
+  }
+  const changesFlags = (op.setFlags ?? 0) !== 0 || (op.clearFlags ?? 0) !== 0;
+  if (changesFlags) {
+    if ((account.flags & AUTH_IMMUTABLE) !== 0) return fail(CODES.cantChange);
+    const flags = (account.flags & ~(op.clearFlags ?? 0)) | (op.setFlags ?? 0);
+    if ((flags & AUTH_CLAWBACK) !== 0 && (flags & AUTH_REVOCABLE) === 0) return fail(CODES.authRevocableRequired);
+    account = withFields(account, { flags });
+  }
+  if (op.homeDomain) account = withFields(account, { homeDomain: op.homeDomain });
+  const held = account.thresholds.value;
+  const wanted = [op.masterWeight, op.lowThreshold, op.medThreshold, op.highThreshold];
+  account = withFields(account, { thresholds: Uint8Array.from(wanted, (weight, i) => weight ?? held[i] ?? 0) });
+  if (op.signer) {
+    const signed = applySigner(account, op.signer);
+    if ("ok" in signed) return signed;
+    account = signed;
+  }
+  storeAccount(changes, account, ledgerSequence);
+  return success("setOptions");
+}
+
+/** The account with the signer added, changed or (weight 0) removed; the failure when that can't be. */
+function applySigner(account: xdr.AccountEntry, signer: xdr.Signer): xdr.AccountEntry | OperationOutcome {
+  const others = account.signers.filter((held) => !held.key.equals(signer.key));
+  const known = others.length < account.signers.length;
+  if (signer.weight === 0) return known ? withSigners(account, others) : account;
+  if (!known) {
+    if (account.signers.length >= MAX_SIGNERS) return failure("setOptions", CODES.tooManySigners);
+    const problem = subentryProblem(account);
+    if (problem === "too_many_subentries") return refusal("opTOO_MANY_SUBENTRIES");
+    if (problem) return failure("setOptions", CODES.lowReserve);
+  }
+  const sorted = [...others, signer].map((s) => ({ s, key: keyOf(s.key.toXdr()) })).sort((a, b) =>
+    a.key < b.key ? -1 : 1
+  );
+  return withSigners(account, sorted.map(({ s }) => s));
+}

@@ -1,0 +1,266 @@
+/**
+ * What the gateway believes of the network's newest ledger, decided from what nodes claim: no network and no clock of its
+ * own. One wrong answer changes nothing for longer than a few seconds, and never moves the time.
+ *
+ * A claim that follows naturally from what is known is *believed* at once, and *confirmed* when another claim, a second
+ * later or of another node, does not fall short of it. What does not follow is a *rival*: it is asked for again, and wins
+ * when a second claim some seconds later is consistent with it.
+ */
+
+/** Stands for the node of what was stored before a start. */
+export const STORED = -1;
+
+/** What an answer of a node says of the newest ledger. */
+export interface Claim {
+  /** Which node, by its place in the list. */
+  node: number;
+  sequence: number;
+  /** Unix seconds; absent where the answer does not say one. */
+  closeTime?: number;
+}
+
+/** A claim that was heard. `closeTime` is 0 where none was said. */
+export interface Heard {
+  node: number;
+  sequence: number;
+  closeTime: number;
+  /** By the monotonic clock. */
+  atMs: number;
+}
+
+/** A ledger that is held to exist. The close time is that of `timedSequence`, which may be an older ledger. */
+export interface Known extends Heard {
+  timedSequence: number;
+  timedAtMs: number;
+}
+
+interface Rival extends Heard {
+  /** Below what is believed and not confirmed: nothing to weigh once that is confirmed. */
+  isLower: boolean;
+}
+
+export interface Belief {
+  /** The newest ledger that is believed; undefined before the first one. */
+  believed: Known | undefined;
+  /** The newest ledger that two claims speak for; what was stored before a start counts as such. */
+  confirmed: Known | undefined;
+  /** The oldest believed ledger that still waits to be confirmed. */
+  unconfirmed: Known | undefined;
+  /** When somebody last spoke for what is believed. */
+  spokenForAtMs: number;
+  rivals: Rival[];
+  /** The most ledgers a second that are natural. */
+  ledgersPerSecond: number;
+  /** Whether our own clock agreed with the network the last time: only then it is a witness. */
+  isClockRight: boolean;
+}
+
+/**
+ * `current`: of the believed ledger, which it may have raised. `ahead`: of a newer one that is not believed yet; what the
+ * answer says beside it may be used. `lagging`: of an older one, or of another network's: what it says is old.
+ */
+export type Verdict = "current" | "ahead" | "lagging";
+
+export const JUDGE_LIMITS = {
+  /** Ledger sequences are signed 32-bit (SEP-35). */
+  mostSequence: 0x7fff_ffff,
+  /** So many ledgers may always have closed … */
+  ledgers: 100,
+  /** … and so many a second since; more when more were confirmed lately. */
+  ledgersPerSecond: 4,
+  mostLedgersPerSecond: 4_000,
+  /** How much further than the time since a close time may have moved; and how far our own clock may be off. */
+  closeTimeSlackSeconds: 60,
+  /** How much later a second claim confirms a natural one. */
+  confirmMs: 1_000,
+  /** How much later a second claim makes a rival win: of another node, or of the only one … */
+  rivalMs: 2_000,
+  /** … and of the same node where there are others. */
+  sameNodeMs: 10_000,
+  /** … or sooner, against what waits to be confirmed: by then the node that said that has been asked again. */
+  sameNodeLowerMs: 5_000,
+  rivalKeptMs: 60_000,
+  rivals: 4,
+  /** When nobody has spoken for what is believed for so long, lower claims are rivals to it. */
+  forgottenMs: 300_000,
+} as const;
+
+const LIMITS = JUDGE_LIMITS;
+
+/** What is known before any claim: nothing, or what was stored before a start. */
+export function firstBelief(stored: { sequence: number; closeTime: number } | undefined, nowMs: number): Belief {
+  const known = stored && stored.sequence > 0 ? knownBy({ node: STORED, ...stored, atMs: nowMs }) : undefined;
+  return {
+    believed: known,
+    confirmed: known,
+    unconfirmed: undefined,
+    spokenForAtMs: nowMs,
+    rivals: [],
+    ledgersPerSecond: LIMITS.ledgersPerSecond,
+    isClockRight: true,
+  };
+}
+
+/** Now, for the judge: intervals go by the monotonic clock, our own wall clock is a witness. */
+export interface JudgeNow {
+  monotonicMs: number;
+  /** Unix seconds. */
+  wallSeconds: number;
+  /** How many nodes there are. */
+  nodes: number;
+}
+
+export interface Judgement {
+  verdict: Verdict;
+  belief: Belief;
+  /** Whether the claim is worth another question: it is neither what is believed nor merely old. */
+  isDoubtful: boolean;
+}
+
+/** Weighs one claim. */
+export function judge(belief: Belief, claim: Claim, now: JudgeNow): Judgement {
+  const { node, sequence, closeTime = 0 } = claim;
+  if (!Number.isInteger(sequence) || sequence < 1 || sequence > LIMITS.mostSequence) {
+    return { verdict: "lagging", belief, isDoubtful: false };
+  }
+  const heard: Heard = { node, sequence, closeTime, atMs: now.monotonicMs };
+  const agreesWithClock = closeTime > 0 && Math.abs(closeTime - now.wallSeconds) <= LIMITS.closeTimeSlackSeconds;
+  const relation = relate(belief, heard, agreesWithClock && belief.isClockRight);
+  if (relation === "behind") return { verdict: "lagging", belief, isDoubtful: false };
+  const judgement = relation === "follows"
+    ? { verdict: "current" as const, belief: follow(belief, heard), isDoubtful: false }
+    : weigh(belief, heard, relation === "lower", now.nodes);
+  if (judgement.verdict !== "current" || closeTime === 0) return judgement;
+  return { ...judgement, belief: { ...judgement.belief, isClockRight: agreesWithClock } };
+}
+
+/**
+ * How a claim stands to what is believed. `behind`: older, as a lagging node's is. `rival`: it cannot be true beside what
+ * is believed, or is more than can be believed at once. `lower`: it would be true if what waits to be confirmed were not.
+ */
+function relate(belief: Belief, heard: Heard, isWitnessed: boolean): "follows" | "behind" | "rival" | "lower" {
+  const { believed, confirmed } = belief;
+  if (believed === undefined) return isWitnessed ? "follows" : "rival";
+  if (heard.sequence >= believed.sequence && canBeOneHistory(believed, heard)) {
+    return isNatural(belief, heard, isWitnessed) ? "follows" : "rival";
+  }
+  const isOlder = confirmed !== undefined &&
+    (heard.sequence < confirmed.sequence || (heard.closeTime > 0 && heard.closeTime < confirmed.closeTime));
+  if (belief.unconfirmed !== undefined && !isOlder) return "lower";
+  // Close times never fall as sequences rise: an older ledger that closed later is of another history.
+  if (heard.sequence < believed.timedSequence && heard.closeTime > believed.closeTime) return "rival";
+  return heard.atMs - belief.spokenForAtMs >= LIMITS.forgottenMs ? "rival" : "behind";
+}
+
+/** Whether a ledger that is not older can come after what is believed: a ledger has one close time, and none falls. */
+function canBeOneHistory({ closeTime, timedSequence }: Known, heard: Heard): boolean {
+  if (closeTime === 0 || heard.closeTime === 0) return true;
+  return heard.sequence === timedSequence ? heard.closeTime === closeTime : heard.closeTime >= closeTime;
+}
+
+/** Whether so much can have happened since what is confirmed. */
+function isNatural({ believed, confirmed, ledgersPerSecond }: Belief, heard: Heard, isWitnessed: boolean): boolean {
+  const base = confirmed ?? believed!;
+  const mostAfter = (seconds: number) => base.sequence + LIMITS.ledgers + ledgersPerSecond * seconds;
+  const latestCloseTime = base.closeTime + (heard.atMs - base.timedAtMs) / 1000 + LIMITS.closeTimeSlackSeconds;
+  const isInTime = heard.closeTime === 0 ||
+    (base.closeTime === 0 ? isWitnessed : heard.closeTime <= latestCloseTime);
+  if (isInTime && heard.sequence <= mostAfter((heard.atMs - base.atMs) / 1000)) return true;
+  // After a sleep of this machine, or a stop of this program, our own clock speaks for the time that has passed.
+  return isWitnessed && base.closeTime > 0 && heard.sequence <= mostAfter(heard.closeTime - base.closeTime);
+}
+
+/** What is known when a claim is taken for true. */
+function knownBy(heard: Heard, before?: Known): Known {
+  const timed = heard.closeTime > 0
+    ? { closeTime: heard.closeTime, timedSequence: heard.sequence, timedAtMs: heard.atMs }
+    : {
+      closeTime: before?.closeTime ?? 0,
+      timedSequence: before?.timedSequence ?? 0,
+      timedAtMs: before?.timedAtMs ?? 0,
+    };
+  if (before === undefined || heard.sequence > before.sequence) return { ...heard, ...timed };
+  // The same ledger once more: it is known, and timed, since it was first said.
+  return before.timedSequence === heard.sequence ? before : { ...before, ...timed };
+}
+
+function follow(belief: Belief, heard: Heard): Belief {
+  const believed = knownBy(heard, belief.believed);
+  const rivals = belief.rivals.filter((rival) => {
+    const isMoreThanOld = rival.isLower || rival.sequence > believed.sequence || rival.closeTime > believed.closeTime;
+    return isMoreThanOld && heard.atMs - rival.atMs <= LIMITS.rivalKeptMs;
+  });
+  return confirm({ ...belief, believed, rivals, spokenForAtMs: heard.atMs }, heard);
+}
+
+/** A claim confirms what waits for it when it comes a second later, or from another node. */
+function confirm(belief: Belief, heard: Heard): Belief {
+  const { confirmed, unconfirmed: waiting } = belief;
+  const believed = belief.believed!;
+  if (waiting === undefined) {
+    const isNew = confirmed === undefined || believed.sequence > confirmed.sequence ||
+      believed.timedSequence > confirmed.timedSequence;
+    return isNew ? { ...belief, unconfirmed: believed } : belief;
+  }
+  if (heard.node === waiting.node && heard.atMs - waiting.atMs < LIMITS.confirmMs) return belief;
+  // An untimed claim says nothing of a time.
+  if (waiting.timedSequence === waiting.sequence && heard.closeTime === 0) return belief;
+  return {
+    ...belief,
+    confirmed: waiting,
+    unconfirmed: believed.sequence === waiting.sequence && believed.timedSequence === waiting.timedSequence
+      ? undefined
+      : believed,
+    rivals: belief.rivals.filter(({ isLower }) => !isLower),
+    ledgersPerSecond: paceAfter(belief.ledgersPerSecond, confirmed, waiting),
+  };
+}
+
+/** Twice the pace at which ledgers were confirmed last; what was seen before is forgotten by halves. */
+function paceAfter(ledgersPerSecond: number, from: Known | undefined, to: Known): number {
+  const seconds = from === undefined ? 0 : Math.max((to.atMs - from.atMs) / 1000, to.closeTime - from.closeTime);
+  const seen = from === undefined || seconds < 0.5 ? 0 : (to.sequence - from.sequence) / seconds;
+  const pace = Math.max(LIMITS.ledgersPerSecond, 2 * seen, ledgersPerSecond / 2);
+  return Math.min(LIMITS.mostLedgersPerSecond, pace);
+}
+
+/** A rival wins with a second claim that is consistent with it; else it is remembered. */
+function weigh(belief: Belief, heard: Heard, isLower: boolean, nodes: number): Judgement {
+  const { believed } = belief;
+  const verdict = believed === undefined || heard.sequence > believed.sequence ? "ahead" : "lagging";
+  // An untimed claim never outweighs a timed one.
+  if (heard.closeTime === 0 && (believed?.closeTime ?? 0) > 0) return { verdict, belief, isDoubtful: true };
+  const rivals = belief.rivals.filter(({ atMs }) => heard.atMs - atMs <= LIMITS.rivalKeptMs);
+  const alike = rivals.filter((rival) => rival.isLower === isLower && isConsistent(rival, heard));
+  const sameNodeMs = isLower ? LIMITS.sameNodeLowerMs : LIMITS.sameNodeMs;
+  const winner = alike.findLast(({ node, atMs }) =>
+    heard.atMs - atMs >= (nodes > 1 && node === heard.node ? sameNodeMs : LIMITS.rivalMs)
+  );
+  if (winner !== undefined) return { verdict: "current", belief: won(belief, winner, heard), isDoubtful: false };
+  const isRemembered = alike.some(({ node }) => node === heard.node);
+  const remembered = isRemembered ? rivals : [...rivals, { ...heard, isLower }].slice(-LIMITS.rivals);
+  return { verdict, belief: { ...belief, rivals: remembered }, isDoubtful: true };
+}
+
+/** Two claims speak for the earlier one; the later one has to be confirmed itself. */
+function won(belief: Belief, earlier: Heard, later: Heard): Belief {
+  const [confirmed, believed] = [knownBy(earlier), knownBy(later, knownBy(earlier))];
+  return {
+    believed,
+    confirmed,
+    unconfirmed: believed.sequence === confirmed.sequence ? undefined : believed,
+    spokenForAtMs: later.atMs,
+    rivals: [],
+    ledgersPerSecond: paceAfter(belief.ledgersPerSecond, confirmed, believed),
+    isClockRight: belief.isClockRight,
+  };
+}
+
+/** Whether both can be of one history, as far as what passed between them goes. */
+function isConsistent(earlier: Heard, later: Heard): boolean {
+  if (later.sequence < earlier.sequence) return false;
+  if (earlier.closeTime === 0 || later.closeTime === 0) return earlier.closeTime === later.closeTime;
+  const elapsedSeconds = (later.atMs - earlier.atMs) / 1000;
+  return later.closeTime >= earlier.closeTime &&
+    later.closeTime <= earlier.closeTime + elapsedSeconds + LIMITS.closeTimeSlackSeconds;
+}

@@ -1,0 +1,119 @@
+import type { Clock } from "../../clock.ts";
+import {
+  type Belief,
+  type Claim,
+  firstBelief,
+  judge,
+  JUDGE_LIMITS,
+  type Known,
+  STORED,
+  type Verdict,
+} from "./judge.ts";
+
+/** The newest ledger as this gateway sees it: what it believes of what all nodes say (`judge.ts`). */
+export interface LedgerView {
+  /** The newest ledger that is believed; 0 before the first. */
+  readonly sequence: number;
+  /** Close time of that ledger (or, while `closeTimeIsExact` is false, of an older one), Unix seconds; 0 while unknown. */
+  readonly closeTime: number;
+  /** Whether `closeTime` is that of `sequence`: entries and simulations raise the sequence without saying a time. */
+  readonly closeTimeIsExact: boolean;
+  /** The newest ledger that two claims speak for: what no single wrong answer has raised; 0 before the first. */
+  readonly confirmed: { readonly sequence: number; readonly closeTime: number };
+  /** Takes in what an answer said of the newest ledger. A sequence of 0 says nothing, and is `current`. */
+  hear(claim: Claim): Verdict;
+  /**
+   * The network's time now, Unix seconds: a close time that no single answer has made, and the time since. Our own
+   * clock's before the first.
+   */
+  networkSeconds(): number;
+  /** By how many seconds the network's time is ahead of our own clock (negative: behind it), where that is over a minute. */
+  clockDisagreement(): number | undefined;
+  /**
+   * Called with the sequence when the believed ledger changes, and when an answer speaks of a newer one that is not
+   * believed yet: what was read before may be old now. Answers how to stop.
+   */
+  onNews(listener: (sequence: number) => void): () => void;
+  /** Called with a claim that has to be asked for again; answers how to stop. */
+  onDoubt(listener: (claim: Claim) => void): () => void;
+}
+
+/** A view that starts from what was stored before this start. `nodes`: how many there are to be asked. */
+export function createLedgerView({ clock, stored, nodes = 1 }: {
+  clock: Clock;
+  stored?: { sequence: number; closeTime: number };
+  nodes?: number;
+}): LedgerView {
+  let belief: Belief = firstBelief(stored, clock.monotonicMs());
+  /** The newest ledger that was news without being believed. */
+  let newsAhead = 0;
+  let firstSequence: number | undefined;
+  const newsListeners = new Set<(sequence: number) => void>();
+  const doubtListeners = new Set<(claim: Claim) => void>();
+
+  function tellNews(sequence: number): void {
+    for (const listener of newsListeners) listener(sequence);
+  }
+
+  /** Whether a ledger has closed since the first that was believed: the close time of a network that stands still is no clock. */
+  function hasMoved(): boolean {
+    return firstSequence !== undefined && (belief.confirmed?.sequence ?? 0) !== firstSequence &&
+      belief.confirmed?.node !== STORED;
+  }
+
+  function networkSeconds(): number {
+    const wallSeconds = clock.now() / 1000;
+    const since = (known: Known) => known.closeTime + (clock.monotonicMs() - known.timedAtMs) / 1000;
+    const { believed, confirmed } = belief;
+    // What an answer and our own clock agree on was not made by that answer alone.
+    if (believed !== undefined && believed.closeTime > 0) {
+      const seconds = since(believed);
+      if (Math.abs(seconds - wallSeconds) <= JUDGE_LIMITS.closeTimeSlackSeconds) return Math.floor(seconds);
+    }
+    if (confirmed === undefined || confirmed.closeTime === 0) return Math.floor(wallSeconds);
+    return Math.floor(hasMoved() ? since(confirmed) : Math.max(wallSeconds, since(confirmed)));
+  }
+
+  return {
+    get sequence() {
+      return belief.believed?.sequence ?? 0;
+    },
+    get closeTime() {
+      return belief.believed?.closeTime ?? 0;
+    },
+    get closeTimeIsExact() {
+      const { believed } = belief;
+      return believed !== undefined && believed.closeTime > 0 && believed.timedSequence === believed.sequence;
+    },
+    get confirmed() {
+      return belief.confirmed ?? { sequence: 0, closeTime: 0 };
+    },
+    networkSeconds,
+    hear(claim) {
+      if (claim.sequence === 0) return "current";
+      const before = belief.believed?.sequence ?? 0;
+      const now = { monotonicMs: clock.monotonicMs(), wallSeconds: clock.now() / 1000, nodes };
+      const { verdict, belief: next, isDoubtful } = judge(belief, claim, now);
+      belief = next;
+      if (next.believed !== undefined && next.believed.node !== STORED) firstSequence ??= next.believed.sequence;
+      const sequence = next.believed?.sequence ?? 0;
+      if (sequence !== before) tellNews(sequence);
+      else if (verdict === "ahead" && claim.sequence !== newsAhead) tellNews(newsAhead = claim.sequence);
+      if (isDoubtful) { for (const listener of doubtListeners) listener(claim); }
+      return verdict;
+    },
+    clockDisagreement() {
+      if ((belief.confirmed?.closeTime ?? 0) === 0) return undefined;
+      const seconds = Math.round(networkSeconds() - clock.now() / 1000);
+      return Math.abs(seconds) > JUDGE_LIMITS.closeTimeSlackSeconds ? seconds : undefined;
+    },
+    onNews(listener) {
+      newsListeners.add(listener);
+      return () => newsListeners.delete(listener);
+    },
+    onDoubt(listener) {
+      doubtListeners.add(listener);
+      return () => doubtListeners.delete(listener);
+    },
+  };
+}

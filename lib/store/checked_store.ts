@@ -1,0 +1,102 @@
+import { BOUNDS, type Nouns } from "./bounds.ts";
+import { type Store, StoreError, type StoreObserver } from "./store.ts";
+
+/**
+ * What a driver provides: the store without what is the same for all. Its methods may take for granted that the store is
+ * open and that the bounds are kept; they answer at once or with a promise, and let the faults of their database through.
+ */
+export type StoreDriver =
+  & Pick<Store, "location" | "id" | "isShared">
+  & { readonly [Noun in keyof Nouns]: NounDriver<Nouns[Noun]> }
+  & {
+    /** As `Store.holdForServing`; called again only when it rejected. */
+    holdForServing(): Promise<void>;
+    /** Called once, when nothing is under way any more. */
+    close(): void | Promise<void>;
+    /** A fault of the database in an operator's words; any other error as it is. */
+    toStoreError(error: unknown): unknown;
+  };
+
+export type NounDriver<Noun> = {
+  readonly [Method in keyof Noun]: Noun[Method] extends (...args: infer Args) => Promise<infer Answer>
+    ? (...args: Args) => Answer | Promise<Answer>
+    : never;
+};
+
+type Method = (...args: unknown[]) => unknown;
+
+/** Makes a store of a driver: bounds, the closed state, kinds of errors, and what an observer is told. */
+export function checkedStore(driver: StoreDriver, monotonicMs: () => number = () => performance.now()): Store {
+  let observer: StoreObserver | undefined;
+  let held: Promise<void> | undefined;
+  let closing: Promise<void> | undefined;
+  const underWay = new Set<Promise<unknown>>();
+
+  async function call<T>(method: string, work: () => T | Promise<T>): Promise<T> {
+    if (closing !== undefined) throw new StoreError("unavailable", `${driver.location} is closed`);
+    const startedAt = monotonicMs();
+    let failure: StoreError | undefined;
+    try {
+      return await work();
+    } catch (error) {
+      const told = driver.toStoreError(error);
+      failure = told instanceof StoreError ? told : new StoreError("unavailable", String(told));
+      throw told;
+    } finally {
+      observer?.called(method, monotonicMs() - startedAt, failure?.kind);
+    }
+  }
+
+  /** `close` waits for it. */
+  function tracked<T>(promise: Promise<T>): Promise<T> {
+    underWay.add(promise);
+    const done = () => void underWay.delete(promise);
+    promise.then(done, done);
+    return promise;
+  }
+
+  function noun<Name extends keyof Nouns>(name: Name): Nouns[Name] {
+    const methods = driver[name] as unknown as Record<string, Method>;
+    const checked = Object.entries(BOUNDS[name] as Record<string, Method>).map(([method, check]) => {
+      const label = `${name}.${method}`;
+      // deno-lint-ignore require-await -- async, so that a bound that is passed rejects
+      const checkedCall = async (...args: unknown[]) => {
+        check(...args);
+        return tracked(call(label, () => methods[method]!(...args)));
+      };
+      return [method, checkedCall];
+    });
+    return Object.fromEntries(checked);
+  }
+
+  async function hold(): Promise<void> {
+    try {
+      await tracked(call("holdForServing", () => driver.holdForServing()));
+    } catch (error) {
+      held = undefined;
+      throw error;
+    }
+  }
+
+  async function close(): Promise<void> {
+    await Promise.allSettled(underWay);
+    await driver.close();
+  }
+
+  return {
+    location: driver.location,
+    id: driver.id,
+    isShared: driver.isShared,
+    holdForServing: () => closing === undefined && held !== undefined ? held : (held = hold()),
+    close: () => closing ??= close(),
+    observe: (next) => void (observer = next),
+    network: noun("network"),
+    keys: noun("keys"),
+    buckets: noun("buckets"),
+    submissions: noun("submissions"),
+    leases: noun("leases"),
+    events: noun("events"),
+    subscriptions: noun("subscriptions"),
+    deliveries: noun("deliveries"),
+  };
+}

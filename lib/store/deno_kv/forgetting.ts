@@ -1,0 +1,116 @@
+import type { KvEntryMaybe, KvKey } from "../../runtime/kv.ts";
+import { checkForget } from "../bounds.ts";
+import type { NounDriver } from "../checked_store.ts";
+import type { LoggedEvent } from "../event.ts";
+import type { EventStore } from "../store.ts";
+import { type FailedDelivery, partitionLease, PARTITIONS } from "../webhook.ts";
+import { firstDue, removeFailed } from "./failed_deliveries.ts";
+import { chunks, collect, commit, type DenoKvContext, getAll } from "./io.ts";
+import {
+  eventKey,
+  FORGOTTEN,
+  idKey,
+  indexKeys,
+  lateKey,
+  leaseKey,
+  LOG,
+  type LogEntry,
+  type ReaderEntry,
+  readerKey,
+  READERS_VERSION,
+} from "./schema.ts";
+
+type ForgetStep = Parameters<EventStore["forget"]>[0];
+
+/** Of eight keys each. */
+const EVENTS_PER_COMMIT = 80;
+/** Of three keys each, besides their readers and those named. */
+const FAILED_PER_COMMIT = 150;
+
+/** A partition's lease is written by whoever settles. */
+const PARTITION_LEASES = Array.from({ length: PARTITIONS }, (_, partition) => leaseKey(partitionLease(partition)));
+
+/** `EventStore.forget`: the oldest events go, and what is kept of their deliveries. */
+export function denoKvForget({ kv, retry, inTurn }: DenoKvContext): NounDriver<EventStore>["forget"] {
+  /** Ends failed deliveries, as many as one commit can; with the last of them the events count as gone. */
+  async function forgetSome(
+    { upTo, undelivered }: ForgetStep,
+  ): Promise<{ done: "refused" | "more" | "done" } | undefined> {
+    // Whoever else changes a reader raises the version, or writes a partition's lease.
+    const checked = await kv.getMany<unknown[]>([READERS_VERSION, FORGOTTEN, ...PARTITION_LEASES]);
+    const forgotten = (checked[1]!.value ?? 0) as number;
+    checkForget(upTo, { last: (await kv.get<LogEntry>(LOG)).value?.last ?? 0, forgotten });
+    const range = { prefix: ["failed"], end: ["failed", upTo + 1] };
+    const failed = await collect(kv.list<FailedDelivery>(range, { limit: FAILED_PER_COMMIT, batchSize: 500 }));
+    const isLast = failed.length < FAILED_PER_COMMIT;
+    const ended = Map.groupBy(failed, ({ key }) => key[2] as string);
+    const ids = [...new Set([...ended.keys(), ...undelivered.map(({ subscriptionId }) => subscriptionId)])];
+    const entries = await getAll<ReaderEntry>(kv, ids.map(readerKey));
+    const readers = new Map(ids.map((id, index) => [id, entries[index]!]));
+    if (undelivered.some((one) => hasMoved(readers.get(one.subscriptionId)!, one.cursor))) return { done: "refused" };
+    const atomic = kv.atomic().check(...checked).sum(READERS_VERSION, 1n);
+    for (const [id, { key, value: reader }] of readers) {
+      const gone = (ended.get(id) ?? []).map(({ value }) => value);
+      for (const one of gone) removeFailed(atomic, id, one);
+      // Of a deleted subscription there is nothing to count.
+      if (reader === null) continue;
+      for (const { state } of gone) endOne(reader, state);
+      if (gone.some(({ state }) => state === "retrying")) {
+        reader.progress.nextDueAtMs = await firstDue(kv, id, new Set(gone.map(({ sequence }) => sequence)));
+      }
+      const named = isLast ? undelivered.find(({ subscriptionId }) => subscriptionId === id) : undefined;
+      reader.progress.dead += named?.events ?? 0;
+      if (named !== undefined) reader.progress.cursor = Math.max(reader.progress.cursor, upTo);
+      atomic.set(key, reader);
+    }
+    if (isLast) atomic.set(FORGOTTEN, Math.max(forgotten, upTo));
+    return await commit(atomic) ? { done: isLast ? "done" : "more" } : undefined;
+  }
+
+  /** Removes events that count as gone; what a killed call has left, too. */
+  async function removeForgotten(): Promise<void> {
+    const forgotten = (await kv.get<number>(FORGOTTEN)).value ?? 0;
+    const range = { prefix: ["event"], end: eventKey(forgotten + 1) };
+    const events = (await collect(kv.list<LoggedEvent>(range, { batchSize: 500 }))).map(({ value }) => value);
+    for (const some of chunks(events, EVENTS_PER_COMMIT)) {
+      const atomic = kv.atomic();
+      for (const event of some) for (const key of keysOf(event)) atomic.delete(key);
+      await commit(atomic);
+    }
+    const reached = await collect(kv.list<number>({ prefix: ["reached"] }, { limit: 500, batchSize: 500 }));
+    // The last of them stays: it says how high the events that are held may be without being the first.
+    const past = reached.filter(({ value }) => value <= forgotten).slice(0, -1);
+    const atomic = kv.atomic();
+    for (const { key } of past) atomic.delete(key);
+    if (past.length > 0) await commit(atomic);
+  }
+
+  return async (step) => {
+    for (;;) {
+      const done = await inTurn(() => retry(() => forgetSome(step)));
+      if (done === "refused") return false;
+      if (done === "more") continue;
+      await removeForgotten();
+      return true;
+    }
+  };
+}
+
+/** What retried is dead now; what had ended stays counted, and is kept no more. */
+function endOne({ progress, kept }: ReaderEntry, state: FailedDelivery["state"]): void {
+  if (state !== "retrying") {
+    kept[state] -= 1;
+    return;
+  }
+  progress.retrying -= 1;
+  progress.dead += 1;
+}
+
+function hasMoved({ value }: KvEntryMaybe<ReaderEntry>, cursor: number): boolean {
+  return value !== null && value.progress.cursor !== cursor;
+}
+
+function keysOf(event: LoggedEvent): KvKey[] {
+  const { sequence, id } = event;
+  return [eventKey(sequence), idKey(id), lateKey(sequence), ...indexKeys(event, sequence)];
+}

@@ -1,0 +1,17 @@
+import { networkMismatch } from "../network.ts";
+import type { NounDriver } from "../checked_store.ts";
+import type { NetworkStore } from "../store.ts";
+import { commit, type DenoKvContext } from "./io.ts";
+import { NETWORK } from "./schema.ts";
+
+/** Which network the store is of. */
+export function denoKvNetwork({ kv, location }: DenoKvContext): NounDriver<NetworkStore> {
+  return {
+    async bind(passphrase) {
+      await commit(kv.atomic().check({ key: NETWORK, versionstamp: null }).set(NETWORK, passphrase));
+      const bound = (await kv.get<string>(NETWORK)).value!;
+      if (bound !== passphrase) throw networkMismatch(location, bound, passphrase);
+    },
+    bound: async () => (await kv.get<string>(NETWORK)).value ?? undefined,
+  };
+}

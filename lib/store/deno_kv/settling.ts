@@ -1,0 +1,171 @@
+import type { KvAtomic, KvEntryMaybe, KvKey } from "../../runtime/kv.ts";
+import type { DeliveryStore, Lease } from "../store.ts";
+import { FAILED_KEPT, type FailedDelivery, type Settlement } from "../webhook.ts";
+import { noteAttempts } from "./attempts.ts";
+import { count, dropOldest, type FailedBySequence, firstDue, readFailed, writeFailed } from "./failed_deliveries.ts";
+import { commit, type DenoKvContext, getAll, MAX_KEYS } from "./io.ts";
+import { checkOwn } from "./leases.ts";
+import {
+  FORGOTTEN,
+  type LeaseEntry,
+  leaseKey,
+  LOG,
+  type LogEntry,
+  type ReaderEntry,
+  readerKey,
+  READERS_VERSION,
+} from "./schema.ts";
+
+/** Settlements by subscription. */
+type Parts = Map<string, Settlement[]>;
+
+/** Besides the leases. */
+const WRITES_PER_COMMIT = 950;
+
+/**
+ * `DeliveryStore.settle`. A commit checks the leases, and a version for all that is changed without one; it writes the
+ * leases as they are, so that of two commits under the same lease the later has to look again.
+ */
+export function denoKvSettling({ kv, location, retry, inTurn }: DenoKvContext): DeliveryStore["settle"] {
+  /** Answers the readers that keep too much now. */
+  async function settleOnce(leases: Lease[], parts: Parts): Promise<{ done: string[] } | undefined> {
+    const keys: KvKey[] = [
+      READERS_VERSION,
+      ...leases.map(({ name }) => leaseKey(name)),
+      ...[...parts.keys()].map(readerKey),
+    ];
+    // What is checked is read first, or at the same moment.
+    const first = await kv.getMany<unknown[]>(keys.slice(0, MAX_KEYS));
+    const entries = [...first, ...await getAll<unknown>(kv, keys.slice(MAX_KEYS))];
+    const [version, held] = [entries[0]!, entries.slice(1, 1 + leases.length) as KvEntryMaybe<LeaseEntry>[]];
+    const readers = entries.slice(1 + leases.length) as KvEntryMaybe<ReaderEntry>[];
+    checkOwn(location, leases, held);
+    const atomic = kv.atomic().check(version, ...held);
+    for (const { key, value } of held) atomic.set(key, value);
+    const tooMany: string[] = [];
+    for (const [index, [subscriptionId, part]] of [...parts].entries()) {
+      const { key, value: reader } = readers[index]!;
+      if (reader === null) continue;
+      await settleReader(atomic, subscriptionId, reader, part);
+      atomic.set(key, reader);
+      if (Math.max(reader.kept.rejected, reader.kept.dead) > FAILED_KEPT) tooMany.push(subscriptionId);
+    }
+    return await commit(atomic) ? { done: tooMany } : undefined;
+  }
+
+  async function settleReader(
+    atomic: KvAtomic,
+    subscriptionId: string,
+    reader: ReaderEntry,
+    settlements: Settlement[],
+  ): Promise<void> {
+    const isFailing = settlements.some(({ failed = [], delivered = [] }) => failed.length + delivered.length > 0);
+    if (isFailing) await settleFailed(atomic, subscriptionId, reader, settlements);
+    const { progress } = reader;
+    for (const { cursor, replay, failingSinceMs, attempts } of settlements) {
+      progress.cursor = Math.max(progress.cursor, cursor ?? 0);
+      if (failingSinceMs !== undefined) progress.failingSinceMs = failingSinceMs;
+      if (replay !== undefined && replay.id === reader.replay?.id) {
+        if (replay.done) reader.replay = null;
+        else reader.replay.cursor = Math.max(reader.replay.cursor, replay.cursor);
+      }
+      noteAttempts(atomic, subscriptionId, reader, attempts);
+    }
+  }
+
+  async function settleFailed(
+    atomic: KvAtomic,
+    subscriptionId: string,
+    reader: ReaderEntry,
+    settlements: Settlement[],
+  ): Promise<void> {
+    const { progress, kept } = reader;
+    const isAnyKept = progress.retrying + kept.rejected + kept.dead > 0;
+    const named = settlements.flatMap(({ failed = [], delivered = [] }) => [
+      ...failed.map(({ sequence }) => sequence),
+      ...delivered,
+    ]);
+    const before = isAnyKept ? await readFailed(kv, subscriptionId, [...new Set(named)]) : new Map();
+    const after: FailedBySequence = new Map(before);
+    const [log, forgotten] = await kv.getMany<[LogEntry, number]>([LOG, FORGOTTEN]);
+    const bounds = { last: log.value?.last ?? 0, forgotten: forgotten.value ?? 0 };
+    for (const { failed = [], delivered = [] } of settlements) {
+      for (const sequence of delivered) replace(reader, after, sequence, undefined);
+      for (const one of failed) {
+        if (one.sequence > bounds.last) {
+          throw new RangeError(`there is no event ${one.sequence} yet, the last is ${bounds.last}`);
+        }
+        if (one.sequence <= bounds.forgotten) progress.dead += 1;
+        else replace(reader, after, one.sequence, one);
+      }
+    }
+    writeFailed(atomic, subscriptionId, before, after);
+    progress.nextDueAtMs = await nextDue(subscriptionId, progress.nextDueAtMs, before, after);
+  }
+
+  async function nextDue(
+    subscriptionId: string,
+    known: number | null,
+    before: FailedBySequence,
+    after: FailedBySequence,
+  ): Promise<number | null> {
+    const wasFirst = [...before.values()].some(({ dueAtMs }) => dueAtMs !== null && dueAtMs === known);
+    const others = wasFirst ? await firstDue(kv, subscriptionId, new Set(before.keys())) : known;
+    return [...after.values()].reduce(
+      (first, { dueAtMs }) => dueAtMs === null || (first !== null && first <= dueAtMs) ? first : dueAtMs,
+      others,
+    );
+  }
+
+  async function dropSome(subscriptionId: string): Promise<{ done: boolean } | undefined> {
+    const entry = await kv.get<ReaderEntry>(readerKey(subscriptionId));
+    if (entry.value === null) return { done: false };
+    const atomic = kv.atomic().check(entry).sum(READERS_VERSION, 1n);
+    if (!await dropOldest(kv, atomic, subscriptionId, entry.value)) return { done: false };
+    return await commit(atomic.set(entry.key, entry.value)) ? { done: true } : undefined;
+  }
+
+  return ({ leases, settlements }) =>
+    inTurn(async () => {
+      for (const parts of commitsOf(settlements)) {
+        for (const id of await retry(() => settleOnce(leases, parts))) {
+          while (await retry(() => dropSome(id)));
+        }
+      }
+    });
+}
+
+/** What has room in one commit: all of it, but where hundreds of subscriptions are settled at once. */
+function commitsOf(settlements: Settlement[]): Parts[] {
+  const commits: Parts[] = [new Map()];
+  let writes = 0;
+  for (const [subscriptionId, part] of Map.groupBy(settlements, (one) => one.subscriptionId)) {
+    const ofPart = part.reduce((sum, one) => sum + mostWrites(one), 1);
+    if (writes + ofPart > WRITES_PER_COMMIT) {
+      commits.push(new Map());
+      writes = 0;
+    }
+    commits.at(-1)!.set(subscriptionId, part);
+    writes += ofPart;
+  }
+  return commits;
+}
+
+function mostWrites({ failed = [], delivered = [], attempts }: Settlement): number {
+  return 4 * failed.length + 3 * delivered.length + attempts.length;
+}
+
+/** Keeps a failed delivery in place of what was kept of it, or keeps it no more. */
+function replace(
+  reader: ReaderEntry,
+  kept: FailedBySequence,
+  sequence: number,
+  failed: FailedDelivery | undefined,
+): void {
+  const former = kept.get(sequence);
+  if (former !== undefined) count(reader, former.state, -1);
+  kept.delete(sequence);
+  if (failed === undefined) return;
+  count(reader, failed.state, 1);
+  kept.set(sequence, failed);
+}

@@ -1,0 +1,46 @@
+import { statfsSync, statSync } from "node:fs";
+import { dirname } from "node:path";
+
+/** How the file of a store that is open stands. */
+export interface StoreFileState {
+  /**
+   * `removed`: nothing is at its path any more; `replaced`: another file is. In both cases what is written goes to a file
+   * without a name, and is lost with the process.
+   */
+  file: "there" | "removed" | "replaced";
+  /** What is left on its disk. */
+  freeBytes: number;
+  /** Less than 200 MB or 2 % is left: time to make room, or to let go of history. */
+  isDiskLow: boolean;
+}
+
+const LOW_BYTES = 200_000_000;
+const LOW_SHARE = 0.02;
+
+/**
+ * Looks after the file of a store that has just been opened; undefined when it is not kept in a file. A look costs two calls
+ * of the operating system: every second is not too often.
+ *
+ * @param location as `Store.location` names it
+ */
+export function watchStoreFile(location: string): (() => StoreFileState) | undefined {
+  const [, path] = /^(?:sqlite|deno-kv):(.+)$/s.exec(location) ?? [];
+  if (path === undefined) return undefined;
+  const identify = () => {
+    const found = statSync(path, { throwIfNoEntry: false });
+    return found && `${found.dev}:${found.ino}`;
+  };
+  const opened = identify();
+  const directory = dirname(path);
+
+  return function look() {
+    const { bavail, blocks, bsize } = statfsSync(directory);
+    const freeBytes = bavail * bsize;
+    const now = identify();
+    return {
+      file: now === undefined ? "removed" : now === opened ? "there" : "replaced",
+      freeBytes,
+      isDiskLow: freeBytes < Math.max(LOW_BYTES, LOW_SHARE * blocks * bsize),
+    };
+  };
+}

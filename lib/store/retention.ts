@@ -1,0 +1,123 @@
+import { setImmediate as othersTurn } from "node:timers/promises";
+import { matches } from "./event.ts";
+import type { LoggedEvent } from "./event.ts";
+import type { Store } from "./store.ts";
+import { filterOf, type Reader } from "./webhook.ts";
+
+export interface RetentionParts {
+  store: Pick<Store, "events" | "deliveries" | "subscriptions" | "submissions">;
+  /** Unix milliseconds. */
+  now(): number;
+  /** How long events are kept, in days; 0: for ever. */
+  historyDays: number;
+  /** How long attempts are kept, in days; 0: for ever. */
+  attemptDays: number;
+}
+
+const DAY_MS = 86_400_000;
+/** Longer than an envelope can be valid and than any node remembers it. */
+const SUBMISSION_DAYS = 30;
+/** The most that `events.forget` takes. */
+const FORGOTTEN_AT_ONCE = 200;
+const READERS_AT_ONCE = 100;
+const READERS_PAGE = 500;
+
+/**
+ * Forgets everything that has been kept long enough, in one place, until nothing is left to forget; in small commits with
+ * others' turns in between. What counts as now is the older of the clock and the newest ledger's close time: a clock that
+ * jumps ahead forgets nothing. What a deleted subscription left behind goes, too.
+ */
+export function createRetention(parts: RetentionParts): (signal: AbortSignal) => Promise<void> {
+  const { store, now, historyDays, attemptDays } = parts;
+
+  /** Repeats a commit while it finds something. */
+  async function repeat(signal: AbortSignal, commit: () => Promise<boolean>): Promise<void> {
+    while (!signal.aborted && await commit()) await othersTurn();
+  }
+
+  /** Unix ms; undefined while no ledger was seen: then nothing is known to be old. */
+  async function judgedNow(): Promise<number | undefined> {
+    const closeTime = (await store.events.watcherState())?.latestLedgerCloseTime ?? 0;
+    return closeTime === 0 ? undefined : Math.min(now(), closeTime * 1_000);
+  }
+
+  async function forgetEvents(signal: AbortSignal, closedBefore: string): Promise<void> {
+    await repeat(signal, async () => await store.events.forgetUndecoded(closedBefore) > 0);
+    const behind = await readersBehind();
+    await repeat(signal, () => forgetSome(behind, closedBefore));
+  }
+
+  /** Those that have something before them, by id: few, where deliveries go well. */
+  async function readersBehind(): Promise<Map<string, Reader>> {
+    const behind = new Map<string, Reader>();
+    const { last } = await store.events.bounds();
+    let after: string | undefined;
+    while (true) {
+      const page = await store.deliveries.readers({ after, limit: READERS_PAGE });
+      for (const reader of page) if (reader.progress.cursor < last) behind.set(reader.subscription.id, reader);
+      if (page.length < READERS_PAGE) return behind;
+      after = page.at(-1)!.subscription.id;
+      await othersTurn();
+    }
+  }
+
+  /** True while there may be more. */
+  async function forgetSome(behind: Map<string, Reader>, closedBefore: string): Promise<boolean> {
+    const { forgotten } = await store.events.bounds();
+    const first = await store.events.read({ filter: {}, after: forgotten, order: "asc", limit: FORGOTTEN_AT_ONCE });
+    const end = first.findIndex(({ ledgerClosedAt }) => ledgerClosedAt >= closedBefore);
+    const old = end < 0 ? first : first.slice(0, end);
+    if (old.length === 0) return false;
+    const upTo = old.at(-1)!.sequence;
+    const waiting = [...behind.values()].filter(({ progress }) => progress.cursor < upTo);
+    for (let from = 0; from === 0 || from < waiting.length; from += READERS_AT_ONCE) {
+      const some = waiting.slice(from, from + READERS_AT_ONCE);
+      if (!await forgetFor(some, old, upTo)) await lookAgain(behind, some);
+    }
+    return true;
+  }
+
+  async function forgetFor(readers: Reader[], old: LoggedEvent[], upTo: number): Promise<boolean> {
+    const undelivered = readers.map(({ subscription, progress: { cursor } }) => {
+      const filter = filterOf(subscription);
+      const events = old.filter((event) => event.sequence > cursor && matches(filter, event)).length;
+      return { subscriptionId: subscription.id, cursor, events };
+    });
+    if (!await store.events.forget({ upTo, undelivered })) return false;
+    for (const { progress } of readers) progress.cursor = upTo;
+    return true;
+  }
+
+  /** One of them has moved on meanwhile. */
+  async function lookAgain(behind: Map<string, Reader>, readers: Reader[]): Promise<void> {
+    for (const { subscription: { id } } of readers) {
+      const found = await store.deliveries.reader(id);
+      if (found === undefined) behind.delete(id);
+      else behind.set(id, found);
+    }
+  }
+
+  async function forgetAttempts(signal: AbortSignal, beforeMs: number): Promise<void> {
+    let after: string | undefined;
+    while (!signal.aborted) {
+      const page = await store.subscriptions.list({ after, limit: READERS_PAGE });
+      for (const { id } of page) {
+        await store.deliveries.pruneAttempts(id, beforeMs);
+        await othersTurn();
+      }
+      if (page.length < READERS_PAGE) return;
+      after = page.at(-1)!.id;
+    }
+  }
+
+  return async function forget(signal) {
+    await repeat(signal, () => store.subscriptions.purgeDeleted());
+    const nowMs = await judgedNow();
+    if (nowMs === undefined) return;
+    await repeat(signal, async () => await store.submissions.prune(nowMs - SUBMISSION_DAYS * DAY_MS) > 0);
+    if (attemptDays > 0) await forgetAttempts(signal, nowMs - attemptDays * DAY_MS);
+    if (historyDays === 0) return;
+    // Written like the events' own times, with which it is compared as text.
+    await forgetEvents(signal, `${new Date(nowMs - historyDays * DAY_MS).toISOString().slice(0, 19)}Z`);
+  };
+}

@@ -1,0 +1,173 @@
+import type { SqliteDatabase, SqliteStatement, SqliteValue } from "../../runtime/sqlite.ts";
+import type { EventFilter } from "../event.ts";
+import type { EventQuery } from "../store.ts";
+import type { EventRow } from "./event_rows.ts";
+import { packAddress, packHash } from "./packing.ts";
+import type { SqliteLog } from "./log.ts";
+import type { Words } from "./words.ts";
+
+/** Some rows of the log. */
+interface Condition {
+  where: string;
+  params: SqliteValue[];
+}
+
+/** Rows that one index has next to each other, by sequence. */
+interface Range extends Condition {
+  /** Absent: the table itself. */
+  index?: string;
+}
+
+/** A condition on a column that has an index of its own, which ends with the sequence; most telling first. */
+interface Subject {
+  column: string;
+  /** Whether `type` stands between the column and the sequence in its index. */
+  byType: boolean;
+  pack(value: string): SqliteValue;
+}
+
+/** One that a query has, with the value wanted. */
+interface Given {
+  subject: Subject;
+  value: SqliteValue;
+}
+
+/** What is not a subject: types join every subject's index or have their own; heights bound the sequences. */
+type SubjectKey = Exclude<keyof EventFilter, "types" | "fromHeight" | "toHeight">;
+
+const SUBJECTS = {
+  txHash: { column: "tx_hash", byType: false, pack: packHash },
+  deviceHash: { column: "device_hash", byType: true, pack: packHash },
+  agent: { column: "agent", byType: true, pack: packAddress },
+  merchant: { column: "merchant", byType: true, pack: packAddress },
+} satisfies Record<SubjectKey, Subject>;
+
+export interface EventQueries {
+  select(query: EventQuery & { order: "asc" | "desc"; limit: number }): EventRow[];
+  count(query: EventQuery & { limit: number }): number;
+}
+
+/**
+ * Finds events by ranges that hold nothing but matches, in order, so the depth of a page and the rarity of its matches do
+ * not matter. What came late, in a ledger below one that was known already, lies out of the ledgers' order: there are few.
+ *
+ * Every query of a webhook begins at a height, and its cursor lies far above it: that must not cost a look.
+ */
+export function sqliteEventQueries(
+  database: SqliteDatabase,
+  types: Words,
+  log: SqliteLog,
+): EventQueries {
+  const statements = new Map<string, SqliteStatement<unknown>>();
+
+  /** There are few forms: a column, how many types, which order. */
+  function prepared<R>(sql: string): SqliteStatement<R> {
+    let statement = statements.get(sql);
+    if (statement === undefined) statements.set(sql, statement = database.prepare(sql));
+    return statement as SqliteStatement<R>;
+  }
+
+  /** The given subject that has the fewest events, by counting ever more of each. */
+  function rarest(subjects: Given[]): Given | undefined {
+    if (subjects.length < 2) return subjects[0];
+    for (let most = 64;; most *= 8) {
+      for (const found of subjects) {
+        const { column } = found.subject;
+        const sql = `SELECT count(*) AS n FROM (SELECT 1 FROM event WHERE ${column} = ? LIMIT ${most})`;
+        if (prepared<{ n: number }>(sql).get(found.value)!.n < most) return found;
+      }
+    }
+  }
+
+  /** The ranges that together hold what the query is about; none when nothing can match. */
+  function rangesOf({ filter, after = 0, upTo = Number.MAX_SAFE_INTEGER }: EventQuery): Range[] {
+    const { fromHeight, toHeight } = filter;
+    // What is not reached yet begins after all there is.
+    const begin = fromHeight === undefined ? 0 : (log.reached(fromHeight) ?? Number.MAX_SAFE_INTEGER) - 1;
+    const end = toHeight === undefined
+      ? Number.MAX_SAFE_INTEGER
+      : (log.reached(toHeight + 1) ?? Number.MAX_SAFE_INTEGER) - 1;
+    const [from, onTime] = [Math.max(after, begin), Math.min(upTo, end)];
+    const given = Object.entries(SUBJECTS).flatMap(([key, subject]) => {
+      const value = filter[key as SubjectKey];
+      return value === undefined ? [] : [{ subject, value: subject.pack(value) }];
+    });
+    const wanted = filter.types?.map((type) => types.find(type)).filter((number) => number !== undefined);
+    if (wanted?.length === 0) return [];
+
+    // A late event may lie anywhere.
+    const height: Condition[] = fromHeight === undefined ? [] : [{ where: "height >= ?", params: [fromHeight] }];
+    const by = rarest(given);
+    const rest = [...given.filter((one) => one !== by).map(residual), ...height];
+    const ranges = subjectRanges(by, wanted && [...new Set(wanted)])
+      .map(({ index, ...range }) => ({ index, ...all([range, between(from, onTime), ...rest]) }));
+    if (toHeight === undefined || onTime === upTo) return ranges;
+    const late = [
+      { where: "is_late = 1", params: [] },
+      between(Math.max(from, onTime), upTo),
+      { where: "height <= ?", params: [toHeight] },
+      ...given.map(residual),
+      ...(wanted === undefined ? [] : [ofTypes(wanted)]),
+      ...height,
+    ];
+    return [...ranges, { index: "event_late", ...all(late) }];
+  }
+
+  /** One range a type where the index has the type before the sequence. */
+  function subjectRanges(by: Given | undefined, wanted?: number[]): Range[] {
+    if (by === undefined) {
+      return wanted?.map((type) => ({ index: "event_by_type", ...equal("type", type) })) ?? [all([])];
+    }
+    const { column, byType } = by.subject;
+    const index = `event_by_${column}`;
+    const own = equal(column, by.value);
+    if (!byType) return [{ index, ...all(wanted === undefined ? [own] : [own, ofTypes(wanted)]) }];
+    return (wanted ?? types.numbers()).map((type) => ({ index, ...all([own, equal("type", type)]) }));
+  }
+
+  return {
+    select(query) {
+      const ranges = rangesOf(query);
+      if (ranges.length === 0) return [];
+      const selects = ranges.map((range) => `SELECT * ${from(range)}`);
+      const order = query.order === "asc" ? "" : "DESC";
+      return prepared<EventRow>(`${selects.join(" UNION ALL ")} ORDER BY sequence ${order} LIMIT ?`)
+        .all(...ranges.flatMap(({ params }) => params), query.limit);
+    },
+    count(query) {
+      const ranges = rangesOf(query);
+      if (ranges.length === 0) return 0;
+      const selects = ranges.map((range) => `SELECT 1 ${from(range)}`);
+      return prepared<{ n: number }>(`SELECT count(*) AS n FROM (${selects.join(" UNION ALL ")} LIMIT ?)`)
+        .get(...ranges.flatMap(({ params }) => params), query.limit)!.n;
+    },
+  };
+}
+
+function from({ index, where }: Range): string {
+  return `FROM event ${index === undefined ? "NOT INDEXED" : `INDEXED BY ${index}`} WHERE ${where}`;
+}
+
+function equal(column: string, value: SqliteValue): Condition {
+  return { where: `${column} = ?`, params: [value] };
+}
+
+/** What the range's index does not say: looked up in the event itself. */
+function residual({ subject, value }: Given): Condition {
+  return equal(`+${subject.column}`, value);
+}
+
+function ofTypes(numbers: number[]): Condition {
+  return { where: `+type IN (${numbers.join(", ")})`, params: [] };
+}
+
+function between(after: number, upTo: number): Condition {
+  return { where: "sequence > ? AND sequence <= ?", params: [after, upTo] };
+}
+
+function all(conditions: Condition[]): Condition {
+  return {
+    where: conditions.map(({ where }) => where).filter((where) => where !== "").join(" AND "),
+    params: conditions.flatMap(({ params }) => params),
+  };
+}

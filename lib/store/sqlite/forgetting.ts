@@ -1,0 +1,42 @@
+import type { NounDriver } from "../checked_store.ts";
+import { checkForget } from "../bounds.ts";
+import type { EventStore } from "../store.ts";
+import type { SqliteLog } from "./log.ts";
+import type { SqliteContext } from "./store.ts";
+
+/** `EventStore.forget`: the oldest events go, and what is kept of their deliveries. */
+export function sqliteForget({ database }: SqliteContext, log: SqliteLog): NounDriver<EventStore>["forget"] {
+  const removeEvents = database.prepare("DELETE FROM event WHERE sequence <= ?");
+  const countFailed = database.prepare<{ subscription: number; state: string; failed: number }>(`
+    SELECT subscription, state, count(*) AS failed FROM failed_delivery
+    INDEXED BY failed_delivery_by_sequence WHERE sequence <= ? GROUP BY subscription, state`);
+  const deleteFailed = database.prepare("DELETE FROM failed_delivery WHERE sequence <= ?");
+  // What retried is dead now; what had ended stays counted, and is kept no more.
+  const count = database.prepare(`
+    UPDATE progress SET retrying = retrying - ?2, dead = dead + ?2, rejected_kept = rejected_kept - ?3,
+      dead_kept = dead_kept - ?4 WHERE subscription = ?1`);
+  const cursorOf = database.prepare<{ subscription: number; cursor: number }>(`
+    SELECT subscription, cursor FROM progress WHERE subscription = (SELECT number FROM subscription WHERE id = ?)`);
+  const move = database.prepare(`
+    UPDATE progress SET cursor = max(cursor, ?2), dead = dead + ?3 WHERE subscription = ?1`);
+
+  return ({ upTo, undelivered }) =>
+    database.transaction(() => {
+      checkForget(upTo, log.bounds());
+      const readers = undelivered.flatMap(({ subscriptionId, cursor, events }) => {
+        const found = cursorOf.get(subscriptionId);
+        return found === undefined ? [] : [{ ...found, expected: cursor, events }];
+      });
+      if (readers.some(({ cursor, expected }) => cursor !== expected)) return false;
+      for (const { subscription, events } of readers) move.run(subscription, upTo, events);
+      if (upTo <= log.bounds().forgotten) return true;
+      for (const { subscription, state, failed } of countFailed.all(upTo)) {
+        const of = (wanted: string) => state === wanted ? failed : 0;
+        count.run(subscription, of("retrying"), of("rejected"), of("dead"));
+      }
+      deleteFailed.run(upTo);
+      removeEvents.run(upTo);
+      log.forget(upTo);
+      return true;
+    });
+}

@@ -1,0 +1,23 @@
+import type { NounDriver } from "../checked_store.ts";
+import { networkMismatch } from "../network.ts";
+import type { NetworkStore } from "../store.ts";
+import type { SqliteContext } from "./store.ts";
+
+/** The network that the store is bound to. */
+export function sqliteNetwork({ database, location }: SqliteContext): NounDriver<NetworkStore> {
+  const read = database.prepare<{ passphrase: string }>("SELECT passphrase FROM network");
+  const write = database.prepare("INSERT INTO network VALUES (?)");
+  const bound = () => read.get()?.passphrase;
+
+  return {
+    bound,
+    bind(passphrase) {
+      const found = database.transaction(() => {
+        const before = bound();
+        if (before === undefined) write.run(passphrase);
+        return before ?? passphrase;
+      });
+      if (found !== passphrase) throw networkMismatch(location, found, passphrase);
+    },
+  };
+}

@@ -1,0 +1,101 @@
+import { setImmediate as othersTurn } from "node:timers/promises";
+import type { Store } from "../store/store.ts";
+import { filterOf, type Reader } from "../store/webhook.ts";
+
+/** What is owed to webhooks. */
+export interface Backlog {
+  /** Deliveries that wait in the log or are to be tried again. */
+  pending: number;
+  /** There are more: of one subscription no more than 10 000 are counted. */
+  atLeast: boolean;
+  /** Of them, those that failed and are to be tried again. */
+  retrying: number;
+  /** Deliveries that an answer ended. */
+  rejected: number;
+  /** Deliveries given up. */
+  dead: number;
+  /** Subscriptions whose endpoint fails. */
+  failing: number;
+  /** When the oldest that waits in the log became known, Unix seconds by the network's clock; null: none waits. */
+  oldestKnownAt: number | null;
+}
+
+const READERS_PAGE = 500;
+/** So many are counted before others have their turn. */
+const COUNTED_AT_ONCE = 50;
+const MAX_COUNTED = 10_000;
+
+/** What one subscription is owed. Its cost does not grow with that. */
+export async function backlogOf({ events }: Pick<Store, "events">, reader: Reader, last: number): Promise<Backlog> {
+  const { subscription, progress: { cursor, retrying, rejected, dead, failingSinceMs } } = reader;
+  const waits = { filter: filterOf(subscription), after: cursor, upTo: last };
+  const [first] = cursor < last ? await events.read({ ...waits, order: "asc", limit: 1 }) : [];
+  const waiting = first === undefined ? 0 : await events.count({ ...waits, limit: MAX_COUNTED });
+  return {
+    pending: waiting + retrying,
+    atLeast: waiting === MAX_COUNTED,
+    retrying,
+    rejected,
+    dead,
+    failing: failingSinceMs === null ? 0 : 1,
+    oldestKnownAt: first?.knownAt ?? null,
+  };
+}
+
+/** What all subscriptions are owed. Costs a step for each of them, with others' turns in between. */
+export async function backlogOfAll(store: Pick<Store, "events" | "deliveries">): Promise<Backlog> {
+  const all: Backlog = {
+    pending: 0,
+    atLeast: false,
+    retrying: 0,
+    rejected: 0,
+    dead: 0,
+    failing: 0,
+    oldestKnownAt: null,
+  };
+  const { last } = await store.events.bounds();
+  let after: string | undefined;
+  while (true) {
+    const page = await store.deliveries.readers({ after, limit: READERS_PAGE });
+    for (const [index, reader] of page.entries()) {
+      const one = await backlogOf(store, reader, last);
+      all.pending += one.pending;
+      all.atLeast ||= one.atLeast;
+      all.retrying += one.retrying;
+      all.rejected += one.rejected;
+      all.dead += one.dead;
+      all.failing += one.failing;
+      if (one.oldestKnownAt !== null) all.oldestKnownAt = Math.min(one.oldestKnownAt, all.oldestKnownAt ?? Infinity);
+      if (index % COUNTED_AT_ONCE === 0) await othersTurn();
+    }
+    if (page.length < READERS_PAGE) return all;
+    after = page.at(-1)!.subscription.id;
+  }
+}
+
+/** An answer holds for so many times the time that it took: counting never takes more than a tenth of the time. */
+const HOLDS_TIMES = 10;
+
+/** Answers what all are owed, counted anew where that is not too much, and once for all who ask at the same time. */
+export function createBacklog(
+  store: Pick<Store, "events" | "deliveries">,
+  monotonicMs: () => number,
+): () => Promise<Backlog> {
+  let counted: Promise<Backlog> | undefined;
+  let holdsUntil = -Infinity;
+
+  async function count(): Promise<Backlog> {
+    const startedAt = monotonicMs();
+    holdsUntil = Infinity;
+    try {
+      return await backlogOfAll(store);
+    } finally {
+      holdsUntil = monotonicMs() + HOLDS_TIMES * (monotonicMs() - startedAt);
+    }
+  }
+
+  return function backlog() {
+    if (counted === undefined || monotonicMs() >= holdsUntil) counted = count();
+    return counted;
+  };
+}

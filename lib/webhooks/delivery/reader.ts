@@ -1,0 +1,211 @@
+import type { EventFilter, LoggedEvent } from "../../store/event.ts";
+import {
+  type DueDelivery,
+  type FailedDelivery,
+  filterOf,
+  type NewAttempt,
+  type Reader,
+  type Subscription,
+} from "../../store/webhook.ts";
+import type { Recipient } from "./attempt.ts";
+import { breakAfter } from "./schedule.ts";
+
+/** A place in the log from which deliveries are taken in order: a subscription's own, or a replay's. */
+export interface Track {
+  /** The log was looked through up to here: what matches is in `queue` or `outstanding`, or is settled. */
+  readThrough: number;
+  /** What is next, ascending. */
+  queue: LoggedEvent[];
+  /** Sequences that were taken and not settled yet, ascending. */
+  outstanding: Set<number>;
+  /** The cursor as it is stored. */
+  savedCursor: number;
+}
+
+function trackAt(cursor: number): Track {
+  return { readThrough: cursor, queue: [], outstanding: new Set(), savedCursor: cursor };
+}
+
+/** Everything up to here has been settled, or does not match. */
+export function cursorOf({ readThrough, queue, outstanding }: Track): number {
+  for (const first of outstanding) return first - 1;
+  return queue.length > 0 ? queue[0]!.sequence - 1 : readThrough;
+}
+
+/** One delivery that is to be posted, or is being posted. */
+export interface Post {
+  event: LoggedEvent;
+  /** Where it was taken from; undefined: it failed before, and is kept by itself. */
+  track: Track | undefined;
+  /** As it is kept. */
+  again: FailedDelivery | undefined;
+  replayId: string | null;
+  /** Asks whether the endpoint is back; a failure uses up no attempt. */
+  isProbe: boolean;
+}
+
+/** A subscription as its courier sees it. Times called `…At` are monotonic milliseconds. */
+export interface DeliveryReader {
+  subscription: Subscription;
+  filter: EventFilter;
+  partition: number;
+  recipient: Recipient | undefined;
+  /** When the recipient has to be made anew: a former secret ends, Unix ms. */
+  recipientUntilMs: number;
+  log: Track;
+  /** Its own track follows the end of the log: `log.readThrough` is the courier's. */
+  isAtTip: boolean;
+  replay: ReplayTrack | undefined;
+  /** Failed deliveries that are due, in the order of due times. */
+  due: DueDelivery[];
+  /** Sequences of failed deliveries that are in `due`, being posted, or not settled yet. */
+  retrying: Set<number>;
+  /** How many failed deliveries are to be tried again, and whether any at all are kept: as stored. */
+  retryingCount: number;
+  hasFailed: boolean;
+  /** When the first of them is due, Unix ms; null: none is. */
+  nextDueAtMs: number | null;
+  inFlight: number;
+  /** What its posts came to that is not written down yet. */
+  unsettled: number;
+  /** How many may be in flight: one until the endpoint has answered, more with each success, one after a failure. */
+  limit: number;
+  /** Failures in a row. */
+  failures: number;
+  /** Its last answer took long, or is still awaited. */
+  isSlow: boolean;
+  /** Unix ms; null: it is well. */
+  failingSinceMs: number | null;
+  /** Nothing is posted before. */
+  notBeforeAt: number;
+  /** Its key was looked at then. */
+  vettedAt: number;
+  /** The store is being asked for it. */
+  isLooking: boolean;
+  /** Waits for its turn to post. */
+  isReady: boolean;
+  /** How many posts are left of its turn. */
+  turnPosts: number;
+  /** Deleted, or another process delivers to it. */
+  isClosed: boolean;
+}
+
+/** A replay under way. */
+export interface ReplayTrack extends Track {
+  id: string;
+  filter: EventFilter;
+  /** Infinity until the watcher has scanned all that it is about. */
+  endSequence: number;
+  toHeight: number;
+  /** While the end is not known: when it is asked for again, monotonic ms. */
+  askAt: number;
+  /** Its end is being written down. */
+  isEnding: boolean;
+}
+
+/** Posts of one turn: what many readers come to is written down with less work when it comes in runs. */
+export const TURN_POSTS = 32;
+
+export function openReader({ subscription, progress, replay }: Reader, partition: number): DeliveryReader {
+  return {
+    subscription,
+    filter: filterOf(subscription),
+    partition,
+    recipient: undefined,
+    recipientUntilMs: 0,
+    log: trackAt(progress.cursor),
+    isAtTip: false,
+    replay: replay === null ? undefined : openReplay(subscription, replay),
+    due: [],
+    retrying: new Set(),
+    retryingCount: progress.retrying,
+    hasFailed: progress.retrying + progress.rejected + progress.dead > 0,
+    nextDueAtMs: progress.nextDueAtMs,
+    inFlight: 0,
+    unsettled: 0,
+    limit: 1,
+    // One that was failing is asked with a probe first.
+    failures: progress.failingSinceMs === null ? 0 : 2,
+    isSlow: false,
+    failingSinceMs: progress.failingSinceMs,
+    notBeforeAt: -Infinity,
+    vettedAt: -Infinity,
+    isLooking: false,
+    isReady: false,
+    turnPosts: TURN_POSTS,
+    isClosed: false,
+  };
+}
+
+export function openReplay(
+  subscription: Subscription,
+  { id, fromHeight, toHeight, cursor, endSequence }: NonNullable<Reader["replay"]>,
+): ReplayTrack {
+  const filter = { ...filterOf(subscription), fromHeight, toHeight };
+  return {
+    ...trackAt(cursor),
+    id,
+    filter,
+    endSequence: endSequence ?? Infinity,
+    toHeight,
+    askAt: -Infinity,
+    isEnding: false,
+  };
+}
+
+export function isTroubled({ failures, isSlow }: DeliveryReader): boolean {
+  return failures > 0 || isSlow;
+}
+
+/** Whether the endpoint fails so that only one delivery at a time asks whether it is back. */
+export function isDown({ failures }: DeliveryReader): boolean {
+  return breakAfter(failures) > 0;
+}
+
+/** Whether it has something that may be posted at this moment. */
+export function canPost(reader: DeliveryReader, nowAt: number): boolean {
+  if (reader.isClosed || nowAt < reader.notBeforeAt) return false;
+  if (reader.inFlight >= (isDown(reader) || reader.subscription.ordered ? 1 : reader.limit)) return false;
+  if (reader.due.length > 0) return true;
+  // One that keeps the order waits at what failed.
+  if (reader.subscription.ordered && reader.retryingCount + reader.unsettled > 0) return false;
+  return reader.log.queue.length > 0 || (reader.replay?.queue.length ?? 0) > 0;
+}
+
+/** Takes what is to be posted next: what is due again (early, as a probe), what is new, then what is replayed. */
+export function takeNext(reader: DeliveryReader, nowMs: number): Post {
+  const kept = reader.due.shift();
+  if (kept !== undefined) {
+    const { delivery: again, event } = kept;
+    return { event, track: undefined, again, replayId: null, isProbe: again.dueAtMs! > nowMs };
+  }
+  const track = reader.log.queue.length > 0 ? reader.log : reader.replay!;
+  const event = track.queue.shift()!;
+  track.outstanding.add(event.sequence);
+  const replayId = track === reader.replay ? reader.replay.id : null;
+  return { event, track, again: undefined, replayId, isProbe: isDown(reader) };
+}
+
+/** Puts back what was not attempted after all, or was a probe that failed: it is next again. */
+export function putBack(reader: DeliveryReader, { track, event, again }: Post): void {
+  if (again !== undefined) reader.due.unshift({ delivery: again, event });
+  if (track === undefined) return;
+  track.outstanding.delete(event.sequence);
+  track.queue.unshift(event);
+}
+
+/** Learns from an attempt how the endpoint does and how much it can take. */
+export function learn(
+  reader: DeliveryReader,
+  { outcome, durationMs }: Pick<NewAttempt, "outcome" | "durationMs">,
+  { nowMs, nowAt, slowMs, mostPosts }: { nowMs: number; nowAt: number; slowMs: number; mostPosts: number },
+): void {
+  const failed = outcome === "retry" || outcome === "dead";
+  reader.failures = failed ? reader.failures + 1 : 0;
+  reader.isSlow = durationMs > slowMs;
+  if (failed) reader.limit = 1;
+  else if (reader.isSlow) reader.limit = Math.max(1, reader.limit >> 1);
+  else reader.limit = Math.min(mostPosts, reader.limit + 1);
+  reader.failingSinceMs = failed ? reader.failingSinceMs ?? nowMs : null;
+  reader.notBeforeAt = nowAt + breakAfter(reader.failures);
+}

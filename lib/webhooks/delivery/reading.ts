@@ -1,0 +1,115 @@
+import type { Clock } from "../../clock.ts";
+import { heightOf } from "../../store/event.ts";
+import type { Store } from "../../store/store.ts";
+import { type DeliveryReader, isDown } from "./reader.ts";
+
+/** So many deliveries are read ahead for each subscription. */
+export const READ_AHEAD = 64;
+/** Replayed deliveries of one API key in a day. */
+const MAX_REPLAYED = 1_000_000;
+const DAY_MS = 86_400_000;
+/** How often it is asked whether the watcher has come to the end of a replay. */
+const ASK_MS = 1_000;
+
+/** Fills what a reader posts next: from the log, its replay and what is kept of its failed deliveries. */
+export interface Reading {
+  /** Whether there may be something to read. `tail`: the log's end as the courier has seen it. */
+  isNeeded(reader: DeliveryReader, tail: number): boolean;
+  read(reader: DeliveryReader, tail: number): Promise<void>;
+  /** Learns from the store what is kept of its failed deliveries; false when the subscription is gone. */
+  learnDue(reader: DeliveryReader): Promise<boolean>;
+}
+
+export function createReading(store: Pick<Store, "events" | "deliveries">, clock: Clock): Reading {
+  const replayedToday = new Map<string, { since: number; count: number }>();
+
+  /** One that keeps the order waits for what failed alone, and asks with it whether a failing endpoint is back. */
+  function isDueUnread(reader: DeliveryReader): boolean {
+    if (reader.nextDueAtMs === null || reader.retrying.size > 0) return false;
+    if (reader.nextDueAtMs <= clock.now()) return true;
+    return reader.subscription.ordered && isDown(reader) && clock.monotonicMs() >= reader.notBeforeAt;
+  }
+
+  const isLogUnread = ({ isAtTip, log }: DeliveryReader, tail: number) =>
+    !isAtTip && log.readThrough < tail && log.queue.length < READ_AHEAD / 4;
+
+  function isReplayUnread({ replay, subscription }: DeliveryReader, tail: number): boolean {
+    if (replay === undefined || replay.queue.length >= READ_AHEAD / 4 || hasReplayedEnough(subscription.keyId)) {
+      return false;
+    }
+    if (replay.endSequence === Infinity && clock.monotonicMs() >= replay.askAt) return true;
+    return replay.readThrough < Math.min(replay.endSequence, tail);
+  }
+
+  function hasReplayedEnough(keyId: string): boolean {
+    const today = replayedToday.get(keyId);
+    if (today !== undefined && clock.monotonicMs() - today.since >= DAY_MS) replayedToday.delete(keyId);
+    return (replayedToday.get(keyId)?.count ?? 0) >= MAX_REPLAYED;
+  }
+
+  function countReplayed(keyId: string, events: number): void {
+    const today = replayedToday.get(keyId) ?? { since: clock.monotonicMs(), count: 0 };
+    today.count += events;
+    replayedToday.set(keyId, today);
+  }
+
+  async function readDue(reader: DeliveryReader): Promise<void> {
+    const { id: subscriptionId, ordered } = reader.subscription;
+    const query = ordered ? { limit: 1 } : { dueByMs: clock.now(), limit: READ_AHEAD };
+    const due = await store.deliveries.retrying({ subscriptionId, ...query });
+    for (const item of due) {
+      reader.retrying.add(item.delivery.sequence);
+      reader.due.push(item);
+    }
+    if (due.length === 0) await learnDue(reader);
+  }
+
+  async function learnDue(reader: DeliveryReader): Promise<boolean> {
+    const found = await store.deliveries.reader(reader.subscription.id);
+    if (found === undefined) return false;
+    const { nextDueAtMs, retrying, rejected, dead } = found.progress;
+    reader.nextDueAtMs = nextDueAtMs;
+    reader.retryingCount = retrying;
+    reader.hasFailed = retrying + rejected + dead > 0;
+    return true;
+  }
+
+  async function readLog({ filter, log }: DeliveryReader, tail: number): Promise<void> {
+    const query = { filter, after: log.readThrough, upTo: tail };
+    const events = await store.events.read({ ...query, order: "asc", limit: READ_AHEAD });
+    log.queue.push(...events);
+    log.readThrough = events.length === READ_AHEAD ? events.at(-1)!.sequence : tail;
+  }
+
+  async function readReplay({ replay, subscription }: DeliveryReader, tail: number): Promise<void> {
+    if (replay === undefined) return;
+    if (replay.endSequence === Infinity) {
+      replay.askAt = clock.monotonicMs() + ASK_MS;
+      replay.endSequence = await endOfReplay(replay.toHeight);
+    }
+    const upTo = Math.min(replay.endSequence, tail);
+    if (replay.readThrough >= upTo) return;
+    const query = { filter: replay.filter, after: replay.readThrough, upTo };
+    const events = await store.events.read({ ...query, order: "asc", limit: READ_AHEAD });
+    replay.queue.push(...events);
+    replay.readThrough = events.length === READ_AHEAD ? events.at(-1)!.sequence : upTo;
+    countReplayed(subscription.keyId, events.length);
+  }
+
+  /** The end of the log, once the watcher has scanned what the replay is about; Infinity before. */
+  async function endOfReplay(toHeight: number): Promise<number> {
+    const state = await store.events.watcherState();
+    if (state === undefined || heightOf(state.epoch, state.scannedLedger) < toHeight) return Infinity;
+    return (await store.events.bounds()).last;
+  }
+
+  return {
+    isNeeded: (reader, tail) => isDueUnread(reader) || isLogUnread(reader, tail) || isReplayUnread(reader, tail),
+    async read(reader, tail) {
+      if (isDueUnread(reader)) await readDue(reader);
+      if (isLogUnread(reader, tail)) await readLog(reader, tail);
+      if (isReplayUnread(reader, tail)) await readReplay(reader, tail);
+    },
+    learnDue,
+  };
+}

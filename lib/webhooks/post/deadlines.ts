@@ -1,0 +1,71 @@
+/** A bound on the time of several steps together. */
+export interface TimeLimit {
+  /** Why there is no more time, in words for an operator; undefined while there is. */
+  readonly reached: string | undefined;
+  /** How to stop the step under way; takes the place of the last step's. Called at once when the limit is reached already. */
+  onReached(stop: (why: string) => void): void;
+  /** The steps are done: nothing is called any more. */
+  clear(): void;
+}
+
+export interface Deadlines {
+  /** Reached after `timeoutMs`, or as soon as the signal is aborted. */
+  limit(timeoutMs: number, signal?: AbortSignal): TimeLimit;
+}
+
+/** Time limits that share one timer: one for each would be a tenth of what a post costs on Deno. */
+export function createDeadlines(): Deadlines {
+  const open = new Set<Limit>();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let wakesAtMs = Infinity;
+
+  function wakeAt(atMs: number): void {
+    clearTimeout(timer);
+    wakesAtMs = atMs;
+    timer = atMs === Infinity ? undefined : setTimeout(wake, Math.max(0, Math.ceil(atMs - performance.now())));
+  }
+
+  function wake(): void {
+    const nowMs = performance.now();
+    let nextMs = Infinity;
+    for (const limit of open) {
+      if (limit.atMs <= nowMs) limit.reach(`timed out after ${limit.timeoutMs / 1000} s`);
+      else nextMs = Math.min(nextMs, limit.atMs);
+    }
+    wakeAt(nextMs);
+  }
+
+  class Limit implements TimeLimit {
+    reached: string | undefined;
+    readonly atMs: number;
+    #stop: ((why: string) => void) | undefined;
+
+    constructor(readonly timeoutMs: number, readonly signal: AbortSignal | undefined) {
+      this.atMs = performance.now() + timeoutMs;
+      open.add(this);
+      if (this.atMs < wakesAtMs) wakeAt(this.atMs);
+      signal?.addEventListener("abort", this);
+      if (signal?.aborted) this.handleEvent();
+    }
+    handleEvent(): void {
+      this.reach("given up by the gateway");
+    }
+    reach(why: string): void {
+      open.delete(this);
+      this.reached ??= why;
+      this.#stop?.(this.reached);
+    }
+    onReached(stop: (why: string) => void): void {
+      this.#stop = stop;
+      if (this.reached !== undefined) stop(this.reached);
+    }
+    clear(): void {
+      this.#stop = undefined;
+      this.signal?.removeEventListener("abort", this);
+      open.delete(this);
+      if (open.size === 0) wakeAt(Infinity);
+    }
+  }
+
+  return { limit: (timeoutMs, signal) => new Limit(timeoutMs, signal) };
+}

@@ -1,0 +1,75 @@
+import { GatewayError } from "../errors.ts";
+import { heightOf, MAX_LEDGER } from "../store/event.ts";
+import { type Store, StoreError } from "../store/store.ts";
+import { filterOf, type Replay, type Subscription } from "../store/webhook.ts";
+
+export interface ReplayRequest {
+  /** Inclusive, in the current life of the network. */
+  fromLedger: number;
+  /** Inclusive; absent: all that is past. */
+  toLedger?: number;
+}
+
+/** What a replay would do. */
+export type ReplayPlan = Pick<Replay, "fromHeight" | "toHeight" | "cursor" | "endSequence" | "deliveries" | "atLeast">;
+
+/** Deliveries are counted exactly up to here. */
+export const MAX_COUNTED = 10_000;
+
+/**
+ * Works out what a replay of these ledgers would send: of what is past, for the rest the subscription hears by itself. The
+ * time it takes does not grow with the history.
+ * @throws {GatewayError} `invalid_request` when the ledgers are no range
+ */
+export async function planReplay(
+  { events }: Pick<Store, "events">,
+  subscription: Subscription,
+  { fromLedger, toLedger }: ReplayRequest,
+): Promise<ReplayPlan> {
+  if (toLedger !== undefined && toLedger < fromLedger) {
+    throw new GatewayError("invalid_request", `toLedger must not be before fromLedger ${fromLedger}, got ${toLedger}`);
+  }
+  const [state, { last }] = await Promise.all([events.watcherState(), events.bounds()]);
+  const epoch = state?.epoch ?? 0;
+  const scanned = heightOf(epoch, state?.scannedLedger ?? 0);
+  // Where the watcher is behind, a subscription hears only what is beyond the ledger of its creation: the rest is waited for.
+  const unheard = Math.min(heightOf(epoch, toLedger ?? MAX_LEDGER), subscription.startHeight - 1);
+  const isHeld = unheard <= scanned;
+  const fromHeight = heightOf(epoch, fromLedger);
+  const toHeight = isHeld ? heightOf(epoch, toLedger ?? MAX_LEDGER) : unheard;
+  const cursor = await events.before(fromHeight);
+  const filter = { ...filterOf(subscription), fromHeight, toHeight };
+  const deliveries = fromHeight > toHeight
+    ? 0
+    : await events.count({ filter, after: cursor, upTo: last, limit: MAX_COUNTED });
+  return {
+    fromHeight,
+    toHeight,
+    cursor,
+    endSequence: isHeld ? last : null,
+    deliveries,
+    atLeast: deliveries === MAX_COUNTED,
+  };
+}
+
+/**
+ * Begins the replay that was planned: a job that the serving gateway works off, also after a restart.
+ * @throws {GatewayError} `invalid_request` while the subscription has another one
+ */
+export async function beginReplay(
+  { deliveries }: Pick<Store, "deliveries">,
+  subscriptionId: string,
+  plan: ReplayPlan,
+  { id, nowMs }: { id: string; nowMs: number },
+): Promise<Replay> {
+  const replay: Replay = { id, subscriptionId, ...plan, createdAtMs: nowMs };
+  // With nothing to send there is nothing to begin.
+  if (plan.deliveries === 0 && plan.endSequence !== null) return replay;
+  try {
+    await deliveries.insertReplay(replay);
+  } catch (error) {
+    if (!(error instanceof StoreError) || error.kind !== "exists") throw error;
+    throw new GatewayError("invalid_request", `a replay of ${subscriptionId} is under way: wait until it has ended`);
+  }
+  return replay;
+}

@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { createCaretaker } from "../../lib/gateway/caretaker.ts";
+import { createLog } from "../../lib/log.ts";
+import { createTestClock } from "../test_clock.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "caretaker-"));
+after(() => rmSync(folder, { recursive: true }));
+
+function stage(location: string) {
+  const lines: string[] = [];
+  const clock = createTestClock();
+  const log = createLog({ level: "debug", format: "json", now: clock.now, write: (line) => lines.push(line) });
+  return { clock, lines, caretaker: createCaretaker({ store: { location }, clock, log }) };
+}
+
+test("a store whose file is removed, or replaced, is told once, and is well again when it is back", () => {
+  const path = join(folder, "gateway.db");
+  writeFileSync(path, "store");
+  const { caretaker, lines } = stage(`sqlite:${path}`);
+  caretaker.look();
+  assert.equal(caretaker.isStoreGone(), false);
+  renameSync(path, `${path}.away`);
+  caretaker.look();
+  caretaker.look();
+  assert.equal(caretaker.isStoreGone(), true);
+  assert.match(caretaker.troubles()[0]!, /^the file of sqlite:.* is gone: what is written now is lost/);
+  assert.equal(lines.filter((line) => /"level":"error"/.test(line)).length, 1);
+  writeFileSync(path, "another file of this name");
+  caretaker.look();
+  assert.equal(caretaker.isStoreGone(), true);
+  renameSync(`${path}.away`, path);
+  caretaker.look();
+  assert.equal(caretaker.isStoreGone(), false);
+  assert.match(lines.at(-1)!, /the store's file is there again/);
+});
+
+test("a step of this machine's clock is told, with its way and size", () => {
+  const { caretaker, clock, lines } = stage("memory:");
+  clock.advance(10_000);
+  caretaker.look();
+  assert.deepEqual(lines, []);
+  clock.step(86_400_000);
+  caretaker.look();
+  clock.step(-3_600_000);
+  caretaker.look();
+  assert.match(lines[0]!, /clock was set ahead by 86400 s/);
+  assert.match(lines[1]!, /clock was set back by 3600 s/);
+  assert.deepEqual(caretaker.troubles(), []);
+});

@@ -1,0 +1,106 @@
+import assert from "node:assert/strict";
+import { connect } from "node:net";
+import { after, before, test } from "node:test";
+import { type HttpServer, serveHttp } from "../../lib/runtime/serve.ts";
+import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
+
+let on: TestNetwork;
+let api: GatewayUnderTest;
+let server: HttpServer;
+before(async () => {
+  on = await startTestNetwork();
+  api = await startGateway(on, { started: false });
+  server = await serveHttp({ hostname: "127.0.0.1", port: 0, idleTimeoutMs: 60_000, fetch: api.gateway.fetch });
+});
+after(async () => {
+  await server.stop({ drainMs: 1_000 });
+  await api.stop();
+  await on.network.stop();
+});
+
+interface RawAnswer {
+  status: number;
+  // deno-lint-ignore no-explicit-any
+  body: any;
+}
+
+/** Sends bytes as they are and reads until the other side closes; `end` breaks the connection off after that. */
+async function send(lines: string[], { body = "", breakOff = false } = {}): Promise<RawAnswer | undefined> {
+  const socket = connect(server.port, "127.0.0.1");
+  socket.write([...lines, "", body].join("\r\n"));
+  let text = "";
+  socket.setEncoding("utf8").on("data", (part) => text += part);
+  socket.on("error", () => {});
+  if (breakOff) setTimeout(() => socket.destroy(), 100);
+  await new Promise((resolve) => socket.once("close", resolve));
+  const [head = "", answer = ""] = text.split("\r\n\r\n");
+  if (head === "") return undefined;
+  return { status: Number(head.split(" ")[1]), body: answer.startsWith("{") ? JSON.parse(answer) : answer };
+}
+
+const key = () => `Authorization: Bearer ${api.apiKey}`;
+const close = "Connection: close";
+
+test("health is found without a Host by HTTP/1.0, as proxies and load balancers check it, and with an empty one", async () => {
+  const checks = [
+    ["GET /v1/health HTTP/1.0"],
+    ["GET /v1/health HTTP/1.0", "Host:"],
+    ["GET /v1/health HTTP/1.1", "Host:", close],
+    ["GET /v1/health?at=1 HTTP/1.0"],
+    ["GET /v1/health HTTP/1.0", "User-Agent: check", close],
+    ["GET http://elsewhere/v1/health HTTP/1.1", "Host: elsewhere", close],
+  ];
+  for (const lines of checks) {
+    const answer = await send(lines);
+    assert.deepEqual([answer?.status, answer?.body], [200, { ok: true }], lines.join(" | "));
+  }
+  const head = await send(["HEAD /v1/health HTTP/1.0"]);
+  assert.equal(head?.status, 200);
+});
+
+test("the path is that of the request target, without a Host too", async () => {
+  const found = await send(["GET /x/v1/network HTTP/1.0", key()]);
+  assert.equal(found?.status, 404);
+  const network = await send(["GET /v1/network HTTP/1.0", key()]);
+  assert.equal(network?.body.networkPassphrase, on.network.passphrase);
+  const events = await send(["GET /v1/events?limit=ten HTTP/1.0", key()]);
+  assert.match(events?.body.error.message, /^limit must be/);
+  assert.equal((await send(["GET /v1/health/ HTTP/1.1", "Host: a", close]))?.status, 404);
+  assert.equal((await send(["GET //a/v1/health HTTP/1.1", "Host: a", close]))?.status, 404);
+});
+
+test("a Host that is none is a 400 and never decides on the path", async () => {
+  const hosts = [
+    "a/openapi.json#",
+    "a/openapi.json?",
+    "a/v1",
+    "a:99999999",
+    "a:b",
+    "a@b",
+    "a b",
+    "a,b",
+    "[::1",
+    "a/",
+    "a\\b",
+  ];
+  for (const host of hosts) {
+    for (const path of ["/v1/health", "/health", "/v1/network?limit=1"]) {
+      const answer = await send([`GET ${path} HTTP/1.1`, `Host: ${host}`, key(), close]);
+      assert.equal(answer?.status, 400, `${host} ${path}`);
+      if (answer?.body !== "") assert.match(answer?.body.error.message, /Host/);
+    }
+  }
+  for (const host of ["a", "A.example:8787", "127.0.0.1:80", "[::1]:8787", "under_score.internal", "a:"]) {
+    const answer = await send(["GET /v1/health HTTP/1.1", `Host: ${host}`, close]);
+    assert.equal(answer?.status, 200, host);
+  }
+});
+
+test("a client that breaks off its body is no failure of the gateway", async () => {
+  const started = api.log().length;
+  const lines = [key(), "Host: a", "Content-Type: application/json", "Content-Length: 1000"];
+  await send(["POST /v1/payments/check HTTP/1.1", ...lines], { body: '{"deviceHash":', breakOff: true });
+  await send(["POST /v1/webhooks/wh_nobody/secret HTTP/1.1", ...lines], { body: "{", breakOff: true });
+  while (api.log().slice(started).split("broke off").length < 3) await new Promise((resolve) => setTimeout(resolve, 5));
+  assert.doesNotMatch(api.log().slice(started), /"status":5/);
+});

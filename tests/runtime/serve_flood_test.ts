@@ -1,0 +1,74 @@
+import { strict as assert } from "node:assert";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { dirname, join } from "node:path";
+import process from "node:process";
+import { afterEach, test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const SCRIPT = join(dirname(fileURLToPath(import.meta.url)), "serve_process.ts");
+const DESCRIPTORS = 64;
+const isDeno = "deno" in process.versions;
+
+let child: ChildProcess | undefined;
+const sockets: Socket[] = [];
+afterEach(() => {
+  child?.kill("SIGKILL");
+  for (const socket of sockets.splice(0)) socket.destroy();
+});
+
+async function startServer(): Promise<URL> {
+  const runtime = isDeno ? [process.execPath, "run", "-A", "--no-check"] : [process.execPath];
+  const limited = ["-c", `ulimit -n ${DESCRIPTORS}; exec "$@"`, "sh", ...runtime, SCRIPT];
+  child = spawn("sh", limited, { stdio: ["ignore", "pipe", "inherit"] });
+  const [line] = await once(child.stdout!.setEncoding("utf8"), "data");
+  return new URL(String(line).trim());
+}
+
+function open({ port, hostname }: URL, sent = ""): Socket {
+  const socket = connect(Number(port), hostname, () => socket.write(sent));
+  socket.on("error", () => {});
+  sockets.push(socket);
+  return socket;
+}
+
+/** When a connection stands, or has been refused. */
+function settled(socket: Socket): Promise<void> {
+  return new Promise((resolve) => socket.once("connect", resolve).once("close", () => resolve()));
+}
+
+/** What a connection of its own is answered, empty when it is refused or closed without an answer. */
+async function ask(url: URL, path: string): Promise<string> {
+  const socket = open(url, `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);
+  let text = "";
+  socket.setEncoding("utf8").on("data", (part) => text += part);
+  await new Promise((resolve) => socket.once("close", resolve));
+  return text;
+}
+
+/** Asks until there is an answer: connections may be refused while descriptors are short. */
+async function asked(url: URL): Promise<void> {
+  while (!(await ask(url, "/")).endsWith("answered")) {
+    assert.equal(child!.exitCode, null, "the server has ended");
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+for (
+  const [what, sent] of [["silent connections", ""], ["half-sent requests", "GET / HTTP/1.1\r\nHost: a\r\n"]] as const
+) {
+  test(`a flood of ${what} beyond the file descriptors ends, and neither the server nor a request under way does`, async () => {
+    const url = await startServer();
+    const slow = ask(url, "/slow");
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    const flood = Array.from({ length: 1.1 * DESCRIPTORS }, () => open(url, sent));
+    await Promise.all(flood.map(settled));
+    assert.match(await slow, /answered$/);
+    // Bun needs its idle time-out for that, Deno sheds what is silent at once.
+    await asked(url);
+    for (const socket of flood) socket.destroy();
+    await asked(url);
+    assert.equal(child!.exitCode, null);
+  });
+}

@@ -1,0 +1,192 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import fc from "fast-check";
+import { Asset, Claimant, Operation, xdr } from "@stellar/stellar-sdk";
+import {
+  alice,
+  AUTHORIZED,
+  bob,
+  CLAWBACK_ENABLED,
+  flags,
+  issuer,
+  lineFlags,
+  MAINTAINS,
+  pay,
+  REVOCABLE,
+  startAssetNetwork,
+  trust,
+  usd,
+} from "./asset_network.ts";
+import { build, signed, submit } from "./sandbox_network.ts";
+
+/** Every change of a ledger, as whoever follows the network sees it: fees, transactions, operations, refunds. */
+function changesOf(metadataXdr: Uint8Array): xdr.LedgerEntryChange[] {
+  const meta = xdr.LedgerCloseMeta.fromXdr(metadataXdr);
+  assert.ok(meta.type === "v2");
+  const { txProcessing } = meta.v2;
+  const applied = txProcessing.flatMap(({ txApplyProcessing }) => {
+    assert.ok(txApplyProcessing.type === "v4");
+    const { txChangesBefore, operations, txChangesAfter } = txApplyProcessing.v4;
+    return [...txChangesBefore, ...operations.flatMap(({ changes }) => changes), ...txChangesAfter];
+  });
+  return [
+    ...txProcessing.flatMap(({ feeProcessing }) => feeProcessing),
+    ...applied,
+    ...txProcessing.flatMap(({ postTxApplyFeeProcessing }) => postTxApplyFeeProcessing),
+  ];
+}
+
+/** LedgerKey of an entry, hex. */
+function keyOf({ data }: xdr.LedgerEntry): string {
+  switch (data.type) {
+    case "account":
+      return xdr.LedgerKey.account(new xdr.LedgerKeyAccount({ accountId: data.account.accountId })).toXdr("hex");
+    case "trustline": {
+      const { accountId, asset } = data.trustLine;
+      return xdr.LedgerKey.trustline(new xdr.LedgerKeyTrustLine({ accountId, asset })).toXdr("hex");
+    }
+    case "data": {
+      const { accountId, dataName } = data.data;
+      return xdr.LedgerKey.data(new xdr.LedgerKeyData({ accountId, dataName })).toXdr("hex");
+    }
+    case "claimableBalance": {
+      const { balanceId } = data.claimableBalance;
+      return xdr.LedgerKey.claimableBalance(new xdr.LedgerKeyClaimableBalance({ balanceId })).toXdr("hex");
+    }
+    default:
+      throw new Error(`no ${data.type} is made here`);
+  }
+}
+
+type Replayed = Map<string, xdr.LedgerEntry>;
+
+/** Follows the changes; each has to fit what those before it left. */
+function replay(state: Replayed, changes: xdr.LedgerEntryChange[], ledger: number): void {
+  const now = (key: string) => state.get(key)?.toXdr("hex");
+  let before: string | undefined;
+  for (const change of changes) {
+    if (change.type === "ledgerEntryState") {
+      before = keyOf(change.state);
+      assert.equal(now(before) ?? change.state.toXdr("hex"), change.state.toXdr("hex"), "the state before");
+      continue;
+    }
+    if (change.type === "ledgerEntryRemoved") {
+      assert.equal(change.removed.toXdr("hex"), before, "a removal follows the state of what is removed");
+      state.delete(change.removed.toXdr("hex"));
+      continue;
+    }
+    const entry = change.value as xdr.LedgerEntry;
+    const key = keyOf(entry);
+    assert.equal(entry.lastModifiedLedgerSeq, ledger);
+    if (change.type === "ledgerEntryCreated") assert.equal(state.has(key), false, "created anew");
+    else assert.equal(key, before, "an update follows the state of what is updated");
+    state.set(key, entry);
+  }
+}
+
+/** What has to hold of all entries together. */
+function checkSums(state: Replayed): void {
+  const accounts = new Map<string, { entry: xdr.AccountEntry; subentries: number; sponsoring: number }>();
+  for (const { data } of state.values()) {
+    if (data.type !== "account") continue;
+    const subentries = data.account.signers.length;
+    accounts.set(data.account.accountId.toXdr("hex"), { entry: data.account, subentries, sponsoring: 0 });
+  }
+  for (const { data, ext } of state.values()) {
+    const owner = data.type === "trustline" ? data.trustLine.accountId : data.type === "data" && data.data.accountId;
+    if (owner) accounts.get(owner.toXdr("hex"))!.subentries++;
+    if (data.type !== "claimableBalance") continue;
+    assert.ok(ext.type === "v1" && ext.v1.sponsoringId);
+    accounts.get(ext.v1.sponsoringId.toXdr("hex"))!.sponsoring += data.claimableBalance.claimants.length;
+  }
+  for (const { entry, subentries, sponsoring } of accounts.values()) {
+    const v2 = entry.ext.type === "v1" && entry.ext.v1.ext.type === "v2" ? entry.ext.v1.ext.v2 : undefined;
+    assert.equal(entry.numSubEntries, subentries);
+    assert.equal(v2?.numSponsoring ?? 0, sponsoring);
+    assert.ok(entry.balance >= BigInt(2 + subentries + sponsoring) * 5_000_000n, "the reserve");
+  }
+}
+
+const people = [issuer, alice, bob];
+const anybody = fc.constantFrom(...people);
+const amount = fc.integer({ min: 1, max: 3_000 }).map(String);
+const asset = fc.constantFrom(usd, Asset.native());
+const byAnybody = fc.oneof(
+  fc.record({ to: anybody, amount, asset }).map(({ to, amount, asset }) => pay(to, amount, asset)),
+  fc.constantFrom("0", "10", "10000").map((limit) => trust(limit)),
+  fc.record({ name: fc.constantFrom("a", "b"), value: fc.constantFrom("x", null) }).map(Operation.manageData),
+  fc.record({ asset, amount, whom: anybody }).map(({ asset, amount, whom }) =>
+    Operation.createClaimableBalance({ asset, amount, claimants: [new Claimant(whom.publicKey())] })
+  ),
+  fc.constant(Operation.claimClaimableBalance),
+);
+const byIssuer = fc.oneof(
+  fc.record({ who: anybody, set: fc.constantFrom(0, AUTHORIZED, MAINTAINS), clear: fc.integer({ min: 0, max: 3 }) })
+    .map(({ who, set, clear }) => lineFlags(who, set, clear & ~set)),
+  fc.record({ to: fc.constantFrom(alice, bob), amount }).map(({ to, amount }) => pay(to, amount)),
+  fc.record({ from: fc.constantFrom(alice, bob), amount }).map(({ from, amount }) =>
+    Operation.clawback({ asset: usd, from: from.publicKey(), amount })
+  ),
+  fc.constant(Operation.clawbackClaimableBalance),
+);
+const few = { minLength: 1, maxLength: 3 };
+const step = fc.oneof(
+  fc.record({ source: anybody, operations: fc.array(byAnybody, few) }),
+  fc.record({ source: fc.constant(issuer), operations: fc.array(byIssuer, few) }),
+);
+
+describe("the metadata of classic operations", () => {
+  test("replayed, it makes the entries the network holds, and their sums agree", { timeout: 120_000 }, async () => {
+    const applied = new Map<string, number>();
+    const steps = fc.array(step, { minLength: 20, maxLength: 40 });
+    await fc.assert(
+      fc.asyncProperty(steps, async (steps) => {
+        const { network, run } = await startAssetNetwork();
+        run(issuer, flags(REVOCABLE | CLAWBACK_ENABLED));
+        for (const holder of [alice, bob]) run(holder, trust());
+        const state: Replayed = new Map();
+        const follow = () =>
+          replay(state, changesOf(network.latestLedger().metadataXdr), network.latestLedger().sequence);
+        for (let ledger = network.oldestLedger().sequence + 1; ledger <= network.latestLedger().sequence; ledger++) {
+          replay(state, changesOf(network.ledger(ledger)!.metadataXdr), ledger);
+        }
+        const balances = () =>
+          [...state.values()].flatMap(({ data }) =>
+            data.type === "claimableBalance" ? [data.claimableBalance.balanceId.toXdr("hex")] : []
+          );
+        for (const { source, operations: wanted } of steps) {
+          const made = wanted.map((operation) =>
+            typeof operation === "function" ? operation({ balanceId: balances()[0] ?? "00".repeat(36) }) : operation
+          );
+          const { hash } = submit(network, signed(build(network, source, made), source));
+          network.closeLedger();
+          follow();
+          checkSums(state);
+          const transaction = network.transaction(hash);
+          for (const { body } of transaction?.successful ? made : []) {
+            applied.set(body.type, (applied.get(body.type) ?? 0) + 1);
+          }
+        }
+        for (const [key, entry] of state) {
+          const held = network.entry(Uint8Array.fromHex(key));
+          assert.ok(held, "an entry that the metadata tells of is held");
+          assert.equal(held.dataXdr.toHex(), entry.data.toXdr("hex"));
+          assert.equal(held.extXdr.toHex(), entry.ext.toXdr("hex"));
+          assert.equal(held.lastModifiedLedger, entry.lastModifiedLedgerSeq);
+        }
+        await network.stop();
+      }),
+      { numRuns: 8, seed: 67 },
+    );
+    assert.deepEqual([...applied.keys()].sort(), [
+      "changeTrust",
+      "claimClaimableBalance",
+      "clawback",
+      "clawbackClaimableBalance",
+      "createClaimableBalance",
+      "manageData",
+      "payment",
+      "setTrustLineFlags",
+    ], "every operation succeeded at least once");
+  });
+});

@@ -1,0 +1,333 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import * as fc from "fast-check";
+import { type Claim, JUDGE_LIMITS } from "../../../lib/stellar/ledger/judge.ts";
+import { createLedgerView, type LedgerView } from "../../../lib/stellar/ledger/ledger_view.ts";
+import { fakeClock } from "../rpc/stub_rpc.ts";
+
+const START = 1_800_000_000;
+const TEN_YEARS = 315_360_000;
+
+/** A view of so many nodes, and a network that closes a ledger every five seconds; the wall clock may be wrong. */
+function stage({ nodes = 1, stored, clockOff = 0, firstSequence = 1_000 }: {
+  nodes?: number;
+  stored?: { sequence: number; closeTime: number };
+  clockOff?: number;
+  firstSequence?: number;
+} = {}) {
+  const clock = fakeClock((START + clockOff) * 1000);
+  const view = createLedgerView({ clock, stored, nodes });
+  const doubted: number[] = [];
+  view.onDoubt(({ node }) => doubted.push(node));
+  const truth = (lag = 0) => {
+    const closed = Math.max(0, Math.floor(clock.monotonicMs() / 5_000) - lag);
+    return { sequence: firstSequence + closed, closeTime: START + 5 * closed };
+  };
+  const hear = (claim: Partial<Claim> & { sequence: number }) => view.hear({ node: 0, ...claim });
+  return {
+    clock,
+    view,
+    doubted,
+    truth,
+    hear,
+    /** Lets seconds pass, in each of which every node answers the truth. */
+    pass(seconds: number, lag = 0): void {
+      for (let second = 0; second < seconds; second++) {
+        clock.pass(1_000);
+        for (let node = 0; node < nodes; node++) view.hear({ node, ...truth(lag) });
+      }
+    },
+    isTrue(): boolean {
+      return view.sequence === truth().sequence && view.closeTime === truth().closeTime;
+    },
+  };
+}
+
+describe("the judge of claims", () => {
+  test("believes at once what is natural, and has it confirmed by the next claim a second later", () => {
+    const { view, hear, clock, truth } = stage();
+    assert.equal(hear(truth()), "current");
+    assert.deepEqual([view.sequence, view.confirmed.sequence], [1_000, 0]);
+    clock.pass(1_000);
+    hear(truth());
+    assert.deepEqual([view.sequence, view.confirmed.sequence], [1_000, 1_000]);
+  });
+
+  test("another node confirms at once", () => {
+    const { view, hear, truth } = stage({ nodes: 2 });
+    hear(truth());
+    hear({ node: 1, ...truth() });
+    assert.equal(view.confirmed.sequence, 1_000);
+  });
+
+  test("takes an older ledger for a lagging node's, however often it is said", () => {
+    const on = stage();
+    on.pass(60);
+    for (let claims = 0; claims < 20; claims++) {
+      assert.equal(on.hear(on.truth(3)), "lagging");
+      on.pass(1);
+      assert.ok(on.isTrue());
+    }
+  });
+
+  test("the first claim is held against our own clock; where they disagree, a second one is needed", () => {
+    const { view, hear, clock, truth } = stage({ clockOff: 3_600 });
+    assert.equal(hear(truth()), "ahead");
+    assert.equal(view.sequence, 0);
+    clock.pass(2_000);
+    assert.equal(hear(truth()), "current");
+    assert.equal(view.sequence, 1_000);
+    assert.equal(view.clockDisagreement(), undefined, "the network may just be standing still");
+    clock.pass(5_000);
+    hear(truth());
+    clock.pass(2_000);
+    hear(truth());
+    assert.equal(Math.round(view.clockDisagreement()! / 10) * 10, -3_600);
+  });
+
+  test("sequences are signed 32-bit: 4294967295 is never even remembered (T5)", () => {
+    const on = stage();
+    on.pass(10);
+    for (const sequence of [2 ** 31, 2 ** 32 - 1, 2 ** 53, -1, 1.5, NaN]) {
+      assert.equal(on.hear({ sequence }), "lagging");
+    }
+    on.pass(3);
+    for (const sequence of [2 ** 31, 2 ** 32 - 1]) assert.equal(on.hear({ sequence }), "lagging");
+    assert.ok(on.isTrue());
+    assert.deepEqual(on.doubted, []);
+  });
+
+  test("an untimed claim never outweighs a timed one, and is corrected by it (T5)", () => {
+    const on = stage();
+    on.pass(10);
+    for (let times = 0; times < 5; times++) {
+      assert.equal(on.hear({ sequence: 2 ** 31 - 1 }), "ahead");
+      on.clock.pass(10_000);
+    }
+    on.pass(5);
+    assert.ok(on.isTrue());
+    on.hear({ sequence: on.view.sequence + 50 });
+    on.pass(5);
+    assert.ok(on.isTrue());
+  });
+
+  test("a close time ten years ahead moves no time (T4)", () => {
+    const on = stage();
+    on.pass(10);
+    const before = on.view.networkSeconds();
+    for (const sequence of [on.truth().sequence, on.truth().sequence + 1]) {
+      on.hear({ sequence, closeTime: START + TEN_YEARS });
+      assert.equal(on.view.networkSeconds(), before);
+    }
+    on.pass(10);
+    assert.equal(on.view.networkSeconds(), before + 10);
+  });
+
+  test("a wrong high ledger is not followed, and asked for again (T3)", () => {
+    const on = stage();
+    on.pass(10);
+    assert.equal(on.hear({ sequence: 50_000, closeTime: on.truth().closeTime + 5 }), "ahead");
+    assert.deepEqual(on.doubted, [0]);
+    on.pass(60);
+    assert.ok(on.isTrue());
+  });
+
+  test("a lower ledger that closed later changes nothing by one answer, and is followed by two (T6)", () => {
+    const on = stage();
+    on.pass(10);
+    assert.equal(on.hear({ sequence: 7, closeTime: on.truth().closeTime + 20 }), "lagging");
+    on.pass(120);
+    assert.ok(on.isTrue());
+    const closeTime = on.truth().closeTime + 20;
+    on.hear({ sequence: 7, closeTime });
+    on.clock.pass(1_900);
+    assert.equal(on.hear({ sequence: 7, closeTime }), "lagging", "too soon to confirm");
+    on.clock.pass(100);
+    assert.equal(on.hear({ sequence: 8, closeTime: closeTime + 2 }), "current");
+    assert.deepEqual([on.view.sequence, on.view.closeTime], [8, closeTime + 2]);
+  });
+
+  test("where there is another node, the same one confirms itself only after longer", () => {
+    const on = stage({ nodes: 2 });
+    on.pass(10);
+    const far = { sequence: 50_000, closeTime: on.truth().closeTime };
+    for (let seconds = 0; seconds < 9; seconds += 3) {
+      assert.equal(on.hear({ node: 0, ...far }), "ahead");
+      on.clock.pass(3_000);
+    }
+    assert.equal(on.hear({ node: 1, ...far }), "current");
+    assert.equal(on.view.sequence, 50_000);
+  });
+
+  test("the network before a reset, numbered higher and closed earlier, is not gone back to", () => {
+    const on = stage({ firstSequence: 5_000 });
+    on.pass(10);
+    const reset = (seconds: number) => ({ sequence: 20 + seconds, closeTime: START + 30 + seconds });
+    on.hear(reset(0));
+    on.clock.pass(3_000);
+    assert.equal(on.hear(reset(3)), "current");
+    for (let times = 0; times < 5; times++) {
+      assert.equal(on.hear({ sequence: 5_003, closeTime: START + 15 }), "lagging");
+      on.clock.pass(3_000);
+    }
+    assert.equal(on.view.sequence, 23);
+  });
+
+  test("a jump after a sleep of the machine is followed at once where our own clock speaks for it, else by two claims", () => {
+    for (const isClockRight of [true, false]) {
+      const on = stage();
+      on.pass(10);
+      if (isClockRight) on.clock.step(3_600_000);
+      const later = (seconds: number) => ({
+        sequence: on.truth().sequence + 720,
+        closeTime: on.truth().closeTime + 3_600 + seconds,
+      });
+      assert.equal(on.hear(later(0)), isClockRight ? "current" : "ahead");
+      on.clock.pass(2_500);
+      assert.equal(on.hear(later(0)), "current");
+      assert.equal(on.view.closeTime, later(0).closeTime);
+    }
+  });
+
+  test("what was stored before a start is gone on from, after whatever time", () => {
+    for (const seconds of [0, 10, 3_600, 40 * 86_400]) {
+      const stored = { sequence: 1_000, closeTime: START };
+      const on = stage({ stored, clockOff: seconds });
+      assert.equal(on.view.confirmed.sequence, 1_000);
+      const newest = { sequence: 1_000 + seconds / 5, closeTime: START + seconds };
+      assert.equal(on.hear(newest), "current", `${seconds}`);
+      assert.equal(on.view.networkSeconds(), START + seconds);
+    }
+  });
+
+  test("a network of hundreds of ledgers a second is followed with little delay", () => {
+    const { view, clock } = stage();
+    let worst = 0;
+    for (let ms = 0; ms < 20_000; ms += 20) {
+      clock.pass(20);
+      const claim = { node: 0, sequence: 1_000 + Math.floor(ms * 0.4), closeTime: START + Math.floor(ms / 1000) };
+      view.hear(claim);
+      // Ledgers behind, in milliseconds of that network's pace.
+      if (ms > 5_000) worst = Math.max(worst, (claim.sequence - view.sequence) / 0.4);
+    }
+    assert.ok(worst <= 1_000, `${worst} ms`);
+  });
+
+  test("even a lie that two claims made is left when nobody has spoken for it for five minutes", () => {
+    const on = stage();
+    on.pass(10);
+    const lie = { sequence: 2 ** 31 - 1, closeTime: START + TEN_YEARS };
+    on.hear(lie);
+    on.clock.pass(2_500);
+    on.hear(lie);
+    assert.equal(on.view.sequence, lie.sequence);
+    on.pass(JUDGE_LIMITS.forgottenMs / 1000 + 10);
+    assert.ok(on.isTrue());
+    assert.equal(on.view.networkSeconds(), Math.floor(on.clock.now() / 1000));
+  });
+
+  test("tells of news: what is believed, and what is newer and not believed yet", () => {
+    const on = stage();
+    const heard: number[] = [];
+    on.view.onNews((sequence) => heard.push(sequence));
+    on.pass(7);
+    on.hear({ sequence: 50_000, closeTime: START + 7 });
+    on.hear({ sequence: 50_000, closeTime: START + 7 });
+    assert.deepEqual(heard, [1_000, 1_001, 50_000]);
+  });
+});
+
+/** One wrong answer, of any kind. */
+const lie = fc.record({
+  atSecond: fc.integer({ min: 5, max: 100 }),
+  node: fc.nat(1),
+  sequenceBy: fc.oneof(fc.integer({ min: -1_000, max: 1_000 }), fc.constantFrom(1e6, 2 ** 31 - 2_000, -900, 99, 33)),
+  timeBy: fc.option(fc.oneof(fc.integer({ min: -4_000, max: 4_000 }), fc.constantFrom(TEN_YEARS, -TEN_YEARS, 59, 61))),
+});
+
+/** After a wrong answer, the view is right again after so many seconds in which somebody answers. */
+const HEALED_SECONDS = 6;
+/** By when a view with nothing stored, on a clock that is wrong, knows its way. */
+const SETTLED_SECONDS = 30;
+
+describe("whatever one wrong answer says, at whatever time", () => {
+  const history = fc.record({
+    lie,
+    nodes: fc.integer({ min: 1, max: 2 }),
+    lags: fc.array(fc.nat(2), { minLength: 1, maxLength: 20 }),
+    untimed: fc.array(fc.boolean(), { minLength: 1, maxLength: 20 }),
+    clockOff: fc.constantFrom(0, 5, -30, 3_600, -3_600, 86_400, -86_400, 40 * 86_400),
+    stepAtSecond: fc.integer({ min: 0, max: 120 }),
+    stepBy: fc.constantFrom(0, 2, -2, 3_600, -3_600, 86_400, -40 * 86_400),
+  })
+    // A lie in the very seconds in which our clock is moved to where it points would be two witnesses that agree.
+    .filter(({ lie, stepAtSecond }) => Math.abs(lie.atSecond - stepAtSecond) > 3);
+
+  /** Plays two minutes; `look` sees the view at the end of each second. */
+  function play(
+    { lie, nodes, lags, untimed, clockOff, stepAtSecond, stepBy }: (typeof history) extends fc.Arbitrary<infer T> ? T
+      : never,
+    look: (second: number, view: LedgerView, truth: { sequence: number; closeTime: number }) => void,
+  ): void {
+    const on = stage({ nodes, clockOff });
+    for (let second = 1; second <= 120; second++) {
+      on.clock.pass(500);
+      if (second === stepAtSecond) on.clock.step(stepBy * 1000);
+      if (second === lie.atSecond) {
+        const sequence = Math.max(1, on.truth().sequence + lie.sequenceBy);
+        const closeTime = lie.timeBy === null ? undefined : Math.max(1, on.truth().closeTime + lie.timeBy);
+        on.hear({ node: lie.node % nodes, sequence, closeTime });
+      }
+      on.clock.pass(500);
+      // One of the nodes never lags, the other does now and then.
+      on.view.hear({ node: 0, ...on.truth() });
+      const late = on.truth(lags[second % lags.length]!);
+      const closeTime = untimed[second % untimed.length] ? undefined : late.closeTime;
+      on.view.hear({ node: nodes - 1, sequence: late.sequence, closeTime });
+      look(second, on.view, on.truth());
+    }
+  }
+
+  test("the believed ledger and its time are the network's again within seconds", () => {
+    fc.assert(
+      fc.property(history, (history) =>
+        play(history, (second, view, truth) => {
+          const isHealing = second >= history.lie.atSecond && second < history.lie.atSecond + HEALED_SECONDS;
+          if (second < SETTLED_SECONDS || isHealing) return;
+          assert.equal(view.sequence, truth.sequence, `at second ${second}`);
+          assert.equal(view.closeTime, truth.closeTime, `at second ${second}`);
+        })),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test("what is confirmed is never more than is true, and never goes back", () => {
+    fc.assert(
+      fc.property(history, (history) => {
+        let before = 0;
+        play(history, (second, { confirmed }, truth) => {
+          assert.ok(confirmed.sequence <= truth.sequence, `${confirmed.sequence} at second ${second}`);
+          assert.ok(confirmed.sequence >= before, `back to ${confirmed.sequence} at second ${second}`);
+          assert.ok(second < SETTLED_SECONDS || confirmed.sequence >= truth.sequence - 2, "it keeps up");
+          before = confirmed.sequence;
+        });
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test("the network's time is right within a minute always, and to the ledger but for seconds", () => {
+    fc.assert(
+      fc.property(history, (history) => {
+        play(history, (second, view) => {
+          if (second < SETTLED_SECONDS) return;
+          const off = Math.abs(view.networkSeconds() - (START + second));
+          assert.ok(off <= 75, `${off} s off at second ${second}`);
+          const isHealing = second >= history.lie.atSecond && second < history.lie.atSecond + HEALED_SECONDS;
+          if (!isHealing) assert.ok(off <= 6, `${off} s off at second ${second}`);
+        });
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});

@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ATTEMPTS_KEPT } from "../../lib/store/webhook.ts";
+import type { Subject } from "./store_contract.ts";
+import { sampleAttempt, settle, START_MS, subscribe } from "./webhook_samples.ts";
+
+export function attemptContract({ store, anotherHandle }: Subject): void {
+  const ordinals = async (subscriptionId: string, page: { before?: number; limit: number } = { limit: 200 }) =>
+    (await store().deliveries.attempts(subscriptionId, page)).map(({ ordinal }) => ordinal);
+
+  /** So many attempts, the n-th made at START_MS + n. */
+  async function attempt(subscriptionId: string, from: number, to: number): Promise<void> {
+    for (let n = from; n <= to; n += 100) {
+      const attempts = Array.from({ length: Math.min(100, to - n + 1) }, (_, index) => sampleAttempt(n + index));
+      await settle(store(), { subscriptionId, attempts });
+    }
+  }
+
+  test("an attempt is answered with every field, and an ordinal that rises in the order they were written down", async () => {
+    await subscribe(store(), "wh_1", "wh_2");
+    const full = sampleAttempt(1, {
+      replayId: "rp_1",
+      number: 3,
+      durationMs: 1_234.5,
+      outcome: "retry",
+      statusCode: 503,
+      error: "HTTP 503",
+      responseBody: "ü".repeat(500),
+      nextAttemptAtMs: START_MS + 5_000,
+    });
+    const least = sampleAttempt(2, { outcome: "dead", statusCode: null, error: "no answer" });
+    await settle(store(), { subscriptionId: "wh_1", attempts: [full, least] });
+    assert.deepEqual(await store().deliveries.recordAttempt("wh_1", full), { ...full, ordinal: 3 });
+    assert.deepEqual(await store().deliveries.recordAttempt("wh_2", least), { ...least, ordinal: 1 });
+    assert.deepEqual(await store().deliveries.attempts("wh_1", { limit: 200 }), [
+      { ...full, ordinal: 3 },
+      { ...least, ordinal: 2 },
+      { ...full, ordinal: 1 },
+    ]);
+  });
+
+  test("attempts made through two handles at once get an ordinal each", async () => {
+    await subscribe(store(), "wh_1");
+    const other = await anotherHandle();
+    await Promise.all(
+      Array.from(
+        { length: 20 },
+        (_, n) => (n % 2 ? store() : other).deliveries.recordAttempt("wh_1", sampleAttempt(n)),
+      ),
+    );
+    assert.deepEqual(await ordinals("wh_1"), Array.from({ length: 20 }, (_, n) => 20 - n));
+  });
+
+  test("attempts pages newest first, before an ordinal, and has nothing to say of a subscription that is not there", async () => {
+    await subscribe(store(), "wh_1");
+    assert.deepEqual(await ordinals("wh_1"), []);
+    await attempt("wh_1", 1, 5);
+    assert.deepEqual(await ordinals("wh_1", { limit: 2 }), [5, 4]);
+    assert.deepEqual(await ordinals("wh_1", { before: 4, limit: 2 }), [3, 2]);
+    assert.deepEqual(await ordinals("wh_1", { before: 2, limit: 9 }), [1]);
+    assert.deepEqual(await ordinals("wh_1", { before: 1, limit: 9 }), []);
+    assert.deepEqual(await ordinals("wh_1", { before: 99, limit: 1 }), [5]);
+    assert.deepEqual(await ordinals("wh_2"), []);
+    assert.equal(await store().deliveries.recordAttempt("wh_2", sampleAttempt(1)), undefined);
+  });
+
+  test("the newest attempts of a subscription are kept, whatever the others have", async () => {
+    await subscribe(store(), "wh_1", "wh_2", "wh_3");
+    await attempt("wh_1", 1, 3);
+    await attempt("wh_3", 1, 3);
+    const made = 2 * ATTEMPTS_KEPT + 350;
+    await attempt("wh_2", 1, made);
+    const all: number[] = [];
+    for (let page = await ordinals("wh_2"); page.length > 0;) {
+      all.push(...page);
+      page = await ordinals("wh_2", { before: page.at(-1)!, limit: 190 });
+    }
+    assert.deepEqual(all, Array.from({ length: ATTEMPTS_KEPT }, (_, n) => made - n));
+    const [newest] = await store().deliveries.attempts("wh_2", { limit: 1 });
+    assert.deepEqual(newest, { ...sampleAttempt(made), ordinal: made });
+    assert.deepEqual([await ordinals("wh_1"), await ordinals("wh_3")], [[3, 2, 1], [3, 2, 1]]);
+  });
+
+  test("pruneAttempts forgets one subscription's attempts made before a time, and says how many", async () => {
+    await subscribe(store(), "wh_1", "wh_2");
+    await attempt("wh_1", 1, 30);
+    await attempt("wh_2", 1, 3);
+    assert.equal(await store().deliveries.pruneAttempts("wh_1", START_MS + 26), 25);
+    assert.equal(await store().deliveries.pruneAttempts("wh_1", START_MS + 26), 0);
+    assert.equal(await store().deliveries.pruneAttempts("wh_3", START_MS + 26), 0);
+    assert.deepEqual(await ordinals("wh_1"), [30, 29, 28, 27, 26]);
+    assert.deepEqual(await ordinals("wh_2"), [3, 2, 1]);
+    assert.equal(await store().deliveries.pruneAttempts("wh_1", START_MS + 99), 5);
+    assert.equal((await store().deliveries.recordAttempt("wh_1", sampleAttempt(31)))?.ordinal, 31);
+    assert.deepEqual(await ordinals("wh_1"), [31]);
+  });
+}

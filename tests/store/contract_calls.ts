@@ -1,0 +1,185 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { BOUNDS } from "../../lib/store/bounds.ts";
+import type { Store } from "../../lib/store/store.ts";
+import { append, poisoned, sampleEvent, sampleKey, sampleState, storeError, watcherLease } from "./samples.ts";
+import type { Subject } from "./store_contract.ts";
+import { courierLeases, sampleAttempt, sampleFailed, sampleSubscription, subscribe } from "./webhook_samples.ts";
+
+/** What holds for every call, whatever the noun. */
+export function callContract({ store, setting, anotherHandle }: Subject): void {
+  test("location names the scheme and an absolute path", () => {
+    assert.equal(store().location, setting());
+  });
+
+  test("a store has an id of its own: 12 letters and digits, the same for every handle", async () => {
+    assert.match(store().id, /^[0-9A-Za-z]{12}$/);
+    assert.equal((await anotherHandle()).id, store().id);
+  });
+
+  test("holdForServing can be called again by its holder", async () => {
+    await store().holdForServing();
+    await Promise.all([store().holdForServing(), store().holdForServing()]);
+  });
+
+  test("a closed store rejects every call as unavailable, and closing again does nothing", async () => {
+    const closed = store();
+    await closed.holdForServing();
+    await closed.close();
+    await closed.close();
+    const isClosed = storeError("unavailable", "closed", closed.location);
+    await assert.rejects(closed.holdForServing(), isClosed);
+    const calls = callsOfAll(closed);
+    for (const call of calls) await assert.rejects(call(), isClosed);
+  });
+
+  test("close waits for what is under way", async () => {
+    const outcomes = Promise.allSettled([
+      store().keys.insert(sampleKey("a")),
+      store().submissions.record({ hash: "ab", validUntil: 1, submittedAtMs: 1 }),
+      store().buckets.prune(1),
+    ]);
+    await store().close();
+    assert.deepEqual((await outcomes).map(({ status }) => status), ["fulfilled", "fulfilled", "fulfilled"]);
+  });
+
+  test("an observer is told every call with its time and the kind of its failure, until another takes its place", async () => {
+    const told: [string, number, string | undefined][] = [];
+    store().observe({ called: (...call) => void told.push([call[0], call[1], call[2]]) });
+    await store().keys.insert(sampleKey("a"));
+    await assert.rejects(store().keys.insert(sampleKey("a")));
+    await store().deliveries.reader("wh_1");
+    assert.deepEqual(told.map(([method, , failure]) => [method, failure]), [
+      ["keys.insert", undefined],
+      ["keys.insert", "exists"],
+      ["deliveries.reader", undefined],
+    ]);
+    for (const [, durationMs] of told) assert.ok(durationMs >= 0 && durationMs < 60_000);
+    const later: string[] = [];
+    store().observe({ called: (method) => void later.push(method) });
+    await store().keys.version();
+    assert.deepEqual([told.length, later], [3, ["keys.version"]]);
+  });
+
+  test("what passes a bound is a RangeError, and the observer is not told: it never came to the store", async () => {
+    const told: string[] = [];
+    const [lease] = await courierLeases(store(), "wh_1");
+    store().observe({ called: (method) => void told.push(method) });
+    const many = <T>(count: number, item: T): T[] => Array.from({ length: count }, () => item);
+    const { keys, buckets, leases, events, subscriptions, deliveries } = store();
+    const step = (attempts: number, failed: number, delivered: number) => ({
+      leases: [lease!],
+      settlements: [{
+        subscriptionId: "wh_1",
+        attempts: many(attempts, sampleAttempt(1)),
+        failed: many(failed, sampleFailed(1, "dead")),
+        delivered: many(delivered, 1),
+      }],
+    });
+    const beyond: [number, () => Promise<unknown>][] = [
+      [500, () => keys.touch(many(501, { id: "a", lastUsedAt: "" }))],
+      [500, () => buckets.save(many(501, { keyId: "a", tokens: 1, updatedAtMs: 1 }))],
+      [10, () => leases.renew(many(11, lease!), 1)],
+      [10, () => leases.release(many(11, lease!))],
+      [100, () => events.append({ lease: lease!, events: many(101, sampleEvent(1)), state: sampleState(1) })],
+      [100, () => events.appendDecoded({ lease: lease!, events: many(101, sampleEvent(1)) })],
+      [100, () => events.forget({ upTo: 0, undelivered: many(101, { subscriptionId: "wh_1", cursor: 0, events: 1 }) })],
+      [
+        100,
+        () => subscriptions.resealSecrets({ secrets: many(101, { ...sampleSubscription("a"), expectedSecret: "" }) }),
+      ],
+      [100, () => deliveries.settle(step(101, 0, 0))],
+      [200, () => deliveries.settle(step(1, 150, 51))],
+    ];
+    for (const [most, call] of beyond) {
+      await assert.rejects(call(), (error: unknown) => {
+        return error instanceof RangeError && error.message.startsWith(`at most ${most} items fit in one call`);
+      });
+    }
+    const limited: [number, (limit: number) => Promise<unknown>][] = [
+      [1_000, (limit) => keys.list({ limit })],
+      [1_000, (limit) => events.read({ filter: {}, order: "asc", limit })],
+      [10_000, (limit) => events.count({ filter: {}, limit })],
+      [100, (limit) => events.undecoded({ limit })],
+      [1_000, (limit) => subscriptions.list({ limit })],
+      [500, (limit) => deliveries.readers({ limit })],
+      [200, (limit) => deliveries.retrying({ subscriptionId: "wh_1", limit })],
+      [200, (limit) => deliveries.ended({ subscriptionId: "wh_1", limit })],
+      [200, (limit) => deliveries.attempts("wh_1", { limit })],
+    ];
+    for (const [most, call] of limited) {
+      for (const limit of [0, -1, 1.5, most + 1, NaN]) {
+        const message = `limit must be an integer from 1 to ${most}, got ${limit}`;
+        await assert.rejects(call(limit), new RangeError(message));
+      }
+    }
+    assert.deepEqual(told, []);
+    for (const [most, call] of limited) await call(most);
+    assert.equal(told.length, limited.length);
+  });
+
+  test("settle needs the lease of every partition named, and a due time just where a delivery retries", async () => {
+    await subscribe(store(), "wh_1");
+    await append(store(), sampleEvent(1));
+    const leases = await courierLeases(store(), "wh_1");
+    const one = { subscriptionId: "wh_1", attempts: [] };
+    await assert.rejects(store().deliveries.settle({ leases: [], settlements: [one] }), RangeError);
+    for (const failed of [sampleFailed(1, "retrying", { dueAtMs: null }), sampleFailed(1, "dead", { dueAtMs: 5 })]) {
+      const settling = store().deliveries.settle({ leases, settlements: [{ ...one, failed: [failed] }] });
+      await assert.rejects(settling, RangeError);
+    }
+    assert.equal((await store().deliveries.reader("wh_1"))!.progress.retrying, 0);
+  });
+
+  test("a write that rejects has written nothing", async () => {
+    await subscribe(store(), "wh_1");
+    await append(store(), sampleEvent(1));
+    const lease = await watcherLease(store());
+    const leases = await courierLeases(store(), "wh_1");
+    const state = sampleState(1_077);
+    const steps: (() => Promise<unknown>)[] = [
+      () => store().events.append({ lease, events: [sampleEvent(2), poisoned(sampleEvent(3), "txHash")], state }),
+      () =>
+        store().deliveries.settle({
+          leases,
+          settlements: [{
+            subscriptionId: "wh_1",
+            cursor: 1,
+            failed: [sampleFailed(1, "dead")],
+            attempts: [sampleAttempt(1), poisoned(sampleAttempt(2), "error")],
+          }],
+        }),
+      () =>
+        store().buckets.save([
+          { keyId: "a", tokens: 1, updatedAtMs: 1 },
+          poisoned({ keyId: "b", tokens: 1, updatedAtMs: 1 }, "tokens"),
+        ]),
+      () => store().subscriptions.insert(poisoned(sampleSubscription("wh_2"), "createdAt"), 10),
+      () => store().keys.insert(poisoned(sampleKey("b"), "createdAt")),
+    ];
+    const kept = async () => [
+      await store().events.read({ filter: {}, order: "asc", limit: 9 }),
+      await store().events.watcherState(),
+      await store().deliveries.readers({ limit: 9 }),
+      await store().deliveries.ended({ subscriptionId: "wh_1", limit: 9 }),
+      await store().deliveries.attempts("wh_1", { limit: 9 }),
+      await store().buckets.load(),
+      await store().keys.list({ limit: 9 }),
+      await store().keys.version(),
+      await store().subscriptions.version(),
+    ];
+    const before = await kept();
+    for (const step of steps) await assert.rejects(step(), /poisoned/);
+    assert.deepEqual(await kept(), before);
+  });
+}
+
+/** A call of every method there is, with arguments that are within its bounds. */
+function callsOfAll(store: Store): (() => Promise<unknown>)[] {
+  const nouns = store as unknown as Record<string, Record<string, (...args: unknown[]) => Promise<unknown>>>;
+  const ANYTHING = { limit: 1, leases: [], settlements: [], events: [], secrets: [], undelivered: [], upTo: 0 };
+  const lists = ["touch", "save", "renew", "release"];
+  return Object.entries(BOUNDS).flatMap(([noun, methods]) =>
+    Object.keys(methods).map((method) => () => nouns[noun]![method]!(lists.includes(method) ? [] : ANYTHING, ANYTHING))
+  );
+}

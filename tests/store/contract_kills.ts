@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { sampleEvent, storeError } from "./samples.ts";
+import { startStoreProcess } from "./store_process.ts";
+import type { Subject } from "./store_contract.ts";
+import { progressOf, START_MS } from "./webhook_samples.ts";
+
+/** What holds between processes, and when one of them is killed. */
+export function killContract({ store, reopen, setting, isPersistent }: Subject): void {
+  if (!isPersistent) return;
+
+  test("after kill -9 everything up to the cursor is delivered or kept, and nothing was settled in part", async () => {
+    const courier = startStoreProcess(setting(), "deliver-until-killed");
+    await courier.said("delivered 300 wh_2");
+    await courier.kill();
+    for (const subscriptionId of ["wh_1", "wh_2"]) {
+      const { cursor, retrying, nextDueAtMs } = await progressOf(store(), subscriptionId);
+      assert.ok(cursor >= 300 && cursor % 10 === 0, `cursor ${cursor}`);
+      assert.deepEqual([retrying, nextDueAtMs], [cursor / 10, START_MS + 10_000]);
+      const kept = await store().deliveries.retrying({ subscriptionId, limit: 200 });
+      const due = await store().deliveries.retrying({ subscriptionId, dueByMs: Infinity, limit: 200 });
+      assert.deepEqual(due, kept);
+      assert.deepEqual(
+        kept.map(({ event }) => event.sequence),
+        Array.from({ length: Math.min(200, cursor / 10) }, (_, n) => 10 * (n + 1)),
+      );
+      const [newest] = await store().deliveries.attempts(subscriptionId, { limit: 1 });
+      assert.equal(newest!.ordinal, cursor);
+    }
+  });
+
+  test("what was committed is there after kill -9, and nothing of a commit is there in part", async () => {
+    const writer = startStoreProcess(setting(), "write-until-killed");
+    await writer.said("written 30");
+    await writer.kill();
+    const { scannedLedger } = (await store().events.watcherState())!;
+    assert.ok(scannedLedger >= 30);
+    const events = await store().events.read({ filter: {}, order: "asc", limit: 1_000 });
+    assert.deepEqual(
+      events,
+      Array.from({ length: 10 * scannedLedger }, (_, n) => ({ ...sampleEvent(n), sequence: n + 1 })),
+    );
+    assert.deepEqual(await store().events.bounds(), { last: 10 * scannedLedger, forgotten: 0 });
+    for (let n = 1; n <= 30; n++) assert.equal((await store().submissions.get(`hash-${n}`))?.validUntil, n);
+  });
+
+  test("keys that another process inserts while this one holds the store are seen through keys.version", async () => {
+    await store().holdForServing();
+    const before = await store().keys.version();
+    const other = startStoreProcess(setting(), "insert-keys");
+    await other.said("done");
+    assert.ok(await store().keys.version() > before);
+    assert.equal((await store().keys.list({ limit: 99 })).length, 10);
+    await other.kill();
+  });
+
+  test("processes that open a new store at the same time all get it", async () => {
+    const openers = [1, 2, 3].map(() => startStoreProcess(`${setting()}.new`, "open"));
+    await Promise.all(openers.map((opener) => opener.said("done")));
+    await Promise.all(openers.map((opener) => opener.kill()));
+  });
+
+  test("another process cannot hold a store that is held, and can once its holder was killed", async () => {
+    await store().close();
+    const holder = startStoreProcess(setting(), "hold");
+    await holder.said("done");
+    const mine = await reopen();
+    await assert.rejects(mine.holdForServing(), storeError("locked"));
+    await holder.kill();
+    await mine.holdForServing();
+  });
+}

@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { formatEventId, type UndecodedEvent } from "../../lib/store/event.ts";
+import { append, poisoned, sampleEvent, sampleId, sampleUndecoded, watcherLease } from "./samples.ts";
+import type { Subject } from "./store_contract.ts";
+
+export function undecodedContract({ store }: Subject): void {
+  const log = () => store().events.read({ filter: {}, order: "asc", limit: 1_000 });
+
+  test("events that could not be decoded are kept as they came, and are not in the log", async () => {
+    const one = sampleUndecoded(1, { raw: { topics: [], value: "AAAACg==" } });
+    assert.deepEqual(await append(store(), one, sampleEvent(2)), [{ ...sampleEvent(2), sequence: 1 }]);
+    assert.deepEqual(await store().events.undecoded({ limit: 9 }), [one]);
+    assert.deepEqual(await store().events.bounds(), { last: 1, forgotten: 0 });
+  });
+
+  test("undecoded pages ascending by epoch and place in it, and answers nothing else", async () => {
+    const inOrder: UndecodedEvent[] = [
+      sampleUndecoded(1),
+      sampleUndecoded(1, { id: formatEventId({ epoch: 0, ledger: 1_001, order: 4_097, index: 2 }) }),
+      sampleUndecoded(3),
+      sampleUndecoded(0, { id: sampleId(0, 2) }),
+      sampleUndecoded(9, { id: sampleId(9, 2) }),
+      sampleUndecoded(0, { id: sampleId(0, 10) }),
+    ];
+    const ids = inOrder.map(({ id }) => id);
+    await append(store(), ...inOrder.toReversed(), sampleEvent(2));
+    assert.deepEqual(await store().events.undecoded({ limit: 100 }), inOrder);
+    for (let n = 0; n < ids.length; n++) {
+      const page = await store().events.undecoded({ after: ids[n], limit: 2 });
+      assert.deepEqual(page.map(({ id }) => id), ids.slice(n + 1, n + 3));
+    }
+    assert.deepEqual((await store().events.undecoded({ after: sampleId(2), limit: 1 }))[0]?.id, sampleId(3));
+  });
+
+  test("a step of 100 undecoded events as large as the network allows fits in one commit", async () => {
+    const value = "A".repeat(22_000);
+    const events = Array.from({ length: 100 }, (_, n) => sampleUndecoded(n, { raw: { topics: ["AAAA"], value } }));
+    await append(store(), ...events);
+    assert.deepEqual(await store().events.undecoded({ limit: 100 }), events);
+  });
+
+  test("an undecoded event of 300 kB, larger than any value a network allows today, is kept", async () => {
+    const large = sampleUndecoded(1, { raw: { topics: ["AAAA"], value: "A".repeat(300_000) } });
+    await append(store(), large);
+    assert.deepEqual(await store().events.undecoded({ limit: 1 }), [large]);
+    const lease = await watcherLease(store());
+    assert.equal((await store().events.appendDecoded({ lease, events: [sampleEvent(1)] })).length, 1);
+    assert.deepEqual(await store().events.undecoded({ limit: 1 }), []);
+  });
+
+  test("appendDecoded moves events to the end of the log in the order given, under their filters", async () => {
+    await append(store(), sampleUndecoded(1), sampleUndecoded(2), sampleEvent(3));
+    const lease = await watcherLease(store());
+    const decoded = sampleEvent(2, { type: "payment.claimed", merchant: "GM", amount: "5" });
+    const answered = await store().events.appendDecoded({ lease, events: [decoded, sampleEvent(1)] });
+    assert.deepEqual(answered, [{ ...decoded, sequence: 2 }, { ...sampleEvent(1), sequence: 3 }]);
+    assert.deepEqual(await log(), [{ ...sampleEvent(3), sequence: 1 }, ...answered]);
+    assert.deepEqual(await store().events.undecoded({ limit: 9 }), []);
+    const filter = { merchant: "GM", types: ["payment.claimed"], toHeight: 1_002 };
+    assert.deepEqual(await store().events.read({ filter, order: "asc", limit: 9 }), [answered[0]]);
+    assert.deepEqual(await append(store(), sampleEvent(1)), [], "it is held");
+  });
+
+  test("appendDecoded passes over events that are decoded already, ids it does not know, and one named twice", async () => {
+    await append(store(), sampleEvent(1), sampleUndecoded(2));
+    const lease = await watcherLease(store());
+    const events = [sampleEvent(1, { amount: "5" }), sampleEvent(3), sampleEvent(2), sampleEvent(2, { amount: "5" })];
+    assert.deepEqual(await store().events.appendDecoded({ lease, events }), [{ ...sampleEvent(2), sequence: 2 }]);
+    assert.deepEqual(await store().events.appendDecoded({ lease, events }), []);
+  });
+
+  test("appendDecoded that fails appends none", async () => {
+    await append(store(), sampleUndecoded(1), sampleUndecoded(2));
+    const lease = await watcherLease(store());
+    const events = [sampleEvent(1), poisoned(sampleEvent(2), "txHash")];
+    await assert.rejects(store().events.appendDecoded({ lease, events }), /poisoned/);
+    assert.deepEqual(await store().events.undecoded({ limit: 9 }), [sampleUndecoded(1), sampleUndecoded(2)]);
+    assert.deepEqual(await log(), []);
+  });
+
+  test("forgetUndecoded forgets those closed before a time, at most 200 at a call, and says how many", async () => {
+    const at = (n: number) => new Date(Date.parse("2026-11-01T00:00:00Z") + n * 1_000).toISOString().slice(0, 19) + "Z";
+    for (let n = 0; n < 300; n += 100) {
+      const step = Array.from(
+        { length: 100 },
+        (_, index) => sampleUndecoded(n + index, { ledgerClosedAt: at(n + index) }),
+      );
+      await append(store(), ...step);
+    }
+    assert.equal(await store().events.forgetUndecoded(at(0)), 0);
+    assert.equal(await store().events.forgetUndecoded(at(250)), 200);
+    assert.equal(await store().events.forgetUndecoded(at(250)), 50);
+    assert.equal(await store().events.forgetUndecoded(at(250)), 0);
+    const left = await store().events.undecoded({ limit: 100 });
+    assert.deepEqual(left.map(({ id }) => id), Array.from({ length: 50 }, (_, n) => sampleId(250 + n)));
+  });
+}

@@ -1,0 +1,106 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createRetention } from "../../lib/store/retention.ts";
+import type { Store } from "../../lib/store/store.ts";
+import { append, eventAt, insert, memoryStore, START_MS, subscriptionOf } from "../webhooks/parts.ts";
+
+const DAY_MS = 86_400_000;
+const signal = new AbortController().signal;
+const DAYS = 1_000;
+
+/** An event on each of 1 000 days, and so many attempts; the newest ledger closed on the last day. */
+async function fixture(): Promise<Store> {
+  const store = await memoryStore();
+  const events = Array.from({ length: DAYS }, (_, n) =>
+    eventAt(101 + n, 1, {
+      type: n % 100 === 0 ? "escrow.swept" : "escrow.funded",
+      ledgerClosedAt: `${new Date(START_MS + n * DAY_MS).toISOString().slice(0, 19)}Z`,
+    }));
+  await append(store, events, 1_100, START_MS + (DAYS - 1) * DAY_MS);
+  await insert(store, subscriptionOf("wh_1"));
+  for (let n = 0; n < 300; n++) {
+    await store.deliveries.recordAttempt("wh_1", {
+      replayId: null,
+      eventId: "e",
+      eventType: "webhook.test",
+      number: 1,
+      atMs: START_MS + (DAYS - 300 + n) * DAY_MS,
+      durationMs: 1,
+      outcome: "delivered",
+      statusCode: 200,
+      error: null,
+      responseBody: null,
+      nextAttemptAtMs: null,
+    });
+  }
+  return store;
+}
+
+const now = () => START_MS + (DAYS - 1) * DAY_MS;
+const held = async (store: Store) => {
+  const { last, forgotten } = await store.events.bounds();
+  return last - forgotten;
+};
+
+test("old events and attempts are forgotten until none is left", async () => {
+  const store = await fixture();
+  await createRetention({ store, now, historyDays: 100, attemptDays: 50 })(signal);
+  assert.equal(await held(store), 101);
+  assert.equal((await store.deliveries.attempts("wh_1", { limit: 200 })).length, 51);
+});
+
+test("0 days keep everything", async () => {
+  const store = await fixture();
+  await createRetention({ store, now, historyDays: 0, attemptDays: 0 })(signal);
+  assert.equal(await held(store), DAYS);
+  assert.equal((await store.deliveries.attempts("wh_1", { limit: 200 })).length, 200);
+});
+
+test("a clock that is forty days ahead forgets nothing that the network does not call old", async () => {
+  const store = await fixture();
+  await createRetention({ store, now: () => now() + 40 * DAY_MS, historyDays: 30, attemptDays: 0 })(signal);
+  assert.equal(await held(store), 31);
+  const before = await held(store);
+  await createRetention({ store, now: () => now() - 40 * DAY_MS, historyDays: 30, attemptDays: 0 })(signal);
+  assert.equal(await held(store), before);
+});
+
+test("nothing is forgotten before a ledger was seen", async () => {
+  const store = await memoryStore();
+  await store.submissions.record({ hash: "ab".repeat(32), validUntil: 1, submittedAtMs: 1 });
+  await createRetention({ store, now, historyDays: 1, attemptDays: 1 })(signal);
+  assert.notEqual(await store.submissions.get("ab".repeat(32)), undefined);
+});
+
+test("what was not delivered is counted as dead, for those who would have heard it", async () => {
+  const store = await memoryStore();
+  await insert(store, subscriptionOf("wh_all"), subscriptionOf("wh_swept", { types: ["escrow.swept"] }));
+  const events = Array.from(
+    { length: 500 },
+    (_, n) => eventAt(101 + n, 1, { type: n % 100 === 0 ? "escrow.swept" : "escrow.funded" }),
+  );
+  await append(store, events, 700, START_MS + 10 * DAY_MS);
+  await createRetention({ store, now: () => START_MS + 10 * DAY_MS, historyDays: 5, attemptDays: 0 })(signal);
+  assert.equal(await held(store), 0);
+  const progressOf = async (id: string) => (await store.deliveries.reader(id))!.progress;
+  assert.deepEqual([(await progressOf("wh_all")).dead, (await progressOf("wh_swept")).dead], [500, 5]);
+  assert.equal((await progressOf("wh_all")).cursor, 500);
+});
+
+test("submissions and what deleted subscriptions left behind go, all of them in one round", async () => {
+  const store = await fixture();
+  for (let n = 0; n < 1_300; n++) {
+    const hash = n.toString(16).padStart(64, "0");
+    await store.submissions.record({ hash, validUntil: 1, submittedAtMs: START_MS });
+  }
+  await store.subscriptions.delete("wh_1");
+  await createRetention({ store, now, historyDays: 0, attemptDays: 0 })(signal);
+  assert.equal(await store.subscriptions.purgeDeleted(), false);
+  assert.equal(await store.submissions.prune(now()), 0);
+});
+
+test("a round that is told to stop stops", async () => {
+  const store = await fixture();
+  await createRetention({ store, now, historyDays: 1, attemptDays: 1 })(AbortSignal.abort());
+  assert.equal(await held(store), DAYS);
+});

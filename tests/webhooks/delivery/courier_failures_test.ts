@@ -1,0 +1,141 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { append, eventAt, owedTo, START_MS } from "../parts.ts";
+import { courierStage } from "./courier_stage.ts";
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+test("an answer that ends the retries keeps the delivery as rejected, counted and listed", async () => {
+  const made = await courierStage(({ eventId }) => eventId === eventAt(102).id ? "rejected" : "delivered");
+  made.courier.start();
+  await made.owe(3, "wh_1");
+  await made.pass(100);
+  const { progress } = (await made.store.deliveries.reader("wh_1"))!;
+  assert.deepEqual([progress.rejected, progress.dead, progress.retrying], [1, 0, 0]);
+  assert.equal(progress.cursor, 3);
+  const [ended] = await made.store.deliveries.ended({ subscriptionId: "wh_1", limit: 10 });
+  assert.deepEqual([ended?.event.id, ended?.delivery.state], [eventAt(102).id, "rejected"]);
+  await made.courier.stop({ drainMs: 0 });
+});
+
+test("a dead endpoint gets one probe a break, and what waits for it is no rows", async () => {
+  const made = await courierStage(() => "retry", { retryMs: HOUR_MS });
+  made.courier.start();
+  await made.owe(1_000, "wh_1");
+  await made.pass(60_000, 50);
+  const { progress } = (await made.store.deliveries.reader("wh_1"))!;
+  assert.ok(progress.retrying <= 16, `${progress.retrying} rows`);
+  assert.equal((await owedTo(made.store, "wh_1")).pending, 1_000);
+  assert.ok(made.script.posted.length < 30, `${made.script.posted.length} posts in a minute`);
+  const probes = made.script.posted.filter(({ kind }) => kind === "probe");
+  assert.ok(probes.length > 5);
+  assert.equal(new Set(probes.map(({ eventId }) => eventId)).size, 1, "always the first that waits");
+  assert.equal(progress.failingSinceMs, made.script.posted[0]!.atMs);
+  await made.courier.stop({ drainMs: 0 });
+});
+
+test("an endpoint that is back gets everything that waited, and is no longer said to fail", async () => {
+  let isDown = true;
+  const made = await courierStage(() => isDown ? "retry" : "delivered", { retryMs: 20_000 });
+  made.courier.start();
+  await made.owe(300, "wh_1");
+  await made.pass(60_000, 50);
+  isDown = false;
+  await made.pass(30_000, 50);
+  assert.equal((await owedTo(made.store, "wh_1")).pending, 0);
+  assert.equal((await made.store.deliveries.reader("wh_1"))!.progress.failingSinceMs, null);
+  const delivered = await made.store.deliveries.attempts("wh_1", { limit: 200 });
+  assert.ok(delivered.every(({ outcome }) => outcome === "delivered"));
+  await made.courier.stop({ drainMs: 0 });
+});
+
+test("what waits for a dead endpoint is given up after three days by the network's clock, however much it is", async () => {
+  const made = await courierStage(() => "retry", { retryMs: HOUR_MS });
+  made.courier.start();
+  await made.owe(2_000, "wh_1");
+  await made.pass(10_000, 50);
+  // The wall clock alone makes nothing old.
+  made.clock.step(40 * DAY_MS);
+  await made.pass(10_000, 50);
+  assert.equal((await made.store.deliveries.reader("wh_1"))!.progress.dead, 0);
+  made.clock.step(-40 * DAY_MS);
+  await append(
+    made.store,
+    [eventAt(9_000, 1, { knownAt: (START_MS + 3 * DAY_MS) / 1_000 })],
+    9_000,
+    START_MS + 3 * DAY_MS,
+  );
+  made.courier.wake();
+  await made.pass(30_000, 50);
+  const { progress } = (await made.store.deliveries.reader("wh_1"))!;
+  assert.ok(progress.dead >= 2_000 - 16, `${progress.dead} dead`);
+  assert.equal(progress.cursor, 2_000, "the new one waits");
+  await made.courier.stop({ drainMs: 0 });
+});
+
+test("one that keeps the order waits at what failed, and asks with it whether the endpoint is back", async () => {
+  let isDown = true;
+  const made = await courierStage(({ eventId }) => isDown && eventId === eventAt(102).id ? "retry" : "delivered", {
+    ordered: true,
+    retryMs: HOUR_MS,
+  });
+  made.courier.start();
+  await made.owe(5, "wh_1");
+  await made.pass(1_000);
+  assert.deepEqual(made.postedTo("wh_1").map(({ eventId }) => eventId), [eventAt(101).id, eventAt(102).id]);
+  await made.pass(30_000, 50);
+  assert.equal(new Set(made.postedTo("wh_1").map(({ eventId }) => eventId)).size, 2);
+  isDown = false;
+  await made.pass(HOUR_MS, 1_000);
+  const ids = made.postedTo("wh_1").map(({ eventId }) => eventId);
+  assert.deepEqual([...new Set(ids)], [101, 102, 103, 104, 105].map((ledger) => eventAt(ledger).id));
+  assert.equal(made.script.mostInFlight(), 1);
+  await made.courier.stop({ drainMs: 0 });
+});
+
+for (
+  const [name, stepMs] of [["a minute", 60_000], ["an hour", HOUR_MS], ["a day", DAY_MS], [
+    "forty days",
+    40 * DAY_MS,
+  ]] as const
+) {
+  for (const sign of [1, -1]) {
+    test(`a clock that is ${name} ${sign > 0 ? "ahead" : "behind"} for two seconds delays nothing afterwards`, async () => {
+      const failing = new Set([eventAt(101).id, eventAt(102).id]);
+      const made = await courierStage(({ eventId, attempt }) =>
+        failing.has(eventId) && attempt === 1 ? "retry" : "delivered"
+      );
+      made.courier.start();
+      await made.owe(1, "wh_1");
+      await made.pass(100);
+      made.clock.step(sign * stepMs);
+      await made.owe(2, "wh_1");
+      await made.pass(2_000);
+      made.clock.step(-sign * stepMs);
+      await made.owe(3, "wh_1");
+      await made.pass(75_000, 50);
+      const delivered = (await made.store.deliveries.attempts("wh_1", { limit: 100 })).filter(({ outcome }) =>
+        outcome === "delivered"
+      );
+      assert.equal(new Set(delivered.map(({ eventId }) => eventId)).size, 6);
+      assert.equal((await owedTo(made.store, "wh_1")).pending, 0);
+      await made.courier.stop({ drainMs: 0 });
+    });
+  }
+}
+
+test("a due time further ahead than any legal delay is brought back at the start", async () => {
+  const made = await courierStage(({ attempt }) => attempt === 1 ? "retry" : "delivered", { retryMs: 400 * DAY_MS });
+  made.courier.start();
+  await made.owe(1, "wh_1");
+  await made.pass(100);
+  await made.courier.stop({ drainMs: 0 });
+  const next = await courierStage(() => "delivered", { on: made.store, clock: made.clock });
+  next.courier.start();
+  await next.pass(1_000, 100);
+  assert.equal(next.script.posted.length, 0);
+  await next.pass(27 * HOUR_MS, 60_000);
+  assert.equal(next.script.posted.length, 1);
+  await next.courier.stop({ drainMs: 0 });
+});
