@@ -32,17 +32,17 @@ export function sqliteEvents(
   const readState = database.prepare<{ state: string }>("SELECT state FROM watcher");
   const writeState = database.prepare("INSERT OR REPLACE INTO watcher (only_row, state) VALUES (1, ?)");
 
-  /** Gives a new event its place at the end of the log. */
-  function appendOne(event: NewEvent, id: IdColumns): EventRow {
-    rows.insert(event, id, log.next(id[0]));
-    return select.get(...id)!;
-  }
-
-  /** Does this under a lease, in one commit; answers what it appended. */
-  function append(lease: Lease, work: () => EventRow[]): LoggedEvent[] {
+  /** Does this under a lease, in one commit, handing it what gives an event its place in the log; answers those events. */
+  function append(lease: Lease, work: (appendOne: (event: NewEvent, id: IdColumns) => void) => void): LoggedEvent[] {
     const added = database.transaction(() => {
       leases.fence([lease]);
-      return work();
+      const next = log.append();
+      const appended: EventRow[] = [];
+      work((event, id) => {
+        rows.insert(event, id, next(id[0]));
+        appended.push(select.get(...id)!);
+      });
+      return appended;
     });
     return added.map(rows.toEvent);
   }
@@ -53,16 +53,14 @@ export function sqliteEvents(
       return row && JSON.parse(row.state) as WatcherState;
     },
     append: ({ lease, events, state }) =>
-      append(lease, () => {
-        const added: EventRow[] = [];
+      append(lease, (appendOne) => {
         for (const event of events) {
           const id = requireId(event.id);
           if (isDecoded.get(...id) !== undefined || isUndecoded.get(...id) !== undefined) continue;
           if (event.type === null) rows.insertUndecoded(event, id);
-          else added.push(appendOne(event, id));
+          else appendOne(event, id);
         }
         writeState.run(JSON.stringify(state));
-        return added;
       }),
     bounds: log.bounds,
     read: (query) => queries.select(query).map(rows.toEvent),
@@ -78,10 +76,11 @@ export function sqliteEvents(
       return listUndecoded.all(...from, limit).map(rows.toUndecoded);
     },
     appendDecoded: ({ lease, events }) =>
-      append(lease, () => {
-        const held = events.map((event) => ({ event, id: requireId(event.id) }))
-          .filter(({ id }) => removeUndecoded.run(...id).changes > 0);
-        return held.map(({ event, id }) => appendOne(event, id));
+      append(lease, (appendOne) => {
+        for (const event of events) {
+          const id = requireId(event.id);
+          if (removeUndecoded.run(...id).changes > 0) appendOne(event, id);
+        }
       }),
     forget: sqliteForget(context, log),
     forgetUndecoded: (closedBefore) => forgetUndecoded.run(unixSeconds(closedBefore)).changes,

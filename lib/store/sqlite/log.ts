@@ -9,11 +9,14 @@ export interface SqliteLog {
   reached(height: number): number | undefined;
   /** As `EventStore.before`. */
   before(height: number): number;
-  /** Gives the next event of this height its sequence, and says whether it comes late. */
-  next(height: number): { sequence: number; isLate: boolean };
+  /** Begins to append: to be called within the transaction that does, once. */
+  append(): NextPlace;
   /** Notes that events up to this sequence are forgotten. */
   forget(upTo: number): void;
 }
+
+/** Gives the next event of this height its sequence, and says whether it comes late. */
+export type NextPlace = (height: number) => { sequence: number; isLate: boolean };
 
 export function sqliteLog({ database }: Pick<SqliteContext, "database">): SqliteLog {
   const readBounds = database.prepare<LogBounds>(`
@@ -47,12 +50,16 @@ export function sqliteLog({ database }: Pick<SqliteContext, "database">): Sqlite
       const { last, forgotten } = bounds();
       return first === undefined ? last : Math.max(first - 1, forgotten);
     },
-    next(height) {
-      const sequence = bounds().last + 1;
-      const before = highest.get()!.height;
-      const isHighest = before === null || height > before;
-      if (isHighest) start.run(height, sequence);
-      return { sequence, isLate: !isHighest && height < before };
+    append() {
+      let { last } = bounds();
+      let top = highest.get()!.height ?? -1;
+      return function next(height) {
+        last += 1;
+        const isLate = height < top;
+        if (height > top) start.run(height, last);
+        top = Math.max(top, height);
+        return { sequence: last, isLate };
+      };
     },
     forget(upTo) {
       writeForgotten.run(upTo);

@@ -72,7 +72,7 @@ export function migrateEvents(database: SqliteDatabase, rows: EventRows, log: Sq
         knownAt: unixSeconds(row.ledger_closed_at),
       },
       id,
-      log.next(id[0]),
+      next(id[0]),
     );
   }
 
@@ -87,6 +87,7 @@ export function migrateEvents(database: SqliteDatabase, rows: EventRows, log: Sq
 
   // Where some were forgotten, the log does not begin at its beginning.
   if (database.prepare("SELECT 1 FROM former_pruned").get() !== undefined) log.forget(1);
+  const next = log.append();
   appendAll(page);
   const inOrder = log.bounds().last;
   appendAll(pageOfLate);
