@@ -107,7 +107,7 @@ export function withFilled(
     const [before, after] = [{ ...gap, toLedger: fromLedger - 1 }, { ...gap, fromLedger: toLedger + 1 }];
     return [before, after].filter((left) => left.fromLedger <= left.toLedger);
   });
-  return { ...state, gaps };
+  return { ...state, gaps: ascending(gaps) };
 }
 
 /**
@@ -157,7 +157,11 @@ function withGap(
   const gaps = last >= 0
     ? state.gaps.with(last, { ...state.gaps[last]!, toLedger })
     : [...state.gaps, { epoch, fromLedger, toLedger, contractIds: sorted, noticedAt }];
-  return { ...state, gaps: fewer(gaps.toSorted((a, b) => a.epoch - b.epoch || a.fromLedger - b.fromLedger)) };
+  return { ...state, gaps: fewer(ascending(gaps)) };
+}
+
+function ascending(gaps: HistoryGap[]): HistoryGap[] {
+  return gaps.toSorted((a, b) => a.epoch - b.epoch || a.fromLedger - b.fromLedger);
 }
 
 /** Two neighbours of one epoch become one, with what lies between them, until there are few enough. */

@@ -34,6 +34,7 @@ export interface LogWriterParts {
   decode: Decode;
   /** Unique to this process: the holder of the lease. */
   holder: string;
+  pollMs: number;
   /** What people call the contract with this id; "a new one" when absent. */
   titleOf?: (contractId: string) => string;
   onNotice: (notice: Notice) => void;
@@ -45,8 +46,8 @@ export interface LogWriterParts {
   stepEvents?: number;
 }
 
-/** A process that does not renew it for so long is taken to be dead. */
-const LEASE_MS = 30_000;
+/** A process that does not renew it for so long, or for three polls, is taken to be dead. */
+const SHORTEST_LEASE_MS = 30_000;
 /** The most undecoded events at a time (`EventStore`). */
 const UNDECODED_EVENTS = 100;
 const UNDECODED_PAGES = 10;
@@ -54,6 +55,7 @@ const MOST_TOLD = 2_000;
 
 export function createLogWriter(parts: LogWriterParts): LogWriter {
   const { store, view, clock, decode, onNotice, titleOf = () => "a new one", stepEvents = 100 } = parts;
+  const leaseMs = Math.max(SHORTEST_LEASE_MS, 3 * parts.pollMs);
   let lease: Lease | undefined;
   let renewAtMs = 0;
   let state: WatcherState | undefined;
@@ -112,9 +114,9 @@ export function createLogWriter(parts: LogWriterParts): LogWriter {
       appended = 0;
       const nowMs = clock.monotonicMs();
       if (lease === undefined || nowMs >= renewAtMs) {
-        if (lease !== undefined) [lease] = await store.leases.renew([lease], LEASE_MS);
-        lease ??= await store.leases.acquire({ name: WATCHER_LEASE, holder: parts.holder, durationMs: LEASE_MS });
-        renewAtMs = nowMs + LEASE_MS / 3;
+        if (lease !== undefined) [lease] = await store.leases.renew([lease], leaseMs);
+        lease ??= await store.leases.acquire({ name: WATCHER_LEASE, holder: parts.holder, durationMs: leaseMs });
+        renewAtMs = nowMs + leaseMs / 4;
       }
       state = await store.events.watcherState();
       return lease !== undefined;

@@ -50,10 +50,10 @@ export function createResetCheck({ rpc, store, view, clock }: {
   let suspicion: { node: number; atMs: number } | undefined;
   let candidate: { node: number; ledger: number; hash: string } | undefined;
 
-  /** Close times never fall as ledgers rise: what is lower and later is not what was read. */
+  /** Lower is lag, unless two claims say otherwise; and lower but later is never what was read: close times do not fall. */
   const seemsGoneBack = ({ scannedLedger, latestLedgerCloseTime }: WatcherState) =>
     view.confirmed.sequence > 0 && view.confirmed.sequence < scannedLedger &&
-    view.confirmed.closeTime > latestLedgerCloseTime;
+    (view.hasGoneBack || view.confirmed.closeTime > latestLedgerCloseTime);
 
   const inUse = () => Math.max(0, rpc.nodes().findIndex((node) => node.inUse));
 

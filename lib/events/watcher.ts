@@ -47,7 +47,6 @@ export interface Watcher {
 export interface WatcherParts extends Omit<LogWriterParts, "onNotice"> {
   rpc: NodesRpcClient;
   contractIds: readonly string[];
-  pollMs: number;
   onProblem: (problem: Notice | Trouble) => void;
   /** How many events the node is asked for at a time; 1 000 when absent. */
   pageEvents?: number;

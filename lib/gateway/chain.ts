@@ -72,7 +72,7 @@ export async function createChain(
   const networkChecked = checkNetwork(rpc, config.networkPassphrase, log);
   // Whoever waits for it is told; a gateway that is stopped before has nobody who does.
   networkChecked.catch(() => {});
-  const contractWatch = createContractWatch({ rpc, contracts, log, now: clock.now, stopping });
+  const contractWatch = createContractWatch({ rpc, contracts, log, clock, stopping });
   const escrow = createEscrow({
     rpc,
     view,

@@ -1,3 +1,4 @@
+import type { Clock } from "../clock.ts";
 import { settingTitle } from "../config.ts";
 import { CONTRACT_KEYS, type ContractIds, CONTRACTS } from "../escrow/contracts/errors.ts";
 import { type ContractStand, contractStands } from "../escrow/contracts/stands.ts";
@@ -27,12 +28,11 @@ const PAUSE_MS = 5_000;
 /** While something is wrong: it may be a node that lags behind a deployment, or be mended by a restore. */
 const PROBLEM_PAUSE_MS = 60_000;
 
-export function createContractWatch({ rpc, contracts, log, now, stopping }: {
+export function createContractWatch({ rpc, contracts, log, clock, stopping }: {
   rpc: Pick<RpcClient, "getLedgerEntries">;
   contracts: ContractIds;
   log: Log;
-  /** Unix milliseconds. */
-  now: () => number;
+  clock: Pick<Clock, "now" | "monotonicMs">;
   /** Ends the look under way, and all others. */
   stopping: AbortSignal;
 }): ContractWatch {
@@ -48,7 +48,7 @@ export function createContractWatch({ rpc, contracts, log, now, stopping }: {
 
   function again(pauseMs: number): void {
     isDue = true;
-    notBeforeMs = now() + pauseMs;
+    notBeforeMs = clock.monotonicMs() + pauseMs;
   }
 
   function tell({ name, problem }: ContractStand, before: WatchedContract): void {
@@ -63,7 +63,7 @@ export function createContractWatch({ rpc, contracts, log, now, stopping }: {
     try {
       const stands = await contractStands({ rpc: bounded, contracts });
       stands.forEach((stand, index) => tell(stand, watched[index]!));
-      watched = stands.map((stand) => ({ ...stand, lookedAtMs: now() }));
+      watched = stands.map((stand) => ({ ...stand, lookedAtMs: clock.now() }));
       if (stands.some(({ problem }) => problem !== undefined)) again(PROBLEM_PAUSE_MS);
     } catch (error) {
       if (stopping.aborted) return;
@@ -75,7 +75,7 @@ export function createContractWatch({ rpc, contracts, log, now, stopping }: {
   }
 
   function look(): Promise<void> {
-    if (running === undefined && isDue && now() >= notBeforeMs && !stopping.aborted) {
+    if (running === undefined && isDue && clock.monotonicMs() >= notBeforeMs && !stopping.aborted) {
       running = lookOnce().finally(() => running = undefined);
     }
     return running ?? Promise.resolve();

@@ -40,8 +40,8 @@ export interface SimulatedNetwork {
   close(...wishes: EventWish[]): number;
   /** Closes so many empty ledgers. */
   closeEmpty(ledgers: number): void;
-  /** Some ledgers go away again, and others come in their place, as when a snapshot is restored. */
-  goBack(ledgers: number): void;
+  /** Some ledgers go away again, and time back by so many seconds, as when a snapshot is restored. */
+  goBack(ledgers: number, seconds?: number): void;
   /** The network begins anew at this ledger. */
   reset(firstLedger: number): void;
   /** A node of this network. */
@@ -111,7 +111,8 @@ export function decodeSimulated({ value }: { value: string }) {
  */
 export function createSimulatedNetwork(clock: FakeClock, firstLedger = 1_000): SimulatedNetwork {
   const startSeconds = Math.floor(clock.now() / 1000);
-  const nowSeconds = () => startSeconds + Math.floor(clock.monotonicMs() / 1000);
+  let backSeconds = 0;
+  const nowSeconds = () => startSeconds - backSeconds + Math.floor(clock.monotonicMs() / 1000);
   let txCount = 0;
   let nodeCount = 0;
   let hashCount = 0;
@@ -173,7 +174,9 @@ export function createSimulatedNetwork(clock: FakeClock, firstLedger = 1_000): S
     closeEmpty(count) {
       for (let closed = 0; closed < count; closed++) network.close();
     },
-    goBack(count) {
+    goBack(count, seconds = 0) {
+      backSeconds += seconds;
+      clock.step(-seconds * 1000);
       for (let gone = 0; gone < count; gone++) {
         ledgers.events.delete(ledgers.latest);
         ledgers.latest -= 1;

@@ -268,4 +268,24 @@ describe("the watcher and a reset network", () => {
     assert.deepEqual([epoch, scannedLedger], [0, network.latest]);
     assert.deepEqual(await readAll(fixture.history), hashesOf(network.emitted));
   });
+
+  test("a local network that goes back to a snapshot, and its clock with it, begins a new epoch where events are gone", async () => {
+    const { network, node } = simulate();
+    for (let ledger = 0; ledger < 20; ledger++) network.close({});
+    const fixture = await createFixture(network, { nodes: [node] });
+    for (let turns = 0; turns < 4; turns++) await untilAtTip(fixture);
+    network.goBack(10, 50);
+    for (let turns = 0; turns < 4; turns++) {
+      await fixture.turn();
+      fixture.clock.pass(1_000);
+    }
+    await untilAtTip(fixture);
+    assert.equal((await fixture.state()).epoch, 1);
+    assert.equal(fixture.view.sequence, network.latest);
+    network.close({});
+    await untilAtTip(fixture);
+    const now = network.emitted.filter(({ ledger }) => ledger <= 1_010).slice(0, 10);
+    const { events } = await fixture.history.page({ fromLedger: 1, limit: 100 });
+    assert.deepEqual(hashesOf(events), [...hashesOf(now), network.emitted.at(-1)!.txHash]);
+  });
 });

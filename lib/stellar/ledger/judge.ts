@@ -51,8 +51,12 @@ export interface Belief {
   rivals: Rival[];
   /** The most ledgers a second that are natural. */
   ledgersPerSecond: number;
-  /** Whether our own clock agreed with the network the last time: only then it is a witness. */
-  isClockRight: boolean;
+  /** Since when our own clock and the network disagree; undefined while they agree. */
+  clockWrongSinceMs: number | undefined;
+  /** By how many seconds it was ahead of the monotonic one then: when that falls, somebody has moved it back. */
+  clockAheadSeconds: number | undefined;
+  /** The network went back from this ledger, and has not come so far again. */
+  wentBackFrom: number | undefined;
 }
 
 /**
@@ -71,6 +75,10 @@ export const JUDGE_LIMITS = {
   mostLedgersPerSecond: 4_000,
   /** How much further than the time since a close time may have moved; and how far our own clock may be off. */
   closeTimeSlackSeconds: 60,
+  /** A smaller step of our own clock is drift. */
+  clockStepSeconds: 2,
+  /** How long it may be at odds with the network before it is known to be wrong: both may be moved, one after the other. */
+  clockPatienceMs: 5_000,
   /** How much later a second claim confirms a natural one. */
   confirmMs: 1_000,
   /** How much later a second claim makes a rival win: of another node, or of the only one … */
@@ -97,7 +105,9 @@ export function firstBelief(stored: { sequence: number; closeTime: number } | un
     spokenForAtMs: nowMs,
     rivals: [],
     ledgersPerSecond: LIMITS.ledgersPerSecond,
-    isClockRight: true,
+    clockWrongSinceMs: undefined,
+    clockAheadSeconds: undefined,
+    wentBackFrom: undefined,
   };
 }
 
@@ -125,13 +135,26 @@ export function judge(belief: Belief, claim: Claim, now: JudgeNow): Judgement {
   }
   const heard: Heard = { node, sequence, closeTime, atMs: now.monotonicMs };
   const agreesWithClock = closeTime > 0 && Math.abs(closeTime - now.wallSeconds) <= LIMITS.closeTimeSlackSeconds;
-  const relation = relate(belief, heard, agreesWithClock && belief.isClockRight);
+  const isWitnessed = agreesWithClock && !isClockWrong(belief, now.monotonicMs);
+  const clockAheadSeconds = now.wallSeconds - now.monotonicMs / 1000;
+  const isClockBack = clockAheadSeconds < (belief.clockAheadSeconds ?? -Infinity) - LIMITS.clockStepSeconds;
+  let relation = relate(belief, heard, isWitnessed);
+  // A local network that goes back to a snapshot takes the clock with it.
+  if (relation === "behind" && isWitnessed && isClockBack) relation = "rival";
   if (relation === "behind") return { verdict: "lagging", belief, isDoubtful: false };
   const judgement = relation === "follows"
     ? { verdict: "current" as const, belief: follow(belief, heard), isDoubtful: false }
     : weigh(belief, heard, relation === "lower", now.nodes);
   if (judgement.verdict !== "current" || closeTime === 0) return judgement;
-  return { ...judgement, belief: { ...judgement.belief, isClockRight: agreesWithClock } };
+  // A clock that was wrong from the first claim on is; one that was moved may be waiting for a ledger to follow.
+  const wrongSinceMs = belief.clockWrongSinceMs ?? (belief.believed === undefined ? -Infinity : now.monotonicMs);
+  const clockWrongSinceMs = agreesWithClock ? undefined : wrongSinceMs;
+  return { ...judgement, belief: { ...judgement.belief, clockWrongSinceMs, clockAheadSeconds } };
+}
+
+/** Whether our own clock is known to be wrong, or at least another one than the network's: then it is no witness. */
+export function isClockWrong({ clockWrongSinceMs }: Belief, nowMs: number): boolean {
+  return clockWrongSinceMs !== undefined && nowMs - clockWrongSinceMs >= LIMITS.clockPatienceMs;
 }
 
 /**
@@ -190,7 +213,8 @@ function follow(belief: Belief, heard: Heard): Belief {
     const isMoreThanOld = rival.isLower || rival.sequence > believed.sequence || rival.closeTime > believed.closeTime;
     return isMoreThanOld && heard.atMs - rival.atMs <= LIMITS.rivalKeptMs;
   });
-  return confirm({ ...belief, believed, rivals, spokenForAtMs: heard.atMs }, heard);
+  const wentBackFrom = believed.sequence > (belief.wentBackFrom ?? 0) ? undefined : belief.wentBackFrom;
+  return confirm({ ...belief, believed, rivals, wentBackFrom, spokenForAtMs: heard.atMs }, heard);
 }
 
 /** A claim confirms what waits for it when it comes a second later, or from another node. */
@@ -228,9 +252,10 @@ function paceAfter(ledgersPerSecond: number, from: Known | undefined, to: Known)
 function weigh(belief: Belief, heard: Heard, isLower: boolean, nodes: number): Judgement {
   const { believed } = belief;
   const verdict = believed === undefined || heard.sequence > believed.sequence ? "ahead" : "lagging";
-  // An untimed claim never outweighs a timed one.
-  if (heard.closeTime === 0 && (believed?.closeTime ?? 0) > 0) return { verdict, belief, isDoubtful: true };
   const rivals = belief.rivals.filter(({ atMs }) => heard.atMs - atMs <= LIMITS.rivalKeptMs);
+  // An untimed claim never outweighs a timed one.
+  const isOutweighed = (believed?.closeTime ?? 0) > 0 || rivals.some(({ closeTime }) => closeTime > 0);
+  if (heard.closeTime === 0 && isOutweighed) return { verdict, belief, isDoubtful: true };
   const alike = rivals.filter((rival) => rival.isLower === isLower && isConsistent(rival, heard));
   const sameNodeMs = isLower ? LIMITS.sameNodeLowerMs : LIMITS.sameNodeMs;
   const winner = alike.findLast(({ node, atMs }) =>
@@ -245,6 +270,9 @@ function weigh(belief: Belief, heard: Heard, isLower: boolean, nodes: number): J
 /** Two claims speak for the earlier one; the later one has to be confirmed itself. */
 function won(belief: Belief, earlier: Heard, later: Heard): Belief {
   const [confirmed, believed] = [knownBy(earlier), knownBy(later, knownBy(earlier))];
+  // What nobody spoke for any more may just be ahead of the nodes that are left.
+  const isForgotten = later.atMs - belief.spokenForAtMs >= LIMITS.forgottenMs;
+  const wentBack = !isForgotten && later.sequence < (belief.confirmed?.sequence ?? 0);
   return {
     believed,
     confirmed,
@@ -252,7 +280,9 @@ function won(belief: Belief, earlier: Heard, later: Heard): Belief {
     spokenForAtMs: later.atMs,
     rivals: [],
     ledgersPerSecond: paceAfter(belief.ledgersPerSecond, confirmed, believed),
-    isClockRight: belief.isClockRight,
+    clockWrongSinceMs: belief.clockWrongSinceMs,
+    clockAheadSeconds: belief.clockAheadSeconds,
+    wentBackFrom: wentBack ? belief.confirmed!.sequence : undefined,
   };
 }
 

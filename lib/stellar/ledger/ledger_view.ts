@@ -3,6 +3,7 @@ import {
   type Belief,
   type Claim,
   firstBelief,
+  isClockWrong,
   judge,
   JUDGE_LIMITS,
   type Known,
@@ -20,6 +21,8 @@ export interface LedgerView {
   readonly closeTimeIsExact: boolean;
   /** The newest ledger that two claims speak for: what no single wrong answer has raised; 0 before the first. */
   readonly confirmed: { readonly sequence: number; readonly closeTime: number };
+  /** Whether the network went back lately, by two claims, and has not come so far again. */
+  readonly hasGoneBack: boolean;
   /** Takes in what an answer said of the newest ledger. A sequence of 0 says nothing, and is `current`. */
   hear(claim: Claim): Verdict;
   /**
@@ -88,6 +91,9 @@ export function createLedgerView({ clock, stored, nodes = 1 }: {
     get confirmed() {
       return belief.confirmed ?? { sequence: 0, closeTime: 0 };
     },
+    get hasGoneBack() {
+      return belief.wentBackFrom !== undefined;
+    },
     networkSeconds,
     hear(claim) {
       if (claim.sequence === 0) return "current";
@@ -103,7 +109,7 @@ export function createLedgerView({ clock, stored, nodes = 1 }: {
       return verdict;
     },
     clockDisagreement() {
-      if ((belief.confirmed?.closeTime ?? 0) === 0) return undefined;
+      if ((belief.confirmed?.closeTime ?? 0) === 0 || !isClockWrong(belief, clock.monotonicMs())) return undefined;
       const seconds = Math.round(networkSeconds() - clock.now() / 1000);
       return Math.abs(seconds) > JUDGE_LIMITS.closeTimeSlackSeconds ? seconds : undefined;
     },

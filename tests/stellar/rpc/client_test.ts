@@ -77,6 +77,12 @@ describe("the RPC client", () => {
     assert.deepEqual([view.sequence, view.closeTime, view.closeTimeIsExact], [8, 1_800_000_000, false]);
   });
 
+  test("takes a ledger beyond 2^31-1 for nonsense (T5)", async () => {
+    const { rpc, view } = client([result({ latestLedger: 4_294_967_295, entries: [] })]);
+    assert.match(await upstreamMessage(rpc.getLedgerEntries([])), /answered nonsense \(latestLedger\)/);
+    assert.equal(view.sequence, 5);
+  });
+
   test("tries a call once more when the node is busy, unreachable, or breaks off", async () => {
     const faults: Answer[] = [
       () => new Response("busy", { status: 503 }),

@@ -72,7 +72,7 @@ export function submitStage(script: {
 }) {
   const clock = fakeClock(START_SECONDS * 1000);
   const view = createLedgerView({ clock, stored: { sequence: 99, closeTime: START_SECONDS - 5 } });
-  const closeTime = () => START_SECONDS + Math.floor((clock.now() / 1000 - START_SECONDS) / 5) * 5;
+  const closeTime = () => START_SECONDS + Math.floor(clock.monotonicMs() / 5_000) * 5;
   const ledger = () => 100 + (closeTime() - START_SECONDS) / 5;
   const stamp = () => ({ latestLedger: ledger(), latestLedgerCloseTime: closeTime() });
   const order: string[] = [];
@@ -134,7 +134,17 @@ export function submitStage(script: {
     explainFailure: (call, failure) =>
       Promise.resolve(new GatewayError("contract_refused", `${call?.function} in ${failure.ledger}`)),
   });
-  return { transactions, clock, order, envelopes, notes, sent: () => sends, found: () => finds, calls: rpc.calls };
+  return {
+    transactions,
+    clock,
+    view,
+    order,
+    envelopes,
+    notes,
+    sent: () => sends,
+    found: () => finds,
+    calls: rpc.calls,
+  };
 }
 
 /** The error a caller is answered with. */

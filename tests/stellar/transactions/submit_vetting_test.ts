@@ -61,6 +61,25 @@ describe("what may be submitted", () => {
     });
   }
 
+  test("bounded by the network's time, which neither one wrong answer nor our own clock moves (T4)", async () => {
+    for (const days of [-40, 40]) {
+      const { transactions, view, clock } = submitStage({ find: inLedger(100) });
+      const sequence = 100;
+      for (const seconds of [0, 5, 10]) {
+        clock.pass(seconds === 0 ? 0 : 5_000);
+        view.hear({ node: 0, sequence: sequence + seconds / 5, closeTime: START_SECONDS + seconds });
+      }
+      clock.step(days * 86_400_000);
+      view.hear({ node: 0, sequence: sequence + 3, closeTime: START_SECONDS + 315_360_000 });
+      const far = await fault(transactions.submit(transaction({ validForSeconds: 3_700 }).toXdr()));
+      assert.match(far.message, /at most an hour from now/);
+      assert.deepEqual(await transactions.submit(transaction().toXdr()), {
+        hash: hex(transaction().hash()),
+        ledger: 100,
+      });
+    }
+  });
+
   test("and nothing that is no envelope gets past, whatever it is", async () => {
     const bytes = xdr.decodeBytes(built.toXdr(), "base64");
     const mutated = fc.tuple(fc.nat({ max: bytes.length - 1 }), fc.integer({ min: 1, max: 255 })).map(([at, by]) => {
