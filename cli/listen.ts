@@ -85,10 +85,11 @@ async function listenToGateway(flags: Flags<typeof FLAGS>, forwardTo: string | u
       throw new UsageError(`--${flag} is for the webhooks of a sandbox, not for --gateway`);
     }
   }
-  const gateway = new URL(httpUrl("--gateway", flags.gateway)!).origin;
+  const { origin, pathname } = new URL(httpUrl("--gateway", flags.gateway)!);
   const filter = await filterOf(flags);
   const apiKey = await readKey(io);
   const { listenByPolling } = await import("./listen_poll.ts");
+  const gateway = origin + pathname.replace(/\/+$/, "");
   return await listenByPolling({ gateway, apiKey, filter, forwardTo, json: flags.json === true }, io);
 }
 

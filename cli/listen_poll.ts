@@ -9,7 +9,7 @@ import { leaveSoon, untilAskedToStop } from "./running.ts";
 import { roomOf, sentence } from "./terminal/wrap.ts";
 
 export interface PollListening {
-  /** `https://…`, without a path. */
+  /** `https://…`, without a slash at its end. */
   gateway: string;
   apiKey: string;
   filter: Filter;
@@ -18,7 +18,7 @@ export interface PollListening {
   json: boolean;
 }
 
-/** Half a minute's worth of a key's default rate. */
+/** Takes half of a key's default rate. */
 const PAUSE_MS = 1_000;
 const PAGE = 100;
 const TIMEOUT_MS = 30_000;
@@ -80,7 +80,7 @@ function asker({ gateway, apiKey, filter }: PollListening, io: CommandIo, signal
       const answer = await response?.json().catch(() => undefined);
       if (response?.ok && Array.isArray(answer?.events)) return answer;
       if (response?.status === 429) {
-        await sleep(1000 * Number(response.headers.get("Retry-After") ?? 1), signal);
+        await sleep(1000 * (Number(response.headers.get("Retry-After")) || 1), signal);
         continue;
       }
       if (response !== undefined && response.status < 500) throw refusal(gateway, response.status, answer);

@@ -150,6 +150,12 @@ interface GatewayParts {
   front: Front;
 }
 
+/** The network's clock as one that never goes back: when its time is advanced, the gateway's intervals pass as well. */
+function rising(now: () => number): () => number {
+  let latestMs = 0;
+  return () => latestMs = Math.max(latestMs, now());
+}
+
 /** The gateway as `serve` would run it, its settings pointed at the sandbox's own network and its clock the network's. */
 async function startGateway(
   { config, log, network, front }: GatewayParts,
@@ -161,7 +167,7 @@ async function startGateway(
     store,
     keys: keySourceFromStore(store),
     log,
-    clock: { ...systemClock, now: network.now },
+    clock: { ...systemClock, now: network.now, monotonicMs: rising(network.now) },
     // Only here: an application under development listens on this very machine.
     targets: { allowLoopbackHttp: true },
   }, front).catch(namingFlag("--port"));

@@ -32,7 +32,8 @@ export async function tellFailover(info: SandboxInfo, command: string[], folder:
       false,
       "well",
     ]]);
-    assert.deepEqual(new Set(second.asked), new Set(["getNetwork"]), "asked once whether it is of this network");
+    const asked = new Set(second.asked);
+    assert.deepEqual(asked, new Set(["getNetwork", "getHealth"]), "asked of which network it is, and what it holds");
     for (const [fault, problem] of [["breaks off", /^could not be reached/], [500, /^answered HTTP 500$/]] as const) {
       first.fault = fault;
       await works();

@@ -8,6 +8,17 @@ import { flagsFor, makeKey, type SandboxInfo } from "./sandbox_process.ts";
 
 const TOKEN = "scrape-me-0123456789";
 
+/** What the status says of deliveries where nothing is owed and nothing failed. */
+export const NOTHING_OWED = {
+  pending: 0,
+  atLeast: false,
+  retrying: 0,
+  rejected: 0,
+  dead: 0,
+  failingWebhooks: 0,
+  oldestSeconds: null,
+};
+
 /**
  * An operator watches a gateway: scrapes its metrics, looks at its status, reads its log down to the last line. The same
  * story is told to the sources on both runtimes and to the compiled executable.
@@ -99,7 +110,7 @@ async function tellStatus(info: SandboxInfo, url: string, key: string): Promise<
   assert.deepEqual(body.nodes, [
     { node: new URL(info.rpc).origin, inUse: true, condition: "well", problem: null, lagSeconds: 0 },
   ]);
-  assert.deepEqual(body.deliveries, { pending: 0, dead: 0, oldestSeconds: null });
+  assert.deepEqual(body.deliveries, NOTHING_OWED);
 }
 
 /** The value of the series with these labels; 0 where there is none yet. */

@@ -45,7 +45,7 @@ export async function tellWrongContract(info: SandboxInfo, command: string[], fo
     assert.equal(
       message,
       `other contracts are watched now; SERVICE_API_PAYMENT_ESCROW (--payment-escrow) is ${paymentEscrow}; ${NOWHERE} ` +
-        "is watched no more; events of a new one are held as far back as the RPC node held them",
+        "is watched no more; earlier events of a new one are read as far back as an RPC node holds them",
     );
   });
   await tellNodeThatComesBack(info, { store, "payment-escrow": agentRegistry }, command, key);

@@ -34,7 +34,9 @@ function mostOvertaken(listener: Listener, { happenings, receipts }: KillRun): n
 
 function assertKept(run: KillRun, mostOvertakenAllowed: number): void {
   const { happenings, listeners, receipts, backlog, deliveredAt } = run;
-  assert.equal(run.log, "");
+  // Each life's clock is ahead of the network's, and says so.
+  const said = run.log.split("\n").filter((line) => !line.includes('"kind":"clock_disagrees"'));
+  assert.deepEqual(said, [""]);
   assert.ok(happenings.length > KILLS, "cards were busy");
   for (const listener of listeners) {
     assertNone(missing(listener, happenings, receipts), `were not heard by ${listener.name}`);

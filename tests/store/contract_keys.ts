@@ -104,6 +104,13 @@ export function keyContract({ store, anotherHandle, isPersistent }: Subject): vo
     );
   });
 
+  test("keys.touch passes over a time before the one noted", async () => {
+    const [earlier, later] = ["2026-12-01T00:00:00.000Z", "2026-12-02T00:00:00.000Z"];
+    await store().keys.insert(sampleKey("a", { lastUsedAt: later }));
+    await store().keys.touch([{ id: "a", lastUsedAt: earlier }]);
+    assert.equal((await store().keys.get("a"))?.lastUsedAt, later);
+  });
+
   test("keys.version rises with insert, disable, enable and delete, and with nothing else", async () => {
     const seen = [await store().keys.version()];
     const rises = async () => {

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
+import { sleep } from "../../lib/clock.ts";
 import { openSqlite } from "../../lib/runtime/sqlite.ts";
 import { migrateWithCopy } from "../../lib/store/file/migration_copy.ts";
 import { holdStoreFile } from "../../lib/store/file/store_file.ts";
@@ -10,6 +11,7 @@ import { openStore } from "../../lib/store/open.ts";
 import { migrate, SCHEMA_VERSION, schemaVersion } from "../../lib/store/sqlite/schema.ts";
 import { makeFormerFile } from "./former_store.ts";
 import { sampleKey, storeError } from "./samples.ts";
+import { startStoreProcess } from "./store_process.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "migration-"));
 const newFolder = () => mkdtempSync(join(directory, "store-"));
@@ -31,6 +33,11 @@ async function versionOf(path: string): Promise<number> {
     database.close();
   }
 }
+
+const TWENTY_THOUSAND_EVENTS = `
+  WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
+  INSERT INTO event SELECT printf('0001/%019d-%010d', 25 << 32, i), printf('1-%019d-%010d', 25 << 32, i), 't', 'c', 25,
+    '2026-03-02T00:00:00Z', 'h', NULL, NULL, NULL, NULL FROM n`;
 
 const nameOfKey = async (path: string) => {
   const database = await openSqlite(path, { readOnly: true });
@@ -119,6 +126,31 @@ describe("a store of an older schema", () => {
     assert.deepEqual(filesIn(folder).toSorted(), ["gateway.db", ...copies, ...names].toSorted());
   });
 
+  for (const laterMs of [0, 100, 300, 600]) {
+    test(`whose migration is killed ${laterMs} ms after it began is whole, and is migrated at the next start`, async () => {
+      const folder = newFolder();
+      const path = join(folder, "gateway.db");
+      await makeFormerFile(path, 3, TWENTY_THOUSAND_EVENTS);
+      const migrating = startStoreProcess(`sqlite:${path}`, "open");
+      const begun = async () => {
+        while (!readdirSync(folder).some((name) => name.endsWith(".part"))) await sleep(1);
+        await sleep(laterMs);
+      };
+      await Promise.race([begun(), migrating.said("done")]);
+      await migrating.kill();
+
+      const store = await openStore(`sqlite:${path}`);
+      assert.deepEqual(await store.events.bounds(), { last: 20_016, forgotten: 1 });
+      assert.equal((await store.deliveries.readers({ limit: 9 })).length, 3);
+      await store.close();
+      // A second one only where it was killed while it committed.
+      const copies = copiesIn(folder);
+      assert.ok(copies.length === 1 || copies.length === 2, copies.join());
+      for (const copy of copies) assert.equal(await versionOf(join(folder, copy)), 3);
+      assert.deepEqual(readdirSync(folder).filter((name) => name.includes(".part")), []);
+    });
+  }
+
   test("that was left half made is made anew, and what was left goes once nobody can be at it any more", async () => {
     const folder = newFolder();
     const path = join(folder, "gateway.db");
@@ -131,18 +163,31 @@ describe("a store of an older schema", () => {
   });
 
   test("stays as it is when no copy can be kept", async () => {
-    const path = await oldFile(newFolder());
+    const folder = newFolder();
+    const path = await oldFile(folder);
+    // A name that the file system takes, and that with what a copy adds to it does not.
+    const long = join(folder, "l".repeat(230));
+    renameSync(path, long);
+    const database = await openSqlite(long);
+    const parts = { database, file: long, location: "sqlite:there", from: 1, to: 2 };
+    const changing = migrateWithCopy(parts, () => assert.fail("the schema was changed"));
+    await assert.rejects(changing, storeError("full", "sqlite:there", "schema is not changed"));
+    database.close();
+    assert.deepEqual(copiesIn(folder), []);
+  });
+
+  test("is copied to another name where that of this second is taken", async () => {
+    const folder = newFolder();
+    const path = await oldFile(folder);
     const database = await openSqlite(path);
     const now = () => Date.parse("2026-03-01T12:00:00Z");
     writeFileSync(`${path}.v1-20260301T120000Z.bak`, "a copy that is there already");
-    await assert.rejects(
-      migrateWithCopy(
-        { database, file: path, location: "sqlite:there", from: 1, to: 2, now },
-        () => assert.fail("the schema was changed"),
-      ),
-      storeError("full", "sqlite:there", "schema is not changed"),
-    );
+    await migrateWithCopy({ database, file: path, location: "sqlite:there", from: 1, to: 2, now }, () => {});
     database.close();
+    assert.deepEqual(copiesIn(folder).toSorted(), [
+      "gateway.db.v1-20260301T120000Z.bak",
+      "gateway.db.v1-20260301T120001Z.bak",
+    ]);
   });
 
   test("that cannot be changed stays as it was, without a copy and without a word", async () => {

@@ -12,7 +12,8 @@ const asBuffer = (bytes: Uint8Array) => Buffer.from(bytes.buffer, bytes.byteOffs
 
 /** Bytes as a string with one character a byte: a cheap key for a Map. */
 export function keyOf(bytes: Uint8Array): string {
-  return asBuffer(bytes).toString("latin1");
+  // On the bytes as they are: to make a Buffer of them costs twice as much.
+  return Buffer.prototype.toString.call(bytes, "latin1");
 }
 
 /** The inverse of `keyOf`. */
@@ -55,8 +56,8 @@ const INITIAL_CAPACITY = 128;
  * bytes and leave as bytes; to decode them into objects and back would cost more than applying the transaction.
  */
 export function createXdrWriter(): XdrWriter {
+  // Written without a DataView: to make one takes longer than what is written through it.
   let buffer = new Uint8Array(INITIAL_CAPACITY);
-  let view = new DataView(buffer.buffer);
   let length = 0;
 
   function reserve(size: number): number {
@@ -66,9 +67,16 @@ export function createXdrWriter(): XdrWriter {
       const grown = new Uint8Array(Math.max(length, buffer.length * 2));
       grown.set(buffer.subarray(0, at));
       buffer = grown;
-      view = new DataView(buffer.buffer);
     }
     return at;
+  }
+
+  function writeWord(value: number) {
+    const at = reserve(4);
+    buffer[at] = value >>> 24;
+    buffer[at + 1] = value >>> 16;
+    buffer[at + 2] = value >>> 8;
+    buffer[at + 3] = value;
   }
 
   const writer: XdrWriter = {
@@ -76,18 +84,16 @@ export function createXdrWriter(): XdrWriter {
       return length;
     },
     uint32(value) {
-      const at = reserve(4);
-      view.setUint32(at, value);
+      writeWord(value);
       return writer;
     },
     int32(value) {
-      const at = reserve(4);
-      view.setInt32(at, value);
+      writeWord(value);
       return writer;
     },
     int64(value) {
-      const at = reserve(8);
-      view.setBigInt64(at, value);
+      writeWord(Number(BigInt.asUintN(32, value >> 32n)));
+      writeWord(Number(BigInt.asUintN(32, value)));
       return writer;
     },
     raw(bytes) {
@@ -96,9 +102,9 @@ export function createXdrWriter(): XdrWriter {
       return writer;
     },
     opaque(bytes) {
-      const at = reserve(4 + ((bytes.length + 3) & ~3));
-      view.setUint32(at, bytes.length);
-      buffer.set(bytes, at + 4);
+      writeWord(bytes.length);
+      const at = reserve((bytes.length + 3) & ~3);
+      buffer.set(bytes, at);
       return writer;
     },
     list(items) {

@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { createPublicKey, verify } from "node:crypto";
+import { createPublicKey, type KeyObject, verify } from "node:crypto";
 import type { xdr } from "@stellar/stellar-sdk";
 import { keyOf, sameBytes, sha256 } from "./bytes.ts";
 
@@ -8,10 +8,12 @@ export type VerifySignature = (publicKey: Uint8Array, message: Uint8Array, signa
 
 const SPKI_ED25519_PREFIX = Uint8Array.of(0x30, 0x2a, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 3, 0x21, 0);
 const REMEMBERED_SIGNATURES = 4_096;
+const REMEMBERED_KEYS = 1_024;
 
 /** Verifies with the runtime's own Ed25519 and remembers the last answers: an envelope is checked at submit and at apply. */
 export function createSignatureVerifier(): VerifySignature {
   const known = new Map<string, boolean>();
+  const verifyEd25519 = createVerifier();
   return (publicKey, message, signature) => {
     if (signature.length !== 64) return false;
     const key = keyOf(sha256(publicKey, signature, message));
@@ -22,13 +24,25 @@ export function createSignatureVerifier(): VerifySignature {
   };
 }
 
-function verifyEd25519(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
-  try {
-    const spki = Buffer.concat([SPKI_ED25519_PREFIX, publicKey]);
-    return verify(null, message, createPublicKey({ key: spki, format: "der", type: "spki" }), signature);
-  } catch {
-    return false; // Not a point of the curve: no signature of such a key is good.
-  }
+/** Keeps the last keys as the runtime has them: to make one takes about as long as to verify with it. */
+function createVerifier(): VerifySignature {
+  const keys = new Map<string, KeyObject>();
+  return (publicKey, message, signature) => {
+    try {
+      const name = keyOf(publicKey);
+      const key = keys.get(name) ?? keyObject(publicKey);
+      keys.set(name, key);
+      if (keys.size > REMEMBERED_KEYS) keys.delete(keys.keys().next().value as string);
+      return verify(null, message, key, signature);
+    } catch {
+      return false; // Not a point of the curve: no signature of such a key is good.
+    }
+  };
+}
+
+function keyObject(publicKey: Uint8Array): KeyObject {
+  const spki = Buffer.concat([SPKI_ED25519_PREFIX, publicKey]);
+  return createPublicKey({ key: spki, format: "der", type: "spki" });
 }
 
 export interface WeightedSigner {

@@ -51,11 +51,15 @@ export function createTurns(): DenoKvContext["inTurn"] {
   };
 }
 
-/** Commits; false when a check failed. A write lock that another process holds is waited for. */
-export async function commit(atomic: KvAtomic): Promise<boolean> {
+/**
+ * Commits; answers the versionstamp of what was written, undefined when a check failed. A write lock that another process
+ * holds is waited for.
+ */
+export async function commit(atomic: KvAtomic): Promise<string | undefined> {
   for (let waitedMs = 0;; waitedMs += BUSY_DELAY_MS) {
     try {
-      return (await atomic.commit()).ok;
+      const result = await atomic.commit();
+      return result.ok ? result.versionstamp : undefined;
     } catch (error) {
       if (waitedMs >= BUSY_TIMEOUT_MS || !isLocked(error)) throw error;
       await sleep(BUSY_DELAY_MS);

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { randomBase62 } from "../../random.ts";
 import type { KvKey } from "../../runtime/kv.ts";
+import { packAddress, packHash } from "../sqlite/packing.ts";
 import { type EventFilter, heightOf, type NewEvent, parseEventId } from "../event.ts";
 import type { FailedDelivery, Progress, Replay } from "../webhook.ts";
 
@@ -77,7 +78,13 @@ export const SUBJECTS = Object.entries(INDEXES).filter(([, index]) => index === 
 
 /** Indexes end with the sequence: what matches is a range of one of them for each type. */
 export const typeIndex = (type: string): KvKey => ["by_type", type];
-export const subjectIndex = (field: Subject, value: string, type: string): KvKey => ["by", field, value, type];
+export const subjectIndex = (field: Subject, value: string, type: string): KvKey => ["by", field, pack(value), type];
+
+/** Hashes and addresses as the bytes they stand for: keys are stored twice. */
+function pack(value: string): Uint8Array | string {
+  const packed = packHash(value);
+  return typeof packed === "string" ? packAddress(value) : packed;
+}
 
 /** Where an event is listed beside its own place: at most five keys. */
 export function indexKeys(event: NewEvent, sequence: number): KvKey[] {

@@ -1,10 +1,11 @@
-import type { KvAtomic, KvEntryMaybe, KvKey } from "../../runtime/kv.ts";
+import type { KvAtomic, KvEntryMaybe } from "../../runtime/kv.ts";
 import type { DeliveryStore, Lease } from "../store.ts";
 import { FAILED_KEPT, type FailedDelivery, type Settlement } from "../webhook.ts";
 import { noteAttempts } from "./attempts.ts";
 import { count, dropOldest, type FailedBySequence, firstDue, readFailed, writeFailed } from "./failed_deliveries.ts";
 import { commit, type DenoKvContext, getAll, MAX_KEYS } from "./io.ts";
 import { checkOwn } from "./leases.ts";
+import { createReaderCache } from "./reader_cache.ts";
 import {
   FORGOTTEN,
   type LeaseEntry,
@@ -27,30 +28,47 @@ const WRITES_PER_COMMIT = 950;
  * leases as they are, so that of two commits under the same lease the later has to look again.
  */
 export function denoKvSettling({ kv, location, retry, inTurn }: DenoKvContext): DeliveryStore["settle"] {
+  const cache = createReaderCache();
+
   /** Answers the readers that keep too much now. */
   async function settleOnce(leases: Lease[], parts: Parts): Promise<{ done: string[] } | undefined> {
-    const keys: KvKey[] = [
-      READERS_VERSION,
-      ...leases.map(({ name }) => leaseKey(name)),
-      ...[...parts.keys()].map(readerKey),
-    ];
-    // What is checked is read first, or at the same moment.
-    const first = await kv.getMany<unknown[]>(keys.slice(0, MAX_KEYS));
-    const entries = [...first, ...await getAll<unknown>(kv, keys.slice(MAX_KEYS))];
-    const [version, held] = [entries[0]!, entries.slice(1, 1 + leases.length) as KvEntryMaybe<LeaseEntry>[]];
-    const readers = entries.slice(1 + leases.length) as KvEntryMaybe<ReaderEntry>[];
+    const { version, held, readers } = await read(leases, [...parts.keys()]);
     checkOwn(location, leases, held);
     const atomic = kv.atomic().check(version, ...held);
     for (const { key, value } of held) atomic.set(key, value);
-    const tooMany: string[] = [];
-    for (const [index, [subscriptionId, part]] of [...parts].entries()) {
-      const { key, value: reader } = readers[index]!;
-      if (reader === null) continue;
-      await settleReader(atomic, subscriptionId, reader, part);
-      atomic.set(key, reader);
-      if (Math.max(reader.kept.rejected, reader.kept.dead) > FAILED_KEPT) tooMany.push(subscriptionId);
+    for (const [subscriptionId, reader] of readers) {
+      await settleReader(atomic, subscriptionId, reader, parts.get(subscriptionId)!);
+      atomic.set(readerKey(subscriptionId), reader);
     }
-    return await commit(atomic) ? { done: tooMany } : undefined;
+    const versionstamp = await commit(atomic);
+    if (versionstamp === undefined) return undefined;
+    cache.keep(readers, held, versionstamp);
+    const tooMany = [...readers].filter(([, { kept }]) => Math.max(kept.rejected, kept.dead) > FAILED_KEPT);
+    return { done: tooMany.map(([subscriptionId]) => subscriptionId) };
+  }
+
+  /** What is checked is read first, or at the same moment as the readers. */
+  async function read(leases: Lease[], subscriptionIds: string[]): Promise<{
+    version: KvEntryMaybe<unknown>;
+    held: KvEntryMaybe<LeaseEntry>[];
+    readers: Map<string, ReaderEntry>;
+  }> {
+    const checked = [READERS_VERSION, ...leases.map(({ name }) => leaseKey(name))];
+    const atOnce = subscriptionIds.filter((id) => !cache.has(id)).slice(0, MAX_KEYS - checked.length);
+    const first = await kv.getMany<unknown[]>([...checked, ...atOnce.map(readerKey)]);
+    const [version, ...held] = first.slice(0, checked.length) as [KvEntryMaybe<unknown>, ...KvEntryMaybe<LeaseEntry>[]];
+    cache.compare([version, ...held]);
+    const read = new Set(atOnce);
+    const rest = await getAll(kv, subscriptionIds.filter((id) => !read.has(id) && !cache.has(id)).map(readerKey));
+    const readers = new Map<string, ReaderEntry>();
+    for (const { key, value } of [...first.slice(checked.length), ...rest] as KvEntryMaybe<ReaderEntry>[]) {
+      if (value !== null) readers.set(key[1] as string, value);
+    }
+    for (const id of subscriptionIds) {
+      const reader = cache.take(id);
+      if (reader !== undefined) readers.set(id, reader);
+    }
+    return { version, held, readers };
   }
 
   async function settleReader(

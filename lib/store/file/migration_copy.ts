@@ -1,9 +1,9 @@
-import { rmSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { sleep, type Wait } from "../../clock.ts";
 import type { FileLock } from "../../runtime/file_lock.ts";
 import type { SqliteDatabase } from "../../runtime/sqlite.ts";
 import { StoreError } from "../store.ts";
-import { copySqlite } from "./copy.ts";
+import { prepareCopy, type PreparedCopy } from "./copy.ts";
 import { removeLeftovers } from "./leftovers.ts";
 import { holdStoreFile } from "./store_file.ts";
 
@@ -36,26 +36,38 @@ const LOOK_MS = 50;
  * be changed needs no copy: then it is removed again. The store is held meanwhile: under a gateway that serves from it
  * nothing is changed, and what a migration that was killed left of its copy can go.
  *
- * @param migrate changes all of it or nothing
+ * @param migrate changes all of it or nothing; `keepCopy`, called just before that, gives the copy its name: until then it
+ * is what a killed migration leaves, and goes
  * @throws {StoreError} `full` when it cannot be copied, `locked` when it is served or migrated by another process: then
  * nothing is changed
  * @throws what `migrate` throws
  */
-export async function migrateWithCopy(parts: MigrationCopyParts, migrate: () => void | Promise<void>): Promise<void> {
+export async function migrateWithCopy(
+  parts: MigrationCopyParts,
+  migrate: (keepCopy: () => void) => void | Promise<void>,
+): Promise<void> {
   const { database, file, location, from, to, versionOf = () => from, onNotice, wait = sleep } = parts;
   const hold = await holdForMigration(parts, wait);
   try {
     // Another process has done it meanwhile.
     if (await versionOf(database) !== from) return;
     removeLeftovers(file, "part", 0);
-    const copy = await keepCopy(parts);
+    const path = freeName(parts);
+    const copy = await copyOf(parts, path);
+    let isKept = false;
+    const keepCopy = () => {
+      if (!isKept) copy.keep();
+      isKept = true;
+    };
     try {
-      await migrate();
+      await migrate(keepCopy);
+      keepCopy();
     } catch (error) {
-      rmSync(copy, { force: true });
+      copy.drop();
+      if (isKept) rmSync(path, { force: true });
       throw error;
     }
-    onNotice?.(`${location} goes from schema ${from} to ${to}; as it was, it is kept in ${copy}`);
+    onNotice?.(`${location} goes from schema ${from} to ${to}; as it was, it is kept in ${path}`);
   } finally {
     hold.release();
   }
@@ -72,13 +84,18 @@ async function holdForMigration({ file, location }: MigrationCopyParts, wait: Wa
   }
 }
 
-/** Answers where the copy is. */
-async function keepCopy({ database, file, location, from, now = Date.now }: MigrationCopyParts): Promise<string> {
-  const time = new Date(now()).toISOString().replace(/[-:]|\.\d+/g, "");
-  const path = `${file}.v${from}-${time}.bak`;
+/** The name of the copy says when it was made, to the second; where that is taken, the next one does. */
+function freeName({ file, from, now = Date.now }: MigrationCopyParts): string {
+  for (let timeMs = now();; timeMs += 1_000) {
+    const time = new Date(timeMs).toISOString().replace(/[-:]|\.\d+/g, "");
+    const path = `${file}.v${from}-${time}.bak`;
+    if (!existsSync(path)) return path;
+  }
+}
+
+async function copyOf({ database, location }: MigrationCopyParts, path: string): Promise<PreparedCopy> {
   try {
-    await copySqlite(database, path);
-    return path;
+    return await prepareCopy(database, path);
   } catch (error) {
     throw new StoreError(
       "full",

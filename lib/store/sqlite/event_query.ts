@@ -82,12 +82,11 @@ export function sqliteEventQueries(
   /** The ranges that together hold what the query is about; none when nothing can match. */
   function rangesOf({ filter, after = 0, upTo = Number.MAX_SAFE_INTEGER }: EventQuery): Range[] {
     const { fromHeight, toHeight } = filter;
-    // What is not reached yet begins after all there is.
-    const begin = fromHeight === undefined ? 0 : (log.reached(fromHeight) ?? Number.MAX_SAFE_INTEGER) - 1;
-    const end = toHeight === undefined
-      ? Number.MAX_SAFE_INTEGER
-      : (log.reached(toHeight + 1) ?? Number.MAX_SAFE_INTEGER) - 1;
-    const [from, onTime] = [Math.max(after, begin), Math.min(upTo, end)];
+    const begin = fromHeight === undefined ? 1 : log.reached(fromHeight);
+    if (begin === undefined) return [];
+    const beyond = toHeight === undefined ? undefined : log.reached(toHeight + 1);
+    const from = Math.max(after, begin - 1);
+    const onTime = beyond === undefined ? upTo : Math.min(upTo, beyond - 1);
     const given = Object.entries(SUBJECTS).flatMap(([key, subject]) => {
       const value = filter[key as SubjectKey];
       return value === undefined ? [] : [{ subject, value: subject.pack(value) }];
@@ -95,22 +94,24 @@ export function sqliteEventQueries(
     const wanted = filter.types?.map((type) => types.find(type)).filter((number) => number !== undefined);
     if (wanted?.length === 0) return [];
 
-    // A late event may lie anywhere.
-    const height: Condition[] = fromHeight === undefined ? [] : [{ where: "height >= ?", params: [fromHeight] }];
+    // A late event may lie anywhere, and another handle may append meanwhile.
+    const heights: Condition[] = [
+      ...(fromHeight === undefined ? [] : [{ where: "height >= ?", params: [fromHeight] }]),
+      ...(toHeight === undefined ? [] : [{ where: "height <= ?", params: [toHeight] }]),
+    ];
     const by = rarest(given);
-    const rest = [...given.filter((one) => one !== by).map(residual), ...height];
+    const rest = [...given.filter((one) => one !== by).map(residual), ...heights];
     const ranges = subjectRanges(by, wanted && [...new Set(wanted)])
       .map(({ index, ...range }) => ({ index, ...all([range, between(from, onTime), ...rest]) }));
-    if (toHeight === undefined || onTime === upTo) return ranges;
-    const late = [
+    if (onTime === upTo) return ranges;
+    const late = all([
       { where: "is_late = 1", params: [] },
       between(Math.max(from, onTime), upTo),
-      { where: "height <= ?", params: [toHeight] },
       ...given.map(residual),
       ...(wanted === undefined ? [] : [ofTypes(wanted)]),
-      ...height,
-    ];
-    return [...ranges, { index: "event_late", ...all(late) }];
+      ...heights,
+    ]);
+    return [...ranges, { index: "event_late", ...late }];
   }
 
   /** One range a type where the index has the type before the sequence. */

@@ -49,13 +49,14 @@ export function schemaVersion(database: SqliteDatabase): number {
 }
 
 /** Brings the file to the newest schema in one transaction, so that it never has half of one; others may do the same. */
-export function migrate(database: SqliteDatabase): void {
+export function migrate(database: SqliteDatabase, beforeCommit = () => {}): void {
   if (schemaVersion(database) === SCHEMA_VERSION) return;
   database.transaction(() => {
     const version = schemaVersion(database);
     if (version === 0) createLog(database);
     else for (const step of STEPS.slice(version - 1)) step(database);
     database.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION}`);
+    beforeCommit();
   });
 }
 

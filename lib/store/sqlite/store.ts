@@ -101,9 +101,9 @@ async function bringUpToDate(
   const [from, to] = [schemaVersion(database), SCHEMA_VERSION];
   if (from === 0 && mustExist) throw missingStore(location);
   database.exec(PRAGMAS);
-  const change = () => migrate(database);
-  if (from === to || !holdsData(database)) return change();
-  await migrateWithCopy({ database, file, location, from, to, versionOf: schemaVersion, onNotice }, change);
+  if (from === to || !holdsData(database)) return migrate(database);
+  const parts = { database, file, location, from, to, versionOf: schemaVersion, onNotice };
+  await migrateWithCopy(parts, (keepCopy) => migrate(database, keepCopy));
 }
 
 /** Puts the driver together on a database that has the newest schema. `hold` keeps other gateways off. */

@@ -1,0 +1,118 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
+import { runtimeName } from "../../lib/runtime/runtime.ts";
+import { openStore } from "../../lib/store/open.ts";
+import type { Lease, Store } from "../../lib/store/store.ts";
+import { sampleEvent, sampleState, watcherLease } from "./samples.ts";
+import { courierLeases, failedAttempt, progressOf, sampleFailed, START_MS, subscribe } from "./webhook_samples.ts";
+
+const IDS = ["wh_1", "wh_2", "wh_3", "wh_4"];
+const STATES = ["retrying", "rejected", "dead"] as const;
+const HANDLES = 3;
+const STEPS = 80;
+
+const upTo = (most: number) => Math.floor(Math.random() * (most + 1));
+const pick = <T>(items: readonly T[]): T => items[upTo(items.length - 1)]!;
+
+interface Count {
+  appended: number;
+  attempts: number;
+}
+
+/** Does something to the store, and notes what has to be there then. */
+async function step(store: Store, watcher: Lease, leases: Lease[], count: Count): Promise<void> {
+  const id = pick(IDS);
+  const { last, forgotten } = await store.events.bounds();
+  const failed = () => {
+    const state = pick(STATES);
+    return sampleFailed(1 + upTo(last - 1), state, state === "retrying" ? { dueAtMs: START_MS + upTo(99) } : {});
+  };
+  switch (upTo(9)) {
+    case 0:
+    case 1:
+    case 2: {
+      const events = Array.from({ length: 1 + upTo(4) }, () => sampleEvent(upTo(5_000)));
+      const added = await store.events.append({ lease: watcher, events, state: sampleState(1) });
+      count.appended += added.length;
+      return;
+    }
+    case 3: {
+      const reader = (await store.deliveries.reader(id))!;
+      const undelivered = [{ subscriptionId: id, cursor: reader.progress.cursor, events: 1 }];
+      // Refused when the reader has moved since: nothing is lost by that.
+      await store.events.forget({ upTo: Math.min(last, forgotten + upTo(4)), undelivered });
+      return;
+    }
+    case 4:
+      await store.deliveries.recordAttempt(id, failedAttempt(1, "retry"));
+      count.attempts += 1;
+      return;
+    case 5:
+      await store.deliveries.clampDue(id, START_MS + upTo(99));
+      return;
+    default: {
+      const settlements = IDS.filter(() => upTo(1) === 1).map((subscriptionId) => ({
+        subscriptionId,
+        cursor: upTo(last),
+        failed: last === 0 ? [] : [failed()],
+        attempts: [failedAttempt(1, "retry")],
+      }));
+      await store.deliveries.settle({ leases, settlements });
+      count.attempts += settlements.length;
+    }
+  }
+}
+
+/** What is counted of a subscription is what is kept of it. */
+async function checkReader(store: Store, id: string): Promise<number> {
+  const progress = await progressOf(store, id);
+  const retrying = await store.deliveries.retrying({ subscriptionId: id, limit: 200 });
+  const due = await store.deliveries.retrying({ subscriptionId: id, dueByMs: START_MS + 100, limit: 200 });
+  assert.equal(retrying.length, progress.retrying, `${id} retrying`);
+  assert.equal(due.length, progress.retrying, `${id} due`);
+  assert.equal(due[0]?.delivery.dueAtMs ?? null, progress.nextDueAtMs, `${id} first due`);
+  for (const { delivery } of await store.deliveries.ended({ subscriptionId: id, limit: 200 })) {
+    assert.notEqual(delivery.state, "retrying");
+  }
+  const attempts = await store.deliveries.attempts(id, { limit: 200 });
+  const newest = attempts[0]?.ordinal ?? 0;
+  assert.deepEqual(attempts.map(({ ordinal }) => ordinal), attempts.map((_, n) => newest - n));
+  return newest;
+}
+
+function describeConflicts(): void {
+  const directory = mkdtempSync(join(tmpdir(), "deno-kv-conflicts-"));
+
+  describe("several handles on Deno KV at once", () => {
+    after(() => rmSync(directory, { recursive: true }));
+
+    test("lose nothing of what they append, settle, record, clamp and forget", async () => {
+      const setting = `deno-kv:${join(directory, "gateway.kv")}`;
+      const stores: Store[] = [];
+      for (let n = 0; n < HANDLES; n++) stores.push(await openStore(setting, { now: () => START_MS }));
+      const store = stores[0]!;
+      await subscribe(store, ...IDS);
+      const [watcher, leases] = [await watcherLease(store), await courierLeases(store, ...IDS)];
+      const count: Count = { appended: 0, attempts: 0 };
+      const work = async (one: Store) => {
+        for (let n = 0; n < STEPS; n++) await step(one, watcher, leases, count);
+      };
+      await Promise.all([...stores, ...stores].map(work));
+
+      const { last, forgotten } = await store.events.bounds();
+      assert.equal(last, count.appended);
+      const events = await store.events.read({ filter: {}, order: "asc", limit: 1_000 });
+      assert.deepEqual(events.map(({ sequence }) => sequence), events.map((_, n) => forgotten + n + 1));
+      assert.equal(events.length, Math.min(1_000, last - forgotten));
+      let attempts = 0;
+      for (const id of IDS) attempts += await checkReader(store, id);
+      assert.equal(attempts, count.attempts);
+      for (const one of stores) await one.close();
+    });
+  });
+}
+
+if (runtimeName === "deno") describeConflicts();
