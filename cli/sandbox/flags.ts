@@ -23,6 +23,12 @@ export interface SandboxFlags {
 /** The contracts' ids: on a fork those of the other network can be used. */
 const CONTRACT_SETTINGS = ["deviceRegistry", "agentRegistry", "paymentEscrow"] as const satisfies SettingName[];
 
+/**
+ * What is read of the environment, as by `serve`: what opens a store whose webhook secrets are sealed. The rest is about
+ * another gateway, on another network.
+ */
+export const SANDBOX_ENVIRONMENT: SettingName[] = ["secretsKey"];
+
 /** As they stand in the help. */
 export const SANDBOX_FLAG_ROWS: Row[] = [
   ["--port N", "Port of the gateway; 0 picks a free one (8787)"],

@@ -3,9 +3,8 @@ import { helpText } from "../help.ts";
 import { leaveSoon, untilAskedToStop } from "../running.ts";
 import { environmentRows } from "../setting_flags.ts";
 import { sandboxBanner } from "./banner.ts";
-import { SANDBOX_FLAG_ROWS, type SandboxFlags, sandboxFlags } from "./flags.ts";
+import { SANDBOX_ENVIRONMENT, SANDBOX_FLAG_ROWS, type SandboxFlags, sandboxFlags } from "./flags.ts";
 import { SANDBOX_ROW } from "./running_sandbox.ts";
-import { SANDBOX_ENVIRONMENT, startSandbox } from "./start.ts";
 import { runAction, SANDBOX_ACTION_ROWS, SANDBOX_ACTIONS } from "./tools.ts";
 
 export const command: Command = {
@@ -43,6 +42,8 @@ export const command: Command = {
 
 async function sandbox(flags: SandboxFlags, io: CommandIo): Promise<number> {
   const stopAsked = untilAskedToStop((signal) => io.stderr(`gateway sandbox: ended at once by a second ${signal}\n`));
+  // Loaded here: what acts on a running sandbox must not wait for what makes one.
+  const { startSandbox } = await import("./start.ts");
   const running = await startSandbox(flags, io);
   io.stdout(flags.json ? JSON.stringify(running.info) + "\n" : sandboxBanner(running.info, io.program));
   await stopAsked;

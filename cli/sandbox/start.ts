@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { systemClock } from "../../lib/clock.ts";
-import { type Config, ENV_PREFIX, type SettingName, SETTINGS } from "../../lib/config.ts";
+import { type Config, ENV_PREFIX, SETTINGS } from "../../lib/config.ts";
 import { readConfig } from "../read_config.ts";
 import { mintKey } from "../../lib/keys/api_key.ts";
 import { keySourceFromStore } from "../../lib/keys/key_source.ts";
@@ -18,7 +18,7 @@ import { VERSION } from "../../lib/version.ts";
 import { CommandError, type CommandIo } from "../command.ts";
 import { createCommandLog } from "../command_log.ts";
 import { type Front, serveGateway } from "../serve_gateway.ts";
-import type { SandboxFlags } from "./flags.ts";
+import { SANDBOX_ENVIRONMENT, type SandboxFlags } from "./flags.ts";
 import { ledgerFile, sandboxFolder } from "./folder.ts";
 import { setUp, startNetwork } from "./network.ts";
 import { welcomePage } from "./page.ts";
@@ -33,12 +33,6 @@ export interface SandboxInfo extends Sandbox {
   networkPassphrase: string;
   apiKey: string;
 }
-
-/**
- * What is read of the environment, as by `serve`: what opens a store whose webhook secrets are sealed. The rest is about
- * another gateway, on another network.
- */
-export const SANDBOX_ENVIRONMENT: SettingName[] = ["secretsKey"];
 
 const HOST = "127.0.0.1";
 const KEY_RATE = 6_000;

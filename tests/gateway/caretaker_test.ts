@@ -27,7 +27,7 @@ test("a store whose file is removed, or replaced, is told once, and is well agai
   caretaker.look();
   caretaker.look();
   assert.equal(caretaker.isStoreGone(), true);
-  assert.match(caretaker.troubles()[0]!, /^the file of sqlite:.* is gone: what is written now is lost/);
+  assert.match(caretaker.troubles()[0]!, /^the file of sqlite:.* was removed: what is written now is lost/);
   assert.equal(lines.filter((line) => /"level":"error"/.test(line)).length, 1);
   writeFileSync(path, "another file of this name");
   caretaker.look();
@@ -35,7 +35,7 @@ test("a store whose file is removed, or replaced, is told once, and is well agai
   renameSync(`${path}.away`, path);
   caretaker.look();
   assert.equal(caretaker.isStoreGone(), false);
-  assert.match(lines.at(-1)!, /the store's file is there again/);
+  assert.ok(lines.some((line) => line.includes("the store's file is there again")));
 });
 
 test("a step of this machine's clock is told, with its way and size", () => {

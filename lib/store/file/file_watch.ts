@@ -10,12 +10,13 @@ export interface StoreFileState {
   file: "there" | "removed" | "replaced";
   /** What is left on its disk. */
   freeBytes: number;
-  /** Less than 200 MB or 2 % is left: time to make room, or to let go of history. */
+  /** Less than 200 MB is left, or less than 2 % of a disk and 2 GB: time to make room, or to let go of history. */
   isDiskLow: boolean;
 }
 
 const LOW_BYTES = 200_000_000;
 const LOW_SHARE = 0.02;
+const MOST_LOW_BYTES = 2_000_000_000;
 
 /**
  * Looks after the file of a store that has just been opened; undefined when it is not kept in a file. A look costs two calls
@@ -40,7 +41,7 @@ export function watchStoreFile(location: string): (() => StoreFileState) | undef
     return {
       file: now === undefined ? "removed" : now === opened ? "there" : "replaced",
       freeBytes,
-      isDiskLow: freeBytes < Math.max(LOW_BYTES, LOW_SHARE * blocks * bsize),
+      isDiskLow: freeBytes < Math.max(LOW_BYTES, Math.min(MOST_LOW_BYTES, LOW_SHARE * blocks * bsize)),
     };
   };
 }
