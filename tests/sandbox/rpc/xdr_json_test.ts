@@ -198,6 +198,10 @@ describe('xdrFormat "json" answers what base64 answers, as SEP-51 JSON under the
     const one = await compare("getTransaction", { hash: invocation }, "transactions");
     assert.deepEqual(names(one), allOf("transactions"));
     await compare("getTransaction", { hash: failed }, "transactions");
+    const { result } = await sandbox.call("getTransaction", { hash: failed });
+    assert.equal(result.status, "FAILED");
+    assert.ok(result.diagnosticEventsXdr.length > 0, "beside the other events, since protocol 23");
+    assert.deepEqual(Object.keys(result.events), ["transactionEventsXdr"]);
     await compare("getTransaction", { hash: "00".repeat(32) }, "transactions");
     assert.deepEqual(
       names(await compare("getTransactions", { startLedger: 1 }, "transactions")),
