@@ -58,6 +58,13 @@ test("snapshot, revert and fund say what became of it", { timeout: 60_000 }, asy
   assert.match(await act("fund", contract), /was paid 10000 lumens/);
 });
 
+/** Waits until the gateway has read the network up to this ledger. */
+async function untilRead(ledger: number): Promise<void> {
+  const api = createClient(sandbox.info.gateway, sandbox.info.apiKey);
+  const read = async () => (await api.get("/v1/status")).body.history.ranges.at(-1)?.toLedger ?? 0;
+  while (await read() < ledger) await new Promise((resolve) => setTimeout(resolve, 100));
+}
+
 test("after a revert the gateway goes on with what happens from then on", { timeout: 120_000 }, async () => {
   const { gateway, apiKey, rpc } = sandbox.info;
   const devices = async (): Promise<string[]> => {
@@ -65,7 +72,9 @@ test("after a revert the gateway goes on with what happens from then on", { time
     return events.map(({ deviceHash }: { deviceHash: string }) => deviceHash);
   };
   await act("snapshot", "before");
-  assert.equal((await runGateway(["trigger", "--sandbox", rpc])).code, 0);
+  const { stdout } = await runGateway(["trigger", "--json", "--sandbox", rpc]);
+  const { ledger } = JSON.parse(stdout.trimEnd().split("\n").at(-1)!);
+  await untilRead(ledger);
   await act("revert", "before");
   // It takes some looks at the network to be sure that it is not just a node that lags.
   let done = await runGateway(["trigger", "device.registered", "--json", "--sandbox", rpc]);
