@@ -12,7 +12,7 @@ export const WEBHOOK_COLUMNS: Column[] = [
   { heading: "PENDING", width: 7 },
   { heading: "REJECTED", width: 8, goes: 3 },
   { heading: "DEAD", width: 4 },
-  { heading: "FAILING SINCE", width: 16, least: 10, goes: 4 },
+  { heading: "FAILING SINCE", width: 16, least: 13, goes: 4 },
 ];
 
 export const ATTEMPT_COLUMNS: Column[] = [

@@ -32,8 +32,9 @@ export async function tellFailover(info: SandboxInfo, command: string[], folder:
       false,
       "well",
     ]]);
-    const asked = new Set(second.asked);
-    assert.deepEqual(asked, new Set(["getNetwork", "getHealth"]), "asked of which network it is, and what it holds");
+    // Of which network it is, which ledgers it holds, and whether they are the first's.
+    const rare = ["getNetwork", "getHealth", "getLedgers"];
+    assert.deepEqual(second.asked.filter((method) => !rare.includes(method)), [], "the second rests");
     for (const [fault, problem] of [["breaks off", /^could not be reached/], [500, /^answered HTTP 500$/]] as const) {
       first.fault = fault;
       await works();
@@ -47,7 +48,8 @@ export async function tellFailover(info: SandboxInfo, command: string[], folder:
       assert.deepEqual(await inUseByMetrics(), [1, 0]);
       const asked = second.asked.length;
       await works();
-      assert.equal(second.asked.length, asked, "the second rests again");
+      const since = second.asked.slice(asked);
+      assert.deepEqual(since.filter((method) => !rare.includes(method)), [], "the second rests again");
     }
   });
 }

@@ -31,7 +31,7 @@ export async function assertPinned(command: string[]): Promise<void> {
   const failed = (error: string) => ({ outcome: "retry", statusCode: null, error });
   assert.deepEqual(attempts, {
     "hooks.example": { outcome: "delivered", statusCode: 200, error: null },
-    "moved.example": { outcome: "ended", statusCode: 307, error: "the endpoint answered 307" },
+    "moved.example": { outcome: "rejected", statusCode: 307, error: "the endpoint answered 307" },
     "impersonated.example": failed("certificate is for another name"),
     "turns-private.example": failed(refusal("turns-private.example", "a private address")),
     "turns-loopback.example": failed(refusal("turns-loopback.example", "a loopback address")),

@@ -3,7 +3,7 @@ import { after, before, describe, test } from "node:test";
 import type { ExaminationParts } from "../../../cli/doctor/checks.ts";
 import { type Clock, systemClock } from "../../../lib/clock.ts";
 import { scanned } from "../../store/samples.ts";
-import { type DoctorStage, NODE, says, startDoctorStage } from "./stage.ts";
+import { type DoctorStage, NODE, quickWait, says, startDoctorStage } from "./stage.ts";
 
 let doctor: DoctorStage;
 before(async () => {
@@ -114,14 +114,17 @@ describe("doctor: the node", () => {
         clock: {
           now: doctor.sandbox.nowMs,
           monotonicMs: systemClock.monotonicMs,
-          wait: () => Promise.resolve(),
+          wait: quickWait,
           ...parts,
         },
       });
     const hourLater = () => doctor.sandbox.nowMs() + 3_600_000;
     says(await clock({ now: () => doctor.sandbox.nowMs() - 60_000 }), "fail", /clock is 60 s behind/, /NTP/);
     says(await clock({ now: hourLater }), "fail", /closed 3600 s ago, and none has since/, /stands still/);
-    const wait = () => Promise.resolve(void doctor.sandbox.network.closeLedger());
+    const wait: Clock["wait"] = (delayMs, signal) => {
+      if (signal === undefined) doctor.sandbox.network.closeLedger();
+      return quickWait(delayMs, signal);
+    };
     says(await clock({ now: hourLater, wait }), "fail", /ledgers close at .*it is ahead/, /set the clock/);
     says(await clock({ now: () => doctor.sandbox.nowMs() + 20_000 }), "ok", /closed 20 s ago/);
   });

@@ -1,4 +1,4 @@
-import { systemClock } from "../../../lib/clock.ts";
+import { type Clock, systemClock } from "../../../lib/clock.ts";
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -16,6 +16,10 @@ export const NODE = "http://node.test/secret-token";
 type Settings = Partial<Record<SettingName, string>>;
 
 export type DoctorStage = Awaited<ReturnType<typeof startDoctorStage>>;
+
+/** Pauses take no time; the deadline of a call, which is called off when the call has ended, takes its own. */
+export const quickWait: Clock["wait"] = (delayMs, signal) =>
+  signal === undefined ? Promise.resolve() : systemClock.wait(delayMs, signal);
 
 /** A sandbox network for the doctor to look at, and a folder for stores. Close it after use. */
 export async function startDoctorStage() {
@@ -44,7 +48,7 @@ export async function startDoctorStage() {
       target: undefined,
       fetch: sandbox.fetch,
       resolve: () => Promise.reject(new Error("nothing is looked up")),
-      clock: { now: sandbox.nowMs, monotonicMs: systemClock.monotonicMs, wait: () => Promise.resolve() },
+      clock: { now: sandbox.nowMs, monotonicMs: systemClock.monotonicMs, wait: quickWait },
       ...parts,
     };
     for await (const finding of examine(all)) findings.push(finding);

@@ -15,6 +15,8 @@ const WEBHOOK = [
   AT,
   "12",
   "0",
+  "0",
+  AT,
 ];
 const ATTEMPT = [
   AT,
@@ -47,7 +49,7 @@ describe("a table", () => {
         const [head, line] = printed(columns, row, room);
         for (const text of [head!, line!]) assert.ok([...text].length <= room, text);
         const dates = line!.match(/20\d\d-\S*(?: \d\d:\S*)?/g) ?? [];
-        assert.equal(dates.length, head!.match(/\b(AT|NEXT|CREATED|EXPIRES|LAST USED)\b/g)?.length ?? 0);
+        assert.equal(dates.length, head!.match(/\b(AT|NEXT|CREATED|EXPIRES|LAST USED|FAILING SINCE)\b/g)?.length ?? 0);
         for (const date of dates) assert.match(date, /^2026-11-21( 03:44(:05)?)?$/);
       });
     }
