@@ -38,7 +38,7 @@ export function createCaretaker({ store, clock, log }: {
     const megabytes = Math.floor(freeBytes / 1_000_000);
     disk = isDiskLow ? `the disk of ${store.location} is almost full: ${megabytes} MB are left` : undefined;
     if (disk === undefined) log.info("the store's disk has room again");
-    else log.warn(disk, { todo: "make room, or keep events for a shorter time (RETENTION_DAYS)" });
+    else log.warn(disk, { todo: "make room, or keep events for a shorter time (SERVICE_API_RETENTION_DAYS)" });
   }
 
   return {

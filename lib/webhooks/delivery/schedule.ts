@@ -62,8 +62,8 @@ export interface NextAttempt {
 
 /**
  * What becomes of a delivery after an attempt: 2xx is `delivered`; network errors, 429 and 5xx are a `retry`, or `dead`
- * after the last attempt or at the age of three days; every other answer has `rejected` it. `Retry-After` can put the next attempt off, up to a day, but
- * never brings it forward.
+ * after the last attempt or at the age of three days; every other answer has `rejected` it. `Retry-After` can put the
+ * next attempt off, up to a day, but never brings it forward.
  */
 export function nextAttempt({ attempt, outcome, nowMs, ageMs, random }: FinishedAttempt): NextAttempt {
   if (outcome.kind === "status") {
