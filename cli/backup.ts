@@ -21,7 +21,7 @@ const help = helpText({
   ],
 });
 
-export const command: Command = { name: "backup", summary: "Copy the store while a gateway serves from it", help, run };
+export const command: Command = { help, run };
 
 async function run(args: string[], io: CommandIo): Promise<number> {
   const { flags, positionals: [file, ...extra] } = parseFlags(args, { store: "text", json: "switch" });

@@ -3,9 +3,6 @@ import { didYouMean, nearest } from "../lib/nearest.ts";
 
 /** One command of `gateway`. */
 export interface Command {
-  name: string;
-  /** One line for the list of commands. */
-  summary: string;
   /** What `gateway help NAME` prints, where a line may hold so much. */
   help(room: number): string;
   /** What it can be told to do, its first argument; absent: nothing in particular. */

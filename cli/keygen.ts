@@ -58,7 +58,7 @@ const FLAGS = {
 /** Fields of a key by the flag that sets them. */
 const FLAG_OF = { name: "--name", scopes: "--scopes", rate: "--rate", expiresAt: "--expires" } as const;
 
-export const command: Command = { name: "keygen", summary: "Create an API key", help, run };
+export const command: Command = { help, run };
 
 async function run(args: string[], io: CommandIo): Promise<number> {
   const { flags, positionals } = parseFlags(args, FLAGS);

@@ -65,8 +65,6 @@ const ACTIONS = { list, show, enable, disable, delete: remove } as const;
 const NAMES = Object.keys(ACTIONS) as (keyof typeof ACTIONS)[];
 
 export const command: Command = {
-  name: "keys",
-  summary: "List, show, enable, disable or delete API keys",
   help,
   actions: NAMES,
   run,

@@ -25,8 +25,6 @@ const FLAGS = {
 const KEY_VARIABLE = "SERVICE_API_KEY";
 
 export const command: Command = {
-  name: "listen",
-  summary: "Print events as they happen, of a sandbox or any gateway, and forward them",
   help: helpText({
     usage: ["listen [FLAGS]", "listen --gateway URL [FLAGS]"],
     about: "Shows what webhooks deliver, while you develop.\n\n" +

@@ -5,8 +5,6 @@ import { type Command, parseFlags, refuseExtra } from "./command.ts";
 import { helpText } from "./help.ts";
 
 export const command: Command = {
-  name: "openapi",
-  summary: "Print the OpenAPI description",
   help: helpText({
     usage: ["openapi"],
     about: "Prints the OpenAPI 3.1 description of the HTTP surface, the same that a running gateway serves at " +

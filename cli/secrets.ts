@@ -27,8 +27,6 @@ const help = helpText({
 });
 
 export const command: Command = {
-  name: "secrets",
-  summary: "Change the key that encrypts webhook secrets",
   help,
   actions: ["rekey"],
   run,

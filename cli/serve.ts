@@ -16,8 +16,6 @@ const FAREWELL_MS = 250;
 const NAMES = Object.keys(SETTINGS) as SettingName[];
 
 export const command: Command = {
-  name: "serve",
-  summary: "Run the gateway",
   help: helpText({
     usage: ["serve [FLAGS]", "[FLAGS]"],
     about:

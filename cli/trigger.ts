@@ -12,8 +12,6 @@ import { cut, roomOf } from "./terminal/wrap.ts";
 const EVENTS = CARD_LIFE.map(({ event }) => event);
 
 export const command: Command = {
-  name: "trigger",
-  summary: "Make events happen in a running sandbox",
   help: helpText({
     usage: ["trigger [EVENT] [--sandbox URL] [--json]"],
     about:

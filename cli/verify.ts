@@ -62,7 +62,7 @@ const FLAGS = {
 /** A tolerance, or a Unix time up to the year 5138. */
 const SECONDS = { min: 0, max: 99_999_999_999 };
 
-export const command: Command = { name: "verify", summary: "Verify a webhook's signature", help, run };
+export const command: Command = { help, run };
 
 async function run(args: string[], io: CommandIo): Promise<number> {
   const { flags, positionals } = parseFlags(args, FLAGS);

@@ -6,8 +6,6 @@ import { type Command, type CommandIo, parseFlags, refuseExtra } from "./command
 import { helpText, jsonRow } from "./help.ts";
 
 export const command: Command = {
-  name: "version",
-  summary: "Print the version",
   help: helpText({
     usage: ["version [--json]", "version --licenses [--json]"],
     about: "Prints the version of this program, the commit it was built from (nothing from sources), the runtime " +

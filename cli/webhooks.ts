@@ -104,8 +104,6 @@ const ACTIONS: Record<(typeof NAMES)[number], Action> = {
 };
 
 export const command: Command = {
-  name: "webhooks",
-  summary: "List webhooks and their deliveries, replay, rotate or delete them",
   help,
   actions: NAMES,
   run,

@@ -12,8 +12,6 @@ import { roomOf } from "../terminal/wrap.ts";
 const NAMES = Object.keys(SETTINGS) as SettingName[];
 
 export const command: Command = {
-  name: "doctor",
-  summary: "Check settings, store, node and contracts, and say what to do",
   help: helpText({
     usage: ["doctor [--target URL] [--json] [the flags of gateway serve]"],
     about:

@@ -8,8 +8,6 @@ import { SANDBOX_ROW } from "./running_sandbox.ts";
 import { runAction, SANDBOX_ACTION_ROWS, SANDBOX_ACTIONS } from "./tools.ts";
 
 export const command: Command = {
-  name: "sandbox",
-  summary: "Run the gateway on a Stellar network of its own, offline",
   help: helpText({
     usage: ["sandbox [FLAGS]", "sandbox ACTION [--sandbox URL] [--json]"],
     about:

@@ -37,8 +37,6 @@ export interface SubscriptionsParts {
 
 /** What the owner of an API key does with its subscriptions. Those of other keys are `not_found`. */
 export interface Subscriptions {
-  /** What a target must be (`TargetPolicy.rule`). */
-  readonly targetRule: string;
   /** @throws {GatewayError} `invalid_request` for a refused target, and when the key has as many as it may */
   create(keyId: string, wanted: NewSubscription): Promise<SubscriptionWithSecret>;
   /** Ascending by id. */
@@ -77,8 +75,6 @@ export function createSubscriptions(parts: SubscriptionsParts): Subscriptions {
   }
 
   return {
-    targetRule: targets.rule,
-
     async create(keyId, { url, types, deviceHash, merchant, ordered }) {
       await targets.check(url);
       const id = `wh_${randomText(ID_LENGTH)}`;

@@ -12,8 +12,6 @@ export interface VettedTarget {
 }
 
 export interface TargetPolicy {
-  /** What is allowed, in short: `must be …`. */
-  rule: string;
   /**
    * Vets a webhook's URL and every address that its host has at this moment.
    * @throws {GatewayError} `invalid_request` saying why it is refused.
@@ -40,7 +38,6 @@ const REFUSED_SUFFIXES = [".local", ".internal", ".localdomain", ".home.arpa", "
 export function createTargetPolicy({ resolve, allowLoopbackHttp = false }: TargetPolicyOptions): TargetPolicy {
   const more = allowLoopbackHttp ? ", or http:// to this machine (127.0.0.1, localhost)" : "";
   return {
-    rule: `must be an https:// URL${more}`,
     async check(text, signal) {
       const url = parseTarget(text);
       const host = hostOf(url);
