@@ -215,13 +215,14 @@ export function createCourier(parts: CourierParts): Courier {
   /** One that cannot take more for now goes on reading by itself, from here on. */
   function hand(reader: DeliveryReader, event: LoggedEvent): void {
     if (!reader.isAtTip || reader.isClosed) return;
+    active.add(reader);
     if (reader.log.queue.length >= READ_AHEAD) {
+      // It is not advanced here: before the first event of a page `tail` is still where it now stands itself.
       reader.isAtTip = false;
       reader.log.readThrough = event.sequence - 1;
-    } else {
-      reader.log.queue.push(event);
+      return;
     }
-    active.add(reader);
+    reader.log.queue.push(event);
     advance(reader);
   }
 

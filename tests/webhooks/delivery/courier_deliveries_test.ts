@@ -146,3 +146,22 @@ test("a subscription made while events arrive hears those after it", async () =>
   );
   await made.courier.stop({ drainMs: 0 });
 });
+
+test("an endpoint slower than the log grows loses none of what comes one event at a time", async () => {
+  const held = {} as { clock: { wait(ms: number): Promise<void> } };
+  const made = await courierStage(answersAfter(() => held.clock, 200), { limits: { postsPerEndpoint: 1 } });
+  held.clock = made.clock;
+  made.courier.start();
+  const events = 150;
+  for (let n = 0; n < events; n++) {
+    await made.owe(1, "wh_1");
+    await made.pass(50);
+  }
+  await made.pass(60_000, 50);
+  assert.deepEqual(
+    made.postedTo("wh_1").map(({ eventId }) => eventId),
+    Array.from({ length: events }, (_, n) => eventAt(101 + n).id),
+  );
+  assert.equal((await owedTo(made.store, "wh_1")).pending, 0);
+  await made.courier.stop({ drainMs: 0 });
+});
