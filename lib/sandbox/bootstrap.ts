@@ -9,7 +9,7 @@ import {
   xdr,
 } from "@stellar/stellar-sdk";
 import { sha256, toHex } from "./ledger/bytes.ts";
-import { assembled } from "./ledger/contract_call.ts";
+import { assembled } from "./ledger/assembly.ts";
 import { rootKeypair } from "./ledger/genesis.ts";
 import type { SandboxNetwork } from "./network.ts";
 

@@ -13,7 +13,7 @@ import {
 import { AlreadyFunded, type AppliedTransaction, type Network } from "../network_types.ts";
 import { loadAccount } from "./accounts.ts";
 import { keyOf } from "./bytes.ts";
-import { assembled } from "./contract_call.ts";
+import { assembled } from "./assembly.ts";
 import { rootKeypair } from "./genesis.ts";
 import type { LedgerView } from "./state.ts";
 

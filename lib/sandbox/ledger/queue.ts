@@ -1,8 +1,6 @@
 import { keyOf, sameBytes } from "./bytes.ts";
 import type { Envelope } from "./envelopes.ts";
 
-export type TransactionQueue = ReturnType<typeof createTransactionQueue>;
-
 const REPLACEMENT_FACTOR = 10n;
 
 /** The transactions that wait for the next ledger: at most one of each source account. */
