@@ -1,5 +1,5 @@
 import type { DeliveryStore, Store } from "./store.ts";
-import { partitionLease, partitionOf } from "./webhook.ts";
+import { MAX_SETTLED_WRITES, partitionLease, partitionOf, settledWrites } from "./webhook.ts";
 
 /** What is kept, by noun: the part of a store that its drivers differ in. */
 export type Nouns = Pick<
@@ -91,16 +91,15 @@ function checkBatch(items: readonly unknown[], max: number): void {
 
 /** @throws RangeError when there is too much in one step, a lease is missing, or a due time does not go with its state */
 function checkSettlements({ leases, settlements }: Parameters<DeliveryStore["settle"]>[0]): void {
-  checkBatch(settlements.flatMap(({ attempts }) => attempts), 100);
-  const failed = settlements.flatMap(({ failed = [] }) => failed);
-  checkBatch([...failed, ...settlements.flatMap(({ delivered = [] }) => delivered)], 200);
+  const writes = settlements.reduce((sum, settlement) => sum + settledWrites(settlement), 0);
+  if (writes > MAX_SETTLED_WRITES) throw new RangeError(`at most ${MAX_SETTLED_WRITES} writes fit, got ${writes}`);
   for (const { subscriptionId } of settlements) {
     const name = partitionLease(partitionOf(subscriptionId));
     if (!leases.some((lease) => lease.name === name)) {
       throw new RangeError(`the settlement of ${subscriptionId} needs the lease ${name}`);
     }
   }
-  for (const { state, dueAtMs } of failed) {
+  for (const { state, dueAtMs } of settlements.flatMap(({ failed = [] }) => failed)) {
     if ((state === "retrying") !== (dueAtMs !== null)) {
       throw new RangeError(`dueAtMs must be a time when the state is retrying, and null otherwise, got ${dueAtMs}`);
     }

@@ -306,8 +306,7 @@ export interface DeliveryStore {
   /** Failed deliveries that were rejected or are dead, newest event first, at most `limit` (≤ 200), before a sequence. */
   ended(query: { subscriptionId: string; before?: number; limit: number }): Promise<DueDelivery[]>;
   /**
-   * Writes what became of deliveries, at most 100 attempts and 200 failed deliveries, kept or delivered now, in all. Each
-   * subscription's part is written whole, under the lease of its partition: `leases` holds those of all partitions named.
+   * Writes what became of deliveries, at most `MAX_SETTLED_WRITES` in all. Each subscription's part is written whole, under the lease of its partition: `leases` holds those of all partitions named.
    * Rejects with `fenced` when one is lost, and has written nothing then. A deleted subscription's part is passed over.
    */
   settle(step: { leases: Lease[]; settlements: Settlement[] }): Promise<void>;

@@ -175,3 +175,13 @@ export interface Settlement {
   failingSinceMs?: number | null;
   attempts: NewAttempt[];
 }
+
+/** What `settle` takes in one call, counted as `settledWrites` counts. */
+export const MAX_SETTLED_WRITES = 900;
+
+/** How much there is to write of this at most, the cursor apart: a store's commit has bounds. */
+export function settledWrites(
+  { failed = [], delivered = [], attempts }: Pick<Settlement, "failed" | "delivered" | "attempts">,
+): number {
+  return 4 * failed.length + 3 * delivered.length + attempts.length;
+}

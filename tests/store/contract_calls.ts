@@ -88,13 +88,16 @@ export function callContract({ store, setting, anotherHandle }: Subject): void {
         100,
         () => subscriptions.resealSecrets({ secrets: many(101, { ...sampleSubscription("a"), expectedSecret: "" }) }),
       ],
-      [100, () => deliveries.settle(step(101, 0, 0))],
-      [200, () => deliveries.settle(step(1, 150, 51))],
     ];
     for (const [most, call] of beyond) {
       await assert.rejects(call(), (error: unknown) => {
         return error instanceof RangeError && error.message.startsWith(`at most ${most} items fit in one call`);
       });
+    }
+    for (const [attempts, failed, delivered] of [[901, 0, 0], [1, 225, 0], [0, 150, 101]] as const) {
+      const writes = attempts + 4 * failed + 3 * delivered;
+      const message = `at most 900 writes fit, got ${writes}`;
+      await assert.rejects(deliveries.settle(step(attempts, failed, delivered)), new RangeError(message));
     }
     const limited: [number, (limit: number) => Promise<unknown>][] = [
       [1_000, (limit) => keys.list({ limit })],

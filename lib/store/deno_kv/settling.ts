@@ -1,6 +1,6 @@
 import type { KvAtomic, KvEntryMaybe } from "../../runtime/kv.ts";
 import type { DeliveryStore, Lease } from "../store.ts";
-import { FAILED_KEPT, type FailedDelivery, type Settlement } from "../webhook.ts";
+import { FAILED_KEPT, type FailedDelivery, MAX_SETTLED_WRITES, settledWrites, type Settlement } from "../webhook.ts";
 import { noteAttempts } from "./attempts.ts";
 import { count, dropOldest, type FailedBySequence, firstDue, readFailed, writeFailed } from "./failed_deliveries.ts";
 import { commit, type DenoKvContext, getAll, MAX_KEYS } from "./io.ts";
@@ -20,8 +20,8 @@ import {
 /** Settlements by subscription. */
 type Parts = Map<string, Settlement[]>;
 
-/** Besides the leases. */
-const WRITES_PER_COMMIT = 950;
+/** Besides the leases; the cursors are among them. */
+const WRITES_PER_COMMIT = MAX_SETTLED_WRITES + 50;
 
 /**
  * `DeliveryStore.settle`. A commit checks the leases, and a version for all that is changed without one; it writes the
@@ -158,7 +158,7 @@ function commitsOf(settlements: Settlement[]): Parts[] {
   const commits: Parts[] = [new Map()];
   let writes = 0;
   for (const [subscriptionId, part] of Map.groupBy(settlements, (one) => one.subscriptionId)) {
-    const ofPart = part.reduce((sum, one) => sum + mostWrites(one), 1);
+    const ofPart = part.reduce((sum, one) => sum + settledWrites(one), 1);
     if (writes + ofPart > WRITES_PER_COMMIT) {
       commits.push(new Map());
       writes = 0;
@@ -167,10 +167,6 @@ function commitsOf(settlements: Settlement[]): Parts[] {
     writes += ofPart;
   }
   return commits;
-}
-
-function mostWrites({ failed = [], delivered = [], attempts }: Settlement): number {
-  return 4 * failed.length + 3 * delivered.length + attempts.length;
 }
 
 /** Keeps a failed delivery in place of what was kept of it, or keeps it no more. */

@@ -86,14 +86,10 @@ export function sqliteEventRows(database: SqliteDatabase): EventRows {
   return {
     types,
     toEvent(row) {
-      const { id, ...rest } = origin(row);
-      const event: LoggedEvent = {
-        sequence: row.sequence,
-        id,
-        type: types.text(row.type),
-        ...rest,
-        knownAt: row.known_at,
-      };
+      const { id, contractId, ledger, ledgerClosedAt, txHash } = origin(row);
+      const { sequence, known_at: knownAt } = row;
+      const type = types.text(row.type);
+      const event: LoggedEvent = { sequence, id, type, contractId, ledger, ledgerClosedAt, txHash, knownAt };
       if (row.device_hash !== null) event.deviceHash = unpackHash(row.device_hash);
       if (row.agent !== null) event.agent = unpackAddress(row.agent);
       if (row.merchant !== null) event.merchant = unpackAddress(row.merchant);

@@ -53,7 +53,15 @@ export function createAttempter({ post, clock, next }: AttemptParts): Attempter 
     const headers = signatureHeaders({ secrets: recipient.secrets, eventId: message.id, body, nowMs: atMs });
     headers["content-type"] = "application/json";
     headers["user-agent"] = USER_AGENT;
-    const result = await post({ url: recipient.url, headers, body, timeoutMs: ATTEMPT_TIMEOUT_MS, signal });
+    const result = await post({
+      url: recipient.url,
+      headers,
+      body,
+      // What is kept of successes is little; whoever sends a test wants to see what it was answered.
+      ignoresSuccessBody: kind !== "test",
+      timeoutMs: ATTEMPT_TIMEOUT_MS,
+      signal,
+    });
     const { outcome, nextAttemptAtMs = null } = next(attempts + 1, outcomeOf(result), clock.now(), ageMs);
     const isDelivered = outcome === "delivered";
     return {
@@ -66,8 +74,7 @@ export function createAttempter({ post, clock, next }: AttemptParts): Attempter 
       outcome: kind === "test" && outcome === "retry" ? "dead" : outcome,
       statusCode: result.statusCode ?? null,
       error: result.error ?? (isDelivered ? null : `the endpoint answered ${result.statusCode}`),
-      // What is kept of successes is little; whoever sends a test wants to see what it was answered.
-      responseBody: (isDelivered && kind !== "test") || result.responseBody === "" ? null : result.responseBody,
+      responseBody: result.responseBody === "" ? null : result.responseBody,
       nextAttemptAtMs: kind === "test" ? null : nextAttemptAtMs,
     };
   };

@@ -3,7 +3,14 @@ import { type Clock, createStepWatch } from "../../clock.ts";
 import { createLoop } from "../../loop.ts";
 import type { LoggedEvent } from "../../store/event.ts";
 import { type Store, StoreError } from "../../store/store.ts";
-import { type NewAttempt, partitionOf, type Reader, type Settlement, type Subscription } from "../../store/webhook.ts";
+import {
+  MAX_SETTLED_WRITES,
+  type NewAttempt,
+  partitionOf,
+  type Reader,
+  type Settlement,
+  type Subscription,
+} from "../../store/webhook.ts";
 import type { Attempter, EventMessage, Recipient } from "./attempt.ts";
 import { createGathering } from "./gathering.ts";
 import { createMatcher } from "./matching.ts";
@@ -41,7 +48,7 @@ export interface CourierParts {
   /** Told of what goes wrong on this side: no secret and no URL in it. */
   onProblem(message: string, cause?: unknown): void;
   limits?: Partial<CourierLimits>;
-  /** How long what an attempt came to waits for others to share its commit with; 5 ms when absent. */
+  /** How long what an attempt came to waits for others to share its commit with; 20 ms when absent. */
   gatherMs?: number;
 }
 
@@ -68,7 +75,8 @@ const PUT_OFF_MS = 5_000;
 const SAVE_MS = 60_000;
 const LOG_PAGE = 1_000;
 const READERS_PAGE = 500;
-const SETTLED_AT_ONCE = 100;
+/** One is at most an attempt and a failed delivery. */
+const SETTLED_AT_ONCE = MAX_SETTLED_WRITES / 5;
 const MOST_UNSETTLED = 2_000;
 const PAUSE_MS = 1_000;
 const TRIES_WHEN_STOPPING = 3;
@@ -81,7 +89,7 @@ const STEP_WORTH_MENDING_MS = 60_000;
  * log whom it matches; who is behind reads by itself. What many posts came to is one commit.
  */
 export function createCourier(parts: CourierParts): Courier {
-  const { store, clock, onProblem, gatherMs = 5 } = parts;
+  const { store, clock, onProblem, gatherMs = 20 } = parts;
   const limits = { ...COURIER_LIMITS, ...parts.limits };
   const partitions = createPartitions(store, clock, parts.holder);
   const turns = createTurns(limits);
@@ -360,7 +368,7 @@ export function createCourier(parts: CourierParts): Courier {
   // Writing down.
 
   function note(outcome: Outcome): void {
-    outcome.reader.unsettled++;
+    if (outcome.delivery?.failed !== undefined) outcome.reader.unsettledFailures++;
     unsettled.add(outcome);
   }
 
@@ -398,8 +406,8 @@ export function createCourier(parts: CourierParts): Courier {
   async function written(batch: Outcome[]): Promise<void> {
     const kept = new Set<DeliveryReader>();
     for (const { reader, delivery } of batch) {
-      reader.unsettled--;
       if (delivery === undefined) continue;
+      if (delivery.failed !== undefined) reader.unsettledFailures--;
       reader.retrying.delete(delivery.sequence);
       if (delivery.failed !== undefined || delivery.track === undefined) kept.add(reader);
     }

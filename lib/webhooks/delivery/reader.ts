@@ -66,8 +66,8 @@ export interface DeliveryReader {
   /** When the first of them is due, Unix ms; null: none is. */
   nextDueAtMs: number | null;
   inFlight: number;
-  /** What its posts came to that is not written down yet. */
-  unsettled: number;
+  /** How many of its deliveries failed and are not written down yet. */
+  unsettledFailures: number;
   /** How many may be in flight: one until the endpoint has answered, more with each success, one after a failure. */
   limit: number;
   /** Failures in a row. */
@@ -122,7 +122,7 @@ export function openReader({ subscription, progress, replay }: Reader, partition
     hasFailed: progress.retrying + progress.rejected + progress.dead > 0,
     nextDueAtMs: progress.nextDueAtMs,
     inFlight: 0,
-    unsettled: 0,
+    unsettledFailures: 0,
     limit: 1,
     // One that was failing is asked with a probe first.
     failures: progress.failingSinceMs === null ? 0 : 2,
@@ -168,7 +168,7 @@ export function canPost(reader: DeliveryReader, nowAt: number): boolean {
   if (reader.inFlight >= (isDown(reader) || reader.subscription.ordered ? 1 : reader.limit)) return false;
   if (reader.due.length > 0) return true;
   // One that keeps the order waits at what failed.
-  if (reader.subscription.ordered && reader.retryingCount + reader.unsettled > 0) return false;
+  if (reader.subscription.ordered && reader.retryingCount + reader.unsettledFailures > 0) return false;
   return reader.log.queue.length > 0 || (reader.replay?.queue.length ?? 0) > 0;
 }
 

@@ -1,10 +1,13 @@
 import type { Clock } from "../../clock.ts";
-import { heightOf } from "../../store/event.ts";
-import type { Store } from "../../store/store.ts";
+import { createRecentMap } from "../../bounded_map.ts";
+import { heightOf, type LoggedEvent } from "../../store/event.ts";
+import type { EventQuery, Store } from "../../store/store.ts";
 import { type DeliveryReader, isDown } from "./reader.ts";
 
 /** So many deliveries are read ahead for each subscription. */
 export const READ_AHEAD = 64;
+/** Some megabytes at most. */
+const PAGES_KEPT = 32;
 /** Replayed deliveries of one API key in a day. */
 const MAX_REPLAYED = 1_000_000;
 const DAY_MS = 86_400_000;
@@ -21,7 +24,18 @@ export interface Reading {
 }
 
 export function createReading(store: Pick<Store, "events" | "deliveries">, clock: Clock): Reading {
+  const pages = createRecentMap<LoggedEvent[]>(PAGES_KEPT);
   const replayedToday = new Map<string, { since: number; count: number }>();
+
+  /** Those that are behind at the same place and listen to the same share what was read: a full page never changes. */
+  async function readPage(query: EventQuery): Promise<LoggedEvent[]> {
+    const place = `${query.after} ${JSON.stringify(query.filter)}`;
+    const known = pages.get(place);
+    if (known !== undefined && known.at(-1)!.sequence <= query.upTo!) return known;
+    const events = await store.events.read({ ...query, order: "asc", limit: READ_AHEAD });
+    if (events.length === READ_AHEAD) pages.set(place, events);
+    return events;
+  }
 
   /** One that keeps the order waits for what failed alone, and asks with it whether a failing endpoint is back. */
   function isDueUnread(reader: DeliveryReader): boolean {
@@ -75,8 +89,7 @@ export function createReading(store: Pick<Store, "events" | "deliveries">, clock
   }
 
   async function readLog({ filter, log }: DeliveryReader, tail: number): Promise<void> {
-    const query = { filter, after: log.readThrough, upTo: tail };
-    const events = await store.events.read({ ...query, order: "asc", limit: READ_AHEAD });
+    const events = await readPage({ filter, after: log.readThrough, upTo: tail });
     log.queue.push(...events);
     log.readThrough = events.length === READ_AHEAD ? events.at(-1)!.sequence : tail;
   }
@@ -89,8 +102,7 @@ export function createReading(store: Pick<Store, "events" | "deliveries">, clock
     }
     const upTo = Math.min(replay.endSequence, tail);
     if (replay.readThrough >= upTo) return;
-    const query = { filter: replay.filter, after: replay.readThrough, upTo };
-    const events = await store.events.read({ ...query, order: "asc", limit: READ_AHEAD });
+    const events = await readPage({ filter: replay.filter, after: replay.readThrough, upTo });
     replay.queue.push(...events);
     replay.readThrough = events.length === READ_AHEAD ? events.at(-1)!.sequence : upTo;
     countReplayed(subscription.keyId, events.length);

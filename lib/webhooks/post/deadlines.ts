@@ -13,9 +13,15 @@ export interface Deadlines {
   limit(timeoutMs: number, signal?: AbortSignal): TimeLimit;
 }
 
-/** Time limits that share one timer: one for each would be a tenth of what a post costs on Deno. */
+const GIVEN_UP = "given up by the gateway";
+
+/**
+ * Time limits that share one timer, and one listener for each signal: one for each limit would be a tenth of what a post
+ * costs on Deno.
+ */
 export function createDeadlines(): Deadlines {
   const open = new Set<Limit>();
+  const heard = new WeakSet<AbortSignal>();
   let timer: ReturnType<typeof setTimeout> | undefined;
   let wakesAtMs = Infinity;
 
@@ -35,6 +41,14 @@ export function createDeadlines(): Deadlines {
     wakeAt(nextMs);
   }
 
+  function hear(signal: AbortSignal): void {
+    if (heard.has(signal)) return;
+    heard.add(signal);
+    signal.addEventListener("abort", () => {
+      for (const limit of open) if (limit.signal === signal) limit.reach(GIVEN_UP);
+    }, { once: true });
+  }
+
   class Limit implements TimeLimit {
     reached: string | undefined;
     readonly atMs: number;
@@ -44,11 +58,8 @@ export function createDeadlines(): Deadlines {
       this.atMs = performance.now() + timeoutMs;
       open.add(this);
       if (this.atMs < wakesAtMs) wakeAt(this.atMs);
-      signal?.addEventListener("abort", this);
-      if (signal?.aborted) this.handleEvent();
-    }
-    handleEvent(): void {
-      this.reach("given up by the gateway");
+      if (signal?.aborted) this.reach(GIVEN_UP);
+      else if (signal !== undefined) hear(signal);
     }
     reach(why: string): void {
       open.delete(this);
@@ -61,7 +72,6 @@ export function createDeadlines(): Deadlines {
     }
     clear(): void {
       this.#stop = undefined;
-      this.signal?.removeEventListener("abort", this);
       open.delete(this);
       if (open.size === 0) wakeAt(Infinity);
     }

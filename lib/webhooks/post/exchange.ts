@@ -17,6 +17,8 @@ export interface Message {
   /** Names and values in turn: this way `node:http` adds none of its own. */
   headers: string[];
   body: string;
+  /** Of an answer that is no failure the body is not looked at. */
+  ignoresSuccessBody: boolean;
 }
 
 /** What one POST came to: an answer, or why there was none, or why it did not come in full. */
@@ -59,7 +61,7 @@ export interface Exchanged {
 export function exchange(
   connections: Connections,
   connection: Connection,
-  { path, headers, body }: Message,
+  { path, headers, body, ignoresSuccessBody }: Message,
   limit: TimeLimit,
 ): Promise<Exchanged> {
   const { promise, resolve } = Promise.withResolvers<Exchanged>();
@@ -67,6 +69,7 @@ export function exchange(
   let response: IncomingMessage | undefined;
   let receivedBytes = 0;
   let bodyBytes = 0;
+  let mostBytes = MAX_ANSWER_BYTES;
   const kept: Uint8Array[] = [];
 
   const current: Exchange = {
@@ -82,7 +85,7 @@ export function exchange(
   };
   function onMuch(): void {
     if (response === undefined) breakOff(HEAD_TOO_LONG);
-    else if (receivedBytes > MAX_ANSWER_BYTES) breakOff();
+    else if (receivedBytes > mostBytes) breakOff();
   }
   /** The first to say so decides; without a failure the answer is full. */
   function end(failure?: string): void {
@@ -113,11 +116,16 @@ export function exchange(
   const sent = httpRequest(args);
   sent.on("response", (answer: IncomingMessage) => {
     response = answer;
-    answer.on("data", (piece: Uint8Array) => {
-      if (bodyBytes < MAX_KEPT_BYTES) kept.push(piece.subarray(0, MAX_KEPT_BYTES - bodyBytes));
-      bodyBytes += piece.length;
-      if (bodyBytes > MAX_BODY_BYTES) breakOff();
-    });
+    if (ignoresSuccessBody && answer.statusCode! < 300) {
+      mostBytes = MAX_BODY_BYTES;
+      answer.resume();
+    } else {
+      answer.on("data", (piece: Uint8Array) => {
+        if (bodyBytes < MAX_KEPT_BYTES) kept.push(piece.subarray(0, MAX_KEPT_BYTES - bodyBytes));
+        bodyBytes += piece.length;
+        if (bodyBytes > MAX_BODY_BYTES) breakOff();
+      });
+    }
     answer.on("end", () => {
       end();
       // A request that is still being sent would run into the next one, or never end.

@@ -12,6 +12,8 @@ export interface PostRequest {
   /** Beside `Host`, `Content-Length` and `Accept-Encoding`, which are set here. */
   headers: Record<string, string>;
   body: string;
+  /** Does not look at the body of a 2xx answer: `responseBody` is empty then. */
+  ignoresSuccessBody?: boolean;
   /** For everything: look-up, connecting, TLS, sending, the whole answer. 10 000 when absent. */
   timeoutMs?: number;
   /** Gives up at once when aborted. */
@@ -121,7 +123,7 @@ function endpointsOf({ url, host, addresses }: VettedTarget): Endpoint[] {
   return addresses.map((address) => ({ key: `${protocol}${host}:${port}>${address}`, address, port, tlsHost }));
 }
 
-function messageOf(url: URL, { headers, body }: PostRequest): Message {
+function messageOf(url: URL, { headers, body, ignoresSuccessBody = false }: PostRequest): Message {
   const list = ["Host", url.host];
   for (const name in headers) {
     const value = headers[name]!;
@@ -130,5 +132,5 @@ function messageOf(url: URL, { headers, body }: PostRequest): Message {
   }
   // Not compressed: a little gzip can hold a lot.
   list.push("Accept", "*/*", "Accept-Encoding", "identity", "Content-Length", String(Buffer.byteLength(body)));
-  return { path: url.pathname + url.search, headers: list, body };
+  return { path: url.pathname + url.search, headers: list, body, ignoresSuccessBody };
 }

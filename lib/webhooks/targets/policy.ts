@@ -1,3 +1,4 @@
+import { createRecentMap } from "../../bounded_map.ts";
 import { GatewayError } from "../../errors.ts";
 import { isLoopback, refusalOf } from "./addresses.ts";
 import { type Resolve, ResolveError } from "./dns.ts";
@@ -25,6 +26,8 @@ export interface TargetPolicyOptions {
   allowLoopbackHttp?: boolean;
 }
 
+/** So many URLs are kept parsed: each is asked for at every attempt. */
+const RECENT_TARGETS = 1_000;
 /** Longer ones are refused. */
 export const MAX_URL_LENGTH = 2_048;
 
@@ -37,21 +40,39 @@ const REFUSED_SUFFIXES = [".local", ".internal", ".localdomain", ".home.arpa", "
  */
 export function createTargetPolicy({ resolve, allowLoopbackHttp = false }: TargetPolicyOptions): TargetPolicy {
   const more = allowLoopbackHttp ? ", or http:// to this machine (127.0.0.1, localhost)" : "";
+  const accepted = createRecentMap<Target>(RECENT_TARGETS);
+
+  /** What the text alone says. */
+  function targetOf(text: string): Target {
+    const url = parseTarget(text);
+    const host = hostOf(url);
+    const isLocal = allowLoopbackHttp && isThisMachine(host);
+    const isAllowed = url.protocol === "https:" || (isLocal && url.protocol === "http:");
+    // The parser takes `https:1.1.1.1` and `https:///1.1.1.1` for `https://1.1.1.1`.
+    const start = /^[^:]*:[/\\]*/.exec(text)![0];
+    if (!isAllowed || start.toLowerCase() !== `${url.protocol}//`) {
+      throw refused(`must start with https://${more}, got ${start}`);
+    }
+    return { url, host, isLocal };
+  }
+
   return {
     async check(text, signal) {
-      const url = parseTarget(text);
-      const host = hostOf(url);
-      const isLocal = allowLoopbackHttp && isThisMachine(host);
-      const isAllowed = url.protocol === "https:" || (isLocal && url.protocol === "http:");
-      // The parser takes `https:1.1.1.1` and `https:///1.1.1.1` for `https://1.1.1.1`.
-      const start = /^[^:]*:[/\\]*/.exec(text)![0];
-      if (!isAllowed || start.toLowerCase() !== `${url.protocol}//`) {
-        throw refused(`must start with https://${more}, got ${start}`);
-      }
+      let target = accepted.get(text);
+      if (target === undefined) accepted.set(text, target = targetOf(text));
+      const { url, host, isLocal } = target;
       if (isLocal) return { url, host, addresses: host === "localhost" ? ["127.0.0.1", "::1"] : [host] };
       return { url, host, addresses: await publicAddresses(host, resolve, signal) };
     },
   };
+}
+
+/** A URL that may be a target, as long as its addresses are public. */
+interface Target {
+  url: URL;
+  host: string;
+  /** It is this very machine, and that is allowed. */
+  isLocal: boolean;
 }
 
 function parseTarget(text: string): URL {
