@@ -4,7 +4,7 @@ import { MAX_SETTLED_WRITES, partitionLease, partitionOf, settledWrites } from "
 /** What is kept, by noun: the part of a store that its drivers differ in. */
 export type Nouns = Pick<
   Store,
-  "network" | "keys" | "buckets" | "submissions" | "leases" | "events" | "subscriptions" | "deliveries"
+  "network" | "keys" | "buckets" | "submissions" | "intents" | "leases" | "events" | "subscriptions" | "deliveries"
 >;
 
 /** One check a method: throws a RangeError when the call passes a bound that the interface states. */
@@ -30,7 +30,21 @@ export const BOUNDS: Bounds = {
     version: unbounded,
   },
   buckets: { load: unbounded, save: (buckets) => checkBatch(buckets, 500), prune: unbounded },
-  submissions: { record: unbounded, get: unbounded, prune: unbounded },
+  submissions: {
+    record: unbounded,
+    settle: unbounded,
+    get: unbounded,
+    unsettled: ({ limit }) => checkLimit(limit, 500),
+    prune: unbounded,
+  },
+  intents: {
+    get: ({ key }) => checkIntentKey(key),
+    claim: ({ name: { key } }) => checkIntentKey(key),
+    complete: (_, { result }) => checkResult(result),
+    release: unbounded,
+    nextNonce: unbounded,
+    prune: unbounded,
+  },
   leases: {
     acquire: unbounded,
     renew: (leases) => checkBatch(leases, 10),
@@ -87,6 +101,22 @@ function checkLimit(limit: number, max: number): void {
 /** @throws RangeError when there are more than `max` items */
 function checkBatch(items: readonly unknown[], max: number): void {
   if (items.length > max) throw new RangeError(`at most ${max} items fit in one call, got ${items.length}`);
+}
+
+/** @throws RangeError unless it is what an `Idempotency-Key` may be */
+function checkIntentKey(key: string): void {
+  if (!/^[!-~]{1,255}$/.test(key)) throw new RangeError("key must be 1 to 255 visible characters");
+}
+
+/** What Deno KV takes as one value, beside the intent's other fields. */
+const MAX_RESULT_BYTES = 60_000;
+
+/** @throws RangeError when a result is too large */
+function checkResult(result: string): void {
+  const bytes = new TextEncoder().encode(result).length;
+  if (bytes > MAX_RESULT_BYTES) {
+    throw new RangeError(`result must have at most ${MAX_RESULT_BYTES} bytes, got ${bytes}`);
+  }
 }
 
 /** @throws RangeError when there is too much in one step, a lease is missing, or a due time does not go with its state */

@@ -94,6 +94,7 @@ export function checkedStore(driver: StoreDriver, monotonicMs: () => number = ()
     keys: noun("keys"),
     buckets: noun("buckets"),
     submissions: noun("submissions"),
+    intents: noun("intents"),
     leases: noun("leases"),
     events: noun("events"),
     subscriptions: noun("subscriptions"),

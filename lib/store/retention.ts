@@ -5,7 +5,7 @@ import type { Store } from "./store.ts";
 import { filterOf, type Reader } from "./webhook.ts";
 
 export interface RetentionParts {
-  store: Pick<Store, "events" | "deliveries" | "subscriptions" | "submissions">;
+  store: Pick<Store, "events" | "deliveries" | "subscriptions" | "submissions" | "intents">;
   /** Unix milliseconds. */
   now(): number;
   /** How long events are kept, in days; 0: for ever. */
@@ -17,6 +17,8 @@ export interface RetentionParts {
 const DAY_MS = 86_400_000;
 /** Longer than an envelope can be valid and than any node remembers it. */
 const SUBMISSION_DAYS = 30;
+/** How long an `Idempotency-Key` is remembered: no caller tries again after that. */
+const INTENT_DAYS = 7;
 /** The most that `events.forget` takes. */
 const FORGOTTEN_AT_ONCE = 200;
 const READERS_AT_ONCE = 100;
@@ -115,6 +117,7 @@ export function createRetention(parts: RetentionParts): (signal: AbortSignal) =>
     const nowMs = await judgedNow();
     if (nowMs === undefined) return;
     await repeat(signal, async () => await store.submissions.prune(nowMs - SUBMISSION_DAYS * DAY_MS) > 0);
+    await repeat(signal, async () => await store.intents.prune(nowMs - INTENT_DAYS * DAY_MS) > 0);
     if (attemptDays > 0) await forgetAttempts(signal, nowMs - attemptDays * DAY_MS);
     if (historyDays === 0) return;
     // Written like the events' own times, with which it is compared as text.

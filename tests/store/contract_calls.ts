@@ -66,7 +66,7 @@ export function callContract({ store, setting, anotherHandle }: Subject): void {
     const [lease] = await courierLeases(store(), "wh_1");
     store().observe({ called: (method) => void told.push(method) });
     const many = <T>(count: number, item: T): T[] => Array.from({ length: count }, () => item);
-    const { keys, buckets, leases, events, subscriptions, deliveries } = store();
+    const { keys, buckets, submissions, leases, events, subscriptions, deliveries } = store();
     const step = (attempts: number, failed: number, delivered: number) => ({
       leases: [lease!],
       settlements: [{
@@ -109,6 +109,7 @@ export function callContract({ store, setting, anotherHandle }: Subject): void {
       [200, (limit) => deliveries.retrying({ subscriptionId: "wh_1", limit })],
       [200, (limit) => deliveries.ended({ subscriptionId: "wh_1", limit })],
       [200, (limit) => deliveries.attempts("wh_1", { limit })],
+      [500, (limit) => submissions.unsettled({ limit })],
     ];
     for (const [most, call] of limited) {
       for (const limit of [0, -1, 1.5, most + 1, NaN]) {
@@ -180,7 +181,8 @@ export function callContract({ store, setting, anotherHandle }: Subject): void {
 /** A call of every method there is, with arguments that are within its bounds. */
 function callsOfAll(store: Store): (() => Promise<unknown>)[] {
   const nouns = store as unknown as Record<string, Record<string, (...args: unknown[]) => Promise<unknown>>>;
-  const ANYTHING = { limit: 1, leases: [], settlements: [], events: [], secrets: [], undelivered: [], upTo: 0 };
+  const NONE = { leases: [], settlements: [], events: [], secrets: [], undelivered: [] };
+  const ANYTHING = { limit: 1, upTo: 0, key: "k", name: { key: "k" }, result: "", ...NONE };
   const lists = ["touch", "save", "renew", "release"];
   return Object.entries(BOUNDS).flatMap(([noun, methods]) =>
     Object.keys(methods).map((method) => () => nouns[noun]![method]!(lists.includes(method) ? [] : ANYTHING, ANYTHING))

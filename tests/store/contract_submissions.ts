@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Submission } from "../../lib/store/store.ts";
+import type { Submission, SubmissionOutcome } from "../../lib/store/store.ts";
 import type { Subject } from "./store_contract.ts";
 
 export function submissionContract({ store }: Subject): void {
@@ -8,7 +8,19 @@ export function submissionContract({ store }: Subject): void {
     hash: n.toString(16).padStart(64, "0"),
     validUntil: 1_793_491_500,
     submittedAtMs: 1_793_491_200_000 + n,
+    source: `G${n % 3}`,
+    operation: "ab".repeat(32),
   });
+  const success: SubmissionOutcome = { status: "success", ledger: 7 };
+  const failed: SubmissionOutcome = {
+    status: "failed",
+    ledger: 8,
+    error: { code: "contract_refused", message: "no", contractError: "DuplicateAuth" },
+  };
+  const rejected: SubmissionOutcome = { status: "rejected", error: { code: "invalid_request", message: "txBadSeq" } };
+  const outcomeOf = async (n: number) => (await store().submissions.get(sample(n).hash))?.outcome;
+  const unsettled = async (page: { source?: string; after?: string; limit: number }) =>
+    (await store().submissions.unsettled(page)).map(({ hash }) => parseInt(hash, 16));
 
   test("submissions.get answers what was noted, undefined for a hash never sent", async () => {
     await store().submissions.record(sample(1));
@@ -45,6 +57,56 @@ export function submissionContract({ store }: Subject): void {
     assert.deepEqual(await store().submissions.get(sample(610).hash), sample(610));
     await store().submissions.record({ ...sample(609), validUntil: 7 });
     assert.equal((await store().submissions.get(sample(609).hash))?.validUntil, 7);
+  });
+
+  test("submissions.settle notes how one ended, and passes over a hash that is not noted", async () => {
+    for (const [n, outcome] of [success, failed, rejected].entries()) {
+      await store().submissions.record(sample(n));
+      await store().submissions.settle(sample(n).hash, outcome);
+      assert.deepEqual(await store().submissions.get(sample(n).hash), { ...sample(n), outcome });
+    }
+    await store().submissions.settle(sample(9).hash, success);
+    assert.equal(await store().submissions.get(sample(9).hash), undefined);
+  });
+
+  test("an outcome of a ledger is for good, any other gives way to it and to a newer one", async () => {
+    await store().submissions.record(sample(1));
+    const tooLate: SubmissionOutcome = { status: "failed", error: { code: "invalid_request", message: "txTooLate" } };
+    for (const outcome of [rejected, tooLate, success]) {
+      await store().submissions.settle(sample(1).hash, outcome);
+      assert.deepEqual(await outcomeOf(1), outcome);
+    }
+    await store().submissions.settle(sample(1).hash, rejected);
+    assert.deepEqual(await outcomeOf(1), success);
+  });
+
+  test("submissions.record takes back an outcome without a ledger, for it is being sent again", async () => {
+    await store().submissions.record(sample(1));
+    await store().submissions.settle(sample(1).hash, rejected);
+    await store().submissions.record({ ...sample(1), validUntil: 1, submittedAtMs: 1 });
+    assert.deepEqual(await store().submissions.get(sample(1).hash), sample(1));
+    assert.deepEqual(await unsettled({ limit: 9 }), [1]);
+    await store().submissions.settle(sample(1).hash, failed);
+    await store().submissions.record(sample(1));
+    assert.deepEqual(await outcomeOf(1), failed);
+    assert.deepEqual(await unsettled({ limit: 9 }), []);
+  });
+
+  test("submissions.unsettled pages through those without an outcome by hash, of one account or of all", async () => {
+    await Promise.all(Array.from({ length: 12 }, (_, n) => store().submissions.record(sample(n))));
+    const { source: _, operation: __, ...ofAFormerProgram } = sample(20);
+    await store().submissions.record(ofAFormerProgram);
+    await store().submissions.settle(sample(4).hash, success);
+    await store().submissions.settle(sample(5).hash, rejected);
+    assert.deepEqual(await unsettled({ limit: 500 }), [0, 1, 2, 3, 6, 7, 8, 9, 10, 11]);
+    assert.deepEqual(await unsettled({ limit: 3, after: sample(3).hash }), [6, 7, 8]);
+    assert.deepEqual(await unsettled({ source: "G1", limit: 500 }), [1, 7, 10]);
+    assert.deepEqual(await unsettled({ source: "G1", limit: 1, after: sample(1).hash }), [7]);
+    assert.deepEqual(await unsettled({ source: "G3", limit: 9 }), []);
+    assert.deepEqual(await store().submissions.unsettled({ source: "G2", limit: 1 }), [sample(2)]);
+    await store().submissions.prune(sample(8).submittedAtMs);
+    assert.deepEqual(await unsettled({ limit: 500 }), [8, 9, 10, 11]);
+    assert.deepEqual(await unsettled({ source: "G1", limit: 500 }), [10]);
   });
 
   test("what was being noted when the store is closed is noted or rejected, never left open", async () => {

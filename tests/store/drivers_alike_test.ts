@@ -7,7 +7,14 @@ import fc from "fast-check";
 import { runtimeName } from "../../lib/runtime/runtime.ts";
 import { formatEventId, heightOf } from "../../lib/store/event.ts";
 import { openStore } from "../../lib/store/open.ts";
-import { type Lease, type Store, StoreError, WATCHER_LEASE } from "../../lib/store/store.ts";
+import {
+  type Intent,
+  type IntentName,
+  type Lease,
+  type Store,
+  StoreError,
+  WATCHER_LEASE,
+} from "../../lib/store/store.ts";
 import { partitionLease, PARTITIONS } from "../../lib/store/webhook.ts";
 import { sampleAttempt, sampleReplay, sampleSubscription, START_MS } from "./webhook_samples.ts";
 import { sampleState } from "./samples.ts";
@@ -129,6 +136,47 @@ async function changes(store: Store, { watcher, partitions }: Leases): Promise<f
     fc.tuple(id, upTo(50)).map(([one, ms]) => call("deliveries", "clampDue", one, START_MS + ms)),
     fc.constantFrom(call("keys", "delete", "k2"), call("subscriptions", "delete", "wh_3")),
     upTo(49).map((second) => call("events", "forgetUndecoded", `2026-11-01T00:00:${10 + second}Z`)),
+    { weight: 3, arbitrary: intentChanges(await store.intents.get(INTENT), call) },
+    { weight: 3, arbitrary: submissionChanges(call) },
+  );
+}
+
+const INTENT: IntentName = { keyId: "k1", kind: "prepare", key: "order-1" };
+
+/** Of one intent: claimed as it is seen, or as it never was; completed and released under its claim, or under a lost one. */
+function intentChanges(seen: Intent | undefined, call: (...made: Call) => Call): fc.Arbitrary<Call> {
+  const claimed = { ...INTENT, id: seen?.id ?? "", term: seen?.term ?? 1 };
+  const most = fc.constantFrom(0, 2, 2, 2);
+  return fc.oneof(
+    fc.tuple(fc.constantFrom(0, 60_000), fc.boolean(), most).map(([durationMs, isSeen, mostOfKey]) => {
+      const [id, request] = ["i".repeat(22), "ab".repeat(32)];
+      const step = { name: INTENT, seen: isSeen ? seen : undefined, id, request, durationMs, mostOfKey, mostInAll: 9 };
+      return call("intents", "claim", step);
+    }),
+    upTo(1).map((lost) =>
+      call("intents", "complete", { ...claimed, term: claimed.term - lost }, { request: "r", result: "{}" })
+    ),
+    upTo(1).map((lost) => call("intents", "release", { ...claimed, term: claimed.term - lost })),
+    fc.tuple(upTo(3), fc.constantFrom(0, 60_000)).map(([used, validForMs]) =>
+      call("intents", "nextNonce", { deviceHash: "d", agent: "a", used: String(used), validForMs })
+    ),
+    upTo(1).map((ms) => call("intents", "prune", START_MS + ms)),
+  );
+}
+
+function submissionChanges(call: (...made: Call) => Call): fc.Arbitrary<Call> {
+  const settled = fc.record({
+    status: fc.constantFrom("success", "failed", "rejected"),
+    ledger: upTo(9),
+    error: fc.constant({ code: "invalid_request", message: "no" }),
+  }, { requiredKeys: ["status"] });
+  const noted = fc.record({ source: fc.constantFrom("G0", "G1"), operation: hash }, { requiredKeys: [] });
+  return fc.oneof(
+    fc.tuple(hash, upTo(9), noted).map(([one, ms, fields]) =>
+      call("submissions", "record", { hash: one, validUntil: 1, submittedAtMs: START_MS + ms, ...fields })
+    ),
+    fc.tuple(hash, settled).map(([one, outcome]) => call("submissions", "settle", one, outcome)),
+    upTo(9).map((ms) => call("submissions", "prune", START_MS + ms)),
   );
 }
 
@@ -155,6 +203,10 @@ const questions: fc.Arbitrary<Call[]> = fc.record({
   ["deliveries", "ended", { subscriptionId: one, limit }],
   ["deliveries", "attempts", one, { limit }],
   ["subscriptions", "list", { limit }],
+  ["intents", "get", INTENT],
+  ["submissions", "get", origin.txHash],
+  ["submissions", "unsettled", { source: "G1", after: origin.txHash, limit }],
+  ["submissions", "unsettled", { limit }],
 ]);
 
 /** The answer, or of which kind the refusal was. */

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { openSqlite } from "../../lib/runtime/sqlite.ts";
 
 /** The schemas that programs before this one wrote. */
-export type FormerSchema = 1 | 2 | 3;
+export type FormerSchema = 1 | 2 | 3 | 4;
 
 /** Makes a file as a program of this schema left it: written by that program itself (`fixtures/`), plus `changes` as SQL. */
 export async function makeFormerFile(path: string, schema: FormerSchema, changes = ""): Promise<void> {

@@ -99,6 +99,27 @@ test("submissions and what deleted subscriptions left behind go, all of them in 
   assert.equal(await store.submissions.prune(now()), 0);
 });
 
+test("intents go after seven days, however the clock stands", async () => {
+  const store = await memoryStore();
+  await append(store, [eventAt(101, 1)], 1_100, START_MS);
+  const name = { keyId: "k", kind: "prepare", key: "order-1" } as const;
+  const claim = { name, seen: undefined, id: "0".repeat(22), request: "", durationMs: 1, mostOfKey: 1, mostInAll: 1 };
+  await store.intents.claim(claim);
+  // The store's clock is that of this machine, and the network's comes up to it.
+  const madeMs = Date.now();
+  const closedAt = async (ms: number) => await append(store, [eventAt(102, 1)], 1_200, ms);
+  const round = (nowMs: number) => createRetention({ store, now: () => nowMs, historyDays: 0, attemptDays: 0 })(signal);
+  await round(madeMs + 40 * DAY_MS);
+  await closedAt(madeMs + 7 * DAY_MS - 60_000);
+  await round(madeMs + 40 * DAY_MS);
+  assert.notEqual(await store.intents.get(name), undefined);
+  await closedAt(madeMs + 7 * DAY_MS + 60_000);
+  await round(madeMs + 7 * DAY_MS - 60_000);
+  assert.notEqual(await store.intents.get(name), undefined);
+  await round(madeMs + 7 * DAY_MS + 60_000);
+  assert.equal(await store.intents.get(name), undefined);
+});
+
 test("a round that is told to stop stops", async () => {
   const store = await fixture();
   await createRetention({ store, now, historyDays: 1, attemptDays: 1 })(AbortSignal.abort());

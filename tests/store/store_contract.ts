@@ -12,6 +12,7 @@ import { eventContract } from "./contract_events.ts";
 import { fileContract } from "./contract_file.ts";
 import { filterContract } from "./contract_filters.ts";
 import { forgettingContract } from "./contract_forgetting.ts";
+import { intentContract } from "./contract_intents.ts";
 import { keyContract } from "./contract_keys.ts";
 import { killContract } from "./contract_kills.ts";
 import { leaseContract } from "./contract_leases.ts";
@@ -33,6 +34,8 @@ export interface Subject {
   reopen(): Promise<Store>;
   /** How `openStore` names it. */
   setting(): string;
+  /** The store's clock, Unix milliseconds. */
+  now(): number;
   /** Lets the store's clock go on. */
   pass(ms: number): void;
   /** Whether it outlives its process, and other processes can open it. */
@@ -60,6 +63,7 @@ export function describeStore(name: string, isPersistent: boolean, setting: (dir
     anotherHandle: async () => isPersistent ? await open() : opened[0]!,
     reopen: open,
     setting: () => current,
+    now: () => nowMs,
     pass: (ms) => void (nowMs += ms),
     isPersistent,
   };
@@ -80,6 +84,7 @@ export function describeStore(name: string, isPersistent: boolean, setting: (dir
     keyContract(subject);
     bucketContract(subject);
     submissionContract(subject);
+    intentContract(subject);
     leaseContract(subject);
     eventContract(subject);
     filterContract(subject);

@@ -21,6 +21,8 @@ const LONGEST_BACK_OFF_MS = 64;
 export interface DenoKvContext {
   kv: Kv;
   location: string;
+  /** Tells this handle from every other on the same database. */
+  handle: string;
   /** Unix ms, by this process's clock: there is no other. */
   now(): number;
   /** Whether this handle holds the store for serving, and keeps others off. */

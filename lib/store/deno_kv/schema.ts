@@ -3,6 +3,8 @@ import { randomBase62 } from "../../random.ts";
 import type { KvKey } from "../../runtime/kv.ts";
 import { packAddress, packHash } from "../sqlite/packing.ts";
 import { type EventFilter, heightOf, type NewEvent, parseEventId } from "../event.ts";
+import type { KeptClaim } from "../intent.ts";
+import type { IntentName } from "../store.ts";
 import type { FailedDelivery, Progress, Replay } from "../webhook.ts";
 
 /**
@@ -10,7 +12,8 @@ import type { FailedDelivery, Progress, Replay } from "../webhook.ts";
  * and ten checks; a value has 64 KiB at most. In a file, whatever is written costs two pages (SQLite's of the key, and of
  * an index over all keys), unless it lies beside something else that is written.
  *
- * 1: without webhooks. 2: one outbox of deliveries. 3: one log with sequences, and readers of it.
+ * 1: without webhooks. 2: one outbox of deliveries. 3: one log with sequences, and readers of it. Intents came later: they
+ * are at places of their own, where an older store has nothing.
  */
 export const SCHEMA_VERSION = 3;
 export const SCHEMA: KvKey = ["schema"];
@@ -25,6 +28,52 @@ export interface MigrationEntry {
   inOrder?: number;
 }
 export const NETWORK: KvKey = ["network"];
+
+/** `Submission`. */
+export const submissionKey = (hash: string): KvKey => ["submission", hash];
+export const submissionTimeKey = (submittedAtMs: number, hash: string): KvKey => [
+  "submission_by_time",
+  submittedAtMs,
+  hash,
+];
+/** Lists those without an outcome; and those of one account. */
+export const UNSETTLED: KvKey = ["submission_unsettled"];
+export const unsettledOf = (source: string): KvKey => ["submission_unsettled_of", source];
+
+/** `IntentEntry`. */
+export const intentKey = ({ keyId, kind, key }: IntentName): KvKey => ["intent", keyId, kind, key];
+export interface IntentEntry {
+  id: string;
+  term: number;
+  request: string;
+  /** Null: nobody is at it. */
+  claim: (KeptClaim & { handle: string }) | null;
+  /** Or, never completed, made. */
+  completedAtMs: number;
+  /** UTF-8, so that it takes the bytes it has; null: nothing yet. */
+  result: Uint8Array | null;
+}
+/** `IntentName`. */
+export const intentTimeKey = (completedAtMs: number, { keyId, kind, key }: IntentName): KvKey => [
+  "intent_by_time",
+  completedAtMs,
+  keyId,
+  kind,
+  key,
+];
+/** Counters: of an API key's, and of all. */
+export const intentCountKey = (keyId: string): KvKey => ["intent_count", keyId];
+export const INTENT_COUNT: KvKey = ["intents"];
+
+/** `NonceOut`. */
+export const nonceKey = (deviceHash: string, agent: string): KvKey => ["nonce_out", deviceHash, agent];
+/** Device and agent; some of nonces that others came after. */
+export const nonceTimeKey = (untilMs: number, deviceHash: string, agent: string): KvKey => [
+  "nonce_out_by_time",
+  untilMs,
+  deviceHash,
+  agent,
+];
 
 /** `LeaseEntry`. Once there it stays, so that terms only rise. */
 export const leaseKey = (name: string): KvKey => ["lease", name];

@@ -1,4 +1,6 @@
+import { randomBytes } from "node:crypto";
 import { resolve } from "node:path";
+import { randomBase62 } from "../../random.ts";
 import type { FileLock } from "../../runtime/file_lock.ts";
 import type { Kv } from "../../runtime/kv.ts";
 import type { StoreDriver } from "../checked_store.ts";
@@ -8,6 +10,7 @@ import { denoKvDeliveries } from "./deliveries.ts";
 import { toStoreError } from "./errors.ts";
 import { denoKvEvents } from "./events.ts";
 import { createTurns, type DenoKvContext, retry } from "./io.ts";
+import { denoKvIntents } from "./intents.ts";
 import { denoKvKeys } from "./keys.ts";
 import { denoKvLeases } from "./leases.ts";
 import { denoKvNetwork } from "./network.ts";
@@ -47,6 +50,7 @@ function createDriver(
   const context: DenoKvContext = {
     kv,
     location,
+    handle: randomBase62(12, randomBytes),
     now,
     isHeld: () => lock !== undefined,
     retry: (attempt) => retry(location, attempt),
@@ -70,6 +74,7 @@ function createDriver(
     keys: denoKvKeys(context),
     buckets: denoKvBuckets(context),
     submissions: denoKvSubmissions(context),
+    intents: denoKvIntents(context),
     leases: leases.methods,
     events: denoKvEvents(context),
     subscriptions: denoKvSubscriptions(context),

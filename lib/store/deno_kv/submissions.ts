@@ -1,32 +1,65 @@
+import type { KvAtomic } from "../../runtime/kv.ts";
 import type { NounDriver } from "../checked_store.ts";
 import type { Submission, SubmissionStore } from "../store.ts";
-import { chunks, collect, commit, type DenoKvContext } from "./io.ts";
+import { chunks, collect, commit, type DenoKvContext, getAll, next, present } from "./io.ts";
+import { submissionKey, submissionTimeKey, UNSETTLED, unsettledOf } from "./schema.ts";
 
 const PRUNED_AT_A_CALL = 500;
-/** Two deletes each: well below the 1 000 writes of one commit. */
-const PRUNED_PER_COMMIT = 250;
-
-const submissionKey = (hash: string) => ["submission", hash];
-const timeKey = (submittedAtMs: number, hash: string) => ["submission_by_time", submittedAtMs, hash];
+/** Four deletes each: well below the 1 000 writes of one commit. */
+const PRUNED_PER_COMMIT = 200;
 
 /** Envelopes that were sent. */
-export function denoKvSubmissions({ kv }: DenoKvContext): NounDriver<SubmissionStore> {
+export function denoKvSubmissions({ kv, retry }: DenoKvContext): NounDriver<SubmissionStore> {
+  /** Those of programs before intents say no account: they are listed nowhere. */
+  function list(atomic: KvAtomic, { hash, source }: Submission): KvAtomic {
+    if (source === undefined) return atomic;
+    return atomic.set([...UNSETTLED, hash], true).set([...unsettledOf(source), hash], true);
+  }
+
+  function unlist(atomic: KvAtomic, { hash, source }: Submission): KvAtomic {
+    if (source === undefined) return atomic;
+    return atomic.delete([...UNSETTLED, hash]).delete([...unsettledOf(source), hash]);
+  }
+
   return {
-    async record({ hash, validUntil, submittedAtMs }) {
-      // A check that fails means that the hash is noted already.
-      await commit(
-        kv.atomic().check({ key: submissionKey(hash), versionstamp: null })
-          .set(submissionKey(hash), { hash, validUntil, submittedAtMs })
-          .set(timeKey(submittedAtMs, hash), true),
-      );
-    },
+    record: (submission) =>
+      retry(async () => {
+        const entry = await kv.get<Submission>(submissionKey(submission.hash));
+        const { outcome, ...before } = entry.value ?? {};
+        if (entry.value !== null && (outcome === undefined || outcome.ledger !== undefined)) return { done: undefined };
+        const note = entry.value === null ? present(submission) : before as Submission;
+        const atomic = kv.atomic().check(entry).set(entry.key, note)
+          .set(submissionTimeKey(note.submittedAtMs, note.hash), true);
+        return await commit(list(atomic, note)) ? { done: undefined } : undefined;
+      }),
+    settle: (hash, outcome) =>
+      retry(async () => {
+        const entry = await kv.get<Submission>(submissionKey(hash));
+        const before = entry.value;
+        if (before === null) return { done: undefined };
+        if (before.outcome?.ledger !== undefined && outcome.ledger === undefined) return { done: undefined };
+        const atomic = kv.atomic().check(entry).set(entry.key, { ...before, outcome: present(outcome) });
+        return await commit(unlist(atomic, before)) ? { done: undefined } : undefined;
+      }),
     get: async (hash) => (await kv.get<Submission>(submissionKey(hash))).value ?? undefined,
+    async unsettled({ source, after, limit }) {
+      const prefix = source === undefined ? UNSETTLED : unsettledOf(source);
+      const range = after === undefined ? { prefix } : { prefix, start: [...prefix, next(after)] };
+      const listed = await collect(kv.list(range, { limit, batchSize: Math.min(limit, 500) }));
+      const found = await getAll<Submission>(kv, listed.map(({ key }) => submissionKey(key.at(-1) as string)));
+      return found.flatMap(({ value }) => value === null || value.outcome !== undefined ? [] : [value]);
+    },
     async prune(submittedBeforeMs) {
       const range = { prefix: ["submission_by_time"], end: ["submission_by_time", submittedBeforeMs] };
       const old = await collect(kv.list(range, { limit: PRUNED_AT_A_CALL, batchSize: PRUNED_AT_A_CALL }));
       for (const some of chunks(old, PRUNED_PER_COMMIT)) {
+        const notes = await getAll<Submission>(kv, some.map(({ key }) => submissionKey(key[2] as string)));
         const atomic = kv.atomic();
-        for (const { key } of some) atomic.delete(key).delete(submissionKey(key[2] as string));
+        some.forEach(({ key }, index) => {
+          const note = notes[index]!;
+          atomic.delete(key).delete(note.key);
+          if (note.value !== null) unlist(atomic, note.value);
+        });
         await commit(atomic);
       }
       return old.length;

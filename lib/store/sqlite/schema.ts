@@ -1,15 +1,17 @@
 import type { SqliteDatabase } from "../../runtime/sqlite.ts";
 import { FORMER_STEPS } from "./former_schemas.ts";
 import { createLog, migrateToLog } from "./log_migration.ts";
+import { addIntents } from "./schema_5.ts";
 import { StoreError } from "../store.ts";
 
 /** Marks our files (PRAGMA application_id): "PEGw" in ASCII. */
 export const APPLICATION_ID = 0x50454777;
 
-/** They lead from schema 1 to 2, and so on; where there is nothing yet the newest is made at once. */
+/** They lead from schema 1 to 2, and so on; where there is nothing yet schema 4 is made at once. */
 const STEPS: ((database: SqliteDatabase) => void)[] = [
   ...FORMER_STEPS.map((sql) => (database: SqliteDatabase) => database.exec(sql)),
   migrateToLog,
+  addIntents,
 ];
 
 /** The newest schema, which this program works on. */
@@ -52,9 +54,12 @@ export function schemaVersion(database: SqliteDatabase): number {
 export function migrate(database: SqliteDatabase, beforeCommit = () => {}): void {
   if (schemaVersion(database) === SCHEMA_VERSION) return;
   database.transaction(() => {
-    const version = schemaVersion(database);
-    if (version === 0) createLog(database);
-    else for (const step of STEPS.slice(version - 1)) step(database);
+    let version = schemaVersion(database);
+    if (version === 0) {
+      createLog(database);
+      version = 4;
+    }
+    for (const step of STEPS.slice(version - 1)) step(database);
     database.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION}`);
     beforeCommit();
   });

@@ -1,4 +1,6 @@
+import { randomBytes } from "node:crypto";
 import { resolve } from "node:path";
+import { randomBase62 } from "../../random.ts";
 import type { FileLock } from "../../runtime/file_lock.ts";
 import { openSqlite, type SqliteDatabase } from "../../runtime/sqlite.ts";
 import type { StoreDriver } from "../checked_store.ts";
@@ -13,9 +15,11 @@ import {
 } from "../file/store_file.ts";
 import { sqliteBuckets } from "./buckets.ts";
 import { sqliteDeliveries } from "./deliveries.ts";
+import { type CommitTogether, createCommitTogether } from "./commit_together.ts";
 import { toStoreError } from "./errors.ts";
 import { sqliteEventRows } from "./event_rows.ts";
 import { sqliteEvents } from "./events.ts";
+import { sqliteIntents } from "./intents.ts";
 import { sqliteKeys } from "./keys.ts";
 import { sqliteLeases } from "./leases.ts";
 import { sqliteLog } from "./log.ts";
@@ -28,10 +32,13 @@ import { sqliteSubscriptions } from "./subscriptions.ts";
 export interface SqliteContext {
   database: SqliteDatabase;
   location: string;
+  /** Tells this handle from every other on the same file. */
+  handle: string;
   /** The store's clock, Unix milliseconds. */
   now(): number;
   /** Whether this handle holds the store for serving. */
   isHeld(): boolean;
+  commitTogether: CommitTogether;
 }
 
 /** How long a write waits for another process's. The event loop stands still meanwhile, and `keygen` needs milliseconds. */
@@ -114,7 +121,14 @@ export function createSqliteDriver(
   hold: () => Promise<FileLock>,
 ): StoreDriver {
   let lock: FileLock | undefined;
-  const context: SqliteContext = { database, location, now, isHeld: () => lock !== undefined };
+  const context: SqliteContext = {
+    database,
+    location,
+    handle: randomBase62(12, randomBytes),
+    now,
+    isHeld: () => lock !== undefined,
+    commitTogether: createCommitTogether(database),
+  };
   const log = sqliteLog(context);
   const rows = sqliteEventRows(database);
   const leases = sqliteLeases(context);
@@ -135,6 +149,7 @@ export function createSqliteDriver(
     keys: sqliteKeys(context),
     buckets: sqliteBuckets(context),
     submissions: sqliteSubmissions(context),
+    intents: sqliteIntents(context),
     leases: leases.methods,
     events: sqliteEvents(context, log, rows, leases),
     subscriptions: sqliteSubscriptions(context, log),

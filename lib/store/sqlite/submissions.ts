@@ -1,36 +1,57 @@
-import { setImmediate as othersTurn } from "node:timers/promises";
 import type { NounDriver } from "../checked_store.ts";
 import type { Submission, SubmissionStore } from "../store.ts";
 import type { SqliteContext } from "./store.ts";
 
-/** Envelopes that were sent. Those noted in one turn of the event loop share one commit, and so one wait for the disk. */
-export function sqliteSubmissions({ database }: SqliteContext): NounDriver<SubmissionStore> {
+interface SubmissionRow {
+  hash: string;
+  valid_until: number;
+  submitted_at_ms: number;
+  source: string | null;
+  operation: string | null;
+  /** JSON. */
+  outcome: string | null;
+}
+
+/** Envelopes that were sent. */
+export function sqliteSubmissions({ database, commitTogether }: SqliteContext): NounDriver<SubmissionStore> {
   const insert = database.prepare(`
-    INSERT INTO submission (hash, valid_until, submitted_at_ms) VALUES (?, ?, ?) ON CONFLICT (hash) DO NOTHING`);
-  const select = database.prepare<Submission>(`
-    SELECT hash, valid_until AS validUntil, submitted_at_ms AS submittedAtMs FROM submission WHERE hash = ?`);
+    INSERT INTO submission (hash, valid_until, submitted_at_ms, source, operation) VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT (hash) DO UPDATE SET outcome = NULL WHERE outcome ->> 'ledger' IS NULL`);
+  const settle = database.prepare(`
+    UPDATE submission SET outcome = ?1
+    WHERE hash = ?2 AND (outcome ->> 'ledger' IS NULL OR ?1 ->> 'ledger' IS NOT NULL)`);
+  const select = database.prepare<SubmissionRow>("SELECT * FROM submission WHERE hash = ?");
+  const unsettled = database.prepare<SubmissionRow>(`
+    SELECT * FROM submission WHERE outcome IS NULL AND source IS NOT NULL AND hash > ? ORDER BY hash LIMIT ?`);
+  const unsettledOf = database.prepare<SubmissionRow>(`
+    SELECT * FROM submission WHERE outcome IS NULL AND source IS NOT NULL AND source = ? AND hash > ?
+    ORDER BY hash LIMIT ?`);
   const prune = database.prepare(`
     DELETE FROM submission WHERE hash IN
       (SELECT hash FROM submission WHERE submitted_at_ms < ? ORDER BY submitted_at_ms LIMIT 500)`);
-  let waiting: Submission[] = [];
-  let commit: Promise<void> | undefined;
-
-  async function commitWaiting(): Promise<void> {
-    await othersTurn();
-    const batch = waiting;
-    waiting = [];
-    commit = undefined;
-    database.transaction(() => {
-      for (const { hash, validUntil, submittedAtMs } of batch) insert.run(hash, validUntil, submittedAtMs);
-    });
-  }
 
   return {
-    record(submission) {
-      waiting.push(submission);
-      return commit ??= commitWaiting();
+    record: ({ hash, validUntil, submittedAtMs, source = null, operation = null }) =>
+      commitTogether(() => void insert.run(hash, validUntil, submittedAtMs, source, operation)),
+    settle: (hash, outcome) => commitTogether(() => void settle.run(JSON.stringify(outcome), hash)),
+    get(hash) {
+      const row = select.get(hash);
+      return row && toSubmission(row);
     },
-    get: (hash) => select.get(hash),
+    unsettled: ({ source, after = "", limit }) =>
+      (source === undefined ? unsettled.all(after, limit) : unsettledOf.all(source, after, limit)).map(toSubmission),
     prune: (submittedBeforeMs) => prune.run(submittedBeforeMs).changes,
   };
+}
+
+function toSubmission(row: SubmissionRow): Submission {
+  const submission: Submission = {
+    hash: row.hash,
+    validUntil: row.valid_until,
+    submittedAtMs: row.submitted_at_ms,
+  };
+  if (row.source !== null) submission.source = row.source;
+  if (row.operation !== null) submission.operation = row.operation;
+  if (row.outcome !== null) submission.outcome = JSON.parse(row.outcome);
+  return submission;
 }

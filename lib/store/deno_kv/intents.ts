@@ -1,0 +1,158 @@
+import type { KvAtomic, KvEntryMaybe, KvU64 } from "../../runtime/kv.ts";
+import type { NounDriver } from "../checked_store.ts";
+import { claimedForMs, nonceAfter, type NonceOut } from "../intent.ts";
+import { type Intent, type IntentClaim, type IntentName, type IntentStore, StoreError } from "../store.ts";
+import { collect, commit, type DenoKvContext, getAll, MAX_CHECKS } from "./io.ts";
+import {
+  INTENT_COUNT,
+  intentCountKey,
+  type IntentEntry,
+  intentKey,
+  intentTimeKey,
+  nonceKey,
+  nonceTimeKey,
+} from "./schema.ts";
+
+/** The most that `prune` forgets at a call. */
+const PRUNED_AT_A_CALL = 500;
+/** Counters are of 64 bits and wrap around: adding this takes one away. */
+const MINUS_ONE = 2n ** 64n - 1n;
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+/** Intents, and nonces that are out. */
+export function denoKvIntents({ kv, location, handle, now, isHeld, retry }: DenoKvContext): NounDriver<IntentStore> {
+  /** Whoever else held the store before is dead, and so is its claim. */
+  function remainingMs({ claim }: IntentEntry): number {
+    return claim === null || (isHeld() && claim.handle !== handle) ? 0 : claimedForMs(claim, now());
+  }
+
+  function toIntent(entry: IntentEntry): Intent {
+    const { id, term, request, result } = entry;
+    const intent: Intent = { id, term, request, claimedForMs: remainingMs(entry) };
+    return result === null ? intent : { ...intent, result: decoder.decode(result) };
+  }
+
+  /** The entry while the claim is its newest. */
+  async function claimed(claim: IntentClaim): Promise<KvEntryMaybe<IntentEntry> & { value: IntentEntry } | undefined> {
+    const entry = await kv.get<IntentEntry>(intentKey(claim));
+    const { value } = entry;
+    return value !== null && value.id === claim.id && value.term === claim.term ? { ...entry, value } : undefined;
+  }
+
+  async function isFull(keyId: string, mostOfKey: number, mostInAll: number): Promise<boolean> {
+    const [ofKey, inAll] = await kv.getMany<[KvU64, KvU64]>([intentCountKey(keyId), INTENT_COUNT]);
+    return (ofKey.value?.value ?? 0n) >= mostOfKey || (inAll.value?.value ?? 0n) >= mostInAll;
+  }
+
+  function remove(atomic: KvAtomic, name: IntentName, { completedAtMs }: IntentEntry): KvAtomic {
+    return atomic.delete(intentKey(name)).delete(intentTimeKey(completedAtMs, name))
+      .sum(intentCountKey(name.keyId), MINUS_ONE).sum(INTENT_COUNT, MINUS_ONE);
+  }
+
+  async function pruneIntents(completedBeforeMs: number): Promise<number> {
+    const range = { prefix: ["intent_by_time"], end: ["intent_by_time", completedBeforeMs] };
+    const old = await collect(kv.list<IntentName>(range, { limit: PRUNED_AT_A_CALL, batchSize: PRUNED_AT_A_CALL }));
+    for (let from = 0; from < old.length; from += MAX_CHECKS) {
+      const names = old.slice(from, from + MAX_CHECKS).map(({ value }) => value);
+      await retry(async () => {
+        const entries = await getAll<IntentEntry>(kv, names.map(intentKey));
+        const atomic = kv.atomic();
+        entries.forEach((entry, index) => {
+          // Completed anew meanwhile.
+          if (entry.value === null || entry.value.completedAtMs >= completedBeforeMs) return;
+          remove(atomic.check(entry), names[index]!, entry.value);
+        });
+        return await commit(atomic) ? { done: undefined } : undefined;
+      });
+    }
+    return old.length;
+  }
+
+  async function pruneNonces(limit: number): Promise<number> {
+    const range = { prefix: ["nonce_out_by_time"], end: ["nonce_out_by_time", now() + 1] };
+    const old = await collect(kv.list<[string, string]>(range, { limit, batchSize: PRUNED_AT_A_CALL }));
+    for (const { key, value: [deviceHash, agent] } of old) {
+      const entry = await kv.get<NonceOut>(nonceKey(deviceHash, agent));
+      const atomic = kv.atomic().delete(key);
+      if (entry.value !== null && entry.value.untilMs <= now()) atomic.check(entry).delete(entry.key);
+      await commit(atomic);
+    }
+    return old.length;
+  }
+
+  return {
+    async get(name) {
+      const { value } = await kv.get<IntentEntry>(intentKey(name));
+      return value === null ? undefined : toIntent(value);
+    },
+    async claim({ name, seen, id, request, durationMs, mostOfKey, mostInAll }) {
+      const entry = await kv.get<IntentEntry>(intentKey(name));
+      const before = entry.value;
+      const claim = { handle, untilMs: now() + durationMs, durationMs };
+      const atomic = kv.atomic().check(entry);
+      if (before === null) {
+        if (seen !== undefined) return "taken";
+        if (await isFull(name.keyId, mostOfKey, mostInAll)) return "full";
+        const made: IntentEntry = { id, term: 1, request, claim, completedAtMs: now(), result: null };
+        atomic.set(entry.key, made).set(intentTimeKey(made.completedAtMs, name), name)
+          .sum(intentCountKey(name.keyId), 1n).sum(INTENT_COUNT, 1n);
+        return await commit(atomic) ? { ...name, id, term: 1 } : "taken";
+      }
+      if (before.id !== seen?.id || before.term !== seen.term || remainingMs(before) > 0) return "taken";
+      const term = before.term + 1;
+      atomic.set(entry.key, { ...before, term, claim });
+      return await commit(atomic) ? { ...name, id: before.id, term } : "taken";
+    },
+    complete: (claim, { request, result }) =>
+      retry(async () => {
+        const entry = await claimed(claim);
+        if (entry === undefined) {
+          const { kind, term } = claim;
+          throw new StoreError(
+            "fenced",
+            `${location}: another has claimed this intent (${kind}) since its term ${term}`,
+          );
+        }
+        const { id, term, completedAtMs } = entry.value;
+        const { keyId, kind, key } = claim;
+        const name = { keyId, kind, key };
+        const done: IntentEntry = {
+          id,
+          term,
+          request,
+          claim: null,
+          completedAtMs: now(),
+          result: encoder.encode(result),
+        };
+        const atomic = kv.atomic().check(entry).set(entry.key, done).delete(intentTimeKey(completedAtMs, name))
+          .set(intentTimeKey(done.completedAtMs, name), name);
+        return await commit(atomic) ? { done: undefined } : undefined;
+      }),
+    release: (claim) =>
+      retry(async () => {
+        const entry = await claimed(claim);
+        if (entry === undefined) return { done: undefined };
+        const atomic = kv.atomic().check(entry);
+        if (entry.value.result === null) remove(atomic, claim, entry.value);
+        else atomic.set(entry.key, { ...entry.value, claim: null });
+        return await commit(atomic) ? { done: undefined } : undefined;
+      }),
+    nextNonce: ({ deviceHash, agent, used, validForMs }) =>
+      retry(async () => {
+        const entry = await kv.get<NonceOut>(nonceKey(deviceHash, agent));
+        const nonce = nonceAfter(used, entry.value ?? undefined, now());
+        const out: NonceOut = { nonce, untilMs: now() + validForMs };
+        const atomic = kv.atomic().check(entry).set(entry.key, out);
+        if (entry.value !== null) atomic.delete(nonceTimeKey(entry.value.untilMs, deviceHash, agent));
+        atomic.set(nonceTimeKey(out.untilMs, deviceHash, agent), [deviceHash, agent]);
+        return await commit(atomic) ? { done: nonce } : undefined;
+      }),
+    async prune(completedBeforeMs) {
+      const intents = await pruneIntents(completedBeforeMs);
+      if (intents === PRUNED_AT_A_CALL) return intents;
+      return intents + await pruneNonces(PRUNED_AT_A_CALL - intents);
+    },
+  };
+}

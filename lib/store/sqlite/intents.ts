@@ -1,0 +1,106 @@
+import type { NounDriver } from "../checked_store.ts";
+import { claimedForMs, nonceAfter } from "../intent.ts";
+import { type Intent, type IntentStore, StoreError } from "../store.ts";
+import type { SqliteContext } from "./store.ts";
+
+interface IntentRow {
+  id: string;
+  term: number;
+  request: string;
+  /** Which handle; null: nobody. */
+  claimed_by: string | null;
+  claimed_until_ms: number;
+  claim_duration_ms: number;
+  result: string | null;
+}
+
+/** The most that `prune` forgets at a call. */
+const PRUNED_AT_A_CALL = 500;
+
+/** Intents, and nonces that are out. */
+export function sqliteIntents(context: SqliteContext): NounDriver<IntentStore> {
+  const { database, location, handle, now, isHeld, commitTogether } = context;
+  const select = database.prepare<IntentRow>(`
+    SELECT id, term, request, claimed_by, claimed_until_ms, claim_duration_ms, result FROM intent
+    WHERE key_id = ? AND kind = ? AND key = ?`);
+  const insert = database.prepare(`
+    INSERT INTO intent (key_id, kind, key, id, term, request, claimed_by, claimed_until_ms, claim_duration_ms, completed_at_ms)
+    VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?, ?)`);
+  const claimAgain = database.prepare(`
+    UPDATE intent SET term = term + 1, claimed_by = ?, claimed_until_ms = ?, claim_duration_ms = ?
+    WHERE key_id = ? AND kind = ? AND key = ?`);
+  const complete = database.prepare(`
+    UPDATE intent SET request = ?, result = ?, completed_at_ms = ?, claimed_by = NULL
+    WHERE key_id = ? AND kind = ? AND key = ? AND id = ? AND term = ?`);
+  const giveBack = database.prepare(`
+    UPDATE intent SET claimed_by = NULL
+    WHERE key_id = ? AND kind = ? AND key = ? AND id = ? AND term = ? AND result IS NOT NULL`);
+  const forget = database.prepare(`
+    DELETE FROM intent WHERE key_id = ? AND kind = ? AND key = ? AND id = ? AND term = ? AND result IS NULL`);
+  const count = database.prepare<{ intents: number }>("SELECT intents FROM intent_count WHERE key_id = ?");
+  const nonceOut = database.prepare<{ nonce: string; untilMs: number }>(`
+    SELECT nonce, until_ms AS untilMs FROM nonce_out WHERE device_hash = ? AND agent = ?`);
+  const handOut = database.prepare(`
+    INSERT INTO nonce_out VALUES (?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET nonce = excluded.nonce, until_ms = excluded.until_ms`);
+  const prune = database.prepare(`
+    DELETE FROM intent WHERE rowid IN
+      (SELECT rowid FROM intent WHERE completed_at_ms < ? ORDER BY completed_at_ms LIMIT ?)`);
+  const pruneNonces = database.prepare(`
+    DELETE FROM nonce_out WHERE (device_hash, agent) IN
+      (SELECT device_hash, agent FROM nonce_out WHERE until_ms <= ? ORDER BY until_ms LIMIT ?)`);
+
+  /** Whoever else held the store before is dead, and so is its claim. */
+  function toIntent({ claimed_by, claimed_until_ms, claim_duration_ms, result, ...row }: IntentRow): Intent {
+    const isOver = claimed_by === null || (isHeld() && claimed_by !== handle);
+    const claim = { untilMs: claimed_until_ms, durationMs: claim_duration_ms };
+    const intent: Intent = { ...row, claimedForMs: isOver ? 0 : claimedForMs(claim, now()) };
+    return result === null ? intent : { ...intent, result };
+  }
+
+  const isFull = (keyId: string, most: number) => (count.get(keyId)?.intents ?? 0) >= most;
+
+  return {
+    get({ keyId, kind, key }) {
+      const row = select.get(keyId, kind, key);
+      return row && toIntent(row);
+    },
+    claim({ name, seen, id, request, durationMs, mostOfKey, mostInAll }) {
+      const { keyId, kind, key } = name;
+      return commitTogether(() => {
+        const row = select.get(keyId, kind, key);
+        const untilMs = now() + durationMs;
+        if (row === undefined) {
+          if (seen !== undefined) return "taken";
+          if (isFull(keyId, mostOfKey) || isFull("", mostInAll)) return "full";
+          insert.run(keyId, kind, key, id, request, handle, untilMs, durationMs, now());
+          return { ...name, id, term: 1 };
+        }
+        if (row.id !== seen?.id || row.term !== seen.term || toIntent(row).claimedForMs > 0) return "taken";
+        claimAgain.run(handle, untilMs, durationMs, keyId, kind, key);
+        return { ...name, id: row.id, term: row.term + 1 };
+      });
+    },
+    async complete({ keyId, kind, key, id, term }, { request, result }) {
+      const { changes } = await commitTogether(() => complete.run(request, result, now(), keyId, kind, key, id, term));
+      if (changes > 0) return;
+      throw new StoreError("fenced", `${location}: another has claimed this intent (${kind}) since its term ${term}`);
+    },
+    release: ({ keyId, kind, key, id, term }) =>
+      commitTogether(() => {
+        forget.run(keyId, kind, key, id, term);
+        giveBack.run(keyId, kind, key, id, term);
+      }),
+    nextNonce: ({ deviceHash, agent, used, validForMs }) =>
+      commitTogether(() => {
+        const nonce = nonceAfter(used, nonceOut.get(deviceHash, agent), now());
+        handOut.run(deviceHash, agent, nonce, now() + validForMs);
+        return nonce;
+      }),
+    prune: (completedBeforeMs) =>
+      database.transaction(() => {
+        const intents = prune.run(completedBeforeMs, PRUNED_AT_A_CALL).changes;
+        return intents + pruneNonces.run(now(), PRUNED_AT_A_CALL - intents).changes;
+      }),
+  };
+}
