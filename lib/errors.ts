@@ -1,8 +1,18 @@
+/**
+ * What a program may do about an error. `same`: send the same request again after a pause. `prepare_again`: the envelope is
+ * spent, another one for the same operation may go through. `never`: the same again is refused again, until something else
+ * has changed.
+ */
+export const RETRIES = ["same", "prepare_again", "never"] as const;
+export type Retry = (typeof RETRIES)[number];
+
 /** Every error the gateway answers with: one registry of code, HTTP status and meaning. */
 export const ERRORS = {
   invalid_request: {
     status: 400,
-    meaning: "The request is malformed, or the network rejects the transaction for its own sake.",
+    meaning:
+      "The request is malformed, or the network rejects the transaction for its own sake: transactionError holds " +
+      "the network's name for that.",
   },
   unauthorized: { status: 401, meaning: "The API key is missing, malformed, unknown, disabled or expired." },
   insufficient_scope: { status: 403, meaning: "The API key lacks the scope of this endpoint." },
@@ -24,9 +34,18 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
+/** Trouble that may be over in a moment; what is not listed is refused again. */
+const PASSING: readonly ErrorCode[] = ["rate_limited", "internal_error", "upstream_error", "unavailable"];
+
 export interface GatewayErrorOptions {
   /** Name of the contract's error, only with `contract_refused`. */
   contractError?: string;
+  /** The network's name for why it did not apply a transaction (`txBadSeq`), where it was the network that refused. */
+  transactionError?: string;
+  /** The reason of `payments/check`, where the contract's name stands for several causes. */
+  reason?: string;
+  /** Another one than the code's: see `RETRIES`. */
+  retry?: Retry;
   /** The field of the request that is at fault, by its path: `operation.amount`. */
   param?: string;
   /** Another status than the registry's: 405 and 413 are `invalid_request`. */
@@ -42,6 +61,9 @@ export class GatewayError extends Error {
   readonly code: ErrorCode;
   readonly status: number;
   readonly contractError: string | undefined;
+  readonly transactionError: string | undefined;
+  readonly reason: string | undefined;
+  readonly retry: Retry;
   readonly param: string | undefined;
   readonly headers: Record<string, string>;
 
@@ -51,6 +73,9 @@ export class GatewayError extends Error {
     this.code = code;
     this.status = options.status ?? ERRORS[code].status;
     this.contractError = options.contractError;
+    this.transactionError = options.transactionError;
+    this.reason = options.reason;
+    this.retry = options.retry ?? (PASSING.includes(code) ? "same" : "never");
     this.param = options.param;
     this.headers = options.headers ?? {};
   }

@@ -5,9 +5,12 @@ const INTERNAL = "something went wrong inside the gateway; its log holds the det
 
 /** Renders an error as every endpoint answers it. What is not a `GatewayError` says nothing of itself. */
 export function errorResponse(error: unknown, headers: Record<string, string>): Response {
-  const { code, message, contractError, param, status, headers: own } = asGatewayError(error);
+  const { code, message, contractError, transactionError, reason, retry, param, status, headers: own } = asGatewayError(
+    error,
+  );
   // What is undefined does not stand in the text.
-  return new Response(JSON.stringify({ error: { code, message, contractError, param } }), {
+  const text = JSON.stringify({ error: { code, message, contractError, transactionError, reason, retry, param } });
+  return new Response(text, {
     status,
     headers: { ...headers, ...own, "content-type": "application/json" },
   });

@@ -1,6 +1,8 @@
 import type { Hono } from "hono";
 import { z } from "zod";
-import { type ErrorCode, ERRORS } from "../errors.ts";
+import { type ErrorCode, ERRORS, RETRIES } from "../errors.ts";
+import { NAMED_CONTRACT_ERRORS } from "../escrow/contracts/errors.ts";
+import { REFUSAL_REASONS } from "../escrow/reads/payment_check.ts";
 import type { AnySpec, Endpoint } from "./endpoint.ts";
 import type { AppEnv } from "./exchange.ts";
 
@@ -161,7 +163,28 @@ function errorSchema(): Json {
         properties: {
           code: { type: "string", enum: Object.keys(ERRORS) },
           message: { type: "string" },
-          contractError: { type: "string", description: "Name of the contract's error, only with contract_refused" },
+          contractError: {
+            description:
+              "Name of the contract's error, only with contract_refused; of a contract that is none of ours, " +
+              "or an error that this version does not know, its number (#10) or the host's words for it",
+            anyOf: [{ type: "string", enum: NAMED_CONTRACT_ERRORS }, { type: "string" }],
+          },
+          transactionError: {
+            type: "string",
+            description: "The network's name for why it did not apply the transaction: txBadSeq, txTooLate, …",
+          },
+          reason: {
+            type: "string",
+            enum: [...REFUSAL_REASONS],
+            description: "That of /v1/payments/check, where the contract's name stands for several causes",
+          },
+          retry: {
+            type: "string",
+            enum: [...RETRIES],
+            description:
+              "same: send the same again after a pause. prepare_again: the envelope is spent, prepare another. " +
+              "never: the same is refused again, until something else has changed",
+          },
           param: { type: "string", description: "The field or parameter at fault" },
         },
       },

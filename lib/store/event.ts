@@ -43,12 +43,19 @@ export interface PublicEvent extends EventOrigin {
   deviceHash?: string;
   agent?: string;
   merchant?: string;
-  /** Decimal string of the smallest unit. */
+  /** Decimal string of the smallest unit: every movement's event has one. */
   amount?: string;
+  /**
+   * Contract of the asset that was moved, or that a policy was registered for; shown as null of a movement whose asset is
+   * not known: it was read before this was kept, or could not be learnt.
+   */
+  asset?: string | null;
 }
 
 /** A decoded event before the store has given it a sequence. */
 export interface NewEvent extends PublicEvent {
+  /** Undefined: not known. */
+  asset?: string;
   /** When it became known, by the network's clock: Unix seconds of the newest ledger's close time. */
   knownAt: number;
 }
@@ -153,5 +160,7 @@ export function publicEvent(event: PublicEvent): PublicEvent {
   for (const field of ["deviceHash", "agent", "merchant", "amount"] as const) {
     if (event[field] !== undefined) shown[field] = event[field];
   }
+  if (event.asset !== undefined) shown.asset = event.asset;
+  else if (event.amount !== undefined) shown.asset = null;
   return shown;
 }

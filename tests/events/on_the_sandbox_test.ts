@@ -71,22 +71,22 @@ function life(): { who: Keypair; operation: Operation; event: Partial<PublicEven
     {
       who: owner,
       operation: { kind: "fundEscrow", deviceHash, asset, amount: "100" },
-      event: { type: "escrow.funded", contractId: paymentEscrow, deviceHash, amount: "100" },
+      event: { type: "escrow.funded", contractId: paymentEscrow, deviceHash, amount: "100", asset: null },
     },
     {
       who: agentKey,
       operation: { kind: "authorize", deviceHash, merchant, asset, amount: "30" },
-      event: { type: "payment.authorized", contractId: paymentEscrow, deviceHash, merchant, amount: "30" },
+      event: { type: "payment.authorized", contractId: paymentEscrow, deviceHash, merchant, amount: "30", asset: null },
     },
     {
       who: merchantKey,
       operation: { kind: "claim", asset },
-      event: { type: "payment.claimed", contractId: paymentEscrow, merchant, amount: "30" },
+      event: { type: "payment.claimed", contractId: paymentEscrow, merchant, amount: "30", asset: null },
     },
     {
       who: owner,
       operation: { kind: "defundEscrow", deviceHash, asset, amount: "20" },
-      event: { type: "escrow.defunded", contractId: paymentEscrow, deviceHash, amount: "20" },
+      event: { type: "escrow.defunded", contractId: paymentEscrow, deviceHash, amount: "20", asset: null },
     },
     {
       who: owner,
@@ -96,7 +96,7 @@ function life(): { who: Keypair; operation: Operation; event: Partial<PublicEven
     {
       who: owner,
       operation: { kind: "sweepEscrow", deviceHash, asset, agent },
-      event: { type: "escrow.swept", contractId: paymentEscrow, deviceHash, amount: "50" },
+      event: { type: "escrow.swept", contractId: paymentEscrow, deviceHash, amount: "50", asset: null },
     },
     {
       who: owner,

@@ -96,6 +96,7 @@ test("422 contract_refused with the contract's own name for it", async () => {
     code: "contract_refused",
     message: "device_registry.revoke refused: device_registry error #2 (DeviceNotFound)",
     contractError: "DeviceNotFound",
+    retry: "never",
   });
 });
 

@@ -37,12 +37,15 @@ export function eventContract({ store, anotherHandle }: Subject): void {
       agent: ACCOUNT,
       merchant: "CBQHNAXSI55GX2GN6D67GK7BHVPSLJUGZQEU7WJ5LKR5PNUCGLIMAO4K",
       amount: "170141183460469231731687303715884105727",
+      asset: "CAS3J7GYLGXMF6TDJBBYYSE3HQ6BBSMLNUQ34T6TZMYMW2EVH34XOWMA",
       knownAt: 1_800_000_000,
     });
     const odd = sampleEvent(2, { type: "", deviceHash: "Ü", agent: "", merchant: "g", amount: "", txHash: "" });
     const least = sampleEvent(3);
-    await append(store(), full, odd, { ...least, agent: undefined, amount: undefined });
-    assert.deepEqual(await read(), numbered(full, odd, least));
+    const assetOnly = sampleEvent(4, { type: "agent.registered", asset: "C" });
+    const oddAmount = sampleEvent(5, { amount: '["1"]' });
+    await append(store(), full, odd, { ...least, agent: undefined, amount: undefined }, assetOnly, oddAmount);
+    assert.deepEqual(await read(), numbered(full, odd, least, assetOnly, oddAmount));
     assert.deepEqual(await store().events.get(full.id), { ...full, sequence: 1 });
     assert.deepEqual(await store().events.get(least.id), { ...least, sequence: 3 });
   });

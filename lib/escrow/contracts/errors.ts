@@ -67,3 +67,8 @@ export const ASSET_CONTRACT_ERRORS: Record<number, string> = {
   14: "InsufficientAccountReserve",
   15: "TooManyAccountSubentries",
 };
+
+/** Every error that can be told by its name. */
+export const NAMED_CONTRACT_ERRORS: string[] = [
+  ...new Set([...Object.values(CONTRACT_ERRORS), ASSET_CONTRACT_ERRORS].flatMap((names) => Object.values(names))),
+];

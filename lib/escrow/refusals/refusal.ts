@@ -9,7 +9,7 @@ import { type ErrorTrace, type HostError, traceError } from "./error_trace.ts";
 /** What the invocation needs has changed since it was simulated: another came in between. */
 export class OutsideFootprint extends GatewayError {
   constructor(message: string) {
-    super("invalid_request", message);
+    super("invalid_request", message, { retry: "prepare_again" });
   }
 }
 
@@ -112,7 +112,7 @@ export function createRefusals({ contracts, isAssetContract }: RefusalParts): Re
       return new GatewayError(
         "contract_refused",
         `${shown(call)} failed in ledger ${failure.ledger} (${failure.code}); the RPC node does not say why`,
-        { contractError: failure.code },
+        { transactionError: failure.code },
       );
     },
   };

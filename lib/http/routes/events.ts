@@ -47,6 +47,10 @@ export const eventAnswer = z.object({
   agent: address.optional(),
   merchant: address.optional(),
   amount: z.string().optional().describe("Decimal string"),
+  asset: contractId.nullable().optional().describe(
+    "Of a movement its asset, of agent.registered the policy's; null when it is not known: the event is from before " +
+      "this was kept, or the transaction did not tell",
+  ),
 });
 
 /** The event history, pulled. */

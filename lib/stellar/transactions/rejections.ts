@@ -1,4 +1,4 @@
-import { GatewayError } from "../../errors.ts";
+import { GatewayError, type Retry } from "../../errors.ts";
 
 /** A transaction that was applied and failed: it took its fee and its sequence number, and changed nothing else. */
 export interface LedgerFailure {
@@ -23,7 +23,7 @@ const HINTS: Record<string, string> = {
   txNoAccount: "the source account does not exist; it has to be funded first",
   txInsufficientFee: "its fee is too low; prepare again",
   txSorobanInvalid: "its resources are not what the network accepts; prepare again",
-  txMalformed: "a precondition is not valid",
+  txMalformed: "its fee, its bounds or its operation are not of a form that the network takes; prepare again",
   invokeHostFunctionMalformed: "the invocation is malformed",
   invokeHostFunctionResourceLimitExceeded: "it needed more resources than were declared; prepare again",
   invokeHostFunctionEntryArchived: "it needed an archived entry; prepare again",
@@ -32,12 +32,30 @@ const HINTS: Record<string, string> = {
   opNoAccount: "the operation's source account does not exist",
 };
 
+/** What another envelope for the same operation cures, and what time alone does. */
+const RETRY: Record<string, Retry> = {
+  txTooEarly: "same",
+  txInternalError: "same",
+  txMalformed: "prepare_again",
+  txTooLate: "prepare_again",
+  txBadSeq: "prepare_again",
+  txInsufficientFee: "prepare_again",
+  txSorobanInvalid: "prepare_again",
+  txBadMinSeqAgeOrGap: "prepare_again",
+  invokeHostFunctionResourceLimitExceeded: "prepare_again",
+  invokeHostFunctionEntryArchived: "prepare_again",
+  invokeHostFunctionInsufficientRefundableFee: "prepare_again",
+};
+
 /** The network turned a transaction down for its own sake: `invalid_request`, naming the code and what to do. */
 export function rejection(code: string, hash: string, ledger?: number): GatewayError {
   const hint = HINTS[code] === undefined ? "" : ` (${HINTS[code]})`;
   const what = ledger === undefined ? "was rejected" : `failed in ledger ${ledger}`;
-  const message = `transaction ${hash} ${what}: ${code}${hint}`;
-  return new GatewayError(code === "txInternalError" ? "upstream_error" : "invalid_request", message);
+  return new GatewayError(
+    code === "txInternalError" ? "upstream_error" : "invalid_request",
+    `transaction ${hash} ${what}: ${code}${hint}`,
+    { transactionError: code, retry: RETRY[code] ?? "never" },
+  );
 }
 
 /** What became of a transaction can't be told yet: 502 that says where to ask. */

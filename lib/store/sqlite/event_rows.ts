@@ -7,7 +7,16 @@ import {
   parseEventId,
   type UndecodedEvent,
 } from "../event.ts";
-import { isoSeconds, packAddress, packHash, unixSeconds, unpackAddress, unpackHash } from "./packing.ts";
+import {
+  isoSeconds,
+  packAddress,
+  packAmount,
+  packHash,
+  unixSeconds,
+  unpackAddress,
+  unpackAmount,
+  unpackHash,
+} from "./packing.ts";
 import { sqliteWords, type Words } from "./words.ts";
 
 type Packed = Uint8Array | string;
@@ -29,6 +38,7 @@ export interface EventRow extends OriginRow {
   device_hash: Packed | null;
   agent: Packed | null;
   merchant: Packed | null;
+  /** `packAmount`. */
   amount: string | null;
 }
 
@@ -93,15 +103,14 @@ export function sqliteEventRows(database: SqliteDatabase): EventRows {
       if (row.device_hash !== null) event.deviceHash = unpackHash(row.device_hash);
       if (row.agent !== null) event.agent = unpackAddress(row.agent);
       if (row.merchant !== null) event.merchant = unpackAddress(row.merchant);
-      if (row.amount !== null) event.amount = row.amount;
-      return event;
+      return row.amount === null ? event : { ...event, ...unpackAmount(row.amount) };
     },
     toUndecoded(row) {
       const { id, ...rest } = origin(row);
       return { id, type: null, ...rest, raw: JSON.parse(row.raw) };
     },
     insert(event, id, { sequence, isLate }) {
-      const { deviceHash, agent, merchant, amount = null } = event;
+      const { deviceHash, agent, merchant, amount, asset } = event;
       insert.run(
         sequence,
         types.add(event.type),
@@ -114,7 +123,7 @@ export function sqliteEventRows(database: SqliteDatabase): EventRows {
         deviceHash === undefined ? null : packHash(deviceHash),
         agent === undefined ? null : packAddress(agent),
         merchant === undefined ? null : packAddress(merchant),
-        amount,
+        packAmount(amount, asset),
       );
     },
     insertUndecoded({ contractId, ledgerClosedAt, txHash, raw }, id) {

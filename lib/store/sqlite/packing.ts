@@ -61,3 +61,15 @@ export function unixSeconds(iso: string): number {
 export function isoSeconds(unixSeconds: number): string {
   return new Date(unixSeconds * 1_000).toISOString().replace(".000Z", "Z");
 }
+
+/** What is kept in the column `amount`: the amount as it is or, where the asset is known, both as JSON. */
+export function packAmount(amount: string | undefined, asset: string | undefined): string | null {
+  if (asset !== undefined) return JSON.stringify([amount ?? null, asset]);
+  return amount?.startsWith("[") ? JSON.stringify([amount]) : amount ?? null;
+}
+
+export function unpackAmount(packed: string): { amount?: string; asset?: string } {
+  if (!packed.startsWith("[")) return { amount: packed };
+  const [amount, asset]: (string | null)[] = JSON.parse(packed);
+  return { ...(amount === null ? {} : { amount }), ...(asset == null ? {} : { asset }) };
+}

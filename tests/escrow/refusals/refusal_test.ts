@@ -162,7 +162,7 @@ describe("a refusal", () => {
     assert.equal(told.code, "invalid_request");
     assert.match(told.message, /has changed since it was prepared; prepare again/);
     const silent = await refusals.ofFailure(CALL, { ...failure, diagnosticEvents: [] });
-    assert.deepEqual([silent.code, silent.contractError], ["contract_refused", "invokeHostFunctionTrapped"]);
+    assert.deepEqual([silent.code, silent.transactionError], ["contract_refused", "invokeHostFunctionTrapped"]);
     assert.match(silent.message, /failed in ledger 7 .* does not say why/);
   });
 });
