@@ -207,7 +207,7 @@ export const SETTINGS = {
     flag: "pages",
     value: "STATE",
     standard: "on",
-    help: "Whether /openapi.json is served: on or off",
+    help: "Whether the pages for browsers and /openapi.json are served: on or off",
     schema: z.enum(["on", "off"], "must be on or off"),
   }),
   log: setting({

@@ -20,7 +20,9 @@ export function errorAnswer(exchange: Exchange, error: unknown): Response {
 
 /** An answer that is no endpoint's: a page, a preflight. With its headers, counted and logged. */
 export function plainAnswer(exchange: Exchange, response: Response): Response {
-  for (const [name, value] of Object.entries(answerHeaders(exchange))) response.headers.set(name, value);
+  const { vary, ...others } = answerHeaders(exchange);
+  for (const [name, value] of Object.entries(others)) response.headers.set(name, value);
+  if (vary !== undefined) response.headers.append("vary", vary);
   answered(exchange, response.status);
   return response;
 }

@@ -8,16 +8,16 @@ import { type AppContext, type AppEnv, type AppParts, Exchange, type RequestMete
 import { createKnownReads, routedPath } from "./known_reads.ts";
 import { recognize } from "./middleware/authenticate.ts";
 import { createCors, isPreflight } from "./middleware/cors.ts";
+import { pages } from "./pages/pages.ts";
 import { hasGoodHost, shownPath } from "./request_target.ts";
 import { PathRouter } from "./router.ts";
 import { metricsPage, type MetricsSource } from "./routes/metrics_page.ts";
-import { openApiPage } from "./routes/openapi_page.ts";
 import { NOUNS } from "./routes/routes.ts";
 
 export interface AppOptions extends Omit<AppParts, "cors" | "knownReads" | "meterOf"> {
   /** Origins whose pages may call; empty: none, and no CORS headers at all. */
   corsOrigins: readonly string[];
-  /** Whether `/openapi.json` is served. */
+  /** Whether `/openapi.json` and the pages for browsers are served. */
   pages: boolean;
   version: string;
   /** What `/metrics` serves; undefined: there is no such page. */
@@ -39,7 +39,7 @@ export function createApp(options: AppOptions): GatewayApp {
   const router: PathRouter<[H, RouterRoute]> = new PathRouter();
   const app = new Hono<AppEnv>({ router, getPath: routedPath as GetPath });
   for (const noun of NOUNS) app.route("/", noun);
-  if (options.pages) app.route("/", openApiPage(NOUNS, options.version));
+  if (options.pages) app.route("/", pages(options.version));
   if (options.metrics !== undefined) app.route("/", metricsPage(options.metrics));
   const paths = Map.groupBy(app.routes, ({ path }) => path);
   for (const [path, routes] of paths) app.all(path, otherMethod(routes.map(({ method }) => method)));

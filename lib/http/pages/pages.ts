@@ -1,0 +1,32 @@
+import { Hono } from "hono";
+import { plainAnswer } from "../answer.ts";
+import type { AppEnv } from "../exchange.ts";
+import { recognize } from "../middleware/authenticate.ts";
+import { openApiDocument } from "../openapi.ts";
+import { NOUNS } from "../routes/routes.ts";
+import { createPageAnswer, type PageFile, textFile } from "./page_file.ts";
+
+/** Everything that is for browsers. A page of more files lists them in a file of its own: `pages/console/files.ts`. */
+function pageFiles(version: string): PageFile[] {
+  return [
+    // Colours, type and controls that all pages share.
+    textFile("/assets/base.css", () => import("./base.css", { with: { type: "text" } })),
+    {
+      path: "/openapi.json",
+      read: () => Promise.resolve(JSON.stringify(openApiDocument(NOUNS, version))),
+    },
+  ];
+}
+
+/** What browsers are served: no key, no token of its rate, nothing of the deployment. */
+export function pages(version: string): Hono<AppEnv> {
+  const app = new Hono<AppEnv>();
+  for (const file of pageFiles(version)) {
+    const answer = createPageAnswer(file);
+    app.get(file.path, async ({ env: exchange }) => {
+      await recognize(exchange);
+      return plainAnswer(exchange, await answer(exchange.request));
+    });
+  }
+  return app;
+}

@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { gunzipSync, gzipSync } from "node:zlib";
+import { createPageAnswer } from "../../lib/http/pages/page_file.ts";
+import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
+
+let on: TestNetwork;
+let api: GatewayUnderTest;
+before(async () => {
+  on = await startTestNetwork();
+  api = await startGateway(on, { started: false });
+});
+after(async () => {
+  await api.stop();
+  await on.network.stop();
+});
+
+function get(path: string, headers: Record<string, string> = {}): Promise<Response> {
+  return Promise.resolve(api.gateway.fetch(new Request(`http://gateway.test${path}`, { headers }), {
+    remoteAddress: "198.51.100.7",
+  }));
+}
+
+test("a page is what it says it is, in nobody's frame, and sends nobody where its reader came from", async () => {
+  const answer = await get("/assets/base.css");
+  assert.equal(answer.status, 200);
+  assert.equal(answer.headers.get("content-type"), "text/css; charset=utf-8");
+  assert.equal(answer.headers.get("x-content-type-options"), "nosniff");
+  assert.match(answer.headers.get("content-security-policy")!, /default-src 'none'.*frame-ancestors 'none'/);
+  assert.equal(answer.headers.get("referrer-policy"), "no-referrer");
+  assert.ok(answer.headers.get("x-ratelimit-limit"), "the headers of every answer stand on it, too");
+  assert.match(await answer.text(), /:root/);
+});
+
+test("a page is compressed for who takes it, and the same then", async () => {
+  const plain = await get("/openapi.json", { "accept-encoding": "gzip;q=0, br" });
+  assert.equal(plain.headers.get("content-encoding"), null);
+  const compressed = await get("/openapi.json", { "accept-encoding": "br, gzip" });
+  assert.equal(compressed.headers.get("content-encoding"), "gzip");
+  assert.equal(compressed.headers.get("vary"), "Accept-Encoding");
+  assert.notEqual(compressed.headers.get("etag"), plain.headers.get("etag"));
+  assert.equal(new TextDecoder().decode(gunzipSync(await compressed.bytes())), await plain.text());
+});
+
+test("a page that the browser holds already is not sent again", async () => {
+  for (const encoding of ["gzip", "identity"]) {
+    const first = await get("/assets/base.css", { "accept-encoding": encoding });
+    const etag = first.headers.get("etag")!;
+    assert.equal(first.headers.get("cache-control"), "no-cache");
+    for (const held of [etag, `"other", W/${etag}`]) {
+      const again = await get("/assets/base.css", { "accept-encoding": encoding, "if-none-match": held });
+      assert.deepEqual([again.status, await again.text(), again.headers.get("etag")], [304, "", etag]);
+    }
+    assert.equal((await get("/assets/base.css", { "if-none-match": '"other"' })).status, 200);
+  }
+});
+
+test("a page varies by what its answer depends on, origin and encoding", async () => {
+  const open = await startGateway(on, { started: false, settings: { corsOrigins: "https://app.example" } });
+  try {
+    const { headers } = await open.request("GET", "/openapi.json", { headers: { "accept-encoding": "identity" } });
+    assert.equal(headers.get("vary"), "Accept-Encoding, Origin");
+  } finally {
+    await open.stop();
+  }
+});
+
+test("SERVICE_API_PAGES=off takes all pages away", async () => {
+  const closed = await startGateway(on, { started: false, settings: { pages: "off" } });
+  try {
+    for (const path of ["/openapi.json", "/assets/base.css"]) {
+      assert.equal((await closed.request("GET", path)).status, 404, path);
+    }
+  } finally {
+    await closed.stop();
+  }
+});
+
+test("bytes that are compressed already are sent as they are, and unpacked for who does not take them", async () => {
+  const packed = gzipSync("export {};");
+  const answer = createPageAnswer({ path: "/x.js", read: () => Promise.resolve(packed) });
+  const ask = (encoding: string) =>
+    answer(new Request("http://gateway.test/x.js", { headers: { "accept-encoding": encoding } }));
+  assert.deepEqual(Buffer.from(await (await ask("gzip")).bytes()), packed);
+  assert.equal(await (await ask("identity")).text(), "export {};");
+});
+
+test("a page of HTML may run the gateway's own files and nothing else, unless it says more", async () => {
+  const read = () => Promise.resolve("<!doctype html><title>x</title>");
+  const policyOf = async (policy?: string) =>
+    (await createPageAnswer({ path: "/x", read, policy })(new Request("http://gateway.test/x"))).headers
+      .get("content-security-policy")!;
+  const strict = await policyOf();
+  assert.match(strict, /script-src 'self';/);
+  assert.doesNotMatch(strict, /unsafe|\*|https?:/);
+  assert.equal(await policyOf("default-src 'self'"), "default-src 'self'");
+});
