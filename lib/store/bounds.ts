@@ -4,7 +4,16 @@ import { MAX_SETTLED_WRITES, partitionLease, partitionOf, settledWrites } from "
 /** What is kept, by noun: the part of a store that its drivers differ in. */
 export type Nouns = Pick<
   Store,
-  "network" | "keys" | "buckets" | "submissions" | "intents" | "leases" | "events" | "subscriptions" | "deliveries"
+  | "network"
+  | "keys"
+  | "buckets"
+  | "submissions"
+  | "intents"
+  | "leases"
+  | "registers"
+  | "events"
+  | "subscriptions"
+  | "deliveries"
 >;
 
 /** One check a method: throws a RangeError when the call passes a bound that the interface states. */
@@ -50,6 +59,7 @@ export const BOUNDS: Bounds = {
     renew: (leases) => checkBatch(leases, 10),
     release: (leases) => checkBatch(leases, 10),
   },
+  registers: { read: checkName, change: checkName, prune: unbounded },
   events: {
     watcherState: unbounded,
     append: ({ events }) => checkBatch(events, 100),
@@ -90,6 +100,11 @@ export const BOUNDS: Bounds = {
 };
 
 function unbounded(): void {}
+
+/** @throws RangeError unless a register's name has 1 to 200 characters */
+function checkName(name: string): void {
+  if (name.length < 1 || name.length > 200) throw new RangeError(`a name has 1 to 200 characters, got ${name.length}`);
+}
 
 /** @throws RangeError unless `limit` is an integer from 1 to `max` */
 function checkLimit(limit: number, max: number): void {

@@ -96,6 +96,7 @@ export function checkedStore(driver: StoreDriver, monotonicMs: () => number = ()
     submissions: noun("submissions"),
     intents: noun("intents"),
     leases: noun("leases"),
+    registers: noun("registers"),
     events: noun("events"),
     subscriptions: noun("subscriptions"),
     deliveries: noun("deliveries"),

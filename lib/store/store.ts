@@ -1,4 +1,5 @@
 import type { EventFilter, LoggedEvent, NewEvent, UndecodedEvent } from "./event.ts";
+import type { RegisterStore } from "./register.ts";
 import type { Attempt, DueDelivery, NewAttempt, Reader, Replay, Secrets, Settlement, Subscription } from "./webhook.ts";
 
 /**
@@ -34,6 +35,7 @@ export interface Store {
   readonly submissions: SubmissionStore;
   readonly intents: IntentStore;
   readonly leases: LeaseStore;
+  readonly registers: RegisterStore;
   readonly events: EventStore;
   readonly subscriptions: SubscriptionStore;
   readonly deliveries: DeliveryStore;

@@ -6,7 +6,7 @@ import type { Subject } from "./store_contract.ts";
 import { courierLeases, sampleAttempt, sampleFailed, sampleReplay, settle, subscribe } from "./webhook_samples.ts";
 
 /** What holds for a store that outlives its handle. */
-export function fileContract({ store, anotherHandle, reopen, isPersistent }: Subject): void {
+export function fileContract({ store, anotherHandle, reopen, isPersistent, isShared }: Subject): void {
   if (!isPersistent) return;
 
   /** Something of every noun. */
@@ -72,7 +72,7 @@ export function fileContract({ store, anotherHandle, reopen, isPersistent }: Sub
     assert.deepEqual(await other.events.watcherState(), sampleState(1_001));
   });
 
-  test("a second holdForServing is refused until the first holder closes", async () => {
+  test("a second holdForServing is refused until the first holder closes", { skip: isShared }, async () => {
     const other = await anotherHandle();
     await store().holdForServing();
     await assert.rejects(other.holdForServing(), storeError("locked", store().location, "another gateway"));

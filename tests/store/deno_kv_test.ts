@@ -231,6 +231,7 @@ function describeDenoKv(): void {
   });
 
   describeStore("deno-kv", true, (name) => `deno-kv:${name}/gateway.kv`);
+  describeStore("deno-kv that gateways share", true, (name) => `deno-kv:${name}/gateway.kv`, { isShared: true });
 }
 
 if (runtimeName === "deno") describeDenoKv();

@@ -3,7 +3,7 @@ import { after, describe, test } from "node:test";
 import { runtimeName } from "../../lib/runtime/runtime.ts";
 import { smallDisk } from "../cli/small_disk.ts";
 
-const disk = smallDisk("256k");
+const disk = smallDisk("512k");
 after(() => disk.remove());
 
 describe("on a full disk", { skip: !disk.isPossible }, () => {
@@ -23,7 +23,7 @@ describe("on a full disk", { skip: !disk.isPossible }, () => {
     test(`${scheme}: a store that finds no room leaves nothing behind, and is made when there is room`, () => {
       const keygen = `"$@" keygen --name shop --scopes read --store ${scheme}:gateway.db`;
       const lines = disk.run(`
-        for kib in 140 200 240 300; do
+        for kib in 396 456 496 556; do
           head -c \${kib}k /dev/zero > other 2> /dev/null
           ${keygen} 2>&1; echo "$? $(ls -A | tr '\\n' ' ')"
           rm other

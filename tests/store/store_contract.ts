@@ -17,6 +17,7 @@ import { keyContract } from "./contract_keys.ts";
 import { killContract } from "./contract_kills.ts";
 import { leaseContract } from "./contract_leases.ts";
 import { networkContract } from "./contract_network.ts";
+import { registerContract } from "./contract_registers.ts";
 import { replayContract } from "./contract_replays.ts";
 import { settlementContract } from "./contract_settlements.ts";
 import { submissionContract } from "./contract_submissions.ts";
@@ -40,20 +41,27 @@ export interface Subject {
   pass(ms: number): void;
   /** Whether it outlives its process, and other processes can open it. */
   isPersistent: boolean;
+  /** Whether several gateways may serve from it at once. */
+  isShared: boolean;
 }
 
 /**
  * Proves every sentence of `lib/store/store.ts` for one driver.
  * @param setting how `openStore` names a store in this directory
  */
-export function describeStore(name: string, isPersistent: boolean, setting: (directory: string) => string): void {
+export function describeStore(
+  name: string,
+  isPersistent: boolean,
+  setting: (directory: string) => string,
+  { isShared = false } = {},
+): void {
   const root = mkdtempSync(join(tmpdir(), "store-"));
   let opened: Store[] = [];
   let current = "";
   let nowMs = START_MS;
 
   async function open(): Promise<Store> {
-    const store = await openStore(current, { now: () => nowMs });
+    const store = await openStore(current, { now: () => nowMs, isShared });
     opened.push(store);
     return store;
   }
@@ -66,6 +74,7 @@ export function describeStore(name: string, isPersistent: boolean, setting: (dir
     now: () => nowMs,
     pass: (ms) => void (nowMs += ms),
     isPersistent,
+    isShared,
   };
 
   describe(`store contract on ${name}`, () => {
@@ -86,6 +95,7 @@ export function describeStore(name: string, isPersistent: boolean, setting: (dir
     submissionContract(subject);
     intentContract(subject);
     leaseContract(subject);
+    registerContract(subject);
     eventContract(subject);
     filterContract(subject);
     undecodedContract(subject);

@@ -15,6 +15,7 @@ import { denoKvKeys } from "./keys.ts";
 import { denoKvLeases } from "./leases.ts";
 import { denoKvNetwork } from "./network.ts";
 import { checkKvFile, makeKvFile, openClaimed } from "./open.ts";
+import { denoKvRegisters } from "./registers.ts";
 import { STORE_ID } from "./schema.ts";
 import { denoKvSubmissions } from "./submissions.ts";
 import { denoKvSubscriptions } from "./subscriptions.ts";
@@ -34,7 +35,7 @@ export async function openDenoKvDriver(path?: string, options: OpenOptions = {})
     await checkKvFile(file, location);
   }
   const kv = await openClaimed(file, location, options);
-  const hold = file === undefined ? undefined : () => holdStoreFile(file, location);
+  const hold = file === undefined || options.isShared ? undefined : () => holdStoreFile(file, location);
   return createDriver(kv, location, (await kv.get<string>(STORE_ID)).value!, options, hold);
 }
 
@@ -76,6 +77,7 @@ function createDriver(
     submissions: denoKvSubmissions(context),
     intents: denoKvIntents(context),
     leases: leases.methods,
+    registers: denoKvRegisters(context),
     events: denoKvEvents(context),
     subscriptions: denoKvSubscriptions(context),
     deliveries: denoKvDeliveries(context),

@@ -15,6 +15,8 @@ export interface OpenOptions {
   mustExist?: boolean;
   /** The store's clock, Unix milliseconds; a store that others share has its own. Default the machine's. */
   now?: () => number;
+  /** Tests: several gateways share it, as they do the platform's database and PostgreSQL; for `memory:` and `deno-kv:PATH`. */
+  isShared?: boolean;
 }
 
 /** A full disk, in an operator's words. */

@@ -1,18 +1,23 @@
 import type { SqliteDatabase } from "../../runtime/sqlite.ts";
 import { FORMER_STEPS } from "./former_schemas.ts";
 import { createLog, migrateToLog } from "./log_migration.ts";
+import { REGISTER_TABLE } from "./registers.ts";
 import { addIntents } from "./schema_5.ts";
 import { StoreError } from "../store.ts";
 
 /** Marks our files (PRAGMA application_id): "PEGw" in ASCII. */
 export const APPLICATION_ID = 0x50454777;
 
-/** They lead from schema 1 to 2, and so on; where there is nothing yet schema 4 is made at once. */
+/** They lead from schema 1 to 2, and so on. */
 const STEPS: ((database: SqliteDatabase) => void)[] = [
   ...FORMER_STEPS.map((sql) => (database: SqliteDatabase) => database.exec(sql)),
   migrateToLog,
   addIntents,
+  (database) => database.exec(REGISTER_TABLE),
 ];
+
+/** The schema that is made at once where there is nothing yet; the later steps follow. */
+const FIRST_MADE = 4;
 
 /** The newest schema, which this program works on. */
 export const SCHEMA_VERSION = STEPS.length + 1;
@@ -54,12 +59,9 @@ export function schemaVersion(database: SqliteDatabase): number {
 export function migrate(database: SqliteDatabase, beforeCommit = () => {}): void {
   if (schemaVersion(database) === SCHEMA_VERSION) return;
   database.transaction(() => {
-    let version = schemaVersion(database);
-    if (version === 0) {
-      createLog(database);
-      version = 4;
-    }
-    for (const step of STEPS.slice(version - 1)) step(database);
+    const version = schemaVersion(database);
+    if (version === 0) createLog(database);
+    for (const step of STEPS.slice((version || FIRST_MADE) - 1)) step(database);
     database.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION}`);
     beforeCommit();
   });

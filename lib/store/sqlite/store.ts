@@ -24,6 +24,7 @@ import { sqliteKeys } from "./keys.ts";
 import { sqliteLeases } from "./leases.ts";
 import { sqliteLog } from "./log.ts";
 import { sqliteNetwork } from "./network.ts";
+import { sqliteRegisters } from "./registers.ts";
 import { checkOwnership, holdsData, migrate, SCHEMA_VERSION, schemaVersion } from "./schema.ts";
 import { sqliteSubmissions } from "./submissions.ts";
 import { sqliteSubscriptions } from "./subscriptions.ts";
@@ -66,9 +67,10 @@ export async function openSqliteDriver(path: string, options: OpenOptions = {}):
 }
 
 /** Opens a store that lives in this process and ends with it. */
-export async function openMemoryDriver(options: Pick<OpenOptions, "now"> = {}): Promise<StoreDriver> {
+export async function openMemoryDriver(options: Pick<OpenOptions, "now" | "isShared"> = {}): Promise<StoreDriver> {
   const database = await openMigrated(":memory:", "memory:", {});
-  return createSqliteDriver(database, "memory:", options, () => Promise.resolve({ release() {} }));
+  const hold = options.isShared ? undefined : () => Promise.resolve({ release() {} });
+  return createSqliteDriver(database, "memory:", options, hold);
 }
 
 /** Not in WAL mode: the end of a write-ahead log that finds no room is left in the log, and nobody is told. */
@@ -113,12 +115,12 @@ async function bringUpToDate(
   await migrateWithCopy(parts, (keepCopy) => migrate(database, keepCopy));
 }
 
-/** Puts the driver together on a database that has the newest schema. `hold` keeps other gateways off. */
+/** Puts the driver together on a database that has the newest schema. `hold` keeps other gateways off; without it they share. */
 export function createSqliteDriver(
   database: SqliteDatabase,
   location: string,
   { now = Date.now }: Pick<OpenOptions, "now">,
-  hold: () => Promise<FileLock>,
+  hold: (() => Promise<FileLock>) | undefined,
 ): StoreDriver {
   let lock: FileLock | undefined;
   const context: SqliteContext = {
@@ -136,9 +138,9 @@ export function createSqliteDriver(
   return {
     location,
     id: database.prepare<{ id: string }>("SELECT id FROM store").get()!.id,
-    isShared: false,
+    isShared: hold === undefined,
     async holdForServing() {
-      lock = await holdAlone(hold, leases.endAll);
+      if (hold !== undefined) lock = await holdAlone(hold, leases.endAll);
     },
     close() {
       database.close();
@@ -151,6 +153,7 @@ export function createSqliteDriver(
     submissions: sqliteSubmissions(context),
     intents: sqliteIntents(context),
     leases: leases.methods,
+    registers: sqliteRegisters(context),
     events: sqliteEvents(context, log, rows, leases),
     subscriptions: sqliteSubscriptions(context, log),
     deliveries: sqliteDeliveries(context, log, rows, leases),

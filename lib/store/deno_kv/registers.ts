@@ -1,0 +1,44 @@
+import type { NounDriver } from "../checked_store.ts";
+import type { RegisterStore } from "../register.ts";
+import { commit, type DenoKvContext } from "./io.ts";
+
+interface RegisterEntry {
+  value: unknown;
+  untilMs: number;
+}
+
+const PREFIX = ["register"];
+const registerKey = (name: string) => [...PREFIX, name];
+
+const PRUNED_AT_A_CALL = 500;
+
+/** Small values that are changed one at a time. */
+export function denoKvRegisters({ kv, now, retry }: DenoKvContext): NounDriver<RegisterStore> {
+  return {
+    async read<T>(name: string) {
+      return valueOf<T>((await kv.get<RegisterEntry>(registerKey(name))).value, now());
+    },
+    change: (name, change) =>
+      retry(async () => {
+        const entry = await kv.get<RegisterEntry>(registerKey(name));
+        const nowMs = now();
+        const { value, keepMs, answer } = change(valueOf(entry.value, nowMs), nowMs);
+        if (value === undefined) return { done: answer };
+        const atomic = kv.atomic().check(entry).set(entry.key, { value, untilMs: nowMs + keepMs });
+        return await commit(atomic) ? { done: answer } : undefined;
+      }),
+    async prune() {
+      let pruned = 0;
+      for await (const entry of kv.list<RegisterEntry>({ prefix: PREFIX }, { batchSize: 500 })) {
+        if (entry.value.untilMs > now()) continue;
+        if (await commit(kv.atomic().check(entry).delete(entry.key))) pruned += 1;
+        if (pruned === PRUNED_AT_A_CALL) break;
+      }
+      return pruned;
+    },
+  };
+}
+
+function valueOf<T>(entry: RegisterEntry | null, nowMs: number): T | undefined {
+  return entry === null || entry.untilMs <= nowMs ? undefined : entry.value as T;
+}

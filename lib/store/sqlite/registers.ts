@@ -1,0 +1,41 @@
+import type { NounDriver } from "../checked_store.ts";
+import type { RegisterStore } from "../register.ts";
+import type { SqliteContext } from "./store.ts";
+
+/** From schema 4 to 5. */
+export const REGISTER_TABLE = `
+  CREATE TABLE register (
+    name TEXT NOT NULL PRIMARY KEY,
+    value TEXT NOT NULL, -- JSON
+    until_ms INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX register_by_time ON register (until_ms);
+`;
+
+const PRUNED_AT_A_CALL = 500;
+
+/** Small values that are changed one at a time. */
+export function sqliteRegisters({ database, now }: SqliteContext): NounDriver<RegisterStore> {
+  const read = database.prepare<{ value: string }>("SELECT value FROM register WHERE name = ? AND until_ms > ?");
+  const write = database.prepare("INSERT OR REPLACE INTO register (name, value, until_ms) VALUES (?, ?, ?)");
+  const prune = database.prepare(
+    "DELETE FROM register WHERE name IN (SELECT name FROM register WHERE until_ms <= ? ORDER BY until_ms LIMIT ?)",
+  );
+
+  function valueOf<T>(name: string, nowMs: number): T | undefined {
+    const row = read.get(name, nowMs);
+    return row === undefined ? undefined : JSON.parse(row.value);
+  }
+
+  return {
+    read: (name) => valueOf(name, now()),
+    change: (name, change) =>
+      database.transaction(() => {
+        const nowMs = now();
+        const { value, keepMs, answer } = change(valueOf(name, nowMs), nowMs);
+        if (value !== undefined) write.run(name, JSON.stringify(value), nowMs + keepMs);
+        return answer;
+      }),
+    prune: () => Number(prune.run(now(), PRUNED_AT_A_CALL).changes),
+  };
+}

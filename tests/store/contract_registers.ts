@@ -1,0 +1,91 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Store } from "../../lib/store/store.ts";
+import type { Subject } from "./store_contract.ts";
+
+const MINUTE_MS = 60_000;
+
+/** Raises a number by one; answers it as it is then. */
+function count(store: Store, name: string): Promise<number> {
+  return store.registers.change<number, number>(name, (value = 0) => {
+    return { value: value + 1, keepMs: MINUTE_MS, answer: value + 1 };
+  });
+}
+
+export function registerContract({ store, anotherHandle, reopen, pass, isPersistent }: Subject): void {
+  test("a register holds nothing at first, and then what the last change left, each name its own", async () => {
+    assert.equal(await store().registers.read("a"), undefined);
+    const value = { text: "ä\u0000\u{1F680}", list: [1, null, { deep: true }], number: 1.5 };
+    const answer = await store().registers.change(
+      "a",
+      (before) => ({ value, keepMs: MINUTE_MS, answer: before ?? "none" }),
+    );
+    assert.equal(answer, "none");
+    assert.deepEqual(await store().registers.read("a"), value);
+    assert.equal(await store().registers.read("b"), undefined);
+    assert.equal(await count(store(), "b"), 1);
+    assert.deepEqual(await store().registers.change("a", (before) => ({ keepMs: 0, answer: before })), value);
+  });
+
+  test("of changes at the same time each is handed what the one before left", async () => {
+    const other = await anotherHandle();
+    const counted = await Promise.all(Array.from({ length: 24 }, (_, n) => count(n % 2 ? store() : other, "turns")));
+    assert.deepEqual(counted.sort((a, b) => a - b), Array.from({ length: 24 }, (_, n) => n + 1));
+    assert.equal(await other.registers.read("turns"), 24);
+  });
+
+  test("a change without a value writes nothing, and one that throws neither", async () => {
+    await count(store(), "a");
+    await store().registers.change("a", () => ({ keepMs: 9 * MINUTE_MS, answer: undefined }));
+    await assert.rejects(
+      store().registers.change("a", () => {
+        throw new RangeError("no");
+      }),
+      new RangeError("no"),
+    );
+    assert.equal(await store().registers.read("a"), 1);
+    pass(MINUTE_MS);
+    assert.equal(await store().registers.read("a"), undefined, "its time was not prolonged");
+  });
+
+  test("a change is handed the store's time, and what it keeps is gone when its own is over", async () => {
+    const timeOf = () => store().registers.change<never, number>("a", (_, nowMs) => ({ keepMs: 0, answer: nowMs }));
+    const before = await timeOf();
+    pass(5_000);
+    assert.ok(await timeOf() >= before + 5_000);
+    await count(store(), "a");
+    pass(MINUTE_MS - 1);
+    assert.equal(await store().registers.read("a"), 1);
+    pass(1);
+    assert.equal(await store().registers.read("a"), undefined);
+    assert.equal(await count(store(), "a"), 1);
+  });
+
+  test("registers.prune forgets those whose time is over, at most 500 at a call", async () => {
+    for (let n = 0; n < 505; n++) await count(store(), `old ${n}`);
+    pass(MINUTE_MS);
+    await count(store(), "new");
+    await count(store(), "old 7");
+    assert.equal(await store().registers.prune(), 500);
+    assert.equal(await store().registers.prune(), 4);
+    assert.equal(await store().registers.prune(), 0);
+    assert.equal(await store().registers.read("new"), 1);
+    assert.equal(await store().registers.read("old 7"), 1);
+  });
+
+  test("a register's name has 1 to 200 characters, its value up to 32 KiB", async () => {
+    for (const name of ["", "x".repeat(201)]) {
+      await assert.rejects(count(store(), name), new RangeError(`a name has 1 to 200 characters, got ${name.length}`));
+      await assert.rejects(store().registers.read(name), RangeError);
+    }
+    const value = "x".repeat(32_766);
+    await store().registers.change("y".repeat(200), () => ({ value, keepMs: MINUTE_MS, answer: undefined }));
+    assert.equal(await store().registers.read("y".repeat(200)), value);
+  });
+
+  test("registers outlive the process", { skip: !isPersistent }, async () => {
+    await count(store(), "a");
+    await store().close();
+    assert.equal(await (await reopen()).registers.read("a"), 1);
+  });
+}
