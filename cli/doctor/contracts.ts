@@ -10,6 +10,7 @@ import type { RpcClient } from "../../lib/stellar/rpc/client.ts";
 import { createLedgerView } from "../../lib/stellar/ledger/ledger_view.ts";
 import type { Store } from "../../lib/store/store.ts";
 import { fail, type Finding, ok, skip, warn } from "./findings.ts";
+import { ownersFinding } from "./guards.ts";
 
 export interface ContractParts {
   config: Config;
@@ -32,11 +33,14 @@ export async function* examineContracts(parts: ContractParts): AsyncGenerator<Fi
     const found = await checkInterfaces({ rpc, contracts });
     for (const contract of found) yield contractFinding(contract, found);
     if (!found.every(isUsable)) {
-      for (const check of ["escrow's registries", "reads"]) yield skip(check, "not every contract is the expected one");
+      for (const check of ["escrow's registries", "reads", "card owners"]) {
+        yield skip(check, "not every contract is the expected one");
+      }
       return;
     }
     yield await registriesFinding(rpc, contracts);
     yield await readsFinding(parts, contracts);
+    yield await ownersFinding(parts);
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     yield fail("contracts", error.message, "try again; if it stays, use another node");

@@ -11,6 +11,7 @@ import type { LedgerView } from "../stellar/ledger/ledger_view.ts";
 import { createTransactions, type TransactionStatus } from "../stellar/transactions/transactions.ts";
 import { createContractCodes } from "./contracts/codes.ts";
 import type { ContractIds } from "./contracts/errors.ts";
+import { createCardGuard } from "./operations/card_guard.ts";
 import { createMerchantTraffic } from "./operations/merchant_traffic.ts";
 import { createNonces } from "./operations/nonces.ts";
 import { type Operation, operationKind, refuseCall } from "./operations/operations.ts";
@@ -97,6 +98,7 @@ export function createEscrow(parts: EscrowParts): Escrow {
     explainSimulation: refusals.ofSimulation,
     explainFailure: refusals.ofFailure,
     refuseCall: (call) => refuseCall(contracts, call),
+    guardOf: createCardGuard({ contracts, reads }),
     onEnd: spares.ended,
   });
   const nonces = createNonces({

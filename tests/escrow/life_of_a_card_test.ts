@@ -88,8 +88,12 @@ describe("the life of a card", () => {
     const wrong = await refused(owner, { kind: "fundEscrow", deviceHash: CARD, asset: nothing, amount: "1" });
     assert.deepEqual([wrong.code, wrong.message], [
       "invalid_request",
-      `device_registry ${nothing} has no function transfer`,
+      `operation.asset must be ${asset}, the asset that the policy of card ${CARD} names; got ${nothing}`,
     ]);
+    const open = "ee".repeat(32);
+    await act(owner, { kind: "registerDevice", deviceHash: open, agent: owner.publicKey() });
+    const unfit = await refused(owner, { kind: "fundEscrow", deviceHash: open, asset: nothing, amount: "1" });
+    assert.equal(unfit.message, `device_registry ${nothing} has no function transfer`);
   });
 
   test("the agent authorises payments, each with the next nonce", async () => {
@@ -141,7 +145,7 @@ describe("the life of a card", () => {
     assert.equal(code, "invalid_request");
     assert.equal(
       message,
-      `source must be ${owner.publicKey()}, who has to authorise defund_escrow; got ${agent.publicKey()}`,
+      `source must be ${owner.publicKey()}, the registered owner of card ${CARD}; got ${agent.publicKey()}`,
     );
     assert.deepEqual(await refused(owner, { kind: "defundEscrow", deviceHash: UNKNOWN, asset, amount: "1" }), {
       code: "contract_refused",

@@ -32,6 +32,8 @@ export interface Sandbox {
   merchant: Keypair;
   /** Another funded account. */
   account(): Promise<Keypair>;
+  /** A signed envelope of a call, made past the gateway. */
+  envelope(source: Keypair, contract: string, name: string, ...args: xdr.ScVal[]): string;
   /** Applies a call at once, past the gateway. */
   invoke(source: Keypair, contract: string, name: string, ...args: xdr.ScVal[]): void;
 }
@@ -101,7 +103,8 @@ export async function startSandbox(): Promise<Sandbox> {
     return keypair;
   }
 
-  function apply(source: Keypair, operation: xdr.Operation): void {
+  /** An operation's transaction with what its simulation found, signed. */
+  function assembled(source: Keypair, operation: xdr.Operation): string {
     const accountId = source.xdrAccountId();
     const key = xdr.LedgerKey.account(new xdr.LedgerKeyAccount({ accountId })).toXdr();
     const entry = xdr.LedgerEntryData.fromXdr(network.entry(key)!.dataXdr);
@@ -109,12 +112,12 @@ export async function startSandbox(): Promise<Sandbox> {
     const transaction = new TransactionBuilder(new Account(source.publicKey(), entry.account.seqNum.toString()), {
       fee: "1000",
       networkPassphrase: network.passphrase,
-      timebounds: { minTime: 0, maxTime: 0 },
+      timebounds: { minTime: 0, maxTime: Math.floor(nowMs / 1_000) + 300 },
     }).addOperation(operation).build();
     const outcome = network.simulate(xdr.decodeBytes(transaction.toXdr(), "base64"), {});
     if (!outcome.ok) throw new Error(outcome.error);
     const base64 = (bytes: Uint8Array) => xdr.encodeBytes(bytes, "base64");
-    const assembled = rpc.assembleTransaction(transaction, {
+    const complete = rpc.assembleTransaction(transaction, {
       id: "1",
       latestLedger: network.latestLedger().sequence,
       events: [],
@@ -122,8 +125,12 @@ export async function startSandbox(): Promise<Sandbox> {
       minResourceFee: outcome.minResourceFee.toString(),
       results: [{ xdr: base64(outcome.result!.valueXdr), auth: outcome.result!.authXdr.map(base64) }],
     }).build();
-    assembled.sign(source);
-    const sent = network.submit(xdr.decodeBytes(assembled.toXdr(), "base64"));
+    complete.sign(source);
+    return complete.toXdr();
+  }
+
+  function apply(envelope: string): void {
+    const sent = network.submit(xdr.decodeBytes(envelope, "base64"));
     if (sent.status !== "PENDING") throw new Error(sent.status);
     network.closeLedger();
     if (!network.transaction(sent.hash)!.successful) throw new Error(`${sent.hash} failed`);
@@ -150,8 +157,10 @@ export async function startSandbox(): Promise<Sandbox> {
     agent: Keypair.fromSecret(accounts.agent.secret),
     merchant: Keypair.fromSecret(accounts.merchant.secret),
     account,
+    envelope: (source, contract, name, ...args) =>
+      assembled(source, Operation.invokeContractFunction({ contract, function: name, args })),
     invoke(source, contract, name, ...args) {
-      apply(source, Operation.invokeContractFunction({ contract, function: name, args }));
+      apply(assembled(source, Operation.invokeContractFunction({ contract, function: name, args })));
     },
     gateway(options = {}) {
       // As of a gateway that ran until now.

@@ -14,7 +14,7 @@ export interface ContractCall {
 }
 
 /** The account whose key is all zeros: nobody's, and a simulation's source need not exist. */
-const NOBODY = "GAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAWHF";
+export const NOBODY = "GAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAWHF";
 
 export interface ContractCalls {
   /**

@@ -23,6 +23,8 @@ export interface VettedEnvelope {
   source: string;
   sequence: bigint;
   call: ContractCall;
+  /** Whose authorisation it carries: the operation's source's, and those of its signed authorisation entries. */
+  authorisers: string[];
 }
 
 export interface VettingParts {
@@ -57,6 +59,7 @@ export function vetEnvelope(envelopeXdr: string, parts: VettingParts): VettedEnv
     source: extractBaseAddress(encodeMuxedAccountToAddress(tx.sourceAccount)),
     sequence: tx.seqNum,
     call,
+    authorisers: authorisersOf(tx),
   };
 }
 
@@ -86,6 +89,21 @@ function theOneCall(tx: xdr.Transaction): ContractCall {
   }
   refuseMemoAndMux(tx, operation.sourceAccount);
   return contractCall(hostFunction.invokeContract);
+}
+
+function authorisersOf({ sourceAccount, operations: [operation] }: xdr.Transaction): string[] {
+  const source = extractBaseAddress(encodeMuxedAccountToAddress(operation?.sourceAccount ?? sourceAccount));
+  const auth = operation?.body.type === "invokeHostFunction" ? operation.body.invokeHostFunctionOp.auth : [];
+  return [source, ...auth.flatMap(({ credentials }) => credentialsAddress(credentials) ?? [])];
+}
+
+/** Whose authorisation an entry holds; undefined: that of the operation's source. */
+export function credentialsAddress(credentials: xdr.SorobanCredentials): string | undefined {
+  if (credentials.type === "sorobanCredentialsSourceAccount") return undefined;
+  const address = credentials.type === "sorobanCredentialsAddressWithDelegates"
+    ? credentials.value.addressCredentials.address
+    : credentials.value.address;
+  return Address.fromScAddress(address).toString();
 }
 
 function contractCall({ contractAddress, functionName, args }: xdr.InvokeContractArgs): ContractCall {

@@ -1,10 +1,12 @@
-import { Account, Address, Keypair, Operation, TransactionBuilder, xdr } from "@stellar/stellar-sdk/base";
+import { Account, Keypair, Operation, TransactionBuilder, xdr } from "@stellar/stellar-sdk/base";
 import { GatewayError } from "../../errors.ts";
 import type { ContractCall, ContractCalls } from "./contract_call.ts";
 import type { EntryReader } from "../ledger/entries.ts";
+import { credentialsAddress } from "./envelope.ts";
 import type { InclusionFees } from "./fees.ts";
 import { nodeXdr } from "./node_xdr.ts";
-import type { RawSimulation } from "../rpc/schemas.ts";
+import type { CallGuard, CallInEnvelope } from "./call_guard.ts";
+import type { RawLedgerEntry, RawSimulation } from "../rpc/schemas.ts";
 import type { LedgerView } from "../ledger/ledger_view.ts";
 
 /** How long a prepared transaction can be applied, in seconds. */
@@ -29,6 +31,8 @@ export interface PrepareParts {
   fees: InclusionFees;
   view: LedgerView;
   networkPassphrase: string;
+  /** What has to hold before this call is prepared or sent; undefined: nothing. */
+  guardOf(call: CallInEnvelope): CallGuard | undefined;
   /** What a failed simulation means to the caller. */
   explainSimulation(call: ContractCall, simulation: RawSimulation): Promise<GatewayError>;
 }
@@ -41,8 +45,16 @@ export function accountKey(address: string): string {
 
 /** The sequence number of an account, undefined when there is no such account; read anew. */
 export async function accountSequence(entries: EntryReader, address: string): Promise<bigint | undefined> {
-  const { entries: [entry] } = await entries.read([accountKey(address)], { fresh: true });
-  if (entry === undefined) return undefined;
+  return (await readAccount(entries, address, [])).sequence;
+}
+
+/** The same, with other entries beside it, all in one upstream call. */
+async function readAccount(entries: EntryReader, address: string, keys: string[]) {
+  const { entries: [account, ...beside] } = await entries.read([accountKey(address), ...keys], { fresh: true });
+  return { sequence: account && sequenceOf(account), beside };
+}
+
+function sequenceOf(entry: RawLedgerEntry): bigint {
   return nodeXdr("the account's entry", () => {
     const data = xdr.LedgerEntryData.fromXdr(entry.xdr, "base64");
     if (data.type !== "account") throw new TypeError(`got an entry of type ${data.type}`);
@@ -56,8 +68,8 @@ export type Widen = (simulation: RawSimulation) => Promise<string>;
 /**
  * Builds the envelope of one call: simulated against the newest ledger, with the resources the simulation found
  * (and what `widen` adds to them), an inclusion fee from the node's statistics, and bounded in time.
- * @throws {GatewayError} `not_found` for an account that does not exist, what `explainSimulation` says for a failed
- * simulation, `invalid_request` when somebody else than the source would have to authorise it
+ * @throws {GatewayError} `not_found` for an account that does not exist, what the call's guard and `explainSimulation`
+ * say, `invalid_request` when somebody else than the source would have to authorise it
  */
 export async function prepareTransaction(
   parts: PrepareParts,
@@ -66,14 +78,18 @@ export async function prepareTransaction(
   widen?: Widen,
 ): Promise<PreparedTransaction> {
   const { calls, entries, fees, networkPassphrase } = parts;
-  const [sequence, simulation, inclusionFee] = await Promise.all([
-    accountSequence(entries, source),
+  const guard = parts.guardOf({ call, authorisers: [source], param: "source" });
+  const [{ sequence, beside }, simulation, inclusionFee] = await Promise.all([
+    readAccount(entries, source, guard?.keys ?? []),
     calls.simulate(call, source),
     fees.bid(),
   ]);
   if (sequence === undefined) {
-    throw new GatewayError("not_found", `source ${source} does not exist on this network; it has to be funded first`);
+    throw new GatewayError("not_found", `source ${source} does not exist on this network; it has to be funded first`, {
+      param: "source",
+    });
   }
+  await guard?.check(beside);
   if (simulation.error !== undefined) throw await parts.explainSimulation(call, simulation);
   const authorisations = decodedAuthorisations(simulation);
   refuseForeignAuthorisations(call, source, authorisations);
@@ -108,22 +124,16 @@ function refuseForeignAuthorisations(
   authorisations: xdr.SorobanAuthorizationEntry[],
 ): void {
   for (const { credentials } of authorisations) {
-    if (credentials.type === "sorobanCredentialsSourceAccount") continue;
     const who = credentialsAddress(credentials);
+    if (who === undefined) continue;
     throw new GatewayError(
       "invalid_request",
       who.startsWith("G")
         ? `source must be ${who}, who has to authorise ${call.function}; got ${source}`
         : `${call.function} has to be authorised by ${who}, which is no account and can't be the source; got ${source}`,
+      { param: "source" },
     );
   }
-}
-
-function credentialsAddress(credentials: Exclude<xdr.SorobanCredentials, xdr.SorobanCredentialsSourceAccount>): string {
-  const address = credentials.type === "sorobanCredentialsAddressWithDelegates"
-    ? credentials.value.addressCredentials.address
-    : credentials.value.address;
-  return Address.fromScAddress(address).toString();
 }
 
 /** Since protocol 23 an invocation restores by itself; only an older node asks for a transaction of its own. */

@@ -1,5 +1,6 @@
 import { GatewayError } from "../../errors.ts";
 import type { EntryReader } from "../ledger/entries.ts";
+import type { CallGuard, CallInEnvelope } from "./call_guard.ts";
 import type { VettedEnvelope } from "./envelope.ts";
 import type { LedgerWait } from "../ledger/waiting.ts";
 import { nodeXdr } from "./node_xdr.ts";
@@ -13,6 +14,8 @@ import type { TransactionAnswer } from "../rpc/schemas.ts";
 
 export interface SubmitParts extends OutcomeParts {
   entries: EntryReader;
+  /** What has to hold before this call is sent; undefined: nothing. */
+  guardOf(call: CallInEnvelope): CallGuard | undefined;
   ledgers: LedgerWait;
   /** How long a submit waits for its confirmation. */
   submitTimeoutMs: number;
@@ -54,6 +57,8 @@ export async function sendAndConfirm(parts: SubmitParts, envelope: VettedEnvelop
     if (confirmed === undefined) throw rejection("txTooLate", hash);
     return confirmed;
   }
+  const appliedAlready = await guarded(parts, envelope);
+  if (appliedAlready !== undefined) return appliedAlready;
   const progress: Progress = {
     endsAtMs: parts.clock.monotonicMs() + parts.submitTimeoutMs,
     accepted: false,
@@ -72,6 +77,25 @@ export async function sendAndConfirm(parts: SubmitParts, envelope: VettedEnvelop
     const confirmed = answer && await outcomeIn(parts, envelope, answer);
     if (confirmed !== undefined) return confirmed;
     await pause(parts, hash, progress, answer);
+  }
+}
+
+/**
+ * Looks at what has to hold before this call is sent. An envelope that was applied before answers as it did then, whatever
+ * has become of the ledger since. @throws {GatewayError} what the guard says
+ */
+async function guarded(parts: SubmitParts, envelope: VettedEnvelope): Promise<Confirmed | undefined> {
+  const { call, authorisers } = envelope;
+  const guard = parts.guardOf({ call, authorisers, param: "xdr" });
+  if (guard === undefined) return undefined;
+  const { entries } = await parts.entries.read(guard.keys, { fresh: true });
+  try {
+    await guard.check(entries);
+    return undefined;
+  } catch (refusal) {
+    const confirmed = await appliedBefore(parts, envelope, "refused");
+    if (confirmed === undefined) throw refusal;
+    return confirmed;
   }
 }
 

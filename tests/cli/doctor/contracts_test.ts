@@ -52,7 +52,7 @@ describe("doctor: the contracts", () => {
   test("tells the same id in two settings from swapped ones, and looks no further", async () => {
     const { paymentEscrow } = doctor.sandbox.contracts;
     const findings = await doctor.examined({ deviceRegistry: paymentEscrow });
-    const [device, , escrow, registries, reads] = findings.slice(-5);
+    const [device, , escrow, registries, reads] = findings.slice(-6);
     const twice =
       /^SERVICE_API_DEVICE_REGISTRY .* and SERVICE_API_PAYMENT_ESCROW .* hold the same id: set SERVICE_API_D/;
     says(device!, "fail", /is the payment escrow, not the device registry/, twice);
@@ -97,5 +97,19 @@ describe("doctor: the contracts", () => {
     const withoutDevice = withEntries((entry) => entry.key === key ? [] : [entry]);
     const differing = await doctor.finding("reads", { store }, { fetch: withoutDevice });
     says(differing, "warn", /say different things \(device\)/, /reads by calls/);
+  });
+
+  test("says that the agent registry asks nobody who owns a card, where it does not", async () => {
+    says(
+      await doctor.finding("card owners"),
+      "warn",
+      /whoever calls it past the gateway may revoke a card's agent, register himself and spend/,
+      /^whoever deploys the contracts can mend it/,
+    );
+    const error = "HostError: Error(Contract, #3)";
+    const asking = doctor.rpcAnswer((result, method) =>
+      method === "simulateTransaction" ? { latestLedger: result.latestLedger, error } : result
+    );
+    says(await doctor.finding("card owners", {}, { fetch: asking }), "ok", /asks who owns a card/);
   });
 });

@@ -130,6 +130,7 @@ export function submitStage(script: {
     },
     getSubmission: (hash) => Promise.resolve(notes.get(hash)),
     refuseCall: (call) => call.function === "claim" ? undefined : `must not call ${call.function}`,
+    guardOf: () => undefined,
     explainSimulation: () => Promise.reject(new Error("not in these tests")),
     explainFailure: (call, failure) =>
       Promise.resolve(new GatewayError("contract_refused", `${call?.function} in ${failure.ledger}`)),

@@ -1,0 +1,214 @@
+import {
+  Account,
+  type Keypair,
+  nativeToScVal,
+  Operation as ContractOperation,
+  SorobanDataBuilder,
+  TransactionBuilder,
+  type xdr,
+} from "@stellar/stellar-sdk";
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { Operation } from "../../lib/escrow/operations/operations.ts";
+import { addressVal, hashVal } from "../../lib/escrow/reads/storage_keys.ts";
+import { fault } from "../stellar/transactions/submit_stage.ts";
+import { type GatewayView, type Sandbox, signed, startSandbox } from "./sandbox.ts";
+
+const CARD = "ab".repeat(32);
+const NOBODYS = "cd".repeat(32);
+const i128 = (amount: number) => nativeToScVal(amount, { type: "i128" });
+const u64 = (value: number) => nativeToScVal(value, { type: "u64" });
+
+let sandbox: Sandbox;
+let gateway: GatewayView;
+let stranger: Keypair;
+
+async function act(who: Keypair, operation: Operation): Promise<void> {
+  const { xdr } = await gateway.escrow.transactions.prepare({ source: who.publicKey(), operation });
+  await gateway.escrow.transactions.submit(signed(xdr, sandbox.network.passphrase, who));
+}
+
+/** The six operations that are the owner's, and the calls that they are when somebody acts. */
+function ownersOperations(actor: string): [Operation, keyof Sandbox["contracts"], string, xdr.ScVal[]][] {
+  const { asset } = sandbox;
+  const [card, wallet, token] = [hashVal(CARD), addressVal(actor), addressVal(asset)];
+  return [
+    [
+      { kind: "registerAgent", deviceHash: CARD, agent: actor, asset, maxAmount: "0" },
+      "agentRegistry",
+      "register_agent",
+      [wallet, card, wallet, i128(0), token, u64(0)],
+    ],
+    [{ kind: "revokeAgent", deviceHash: CARD }, "agentRegistry", "revoke_agent", [wallet, card]],
+    [
+      { kind: "fundEscrow", deviceHash: CARD, asset, amount: "5" },
+      "paymentEscrow",
+      "fund_escrow",
+      [token, wallet, card, i128(5)],
+    ],
+    [
+      { kind: "defundEscrow", deviceHash: CARD, asset, amount: "5" },
+      "paymentEscrow",
+      "defund_escrow",
+      [token, card, i128(5)],
+    ],
+    [
+      { kind: "sweepEscrow", deviceHash: CARD, asset, agent: actor },
+      "paymentEscrow",
+      "sweep_on_revoke",
+      [token, card, wallet],
+    ],
+    [{ kind: "revokeDevice", deviceHash: CARD }, "deviceRegistry", "revoke", [wallet, card]],
+  ];
+}
+
+/** A signed envelope of a call that may not simulate. */
+function unsimulated(source: Keypair, contract: string, name: string, args: xdr.ScVal[]): string {
+  const transaction = new TransactionBuilder(new Account(source.publicKey(), "1"), {
+    fee: "1000",
+    networkPassphrase: sandbox.network.passphrase,
+    timebounds: { minTime: 0, maxTime: Math.floor(sandbox.nowMs() / 1_000) + 300 },
+  }).addOperation(ContractOperation.invokeContractFunction({ contract, function: name, args }))
+    .setSorobanData(new SorobanDataBuilder().build()).build();
+  transaction.sign(source);
+  return transaction.toXdr();
+}
+
+before(async () => {
+  sandbox = await startSandbox();
+  gateway = sandbox.gateway();
+  stranger = await sandbox.account();
+  const { owner, agent, asset } = sandbox;
+  await act(owner, { kind: "registerDevice", deviceHash: CARD, agent: agent.publicKey() });
+  await act(owner, { kind: "fundEscrow", deviceHash: CARD, asset, amount: "100" });
+});
+after(() => sandbox.network.stop());
+
+describe("only a card's registered owner acts for it", () => {
+  test("prepare refuses a stranger all six operations, naming the owner", async () => {
+    const source = stranger.publicKey();
+    for (const [operation] of ownersOperations(source)) {
+      const error = await fault(gateway.escrow.transactions.prepare({ source, operation }));
+      assert.deepEqual([error.code, error.param, error.message], [
+        "invalid_request",
+        "source",
+        `source must be ${sandbox.owner.publicKey()}, the registered owner of card ${CARD}; got ${source}`,
+      ], operation.kind);
+    }
+  });
+
+  test("it looks in the one upstream call that reads the source account", async () => {
+    const { owner } = sandbox;
+    sandbox.counts.clear();
+    const operation = { kind: "fundEscrow" as const, deviceHash: CARD, asset: sandbox.asset, amount: "1" };
+    const { xdr } = await gateway.escrow.transactions.prepare({ source: owner.publicKey(), operation });
+    assert.equal(sandbox.counts.get("getLedgerEntries"), 1);
+    sandbox.counts.clear();
+    await gateway.escrow.transactions.submit(signed(xdr, sandbox.network.passphrase, owner));
+    assert.equal(sandbox.counts.get("getLedgerEntries"), 1);
+    await act(owner, { kind: "defundEscrow", deviceHash: CARD, asset: sandbox.asset, amount: "1" });
+  });
+
+  test("submit refuses envelopes made elsewhere, in a fee bump too, and sends nothing", async () => {
+    const { owner, contracts, network } = sandbox;
+    // Some of them simulate for nobody but the owner: a stranger signs those that the contracts would take.
+    for (const [{ kind }, contract, name, args] of ownersOperations(stranger.publicKey()).slice(0, 3)) {
+      if (kind === "revokeAgent") continue;
+      const envelope = sandbox.envelope(stranger, contracts[contract], name, ...args);
+      const inner = TransactionBuilder.fromXdr(envelope, network.passphrase);
+      const bump = TransactionBuilder.buildFeeBumpTransaction(owner, "100000000", inner as never, network.passphrase);
+      bump.sign(owner);
+      sandbox.counts.clear();
+      for (const sent of [envelope, bump.toXdr()]) {
+        const error = await fault(gateway.escrow.transactions.submit(sent));
+        assert.deepEqual([error.code, error.param, error.message], [
+          "invalid_request",
+          "xdr",
+          `xdr must act for ${owner.publicKey()}, the registered owner of card ${CARD}; got ${stranger.publicKey()}`,
+        ]);
+      }
+      assert.equal(sandbox.counts.get("sendTransaction"), undefined);
+    }
+  });
+
+  test("submit refuses a stranger's envelope whose call the contract leaves to the owner, before it costs a fee", async () => {
+    const { contracts } = sandbox;
+    for (const [, contract, name, args] of ownersOperations(stranger.publicKey()).slice(3)) {
+      const envelope = unsimulated(stranger, contracts[contract], name, args);
+      const error = await fault(gateway.escrow.transactions.submit(envelope));
+      assert.match(error.message, new RegExp(`^xdr must act for ${sandbox.owner.publicKey()}, the registered owner`));
+    }
+  });
+
+  test("submit refuses arguments that are not the function's", async () => {
+    const { owner, contracts } = sandbox;
+    const swapped = [hashVal(CARD), addressVal(owner.publicKey())];
+    const envelope = unsimulated(owner, contracts.agentRegistry, "revoke_agent", swapped);
+    const error = await fault(gateway.escrow.transactions.submit(envelope));
+    assert.equal(error.message, "xdr must call revoke_agent with (Address, BytesN<32>), got other arguments");
+    const none = unsimulated(owner, contracts.agentRegistry, "revoke_agent", []);
+    assert.equal((await fault(gateway.escrow.transactions.submit(none))).message, error.message);
+  });
+
+  test("the owner may, and whoever acted before is answered as then when the card has another owner", async () => {
+    const { owner, agent, asset, network } = sandbox;
+    const source = owner.publicKey();
+    const policy = { deviceHash: CARD, agent: agent.publicKey(), asset, maxAmount: "0" };
+    const prepared = await gateway.escrow.transactions.prepare({
+      source,
+      operation: { kind: "registerAgent", ...policy },
+    });
+    const envelope = signed(prepared.xdr, network.passphrase, owner);
+    const confirmed = await gateway.escrow.transactions.submit(envelope);
+    await act(owner, { kind: "revokeAgent", deviceHash: CARD });
+    await act(owner, { kind: "sweepEscrow", deviceHash: CARD, asset, agent: agent.publicKey() });
+    await act(owner, { kind: "revokeDevice", deviceHash: CARD });
+    await act(stranger, { kind: "registerDevice", deviceHash: CARD, agent: stranger.publicKey() });
+    assert.deepEqual(await gateway.escrow.transactions.submit(envelope), confirmed);
+    const again = await fault(
+      gateway.escrow.transactions.prepare({ source, operation: { kind: "registerAgent", ...policy } }),
+    );
+    assert.match(again.message, new RegExp(`^source must be ${stranger.publicKey()}`));
+  });
+
+  test("a card that nobody registered is what the contract says", async () => {
+    const { owner, asset } = sandbox;
+    const source = owner.publicKey();
+    const said = async (operation: Operation) =>
+      (await fault(gateway.escrow.transactions.prepare({ source, operation }))).contractError;
+    assert.equal(await said({ kind: "revokeAgent", deviceHash: NOBODYS }), "AgentNotFound");
+    assert.equal(await said({ kind: "revokeDevice", deviceHash: NOBODYS }), "DeviceNotFound");
+    assert.equal(
+      await said({ kind: "fundEscrow", deviceHash: NOBODYS, asset, amount: "1" }),
+      "DeviceNotRegistered",
+    );
+  });
+});
+
+describe("the theft of a stranger's card", () => {
+  const VICTIM = "0f".repeat(32);
+
+  test("does not go through the gateway", async () => {
+    const { owner, agent, asset } = sandbox;
+    const thief = stranger.publicKey();
+    await act(owner, { kind: "registerDevice", deviceHash: VICTIM, agent: agent.publicKey() });
+    await act(owner, { kind: "fundEscrow", deviceHash: VICTIM, asset, amount: "100" });
+    const himself = { kind: "registerAgent" as const, deviceHash: VICTIM, agent: thief, asset, maxAmount: "0" };
+    const first = await fault(act(stranger, himself));
+    assert.match(first.message, new RegExp(`^source must be ${owner.publicKey()}`));
+    const payment = { kind: "authorize" as const, deviceHash: VICTIM, merchant: thief, asset, amount: "100" };
+    assert.equal((await fault(act(stranger, payment))).contractError, "AgentNotAuthorized");
+    const device = await gateway.escrow.reads.device(VICTIM);
+    assert.equal(device.escrowBalance, "100");
+  });
+
+  test("goes past it, as the contracts leave it open: the page on what is guarded says so", async () => {
+    const { contracts, asset } = sandbox;
+    const [thief, card, token] = [addressVal(stranger.publicKey()), hashVal(VICTIM), addressVal(asset)];
+    sandbox.invoke(stranger, contracts.agentRegistry, "register_agent", thief, card, thief, i128(0), token, u64(0));
+    sandbox.invoke(stranger, contracts.paymentEscrow, "authorize", thief, card, thief, token, i128(100), u64(1));
+    sandbox.invoke(stranger, contracts.paymentEscrow, "claim", token, thief);
+    const device = await sandbox.gateway().escrow.reads.device(VICTIM);
+    assert.equal(device.escrowBalance, "0");
+  });
+});
