@@ -13,6 +13,8 @@ import { mutable } from "./command_log.ts";
 const CLOSE_MS = 5_000;
 /** How long requests under way may take to end after a stop was asked for, beyond a submit's own time. */
 const DRAIN_MARGIN_MS = 5_000;
+/** Longer than a live stream is ever silent, and than a runtime's clock for silence is coarse. */
+const STREAM_SILENCE_MS = 20_000;
 
 export interface RunningGateway {
   /** `http://host:port`. */
@@ -71,7 +73,7 @@ export async function serveGateway(options: GatewayOptions, front?: Front): Prom
       port: config.port,
       fetch: front === undefined ? fetch : (request, peer) => front(request, peer) ?? fetch(request, peer),
       // Longer than the slowest answer, or a runtime's own idle time-out would cut off a slow confirmation.
-      idleTimeoutMs: config.submitTimeoutMs + DRAIN_MARGIN_MS,
+      idleTimeoutMs: Math.max(STREAM_SILENCE_MS, config.submitTimeoutMs + DRAIN_MARGIN_MS),
       onProblem: (message, cause) => log.warn(message, { cause }),
     });
     // Answering does not wait for the node: a restart is over sooner, whatever the node does.

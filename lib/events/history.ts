@@ -1,7 +1,6 @@
 import { GatewayError } from "../errors.ts";
 import type { LedgerView } from "../stellar/ledger/ledger_view.ts";
 import {
-  type EventFilter,
   heightOf,
   heightOfEvent,
   ledgerOfHeight,
@@ -9,22 +8,17 @@ import {
   type PublicEvent,
   publicEvent,
 } from "../store/event.ts";
-import type { HistoryGap, LogBounds, Store, WatcherState } from "../store/store.ts";
+import type { HistoryGap, Store, WatcherState } from "../store/store.ts";
 import { type HeldRange, heldRanges } from "./coverage.ts";
-import { type CursorParts, decodeCursor, encodeCursor, type Order } from "./cursor.ts";
+import { encodeCursor } from "./cursor.ts";
+import { createLogReader, requireInteger, type Start, type Subjects } from "./log_reader.ts";
 
-export interface HistoryQuery {
-  /** Only events of this ledger of the current epoch or later ones. Either this or `cursor`, or neither: all that is held. */
-  fromLedger?: number;
-  /** From an earlier page. */
-  cursor?: string;
+export interface HistoryQuery extends Start {
   /** Only events of this ledger of the current epoch or earlier ones. */
   toLedger?: number;
-  /** In which order of sequences; the cursor's, or ascending, when absent. */
-  order?: Order;
   /** 1 to 1 000. */
   limit: number;
-  filter?: Omit<EventFilter, "fromHeight" | "toHeight">;
+  filter?: Subjects;
 }
 
 export interface HistoryPage {
@@ -61,6 +55,8 @@ export interface History {
   event(id: string): Promise<PublicEvent>;
   /** What is held and what is missing. */
   status(): Promise<HistoryStatus>;
+  /** As in a page. */
+  oldestLedger(): Promise<number | null>;
 }
 
 export const MAX_PAGE_EVENTS = 1_000;
@@ -70,6 +66,7 @@ const MAX_UNDECODED_COUNTED = 100;
 /** The event history as callers pull it: from the log alone, by sequence, so that what becomes known late comes next. */
 export function createHistory({ store, view }: { store: Pick<Store, "id" | "events">; view: LedgerView }): History {
   const { events: log } = store;
+  const reader = createLogReader(store);
 
   const latestLedger = (state: WatcherState | undefined) => view.sequence || (state?.latestLedger ?? 0);
 
@@ -95,52 +92,19 @@ export function createHistory({ store, view }: { store: Pick<Store, "id" | "even
     return (await held(state)).find(({ epoch }) => epoch === state!.epoch)?.fromLedger ?? null;
   }
 
-  /** Where a page begins: what the cursor says, or what stands for it at the first page. */
-  async function begin(query: HistoryQuery, epoch: number, bounds: LogBounds): Promise<CursorParts> {
-    const { fromLedger, cursor, order } = query;
-    if (cursor !== undefined) {
-      const parts = decodeCursor(cursor);
-      requireGood(parts, store.id, bounds);
-      if (order !== undefined && order !== parts.order) {
-        throw refused(`order must be ${parts.order}, as it was for this cursor, got ${order}`);
-      }
-      return parts;
-    }
-    const floor = fromLedger === undefined ? 0 : heightOf(epoch, fromLedger);
-    if (order === "desc") return { storeId: store.id, sequence: bounds.last, floor, order };
-    const sequence = floor === 0 ? 0 : await log.before(floor);
-    return { storeId: store.id, sequence: Math.max(sequence, bounds.forgotten), floor, order: "asc" };
-  }
-
   return {
     async page(query) {
-      const { fromLedger, toLedger, limit, filter = {} } = query;
+      const { toLedger, limit, filter: subjects = {} } = query;
       requireInteger("limit", limit, MAX_PAGE_EVENTS);
-      if (fromLedger !== undefined) requireInteger("fromLedger", fromLedger, MAX_UINT32);
       if (toLedger !== undefined) requireInteger("toLedger", toLedger, MAX_UINT32);
-      if (fromLedger !== undefined && query.cursor !== undefined) {
-        throw refused("fromLedger and cursor exclude each other, got both");
-      }
       const [state, bounds] = await Promise.all([log.watcherState(), log.bounds()]);
       const epoch = state?.epoch ?? 0;
-      const from = await begin(query, epoch, bounds);
-      const isAscending = from.order === "asc";
-      const events = await log.read({
-        filter: {
-          ...filter,
-          fromHeight: from.floor || undefined,
-          toHeight: toLedger === undefined ? undefined : heightOf(epoch, toLedger),
-        },
-        after: isAscending ? from.sequence : undefined,
-        upTo: isAscending ? bounds.last : from.sequence,
-        order: from.order,
-        limit,
-      });
-      const last = events.length === limit ? events.at(-1)!.sequence : undefined;
-      const sequence = isAscending ? last ?? Math.max(from.sequence, bounds.last) : (last ?? 1) - 1;
+      const from = await reader.begin(query, epoch, bounds);
+      const toHeight = toLedger === undefined ? undefined : heightOf(epoch, toLedger);
+      const { events, place } = await reader.read(from, { subjects, toHeight, limit }, bounds);
       return {
         events: events.map(publicEvent),
-        cursor: encodeCursor({ ...from, sequence }),
+        cursor: encodeCursor(place),
         latestLedger: latestLedger(state),
         oldestLedger: await oldestLedger(state),
       };
@@ -171,29 +135,7 @@ export function createHistory({ store, view }: { store: Pick<Store, "id" | "even
         clockDisagreesBySeconds: view.clockDisagreement() ?? null,
       };
     },
+
+    oldestLedger: async () => await oldestLedger(await log.watcherState()),
   };
-}
-
-/** A cursor that could miss events is refused, saying why. */
-function requireGood({ storeId, sequence, order }: CursorParts, ownId: string, { last, forgotten }: LogBounds): void {
-  if (storeId !== ownId) throw refused("cursor is of another store: begin again with fromLedger");
-  if (sequence > last) {
-    throw refused(
-      "cursor is ahead of the log, as after a restore from an older backup: begin again with fromLedger, " +
-        "events keep their ids",
-    );
-  }
-  // Descending, what is forgotten is what would come last.
-  if (order === "asc" && sequence < forgotten) {
-    throw refused("cursor is older than what is held, events after it were forgotten: begin again with fromLedger");
-  }
-}
-
-function requireInteger(field: string, value: number, max: number): void {
-  if (Number.isInteger(value) && value >= 1 && value <= max) return;
-  throw refused(`${field} must be an integer from 1 to ${max}, got ${value}`);
-}
-
-function refused(message: string): GatewayError {
-  return new GatewayError("invalid_request", message);
 }

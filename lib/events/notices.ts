@@ -1,5 +1,5 @@
 import type { NewEvent, UndecodedEvent } from "../store/event.ts";
-import type { WatcherState } from "../store/store.ts";
+import type { HistoryGap, WatcherState } from "../store/store.ts";
 import { watchedContracts } from "./coverage.ts";
 
 /** Something an operator should know once: told after the commit that made it so. */
@@ -26,15 +26,18 @@ export function noticesOfState(
     notices.push({ kind: "contracts_changed", message: changeOfContracts(state, before, titleOf) });
     return notices;
   }
-  for (const { epoch, fromLedger, toLedger } of state.gaps) {
-    const isKnown = before.gaps.some((gap) =>
-      gap.epoch === epoch && gap.fromLedger <= fromLedger && toLedger <= gap.toLedger
-    );
-    if (isKnown) continue;
+  for (const gap of state.gaps) {
+    if (before.gaps.some((known) => isPartOf(gap, known))) continue;
+    const { fromLedger, toLedger } = gap;
     const message = `events of ledgers ${fromLedger} to ${toLedger} are missing: no RPC node holds them any more`;
     notices.push({ kind: "gap", message });
   }
   return notices;
+}
+
+/** Whether one gap lies within another: what is being filled grows smaller, and is nothing new. */
+export function isPartOf(gap: HistoryGap, whole: HistoryGap): boolean {
+  return whole.epoch === gap.epoch && whole.fromLedger <= gap.fromLedger && gap.toLedger <= whole.toLedger;
 }
 
 /** What an operator should know of events that were committed: undefined when all could be decoded. */

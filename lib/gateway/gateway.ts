@@ -1,4 +1,6 @@
 import { systemClock } from "../clock.ts";
+import { createHistory } from "../events/history.ts";
+import { createEventStreams } from "../events/streams.ts";
 import { createKeyVerifier } from "../keys/verifier.ts";
 import { createLimiter } from "../limits/limiter.ts";
 import type { Log } from "../log.ts";
@@ -66,16 +68,21 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   if (await store.network.bound() !== undefined) await store.network.bind(config.networkPassphrase);
   const chain = await createChain(options, {
     clock,
-    onCommit: () => webhooks.wake(),
+    onCommit() {
+      webhooks.wake();
+      streams.wake();
+    },
     metrics,
     stopping: stopping.signal,
   });
   // Nothing is committed before `start`, or a turn.
   const webhooks = await createGatewayWebhooks(options, { clock, metrics, watch: chain.watcher.turn });
+  const onProblem = told(log);
+  const history = createHistory({ store, view: chain.view });
+  const streams = createEventStreams({ store, history, view: chain.view, clock, onProblem });
   const networkChecked = chain.networkChecked.then(() => store.network.bind(config.networkPassphrase));
   // Whoever awaits it is told; until somebody does, it is no fault of the process.
   networkChecked.catch(() => {});
-  const onProblem = told(log);
   const limiter = createLimiter({
     store,
     now: clock.now,
@@ -107,6 +114,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     clock,
     limiter,
     verifier,
+    history,
+    streams,
     webhooks,
     metrics,
     caretaker,
@@ -149,6 +158,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     },
     drain() {
       isDraining = true;
+      streams.drain();
     },
     get requestsInFlight() {
       return metrics.requestsInFlight;
@@ -160,6 +170,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       loopDelay?.stop();
       stopping.abort();
       return stopInTurn([
+        { name: "live streams", stop: streams.stop, boundMs: 5_000 },
         { name: "the watcher's turns", stop: chain.watcher.stop, boundMs: 5_000 },
         { name: "what is being forgotten", stop: forgetting.stop, boundMs: 5_000 },
         { name: "deliveries", stop: webhooks.stop, boundMs: 15_000 },

@@ -1,6 +1,7 @@
 import type { Config } from "../config.ts";
 import type { Clock } from "../clock.ts";
-import { createHistory } from "../events/history.ts";
+import type { History } from "../events/history.ts";
+import type { EventStreams } from "../events/streams.ts";
 import { createApp, type GatewayApp } from "../http/app.ts";
 import { createRequestIds } from "../http/middleware/request_id.ts";
 import type { NetworkAnswer } from "../http/routes/network.ts";
@@ -36,6 +37,8 @@ export interface HttpParts {
   clock: Clock;
   limiter: Limiter;
   verifier: KeyVerifier;
+  history: History;
+  streams: EventStreams;
   webhooks: Webhooks;
   metrics: GatewayMetrics;
   caretaker: Caretaker;
@@ -47,10 +50,9 @@ export interface HttpParts {
 export function createHttp(
   { config, store, log, checkAnswers = false }: GatewayOptions,
   chain: Chain,
-  { clock, limiter, verifier, webhooks, metrics, caretaker, isStopping, isDraining }: HttpParts,
+  { clock, limiter, verifier, history, streams, webhooks, metrics, caretaker, isStopping, isDraining }: HttpParts,
 ): GatewayApp {
   const { rpc, view, escrow, watcher } = chain;
-  const history = createHistory({ store, view });
   const backlog = createBacklog(store, clock.monotonicMs);
 
   /** What was just confirmed shows in the history at once, not a poll later. */
@@ -67,6 +69,7 @@ export function createHttp(
       payments: escrow.payments,
       transactions: { ...escrow.transactions, submit },
       history,
+      streams,
       webhooks: webhooks.subscriptions,
       status: createStatus({ chain, history, backlog, clock, troubles: caretaker.troubles }),
     },

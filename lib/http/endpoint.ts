@@ -38,6 +38,8 @@ export interface EndpointSpec<P = unknown, Q = unknown, B = unknown, A extends o
   ignoresQuery?: boolean;
   body?: z.ZodType<B>;
   answer: z.ZodType<A>;
+  /** Of the answer, `application/json` when absent: of an event stream the data of each event is what `answer` says. */
+  mediaType?: "text/event-stream";
   /** Status of a good answer, 200 when absent. */
   status?: 200 | 201 | 202;
   /** Whether an answer comes with status 200 all the same: nothing was created or begun. */

@@ -94,7 +94,7 @@ function goodResponses(spec: AnySpec): Json {
   const response = {
     description: "Success",
     headers: headerRefs(),
-    content: json(schemaOf(spec.answer, "output")),
+    content: { [spec.mediaType ?? "application/json"]: { schema: schemaOf(spec.answer, "output") } },
   };
   const status = spec.status ?? 200;
   return spec.isPlain === undefined ? { [status]: response } : { 200: response, [status]: response };

@@ -1,6 +1,7 @@
 import type { PaymentChecker } from "../escrow/reads/payment_check.ts";
 import type { EscrowReads } from "../escrow/reads/reads.ts";
 import type { History } from "../events/history.ts";
+import type { EventStreams } from "../events/streams.ts";
 import type { Subscriptions } from "../webhooks/subscriptions.ts";
 import type { NetworkAnswer } from "./routes/network.ts";
 import type { GatewayStatus } from "./routes/status.ts";
@@ -13,6 +14,7 @@ export interface Services {
   payments: PaymentChecker;
   transactions: TransactionParts;
   history: History;
+  streams: Pick<EventStreams, "open">;
   webhooks: Subscriptions;
   status(): Promise<GatewayStatus>;
 }

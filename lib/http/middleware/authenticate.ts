@@ -64,7 +64,7 @@ export async function recognize(exchange: Exchange): Promise<void> {
  * The key a request presents, from `Authorization: Bearer …` (the scheme in any case) or `X-API-Key`. Beside the latter
  * another scheme is none of ours: a proxy's, say.
  */
-function presentedKey({ headers }: Request): string | { problem: string } {
+export function presentedKey({ headers }: Request): string | { problem: string } {
   const authorization = headers.get("authorization");
   const apiKey = headers.get("x-api-key");
   if (authorization === null) {

@@ -4,6 +4,7 @@ import { EVENT_TYPES } from "../../escrow/events.ts";
 import { address, contractId, deviceHash } from "../../escrow/values.ts";
 import { endpoint } from "../endpoint.ts";
 import type { AppEnv } from "../exchange.ts";
+import { eventStreamEndpoint } from "./event_stream.ts";
 
 const integerText = (min: number, max: number, noun: string) =>
   z.string().regex(/^[1-9]\d{0,9}$/, `must be ${noun}`).transform(Number)
@@ -17,13 +18,10 @@ const typeList = z.string().transform((text) => text.split(","))
 
 const ledgerText = integerText(1, 4_294_967_295, "an integer from 1 to 4294967295");
 
-const eventsQuery = z.strictObject({
+/** Where a reader begins, and what it wants to hear of: the same for pages and streams. */
+const startAndSubjects = {
   fromLedger: ledgerText.optional().describe("Only events from this ledger on; not together with cursor"),
   cursor: z.string().max(200, "is not a cursor of this gateway").optional().describe("From an earlier answer"),
-  toLedger: ledgerText.optional().describe("Only events up to this ledger, inclusive"),
-  order: z.enum(["asc", "desc"], "must be asc or desc").optional()
-    .describe("asc, or desc: the last one that became known first; asc when absent"),
-  limit: integerText(1, 1000, "an integer from 1 to 1000").optional().describe("1 to 1000, 100 when absent"),
   types: typeList.optional().describe("Only these event types, comma-separated"),
   deviceHash: deviceHash.optional(),
   merchant: address.optional(),
@@ -31,10 +29,21 @@ const eventsQuery = z.strictObject({
   txHash: z.string().regex(/^[0-9a-fA-F]{64}$/, "must be 64 hex digits").transform((hash) => hash.toLowerCase())
     .optional()
     .describe("Only the events of this transaction"),
-}).refine(({ fromLedger, cursor }) => fromLedger === undefined || cursor === undefined, {
-  path: ["fromLedger"],
-  message: "and cursor exclude each other: send one of them",
-});
+};
+
+const isOneStart = ({ fromLedger, cursor }: { fromLedger?: number; cursor?: string }) =>
+  fromLedger === undefined || cursor === undefined;
+const twoStarts = { path: ["fromLedger"], message: "and cursor exclude each other: send one of them" };
+
+const streamQuery = z.strictObject(startAndSubjects).refine(isOneStart, twoStarts);
+
+const eventsQuery = z.strictObject({
+  ...startAndSubjects,
+  toLedger: ledgerText.optional().describe("Only events up to this ledger, inclusive"),
+  order: z.enum(["asc", "desc"], "must be asc or desc").optional()
+    .describe("asc, or desc: the last one that became known first; asc when absent"),
+  limit: integerText(1, 1000, "an integer from 1 to 1000").optional().describe("1 to 1000, 100 when absent"),
+}).refine(isOneStart, twoStarts);
 
 export const eventAnswer = z.object({
   id: z.string().describe("Unique: deduplicate on it"),
@@ -76,6 +85,24 @@ export const events = new Hono<AppEnv>()
     }, ({ query }, { history }) => {
       const { fromLedger, toLedger, cursor, order, limit = 100, ...filter } = query;
       return history.page({ fromLedger, toLedger, cursor, order, limit, filter });
+    }),
+  )
+  .get(
+    "/v1/events/stream",
+    eventStreamEndpoint({
+      scopes: ["read"],
+      summary: "The event history and what comes after it, as server-sent events",
+      description:
+        "Each event comes as a frame without a name: data is the event, id the cursor that a page or another stream goes " +
+        "on from right after it. Named frames: caught_up (all that is held has been sent; { latestLedger }), ledger (the " +
+        "same every few seconds), gap (events may be missing; { reason: not_held, oldestLedger } or { reason: not_read, " +
+        "epoch, fromLedger, toLedger, contractIds, noticedAt }), revoked (the key no longer stands; { reason }, and the " +
+        "stream ends). Last-Event-ID beats the query. A reader that reads nothing for half a minute is ended; a key has " +
+        "at most 20 streams.",
+      query: streamQuery,
+      mediaType: "text/event-stream",
+      answer: eventAnswer,
+      errors: [],
     }),
   )
   .get(

@@ -1,0 +1,105 @@
+import { GatewayError } from "../errors.ts";
+import { type EventFilter, heightOf, type LoggedEvent } from "../store/event.ts";
+import type { LogBounds, Store } from "../store/store.ts";
+import { type CursorParts, decodeCursor, type Order } from "./cursor.ts";
+
+/** Where a reader begins. */
+export interface Start {
+  /** Only events of this ledger of the current epoch or later ones. Either this or `cursor`, or neither: all that is held. */
+  fromLedger?: number;
+  /** From an earlier page, or a frame of the stream. */
+  cursor?: string;
+  /** In which order of sequences; the cursor's, or ascending, when absent. */
+  order?: Order;
+}
+
+/** What subjects a reader wants to hear of; heights come from its place. */
+export type Subjects = Omit<EventFilter, "fromHeight" | "toHeight">;
+
+/** What was read of the log, and how far. */
+export interface ReadOn {
+  events: LoggedEvent[];
+  /** After all that was looked through, whatever the filters. */
+  place: CursorParts;
+  /** Whether all that is held has been looked through. */
+  isAtEnd: boolean;
+}
+
+/** The one query by which events are pulled, page by page, and pushed, as a stream. */
+export interface LogReader {
+  /**
+   * @param epoch the current one
+   * @throws {GatewayError} `invalid_request` for a query out of bounds, and for a cursor that could miss events, saying why
+   */
+  begin(start: Start, epoch: number, bounds: LogBounds): Promise<CursorParts>;
+  /** @param query `toHeight`, inclusive; `limit` at most 1 000 */
+  read(
+    place: CursorParts,
+    query: { subjects: Subjects; toHeight?: number; limit: number },
+    bounds: LogBounds,
+  ): Promise<ReadOn>;
+}
+
+const MAX_UINT32 = 0xffff_ffff;
+
+export function createLogReader({ id, events: log }: Pick<Store, "id" | "events">): LogReader {
+  return {
+    async begin({ fromLedger, cursor, order }, epoch, bounds) {
+      if (fromLedger !== undefined) requireInteger("fromLedger", fromLedger, MAX_UINT32);
+      if (fromLedger !== undefined && cursor !== undefined) {
+        throw refused("fromLedger and cursor exclude each other, got both");
+      }
+      if (cursor !== undefined) {
+        const parts = decodeCursor(cursor);
+        requireGood(parts, id, bounds);
+        if (order !== undefined && order !== parts.order) {
+          throw refused(`order must be ${parts.order}, as it was for this cursor, got ${order}`);
+        }
+        return parts;
+      }
+      const floor = fromLedger === undefined ? 0 : heightOf(epoch, fromLedger);
+      if (order === "desc") return { storeId: id, sequence: bounds.last, floor, order };
+      const sequence = floor === 0 ? 0 : await log.before(floor);
+      return { storeId: id, sequence: Math.max(sequence, bounds.forgotten), floor, order: "asc" };
+    },
+
+    async read(place, { subjects, toHeight, limit }, { last }) {
+      const isAscending = place.order === "asc";
+      const events = await log.read({
+        filter: { ...subjects, fromHeight: place.floor || undefined, toHeight },
+        after: isAscending ? place.sequence : undefined,
+        upTo: isAscending ? last : place.sequence,
+        order: place.order,
+        limit,
+      });
+      const lastRead = events.length === limit ? events.at(-1)!.sequence : undefined;
+      const sequence = isAscending ? lastRead ?? Math.max(place.sequence, last) : (lastRead ?? 1) - 1;
+      return { events, place: { ...place, sequence }, isAtEnd: lastRead === undefined };
+    },
+  };
+}
+
+/** A cursor that could miss events is refused, saying why. */
+function requireGood({ storeId, sequence, order }: CursorParts, ownId: string, { last, forgotten }: LogBounds): void {
+  if (storeId !== ownId) throw refused("cursor is of another store: begin again with fromLedger");
+  if (sequence > last) {
+    throw refused(
+      "cursor is ahead of the log, as after a restore from an older backup: begin again with fromLedger, " +
+        "events keep their ids",
+    );
+  }
+  // Descending, what is forgotten is what would come last.
+  if (order === "asc" && sequence < forgotten) {
+    throw refused("cursor is older than what is held, events after it were forgotten: begin again with fromLedger");
+  }
+}
+
+/** @throws {GatewayError} `invalid_request` for what is no integer from 1 to `max` */
+export function requireInteger(field: string, value: number, max: number): void {
+  if (Number.isInteger(value) && value >= 1 && value <= max) return;
+  throw refused(`${field} must be an integer from 1 to ${max}, got ${value}`);
+}
+
+function refused(message: string): GatewayError {
+  return new GatewayError("invalid_request", message);
+}

@@ -1,0 +1,146 @@
+import { GatewayError } from "../../errors.ts";
+import type { EventStream, StreamFrame } from "../../events/stream.ts";
+import type { KeyRecord } from "../../store/store.ts";
+import { plainAnswer } from "../answer.ts";
+import type { AnySpec, Endpoint } from "../endpoint.ts";
+import type { AppContext, Exchange } from "../exchange.ts";
+import { authenticate, presentedKey, requireScope } from "../middleware/authenticate.ts";
+import { takeFromKey } from "../middleware/rate_limit.ts";
+import { checkedQuery } from "../validation/query.ts";
+
+/** What the query of a stream says. */
+export interface StreamQuery {
+  fromLedger?: number;
+  cursor?: string;
+  types?: string[];
+  deviceHash?: string;
+  merchant?: string;
+  agent?: string;
+  txHash?: string;
+}
+
+const HEADERS = {
+  "content-type": "text/event-stream",
+  "cache-control": "no-store",
+  // nginx keeps an answer back until it has a good part of it, unless it is told.
+  "x-accel-buffering": "no",
+};
+
+/** Says at once that the stream is there; after how long a browser comes back when it has ended. */
+const GREETING = "retry: 2000\n\n";
+
+const encoder = new TextEncoder();
+
+/**
+ * Makes the handler of a stream of server-sent events (HTML standard, 9.2): as `endpoint`, but for the answer, which goes
+ * on until somebody ends it. `spec.answer` is what stands in the data of an event.
+ */
+export function eventStreamEndpoint(spec: AnySpec): Endpoint {
+  async function answered(exchange: Exchange): Promise<Response> {
+    const { parts, request } = exchange;
+    if (parts.isStopping() || parts.isDraining()) {
+      throw new GatewayError("unavailable", "the gateway is shutting down");
+    }
+    const key = await authenticate(exchange);
+    takeFromKey(exchange, key, spec.cost ?? 1);
+    requireScope(key, spec.scopes);
+    const { fromLedger, cursor, ...subjects } = checkedQuery(spec, exchange) as StreamQuery;
+    if (request.method === "HEAD") return plainAnswer(exchange, new Response(null, { headers: HEADERS }));
+    const stream = await parts.services.streams.open({
+      fromLedger,
+      cursor,
+      subjects,
+      lastEventId: request.headers.get("last-event-id") || undefined,
+      keyId: key.id,
+      refusal: refusalOf(exchange, key),
+    });
+    const check = parts.checkAnswers ? (event: unknown) => void spec.answer.parse(event) : undefined;
+    return plainAnswer(exchange, new Response(bodyOf(stream, exchange, check), { headers: HEADERS }));
+  }
+
+  /** Why the key that opened the stream would not open it any more. */
+  function refusalOf({ parts, request }: Exchange, { id }: KeyRecord) {
+    const presented = presentedKey(request) as string;
+    type Verdict = Awaited<ReturnType<typeof parts.verifier.verify>>;
+    const judged = (verdict: Verdict): string | undefined => {
+      if ("reason" in verdict) return verdict.reason;
+      const { record } = verdict;
+      return record.id === id && spec.scopes.some((scope) => record.scopes.includes(scope)) ? undefined : "scope";
+    };
+    return () => {
+      const verdict = parts.verifier.verify(presented);
+      return verdict instanceof Promise ? verdict.then(judged) : judged(verdict);
+    };
+  }
+
+  const answerRequest = (c: AppContext): Promise<Response> => {
+    const exchange = c.env;
+    exchange.meter = exchange.parts.meterOf(spec);
+    exchange.begunAt = exchange.meter.begin();
+    return answered(exchange);
+  };
+  return Object.assign(answerRequest, { spec });
+}
+
+/** The body asks for frames as fast as it is read, and no faster: nothing gathers here for a reader that is slow. */
+function bodyOf(
+  stream: EventStream,
+  { parts: { log }, requestId, key }: Exchange,
+  check?: (event: unknown) => void,
+): ReadableStream<Uint8Array> {
+  const openedAt = performance.now();
+  let events = 0;
+  let isGreeted = false;
+
+  function ended(cause?: unknown): void {
+    const durationMs = Math.round(performance.now() - openedAt);
+    log.debug("an event stream has ended", { requestId, key: key?.id, durationMs, events, cause });
+  }
+
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      if (!isGreeted) {
+        isGreeted = true;
+        return controller.enqueue(encoder.encode(GREETING));
+      }
+      try {
+        const frames = await stream.next();
+        if (frames === undefined) {
+          ended();
+          return controller.close();
+        }
+        for (const frame of frames) {
+          if (frame.kind !== "event") continue;
+          events += 1;
+          check?.(frame.event);
+        }
+        controller.enqueue(encoder.encode(frames.map(frameText).join("")));
+      } catch (cause) {
+        stream.close();
+        ended(cause);
+        controller.error(cause);
+      }
+    },
+    cancel() {
+      stream.close();
+      ended();
+    },
+  }, { highWaterMark: 0 });
+}
+
+/** A frame as server-sent events are written. */
+export function frameText(frame: StreamFrame): string {
+  switch (frame.kind) {
+    case "event":
+      return `id: ${frame.cursor}\ndata: ${JSON.stringify(frame.event)}\n\n`;
+    case "caught_up":
+    case "ledger":
+      return `event: ${frame.kind}\nid: ${frame.cursor}\ndata: ${
+        JSON.stringify({ latestLedger: frame.latestLedger })
+      }\n\n`;
+    case "gap":
+      return `event: gap\ndata: ${JSON.stringify(frame.gap)}\n\n`;
+    case "revoked":
+      return `event: revoked\ndata: ${JSON.stringify({ reason: frame.reason })}\n\n`;
+  }
+}
