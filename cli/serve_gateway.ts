@@ -13,7 +13,7 @@ import { mutable } from "./command_log.ts";
 const CLOSE_MS = 5_000;
 /** How long requests under way may take to end after a stop was asked for, beyond a submit's own time. */
 const DRAIN_MARGIN_MS = 5_000;
-/** Longer than a live stream is ever silent, and than a runtime's clock for silence is coarse. */
+/** A live stream is silent for five seconds at a time; Bun counts silence in steps of four. */
 const STREAM_SILENCE_MS = 20_000;
 
 export interface RunningGateway {

@@ -93,6 +93,7 @@ export function createHttp(
           ledger: () => view,
           nodes: rpc.nodes,
           history: history.status,
+          streams: () => streams.size,
           backlog,
         }),
     },

@@ -10,6 +10,8 @@ import { deliverySeries, eventSeries, processSeries, requestSeries, rpcSeries } 
 export interface MetricSources {
   ledger(): { sequence: number; closeTime: number };
   nodes(): NodeReport[];
+  /** How many event streams are open. */
+  streams(): number;
   history(): Promise<{ lagLedgers: number | null; gaps: unknown[]; undecodedEvents: number }>;
   backlog(): Promise<Owed>;
 }
@@ -130,6 +132,7 @@ export function createGatewayMetrics({ now }: { now: () => number }): GatewayMet
     },
     async render(sources) {
       requests.inFlight.set(requestsInFlight);
+      events.streams.set(sources.streams());
       readChain(sources);
       readProcess();
       await readStore(sources);

@@ -66,6 +66,7 @@ export function eventSeries(registry: Registry) {
       "gateway_events_undecoded",
       "Events kept raw because they could not be decoded; 100 stands for 100 or more.",
     ).with(),
+    streams: registry.gauge("gateway_event_streams", "Live event streams that are open.").with(),
     notices: registry.counter(
       "gateway_watcher_notices_total",
       "Changes in how the watcher fares, by kind.",

@@ -1,0 +1,216 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { connect } from "node:net";
+import { after, before, test } from "node:test";
+import { sleep } from "../../lib/clock.ts";
+import { serveHttp } from "../../lib/runtime/serve.ts";
+import { signed } from "../e2e/client.ts";
+import { append, appendMany, sampleEvent } from "../store/samples.ts";
+import { eventsOf, openStream, readStream } from "./event_stream.ts";
+import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
+
+let on: TestNetwork;
+let api: GatewayUnderTest;
+before(async () => {
+  on = await startTestNetwork();
+  api = await startGateway(on, { settings: { corsOrigins: "https://app.example" } });
+});
+after(async () => {
+  await api.stop();
+  await on.network.stop();
+});
+
+let devices = 0;
+/** Registers a new device: one event. */
+async function registerDevice(): Promise<string> {
+  const { owner, agent } = on.sandbox.accounts;
+  const deviceHash = createHash("sha256").update(`streamed device ${devices++}`).digest("hex");
+  const operation = { kind: "registerDevice", deviceHash, agent: agent.address };
+  const { body } = await api.request("POST", "/v1/transactions/prepare", {
+    body: { source: owner.address, operation },
+  });
+  const xdr = signed(body.xdr, body.networkPassphrase, owner.secret);
+  assert.equal((await api.request("POST", "/v1/transactions/submit", { body: { xdr } })).status, 200);
+  const isShown = async () => (await api.request("GET", `/v1/events?deviceHash=${deviceHash}`)).body.events.length > 0;
+  while (!await isShown()) await sleep(10);
+  return deviceHash;
+}
+
+/** A gateway on a port, whose history is what a test appends; its time runs so many times as fast. */
+async function serveAlone({ speed = 1, idleTimeoutMs = 60_000 } = {}) {
+  const beganAt = Date.now();
+  const alone = await startGateway(on, {
+    started: false,
+    now: () => beganAt + performance.now() * speed,
+    wait: (ms, signal) => sleep(ms / speed, signal),
+  });
+  const server = await serveHttp({ hostname: "127.0.0.1", port: 0, idleTimeoutMs, fetch: alone.gateway.fetch });
+  return {
+    ...alone,
+    server,
+    open: () =>
+      fetch(`${server.url}/v1/events/stream`, { headers: { authorization: `Bearer ${alone.apiKey}` } }).then(
+        readStream,
+      ),
+    async [Symbol.asyncDispose]() {
+      alone.gateway.drain();
+      await server.stop({ drainMs: 2_000 });
+      await alone.stop();
+    },
+  };
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await sleep(10);
+}
+
+test("a stream sends the history, then what happens as it happens, each event as the pages show it", async () => {
+  await registerDevice();
+  const stream = await openStream(api, "", { headers: { origin: "https://app.example" } });
+  assert.equal(stream.response.headers.get("content-type"), "text/event-stream");
+  assert.equal(stream.response.headers.get("cache-control"), "no-store");
+  assert.equal(stream.response.headers.get("access-control-allow-origin"), "https://app.example");
+  assert.ok(stream.response.headers.get("x-ratelimit-remaining"));
+  const held = await stream.until("caught_up");
+  assert.equal(typeof held.at(-1)!.data.latestLedger, "number");
+  const deviceHash = await registerDevice();
+  const live = (await stream.until("message")).at(-1)!;
+  assert.equal(live.data.deviceHash, deviceHash);
+  const { body } = await api.request("GET", "/v1/events?limit=1000");
+  assert.deepEqual([...eventsOf(held), live].map(({ data }) => data), body.events);
+  const after = await api.request("GET", `/v1/events?cursor=${eventsOf(held).at(-1)!.id}`);
+  assert.deepEqual(after.body.events, [live.data]);
+  await stream.close();
+});
+
+test("it takes the filters of the pages, and begins where they would", async () => {
+  const wanted = await registerDevice();
+  await registerDevice();
+  const { body } = await api.request("GET", `/v1/events?deviceHash=${wanted}`);
+  const one = await openStream(api, `?deviceHash=${wanted.toUpperCase()}&types=device.registered`);
+  assert.deepEqual(eventsOf(await one.until("caught_up")).map(({ data }) => data), body.events);
+  const later = await openStream(api, `?fromLedger=${body.events[0].ledger + 1}`);
+  assert.equal(eventsOf(await later.until("caught_up")).length, 1);
+  const { cursor } = (await api.request("GET", "/v1/events?limit=1000")).body;
+  const resumed = await openStream(api, "?fromLedger=1", { headers: { "last-event-id": cursor } });
+  assert.equal(eventsOf(await resumed.until("caught_up")).length, 0);
+  await Promise.all([one, later, resumed].map(({ close }) => close()));
+});
+
+test("a wrong query is refused as it is for pages, and what a stream can't have is named", async () => {
+  for (
+    const [query, message] of [
+      ["?types=payment.made", /types/],
+      ["?fromLedger=1&cursor=x", /exclude each other/],
+      ["?cursor=x", /cursor must be one from an earlier answer/],
+      ["?toLedger=5", /toLedger/],
+      ["?order=desc", /order/],
+    ] as const
+  ) {
+    const { status, body } = await api.request("GET", `/v1/events/stream${query}`);
+    assert.deepEqual([status, body.error.code], [400, "invalid_request"], query);
+    assert.match(body.error.message, message);
+  }
+  const foreign = await api.request("GET", "/v1/events/stream", { headers: { "last-event-id": "AgB" } });
+  assert.equal(foreign.status, 400);
+});
+
+test("HEAD answers as the stream would begin, and opens none", async () => {
+  const key = await api.newKey({ scopes: ["read"] });
+  for (let n = 0; n < 25; n++) {
+    const { status, headers } = await api.request("HEAD", "/v1/events/stream", { key });
+    assert.deepEqual([status, headers.get("content-type")], [200, "text/event-stream"]);
+  }
+});
+
+test("a stream takes one token of the rate, and a key that has all it may is told when to come again", async () => {
+  const key = await api.newKey({ scopes: ["read"], rate: 1 });
+  const stream = await openStream(api, "", { key });
+  assert.equal(stream.response.headers.get("x-ratelimit-remaining"), "0");
+  await stream.close();
+  const other = await api.newKey({ scopes: ["read"] });
+  const all = await Promise.all(Array.from({ length: 20 }, () => openStream(api, "", { key: other })));
+  const { status, headers, body } = await api.request("GET", "/v1/events/stream", { key: other });
+  assert.deepEqual([status, body.error.code, headers.get("retry-after")], [429, "rate_limited", "5"]);
+  await all[0]!.until("caught_up");
+  await all[0]!.close();
+  await (await openStream(api, "", { key: other })).close();
+  await Promise.all(all.map(({ close }) => close()));
+});
+
+test("within a second of its key being disabled, deleted or expired a stream says so and ends", async () => {
+  const expiresAt = new Date(Math.ceil((Date.now() + 300) / 1_000) * 1_000).toISOString();
+  const keys = await Promise.all([
+    api.newKey({ scopes: ["read"] }),
+    api.newKey({ scopes: ["read"] }),
+    api.newKey({ scopes: ["read"], expiresAt }),
+  ]);
+  const streams = await Promise.all(keys.map((key) => openStream(api, "", { key })));
+  await Promise.all(streams.map((stream) => stream.until("caught_up")));
+  const id = (key: string) => key.split("_")[2]!;
+  const doneAt = Date.now();
+  await api.store.keys.setDisabled(id(keys[0]!), true);
+  await api.store.keys.delete(id(keys[1]!));
+  const ended = await Promise.all(streams.map(async (stream) => {
+    const { data } = (await stream.until("revoked")).at(-1)!;
+    assert.equal(await stream.next(), undefined);
+    return { reason: data.reason, at: Date.now() };
+  }));
+  assert.deepEqual(ended.map(({ reason }) => reason), ["disabled", "unknown", "expired"]);
+  // What the gateway promises is a second; a busy machine gets two more.
+  for (const [at, since] of [doneAt, doneAt, Date.parse(expiresAt)].entries()) {
+    assert.ok(ended[at]!.at - since < 3_000, `${ended[at]!.at - since} ms`);
+  }
+});
+
+test("a reader that goes away leaves nothing behind", async () => {
+  await using alone = await serveAlone();
+  const before = alone.log().length;
+  for (let n = 0; n < 30; n++) {
+    const stream = await alone.open();
+    await stream.until("caught_up");
+    await stream.close();
+    await until(() => alone.log().slice(before).split("an event stream has ended").length > n + 1);
+  }
+});
+
+test("a reader that does not read gets no more than fits its connection, however much there is", async () => {
+  await using alone = await serveAlone();
+  await appendMany(alone.store, 1, 30_000);
+  const socket = connect(alone.server.port, "127.0.0.1");
+  socket.pause();
+  socket.on("error", () => {});
+  socket.write(`GET /v1/events/stream HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${alone.apiKey}\r\n\r\n`);
+  await sleep(1_500);
+  socket.destroy();
+  const ended = () => alone.log().split("\n").find((line) => line.includes("an event stream has ended"));
+  await until(() => ended() !== undefined);
+  const { events } = JSON.parse(ended()!);
+  assert.ok(events < 25_000, `${events} of 30000 were read`);
+});
+
+test("a stream on which nothing happens outlives the time that connections may be silent", async () => {
+  await using alone = await serveAlone({ speed: 10, idleTimeoutMs: 5_000 });
+  const stream = await alone.open();
+  await stream.until("caught_up");
+  const heights: number[] = [];
+  for (let n = 0; n < 20; n++) {
+    const frame = await stream.next();
+    assert.equal(frame?.event, "ledger");
+    heights.push(frame.data.latestLedger);
+  }
+  assert.equal(heights.length, 20);
+  await stream.close();
+});
+
+test("a gateway that stops ends its streams after what they have to say, and opens no more", async () => {
+  await using alone = await serveAlone();
+  const streams = await Promise.all(Array.from({ length: 5 }, alone.open));
+  await Promise.all(streams.map((stream) => stream.until("caught_up")));
+  await append(alone.store, sampleEvent(1));
+  alone.gateway.drain();
+  assert.equal((await alone.request("GET", "/v1/events/stream")).status, 503);
+  const isClean = await alone.server.stop({ drainMs: 5_000 });
+  assert.equal(isClean, true);
+  for (const stream of streams) assert.equal(await stream.next(), undefined);
+});
