@@ -12,9 +12,10 @@ const integer = (min: number, max: number) =>
 
 const contractId = z.string().refine((id) => StrKey.isValidContract(id), "must be a contract id (C…, 56 characters)");
 
+/** The parser takes `https:1.1.1.1` for `https://1.1.1.1`: what is meant is written out here. */
 const httpUrl = z.string().refine(
-  (text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol),
-  "must be an http:// or https:// URL",
+  (text) => /^https?:\/\/[^/]/i.test(text) && URL.canParse(text) && new URL(text).port !== "0",
+  "must be an http:// or https:// URL with a host, and a port that is not 0",
 );
 
 /** The parts of a comma-separated value. */
@@ -113,7 +114,9 @@ export const SETTINGS = {
     standard: "https://soroban-testnet.stellar.org",
     help: "Stellar RPC node; of several, comma-separated, the first that is well is asked",
     secret: true,
-    schema: z.string().transform(list).pipe(z.array(httpUrl).min(1, "must be an http:// or https:// URL")),
+    schema: z.string().transform(list).pipe(
+      z.array(httpUrl).min(1, "must be an http:// or https:// URL with a host, and a port that is not 0"),
+    ),
   }),
   publicRpcUrl: setting({
     env: "PUBLIC_RPC_URL",

@@ -20,6 +20,7 @@ import { createOperationPreparer, type PreparedRequest, type PrepareRequest } fr
 import { createEscrowReads, type EscrowReads } from "./reads/reads.ts";
 import { createCallSource } from "./reads/reads_by_calls.ts";
 import { createEntrySource } from "./reads/reads_by_entries.ts";
+import { createExplanations } from "./refusals/explanations.ts";
 import { createRefusals } from "./refusals/refusal.ts";
 import { createSparePayments } from "./operations/spare_payments.ts";
 
@@ -69,10 +70,12 @@ export function createEscrow(parts: EscrowParts): Escrow {
   const entries = createEntryReader({ rpc, view, clock, maxAgeMs });
   const calls = createContractCalls({ rpc, view, clock, networkPassphrase });
   const codes = createContractCodes({ entries, contracts });
-  const refusals = createRefusals({ contracts, isAssetContract: codes.isAssetContract });
+  const ledgerTime = createLedgerTime({ rpc, view });
+  const explanations = createExplanations({ reads: () => reads, ledgerTime });
+  const refusals = createRefusals({ contracts, isAssetContract: codes.isAssetContract, explanations });
   const byEntries = createEntrySource({ entries, contracts });
   const byCalls = createCallSource({ calls, contracts, refusals });
-  const reads = createEscrowReads({
+  const reads: EscrowReads = createEscrowReads({
     byEntries,
     byCalls,
     codes,
@@ -83,9 +86,10 @@ export function createEscrow(parts: EscrowParts): Escrow {
     onNewCodes: parts.onNewCodes,
   });
   const validForMs = VALID_FOR_SECONDS * 1000;
+  const terms = createFootprintTerms({ entries, clock });
   const spares = createSparePayments({
     paymentEscrow: contracts.paymentEscrow,
-    terms: createFootprintTerms({ entries, clock }),
+    terms,
     traffic: createMerchantTraffic({ now: clock.monotonicMs, validForMs }),
     onProblem,
   });
@@ -95,7 +99,9 @@ export function createEscrow(parts: EscrowParts): Escrow {
     calls,
     fees: createInclusionFees({ rpc, clock, onProblem }),
     ledgers: createLedgerWait({ rpc, view, clock }),
+    terms,
     explainSimulation: refusals.ofSimulation,
+    explainExcess: refusals.ofExcess,
     explainFailure: refusals.ofFailure,
     refuseCall: (call) => refuseCall(contracts, call),
     guardOf: createCardGuard({ contracts, reads }),
@@ -110,7 +116,7 @@ export function createEscrow(parts: EscrowParts): Escrow {
   });
   return {
     reads,
-    payments: createPaymentChecker({ card: reads.card, ledgerTime: createLedgerTime({ rpc, view }) }),
+    payments: createPaymentChecker({ card: reads.card, ledgerTime }),
     transactions: {
       prepare: createOperationPreparer({ contracts, transactions, nonces, spares }),
       submit: (envelopeXdr, note) =>

@@ -9,7 +9,6 @@ import { z } from "zod";
 /** The largest i128, and the largest amount: 2^127 − 1. */
 export const MAX_AMOUNT = 170141183460469231731687303715884105727n;
 const MAX_U64 = 18446744073709551615n;
-const MAX_UINT53 = Number.MAX_SAFE_INTEGER;
 
 /** What somebody sent, as the end of a message: recognisable, and without giving a secret away. */
 export function got(input: unknown): string {
@@ -89,11 +88,17 @@ export const nonce = text(
 /** A moment, in whole Unix seconds. */
 export const unixSeconds = z.number().int().min(0);
 
-const EXPIRES_AT = `must be whole Unix seconds between 1 and ${MAX_UINT53}, or null for never`;
+/** The last second of the year 9999: what lies beyond was meant in another unit. */
+const LATEST_EXPIRY = 253_402_300_799;
 const seconds = {
-  error: ({ input }: { input?: unknown }) =>
-    `${EXPIRES_AT}${typeof input === "number" ? `; got ${input}` : got(input)}`,
+  error({ input }: { input?: unknown }): string {
+    const must = `must be whole Unix seconds between 1 and ${LATEST_EXPIRY}, or null for never`;
+    if (typeof input !== "number") return `${must}${got(input)}`;
+    const asMs = Math.floor(input / 1_000);
+    const guess = input > LATEST_EXPIRY && asMs <= LATEST_EXPIRY ? `: as milliseconds that is ${asMs} s` : "";
+    return `${must}; got ${input}${guess}`;
+  },
 };
 
-/** When a policy ends: Unix seconds, or null for never. 0 would mean never to the contract, and is not taken for it. */
-export const expiresAt = z.int(seconds).min(1, seconds).nullable();
+/** When a policy is to end: Unix seconds, or null for never. 0 would mean never to the contract, and is not taken for it. */
+export const expiresAt = z.int(seconds).min(1, seconds).max(LATEST_EXPIRY, seconds).nullable();

@@ -64,7 +64,7 @@ function getUint48(view: DataView, at: number): number {
 }
 
 function refused(message: string): GatewayError {
-  return new GatewayError("invalid_request", message);
+  return new GatewayError("invalid_request", message, { param: "cursor" });
 }
 
 function shown(text: string): string {

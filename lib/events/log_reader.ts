@@ -47,13 +47,13 @@ export function createLogReader({ id, events: log }: Pick<Store, "id" | "events"
     async begin({ fromLedger, cursor, order }, epoch, bounds) {
       if (fromLedger !== undefined) requireInteger("fromLedger", fromLedger, MAX_UINT32);
       if (fromLedger !== undefined && cursor !== undefined) {
-        throw refused("fromLedger and cursor exclude each other, got both");
+        throw refused("fromLedger", "fromLedger and cursor exclude each other, got both");
       }
       if (cursor !== undefined) {
         const parts = decodeCursor(cursor);
         requireGood(parts, id, bounds);
         if (order !== undefined && order !== parts.order) {
-          throw refused(`order must be ${parts.order}, as it was for this cursor, got ${order}`);
+          throw refused("order", `order must be ${parts.order}, as it was for this cursor, got ${order}`);
         }
         return parts;
       }
@@ -81,25 +81,29 @@ export function createLogReader({ id, events: log }: Pick<Store, "id" | "events"
 
 /** A cursor that could miss events is refused, saying why. */
 function requireGood({ storeId, sequence, order }: CursorParts, ownId: string, { last, forgotten }: LogBounds): void {
-  if (storeId !== ownId) throw refused("cursor is of another store: begin again with fromLedger");
+  if (storeId !== ownId) throw refused("cursor", "cursor is of another store: begin again with fromLedger");
   if (sequence > last) {
     throw refused(
+      "cursor",
       "cursor is ahead of the log, as after a restore from an older backup: begin again with fromLedger, " +
         "events keep their ids",
     );
   }
   // Descending, what is forgotten is what would come last.
   if (order === "asc" && sequence < forgotten) {
-    throw refused("cursor is older than what is held, events after it were forgotten: begin again with fromLedger");
+    throw refused(
+      "cursor",
+      "cursor is older than what is held, events after it were forgotten: begin again with fromLedger",
+    );
   }
 }
 
 /** @throws {GatewayError} `invalid_request` for what is no integer from 1 to `max` */
 export function requireInteger(field: string, value: number, max: number): void {
   if (Number.isInteger(value) && value >= 1 && value <= max) return;
-  throw refused(`${field} must be an integer from 1 to ${max}, got ${value}`);
+  throw refused(field, `${field} must be an integer from 1 to ${max}, got ${value}`);
 }
 
-function refused(message: string): GatewayError {
-  return new GatewayError("invalid_request", message);
+function refused(param: string, message: string): GatewayError {
+  return new GatewayError("invalid_request", message, { param });
 }

@@ -1,5 +1,6 @@
 import type { Config } from "../config.ts";
 import type { Clock } from "../clock.ts";
+import { assetId } from "../escrow/assets/asset_id.ts";
 import type { History } from "../events/history.ts";
 import type { EventStreams } from "../events/streams.ts";
 import { createApp, type GatewayApp } from "../http/app.ts";
@@ -77,6 +78,7 @@ export function createHttp(
     pages: config.pages === "on",
     version: VERSION,
     requestId: createRequestIds(),
+    assetId: (name) => assetId(name, config.networkPassphrase),
     verifier,
     limiter,
     addresses: createAddressLimiter({ monotonicNow: wholeMs(clock), rate: config.defaultRate }),

@@ -92,7 +92,7 @@ export function endpoint<P = Record<never, never>, Q = Record<never, never>, B =
     const params = checkedParams(spec, c) as P;
     const query = checkedQuery(spec, exchange) as Q;
     const input = { params, query, body: undefined, key } as Input<P, Q, B>;
-    const body = checkedBody(spec, exchange.request);
+    const body = checkedBody(spec, exchange);
     return body === undefined ? called(c, input) : body.then((b) => called(c, { ...input, body: b as B }));
   }
 

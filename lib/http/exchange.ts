@@ -25,6 +25,8 @@ export interface AppParts {
   cors: Cors | undefined;
   knownReads: KnownReads;
   requestId(request: Request): string;
+  /** The contract of an asset by the name that people give it (`native`, `CODE:ISSUER`), undefined for none. */
+  assetId(name: string): string | undefined;
   log: Log;
   /** What counts the answers of this endpoint, or of all that is none (undefined). */
   meterOf(spec: object | undefined): RequestMeter;

@@ -27,7 +27,9 @@ export async function planReplay(
   { fromLedger, toLedger }: ReplayRequest,
 ): Promise<ReplayPlan> {
   if (toLedger !== undefined && toLedger < fromLedger) {
-    throw new GatewayError("invalid_request", `toLedger must not be before fromLedger ${fromLedger}, got ${toLedger}`);
+    throw new GatewayError("invalid_request", `toLedger must not be before fromLedger ${fromLedger}, got ${toLedger}`, {
+      param: "toLedger",
+    });
   }
   const [state, { last }] = await Promise.all([events.watcherState(), events.bounds()]);
   const epoch = state?.epoch ?? 0;
@@ -69,7 +71,9 @@ export async function beginReplay(
     await deliveries.insertReplay(replay);
   } catch (error) {
     if (!(error instanceof StoreError) || error.kind !== "exists") throw error;
-    throw new GatewayError("invalid_request", `a replay of ${subscriptionId} is under way: wait until it has ended`);
+    throw new GatewayError("invalid_request", `a replay of ${subscriptionId} is under way: wait until it has ended`, {
+      retry: "same",
+    });
   }
   return replay;
 }

@@ -126,7 +126,13 @@ export function createSubscriptions(parts: SubscriptionsParts): Subscriptions {
       if (rotated === undefined) {
         // Either it is gone, or somebody else rotated it just now.
         await own(keyId, id);
-        throw new GatewayError("invalid_request", `the secret of ${id} is being rotated by another request: try again`);
+        throw new GatewayError(
+          "invalid_request",
+          `the secret of ${id} is being rotated by another request: try again`,
+          {
+            retry: "same",
+          },
+        );
       }
       await onChange(id);
       return rotated;

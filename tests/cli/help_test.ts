@@ -162,8 +162,11 @@ describe("the command line", () => {
     [["sandbox", "--store", "foo"], /^gateway sandbox: --store must be .*, got "foo"\nSee: /],
     [["webhooks", "list", "--store", "postgres://u:hush@h/db"], /^gateway webhooks: --store .*, got "postgres:…"\n/],
     [["secrets", "rekey"], /^gateway secrets: SERVICE_API_NEW_SECRETS_KEY is not set.*\nSee: gateway help secrets\n$/],
-    [["serve", "--rpc-url", "foo"], /--rpc-url must be an http:\/\/ or https:\/\/ URL, got 3 characters\n/],
-    [["serve", "--rpc-url", "http://a,hush"], /https:\/\/ URL, which number 2 of the 2 given is not\n/],
+    [
+      ["serve", "--rpc-url", "foo"],
+      /--rpc-url must be an http:\/\/ or https:\/\/ URL with a host, .*, got 3 characters\n/,
+    ],
+    [["serve", "--rpc-url", "http://a,hush"], /https:\/\/ URL with a host, .*, which number 2 of the 2 given is not\n/],
   ];
   for (const [args, says] of wrong) {
     test(`refuses \`gateway ${args.join(" ")}\` with 2, and points to the help`, async () => {

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import type { Keypair } from "@stellar/stellar-sdk";
+import { type Keypair, nativeToScVal, StrKey } from "@stellar/stellar-sdk";
 import { GatewayError } from "../../lib/errors.ts";
 import type { Operation } from "../../lib/escrow/operations/operations.ts";
+import { addressVal, hashVal } from "../../lib/escrow/reads/storage_keys.ts";
 import { type GatewayView, type Sandbox, signed, startSandbox } from "./sandbox.ts";
 
 const CARD = "ab".repeat(32);
@@ -100,8 +101,17 @@ describe("the life of a card", () => {
     const { asset, agent } = sandbox;
     const merchant = sandbox.merchant.publicKey();
     const payment = { kind: "authorize" as const, deviceHash: CARD, merchant, asset };
-    const tooMuch = await refused(agent, { ...payment, amount: "51" });
-    assert.equal(tooMuch.name, "AgentNotAuthorized");
+    const tooMuch = await refusal(act(agent, { ...payment, amount: "51" }));
+    assert.deepEqual([tooMuch.contractError, tooMuch.reason, tooMuch.param, tooMuch.retry], [
+      "AgentNotAuthorized",
+      "amount_exceeds_limit",
+      "operation.amount",
+      "never",
+    ]);
+    assert.equal(
+      tooMuch.message,
+      "payment_escrow.authorize refused: payment_escrow error #3 (AgentNotAuthorized): 51 is above the policy's 50",
+    );
     const first = await act(agent, { ...payment, amount: "30" });
     assert.deepEqual(first.prepared.operation, { ...payment, amount: "30", nonce: "1" });
     const second = await act(agent, { ...payment, amount: "20" });
@@ -112,8 +122,9 @@ describe("the life of a card", () => {
       message: "payment_escrow.authorize refused: payment_escrow error #6 (DuplicateAuth)",
     });
     await act(agent, { ...payment, amount: "50", nonce: "1000" });
-    const broke = await refused(agent, { ...payment, amount: "1" });
-    assert.equal(broke.name, "InsufficientBalance");
+    const broke = await refusal(act(agent, { ...payment, amount: "1" }));
+    assert.deepEqual([broke.contractError, broke.reason], ["InsufficientBalance", "insufficient_escrow"]);
+    assert.match(broke.message, /: 1 is above the 0 that the card's escrow holds$/);
     assert.equal(await gateway.escrow.reads.pending(merchant), "100");
   });
 
@@ -168,7 +179,12 @@ describe("the life of a card", () => {
     const envelope = signed(prepared.xdr, network.passphrase, agent);
     const first = await refusal(gateway.escrow.transactions.submit(envelope));
     assert.deepEqual([first.code, first.contractError], ["contract_refused", "InsufficientBalance"]);
-    assert.equal(first.message, "payment_escrow.authorize refused: payment_escrow error #2 (InsufficientBalance)");
+    assert.equal(
+      first.message,
+      "payment_escrow.authorize refused: payment_escrow error #2 (InsufficientBalance): " +
+        "7 is above the 2 that the card's escrow holds",
+    );
+    assert.deepEqual([first.reason, first.param, first.retry], ["insufficient_escrow", undefined, "never"]);
     const again = await refusal(gateway.escrow.transactions.submit(envelope));
     assert.equal(again.message, first.message);
     const status = await gateway.escrow.transactions.status(prepared.hash);
@@ -196,6 +212,7 @@ describe("the life of a card", () => {
     await gateway.escrow.transactions.submit(signed(first.xdr, network.passphrase, owner));
     const lost = await refusal(gateway.escrow.transactions.submit(signed(second.xdr, network.passphrase, owner)));
     assert.equal(lost.code, "invalid_request");
+    assert.deepEqual([lost.transactionError, lost.retry], ["txBadSeq", "prepare_again"]);
     assert.match(lost.message, /rejected: txBadSeq \(.*prepare again\)/);
   });
 
@@ -222,6 +239,35 @@ describe("the life of a card", () => {
       expiresAt: 1_900_000_000,
     });
     assert.equal((await refusal(Promise.resolve(gateway.escrow.reads.device(CARD)))).code, "device_not_found");
+  });
+
+  test("a policy that ends at more seconds than a JSON number holds is not answered rounded", async () => {
+    const { owner, agent, asset, contracts } = sandbox;
+    const [wallet, other] = [owner.publicKey(), "dd".repeat(32)];
+    const agentVal = addressVal(agent.publicKey());
+    const end = nativeToScVal(18446744073709551615n, { type: "u64" });
+    const cap = nativeToScVal(0n, { type: "i128" });
+    const policy = [addressVal(wallet), hashVal(other), agentVal, cap, addressVal(asset), end];
+    sandbox.invoke(owner, contracts.agentRegistry, "register_agent", ...policy);
+    assert.deepEqual(await sandbox.gateway().escrow.reads.policy(other), {
+      agent: agent.publicKey(),
+      maxAmount: "0",
+      asset,
+      expiresAt: null,
+      note: "expires at 18446744073709551615, which is more than a JSON number holds",
+    });
+  });
+
+  test("an asset that does not exist is refused in a policy", async () => {
+    const { owner, agent } = sandbox;
+    const nowhere = StrKey.encodeContract(new Uint8Array(32).fill(9));
+    const policy = { deviceHash: "ee".repeat(32), agent: agent.publicKey(), asset: nowhere, maxAmount: "0" };
+    const error = await refusal(act(owner, { kind: "registerAgent", ...policy }));
+    assert.deepEqual([error.code, error.param, error.message], [
+      "invalid_request",
+      "operation.asset",
+      `operation.asset must be a contract that is there on this network; got ${nowhere}`,
+    ]);
   });
 
   test("an account that does not exist has to be funded first", async () => {

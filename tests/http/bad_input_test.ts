@@ -115,6 +115,16 @@ const CASES: Case[] = [
   check({ deviceHash, asset, amount: null }, "null", /^amount must be .*; got null$/),
   check({ deviceHash, asset }, "a missing amount", /^amount is missing: must be/),
   check({ deviceHash, asset: account, amount: "1" }, "an account for an asset", /^asset must be a contract id/),
+  check(
+    { deviceHash, asset: "native", amount: "1" },
+    "the native asset by its name",
+    /^asset must be a contract id .*; got "native"; on this network that is C[A-Z2-7]{55}$/,
+  ),
+  check(
+    { deviceHash, asset: `USDC:${account}`, amount: "1" },
+    "a classic asset by its name",
+    /; on this network that is C[A-Z2-7]{55}$/,
+  ),
   check({ deviceHash, asset, amount: "1", tip: "1" }, "an unknown field", /^unknown field tip$/),
   check([], "an array", /^the body must be/),
   check("null", "null for a body", /^the body must be/),

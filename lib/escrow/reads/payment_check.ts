@@ -56,6 +56,31 @@ function refusalReason(
   return undefined;
 }
 
+/** Why, with the numbers, as the end of a message: `50000001 is above the policy's 50000000`. */
+export function refusalWords(
+  reason: RefusalReason,
+  { policy, balance }: Card,
+  { agent, asset, amount }: Pick<CheckRequest, "asset" | "amount" | "agent">,
+  nowSeconds: number,
+): string {
+  switch (reason) {
+    case "device_not_found":
+      return "the device registry does not know the card";
+    case "agent_not_found":
+      return "no agent is registered for the card";
+    case "agent_mismatch":
+      return `the card's agent is ${policy!.agent}, not ${agent}`;
+    case "policy_expired":
+      return `the policy ended at ${policy!.expiresAt}, and the ledger's time is ${nowSeconds}`;
+    case "asset_mismatch":
+      return `the policy is for the asset ${policy!.asset}, not ${asset}`;
+    case "amount_exceeds_limit":
+      return `${amount} is above the policy's ${policy!.maxAmount}`;
+    case "insufficient_escrow":
+      return `${amount} is above the ${balance} that the card's escrow holds`;
+  }
+}
+
 /** A policy holds through the second it ends in. */
 export function isExpired({ expiresAt }: AgentPolicy, nowSeconds: number): boolean {
   return expiresAt !== 0n && BigInt(nowSeconds) > expiresAt;

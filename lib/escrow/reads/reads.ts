@@ -13,8 +13,9 @@ export interface Policy {
   /** Decimal; "0": no cap. */
   maxAmount: string;
   asset: string;
-  /** Unix seconds; null: never. */
+  /** Unix seconds; null: never, or so late that a JSON number can't hold it: `note` says when then. */
   expiresAt: number | null;
+  note?: string;
 }
 
 /** A card as it is answered; the fields of its policy are null while no agent is registered. */
@@ -143,12 +144,11 @@ export function createEscrowReads(parts: EscrowReadsParts): EscrowReads {
 }
 
 function policyAnswer({ agent, maxAmount, asset, expiresAt }: AgentPolicy): Policy {
-  return {
-    agent,
-    maxAmount: maxAmount.toString(),
-    asset,
-    expiresAt: expiresAt === 0n ? null : Number(expiresAt),
-  };
+  const policy = { agent, maxAmount: maxAmount.toString(), asset };
+  if (expiresAt <= BigInt(Number.MAX_SAFE_INTEGER)) {
+    return { ...policy, expiresAt: expiresAt === 0n ? null : Number(expiresAt) };
+  }
+  return { ...policy, expiresAt: null, note: `expires at ${expiresAt}, which is more than a JSON number holds` };
 }
 
 function deviceAnswer(deviceHash: string, { device, policy, balance }: Card): Device {

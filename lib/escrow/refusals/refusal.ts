@@ -1,9 +1,11 @@
 import { GatewayError } from "../../errors.ts";
 import type { ContractCall } from "../../stellar/transactions/contract_call.ts";
+import type { Excess } from "../../stellar/transactions/size.ts";
 import { type LedgerFailure, rejection } from "../../stellar/transactions/rejections.ts";
 import { clipped } from "../../stellar/rpc/json_rpc.ts";
 import type { RawSimulation } from "../../stellar/rpc/schemas.ts";
 import { ASSET_CONTRACT_ERRORS, CONTRACT_ERRORS, type ContractIds, contractName } from "../contracts/errors.ts";
+import type { Explanations } from "./explanations.ts";
 import { type ErrorTrace, type HostError, traceError } from "./error_trace.ts";
 
 /** What the invocation needs has changed since it was simulated: another came in between. */
@@ -13,15 +15,21 @@ export class OutsideFootprint extends GatewayError {
   }
 }
 
+/** Where it was refused: while it was prepared, or in a ledger. */
+type Stage = "prepare" | "ledger";
+
 export interface RefusalParts {
   contracts: ContractIds;
   /** Whether this contract is the protocol's built-in asset contract; false when that can't be told. */
   isAssetContract(contract: string): Promise<boolean>;
+  explanations: Explanations;
 }
 
 export interface Refusals {
   /** What a failed simulation of a call means to the caller. */
   ofSimulation(call: ContractCall, simulation: RawSimulation): Promise<GatewayError>;
+  /** What it means to the caller that a call is larger than the network takes. */
+  ofExcess(call: ContractCall, excess: Excess): Promise<GatewayError>;
   /** What an invocation that trapped in a ledger means to the caller. */
   ofFailure(call: ContractCall | undefined, failure: LedgerFailure): Promise<GatewayError>;
 }
@@ -31,7 +39,7 @@ export interface Refusals {
  * contract that raised it, `invalid_request` for what the caller can mend, `upstream_error` for contracts that are not
  * what the gateway was told they are.
  */
-export function createRefusals({ contracts, isAssetContract }: RefusalParts): Refusals {
+export function createRefusals({ contracts, isAssetContract, explanations }: RefusalParts): Refusals {
   const named = (contract: string) => contractName(contracts, contract) ?? `contract ${contract}`;
   const shown = ({ contract, function: name }: { contract: string; function: string }) => `${named(contract)}.${name}`;
 
@@ -47,17 +55,24 @@ export function createRefusals({ contracts, isAssetContract }: RefusalParts): Re
     return { by: named(raisedBy), name: undefined };
   }
 
-  async function contractRefused(call: ContractCall, trace: ErrorTrace): Promise<GatewayError> {
+  /** `stage`: an envelope that a ledger refused is spent, and what its nonce was then is another's by now. */
+  async function contractRefused(call: ContractCall, trace: ErrorTrace, stage: Stage): Promise<GatewayError> {
     const { by, name } = await raised(trace);
     const { code } = trace.error;
-    const ending = name === undefined ? "" : ` (${name})`;
+    const isOurs = by === "payment_escrow" && call.function === "authorize";
+    const stands = isOurs && (name === "AgentNotAuthorized" || name === "InsufficientBalance");
+    const why = stands ? await explanations.ofPayment(call) : undefined;
+    const ending = (name === undefined ? "" : ` (${name})`) + (why === undefined ? "" : `: ${why.words}`);
     return new GatewayError("contract_refused", `${shown(call)} refused: ${by} error ${code}${ending}`, {
       contractError: name ?? code,
+      reason: why?.reason,
+      param: stage === "prepare" ? why?.param : undefined,
+      retry: name === "DuplicateAuth" && stage === "ledger" ? "prepare_again" : "never",
     });
   }
 
   /** The host ended the invocation, no contract's own error did. */
-  function hostRefused(call: ContractCall, trace: ErrorTrace): GatewayError {
+  async function hostRefused(call: ContractCall, trace: ErrorTrace): Promise<GatewayError> {
     const { error, detail } = trace;
     const during = trace.call ?? call;
     const ours = contractName(contracts, during.contract);
@@ -79,12 +94,7 @@ export function createRefusals({ contracts, isAssetContract }: RefusalParts): Re
         `${shown(call)} failed: what it touches has changed since it was prepared; prepare again (${words})`,
       );
     }
-    if (error.type === "Budget" || error.code === "ExceededLimit") {
-      return new GatewayError(
-        "invalid_request",
-        `${shown(call)} needs more than the network's limits allow (${words})`,
-      );
-    }
+    if (error.type === "Budget" || error.code === "ExceededLimit") return await tooLarge(call, words);
     if (error.type === "Auth") {
       return new GatewayError("invalid_request", `${shown(call)} is not authorised by who has to (${words})`);
     }
@@ -93,21 +103,28 @@ export function createRefusals({ contracts, isAssetContract }: RefusalParts): Re
     });
   }
 
-  async function explained(call: ContractCall, trace: ErrorTrace): Promise<GatewayError> {
-    return trace.error.type === "Contract" ? await contractRefused(call, trace) : hostRefused(call, trace);
+  async function tooLarge(call: ContractCall, words: string, excess?: Excess): Promise<GatewayError> {
+    const why = await explanations.ofSize(call, excess);
+    const message = `${shown(call)} needs more than the network allows one transaction (${words})`;
+    return new GatewayError("invalid_request", why === undefined ? message : `${message}: ${why}`);
+  }
+
+  async function explained(call: ContractCall, trace: ErrorTrace, stage: Stage): Promise<GatewayError> {
+    return trace.error.type === "Contract" ? await contractRefused(call, trace, stage) : await hostRefused(call, trace);
   }
 
   return {
     async ofSimulation(call, { error = "", events = [] }) {
       const trace = traceError(events, error);
-      if (trace !== undefined) return await explained(call, trace);
+      if (trace !== undefined) return await explained(call, trace, "prepare");
       // Its own words are for the log.
       const cause = clipped(error.split("\n", 1)[0]!);
       return new GatewayError("upstream_error", `the RPC node could not simulate ${shown(call)}`, { cause });
     },
+    ofExcess: (call, excess) => tooLarge(call, excess.words, excess),
     async ofFailure(call, failure) {
       const trace = traceError(failure.diagnosticEvents);
-      if (call !== undefined && trace !== undefined) return await explained(call, trace);
+      if (call !== undefined && trace !== undefined) return await explained(call, trace, "ledger");
       if (call === undefined) return rejection(failure.code, failure.hash, failure.ledger);
       return new GatewayError(
         "contract_refused",

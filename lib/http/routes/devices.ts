@@ -10,7 +10,8 @@ const policyAnswer = z.object({
   agent: address,
   maxAmount: amountAnswer.describe("0: no cap"),
   asset: contractId,
-  expiresAt: unixSeconds.nullable().describe("Unix seconds; null: never"),
+  expiresAt: unixSeconds.nullable().describe("Unix seconds; null: never, unless note says when"),
+  note: z.string().optional().describe("There when the policy ends at more seconds than a JSON number holds"),
 });
 
 const noPolicy = z.object({ agent: z.null(), maxAmount: z.null(), asset: z.null(), expiresAt: z.null() });

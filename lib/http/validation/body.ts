@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { GatewayError } from "../../errors.ts";
 import type { AnySpec } from "../endpoint.ts";
-import { checked } from "./checked.ts";
+import type { AppParts, Exchange } from "../exchange.ts";
+import { checked, valueAt } from "./checked.ts";
 import { jsonProblem } from "./json_problem.ts";
 
 /** Bodies above this are refused with 413. */
@@ -13,13 +14,16 @@ const noFields = z.strictObject({});
  * Reads and checks the body of a request; undefined where there is none to read. What needs no body takes an empty object.
  * @throws {GatewayError} `invalid_request`, with status 413 when it is too large
  */
-export function checkedBody({ body: schema }: AnySpec, request: Request): Promise<unknown> | undefined {
-  if (schema !== undefined) return required(schema, request);
+export function checkedBody(
+  { body: schema }: AnySpec,
+  { request, parts }: Exchange,
+): Promise<unknown> | undefined {
+  if (schema !== undefined) return required(schema, request, parts.assetId);
   if (request.method === "GET" || request.method === "HEAD" || request.body === null) return undefined;
   return superfluous(request);
 }
 
-async function required(schema: z.ZodType, request: Request): Promise<unknown> {
+async function required(schema: z.ZodType, request: Request, assetId: AssetId): Promise<unknown> {
   const contentType = request.headers.get("content-type") ?? "";
   if (!/^application\/json\s*(;|$)/i.test(contentType)) {
     const was = contentType === "" ? "none" : JSON.stringify(contentType.slice(0, 100));
@@ -27,7 +31,23 @@ async function required(schema: z.ZodType, request: Request): Promise<unknown> {
   }
   const text = await readText(request);
   if (text.trim() === "") throw new GatewayError("invalid_request", "the body is empty; a JSON object is expected");
-  return checked(schema, parseJson(text), "field");
+  const value = parseJson(text);
+  try {
+    return checked(schema, value, "field");
+  } catch (error) {
+    throw withAssetId(error, value, assetId);
+  }
+}
+
+type AssetId = AppParts["assetId"];
+
+/** Whoever names an asset as people do is told the contract that goes by this name here. */
+function withAssetId(error: unknown, value: unknown, assetId: AssetId): unknown {
+  if (!(error instanceof GatewayError) || !/(^|\.)asset$/.test(error.param ?? "")) return error;
+  const given = valueAt(value, error.param!.split("."));
+  const id = typeof given === "string" ? assetId(given.slice(0, 100)) : undefined;
+  if (id === undefined) return error;
+  return new GatewayError(error.code, `${error.message}; on this network that is ${id}`, { param: error.param });
 }
 
 async function superfluous(request: Request): Promise<unknown> {
@@ -58,7 +78,7 @@ async function readBytes(request: Request): Promise<Uint8Array> {
   } catch (error) {
     if (error instanceof GatewayError) throw error;
     // Nobody is there any more to read this; it is for the log, and no failure of ours.
-    throw new GatewayError("invalid_request", "the body broke off");
+    throw new GatewayError("invalid_request", "the body broke off", { retry: "same" });
   }
   const bytes = new Uint8Array(size);
   let at = 0;

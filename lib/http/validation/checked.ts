@@ -39,7 +39,8 @@ function unknownNames(
   return new GatewayError("invalid_request", `unknown ${noun} ${names.join(", ")}${guess}`, { param: names[0] });
 }
 
-function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+/** What stands at a path of a value, undefined when nothing does. */
+export function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   return path.reduce<unknown>(
     (at, step) => (typeof at === "object" && at !== null ? (at as Record<PropertyKey, unknown>)[step] : undefined),
     value,

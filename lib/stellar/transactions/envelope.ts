@@ -5,7 +5,7 @@ import {
   TransactionBuilder,
   xdr,
 } from "@stellar/stellar-sdk/base";
-import { GatewayError } from "../../errors.ts";
+import { GatewayError, type Retry } from "../../errors.ts";
 import type { ContractCall } from "./contract_call.ts";
 
 /** The furthest that a submitted transaction's upper time bound may lie ahead, in seconds. */
@@ -52,6 +52,7 @@ export function vetEnvelope(envelopeXdr: string, parts: VettingParts): VettedEnv
   const call = theOneCall(tx);
   const objection = parts.refuseCall(call);
   if (objection !== undefined) throw refused(objection);
+  requireFee(envelope, tx);
   return {
     xdr: envelope.toXdr("base64"),
     hash: xdr.encodeBytes(TransactionBuilder.fromXdr(envelope, parts.networkPassphrase).hash(), "hex"),
@@ -63,15 +64,15 @@ export function vetEnvelope(envelopeXdr: string, parts: VettingParts): VettedEnv
   };
 }
 
-function refused(message: string): GatewayError {
-  return new GatewayError("invalid_request", `xdr ${message}`);
+function refused(message: string, retry?: Retry): GatewayError {
+  return new GatewayError("invalid_request", `xdr ${message}`, { param: "xdr", retry });
 }
 
 function decoded(envelopeXdr: string): xdr.TransactionEnvelope {
   try {
     return xdr.TransactionEnvelope.fromXdr(envelopeXdr, "base64");
   } catch (cause) {
-    throw new GatewayError("invalid_request", "xdr is not a base64 transaction envelope", { cause });
+    throw new GatewayError("invalid_request", "xdr is not a base64 transaction envelope", { param: "xdr", cause });
   }
 }
 
@@ -124,6 +125,25 @@ function innerEnvelope(
   envelope: xdr.TransactionEnvelopeTx | xdr.TransactionEnvelopeTxFeeBump,
 ): xdr.TransactionV1Envelope {
   return envelope.type === "envelopeTypeTxFeeBump" ? envelope.feeBump.tx.innerTx.value : envelope.v1;
+}
+
+/** The least that a transaction bids to be included, in stroops; a fee bump pays it twice. */
+const MIN_INCLUSION_FEE = 100n;
+
+/** Core's answer to such a fee would be txMalformed, of all names. */
+function requireFee(envelope: xdr.TransactionEnvelope, { fee, ext }: xdr.Transaction): void {
+  const isBump = envelope.type === "envelopeTypeTxFeeBump";
+  const bid = isBump ? envelope.feeBump.tx.fee : BigInt(fee);
+  const resourceFee = ext.type === "sorobanData" ? ext.sorobanData.resourceFee : 0n;
+  const least = resourceFee + MIN_INCLUSION_FEE * (isBump ? 2n : 1n);
+  if (bid >= least) return;
+  throw refused(
+    `bids a fee of ${bid} stroops, while its resources cost ${resourceFee} and inclusion at least ${
+      least - resourceFee
+    } ` +
+      "more: prepare again, and sign what comes back as it is",
+    "prepare_again",
+  );
 }
 
 /** stellar-core takes no invocation with a memo or a muxed source since protocol 25. */

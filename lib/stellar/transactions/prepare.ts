@@ -8,6 +8,8 @@ import { nodeXdr } from "./node_xdr.ts";
 import type { CallGuard, CallInEnvelope } from "./call_guard.ts";
 import type { RawLedgerEntry, RawSimulation } from "../rpc/schemas.ts";
 import type { LedgerView } from "../ledger/ledger_view.ts";
+import { type Excess, excessOf } from "./size.ts";
+import type { FootprintTerms } from "./spare_keys.ts";
 
 /** How long a prepared transaction can be applied, in seconds. */
 export const VALID_FOR_SECONDS = 300;
@@ -35,6 +37,10 @@ export interface PrepareParts {
   guardOf(call: CallInEnvelope): CallGuard | undefined;
   /** What a failed simulation means to the caller. */
   explainSimulation(call: ContractCall, simulation: RawSimulation): Promise<GatewayError>;
+  /** What it means that a call is larger than the network takes. */
+  explainExcess(call: ContractCall, excess: Excess): Promise<GatewayError>;
+  /** The network's limits. */
+  terms: { read(): Promise<FootprintTerms> };
 }
 
 /** The base64 LedgerKey of an account `G…`. */
@@ -94,6 +100,8 @@ export async function prepareTransaction(
   const authorisations = decodedAuthorisations(simulation);
   refuseForeignAuthorisations(call, source, authorisations);
   refuseRestores(simulation);
+  const excess = await excessOf(simulation.transactionData!, parts.terms);
+  if (excess !== undefined) throw await parts.explainExcess(call, excess);
   const transactionData = await widen?.(simulation) ?? simulation.transactionData!;
   const validUntil = parts.view.networkSeconds() + VALID_FOR_SECONDS;
   const operation = Operation.invokeContractFunction({ ...call, auth: authorisations });

@@ -125,7 +125,10 @@ async function send(rpc: RpcClient, envelope: VettedEnvelope): Promise<Sent> {
     return { kind: "rejected", code: nodeXdr("errorResultXdr", () => resultCode(errorResultXdr)) };
   } catch (cause) {
     if (cause instanceof RpcError && (cause.kind === "refused" || cause.kind === "limit")) {
-      throw new GatewayError("invalid_request", "the RPC node refused the envelope as malformed", { cause });
+      throw new GatewayError("invalid_request", "the RPC node refused the envelope as malformed", {
+        param: "xdr",
+        cause,
+      });
     }
     if (!isUpstreamFault(cause)) throw cause;
     return { kind: "unknown" };

@@ -134,12 +134,12 @@ async function lookUp(host: string, resolve: Resolve, signal: AbortSignal | unde
     addresses = await resolve(host, signal);
   } catch (cause) {
     const why = cause instanceof ResolveError ? cause.message : "could not be looked up";
-    throw new GatewayError("invalid_request", `url host ${host} ${why}`, { cause });
+    throw new GatewayError("invalid_request", `url host ${host} ${why}`, { param: "url", cause });
   }
   if (addresses.length === 0) throw refused(`host ${host} has no address in the DNS`);
   return addresses;
 }
 
 function refused(why: string): GatewayError {
-  return new GatewayError("invalid_request", `url ${why}`);
+  return new GatewayError("invalid_request", `url ${why}`, { param: "url" });
 }

@@ -127,6 +127,18 @@ describe("an operation as it is asked for", () => {
       { kind: "registerAgent", deviceHash: CARD, agent: OTHER, asset: ASSET, maxAmount: "0", expiresAt: 0 },
       "expiresAt: must be whole Unix seconds between 1 and .*, or null for never; got 0",
     ],
+    [
+      "an end in milliseconds",
+      {
+        kind: "registerAgent",
+        deviceHash: CARD,
+        agent: OTHER,
+        asset: ASSET,
+        maxAmount: "0",
+        expiresAt: 1_900_000_000_123,
+      },
+      "expiresAt: must be whole Unix seconds .*; got 1900000000123: as milliseconds that is 1900000000 s$",
+    ],
   ];
   for (const [name, asked, words] of wrong) {
     test(`refuses ${name}`, () => {

@@ -131,6 +131,8 @@ export function submitStage(script: {
     getSubmission: (hash) => Promise.resolve(notes.get(hash)),
     refuseCall: (call) => call.function === "claim" ? undefined : `must not call ${call.function}`,
     guardOf: () => undefined,
+    terms: { read: () => Promise.reject(new Error("not in these tests")) },
+    explainExcess: () => Promise.reject(new Error("not in these tests")),
     explainSimulation: () => Promise.reject(new Error("not in these tests")),
     explainFailure: (call, failure) =>
       Promise.resolve(new GatewayError("contract_refused", `${call?.function} in ${failure.ledger}`)),

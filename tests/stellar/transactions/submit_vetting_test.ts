@@ -1,4 +1,13 @@
-import { Account, Keypair, Memo, MuxedAccount, Operation, TransactionBuilder, xdr } from "@stellar/stellar-sdk";
+import {
+  Account,
+  Keypair,
+  Memo,
+  MuxedAccount,
+  Operation,
+  SorobanDataBuilder,
+  TransactionBuilder,
+  xdr,
+} from "@stellar/stellar-sdk";
 import fc from "fast-check";
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -40,6 +49,20 @@ describe("what may be submitted", () => {
   }).addOperation(Operation.invokeContractFunction({ contract: CONTRACT, function: "claim", args: [] })).build();
   muxed.sign(source);
 
+  /** Its resources cost 5 000 stroops. */
+  const cheap = TransactionBuilder.cloneFrom(built, {
+    fee: "99",
+    sorobanData: new SorobanDataBuilder().setResourceFee(5_000n).build(),
+  }).build();
+  cheap.sign(source);
+  const signedBump = TransactionBuilder.buildFeeBumpTransaction(sponsor, "9000", cheap, PASSPHRASE);
+  signedBump.sign(sponsor);
+  const bumpEnvelope = signedBump.toEnvelope() as xdr.TransactionEnvelopeTxFeeBump;
+  const { tx, signatures } = bumpEnvelope.feeBump;
+  const cheapBump = xdr.TransactionEnvelope.envelopeTypeTxFeeBump(
+    new xdr.FeeBumpTransactionEnvelope({ tx: new xdr.FeeBumpTransaction({ ...tx, fee: 5_199n }), signatures }),
+  );
+
   const cases: [string, string, RegExp][] = [
     ["what is no XDR", "not xdr", /is not a base64 transaction envelope/],
     ["an envelope cut short", built.toXdr().slice(0, -8), /is not a base64 transaction envelope/],
@@ -49,6 +72,12 @@ describe("what may be submitted", () => {
     ["two operations", twice.toXdr(), /exactly one operation, got 2/],
     ["a call that is not allowed", transaction({ function: "drain" }).toXdr(), /must not call drain/],
     ["an invocation with a memo", noted.toXdr(), /must have no memo/],
+    ["a fee below that of its resources", cheap.toXdr(), /bids a fee of 5099 stroops, while its resources cost 5000/],
+    [
+      "a fee bump below that of its resources",
+      cheapBump.toXdr("base64"),
+      /bids a fee of 5199 stroops, .* inclusion at least 200/,
+    ],
     ["a muxed source", muxed.toXdr(), /must have a G… source/],
     ["no upper time bound", transaction({ validForSeconds: -START_SECONDS }).toXdr(), /must have an upper time bound/],
     ["one more than an hour away", transaction({ validForSeconds: 3_601 }).toXdr(), /at most an hour from now/],

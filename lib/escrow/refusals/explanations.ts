@@ -1,0 +1,69 @@
+import type { ContractCall } from "../../stellar/transactions/contract_call.ts";
+import type { Excess } from "../../stellar/transactions/size.ts";
+import { asAddress, asHash, asI128 } from "../decode.ts";
+import { checkPayment, type RefusalReason, refusalWords } from "../reads/payment_check.ts";
+import type { EscrowReads } from "../reads/reads.ts";
+
+/** What a contract's error stands for, with the numbers that it does not say. */
+export interface Explanation {
+  reason?: RefusalReason;
+  /** Continues a message. */
+  words: string;
+  /** The field of a prepare that is at fault. */
+  param?: string;
+}
+
+/** Looks up what refusals leave unsaid. Nothing here rejects: what can't be told stays unsaid. */
+export interface Explanations {
+  /** Why a payment was not authorised: `AgentNotAuthorized` stands for five causes, `InsufficientBalance` lacks the sums. */
+  ofPayment(call: ContractCall): Promise<Explanation | undefined>;
+  /** Why a call needs more than one transaction may use, and what to do. */
+  ofSize(call: ContractCall, excess?: Excess): Promise<string | undefined>;
+}
+
+/** The field that is at fault; the other reasons are the source's, or nobody's in the request. */
+const PARAMS: Partial<Record<RefusalReason, string>> = {
+  agent_not_found: "operation.deviceHash",
+  agent_mismatch: "source",
+  policy_expired: "operation.deviceHash",
+  asset_mismatch: "operation.asset",
+  amount_exceeds_limit: "operation.amount",
+  insufficient_escrow: "operation.amount",
+};
+
+export function createExplanations({ reads, ledgerTime }: {
+  /** What is read by now: the contracts' storage or their functions. */
+  reads: () => Pick<EscrowReads, "card" | "walletDevices">;
+  /** Close time of the newest ledger, Unix seconds. */
+  ledgerTime(): number | Promise<number>;
+}): Explanations {
+  async function ofPayment({ args: [agent, hash, , asset, amount] }: ContractCall): Promise<Explanation | undefined> {
+    const payment = { agent: asAddress(agent!), asset: asAddress(asset!), amount: asI128(amount!).toString() };
+    const [{ value: card }, nowSeconds] = await Promise.all([reads().card(asHash(hash!)), ledgerTime()]);
+    // The contract does not ask whether the device is registered.
+    const device = card.device ?? { owner: "", agent: "", status: 0, createdAt: 0n };
+    const verdict = checkPayment({ ...card, device }, payment, nowSeconds);
+    if (verdict.ok) return undefined;
+    const { reason } = verdict;
+    return { reason, words: refusalWords(reason, card, payment, nowSeconds), param: PARAMS[reason] };
+  }
+
+  async function ofRevocation({ args: [wallet, hash] }: ContractCall): Promise<string> {
+    const devices = await reads().walletDevices(asAddress(wallet!));
+    const place = devices.indexOf(asHash(hash!)) + 1;
+    return `the contract moves every card that the wallet registered later one place down, and this is number ${place} of ` +
+      `${devices.length}: revoke newer cards of this wallet first`;
+  }
+
+  return {
+    ofPayment: (call) => ofPayment(call).catch(() => undefined),
+    async ofSize(call) {
+      if (call.function === "revoke") return await ofRevocation(call).catch(() => undefined);
+      if (call.function === "claim") {
+        return "the contract collects all pending payments of a merchant at once, and they are too many by now; " +
+          "GET /v1/merchants/:address/pending says when which expire: with the oldest gone a claim fits again. Claim more often";
+      }
+      return undefined;
+    },
+  };
+}
