@@ -1,5 +1,5 @@
 /** The greatest nonce that the contract's u64 holds. */
-const MAX_NONCE = 18_446_744_073_709_551_615n;
+export const MAX_NONCE = 18_446_744_073_709_551_615n;
 
 /** A claim as it is kept. */
 export interface KeptClaim {

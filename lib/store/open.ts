@@ -5,8 +5,8 @@ import { openMemoryDriver, openSqliteDriver } from "./sqlite/store.ts";
 import { type Store, StoreError } from "./store.ts";
 
 /**
- * Opens the store that a setting names: `sqlite:PATH`, `deno-kv:PATH`, `deno-kv:` (the platform's own database) or
- * `memory:`. A path is relative to the working directory, or absolute.
+ * Opens the store that a setting names: `sqlite:PATH`, `deno-kv:PATH`, `deno-kv:` (the platform's own database),
+ * `postgres://…` or `memory:`. A path is relative to the working directory, or absolute.
  *
  * @throws StoreError `unavailable` when the setting is not one of these or the store cannot be opened; `locked`, `full`,
  * `newer_schema`, `missing`
@@ -26,9 +26,13 @@ async function openDriver(setting: string, options: OpenOptions): Promise<StoreD
     const { openDenoKvDriver } = await import("./deno_kv/store.ts");
     return await openDenoKvDriver(path === "" ? undefined : path, options);
   }
+  if (/^postgres(ql)?:/.test(setting)) {
+    const { openPostgresDriver } = await import("./postgres/store.ts");
+    return await openPostgresDriver(setting, options);
+  }
   throw new StoreError(
     "unavailable",
-    `the store must be sqlite:PATH, deno-kv:PATH, deno-kv: or memory:, got ${describe(setting)}`,
+    `the store must be sqlite:PATH, deno-kv:PATH, deno-kv:, postgres://… or memory:, got ${describe(setting)}`,
   );
 }
 

@@ -7,9 +7,9 @@ import type { Subject } from "./store_contract.ts";
 import { courierLeases, sampleAttempt, sampleFailed, sampleSubscription, subscribe } from "./webhook_samples.ts";
 
 /** What holds for every call, whatever the noun. */
-export function callContract({ store, setting, anotherHandle }: Subject): void {
-  test("location names the scheme and an absolute path", () => {
-    assert.equal(store().location, setting());
+export function callContract({ store, location, anotherHandle }: Subject): void {
+  test("location names the scheme and an absolute path, or a URL without credentials", () => {
+    assert.equal(store().location, location());
   });
 
   test("a store has an id of its own: 12 letters and digits, the same for every handle", async () => {

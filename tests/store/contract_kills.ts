@@ -6,7 +6,7 @@ import type { Subject } from "./store_contract.ts";
 import { progressOf, START_MS } from "./webhook_samples.ts";
 
 /** What holds between processes, and when one of them is killed. */
-export function killContract({ store, reopen, setting, isPersistent, isShared }: Subject): void {
+export function killContract({ store, reopen, setting, newSetting, isPersistent, isShared }: Subject): void {
   if (!isPersistent) return;
 
   test("after kill -9 everything up to the cursor is delivered or kept, and nothing was settled in part", async () => {
@@ -55,7 +55,7 @@ export function killContract({ store, reopen, setting, isPersistent, isShared }:
   });
 
   test("processes that open a new store at the same time all get it", async () => {
-    const openers = [1, 2, 3].map(() => startStoreProcess(`${setting()}.new`, "open"));
+    const openers = [1, 2, 3].map(() => startStoreProcess(newSetting(), "open"));
     await Promise.all(openers.map((opener) => opener.said("done")));
     await Promise.all(openers.map((opener) => opener.kill()));
   });

@@ -6,7 +6,7 @@ import { after, describe, test } from "node:test";
 import fc from "fast-check";
 import { openSqlite } from "../../lib/runtime/sqlite.ts";
 import { openStore } from "../../lib/store/open.ts";
-import { packAddress, packHash, unpackAddress, unpackHash } from "../../lib/store/sqlite/packing.ts";
+import { packAddress, packHash, unpackAddress, unpackHash } from "../../lib/store/packing.ts";
 import { appendMany, sampleEvent, sampleState, watcherLease } from "./samples.ts";
 import { courierLeases, sampleAttempt, subscribe } from "./webhook_samples.ts";
 

@@ -35,6 +35,10 @@ export interface Subject {
   reopen(): Promise<Store>;
   /** How `openStore` names it. */
   setting(): string;
+  /** How the store says it for people. */
+  location(): string;
+  /** How `openStore` names another one, which nobody has made yet. */
+  newSetting(): string;
   /** The store's clock, Unix milliseconds. */
   now(): number;
   /** Lets the store's clock go on. */
@@ -45,6 +49,16 @@ export interface Subject {
   isShared: boolean;
 }
 
+/** What a kind of store has of its own. */
+export interface SubjectKind {
+  isShared?: boolean;
+  /** How the store with this setting says where it is; default: just so. */
+  location?(setting: string): string;
+  newSetting?(setting: string): string;
+  /** Sets the clock of a store that does not go by its caller's. */
+  setClock?(nowMs: number): void;
+}
+
 /**
  * Proves every sentence of `lib/store/store.ts` for one driver.
  * @param setting how `openStore` names a store in this directory
@@ -53,7 +67,12 @@ export function describeStore(
   name: string,
   isPersistent: boolean,
   setting: (directory: string) => string,
-  { isShared = false } = {},
+  {
+    isShared = false,
+    location = (setting) => setting,
+    newSetting = (setting) => `${setting}.new`,
+    setClock = () => {},
+  }: SubjectKind = {},
 ): void {
   const root = mkdtempSync(join(tmpdir(), "store-"));
   let opened: Store[] = [];
@@ -71,14 +90,20 @@ export function describeStore(
     anotherHandle: async () => isPersistent ? await open() : opened[0]!,
     reopen: open,
     setting: () => current,
+    location: () => location(current),
+    newSetting: () => newSetting(current),
     now: () => nowMs,
-    pass: (ms) => void (nowMs += ms),
+    pass(ms) {
+      nowMs += ms;
+      setClock(nowMs);
+    },
     isPersistent,
     isShared,
   };
 
   describe(`store contract on ${name}`, () => {
     beforeEach(async () => {
+      setClock(nowMs);
       current = setting(mkdtempSync(join(root, "test-")));
       await open();
     });

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { randomBase62 } from "../../random.ts";
 import type { KvKey } from "../../runtime/kv.ts";
-import { packAddress, packHash } from "../sqlite/packing.ts";
+import { packAddress, packHash } from "../packing.ts";
 import { type EventFilter, heightOf, type NewEvent, parseEventId } from "../event.ts";
 import type { KeptClaim } from "../intent.ts";
 import type { IntentName } from "../store.ts";

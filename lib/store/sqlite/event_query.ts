@@ -2,7 +2,7 @@ import type { SqliteDatabase, SqliteStatement, SqliteValue } from "../../runtime
 import type { EventFilter } from "../event.ts";
 import type { EventQuery } from "../store.ts";
 import type { EventRow } from "./event_rows.ts";
-import { packAddress, packHash } from "./packing.ts";
+import { packAddress, packHash } from "../packing.ts";
 import type { SqliteLog } from "./log.ts";
 import type { Words } from "./words.ts";
 

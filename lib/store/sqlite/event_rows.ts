@@ -16,7 +16,7 @@ import {
   unpackAddress,
   unpackAmount,
   unpackHash,
-} from "./packing.ts";
+} from "../packing.ts";
 import { sqliteWords, type Words } from "./words.ts";
 
 type Packed = Uint8Array | string;

@@ -6,7 +6,7 @@ import { type EventRow, type EventRows, type IdColumns, idColumns, type Undecode
 import { sqliteForget } from "./forgetting.ts";
 import type { SqliteLeases } from "./leases.ts";
 import type { SqliteLog } from "./log.ts";
-import { unixSeconds } from "./packing.ts";
+import { unixSeconds } from "../packing.ts";
 import type { SqliteContext } from "./store.ts";
 
 /** The log. Undecoded events have a table of their own, so that no page of the log passes over them. */

@@ -3,7 +3,7 @@ import { heightOf, ledgerOfHeight } from "../event.ts";
 import type { WatcherState } from "../store.ts";
 import type { EventRows, IdColumns } from "./event_rows.ts";
 import type { SqliteLog } from "./log.ts";
-import { unixSeconds } from "./packing.ts";
+import { unixSeconds } from "../packing.ts";
 
 interface FormerEventRow {
   position: string;

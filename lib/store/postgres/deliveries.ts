@@ -1,0 +1,198 @@
+import type { NounDriver } from "../checked_store.ts";
+import { type DeliveryStore, StoreError } from "../store.ts";
+import {
+  type Attempt,
+  type DueDelivery,
+  type FailedDelivery,
+  type NewAttempt,
+  type Reader,
+  type Replay,
+} from "../webhook.ts";
+import { ATTEMPT_COLUMNS, type AttemptRow, toAttempt, writeAttempts } from "./attempts.ts";
+import { EVENT_COLUMNS, type EventRow, type EventRows } from "./event_rows.ts";
+import type { PostgresLeases } from "./leases.ts";
+import type { PostgresLog } from "./log.ts";
+import { lockProgress, newestProgress, type ProgressRow, writeProgress } from "./progress.ts";
+import { postgresSettling } from "./settling.ts";
+import type { PostgresContext } from "./store.ts";
+import { raiseVersion, type SubscriptionRow, toSubscription } from "./subscriptions.ts";
+
+interface ReaderRow extends SubscriptionRow, ProgressRow {
+  next_due_at_ms: number | null;
+  /** The rest is null without a replay. */
+  replay_id: string | null;
+  replay_from_height: number;
+  replay_to_height: number;
+  replay_cursor: number;
+  replay_end_sequence: number | null;
+  replay_deliveries: number;
+  replay_at_least: boolean;
+  replay_created_at_ms: number;
+}
+
+interface FailedEventRow extends EventRow {
+  state: FailedDelivery["state"];
+  attempts: number;
+  due_at_ms: number | null;
+  failed_at_ms: number;
+}
+
+/** The latest time there may be: also for who means any. */
+const NO_END_MS = Number.MAX_SAFE_INTEGER;
+
+/** What became of deliveries, and how far each subscription has come. */
+export function postgresDeliveries(
+  context: PostgresContext,
+  log: PostgresLog,
+  rows: EventRows,
+  leases: PostgresLeases,
+): NounDriver<DeliveryStore> {
+  const { database, location, prefix } = context;
+
+  const readers = (where: string) =>
+    `SELECT subscription.*, progress.*,
+      (SELECT due_at_ms FROM ${prefix}failed_delivery AS failed
+        WHERE failed.subscription = subscription.number AND due_at_ms IS NOT NULL
+        ORDER BY due_at_ms, sequence LIMIT 1) AS next_due_at_ms,
+      replay.id AS replay_id, replay.from_height AS replay_from_height, replay.to_height AS replay_to_height,
+      replay.cursor AS replay_cursor, replay.end_sequence AS replay_end_sequence,
+      replay.deliveries AS replay_deliveries, replay.at_least AS replay_at_least,
+      replay.created_at_ms AS replay_created_at_ms
+    FROM (SELECT * FROM ${prefix}subscription WHERE ${where}) AS subscription
+      CROSS JOIN ${newestProgress(prefix)}
+      LEFT JOIN ${prefix}replay AS replay ON replay.subscription = subscription.number
+    ORDER BY subscription.id`;
+
+  const failed = (where: string) =>
+    `SELECT event.*, failed.state, failed.attempts, failed.due_at_ms, failed.failed_at_ms
+    FROM (SELECT * FROM ${prefix}failed_delivery WHERE subscription =
+      (SELECT number FROM ${prefix}subscription WHERE id = $1) AND ${where}) AS failed
+      CROSS JOIN LATERAL (
+        SELECT ${EVENT_COLUMNS} FROM ${prefix}event AS kept WHERE kept.sequence = failed.sequence
+      ) AS event`;
+
+  async function dueOf(found: FailedEventRow[]): Promise<DueDelivery[]> {
+    const events = await rows.toEvents(found);
+    return found.map(({ sequence, state, attempts, due_at_ms, failed_at_ms }, n) => ({
+      delivery: { sequence, state, attempts, dueAtMs: due_at_ms, failedAtMs: failed_at_ms },
+      event: events[n]!,
+    }));
+  }
+
+  async function record(subscriptionId: string, attempt: NewAttempt): Promise<Attempt | undefined> {
+    return await database.transaction(async (queries) => {
+      const [row] = await queries.read<ProgressRow>(lockProgress(prefix, "id = $1"), [subscriptionId]);
+      if (row === undefined) return undefined;
+      const { subscription, attempts: newest } = row;
+      await Promise.all([
+        queries.write(writeProgress(prefix), [[{ ...row, attempts: newest + 1 }]]),
+        writeAttempts(queries, prefix, [{ subscription, newest, attempts: [attempt] }]),
+      ]);
+      return { ...attempt, ordinal: newest + 1 };
+    });
+  }
+
+  async function insertReplay(replay: Replay): Promise<void> {
+    const { id, subscriptionId, fromHeight, toHeight, cursor, endSequence, deliveries, atLeast, createdAtMs } = replay;
+    const [found] = await database.write<{ there: number; inserted: number }>(
+      `WITH subscription AS (SELECT number FROM ${prefix}subscription WHERE id = $2 FOR SHARE), inserted AS (
+        INSERT INTO ${prefix}replay (id, subscription, from_height, to_height, cursor, end_sequence, deliveries, at_least,
+          created_at_ms)
+        SELECT $1, number, $3::bigint, $4::bigint, $5::bigint, $6::bigint, $7::bigint, $8::boolean, $9::bigint
+        FROM subscription ON CONFLICT DO NOTHING RETURNING id
+      ), raised AS (${raiseVersion(prefix, "inserted")})
+      SELECT (SELECT count(*) FROM subscription) AS there, (SELECT count(*) FROM inserted) AS inserted`,
+      [id, subscriptionId, fromHeight, toHeight, cursor, endSequence, deliveries, atLeast, createdAtMs],
+    );
+    if (found!.there === found!.inserted) return;
+    throw new StoreError("exists", `${location} holds a replay of the subscription "${subscriptionId}" already`);
+  }
+
+  return {
+    async readers({ after = "", limit }) {
+      const found = await database.read<ReaderRow>(readers("id > $1 ORDER BY id LIMIT $2"), [after, limit]);
+      return found.map(toReader);
+    },
+    async reader(subscriptionId) {
+      const [row] = await database.read<ReaderRow>(readers("id = $1"), [subscriptionId]);
+      return row && toReader(row);
+    },
+    async retrying({ subscriptionId, dueByMs, limit }) {
+      const found = dueByMs === undefined
+        ? await database.read<FailedEventRow>(
+          `${failed("state = 'retrying' ORDER BY sequence LIMIT $2")} ORDER BY event.sequence`,
+          [subscriptionId, limit],
+        )
+        : await database.read<FailedEventRow>(
+          `${
+            failed("due_at_ms <= $2 ORDER BY due_at_ms, sequence LIMIT $3")
+          } ORDER BY failed.due_at_ms, event.sequence`,
+          [subscriptionId, Math.min(dueByMs, NO_END_MS), limit],
+        );
+      return await dueOf(found);
+    },
+    async ended({ subscriptionId, before = Number.MAX_SAFE_INTEGER, limit }) {
+      // Each of the two from its own range of the index; together twice the limit at most.
+      const of = (state: string) =>
+        `(${failed(`state = '${state}' AND sequence < $2 ORDER BY sequence DESC LIMIT $3`)})`;
+      const found = await database.read<FailedEventRow>(
+        `SELECT * FROM (${of("rejected")} UNION ALL ${of("dead")}) AS ended ORDER BY sequence DESC LIMIT $3`,
+        [subscriptionId, before, limit],
+      );
+      return await dueOf(found);
+    },
+    settle: postgresSettling(context, log, leases),
+    async clampDue(subscriptionId, latestDueAtMs) {
+      const { count } = await database.write(
+        `UPDATE ${prefix}failed_delivery SET due_at_ms = $2
+        WHERE subscription = (SELECT number FROM ${prefix}subscription WHERE id = $1) AND due_at_ms > $2`,
+        [subscriptionId, latestDueAtMs],
+      );
+      return count;
+    },
+    insertReplay,
+    recordAttempt: record,
+    async attempts(subscriptionId, { before = Number.MAX_SAFE_INTEGER, limit }) {
+      const found = await database.read<AttemptRow>(
+        `SELECT ${ATTEMPT_COLUMNS} FROM ${prefix}attempt
+        WHERE subscription = (SELECT number FROM ${prefix}subscription WHERE id = $1) AND ordinal < $2
+        ORDER BY ordinal DESC LIMIT $3`,
+        [subscriptionId, before, limit],
+      );
+      return found.map(toAttempt);
+    },
+    async pruneAttempts(subscriptionId, beforeMs) {
+      const { count } = await database.write(
+        `DELETE FROM ${prefix}attempt
+        WHERE subscription = (SELECT number FROM ${prefix}subscription WHERE id = $1) AND at_ms < $2`,
+        [subscriptionId, beforeMs],
+      );
+      return count;
+    },
+  };
+}
+
+function toReader(row: ReaderRow): Reader {
+  return {
+    subscription: toSubscription(row),
+    progress: {
+      cursor: row.cursor,
+      failingSinceMs: row.failing_since_ms,
+      retrying: row.retrying,
+      rejected: row.rejected,
+      dead: row.dead,
+      nextDueAtMs: row.next_due_at_ms,
+    },
+    replay: row.replay_id === null ? null : {
+      id: row.replay_id,
+      subscriptionId: row.id,
+      fromHeight: row.replay_from_height,
+      toHeight: row.replay_to_height,
+      cursor: row.replay_cursor,
+      endSequence: row.replay_end_sequence,
+      deliveries: row.replay_deliveries,
+      atLeast: row.replay_at_least,
+      createdAtMs: row.replay_created_at_ms,
+    },
+  };
+}

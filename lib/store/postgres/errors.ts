@@ -1,0 +1,66 @@
+import { StoreError, type StoreErrorKind } from "../store.ts";
+
+/** SQLSTATE codes that a transaction is worth another try after: it lost against another, and has written nothing. */
+const CONFLICTS = ["40001", "40P01"];
+
+/** What the connection broke with: codes of the driver, of sockets, and of a server that shuts down or ends a session. */
+const LOST = /^(CONNECTION_(CLOSED|DESTROYED)|CONNECT_TIMEOUT|E[A-Z]+|57P0[1-5]|25P0[3-4]|08...)$/;
+
+/** What went wrong in the database, as its SQLSTATE or the driver's code; undefined for anything else. */
+function codeOf(error: unknown): string | undefined {
+  const code = (error as { code?: unknown } | null)?.code;
+  return error instanceof Error && typeof code === "string" ? code : undefined;
+}
+
+/** Whether a transaction that failed so may succeed when it is tried again at once. */
+export function isConflict(error: unknown): boolean {
+  return CONFLICTS.includes(codeOf(error) ?? "");
+}
+
+/** Whether the connection is gone: what was under way on it may have been done or not. */
+export function isConnectionLost(error: unknown): boolean {
+  return LOST.test(codeOf(error) ?? "");
+}
+
+/** What went wrong in PostgreSQL or on the way to it, in an operator's words. Other errors are answered as they are. */
+export function toStoreError(error: unknown, location: string): unknown {
+  const code = codeOf(error);
+  if (error instanceof StoreError || code === undefined) return error;
+  const [kind, words] = inWords(code, (error as Error).message);
+  // Not the error itself: it carries the statement's parameters, and secrets are among them.
+  return new StoreError(kind, `${location} ${words}`, { cause: new Error(`${(error as Error).message} (${code})`) });
+}
+
+function inWords(code: string, message: string): [StoreErrorKind, string] {
+  switch (code) {
+    case "53100":
+      return ["full", "has no room left on its disk: make room on it; this change was not written"];
+    case "53300":
+      return [
+        "unavailable",
+        "takes no more connections: raise its max_connections, lower pool=… in the URLs, or put a pooler between",
+      ];
+    case "28P01":
+    case "28000":
+      return ["unavailable", `refuses the user or password: correct the URL or PGPASSWORD (${message})`];
+    case "3D000":
+      return ["unavailable", `does not exist: create the database (${message})`];
+    case "42501":
+      return ["unavailable", `does not let this user do it: grant it the schema (${message})`];
+    case "25006":
+      return ["unavailable", "can only be read: name the primary server, not a standby"];
+    case "26000":
+    case "42P05":
+      return ["unavailable", "does not keep named statements: with a transaction pooler add prepare=false to the URL"];
+    case "55P03":
+    case "57014":
+    case "40001":
+    case "40P01":
+      return ["unavailable", `is busy: others hold what this needs (${message})`];
+    case "42P01":
+    case "3F000":
+      return ["missing", "has lost its tables: restore a backup, or start the gateway again to make it anew"];
+  }
+  if (LOST.test(code)) return ["unavailable", `cannot be reached: ${message}`];
+  return ["unavailable", `cannot be used: ${message}`];
+}

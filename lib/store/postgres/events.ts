@@ -1,0 +1,154 @@
+import type { NounDriver } from "../checked_store.ts";
+import type { LoggedEvent, NewEvent, UndecodedEvent } from "../event.ts";
+import { unixSeconds } from "../packing.ts";
+import type { EventStore, Lease, WatcherState } from "../store.ts";
+import type { Queries } from "./database.ts";
+import { postgresEventQueries } from "./event_query.ts";
+import {
+  EVENT_COLUMNS,
+  type EventRow,
+  type EventRows,
+  type IdColumns,
+  idColumns,
+  loggedEvent,
+  type Placed,
+  UNDECODED_COLUMNS,
+  type UndecodedRow,
+} from "./event_rows.ts";
+import { postgresForget } from "./forgetting.ts";
+import type { PostgresLeases } from "./leases.ts";
+import type { Appending, PostgresLog } from "./log.ts";
+import type { PostgresContext } from "./store.ts";
+
+const GIVEN = "json_to_recordset($1::text::json) AS given (n integer, height bigint, place bigint, event_index bigint)";
+const IS_GIVEN = "kept.height = given.height AND kept.place = given.place AND kept.event_index = given.event_index";
+
+/** The log. Undecoded events have a table of their own, so that no page of the log passes over them. */
+export function postgresEvents(
+  context: PostgresContext,
+  log: PostgresLog,
+  rows: EventRows,
+  leases: PostgresLeases,
+): NounDriver<EventStore> {
+  const { database, prefix } = context;
+  const queries = postgresEventQueries(context, rows.types, log);
+  const heldSql = `SELECT given.n FROM ${GIVEN}
+    WHERE EXISTS (SELECT 1 FROM ${prefix}event AS kept WHERE ${IS_GIVEN})
+      OR EXISTS (SELECT 1 FROM ${prefix}undecoded_event AS kept WHERE ${IS_GIVEN})`;
+
+  /** Does this under a lease, in one commit: `choose` says which events are new, of those that are asked for. */
+  async function append<Event extends NewEvent | UndecodedEvent>(
+    lease: Lease,
+    events: Event[],
+    choose: (queries: Queries, numbered: object[]) => Promise<{ n: number }[]>,
+    accept: (n: number, found: Set<number>) => boolean,
+    end: (queries: Queries) => Promise<unknown>,
+  ): Promise<LoggedEvent[]> {
+    const placed = placedOnce(events);
+    return await database.transaction(async (inside) => {
+      const [, appending, found] = await Promise.all([
+        leases.fence(inside, [lease]),
+        log.append(inside),
+        choose(inside, placed.map(({ id }, n) => ({ n, ...id }))),
+      ]);
+      const known = new Set(found.map(({ n }) => n));
+      const added = placed.filter((_, n) => accept(n, known));
+      const [logged] = await Promise.all([write(inside, appending, added), end(inside)]);
+      return logged;
+    });
+  }
+
+  async function write(
+    inside: Queries,
+    appending: Appending,
+    added: Placed<NewEvent | UndecodedEvent>[],
+  ): Promise<LoggedEvent[]> {
+    const decoded: (Placed<NewEvent> & { sequence: number; isLate: boolean })[] = [];
+    const undecoded: Placed<UndecodedEvent>[] = [];
+    for (const { event, id } of added) {
+      if (event.type === null) undecoded.push({ event, id });
+      else decoded.push({ event, id, ...appending.next(id.height) });
+    }
+    await Promise.all([rows.insert(inside, decoded), rows.insertUndecoded(inside, undecoded), appending.end()]);
+    return decoded.map(({ event, sequence }) => loggedEvent(event, sequence));
+  }
+
+  return {
+    async watcherState() {
+      const [row] = await database.read<{ state: string }>(`SELECT state FROM ${prefix}watcher`);
+      return row && JSON.parse(row.state) as WatcherState;
+    },
+    append: ({ lease, events, state }) =>
+      append(
+        lease,
+        events,
+        (inside, numbered) => inside.read<{ n: number }>(heldSql, [numbered]),
+        (n, held) => !held.has(n),
+        (inside) =>
+          inside.write(
+            `INSERT INTO ${prefix}watcher (only_row, state) VALUES (1, $1)
+            ON CONFLICT (only_row) DO UPDATE SET state = excluded.state`,
+            [JSON.stringify(state)],
+          ),
+      ),
+    bounds: () => log.bounds(),
+    read: async (query) => await rows.toEvents(await queries.select(query)),
+    count: queries.count,
+    async get(id) {
+      const columns = idColumns(id);
+      if (columns === undefined) return undefined;
+      const found = await database.read<EventRow>(
+        `SELECT ${EVENT_COLUMNS} FROM ${prefix}event WHERE height = $1 AND place = $2 AND event_index = $3`,
+        [columns.height, columns.place, columns.event_index],
+      );
+      return (await rows.toEvents(found))[0];
+    },
+    before: log.before,
+    async undecoded({ after, limit }) {
+      const { height, place, event_index } = after === undefined
+        ? { height: -1, place: 0, event_index: 0 }
+        : requireId(after);
+      const found = await database.read<UndecodedRow>(
+        `SELECT ${UNDECODED_COLUMNS} FROM ${prefix}undecoded_event WHERE (height, place, event_index) > ($1, $2, $3)
+        ORDER BY height, place, event_index LIMIT $4`,
+        [height, place, event_index, limit],
+      );
+      return await rows.toUndecoded(found);
+    },
+    appendDecoded: ({ lease, events }) =>
+      append(
+        lease,
+        events,
+        (inside, numbered) =>
+          inside.write<{ n: number }>(
+            `DELETE FROM ${prefix}undecoded_event AS kept USING ${GIVEN} WHERE ${IS_GIVEN} RETURNING given.n`,
+            [numbered],
+          ),
+        (n, removed) => removed.has(n),
+        () => Promise.resolve(),
+      ),
+    forget: postgresForget(context, log),
+    async forgetUndecoded(closedBefore) {
+      const { count } = await database.write(
+        `DELETE FROM ${prefix}undecoded_event WHERE (height, place, event_index) IN (
+          SELECT height, place, event_index FROM ${prefix}undecoded_event
+          WHERE closed_at < $1 ORDER BY closed_at LIMIT 200)`,
+        [unixSeconds(closedBefore)],
+      );
+      return count;
+    },
+  };
+}
+
+/** With their ids' columns, the first of those with one id. */
+function placedOnce<Event extends NewEvent | UndecodedEvent>(events: Event[]): Placed<Event>[] {
+  const byId = new Map<string, Placed<Event>>();
+  for (const event of events) if (!byId.has(event.id)) byId.set(event.id, { event, id: requireId(event.id) });
+  return [...byId.values()];
+}
+
+function requireId(id: string): IdColumns {
+  const columns = idColumns(id);
+  if (columns === undefined) throw new Error(`not an event id: ${JSON.stringify(id)}`);
+  return columns;
+}

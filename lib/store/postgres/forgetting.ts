@@ -1,0 +1,79 @@
+import { checkForget } from "../bounds.ts";
+import type { NounDriver } from "../checked_store.ts";
+import type { EventStore } from "../store.ts";
+import type { PostgresLog } from "./log.ts";
+import { lockProgress, type ProgressRow, writeProgress } from "./progress.ts";
+import type { PostgresContext } from "./store.ts";
+
+interface FailedRow {
+  subscription: number;
+  state: "retrying" | "rejected" | "dead";
+  failed: number;
+}
+
+/** `EventStore.forget`: the oldest events go, and what is kept of their deliveries. */
+export function postgresForget(
+  { database, prefix }: PostgresContext,
+  log: PostgresLog,
+): NounDriver<EventStore>["forget"] {
+  const ofReaders = lockProgress(
+    prefix,
+    `id IN (SELECT "subscriptionId" FROM json_to_recordset($1::text::json) AS given ("subscriptionId" text))
+      OR number IN (SELECT subscription FROM ${prefix}failed_delivery WHERE sequence <= $2)`,
+  );
+  const removeFailed = `WITH gone AS (
+      DELETE FROM ${prefix}failed_delivery WHERE sequence <= $1 RETURNING subscription, state
+    ) SELECT subscription, state, count(*) AS failed FROM gone GROUP BY subscription, state`;
+  // The last of them stays: it says how high the events that are held may be without being the first.
+  const forgetStarts = `DELETE FROM ${prefix}height_start
+    WHERE height < (SELECT max(height) FROM ${prefix}height_start WHERE sequence <= $1)`;
+
+  return ({ upTo, undelivered }) =>
+    database.transaction(async (queries) => {
+      // From here on nobody keeps a failed delivery of what is forgotten (settling.ts).
+      const [, bounds] = await Promise.all([
+        queries.read(`SELECT forgotten FROM ${prefix}log_start FOR UPDATE`),
+        log.bounds(queries),
+      ]);
+      checkForget(upTo, bounds);
+      const given = undelivered.map(({ subscriptionId }) => ({ subscriptionId }));
+      const readers = new Map<string, ProgressRow>();
+      for (const { id, ...row } of await queries.read<ProgressRow & { id: string }>(ofReaders, [given, upTo])) {
+        readers.set(id, row);
+      }
+      const behind = undelivered.filter(({ subscriptionId }) => readers.has(subscriptionId));
+      if (behind.some(({ subscriptionId, cursor }) => readers.get(subscriptionId)!.cursor !== cursor)) return false;
+      for (const { subscriptionId, events } of behind) {
+        const row = readers.get(subscriptionId)!;
+        row.cursor = Math.max(row.cursor, upTo);
+        row.dead += events;
+      }
+      const isNew = upTo > bounds.forgotten;
+      const failed = isNew ? await queries.write<FailedRow>(removeFailed, [upTo]) : [];
+      for (const row of readers.values()) countGone(row, failed.filter((one) => one.subscription === row.subscription));
+      await Promise.all([
+        queries.write(writeProgress(prefix), [[...readers.values()]]),
+        ...(isNew
+          ? [
+            queries.write(`DELETE FROM ${prefix}event WHERE sequence > $1 AND sequence <= $2`, [
+              bounds.forgotten,
+              upTo,
+            ]),
+            queries.write(`UPDATE ${prefix}log_start SET forgotten = $1`, [upTo]),
+            queries.write(forgetStarts, [upTo]),
+          ]
+          : []),
+      ]);
+      return true;
+    });
+}
+
+/** What retried is dead now; what had ended stays counted, and is kept no more. */
+function countGone(row: ProgressRow, gone: FailedRow[]): void {
+  for (const { state, failed } of gone) {
+    if (state === "retrying") {
+      row.retrying -= failed;
+      row.dead += failed;
+    } else row[`${state}_kept`] -= failed;
+  }
+}

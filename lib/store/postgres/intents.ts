@@ -1,0 +1,148 @@
+import type { NounDriver } from "../checked_store.ts";
+import { claimedForMs, MAX_NONCE } from "../intent.ts";
+import { type Intent, type IntentStore, StoreError } from "../store.ts";
+import { NOW_MS } from "./clock.ts";
+import type { Queries } from "./database.ts";
+import type { PostgresContext } from "./store.ts";
+
+interface IntentRow {
+  id: string;
+  term: number;
+  request: string;
+  /** Null: nobody is at it. */
+  claimed_until_ms: number | null;
+  claim_duration_ms: number;
+  result: string | null;
+  now_ms: number;
+}
+
+/** The most that `prune` forgets at a call. */
+const PRUNED_AT_A_CALL = 500;
+
+/** All intents are counted in so many rows of the key '', so that who makes one seldom waits for another. */
+const SHARDS = 16;
+const anyShard = () => Math.floor(Math.random() * SHARDS);
+
+const IS_NAMED = "key_id = $1 AND kind = $2 AND key = $3";
+const IS_CLAIMED = `${IS_NAMED} AND id = $4 AND term = $5`;
+
+/** Intents, and nonces that are out. */
+export function postgresIntents({ database, location, prefix }: PostgresContext): NounDriver<IntentStore> {
+  const countOf = (key: string) =>
+    `(SELECT coalesce(sum(intents), 0) FROM ${prefix}intent_count WHERE key_id = ${key})`;
+  // One commit, and one way there and back: the first claim of a payment is on its way to the network.
+  const make = `
+    WITH room AS (SELECT 1 WHERE ${countOf("$1")} < $7::bigint AND ${countOf("''")} < $8::bigint),
+    made AS (
+      INSERT INTO ${prefix}intent (key_id, kind, key, id, term, request, claimed_until_ms, claim_duration_ms, completed_at_ms)
+      SELECT $1, $2, $3, $4, 1, $5, ${NOW_MS} + $6::bigint, $6::bigint, ${NOW_MS} FROM room
+      ON CONFLICT (key_id, kind, key) DO NOTHING RETURNING id
+    ), counted AS (
+      INSERT INTO ${prefix}intent_count AS kept (key_id, shard, intents)
+      SELECT key_id, shard, 1 FROM made CROSS JOIN (VALUES ($1::text, 0), ('', $9::integer)) AS rows (key_id, shard)
+      ON CONFLICT (key_id, shard) DO UPDATE SET intents = kept.intents + 1
+    )
+    SELECT (SELECT count(*) FROM made) AS made, (SELECT count(*) FROM room) AS room,
+      (SELECT count(*) FROM ${prefix}intent WHERE ${IS_NAMED}) AS there`;
+  const claimAgain = `
+    UPDATE ${prefix}intent SET term = term + 1, claimed_until_ms = ${NOW_MS} + $6::bigint, claim_duration_ms = $6::bigint
+    WHERE ${IS_CLAIMED} AND (claimed_until_ms IS NULL OR claimed_until_ms <= ${NOW_MS}
+      OR claimed_until_ms - ${NOW_MS} > claim_duration_ms)`;
+
+  /** Counts those that went: of each key, and in all. */
+  async function countGone(queries: Queries, gone: { key_id: string }[]): Promise<void> {
+    if (gone.length === 0) return;
+    const rows = [...Map.groupBy(gone, ({ key_id }) => key_id)].map(([key_id, { length }]) => {
+      return { key_id, shard: 0, intents: length };
+    });
+    rows.push({ key_id: "", shard: anyShard(), intents: gone.length });
+    await queries.write(
+      `INSERT INTO ${prefix}intent_count AS kept (key_id, shard, intents) SELECT key_id, shard, -intents
+      FROM json_to_recordset($1::text::json) AS given (key_id text, shard integer, intents bigint) ORDER BY key_id DESC
+      ON CONFLICT (key_id, shard) DO UPDATE SET intents = kept.intents + excluded.intents`,
+      [rows],
+    );
+  }
+
+  return {
+    async get({ keyId, kind, key }) {
+      const [row] = await database.read<IntentRow>(
+        `SELECT id, term, request, claimed_until_ms, claim_duration_ms, result, ${NOW_MS} AS now_ms
+        FROM ${prefix}intent WHERE ${IS_NAMED}`,
+        [keyId, kind, key],
+      );
+      return row && toIntent(row);
+    },
+    async claim({ name, seen, id, request, durationMs, mostOfKey, mostInAll }) {
+      const { keyId, kind, key } = name;
+      if (seen !== undefined) {
+        const { count } = await database.write(claimAgain, [keyId, kind, key, seen.id, seen.term, durationMs]);
+        return count === 0 ? "taken" : { ...name, id: seen.id, term: seen.term + 1 };
+      }
+      const [found] = await database.write<{ made: number; room: number; there: number }>(
+        make,
+        [keyId, kind, key, id, request, durationMs, mostOfKey, mostInAll, anyShard()],
+      );
+      if (found!.made > 0) return { ...name, id, term: 1 };
+      return found!.room > 0 || found!.there > 0 ? "taken" : "full";
+    },
+    async complete({ keyId, kind, key, id, term }, { request, result }) {
+      const { count } = await database.write(
+        `UPDATE ${prefix}intent SET request = $6, result = $7, completed_at_ms = ${NOW_MS}, claimed_until_ms = NULL
+        WHERE ${IS_CLAIMED}`,
+        [keyId, kind, key, id, term, request, result],
+      );
+      if (count > 0) return;
+      throw new StoreError("fenced", `${location}: another has claimed this intent (${kind}) since its term ${term}`);
+    },
+    release: ({ keyId, kind, key, id, term }) =>
+      database.transaction(async (queries) => {
+        const claim = [keyId, kind, key, id, term];
+        const [gone] = await Promise.all([
+          queries.write<{ key_id: string }>(
+            `DELETE FROM ${prefix}intent WHERE ${IS_CLAIMED} AND result IS NULL RETURNING key_id`,
+            claim,
+          ),
+          queries.write(`UPDATE ${prefix}intent SET claimed_until_ms = NULL WHERE ${IS_CLAIMED}`, claim),
+        ]);
+        await countGone(queries, gone);
+      }),
+    async nextNonce({ deviceHash, agent, used, validForMs }) {
+      // `nonceAfter`, where no other can come between.
+      const [row] = await database.write<{ nonce: string }>(
+        `INSERT INTO ${prefix}nonce_out AS kept (device_hash, agent, nonce, until_ms)
+        VALUES ($1, $2, least($3::numeric + 1, ${MAX_NONCE}), ${NOW_MS} + $4)
+        ON CONFLICT (device_hash, agent) DO UPDATE SET until_ms = ${NOW_MS} + $4, nonce = least(
+          CASE WHEN kept.until_ms > ${NOW_MS} THEN greatest(kept.nonce, $3::numeric) ELSE $3::numeric END + 1, ${MAX_NONCE})
+        RETURNING kept.nonce::text AS nonce`,
+        [deviceHash, agent, used, validForMs],
+      );
+      return row!.nonce;
+    },
+    prune: (completedBeforeMs) =>
+      database.transaction(async (queries) => {
+        const gone = await queries.write<{ key_id: string }>(
+          `DELETE FROM ${prefix}intent WHERE (key_id, kind, key) IN (SELECT key_id, kind, key FROM ${prefix}intent
+            WHERE completed_at_ms < $1 ORDER BY completed_at_ms LIMIT ${PRUNED_AT_A_CALL}) RETURNING key_id`,
+          [completedBeforeMs],
+        );
+        const [nonces] = await Promise.all([
+          queries.write(
+            `DELETE FROM ${prefix}nonce_out WHERE (device_hash, agent) IN (SELECT device_hash, agent
+              FROM ${prefix}nonce_out WHERE until_ms <= ${NOW_MS} ORDER BY until_ms LIMIT $1)`,
+            [PRUNED_AT_A_CALL - gone.length],
+          ),
+          countGone(queries, gone),
+        ]);
+        return gone.length + nonces.count;
+      }),
+  };
+}
+
+function toIntent({ claimed_until_ms, claim_duration_ms, now_ms, result, ...row }: IntentRow): Intent {
+  const remainingMs = claimed_until_ms === null
+    ? 0
+    : claimedForMs({ untilMs: claimed_until_ms, durationMs: claim_duration_ms }, now_ms);
+  const intent: Intent = { ...row, claimedForMs: remainingMs };
+  return result === null ? intent : { ...intent, result };
+}

@@ -1,0 +1,104 @@
+import type { NounDriver } from "../checked_store.ts";
+import { type KeyRecord, type KeyStore, type Scope, StoreError } from "../store.ts";
+import type { PostgresContext } from "./store.ts";
+import { deleteSubscriptions, versionOf } from "./subscriptions.ts";
+
+interface KeyRow {
+  id: string;
+  name: string;
+  hash: string;
+  scopes: string;
+  rate: number | null;
+  disabled: boolean;
+  created_at: string;
+  expires_at: string | null;
+  last_used_at: string | null;
+}
+
+const COLUMNS = "id, name, hash, scopes, rate, disabled, created_at, expires_at, last_used_at";
+
+/** API keys. Every statement that changes one raises the version in the same commit. */
+export function postgresKeys({ database, location, prefix }: PostgresContext): NounDriver<KeyStore> {
+  const raise = (where: string) =>
+    `UPDATE ${prefix}version SET version = version + 1 WHERE name = 'keys' AND EXISTS (SELECT 1 FROM ${where})`;
+
+  return {
+    async insert(key) {
+      const { count } = await database.write(
+        `WITH inserted AS (
+          INSERT INTO ${prefix}api_key (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+          ON CONFLICT (id) DO NOTHING RETURNING id
+        ) ${raise("inserted")}`,
+        [
+          key.id,
+          key.name,
+          key.hash,
+          key.scopes.join(","),
+          key.rate ?? null,
+          key.disabled,
+          key.createdAt,
+          key.expiresAt ?? null,
+          key.lastUsedAt ?? null,
+        ],
+      );
+      if (count === 0) throw new StoreError("exists", `${location} holds a key with the id "${key.id}" already`);
+    },
+    async get(id) {
+      const [row] = await database.read<KeyRow>(`SELECT ${COLUMNS} FROM ${prefix}api_key WHERE id = $1`, [id]);
+      return row && toKey(row);
+    },
+    async list({ after = "", limit }) {
+      const rows = await database.read<KeyRow>(
+        `SELECT ${COLUMNS} FROM ${prefix}api_key WHERE id > $1 ORDER BY id LIMIT $2`,
+        [after, limit],
+      );
+      return rows.map(toKey);
+    },
+    async setDisabled(id, disabled) {
+      const [row] = await database.write<KeyRow>(
+        `WITH changed AS (UPDATE ${prefix}api_key SET disabled = $2 WHERE id = $1 RETURNING ${COLUMNS}),
+          raised AS (${raise("changed")})
+        SELECT ${COLUMNS} FROM changed`,
+        [id, disabled],
+      );
+      return row && toKey(row);
+    },
+    delete: (id) =>
+      database.transaction(async (queries) => {
+        const [, , { count }] = await Promise.all([
+          queries.write(`DELETE FROM ${prefix}bucket WHERE key_id = $1`, [id]),
+          queries.write(deleteSubscriptions(prefix, "key_id = $1"), [id]),
+          queries.write(
+            `WITH gone AS (DELETE FROM ${prefix}api_key WHERE id = $1 RETURNING id) ${raise("gone")}`,
+            [id],
+          ),
+        ]);
+        return count > 0;
+      }),
+    async touch(uses) {
+      await database.write(
+        `UPDATE ${prefix}api_key AS kept SET last_used_at = used."lastUsedAt" FROM (
+          SELECT id, max("lastUsedAt" COLLATE "C") AS "lastUsedAt"
+          FROM json_to_recordset($1::text::json) AS given (id text, "lastUsedAt" text) GROUP BY id
+        ) AS used WHERE kept.id = used.id AND coalesce(kept.last_used_at, '') < used."lastUsedAt"`,
+        [uses.map(({ id, lastUsedAt }) => ({ id, lastUsedAt }))],
+      );
+    },
+    version: () => versionOf(database, prefix, "keys"),
+  };
+}
+
+function toKey(row: KeyRow): KeyRecord {
+  const key: KeyRecord = {
+    id: row.id,
+    name: row.name,
+    hash: row.hash,
+    scopes: row.scopes === "" ? [] : row.scopes.split(",") as Scope[],
+    disabled: row.disabled,
+    createdAt: row.created_at,
+  };
+  if (row.rate !== null) key.rate = row.rate;
+  if (row.expires_at !== null) key.expiresAt = row.expires_at;
+  if (row.last_used_at !== null) key.lastUsedAt = row.last_used_at;
+  return key;
+}

@@ -1,0 +1,67 @@
+import type { NounDriver } from "../checked_store.ts";
+import { type Lease, type LeaseStore, StoreError } from "../store.ts";
+import { NOW_MS } from "./clock.ts";
+import type { Queries } from "./database.ts";
+import type { PostgresContext } from "./store.ts";
+
+const GIVEN = "json_to_recordset($1::text::json) AS given (name text, term bigint)";
+
+export interface PostgresLeases {
+  methods: NounDriver<LeaseStore>;
+  /**
+   * To be called first in the transaction that writes under these leases: nobody acquires one until that has ended.
+   * @throws StoreError `fenced` when one is no longer one's own
+   */
+  fence(queries: Queries, leases: Lease[]): Promise<void>;
+}
+
+/** All that take several leases take them in the order of their names: then none waits for another in a circle. */
+export function postgresLeases({ database, location, prefix }: PostgresContext): PostgresLeases {
+  const own = (lock: string) =>
+    `SELECT lease.name, lease.term FROM ${prefix}lease AS lease JOIN ${GIVEN}
+      ON lease.name = given.name AND lease.term = given.term
+    WHERE lease.holder IS NOT NULL ORDER BY lease.name FOR ${lock} OF lease`;
+
+  return {
+    methods: {
+      async acquire({ name, holder, durationMs }) {
+        const [row] = await database.write<Lease>(
+          `INSERT INTO ${prefix}lease AS held (name, term, holder, until_ms) VALUES ($1, 1, $2, ${NOW_MS} + $3)
+          ON CONFLICT (name) DO UPDATE SET term = held.term + 1, holder = excluded.holder, until_ms = ${NOW_MS} + $3
+          WHERE held.holder IS NULL OR held.holder = excluded.holder OR held.until_ms <= ${NOW_MS}
+          RETURNING held.name, held.term`,
+          [name, holder, durationMs],
+        );
+        return row;
+      },
+      async renew(leases, durationMs) {
+        if (leases.length === 0) return [];
+        const renewed = await database.write<Lease>(
+          `WITH own AS (${own("UPDATE")})
+          UPDATE ${prefix}lease AS lease SET until_ms = ${NOW_MS} + $2 FROM own WHERE lease.name = own.name
+          RETURNING lease.name, lease.term`,
+          [rowsOf(leases), durationMs],
+        );
+        return leases.filter(({ name, term }) => renewed.some((one) => one.name === name && one.term === term));
+      },
+      async release(leases) {
+        await database.write(
+          `WITH own AS (${own("UPDATE")})
+          UPDATE ${prefix}lease AS lease SET holder = NULL FROM own WHERE lease.name = own.name`,
+          [rowsOf(leases)],
+        );
+      },
+    },
+    async fence(queries, leases) {
+      const held = await queries.read<Lease>(own("SHARE"), [rowsOf(leases)]);
+      for (const { name, term } of leases) {
+        if (held.some((one) => one.name === name && one.term === term)) continue;
+        throw new StoreError("fenced", `${location}: the lease "${name}" of term ${term} is no longer one's own`);
+      }
+    },
+  };
+}
+
+function rowsOf(leases: Lease[]): Lease[] {
+  return leases.map(({ name, term }) => ({ name, term }));
+}

@@ -1,0 +1,85 @@
+import { createRecentMap } from "../../bounded_map.ts";
+import type { LogBounds } from "../store.ts";
+import type { Queries } from "./database.ts";
+import type { PostgresContext } from "./store.ts";
+
+/** What every part of the driver needs to know of the log. */
+export interface PostgresLog {
+  bounds(queries?: Queries): Promise<LogBounds>;
+  /** The sequence of the first event of this height or above, or of one forgotten; undefined while there was none. */
+  reached(height: number): Promise<number | undefined>;
+  /** As `EventStore.before`. */
+  before(height: number): Promise<number>;
+  /**
+   * Begins to append: to be called within the transaction that does, once, after the fence. From here on others wait
+   * until it has ended, so that sequences become visible in their order.
+   */
+  append(queries: Queries): Promise<Appending>;
+}
+
+export interface Appending {
+  /** Gives the next event of this height its sequence, and says whether it comes late. */
+  next(height: number): { sequence: number; isLate: boolean };
+  /** Writes how far the log goes now. */
+  end(): Promise<void>;
+}
+
+export function postgresLog({ database, prefix }: Pick<PostgresContext, "database" | "prefix">): PostgresLog {
+  /** Once reached is reached for good. */
+  const known = createRecentMap<number>(1_000);
+
+  async function bounds(queries: Queries = database): Promise<LogBounds> {
+    const [row] = await queries.read<LogBounds>(
+      `SELECT last, forgotten FROM ${prefix}log_end CROSS JOIN ${prefix}log_start`,
+    );
+    return { ...row! };
+  }
+
+  async function reached(height: number): Promise<number | undefined> {
+    const before = known.get(String(height));
+    if (before !== undefined) return before;
+    const [row] = await database.read<{ sequence: number }>(
+      `SELECT sequence FROM ${prefix}height_start WHERE height >= $1 ORDER BY height LIMIT 1`,
+      [height],
+    );
+    if (row !== undefined) known.set(String(height), row.sequence);
+    return row?.sequence;
+  }
+
+  return {
+    bounds,
+    reached,
+    async before(height) {
+      const first = await reached(height);
+      const { last, forgotten } = await bounds();
+      return first === undefined ? last : Math.max(first - 1, forgotten);
+    },
+    async append(queries) {
+      const [row] = await queries.read<{ last: number; height: number }>(
+        `SELECT last, height FROM ${prefix}log_end FOR UPDATE`,
+      );
+      let { last, height: top } = row!;
+      const starts: { height: number; sequence: number }[] = [];
+      return {
+        next(height) {
+          last += 1;
+          const isLate = height < top;
+          if (height > top) starts.push({ height, sequence: last });
+          top = Math.max(top, height);
+          return { sequence: last, isLate };
+        },
+        async end() {
+          if (last === row!.last) return;
+          await Promise.all([
+            queries.write(`UPDATE ${prefix}log_end SET last = $1, height = $2`, [last, top]),
+            queries.write(
+              `INSERT INTO ${prefix}height_start (height, sequence) SELECT height, sequence
+              FROM json_to_recordset($1::text::json) AS given (height bigint, sequence bigint)`,
+              [starts],
+            ),
+          ]);
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,40 @@
+/** How far one subscription has come, as it is kept: one row, which has a new key with each change (schema.ts). */
+export interface ProgressRow {
+  subscription: number;
+  version: number;
+  cursor: number;
+  failing_since_ms: number | null;
+  retrying: number;
+  rejected: number;
+  dead: number;
+  rejected_kept: number;
+  dead_kept: number;
+  attempts: number;
+}
+
+export const PROGRESS_COLUMNS = "subscription, version, cursor, failing_since_ms, retrying, rejected, dead, " +
+  "rejected_kept, dead_kept, attempts";
+
+/** The progress of `subscription` in the statement around it, as a lateral join. */
+export function newestProgress(prefix: string, lock = ""): string {
+  return `LATERAL (SELECT ${PROGRESS_COLUMNS} FROM ${prefix}progress AS kept WHERE kept.subscription = subscription.number
+    ORDER BY kept.version DESC LIMIT 1 ${lock}) AS progress`;
+}
+
+/** Locks the progress of subscriptions, by the order of their numbers: then none waits for another in a circle. */
+export function lockProgress(prefix: string, where: string): string {
+  return `SELECT subscription.id, progress.* FROM (
+      SELECT number, id FROM ${prefix}subscription WHERE ${where} ORDER BY number
+    ) AS subscription CROSS JOIN ${newestProgress(prefix, "FOR UPDATE")}`;
+}
+
+/** Writes rows of progress that are locked. */
+export function writeProgress(prefix: string): string {
+  return `UPDATE ${prefix}progress AS kept SET version = kept.version + 1, cursor = given.cursor,
+      failing_since_ms = given.failing_since_ms, retrying = given.retrying, rejected = given.rejected, dead = given.dead,
+      rejected_kept = given.rejected_kept, dead_kept = given.dead_kept, attempts = given.attempts
+    FROM json_to_recordset($1::text::json) AS given (subscription bigint, version bigint, cursor bigint,
+      failing_since_ms bigint, retrying bigint, rejected bigint, dead bigint, rejected_kept bigint, dead_kept bigint,
+      attempts bigint)
+    WHERE kept.subscription = given.subscription AND kept.version = given.version`;
+}

@@ -1,0 +1,62 @@
+import type { NounDriver } from "../checked_store.ts";
+import type { RegisterChange, RegisterStore } from "../register.ts";
+import type { Queries } from "./database.ts";
+import { NOW_MS } from "./clock.ts";
+import type { PostgresContext } from "./store.ts";
+
+const PRUNED_AT_A_CALL = 500;
+
+/** Small values that are changed one at a time. */
+export function postgresRegisters({ database, prefix }: PostgresContext): NounDriver<RegisterStore> {
+  /** Makes the register where there is none, as one whose time is over, and holds it until the commit. */
+  async function lock(queries: Queries, name: string): Promise<{ value: unknown; nowMs: number }> {
+    for (;;) {
+      const [, [row], [time]] = await Promise.all([
+        queries.write(
+          `INSERT INTO ${prefix}register (name, value, until_ms) VALUES ($1, 'null', 0) ON CONFLICT (name) DO NOTHING`,
+          [name],
+        ),
+        queries.read<{ value: string; until_ms: number }>(
+          `SELECT value, until_ms FROM ${prefix}register WHERE name = $1 FOR UPDATE`,
+          [name],
+        ),
+        // After the wait for whoever had it: time never goes back from one change to the next.
+        queries.read<{ now_ms: number }>(`SELECT ${NOW_MS} AS now_ms`),
+      ]);
+      const nowMs = time!.now_ms;
+      // It may be forgotten between the two statements.
+      if (row !== undefined) return { value: row.until_ms > nowMs ? JSON.parse(row.value) : undefined, nowMs };
+    }
+  }
+
+  return {
+    async read<T>(name: string) {
+      const [row] = await database.read<{ value: string }>(
+        `SELECT value FROM ${prefix}register WHERE name = $1 AND until_ms > ${NOW_MS}`,
+        [name],
+      );
+      return row === undefined ? undefined : JSON.parse(row.value) as T;
+    },
+    change: <T, A>(name: string, change: (value: T | undefined, nowMs: number) => RegisterChange<T, A>) =>
+      database.transaction(async (queries) => {
+        const { value: before, nowMs } = await lock(queries, name);
+        const { value, keepMs, answer } = change(before as T | undefined, nowMs);
+        if (value === undefined) {
+          await queries.write(`DELETE FROM ${prefix}register WHERE name = $1 AND until_ms = 0`, [name]);
+        } else {
+          await queries.write(
+            `UPDATE ${prefix}register SET value = $2, until_ms = $3 WHERE name = $1`,
+            [name, JSON.stringify(value), nowMs + keepMs],
+          );
+        }
+        return answer;
+      }),
+    async prune() {
+      const { count } = await database.write(
+        `DELETE FROM ${prefix}register WHERE name IN (SELECT name FROM ${prefix}register
+          WHERE until_ms <= ${NOW_MS} ORDER BY until_ms LIMIT ${PRUNED_AT_A_CALL})`,
+      );
+      return count;
+    },
+  };
+}

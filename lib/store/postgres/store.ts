@@ -1,0 +1,78 @@
+import type { StoreDriver } from "../checked_store.ts";
+import type { OpenOptions } from "../file/store_file.ts";
+import { postgresBuckets } from "./buckets.ts";
+import { openDatabase, type PostgresDatabase } from "./database.ts";
+import { postgresDeliveries } from "./deliveries.ts";
+import { toStoreError } from "./errors.ts";
+import { postgresEventRows } from "./event_rows.ts";
+import { postgresEvents } from "./events.ts";
+import { postgresIntents } from "./intents.ts";
+import { postgresKeys } from "./keys.ts";
+import { postgresLeases } from "./leases.ts";
+import { postgresLog } from "./log.ts";
+import { postgresNetwork } from "./network.ts";
+import { postgresRegisters } from "./registers.ts";
+import { migrate, tablePrefix } from "./schema.ts";
+import { parsePostgresSetting } from "./setting.ts";
+import { postgresSubmissions } from "./submissions.ts";
+import { postgresSubscriptions } from "./subscriptions.ts";
+
+/** What each noun of this driver is given. */
+export interface PostgresContext {
+  database: PostgresDatabase;
+  location: string;
+  /** Stands before the name of every table (`tablePrefix`). */
+  prefix: string;
+}
+
+/**
+ * Opens the store in a PostgreSQL database, making its tables when they are missing, and migrates it to the newest schema.
+ * Several gateways may serve from it. A commit is durable, and seen by all, when it is answered; where the connection
+ * breaks meanwhile, nobody can tell whether it was made. Time is the database's.
+ *
+ * @param setting `postgres://…` (`parsePostgresSetting`)
+ * @throws StoreError `unavailable`, `full`, `newer_schema`, `missing`
+ */
+export async function openPostgresDriver(setting: string, { mustExist = false }: OpenOptions): Promise<StoreDriver> {
+  const parsed = parsePostgresSetting(setting);
+  const database = openDatabase(parsed);
+  try {
+    const id = await migrate(database, parsed, mustExist);
+    return createPostgresDriver(database, parsed.location, tablePrefix(parsed), id);
+  } catch (error) {
+    await database.close();
+    throw toStoreError(error, parsed.location);
+  }
+}
+
+/** Puts the driver together on a database that has the newest schema. */
+export function createPostgresDriver(
+  database: PostgresDatabase,
+  location: string,
+  prefix: string,
+  id: string,
+): StoreDriver {
+  const context: PostgresContext = { database, location, prefix };
+  const log = postgresLog(context);
+  const rows = postgresEventRows(context);
+  const leases = postgresLeases(context);
+
+  return {
+    location,
+    id,
+    isShared: true,
+    holdForServing: () => Promise.resolve(),
+    close: () => database.close(),
+    toStoreError: (error) => toStoreError(error, location),
+    network: postgresNetwork(context),
+    keys: postgresKeys(context),
+    buckets: postgresBuckets(context),
+    submissions: postgresSubmissions(context),
+    intents: postgresIntents(context),
+    leases: leases.methods,
+    registers: postgresRegisters(context),
+    events: postgresEvents(context, log, rows, leases),
+    subscriptions: postgresSubscriptions(context),
+    deliveries: postgresDeliveries(context, log, rows, leases),
+  };
+}

@@ -1,0 +1,72 @@
+import type { Queries } from "./database.ts";
+import type { PostgresContext } from "./store.ts";
+
+/** The texts that events name by number: few, so all of them are kept in memory. */
+export interface Words {
+  /** The number of a text, undefined when it is not held. */
+  find(text: string): Promise<number | undefined>;
+  /** All numbers there are. */
+  numbers(): Promise<number[]>;
+  /** The texts of numbers that are held. */
+  texts(numbers: Iterable<number>): Promise<Map<number, string>>;
+  /**
+   * The numbers of texts, which are added when they are new. To be called within a transaction that holds the log's end:
+   * what that has written may be rolled back, and is not remembered.
+   */
+  add(queries: Queries, texts: Iterable<string>): Promise<Map<string, number>>;
+}
+
+/** @param table `event_type` or `contract`: nothing is ever deleted from them, so their numbers are 1, 2, 3 … */
+export function postgresWords(
+  { database, prefix }: Pick<PostgresContext, "database" | "prefix">,
+  table: "event_type" | "contract",
+): Words {
+  const textOf = new Map<number, string>();
+  const numberOf = new Map<string, number>();
+
+  /** Another gateway may have added some. */
+  async function refresh(): Promise<void> {
+    const rows = await database.read<{ number: number; text: string }>(
+      `SELECT number, text FROM ${prefix}${table} WHERE number > $1`,
+      [textOf.size],
+    );
+    for (const { number, text } of rows) {
+      textOf.set(number, text);
+      numberOf.set(text, number);
+    }
+  }
+
+  return {
+    async find(text) {
+      if (!numberOf.has(text)) await refresh();
+      return numberOf.get(text);
+    },
+    async numbers() {
+      await refresh();
+      return [...textOf.keys()];
+    },
+    async texts(numbers) {
+      for (const number of numbers) if (!textOf.has(number)) await refresh();
+      return textOf;
+    },
+    async add(queries, texts) {
+      const wanted = new Map<string, number>();
+      for (const text of texts) {
+        if (wanted.has(text)) continue;
+        const number = numberOf.get(text);
+        wanted.set(text, number ?? await addOne(queries, `${prefix}${table}`, text));
+      }
+      return wanted;
+    },
+  };
+}
+
+async function addOne(queries: Queries, table: string, text: string): Promise<number> {
+  await queries.write(
+    `INSERT INTO ${table} (number, text) SELECT coalesce(max(number), 0) + 1, $1 FROM ${table}
+    ON CONFLICT (text) DO NOTHING`,
+    [text],
+  );
+  const [row] = await queries.read<{ number: number }>(`SELECT number FROM ${table} WHERE text = $1`, [text]);
+  return row!.number;
+}
