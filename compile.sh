@@ -7,6 +7,7 @@
 #                              where Deno downloads it, or from DENORT_BIN=/path/to/denort
 #   ./compile.sh engine        lib/sandbox/wasm/engine.wasm
 #   ./compile.sh contracts     lib/sandbox/wasm/{device_registry,agent_registry,payment_escrow}.wasm
+#   ./compile.sh reference     lib/http/pages/reference, the script of the API reference; `notices` afterwards
 #   ./compile.sh notices       cli/notices.json, the licenses of what is inside; needs cargo, and is kept in git
 #   ./compile.sh --help        these lines
 set -eu
@@ -67,7 +68,7 @@ compile_platforms() { # platforms…
 }
 
 compile_with_deno() {
-  npx --yes "deno@$(pinned deno)" compile --allow-all --unstable-kv --no-check --frozen --include lib/sandbox/wasm \
+  npx --yes "deno@$(pinned deno)" compile --allow-all --unstable-kv --no-check --frozen --include lib/sandbox/wasm --include lib/http/pages/reference/scalar.js.gz \
     --output "$dist/gateway-deno" main.ts
   ls -l "$dist/gateway-deno"
 }
@@ -75,12 +76,13 @@ compile_with_deno() {
 case "${1:-}" in
   -h | --help | help) sed -n '2,/^set /{/^#/s/^# \{0,1\}//p;}' compile.sh && exit ;;
   engine | contracts) exec lib/sandbox/build_wasm.sh "$1" ;;
+  reference) npm run --silent setup && exec npx --yes "bun@$(pinned bun)" compile_reference.ts ;;
   notices) npm run --silent setup && exec npx --yes "bun@$(pinned bun)" compile_notices.ts ;;
   "" | all | deno) [ $# -le 1 ] || fail 2 "unexpected \"$2\" after \"$1\"" ;;
   *)
     for target; do
       case " $platforms " in *" $target "*) continue ;; esac
-      fail 2 "there is no target \"$target\"; targets: all, $(echo "$platforms" | sed 's/ /, /g'), deno, engine, contracts, notices, or none for this machine"
+      fail 2 "there is no target \"$target\"; targets: all, $(echo "$platforms" | sed 's/ /, /g'), deno, engine, contracts, reference, notices, or none for this machine"
     done
     ;;
 esac

@@ -18,13 +18,15 @@ export interface Notice {
 export interface Notices {
   /** Packages of npm. */
   packages: Notice[];
+  /** What the API reference's script is made of (`lib/http/pages/reference`). */
+  reference: Notice[];
   /** Rust crates in the sandbox's engine and contracts. */
   crates: Notice[];
   texts: string[];
 }
 
 /** A part as it lies on the disk. */
-interface Found {
+export interface Found {
   name: string;
   version: string;
   license: string;
@@ -106,23 +108,36 @@ function cratesInside(): Found[] {
   return sorted([...found.values()]);
 }
 
-function sorted(found: Found[]): Found[] {
+export function sorted(found: Found[]): Found[] {
   return found.sort((a, b) => `${a.name}@${a.version}` < `${b.name}@${b.version}` ? -1 : 1);
 }
 
-function noticesOf(found: Found[], texts: string[]): Notice[] {
+export function noticesOf(found: Found[], texts: string[]): Notice[] {
   return found.map(({ name, version, license, folder }) => {
     const own = textsIn(folder);
     // Crates of a workspace may leave the text in its root: it is the one of this project.
     if (own.length === 0 && license.includes("Apache-2.0")) {
       own.push(readFileSync(join(ROOT, "LICENSE"), "utf8").trim());
     }
-    const indexes = own.map((text) => {
-      const index = texts.findIndex((other) => words(other) === words(text));
-      return index === -1 ? texts.push(text) - 1 : index;
-    });
-    return { name, version, license, texts: [...new Set(indexes)] };
+    return { name, version, license, texts: indexesOf(own, texts) };
   });
+}
+
+/** Where these stand among all texts, to which what is new is added. */
+function indexesOf(own: string[], texts: string[]): number[] {
+  const indexes = own.map((text) => {
+    const index = texts.findIndex((other) => words(other) === words(text));
+    return index === -1 ? texts.push(text) - 1 : index;
+  });
+  return [...new Set(indexes)];
+}
+
+/** What `./compile.sh reference` found inside its script. */
+function referenceNotices(texts: string[]): Notice[] {
+  const { parts, texts: own }: { parts: Notice[]; texts: string[] } = JSON.parse(
+    readFileSync(join(ROOT, "lib/http/pages/reference/notices.json"), "utf8"),
+  );
+  return parts.map((part) => ({ ...part, texts: indexesOf(part.texts.map((index) => own[index]!), texts) }));
 }
 
 /** The files with the license; where there is none, what the read-me file says of it. */
@@ -147,9 +162,12 @@ if (import.meta.main) {
   const texts: string[] = [];
   const notices: Notices = {
     packages: noticesOf(packagesInside(), texts),
+    reference: referenceNotices(texts),
     crates: noticesOf(cratesInside(), texts),
     texts,
   };
   writeFileSync(join(ROOT, "cli/notices.json"), JSON.stringify(notices, null, 2) + "\n");
-  process.stdout.write(`${notices.packages.length} packages, ${notices.crates.length} crates, ${texts.length} texts\n`);
+  process.stdout.write(
+    `${notices.packages.length} packages, ${notices.reference.length} in the reference, ${notices.crates.length} crates, ${texts.length} texts\n`,
+  );
 }

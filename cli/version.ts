@@ -11,7 +11,9 @@ export const command: Command = {
     about: "Prints the version of this program, the commit it was built from (nothing from sources), the runtime " +
       "inside and the platform.",
     flags: [
-      jsonRow("version, commit, runtime, runtimeVersion, platform; with --licenses: packages, crates, texts"),
+      jsonRow(
+        "version, commit, runtime, runtimeVersion, platform; with --licenses: packages, reference, crates, texts",
+      ),
       ["--licenses", "Print what others have written of this program, and their licenses, instead"],
     ],
     examples: ["gateway version", "gateway version --json", "gateway version --licenses | less"],
@@ -46,12 +48,13 @@ const RUNTIMES = {
 async function printLicenses(io: CommandIo, isJson: boolean): Promise<void> {
   const { default: notices }: { default: Notices } = await import("./notices.json", { with: { type: "json" } });
   if (isJson) return io.stdout(JSON.stringify(notices) + "\n");
-  const { packages, crates, texts } = notices;
+  const { packages, reference, crates, texts } = notices;
   const line = ({ name, version, license, texts }: Notice) =>
     `  ${name} ${version}: ${license}${texts.map((index) => ` [${index + 1}]`).join("")}\n`;
   io.stdout(
     `gateway ${VERSION}: Apache-2.0\n\nIts runtime is ${runtimeName} ${runtimeVersion}: ${RUNTIMES[runtimeName]}\n\n` +
       `Packages of npm in it:\n${packages.map(line).join("")}\n` +
+      `In the script of the API reference at /docs/reference:\n${reference.map(line).join("")}\n` +
       `Crates in the sandbox's engine and contracts, beside Rust's standard library (MIT OR Apache-2.0):\n` +
       `${crates.map(line).join("")}\n` +
       texts.map((text, index) => `[${index + 1}] ${"-".repeat(76)}\n\n${text}\n`).join("\n"),

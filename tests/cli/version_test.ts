@@ -38,14 +38,24 @@ test("version --licenses names each package and crate inside, and has the text o
   const io = fakeIo();
   await command.run(["--licenses"], io);
   assert.match(io.out, /^gateway \S+: Apache-2\.0\n\nIts runtime is (bun|deno) [\d.]+: MIT, with /);
-  for (const { name, version, license, texts } of [...notices.packages, ...notices.crates]) {
+  for (const { name, version, license, texts } of [...notices.packages, ...notices.reference, ...notices.crates]) {
     assert.ok(
       io.out.includes(`  ${name} ${version}: ${license}${texts.map((index) => ` [${index + 1}]`).join("")}\n`),
       name,
     );
     assert.ok(texts.length > 0 && texts.every((index) => notices.texts[index]!.length > 10), name);
   }
-  for (const name of ["@stellar/stellar-sdk", "hono", "zod", "soroban-env-host", "soroban-sdk"]) {
+  for (
+    const name of [
+      "@stellar/stellar-sdk",
+      "hono",
+      "zod",
+      "@scalar/api-reference",
+      "vue",
+      "soroban-env-host",
+      "soroban-sdk",
+    ]
+  ) {
     assert.ok(io.out.includes(`\n  ${name} `), name);
   }
   const asJson = fakeIo();

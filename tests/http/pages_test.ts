@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { after, before, test } from "node:test";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { createPageAnswer } from "../../lib/http/pages/page_file.ts";
+import packageJson from "../../package.json" with { type: "json" };
+import { readReferenceScript } from "../../lib/runtime/reference_script.ts";
 import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
 
 let on: TestNetwork;
@@ -83,6 +86,16 @@ test("bytes that are compressed already are sent as they are, and unpacked for w
     answer(new Request("http://gateway.test/x.js", { headers: { "accept-encoding": encoding } }));
   assert.deepEqual(Buffer.from(await (await ask("gzip")).bytes()), packed);
   assert.equal(await (await ask("identity")).text(), "export {};");
+});
+
+test("the API reference's script is the one that its manifest names, at the version of package.json", async () => {
+  const { default: manifest } = await import("../../lib/http/pages/reference/manifest.json", {
+    with: { type: "json" },
+  });
+  const script = gunzipSync(await readReferenceScript());
+  assert.equal(createHash("sha256").update(script).digest("hex"), manifest.sha256, "run ./compile.sh reference");
+  assert.equal(manifest.version, packageJson.config.scalar, "run ./compile.sh reference");
+  assert.equal((await (await get("/docs/reference/scalar.js")).bytes()).length, script.length);
 });
 
 test("a page of HTML may run the gateway's own files and nothing else, unless it says more", async () => {

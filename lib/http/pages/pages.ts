@@ -5,12 +5,15 @@ import { recognize } from "../middleware/authenticate.ts";
 import { openApiDocument } from "../openapi.ts";
 import { NOUNS } from "../routes/routes.ts";
 import { createPageAnswer, type PageFile, textFile } from "./page_file.ts";
+import { REFERENCE_FILES } from "./reference/files.ts";
 
 /** Everything that is for browsers. A page of more files lists them in a file of its own: `pages/console/files.ts`. */
 function pageFiles(version: string): PageFile[] {
   return [
     // Colours, type and controls that all pages share.
     textFile("/assets/base.css", () => import("./base.css", { with: { type: "text" } })),
+    textFile("/assets/icon.svg", () => import("./icon.svg", { with: { type: "text" } })),
+    ...REFERENCE_FILES,
     {
       path: "/openapi.json",
       read: () => Promise.resolve(JSON.stringify(openApiDocument(NOUNS, version))),

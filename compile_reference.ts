@@ -1,0 +1,106 @@
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { gzipSync } from "node:zlib";
+import packageJson from "./package.json" with { type: "json" };
+import { type Found, type Notice, noticesOf, ROOT, sorted } from "./compile_notices.ts";
+
+/** Where the API reference's script is kept, as it is embedded. */
+export const REFERENCE = join(ROOT, "lib/http/pages/reference");
+
+/** What `manifest.json` there says of the script. */
+export interface ReferenceManifest {
+  package: string;
+  version: string;
+  /** Of the script, unpacked: hex. */
+  sha256: string;
+}
+
+/** What `notices.json` there holds; `./compile.sh notices` takes it over. */
+export interface ReferenceNotices {
+  parts: Notice[];
+  texts: string[];
+}
+
+/** The packages whose sources are in the script: the last package in each path of its source map. */
+function namesInside(map: { sources: string[] }): Map<string, string | undefined> {
+  const names = new Map<string, string | undefined>();
+  for (const source of map.sources) {
+    const own = /^(?:\.\.\/){3}([a-z-]+)\/dist\//.exec(source)?.[1];
+    if (own !== undefined) names.set(`@scalar/${own}`, undefined);
+    const found = [...source.matchAll(/node_modules\/((?:@[^/]+\/)?[^/@.][^/]*)\//g)].at(-1)?.[1];
+    // pnpm's folder of a package tells its version.
+    const version = found && new RegExp(`\\.pnpm/${found.replace("/", "\\+")}@([0-9][^_/(]*)`).exec(source)?.[1];
+    if (found !== undefined) names.set(found, version);
+  }
+  return names;
+}
+
+/** Where each part is installed, from which its license is taken, and the version that is inside. */
+function partsInside(modules: string, map: { sources: string[] }): Found[] {
+  const packageOf = (name: string) => JSON.parse(readFileSync(join(modules, name, "package.json"), "utf8"));
+  const names = namesInside(map).set(PACKAGE, undefined);
+  // Scalar's own packages come bundled: what is inside of those shows in no path.
+  for (const own of [...names.keys()].filter((name) => name.startsWith("@scalar/"))) {
+    for (const name of Object.keys(packageOf(own).dependencies ?? {})) {
+      if (existsSync(join(modules, name)) && !names.has(name)) names.set(name, undefined);
+    }
+  }
+  const parts = [...names].map(([name, inside]) => {
+    const { version, license } = packageOf(name);
+    return { name, version: inside ?? version, license, folder: join(modules, name) };
+  });
+  return sorted(parts);
+}
+
+const PACKAGE = "@scalar/api-reference";
+
+/**
+ * Fetches the script of the API reference at the version of package.json with all that it is made of, and keeps it
+ * compressed; copies the license of each part beside it, from where `./compile.sh notices` takes them.
+ */
+function renewReference(): void {
+  const folder = mkdtempSync(join(tmpdir(), "reference-"));
+  try {
+    const version = packageJson.config.scalar;
+    writeFileSync(join(folder, "package.json"), "{}");
+    const install = (packages: string[]) =>
+      execFileSync(
+        "npm",
+        ["install", "--ignore-scripts", "--no-audit", "--no-fund", "--legacy-peer-deps", ...packages],
+        {
+          cwd: folder,
+          stdio: ["ignore", "ignore", "inherit"],
+        },
+      );
+    install([`${PACKAGE}@${version}`]);
+    const modules = join(folder, "node_modules");
+    const browser = join(modules, PACKAGE, "dist/browser");
+    // Its map is not served: the comment that names it would have browsers ask for it.
+    const script = readFileSync(join(browser, "standalone.js"), "utf8").replace(
+      /\n\/\/# sourceMappingURL=.*\s*$/,
+      "\n",
+    );
+    const sha256 = createHash("sha256").update(script).digest("hex");
+    const manifest: ReferenceManifest = { package: PACKAGE, version, sha256 };
+    mkdirSync(REFERENCE, { recursive: true });
+    writeFileSync(join(REFERENCE, "scalar.js.gz"), gzipSync(script, { level: 9 }));
+    writeFileSync(join(REFERENCE, "manifest.json"), JSON.stringify(manifest, null, 2) + "\n");
+    const map = JSON.parse(readFileSync(join(browser, "standalone.js.map"), "utf8"));
+    // What the script was built with and is needed no more by what is installed today.
+    const gone = [...namesInside(map)].filter(([name]) => !existsSync(join(modules, name)));
+    if (gone.length > 0) install(gone.map(([name, version]) => `${name}@${version}`));
+    const parts = partsInside(modules, map);
+    const texts: string[] = [];
+    const notices: ReferenceNotices = { parts: noticesOf(parts, texts), texts };
+    writeFileSync(join(REFERENCE, "notices.json"), JSON.stringify(notices, null, 2) + "\n");
+    process.stdout.write(`${PACKAGE} ${version}: ${parts.length} parts\n`);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+if (import.meta.main) renewReference();
