@@ -25,8 +25,8 @@ export interface LazyGateway {
 
 /** Below the minute between two turns. */
 const TURN_MS = 50_000;
-/** Rate limits are written down behind a request, at most this often. */
-const FLUSH_MS = 10_000;
+/** Behind a request leased tokens are given back and uses of keys are noted, at most this often. */
+const FLUSH_MS = 1_000;
 
 const NOT_READY = "the gateway could not be started; its log says why";
 

@@ -5,7 +5,6 @@ import { decodeEvent } from "../escrow/events.ts";
 import { createWatcher, type Watcher } from "../events/watcher.ts";
 import type { Log } from "../log.ts";
 import type { Clock } from "../clock.ts";
-import { randomBase62 } from "../random.ts";
 import { createRpcClient, type NodesRpcClient } from "../stellar/rpc/client.ts";
 import { createLedgerView, type LedgerView } from "../stellar/ledger/ledger_view.ts";
 import { type ContractWatch, createContractWatch } from "./contract_watch.ts";
@@ -30,6 +29,8 @@ export interface Chain {
 
 export interface ChainParts {
   clock: Clock;
+  /** Unique to this process. */
+  holder: string;
   /** Called after each commit of the watcher. */
   onCommit(): void;
   metrics: GatewayMetrics;
@@ -40,7 +41,7 @@ export interface ChainParts {
 /** Puts together what speaks with the network. */
 export async function createChain(
   options: GatewayOptions,
-  { clock, onCommit, metrics, stopping }: ChainParts,
+  { clock, holder, onCommit, metrics, stopping }: ChainParts,
 ): Promise<Chain> {
   const { config, store, log, fetch = globalThis.fetch } = options;
   const contracts = {
@@ -93,7 +94,7 @@ export async function createChain(
     decode: (event) => decodeEvent(event, contracts),
     titleOf: (id) => settingsOf(id, contracts),
     clock,
-    holder: randomBase62(16, (length) => crypto.getRandomValues(new Uint8Array(length))),
+    holder,
     pollMs: config.pollMs,
     onCommit() {
       onCommit();

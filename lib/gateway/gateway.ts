@@ -1,12 +1,14 @@
-import { systemClock } from "../clock.ts";
+import { type Clock, systemClock } from "../clock.ts";
 import { createHistory } from "../events/history.ts";
 import { createEventStreams } from "../events/streams.ts";
 import { createKeyVerifier } from "../keys/verifier.ts";
-import { createLimiter } from "../limits/limiter.ts";
+import { createLimiter, type Limiter } from "../limits/limiter.ts";
+import { createSharedLimiter } from "../limits/shared_limiter.ts";
 import type { Log } from "../log.ts";
 import { createLoop } from "../loop.ts";
 import { createGatewayMetrics } from "../metrics/gateway_metrics.ts";
 import { watchLoopDelay } from "../metrics/loop_delay.ts";
+import { randomBase62 } from "../random.ts";
 import type { Peer } from "../runtime/serve.ts";
 import { createRetention } from "../store/retention.ts";
 import { createCaretaker } from "./caretaker.ts";
@@ -62,12 +64,14 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const metrics = createGatewayMetrics({ now: clock.now });
   store.observe({ called: (_method, _durationMs, failure) => failure !== undefined && metrics.storeFailed(failure) });
   const stopping = new AbortController();
+  const holder = randomBase62(16, (length) => crypto.getRandomValues(new Uint8Array(length)));
   await store.holdForServing();
   // A store that is bound already tells at once whether it is this network's; a new one is bound only when no node has
   // contradicted the settings: a forgotten passphrase must not spoil it.
   if (await store.network.bound() !== undefined) await store.network.bind(config.networkPassphrase);
   const chain = await createChain(options, {
     clock,
+    holder,
     onCommit() {
       webhooks.wake();
       streams.wake();
@@ -83,14 +87,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const networkChecked = chain.networkChecked.then(() => store.network.bind(config.networkPassphrase));
   // Whoever awaits it is told; until somebody does, it is no fault of the process.
   networkChecked.catch(() => {});
-  const limiter = createLimiter({
-    store,
-    now: clock.now,
-    monotonicNow: wholeMs(clock),
-    defaultRate: config.defaultRate,
-    onProblem,
-  });
-  await limiter.load();
+  const limiter = await openLimiter(options, { clock, holder, onProblem });
   const verifier = createKeyVerifier({ source: keys, now: clock.now, onProblem });
   await verifier.refresh();
   const caretaker = createCaretaker({ store, clock, log });
@@ -179,6 +176,18 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       ], { wait: clock.wait, onProblem });
     },
   };
+}
+
+/** Where one gateway has the store for itself it counts in memory, else all count in the store. */
+async function openLimiter(
+  { store, config }: GatewayOptions,
+  { clock, holder, onProblem }: { clock: Clock; holder: string; onProblem(message: string, cause: unknown): void },
+): Promise<Limiter> {
+  const parts = { store, monotonicNow: wholeMs(clock), defaultRate: config.defaultRate, onProblem };
+  if (store.isShared) return createSharedLimiter({ ...parts, holder });
+  const limiter = createLimiter({ ...parts, now: clock.now });
+  await limiter.load();
+  return limiter;
 }
 
 function told(log: Log): (message: string, cause?: unknown) => void {

@@ -83,7 +83,11 @@ export function endpoint<P = Record<never, never>, Q = Record<never, never>, B =
   }
 
   function admitted(exchange: Exchange, c: AppContext, key: KeyRecord): Response | Promise<Response> {
-    takeFromKey(exchange, key, spec.cost ?? 1);
+    const taken = takeFromKey(exchange, key, spec.cost ?? 1);
+    return taken instanceof Promise ? taken.then(() => scoped(exchange, c, key)) : scoped(exchange, c, key);
+  }
+
+  function scoped(exchange: Exchange, c: AppContext, key: KeyRecord): Response | Promise<Response> {
     requireScope(key, spec.scopes);
     return handled(exchange, c, key);
   }

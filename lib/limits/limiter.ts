@@ -25,21 +25,27 @@ export interface LimiterOptions {
   onProblem(message: string, cause: unknown): void;
 }
 
+/** Limits the requests of keys. */
 export interface Limiter {
-  /** Reads the buckets at rest: once, before the first take. */
-  load(): Promise<void>;
-  /** Takes tokens of this key, one unless told otherwise. */
-  take(keyId: string, rate?: number, cost?: number): Verdict;
+  /** Takes tokens of this key, one unless told otherwise. Rejects only when it has to ask the store and that fails. */
+  take(keyId: string, rate?: number, cost?: number): Verdict | Promise<Verdict>;
   /** What `take` would say, without taking. */
   peek(keyId: string, rate?: number): Verdict;
-  /** Writes the buckets that changed since they were last written, and forgets the full ones. Never rejects. */
+  /** Brings to the store what is only in memory, and forgets what need not be kept. Never rejects. */
   flush(): Promise<void>;
   /** Flushes from now on. */
   start(): void;
   /** Stops, with a last flush. */
   stop(): Promise<void>;
-  /** Buckets in memory. */
+  /** Keys in memory. */
   readonly size: number;
+}
+
+/** The limiter of the one gateway that serves a store: it always answers at once. */
+export interface LocalLimiter extends Limiter {
+  /** Reads the buckets at rest: once, before the first take. */
+  load(): Promise<void>;
+  take(keyId: string, rate?: number, cost?: number): Verdict;
 }
 
 /** What one commit of the store takes. */
@@ -56,7 +62,7 @@ interface KeyBucket extends TokenBucket {
 }
 
 /** Token buckets of keys, in the memory of the one gateway that serves a store; written behind. */
-export function createLimiter(options: LimiterOptions): Limiter {
+export function createLimiter(options: LimiterOptions): LocalLimiter {
   const { store, now, monotonicNow, defaultRate, flushMs = 1_000, onProblem } = options;
   const buckets = new Map<string, KeyBucket>();
   /** Buckets at rest whose key has not come yet (its rate, and so their capacity, is not known before), by monotonic time. */

@@ -24,7 +24,7 @@ export interface Verdict {
   retryAfterSeconds: number;
 }
 
-const UNITS_PER_TOKEN = 60_000;
+export const UNITS_PER_TOKEN = 60_000;
 
 /** Within this time every bucket is full again, whatever its rate. */
 export const REFILL_MS = 60_000;
@@ -90,6 +90,7 @@ function verdict(rate: number, units: number, missing: number): Verdict {
   };
 }
 
-function refillSeconds(units: number, rate: number): number {
+/** Whole seconds in which so many units come. */
+export function refillSeconds(units: number, rate: number): number {
   return Math.ceil(Math.ceil(units / rate) / 1000);
 }

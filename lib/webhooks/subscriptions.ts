@@ -8,7 +8,7 @@ import { beginReplay, planReplay, type ReplayRequest } from "./replays.ts";
 import { rotateSecret, type SubscriptionWithSecret } from "./secrets/rotation.ts";
 import type { SecretBox } from "./secrets/secrets.ts";
 import type { TargetPolicy } from "./targets/policy.ts";
-import { createTestAllowance } from "./test_allowance.ts";
+import { takeTest } from "./test_allowance.ts";
 
 export interface NewSubscription {
   url: string;
@@ -21,7 +21,7 @@ export interface NewSubscription {
 }
 
 export interface SubscriptionsParts {
-  store: Pick<Store, "subscriptions" | "deliveries" | "events">;
+  store: Pick<Store, "subscriptions" | "deliveries" | "events" | "registers">;
   targets: TargetPolicy;
   secrets: SecretBox;
   attempt: Attempter;
@@ -66,7 +66,6 @@ const ID_LENGTH = 22;
 
 export function createSubscriptions(parts: SubscriptionsParts): Subscriptions {
   const { store, targets, secrets, attempt, createSecret, randomText, startHeight, clock, onChange } = parts;
-  const allowance = createTestAllowance(clock.monotonicMs);
 
   async function own(keyId: string, id: string): Promise<Reader> {
     const reader = await store.deliveries.reader(id);
@@ -140,7 +139,7 @@ export function createSubscriptions(parts: SubscriptionsParts): Subscriptions {
 
     async test(keyId, id) {
       const { subscription } = await own(keyId, id);
-      allowance.take(id);
+      await takeTest(store, id);
       const event = {
         type: TEST_EVENT_TYPE,
         id: `test-${randomText(ID_LENGTH)}`,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
-import { createLimiter, type Limiter } from "../../lib/limits/limiter.ts";
+import { createLimiter, type LocalLimiter } from "../../lib/limits/limiter.ts";
 import { openStore } from "../../lib/store/open.ts";
 import type { BucketState, Store } from "../../lib/store/store.ts";
 
@@ -20,7 +20,7 @@ beforeEach(async () => {
 });
 afterEach(() => store.close());
 
-function makeLimiter(buckets: Store["buckets"] = store.buckets): Limiter {
+function makeLimiter(buckets: Store["buckets"] = store.buckets): LocalLimiter {
   return createLimiter({
     store: { buckets },
     now: () => nowMs,
@@ -36,13 +36,13 @@ function pass(ms: number): void {
 }
 
 /** Gives the gateway a new start on the same store. */
-async function restarted(): Promise<Limiter> {
+async function restarted(): Promise<LocalLimiter> {
   const limiter = makeLimiter();
   await limiter.load();
   return limiter;
 }
 
-function takeAll(limiter: Limiter, keyId: string, rate?: number): number {
+function takeAll(limiter: LocalLimiter, keyId: string, rate?: number): number {
   let taken = 0;
   while (limiter.take(keyId, rate).allowed) taken++;
   return taken;

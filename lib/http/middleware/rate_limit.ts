@@ -1,13 +1,18 @@
 import { GatewayError } from "../../errors.ts";
+import type { Verdict } from "../../limits/token_bucket.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { Exchange } from "../exchange.ts";
 
 /**
- * Takes the tokens of a request from its key.
+ * Takes the tokens of a request from its key; at once where the limiter need not ask the store.
  * @throws {GatewayError} `rate_limited`, with `Retry-After`
  */
-export function takeFromKey(exchange: Exchange, key: KeyRecord, cost: number): void {
+export function takeFromKey(exchange: Exchange, key: KeyRecord, cost: number): void | Promise<void> {
   const rate = exchange.parts.limiter.take(key.id, key.rate, cost);
+  return rate instanceof Promise ? rate.then((r) => passOn(exchange, r, cost)) : passOn(exchange, rate, cost);
+}
+
+function passOn(exchange: Exchange, rate: Verdict, cost: number): void {
   exchange.rate = rate;
   if (rate.allowed) return;
   exchange.parts.onLimited("key");

@@ -1,0 +1,215 @@
+import type { RegisterChange } from "../store/register.ts";
+import type { Store } from "../store/store.ts";
+import { type LeaseAnswer, type LeasedBucket, leaseTokens, SPEND_MS, unitsAt, waitMsFor } from "./leased_bucket.ts";
+import type { Limiter } from "./limiter.ts";
+import { REFILL_MS, refillSeconds, UNITS_PER_TOKEN, type Verdict } from "./token_bucket.ts";
+
+export interface SharedLimiterOptions {
+  store: Pick<Store, "registers">;
+  /** Whole ms since any moment, never going back. */
+  monotonicNow(): number;
+  /** Requests per minute of a key without a rate of its own. */
+  defaultRate: number;
+  /** Unique to this process. */
+  holder: string;
+  /** Told once when leased tokens cannot be given back; they run out by themselves. */
+  onProblem(message: string, cause: unknown): void;
+}
+
+/** How often leased tokens that nobody spends are given back. */
+const GIVE_BACK_MS = 1_000;
+/** For so long after a refusal the store is not asked again: a flood costs it ten questions a second and key. */
+const PAUSE_MS = 100;
+/** A bucket that was not touched for so long is a full one. */
+const KEEP_MS = 2 * REFILL_MS;
+
+type Kept = RegisterChange<LeasedBucket, LeaseAnswer & { storeMs: number }>;
+
+/** What this gateway has of a key's bucket. Times are monotonic ms. */
+interface KeyLease {
+  rate: number;
+  /** Leased tokens that are left, to be spent before `spendBy`. */
+  tokens: number;
+  spendBy: number;
+  /** How many were leased last: the next lease is larger while they are used up within a second. */
+  leased: number;
+  askedAt: number;
+  usedAt: number;
+  /** The bucket as the store said it last; its time is ours plus `aheadMs`. */
+  bucket: LeasedBucket | undefined;
+  aheadMs: number;
+  /** What costs at least so much is refused without asking until then. */
+  refusedCost: number;
+  refusedUntil: number;
+  waiting: { cost: number; resolve(verdict: Verdict): void; reject(cause: unknown): void }[];
+  isAsking: boolean;
+}
+
+/**
+ * Limits keys on a store that several gateways share. Their buckets are in the store; a key that is used often leases
+ * tokens ahead, more at each time up to a tenth of its bucket, so that most of its requests ask nobody. What one gateway
+ * refuses goes by what it knows of the bucket, without asking again.
+ */
+export function createSharedLimiter(options: SharedLimiterOptions): Limiter {
+  const { store, monotonicNow, defaultRate, holder, onProblem } = options;
+  const keys = new Map<string, KeyLease>();
+  let timer: ReturnType<typeof setInterval> | undefined;
+  let toldProblem = false;
+
+  function leaseOf(keyId: string, rate: number): KeyLease {
+    let key = keys.get(keyId);
+    if (key === undefined) {
+      key = {
+        rate,
+        tokens: 0,
+        spendBy: 0,
+        leased: 0,
+        askedAt: -Infinity,
+        usedAt: monotonicNow(),
+        bucket: undefined,
+        aheadMs: 0,
+        refusedCost: 0,
+        refusedUntil: -Infinity,
+        waiting: [],
+        isAsking: false,
+      };
+      keys.set(keyId, key);
+    }
+    if (key.rate !== rate) {
+      key.rate = rate;
+      key.bucket = undefined;
+      key.refusedUntil = -Infinity;
+    }
+    return key;
+  }
+
+  /** What is left for this gateway to let through: what it has leased, and what it knows to be in the bucket. */
+  function verdict(
+    { rate, tokens, bucket, aheadMs, refusedUntil }: KeyLease,
+    nowMs: number,
+    refused?: number,
+  ): Verdict {
+    const storeMs = nowMs + aheadMs;
+    const units = tokens * UNITS_PER_TOKEN + (bucket === undefined ? rate * UNITS_PER_TOKEN : unitsAt(bucket, storeMs));
+    const whole = Math.floor(units / UNITS_PER_TOKEN);
+    const resetSeconds = refillSeconds(UNITS_PER_TOKEN - (units - whole * UNITS_PER_TOKEN), rate);
+    if (refused === undefined) {
+      return { allowed: true, limit: rate, remaining: whole, resetSeconds, retryAfterSeconds: 0 };
+    }
+    const waitMs = Math.max(1, refusedUntil - nowMs, bucket === undefined ? 0 : waitMsFor(bucket, refused, storeMs));
+    const retryAfterSeconds = Math.ceil(waitMs / 1_000);
+    return {
+      allowed: false,
+      limit: rate,
+      remaining: Math.min(whole, refused - 1, rate - 1),
+      resetSeconds: Math.min(resetSeconds, retryAfterSeconds),
+      retryAfterSeconds,
+    };
+  }
+
+  /** Undefined: the store has to be asked. */
+  function takeKnown(key: KeyLease, cost: number, nowMs: number): Verdict | undefined {
+    const tokens = nowMs < key.spendBy ? key.tokens : 0;
+    if (tokens >= cost) {
+      key.tokens -= cost;
+      return verdict(key, nowMs);
+    }
+    return cost >= key.refusedCost && nowMs < key.refusedUntil ? verdict(key, nowMs, cost) : undefined;
+  }
+
+  /** Asks the store for all who wait for this key, until nobody waits; answers what went wrong. */
+  async function ask(keyId: string, key: KeyLease): Promise<unknown> {
+    let problem: unknown;
+    key.isAsking = true;
+    do {
+      const asked = key.waiting.splice(0);
+      try {
+        await askFor(keyId, key, asked);
+      } catch (cause) {
+        problem = cause;
+        for (const { reject } of asked) reject(cause);
+      }
+      // For who came meanwhile it may be known now.
+      key.waiting = key.waiting.filter(({ cost, resolve }) => {
+        const known = takeKnown(key, cost, monotonicNow());
+        if (known !== undefined) resolve(known);
+        return known === undefined;
+      });
+    } while (key.waiting.length > 0);
+    key.isAsking = false;
+    return problem;
+  }
+
+  async function askFor(keyId: string, key: KeyLease, asked: KeyLease["waiting"]): Promise<void> {
+    const nowMs = monotonicNow();
+    const costs = asked.map(({ cost }) => cost);
+    const isUsedUp = key.tokens === 0 && nowMs - key.askedAt < GIVE_BACK_MS;
+    const ahead = isUsedUp && costs.length > 0 ? Math.max(1, 2 * key.leased, costs.length) : 0;
+    const request = { holder, rate: key.rate, unspent: key.tokens, costs, ahead };
+    // What the store is told of is no longer ours, whatever becomes of the question.
+    key.tokens = 0;
+    key.askedAt = nowMs;
+    const { paid, leased, bucket, storeMs } = await store.registers.change(
+      `limit/${keyId}`,
+      (before: LeasedBucket | undefined, storeMs): Kept => {
+        const answer = leaseTokens(before, request, storeMs);
+        return { value: answer.isChanged ? answer.bucket : undefined, keepMs: KEEP_MS, answer: { ...answer, storeMs } };
+      },
+    );
+    const answeredAt = monotonicNow();
+    Object.assign(key, { tokens: leased, leased, spendBy: nowMs + SPEND_MS, bucket, aheadMs: storeMs - answeredAt });
+    const unpaid = costs.filter((_, at) => !paid[at]);
+    if (unpaid.length > 0) {
+      Object.assign(key, { refusedCost: Math.min(...unpaid), refusedUntil: answeredAt + PAUSE_MS });
+    }
+    asked.forEach(({ cost, resolve }, at) => resolve(verdict(key, answeredAt, paid[at] ? undefined : cost)));
+  }
+
+  /** Tokens that were not spent for a second, or can be spent no more. */
+  async function giveBackUnused(isAll: boolean): Promise<void> {
+    const nowMs = monotonicNow();
+    const asked: Promise<unknown>[] = [];
+    for (const [keyId, key] of keys) {
+      if (key.isAsking) continue;
+      const restedMs = nowMs - key.usedAt;
+      const isUnused = isAll || restedMs >= GIVE_BACK_MS || nowMs >= key.spendBy;
+      if (key.tokens > 0 && isUnused) asked.push(ask(keyId, key));
+      else if (key.tokens === 0 && restedMs >= REFILL_MS) keys.delete(keyId);
+    }
+    const problem = (await Promise.all(asked)).find((one) => one !== undefined);
+    if (problem !== undefined && !toldProblem) onProblem("leased tokens cannot be given back", problem);
+    toldProblem = problem !== undefined;
+  }
+
+  return {
+    take(keyId, rate = defaultRate, cost = 1) {
+      const nowMs = monotonicNow();
+      const key = leaseOf(keyId, rate);
+      key.usedAt = nowMs;
+      const known = key.isAsking ? undefined : takeKnown(key, cost, nowMs);
+      if (known !== undefined) return known;
+      return new Promise((resolve, reject) => {
+        key.waiting.push({ cost, resolve, reject });
+        if (!key.isAsking) void ask(keyId, key);
+      });
+    },
+    peek(keyId, rate = defaultRate) {
+      const nowMs = monotonicNow();
+      const key = leaseOf(keyId, rate);
+      const known = takeKnown({ ...key }, 1, nowMs);
+      return known?.allowed === false ? known : verdict(key, nowMs);
+    },
+    flush: () => giveBackUnused(false),
+    start() {
+      timer ??= setInterval(() => void giveBackUnused(false), GIVE_BACK_MS);
+    },
+    async stop() {
+      clearInterval(timer);
+      timer = undefined;
+      await giveBackUnused(true);
+    },
+    get size() {
+      return keys.size;
+    },
+  };
+}
