@@ -32,7 +32,7 @@ import { ageOf, failedDelivery, isDone, type Outcome, settlementsOf, takeOld } f
 import { COURIER_LIMITS, type CourierLimits, createTurns } from "./turns.ts";
 
 export interface CourierParts {
-  store: Pick<Store, "events" | "deliveries" | "leases" | "subscriptions">;
+  store: Pick<Store, "events" | "deliveries" | "leases" | "subscriptions" | "registers" | "isShared">;
   attempt: Attempter;
   /** Whether the key is there, enabled and not expired: the deliveries of others are held back. */
   isKeyEnabled(keyId: string): Promise<boolean>;
@@ -122,7 +122,7 @@ export function createCourier(parts: CourierParts): Courier {
 
   /** One look at everything: what is held, who listens, what is new, what has become due. */
   async function step(): Promise<number> {
-    const changed = await partitions.keep();
+    const changed = await partitions.keep(isBusy);
     await loadReaders(changed);
     networkMs = ((await store.events.watcherState())?.latestLedgerCloseTime ?? 0) * 1_000;
     const stepMs = stepOfClock();
@@ -133,6 +133,13 @@ export function createCourier(parts: CourierParts): Courier {
     pump();
     if (clock.monotonicMs() - savedAt >= SAVE_MS) saveCursors();
     return nextLookMs();
+  }
+
+  /** Whether posts to a partition's subscriptions are under way, or what they came to is not written down. */
+  function isBusy(partition: number): boolean {
+    return [...readers.values()].some((reader) =>
+      reader.partition === partition && reader.inFlight + reader.unsettled > 0
+    );
   }
 
   function nextLookMs(): number {
@@ -164,7 +171,7 @@ export function createCourier(parts: CourierParts): Courier {
       after = page.at(-1)!.subscription.id;
       await othersTurn();
     }
-    for (const [id, reader] of readers) if (!there.has(id) || !partitions.holds(reader.partition)) close(reader);
+    for (const [id, reader] of readers) if (!there.has(id) || !partitions.isOwn(reader.partition)) close(reader);
     matcher = createMatcher();
     for (const reader of readers.values()) matcher.add(reader.filter, reader);
     seenVersion = version;
@@ -399,7 +406,7 @@ export function createCourier(parts: CourierParts): Courier {
   /** Others deliver now to what was fenced off: they begin where the last commit stands. */
   async function closeLost(): Promise<void> {
     await partitions.recheck();
-    for (const reader of [...readers.values()]) if (!partitions.holds(reader.partition)) close(reader);
+    for (const reader of [...readers.values()]) if (!partitions.isOwn(reader.partition)) close(reader);
     seenVersion = undefined;
   }
 

@@ -4,10 +4,15 @@ import { partitionLease, PARTITIONS } from "../../store/webhook.ts";
 
 /** The partitions of subscriptions that this process delivers to. */
 export interface Partitions {
-  /** Acquires what is free and prolongs what is held, when it is time to. Answers whether what is held has changed. */
-  keep(): Promise<boolean>;
-  /** Whether it is held, and has been prolonged lately enough to be trusted. */
+  /**
+   * Prolongs what is held and acquires what is free, up to this process's share, when it is time to; what is beyond the
+   * share is given back as soon as it is not busy. Answers whether what is held has changed.
+   */
+  keep(isBusy: (partition: number) => boolean): Promise<boolean>;
+  /** Whether new posts may be made for it: it is held, not about to be given back, and was prolonged lately enough. */
   holds(partition: number): boolean;
+  /** Whether its lease is not known to be lost. */
+  isOwn(partition: number): boolean;
   /** The leases of these partitions, those that are held. */
   leases(partitions: Iterable<number>): Lease[];
   /** Looks at once which of those held are still one's own: a write was fenced off. */
@@ -16,13 +21,33 @@ export interface Partitions {
   release(): Promise<void>;
 }
 
-/** A dead process's partitions are taken over after so long. */
-const LEASE_MS = 15_000;
-const RENEW_MS = 5_000;
+/** With the time between two looks this is how soon a dead process's partitions are taken over: in under 15 s. */
+const LEASE_MS = 10_000;
+const LOOK_MS = 2_500;
 
-export function createPartitions({ leases: store }: Pick<Store, "leases">, clock: Clock, holder: string): Partitions {
-  const held = new Map<number, { lease: Lease; trustedUntil: number }>();
-  let keptAt = -Infinity;
+/** The register in which couriers say that they are there: until when each is believed to be, by the store's clock. */
+const COURIERS = "couriers";
+type Couriers = Record<string, number>;
+
+interface Held {
+  lease: Lease;
+  /** Monotonic ms. */
+  trustedUntil: number;
+  isLeaving: boolean;
+}
+
+/**
+ * Keeps leases on partitions: on all of them where one gateway has the store for itself, else on an even share. Couriers
+ * tell one another in the store that they are there; each holds no more than its part of the number, so that what is too
+ * much for one becomes free for another.
+ */
+export function createPartitions(
+  { leases: store, registers, isShared }: Pick<Store, "leases" | "registers" | "isShared">,
+  clock: Clock,
+  holder: string,
+): Partitions {
+  const held = new Map<number, Held>();
+  let lookedAt = -Infinity;
 
   async function renew(): Promise<boolean> {
     // Trust begins at the attempt: the answer may come late.
@@ -32,46 +57,82 @@ export function createPartitions({ leases: store }: Pick<Store, "leases">, clock
     );
     let changed = false;
     for (const [partition, { lease }] of held) {
-      if (renewed.has(lease.name)) held.set(partition, { lease, trustedUntil });
+      if (renewed.has(lease.name)) held.get(partition)!.trustedUntil = trustedUntil;
       else changed = held.delete(partition);
     }
     return changed;
   }
 
-  async function acquire(): Promise<boolean> {
+  /** Says that this courier is there; answers how many partitions are its share. */
+  async function share(): Promise<number> {
+    if (!isShared) return PARTITIONS;
+    const couriers = await registers.change(COURIERS, (before: Couriers | undefined, nowMs) => {
+      // One that is there for longer than it could have said is of a clock that was set back since.
+      const isThere = (untilMs: number) => untilMs > nowMs && untilMs <= nowMs + 2 * LEASE_MS;
+      const there = Object.entries(others(before)).filter(([, untilMs]) => isThere(untilMs));
+      const value = { ...Object.fromEntries(there), [holder]: nowMs + LEASE_MS };
+      return { value, keepMs: LEASE_MS, answer: Object.keys(value).sort() };
+    });
+    const rest = PARTITIONS % couriers.length;
+    return Math.floor(PARTITIONS / couriers.length) + (couriers.indexOf(holder) < rest ? 1 : 0);
+  }
+
+  function others(couriers: Couriers = {}): Couriers {
+    const { [holder]: _own, ...rest } = couriers;
+    return rest;
+  }
+
+  async function acquire(most: number): Promise<boolean> {
     let changed = false;
-    for (let partition = 0; partition < PARTITIONS; partition++) {
+    for (let partition = 0; partition < PARTITIONS && held.size < most; partition++) {
       if (held.has(partition)) continue;
       const trustedUntil = clock.monotonicMs() + LEASE_MS;
       const lease = await store.acquire({ name: partitionLease(partition), holder, durationMs: LEASE_MS });
       if (lease === undefined) continue;
-      held.set(partition, { lease, trustedUntil });
+      held.set(partition, { lease, trustedUntil, isLeaving: false });
       changed = true;
     }
     return changed;
   }
 
+  async function giveBackLeaving(isBusy: (partition: number) => boolean): Promise<boolean> {
+    const idle = [...held].filter(([partition, { isLeaving }]) => isLeaving && !isBusy(partition));
+    if (idle.length === 0) return false;
+    for (const [partition] of idle) held.delete(partition);
+    await store.release(idle.map(([, { lease }]) => lease));
+    return true;
+  }
+
   return {
-    async keep() {
-      if (clock.monotonicMs() - keptAt < RENEW_MS) return false;
-      keptAt = clock.monotonicMs();
-      const lost = held.size > 0 && await renew();
-      const gained = await acquire();
-      return lost || gained;
+    async keep(isBusy) {
+      let changed = false;
+      if (clock.monotonicMs() - lookedAt >= LOOK_MS) {
+        lookedAt = clock.monotonicMs();
+        changed = held.size > 0 && await renew();
+        const most = await share();
+        [...held.values()].forEach((one, place) => one.isLeaving = place >= most);
+        changed = await acquire(most) || changed;
+      }
+      return await giveBackLeaving(isBusy) || changed;
     },
     holds(partition) {
       const found = held.get(partition);
-      return found !== undefined && clock.monotonicMs() < found.trustedUntil;
+      return found !== undefined && !found.isLeaving && clock.monotonicMs() < found.trustedUntil;
     },
+    isOwn: (partition) => held.has(partition),
     leases: (partitions) => [...new Set(partitions)].flatMap((partition) => held.get(partition)?.lease ?? []),
     async recheck() {
-      keptAt = -Infinity;
+      lookedAt = -Infinity;
       if (held.size > 0) await renew();
     },
     async release() {
       const own = [...held.values()].map(({ lease }) => lease);
       held.clear();
       if (own.length > 0) await store.release(own);
+      if (!isShared) return;
+      await registers.change(COURIERS, (couriers: Couriers | undefined) => {
+        return { value: others(couriers), keepMs: LEASE_MS, answer: undefined };
+      });
     },
   };
 }

@@ -25,6 +25,8 @@ interface Options {
   clock?: TestClock;
   retryMs?: number | (() => number);
   ordered?: boolean;
+  /** Who holds leases; "courier" when absent. */
+  holder?: string;
 }
 
 /** A courier on a clock that stands still, and endpoints that answer as `answer` says. */
@@ -49,7 +51,7 @@ export async function courierStage(answer: (post: Posted) => Answer, options: Op
       limits: options.limits,
       gatherMs: 1,
     });
-  const courier = newCourier("courier");
+  const courier = newCourier(options.holder ?? "courier");
 
   /** Lets so much time pass, in small steps, so that everything has its turn. */
   async function pass(ms: number, stepMs = 10): Promise<void> {

@@ -1,0 +1,213 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setImmediate as othersTurn } from "node:timers/promises";
+import { openStore } from "../../../lib/store/open.ts";
+import { partitionOf, PARTITIONS } from "../../../lib/store/webhook.ts";
+import { createPartitions, type Partitions } from "../../../lib/webhooks/delivery/partitions.ts";
+import { createTestClock, type TestClock } from "../../test_clock.ts";
+import { owedTo, START_MS } from "../parts.ts";
+import { courierStage, hangs } from "./courier_stage.ts";
+
+const ALL = Array.from({ length: PARTITIONS }, (_, partition) => partition);
+
+/** A store that gateways share, with a clock of its own: theirs may be paused, or wrong. */
+async function sharedStage() {
+  const storeClock = createTestClock(START_MS);
+  const store = await openStore("memory:", { now: storeClock.now, isShared: true });
+  const isIdle = () => false;
+  let gateways: { partitions: Partitions; clock: TestClock; isPaused: boolean }[] = [];
+
+  function join(name: string, wallAheadMs = 0) {
+    const clock = createTestClock(START_MS + wallAheadMs);
+    const gateway = { partitions: createPartitions(store, clock, name), clock, isPaused: false };
+    gateways.push(gateway);
+    return gateway;
+  }
+
+  /** Each that is alive looks after its partitions once a second. No partition ever has two who post. */
+  async function pass(seconds: number): Promise<void> {
+    for (let second = 0; second < seconds; second++) {
+      for (const { partitions, isPaused } of gateways) if (!isPaused) await partitions.keep(isIdle);
+      for (const partition of ALL) {
+        const posting = gateways.filter((one) => !one.isPaused && one.partitions.holds(partition));
+        assert.ok(posting.length <= 1, `partition ${partition} has ${posting.length}`);
+      }
+      storeClock.advance(1_000);
+      for (const { clock } of gateways) clock.advance(1_000);
+    }
+  }
+
+  return {
+    store,
+    join,
+    pass,
+    kill: (gateway: typeof gateways[number]) => gateways = gateways.filter((one) => one !== gateway),
+    shares: () => gateways.map(({ partitions }) => ALL.filter((one) => partitions.holds(one)).length),
+  };
+}
+
+test("one gateway on a shared store holds all partitions; newcomers get an even share", async () => {
+  const { join, pass, shares } = await sharedStage();
+  join("a");
+  await pass(1);
+  assert.deepEqual(shares(), [8]);
+  join("b");
+  await pass(6);
+  assert.deepEqual(shares(), [4, 4]);
+  join("c");
+  await pass(6);
+  assert.deepEqual(shares(), [3, 3, 2]);
+  for (const name of ["d", "e", "f", "g", "h", "i", "j"]) join(name);
+  await pass(8);
+  assert.deepEqual(shares().sort(), [0, 0, 1, 1, 1, 1, 1, 1, 1, 1]);
+});
+
+test("a dead gateway's partitions are shared by the others within 15 s", async () => {
+  for (const diesAfter of [0, 1, 2, 3]) {
+    const { join, pass, kill, shares } = await sharedStage();
+    const [, dead] = [join("a"), join("b"), join("c"), join("d")];
+    await pass(10 + diesAfter);
+    assert.deepEqual(shares(), [2, 2, 2, 2]);
+    kill(dead!);
+    await pass(14);
+    assert.equal(shares().reduce((sum, one) => sum + one), 8, `killed ${diesAfter} s later`);
+    await pass(3);
+    assert.deepEqual(shares(), [3, 3, 2]);
+  }
+});
+
+test("one that stops hands its partitions over at once", async () => {
+  const { join, pass, kill, shares } = await sharedStage();
+  const [, stopped] = [join("a"), join("b")];
+  await pass(8);
+  kill(stopped!);
+  await stopped!.partitions.release();
+  await pass(4);
+  assert.deepEqual(shares(), [8]);
+});
+
+test("a gateway that is paused past its leases trusts none of them when it wakes, and gets a share again", async () => {
+  const { join, pass, shares } = await sharedStage();
+  const [, paused] = [join("a"), join("b")];
+  await pass(8);
+  paused!.isPaused = true;
+  await pass(20);
+  assert.deepEqual(shares(), [8, 0]);
+  paused!.isPaused = false;
+  assert.deepEqual(ALL.filter((partition) => paused!.partitions.holds(partition)), []);
+  await pass(8);
+  assert.deepEqual(shares(), [4, 4]);
+});
+
+test("a gateway whose own clock is a day off takes its share like the others", async () => {
+  const { join, pass, shares } = await sharedStage();
+  join("a");
+  join("ahead", 86_400_000);
+  join("behind", -86_400_000);
+  await pass(12);
+  assert.deepEqual(shares(), [3, 3, 2]);
+});
+
+test("a courier that is there for longer than it could have said, by a clock set back since, is not believed", async () => {
+  const { store, join, pass, shares } = await sharedStage();
+  await store.registers.change("couriers", (_, nowMs) => {
+    return { value: { ghost: nowMs + 86_400_000 }, keepMs: 90_000_000, answer: undefined };
+  });
+  join("a");
+  await pass(2);
+  assert.deepEqual(shares(), [8]);
+});
+
+/** Two couriers on one shared store and clock. */
+async function twoCouriers(answer: Parameters<typeof courierStage>[0]) {
+  const clock = createTestClock(START_MS);
+  const store = await openStore("memory:", { now: clock.now, isShared: true });
+  const [one, two] = [
+    await courierStage(answer, { on: store, clock, holder: "one" }),
+    await courierStage(answer, { on: store, clock, holder: "two" }),
+  ];
+  return { store, one, two };
+}
+
+const IDS = Array.from({ length: 24 }, (_, n) => `wh_${n}`);
+
+test("two couriers share the work, and nothing is delivered twice when one hands over", async () => {
+  const { store, one, two } = await twoCouriers(() => othersTurn("delivered" as const));
+  one.courier.start();
+  await one.owe(3, ...IDS);
+  await one.pass(2_000, 50);
+  assert.equal(one.script.posted.length, 72);
+  two.courier.start();
+  // While partitions change hands, too.
+  for (let n = 0; n < 10; n++) {
+    await one.owe(1, ...IDS);
+    await one.pass(900, 50);
+  }
+  const all = [...one.script.posted, ...two.script.posted];
+  assert.equal(new Set(all.map(({ subscriptionId, eventId }) => `${subscriptionId} ${eventId}`)).size, 13 * 24);
+  assert.equal(all.length, 13 * 24, "each once");
+  const partitionsOf = (made: typeof one) =>
+    new Set(made.script.posted.slice(-20).map(({ subscriptionId }) => partitionOf(subscriptionId)));
+  assert.ok(partitionsOf(one).isDisjointFrom(partitionsOf(two)));
+  assert.ok(two.script.posted.length > 24);
+  for (const id of IDS) assert.equal((await owedTo(store, id)).pending, 0);
+  await Promise.all([one.courier.stop({ drainMs: 0 }), two.courier.stop({ drainMs: 0 })]);
+});
+
+test("posts under way are written down before their partition is handed over", async () => {
+  let answerAll: (() => void)[] = [];
+  const { one, two } = await twoCouriers(() => new Promise((resolve) => answerAll.push(() => resolve("delivered"))));
+  one.courier.start();
+  await one.owe(1, ...IDS);
+  await one.pass(1_000, 50);
+  assert.equal(one.script.inFlight(), 24);
+  two.courier.start();
+  await one.pass(6_000, 50);
+  assert.equal(two.script.posted.length, 0, "they are not done yet");
+  for (const answer of answerAll) answer();
+  answerAll = [];
+  await one.pass(6_000, 50);
+  await one.owe(1, ...IDS);
+  await one.pass(2_000, 50);
+  assert.ok(two.script.posted.length > 0);
+  assert.equal(one.script.posted.length + two.script.posted.length, 48);
+  for (const answer of answerAll) answer();
+  await one.pass(100);
+  await Promise.all([one.courier.stop({ drainMs: 0 }), two.courier.stop({ drainMs: 0 })]);
+});
+
+test("a dead courier's deliveries go on within 15 s, with what it knew of endpoints that fail", async () => {
+  let isDead = false;
+  const clock = createTestClock(START_MS);
+  const store = await openStore("memory:", { now: clock.now, isShared: true });
+  const dead = await courierStage(
+    ({ subscriptionId }) => isDead ? hangs() : subscriptionId === "wh_0" ? "retry" : "delivered",
+    {
+      on: store,
+      clock,
+      holder: "dead",
+      // A killed process writes nothing more.
+      store: (bare) =>
+        new Proxy(bare, {
+          get: (target, noun) => isDead ? new Proxy({}, { get: () => () => hangs() }) : Reflect.get(target, noun),
+        }),
+    },
+  );
+  dead.courier.start();
+  await dead.owe(1, ...IDS);
+  await dead.pass(30_000, 100);
+  assert.notEqual((await store.deliveries.reader("wh_0"))!.progress.failingSinceMs, null);
+  const [kept] = await store.deliveries.retrying({ subscriptionId: "wh_0", limit: 1 });
+  assert.ok(kept!.delivery.attempts > 2);
+  isDead = true;
+  const alive = await courierStage(() => "delivered", { on: store, clock, holder: "alive" });
+  alive.courier.start();
+  await alive.owe(1, ...IDS.slice(1));
+  await alive.pass(15_000, 100);
+  for (const id of IDS.slice(1)) assert.equal((await owedTo(store, id)).pending, 0, id);
+  const [first, ...more] = alive.postedTo("wh_0");
+  assert.equal(first?.attempt, kept!.delivery.attempts + 1, "attempts are counted on");
+  assert.deepEqual(more, []);
+  assert.equal((await store.deliveries.reader("wh_0"))!.progress.failingSinceMs, null);
+  await alive.courier.stop({ drainMs: 0 });
+});
