@@ -21,17 +21,19 @@ export interface LogWriter {
    * one. Answers how many were new and decoded. Rejects with `fenced` when the lease was lost.
    */
   commit(events: RawEvent[], next: WatcherState): Promise<{ added: number }>;
-  /** Tries the events that were kept raw again, a bounded number of them at a call, each once after a start. */
+  /** Tries the events that were kept raw again, a bounded number of them at a call, each once by a decoder. */
   decodeUndecoded(signal: AbortSignal): Promise<void>;
   /** Gives the lease back. Never rejects. */
   close(): Promise<void>;
 }
 
 export interface LogWriterParts {
-  store: Pick<Store, "events" | "leases">;
+  store: Pick<Store, "events" | "leases" | "isShared">;
   view: LedgerView;
   clock: Clock;
   decode: Decode;
+  /** Names what `decode` does: events that are kept raw are tried once by each. Absent: once after each start. */
+  decoder?: string;
   /** Unique to this process: the holder of the lease. */
   holder: string;
   pollMs: number;
@@ -47,7 +49,7 @@ export interface LogWriterParts {
 }
 
 /** A process that does not renew it for so long, or for three polls, is taken to be dead. */
-const SHORTEST_LEASE_MS = 30_000;
+const SHORTEST_LEASE_MS = 15_000;
 /** The most undecoded events at a time (`EventStore`). */
 const UNDECODED_EVENTS = 100;
 const UNDECODED_PAGES = 10;
@@ -60,8 +62,9 @@ export function createLogWriter(parts: LogWriterParts): LogWriter {
   let renewAtMs = 0;
   let state: WatcherState | undefined;
   let appended = 0;
-  /** Up to where undecoded events were tried again since the start; null when all have been. */
-  let triedUpTo: string | undefined | null;
+  const decoder = parts.decoder ?? `of ${parts.holder}`;
+  /** Nothing that is held raw is left to be tried by this decoder. */
+  let isDecoded = false;
   /** Undecoded events that were told: the newest ledgers are read twice. */
   let told = new Set<string>();
 
@@ -71,6 +74,8 @@ export function createLogWriter(parts: LogWriterParts): LogWriter {
     // Decodes step by step, so that no step holds the event loop for a whole page.
     const known = { epoch: after.epoch, seconds: after.latestLedgerCloseTime || view.networkSeconds() };
     const events = raw.map((event) => toEvent(event, known, decode));
+    // A lost one is no matter: the store fences what is written under it.
+    await prolonged(lease!);
     const logged = await underLease((lease) => store.events.append({ lease, events, state: after }));
     state = after;
     if (before !== undefined) { for (const notice of noticesOfState(after, before, titleOf)) onNotice(notice); }
@@ -94,6 +99,15 @@ export function createLogWriter(parts: LogWriterParts): LogWriter {
     parts.onCommit?.();
   }
 
+  /** Prolongs a lease when it is time to, counted from the attempt: the answer may come late. Undefined: it is lost. */
+  async function prolonged(held: Lease): Promise<Lease | undefined> {
+    const nowMs = clock.monotonicMs();
+    if (nowMs < renewAtMs) return held;
+    const [own] = await store.leases.renew([held], leaseMs);
+    renewAtMs = nowMs + leaseMs / 4;
+    return own;
+  }
+
   async function underLease<T>(write: (lease: Lease) => Promise<T>): Promise<T> {
     try {
       return await write(lease!);
@@ -112,11 +126,10 @@ export function createLogWriter(parts: LogWriterParts): LogWriter {
     },
     async open() {
       appended = 0;
-      const nowMs = clock.monotonicMs();
-      if (lease === undefined || nowMs >= renewAtMs) {
-        if (lease !== undefined) [lease] = await store.leases.renew([lease], leaseMs);
-        lease ??= await store.leases.acquire({ name: WATCHER_LEASE, holder: parts.holder, durationMs: leaseMs });
-        renewAtMs = nowMs + leaseMs / 4;
+      lease = lease && await prolonged(lease);
+      if (lease === undefined) {
+        renewAtMs = clock.monotonicMs() + leaseMs / 4;
+        lease = await store.leases.acquire({ name: WATCHER_LEASE, holder: parts.holder, durationMs: leaseMs });
       }
       state = await store.events.watcherState();
       return lease !== undefined;
@@ -130,15 +143,19 @@ export function createLogWriter(parts: LogWriterParts): LogWriter {
       return { added: appended - before };
     },
     async decodeUndecoded(signal) {
-      for (let pages = 0; triedUpTo !== null && pages < UNDECODED_PAGES && !signal.aborted; pages++) {
+      for (let pages = 0; state !== undefined && pages < UNDECODED_PAGES && !signal.aborted; pages++) {
+        const triedUpTo = isDecoded ? null : state.decoder?.name === decoder ? state.decoder.triedUpTo : undefined;
+        if (triedUpTo === null) return;
         const undecoded = await store.events.undecoded({ after: triedUpTo, limit: UNDECODED_EVENTS });
         const events = undecoded.flatMap((event) => decodeAgain(event, view.networkSeconds(), decode) ?? []);
         if (events.length > 0) {
           tellCommit(await underLease((lease) => store.events.appendDecoded({ lease, events })));
           onNotice({ kind: "decoded", message: `${events.length} events that were kept raw could be decoded now` });
         }
-        triedUpTo = undecoded.length < UNDECODED_EVENTS ? null : undecoded.at(-1)!.id;
-        await othersTurn();
+        isDecoded = undecoded.length < UNDECODED_EVENTS;
+        if (undecoded.length === 0) return;
+        const upTo = isDecoded ? null : undecoded.at(-1)!.id;
+        await commitStep([], { ...state, decoder: { name: decoder, triedUpTo: upTo } });
       }
     },
     async close() {

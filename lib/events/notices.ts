@@ -1,5 +1,7 @@
+import { GatewayError } from "../errors.ts";
+import { RpcError } from "../stellar/rpc/json_rpc.ts";
 import type { NewEvent, UndecodedEvent } from "../store/event.ts";
-import type { HistoryGap, WatcherState } from "../store/store.ts";
+import { type HistoryGap, StoreError, type WatcherState } from "../store/store.ts";
 import { watchedContracts } from "./coverage.ts";
 
 /** Something an operator should know once: told after the commit that made it so. */
@@ -8,6 +10,13 @@ export interface Notice {
   message: string;
   /** How many events it is about, with `repaired`. */
   events?: number;
+}
+
+/** A state of the watcher: told when it changes, not at each poll. */
+export interface Trouble {
+  kind: "node_failed" | "node_lagging" | "store_failed" | "internal" | "recovered";
+  message: string;
+  cause?: unknown;
 }
 
 /** What an operator should know of a change of state. `titleOf`: what people call the contract with this id. */
@@ -63,4 +72,15 @@ function changeOfContracts(now: WatcherState, before: WatcherState, titleOf: (co
       : [`${removed.join(" and ")} ${removed.length === 1 ? "is" : "are"} watched no more`]),
     ...(added.length === 0 ? [] : ["earlier events of a new one are read as far back as an RPC node holds them"]),
   ].join("; ");
+}
+
+/** What a poll that failed with this is told as. */
+export function troubleOf(cause: unknown): Trouble {
+  const message = cause instanceof Error ? cause.message : String(cause);
+  const fromNode = cause instanceof RpcError || (cause instanceof GatewayError && cause.code === "upstream_error");
+  // What a store says of itself is all there is to know.
+  if (cause instanceof StoreError) return { kind: "store_failed", message };
+  if (!fromNode) return { kind: "internal", message, cause };
+  // Foreseen: the message says what it is, only what lies under it is new.
+  return { kind: "node_failed", message, cause: cause.cause };
 }

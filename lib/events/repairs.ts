@@ -1,6 +1,6 @@
 import type { Clock } from "../clock.ts";
 import type { NodesRpcClient } from "../stellar/rpc/client.ts";
-import { type HistoryGap, StoreError } from "../store/store.ts";
+import { type HistoryGap, StoreError, type WatcherState } from "../store/store.ts";
 import { gapsToFill, watchedContracts, withFilled, withoutReach } from "./coverage.ts";
 import type { LogWriter } from "./log_writer.ts";
 import type { Place } from "./page.ts";
@@ -111,59 +111,77 @@ function nodeFailed(error: unknown): undefined {
 
 const LOOK_AFTER_SECONDS = 180;
 const LOOK_EVERY_MS = 30_000;
+/** Of the last minutes, and as many again where looks fail. */
+const MOST_MARKS = 20;
+
+/** The state of a watcher that has scanned all up to `scannedLedger` by this time of the network (Unix seconds). */
+export function withMark(state: WatcherState, seconds: number): WatcherState {
+  const { scannedLedger: ledger, secondLook = { marks: [] } } = state;
+  const last = secondLook.marks.at(-1);
+  const isFar = last === undefined || seconds - last.seconds >= LOOK_EVERY_MS / 1000;
+  if (!isFar || ledger <= (last?.ledger ?? 0)) return state;
+  return {
+    ...state,
+    secondLook: { ...secondLook, marks: [...secondLook.marks, { ledger, seconds }].slice(-MOST_MARKS) },
+  };
+}
 
 export interface SecondLook {
-  /** Notes that all up to this ledger was scanned at this time of the network (Unix seconds). */
-  scanned(ledger: number, seconds: number): void;
   /**
    * Reads a page of what was scanned some minutes ago once more, at another node where there is one; answers how many
    * events had been missing. Does nothing when nothing is due, or when it is not time for a call.
    */
   look(now: { seconds: number; lastNode: number }, signal: AbortSignal): Promise<number>;
-  /** The network was reset. */
-  forget(): void;
 }
 
 /** What a node left out of a page, another one, or a later answer, may have. */
 export function createSecondLook({ rpc, clock, log, read }: RepairParts): SecondLook {
-  let marks: { ledger: number; seconds: number }[] = [];
-  let nextMs = clock.monotonicMs() + LOOK_EVERY_MS;
-  let place: Place | undefined;
+  let nextMs = -Infinity;
 
-  /** The newest ledger that was scanned long enough ago. */
-  function dueLedger(seconds: number): number {
-    const due = marks.findLast((mark) => mark.seconds + LOOK_AFTER_SECONDS <= seconds);
-    if (due === undefined) return 0;
-    marks = marks.slice(marks.indexOf(due));
-    return due.ledger;
+  /** The page at the first node that holds it, the one that answered last after all others; undefined when some did not answer. */
+  async function readAtAny(
+    place: Place,
+    lastNode: number,
+    signal: AbortSignal,
+  ): Promise<Exclude<Reading, { kind: "behind" }> | undefined> {
+    const nodes = rpc.nodes().length;
+    const contractIds = watchedContracts(log.state!);
+    let pruned: Extract<Reading, { kind: "pruned" }> | undefined;
+    let isUnanswered = false;
+    for (let nth = 1; nth <= nodes; nth++) {
+      const node = (lastNode + nth) % nodes;
+      const reading = await read({ place, contractIds, node, signal }).catch(() => undefined);
+      if (reading?.kind === "page") return reading;
+      if (reading?.kind !== "pruned") isUnanswered = true;
+      else if (pruned === undefined || reading.oldestLedger < pruned.oldestLedger) pruned = reading;
+    }
+    return isUnanswered ? undefined : pruned;
   }
 
   return {
-    scanned(ledger, seconds) {
-      const last = marks.at(-1);
-      const isFar = last === undefined || seconds - last.seconds >= LOOK_EVERY_MS / 1000;
-      if (isFar && ledger > (last?.ledger ?? 0)) marks.push({ ledger, seconds });
-    },
-    forget() {
-      marks = [];
-      place = undefined;
-    },
     async look({ seconds, lastNode }, signal) {
-      const { scannedLedger, checkedLedger } = log.state!;
-      const toLedger = Math.min(dueLedger(seconds), scannedLedger);
+      const { scannedLedger, checkedLedger, secondLook = { marks: [] } } = log.state!;
+      const { marks, rpcCursor } = secondLook;
+      // The newest ledger that was scanned long enough ago.
+      const due = marks.findLastIndex((mark) => mark.seconds + LOOK_AFTER_SECONDS <= seconds);
+      const toLedger = Math.min(marks[due]?.ledger ?? 0, scannedLedger);
       const nowMs = clock.monotonicMs();
       if (nowMs < nextMs || toLedger <= checkedLedger) return 0;
       nextMs = nowMs + LOOK_EVERY_MS;
-      place ??= { startLedger: checkedLedger + 1 };
-      const node = (lastNode + 1) % rpc.nodes().length;
-      const contractIds = watchedContracts(log.state!);
+      const place = rpcCursor === undefined ? { startLedger: checkedLedger + 1 } : { cursor: rpcCursor };
+      const reading = await readAtAny(place, lastNode, signal);
       // What fails now is looked at the next time; the first look has seen it anyway.
-      const reading = await read({ place, contractIds, node, signal }).catch(() => undefined);
-      if (reading === undefined || reading.kind === "behind") return 0;
+      if (reading === undefined) return 0;
       const page = reading.kind === "page" ? reading.page : undefined;
       const looked = reading.kind === "page" ? reading.page.scannedLedger : reading.oldestLedger - 1;
-      place = page !== undefined && looked < toLedger ? { cursor: page.cursor } : undefined;
-      const next = { ...log.state!, checkedLedger: Math.max(checkedLedger, Math.min(toLedger, looked)) };
+      const next: WatcherState = {
+        ...log.state!,
+        checkedLedger: Math.max(checkedLedger, Math.min(toLedger, looked)),
+        secondLook: {
+          marks: marks.slice(due),
+          ...(page !== undefined && looked < toLedger ? { rpcCursor: page.cursor } : {}),
+        },
+      };
       const events = page?.events.filter(({ ledger }) => ledger <= toLedger) ?? [];
       return (await log.commit(events, next)).added;
     },

@@ -26,8 +26,11 @@ export interface ResetCheck {
   check(state: WatcherState, signal: AbortSignal): Promise<ResetFinding>;
   /** After a failure of the node: the next look is due. */
   again(): void;
-  /** A ledger and its hash for the next look, when two answers agreed on it; undefined for now. */
-  anchor(state: WatcherState, signal: AbortSignal): Promise<WatcherState["anchor"]>;
+  /**
+   * What becomes of the ledger and hash by which the next look goes: asked for now and then, and believed when two answers
+   * agree on it. Undefined: nothing changes.
+   */
+  anchor(state: WatcherState, signal: AbortSignal): Promise<Pick<WatcherState, "anchor" | "nextAnchor"> | undefined>;
 }
 
 const CHECK_MS = 600_000;
@@ -48,7 +51,6 @@ export function createResetCheck({ rpc, store, view, clock }: {
   let nextAnchorMs = -Infinity;
   let failingSinceMs: number | undefined;
   let suspicion: { node: number; atMs: number } | undefined;
-  let candidate: { node: number; ledger: number; hash: string } | undefined;
 
   /** Lower is lag, unless two claims say otherwise; and lower but later is never what was read: close times do not fall. */
   const seemsGoneBack = ({ scannedLedger, latestLedgerCloseTime }: WatcherState) =>
@@ -148,26 +150,23 @@ export function createResetCheck({ rpc, store, view, clock }: {
       nextMs = -Infinity;
     },
 
-    async anchor(state, signal) {
+    async anchor({ scannedLedger, anchor, nextAnchor }, signal) {
       const nowMs = clock.monotonicMs();
       if (nowMs < nextAnchorMs) return undefined;
       const nodes = rpc.nodes().length;
-      const node = candidate === undefined ? inUse() : (candidate.node + 1) % nodes;
-      const ledger = candidate?.ledger ?? state.scannedLedger;
-      const before = candidate;
-      candidate = undefined;
+      const node = nextAnchor === undefined ? inUse() : (nextAnchor.node + 1) % nodes;
+      const ledger = nextAnchor?.ledger ?? scannedLedger;
       nextAnchorMs = nowMs + CHECK_MS;
       const answer = await rpc.getLedgers({ startLedger: ledger, limit: 1 }, { node, signal }).catch(() => undefined);
       const found = answer?.ledgers.find(({ sequence }) => sequence === ledger);
       if (found === undefined) {
         nextAnchorMs = nowMs + RETRY_MS;
-        return undefined;
+        return nextAnchor && { anchor };
       }
-      if (before?.hash === found.hash) return { ledger, hash: found.hash };
+      if (nextAnchor?.hash === found.hash) return { anchor: { ledger, hash: found.hash } };
       // One answer's word may be wrong, and would look like a reset later on.
-      if (before === undefined) candidate = { node, ledger, hash: found.hash };
       nextAnchorMs = -Infinity;
-      return undefined;
+      return nextAnchor === undefined ? { anchor, nextAnchor: { node, ledger, hash: found.hash } } : { anchor };
     },
   };
 }

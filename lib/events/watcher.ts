@@ -2,23 +2,15 @@ import { GatewayError } from "../errors.ts";
 import { createLoop } from "../loop.ts";
 import { STORED } from "../stellar/ledger/judge.ts";
 import type { NodesRpcClient } from "../stellar/rpc/client.ts";
-import { RpcError } from "../stellar/rpc/json_rpc.ts";
 import { StoreError, type WatcherState } from "../store/store.ts";
 import { afterPruning, afterReset, firstState, watchedContracts, withContracts } from "./coverage.ts";
 import { createLogWriter, type LogWriterParts } from "./log_writer.ts";
-import type { Notice } from "./notices.ts";
+import { type Notice, type Trouble, troubleOf } from "./notices.ts";
 import { isoSeconds, type Place } from "./page.ts";
 import { createPruningCheck } from "./pruning.ts";
 import { createReader } from "./reading.ts";
-import { createGapJobs, createSecondLook } from "./repairs.ts";
+import { createGapJobs, createSecondLook, withMark } from "./repairs.ts";
 import { createResetCheck } from "./reset_check.ts";
-
-/** A state of the watcher: told when it changes, not at each poll. */
-export interface Trouble {
-  kind: "node_failed" | "node_lagging" | "store_failed" | "internal" | "recovered";
-  message: string;
-  cause?: unknown;
-}
 
 export interface TurnResult {
   /**
@@ -74,6 +66,9 @@ export function createWatcher(parts: WatcherParts): Watcher {
   const gaps = createGapJobs({ rpc, clock, log, read });
   const secondLook = createSecondLook({ rpc, clock, log, read });
   const stopping = new AbortController();
+  let isLooping = false;
+  /** Turns under way. */
+  let turns = 0;
   let polling: Promise<TurnResult> | undefined;
   /** The node that answered last. */
   let lastNode = 0;
@@ -143,12 +138,11 @@ export function createWatcher(parts: WatcherParts): Watcher {
     const state = log.state!;
     if (!resets.isDue(state)) return false;
     const finding = await resets.check(state, signal);
-    if (finding.kind === "reset" || finding.kind === "gone_back") secondLook.forget();
     if (finding.kind === "reset") {
       await log.commit([], afterReset(state, Math.max(1, finding.oldestLedger), noticedAt()));
     }
     if (finding.kind === "gone_back") {
-      const { rpcCursor: _beyond, anchor: _gone, ...rest } = state;
+      const { rpcCursor: _beyond, anchor: _gone, nextAnchor: _next, secondLook: _marks, ...rest } = state;
       const scannedLedger = Math.min(state.scannedLedger, finding.sameUpTo);
       const checkedLedger = Math.min(state.checkedLedger, scannedLedger);
       await log.commit([], { ...rest, scannedLedger, checkedLedger });
@@ -183,8 +177,8 @@ export function createWatcher(parts: WatcherParts): Watcher {
         return result("doubtful", `the RPC node shows ledger ${answer.latestLedger}, which is not believed yet`);
       }
 
-      await log.commit(page.events, placeAfter(log.state!, page.scannedLedger, page.cursor));
-      secondLook.scanned(log.state!.scannedLedger, view.networkSeconds());
+      const next = placeAfter(log.state!, page.scannedLedger, page.cursor);
+      await log.commit(page.events, withMark(next, view.networkSeconds()));
       if (page.scannedLedger >= answer.latestLedger) return result("at_tip");
       if ("cursor" in place && place.cursor === page.cursor) {
         throw new GatewayError("upstream_error", `the RPC node's event cursor ${page.cursor} does not move on`);
@@ -234,8 +228,11 @@ export function createWatcher(parts: WatcherParts): Watcher {
       const message = `${found} events had been missing in what an RPC node answered; a second look found them`;
       onProblem({ kind: "repaired", events: found, message });
     }
-    const anchor = isWithheld ? undefined : await resets.anchor(log.state!, signal);
-    if (anchor !== undefined) await log.commit([], { ...log.state!, anchor });
+    const anchors = isWithheld ? undefined : await resets.anchor(log.state!, signal);
+    if (anchors !== undefined) {
+      const { anchor: _former, nextAnchor: _said, ...rest } = log.state!;
+      await log.commit([], { ...rest, ...anchors });
+    }
   }
 
   // --- telling -------------------------------------------------------------------------------------------------------
@@ -299,8 +296,29 @@ export function createWatcher(parts: WatcherParts): Watcher {
     },
   });
 
+  /** Polls until there is no more for now, or the time is over. */
+  async function takeTurn(endsAtMs: number): Promise<TurnResult> {
+    for (let events = 0;;) {
+      const polled = await pollOnce();
+      events += polled.events;
+      const isToConfirm = isWithheld && (polled.outcome === "at_tip" || polled.outcome === "behind");
+      // Whoever has the lease for a turn of its own gives it back soon.
+      const isAwaited = polled.outcome === "standby" && hasTurnsOnly();
+      const pauseMs = polled.outcome === "doubtful" ? DOUBT_MS : isToConfirm || isAwaited ? CONFIRM_MS : 0;
+      const isOver = polled.outcome !== "behind" && pauseMs === 0;
+      if (isOver || stopping.signal.aborted || clock.monotonicMs() + pauseMs >= endsAtMs) return { ...polled, events };
+      if (pauseMs > 0) await clock.wait(pauseMs, stopping.signal);
+    }
+  }
+
+  /** Where several gateways take turns and none has a loop. */
+  const hasTurnsOnly = () => store.isShared && !isLooping;
+
   return {
-    start: loop.start,
+    start() {
+      isLooping = true;
+      loop.start();
+    },
     wake: loop.wake,
     async stop() {
       stopping.abort();
@@ -309,29 +327,11 @@ export function createWatcher(parts: WatcherParts): Watcher {
       await log.close();
     },
     async turn(boundMs) {
-      const endsAtMs = clock.monotonicMs() + boundMs;
-      let events = 0;
-      while (true) {
-        const polled = await pollOnce();
-        events += polled.events;
-        const isToConfirm = isWithheld && (polled.outcome === "at_tip" || polled.outcome === "behind");
-        const pauseMs = polled.outcome === "doubtful" ? DOUBT_MS : isToConfirm ? CONFIRM_MS : 0;
-        const isOver = polled.outcome !== "behind" && pauseMs === 0;
-        if (isOver || stopping.signal.aborted || clock.monotonicMs() + pauseMs >= endsAtMs) {
-          return { ...polled, events };
-        }
-        if (pauseMs > 0) await clock.wait(pauseMs, stopping.signal);
-      }
+      turns += 1;
+      const result = await takeTurn(clock.monotonicMs() + boundMs);
+      turns -= 1;
+      if (turns === 0 && hasTurnsOnly()) await log.close();
+      return result;
     },
   };
-}
-
-function troubleOf(cause: unknown): Trouble {
-  const message = cause instanceof Error ? cause.message : String(cause);
-  const fromNode = cause instanceof RpcError || (cause instanceof GatewayError && cause.code === "upstream_error");
-  // What a store says of itself is all there is to know.
-  if (cause instanceof StoreError) return { kind: "store_failed", message };
-  if (!fromNode) return { kind: "internal", message, cause };
-  // Foreseen: the message says what it is, only what lies under it is new.
-  return { kind: "node_failed", message, cause: cause.cause };
 }

@@ -4,6 +4,7 @@ import { createEscrow, type Escrow } from "../escrow/escrow.ts";
 import { decodeEvent } from "../escrow/events.ts";
 import { createWatcher, type Watcher } from "../events/watcher.ts";
 import type { Log } from "../log.ts";
+import { VERSION } from "../version.ts";
 import type { Clock } from "../clock.ts";
 import { createRpcClient, type NodesRpcClient } from "../stellar/rpc/client.ts";
 import { createLedgerView, type LedgerView } from "../stellar/ledger/ledger_view.ts";
@@ -92,6 +93,7 @@ export async function createChain(
     view,
     contractIds: Object.values(contracts),
     decode: (event) => decodeEvent(event, contracts),
+    decoder: `${VERSION} ${Object.values(contracts).join(" ")}`,
     titleOf: (id) => settingsOf(id, contracts),
     clock,
     holder,

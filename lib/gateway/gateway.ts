@@ -93,6 +93,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const caretaker = createCaretaker({ store, clock, log });
   const forget = createRetention({
     store,
+    holder,
     now: clock.now,
     historyDays: config.retentionDays,
     attemptDays: config.attemptRetentionDays,

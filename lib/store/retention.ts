@@ -5,7 +5,12 @@ import type { Store } from "./store.ts";
 import { filterOf, type Reader } from "./webhook.ts";
 
 export interface RetentionParts {
-  store: Pick<Store, "events" | "deliveries" | "subscriptions" | "submissions" | "intents">;
+  store: Pick<
+    Store,
+    "events" | "deliveries" | "subscriptions" | "submissions" | "intents" | "leases" | "registers"
+  >;
+  /** Unique to this process. */
+  holder: string;
   /** Unix milliseconds. */
   now(): number;
   /** How long events are kept, in days; 0: for ever. */
@@ -14,6 +19,8 @@ export interface RetentionParts {
   attemptDays: number;
 }
 
+/** Of gateways that share a store, one does it within this time; a little less than the hour between two of its own. */
+const LEASE_MS = 3_300_000;
 const DAY_MS = 86_400_000;
 /** Longer than an envelope can be valid and than any node remembers it. */
 const SUBMISSION_DAYS = 30;
@@ -27,10 +34,11 @@ const READERS_PAGE = 500;
 /**
  * Forgets everything that has been kept long enough, in one place, until nothing is left to forget; in small commits with
  * others' turns in between. What counts as now is the older of the clock and the newest ledger's close time: a clock that
- * jumps ahead forgets nothing. What a deleted subscription left behind goes, too.
+ * jumps ahead forgets nothing. What a deleted subscription left behind goes, too. On a shared store a lease, which is not
+ * given back when all is done, keeps the others from doing the same.
  */
 export function createRetention(parts: RetentionParts): (signal: AbortSignal) => Promise<void> {
-  const { store, now, historyDays, attemptDays } = parts;
+  const { store, holder, now, historyDays, attemptDays } = parts;
 
   /** Repeats a commit while it finds something. */
   async function repeat(signal: AbortSignal, commit: () => Promise<boolean>): Promise<void> {
@@ -112,8 +120,9 @@ export function createRetention(parts: RetentionParts): (signal: AbortSignal) =>
     }
   }
 
-  return async function forget(signal) {
+  async function forgetAll(signal: AbortSignal): Promise<void> {
     await repeat(signal, () => store.subscriptions.purgeDeleted());
+    await repeat(signal, async () => await store.registers.prune() > 0);
     const nowMs = await judgedNow();
     if (nowMs === undefined) return;
     await repeat(signal, async () => await store.submissions.prune(nowMs - SUBMISSION_DAYS * DAY_MS) > 0);
@@ -122,5 +131,17 @@ export function createRetention(parts: RetentionParts): (signal: AbortSignal) =>
     if (historyDays === 0) return;
     // Written like the events' own times, with which it is compared as text.
     await forgetEvents(signal, `${new Date(nowMs - historyDays * DAY_MS).toISOString().slice(0, 19)}Z`);
+  }
+
+  return async function forget(signal) {
+    const lease = await store.leases.acquire({ name: "retention", holder, durationMs: LEASE_MS });
+    if (lease === undefined) return;
+    let isDone = false;
+    try {
+      await forgetAll(signal);
+      isDone = !signal.aborted;
+    } finally {
+      if (!isDone) await store.leases.release([lease]);
+    }
   };
 }

@@ -1,6 +1,9 @@
 import type { EventFilter, LoggedEvent, NewEvent, UndecodedEvent } from "./event.ts";
 import type { RegisterStore } from "./register.ts";
+import type { WatcherState } from "./watcher_state.ts";
 import type { Attempt, DueDelivery, NewAttempt, Reader, Replay, Secrets, Settlement, Subscription } from "./webhook.ts";
+
+export type { HistoryGap, WatcherState } from "./watcher_state.ts";
 
 /**
  * What the gateway keeps, in the words of its domain, by noun. One contract suite (`tests/store/`) proves every sentence
@@ -264,41 +267,6 @@ export interface LeaseStore {
   renew(leases: Lease[], durationMs: number): Promise<Lease[]>;
   /** Gives leases (at most 10) back; one that is lost is passed over. */
   release(leases: Lease[]): Promise<void>;
-}
-
-/** Ledgers whose events could not be read. Both ends belong to the gap. */
-export interface HistoryGap {
-  epoch: number;
-  fromLedger: number;
-  toLedger: number;
-  /** The contracts whose events are missing, sorted. */
-  contractIds: string[];
-  /** ISO 8601 UTC, when it was noticed. */
-  noticedAt: string;
-}
-
-/** How far the watcher has come: all that it goes by after a start. */
-export interface WatcherState {
-  /** Raised when the network was reset. */
-  epoch: number;
-  /** The newest ledger that is believed. */
-  latestLedger: number;
-  /** Its close time, Unix seconds; 0 while no node has said one. */
-  latestLedgerCloseTime: number;
-  /** All ledgers up to this one have been scanned, gaps apart. */
-  scannedLedger: number;
-  /** The RPC's cursor for the next page; absent: ask from `scannedLedger + 1`. */
-  rpcCursor?: string;
-  /** A scanned ledger and its hash, by which a reset network is told; absent: no node has said one. */
-  anchor?: { ledger: number; hash: string };
-  /** The second look has come to this ledger. */
-  checkedLedger: number;
-  /** The contracts that were watched in this epoch, by id: from which ledger, up to which (null: watched still). */
-  contracts: Record<string, { fromLedger: number; toLedger: number | null }>;
-  /** Of all epochs, ascending by epoch and ledger. */
-  gaps: HistoryGap[];
-  /** What is held of earlier epochs, ascending. */
-  formerEpochs: { epoch: number; fromLedger: number; toLedger: number }[];
 }
 
 /** One step of the watcher: its events and its state become visible together or not at all. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHistory, type History } from "../../lib/events/history.ts";
-import type { Notice } from "../../lib/events/notices.ts";
-import { createWatcher, type Trouble, type WatcherParts } from "../../lib/events/watcher.ts";
+import type { Notice, Trouble } from "../../lib/events/notices.ts";
+import { createWatcher, type WatcherParts } from "../../lib/events/watcher.ts";
 import { createLedgerView } from "../../lib/stellar/ledger/ledger_view.ts";
 import type { Fetch } from "../../lib/stellar/rpc/transport.ts";
 import { openStore } from "../../lib/store/open.ts";

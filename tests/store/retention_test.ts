@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { openStore } from "../../lib/store/open.ts";
 import { createRetention } from "../../lib/store/retention.ts";
 import type { Store } from "../../lib/store/store.ts";
 import { append, eventAt, insert, memoryStore, START_MS, subscriptionOf } from "../webhooks/parts.ts";
@@ -44,31 +45,35 @@ const held = async (store: Store) => {
 
 test("old events and attempts are forgotten until none is left", async () => {
   const store = await fixture();
-  await createRetention({ store, now, historyDays: 100, attemptDays: 50 })(signal);
+  await createRetention({ store, holder: "me", now, historyDays: 100, attemptDays: 50 })(signal);
   assert.equal(await held(store), 101);
   assert.equal((await store.deliveries.attempts("wh_1", { limit: 200 })).length, 51);
 });
 
 test("0 days keep everything", async () => {
   const store = await fixture();
-  await createRetention({ store, now, historyDays: 0, attemptDays: 0 })(signal);
+  await createRetention({ store, holder: "me", now, historyDays: 0, attemptDays: 0 })(signal);
   assert.equal(await held(store), DAYS);
   assert.equal((await store.deliveries.attempts("wh_1", { limit: 200 })).length, 200);
 });
 
 test("a clock that is forty days ahead forgets nothing that the network does not call old", async () => {
   const store = await fixture();
-  await createRetention({ store, now: () => now() + 40 * DAY_MS, historyDays: 30, attemptDays: 0 })(signal);
+  await createRetention({ store, holder: "me", now: () => now() + 40 * DAY_MS, historyDays: 30, attemptDays: 0 })(
+    signal,
+  );
   assert.equal(await held(store), 31);
   const before = await held(store);
-  await createRetention({ store, now: () => now() - 40 * DAY_MS, historyDays: 30, attemptDays: 0 })(signal);
+  await createRetention({ store, holder: "me", now: () => now() - 40 * DAY_MS, historyDays: 30, attemptDays: 0 })(
+    signal,
+  );
   assert.equal(await held(store), before);
 });
 
 test("nothing is forgotten before a ledger was seen", async () => {
   const store = await memoryStore();
   await store.submissions.record({ hash: "ab".repeat(32), validUntil: 1, submittedAtMs: 1 });
-  await createRetention({ store, now, historyDays: 1, attemptDays: 1 })(signal);
+  await createRetention({ store, holder: "me", now, historyDays: 1, attemptDays: 1 })(signal);
   assert.notEqual(await store.submissions.get("ab".repeat(32)), undefined);
 });
 
@@ -80,7 +85,9 @@ test("what was not delivered is counted as dead, for those who would have heard 
     (_, n) => eventAt(101 + n, 1, { type: n % 100 === 0 ? "escrow.swept" : "escrow.funded" }),
   );
   await append(store, events, 700, START_MS + 10 * DAY_MS);
-  await createRetention({ store, now: () => START_MS + 10 * DAY_MS, historyDays: 5, attemptDays: 0 })(signal);
+  await createRetention({ store, holder: "me", now: () => START_MS + 10 * DAY_MS, historyDays: 5, attemptDays: 0 })(
+    signal,
+  );
   assert.equal(await held(store), 0);
   const progressOf = async (id: string) => (await store.deliveries.reader(id))!.progress;
   assert.deepEqual([(await progressOf("wh_all")).dead, (await progressOf("wh_swept")).dead], [500, 5]);
@@ -94,7 +101,7 @@ test("submissions and what deleted subscriptions left behind go, all of them in 
     await store.submissions.record({ hash, validUntil: 1, submittedAtMs: START_MS });
   }
   await store.subscriptions.delete("wh_1");
-  await createRetention({ store, now, historyDays: 0, attemptDays: 0 })(signal);
+  await createRetention({ store, holder: "me", now, historyDays: 0, attemptDays: 0 })(signal);
   assert.equal(await store.subscriptions.purgeDeleted(), false);
   assert.equal(await store.submissions.prune(now()), 0);
 });
@@ -122,6 +129,38 @@ test("intents go after seven days, however the clock stands", async () => {
 
 test("a round that is told to stop stops", async () => {
   const store = await fixture();
-  await createRetention({ store, now, historyDays: 1, attemptDays: 1 })(AbortSignal.abort());
+  await createRetention({ store, holder: "me", now, historyDays: 1, attemptDays: 1 })(AbortSignal.abort());
   assert.equal(await held(store), DAYS);
+});
+
+test("of gateways that share a store one forgets within an hour; what is cut short another goes on with", async () => {
+  let nowMs = now();
+  const store = await openStore("memory:", { now: () => nowMs, isShared: true });
+  await append(store, [eventAt(101)], 1_100, START_MS + (DAYS - 1) * DAY_MS);
+  const forgetAs = (holder: string, signal = new AbortController().signal) =>
+    createRetention({ store, holder, now, historyDays: 1, attemptDays: 1 })(signal);
+  await forgetAs("a", AbortSignal.abort());
+  assert.equal(await held(store), 1);
+  await forgetAs("b");
+  assert.equal(await held(store), 0);
+  await append(store, [eventAt(102)], 1_101, START_MS + (DAYS - 1) * DAY_MS);
+  await forgetAs("a");
+  assert.equal(await held(store), 1, "b has done it");
+  nowMs += 3_600_000;
+  await forgetAs("a");
+  assert.equal(await held(store), 0);
+  await store.close();
+});
+
+test("registers whose time is over are forgotten", async () => {
+  let nowMs = now();
+  const store = await openStore("memory:", { now: () => nowMs, isShared: true });
+  for (let n = 0; n < 3; n++) {
+    await store.registers.change(`r${n}`, () => ({ value: n, keepMs: n * 1_000, answer: undefined }));
+  }
+  nowMs += 1_000;
+  await createRetention({ store, holder: "me", now, historyDays: 0, attemptDays: 0 })(signal);
+  assert.equal(await store.registers.prune(), 0);
+  assert.equal(await store.registers.read("r2"), 2);
+  await store.close();
 });

@@ -1,0 +1,212 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { openStore } from "../../lib/store/open.ts";
+import type { Store } from "../../lib/store/store.ts";
+import { createFixture, type FixtureOptions, hashesOf, readAll, simulate } from "./parts.ts";
+
+const DAY_MS = 86_400_000;
+
+/** A network, and a store that gateways share, whose clock is its own. */
+async function sharedStage() {
+  const { network, node, clock } = simulate();
+  const store = await openStore("memory:", { now: clock.now, isShared: true });
+  const gateway = (options: FixtureOptions = {}) => createFixture(network, { nodes: [node], store, ...options });
+  return { network, node, clock, store, gateway };
+}
+
+/** A store as a process has it that can be killed: from then on it does nothing more. */
+function mortalStore(store: Store) {
+  let isDead = false;
+  const hangs = () => new Promise(() => {});
+  return {
+    mortal: new Proxy(store, {
+      get: (target, noun) => isDead ? new Proxy({}, { get: () => hangs }) : Reflect.get(target, noun),
+    }),
+    kill: () => void (isDead = true),
+  };
+}
+
+/** A store whose appends wait at a gate while it is shut: a process that is paused there. */
+function gatedStore(store: Store) {
+  let isShut = false;
+  let open = () => {};
+  let arrived = () => {};
+  const events = Object.create(store.events, {
+    append: {
+      value: async (step: Parameters<Store["events"]["append"]>[0]) => {
+        if (isShut) await new Promise<void>((resolve) => (open = resolve, arrived()));
+        return await store.events.append(step);
+      },
+    },
+  });
+  return {
+    gated: Object.create(store, { events: { value: events } }) as Store,
+    /** Resolves when somebody is held up there. */
+    async shut(): Promise<void> {
+      isShut = true;
+      await new Promise<void>((resolve) => arrived = resolve);
+    },
+    open() {
+      isShut = false;
+      open();
+    },
+  };
+}
+
+describe("watchers of gateways that share a store", () => {
+  test("one leads; when it is killed another has taken over within 17 s, and nothing is lost or read twice", async () => {
+    const { network, clock, store, gateway } = await sharedStage();
+    const { mortal, kill } = mortalStore(store);
+    const [leader, other] = [await gateway({ store: mortal }), await gateway()];
+    network.close({}, {});
+    leader.watcher.start();
+    await clock.wait(3_000);
+    other.watcher.start();
+    for (let seconds = 0; seconds < 60; seconds += 5) {
+      network.close({});
+      await clock.wait(5_000);
+    }
+    assert.deepEqual(hashesOf(network.emitted), await readAll(other.history));
+    assert.equal(other.steps.length, 0, "the leader keeps its lease");
+    assert.ok(other.view.sequence >= network.latest - 1, "the other hears of it all the same");
+    kill();
+    network.close({});
+    await clock.wait(17_000);
+    assert.deepEqual(await readAll(other.history), hashesOf(network.emitted));
+    await other.watcher.stop();
+  });
+
+  test("a leader that is paused before its commit commits nothing when it wakes after others have", async () => {
+    const { network, clock, store, gateway } = await sharedStage();
+    const gate = gatedStore(store);
+    const [paused, other] = [await gateway({ store: gate.gated }), await gateway()];
+    network.close({});
+    paused.watcher.start();
+    await clock.wait(3_000);
+    network.close({}, {});
+    await gate.shut();
+    clock.pass(20_000);
+    network.close({});
+    await other.turn();
+    await clock.wait(1_000);
+    await other.turn();
+    const seen = await readAll(other.history);
+    assert.deepEqual(seen, hashesOf(network.emitted));
+    const [commits, state] = [paused.steps.length, await other.state()];
+    gate.open();
+    await paused.watcher.stop();
+    assert.equal(paused.steps.length, commits, "it was fenced");
+    assert.deepEqual(await readAll(other.history), seen);
+    assert.deepEqual(await other.state(), state);
+    assert.deepEqual(paused.kinds(), [], "that is no trouble: another gateway watches");
+  });
+
+  test("a gateway whose own clock is a day off leads like any other, and takes nothing from one that leads", async () => {
+    for (const aheadMs of [DAY_MS, -DAY_MS]) {
+      const { network, clock, gateway } = await sharedStage();
+      const off = { ...clock, now: () => clock.now() + aheadMs };
+      const [leader, wrong] = [await gateway(), await gateway({ clock: off })];
+      leader.watcher.start();
+      wrong.watcher.start();
+      for (let n = 0; n < 8; n++) {
+        network.close({});
+        await clock.wait(5_000);
+      }
+      assert.equal(wrong.steps.length, 0);
+      await leader.watcher.stop();
+      network.close({});
+      await clock.wait(5_000);
+      assert.deepEqual(await readAll(wrong.history), hashesOf(network.emitted));
+      await wrong.watcher.stop();
+    }
+  });
+
+  test("a long catch-up keeps its lease, however long one poll takes", async () => {
+    const { network, clock, gateway } = await sharedStage();
+    for (let ledger = 0; ledger < 12; ledger++) network.close({}, {});
+    const polls: Promise<unknown>[] = [];
+    const outcomes: string[] = [];
+    const other = await gateway();
+    const leader = await gateway({
+      pageEvents: 2,
+      beforeAppend() {
+        clock.pass(4_000);
+        polls.push(other.watcher.turn(0).then(({ outcome }) => outcomes.push(outcome)));
+      },
+    });
+    const read = () => leader.steps.reduce((sum, { events }) => sum + events.length, 0);
+    leader.watcher.start();
+    for (let waits = 0; waits < 100 && read() < 24; waits++) await clock.wait(1_000);
+    await leader.watcher.stop();
+    await Promise.all(polls);
+    assert.deepEqual(await readAll(leader.history), hashesOf(network.emitted));
+    assert.equal(other.steps.length, 0);
+    assert.ok(outcomes.length > 10 && outcomes.every((outcome) => outcome === "standby"), outcomes.join());
+  });
+});
+
+describe("watchers that have turns only, each in a process of its own", () => {
+  test("each gives the lease back, and the next one waits for it", async () => {
+    const { network, clock, gateway } = await sharedStage();
+    network.close({});
+    const [one, two] = [await gateway(), await gateway()];
+    const outcomes = (await Promise.all([one.turn(), two.turn()])).map(({ outcome }) => outcome);
+    assert.deepEqual(outcomes, ["at_tip", "at_tip"]);
+    clock.pass(60_000);
+    network.close({});
+    const three = await gateway();
+    assert.equal((await three.turn()).outcome, "at_tip");
+    assert.deepEqual(await readAll(three.history), hashesOf(network.emitted));
+  });
+
+  test("what an answer left out is found by a later process, which looks a second time", async () => {
+    const { network, node, clock, gateway } = await sharedStage();
+    const hidden = network.close({}, {}, {});
+    node.omits.add(network.emitted[1]!.txHash);
+    await (await gateway()).turn();
+    node.omits.clear();
+    for (let minute = 0; minute < 8; minute++) {
+      clock.pass(60_000);
+      network.close({});
+      await (await gateway()).turn();
+    }
+    const last = await gateway();
+    assert.ok((await last.state()).checkedLedger >= hidden);
+    const found = await readAll(last.history);
+    assert.deepEqual(found.toSorted(), hashesOf(network.emitted).toSorted());
+    assert.equal(new Set(found).size, found.length);
+  });
+
+  test("a ledger's hash that two of them heard tells a third that the network was reset", async () => {
+    const { network, clock, gateway } = await sharedStage();
+    for (let minute = 0; minute < 3; minute++) {
+      network.close({});
+      await (await gateway()).turn();
+      clock.pass(60_000);
+    }
+    assert.notEqual((await (await gateway()).state()).anchor, undefined);
+    network.reset(1_000);
+    for (let ledger = 0; ledger < 30; ledger++) network.close({});
+    for (let minute = 0; minute < 3; minute++) {
+      await (await gateway()).turn();
+      clock.pass(60_000);
+    }
+    const last = await gateway();
+    assert.equal((await last.state()).epoch, 1);
+    assert.deepEqual(await readAll(last.history), hashesOf(network.emitted));
+  });
+
+  test("what is kept raw is tried once by each decoder, not by each process", async () => {
+    const { network, gateway } = await sharedStage();
+    for (let ledger = 0; ledger < 60; ledger++) network.close({ decodable: false }, { decodable: false });
+    await (await gateway({ decoder: "1" })).turn();
+    let tried = 0;
+    const decode = () => void (tried += 1);
+    for (let n = 0; n < 3; n++) await (await gateway({ decoder: "2", decode })).turn();
+    assert.equal(tried, 120);
+    const upgraded = await gateway({ decoder: "3", decode: () => ({ type: "escrow.funded" }) });
+    await upgraded.turn();
+    assert.equal((await upgraded.history.status()).undecodedEvents, 0);
+    assert.deepEqual(await readAll(upgraded.history), hashesOf(network.emitted));
+  });
+});
