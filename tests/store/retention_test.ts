@@ -115,7 +115,8 @@ test("intents go after seven days, however the clock stands", async () => {
   // The store's clock is that of this machine, and the network's comes up to it.
   const madeMs = Date.now();
   const closedAt = async (ms: number) => await append(store, [eventAt(102, 1)], 1_200, ms);
-  const round = (nowMs: number) => createRetention({ store, now: () => nowMs, historyDays: 0, attemptDays: 0 })(signal);
+  const round = (nowMs: number) =>
+    createRetention({ store, holder: "me", now: () => nowMs, historyDays: 0, attemptDays: 0 })(signal);
   await round(madeMs + 40 * DAY_MS);
   await closedAt(madeMs + 7 * DAY_MS - 60_000);
   await round(madeMs + 40 * DAY_MS);

@@ -7,6 +7,7 @@ import {
   MAX_SETTLED_WRITES,
   type NewAttempt,
   partitionOf,
+  PARTITIONS,
   type Reader,
   type Settlement,
   type Subscription,
@@ -98,6 +99,8 @@ export function createCourier(parts: CourierParts): Courier {
   const readers = new Map<string, DeliveryReader>();
   /** Those that have something to do, or to wait for. */
   const active = new Set<DeliveryReader>();
+  /** How many outcomes of each partition are not written down yet. */
+  const unwritten = new Array<number>(PARTITIONS).fill(0);
   const finishedReplays = new Set<string>();
   const looking = new Set<Promise<void>>();
   const aborting = new AbortController();
@@ -137,9 +140,8 @@ export function createCourier(parts: CourierParts): Courier {
 
   /** Whether posts to a partition's subscriptions are under way, or what they came to is not written down. */
   function isBusy(partition: number): boolean {
-    return [...readers.values()].some((reader) =>
-      reader.partition === partition && reader.inFlight + reader.unsettled > 0
-    );
+    return unwritten[partition]! > 0 ||
+      [...readers.values()].some((reader) => reader.partition === partition && reader.inFlight > 0);
   }
 
   function nextLookMs(): number {
@@ -251,7 +253,7 @@ export function createCourier(parts: CourierParts): Courier {
     giveUpOld(reader);
     if (reader.replay !== undefined && !reader.replay.isEnding && isDone(reader.replay)) {
       reader.replay.isEnding = true;
-      unsettled.add({ reader });
+      note({ reader });
     }
     const mayPost = canPost(reader, nowAt);
     const isVetted = reader.recipient !== undefined && nowAt - reader.vettedAt < VET_MS;
@@ -375,6 +377,7 @@ export function createCourier(parts: CourierParts): Courier {
   // Writing down.
 
   function note(outcome: Outcome): void {
+    unwritten[outcome.reader.partition]!++;
     if (outcome.delivery?.failed !== undefined) outcome.reader.unsettledFailures++;
     unsettled.add(outcome);
   }
@@ -396,6 +399,7 @@ export function createCourier(parts: CourierParts): Courier {
         if (failures > 0) await clock.wait(PAUSE_MS);
       }
     }
+    for (const { reader } of batch) unwritten[reader.partition]!--;
     await written(batch).catch((cause) => onProblem("what is kept of failed deliveries cannot be read", cause));
     return true;
   }
