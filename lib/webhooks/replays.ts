@@ -1,5 +1,5 @@
 import { GatewayError } from "../errors.ts";
-import { heightOf, MAX_LEDGER } from "../store/event.ts";
+import { heightOf, heightOfEvent, matches, MAX_LEDGER } from "../store/event.ts";
 import { type Store, StoreError } from "../store/store.ts";
 import { filterOf, type Replay, type Subscription } from "../store/webhook.ts";
 
@@ -52,6 +52,27 @@ export async function planReplay(
     deliveries,
     atLeast: deliveries === MAX_COUNTED,
   };
+}
+
+/**
+ * Works out how one event is sent again: as a replay of nothing else.
+ * @throws {GatewayError} `invalid_request` when there is no such event, or the subscription does not hear it
+ */
+export async function planResend(
+  { events }: Pick<Store, "events">,
+  subscription: Subscription,
+  eventId: string,
+): Promise<ReplayPlan> {
+  const event = await events.get(eventId);
+  const refuse = (why: string) =>
+    new GatewayError("invalid_request", `eventId ${eventId} ${why}`, { param: "eventId" });
+  if (event === undefined) throw refuse("is no event of the history that is held");
+  const height = heightOfEvent(event);
+  const range = { fromHeight: height, toHeight: height };
+  if (!matches({ ...filterOf(subscription), ...range }, event)) {
+    throw refuse(`is a ${event.type} that ${subscription.id} does not hear`);
+  }
+  return { ...range, cursor: event.sequence - 1, endSequence: event.sequence, deliveries: 1, atLeast: false };
 }
 
 /**

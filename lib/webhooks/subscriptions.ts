@@ -1,11 +1,12 @@
 import { GatewayError } from "../errors.ts";
 import type { Clock } from "../clock.ts";
+import { publicEvent } from "../store/event.ts";
 import { type Store, StoreError } from "../store/store.ts";
 import type { Attempt, Reader, Subscription } from "../store/webhook.ts";
-import { type Attempter, recipientOf } from "./delivery/attempt.ts";
+import { type Attempter, type EventMessage, recipientOf, type SignedPost, signedPost } from "./delivery/attempt.ts";
 import { TEST_EVENT_TYPE } from "./public_webhook.ts";
-import { beginReplay, planReplay, type ReplayRequest } from "./replays.ts";
-import { rotateSecret, type SubscriptionWithSecret } from "./secrets/rotation.ts";
+import { beginReplay, planReplay, planResend, type ReplayRequest } from "./replays.ts";
+import { isRotatedSince, rotateSecret, type SubscriptionWithSecret } from "./secrets/rotation.ts";
 import type { SecretBox } from "./secrets/secrets.ts";
 import type { TargetPolicy } from "./targets/policy.ts";
 import { takeTest } from "./test_allowance.ts";
@@ -53,12 +54,23 @@ export interface Subscriptions {
     id: string,
     page: { cursor?: string; limit: number },
   ): Promise<{ attempts: Attempt[]; cursor: string | null }>;
-  /** Sends past events again; `id` is null when it was only asked what that would do. */
+  /** One attempt, and what was sent with it. @throws {GatewayError} `not_found` when it is not kept */
+  sent(keyId: string, id: string, attemptId: string): Promise<Sent>;
+  /** Sends past events again, or one; `id` is null when it was only asked what that would do. */
   replay(
     keyId: string,
     id: string,
-    request: ReplayRequest & { dryRun: boolean },
+    request: (ReplayRequest | { eventId: string }) & { dryRun: boolean },
   ): Promise<{ id: string | null; deliveries: number; atLeast: boolean }>;
+}
+
+/** An attempt with what was sent, made again from the event. */
+export interface Sent {
+  attempt: Attempt;
+  /** Undefined: the event is not held any more. */
+  request: SignedPost | undefined;
+  /** The secret was rotated after the attempt: it is signed with those that sign now, not with those that did. */
+  isRotatedSince: boolean;
 }
 
 export const MAX_SUBSCRIPTIONS_PER_KEY = 100;
@@ -71,6 +83,13 @@ export function createSubscriptions(parts: SubscriptionsParts): Subscriptions {
     const reader = await store.deliveries.reader(id);
     if (reader?.subscription.keyId === keyId) return reader;
     throw new GatewayError("not_found", `this API key has no webhook ${JSON.stringify(id.slice(0, 60))}`);
+  }
+
+  /** What an attempt was about; undefined when that is not held any more. */
+  async function messageOf({ eventId, eventType, atMs }: Attempt): Promise<EventMessage | undefined> {
+    if (eventType === TEST_EVENT_TYPE) return testMessage(eventId, atMs);
+    const event = await store.events.get(eventId);
+    return event && { id: eventId, type: eventType, json: JSON.stringify(publicEvent(event)) };
   }
 
   return {
@@ -140,14 +159,10 @@ export function createSubscriptions(parts: SubscriptionsParts): Subscriptions {
     async test(keyId, id) {
       const { subscription } = await own(keyId, id);
       await takeTest(store, id);
-      const event = {
-        type: TEST_EVENT_TYPE,
-        id: `test-${randomText(ID_LENGTH)}`,
-        createdAt: new Date(clock.now()).toISOString(),
-      };
-      const recipient = recipientOf(subscription, secrets.open, clock.now());
-      const message = { id: event.id, type: event.type, json: JSON.stringify(event) };
-      const made = await attempt({ recipient, message, attempts: 0, ageMs: 0, kind: "test", replayId: null });
+      const atMs = clock.now();
+      const recipient = recipientOf(subscription, secrets.open, atMs);
+      const message = testMessage(`test-${randomText(ID_LENGTH)}`, atMs);
+      const made = await attempt({ recipient, message, attempts: 0, ageMs: 0, kind: "test", replayId: null, atMs });
       const noted = await store.deliveries.recordAttempt(id, made);
       if (noted !== undefined) return noted;
       throw new GatewayError("not_found", `the webhook ${id} was deleted meanwhile`);
@@ -160,9 +175,26 @@ export function createSubscriptions(parts: SubscriptionsParts): Subscriptions {
       return { attempts, cursor: attempts.length < limit ? null : String(attempts.at(-1)!.ordinal) };
     },
 
-    async replay(keyId, id, { dryRun, ...range }) {
+    async sent(keyId, id, attemptId) {
       const { subscription } = await own(keyId, id);
-      const plan = await planReplay(store, subscription, range);
+      const ordinal = Number(attemptId);
+      const [found] = await store.deliveries.attempts(id, { before: ordinal + 1, limit: 1 });
+      if (found?.ordinal !== ordinal) {
+        throw new GatewayError("not_found", `the attempt ${attemptId} of ${id} is not kept, or was never made`);
+      }
+      const { atMs } = found;
+      const rotated = isRotatedSince(subscription, atMs);
+      const message = await messageOf(found);
+      const recipient = recipientOf(subscription, secrets.open, rotated ? clock.now() : atMs);
+      const request = message === undefined ? undefined : signedPost(recipient, message, atMs);
+      return { attempt: found, request, isRotatedSince: rotated };
+    },
+
+    async replay(keyId, id, { dryRun, ...what }) {
+      const { subscription } = await own(keyId, id);
+      const plan = "eventId" in what
+        ? await planResend(store, subscription, what.eventId)
+        : await planReplay(store, subscription, what);
       const { deliveries, atLeast } = plan;
       if (dryRun) return { id: null, deliveries, atLeast };
       const replay = await beginReplay(store, id, plan, { id: `rp_${randomText(ID_LENGTH)}`, nowMs: clock.now() });
@@ -170,4 +202,10 @@ export function createSubscriptions(parts: SubscriptionsParts): Subscriptions {
       return { id: replay.id, deliveries, atLeast };
     },
   };
+}
+
+/** The event of a test, which no log holds. */
+function testMessage(id: string, atMs: number): EventMessage {
+  const event = { type: TEST_EVENT_TYPE, id, createdAt: new Date(atMs).toISOString() };
+  return { id, type: event.type, json: JSON.stringify(event) };
 }

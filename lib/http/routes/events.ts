@@ -45,6 +45,8 @@ const eventsQuery = z.strictObject({
   limit: integerText(1, 1000, "an integer from 1 to 1000").optional().describe("1 to 1000, 100 when absent"),
 }).refine(isOneStart, twoStarts);
 
+export const eventId = z.string().regex(/^([1-9]\d{0,3}-)?\d{19}-\d{10}$/, "must be the id of an event");
+
 export const eventAnswer = z.object({
   id: z.string().describe("Unique: deduplicate on it"),
   type: z.enum(EVENT_TYPES),
@@ -110,9 +112,7 @@ export const events = new Hono<AppEnv>()
     endpoint({
       scopes: ["read"],
       summary: "One event",
-      params: z.object({
-        id: z.string().regex(/^([1-9]\d{0,3}-)?\d{19}-\d{10}$/, "must be the id of an event"),
-      }),
+      params: z.object({ id: eventId }),
       answer: eventAnswer,
       errors: ["not_found"],
     }, async ({ params }, { history }) => await history.event(params.id) as z.infer<typeof eventAnswer>),

@@ -6,6 +6,7 @@ import type { Reader } from "../../store/webhook.ts";
 import { NOTHING_DELIVERED, publicAttempt, publicWebhook } from "../../webhooks/public_webhook.ts";
 import { endpoint } from "../endpoint.ts";
 import type { AppEnv } from "../exchange.ts";
+import { eventId } from "./events.ts";
 
 const typeRule = `must be one of ${EVENT_TYPES.join(", ")}`;
 const urlRule = "must be an https:// URL";
@@ -72,6 +73,25 @@ const attempt = z.object({
   error: z.string().nullable(),
   responseBody: z.string().nullable().describe("The beginning of the answer's body"),
   nextAttemptAt: z.iso.datetime().nullable(),
+});
+
+const replayBody = z.strictObject({
+  fromLedger: ledger.optional(),
+  toLedger: ledger.optional().describe("Inclusive; all that is held when absent"),
+  eventId: eventId.optional().describe("This event alone, instead of ledgers"),
+  dryRun: z.boolean("must be true or false").optional().describe("Only count, send nothing"),
+}).refine(({ fromLedger, eventId }) => fromLedger !== undefined || eventId !== undefined, {
+  path: ["fromLedger"],
+  message: "send it, or eventId",
+}).refine(({ fromLedger, toLedger, eventId }) => eventId === undefined || (fromLedger ?? toLedger) === undefined, {
+  path: ["eventId"],
+  message: "and a range of ledgers exclude each other: send one of them",
+});
+
+const sentRequest = z.object({
+  url: z.string(),
+  headers: z.record(z.string(), z.string()),
+  body: z.string().describe("Exactly as it is signed"),
 });
 
 const deliveriesQuery = z.strictObject({
@@ -175,6 +195,29 @@ export const webhooks = new Hono<AppEnv>()
       return { deliveries: page.attempts.map(publicAttempt), cursor: page.cursor };
     }),
   )
+  .get(
+    "/v1/webhooks/:id/deliveries/:attempt",
+    endpoint({
+      scopes: ["webhooks"],
+      summary: "One attempt, with what was sent",
+      description:
+        "Headers and body are not kept: they are made again from the event, the secret and the attempt's time.",
+      params: id.extend({
+        attempt: z.string().regex(/^[1-9]\d{0,14}$/, "must be the id of an attempt").describe("Its id"),
+      }),
+      answer: z.object({
+        attempt,
+        request: sentRequest.nullable().describe("null: the event is not held any more"),
+        secretRotatedSince: z.boolean().describe(
+          "The secret was rotated after the attempt: the signatures are those of the secrets that sign now",
+        ),
+      }),
+      errors: ["not_found"],
+    }, async ({ key, params }, { webhooks }) => {
+      const { attempt, request, isRotatedSince } = await webhooks.sent(key.id, params.id, params.attempt);
+      return { attempt: publicAttempt(attempt), request: request ?? null, secretRotatedSince: isRotatedSince };
+    }),
+  )
   .post(
     "/v1/webhooks/:id/replay",
     endpoint(
@@ -185,13 +228,10 @@ export const webhooks = new Hono<AppEnv>()
         isPlain: ({ id }) => id === null,
         summary: "Send past events to a webhook again",
         description:
-          "A job that goes on in the background, one for each webhook at a time. With dryRun it is only counted.",
+          "Those of a range of ledgers, or one event. A job that goes on in the background, one for each webhook at a time. " +
+          "With dryRun it is only counted.",
         params: id,
-        body: z.strictObject({
-          fromLedger: ledger,
-          toLedger: ledger.optional().describe("Inclusive; all that is held when absent"),
-          dryRun: z.boolean("must be true or false").optional().describe("Only count, send nothing"),
-        }),
+        body: replayBody,
         answer: z.object({
           id: z.string().nullable().describe("The job; null with dryRun"),
           deliveries: z.int().describe("How many events are sent again"),
@@ -199,8 +239,10 @@ export const webhooks = new Hono<AppEnv>()
         }),
         errors: ["not_found"],
       },
-      ({ key, params, body: { dryRun = false, ...range } }, { webhooks }) =>
-        webhooks.replay(key.id, params.id, { ...range, dryRun }),
+      ({ key, params, body: { fromLedger, toLedger, eventId, dryRun = false } }, { webhooks }) => {
+        const what = eventId === undefined ? { fromLedger: fromLedger!, toLedger } : { eventId };
+        return webhooks.replay(key.id, params.id, { ...what, dryRun });
+      },
     ),
   );
 

@@ -37,6 +37,8 @@ export interface AttemptRequest {
   /** `probe`: a failure uses up no attempt. `test`: it is not tried again. */
   kind: "delivery" | "probe" | "test";
   replayId: string | null;
+  /** What the signature says when it was made, Unix ms; the clock's time when absent. */
+  atMs?: number;
 }
 
 /** Makes one attempt and says what came of it; never rejects for what an endpoint or a network does. */
@@ -47,14 +49,10 @@ const USER_AGENT = "payment-escrow-gateway-webhooks";
 
 /** Signs and posts one event and says what came of it. */
 export function createAttempter({ post, clock, next }: AttemptParts): Attempter {
-  return async ({ recipient, message, attempts, ageMs, kind, replayId }, signal) => {
-    const atMs = clock.now();
-    const body = webhookBody(recipient.id, message.json);
-    const headers = signatureHeaders({ secrets: recipient.secrets, eventId: message.id, body, nowMs: atMs });
-    headers["content-type"] = "application/json";
-    headers["user-agent"] = USER_AGENT;
+  return async ({ recipient, message, attempts, ageMs, kind, replayId, atMs = clock.now() }, signal) => {
+    const { url, headers, body } = signedPost(recipient, message, atMs);
     const result = await post({
-      url: recipient.url,
+      url,
       headers,
       body,
       // What is kept of successes is little; whoever sends a test wants to see what it was answered.
@@ -78,6 +76,22 @@ export function createAttempter({ post, clock, next }: AttemptParts): Attempter 
       nextAttemptAtMs: kind === "test" ? null : nextAttemptAtMs,
     };
   };
+}
+
+/** What is POSTed for an event: it follows from the event, the secrets and the time, so it can be made again later. */
+export interface SignedPost {
+  url: string;
+  headers: Record<string, string>;
+  body: string;
+}
+
+/** Signs an event for a recipient. @param atMs Unix ms, the time that the signature says */
+export function signedPost({ id, url, secrets }: Recipient, message: EventMessage, atMs: number): SignedPost {
+  const body = webhookBody(id, message.json);
+  const headers = signatureHeaders({ secrets, eventId: message.id, body, nowMs: atMs });
+  headers["content-type"] = "application/json";
+  headers["user-agent"] = USER_AGENT;
+  return { url, headers, body };
 }
 
 /** The body of a delivery, `{ "subscription": id, "event": {…} }`: one event goes to many, and is written as JSON once. */

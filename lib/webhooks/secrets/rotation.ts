@@ -20,6 +20,11 @@ export interface RotationParts {
 /** How long the secret before a rotation signs too. */
 const ROTATION_MS = 86_400_000;
 
+/** Whether the secret was rotated after this time (Unix ms): what was signed then was signed with others than sign now. */
+export function isRotatedSince({ previousSecret }: Pick<Subscription, "previousSecret">, atMs: number): boolean {
+  return previousSecret !== null && previousSecret.untilMs - ROTATION_MS > atMs;
+}
+
 /**
  * Gives a subscription a new secret; the one before signs too for a day. Undefined, and nothing changed, when it is gone or
  * its secret is not the one given any more.

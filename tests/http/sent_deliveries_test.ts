@@ -1,0 +1,165 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { after, before, beforeEach, test } from "node:test";
+import { verifyWebhook } from "../../lib/client/verify_webhook.ts";
+import { signed } from "../e2e/client.ts";
+import { type Receiver, startReceiver } from "../e2e/receiver.ts";
+import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
+
+let on: TestNetwork;
+let api: GatewayUnderTest;
+let receiver: Receiver;
+let status = 200;
+let key: string;
+
+before(async () => {
+  on = await startTestNetwork();
+  receiver = await startReceiver(() => status);
+  api = await startGateway(on, { targets: { allowLoopbackHttp: true } });
+});
+after(async () => {
+  await api.stop();
+  await receiver.stop();
+  await on.network.stop();
+});
+beforeEach(async () => {
+  status = 200;
+  key = await api.newKey({ scopes: ["webhooks", "read", "write"] });
+});
+
+const post = (path: string, body?: unknown) => api.request("POST", path, { key, body });
+const get = (path: string) => api.request("GET", path, { key });
+
+/** A webhook whose deliveries arrive at a path of its own. */
+async function newWebhook(path: string, fields: Record<string, unknown> = {}) {
+  const answer = await post("/v1/webhooks", { url: receiver.url + path, ...fields });
+  assert.equal(answer.status, 201, JSON.stringify(answer.body));
+  return answer.body as { id: string; secret: string };
+}
+
+/** What arrived at a path, once there are so many. */
+async function arrived(path: string, count: number) {
+  while (true) {
+    const found = receiver.received.filter((one) => one.path === path);
+    if (found.length >= count) return found;
+    await receiver.until(receiver.received.length + 1);
+  }
+}
+
+async function until<T>(look: () => Promise<T | undefined>): Promise<T> {
+  while (true) {
+    const found = await look();
+    if (found !== undefined) return found;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+/** The attempts once there are so many. */
+const attemptsOf = (id: string, count: number) =>
+  until(async () => {
+    const { deliveries } = (await get(`/v1/webhooks/${id}/deliveries`)).body;
+    return deliveries.length >= count ? deliveries : undefined;
+  });
+
+let devices = 0;
+async function registerDevice(): Promise<void> {
+  const { owner, agent } = on.sandbox.accounts;
+  const deviceHash = createHash("sha256").update(`sent ${devices++}`).digest("hex");
+  const operation = { kind: "registerDevice", deviceHash, agent: agent.address };
+  const { body: prepared } = await post("/v1/transactions/prepare", { source: owner.address, operation });
+  const xdr = signed(prepared.xdr, prepared.networkPassphrase, owner.secret);
+  assert.equal((await post("/v1/transactions/submit", { xdr })).status, 200);
+}
+
+test("GET /v1/webhooks/:id/deliveries/:attempt shows what was sent, as the receiver had it, and the signature again", async () => {
+  const { id, secret } = await newWebhook("/sent");
+  await registerDevice();
+  const [received] = await arrived("/sent", 1);
+  const [listed] = await attemptsOf(id, 1);
+  const { status, body } = await get(`/v1/webhooks/${id}/deliveries/${listed.id}`);
+  assert.equal(status, 200);
+  assert.deepEqual([body.attempt, body.secretRotatedSince], [listed, false]);
+  assert.equal(body.request.url, `${receiver.url}/sent`);
+  assert.equal(body.request.body, received!.body);
+  for (const [name, value] of Object.entries(body.request.headers)) {
+    assert.equal(received!.headers[name.toLowerCase()], value, name);
+  }
+  const { headers, body: text } = body.request;
+  assert.equal((await verifyWebhook({ headers, body: text, secret })).ok, true);
+});
+
+test("a test event, which no log holds, is shown as it was sent", async () => {
+  const { id } = await newWebhook("/sent-test");
+  const { attempt } = (await post(`/v1/webhooks/${id}/test`)).body;
+  const [received] = await arrived("/sent-test", 1);
+  const { request } = (await get(`/v1/webhooks/${id}/deliveries/${attempt.id}`)).body;
+  assert.equal(request.body, received!.body);
+  assert.equal(request.headers["X-Service-Signature"], received!.headers["x-service-signature"]);
+});
+
+test("after a rotation what was sent is signed with the secrets of today, and says so", async () => {
+  const { id } = await newWebhook("/sent-rotated");
+  const { attempt } = (await post(`/v1/webhooks/${id}/test`)).body;
+  const { secret } = (await post(`/v1/webhooks/${id}/secret`)).body;
+  const { body } = await get(`/v1/webhooks/${id}/deliveries/${attempt.id}`);
+  assert.equal(body.secretRotatedSince, true);
+  const { headers, body: text } = body.request;
+  assert.equal((await verifyWebhook({ headers, body: text, secret })).ok, true);
+  const { attempt: later } = (await post(`/v1/webhooks/${id}/test`)).body;
+  assert.equal((await get(`/v1/webhooks/${id}/deliveries/${later.id}`)).body.secretRotatedSince, false);
+});
+
+test("an attempt that there is none of, or of another key's webhook, is not found", async () => {
+  const { id } = await newWebhook("/sent-none");
+  const none = await get(`/v1/webhooks/${id}/deliveries/77`);
+  assert.deepEqual([none.status, none.body.error.code], [404, "not_found"]);
+  assert.match(none.body.error.message, /the attempt 77 of wh_\w+ is not kept, or was never made/);
+  assert.equal((await get(`/v1/webhooks/${id}/deliveries/0`)).status, 400);
+  const { attempt } = (await post(`/v1/webhooks/${id}/test`)).body;
+  key = await api.newKey();
+  assert.equal((await get(`/v1/webhooks/${id}/deliveries/${attempt.id}`)).status, 404);
+});
+
+test("POST /v1/webhooks/:id/replay with an eventId sends that event alone again, and mends what was rejected", async () => {
+  status = 400;
+  const { id } = await newWebhook("/resend");
+  await registerDevice();
+  await registerDevice();
+  const attempts = await attemptsOf(id, 2);
+  assert.equal((await get(`/v1/webhooks/${id}`)).body.rejected, 2);
+  status = 200;
+  const { eventId } = attempts[0];
+  const dry = await post(`/v1/webhooks/${id}/replay`, { eventId, dryRun: true });
+  assert.deepEqual([dry.status, dry.body], [200, { id: null, deliveries: 1, atLeast: false }]);
+  const begun = await post(`/v1/webhooks/${id}/replay`, { eventId });
+  assert.deepEqual([begun.status, begun.body.deliveries], [202, 1]);
+  const received = await arrived("/resend", 3);
+  assert.equal(received[2]!.headers["webhook-id"], eventId);
+  await until(async () => (await get(`/v1/webhooks/${id}`)).body.rejected === 1 || undefined);
+  const [newest] = await attemptsOf(id, 3);
+  assert.deepEqual([newest.eventId, newest.outcome, newest.deliveryId], [
+    eventId,
+    "delivered",
+    `${eventId}:${begun.body.id}`,
+  ]);
+});
+
+test("a replay of one event refuses one that there is none of, one that is not heard, and a range beside it", async () => {
+  const heard = await newWebhook("/refused");
+  const deaf = await newWebhook("/deaf", { types: ["escrow.swept"] });
+  await registerDevice();
+  const [{ eventId }] = await attemptsOf(heard.id, 1);
+  const bad: [string, unknown, RegExp][] = [
+    [heard.id, { eventId: "x" }, /^eventId must be the id of an event/],
+    [heard.id, { eventId: "9999999999999999999-0000000000" }, /^eventId 9{19}-0{10} is no event of the history/],
+    [deaf.id, { eventId }, /^eventId \S+ is a device\.registered that wh_\w+ does not hear/],
+    [heard.id, { eventId, fromLedger: 1 }, /^eventId and a range of ledgers exclude each other/],
+    [heard.id, { eventId, toLedger: 1 }, /^eventId and a range of ledgers exclude each other/],
+    [heard.id, { toLedger: 1 }, /^fromLedger is missing: send it, or eventId/],
+  ];
+  for (const [id, body, message] of bad) {
+    const answer = await post(`/v1/webhooks/${id}/replay`, body);
+    assert.deepEqual([answer.status, answer.body.error.code], [400, "invalid_request"], JSON.stringify(body));
+    assert.match(answer.body.error.message, message);
+  }
+});
