@@ -4,6 +4,7 @@ import type { AppEnv } from "../exchange.ts";
 import { recognize } from "../middleware/authenticate.ts";
 import { openApiDocument } from "../openapi.ts";
 import { NOUNS } from "../routes/routes.ts";
+import { CONSOLE_FILES } from "./console/files.ts";
 import { createPageAnswer, type PageFile, textFile } from "./page_file.ts";
 import { REFERENCE_FILES } from "./reference/files.ts";
 
@@ -14,6 +15,7 @@ function pageFiles(version: string): PageFile[] {
     textFile("/assets/base.css", () => import("./base.css", { with: { type: "text" } })),
     textFile("/assets/icon.svg", () => import("./icon.svg", { with: { type: "text" } })),
     ...REFERENCE_FILES,
+    ...CONSOLE_FILES,
     {
       path: "/openapi.json",
       read: () => Promise.resolve(JSON.stringify(openApiDocument(NOUNS, version))),

@@ -1,0 +1,190 @@
+// @ts-check
+/** @import { PublicAttempt } from "../../../webhooks/public_webhook.ts" */
+import { get, post } from "./api.js";
+import { button, copyButton, facts, failure, fill, h, say, tag } from "./dom.js";
+import { utc } from "./format.js";
+
+/** One attempt: what was sent, how it was signed, what was answered, and the same again. */
+
+/** @typedef {{ url: string, headers: Record<string, string>, body: string }} SentRequest */
+/** @typedef {{ delivery: PublicAttempt, request: SentRequest | null, secretRotatedSince: boolean }} Detail */
+
+/**
+ * @param {string} webhookId
+ * @param {PublicAttempt} attempt
+ * @param {() => void} onSent told after it was sent again
+ */
+export function attemptDetails(webhookId, attempt, onSent) {
+  const sent = h("div", {}, h("p", { class: "dim" }, "Loading what was sent …"));
+  get(`v1/webhooks/${webhookId}/deliveries/${attempt.id}`).then(
+    (/** @type {Detail} */ detail) => fill(sent, whatWasSent(detail)),
+    (error) => fill(sent, failure(error)),
+  );
+  return h(
+    "div",
+    { class: "details" },
+    h("h2", {}, "Answer"),
+    facts([
+      [
+        "Outcome",
+        attempt.statusCode === null ? "no answer" : `status ${attempt.statusCode}, after ${attempt.durationMs} ms`,
+      ],
+      ...(attempt.error === null ? [] : [/** @type {[string, string]} */ (["Why it failed", attempt.error])]),
+      ["Sent", utc(attempt.at)],
+      ...(attempt.nextAttemptAt === null
+        ? []
+        : [/** @type {[string, string]} */ (["Next attempt", utc(attempt.nextAttemptAt)])]),
+    ]),
+    attempt.responseBody !== null && code(attempt.responseBody),
+    sent,
+    sendAgain(webhookId, attempt, onSent),
+  );
+}
+
+/**
+ * @param {string} webhookId
+ * @param {PublicAttempt} attempt
+ * @param {() => void} onSent
+ */
+function sendAgain(webhookId, attempt, onSent) {
+  const result = h("span", {});
+  const isTest = attempt.deliveryId === null;
+  const again = button("Send again", async () => {
+    again.disabled = true;
+    try {
+      if (isTest) await post(`v1/webhooks/${webhookId}/test`);
+      else await post(`v1/webhooks/${webhookId}/replay`, { eventId: attempt.eventId });
+      fill(result, isTest ? "A new test event was sent." : "Sent again: the attempt comes on top of the list.");
+      say(result.textContent ?? "");
+      setTimeout(onSent, 1_000);
+    } catch (error) {
+      fill(result, failure(error));
+    }
+    again.disabled = false;
+  });
+  return h("div", { class: "actions" }, again, result);
+}
+
+/** @param {Detail} detail */
+function whatWasSent({ request, secretRotatedSince }) {
+  if (request === null) {
+    return h(
+      "p",
+      { class: "dim" },
+      "What was sent is not held any more: the event was forgotten, or this was a test event.",
+    );
+  }
+  const { url, headers, body } = request;
+  return h(
+    "div",
+    {},
+    h(
+      "div",
+      { class: "head" },
+      h("h2", {}, "Sent"),
+      copyButton("Copy as curl", () => asCurl(request), { class: "small" }),
+    ),
+    code(`POST ${url}\n${Object.entries(headers).map(([name, value]) => `${name}: ${value}`).join("\n")}`),
+    code(pretty(body)),
+    h("h2", {}, "Signature"),
+    secretRotatedSince
+      ? h(
+        "p",
+        {},
+        tag("doubt", "secret changed since"),
+        " Recomputed with the secrets that sign now: the receiver was sent others.",
+      )
+      : h(
+        "p",
+        {},
+        tag("good", "recomputed"),
+        " With the secret of that time, over the time, a dot and the raw body: as it was sent.",
+      ),
+    secretCheck(request),
+  );
+}
+
+/** Whether a receiver's secret is the right one, worked out here: it is sent nowhere. @param {SentRequest} request */
+function secretCheck({ headers, body }) {
+  const input = h("input", {
+    type: "password",
+    autocomplete: "off",
+    spellcheck: "false",
+    placeholder: "whsec_…",
+    "aria-label": "Secret of your receiver",
+  });
+  const result = h("span", { role: "status" });
+  return h(
+    "form",
+    {
+      class: "actions",
+      onsubmit: async (/** @type {Event} */ event) => {
+        event.preventDefault();
+        const { t, v1 } = signatureIn(headers["X-Service-Signature"] ?? "");
+        const mine = await hmac(input.value.trim(), `${t}.${body}`);
+        fill(
+          result,
+          v1.includes(mine) ? tag("good", "the secret fits") : tag("bad", "another secret signed this"),
+          " ",
+          h("small", {}, h("code", {}, `v1=${mine}`)),
+        );
+      },
+    },
+    input,
+    h("button", { type: "submit", class: "small" }, "Check my secret"),
+    h("small", { class: "dim" }, "worked out in this page, sent nowhere"),
+    result,
+  );
+}
+
+/** @param {string} header `t=…,v1=…[,v1=…]` */
+export function signatureIn(header) {
+  const parts = header.split(",").map((part) => part.trim());
+  return {
+    t: parts.find((part) => part.startsWith("t="))?.slice(2) ?? "",
+    v1: parts.filter((part) => part.startsWith("v1=")).map((part) => part.slice(3)),
+  };
+}
+
+/**
+ * HMAC-SHA256 in hex, keyed with the whole secret string.
+ * @param {string} secret
+ * @param {string} text
+ */
+export async function hmac(secret, text) {
+  const encoder = new TextEncoder();
+  // Web Crypto takes no empty key.
+  const key = await crypto.subtle.importKey(
+    "raw",
+    encoder.encode(secret || " "),
+    { name: "HMAC", hash: "SHA-256" },
+    false,
+    ["sign"],
+  );
+  const bytes = new Uint8Array(await crypto.subtle.sign("HMAC", key, encoder.encode(text)));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/**
+ * The request as a line for a POSIX shell.
+ * @param {SentRequest} request
+ */
+export function asCurl({ url, headers, body }) {
+  const quoted = (/** @type {string} */ text) => `'${text.replaceAll("'", "'\\''")}'`;
+  const lines = Object.entries(headers).map(([name, value]) => `  -H ${quoted(`${name}: ${value}`)} \\\n`);
+  return `curl -X POST ${quoted(url)} \\\n${lines.join("")}  --data-raw ${quoted(body)}`;
+}
+
+/** @param {string} text */
+function pretty(text) {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}
+
+/** @param {string} text */
+function code(text) {
+  return h("pre", { tabindex: 0 }, text);
+}

@@ -1,0 +1,87 @@
+// @ts-check
+/** @import { PublicAttempt, PublicWebhook } from "../../../webhooks/public_webhook.ts" */
+import { get, isOutOfScope } from "./api.js";
+import { h, table, tag } from "./dom.js";
+import { ago } from "./format.js";
+import { webhookLink } from "./links.js";
+
+/** How many attempts of each webhook are looked through for an event's. */
+const LOOKED_THROUGH = 200;
+/** For so long what was loaded serves the next look: opening ten events must not ask ten times. */
+const FRESH_MS = 3_000;
+
+/** @typedef {{ webhook: PublicWebhook, attempts: PublicAttempt[] }} OfWebhook */
+
+/** @type {{ atMs: number, loaded: Promise<OfWebhook[]> } | undefined} */
+let recent;
+
+/** The newest attempts of every webhook of the key. */
+function recentAttempts() {
+  if (recent === undefined || Date.now() - recent.atMs > FRESH_MS) {
+    recent = { atMs: Date.now(), loaded: loadAttempts() };
+    recent.loaded.catch(() => recent = undefined);
+  }
+  return recent.loaded;
+}
+
+async function loadAttempts() {
+  /** @type {{ webhooks: PublicWebhook[] }} */
+  const { webhooks } = await get("v1/webhooks");
+  return await Promise.all(
+    webhooks.slice(0, 10).map(async (webhook) => {
+      const { deliveries } = await get(`v1/webhooks/${webhook.id}/deliveries`, { limit: LOOKED_THROUGH });
+      return { webhook, attempts: deliveries };
+    }),
+  );
+}
+
+/**
+ * The attempts to deliver each of these events, by event id; empty for a key without webhooks.
+ * @returns {Promise<Map<string, { webhook: PublicWebhook, attempt: PublicAttempt }[]>>}
+ */
+export async function attemptsByEvent() {
+  const all = await recentAttempts().catch((error) => {
+    if (isOutOfScope(error)) return /** @type {OfWebhook[]} */ ([]);
+    throw error;
+  });
+  return Map.groupBy(
+    all.flatMap(({ webhook, attempts }) => attempts.map((attempt) => ({ webhook, attempt }))),
+    ({ attempt }) => attempt.eventId,
+  );
+}
+
+/** @type {Record<string, import("./dom.js").Tone>} */
+const TONES = { delivered: "good", retry: "doubt", rejected: "bad", dead: "bad" };
+
+/** What came of an attempt. @param {PublicAttempt} attempt */
+export function outcomeTag({ outcome, statusCode }) {
+  const words = outcome === "retry" ? "to be tried again" : outcome === "dead" ? "given up" : outcome;
+  return tag(TONES[outcome] ?? "plain", statusCode === null ? words : `${words} · ${statusCode}`);
+}
+
+/** The deliveries of one event by this key's webhooks. @param {string} eventId */
+export async function deliveriesOf(eventId) {
+  try {
+    await recentAttempts();
+  } catch (error) {
+    if (isOutOfScope(error)) {
+      return h("p", { class: "dim" }, "This key has no scope webhooks: its deliveries are not shown.");
+    }
+    throw error;
+  }
+  const found = (await attemptsByEvent()).get(eventId) ?? [];
+  if (found.length === 0) {
+    return h("p", { class: "dim" }, `None by this key's webhooks among the newest ${LOOKED_THROUGH} attempts of each.`);
+  }
+  return table(
+    "Deliveries of this event",
+    ["Webhook", "Outcome", "Attempt", "When", "Took"],
+    found.map(({ webhook, attempt }) => [
+      webhookLink(webhook),
+      outcomeTag(attempt),
+      attempt.attempt === 0 ? "probe" : attempt.attempt,
+      ago(attempt.at),
+      `${attempt.durationMs} ms`,
+    ]),
+  );
+}

@@ -1,0 +1,149 @@
+// @ts-check
+/// <reference lib="dom" />
+/// <reference lib="dom.iterable" />
+/** Elements are made here and only here, of text and nodes: what an answer holds is never read as markup. */
+
+/** @typedef {Node | string | number | null | undefined | false} One */
+/** @typedef {One | Many} Child */
+/** @typedef {Child[]} Many */
+
+/**
+ * Makes an element. A property `onclick` is a listener, `true` an attribute without a value; null, undefined and false are left out.
+ *
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {Record<string, any>} [properties]
+ * @param {...Child} children
+ * @returns {HTMLElementTagNameMap[Tag]}
+ */
+export function h(tag, properties = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else element.setAttribute(name, value === true ? "" : String(value));
+  }
+  element.append(...nodes(children));
+  return element;
+}
+
+/**
+ * What of these is there, as nodes.
+ * @param {Child[]} children
+ * @returns {(Node | string)[]}
+ */
+function nodes(children) {
+  const there = /** @type {One[]} */ (children.flat(/** @type {1} */ (Infinity))).filter((child) =>
+    child !== null && child !== undefined && child !== false
+  );
+  return there.map((child) => typeof child === "number" ? String(child) : /** @type {Node | string} */ (child));
+}
+
+/**
+ * Puts these in place of what an element holds.
+ * @param {Element} element
+ * @param {...Child} children
+ */
+export function fill(element, ...children) {
+  element.replaceChildren(...nodes(children));
+}
+
+/**
+ * Tells people who hear the page what has changed on it.
+ * @param {string} text
+ */
+export function say(text) {
+  const place = document.getElementById("said");
+  if (place !== null) place.textContent = text;
+}
+
+/**
+ * A section under a heading, and the place for what it holds.
+ * @param {string} title
+ * @param {{ class?: string, beside?: Child }} [options] `beside` stands on the heading's line
+ */
+export function panel(title, options = {}) {
+  const id = `panel-${title.toLowerCase().replace(/[^a-z]+/g, "-")}`;
+  const body = h("div", { class: "body" }, h("p", { class: "dim" }, "Loading …"));
+  const head = h("div", { class: "head" }, h("h2", { id }, title), options.beside);
+  const section = h("section", { class: `panel ${options.class ?? ""}`, "aria-labelledby": id }, head, body);
+  return { section, body, head };
+}
+
+/**
+ * Names and values, side by side.
+ * @param {[name: string, value: Child][]} rows
+ */
+export function facts(rows) {
+  return h("dl", { class: "facts" }, rows.map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));
+}
+
+/**
+ * A table that can be scrolled sideways; on a phone each row is a card, and each cell says its heading itself.
+ * @param {string} caption for who hears it
+ * @param {string[]} headings
+ * @param {Child[][]} rows
+ */
+export function table(caption, headings, rows) {
+  return h(
+    "table",
+    {},
+    h("caption", { class: "unseen" }, caption),
+    h("thead", {}, h("tr", {}, headings.map((heading) => h("th", { scope: "col" }, heading)))),
+    h("tbody", {}, rows.map((row) => tableRow(headings, row))),
+  );
+}
+
+/**
+ * @param {string[]} headings
+ * @param {Child[]} cells
+ */
+export function tableRow(headings, cells) {
+  return h("tr", {}, cells.map((cell, at) => h("td", { "data-heading": headings[at] }, cell)));
+}
+
+/** @typedef {"good" | "doubt" | "bad" | "plain"} Tone */
+
+/**
+ * A short word on a coloured ground; the word alone says it, too.
+ * @param {Tone} tone
+ * @param {string} text
+ * @param {string} [title]
+ */
+export function tag(tone, text, title) {
+  return h("span", { class: `tag ${tone}`, title }, text);
+}
+
+/**
+ * @param {string} text
+ * @param {(event: MouseEvent) => void} onclick
+ * @param {Record<string, any>} [properties]
+ */
+export function button(text, onclick, properties = {}) {
+  return h("button", { type: "button", ...properties, onclick }, text);
+}
+
+/**
+ * A button that copies a text and says that it did.
+ * @param {string} label
+ * @param {() => string} text
+ * @param {Record<string, any>} [properties]
+ */
+export function copyButton(label, text, properties = {}) {
+  const made = button(label, async () => {
+    const isCopied = await navigator.clipboard.writeText(text()).then(() => true, () => false);
+    made.textContent = isCopied ? "Copied" : "Cannot copy";
+    say(`${made.textContent}: ${label}`);
+    setTimeout(() => made.textContent = label, 1_500);
+  }, properties);
+  return made;
+}
+
+/**
+ * What went wrong, and what to do, where the thing that failed would stand.
+ * @param {unknown} error
+ */
+export function failure(error) {
+  const message = error instanceof Error ? error.message : String(error);
+  return h("p", { class: "failure", role: "alert" }, message);
+}

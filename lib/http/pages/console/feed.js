@@ -1,0 +1,183 @@
+// @ts-check
+/** @import { PublicEvent } from "../../../store/event.ts" */
+import { ApiError, get, open, refused } from "./api.js";
+
+/** Every event from now on, once for the whole page: by the live stream, or by asking again and again where there is none. */
+
+/** @typedef {"live" | "polling" | "away"} State `live`: streamed. `polling`: asked for. `away`: the gateway does not answer. */
+
+/**
+ * @typedef {object} Listener
+ * @property {(event: PublicEvent) => void} [event]
+ * @property {(ledger: number) => void} [ledger] the height of the network
+ * @property {(state: State) => void} [state]
+ */
+
+/** @type {Set<Listener>} */
+const listeners = new Set();
+/** @type {State} */
+let state = "away";
+let ledger = 0;
+
+const POLL_MS = 5_000;
+const AGAIN_MS = 2_000;
+/** A stream that says nothing for so long is dead: its heartbeat comes every few seconds. */
+const SILENT_MS = 45_000;
+
+/**
+ * Hears what comes until `signal` aborts; is told at once how things stand.
+ * @param {Listener} listener
+ * @param {AbortSignal} signal
+ */
+export function listen(listener, signal) {
+  listeners.add(listener);
+  signal.addEventListener("abort", () => listeners.delete(listener));
+  listener.state?.(state);
+  if (ledger > 0) listener.ledger?.(ledger);
+}
+
+/** @param {State} to */
+function become(to) {
+  if (to === state) return;
+  state = to;
+  for (const listener of listeners) listener.state?.(to);
+}
+
+/** @param {unknown} height */
+function reach(height) {
+  if (typeof height !== "number" || height <= ledger) return;
+  ledger = height;
+  for (const listener of listeners) listener.ledger?.(height);
+}
+
+/** Follows the log from now on until `signal` aborts. @param {AbortSignal} signal */
+export async function follow(signal) {
+  ledger = 0;
+  let cursor = "";
+  let hasStream = true;
+  while (!signal.aborted) {
+    try {
+      if (cursor === "") cursor = await cursorOfNow(signal);
+      if (hasStream) cursor = await stream(cursor, signal, (to) => cursor = to);
+      else cursor = await poll(cursor, signal);
+    } catch (error) {
+      if (signal.aborted) return;
+      if (hasStream && error instanceof ApiError && [400, 404].includes(error.status)) {
+        hasStream = false;
+        continue;
+      }
+      become("away");
+      // A cursor that is refused is of another store, or of before what is held: begin anew.
+      if (error instanceof ApiError && error.status === 400) cursor = "";
+      if (error instanceof ApiError && error.status === 403) return;
+      await pause(Math.max(AGAIN_MS, error instanceof ApiError ? error.retryAfterSeconds * 1_000 : 0), signal);
+    }
+  }
+}
+
+/** @param {AbortSignal} signal */
+async function cursorOfNow(signal) {
+  const { latestLedger } = await get("v1/events", { limit: 1, order: "desc" }, signal);
+  const page = await get("v1/events", { fromLedger: latestLedger + 1, limit: 1 }, signal);
+  reach(latestLedger);
+  return page.cursor;
+}
+
+/**
+ * @param {string} cursor
+ * @param {AbortSignal} signal
+ */
+async function poll(cursor, signal) {
+  const page = await get("v1/events", { cursor, limit: 500 }, signal);
+  become("polling");
+  reach(page.latestLedger);
+  tell(page.events);
+  if (page.events.length < 500) await pause(POLL_MS, signal);
+  return page.cursor;
+}
+
+/** @param {PublicEvent[]} events */
+function tell(events) {
+  for (const event of events) for (const listener of listeners) listener.event?.(event);
+}
+
+/**
+ * Reads the stream to its end.
+ * @param {string} cursor
+ * @param {AbortSignal} signal
+ * @param {(cursor: string) => void} onCursor
+ */
+async function stream(cursor, signal, onCursor) {
+  const silent = new AbortController();
+  let timer = setTimeout(() => silent.abort(), SILENT_MS);
+  try {
+    const response = await open("GET", "v1/events/stream", {
+      query: { cursor },
+      headers: { Accept: "text/event-stream" },
+      signal: AbortSignal.any([signal, silent.signal]),
+    });
+    if (!response.ok || response.body === null) throw refused(response, await response.json().catch(() => undefined));
+    become("live");
+    for await (const frame of frames(response.body)) {
+      clearTimeout(timer);
+      timer = setTimeout(() => silent.abort(), SILENT_MS);
+      if (frame.id !== "") onCursor(cursor = frame.id);
+      if (frame.name === "") tell([JSON.parse(frame.data)]);
+      else if (frame.name === "revoked") throw new ApiError(401, "revoked", "the API key is not valid any more", 0);
+      else if (frame.name === "ledger" || frame.name === "caught_up") reach(heightIn(frame.data));
+    }
+  } finally {
+    clearTimeout(timer);
+  }
+  return cursor;
+}
+
+/** The height that a heartbeat tells. @param {string} data */
+function heightIn(data) {
+  const told = JSON.parse(data);
+  return typeof told === "number" ? told : told.sequence ?? told.ledger ?? told.latestLedger;
+}
+
+/**
+ * The frames of server-sent events (HTML standard, §9.2): blocks of `field: value` lines, apart by an empty one. Read by hand, for
+ * `EventSource` sends no key.
+ * @param {ReadableStream<Uint8Array<ArrayBuffer>>} body
+ */
+async function* frames(body) {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  while (true) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    const blocks = (rest + value).split(/\r?\n\r?\n/);
+    rest = blocks.pop() ?? "";
+    for (const block of blocks) yield frame(block);
+  }
+}
+
+/** @param {string} block */
+function frame(block) {
+  const made = { id: "", name: "", data: "" };
+  for (const line of block.split(/\r?\n/)) {
+    const [, field, value] = /^(\w+): ?(.*)$/.exec(line) ?? [];
+    if (field === "id") made.id = value ?? "";
+    if (field === "event") made.name = value ?? "";
+    if (field === "data") made.data += (made.data === "" ? "" : "\n") + value;
+  }
+  // A comment keeps the line open and says nothing.
+  return made.data === "" && made.name === "" ? { ...made, name: "comment" } : made;
+}
+
+/**
+ * @param {number} ms
+ * @param {AbortSignal} signal
+ */
+function pause(ms, signal) {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener("abort", () => {
+      clearTimeout(timer);
+      resolve(undefined);
+    }, { once: true });
+  });
+}

@@ -1,0 +1,60 @@
+// @ts-check
+import { copyButton, h } from "./dom.js";
+import { shortId } from "./format.js";
+import { isAddress } from "./strkey.js";
+
+/** Where each thing is shown. */
+
+/** @param {string | undefined | null} deviceHash */
+export function cardLink(deviceHash) {
+  return deviceHash
+    ? h("a", { href: `#/cards/${deviceHash}`, title: deviceHash, class: "id" }, shortId(deviceHash))
+    : null;
+}
+
+/** @param {string | undefined | null} address */
+export function accountLink(address) {
+  return address ? h("a", { href: `#/accounts/${address}`, title: address, class: "id" }, shortId(address)) : null;
+}
+
+/** @param {string | undefined | null} hash */
+export function transactionLink(hash) {
+  return hash ? h("a", { href: `#/transactions/${hash}`, title: hash, class: "id" }, shortId(hash)) : null;
+}
+
+/** @param {{ id: string, url: string }} webhook */
+export function webhookLink({ id, url }) {
+  return h("a", { href: `#/webhooks/${id}`, title: url }, withoutScheme(url));
+}
+
+/** @param {string} url */
+export function withoutScheme(url) {
+  return url.replace(/^https:\/\//, "");
+}
+
+/** A whole id that may be broken anywhere, with a button that copies it. @param {string} id @param {string} what */
+export function wholeId(id, what) {
+  return h(
+    "span",
+    { class: "whole" },
+    h("code", {}, id),
+    copyButton("Copy", () => id, { class: "small quiet", "aria-label": `Copy the ${what}` }),
+  );
+}
+
+/**
+ * The page of what a text names, undefined when it names nothing. A hash of 64 digits is a card or a transaction: `known` says which.
+ * @param {string} text
+ */
+export function pageOf(text) {
+  const id = text.trim();
+  if (/^[0-9a-f]{64}$/i.test(id)) return `#/cards/${id.toLowerCase()}`;
+  if (/^wh_[0-9A-Za-z]{1,40}$/.test(id)) return `#/webhooks/${id}`;
+  if (/^([1-9]\d{0,3}-)?\d{19}-\d{10}$/.test(id)) return `#/events/${id}`;
+  const upper = id.toUpperCase();
+  return isAddress(upper) ? `#/accounts/${upper}` : undefined;
+}
+
+/** What can be looked up, for who typed something else. */
+export const LOOK_UP_HINT =
+  "a card or transaction (64 hex digits), an account (G…) or contract (C…), a webhook (wh_…), an event's id";

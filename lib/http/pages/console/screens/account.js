@@ -1,0 +1,74 @@
+// @ts-check
+import { get } from "../api.js";
+import { failure, fill, h, panel, table } from "../dom.js";
+import { amountOf, assetName } from "../assets.js";
+import { eventList } from "../event_views.js";
+import { listen } from "../feed.js";
+import { ago } from "../format.js";
+import { cardLink, wholeId } from "../links.js";
+import { pendingView } from "../pending_view.js";
+
+/** Of a wallet with more, the first are looked at. */
+const CARDS_SHOWN = 20;
+
+/** An account, in every part it plays: a card's owner, a merchant, an agent. @param {import("../main.js").Visit} visit @returns {import("../main.js").Screen} */
+export function account({ part: address, signal, session }) {
+  const pending = panel("As a merchant: what it can claim", { class: "wide" });
+  const owned = panel("As an owner: its cards", { class: "wide" });
+  const received = panel("Its payments", { class: "wide" });
+  const acted = panel("As an agent: what it was registered for", { class: "wide" });
+
+  const again = pendingView(pending.body, address, { signal, session });
+  get(`v1/wallets/${address}/devices`, {}, signal).then(
+    ({ devices }) => showCards(owned.body, devices, signal),
+    (error) => signal.aborted || fill(owned.body, failure(error)),
+  );
+  const payments = eventList({ merchant: address }, signal, "No payment to it in the history.");
+  fill(received.body, payments.place);
+  const agent = eventList({ agent: address }, signal, "It is no card's agent in the history.");
+  fill(acted.body, agent.place);
+  listen({
+    event(event) {
+      if (event.merchant === address) {
+        payments.add(event);
+        again();
+      }
+      if (event.agent === address) agent.add(event);
+    },
+  }, signal);
+  return {
+    title: "Account",
+    content: [h("p", {}, wholeId(address, "address")), pending.section, received.section, owned.section, acted.section],
+  };
+}
+
+/**
+ * @param {Element} place
+ * @param {string[]} devices
+ * @param {AbortSignal} signal
+ */
+async function showCards(place, devices, signal) {
+  if (devices.length === 0) return fill(place, h("p", { class: "dim" }, "It owns no card."));
+  /** @type {(import("./card.js").Card | undefined)[]} */
+  const found = await Promise.all(
+    devices.slice(0, CARDS_SHOWN).map((hash) => get(`v1/devices/${hash}`, {}, signal).catch(() => undefined)),
+  );
+  if (signal.aborted) return;
+  fill(
+    place,
+    table(
+      "Its cards",
+      ["Card", "In escrow", "Asset", "Policy ends"],
+      devices.slice(0, CARDS_SHOWN).map((hash, at) => {
+        const { escrowBalance, policy } = found[at] ?? {};
+        return [
+          cardLink(hash),
+          amountOf(escrowBalance, policy?.asset),
+          policy?.asset ? assetName(policy.asset) : "no agent",
+          policy?.agent ? policy.expiresAt ? ago(policy.expiresAt) : "never" : null,
+        ];
+      }),
+    ),
+    devices.length > CARDS_SHOWN && h("p", { class: "dim" }, `The first ${CARDS_SHOWN} of ${devices.length}.`),
+  );
+}

@@ -1,0 +1,184 @@
+// @ts-check
+/** @import { Event } from "../event_views.js" */
+import { get, isMissing } from "../api.js";
+import { amountOf, assetName } from "../assets.js";
+import { attemptsByEvent, outcomeTag } from "../deliveries.js";
+import { button, facts, failure, fill, h, panel, tag } from "../dom.js";
+import { eventsBefore, typeTag } from "../event_views.js";
+import { listen } from "../feed.js";
+import { ago, grouped, nowMs, timeLeft } from "../format.js";
+import { accountLink, transactionLink, webhookLink, wholeId } from "../links.js";
+
+/** A card: who owns it, what its agent may spend, what its escrow holds, and all that happened to it. */
+
+/** @typedef {{ agent: string | null, maxAmount: string | null, asset: string | null, expiresAt: number | null }} Policy */
+/** @typedef {{ deviceHash: string, owner: string, policy: Policy, escrowBalance: string }} Card */
+
+const PAGE = 50;
+/** A block of events settles before what it changed is asked for. */
+const AFTER_EVENT_MS = 500;
+
+/** @param {import("../main.js").Visit} visit @returns {import("../main.js").Screen} */
+export function card({ part: deviceHash, signal }) {
+  const now = panel("Now", { class: "wide" });
+  const timeline = panel("Timeline", { class: "wide" });
+  /** The asset of its policy: what moves in another one is flagged. @type {string | null} */
+  let asset = null;
+
+  async function load() {
+    try {
+      /** @type {Card} */
+      const found = await get(`v1/devices/${deviceHash}`, {}, signal);
+      asset = found.policy.asset;
+      fill(now.body, cardFacts(found));
+    } catch (error) {
+      if (!signal.aborted) fill(now.body, isMissing(error) ? await missing(deviceHash, signal) : failure(error));
+    }
+    await loadTimeline();
+  }
+
+  async function loadTimeline() {
+    try {
+      const page = await eventsBefore({ deviceHash }, { limit: PAGE, signal });
+      const attempts = await attemptsByEvent();
+      fill(
+        timeline.body,
+        page.events.length === 0
+          ? h("p", { class: "dim" }, "Nothing that is held in the history.")
+          : timelineOf(page, deviceHash, { attempts, asset, signal }),
+      );
+    } catch (error) {
+      if (!signal.aborted) fill(timeline.body, failure(error));
+    }
+  }
+
+  void load();
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let timer;
+  listen({
+    event(event) {
+      if (event.deviceHash !== deviceHash) return;
+      clearTimeout(timer);
+      timer = setTimeout(() => signal.aborted || load(), AFTER_EVENT_MS);
+    },
+  }, signal);
+  return { title: "Card", content: [h("p", {}, wholeId(deviceHash, "card's hash")), now.section, timeline.section] };
+}
+
+/** @param {Card} card */
+function cardFacts({ owner, policy, escrowBalance }) {
+  const { agent, maxAmount, asset, expiresAt } = policy;
+  const isOver = expiresAt !== null && expiresAt * 1_000 < nowMs();
+  return facts([
+    ["Owner", h("a", { href: `#/accounts/${owner}` }, h("code", {}, owner))],
+    ["In escrow", [
+      amountOf(escrowBalance, asset),
+      agent === null && escrowBalance !== "0" && tag("doubt", "no agent can spend it"),
+    ]],
+    ...(agent === null
+      ? [/** @type {[string, string]} */ (["Policy", "none: no agent is registered"])]
+      : /** @type {[string, import("../dom.js").Child][]} */ ([
+        ["Agent", h("a", { href: `#/accounts/${agent}` }, h("code", {}, agent))],
+        ["Each payment", maxAmount === "0" ? "no cap" : ["at most ", amountOf(maxAmount, asset)]],
+        ["Asset", asset && [assetName(asset), " ", h("code", {}, asset)]],
+        [
+          "Policy ends",
+          expiresAt === null || expiresAt === 0
+            ? "never"
+            : [timeLeft(expiresAt), " ", isOver && tag("doubt", "expired: payments are refused")],
+        ],
+      ])),
+  ]);
+}
+
+/** A card that the device registry does not know may have a policy all the same. @param {string} deviceHash @param {AbortSignal} signal */
+async function missing(deviceHash, signal) {
+  const told = h("p", {}, "The device registry does not know this card: it was never registered, or was revoked.");
+  /** @type {Policy | undefined} */
+  const policy = await get(`v1/devices/${deviceHash}/policy`, {}, signal).catch(() => undefined);
+  const transaction = h(
+    "p",
+    {},
+    "If it is a transaction's hash: ",
+    h("a", { href: `#/transactions/${deviceHash}` }, "look at the transaction"),
+  );
+  return h(
+    "div",
+    {},
+    told,
+    policy?.agent && h("p", {}, tag("doubt", "an agent is still registered"), " ", accountLink(policy.agent)),
+    transaction,
+  );
+}
+
+/**
+ * @param {{ events: Event[], cursor: string }} first
+ * @param {string} deviceHash
+ * @param {{ attempts: Awaited<ReturnType<typeof attemptsByEvent>>, asset: string | null, signal: AbortSignal }} options
+ */
+function timelineOf(first, deviceHash, { attempts, asset, signal }) {
+  const list = h("ol", { class: "timeline" });
+  let { cursor } = first;
+  const older = button("Older", async () => {
+    try {
+      const page = await eventsBefore({ deviceHash }, { limit: PAGE, cursor, signal });
+      cursor = page.cursor;
+      add(page.events);
+    } catch (error) {
+      older.replaceWith(failure(error));
+    }
+  });
+  /** @param {Event[]} events */
+  function add(events) {
+    for (const [txHash, together] of Map.groupBy(events, (event) => event.txHash)) {
+      list.append(moment(txHash, together));
+    }
+    older.hidden = events.length < PAGE;
+  }
+  /** One transaction, its events and where they were told. @param {string} txHash @param {Event[]} events */
+  function moment(txHash, events) {
+    const { ledger, ledgerClosedAt } = /** @type {Event} */ (events[0]);
+    return h(
+      "li",
+      {},
+      h(
+        "p",
+        { class: "dim" },
+        ago(ledgerClosedAt),
+        ` · ledger ${grouped(ledger)} · transaction `,
+        transactionLink(txHash),
+      ),
+      events.map((event) =>
+        h(
+          "div",
+          { class: "moment" },
+          h(
+            "p",
+            {},
+            typeTag(event.type),
+            " ",
+            event.merchant && [h("span", { class: "dim" }, "to "), accountLink(event.merchant)],
+            event.agent && [h("span", { class: "dim" }, "agent "), accountLink(event.agent)],
+          ),
+          amountOf(event.amount, event.asset === undefined ? asset : event.asset, asset),
+          h(
+            "ul",
+            { class: "told" },
+            (attempts.get(event.id) ?? []).map(({ webhook, attempt }) =>
+              h(
+                "li",
+                {},
+                webhookLink(webhook),
+                " ",
+                outcomeTag(attempt),
+                h("small", { class: "dim" }, ` ${attempt.durationMs} ms, `, ago(attempt.at)),
+              )
+            ),
+          ),
+        )
+      ),
+    );
+  }
+  add(first.events);
+  return h("div", {}, list, older);
+}

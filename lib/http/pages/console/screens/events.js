@@ -1,0 +1,127 @@
+// @ts-check
+/** @import { Event } from "../event_views.js" */
+import { get } from "../api.js";
+import { button, failure, fill, h, say } from "../dom.js";
+import { EVENT_TYPES, eventDetails, eventList, typeTag } from "../event_views.js";
+import { listen } from "../feed.js";
+import { counted } from "../format.js";
+import { isAddress } from "../strkey.js";
+
+/** What the screen was filtered by when it was left: who comes back finds it so. */
+let kept = { types: "", subject: "" };
+
+/** Events as they come, and those before; filtered by type and by whose they are. @param {import("../main.js").Visit} visit @returns {import("../main.js").Screen} */
+export function events({ signal }) {
+  const place = h("div", { class: "panel wide" });
+  let listSignal = new AbortController();
+
+  const types = h(
+    "select",
+    { "aria-label": "Type of the events" },
+    h("option", { value: "" }, "All types"),
+    EVENT_TYPES.map((type) => h("option", { value: type }, type)),
+  );
+  types.value = kept.types;
+  const subject = h("input", {
+    type: "search",
+    "aria-label": "Card, merchant or agent of the events",
+    placeholder: "Card, merchant or agent",
+    value: kept.subject,
+    autocomplete: "off",
+    spellcheck: "false",
+  });
+  const pause = button("Pause", () => setPaused(!isPaused), { "aria-pressed": "false" });
+
+  let isPaused = false;
+  /** @type {Event[]} */
+  let waiting = [];
+  /** @type {ReturnType<typeof eventList>[]} */
+  let lists = [];
+  /** @type {(event: Event) => boolean} */
+  let matches = () => true;
+
+  /** @param {boolean} to */
+  function setPaused(to) {
+    isPaused = to;
+    pause.setAttribute("aria-pressed", String(to));
+    if (!to) { for (const event of waiting.splice(0)) add(event); }
+    pause.textContent = to ? "Go on" : "Pause";
+    say(to ? "Paused" : "Live again");
+  }
+
+  /** @param {Event} event */
+  function add(event) {
+    for (const list of lists) list.add(event);
+  }
+
+  function begin() {
+    kept = { types: types.value, subject: subject.value.trim() };
+    listSignal.abort();
+    listSignal = new AbortController();
+    const filters = filtersOf(kept.types, kept.subject);
+    if (filters === undefined) {
+      subject.setCustomValidity("A card is 64 hex digits, a merchant or an agent G… or C….");
+      subject.reportValidity();
+      return;
+    }
+    subject.setCustomValidity("");
+    waiting = [];
+    matches = (event) =>
+      filters.some((filter) =>
+        Object.entries(filter).every(([name, value]) =>
+          name === "types" ? event.type === value : Reflect.get(event, name) === value
+        )
+      );
+    const bound = AbortSignal.any([signal, listSignal.signal]);
+    lists = filters.map((filter) => eventList(filter, bound, "No event matches."));
+    if (filters.length === 1) fill(place, lists.map((list) => list.place));
+    else fill(place, lists.map((list, at) => [h("h2", {}, at === 0 ? "As the merchant" : "As the agent"), list.place]));
+  }
+
+  listen({
+    event(event) {
+      if (!matches(event)) return;
+      if (!isPaused) return add(event);
+      waiting.push(event);
+      if (waiting.length > 500) waiting.shift();
+      pause.textContent = `Go on, ${counted(waiting.length, "new event")}`;
+    },
+  }, signal);
+  types.addEventListener("change", begin);
+  subject.addEventListener("change", begin);
+  begin();
+  const filterForm = h(
+    "form",
+    { class: "filters", onsubmit: (/** @type {Event_} */ event) => event.preventDefault() },
+    types,
+    subject,
+    pause,
+  );
+  return { title: "Events", content: [filterForm, place] };
+}
+
+/** @typedef {globalThis.Event} Event_ */
+
+/**
+ * What the gateway is asked for; an account may be a merchant or an agent: two lists. Undefined when the text names nothing.
+ * @param {string} types
+ * @param {string} subject
+ * @returns {Record<string, string>[] | undefined}
+ */
+function filtersOf(types, subject) {
+  /** @type {Record<string, string>} */
+  const byType = types === "" ? {} : { types };
+  if (subject === "") return [byType];
+  if (/^[0-9a-f]{64}$/i.test(subject)) return [{ ...byType, deviceHash: subject.toLowerCase() }];
+  return isAddress(subject) ? [{ ...byType, merchant: subject }, { ...byType, agent: subject }] : undefined;
+}
+
+/** One event. @param {import("../main.js").Visit} visit @returns {import("../main.js").Screen} */
+export function oneEvent({ part, signal }) {
+  const place = h("div", { class: "panel wide" }, h("p", { class: "dim" }, "Loading …"));
+  get(`v1/events/${part}`, {}, signal).then(
+    (event) => fill(place, h("p", {}, typeTag(event.type)), eventDetails(event)),
+    (error) => signal.aborted || fill(place, failure(error)),
+  );
+  return { title: "Event", content: [place] };
+}

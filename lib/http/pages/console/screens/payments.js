@@ -1,0 +1,87 @@
+// @ts-check
+import { keepLoading } from "../api.js";
+import { amountOf } from "../assets.js";
+import { failure, fill, h, panel, table } from "../dom.js";
+import { ago, counted, timeLeft } from "../format.js";
+import { accountLink, pageOf } from "../links.js";
+import { listen } from "../feed.js";
+import { firstLost, loadWaiting, pressing } from "../pending.js";
+
+const EVERY_MS = 60_000;
+const AFTER_EVENT_MS = 1_000;
+const MERCHANTS_SHOWN = 20;
+
+/** Who can claim what, and how long still. @param {import("../main.js").Visit} visit @returns {import("../main.js").Screen} */
+export function payments({ signal }) {
+  const { section, body } = panel("Waiting to be claimed", { class: "wide" });
+  const again = keepLoading({
+    load: () => loadWaiting(MERCHANTS_SHOWN),
+    show: ({ waiting, more }) =>
+      fill(
+        body,
+        list(waiting),
+        more > 0 && h("p", { class: "dim" }, `${counted(more, "merchant")} more were paid lately: look them up.`),
+      ),
+    fail: (error) => fill(body, failure(error)),
+    everyMs: EVERY_MS,
+    signal,
+  });
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let timer;
+  listen({
+    event({ type }) {
+      if (!type.startsWith("payment.")) return;
+      clearTimeout(timer);
+      timer = setTimeout(again, AFTER_EVENT_MS);
+    },
+  }, signal);
+  return { title: "Payments", content: [lookUp(), section] };
+}
+
+function lookUp() {
+  const input = h("input", {
+    id: "merchant",
+    type: "search",
+    required: true,
+    placeholder: "G… or C…",
+    autocomplete: "off",
+    spellcheck: "false",
+  });
+  input.addEventListener("input", () => input.setCustomValidity(""));
+  return h(
+    "form",
+    {
+      class: "look-up",
+      onsubmit: (/** @type {Event} */ event) => {
+        event.preventDefault();
+        const page = pageOf(input.value);
+        if (page?.startsWith("#/accounts/")) return void (location.hash = page);
+        input.setCustomValidity("A merchant is an account G… or a contract C….");
+        input.reportValidity();
+      },
+    },
+    h("label", { for: "merchant" }, "Merchant"),
+    h("div", { class: "actions" }, input, h("button", { type: "submit", class: "primary" }, "Look up")),
+  );
+}
+
+/** @param {import("../pending.js").Waiting[]} waiting */
+function list(waiting) {
+  if (waiting.length === 0) {
+    return h("p", { class: "dim" }, "Nothing: every payment of the newest 500 payment events was claimed.");
+  }
+  return table(
+    "Merchants that can claim",
+    ["Merchant", "Can claim", "Payments", "Waits since", "Time to claim"],
+    waiting.map(({ merchant, asset, since, pending }) => {
+      const lost = firstLost(pending);
+      return [
+        accountLink(merchant),
+        amountOf(pending.pending, asset),
+        pending.payments === undefined ? "not listed" : `${pending.payments.length}${pending.more ? "+" : ""}`,
+        ago(since),
+        lost === undefined ? "not told" : h("span", { class: pressing(lost) }, timeLeft(lost / 1_000)),
+      ];
+    }),
+  );
+}

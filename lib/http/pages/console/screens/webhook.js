@@ -1,0 +1,170 @@
+// @ts-check
+/** @import { PublicAttempt, PublicWebhook } from "../../../../webhooks/public_webhook.ts" */
+import { get, post } from "../api.js";
+import { button, facts, failure, fill, h, panel, say, tableRow } from "../dom.js";
+import { attemptDetails } from "../attempt_view.js";
+import { outcomeTag } from "../deliveries.js";
+import { ago, counted, grouped, timeLeft } from "../format.js";
+import { accountLink, cardLink } from "../links.js";
+import { listen } from "../feed.js";
+import { replayForm } from "../replay_form.js";
+import { condition } from "./webhooks.js";
+
+const PAGE = 50;
+/** Time for a delivery to be made and written down. */
+const AFTER_EVENT_MS = 1_500;
+const HEADINGS = ["When", "Outcome", "Event", "Attempt", "Took", "Next", ""];
+
+/** A webhook with its deliveries. @param {import("../main.js").Visit} visit @returns {import("../main.js").Screen} */
+export function webhook({ part: id, signal }) {
+  const about = panel("How it is", { class: "wide" });
+  const onlyFailed = h("input", { type: "checkbox", id: "only-failed" });
+  const sent = panel("Deliveries, the newest first", {
+    class: "wide",
+    beside: h("label", { class: "choice", for: "only-failed" }, onlyFailed, " Only failed"),
+  });
+  const acting = h("div", { class: "acting" });
+
+  async function load() {
+    try {
+      /** @type {PublicWebhook} */
+      const found = await get(`v1/webhooks/${id}`, {}, signal);
+      fill(about.body, webhookFacts(found), actions(found));
+      await list();
+    } catch (error) {
+      if (!signal.aborted) {
+        fill(about.body, failure(error));
+        fill(sent.body);
+      }
+    }
+  }
+
+  /** @param {PublicWebhook} found */
+  function actions(found) {
+    const test = button("Send a test event", async () => {
+      test.disabled = true;
+      await tell(async () => {
+        const { attempt } = await post(`v1/webhooks/${id}/test`);
+        return [h("p", {}, "The test event: ", outcomeTag(attempt)), attemptDetails(found.id, attempt, load)];
+      });
+      test.disabled = false;
+    });
+    const replay = button("Replay …", () => fill(acting, replayForm(id, load)));
+    return h("div", { class: "actions" }, test, replay);
+  }
+
+  /** Does something and shows what came of it. @param {() => Promise<import("../dom.js").Child[]>} act */
+  async function tell(act) {
+    try {
+      fill(acting, ...await act());
+      say("Done");
+      await load();
+    } catch (error) {
+      fill(acting, failure(error));
+    }
+  }
+
+  async function list() {
+    const rows = h("tbody");
+    const older = button("Older attempts", () => more().catch((error) => older.replaceWith(failure(error))), {
+      hidden: true,
+    });
+    /** @type {string | undefined} */
+    let cursor;
+    let shown = 0;
+    async function more() {
+      /** @type {{ deliveries: PublicAttempt[], cursor: string | null }} */
+      const page = await get(`v1/webhooks/${id}/deliveries`, { limit: PAGE, cursor }, signal);
+      cursor = page.cursor ?? undefined;
+      const wanted = page.deliveries.filter(({ outcome }) => !onlyFailed.checked || outcome !== "delivered");
+      shown += wanted.length;
+      rows.append(...wanted.map((attempt) => attemptRow(id, attempt, load)));
+      older.hidden = page.cursor === null;
+    }
+    await more();
+    const none = onlyFailed.checked ? "None of the newest failed." : "Nothing was sent yet.";
+    fill(sent.body, shown === 0 ? h("p", { class: "dim" }, none) : attemptTable(rows), older);
+  }
+
+  onlyFailed.addEventListener("change", () => list().catch((error) => fill(sent.body, failure(error))));
+  void load();
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let timer;
+  listen({
+    event() {
+      clearTimeout(timer);
+      // Who has a delivery open is reading it.
+      timer = setTimeout(() => signal.aborted || sent.body.querySelector(".more") || load(), AFTER_EVENT_MS);
+    },
+  }, signal);
+  return { title: "Webhook", content: [about.section, acting, sent.section] };
+}
+
+/** @param {PublicWebhook} webhook */
+function webhookFacts(webhook) {
+  const { id, url, types, deviceHash, merchant, ordered, createdAt, retrying, rejected, dead, previousSecretUntil } =
+    webhook;
+  const counts = [[retrying, "to be tried again"], [rejected, "rejected"], [dead, "given up"]].filter(([n]) => n).map((
+    [n, words],
+  ) => `${grouped(n ?? 0)} ${words}`);
+  /** @type {[string, import("../dom.js").Child][]} */
+  const rows = [
+    ["URL", h("code", {}, url)],
+    ["Now", [condition(webhook), counts.length > 0 && ` ${counts.join(", ")}`]],
+    ["Hears", types === null ? "all events" : types.join(", ")],
+  ];
+  if (deviceHash !== null) rows.push(["Only card", cardLink(deviceHash)]);
+  if (merchant !== null) rows.push(["Only merchant", accountLink(merchant)]);
+  if (ordered) rows.push(["Order", "strictly one at a time"]);
+  if (previousSecretUntil !== null) rows.push(["Former secret", ["signs, too: ", timeLeft(previousSecretUntil)]]);
+  rows.push(["Id", h("code", {}, id)], ["Made", ago(createdAt)]);
+  return facts(rows);
+}
+
+/** @param {HTMLElement} rows */
+function attemptTable(rows) {
+  return h(
+    "table",
+    { class: "attempts" },
+    h("caption", { class: "unseen" }, "Attempts to deliver"),
+    h(
+      "thead",
+      {},
+      h(
+        "tr",
+        {},
+        HEADINGS.map((heading) => h("th", { scope: "col" }, heading || h("span", { class: "unseen" }, "Details"))),
+      ),
+    ),
+    rows,
+  );
+}
+
+/**
+ * @param {string} webhookId
+ * @param {PublicAttempt} attempt
+ * @param {() => void} onSent
+ */
+function attemptRow(webhookId, attempt, onSent) {
+  const open = button("Details", () => {
+    const isOpen = open.getAttribute("aria-expanded") === "true";
+    open.setAttribute("aria-expanded", String(!isOpen));
+    if (isOpen) row.nextElementSibling?.remove();
+    else {row.after(
+        h("tr", { class: "more" }, h("td", { colspan: HEADINGS.length }, attemptDetails(webhookId, attempt, onSent))),
+      );}
+  }, { class: "small quiet", "aria-expanded": "false", "aria-label": `Details of attempt ${attempt.id}` });
+  const row = tableRow(HEADINGS, [
+    ago(attempt.at),
+    outcomeTag(attempt),
+    attempt.eventType,
+    attempt.attempt === 0 ? "probe" : attempt.attempt,
+    `${grouped(attempt.durationMs)} ms`,
+    attempt.nextAttemptAt === null ? null : ago(attempt.nextAttemptAt),
+    open,
+  ]);
+  return row;
+}
+
+/** @param {number} n */
+export const countedDeliveries = (n) => counted(n, "delivery", "deliveries");
