@@ -1,7 +1,7 @@
 // @ts-check
 /** @import { PublicAttempt, PublicWebhook } from "../../../webhooks/public_webhook.ts" */
 import { get, isOutOfScope } from "./api.js";
-import { h, table, tag } from "./dom.js";
+import { h, tag } from "./dom.js";
 import { ago } from "./format.js";
 import { webhookLink } from "./links.js";
 
@@ -35,19 +35,26 @@ async function loadAttempts() {
   );
 }
 
+/** How an event stands with a webhook: by its newest attempt. @typedef {{ webhook: PublicWebhook, attempt: PublicAttempt, attempts: number }} Standing */
+
 /**
- * The attempts to deliver each of these events, by event id; empty for a key without webhooks.
- * @returns {Promise<Map<string, { webhook: PublicWebhook, attempt: PublicAttempt }[]>>}
+ * How each event stands with this key's webhooks, by event id; empty for a key without webhooks.
+ * @returns {Promise<Map<string, Standing[]>>}
  */
-export async function attemptsByEvent() {
+export async function standingByEvent() {
   const all = await recentAttempts().catch((error) => {
     if (isOutOfScope(error)) return /** @type {OfWebhook[]} */ ([]);
     throw error;
   });
-  return Map.groupBy(
-    all.flatMap(({ webhook, attempts }) => attempts.map((attempt) => ({ webhook, attempt }))),
-    ({ attempt }) => attempt.eventId,
-  );
+  /** @type {Map<string, Standing[]>} */
+  const byEvent = new Map();
+  for (const { webhook, attempts } of all) {
+    for (const [eventId, made] of Map.groupBy(attempts, ({ eventId }) => eventId)) {
+      const standing = { webhook, attempt: /** @type {PublicAttempt} */ (made[0]), attempts: made.length };
+      byEvent.set(eventId, [...byEvent.get(eventId) ?? [], standing]);
+    }
+  }
+  return byEvent;
 }
 
 /** @type {Record<string, import("./dom.js").Tone>} */
@@ -59,29 +66,40 @@ export function outcomeTag({ outcome, statusCode }) {
   return tag(TONES[outcome] ?? "plain", statusCode === null ? words : `${words} · ${statusCode}`);
 }
 
+/** How an event stands with each webhook, as lines. @param {Standing[]} standings */
+export function standingLines(standings) {
+  return h(
+    "ul",
+    { class: "told" },
+    standings.map(({ webhook, attempt, attempts }) =>
+      h(
+        "li",
+        {},
+        webhookLink(webhook),
+        " ",
+        outcomeTag(attempt),
+        " ",
+        h(
+          "small",
+          { class: "dim" },
+          attempts > 1 && `${attempts} attempts, the last `,
+          ago(attempt.at),
+          `, in ${attempt.durationMs} ms`,
+        ),
+      )
+    ),
+  );
+}
+
 /** The deliveries of one event by this key's webhooks. @param {string} eventId */
 export async function deliveriesOf(eventId) {
   try {
     await recentAttempts();
   } catch (error) {
-    if (isOutOfScope(error)) {
-      return h("p", { class: "dim" }, "This key has no scope webhooks: its deliveries are not shown.");
-    }
-    throw error;
+    if (!isOutOfScope(error)) throw error;
+    return h("p", { class: "dim" }, "This key has no scope webhooks: its deliveries are not shown.");
   }
-  const found = (await attemptsByEvent()).get(eventId) ?? [];
-  if (found.length === 0) {
-    return h("p", { class: "dim" }, `None by this key's webhooks among the newest ${LOOKED_THROUGH} attempts of each.`);
-  }
-  return table(
-    "Deliveries of this event",
-    ["Webhook", "Outcome", "Attempt", "When", "Took"],
-    found.map(({ webhook, attempt }) => [
-      webhookLink(webhook),
-      outcomeTag(attempt),
-      attempt.attempt === 0 ? "probe" : attempt.attempt,
-      ago(attempt.at),
-      `${attempt.durationMs} ms`,
-    ]),
-  );
+  const found = (await standingByEvent()).get(eventId);
+  if (found !== undefined) return standingLines(found);
+  return h("p", { class: "dim" }, `None by this key's webhooks among the newest ${LOOKED_THROUGH} attempts of each.`);
 }

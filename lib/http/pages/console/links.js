@@ -29,7 +29,7 @@ export function webhookLink({ id, url }) {
 
 /** @param {string} url */
 export function withoutScheme(url) {
-  return url.replace(/^https:\/\//, "");
+  return url.replace(/^https?:\/\//, "");
 }
 
 /** A whole id that may be broken anywhere, with a button that copies it. @param {string} id @param {string} what */

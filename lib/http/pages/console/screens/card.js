@@ -2,12 +2,12 @@
 /** @import { Event } from "../event_views.js" */
 import { get, isMissing } from "../api.js";
 import { amountOf, assetName } from "../assets.js";
-import { attemptsByEvent, outcomeTag } from "../deliveries.js";
+import { standingByEvent, standingLines } from "../deliveries.js";
 import { button, facts, failure, fill, h, panel, tag } from "../dom.js";
 import { eventsBefore, typeTag } from "../event_views.js";
 import { listen } from "../feed.js";
 import { ago, grouped, nowMs, timeLeft } from "../format.js";
-import { accountLink, transactionLink, webhookLink, wholeId } from "../links.js";
+import { accountLink, transactionLink, wholeId } from "../links.js";
 
 /** A card: who owns it, what its agent may spend, what its escrow holds, and all that happened to it. */
 
@@ -40,12 +40,12 @@ export function card({ part: deviceHash, signal }) {
   async function loadTimeline() {
     try {
       const page = await eventsBefore({ deviceHash }, { limit: PAGE, signal });
-      const attempts = await attemptsByEvent();
+      const standings = await standingByEvent();
       fill(
         timeline.body,
         page.events.length === 0
           ? h("p", { class: "dim" }, "Nothing that is held in the history.")
-          : timelineOf(page, deviceHash, { attempts, asset, signal }),
+          : timelineOf(page, deviceHash, { standings, asset, signal }),
       );
     } catch (error) {
       if (!signal.aborted) fill(timeline.body, failure(error));
@@ -114,9 +114,9 @@ async function missing(deviceHash, signal) {
 /**
  * @param {{ events: Event[], cursor: string }} first
  * @param {string} deviceHash
- * @param {{ attempts: Awaited<ReturnType<typeof attemptsByEvent>>, asset: string | null, signal: AbortSignal }} options
+ * @param {{ standings: Awaited<ReturnType<typeof standingByEvent>>, asset: string | null, signal: AbortSignal }} options
  */
-function timelineOf(first, deviceHash, { attempts, asset, signal }) {
+function timelineOf(first, deviceHash, { standings, asset, signal }) {
   const list = h("ol", { class: "timeline" });
   let { cursor } = first;
   const older = button("Older", async () => {
@@ -160,21 +160,8 @@ function timelineOf(first, deviceHash, { attempts, asset, signal }) {
             event.merchant && [h("span", { class: "dim" }, "to "), accountLink(event.merchant)],
             event.agent && [h("span", { class: "dim" }, "agent "), accountLink(event.agent)],
           ),
-          amountOf(event.amount, event.asset === undefined ? asset : event.asset, asset),
-          h(
-            "ul",
-            { class: "told" },
-            (attempts.get(event.id) ?? []).map(({ webhook, attempt }) =>
-              h(
-                "li",
-                {},
-                webhookLink(webhook),
-                " ",
-                outcomeTag(attempt),
-                h("small", { class: "dim" }, ` ${attempt.durationMs} ms, `, ago(attempt.at)),
-              )
-            ),
-          ),
+          amountOf(event.amount, event.asset, asset),
+          standingLines(standings.get(event.id) ?? []),
         )
       ),
     );

@@ -4,7 +4,7 @@ import { get, post } from "../api.js";
 import { button, facts, failure, fill, h, panel, say, tableRow } from "../dom.js";
 import { attemptDetails } from "../attempt_view.js";
 import { outcomeTag } from "../deliveries.js";
-import { ago, counted, grouped, timeLeft } from "../format.js";
+import { ago, grouped, msOf, nowMs, timeLeft } from "../format.js";
 import { accountLink, cardLink } from "../links.js";
 import { listen } from "../feed.js";
 import { replayForm } from "../replay_form.js";
@@ -160,11 +160,8 @@ function attemptRow(webhookId, attempt, onSent) {
     attempt.eventType,
     attempt.attempt === 0 ? "probe" : attempt.attempt,
     `${grouped(attempt.durationMs)} ms`,
-    attempt.nextAttemptAt === null ? null : ago(attempt.nextAttemptAt),
+    attempt.nextAttemptAt === null || msOf(attempt.nextAttemptAt) < nowMs() ? null : ago(attempt.nextAttemptAt),
     open,
   ]);
   return row;
 }
-
-/** @param {number} n */
-export const countedDeliveries = (n) => counted(n, "delivery", "deliveries");
