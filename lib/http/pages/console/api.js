@@ -4,7 +4,7 @@
 let key = "";
 
 /** Where the gateway is: the page lies beside `/v1`, whatever prefix a proxy puts before both. */
-export const BASE = new URL(".", location.href);
+export const baseUrl = () => new URL(".", location.href);
 
 /** @typedef {{ limit: number, remaining: number }} Rate */
 
@@ -57,7 +57,7 @@ export function keyId() {
  * @returns {Promise<Response>}
  */
 export async function open(method, path, { query = {}, body, signal, headers } = {}) {
-  const url = new URL(path, BASE);
+  const url = new URL(path, baseUrl());
   for (const [name, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(name, String(value));
   const response = await fetch(url, {
     method,

@@ -2,9 +2,9 @@
 /** @import { PublicEvent } from "../../../store/event.ts" */
 import { ApiError, get, open, refused } from "./api.js";
 
-/** Every event from now on, once for the whole page: by the live stream, or by asking again and again where there is none. */
+/** Every event from now on, once for the whole page, by the gateway's live stream. */
 
-/** @typedef {"live" | "polling" | "away"} State `live`: streamed. `polling`: asked for. `away`: the gateway does not answer. */
+/** @typedef {"live" | "away"} State `away`: the stream is not there; it is asked for again */
 
 /**
  * @typedef {object} Listener
@@ -19,7 +19,6 @@ const listeners = new Set();
 let state = "away";
 let ledger = 0;
 
-const POLL_MS = 5_000;
 const AGAIN_MS = 2_000;
 /** A stream that says nothing for so long is dead: its heartbeat comes every few seconds. */
 const SILENT_MS = 45_000;
@@ -53,25 +52,23 @@ function reach(height) {
 /** Follows the log from now on until `signal` aborts. @param {AbortSignal} signal */
 export async function follow(signal) {
   ledger = 0;
+  become("away");
+  /** Of the last frame: whoever comes back with it misses nothing. */
   let cursor = "";
-  let hasStream = true;
   while (!signal.aborted) {
+    let waitMs = AGAIN_MS;
     try {
       if (cursor === "") cursor = await cursorOfNow(signal);
-      if (hasStream) cursor = await stream(cursor, signal, (to) => cursor = to);
-      else cursor = await poll(cursor, signal);
+      await stream(cursor, signal, (last) => cursor = last);
     } catch (error) {
       if (signal.aborted) return;
-      if (hasStream && error instanceof ApiError && [400, 404].includes(error.status)) {
-        hasStream = false;
-        continue;
-      }
-      become("away");
-      // A cursor that is refused is of another store, or of before what is held: begin anew.
-      if (error instanceof ApiError && error.status === 400) cursor = "";
       if (error instanceof ApiError && error.status === 403) return;
-      await pause(Math.max(AGAIN_MS, error instanceof ApiError ? error.retryAfterSeconds * 1_000 : 0), signal);
+      // A cursor that is refused is of another store: begin anew.
+      if (error instanceof ApiError && error.status === 400) cursor = "";
+      if (error instanceof ApiError) waitMs = Math.max(waitMs, error.retryAfterSeconds * 1_000);
     }
+    become("away");
+    await pause(waitMs, signal);
   }
 }
 
@@ -83,22 +80,9 @@ async function cursorOfNow(signal) {
   return page.cursor;
 }
 
-/**
- * @param {string} cursor
- * @param {AbortSignal} signal
- */
-async function poll(cursor, signal) {
-  const page = await get("v1/events", { cursor, limit: 500 }, signal);
-  become("polling");
-  reach(page.latestLedger);
-  tell(page.events);
-  if (page.events.length < 500) await pause(POLL_MS, signal);
-  return page.cursor;
-}
-
-/** @param {PublicEvent[]} events */
-function tell(events) {
-  for (const event of events) for (const listener of listeners) listener.event?.(event);
+/** @param {PublicEvent} event */
+function tell(event) {
+  for (const listener of listeners) listener.event?.(event);
 }
 
 /**
@@ -112,8 +96,7 @@ async function stream(cursor, signal, onCursor) {
   let timer = setTimeout(() => silent.abort(), SILENT_MS);
   try {
     const response = await open("GET", "v1/events/stream", {
-      query: { cursor },
-      headers: { Accept: "text/event-stream" },
+      headers: { "Accept": "text/event-stream", "Last-Event-ID": cursor },
       signal: AbortSignal.any([signal, silent.signal]),
     });
     if (!response.ok || response.body === null) throw refused(response, await response.json().catch(() => undefined));
@@ -121,21 +104,14 @@ async function stream(cursor, signal, onCursor) {
     for await (const frame of frames(response.body)) {
       clearTimeout(timer);
       timer = setTimeout(() => silent.abort(), SILENT_MS);
-      if (frame.id !== "") onCursor(cursor = frame.id);
-      if (frame.name === "") tell([JSON.parse(frame.data)]);
-      else if (frame.name === "revoked") throw new ApiError(401, "revoked", "the API key is not valid any more", 0);
-      else if (frame.name === "ledger" || frame.name === "caught_up") reach(heightIn(frame.data));
+      if (frame.id !== "") onCursor(frame.id);
+      if (frame.name === "") tell(JSON.parse(frame.data));
+      else if (frame.name === "revoked") return void await get("v1/network", {}, signal);
+      else if (frame.name === "ledger" || frame.name === "caught_up") reach(JSON.parse(frame.data).latestLedger);
     }
   } finally {
     clearTimeout(timer);
   }
-  return cursor;
-}
-
-/** The height that a heartbeat tells. @param {string} data */
-function heightIn(data) {
-  const told = JSON.parse(data);
-  return typeof told === "number" ? told : told.sequence ?? told.ledger ?? told.latestLedger;
 }
 
 /**
@@ -146,12 +122,14 @@ function heightIn(data) {
 async function* frames(body) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
-  while (true) {
-    const { value, done } = await reader.read();
-    if (done) return;
-    const blocks = (rest + value).split(/\r?\n\r?\n/);
-    rest = blocks.pop() ?? "";
-    for (const block of blocks) yield frame(block);
+  try {
+    for (let read = await reader.read(); !read.done; read = await reader.read()) {
+      const blocks = (rest + read.value).split(/\r?\n\r?\n/);
+      rest = blocks.pop() ?? "";
+      for (const block of blocks) yield frame(block);
+    }
+  } finally {
+    await reader.cancel().catch(() => {});
   }
 }
 

@@ -14,7 +14,6 @@ export const CONSOLE_FILES: PageFile[] = [
   textFile("/console/feed.js", () => import("./feed.js", { with: { type: "text" } })),
   textFile("/console/format.js", () => import("./format.js", { with: { type: "text" } })),
   textFile("/console/health.js", () => import("./health.js", { with: { type: "text" } })),
-  textFile("/console/icon.svg", () => import("./icon.svg", { with: { type: "text" } })),
   textFile("/console/links.js", () => import("./links.js", { with: { type: "text" } })),
   textFile("/console/main.js", () => import("./main.js", { with: { type: "text" } })),
   textFile("/console/pending.js", () => import("./pending.js", { with: { type: "text" } })),

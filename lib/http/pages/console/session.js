@@ -1,5 +1,5 @@
 // @ts-check
-import { BASE, forgetKey, get, isOutOfScope, useKey } from "./api.js";
+import { baseUrl, forgetKey, get, isOutOfScope, useKey } from "./api.js";
 import { learnAsset, learnAssets } from "./assets.js";
 
 /** Who is signed in, and to what. */
@@ -21,7 +21,7 @@ import { learnAsset, learnAssets } from "./assets.js";
 /** The sandbox that serves this page, undefined elsewhere. Only a page of this very machine asks: a sandbox answers nobody else. */
 export async function findSandbox() {
   if (!["127.0.0.1", "localhost", "[::1]"].includes(location.hostname)) return undefined;
-  const response = await fetch(new URL("sandbox", BASE), { cache: "no-store", credentials: "omit" }).catch(() =>
+  const response = await fetch(new URL("sandbox", baseUrl()), { cache: "no-store", credentials: "omit" }).catch(() =>
     undefined
   );
   /** @type {SandboxInfo | undefined} */

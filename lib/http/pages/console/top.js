@@ -16,7 +16,7 @@ const PLACES = [
   ["webhooks", "Webhooks"],
 ];
 
-const STATES = { live: "live", polling: "asked every 5 s", away: "not connected" };
+const STATES = { live: "live", away: "not connected" };
 
 /** @type {import("./session.js").Session | undefined} */
 let shownFor;
