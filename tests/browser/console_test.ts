@@ -151,7 +151,7 @@ test(
   "a card is found by its hash or its owner, with its policy, its money and all that happened to it",
   { skip },
   async () => {
-    const { id } = await newWebhook("/orders", 200);
+    await newWebhook("/orders", 200);
     const deviceHash = await paidCard();
     const { page, shows, complaints, close } = await signedIn(browser, sandbox.info);
     await page.keyboard.press("/");
@@ -194,7 +194,7 @@ test(
   "a delivery shows what was sent and answered, checks a receiver's secret, and is sent again",
   { skip },
   async () => {
-    const { id, secret } = await newWebhook("/rejects", 400);
+    const { secret } = await newWebhook("/rejects", 400);
     await paidCard();
     const { page, go, shows, complaints, close } = await signedIn(browser, sandbox.info);
     await go("webhooks", "Webhooks");

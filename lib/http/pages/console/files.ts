@@ -1,8 +1,12 @@
-import { type PageFile, textFile } from "../page_file.ts";
+import { type PageFile, STRICT_POLICY, textFile } from "../page_file.ts";
 
 /** The console: a page, its styles and its modules, as they were written. */
 export const CONSOLE_FILES: PageFile[] = [
-  textFile("/console", () => import("./index.html", { with: { type: "text" } })),
+  {
+    ...textFile("/console", () => import("./index.html", { with: { type: "text" } })),
+    // Not even by mistake is a text of the gateway's read as markup (Trusted Types).
+    policy: `${STRICT_POLICY}; require-trusted-types-for 'script'; trusted-types 'none'`,
+  },
   textFile("/console/api.js", () => import("./api.js", { with: { type: "text" } })),
   textFile("/console/assets.js", () => import("./assets.js", { with: { type: "text" } })),
   textFile("/console/attempt_view.js", () => import("./attempt_view.js", { with: { type: "text" } })),
