@@ -7,7 +7,8 @@ const help = helpText({
   usage: ["backup FILE [--store SETTING] [--json]"],
   about: "Copies the store into a new file, as of one moment, while a gateway serves from it; then checks the copy. " +
     "Keys, limits, history, subscriptions and what is still to be delivered are in there; keep it as safe as the store " +
-    "(it is made with mode 0600). A keys file is not in the store: copy it as any other file.",
+    "(it is made with mode 0600). A keys file is not in the store: copy it as any other file. A store in PostgreSQL is " +
+    "backed up with its own tools, such as pg_dump --schema=gateway.",
   flags: [STORE_ROW, jsonRow("store, file, bytes")],
   notes:
     "To restore, stop the gateway and start it with the same settings on the copy, or on a copy of the copy under the " +

@@ -71,7 +71,7 @@ function paragraphs(text: string, width: number): string {
 /** Where a command that works on a store beside a gateway finds it. */
 export const STORE_ROW: Row = [
   "--store SETTING",
-  "Where keys, limits and history are kept: sqlite:PATH or, on Deno, deno-kv:PATH " +
+  "Where keys, limits and history are kept: sqlite:PATH, postgres://USER@HOST/DATABASE or, on Deno, deno-kv:PATH " +
   `(what SERVICE_API_STORE says, else ${defaultStoreSetting()})`,
 ];
 

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import type { KeyPlace } from "../lib/keys/key_place.ts";
-import type { Store } from "../lib/store/store.ts";
+import { type Store, StoreError } from "../lib/store/store.ts";
 import type { CommandIo } from "./command.ts";
 import { storeSetting } from "./store_setting.ts";
 
@@ -48,5 +48,10 @@ async function openIfThere(setting: string): Promise<WebhookPlace | undefined> {
   const path = /^(?:sqlite|deno-kv):(.+)$/s.exec(setting)?.[1];
   if (path !== undefined && !existsSync(path)) return undefined;
   if (setting === "memory:") return undefined;
-  return await (await import("../lib/store/open.ts")).openStore(setting);
+  try {
+    return await (await import("../lib/store/open.ts")).openStore(setting, { mustExist: path === undefined });
+  } catch (error) {
+    if (error instanceof StoreError && error.kind === "missing") return undefined;
+    throw error;
+  }
 }

@@ -1,7 +1,6 @@
 import { rekeySecrets } from "../lib/webhooks/secrets/reseal.ts";
 import { createSecretBox, type SecretBox, SecretsKeyError } from "../lib/webhooks/secrets/secrets.ts";
-import { StoreError } from "../lib/store/store.ts";
-import type { Store } from "../lib/store/store.ts";
+import { type Store, StoreError, WATCHER_LEASE } from "../lib/store/store.ts";
 import { type Command, CommandError, type CommandIo, parseFlags, refuseExtra, UsageError } from "./command.ts";
 import { helpText, STORE_ROW } from "./help.ts";
 import { withStore } from "./store_setting.ts";
@@ -49,9 +48,9 @@ async function run(args: string[], io: CommandIo): Promise<number> {
 }
 
 async function rekey(store: Store, io: CommandIo, change: { from: SecretBox; to: SecretBox }): Promise<number> {
-  await holdAlone(store);
+  const release = await holdAlone(store);
   const onProgress = (count: number) => io.isTerminal && io.stderr(`\r\x1b[K${count} webhooks`);
-  const count = await rekeySecrets(store, { ...change, onProgress });
+  const count = await rekeySecrets(store, { ...change, onProgress }).finally(release);
   if (io.isTerminal) io.stderr("\r\x1b[K");
   const start = change.to.seals ? `start the gateway with it in ${OLD}` : `start the gateway without ${OLD}`;
   io.stdout(`${outcome(count, store.location, change.to.seals)}: ${start}\n`);
@@ -66,12 +65,27 @@ function outcome(count: number | undefined, location: string, isSealed: boolean)
   return `the secrets of ${count} ${webhooks} in ${location} ${isSealed ? "have a new key" : "are kept plain"}`;
 }
 
-async function holdAlone(store: Store): Promise<void> {
+/** How long gateways that share the store are kept from watching, where this process dies. */
+const ALONE_MS = 60_000;
+
+/** Refuses while a gateway serves: it would go on with the old key. Answers how others are let in again. */
+async function holdAlone(store: Store): Promise<() => Promise<void>> {
+  const isServed = () => new CommandError(`a gateway serves ${store.location} and has the old key: stop it first`);
+  if (store.isShared) {
+    const lease = await store.leases.acquire({
+      name: WATCHER_LEASE,
+      holder: crypto.randomUUID(),
+      durationMs: ALONE_MS,
+    });
+    if (lease === undefined) throw isServed();
+    return () => store.leases.release([lease]);
+  }
   try {
     await store.holdForServing();
+    return () => Promise.resolve();
   } catch (error) {
     if (!(error instanceof StoreError && error.kind === "locked")) throw error;
-    throw new CommandError(`a gateway serves ${store.location} and has the old key: stop it first`);
+    throw isServed();
   }
 }
 

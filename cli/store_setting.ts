@@ -30,15 +30,29 @@ export function storeSetting(
   if (setting === "memory:" && !isMemoryAllowed) {
     throw new UsageError(`${source} must name a store that is kept, such as sqlite:PATH: memory: is gone at the end`);
   }
+  if (/^postgres(ql)?:/.test(setting) && !isAFile) return withoutSecrets(setting, flag !== undefined);
   if (/^(sqlite:.|memory:$)/s.test(setting) || (isDenoKv && (!isAFile || setting !== "deno-kv:"))) return setting;
+  if (isAFile && /^postgres(ql)?:/.test(setting)) {
+    throw new UsageError(`${source} must be a store in a file: one in PostgreSQL is backed up with its own pg_dump`);
+  }
   const forms = [
     "sqlite:PATH",
     ...(isDeno || isAFile ? ["deno-kv:PATH"] : []),
+    ...(isAFile ? [] : ["postgres://USER@HOST/DATABASE"]),
     ...(isMemoryAllowed ? ["memory:"] : []),
   ];
   const last = forms.pop()!;
   const allowed = forms.length === 0 ? last : `${forms.join(", ")} or ${last}`;
   throw new UsageError(`${source} must be ${allowed}, got ${described(setting)}`);
+}
+
+/** Everybody on this machine sees the flags of a process. */
+function withoutSecrets(setting: string, isFlag: boolean): string {
+  if (!isFlag || !URL.canParse(setting) || new URL(setting).password === "") return setting;
+  throw new UsageError(
+    "--store must not have a password in it, which a process list shows: put it into PGPASSWORD, or the whole URL into " +
+      "SERVICE_API_STORE",
+  );
 }
 
 /** A URL may hold a password: what stands before the colon is enough to see the mistake. */

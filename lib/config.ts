@@ -82,8 +82,10 @@ export const SETTINGS = {
     flag: "store",
     value: "SETTING",
     standard: defaultStoreSetting(),
-    help: "Where keys, limits and history are kept: sqlite:PATH, deno-kv:PATH (Deno only) or memory:",
-    schema: z.string().min(1, "must be sqlite:PATH, deno-kv:PATH or memory:"),
+    help:
+      "Where keys, limits and history are kept: sqlite:PATH, deno-kv:PATH (Deno only), postgres://USER@HOST/DATABASE, " +
+      "which several gateways share, or memory:",
+    schema: z.string().min(1, "must be sqlite:PATH, deno-kv:PATH, postgres://… or memory:"),
   }),
   keysFile: setting({
     env: "KEYS_FILE",

@@ -4,6 +4,7 @@ import { type Config, settingTitle } from "../../lib/config.ts";
 import { runtimeName } from "../../lib/runtime/runtime.ts";
 import { inspectStore, type StoreInspection } from "../../lib/store/file/inspect.ts";
 import { openStore } from "../../lib/store/open.ts";
+import { inspectPostgres, type PostgresInspection } from "../../lib/store/postgres/inspect.ts";
 import { type Store, StoreError } from "../../lib/store/store.ts";
 import { createSecretBox, SecretsKeyError } from "../../lib/webhooks/secrets/secrets.ts";
 import { fail, type Finding, megabytes, ok, skip, warn } from "./findings.ts";
@@ -25,7 +26,7 @@ export interface ExaminedStore {
 export async function examineStore({ store: setting, networkPassphrase }: Config): Promise<ExaminedStore> {
   const examined: ExaminedStore = { findings: [], store: undefined, isNew: false, isServed: false };
   try {
-    const inspection = await inspectStore(setting);
+    const inspection = isPostgres(setting) ? await inspectPostgres(setting) : await inspectStore(setting);
     const { isServed, state } = inspection;
     if (state === "new" || state === "older") {
       return { ...examined, findings: [notOpened(inspection)], isNew: state === "new", isServed };
@@ -44,6 +45,8 @@ export async function examineStore({ store: setting, networkPassphrase }: Config
 
 const NAME_A_FILE = `name a file in ${settingTitle("store")}, such as sqlite:gateway.db`;
 
+const isPostgres = (setting: string) => /^postgres(ql)?:/.test(setting);
+
 /** Whether a setting is of a form that this runtime knows. */
 function isStore(setting: string): boolean {
   return /^(sqlite:.|memory:$)/s.test(setting) || (runtimeName === "deno" && setting.startsWith("deno-kv:"));
@@ -53,6 +56,7 @@ function todoOf({ kind }: StoreError, setting: string): string {
   if (kind === "locked") return "another program holds it: find it with lsof or fuser, and end it";
   if (kind === "full") return "make room on the disk";
   if (kind === "newer_schema") return "run the newer version, or start on a backup made before";
+  if (isPostgres(setting)) return `correct ${settingTitle("store")}, or the database: ask its server with psql`;
   if (!isStore(setting)) return NAME_A_FILE;
   const path = setting.slice(setting.indexOf(":") + 1);
   if (!existsSync(dirname(resolve(path)))) return `make the directory, or correct ${settingTitle("store")}`;
@@ -68,7 +72,11 @@ function notOpened({ location, state, schema }: StoreInspection): Finding {
   );
 }
 
-function storeFinding(inspection: StoreInspection, passphrase: string, network: string | undefined): Finding {
+function storeFinding(
+  inspection: StoreInspection | PostgresInspection,
+  passphrase: string,
+  network: string | undefined,
+): Finding {
   const { location, state, bytes, freeBytes, isServed } = inspection;
   if (network !== undefined && network !== passphrase) {
     return fail(
@@ -80,10 +88,21 @@ function storeFinding(inspection: StoreInspection, passphrase: string, network: 
   if (location === "memory:") {
     return warn("store", "memory: everything is gone when the gateway ends", NAME_A_FILE);
   }
+  if ("isExposed" in inspection) return postgresFinding(inspection);
   const size = state === "unbound" ? "" : `, ${megabytes(bytes)}`;
   const found = `${location} is writable${size}${isServed ? "; a gateway serves from it" : ""}`;
   if (freeBytes >= LITTLE_SPACE_BYTES) return ok("store", found);
   return warn("store", `${found}; ${megabytes(freeBytes)} are left on its disk`, "make room on the disk");
+}
+
+function postgresFinding({ location, isServed, isExposed }: PostgresInspection): Finding {
+  const found = `${location} is writable${isServed ? "; a gateway serves from it" : ""}`;
+  if (!isExposed) return ok("store", found);
+  return warn(
+    "store",
+    `${found}; the way to it is not encrypted`,
+    "let the server use TLS, and add sslmode=verify-full",
+  );
 }
 
 /** The key of the webhook secrets against what the store keeps. */

@@ -160,7 +160,8 @@ describe("the command line", () => {
     [["serve", "--port", "abc"], /^gateway serve: --port must be an integer from 0 to 65535, got "abc"\nSee: /],
     [["serve", "--store", "foo"], /^gateway serve: --store must be sqlite:PATH.* or memory:, got "foo"\nSee: /],
     [["sandbox", "--store", "foo"], /^gateway sandbox: --store must be .*, got "foo"\nSee: /],
-    [["webhooks", "list", "--store", "postgres://u:hush@h/db"], /^gateway webhooks: --store .*, got "postgres:…"\n/],
+    [["webhooks", "list", "--store", "mysql://u:hush@h/db"], /^gateway webhooks: --store .*, got "mysql:…"\n/],
+    [["webhooks", "list", "--store", "postgres://u:hush@h/db"], /--store must not have a password in it.* PGPASSWORD/],
     [["secrets", "rekey"], /^gateway secrets: SERVICE_API_NEW_SECRETS_KEY is not set.*\nSee: gateway help secrets\n$/],
     [
       ["serve", "--rpc-url", "foo"],

@@ -212,7 +212,11 @@ describe("keygen", () => {
       ["--name", "a\ufffd", "--scopes", "read"],
       /^--name must be valid UTF-8, got/,
     ],
-    ["a store that is none", [...KEY, "--store", "foo"], /^--store must be sqlite:PATH( or deno-kv:PATH)?, got "foo"$/],
+    [
+      "a store that is none",
+      [...KEY, "--store", "foo"],
+      /^--store must be sqlite:PATH(, deno-kv:PATH)? or postgres:.*, got "foo"$/,
+    ],
     ["two places", [...KEY, "--store", "sqlite:a", "--keys-file", "b"], /--store and --keys-file are both given/],
     ["a place for a record", [...KEY, "--record", "--store", "sqlite:a"], /--record keeps the key nowhere/],
     [

@@ -91,8 +91,8 @@ export function hereTroubles(info: SandboxInfo, folder: string, taken: number): 
     },
     {
       what: "the store is of no form that is known",
-      flags: { store: "postgres://gateway:secret-token@db.test/gateway" },
-      fails: [["store", /sqlite:PATH.*got "postgres:…"/, /^name a file in SERVICE_API_STORE \(--store\)/]],
+      flags: { store: "mysql://gateway:secret-token@db.test/gateway" },
+      fails: [["store", /sqlite:PATH.*got "mysql:…"/, /^name a file in SERVICE_API_STORE \(--store\)/]],
     },
     {
       what: "the address is another machine's",

@@ -118,7 +118,8 @@ describe("backUpStore", () => {
   const wrong: [string, () => string | Promise<string>, string[]][] = [
     ["the store in memory", () => "memory:", ["memory:", "nothing to back up"]],
     ["the platform's own database", () => "deno-kv:", ["backed up there"]],
-    ["a setting that names no file", () => "postgres://u:hunter2@h/db", ["sqlite:PATH or deno-kv:PATH"]],
+    ["a setting that names no file", () => "mysql://u:hunter2@h/db", ["sqlite:PATH or deno-kv:PATH"]],
+    ["a store in PostgreSQL", () => "postgres://u:hunter2@h/db", ["pg_dump"]],
     ["what is no database", () => `sqlite:${text()}`, ["is not a SQLite database"]],
     ["a Deno KV that is none", async () => (await ours()).replace("sqlite", "deno-kv"), [
       "not a store of this program",

@@ -43,7 +43,7 @@ describe("openStore", () => {
   const wrong = ["", "sqlite", "sqlite:", "gateway.db", "/var/lib/gateway.db", "memory:x", "kv:x", "SQLITE:x"];
   for (const setting of wrong) {
     test(`refuses "${setting}", saying what is allowed`, async () => {
-      const allowed = "sqlite:PATH, deno-kv:PATH, deno-kv: or memory:";
+      const allowed = "sqlite:PATH, deno-kv:PATH, deno-kv:, postgres://… or memory:";
       await assert.rejects(openStore(setting), storeError("unavailable", allowed));
     });
   }

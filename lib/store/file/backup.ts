@@ -32,6 +32,12 @@ const ELSEWHERE: Record<string, string> = {
  */
 export async function backUpStore(setting: string, target: string): Promise<Backup> {
   if (ELSEWHERE[setting] !== undefined) throw new StoreError("unavailable", ELSEWHERE[setting]);
+  if (/^postgres(ql)?:/.test(setting)) {
+    throw new StoreError(
+      "unavailable",
+      "a store in PostgreSQL is backed up with its own pg_dump, and not into a file here",
+    );
+  }
   const [, scheme, sourcePath] = /^(sqlite|deno-kv):(.+)$/s.exec(setting) ?? [];
   if (scheme === undefined) {
     throw new StoreError("unavailable", "only a store in a file can be backed up: sqlite:PATH or deno-kv:PATH");

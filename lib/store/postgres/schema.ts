@@ -49,8 +49,11 @@ export async function migrate(
   });
 }
 
-/** Undefined while there is no store. Refuses a schema that holds something else. */
-async function readStore(
+/**
+ * The store as it is; undefined while there is none.
+ * @throws StoreError `unavailable` when the schema holds something else
+ */
+export async function readStore(
   queries: Queries,
   setting: PostgresSetting,
 ): Promise<{ id: string; version: number } | undefined> {

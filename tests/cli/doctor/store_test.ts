@@ -54,7 +54,7 @@ describe("doctor: the store", () => {
 
   test("a store of no form that is known here is told how one is named", async () => {
     const name = /^name a file in SERVICE_API_STORE \(--store\), such as sqlite:gateway\.db$/;
-    const unknown = ["postgres://x", "gateway.db", "sqlite:", ...(runtimeName === "deno" ? [] : ["deno-kv:x"])];
+    const unknown = ["mysql://x", "gateway.db", "sqlite:", ...(runtimeName === "deno" ? [] : ["deno-kv:x"])];
     for (const store of unknown) says(await doctor.finding("store", { store }), "fail", /sqlite:PATH/, name);
     says(await doctor.finding("store", { store: "memory:" }), "warn", /everything is gone/, name);
   });
