@@ -1,5 +1,5 @@
 import { type Attempt, type AttemptOutcome, ATTEMPTS_KEPT, type NewAttempt } from "../webhook.ts";
-import type { Queries } from "./database.ts";
+import { givenRows, type Queries } from "./database.ts";
 
 export interface AttemptRow {
   ordinal: number;
@@ -50,7 +50,7 @@ export async function writeAttempts(queries: Queries, prefix: string, made: Made
     ...(oldest.length === 0 ? [] : [
       queries.write(
         `DELETE FROM ${prefix}attempt AS kept
-        USING json_to_recordset($1::text::json) AS given (subscription bigint, above bigint, up_to bigint)
+        USING ${givenRows("subscription bigint, above bigint, up_to bigint")}
         WHERE kept.subscription = given.subscription AND kept.ordinal > given.above AND kept.ordinal <= given.up_to`,
         [oldest],
       ),

@@ -39,8 +39,8 @@ const SUBJECTS = {
   merchant: { column: "merchant", byType: true, pack: address },
 } satisfies Record<SubjectKey, Subject>;
 
-/** As the indexes of subjects have it: the primary key is of no use for it, however rare a planner thinks matches are. */
-const IN_INDEX = "(sequence + 0)";
+/** The sequence as the indexes of types and subjects have it (schema.ts). */
+const IN_INDEX = "indexed_sequence";
 
 export interface EventQueries {
   select(query: EventQuery & { order: "asc" | "desc"; limit: number }): Promise<EventRow[]>;
@@ -116,7 +116,7 @@ export function postgresEventQueries(
 
   /** One range a type where the index has the type before the sequence. */
   async function subjectRanges(by: Given | undefined, wanted?: number[]): Promise<Condition[]> {
-    if (by === undefined) return wanted?.map((type) => equal("type", type)) ?? [EVERYTHING];
+    if (by === undefined) return wanted?.map((type) => equal("(type + 0)", type)) ?? [EVERYTHING];
     const own = equal(by.subject.column, by.value);
     if (!by.subject.byType) return [all(wanted === undefined ? [own] : [own, ofTypes(wanted)])];
     return (wanted ?? await types.numbers()).map((type) => all([own, equal("type", type)]));
@@ -126,13 +126,17 @@ export function postgresEventQueries(
     async select(query) {
       const ranges = await rangesOf(query);
       if (ranges.length === 0) return [];
-      const direction = query.order === "asc" ? "" : " DESC";
       const column = ranges[0]!.where.startsWith("sequence") ? "sequence" : IN_INDEX;
+      const inOrder = `ORDER BY ${column}${query.order === "asc" ? "" : " DESC"} LIMIT ?`;
       const selects = ranges.map(({ where }) =>
-        `(SELECT ${column} AS by_sequence, ${EVENT_COLUMNS} FROM ${prefix}event WHERE ${where})`
+        `(SELECT ${IN_INDEX}, ${EVENT_COLUMNS} FROM ${prefix}event WHERE ${where} ${inOrder})`
       );
-      const sql = `SELECT * FROM (${selects.join(" UNION ALL ")}) AS found ORDER BY by_sequence${direction} LIMIT ?`;
-      return await database.read<EventRow>(numbered(sql), [...ranges.flatMap(({ params }) => params), query.limit]);
+      const params = ranges.flatMap(({ params }) => [...params, query.limit]);
+      // Each range by itself: of several together a planner does not see that an index has each in order.
+      return await database.read<EventRow>(
+        numbered(`SELECT * FROM (${selects.join(" UNION ALL ")}) AS found ${inOrder}`),
+        [...params, query.limit],
+      );
     },
     async count(query) {
       const ranges = await rangesOf(query);
@@ -162,8 +166,9 @@ function residual({ subject, value }: Given): Condition {
   return { where: `${subject.column} IS NOT DISTINCT FROM ?`, params: [value] };
 }
 
+/** In a form that no index is of use for. */
 function ofTypes(numbers: number[]): Condition {
-  return { where: "(type + 0) = ANY (?::integer[])", params: [`{${numbers.join(",")}}`] };
+  return { where: "(type * 1) = ANY (?::integer[])", params: [`{${numbers.join(",")}}`] };
 }
 
 function between(column: string, after: number, upTo: number): Condition {

@@ -156,8 +156,8 @@ export function postgresEventRows(context: Pick<PostgresContext, "database" | "p
         asset: event.asset === undefined ? null : contractOf.get(event.asset),
       }));
       await queries.write(
-        `INSERT INTO ${prefix}event (is_late, ${EVENT_COLUMNS})
-        SELECT is_late, sequence, type, contract, height, place, event_index, closed_at, decode(tx_hash, 'hex'), known_at,
+        `INSERT INTO ${prefix}event (is_late, indexed_sequence, ${EVENT_COLUMNS})
+        SELECT is_late, sequence, sequence, type, contract, height, place, event_index, closed_at, decode(tx_hash, 'hex'), known_at,
           decode(device_hash, 'hex'), decode(agent, 'hex'), decode(merchant, 'hex'), amount, asset
         FROM json_to_recordset($1::text::json) AS given (sequence bigint, type integer, contract integer, height bigint,
           place bigint, event_index bigint, closed_at bigint, known_at bigint, is_late boolean, tx_hash text,

@@ -2,7 +2,7 @@ import type { NounDriver } from "../checked_store.ts";
 import type { LoggedEvent, NewEvent, UndecodedEvent } from "../event.ts";
 import { unixSeconds } from "../packing.ts";
 import type { EventStore, Lease, WatcherState } from "../store.ts";
-import type { Queries } from "./database.ts";
+import { givenRows, type Queries } from "./database.ts";
 import { postgresEventQueries } from "./event_query.ts";
 import {
   EVENT_COLUMNS,
@@ -20,7 +20,7 @@ import type { PostgresLeases } from "./leases.ts";
 import type { Appending, PostgresLog } from "./log.ts";
 import type { PostgresContext } from "./store.ts";
 
-const GIVEN = "json_to_recordset($1::text::json) AS given (n integer, height bigint, place bigint, event_index bigint)";
+const GIVEN = givenRows("n integer, height bigint, place bigint, event_index bigint");
 const IS_GIVEN = "kept.height = given.height AND kept.place = given.place AND kept.event_index = given.event_index";
 
 /** The log. Undecoded events have a table of their own, so that no page of the log passes over them. */

@@ -1,6 +1,7 @@
 import { checkForget } from "../bounds.ts";
 import type { NounDriver } from "../checked_store.ts";
 import type { EventStore } from "../store.ts";
+import { givenRows } from "./database.ts";
 import type { PostgresLog } from "./log.ts";
 import { lockProgress, type ProgressRow, writeProgress } from "./progress.ts";
 import type { PostgresContext } from "./store.ts";
@@ -18,8 +19,10 @@ export function postgresForget(
 ): NounDriver<EventStore>["forget"] {
   const ofReaders = lockProgress(
     prefix,
-    `id IN (SELECT "subscriptionId" FROM json_to_recordset($1::text::json) AS given ("subscriptionId" text))
-      OR number IN (SELECT subscription FROM ${prefix}failed_delivery WHERE sequence <= $2)`,
+    `number IN (
+      SELECT named.number FROM ${givenRows('"subscriptionId" text')}
+        JOIN ${prefix}subscription AS named ON named.id = given."subscriptionId"
+      UNION SELECT subscription FROM ${prefix}failed_delivery WHERE sequence <= $2)`,
   );
   const removeFailed = `WITH gone AS (
       DELETE FROM ${prefix}failed_delivery WHERE sequence <= $1 RETURNING subscription, state

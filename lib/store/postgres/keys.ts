@@ -1,5 +1,6 @@
 import type { NounDriver } from "../checked_store.ts";
 import { type KeyRecord, type KeyStore, type Scope, StoreError } from "../store.ts";
+import { givenRows } from "./database.ts";
 import type { PostgresContext } from "./store.ts";
 import { deleteSubscriptions, versionOf } from "./subscriptions.ts";
 
@@ -79,7 +80,7 @@ export function postgresKeys({ database, location, prefix }: PostgresContext): N
       await database.write(
         `UPDATE ${prefix}api_key AS kept SET last_used_at = used."lastUsedAt" FROM (
           SELECT id, max("lastUsedAt" COLLATE "C") AS "lastUsedAt"
-          FROM json_to_recordset($1::text::json) AS given (id text, "lastUsedAt" text) GROUP BY id
+          FROM ${givenRows('id text, "lastUsedAt" text')} GROUP BY id
         ) AS used WHERE kept.id = used.id AND coalesce(kept.last_used_at, '') < used."lastUsedAt"`,
         [uses.map(({ id, lastUsedAt }) => ({ id, lastUsedAt }))],
       );

@@ -1,3 +1,5 @@
+import { givenRows } from "./database.ts";
+
 /** How far one subscription has come, as it is kept: one row, which has a new key with each change (schema.ts). */
 export interface ProgressRow {
   subscription: number;
@@ -24,17 +26,17 @@ export function newestProgress(prefix: string, lock = ""): string {
 /** Locks the progress of subscriptions, by the order of their numbers: then none waits for another in a circle. */
 export function lockProgress(prefix: string, where: string): string {
   return `SELECT subscription.id, progress.* FROM (
-      SELECT number, id FROM ${prefix}subscription WHERE ${where} ORDER BY number
+      SELECT number, id FROM ${prefix}subscription AS subscription WHERE ${where} ORDER BY number
     ) AS subscription CROSS JOIN ${newestProgress(prefix, "FOR UPDATE")}`;
 }
+
+const GIVEN_PROGRESS = PROGRESS_COLUMNS.split(", ").map((column) => `${column} bigint`).join(", ");
 
 /** Writes rows of progress that are locked. */
 export function writeProgress(prefix: string): string {
   return `UPDATE ${prefix}progress AS kept SET version = kept.version + 1, cursor = given.cursor,
       failing_since_ms = given.failing_since_ms, retrying = given.retrying, rejected = given.rejected, dead = given.dead,
       rejected_kept = given.rejected_kept, dead_kept = given.dead_kept, attempts = given.attempts
-    FROM json_to_recordset($1::text::json) AS given (subscription bigint, version bigint, cursor bigint,
-      failing_since_ms bigint, retrying bigint, rejected bigint, dead bigint, rejected_kept bigint, dead_kept bigint,
-      attempts bigint)
+    FROM ${givenRows(GIVEN_PROGRESS)}
     WHERE kept.subscription = given.subscription AND kept.version = given.version`;
 }

@@ -53,8 +53,8 @@ export function postgresRegisters({ database, prefix }: PostgresContext): NounDr
       }),
     async prune() {
       const { count } = await database.write(
-        `DELETE FROM ${prefix}register WHERE name IN (SELECT name FROM ${prefix}register
-          WHERE until_ms <= ${NOW_MS} ORDER BY until_ms LIMIT ${PRUNED_AT_A_CALL})`,
+        `DELETE FROM ${prefix}register WHERE name = ANY (ARRAY(SELECT name FROM ${prefix}register
+          WHERE until_ms <= ${NOW_MS} ORDER BY until_ms LIMIT ${PRUNED_AT_A_CALL}))`,
       );
       return count;
     },

@@ -1,7 +1,7 @@
 import type { DeliveryStore } from "../store.ts";
 import { FAILED_KEPT, type FailedDelivery, type Settlement } from "../webhook.ts";
 import { type MadeAttempts, writeAttempts } from "./attempts.ts";
-import type { Queries } from "./database.ts";
+import { givenRows, type Queries } from "./database.ts";
 import type { PostgresLeases } from "./leases.ts";
 import type { PostgresLog } from "./log.ts";
 import { lockProgress, type ProgressRow, writeProgress } from "./progress.ts";
@@ -36,12 +36,9 @@ export function postgresSettling(
   log: PostgresLog,
   leases: PostgresLeases,
 ): (step: Parameters<DeliveryStore["settle"]>[0]) => Promise<void> {
-  const ofReaders = lockProgress(
-    prefix,
-    "id IN (SELECT id FROM json_to_recordset($1::text::json) AS given (id text))",
-  );
+  const ofReaders = lockProgress(prefix, `id IN (SELECT id FROM ${givenRows("id text")})`);
   const readStates = `SELECT subscription.id, failed.sequence, failed.state
-    FROM json_to_recordset($1::text::json) AS given (id text, sequence bigint)
+    FROM ${givenRows("id text, sequence bigint")}
       JOIN ${prefix}subscription AS subscription ON subscription.id = given.id
       JOIN ${prefix}failed_delivery AS failed
         ON failed.subscription = subscription.number AND failed.sequence = given.sequence`;
@@ -154,7 +151,7 @@ async function writeFailed(queries: Queries, prefix: string, parts: Part[]): Pro
   await Promise.all([
     removed.length > 0 && queries.write(
       `DELETE FROM ${prefix}failed_delivery AS kept
-      USING json_to_recordset($1::text::json) AS given (subscription bigint, sequence bigint)
+      USING ${givenRows("subscription bigint, sequence bigint")}
       WHERE kept.subscription = given.subscription AND kept.sequence = given.sequence`,
       [removed],
     ),

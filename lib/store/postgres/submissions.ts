@@ -67,8 +67,8 @@ export function postgresSubmissions({ database, prefix }: PostgresContext): Noun
     },
     async prune(submittedBeforeMs) {
       const { count } = await database.write(
-        `DELETE FROM ${prefix}submission WHERE hash IN (SELECT hash FROM ${prefix}submission
-          WHERE submitted_at_ms < $1 ORDER BY submitted_at_ms LIMIT 500)`,
+        `DELETE FROM ${prefix}submission WHERE hash = ANY (ARRAY(SELECT hash FROM ${prefix}submission
+          WHERE submitted_at_ms < $1 ORDER BY submitted_at_ms LIMIT 500))`,
         [submittedBeforeMs],
       );
       return count;

@@ -1,7 +1,7 @@
 import type { NounDriver } from "../checked_store.ts";
 import { StoreError, type SubscriptionStore } from "../store.ts";
 import type { FormerSecret, Secrets, Subscription } from "../webhook.ts";
-import type { Parameter, PostgresDatabase, Queries } from "./database.ts";
+import { givenRows, type Parameter, type PostgresDatabase, type Queries } from "./database.ts";
 import type { PostgresContext } from "./store.ts";
 
 export interface SubscriptionRow {
@@ -44,8 +44,8 @@ export async function versionOf(queries: Queries, prefix: string, name: "keys" |
 /** Deletes subscriptions with their progress and replay, notes what they leave behind, and raises the version. */
 export function deleteSubscriptions(prefix: string, where: string): string {
   return `WITH gone AS (DELETE FROM ${prefix}subscription WHERE ${where} RETURNING number),
-      without_progress AS (DELETE FROM ${prefix}progress WHERE subscription IN (SELECT number FROM gone)),
-      without_replay AS (DELETE FROM ${prefix}replay WHERE subscription IN (SELECT number FROM gone)),
+      without_progress AS (DELETE FROM ${prefix}progress WHERE subscription = ANY (ARRAY(SELECT number FROM gone))),
+      without_replay AS (DELETE FROM ${prefix}replay WHERE subscription = ANY (ARRAY(SELECT number FROM gone))),
       noted AS (INSERT INTO ${prefix}deleted_subscription (number) SELECT number FROM gone)
     ${raiseVersion(prefix, "gone")}`;
 }
@@ -121,6 +121,9 @@ export function postgresSubscriptions(context: PostgresContext): NounDriver<Subs
   };
 }
 
+const GIVEN_SECRETS = "id text, expected text, secret text, previous text, " +
+  '"previousUntilMs" bigint, older text, "olderUntilMs" bigint';
+
 /** Replaces the secrets of those that still have the expected one; answers how many. */
 async function replaceSecrets(
   queries: Queries,
@@ -137,8 +140,7 @@ async function replaceSecrets(
       UPDATE ${prefix}subscription AS kept SET secret = given.secret, previous_secret = given.previous,
         previous_secret_until_ms = given."previousUntilMs", older_secret = given.older,
         older_secret_until_ms = given."olderUntilMs"
-      FROM json_to_recordset($1::text::json) AS given (id text, expected text, secret text, previous text,
-        "previousUntilMs" bigint, older text, "olderUntilMs" bigint)
+      FROM ${givenRows(GIVEN_SECRETS)}
       WHERE kept.id = given.id AND kept.secret = given.expected RETURNING kept.id
     ), raised AS (${raiseVersion(prefix, "changed")}) SELECT id FROM changed`,
     [rows],

@@ -1,0 +1,220 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { StoreDriver } from "../../lib/store/checked_store.ts";
+import { heightOf } from "../../lib/store/event.ts";
+import type { EventFilter } from "../../lib/store/event.ts";
+import {
+  openDatabase,
+  type Parameter,
+  type PostgresDatabase,
+  type Queries,
+} from "../../lib/store/postgres/database.ts";
+import { migrate, tablePrefix } from "../../lib/store/postgres/schema.ts";
+import { parsePostgresSetting } from "../../lib/store/postgres/setting.ts";
+import { createPostgresDriver } from "../../lib/store/postgres/store.ts";
+import { partitionLease, partitionOf } from "../../lib/store/webhook.ts";
+import { type Cluster, findPostgres, startCluster } from "./postgres_cluster.ts";
+import { sampleEvent, sampleState } from "./samples.ts";
+import { sampleAttempt, sampleFailed, START_MS } from "./webhook_samples.ts";
+
+const EVENTS = 60_000;
+
+/** So much of everything that a planner would not go through it, and statistics that say so. */
+const FILL = `
+  SET search_path = gateway;
+  INSERT INTO event_type SELECT n, 'type ' || n FROM generate_series(1, 9) n;
+  INSERT INTO contract VALUES (1, 'C');
+  INSERT INTO event (sequence, indexed_sequence, type, contract, height, place, event_index, closed_at, known_at, is_late,
+      tx_hash, device_hash, agent, merchant)
+    SELECT n, n, CASE WHEN n < 9000 AND n % 3 = 0 THEN 3 ELSE 1 + n % 2 END, 1, n, 1, 1, n, n, n % 500 = 0,
+      decode('01' || md5(n::text), 'hex'), decode('01' || md5((n % 200)::text), 'hex'),
+      decode('01' || md5((n % 50)::text), 'hex'), decode('01' || md5((n % 7)::text), 'hex')
+    FROM generate_series(1, ${EVENTS}) n;
+  INSERT INTO height_start SELECT n, n FROM generate_series(1, ${EVENTS}) n;
+  UPDATE log_end SET last = ${EVENTS}, height = ${EVENTS};
+  INSERT INTO undecoded_event SELECT ${heightOf(1, 1)} + n, 1, 1, 1, n, '', '{}' FROM generate_series(1, 20000) n;
+  INSERT INTO submission SELECT 'h' || n, n, n, 'G' || n % 9, 'o', CASE WHEN n % 99 > 0 THEN '{}' END
+    FROM generate_series(1, 20000) n;
+  INSERT INTO intent SELECT 'k' || n % 9, 'submit', n, n, 1, 'r', null, 1, n, '{}' FROM generate_series(1, 20000) n;
+  INSERT INTO nonce_out SELECT n, 'a', 1, n FROM generate_series(1, 20000) n;
+  INSERT INTO register SELECT 'r' || n, '1', n FROM generate_series(1, 20000) n;
+  INSERT INTO subscription (id, key_id, url, ordered, secret, created_at, start_height)
+    SELECT 'wh_' || n, 'k' || n % 99, 'u', false, 's', 'c', 0 FROM generate_series(1, 5000) n;
+  INSERT INTO progress (subscription, cursor) SELECT number, 1 FROM subscription;
+  INSERT INTO replay SELECT 'rp_' || number, number, 1, 2, 1, 2, 3, true, 4 FROM subscription WHERE number % 5 = 0;
+  INSERT INTO failed_delivery SELECT 1 + n / 1000, n, CASE WHEN n % 3 = 0 THEN 'retrying' ELSE 'dead' END, 1,
+      CASE WHEN n % 3 = 0 THEN n END, 1 FROM generate_series(1, 40000) n;
+  INSERT INTO attempt SELECT 1 + n % 40, n, null, 'e', 't', 1, n, 1, 'delivered', 200, null, null, null
+    FROM generate_series(1, 40000) n;
+  ANALYZE`;
+
+interface Statement {
+  sql: string;
+  parameters: Parameter[];
+}
+
+/** A step through all of a table of those that grow. Pruning takes hundreds in a step, and may go through a small table. */
+const GONE_THROUGH =
+  /Seq Scan on (event |undecoded_event|height_start|submission|intent |nonce_out|register|subscription|progress|failed|attempt)/;
+
+/** The database, and what it is asked. */
+function listening(database: PostgresDatabase): { database: PostgresDatabase; statements: Statement[] } {
+  const statements: Statement[] = [];
+  const heard = (queries: Queries): Queries => ({
+    read: (sql, parameters = []) => (statements.push({ sql, parameters }), queries.read(sql, parameters)),
+    write: (sql, parameters = []) => (statements.push({ sql, parameters }), queries.write(sql, parameters)),
+  });
+  const transaction: PostgresDatabase["transaction"] = (work) =>
+    database.transaction((queries) => work(heard(queries)));
+  return { database: { ...database, ...heard(database), transaction }, statements };
+}
+
+function describePlans(programs: string): void {
+  let cluster: Cluster;
+  let database: PostgresDatabase;
+  let driver: StoreDriver;
+  let statements: Statement[];
+  before(async () => {
+    cluster = await startCluster(programs, { settings: ["autovacuum = off"] });
+    const setting = parsePostgresSetting(cluster.setting());
+    database = openDatabase(setting);
+    const id = await migrate(database, setting, false);
+    await cluster.sql(FILL);
+    const heard = listening(database);
+    statements = heard.statements;
+    driver = createPostgresDriver(heard.database, setting.location, tablePrefix(setting), id);
+  });
+  after(async () => {
+    await database.close();
+    await cluster.remove();
+  });
+
+  /** The steps of a statement's plan. */
+  async function planOf({ sql, parameters }: Statement): Promise<string[]> {
+    const rows = await database.read<{ "QUERY PLAN": string }>(`EXPLAIN (COSTS OFF) ${sql}`, parameters);
+    return rows.map((row) => row["QUERY PLAN"]);
+  }
+
+  /** What was asked since, without what looks at a table of one row. */
+  async function asked(work: () => unknown): Promise<Statement[]> {
+    const before = statements.length;
+    await work();
+    return statements.slice(before);
+  }
+
+  const FIND = "Index Scan(?: Backward)? using";
+  const deviceHash = "x";
+  const searches: [string, EventFilter, RegExp][] = [
+    ["nothing", {}, new RegExp(`${FIND} event_pkey`)],
+    ["a type", { types: ["type 3"] }, new RegExp(`${FIND} event_by_type`)],
+    [
+      "types, of which one is not there any more",
+      { types: ["type 3", "type 1", "type 9"] },
+      new RegExp(`${FIND} event_by_type`),
+    ],
+    ["a device", { deviceHash }, new RegExp(`${FIND} event_by_device_hash`)],
+    ["an agent", { agent: "x", fromHeight: 30_000 }, new RegExp(`${FIND} event_by_agent`)],
+    ["a merchant", { merchant: "x", types: ["type 1", "type 2"] }, new RegExp(`${FIND} event_by_merchant`)],
+    ["a transaction", { txHash: "x", types: ["type 1"] }, new RegExp(`${FIND} event_by_tx_hash`)],
+    ["an end", { types: ["type 1"], toHeight: 30_000 }, new RegExp(`${FIND} event_(by_type|late)`)],
+  ];
+  for (const [name, filter, range] of searches) {
+    test(`a filter on ${name} is ranges of one index, in order, in both directions`, async () => {
+      for (const order of ["asc", "desc"] as const) {
+        const asking = await asked(() => driver.events.read({ filter, after: 40, order, limit: 100 }));
+        const select = asking.findLast(({ sql }) => sql.includes("indexed_sequence"))!;
+        const steps = await planOf(select);
+        const found = steps.filter((step) =>
+          /^[ >-]*(Sort|.* Scan.*)(?! Key)( |$)/.test(step) && !/Sort Key/.test(step)
+        );
+        assert.ok(found.length > 0);
+        for (const step of found) assert.match(step, range, steps.join("\n"));
+      }
+    });
+  }
+
+  test("no statement goes through all of what grows", async () => {
+    const lease = (await driver.leases.acquire({ name: "watcher", holder: "h", durationMs: 60_000 }))!;
+    const name = partitionLease(partitionOf("wh_7"));
+    const partition = (await driver.leases.acquire({ name, holder: "h", durationMs: 60_000 }))!;
+    const { events, deliveries, subscriptions, submissions, intents, registers, keys } = driver;
+    const of = { keyId: "k1", kind: "submit" as const, key: "7" };
+    const asking = await asked(async () => {
+      const event = sampleEvent(EVENTS, { deviceHash: "x" });
+      await events.append({
+        lease,
+        events: [event, { ...sampleEvent(EVENTS + 1), type: null, raw: { topics: [], value: "" } }],
+        state: sampleState(1),
+      });
+      await events.appendDecoded({ lease, events: [sampleEvent(EVENTS + 1)] });
+      await events.get(event.id);
+      await events.before(500);
+      await events.undecoded({ limit: 100 });
+      await events.forget({ upTo: 100, undelivered: [{ subscriptionId: "wh_7", cursor: 1, events: 2 }] });
+      await events.forgetUndecoded("1970-01-01T00:01:00Z");
+      const failed = [sampleFailed(300, "retrying"), sampleFailed(301, "dead")];
+      const replay = { id: "rp_7", cursor: 4, done: false };
+      const settlement = {
+        subscriptionId: "wh_7",
+        cursor: 200,
+        failed,
+        delivered: [302],
+        replay,
+        attempts: [sampleAttempt(1)],
+      };
+      await deliveries.settle({ leases: [partition], settlements: [settlement] });
+      await deliveries.readers({ after: "wh_2", limit: 100 });
+      await deliveries.reader("wh_7");
+      await deliveries.retrying({ subscriptionId: "wh_7", dueByMs: START_MS, limit: 100 });
+      await deliveries.retrying({ subscriptionId: "wh_7", limit: 100 });
+      await deliveries.ended({ subscriptionId: "wh_7", limit: 100 });
+      await deliveries.clampDue("wh_7", START_MS);
+      await deliveries.recordAttempt("wh_7", sampleAttempt(1));
+      await deliveries.attempts("wh_7", { limit: 100 });
+      await deliveries.pruneAttempts("wh_7", 5);
+      await subscriptions.get("wh_7");
+      await subscriptions.list({ keyId: "k7", limit: 100 });
+      await subscriptions.list({ after: "wh_3", limit: 100 });
+      await subscriptions.setSecrets("wh_7", "s", { secret: "t", previousSecret: null });
+      await subscriptions.delete("wh_8");
+      await subscriptions.purgeDeleted();
+      await keys.delete("k8");
+      await submissions.record({ hash: "h0", validUntil: 1, submittedAtMs: 1 });
+      await submissions.settle("h9", { status: "success", ledger: 5 });
+      await submissions.get("h9");
+      await submissions.unsettled({ limit: 100 });
+      await submissions.unsettled({ source: "G1", limit: 100 });
+      await submissions.prune(500);
+      await intents.get(of);
+      await intents.claim({
+        name: of,
+        seen: undefined,
+        id: "i",
+        request: "r",
+        durationMs: 1,
+        mostOfKey: 1e6,
+        mostInAll: 1e6,
+      });
+      await intents.nextNonce({ deviceHash: "7", agent: "a", used: "1", validForMs: 5 });
+      await intents.prune(500);
+      await registers.read("r7");
+      await registers.change("r7", () => ({ value: 2, keepMs: 5, answer: undefined }));
+      await registers.prune();
+    });
+    const wrong: string[] = [];
+    for (const statement of asking) {
+      const steps = await planOf(statement);
+      const isPruning = /^DELETE FROM \S+\.(intent|nonce_out) /.test(statement.sql);
+      if (steps.some((step) => GONE_THROUGH.test(step)) && !isPruning) {
+        wrong.push(`${statement.sql}\n${steps.join("\n")}`);
+      }
+    }
+    assert.deepEqual(wrong, []);
+  });
+}
+
+const programs = findPostgres();
+if (programs !== undefined) {
+  describe("what the PostgreSQL store does does not get slower as it fills", () => describePlans(programs));
+} else {describe("plans of the PostgreSQL store", () =>
+    void test("need PostgreSQL's programs, which are not here", { skip: true }));}
