@@ -1,4 +1,4 @@
-import { connect, type Socket } from "node:net";
+import { connect, isIP, type Socket } from "node:net";
 import { setTimeout as passed } from "node:timers/promises";
 import postgres from "postgres";
 import { StoreError } from "../store.ts";
@@ -52,7 +52,7 @@ const BOUNDS = "SET LOCAL statement_timeout = '10s'; SET LOCAL lock_timeout = '5
   "SET LOCAL idle_in_transaction_session_timeout = '5s'";
 
 /** Connects when the first statement is sent, and again whenever a connection broke. */
-export function openDatabase(setting: PostgresSetting): PostgresDatabase {
+export function openDatabase(setting: PostgresSetting, { answerMs = ANSWER_MS } = {}): PostgresDatabase {
   const { location } = setting;
   let pool = createPool(setting);
   let closing: Promise<void> | undefined;
@@ -61,10 +61,10 @@ export function openDatabase(setting: PostgresSetting): PostgresDatabase {
   async function answered<T>(work: (pool: Pool) => Promise<T>): Promise<T> {
     const used = pool;
     const timer = new AbortController();
-    const late = passed(ANSWER_MS, undefined, { signal: timer.signal }).then(() => {
+    const late = passed(answerMs, undefined, { signal: timer.signal }).then(() => {
       if (pool === used && closing === undefined) pool = createPool(setting);
       void used.end();
-      throw new StoreError("unavailable", `${location} does not answer: nothing came within ${ANSWER_MS / 1_000} s`);
+      throw new StoreError("unavailable", `${location} does not answer: nothing came within ${answerMs / 1_000} s`);
     });
     late.catch(() => {});
     try {
@@ -177,5 +177,7 @@ function createPool(setting: PostgresSetting): Pool {
 function sslOf(sslmode: PostgresSetting["sslmode"], host: string, ca: string | undefined) {
   if (sslmode === "disable" || host.startsWith("/")) return false;
   if (sslmode !== "verify-full") return sslmode;
-  return { rejectUnauthorized: true, servername: host, ...(ca === undefined ? {} : { ca }) };
+  // An address is no name that a server is asked for (RFC 6066), but what its certificate has to be for.
+  const whose = isIP(host) ? { host } : { servername: host };
+  return { rejectUnauthorized: true, ...whose, ...(ca === undefined ? {} : { ca }) };
 }

@@ -29,6 +29,7 @@ const PARAMETERS = ["sslmode", "sslrootcert", "prepare", "pool", "schema", "host
 
 /**
  * Takes a setting apart: `postgres://USER:PASSWORD@HOST:PORT/DATABASE?…`. Without a password in it PGPASSWORD is used.
+ * Parameters: `sslmode`, `sslrootcert` (a PEM file), `prepare`, `pool`, `schema`, and `host`, the directory of a socket.
  * @throws StoreError `unavailable`, naming the part that is wrong; no credentials in it
  */
 export function parsePostgresSetting(setting: string, env = process.env): PostgresSetting {
@@ -67,8 +68,8 @@ export function parsePostgresSetting(setting: string, env = process.env): Postgr
 
 function hostOf(url: URL): string {
   const directory = url.searchParams.get("host");
-  if (directory !== null && (!directory.startsWith("/") || url.hostname !== "")) {
-    throw wrong("host, as a parameter, must be the directory of a Unix socket, and stand instead of the URL's host");
+  if (directory !== null && !directory.startsWith("/")) {
+    throw wrong("host, as a parameter, must be the directory of a Unix socket, which stands instead of the URL's host");
   }
   const host = directory ?? decodeURIComponent(url.hostname.replace(/^\[(.*)\]$/, "$1"));
   if (host === "") throw wrong("the store's URL must name a host: postgres://USER@HOST:5432/DATABASE");

@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { toStoreError } from "../../lib/store/postgres/errors.ts";
+import { parsePostgresSetting } from "../../lib/store/postgres/setting.ts";
+import type { StoreErrorKind } from "../../lib/store/store.ts";
+import { storeError } from "./samples.ts";
+
+describe("the setting of a PostgreSQL store", () => {
+  test("names server, database and user, and where it is without user and password", () => {
+    const whole = parsePostgresSetting(
+      "postgres://us%40er:hush%2F@db.example:6432/gate%20way?schema=shop&sslmode=require&prepare=false&pool=3",
+      {},
+    );
+    assert.deepEqual(whole, {
+      location: "postgres://db.example:6432/gate%20way?schema=shop",
+      host: "db.example",
+      port: 6_432,
+      database: "gate way",
+      user: "us@er",
+      password: "hush/",
+      schema: "shop",
+      sslmode: "require",
+      certificateAuthorities: undefined,
+      prepare: false,
+      poolSize: 3,
+    });
+  });
+
+  test("has a default for the rest; a password may be in PGPASSWORD", () => {
+    const { location, port, password, ...rest } = parsePostgresSetting("postgresql://u@h/d", { PGPASSWORD: "hush" });
+    assert.deepEqual([location, port, password], ["postgres://h:5432/d", 5_432, "hush"]);
+    assert.deepEqual([rest.schema, rest.sslmode, rest.prepare, rest.poolSize], ["gateway", "prefer", true, 10]);
+    assert.equal(parsePostgresSetting("postgres://u:mine@h/d", { PGPASSWORD: "hush" }).password, "mine");
+  });
+
+  test("may name an IPv6 address, or the directory of a Unix socket", () => {
+    assert.equal(parsePostgresSetting("postgres://u@[::1]:1/d", {}).location, "postgres://[::1]:1/d");
+    const socket = parsePostgresSetting("postgres://u@localhost/d?host=/run/postgresql", {});
+    assert.deepEqual([socket.host, socket.location], ["/run/postgresql", "postgres:///d?host=/run/postgresql"]);
+  });
+
+  const wrong: [string, string][] = [
+    ["postgres://u:hush@h", "must name a database"],
+    ["postgres://u:hush@h:port/d", "cannot be read"],
+    ["postgres:///d", "must name a host"],
+    ["postgres://u:hush@h/d?sslmode=verify-ca", "sslmode must be disable, prefer, require, verify-full"],
+    ["postgres://u:hush@h/d?sslmod=require", '"sslmod"'],
+    ["postgres://u:hush@h/d?pool=0", "pool must be an integer from 1 to 100"],
+    ["postgres://u:hush@h/d?prepare=no", "prepare must be true, false"],
+    ["postgres://u:hush@h/d?schema=My-Shop", "schema must be"],
+    ["postgres://u:hush@h/d?schema=pg_catalog", "schema must be"],
+    ["postgres://u:hush@h/d?host=run", "directory of a Unix socket"],
+    ["postgres://u:hush@h/d?sslrootcert=/none/ca.pem", "sslrootcert cannot be read"],
+    ["postgres://u:hush@h/d?sslrootcert=ca.pem&sslmode=require", "sslmode=verify-full"],
+  ];
+  for (const [setting, says] of wrong) {
+    test(`${setting} is refused in the words of the part that is wrong`, () => {
+      assert.throws(() => parsePostgresSetting(setting, {}), (error: Error) => {
+        assert.ok(!error.message.includes("hush"), error.message);
+        return storeError("unavailable", says)(error);
+      });
+    });
+  }
+});
+
+describe("what goes wrong in PostgreSQL", () => {
+  const kinds: [code: string, kind: StoreErrorKind, says: string][] = [
+    ["53100", "full", "make room"],
+    ["53300", "unavailable", "max_connections"],
+    ["28P01", "unavailable", "PGPASSWORD"],
+    ["3D000", "unavailable", "create the database"],
+    ["42501", "unavailable", "grant"],
+    ["25006", "unavailable", "primary"],
+    ["26000", "unavailable", "prepare=false"],
+    ["55P03", "unavailable", "busy"],
+    ["42P01", "missing", "lost its tables"],
+    ["57P01", "unavailable", "cannot be reached"],
+    ["ECONNREFUSED", "unavailable", "cannot be reached"],
+    ["CONNECT_TIMEOUT", "unavailable", "cannot be reached"],
+    ["XX000", "unavailable", "cannot be used"],
+  ];
+  for (const [code, kind, says] of kinds) {
+    test(`${code} is told as ${kind}: ${says}`, () => {
+      const error = Object.assign(new Error("as it says"), { code, parameters: ["whsec_hush"] });
+      const told = toStoreError(error, "postgres://h/d") as Error;
+      storeError(kind, says, "postgres://h/d")(told);
+      assert.ok(!JSON.stringify(told.cause, Object.getOwnPropertyNames(told.cause)).includes("hush"));
+    });
+  }
+
+  test("what is no fault of the database is left as it is", () => {
+    const error = new RangeError("limit");
+    assert.equal(toStoreError(error, "postgres://h/d"), error);
+  });
+});
