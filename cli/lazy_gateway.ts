@@ -25,15 +25,18 @@ export interface LazyGateway {
 
 /** Below the minute between two turns. */
 const TURN_MS = 50_000;
-/** Behind a request leased tokens are given back and uses of keys are noted, at most this often. */
-const FLUSH_MS = 1_000;
+/**
+ * How often, at most, a request has leased tokens given back and uses of keys noted, and waits until it is known which
+ * ledgers other isolates have seen.
+ */
+const KEEP_UP_MS = 1_000;
 
 const NOT_READY = "the gateway could not be started; its log says why";
 
 export function createLazyGateway({ open, log, now }: LazyGatewayParts): LazyGateway {
   const requestId = createRequestIds();
   let opened: Promise<Gateway> | undefined;
-  let flushedAtMs = -Infinity;
+  let keptUpAtMs = -Infinity;
 
   /** Many at once wait for one attempt; undefined when it failed, which is logged. */
   async function gateway(): Promise<Gateway | undefined> {
@@ -50,11 +53,12 @@ export function createLazyGateway({ open, log, now }: LazyGatewayParts): LazyGat
     }
   }
 
-  /** Nobody says when an isolate is about to end. */
-  function flushNowAndThen(running: Gateway): void {
-    if (now() - flushedAtMs < FLUSH_MS) return;
-    flushedAtMs = now();
+  /** What goes on in loops elsewhere. Nobody says when an isolate is about to end: what is in memory is written now. */
+  async function keepUp(running: Gateway): Promise<void> {
+    if (now() - keptUpAtMs < KEEP_UP_MS) return;
+    keptUpAtMs = now();
     void running.flush();
+    await running.lookAround();
   }
 
   return {
@@ -64,9 +68,8 @@ export function createLazyGateway({ open, log, now }: LazyGatewayParts): LazyGat
         const error = new GatewayError("unavailable", NOT_READY, { headers: { "Retry-After": "5" } });
         return errorResponse(error, { [REQUEST_ID_HEADER]: requestId(request) });
       }
-      const response = await running.fetch(request, peer);
-      flushNowAndThen(running);
-      return response;
+      await keepUp(running);
+      return await running.fetch(request, peer);
     },
     async turn() {
       await (await gateway())?.turn(TURN_MS);

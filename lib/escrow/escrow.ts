@@ -18,6 +18,7 @@ import { type Operation, operationKind, refuseCall } from "./operations/operatio
 import { createPaymentChecker, type PaymentChecker } from "./reads/payment_check.ts";
 import { createOperationPreparer, type PreparedRequest, type PrepareRequest } from "./operations/prepare_operation.ts";
 import { createEscrowReads, type EscrowReads } from "./reads/reads.ts";
+import type { KeptVerdicts } from "./reads/source_choice.ts";
 import { createCallSource } from "./reads/reads_by_calls.ts";
 import { createEntrySource } from "./reads/reads_by_entries.ts";
 import { createExplanations } from "./refusals/explanations.ts";
@@ -56,6 +57,8 @@ export interface EscrowParts {
   noteSubmission(note: { hash: string; validUntil: number }): Promise<void>;
   /** The note of an envelope, undefined when this gateway did not send it. */
   getSubmission(hash: string): Promise<{ validUntil: number } | undefined>;
+  /** What the gateways on one store found of the contracts' code; absent: this one is alone with its store. */
+  verdicts?: KeptVerdicts;
   /** How long what was read holds when no new ledger is seen; 6 000 when absent. */
   maxAgeMs?: number;
   /** Told of what an operator should know: reads that go by calls, statistics that can't be read. */
@@ -82,6 +85,7 @@ export function createEscrow(parts: EscrowParts): Escrow {
     view,
     now: clock.monotonicMs,
     maxAgeMs,
+    verdicts: parts.verdicts,
     onProblem,
     onNewCodes: parts.onNewCodes,
   });

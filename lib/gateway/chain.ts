@@ -10,6 +10,7 @@ import { createRpcClient, type NodesRpcClient } from "../stellar/rpc/client.ts";
 import { createLedgerView, type LedgerView } from "../stellar/ledger/ledger_view.ts";
 import { type ContractWatch, createContractWatch } from "./contract_watch.ts";
 import type { GatewayMetrics } from "../metrics/gateway_metrics.ts";
+import { createSharedFindings, type SharedFindings } from "./shared_findings.ts";
 import type { GatewayOptions } from "./options.ts";
 
 const NETWORK_CHECK_TIMEOUT_MS = 3_000;
@@ -21,6 +22,8 @@ export interface Chain {
   escrow: Escrow;
   watcher: Watcher;
   contractWatch: ContractWatch;
+  /** Where other gateways share the store. */
+  findings: SharedFindings | undefined;
   /**
    * Resolves when the node was asked which network it is of, or did not answer; until then the gateway may serve already.
    * @throws {ConfigError} when it speaks for another network than the settings say
@@ -74,6 +77,13 @@ export async function createChain(
   const networkChecked = checkNetwork(rpc, config.networkPassphrase, log);
   // Whoever waits for it is told; a gateway that is stopped before has nobody who does.
   networkChecked.catch(() => {});
+  const findings = !store.isShared ? undefined : createSharedFindings({
+    store,
+    view,
+    clock,
+    onHigherLedger: () => watcher.wake(),
+    onProblem: (message, cause) => log.warn(message, { cause }),
+  });
   const contractWatch = createContractWatch({ rpc, contracts, log, clock, stopping });
   const escrow = createEscrow({
     rpc,
@@ -84,6 +94,7 @@ export async function createChain(
     submitTimeoutMs: config.submitTimeoutMs,
     noteSubmission: (note) => store.submissions.record({ ...note, submittedAtMs: clock.now() }),
     getSubmission: (hash) => store.submissions.get(hash),
+    verdicts: findings?.verdicts,
     onProblem: (message) => log.warn(message),
     onNewCodes: contractWatch.lookAgain,
   });
@@ -110,7 +121,7 @@ export async function createChain(
       if (kind === "recovered" || kind === "reset") contractWatch.lookAgain();
     },
   });
-  return { rpc, view, escrow, watcher, contractWatch, networkChecked };
+  return { rpc, view, escrow, watcher, contractWatch, findings, networkChecked };
 }
 
 /** The settings that hold this contract's id. */

@@ -36,6 +36,8 @@ export interface Gateway {
   turn(boundMs: number): Promise<void>;
   /** Forgets what has been kept long enough; at most about `boundMs`. Never rejects. */
   tidy(boundMs: number): Promise<void>;
+  /** Learns which ledgers other gateways on the store have seen, for places without loops. Never rejects. */
+  lookAround(): Promise<void>;
   /** Writes what is only in memory: rate limits, and which keys were used. Never rejects. */
   flush(): Promise<void>;
   /** Begins to give connections up: each gets its answer and is closed, and the health check answers 503. */
@@ -138,6 +140,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     networkChecked,
     start() {
       chain.watcher.start();
+      chain.findings?.start();
       void chain.contractWatch.look();
       webhooks.start();
       limiter.start();
@@ -151,6 +154,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       await forget(AbortSignal.timeout(boundMs))
         .catch((cause) => log.warn("what has been kept long enough cannot be forgotten", { cause }));
     },
+    lookAround: async () => await chain.findings?.look(),
     async flush() {
       await Promise.all([limiter.flush(), verifier.refresh()]);
     },
@@ -169,6 +173,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       stopping.abort();
       return stopInTurn([
         { name: "live streams", stop: streams.stop, boundMs: 5_000 },
+        { name: "looks at what other gateways saw", stop: async () => await chain.findings?.stop(), boundMs: 3_000 },
         { name: "the watcher's turns", stop: chain.watcher.stop, boundMs: 5_000 },
         { name: "what is being forgotten", stop: forgetting.stop, boundMs: 5_000 },
         { name: "deliveries", stop: webhooks.stop, boundMs: 15_000 },

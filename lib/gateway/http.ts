@@ -53,13 +53,14 @@ export function createHttp(
   chain: Chain,
   { clock, limiter, verifier, history, streams, webhooks, metrics, caretaker, isStopping, isDraining }: HttpParts,
 ): GatewayApp {
-  const { rpc, view, escrow, watcher } = chain;
+  const { rpc, view, escrow, watcher, findings } = chain;
   const backlog = createBacklog(store, clock.monotonicMs);
 
   /** What was just confirmed shows in the history at once, not a poll later. */
   const submit: TransactionParts["submit"] = async (xdr, note) => {
     const confirmed = await escrow.transactions.submit(xdr, note);
     watcher.wake();
+    await findings?.tellLedger();
     return confirmed;
   };
 

@@ -10,7 +10,7 @@ const request = () => new Request("http://gateway.test/v1/health");
 
 /** A gateway that can be opened after so many failures, and counts what is done with it. */
 function lazy(failures: number) {
-  const seen = { opened: 0, turns: [] as number[], tidied: 0, flushed: 0, log: "", nowMs: 1_000_000 };
+  const seen = { opened: 0, turns: [] as number[], tidied: 0, flushed: 0, looked: 0, log: "", nowMs: 1_000_000 };
   const gateway: Gateway = {
     fetch: () => new Response("served"),
     networkChecked: Promise.resolve(),
@@ -18,6 +18,7 @@ function lazy(failures: number) {
     turn: (boundMs) => Promise.resolve(void seen.turns.push(boundMs)),
     tidy: () => Promise.resolve(void seen.tidied++),
     flush: () => Promise.resolve(void seen.flushed++),
+    lookAround: () => Promise.resolve(void seen.looked++),
     drain: () => assert.fail("nothing is stopped"),
     requestsInFlight: 0,
     stop: () => assert.fail("nothing is stopped"),
@@ -69,12 +70,12 @@ describe("a gateway that is opened by its first request", () => {
     assert.deepEqual(seen.turns, [50_000]);
   });
 
-  test("writes down what is in memory behind requests, at most every second", async () => {
+  test("with requests, at most every second, it writes down what is in memory and hears of new ledgers", async () => {
     const { seen, lazyGateway } = lazy(0);
     for (const [atMs, flushed] of [[0, 1], [999, 1], [1_000, 2]] as const) {
       seen.nowMs = 1_000_000 + atMs;
       await lazyGateway.fetch(request(), PEER);
-      assert.equal(seen.flushed, flushed);
+      assert.deepEqual([seen.flushed, seen.looked], [flushed, flushed]);
     }
   });
 });

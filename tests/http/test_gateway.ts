@@ -119,7 +119,7 @@ export async function startGateway(on: TestNetwork, options: UnderTestOptions = 
       expiresAt,
       random,
     });
-    await opened.keys.insert({ ...record, disabled });
+    await store.keys.insert({ ...record, disabled });
     return key;
   };
   const apiKey = await newKey();

@@ -5,7 +5,7 @@ import type { AgentPolicy } from "../decode.ts";
 import { createHeldAnswers } from "./held_answers.ts";
 import type { AsOf, Card, Pending, ReadSource, WalletDevices } from "./read_source.ts";
 import type { EntrySource } from "./reads_by_entries.ts";
-import { type BothWays, createSourceChoice, READ_KINDS, type ReadKind } from "./source_choice.ts";
+import { type BothWays, createSourceChoice, type KeptVerdicts, READ_KINDS, type ReadKind } from "./source_choice.ts";
 
 /** A policy as it is answered. */
 export interface Policy {
@@ -54,6 +54,8 @@ export interface EscrowReadsParts {
   now: () => number;
   /** How long an answer holds when no new ledger is seen; 6 000 when absent. */
   maxAgeMs?: number;
+  /** See `createSourceChoice`. */
+  verdicts?: KeptVerdicts;
   onProblem?: (message: string) => void;
   /** Told when a read finds that the contracts run other code than before. */
   onNewCodes?: () => void;
@@ -65,7 +67,8 @@ const COMPARED_DEVICES = 8;
 /** Reads by ledger entries or by calls, whichever may be believed; answers hold until the next ledger. */
 export function createEscrowReads(parts: EscrowReadsParts): EscrowReads {
   const { byEntries, byCalls, codes, view, now } = parts;
-  const choice = createSourceChoice({ now, onProblem: parts.onProblem, onNewCodes: parts.onNewCodes });
+  const { onProblem, onNewCodes, verdicts } = parts;
+  const choice = createSourceChoice({ now, verdicts, onProblem, onNewCodes });
   const hold = <T>() => createHeldAnswers<T>({ view, now, maxAgeMs: parts.maxAgeMs ?? 6_000 });
   const cards = hold<AsOf<Card>>();
   const devices = hold<Device>();

@@ -26,9 +26,18 @@ export interface SourceChoice {
   settle<T>(kind: ReadKind, codes: string, read: BothWays<T>): Promise<void>;
 }
 
+/** What all gateways on one store found out together. */
+export interface KeptVerdicts {
+  get(kind: ReadKind, codes: string): Promise<"entries" | "calls" | undefined>;
+  /** That the two ways differ is never taken back. */
+  put(kind: ReadKind, codes: string, way: "entries" | "calls"): Promise<void>;
+}
+
 interface Stand {
   codes: string;
   way: "entries" | "calls" | "not_compared";
+  /** When the others are asked whether they found a difference. */
+  askOthersMs: number;
   comparing: Promise<void> | undefined;
   notBeforeMs: number;
   emptyComparisons: number;
@@ -38,10 +47,14 @@ interface Stand {
 const PAUSE_MS = 1_000;
 /** So many comparisons of nothing with nothing count as one of something. */
 const ENOUGH_EMPTY = 10;
+const ASK_OTHERS_MS = 60_000;
+const DIFFERENT = "the contracts' storage and their functions say different things; reads go by calls now";
 
 /** Chooses between ledger entries and calls, kind by kind: entries, unless a comparison showed that they differ. */
-export function createSourceChoice({ now, onProblem, onNewCodes }: {
+export function createSourceChoice({ now, verdicts, onProblem, onNewCodes }: {
   now: () => number;
+  /** Absent: this gateway is alone with its store, and compares after each start. */
+  verdicts?: KeptVerdicts;
   /** Told when the two ways differ, and when they could not be compared. */
   onProblem?: (message: string) => void;
   /** Told when the contracts run other code than at the last read of a kind. */
@@ -52,20 +65,42 @@ export function createSourceChoice({ now, onProblem, onNewCodes }: {
   function standOf(kind: ReadKind, codes: string): Stand {
     const held = stands.get(kind);
     if (held?.codes === codes) return held;
-    const fresh: Stand = { codes, way: "not_compared", comparing: undefined, notBeforeMs: 0, emptyComparisons: 0 };
+    const fresh: Stand = {
+      codes,
+      way: "not_compared",
+      askOthersMs: 0,
+      comparing: undefined,
+      notBeforeMs: 0,
+      emptyComparisons: 0,
+    };
     stands.set(kind, fresh);
     if (held !== undefined) onNewCodes?.();
     return fresh;
   }
 
+  function decide(kind: ReadKind, stand: Stand, way: "entries" | "calls"): void {
+    if (way === "calls" && stand.way !== "calls") onProblem?.(`${kind}: ${DIFFERENT}`);
+    stand.way = way;
+  }
+
+  /** Takes over what another gateway has found; a store that fails keeps nobody from comparing. */
+  async function askOthers(kind: ReadKind, stand: Stand): Promise<void> {
+    stand.askOthersMs = now() + ASK_OTHERS_MS;
+    const way = await verdicts?.get(kind, stand.codes).catch(() => undefined);
+    if (way === "calls" || (way === "entries" && stand.way === "not_compared")) decide(kind, stand, way);
+  }
+
   async function compare<T>(kind: ReadKind, stand: Stand, read: BothWays<T>): Promise<void> {
     try {
-      const verdict = await comparison(read);
-      if (verdict === "same") stand.way = "entries";
-      if (verdict === "empty" && (stand.emptyComparisons += 1) >= ENOUGH_EMPTY) stand.way = "entries";
-      if (verdict === "different") {
-        stand.way = "calls";
-        onProblem?.(`${kind}: the contracts' storage and their functions say different things; reads go by calls now`);
+      if (now() >= stand.askOthersMs) await askOthers(kind, stand);
+      if (stand.way === "not_compared") {
+        const verdict = await comparison(read);
+        const isEnough = verdict !== "empty" || (stand.emptyComparisons += 1) >= ENOUGH_EMPTY;
+        const way = verdict === "different" ? "calls" : "entries";
+        if (isEnough) {
+          decide(kind, stand, way);
+          await verdicts?.put(kind, stand.codes, way).catch(() => {});
+        }
       }
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
@@ -79,6 +114,7 @@ export function createSourceChoice({ now, onProblem, onNewCodes }: {
     way: (kind) => stands.get(kind)?.way ?? "not_compared",
     async settle(kind, codes, read) {
       const stand = standOf(kind, codes);
+      if (stand.way === "entries" && verdicts !== undefined && now() >= stand.askOthersMs) void askOthers(kind, stand);
       if (stand.way !== "not_compared") return;
       if (stand.comparing === undefined && now() >= stand.notBeforeMs) stand.comparing = compare(kind, stand, read);
       await stand.comparing;

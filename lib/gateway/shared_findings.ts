@@ -1,0 +1,115 @@
+import { createHash } from "node:crypto";
+import type { Clock } from "../clock.ts";
+import type { KeptVerdicts } from "../escrow/reads/source_choice.ts";
+import { createLoop } from "../loop.ts";
+import { STORED } from "../stellar/ledger/judge.ts";
+import type { LedgerView } from "../stellar/ledger/ledger_view.ts";
+import type { Store } from "../store/store.ts";
+import { VERSION } from "../version.ts";
+
+/**
+ * What one gateway finds out and the others on its store should know: the ledger in which it saw a transaction confirmed,
+ * so that a read at another one shows what that did, and which way reads go with this code of the contracts.
+ */
+export interface SharedFindings {
+  /** Tells the others of the newest ledger seen here. Never rejects. */
+  tellLedger(): Promise<void>;
+  /** Learns of what the others have seen. Never rejects. */
+  look(): Promise<void>;
+  verdicts: KeptVerdicts;
+  /** Looks twice a second from now on. */
+  start(): void;
+  stop(): Promise<void>;
+}
+
+export interface SharedFindingsParts {
+  store: Pick<Store, "registers" | "events">;
+  view: LedgerView;
+  clock: Clock;
+  /** Told when another gateway has seen a higher ledger than this one. */
+  onHigherLedger(): void;
+  onProblem(message: string, cause: unknown): void;
+}
+
+/** A ledger that a gateway has seen. */
+interface SeenLedger {
+  epoch: number;
+  sequence: number;
+  /** Unix seconds; null where no answer has said one. */
+  closeTime: number | null;
+}
+
+const LEDGER = "ledger";
+const LOOK_MS = 500;
+/** By then the watcher's state says as much, and a gateway that starts goes by that. */
+const LEDGER_KEPT_MS = 60_000;
+const VERDICT_KEPT_MS = 30 * 86_400_000;
+
+export function createSharedFindings(parts: SharedFindingsParts): SharedFindings {
+  const { store: { registers, events }, view, clock, onHigherLedger, onProblem } = parts;
+  let heard: SeenLedger | undefined;
+  let isTold = false;
+
+  const epochNow = async () => (await events.watcherState())?.epoch ?? 0;
+
+  function isHigher(one: SeenLedger, other: SeenLedger | undefined): boolean {
+    if (other === undefined || one.epoch !== other.epoch) return one.epoch > (other?.epoch ?? -1);
+    return one.sequence > other.sequence;
+  }
+
+  /** A store that fails is told of elsewhere, too: once is enough. */
+  async function attempt(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+      isTold = false;
+    } catch (cause) {
+      if (!isTold) onProblem("gateways on this store cannot tell one another of new ledgers; trying on", cause);
+      isTold = true;
+    }
+  }
+
+  const look = () =>
+    attempt(async () => {
+      const seen = await registers.read<SeenLedger>(LEDGER);
+      if (seen === undefined || !isHigher(seen, heard) || seen.epoch !== await epochNow()) return;
+      heard = seen;
+      if (seen.sequence <= view.sequence) return;
+      view.hear({ node: STORED, sequence: seen.sequence, closeTime: seen.closeTime ?? undefined });
+      onHigherLedger();
+    });
+
+  const loop = createLoop({
+    async step() {
+      await look();
+      return LOOK_MS;
+    },
+    wait: clock.wait,
+    onProblem: () => {},
+  });
+
+  /** What is kept of one kind of read: of this program's ways to read, with this code. */
+  const verdictName = (kind: string, codes: string) =>
+    `reads/${VERSION}/${kind}/${createHash("sha256").update(codes).digest("hex")}`;
+
+  return {
+    tellLedger: () =>
+      attempt(async () => {
+        const { sequence } = view;
+        const closeTime = view.closeTimeIsExact ? view.closeTime : null;
+        const seen: SeenLedger = { epoch: await epochNow(), sequence, closeTime };
+        await registers.change(LEDGER, (before: SeenLedger | undefined) => {
+          return { value: isHigher(seen, before) ? seen : undefined, keepMs: LEDGER_KEPT_MS, answer: undefined };
+        });
+      }),
+    look,
+    verdicts: {
+      get: (kind, codes) => registers.read(verdictName(kind, codes)),
+      put: (kind, codes, way) =>
+        registers.change(verdictName(kind, codes), (before: typeof way | undefined) => {
+          return { value: before === "calls" ? undefined : way, keepMs: VERDICT_KEPT_MS, answer: undefined };
+        }),
+    },
+    start: loop.start,
+    stop: loop.stop,
+  };
+}

@@ -1,0 +1,123 @@
+import assert from "node:assert/strict";
+import { setImmediate as othersTurn } from "node:timers/promises";
+import { test } from "node:test";
+import { createSourceChoice } from "../../lib/escrow/reads/source_choice.ts";
+import { createSharedFindings } from "../../lib/gateway/shared_findings.ts";
+import { createLedgerView } from "../../lib/stellar/ledger/ledger_view.ts";
+import { openStore } from "../../lib/store/open.ts";
+import { scanned } from "../store/samples.ts";
+import { createTestClock } from "../test_clock.ts";
+
+/** The code of three contracts: longer than a register's name. */
+const CODES = ["a", "b", "c"].map((digit) => digit.repeat(64)).join(" ");
+
+async function stage() {
+  const clock = createTestClock();
+  const store = await openStore("memory:", { now: clock.now, isShared: true });
+  function gateway() {
+    let higher = 0;
+    const problems: string[] = [];
+    const view = createLedgerView({ clock });
+    const findings = createSharedFindings({
+      store,
+      view,
+      clock,
+      onHigherLedger: () => higher++,
+      onProblem: (message) => problems.push(message),
+    });
+    const choice = createSourceChoice({
+      now: clock.monotonicMs,
+      verdicts: findings.verdicts,
+      onProblem: (message) => problems.push(message),
+    });
+    return { view, findings, choice, problems, higher: () => higher };
+  }
+  const hears = ({ view }: ReturnType<typeof gateway>, sequence: number) =>
+    view.hear({ node: 0, sequence, closeTime: Math.floor(clock.now() / 1_000) });
+  return { clock, store, gateway, hears };
+}
+
+/** One read both ways, which counts how often it is made. */
+function ways(stored: string, called: string) {
+  const made = { count: 0 };
+  const by = (value: string) => () => {
+    made.count += 1;
+    return Promise.resolve({ ledger: 1, value });
+  };
+  return { made, byEntries: by(stored), byCalls: by(called), isEmpty: () => false };
+}
+
+test("a ledger that one gateway saw is known to the others once they look, and news only once", async () => {
+  const { gateway, hears } = await stage();
+  const [one, two] = [gateway(), gateway()];
+  hears(one, 1_000);
+  hears(two, 999);
+  await two.findings.look();
+  assert.equal(two.view.sequence, 999);
+  await one.findings.tellLedger();
+  for (let looks = 0; looks < 3; looks++) await two.findings.look();
+  assert.deepEqual([two.view.sequence, two.higher()], [1_000, 1]);
+  hears(two, 1_001);
+  await two.findings.tellLedger();
+  await one.findings.tellLedger();
+  await one.findings.look();
+  assert.equal(one.view.sequence, 1_001, "a lower one takes nothing back");
+});
+
+test("a ledger of an epoch that is over is not believed, and one of a new epoch counts though it is lower", async () => {
+  const { store, gateway, hears } = await stage();
+  const [one, two, three] = [gateway(), gateway(), gateway()];
+  hears(one, 5_000);
+  await one.findings.tellLedger();
+  await scanned(store, 20, { epoch: 1 });
+  hears(two, 21);
+  await two.findings.look();
+  assert.equal(two.view.sequence, 21);
+  hears(two, 25);
+  await two.findings.tellLedger();
+  hears(three, 21);
+  await three.findings.look();
+  assert.equal(three.view.sequence, 25);
+});
+
+test("a store that fails is told once, and keeps nobody from working", async () => {
+  const { store, gateway, hears } = await stage();
+  const one = gateway();
+  hears(one, 7);
+  await store.close();
+  for (let n = 0; n < 3; n++) {
+    await one.findings.tellLedger();
+    await one.findings.look();
+  }
+  assert.equal(one.problems.length, 1);
+  await one.choice.settle("device", CODES, ways("a", "a"));
+  assert.equal(one.choice.way("device"), "entries");
+});
+
+test("which way reads go is found out once for all gateways, for each code of the contracts", async () => {
+  const { gateway } = await stage();
+  const [one, two] = [gateway(), gateway()];
+  const [first, second, other] = [ways("a", "a"), ways("a", "a"), ways("a", "a")];
+  await one.choice.settle("device", CODES, first);
+  await two.choice.settle("device", CODES, second);
+  assert.deepEqual([two.choice.way("device"), first.made.count, second.made.count], ["entries", 2, 0]);
+  await two.choice.settle("device", `${CODES}!`, other);
+  assert.equal(other.made.count, 2);
+});
+
+test("a difference that one gateway finds is heeded by the others within a minute, and never taken back", async () => {
+  const { clock, gateway } = await stage();
+  const [one, two, late] = [gateway(), gateway(), gateway()];
+  await one.choice.settle("device", CODES, ways("a", "a"));
+  await one.findings.verdicts.put("device", CODES, "calls");
+  await one.findings.verdicts.put("device", CODES, "entries");
+  await late.choice.settle("device", CODES, ways("a", "a"));
+  assert.equal(late.choice.way("device"), "calls");
+  assert.match(late.problems.join(), /reads go by calls/);
+  await two.choice.settle("pending", CODES, ways("a", "b"));
+  assert.equal(one.choice.way("device"), "entries");
+  clock.advance(60_000);
+  await one.choice.settle("device", CODES, ways("a", "a"));
+  for (let turns = 0; turns < 5; turns++) await othersTurn();
+  assert.equal(one.choice.way("device"), "calls");
+});

@@ -1,0 +1,147 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { after, afterEach, before, beforeEach, test } from "node:test";
+import { sleep } from "../../lib/clock.ts";
+import { openStore } from "../../lib/store/open.ts";
+import type { Store } from "../../lib/store/store.ts";
+import { signed } from "../e2e/client.ts";
+import { type Receiver, startReceiver } from "../e2e/receiver.ts";
+import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "../http/test_gateway.ts";
+
+let on: TestNetwork;
+let store: Store;
+let one: GatewayUnderTest;
+let two: GatewayUnderTest;
+let receiver: Receiver;
+
+before(async () => {
+  on = await startTestNetwork();
+});
+after(() => on.network.stop());
+
+/** A gateway that seldom asks the node by itself: what it knows of the other one's doings it has from the store. */
+const gateway = (settings: Record<string, string> = {}) =>
+  startGateway(on, {
+    store: () => store,
+    settings: { pollMs: "60000", ...settings },
+    targets: { allowLoopbackHttp: true },
+  });
+
+beforeEach(async () => {
+  store = await openStore("memory:", { isShared: true });
+  receiver = await startReceiver(() => 200);
+  [one, two] = [await gateway(), await gateway()];
+});
+afterEach(async () => {
+  await Promise.all([one.stop(), two.stop()]);
+  await receiver.stop();
+  await store.close();
+});
+
+/** Repeats a question until the answer is as wanted; fails after some seconds. */
+async function until(isWanted: () => Promise<boolean>, withinMs = 5_000): Promise<void> {
+  const endsAt = performance.now() + withinMs;
+  while (!await isWanted()) {
+    assert.ok(performance.now() < endsAt, `not within ${withinMs} ms`);
+    await sleep(20);
+  }
+}
+
+let devices = 0;
+/** Has a gateway register a new device; answers its hash. */
+async function registerDevice(by: GatewayUnderTest): Promise<string> {
+  const { owner, agent } = on.sandbox.accounts;
+  const deviceHash = createHash("sha256").update(`shared ${devices++}`).digest("hex");
+  await send(by, owner, { kind: "registerDevice", deviceHash, agent: agent.address });
+  return deviceHash;
+}
+
+async function send(by: GatewayUnderTest, source: { address: string; secret: string }, operation: object) {
+  const prepared = await by.request("POST", "/v1/transactions/prepare", {
+    key: one.apiKey,
+    body: { source: source.address, operation },
+  });
+  assert.equal(prepared.status, 200, JSON.stringify(prepared.body));
+  const xdr = signed(prepared.body.xdr, prepared.body.networkPassphrase, source.secret);
+  const { status, body } = await by.request("POST", "/v1/transactions/submit", { key: one.apiKey, body: { xdr } });
+  assert.equal(status, 200, JSON.stringify(body));
+}
+
+test("a key's limit is one, at whichever gateway it is used", async () => {
+  const key = await one.newKey({ rate: 60 });
+  let admitted = 0;
+  const beganAt = performance.now();
+  for (let n = 0; n < 90; n++) {
+    const { status, headers } = await (n % 2 ? one : two).request("GET", "/v1/network", { key });
+    if (status === 200) admitted += 1;
+    else assert.ok(status === 429 && Number(headers.get("retry-after")) >= 1, `${status}`);
+  }
+  const refilled = Math.ceil((performance.now() - beganAt) / 1_000);
+  assert.ok(admitted >= 50 && admitted <= 60 + refilled, `${admitted}`);
+});
+
+test("a read at one gateway shows what was submitted at the other", async () => {
+  const deviceHash = await registerDevice(one);
+  const { owner, agent } = on.sandbox.accounts;
+  const { asset } = on.sandbox;
+  await send(one, owner, { kind: "registerAgent", deviceHash, agent: agent.address, asset, maxAmount: "9" });
+  const balanceAt = async (by: GatewayUnderTest): Promise<string> =>
+    (await by.request("GET", `/v1/devices/${deviceHash}`, { key: one.apiKey })).body.escrowBalance;
+  for (const balance of ["1", "2", "3"]) {
+    assert.notEqual(await balanceAt(two), balance);
+    await send(one, owner, { kind: "fundEscrow", deviceHash, asset, amount: "1" });
+    // An answer is held for six seconds where no new ledger is seen.
+    await until(async () => await balanceAt(two) === balance, 3_000);
+  }
+});
+
+test("the log shows at one gateway what was submitted at the other, whichever of them watches", async () => {
+  for (const by of [one, two]) {
+    const deviceHash = await registerDevice(by);
+    for (const at of [one, two]) {
+      await until(async () => {
+        const { body } = await at.request("GET", `/v1/events?deviceHash=${deviceHash}`, { key: one.apiKey });
+        return body.events.length > 0;
+      });
+    }
+  }
+});
+
+test("a key that is disabled, enabled or made is heeded by both within a second", async () => {
+  const key = await one.newKey();
+  const id = key.split("_")[2]!;
+  for (const isDisabled of [false, true, false]) {
+    await store.keys.setDisabled(id, isDisabled);
+    for (const at of [one, two]) {
+      await until(
+        async () => (await at.request("GET", "/v1/network", { key })).status === (isDisabled ? 401 : 200),
+        2_000,
+      );
+    }
+  }
+});
+
+test("a webhook made at one gateway is delivered to once, and tested six times a minute over both", async () => {
+  const { body: webhook } = await one.request("POST", "/v1/webhooks", { body: { url: `${receiver.url}/hook` } });
+  const deviceHash = await registerDevice(two);
+  await until(() => Promise.resolve(receiver.received.length > 0));
+  const tests = await Promise.all(
+    Array.from(
+      { length: 10 },
+      (_, n) => (n % 2 ? one : two).request("POST", `/v1/webhooks/${webhook.id}/test`, { key: one.apiKey }),
+    ),
+  );
+  assert.deepEqual(tests.map(({ status }) => status).sort(), [200, 200, 200, 200, 200, 200, 429, 429, 429, 429]);
+  const delivered = receiver.received.map(({ body }) => JSON.parse(body)).filter(({ event }) => event?.deviceHash);
+  assert.deepEqual(delivered.map(({ event }) => event.deviceHash), [deviceHash]);
+});
+
+test("when the gateway that watches and delivers stops, the other one goes on", async () => {
+  await one.request("POST", "/v1/webhooks", { body: { url: `${receiver.url}/hook` } });
+  const hashes = [await registerDevice(one)];
+  await until(() => Promise.resolve(receiver.received.length === 1));
+  await one.gateway.stop();
+  hashes.push(await registerDevice(two));
+  await until(() => Promise.resolve(receiver.received.length === 2), 15_000);
+  assert.deepEqual(receiver.received.map(({ body }) => JSON.parse(body).event.deviceHash), hashes);
+});
