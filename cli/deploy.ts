@@ -4,16 +4,16 @@
  *   deno serve --unstable-kv --unstable-cron -A cli/deploy.ts
  *
  * Settings come from the environment only. Isolates come and go, several at once, so nothing waits for a stop, and what a
- * running gateway does in loops is done by crons in bounded turns. Turns need no lease of their own: a cron does not
- * overlap itself, and where two do all the same (an old deployment and its successor), each commit stands for itself.
- * Events are found by their position, so that the same ones again change nothing, and a cursor that was set back is read
- * forward again; fan-out and replays commit by comparing their cursors; couriers lease subscriptions.
+ * running gateway does in loops is done by crons in bounded turns. What must not rest on one of them is in the database,
+ * which they share: a turn takes the leases of the watcher and of the partitions of webhooks, whatever it commits is fenced
+ * by their terms, and it gives them back at its end. Where two turns overlap (an old deployment's and its successor's) one
+ * waits for the watcher's lease, and they share the partitions. Keys' limits are leased from the database, too.
  */
 import process from "node:process";
 import type { Config } from "../lib/config.ts";
 import { createGateway, type Gateway } from "../lib/gateway/gateway.ts";
 import { createLog, type Log } from "../lib/log.ts";
-import { cron } from "../lib/runtime/cron.ts";
+import { cron, endAtFirstSignal } from "../lib/runtime/cron.ts";
 import { type DenoServeInfo, peerOf } from "../lib/runtime/serve.ts";
 import { openStore } from "../lib/store/open.ts";
 import { createLazyGateway } from "./lazy_gateway.ts";
@@ -56,6 +56,7 @@ const gateway = createLazyGateway({ open: () => openGateway(config, log), log, n
 
 cron("watch and deliver", "* * * * *", gateway.turn);
 cron("forget what is old", "23 * * * *", gateway.tidy);
+endAtFirstSignal();
 
 export default {
   fetch: (request: Request, info: DenoServeInfo): Promise<Response> => gateway.fetch(request, peerOf(info)),

@@ -31,7 +31,9 @@ interface Deployed {
   output(): string;
   /** Waits until it has written this. */
   until(text: string): Promise<void>;
-  signal(signal: "SIGUSR2" | "SIGHUP"): void;
+  signal(signal: "SIGUSR2" | "SIGHUP" | "SIGTERM"): void;
+  /** Resolves when it has ended by itself. */
+  ended: Promise<void>;
   /** As isolates end: without a word. */
   kill(): Promise<void>;
 }
@@ -72,6 +74,7 @@ async function serve(args: string[], env: Record<string, string>): Promise<Deplo
     url: `http://127.0.0.1:${port}`,
     output: () => output,
     until,
+    ended,
     signal: (signal) => void process.kill(child.pid!, signal),
     kill() {
       process.kill(child.pid!, "SIGKILL");
@@ -91,7 +94,17 @@ function registerTests(): void {
     const [denoDir, started, made] = await Promise.all([
       denoDirectory(),
       startSandbox(),
-      runGateway(["keygen", "--name", "deployed", "--scopes", "read,write,webhooks", "--record", "--json"]),
+      runGateway([
+        "keygen",
+        "--name",
+        "deployed",
+        "--scopes",
+        "read,write,webhooks",
+        "--rate",
+        "60",
+        "--record",
+        "--json",
+      ]),
     ]);
     mkdirSync(join(folder, "deno"));
     symlinkSync(join(denoDir, "npm"), join(folder, "deno", "npm"));
@@ -169,6 +182,37 @@ function registerTests(): void {
       assert.equal(body.ledger.sequence, body.history.ranges.at(-1).toLedger, "it knows what the turn has seen");
     } finally {
       await second.kill();
+    }
+  });
+
+  test("isolates share a key's limit, and one signal ends them", async () => {
+    const isolates = await Promise.all([serve(deployFlags, settings), serve(deployFlags, settings)]);
+    const clients = isolates.map(({ url }) => createClient(url, key));
+    await Promise.all(clients.map((api) => api.get("/v1/health")));
+    const beganAt = performance.now();
+    const asked = clients.flatMap((api) =>
+      Array.from({ length: 4 }, async () => {
+        const statuses: number[] = [];
+        for (let n = 0; n < 20; n++) statuses.push((await api.get("/v1/network")).status);
+        return statuses;
+      })
+    );
+    const statuses = (await Promise.all(asked)).flat();
+    const refilled = Math.ceil((performance.now() - beganAt) / 1_000);
+    const admitted = statuses.filter((status) => status === 200).length;
+    assert.deepEqual([...new Set(statuses)].sort(), [200, 429]);
+    assert.ok(admitted >= 40 && admitted <= 60 + refilled, `${admitted} in ${refilled} s`);
+    for (const isolate of isolates) isolate.signal("SIGTERM");
+    await Promise.all(isolates.map(({ ended }) => ended));
+  });
+
+  test("a database of another network is refused in words that fit the platform", async () => {
+    const deployed = await serve(deployFlags, { ...settings, SERVICE_API_NETWORK_PASSPHRASE: "Another Network" });
+    try {
+      assert.equal((await createClient(deployed.url, key).get("/v1/network")).status, 503);
+      await deployed.until("give the app another database");
+    } finally {
+      await deployed.kill();
     }
   });
 

@@ -20,8 +20,9 @@ before(async () => {
 after(() => on.network.stop());
 
 /** A gateway that seldom asks the node by itself: what it knows of the other one's doings it has from the store. */
-const gateway = (settings: Record<string, string> = {}) =>
+const gateway = (settings: Record<string, string> = {}, started = true) =>
   startGateway(on, {
+    started,
     store: () => store,
     settings: { pollMs: "60000", ...settings },
     targets: { allowLoopbackHttp: true },
@@ -144,4 +145,19 @@ test("when the gateway that watches and delivers stops, the other one goes on", 
   hashes.push(await registerDevice(two));
   await until(() => Promise.resolve(receiver.received.length === 2), 15_000);
   assert.deepEqual(receiver.received.map(({ body }) => JSON.parse(body).event.deviceHash), hashes);
+});
+
+test("isolates that have turns only, at the same time, deliver each event once and leave nothing behind", async () => {
+  await Promise.all([one.stop(), two.stop()]);
+  const isolates = [await gateway({}, false), await gateway({}, false)];
+  [one, two] = isolates as [GatewayUnderTest, GatewayUnderTest];
+  for (let n = 0; n < 6; n++) await one.request("POST", "/v1/webhooks", { body: { url: `${receiver.url}/${n}` } });
+  const hashes: string[] = [];
+  for (let turns = 0; turns < 2; turns++) {
+    hashes.push(await registerDevice(turns === 0 ? one : two));
+    await Promise.all(isolates.map((isolate) => isolate.gateway.turn(20_000)));
+    const delivered = receiver.received.map(({ path, body }) => `${path} ${JSON.parse(body).event.deviceHash}`);
+    assert.equal(new Set(delivered).size, delivered.length);
+    assert.equal(delivered.length, 6 * hashes.length);
+  }
 });
