@@ -15,6 +15,7 @@ import { createCardGuard } from "./operations/card_guard.ts";
 import { createMerchantTraffic } from "./operations/merchant_traffic.ts";
 import { createNonces } from "./operations/nonces.ts";
 import { type Operation, operationKind, refuseCall } from "./operations/operations.ts";
+import { type AssetReader, createAssetReader } from "./reads/asset_info.ts";
 import { createPaymentChecker, type PaymentChecker } from "./reads/payment_check.ts";
 import { createOperationPreparer, type PreparedRequest, type PrepareRequest } from "./operations/prepare_operation.ts";
 import { createEscrowReads, type EscrowReads } from "./reads/reads.ts";
@@ -29,6 +30,7 @@ import { createSparePayments } from "./operations/spare_payments.ts";
 export interface Escrow {
   reads: EscrowReads;
   payments: PaymentChecker;
+  assets: AssetReader;
   transactions: {
     /** Builds the unsigned envelope of an operation. */
     prepare(request: PrepareRequest): Promise<PreparedRequest>;
@@ -120,6 +122,7 @@ export function createEscrow(parts: EscrowParts): Escrow {
   });
   return {
     reads,
+    assets: createAssetReader(calls),
     payments: createPaymentChecker({ card: reads.card, ledgerTime }),
     transactions: {
       prepare: createOperationPreparer({ contracts, transactions, nonces, spares }),

@@ -69,6 +69,7 @@ export function createHttp(
       network: createNetworkAnswer(config, rpc),
       reads: escrow.reads,
       payments: escrow.payments,
+      assets: escrow.assets,
       transactions: { ...escrow.transactions, submit },
       history,
       streams,

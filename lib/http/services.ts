@@ -1,3 +1,4 @@
+import type { AssetReader } from "../escrow/reads/asset_info.ts";
 import type { PaymentChecker } from "../escrow/reads/payment_check.ts";
 import type { EscrowReads } from "../escrow/reads/reads.ts";
 import type { History } from "../events/history.ts";
@@ -12,6 +13,7 @@ export interface Services {
   network(): NetworkAnswer;
   reads: EscrowReads;
   payments: PaymentChecker;
+  assets: AssetReader;
   transactions: TransactionParts;
   history: History;
   streams: Pick<EventStreams, "open">;

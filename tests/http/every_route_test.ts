@@ -23,7 +23,13 @@ after(async () => {
 /** Every route with a path that is well formed, so that it is the key and the scope that decide. */
 function everyRoute(): { method: string; path: string; scopes: readonly Scope[]; cost: number }[] {
   const { address } = on.sandbox.accounts.owner;
-  const values: Record<string, string> = { hash: "ab".repeat(32), address, id: "wh_nobody", attempt: "1" };
+  const values: Record<string, string> = {
+    hash: "ab".repeat(32),
+    address,
+    id: "wh_nobody",
+    attempt: "1",
+    asset: on.sandbox.asset,
+  };
   return OPERATIONS.map(({ method, path, spec: { scopes, cost = 1 } }) => ({
     method: method.toUpperCase(),
     path: path.replace(/:(\w+)/g, (_, name: string) => values[name]!),

@@ -1,5 +1,6 @@
 import { Hono } from "hono";
 import type { AppEnv } from "../exchange.ts";
+import { assets } from "./assets.ts";
 import { devices } from "./devices.ts";
 import { events } from "./events.ts";
 import { health } from "./health.ts";
@@ -19,6 +20,7 @@ export const NOUNS: readonly Hono<AppEnv>[] = [
   wallets,
   merchants,
   payments,
+  assets,
   events,
   transactions,
   webhooks,

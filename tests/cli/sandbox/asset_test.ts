@@ -18,7 +18,10 @@ test("gateway sandbox --asset USDC issues it, and a card lives its life in it", 
   await native.stop();
   const { code, stderr } = await runGateway(["trigger", "--sandbox", rpc]);
   assert.equal(code, 0, stderr);
-  const { events } = (await createClient(gateway, apiKey).get("/v1/events?types=payment.claimed")).body;
+  const api = createClient(gateway, apiKey);
+  const { symbol, name, decimals } = (await api.get(`/v1/assets/${asset}`)).body;
+  assert.deepEqual([symbol, name.split(":")[0], decimals], ["USDC", "USDC", 7]);
+  const { events } = (await api.get("/v1/events?types=payment.claimed")).body;
   assert.equal(events.length, 1);
   assert.deepEqual([await sandbox.stop(), sandbox.log()], [0, ""]);
 

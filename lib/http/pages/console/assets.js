@@ -1,53 +1,54 @@
 // @ts-check
-import { h, tag } from "./dom.js";
+/** @import { AssetInfo } from "../../../escrow/reads/asset_info.ts" */
+import { get } from "./api.js";
+import { fill, h, tag } from "./dom.js";
 import { grouped, inUnits, shortId } from "./format.js";
-import { joined, networkId, sha256 } from "./signing.js";
-import { CONTRACT, encodeKey } from "./strkey.js";
 
-/** What the contracts of assets are called, and how their amounts are written. */
+/** How amounts are written: in units with the symbol that the asset's contract says, its smallest units beneath. */
 
-/** @typedef {{ symbol: string, decimals: number | undefined, smallest: string }} Asset `decimals` undefined: not known, amounts stay in the smallest unit */
-
-/** @type {Map<string, Asset>} */
+/** @type {Map<string, AssetInfo>} */
 const known = new Map();
+/** What was asked for; undefined is answered where there is no token. @type {Map<string, Promise<AssetInfo | undefined>>} */
+const asked = new Map();
 
-/** The assets that this deployment deals in; undefined: it does not say. @type {Set<string> | undefined} */
+/** The assets that this deployment deals in; undefined: all. @type {Set<string> | undefined} */
 let dealtIn;
 
-/** Every asset contract of the protocol has so many. */
-const STELLAR_DECIMALS = 7;
-
-/**
- * Learns the assets of the network: the native one's contract follows from the passphrase.
- * @param {{ networkPassphrase: string, assets?: { contract: string, code?: string | null, decimals?: number | null }[] | null }} network as `/v1/network` answers
- */
-export async function learnAssets({ networkPassphrase, assets }) {
+/** Begins anew, on another network. @param {string[] | null | undefined} assets contracts of those dealt in */
+export function forgetAssets(assets) {
   known.clear();
-  // HashIdPreimage: ENVELOPE_TYPE_CONTRACT_ID, the network, CONTRACT_ID_PREIMAGE_FROM_ASSET, ASSET_TYPE_NATIVE.
-  const preimage = joined([0, 0, 0, 8], await networkId(networkPassphrase), [0, 0, 0, 1], [0, 0, 0, 0]);
-  const native = encodeKey(CONTRACT, await sha256(preimage));
-  known.set(native, { symbol: "XLM", decimals: STELLAR_DECIMALS, smallest: "stroops" });
-  dealtIn = assets?.length ? new Set(assets.map(({ contract }) => contract)) : undefined;
-  for (const { contract, code, decimals } of assets ?? []) if (code) learnAsset(contract, code, decimals ?? undefined);
+  asked.clear();
+  dealtIn = assets ? new Set(assets) : undefined;
 }
 
 /**
+ * Shows what is known of an asset now, and again when it has said more of itself.
+ * @param {HTMLElement} element
  * @param {string} contract
- * @param {string} symbol
- * @param {number} [decimals]
+ * @param {(info: AssetInfo | undefined) => import("./dom.js").Child[]} content
  */
-export function learnAsset(contract, symbol, decimals = STELLAR_DECIMALS) {
-  if (!known.has(contract)) known.set(contract, { symbol, decimals, smallest: "smallest units" });
+function showing(element, contract, content) {
+  fill(element, content(known.get(contract)));
+  if (!known.has(contract)) void learn(contract).then((info) => info && fill(element, content(info)));
+  return element;
 }
 
-/** @param {string} contract @returns {Asset} */
-function assetOf(contract) {
-  return known.get(contract) ?? { symbol: shortId(contract), decimals: undefined, smallest: "smallest units" };
+/** @param {string} contract */
+function learn(contract) {
+  let learning = asked.get(contract);
+  if (learning === undefined) {
+    learning = get(`v1/assets/${contract}`).then((info) => {
+      known.set(contract, info);
+      return info;
+    }, () => undefined);
+    asked.set(contract, learning);
+  }
+  return learning;
 }
 
-/** Whether this deployment does not deal in the asset. @param {string} contract */
-function isForeign(contract) {
-  return dealtIn !== undefined && !dealtIn.has(contract);
+/** @param {AssetInfo} info */
+function symbolOf({ symbol }) {
+  return symbol === "native" ? "XLM" : symbol;
 }
 
 /**
@@ -58,44 +59,41 @@ function isForeign(contract) {
  */
 export function amountOf(amount, contract, expected) {
   if (amount === null || amount === undefined) return null;
-  const { symbol, decimals, smallest } = contract
-    ? assetOf(contract)
-    : { symbol: "", decimals: undefined, smallest: "smallest units" };
-  const flag = contract && (isForeign(contract) || (expected && expected !== contract)) ? foreignFlag(contract) : null;
-  if (decimals === undefined) {
-    return h(
-      "span",
-      { class: "amount" },
-      h("b", {}, grouped(amount)),
-      h("small", {}, contract ? `smallest units of ${symbol}` : smallest),
-      flag,
-    );
+  const element = h("span", { class: "amount" });
+  if (!contract) {
+    fill(element, h("b", {}, grouped(amount)), h("small", {}, "smallest units"));
+    return element;
   }
-  return h(
-    "span",
-    { class: "amount" },
-    h("b", {}, inUnits(amount, decimals), " ", symbol),
-    h("small", {}, grouped(amount), " ", smallest),
-    flag,
+  const flag = isForeign(contract) || (expected && expected !== contract) ? foreignFlag(contract) : null;
+  return showing(
+    element,
+    contract,
+    (info) =>
+      info === undefined
+        ? [h("b", {}, grouped(amount)), h("small", {}, `smallest units of ${shortId(contract)}`), flag]
+        : [
+          h("b", {}, inUnits(amount, info.decimals), " ", symbolOf(info)),
+          h("small", {}, `${grouped(amount)} ${info.symbol === "native" ? "stroops" : "smallest units"}`),
+          flag,
+        ],
   );
+}
+
+/** Whether this deployment does not deal in the asset. @param {string} contract */
+function isForeign(contract) {
+  return dealtIn !== undefined && !dealtIn.has(contract);
 }
 
 /** @param {string} contract */
 function foreignFlag(contract) {
-  return tag(
-    "bad",
-    "foreign asset",
-    `${contract} is not the asset that is dealt in here: the contracts keep one balance for all`,
-  );
+  const why = `${contract} is not the asset that it should be: the contracts keep one balance for all of them`;
+  return tag("bad", "foreign asset", why);
 }
 
 /** An asset by its symbol, its contract when pointed at. @param {string} contract */
 export function assetName(contract) {
-  return h(
-    "span",
-    {},
-    h("abbr", { title: contract }, assetOf(contract).symbol),
-    " ",
-    isForeign(contract) && foreignFlag(contract),
-  );
+  return showing(h("span"), contract, (info) => [
+    h("abbr", { title: info?.name ?? contract }, info === undefined ? shortId(contract) : symbolOf(info)),
+    isForeign(contract) && [" ", foreignFlag(contract)],
+  ]);
 }

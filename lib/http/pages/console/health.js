@@ -70,20 +70,35 @@ export function troublesOf({ troubles, ledger, history, contracts, reads, nodes 
   return found.sort((a, b) => Number(b.tone === "bad") - Number(a.tone === "bad"));
 }
 
+/** As it will answer beside the rest; absent from a gateway that does not look. @typedef {{ count: number, last: { type: string, ledger: number } | null }} ForeignMovements */
+
 /**
- * What of the deliveries is stuck, over all keys.
- * @param {GatewayStatus["deliveries"]} deliveries
+ * What of money and of the news of it needs somebody: movements in an asset that they should not be in, deliveries of all
+ * keys that are not taken.
+ * @param {Pick<GatewayStatus, "deliveries"> & { foreignMovements?: ForeignMovements }} status
  * @returns {Finding[]}
  */
-export function stuckDeliveries({ oldestSeconds, pending, atLeast }) {
-  if ((oldestSeconds ?? 0) <= OLD_DELIVERY_SECONDS) return [];
-  return [
-    doubt(
-      `${counted(pending, "webhook delivery", "webhook deliveries")}${atLeast ? " or more" : ""} wait, the oldest for ${
-        span(oldestSeconds ?? 0)
-      }.`,
-    ),
-  ];
+export function stuckMoney({ deliveries: { oldestSeconds, pending, atLeast }, foreignMovements }) {
+  /** @type {Finding[]} */
+  const found = [];
+  const last = foreignMovements?.last ?? null;
+  if (foreignMovements !== undefined && last !== null) {
+    const times = counted(foreignMovements.count, "movement was", "movements were");
+    found.push(
+      bad(
+        `${times} in a foreign asset, the last a ${last.type} in ledger ${
+          grouped(last.ledger)
+        }: the contracts keep one balance for all assets.`,
+      ),
+    );
+  }
+  if ((oldestSeconds ?? 0) > OLD_DELIVERY_SECONDS) {
+    const waiting = `${counted(pending, "webhook delivery waits", "webhook deliveries wait")}${
+      atLeast ? " at least" : ""
+    }`;
+    found.push(doubt(`${waiting}, the oldest for ${span(oldestSeconds ?? 0)}.`));
+  }
+  return found;
 }
 
 /**

@@ -1,6 +1,6 @@
 // @ts-check
 import { baseUrl, forgetKey, get, isOutOfScope, useKey } from "./api.js";
-import { learnAsset, learnAssets } from "./assets.js";
+import { forgetAssets } from "./assets.js";
 
 /** Who is signed in, and to what. */
 
@@ -10,11 +10,10 @@ import { learnAsset, learnAssets } from "./assets.js";
  * @typedef {object} SandboxInfo
  * @property {string} apiKey
  * @property {string} asset its contract
- * @property {string} [assetCode] absent: the native one
  * @property {string} networkPassphrase
  * @property {Record<"owner" | "agent" | "merchant", Account>} accounts
  */
-/** @typedef {{ networkPassphrase: string, rpcUrl: string, contracts: Record<string, string> }} Network */
+/** @typedef {{ networkPassphrase: string, rpcUrl: string, contracts: Record<string, string>, assets?: string[] | null }} Network */
 
 /** @typedef {{ network: Network | undefined, sandbox: SandboxInfo | undefined, signal: AbortSignal, end: () => void }} Session `network` undefined: the key may not read */
 
@@ -44,8 +43,7 @@ export async function signIn(key, sandbox) {
       if (isOutOfScope(error)) return undefined;
       throw error;
     });
-    if (network !== undefined) await learnAssets(network);
-    if (sandbox?.assetCode) learnAsset(sandbox.asset, sandbox.assetCode);
+    forgetAssets(network?.assets);
     const ending = new AbortController();
     return {
       network,

@@ -9,7 +9,7 @@ const ENVELOPE_TYPE_TX = [0, 0, 0, 2];
 const PKCS8_HEAD = [0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20];
 
 /** @param {...(ArrayLike<number>)} parts */
-export function joined(...parts) {
+function joined(...parts) {
   const bytes = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
   let at = 0;
   for (const part of parts) {
@@ -20,7 +20,7 @@ export function joined(...parts) {
 }
 
 /** @param {Uint8Array<ArrayBuffer>} bytes */
-export async function sha256(bytes) {
+async function sha256(bytes) {
   return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
 }
 
@@ -30,7 +30,7 @@ export function hex(bytes) {
 }
 
 /** The network's id: SHA-256 of its passphrase. @param {string} passphrase */
-export function networkId(passphrase) {
+function networkId(passphrase) {
   return sha256(new TextEncoder().encode(passphrase));
 }
 

@@ -4,29 +4,9 @@
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
 /** Version bytes. */
-export const ACCOUNT = 6 << 3;
-export const CONTRACT = 2 << 3;
+const ACCOUNT = 6 << 3;
+const CONTRACT = 2 << 3;
 export const SEED = 18 << 3;
-
-/**
- * @param {number} version
- * @param {Uint8Array} payload 32 bytes
- */
-export function encodeKey(version, payload) {
-  const bytes = new Uint8Array(35);
-  bytes[0] = version;
-  bytes.set(payload, 1);
-  const sum = crc16(bytes.subarray(0, 33));
-  bytes[33] = sum & 0xff;
-  bytes[34] = sum >> 8;
-  let text = "";
-  for (let bit = 0; bit < 280; bit += 5) {
-    const at = bit >> 3;
-    const window = ((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0);
-    text += ALPHABET[(window >> (11 - (bit & 7))) & 31];
-  }
-  return text;
-}
 
 /**
  * The payload of a key, undefined for text that is none of this version.

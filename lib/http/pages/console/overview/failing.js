@@ -1,0 +1,87 @@
+// @ts-check
+/** @import { GatewayStatus } from "../../../routes/status.ts" */
+/** @import { PublicWebhook } from "../../../../webhooks/public_webhook.ts" */
+import { get, isOutOfScope, keepLoading } from "../api.js";
+import { failure, h } from "../dom.js";
+import { ago, counted, grouped } from "../format.js";
+import { failingFirst, isFailing } from "../health.js";
+import { webhookLink } from "../links.js";
+import { answer, note } from "./answer.js";
+
+const EVERY_MS = 20_000;
+const SHOWN = 5;
+
+/**
+ * Who fails? This key's webhooks by name, those of other keys by their number.
+ * @param {Element} place
+ * @param {AbortSignal} signal
+ * @returns {(status: GatewayStatus) => void} takes the newest status in
+ */
+export function watchWebhooks(place, signal) {
+  /** Endpoints that fail, of all keys. */
+  let inAll = 0;
+  /** @type {PublicWebhook[] | undefined} */
+  let webhooks;
+
+  function show() {
+    if (webhooks === undefined) return;
+    const failing = failingFirst(webhooks).filter(isFailing);
+    const down = failing.filter(({ failingSince }) => failingSince !== null).length;
+    const others = inAll > down
+      ? note(`${counted(inAll - down, "endpoint")} of other keys ${inAll - down === 1 ? "fails" : "fail"}.`)
+      : null;
+    if (failing.length > 0) {
+      const sentence = down > 0
+        ? `${counted(down, "endpoint fails", "endpoints fail")}.`
+        : `${counted(failing.length, "webhook")} missed something.`;
+      const list = h("ul", { class: "rows" }, failing.slice(0, SHOWN).map(failingRow));
+      answer(
+        place,
+        down > 0 ? "bad" : "doubt",
+        sentence,
+        list,
+        h("p", {}, h("a", { href: "#/webhooks" }, "All webhooks")),
+        others,
+      );
+    } else if (others !== null) answer(place, "doubt", "None of this key's.", others);
+    else if (webhooks.length === 0) answer(place, "plain", "Nobody.", note("This key has no webhooks."));
+    else {answer(
+        place,
+        "good",
+        "Nobody.",
+        note(`This key's ${counted(webhooks.length, "webhook takes", "webhooks take")} what they are sent.`),
+      );}
+  }
+
+  keepLoading({
+    load: () => get("v1/webhooks"),
+    show(/** @type {{ webhooks: PublicWebhook[] }} */ loaded) {
+      webhooks = loaded.webhooks;
+      show();
+    },
+    fail(error) {
+      if (isOutOfScope(error)) answer(place, "plain", "Not shown.", note("This key has no scope webhooks."));
+      else answer(place, "doubt", "It does not say.", failure(error));
+    },
+    everyMs: EVERY_MS,
+    signal,
+  });
+  return ({ deliveries }) => {
+    if (deliveries.failingWebhooks === inAll) return;
+    inAll = deliveries.failingWebhooks;
+    show();
+  };
+}
+
+/** @param {PublicWebhook} webhook */
+function failingRow(webhook) {
+  const { failingSince, retrying, rejected, dead } = webhook;
+  const counts = [[retrying, "to be tried again"], [rejected, "rejected"], [dead, "given up"]].filter(([n]) => n);
+  const since = failingSince !== null && h("small", { class: "bad" }, "failing since ", ago(failingSince));
+  return h(
+    "li",
+    {},
+    h("span", {}, webhookLink(webhook), since),
+    h("span", { class: "end" }, counts.map(([n, words]) => h("small", {}, `${grouped(n ?? 0)} ${words}`))),
+  );
+}

@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
+
+let on: TestNetwork;
+let api: GatewayUnderTest;
+let simulations = 0;
+before(async () => {
+  on = await startTestNetwork();
+  api = await startGateway(on, {
+    started: false,
+    fetch: (url, init) => {
+      if (String(init.body).includes("simulateTransaction")) simulations += 1;
+      return on.fetch(url, init);
+    },
+  });
+});
+after(async () => {
+  await api.stop();
+  await on.network.stop();
+});
+
+test("GET /v1/assets/:asset says what the asset's contract says of itself, and asks it once", async () => {
+  const { asset } = on.sandbox;
+  const first = await api.request("GET", `/v1/assets/${asset}`);
+  assert.deepEqual([first.status, first.body], [200, { asset, symbol: "native", name: "native", decimals: 7 }]);
+  const asked = simulations;
+  assert.deepEqual((await api.request("GET", `/v1/assets/${asset}`)).body, first.body);
+  assert.equal(simulations, asked);
+});
+
+test("GET /v1/assets/:asset refuses what is no token in words", async () => {
+  const { paymentEscrow } = on.sandbox.contracts;
+  const absent = "CAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAD2KM";
+  for (const contract of [paymentEscrow, absent]) {
+    const { status, body } = await api.request("GET", `/v1/assets/${contract}`);
+    assert.deepEqual([status, body.error.code], [404, "not_found"], contract);
+    assert.match(
+      body.error.message,
+      new RegExp(`^${contract} is no token on this network: it does not answer \\w+\\(\\)`),
+    );
+  }
+  const { status, body } = await api.request("GET", "/v1/assets/XLM");
+  assert.deepEqual([status, body.error.code], [400, "invalid_request"]);
+});

@@ -1,0 +1,248 @@
+import { Account, Asset, Keypair, Networks, Operation, TransactionBuilder } from "@stellar/stellar-sdk";
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { CARD_LIFE as TRIGGERED } from "../../../cli/card_life.ts";
+import { signEnvelope } from "../../../lib/http/pages/console/signing.js";
+import { CARD_LIFE } from "../../../lib/http/pages/console/card_life.js";
+import { asCurl, hmac, signatureIn } from "../../../lib/http/pages/console/attempt_view.js";
+import { CONSOLE_FILES } from "../../../lib/http/pages/console/files.ts";
+import { grouped, inUnits, shortId, span } from "../../../lib/http/pages/console/format.js";
+import { failingFirst, stuckMoney, troublesOf } from "../../../lib/http/pages/console/health.js";
+import { firstLost, merchantsWaiting, pressing } from "../../../lib/http/pages/console/pending.js";
+import { decodeKey, isAddress, SEED } from "../../../lib/http/pages/console/strkey.js";
+import { signatureHeaders, signingSecret } from "../../../lib/webhooks/delivery/signature.ts";
+
+const FOLDER = fileURLToPath(new URL("../../../lib/http/pages/console", import.meta.url).href);
+
+test("every file of the console is served, and every module is asked for at once", async () => {
+  const found = readdirSync(FOLDER, { recursive: true }).map((name) => String(name).replaceAll("\\", "/"))
+    .filter((name) => /\.(js|css)$/.test(name)).map((name) => `/console/${name}`);
+  const served = CONSOLE_FILES.map(({ path }) => path);
+  assert.deepEqual(served.toSorted(), ["/console", ...found].toSorted());
+  const page = String(await CONSOLE_FILES.find(({ path }) => path === "/console")!.read());
+  for (const path of found.filter((path) => path.endsWith(".js"))) {
+    assert.ok(page.includes(`href="${path.slice(1)}"`) || page.includes(`src="${path.slice(1)}"`), path);
+  }
+});
+
+test("nothing stands inline in the console's page, and nothing in it reads text as markup", async () => {
+  for (const file of CONSOLE_FILES) {
+    const text = String(await file.read());
+    if (file.path === "/console") assert.doesNotMatch(text, /<style|style=|\son\w+=|<script(?![^>]*src=)/);
+    assert.doesNotMatch(
+      text,
+      /innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|localStorage|sessionStorage/,
+    );
+  }
+});
+
+test("the life that the console plays is the one of gateway trigger", () => {
+  const sandbox = {
+    asset: "C",
+    accounts: { owner: { address: "O" }, agent: { address: "A" }, merchant: { address: "M" } },
+    deviceHash: "ab",
+    // deno-lint-ignore no-explicit-any
+  } as any;
+  const told = (steps: typeof TRIGGERED | typeof CARD_LIFE) =>
+    steps.map(({ event, by, operation }) => ({ event, by, operation: operation(sandbox) }));
+  assert.deepEqual(told(CARD_LIFE), told(TRIGGERED));
+});
+
+test("amounts are written in units without losing a digit", () => {
+  const cases: [string, number, string][] = [
+    ["0", 7, "0"],
+    ["1", 7, "0.0000001"],
+    ["12500000", 7, "1.25"],
+    ["10000000", 7, "1"],
+    ["170141183460469231731687303715884105727", 7, "17 014 118 346 046 923 173 168 730 371 588.4105727"],
+    ["1234567", 0, "1 234 567"],
+    ["5", 2, "0.05"],
+  ];
+  for (const [amount, decimals, written] of cases) {
+    assert.equal(inUnits(amount, decimals).replaceAll("\u202f", " "), written);
+  }
+  assert.equal(grouped(999), "999");
+  assert.equal(shortId("ab".repeat(32)), "ababab…ababab");
+});
+
+test("spans of time are told in their two largest units", () => {
+  const cases: [number, string][] = [
+    [0, "0 s"],
+    [59, "59 s"],
+    [60, "1 min"],
+    [3_660, "1 h 1 min"],
+    [86_400, "1 d"],
+    [
+      90_000,
+      "1 d 1 h",
+    ],
+    [20 * 86_400 + 7_200, "20 d"],
+    [-5, "0 s"],
+  ];
+  for (const [seconds, told] of cases) assert.equal(span(seconds), told);
+});
+
+test("keys and addresses are read as the SDK writes them, and not with a letter changed", () => {
+  for (let n = 0; n < 20; n++) {
+    const pair = Keypair.random();
+    assert.deepEqual(decodeKey(SEED, pair.secret()), new Uint8Array(pair.rawSecretKey()));
+    assert.ok(isAddress(pair.publicKey()));
+    assert.ok(!isAddress(pair.secret()));
+    const changed = pair.publicKey().replace(/.$/, (last) => last === "A" ? "B" : "A");
+    assert.ok(!isAddress(changed), changed);
+  }
+  assert.ok(isAddress(Asset.native().contractId(Networks.TESTNET)));
+});
+
+test("an envelope is signed as the SDK signs it, and never one whose hash is another than was told", async () => {
+  const pair = Keypair.random();
+  const transaction = new TransactionBuilder(new Account(pair.publicKey(), "41"), {
+    fee: "100",
+    networkPassphrase: Networks.TESTNET,
+    timebounds: { minTime: 0, maxTime: 2_000_000_000 },
+  }).addOperation(Operation.bumpSequence({ bumpTo: "7" })).build();
+  const prepared = {
+    xdr: transaction.toXDR(),
+    hash: transaction.hash().reduce((text: string, byte: number) => text + byte.toString(16).padStart(2, "0"), ""),
+    networkPassphrase: Networks.TESTNET as string,
+  };
+  const signed = await signEnvelope(prepared, pair.secret());
+  transaction.sign(pair);
+  assert.equal(signed, transaction.toXDR());
+  await assert.rejects(signEnvelope({ ...prepared, hash: "00".repeat(32) }, pair.secret()), /nothing is signed/);
+  await assert.rejects(signEnvelope({ ...prepared, xdr: signed }, pair.secret()), /no unsigned transaction/);
+  await assert.rejects(signEnvelope(prepared, pair.publicKey()), /no secret key/);
+});
+
+test("a signature is worked out as the gateway makes it, and a curl line holds whatever is sent", async () => {
+  const secret = `whsec_${btoa("0123456789abcdef0123456789abcdef")}`;
+  const body = '{"text":"it\'s"}';
+  const headers = signatureHeaders({ secrets: [signingSecret(secret)], eventId: "1", body, nowMs: 1_700_000_000_999 });
+  const { t, v1 } = signatureIn(headers["X-Service-Signature"]!);
+  assert.deepEqual(v1, [await hmac(secret, `${t}.${body}`)]);
+  assert.equal(
+    asCurl({ url: "https://a.example/x?y='z'", headers: { "a-b": "c" }, body }),
+    `curl -X POST 'https://a.example/x?y='\\''z'\\''' \\\n  -H 'a-b: c' \\\n  --data-raw '{"text":"it'\\''s"}'`,
+  );
+});
+
+test("merchants wait whose last payment came after their last claim, the longest wait first", () => {
+  const event = (type: string, merchant: string, second: number) => ({
+    id: `${second}`,
+    type,
+    merchant,
+    asset: "C",
+    contractId: "C",
+    ledger: second,
+    ledgerClosedAt: `2026-01-01T00:00:0${second}Z`,
+    txHash: "t",
+  });
+  const waiting = merchantsWaiting([
+    event("payment.authorized", "A", 9),
+    event("payment.claimed", "B", 8),
+    event("payment.authorized", "C", 7),
+    event("payment.authorized", "B", 6),
+    event("payment.authorized", "C", 5),
+    event("payment.claimed", "A", 4),
+    event("payment.authorized", "A", 3),
+  ]);
+  assert.deepEqual(waiting.map(({ merchant, since }) => [merchant, since.slice(17, 19)]), [["C", "05"], ["A", "09"]]);
+});
+
+test("what is to be claimed presses in its last day, and more in its last hour", () => {
+  const inHours = (hours: number) => Date.now() / 1_000 + hours * 3_600;
+  const pending = (...hours: number[]) => ({
+    pending: "1",
+    payments: hours.map((h) => ({ deviceHash: "", amount: "1", authorizedAt: 0, expiresAt: inHours(h) })),
+  });
+  const tones = [[30], [30, 20], [0.5, 30], [-1]].map((hours) => pressing(firstLost(pending(...hours))));
+  assert.deepEqual(tones, ["good", "doubt", "bad", "bad"]);
+  assert.equal(pressing(firstLost({ pending: "1" })), "good", "a gateway that does not say when");
+});
+
+// deno-lint-ignore no-explicit-any
+const WELL: any = {
+  troubles: [],
+  ledger: { sequence: 9, closedAt: "2026-01-01T00:00:00Z", lagSeconds: 3, clockDisagreesBySeconds: null },
+  history: { epoch: 0, ranges: [], gaps: [], undecodedEvents: 0 },
+  contracts: [{ contract: "payment_escrow", id: "C", problem: null, checkedAt: null }],
+  reads: { device: "entries" },
+  nodes: [{ node: "https://one", inUse: true, condition: "well", problem: null, lagSeconds: 0 }],
+  deliveries: {
+    pending: 0,
+    atLeast: false,
+    retrying: 0,
+    rejected: 0,
+    dead: 0,
+    failingWebhooks: 0,
+    oldestSeconds: null,
+  },
+};
+
+const TROUBLES: [what: string, change: Record<string, unknown>, tone: "bad" | "doubt", words: RegExp][] = [
+  ["a store's trouble", { troubles: ["the disk is full"] }, "bad", /the disk is full/],
+  ["no ledger", { ledger: { ...WELL.ledger, sequence: 0 } }, "bad", /No RPC node has answered/],
+  ["an old ledger", { ledger: { ...WELL.ledger, lagSeconds: 61 } }, "bad", /newest ledger is 1 min old/],
+  ["a clock", { ledger: { ...WELL.ledger, clockDisagreesBySeconds: -90 } }, "doubt", /clock.*differ by 1 min/],
+  [
+    "the only node",
+    { nodes: [{ ...WELL.nodes[0], condition: "failing", problem: "HTTP 503" }] },
+    "bad",
+    /one is failing: HTTP 503/,
+  ],
+  ["one of two nodes", { nodes: [...WELL.nodes, { ...WELL.nodes[0], condition: "lagging" }] }, "doubt", /is lagging/],
+  [
+    "a contract",
+    { contracts: [{ ...WELL.contracts[0], problem: "is no escrow" }] },
+    "bad",
+    /payment_escrow contract: is no/,
+  ],
+  ["a gap", { history: { ...WELL.history, gaps: [{ fromLedger: 1, toLedger: 2 }] } }, "doubt", /Ledgers 1 to 2/],
+  ["undecoded events", { history: { ...WELL.history, undecodedEvents: 2 } }, "doubt", /2 events cannot be decoded/],
+  ["slow reads", { reads: { device: "calls" } }, "doubt", /Reads of device go the slow way/],
+];
+for (const [what, change, tone, words] of TROUBLES) {
+  test(`the console judges ${what}`, () => {
+    assert.deepEqual(troublesOf(WELL, false), []);
+    const found = troublesOf({ ...WELL, ...change }, false);
+    assert.equal(found.length, 1);
+    assert.equal(found[0]!.tone, tone);
+    assert.match(found[0]!.text, words);
+  });
+}
+
+test("in the sandbox, where a ledger may close only when something happens, an old one is no trouble", () => {
+  assert.deepEqual(troublesOf({ ...WELL, ledger: { ...WELL.ledger, lagSeconds: 600 } }, true), []);
+});
+
+test("foreign movements and deliveries that nobody takes are money's trouble", () => {
+  assert.deepEqual(stuckMoney(WELL), []);
+  const foreignMovements = { count: 2, last: { type: "escrow.funded", ledger: 12 } };
+  const deliveries = { ...WELL.deliveries, pending: 3, oldestSeconds: 3_601 };
+  const found = stuckMoney({ foreignMovements, deliveries });
+  assert.deepEqual(found.map(({ tone }) => tone), ["bad", "doubt"]);
+  assert.match(found[0]!.text, /2 movements were in a foreign asset, the last a escrow\.funded in ledger 12/);
+  assert.match(found[1]!.text, /3 webhook deliveries wait, the oldest for 1 h/);
+});
+
+test("webhooks come failing first, then those that missed something, then the newest", () => {
+  const webhook = (name: string, fields: Record<string, unknown>) =>
+    ({ name, failingSince: null, retrying: 0, rejected: 0, dead: 0, createdAt: "2026-01-01T00:00:00Z", ...fields }) as {
+      name: string;
+      failingSince: string | null;
+      retrying: number;
+      rejected: number;
+      dead: number;
+      createdAt: string;
+    };
+  const sorted = failingFirst([
+    webhook("old", {}),
+    webhook("new", { createdAt: "2026-02-01T00:00:00Z" }),
+    webhook("retrying", { retrying: 1 }),
+    webhook("dead", { dead: 1 }),
+    webhook("down", { failingSince: "2026-01-01T00:00:00Z" }),
+  ]);
+  assert.deepEqual(sorted.map(({ name }) => name), ["down", "dead", "retrying", "new", "old"]);
+});
