@@ -3,8 +3,9 @@ import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "../clock.ts";
 import type { LedgerView } from "../stellar/ledger/ledger_view.ts";
 import type { RawEvent } from "../stellar/rpc/schemas.ts";
-import type { LoggedEvent } from "../store/event.ts";
+import type { LoggedEvent, NewEvent, UndecodedEvent } from "../store/event.ts";
 import { type Lease, type Store, StoreError, WATCHER_LEASE, type WatcherState } from "../store/store.ts";
+import type { AssetLookup } from "./movement_assets.ts";
 import { type Notice, noticeOfUndecoded, noticesOfState } from "./notices.ts";
 import { type Decode, decodeAgain, toEvent } from "./page.ts";
 
@@ -34,6 +35,8 @@ export interface LogWriterParts {
   decode: Decode;
   /** Names what `decode` does: events that are kept raw are tried once by each. Absent: once after each start. */
   decoder?: string;
+  /** Gives events their assets; when absent they have none. */
+  assets?: AssetLookup;
   /** Unique to this process: the holder of the lease. */
   holder: string;
   pollMs: number;
@@ -73,7 +76,7 @@ export function createLogWriter(parts: LogWriterParts): LogWriter {
     if (raw.length === 0 && isDeepStrictEqual(after, before)) return;
     // Decodes step by step, so that no step holds the event loop for a whole page.
     const known = { epoch: after.epoch, seconds: after.latestLedgerCloseTime || view.networkSeconds() };
-    const events = raw.map((event) => toEvent(event, known, decode));
+    const events = await withAssets(raw.map((event) => toEvent(event, known, decode)));
     // A lost one is no matter: the store fences what is written under it.
     await prolonged(lease!);
     const logged = await underLease((lease) => store.events.append({ lease, events, state: after }));
@@ -85,6 +88,16 @@ export function createLogWriter(parts: LogWriterParts): LogWriter {
     for (const { id, type } of events) if (type === null) told.add(id);
     tellCommit(logged);
     await othersTurn();
+  }
+
+  /** With the assets of those that are new: the newest ledgers are read twice. */
+  async function withAssets<E extends NewEvent | UndecodedEvent>(events: E[]): Promise<(E | NewEvent)[]> {
+    const { assets } = parts;
+    if (assets === undefined) return events;
+    const decoded = events.filter((event): event is E & NewEvent => event.type !== null);
+    const held = await Promise.all(decoded.map(({ id }) => store.events.get(id)));
+    const learnt = new Map((await assets(decoded.filter((_, at) => held[at] === undefined))).map((e) => [e.id, e]));
+    return events.map((event) => learnt.get(event.id) ?? event);
   }
 
   /** The state with the newest ledger that is confirmed. */
@@ -149,7 +162,8 @@ export function createLogWriter(parts: LogWriterParts): LogWriter {
         const undecoded = await store.events.undecoded({ after: triedUpTo, limit: UNDECODED_EVENTS });
         const events = undecoded.flatMap((event) => decodeAgain(event, view.networkSeconds(), decode) ?? []);
         if (events.length > 0) {
-          tellCommit(await underLease((lease) => store.events.appendDecoded({ lease, events })));
+          const known = await withAssets(events) as NewEvent[];
+          tellCommit(await underLease((lease) => store.events.appendDecoded({ lease, events: known })));
           onNotice({ kind: "decoded", message: `${events.length} events that were kept raw could be decoded now` });
         }
         isDecoded = undecoded.length < UNDECODED_EVENTS;

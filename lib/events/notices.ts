@@ -6,9 +6,17 @@ import { watchedContracts } from "./coverage.ts";
 
 /** Something an operator should know once: told after the commit that made it so. */
 export interface Notice {
-  kind: "gap" | "reset" | "contracts_changed" | "undecoded" | "decoded" | "repaired" | "clock_disagrees";
+  kind:
+    | "gap"
+    | "reset"
+    | "contracts_changed"
+    | "undecoded"
+    | "decoded"
+    | "repaired"
+    | "clock_disagrees"
+    | "asset_unknown";
   message: string;
-  /** How many events it is about, with `repaired`. */
+  /** How many events it is about, with `repaired` and `asset_unknown`. */
   events?: number;
 }
 

@@ -4,6 +4,7 @@ import { STORED } from "../stellar/ledger/judge.ts";
 import type { NodesRpcClient } from "../stellar/rpc/client.ts";
 import { StoreError, type WatcherState } from "../store/store.ts";
 import { afterPruning, afterReset, firstState, watchedContracts, withContracts } from "./coverage.ts";
+import { createAssetLookup, type Movements } from "./movement_assets.ts";
 import { createLogWriter, type LogWriterParts } from "./log_writer.ts";
 import { type Notice, type Trouble, troubleOf } from "./notices.ts";
 import { isoSeconds, type Place } from "./page.ts";
@@ -36,10 +37,12 @@ export interface Watcher {
   turn(boundMs: number): Promise<TurnResult>;
 }
 
-export interface WatcherParts extends Omit<LogWriterParts, "onNotice"> {
+export interface WatcherParts extends Omit<LogWriterParts, "onNotice" | "assets"> {
   rpc: NodesRpcClient;
   contractIds: readonly string[];
   onProblem: (problem: Notice | Trouble) => void;
+  /** How the assets of movements are learnt from their transactions; they are not looked for when absent. */
+  movements?: Movements;
   /** How many events the node is asked for at a time; 1 000 when absent. */
   pageEvents?: number;
 }
@@ -59,13 +62,16 @@ const LAG_WORTH_TELLING_MS = 30_000;
 export function createWatcher(parts: WatcherParts): Watcher {
   const { rpc, store, view, clock, pollMs, onProblem } = parts;
   const contractIds = [...new Set(parts.contractIds)].sort();
-  const log = createLogWriter({ ...parts, onNotice: onProblem });
+  const stopping = new AbortController();
+  const { movements } = parts;
+  const assets = movements &&
+    createAssetLookup({ rpc, clock, movements, onNotice: onProblem, stopping: stopping.signal });
+  const log = createLogWriter({ ...parts, assets, onNotice: onProblem });
   const read = createReader(rpc, parts.pageEvents);
   const askOthers = createPruningCheck({ rpc, clock, read });
   const resets = createResetCheck({ rpc, store, view, clock });
   const gaps = createGapJobs({ rpc, clock, log, read });
   const secondLook = createSecondLook({ rpc, clock, log, read });
-  const stopping = new AbortController();
   let isLooping = false;
   /** Turns under way. */
   let turns = 0;

@@ -1,5 +1,6 @@
 import { ConfigError, settingTitle } from "../config.ts";
 import { CONTRACT_KEYS, type ContractIds, CONTRACTS } from "../escrow/contracts/errors.ts";
+import { movedAsset, speaksOfAsset } from "../escrow/assets/moved_asset.ts";
 import { createEscrow, type Escrow } from "../escrow/escrow.ts";
 import { decodeEvent } from "../escrow/events.ts";
 import { createWatcher, type Watcher } from "../events/watcher.ts";
@@ -105,6 +106,7 @@ export async function createChain(
     contractIds: Object.values(contracts),
     decode: (event) => decodeEvent(event, contracts),
     decoder: `${VERSION} ${Object.values(contracts).join(" ")}`,
+    movements: { isOne: speaksOfAsset, assetIn: (event, transaction) => movedAsset(event, transaction, contracts) },
     titleOf: (id) => settingsOf(id, contracts),
     clock,
     holder,

@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Keypair } from "@stellar/stellar-sdk";
+import { movedAsset, speaksOfAsset } from "../../lib/escrow/assets/moved_asset.ts";
+import type { ContractIds } from "../../lib/escrow/contracts/errors.ts";
 import { decodeEvent, EVENT_TYPES } from "../../lib/escrow/events.ts";
 import type { Operation } from "../../lib/escrow/operations/operations.ts";
 import { createHistory, type History } from "../../lib/events/history.ts";
+import type { Movements } from "../../lib/events/movement_assets.ts";
 import type { PublicEvent } from "../../lib/store/event.ts";
 import { createWatcher, type Watcher } from "../../lib/events/watcher.ts";
 import { openStore } from "../../lib/store/open.ts";
@@ -33,6 +36,7 @@ before(async () => {
     holder: "first",
     contractIds: Object.values(contracts),
     decode: (event) => decodeEvent(event, contracts),
+    movements: movementsOf(contracts),
     pollMs: 1_000,
     onProblem: ({ message }) => problems.push(message),
   });
@@ -43,6 +47,10 @@ after(async () => {
   await store.close();
   await sandbox.network.stop();
 });
+
+function movementsOf(contracts: ContractIds): Movements {
+  return { isOne: speaksOfAsset, assetIn: (event, transaction) => movedAsset(event, transaction, contracts) };
+}
 
 /** Prepares, signs, submits; answers what the event of it has to say beside its type's fields. */
 async function act(who: Keypair, operation: Operation): Promise<{ txHash: string; ledger: number }> {
@@ -66,27 +74,27 @@ function life(): { who: Keypair; operation: Operation; event: Partial<PublicEven
     {
       who: owner,
       operation: { kind: "registerAgent", deviceHash, agent, asset, maxAmount: "0" },
-      event: { type: "agent.registered", contractId: agentRegistry, deviceHash, agent },
+      event: { type: "agent.registered", contractId: agentRegistry, deviceHash, agent, asset },
     },
     {
       who: owner,
       operation: { kind: "fundEscrow", deviceHash, asset, amount: "100" },
-      event: { type: "escrow.funded", contractId: paymentEscrow, deviceHash, amount: "100", asset: null },
+      event: { type: "escrow.funded", contractId: paymentEscrow, deviceHash, amount: "100", asset },
     },
     {
       who: agentKey,
       operation: { kind: "authorize", deviceHash, merchant, asset, amount: "30" },
-      event: { type: "payment.authorized", contractId: paymentEscrow, deviceHash, merchant, amount: "30", asset: null },
+      event: { type: "payment.authorized", contractId: paymentEscrow, deviceHash, merchant, amount: "30", asset },
     },
     {
       who: merchantKey,
       operation: { kind: "claim", asset },
-      event: { type: "payment.claimed", contractId: paymentEscrow, merchant, amount: "30", asset: null },
+      event: { type: "payment.claimed", contractId: paymentEscrow, merchant, amount: "30", asset },
     },
     {
       who: owner,
       operation: { kind: "defundEscrow", deviceHash, asset, amount: "20" },
-      event: { type: "escrow.defunded", contractId: paymentEscrow, deviceHash, amount: "20", asset: null },
+      event: { type: "escrow.defunded", contractId: paymentEscrow, deviceHash, amount: "20", asset },
     },
     {
       who: owner,
@@ -96,7 +104,7 @@ function life(): { who: Keypair; operation: Operation; event: Partial<PublicEven
     {
       who: owner,
       operation: { kind: "sweepEscrow", deviceHash, asset, agent },
-      event: { type: "escrow.swept", contractId: paymentEscrow, deviceHash, amount: "50", asset: null },
+      event: { type: "escrow.swept", contractId: paymentEscrow, deviceHash, amount: "50", asset },
     },
     {
       who: owner,
@@ -162,6 +170,7 @@ describe("the events of the real contracts on the sandbox network", () => {
       holder: "again",
       contractIds: Object.values(contracts),
       decode: (event) => decodeEvent(event, contracts),
+      movements: movementsOf(contracts),
       pollMs: 1_000,
       onProblem: ({ message }) => problems.push(message),
       pageEvents: 2,

@@ -18,6 +18,11 @@ export interface RpcClient {
   simulateTransaction(envelope: string, options?: CallOptions): Promise<schemas.RawSimulation>;
   sendTransaction(envelope: string, options?: CallOptions): Promise<schemas.SendAnswer>;
   getTransaction(hash: string, options?: CallOptions): Promise<schemas.TransactionAnswer>;
+  /** At most `limit` (≤ 200) transactions after this place (a TOID, SEP-35), oldest first, whatever ledger they are of. */
+  getTransactions(
+    request: { cursor: string; limit: number },
+    options?: CallOptions,
+  ): Promise<schemas.TransactionsAnswer>;
   getEvents(request: EventsRequest, options?: CallOptions): Promise<schemas.EventsAnswer>;
   /** Ledgers from `startLedger` on, at most `limit` (≤ 200); their metadata may be megabytes each. */
   getLedgers(request: { startLedger: number; limit: number }, options?: CallOptions): Promise<schemas.LedgersAnswer>;
@@ -58,6 +63,8 @@ export function createRpcClient(parts: RpcNodesParts): NodesRpcClient {
       call("simulateTransaction", { transaction }, schemas.simulation, options),
     sendTransaction: (transaction, options) => call("sendTransaction", { transaction }, schemas.sendAnswer, options),
     getTransaction: (hash, options) => call("getTransaction", { hash }, schemas.transactionAnswer, options),
+    getTransactions: (pagination, options) =>
+      call("getTransactions", { pagination }, schemas.transactionsAnswer, options),
     getEvents({ startLedger, cursor, contractIds, limit }, options) {
       const params = {
         ...(cursor === undefined ? { startLedger } : {}),

@@ -103,6 +103,18 @@ export const transactionAnswer = z.looseObject({
   })),
 }).refine((value) => value.status === "NOT_FOUND" || value.ledger !== undefined, { message: "no ledger" });
 
+export const transactionsAnswer = z.looseObject({
+  latestLedger: ledger,
+  transactions: list(z.looseObject({
+    status: z.enum(["SUCCESS", "FAILED"]),
+    txHash: hash,
+    envelopeXdr: optional(base64),
+    resultMetaXdr: optional(base64),
+    diagnosticEventsXdr: optionalList(base64),
+    events: optional(z.looseObject({ contractEventsXdr: optionalList(z.array(base64)) })),
+  })),
+});
+
 export const eventsAnswer = z.looseObject({
   events: list(z.looseObject({
     type: z.string(),
@@ -156,6 +168,9 @@ export type RawLedgerEntry = LedgerEntriesAnswer["entries"][number];
 export type RawSimulation = Answer<typeof simulation>;
 export type SendAnswer = Answer<typeof sendAnswer>;
 export type TransactionAnswer = Answer<typeof transactionAnswer>;
+export type TransactionsAnswer = Answer<typeof transactionsAnswer>;
+/** A transaction that a ledger holds; what a node does not send is undefined. */
+export type AppliedTransaction = TransactionsAnswer["transactions"][number];
 export type EventsAnswer = Answer<typeof eventsAnswer>;
 /** `topic` and `value` are base64 ScVals. */
 export type RawEvent = EventsAnswer["events"][number];

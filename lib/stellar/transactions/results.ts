@@ -1,5 +1,6 @@
-import { xdr } from "@stellar/stellar-sdk/base";
-import type { TransactionAnswer } from "../rpc/schemas.ts";
+import { StrKey, xdr } from "@stellar/stellar-sdk/base";
+import type { AppliedTransaction, TransactionAnswer } from "../rpc/schemas.ts";
+import type { ContractCall } from "./contract_call.ts";
 
 /**
  * Why a transaction came to nothing, in the network's names: of the operation where it says one
@@ -23,7 +24,9 @@ function operationCode(results: xdr.OperationResult[]): string | undefined {
 }
 
 /** The base64 DiagnosticEvents of a transaction, wherever this node puts them; empty when it does not record them. */
-export function diagnosticEvents(answer: TransactionAnswer): string[] {
+export function diagnosticEvents(
+  answer: Pick<TransactionAnswer, "diagnosticEventsXdr" | "resultMetaXdr" | "events">,
+): string[] {
   const listed = answer.diagnosticEventsXdr ?? answer.events?.diagnosticEventsXdr;
   if (listed !== undefined && listed.length > 0) return listed;
   if (answer.resultMetaXdr === undefined) return [];
@@ -34,4 +37,28 @@ export function diagnosticEvents(answer: TransactionAnswer): string[] {
     ? meta.v3.sorobanMeta?.diagnosticEvents ?? []
     : [];
   return events.map((event) => event.toXdr("base64"));
+}
+
+/** The events that the contracts of a transaction published, wherever this node puts them. */
+export function contractEvents({ events, resultMetaXdr }: AppliedTransaction): xdr.ContractEvent[] {
+  const listed = events?.contractEventsXdr?.flat() ?? [];
+  if (listed.length > 0) return listed.map((event) => xdr.ContractEvent.fromXdr(event, "base64"));
+  if (resultMetaXdr === undefined) return [];
+  const meta = xdr.TransactionMeta.fromXdr(resultMetaXdr, "base64");
+  if (meta.type === "v4") return meta.v4.operations.flatMap((operation) => operation.events);
+  return meta.type === "v3" ? meta.v3.sorobanMeta?.events ?? [] : [];
+}
+
+/** The calls that the host recorded while it applied a transaction; none where the node does not record them. */
+export function calledDuring(transaction: AppliedTransaction): ContractCall[] {
+  return diagnosticEvents(transaction).flatMap((encoded) => {
+    const { event } = xdr.DiagnosticEvent.fromXdr(encoded, "base64");
+    const { topics: [kind, contract, name], data } = event.body.v0;
+    // By type: a contract's own event may look the same.
+    if (event.type.name !== "diagnostic" || kind?.type !== "scvSymbol" || kind.sym.toString() !== "fn_call") return [];
+    if (contract?.type !== "scvBytes" || name?.type !== "scvSymbol") return [];
+    // Of several arguments a vector, of one the argument itself.
+    const args = data.type === "scvVec" ? data.vec ?? [] : [data];
+    return [{ contract: StrKey.encodeContract(contract.bytes.value), function: name.sym.toString(), args }];
+  });
 }

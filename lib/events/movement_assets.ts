@@ -1,0 +1,119 @@
+import type { Clock } from "../clock.ts";
+import type { NodesRpcClient } from "../stellar/rpc/client.ts";
+import { RpcError } from "../stellar/rpc/json_rpc.ts";
+import type { AppliedTransaction } from "../stellar/rpc/schemas.ts";
+import { type NewEvent, parseEventId } from "../store/event.ts";
+import type { Notice } from "./notices.ts";
+
+/** What the watcher is told of assets, which events themselves do not name. */
+export interface Movements {
+  /** Whether the asset of such an event is looked for. */
+  isOne(event: NewEvent): boolean;
+  /** The contract of its asset, undefined when the transaction does not tell. Must not throw. */
+  assetIn(event: NewEvent, transaction: AppliedTransaction): string | undefined;
+}
+
+/** Gives events their assets; those that can't be learnt stay without. */
+export type AssetLookup = (events: NewEvent[]) => Promise<NewEvent[]>;
+
+/** The protocol's bound on one `getTransactions`. */
+const MOST_TRANSACTIONS = 200;
+const AT_ONCE = 4;
+/** A node behind a load balancer may be a ledger late. */
+const TRIES = 3;
+const PAUSE_MS = 500;
+/** A ledger whose transactions can't be read so often is gone on from: an event late is worse than one without its asset. */
+const FAILED_POLLS = 3;
+
+/**
+ * Reads the transactions that movements happened in: one upstream call for each ledger with any, a further one only where
+ * more than 200 transactions lie between them.
+ */
+export function createAssetLookup({ rpc, clock, movements, onNotice, stopping }: {
+  rpc: Pick<NodesRpcClient, "getTransactions">;
+  clock: Pick<Clock, "wait">;
+  movements: Movements;
+  onNotice(notice: Notice): void;
+  stopping: AbortSignal;
+}): AssetLookup {
+  /** How many polls in a row have failed at a ledger. */
+  const failed = new Map<number, number>();
+
+  /** The transactions of one ledger that these events are of, by hash. */
+  async function transactionsOf(events: NewEvent[]): Promise<Map<string, AppliedTransaction>> {
+    const { ledger } = events[0]!;
+    const found = new Map<string, AppliedTransaction>();
+    const places = events.map(placeOf).sort((a, b) => a - b);
+    for (let from = 0; from < places.length;) {
+      const within = places.filter((place) => place < places[from]! + MOST_TRANSACTIONS - 1);
+      const first = places[from]!;
+      const limit = within.at(-1)! - first + 2;
+      const wanted = new Set(events.filter((event) => within.includes(placeOf(event))).map(({ txHash }) => txHash));
+      for (const transaction of await readPage(ledger, first, limit, wanted)) {
+        found.set(transaction.txHash, transaction);
+      }
+      from = within.length;
+    }
+    return found;
+  }
+
+  async function readPage(ledger: number, first: number, limit: number, wanted: Set<string>) {
+    // After the one before the one before the first: whether a node counts from 0 or from 1, it is among them.
+    const cursor = String((BigInt(ledger) << 32n) | (BigInt(Math.max(0, first - 2)) << 12n) | 1n);
+    for (let tried = 1;; tried += 1) {
+      const { transactions } = await rpc.getTransactions(
+        { cursor, limit: Math.min(MOST_TRANSACTIONS, limit) },
+        { signal: stopping },
+      );
+      const hashes = new Set(transactions.map(({ txHash }) => txHash));
+      if ([...wanted].every((hash) => hashes.has(hash)) || tried === TRIES) return transactions;
+      await clock.wait(PAUSE_MS, stopping);
+    }
+  }
+
+  /** @throws what the node failed with, until it has failed too often */
+  async function assetsOf(events: NewEvent[]): Promise<NewEvent[]> {
+    const { ledger } = events[0]!;
+    try {
+      const transactions = await transactionsOf(events);
+      failed.delete(ledger);
+      return events.map((event) => {
+        const transaction = transactions.get(event.txHash);
+        const asset = transaction && movements.assetIn(event, transaction);
+        return asset === undefined ? event : { ...event, asset };
+      });
+    } catch (error) {
+      const polls = (failed.get(ledger) ?? 0) + 1;
+      // A node that answers an error would answer it again.
+      if (!(error instanceof RpcError) && polls < FAILED_POLLS) {
+        failed.set(ledger, polls);
+        throw error;
+      }
+      failed.delete(ledger);
+      return events;
+    }
+  }
+
+  return async function withAssets(events) {
+    const wanted = events.filter((event) => event.asset === undefined && movements.isOne(event));
+    const ledgers = [...Map.groupBy(wanted, ({ ledger }) => ledger).values()];
+    const learnt = new Map<string, NewEvent>();
+    for (let at = 0; at < ledgers.length; at += AT_ONCE) {
+      const some = await Promise.all(ledgers.slice(at, at + AT_ONCE).map(assetsOf));
+      for (const event of some.flat()) learnt.set(event.id, event);
+    }
+    const unknown = [...learnt.values()].filter(({ asset }) => asset === undefined);
+    if (unknown.length > 0) {
+      const message =
+        `the asset of ${unknown.length} events could not be learnt from their transactions, the first is ` +
+        unknown[0]!.id;
+      onNotice({ kind: "asset_unknown", message, events: unknown.length });
+    }
+    return events.map((event) => learnt.get(event.id) ?? event);
+  };
+}
+
+/** Which transaction of its ledger an event is of (SEP-35). */
+function placeOf({ id }: NewEvent): number {
+  return (parseEventId(id)?.order ?? 0) >>> 12;
+}

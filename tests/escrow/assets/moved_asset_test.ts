@@ -1,0 +1,101 @@
+import type { Keypair } from "@stellar/stellar-sdk";
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { movedAsset, speaksOfAsset } from "../../../lib/escrow/assets/moved_asset.ts";
+import { decodeEvent } from "../../../lib/escrow/events.ts";
+import type { Operation } from "../../../lib/escrow/operations/operations.ts";
+import type { AppliedTransaction } from "../../../lib/stellar/rpc/schemas.ts";
+import type { PublicEvent } from "../../../lib/store/event.ts";
+import { type Sandbox, signed, startSandbox } from "../sandbox.ts";
+
+const CARD = "ab".repeat(32);
+
+let sandbox: Sandbox;
+/** Every event that speaks of an asset, with the transaction that made it. */
+let made: {
+  event: Pick<PublicEvent, "type" | "deviceHash" | "merchant" | "amount">;
+  transaction: AppliedTransaction;
+}[];
+
+before(async () => {
+  sandbox = await startSandbox();
+  const gateway = sandbox.gateway();
+  const { owner, agent, merchant, asset, contracts, network } = sandbox;
+  const from = network.latestLedger().sequence + 1;
+  const act = async (who: Keypair, operation: Operation) => {
+    const { xdr } = await gateway.escrow.transactions.prepare({ source: who.publicKey(), operation });
+    await gateway.escrow.transactions.submit(signed(xdr, network.passphrase, who));
+  };
+  const [deviceHash, by] = [CARD, agent.publicKey()];
+  await act(owner, { kind: "registerDevice", deviceHash, agent: by });
+  await act(owner, { kind: "registerAgent", deviceHash, agent: by, asset, maxAmount: "0" });
+  await act(owner, { kind: "fundEscrow", deviceHash, asset, amount: "100" });
+  await act(agent, { kind: "authorize", deviceHash, merchant: merchant.publicKey(), asset, amount: "30" });
+  await act(merchant, { kind: "claim", asset });
+  await act(owner, { kind: "defundEscrow", deviceHash, asset, amount: "20" });
+  await act(owner, { kind: "revokeAgent", deviceHash });
+  await act(owner, { kind: "sweepEscrow", deviceHash, asset, agent: by });
+  const { events } = await gateway.rpc.getEvents({
+    startLedger: from,
+    contractIds: Object.values(contracts),
+    limit: 100,
+  });
+  const cursor = String(BigInt(from) << 32n);
+  const { transactions } = await gateway.rpc.getTransactions({ cursor, limit: 200 });
+  made = events.flatMap((raw) => {
+    const event = decodeEvent(raw, contracts)!;
+    const transaction = transactions.find(({ txHash }) => txHash === raw.txHash)!;
+    return speaksOfAsset(event) ? [{ event, transaction }] : [];
+  });
+});
+after(() => sandbox.network.stop());
+
+describe("the asset of a movement", () => {
+  const read = (change: (transaction: AppliedTransaction) => AppliedTransaction) =>
+    Object.fromEntries(made.map(({ event, transaction }) => [
+      event.type,
+      movedAsset(event, change(transaction), sandbox.contracts),
+    ]));
+  const all = () => Object.fromEntries(made.map(({ event }) => [event.type, sandbox.asset]));
+  /** As of a call that another contract made: the envelope calls something else. */
+  const called = (transaction: AppliedTransaction) => ({ ...transaction, envelopeXdr: undefined });
+
+  test("is that of the call in the envelope", () => {
+    assert.deepEqual(Object.keys(all()), [
+      "agent.registered",
+      "escrow.funded",
+      "payment.authorized",
+      "payment.claimed",
+      "escrow.defunded",
+      "escrow.swept",
+    ]);
+    assert.deepEqual(read(({ envelopeXdr, txHash, status }) => ({ envelopeXdr, txHash, status })), all());
+  });
+
+  test("is that of the recorded call, where another contract made it", () => {
+    assert.deepEqual(read(called), all());
+  });
+
+  test("is that of the token's own event, where the node records no calls", () => {
+    const quiet = { diagnosticEventsXdr: undefined };
+    const moved = { ...all(), "agent.registered": undefined, "payment.authorized": undefined };
+    const listed = read((one) => ({ ...called(one), ...quiet, resultMetaXdr: undefined }));
+    assert.deepEqual(listed, moved);
+  });
+
+  test("stays open when the transaction tells of another movement, or of nothing", () => {
+    const [, funded] = made;
+    const { event, transaction } = funded!;
+    const { contracts } = sandbox;
+    assert.equal(movedAsset({ ...event, amount: "101" }, transaction, contracts), undefined);
+    assert.equal(
+      movedAsset({ ...event, deviceHash: "cd".repeat(32) }, called(transaction), {
+        ...contracts,
+        paymentEscrow: contracts.deviceRegistry,
+      }),
+      undefined,
+    );
+    assert.equal(movedAsset(event, { txHash: transaction.txHash, status: "SUCCESS" }, contracts), undefined);
+    assert.equal(movedAsset(event, { ...transaction, envelopeXdr: "AAAA" }, contracts), undefined);
+  });
+});
