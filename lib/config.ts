@@ -26,6 +26,14 @@ const origin = z.string().refine(
   "must be origins such as https://app.example.com, comma-separated, or * alone for all: each is compared as a whole",
 );
 
+const ASSET_CODE = /^[A-Za-z0-9]{1,12}$/;
+
+const asset = z.string().refine((text) => {
+  const [code = "", issuer, more] = text.split(":");
+  if (issuer === undefined) return text === "native" || StrKey.isValidContract(text);
+  return more === undefined && ASSET_CODE.test(code) && StrKey.isValidEd25519PublicKey(issuer);
+}, "must be assets, comma-separated: contract ids (C…), native or CODE:ISSUER");
+
 export interface Setting<T> {
   /** Name in the environment, without the prefix. */
   env: string;
@@ -159,6 +167,15 @@ export const SETTINGS = {
     standard: "CA5S4S7QGHJHJWVJBYL3CXZXZTNGKXMNZVDAEQNN7NUXFP4D7BYK7HIX",
     help: "Contract id of the payment escrow",
     schema: contractId,
+  }),
+  assets: setting({
+    env: "ASSETS",
+    flag: "assets",
+    value: "LIST",
+    standard: "",
+    help:
+      "Assets that are dealt in, comma-separated: contract ids, native or CODE:ISSUER; others are refused. None: all",
+    schema: z.string().transform(list).pipe(z.array(asset)),
   }),
   pollMs: setting({
     env: "POLL_MS",

@@ -10,7 +10,7 @@ import type { RpcClient } from "../../lib/stellar/rpc/client.ts";
 import { createLedgerView } from "../../lib/stellar/ledger/ledger_view.ts";
 import type { Store } from "../../lib/store/store.ts";
 import { fail, type Finding, ok, skip, warn } from "./findings.ts";
-import { ownersFinding } from "./guards.ts";
+import { assetsFinding, movementsFinding, ownersFinding } from "./guards.ts";
 
 export interface ContractParts {
   config: Config;
@@ -33,7 +33,7 @@ export async function* examineContracts(parts: ContractParts): AsyncGenerator<Fi
     const found = await checkInterfaces({ rpc, contracts });
     for (const contract of found) yield contractFinding(contract, found);
     if (!found.every(isUsable)) {
-      for (const check of ["escrow's registries", "reads", "card owners"]) {
+      for (const check of ["escrow's registries", "reads", "card owners", "assets", "movements"]) {
         yield skip(check, "not every contract is the expected one");
       }
       return;
@@ -41,6 +41,8 @@ export async function* examineContracts(parts: ContractParts): AsyncGenerator<Fi
     yield await registriesFinding(rpc, contracts);
     yield await readsFinding(parts, contracts);
     yield await ownersFinding(parts);
+    yield await assetsFinding(parts);
+    yield await movementsFinding(parts);
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     yield fail("contracts", error.message, "try again; if it stays, use another node");

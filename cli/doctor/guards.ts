@@ -1,11 +1,58 @@
-import type { Config } from "../../lib/config.ts";
+import { type Config, settingTitle } from "../../lib/config.ts";
+import { createAssetList } from "../../lib/escrow/assets/asset_list.ts";
+import { createForeignMovements } from "../../lib/escrow/assets/foreign_movements.ts";
 import { isOpenToStrangers } from "../../lib/escrow/contracts/owner_probe.ts";
+import { instanceKey } from "../../lib/escrow/reads/storage_keys.ts";
+import type { Store } from "../../lib/store/store.ts";
 import { GatewayError } from "../../lib/errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { createLedgerView } from "../../lib/stellar/ledger/ledger_view.ts";
 import type { RpcClient } from "../../lib/stellar/rpc/client.ts";
 import { createContractCalls } from "../../lib/stellar/transactions/contract_call.ts";
-import { type Finding, ok, skip, warn } from "./findings.ts";
+import { fail, type Finding, ok, skip, warn } from "./findings.ts";
+
+/** Whether it is said which assets are dealt in, and whether they exist. */
+export async function assetsFinding(
+  { config, rpc }: { config: Config; rpc: Pick<RpcClient, "getLedgerEntries"> },
+): Promise<Finding> {
+  const { ids } = createAssetList(config.assets, config.networkPassphrase);
+  if (ids === undefined) {
+    return warn(
+      "assets",
+      `${
+        settingTitle("assets")
+      } is not set: every asset is taken, and the escrow keeps one balance for all of them, so that ` +
+        "a worthless one can be paid in and another paid out",
+      "set it to what you deal in, such as native or USDC:G…; docs/guards.md says more",
+    );
+  }
+  const { entries } = await rpc.getLedgerEntries(ids.map(instanceKey));
+  const missing = config.assets.filter((_, at) => !entries.some(({ key }) => key === instanceKey(ids[at]!)));
+  if (missing.length === 0) return ok("assets", `${config.assets.join(", ")}: others are refused`);
+  return fail(
+    "assets",
+    `${missing.join(", ")} has no contract on this network`,
+    "correct it, or deploy the asset's contract (stellar contract asset deploy)",
+  );
+}
+
+/** Movements in assets that they should not be in, as the store's log has them. */
+export async function movementsFinding(
+  { config, store }: { config: Config; store: Store | undefined },
+): Promise<Finding> {
+  if (store === undefined) return skip("movements", "there is no log to look at yet");
+  const assets = createAssetList(config.assets, config.networkPassphrase);
+  const movements = createForeignMovements({ log: store.events, assets, onForeign: () => {} });
+  await movements.look();
+  const { count, last } = movements.found();
+  if (last === undefined) return ok("movements", "none of those in the log is in an asset that it should not be in");
+  const { id, type, asset } = last.event;
+  return warn(
+    "movements",
+    `${count} in an asset that they should not be in, the last is ${type} ${id} in ${asset} (${last.because})`,
+    "somebody may have paid in one asset and taken out another: docs/guards.md says what to look at",
+  );
+}
 
 /** What the contracts leave open, which the gateway guards as far as it can (docs/guards.md). */
 export async function ownersFinding(

@@ -9,6 +9,7 @@ import type { RpcClient } from "../stellar/rpc/client.ts";
 import { createFootprintTerms } from "../stellar/transactions/spare_keys.ts";
 import type { LedgerView } from "../stellar/ledger/ledger_view.ts";
 import { createTransactions, type TransactionStatus } from "../stellar/transactions/transactions.ts";
+import { type AssetList, createAssetList } from "./assets/asset_list.ts";
 import { createContractCodes } from "./contracts/codes.ts";
 import type { ContractIds } from "./contracts/errors.ts";
 import { createCardGuard } from "./operations/card_guard.ts";
@@ -53,6 +54,10 @@ export interface EscrowParts {
   view: LedgerView;
   clock: Clock;
   contracts: ContractIds;
+  /** What is dealt in; everything when absent. */
+  assets?: AssetList;
+  /** The asset that a card was last funded in, undefined when that is not known; never known when absent. */
+  fundedIn?(deviceHash: string): Promise<string | undefined>;
   networkPassphrase: string;
   submitTimeoutMs: number;
   /** Notes an envelope durably before it is sent. */
@@ -72,6 +77,7 @@ export interface EscrowParts {
 /** Puts reads, payment checks and transactions together over one RPC client. */
 export function createEscrow(parts: EscrowParts): Escrow {
   const { rpc, view, clock, contracts, networkPassphrase, maxAgeMs, onProblem } = parts;
+  const assets = parts.assets ?? createAssetList([], networkPassphrase);
   const entries = createEntryReader({ rpc, view, clock, maxAgeMs });
   const calls = createContractCalls({ rpc, view, clock, networkPassphrase });
   const codes = createContractCodes({ entries, contracts });
@@ -110,7 +116,12 @@ export function createEscrow(parts: EscrowParts): Escrow {
     explainExcess: refusals.ofExcess,
     explainFailure: refusals.ofFailure,
     refuseCall: (call) => refuseCall(contracts, call),
-    guardOf: createCardGuard({ contracts, reads }),
+    guardOf: createCardGuard({
+      contracts,
+      assets,
+      reads,
+      fundedIn: parts.fundedIn ?? (() => Promise.resolve(undefined)),
+    }),
     onEnd: spares.ended,
   });
   const nonces = createNonces({
@@ -123,7 +134,7 @@ export function createEscrow(parts: EscrowParts): Escrow {
   return {
     reads,
     assets: createAssetReader(calls),
-    payments: createPaymentChecker({ card: reads.card, ledgerTime }),
+    payments: createPaymentChecker({ card: reads.card, ledgerTime, assets }),
     transactions: {
       prepare: createOperationPreparer({ contracts, transactions, nonces, spares }),
       submit: (envelopeXdr, note) =>

@@ -1,5 +1,7 @@
 import { ConfigError, settingTitle } from "../config.ts";
 import { CONTRACT_KEYS, type ContractIds, CONTRACTS } from "../escrow/contracts/errors.ts";
+import { createAssetList } from "../escrow/assets/asset_list.ts";
+import type { ForeignMovements } from "../escrow/assets/foreign_movements.ts";
 import { movedAsset, speaksOfAsset } from "../escrow/assets/moved_asset.ts";
 import { createEscrow, type Escrow } from "../escrow/escrow.ts";
 import { decodeEvent } from "../escrow/events.ts";
@@ -12,6 +14,7 @@ import { createLedgerView, type LedgerView } from "../stellar/ledger/ledger_view
 import { type ContractWatch, createContractWatch } from "./contract_watch.ts";
 import type { GatewayMetrics } from "../metrics/gateway_metrics.ts";
 import { createSharedFindings, type SharedFindings } from "./shared_findings.ts";
+import { fundedIn, watchForeignAssets } from "./foreign_assets.ts";
 import type { GatewayOptions } from "./options.ts";
 
 const NETWORK_CHECK_TIMEOUT_MS = 3_000;
@@ -25,6 +28,8 @@ export interface Chain {
   contractWatch: ContractWatch;
   /** Where other gateways share the store. */
   findings: SharedFindings | undefined;
+  /** Movements in other assets than they should be in. */
+  foreignAssets: ForeignMovements;
   /**
    * Resolves when the node was asked which network it is of, or did not answer; until then the gateway may serve already.
    * @throws {ConfigError} when it speaks for another network than the settings say
@@ -54,6 +59,7 @@ export async function createChain(
     agentRegistry: config.agentRegistry,
     paymentEscrow: config.paymentEscrow,
   };
+  const assets = createAssetList(config.assets, config.networkPassphrase);
   const seen = await store.events.watcherState();
   const view = createLedgerView({
     clock,
@@ -91,6 +97,8 @@ export async function createChain(
     view,
     clock,
     contracts,
+    assets,
+    fundedIn: (deviceHash) => fundedIn(store, deviceHash),
     networkPassphrase: config.networkPassphrase,
     submitTimeoutMs: config.submitTimeoutMs,
     noteSubmission: (note) => store.submissions.record({ ...note, submittedAtMs: clock.now() }),
@@ -99,6 +107,7 @@ export async function createChain(
     onProblem: (message) => log.warn(message),
     onNewCodes: contractWatch.lookAgain,
   });
+  const foreignAssets = watchForeignAssets({ store, assets, log });
   const watcher = createWatcher({
     rpc,
     store,
@@ -113,6 +122,7 @@ export async function createChain(
     pollMs: config.pollMs,
     onCommit() {
       onCommit();
+      void foreignAssets.look();
       // The node answers: now is the time for a look that it did not answer before.
       void contractWatch.look();
     },
@@ -123,7 +133,7 @@ export async function createChain(
       if (kind === "recovered" || kind === "reset") contractWatch.lookAgain();
     },
   });
-  return { rpc, view, escrow, watcher, contractWatch, findings, networkChecked };
+  return { rpc, view, escrow, watcher, contractWatch, findings, foreignAssets, networkChecked };
 }
 
 /** The settings that hold this contract's id. */

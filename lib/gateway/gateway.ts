@@ -142,6 +142,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       chain.watcher.start();
       chain.findings?.start();
       void chain.contractWatch.look();
+      void chain.foreignAssets.look();
       webhooks.start();
       limiter.start();
       verifier.start();

@@ -99,6 +99,7 @@ export function createHttp(
           history: history.status,
           streams: () => streams.size,
           backlog,
+          foreignMovements: () => chain.foreignAssets.found().count,
         }),
     },
     isStopping,

@@ -1,8 +1,10 @@
 import type { Clock } from "../clock.ts";
 import type { History } from "../events/history.ts";
+import type { EVENT_TYPES } from "../escrow/events.ts";
 import type { GatewayStatus } from "../http/routes/status.ts";
 import { VERSION } from "../version.ts";
 import type { Backlog } from "../webhooks/backlog.ts";
+import type { ForeignMovements } from "../escrow/assets/foreign_movements.ts";
 import type { Chain } from "./chain.ts";
 
 export interface StatusParts {
@@ -16,7 +18,7 @@ export interface StatusParts {
 
 /** What `GET /v1/status` answers: how the gateway stands, for operators and dashboards. */
 export function createStatus({ chain, history, backlog, clock, troubles }: StatusParts): () => Promise<GatewayStatus> {
-  const { rpc, view, escrow, contractWatch } = chain;
+  const { rpc, view, escrow, contractWatch, foreignAssets } = chain;
   const startedAt = new Date(clock.now()).toISOString();
 
   return async function status() {
@@ -43,6 +45,7 @@ export function createStatus({ chain, history, backlog, clock, troubles }: Statu
         problem: problem ?? null,
         checkedAt: lookedAtMs === undefined ? null : new Date(lookedAtMs).toISOString(),
       })),
+      foreignMovements: foreignMovementsAnswer(foreignAssets),
       reads: escrow.reads.ways(),
       nodes: rpc.nodes().map(({ name, inUse, condition, problem, closeTime, lagSeconds }) => ({
         node: name,
@@ -62,4 +65,11 @@ export function createStatus({ chain, history, backlog, clock, troubles }: Statu
       },
     };
   };
+}
+
+function foreignMovementsAnswer({ found }: ForeignMovements): GatewayStatus["foreignMovements"] {
+  const { count, last } = found();
+  if (last === undefined) return { count, last: null };
+  const { event: { id, type, ledger, asset }, because } = last;
+  return { count, last: { eventId: id, type: type as typeof EVENT_TYPES[number], ledger, asset, because } };
 }

@@ -14,6 +14,8 @@ export interface MetricSources {
   streams(): number;
   history(): Promise<{ lagLedgers: number | null; gaps: unknown[]; undecodedEvents: number }>;
   backlog(): Promise<Owed>;
+  /** How many movements were in an asset that they should not be in. */
+  foreignMovements(): number;
 }
 
 /** What is owed to webhooks. */
@@ -65,7 +67,8 @@ export function createGatewayMetrics({ now }: { now: () => number }): GatewayMet
     cpuSeconds = seconds;
   }
 
-  function readChain({ ledger, nodes }: MetricSources): void {
+  function readChain({ ledger, nodes, foreignMovements }: MetricSources): void {
+    events.foreign.set(foreignMovements());
     const { sequence, closeTime } = ledger();
     rpc.sequence.set(sequence);
     rpc.ledgerLag.set(closeTime === 0 ? undefined : Math.max(0, now() / 1000 - closeTime));

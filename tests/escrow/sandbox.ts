@@ -1,12 +1,14 @@
-import { Account, Keypair, Operation, rpc, TransactionBuilder, xdr } from "@stellar/stellar-sdk";
+import { Keypair, Operation, TransactionBuilder, type xdr } from "@stellar/stellar-sdk";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { createAssetList } from "../../lib/escrow/assets/asset_list.ts";
 import { createEscrow, type Escrow } from "../../lib/escrow/escrow.ts";
 import type { ContractIds } from "../../lib/escrow/contracts/errors.ts";
 import { bootstrapSandbox } from "../../lib/sandbox/bootstrap.ts";
 import { createNetwork, type SandboxNetwork } from "../../lib/sandbox/network.ts";
 import { createRpcServer } from "../../lib/sandbox/rpc/server.ts";
 import { createRpcClient, type NodesRpcClient } from "../../lib/stellar/rpc/client.ts";
+import { callNow, signedEnvelope } from "../sandbox/past_the_gateway.ts";
 import { type Clock, sleep } from "../../lib/clock.ts";
 import { createLedgerView, type LedgerView } from "../../lib/stellar/ledger/ledger_view.ts";
 
@@ -50,6 +52,8 @@ interface GatewayOptions {
   contracts: ContractIds;
   submitTimeoutMs: number;
   fetch: Sandbox["fetch"];
+  /** As the setting has them. */
+  assets: string[];
 }
 
 function wasm(name: string): Uint8Array<ArrayBuffer> {
@@ -103,39 +107,6 @@ export async function startSandbox(): Promise<Sandbox> {
     return keypair;
   }
 
-  /** An operation's transaction with what its simulation found, signed. */
-  function assembled(source: Keypair, operation: xdr.Operation): string {
-    const accountId = source.xdrAccountId();
-    const key = xdr.LedgerKey.account(new xdr.LedgerKeyAccount({ accountId })).toXdr();
-    const entry = xdr.LedgerEntryData.fromXdr(network.entry(key)!.dataXdr);
-    if (entry.type !== "account") throw new Error("no account");
-    const transaction = new TransactionBuilder(new Account(source.publicKey(), entry.account.seqNum.toString()), {
-      fee: "1000",
-      networkPassphrase: network.passphrase,
-      timebounds: { minTime: 0, maxTime: Math.floor(nowMs / 1_000) + 300 },
-    }).addOperation(operation).build();
-    const outcome = network.simulate(xdr.decodeBytes(transaction.toXdr(), "base64"), {});
-    if (!outcome.ok) throw new Error(outcome.error);
-    const base64 = (bytes: Uint8Array) => xdr.encodeBytes(bytes, "base64");
-    const complete = rpc.assembleTransaction(transaction, {
-      id: "1",
-      latestLedger: network.latestLedger().sequence,
-      events: [],
-      transactionData: base64(outcome.transactionDataXdr),
-      minResourceFee: outcome.minResourceFee.toString(),
-      results: [{ xdr: base64(outcome.result!.valueXdr), auth: outcome.result!.authXdr.map(base64) }],
-    }).build();
-    complete.sign(source);
-    return complete.toXdr();
-  }
-
-  function apply(envelope: string): void {
-    const sent = network.submit(xdr.decodeBytes(envelope, "base64"));
-    if (sent.status !== "PENDING") throw new Error(sent.status);
-    network.closeLedger();
-    if (!network.transaction(sent.hash)!.successful) throw new Error(`${sent.hash} failed`);
-  }
-
   const { contracts, asset, accounts } = bootstrapSandbox(network, {
     contracts: {
       deviceRegistry: wasm("device_registry"),
@@ -158,10 +129,8 @@ export async function startSandbox(): Promise<Sandbox> {
     merchant: Keypair.fromSecret(accounts.merchant.secret),
     account,
     envelope: (source, contract, name, ...args) =>
-      assembled(source, Operation.invokeContractFunction({ contract, function: name, args })),
-    invoke(source, contract, name, ...args) {
-      apply(assembled(source, Operation.invokeContractFunction({ contract, function: name, args })));
-    },
+      signedEnvelope(network, source, Operation.invokeContractFunction({ contract, function: name, args })),
+    invoke: (source, contract, name, ...args) => void callNow(network, source, contract, name, ...args),
     gateway(options = {}) {
       // As of a gateway that ran until now.
       const view = createLedgerView({ clock, stored: network.latestLedger() });
@@ -179,6 +148,7 @@ export async function startSandbox(): Promise<Sandbox> {
         view,
         clock,
         contracts: options.contracts ?? contracts,
+        assets: createAssetList(options.assets ?? [], network.passphrase),
         networkPassphrase: network.passphrase,
         submitTimeoutMs: options.submitTimeoutMs ?? 60_000,
         noteSubmission: ({ hash, validUntil }) => Promise.resolve(void notes.set(hash, { validUntil })),

@@ -3,13 +3,23 @@ import type { RawLedgerEntry } from "../../stellar/rpc/schemas.ts";
 import type { CallGuard, CallInEnvelope } from "../../stellar/transactions/call_guard.ts";
 import { CONTRACT_INTERFACES } from "../contracts/interfaces.ts";
 import { type ContractIds, contractName } from "../contracts/errors.ts";
-import { type AgentPolicy, asAddress, asAgentPolicy, asDeviceInfo, asHash, entryValue } from "../decode.ts";
+import type { AssetList } from "../assets/asset_list.ts";
+import {
+  type AgentPolicy,
+  asAddress,
+  asAgentPolicy,
+  asDeviceInfo,
+  asHash,
+  asI128,
+  type Decode,
+  entryValue,
+} from "../decode.ts";
 import type { EscrowReads } from "../reads/reads.ts";
-import { deviceKey, instanceKey, policyKey } from "../reads/storage_keys.ts";
+import { balanceKey, deviceKey, instanceKey, policyKey } from "../reads/storage_keys.ts";
 import { type Operation, operationKind } from "./operations.ts";
 
-/** Where the arguments of an operation on a card stand; where the contract takes no wallet, the source acts. */
-const ARGUMENTS: Partial<Record<Operation["kind"], { card: number; wallet?: number; asset?: number }>> = {
+/** Where arguments of the owner's operations stand; where the contract takes no wallet, the source acts. */
+const OWNERS: Partial<Record<Operation["kind"], { card: number; wallet?: number; asset?: number }>> = {
   registerAgent: { wallet: 0, card: 1, asset: 4 },
   revokeAgent: { wallet: 0, card: 1 },
   revokeDevice: { wallet: 0, card: 1 },
@@ -17,6 +27,9 @@ const ARGUMENTS: Partial<Record<Operation["kind"], { card: number; wallet?: numb
   defundEscrow: { asset: 0, card: 1 },
   sweepEscrow: { asset: 0, card: 1 },
 };
+
+/** Where the asset stands in the operations that are not the owner's. */
+const ASSETS: Partial<Record<Operation["kind"], number>> = { authorize: 3, claim: 0 };
 
 /** What a call does with whose card. */
 interface CardCall {
@@ -30,27 +43,32 @@ interface CardCall {
 /**
  * Guards the operations that are the card owner's: the contracts do not ask who owns a card (agent_registry lets any wallet
  * register and revoke its agent), so the gateway does. It also refuses to fund a card in another asset than its policy
- * names, for the escrow keeps one balance for all assets, and a policy for an asset that does not exist.
+ * names, for the escrow keeps one balance for all assets, a policy for an asset that does not exist, and whatever is in
+ * an asset that is not dealt in: that throws at once.
  */
-export function createCardGuard({ contracts, reads }: {
+export function createCardGuard({ contracts, assets, fundedIn, reads }: {
   contracts: ContractIds;
+  assets: AssetList;
+  /** The asset that a card was last funded in, undefined when that is not known. */
+  fundedIn(deviceHash: string): Promise<string | undefined>;
   reads: Pick<EscrowReads, "card" | "ways">;
 }): (call: CallInEnvelope) => CallGuard | undefined {
-  const { deviceRegistry, agentRegistry } = contracts;
+  const { deviceRegistry, agentRegistry, paymentEscrow } = contracts;
 
-  /** The card's owner and policy, by these entries of theirs where the contracts' storage may be believed. */
-  async function ownerAndPolicy(
+  /** The card, by these entries of it where the contracts' storage may be believed. */
+  async function cardNow(
     deviceHash: string,
-    [device, policy]: (RawLedgerEntry | undefined)[],
-  ): Promise<{ owner?: string; policy?: AgentPolicy }> {
+    [device, policy, balance]: (RawLedgerEntry | undefined)[],
+  ): Promise<{ owner?: string; policy?: AgentPolicy; balance: bigint }> {
     // The first read of a card compares storage with functions: nobody is let through on a storage that is misread.
     const read = reads.ways().device === "entries" ? undefined : await reads.card(deviceHash);
     if (read !== undefined && reads.ways().device === "calls") {
-      return { owner: read.value.device?.owner, policy: read.value.policy };
+      return { owner: read.value.device?.owner, policy: read.value.policy, balance: read.value.balance };
     }
     return {
       owner: device && entryValue(device.xdr, asDeviceInfo).owner,
       policy: policy && entryValue(policy.xdr, asAgentPolicy),
+      balance: balance === undefined ? 0n : entryValue(balance.xdr, asI128),
     };
   }
 
@@ -60,16 +78,20 @@ export function createCardGuard({ contracts, reads }: {
       keys: [
         deviceKey(deviceRegistry, deviceHash),
         policyKey(agentRegistry, deviceHash),
+        balanceKey(paymentEscrow, deviceHash),
         ...(looksForAsset ? [instanceKey(asset)] : []),
       ],
       async check(entries) {
-        const { owner, policy } = await ownerAndPolicy(deviceHash, entries);
+        const { owner, policy, balance } = await cardNow(deviceHash, entries);
         if (owner !== undefined && !actors.includes(owner)) throw notTheOwner(deviceHash, owner, actors, param);
         if (kind === "fundEscrow" && policy !== undefined && asset !== policy.asset) {
           throw wrongAsset(param, `${policy.asset}, the asset that the policy of card ${deviceHash} names`, asset!);
         }
-        if (looksForAsset && entries[2] === undefined) {
-          throw wrongAsset(param, "a contract that is there on this network", asset);
+        if (!looksForAsset) return;
+        if (entries[3] === undefined) throw wrongAsset(param, "a contract that is there on this network", asset);
+        const funded = balance === 0n ? undefined : await fundedIn(deviceHash);
+        if (funded !== undefined && funded !== asset) {
+          throw wrongAsset(param, `${funded}, of which the card's escrow holds ${balance}: sweep it first`, asset);
         }
       },
     };
@@ -77,26 +99,37 @@ export function createCardGuard({ contracts, reads }: {
 
   return function cardGuard(call) {
     const kind = operationKind(contracts, call.call);
-    const at = kind && ARGUMENTS[kind];
-    return at && guardOf(cardCall(kind, at, call, contracts), call.param);
+    if (kind === undefined) return undefined;
+    const owners = OWNERS[kind];
+    const asset = owners?.asset ?? ASSETS[kind];
+    if (asset !== undefined) {
+      const given = argument(call, contracts, asset, asAddress);
+      assets.require(given, call.param === "source" ? "operation.asset" : call.param);
+    }
+    return owners && guardOf(cardCall(kind, owners, call, contracts), call.param);
+  };
+}
+
+function cardCall(
+  kind: Operation["kind"],
+  at: { card: number; wallet?: number; asset?: number },
+  call: CallInEnvelope,
+  contracts: ContractIds,
+): CardCall {
+  const read = <T>(place: number, decode: Decode<T>) => argument(call, contracts, place, decode);
+  return {
+    kind,
+    deviceHash: read(at.card, asHash),
+    actors: at.wallet === undefined ? call.authorisers : [read(at.wallet, asAddress)],
+    asset: at.asset === undefined ? undefined : read(at.asset, asAddress),
   };
 }
 
 /** @throws {GatewayError} `invalid_request` for arguments that are not the function's */
-function cardCall(
-  kind: Operation["kind"],
-  at: { card: number; wallet?: number; asset?: number },
-  { call, authorisers, param }: CallInEnvelope,
-  contracts: ContractIds,
-): CardCall {
+function argument<T>({ call, param }: CallInEnvelope, contracts: ContractIds, place: number, decode: Decode<T>): T {
   const { args, contract, function: name } = call;
   try {
-    return {
-      kind,
-      deviceHash: asHash(args[at.card]!),
-      actors: at.wallet === undefined ? authorisers : [asAddress(args[at.wallet]!)],
-      asset: at.asset === undefined ? undefined : asAddress(args[at.asset]!),
-    };
+    return decode(args[place]!);
   } catch {
     const { functions } = CONTRACT_INTERFACES[contractName(contracts, contract)!];
     throw refused(`must call ${name} with ${functions[name]!.split(" ->")[0]}, got other arguments`, param);

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { AssetList } from "../assets/asset_list.ts";
 import type { AgentPolicy } from "../decode.ts";
 import type { AsOf, Card } from "./read_source.ts";
 import { address, amount, contractId, deviceHash } from "../values.ts";
@@ -30,13 +31,15 @@ export type PaymentVerdict = { ok: true } | { ok: false; reason: RefusalReason }
 /**
  * Whether the contracts would authorise a payment at a moment: agent_registry.check_payment, then the balance.
  * @param nowSeconds the ledger's close time, Unix seconds
+ * @param isDealtIn whether this gateway prepares payments in the asset; the contracts do not ask
  */
 export function checkPayment(
   { device, policy, balance }: Card,
   request: Pick<CheckRequest, "asset" | "amount" | "agent">,
   nowSeconds: number,
+  isDealtIn = true,
 ): PaymentVerdict {
-  const reason = refusalReason({ device, policy, balance }, request, nowSeconds);
+  const reason = refusalReason({ device, policy, balance }, request, nowSeconds, isDealtIn);
   return reason === undefined ? { ok: true } : { ok: false, reason };
 }
 
@@ -44,13 +47,14 @@ function refusalReason(
   { device, policy, balance }: Card,
   request: Pick<CheckRequest, "asset" | "amount" | "agent">,
   nowSeconds: number,
+  isDealtIn: boolean,
 ): RefusalReason | undefined {
   const amountAsked = BigInt(request.amount);
   if (device === undefined) return "device_not_found";
   if (policy === undefined) return "agent_not_found";
   if (request.agent !== undefined && request.agent !== policy.agent) return "agent_mismatch";
   if (isExpired(policy, nowSeconds)) return "policy_expired";
-  if (request.asset !== policy.asset) return "asset_mismatch";
+  if (request.asset !== policy.asset || !isDealtIn) return "asset_mismatch";
   if (policy.maxAmount !== 0n && amountAsked > policy.maxAmount) return "amount_exceeds_limit";
   if (balance < amountAsked) return "insufficient_escrow";
   return undefined;
@@ -92,16 +96,17 @@ export interface PaymentChecker {
 }
 
 /** Answers payment checks from what is held of the newest ledger, at that ledger's time. */
-export function createPaymentChecker({ card, ledgerTime }: {
+export function createPaymentChecker({ card, ledgerTime, assets }: {
   card(deviceHash: string): AsOf<Card> | Promise<AsOf<Card>>;
   /** Close time of the newest ledger, Unix seconds. */
   ledgerTime(): number | Promise<number>;
+  assets: Pick<AssetList, "has">;
 }): PaymentChecker {
   return {
     async check(request) {
       const { value: found } = await card(request.deviceHash);
       const mayExpire = found.policy !== undefined && found.policy.expiresAt !== 0n;
-      return checkPayment(found, request, mayExpire ? await ledgerTime() : 0);
+      return checkPayment(found, request, mayExpire ? await ledgerTime() : 0, assets.has(request.asset));
     },
   };
 }

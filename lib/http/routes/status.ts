@@ -1,6 +1,8 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import { CONTRACTS } from "../../escrow/contracts/errors.ts";
+import { FOREIGN_BECAUSE } from "../../escrow/assets/foreign_movements.ts";
+import { EVENT_TYPES } from "../../escrow/events.ts";
 import { contractId } from "../../escrow/values.ts";
 import { endpoint } from "../endpoint.ts";
 import type { AppEnv } from "../exchange.ts";
@@ -34,6 +36,22 @@ const statusAnswer = z.object({
     ),
     checkedAt: z.iso.datetime().nullable().describe("When it was last looked at; null: not yet"),
   })).describe("Whether the contract ids of the settings lead to the contracts expected"),
+  foreignMovements: z.object({
+    count: z.int().describe(
+      "Of the newest 5000 events at the start, and since; each asset is warned of once in the log",
+    ),
+    last: z.object({
+      eventId: z.string(),
+      type: z.enum(EVENT_TYPES),
+      ledger: z.int(),
+      asset: contractId,
+      because: z.enum(FOREIGN_BECAUSE).describe(
+        "not_listed: the asset is none of SERVICE_API_ASSETS. not_the_policys: a card was funded in another asset than its " +
+          "policy names. not_what_was_funded: a card paid, or was paid out, in another asset than it was funded in. " +
+          "not_what_was_authorized: a merchant claimed another asset than the payments were authorised in",
+      ),
+    }).nullable(),
+  }).describe("Movements in an asset that they should not be in: the escrow keeps one balance for all assets"),
   reads: z.record(z.string(), z.enum(["entries", "calls", "not_compared"])).describe(
     "How each kind of read is answered. entries: from ledger entries, the fast way, which was found to agree with the " +
       "contracts' functions. calls: by the contracts' functions, because the entries said something else. not_compared: " +

@@ -86,13 +86,12 @@ export async function sendAndConfirm(parts: SubmitParts, envelope: VettedEnvelop
  */
 async function guarded(parts: SubmitParts, envelope: VettedEnvelope): Promise<Confirmed | undefined> {
   const { call, authorisers } = envelope;
-  const guard = parts.guardOf({ call, authorisers, param: "xdr" });
-  if (guard === undefined) return undefined;
-  const { entries } = await parts.entries.read(guard.keys, { fresh: true });
   try {
-    await guard.check(entries);
+    const guard = parts.guardOf({ call, authorisers, param: "xdr" });
+    if (guard !== undefined) await guard.check((await parts.entries.read(guard.keys, { fresh: true })).entries);
     return undefined;
   } catch (refusal) {
+    if (!(refusal instanceof GatewayError) || refusal.code !== "invalid_request") throw refusal;
     const confirmed = await appliedBefore(parts, envelope, "refused");
     if (confirmed === undefined) throw refusal;
     return confirmed;

@@ -52,7 +52,7 @@ describe("doctor: the contracts", () => {
   test("tells the same id in two settings from swapped ones, and looks no further", async () => {
     const { paymentEscrow } = doctor.sandbox.contracts;
     const findings = await doctor.examined({ deviceRegistry: paymentEscrow });
-    const [device, , escrow, registries, reads] = findings.slice(-6);
+    const [device, , escrow, registries, reads] = findings.slice(-8);
     const twice =
       /^SERVICE_API_DEVICE_REGISTRY .* and SERVICE_API_PAYMENT_ESCROW .* hold the same id: set SERVICE_API_D/;
     says(device!, "fail", /is the payment escrow, not the device registry/, twice);
@@ -111,5 +111,30 @@ describe("doctor: the contracts", () => {
       method === "simulateTransaction" ? { latestLedger: result.latestLedger, error } : result
     );
     says(await doctor.finding("card owners", {}, { fetch: asking }), "ok", /asks who owns a card/);
+  });
+
+  test("says which assets are dealt in, and that none are said", async () => {
+    says(await doctor.finding("assets"), "warn", /ASSETS \(--assets\) is not set: every asset is taken/, /^set it to/);
+    says(await doctor.finding("assets", { assets: "native" }), "ok", /^native: others are refused$/);
+    const mixed = { assets: `native,USDC:${doctor.sandbox.owner.publicKey()}` };
+    says(await doctor.finding("assets", mixed), "fail", /^USDC:G.* has no contract on this network$/, /correct it/);
+  });
+
+  test("tells movements that the log has in assets that they should not be in", async () => {
+    const { asset, contracts } = doctor.sandbox;
+    const events = [
+      sampleEvent(1, { type: "agent.registered", deviceHash: DEVICE, asset }),
+      sampleEvent(2, { type: "escrow.funded", deviceHash: DEVICE, amount: "5", asset: contracts.deviceRegistry }),
+    ];
+    const store = await doctor.storeWith((store) => scanned(store, 3, { latestLedger: 4 }, events));
+    says(
+      await doctor.finding("movements", { store }),
+      "warn",
+      /^1 in an asset .* escrow.funded .*\(not_the_policys\)$/,
+    );
+    const listed = await doctor.finding("movements", { store, assets: "native" });
+    says(listed, "warn", /\(not_listed\)$/, /docs\/guards.md/);
+    const empty = await doctor.storeWith((store) => scanned(store, 3, { latestLedger: 4 }, []));
+    says(await doctor.finding("movements", { store: empty }), "ok", /none of those in the log/);
   });
 });

@@ -23,7 +23,10 @@ describe("doctor: all of it", () => {
       await store.keys.insert(sampleKey("a"));
     });
     const findings = await doctor.examined({ store });
-    assert.deepEqual(notWell(findings).map(({ check, verdict }) => [check, verdict]), [["card owners", "warn"]]);
+    assert.deepEqual(notWell(findings).map(({ check, verdict }) => [check, verdict]), [
+      ["card owners", "warn"],
+      ["assets", "warn"],
+    ]);
     assert.deepEqual(findings.map(({ check }) => check), [
       "store",
       "api keys",
@@ -38,6 +41,8 @@ describe("doctor: all of it", () => {
       "escrow's registries",
       "reads",
       "card owners",
+      "assets",
+      "movements",
     ]);
   });
 });
@@ -78,7 +83,7 @@ describe("gateway doctor", () => {
     assert.match(out, /^warn {2}settings +SERVICE_API_PROT is no setting\n +→ see gateway help serve/);
     assert.match(out, /^warn {2}api keys .*\n +→ create one: gateway keygen/m);
     assert.match(out, /^ok {4}payment escrow +C[A-Z2-7]{55} has the expected interface \(code [0-9a-f]{12}…\)$/m);
-    assert.match(out, /\n\n\d+ ok, 3 warnings, 1 skipped\n$/);
+    assert.match(out, /\n\n\d+ ok, 4 warnings, 2 skipped\n$/);
   });
 
   test("breaks no word where a terminal is narrow, and says the same", async () => {

@@ -1,0 +1,32 @@
+import { GatewayError } from "../../errors.ts";
+import { assetId } from "./asset_id.ts";
+
+/** The assets that this deployment deals in. The escrow keeps one balance for all assets: a worthless one would buy others. */
+export interface AssetList {
+  /** Their contracts; undefined: none is refused for its own sake. */
+  ids: readonly string[] | undefined;
+  has(asset: string): boolean;
+  /** @throws {GatewayError} `invalid_request` naming the field for an asset that is not dealt in */
+  require(asset: string, param: string): void;
+}
+
+/** @param names as the setting gives them (`assetId`), already checked for their form; none: all assets are dealt in */
+export function createAssetList(names: readonly string[], networkPassphrase: string): AssetList {
+  const ids = names.length === 0 ? undefined : names.map((name) => assetId(name, networkPassphrase)!);
+  const has = (asset: string) => ids === undefined || ids.includes(asset);
+  return {
+    ids,
+    has,
+    require(asset, param) {
+      if (has(asset)) return;
+      const one = ids!.length === 1 ? ids![0] : `one of ${ids!.join(", ")}`;
+      throw new GatewayError(
+        "invalid_request",
+        `${param} must be ${
+          param === "xdr" ? "a call with the asset " : ""
+        }${one}, which this gateway deals in; got ${asset}`,
+        { param },
+      );
+    },
+  };
+}

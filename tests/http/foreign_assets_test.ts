@@ -1,0 +1,204 @@
+import { Asset, Keypair, nativeToScVal, Operation as Classic } from "@stellar/stellar-sdk";
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { hashVal } from "../../lib/escrow/reads/storage_keys.ts";
+import { signed } from "../e2e/client.ts";
+import { addressOf, applyNow, callNow, signedEnvelope } from "../sandbox/past_the_gateway.ts";
+import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
+
+const CARD = "ab".repeat(32);
+const VICTIM = "cd".repeat(32);
+const METRICS = "scrape-me-0123456789";
+const i128 = (amount: number) => nativeToScVal(amount, { type: "i128" });
+const u64 = (value: number) => nativeToScVal(value, { type: "u64" });
+
+let on: TestNetwork;
+let api: GatewayUnderTest;
+let thief: Keypair;
+let junk: string;
+let calls: Map<string, number>;
+
+before(async () => {
+  on = await startTestNetwork();
+  calls = new Map();
+  api = await startGateway(on, {
+    settings: { assets: "native", metricsToken: METRICS },
+    fetch: (url, init) => {
+      const { method } = JSON.parse(String(init.body));
+      calls.set(method, (calls.get(method) ?? 0) + 1);
+      return on.fetch(url, init);
+    },
+  });
+  thief = Keypair.random();
+  await on.network.fund(thief.publicKey());
+  const asset = new Asset("JUNK", thief.publicKey());
+  applyNow(on.network, thief, Classic.createStellarAssetContract({ asset }));
+  junk = asset.contractId(on.network.passphrase);
+  const { owner, agent } = on.sandbox.accounts;
+  await write(Keypair.fromSecret(owner.secret), { kind: "registerDevice", deviceHash: VICTIM, agent: agent.address });
+  await write(Keypair.fromSecret(owner.secret), {
+    kind: "fundEscrow",
+    deviceHash: VICTIM,
+    asset: on.sandbox.asset,
+    amount: "1000",
+  });
+});
+after(async () => {
+  await api.stop();
+  await on.network.stop();
+});
+
+async function prepare(who: Keypair, operation: object) {
+  return await api.request("POST", "/v1/transactions/prepare", { body: { source: who.publicKey(), operation } });
+}
+
+async function write(who: Keypair, operation: object): Promise<void> {
+  const prepared = await prepare(who, operation);
+  assert.equal(prepared.status, 200, JSON.stringify(prepared.body));
+  const xdr = signed(prepared.body.xdr, prepared.body.networkPassphrase, who.secret());
+  const submitted = await api.request("POST", "/v1/transactions/submit", { body: { xdr } });
+  assert.equal(submitted.status, 200, JSON.stringify(submitted.body));
+}
+
+/** Waits for what the watcher does by itself. */
+async function until<T>(read: () => Promise<T | undefined>): Promise<T> {
+  for (const deadline = Date.now() + 20_000;;) {
+    const found = await read();
+    if (found !== undefined) return found;
+    assert.ok(Date.now() < deadline, "it did not come");
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+const foreignOf = async () => (await api.request("GET", "/v1/status")).body.foreignMovements;
+const warnings = () => api.log().split("\n").filter((line) => line.includes("foreign asset")).map((l) => JSON.parse(l));
+
+describe("90 JUNK of one's own for other people's lumens", () => {
+  test("does not go through the gateway: an asset that is not dealt in is refused, prepared or made elsewhere", async () => {
+    await write(thief, { kind: "registerDevice", deviceHash: CARD, agent: thief.publicKey() });
+    const refusals = [
+      await prepare(thief, {
+        kind: "registerAgent",
+        deviceHash: CARD,
+        agent: thief.publicKey(),
+        asset: junk,
+        maxAmount: "0",
+      }),
+      await prepare(thief, { kind: "fundEscrow", deviceHash: CARD, asset: junk, amount: "900" }),
+      await prepare(thief, { kind: "claim", asset: junk }),
+    ];
+    for (const { status, body } of refusals) {
+      assert.equal(status, 400);
+      assert.deepEqual(body.error, {
+        code: "invalid_request",
+        message: `operation.asset must be ${on.sandbox.asset}, which this gateway deals in; got ${junk}`,
+        retry: "never",
+        param: "operation.asset",
+      });
+    }
+    const { paymentEscrow } = on.sandbox.contracts;
+    const args = [addressOf(junk), addressOf(thief), hashVal(CARD), i128(900)];
+    const call = Classic.invokeContractFunction({ contract: paymentEscrow, function: "fund_escrow", args });
+    const xdr = signedEnvelope(on.network, thief, call);
+    const { status, body } = await api.request("POST", "/v1/transactions/submit", { body: { xdr } });
+    assert.equal(status, 400);
+    assert.match(body.error.message, /^xdr must be a call with the asset C.*, which this gateway deals in; got C/);
+    const check = await api.request("POST", "/v1/payments/check", {
+      body: { deviceHash: CARD, asset: junk, amount: "1" },
+    });
+    assert.equal(check.body.ok, false);
+  });
+
+  test("past the gateway it is an alarm: one warning, the status, the metric; each event names its asset", async () => {
+    const { contracts: { agentRegistry, paymentEscrow }, asset } = on.sandbox;
+    const [self, card] = [addressOf(thief), hashVal(CARD)];
+    const policy = [self, card, self, i128(0), addressOf(asset), u64(0)];
+    callNow(on.network, thief, agentRegistry, "register_agent", ...policy);
+    assert.deepEqual(await foreignOf(), { count: 0, last: null });
+    callNow(on.network, thief, paymentEscrow, "fund_escrow", addressOf(junk), self, card, i128(900));
+    const first = await until(async () => {
+      const found = await foreignOf();
+      return found.count > 0 ? found : undefined;
+    });
+    const { eventId, ledger, ...last } = first.last;
+    assert.deepEqual(last, { type: "escrow.funded", asset: junk, because: "not_listed" });
+    callNow(on.network, thief, paymentEscrow, "fund_escrow", addressOf(junk), self, card, i128(1));
+    callNow(on.network, thief, paymentEscrow, "authorize", self, card, self, addressOf(asset), i128(899), u64(1));
+    callNow(on.network, thief, paymentEscrow, "claim", addressOf(asset), self);
+    await until(async () => (await foreignOf()).count === 3 || undefined);
+    assert.equal((await foreignOf()).last.because, "not_what_was_funded");
+    assert.deepEqual(warnings().map(({ because, asset }) => [because, asset]), [
+      ["not_listed", junk],
+      ["not_what_was_funded", asset],
+    ]);
+    const scrape = await api.gateway.fetch(
+      new Request("http://gateway.test/metrics", { headers: { authorization: `Bearer ${METRICS}` } }),
+      { remoteAddress: "203.0.113.9" },
+    );
+    assert.match(await scrape.text(), /^gateway_foreign_movements 3$/m);
+
+    const { body } = await api.request("GET", `/v1/events?deviceHash=${CARD}`);
+    // deno-lint-ignore no-explicit-any -- what JSON holds
+    assert.deepEqual(body.events.map((event: any) => [event.type, event.asset]), [
+      ["device.registered", undefined],
+      ["agent.registered", asset],
+      ["escrow.funded", junk],
+      ["escrow.funded", junk],
+      ["payment.authorized", asset],
+    ]);
+    assert.equal((await api.request("GET", `/v1/events/${eventId}`)).body.ledger, ledger);
+  });
+
+  test("a gateway that starts later finds it in its log, and another policy is refused while the escrow holds money", async () => {
+    const { asset } = on.sandbox;
+    const other = await startGateway(on, { settings: { assets: `native,${junk}` }, started: false });
+    await other.gateway.turn(20_000);
+    other.gateway.start();
+    const found = await until(async () => {
+      const { foreignMovements } = (await other.request("GET", "/v1/status")).body;
+      return foreignMovements.count > 0 ? foreignMovements : undefined;
+    });
+    // Both are dealt in there: what is foreign is another asset than the policy's, and than what was funded.
+    assert.equal(found.count, 3);
+    const { owner } = on.sandbox.accounts;
+    const operation = {
+      kind: "registerAgent",
+      deviceHash: VICTIM,
+      agent: owner.address,
+      asset: junk,
+      maxAmount: "0",
+    };
+    const { body } = await other.request("POST", "/v1/transactions/prepare", {
+      body: { source: owner.address, operation },
+    });
+    assert.equal(
+      body.error.message,
+      `operation.asset must be ${asset}, of which the card's escrow holds 1000: sweep it first; got ${junk}`,
+    );
+    await other.stop();
+  });
+});
+
+test("watching costs one more call for each ledger with a movement, and none for others", async () => {
+  const { owner, agent } = on.sandbox.accounts;
+  const who = Keypair.fromSecret(owner.secret);
+  const latest = on.network.latestLedger().sequence;
+  const seen = () =>
+    until(async () =>
+      (await api.request("GET", "/v1/events?order=desc&limit=1")).body.latestLedger >=
+        on.network.latestLedger().sequence || undefined
+    );
+  await seen();
+  calls.clear();
+  await write(who, { kind: "registerDevice", deviceHash: "ef".repeat(32), agent: agent.address });
+  await seen();
+  assert.equal(calls.get("getTransactions"), undefined);
+  for (let n = 0; n < 3; n += 1) {
+    await write(who, { kind: "fundEscrow", deviceHash: VICTIM, asset: on.sandbox.asset, amount: "1" });
+  }
+  await until(async () => {
+    const { events } = (await api.request("GET", `/v1/events?fromLedger=${latest}&types=escrow.funded`)).body;
+    return events.length === 3 || undefined;
+  });
+  assert.equal(calls.get("getTransactions"), 3);
+});
