@@ -5,6 +5,7 @@ import type { History } from "../events/history.ts";
 import type { EventStreams } from "../events/streams.ts";
 import { createApp, type GatewayApp } from "../http/app.ts";
 import { createRequestIds } from "../http/middleware/request_id.ts";
+import { BODY_TIMEOUT_MS } from "../http/validation/body.ts";
 import type { NetworkAnswer } from "../http/routes/network.ts";
 import type { TransactionParts } from "../http/routes/transactions.ts";
 import type { KeyVerifier } from "../keys/verifier.ts";
@@ -49,7 +50,7 @@ export interface HttpParts {
 
 /** Puts together the HTTP surface of a gateway. */
 export function createHttp(
-  { config, store, log, checkAnswers = false }: GatewayOptions,
+  { config, store, log, checkAnswers = false, bodyTimeoutMs = BODY_TIMEOUT_MS }: GatewayOptions,
   chain: Chain,
   { clock, limiter, verifier, history, streams, webhooks, metrics, caretaker, isStopping, isDraining }: HttpParts,
 ): GatewayApp {
@@ -105,6 +106,7 @@ export function createHttp(
     isStopping,
     isDraining,
     isStoreGone: caretaker.isStoreGone,
+    bodyTimeoutMs,
     checkAnswers,
   });
 }

@@ -22,6 +22,8 @@ export interface GatewayOptions {
   targets?: TargetOptions;
   /** Tests: other bounds for the deliveries under way at once. */
   courierLimits?: Partial<CourierLimits>;
+  /** Tests: how long the body of a request may take to come. */
+  bodyTimeoutMs?: number;
   /** Tests: check every answer against what /openapi.json says of it. */
   checkAnswers?: boolean;
 }

@@ -38,6 +38,8 @@ export interface AppParts {
   isDraining(): boolean;
   /** Whether the store's file is gone: the gateway is not well. */
   isStoreGone(): boolean;
+  /** How long a body may take to come. */
+  bodyTimeoutMs: number;
   /** Development and tests: also check what is answered against the endpoint's schema. */
   checkAnswers: boolean;
 }

@@ -1,4 +1,6 @@
+import { sleep } from "../clock.ts";
 import { listening } from "./listening.ts";
+import { type PortServer, serveShedding } from "./shedding.ts";
 
 /** Who sent a request. Looked up only when it is read, so that a request nobody asks about pays nothing. */
 export interface Peer {
@@ -13,11 +15,11 @@ export interface ServeOptions {
   fetch: (request: Request, peer: Peer) => Response | Promise<Response>;
   /**
    * How long a connection may stay silent: before a request, in the middle of one, and while its response is awaited or
-   * streamed. Bun counts whole seconds up to 255. Deno has no such time: there silent connections stay until there are no
-   * more file descriptors, and are closed then. Before strangers it belongs behind a proxy that has one.
+   * streamed. Bun counts whole seconds up to 255. Deno has no such time: there silent connections stay until file
+   * descriptors run out. Before strangers it belongs behind a proxy that has one.
    */
   idleTimeoutMs: number;
-  /** Told when no connections could be accepted for a while: file descriptors have run out, mostly. */
+  /** Told when connections were closed because file descriptors ran out. */
   onProblem?: (message: string, cause: unknown) => void;
 }
 
@@ -45,21 +47,34 @@ export function serveHttp(options: ServeOptions): Promise<HttpServer> {
 
 const BUN_MAX_IDLE_SECONDS = 255;
 
-function serveOnBun({ hostname, port, fetch, idleTimeoutMs }: ServeOptions, address: string): HttpServer {
-  const server = Bun.serve({
-    hostname: address,
-    port,
-    development: false,
-    // Outside of development Bun would share the port with whoever listens on it already.
-    reusePort: false,
-    idleTimeout: Math.min(BUN_MAX_IDLE_SECONDS, Math.ceil(idleTimeoutMs / 1000)),
-    fetch: (request, server) => fetch(request, new BunPeer(request, server)),
-  });
-  return httpServer(hostname, server.port ?? port, () => server.stop(), () => void server.stop(true));
+function serveOnBun({ hostname, port, fetch, idleTimeoutMs, onProblem }: ServeOptions, address: string): HttpServer {
+  let bound = port;
+  const listen = () => {
+    const server = Bun.serve({
+      hostname: address,
+      port: bound,
+      development: false,
+      // Outside of development Bun would share the port with whoever listens on it already.
+      reusePort: false,
+      idleTimeout: Math.min(BUN_MAX_IDLE_SECONDS, Math.ceil(idleTimeoutMs / 1000)),
+      fetch: (request, server) => fetch(request, new BunPeer(request, server)),
+    });
+    bound = server.port ?? bound;
+    return { port: bound, drain: () => drainOnBun(server), cut: () => void server.stop(true) };
+  };
+  return httpServer(hostname, serveShedding({ listen, onProblem }));
 }
 
-/** How long until it is tried again to listen. */
-const LISTEN_AGAIN_MS = 50;
+/** How long no request must have been under way before connections are closed on which none came. */
+const QUIET_MS = 20;
+
+/** By itself Bun would wait for connections on which nothing, or half a request, has come. */
+async function drainOnBun(server: { stop(isAtOnce?: boolean): Promise<void>; pendingRequests: number }): Promise<void> {
+  const drained = server.stop();
+  do await sleep(QUIET_MS); while (server.pendingRequests > 0);
+  void server.stop(true);
+  await drained;
+}
 
 /**
  * Deno's server gives up for good at the first connection that it cannot accept: another one takes its place. The one that
@@ -67,47 +82,20 @@ const LISTEN_AGAIN_MS = 50;
  */
 function serveOnDeno({ hostname, port, fetch, onProblem }: ServeOptions, address: string): HttpServer {
   let bound = port;
-  let server: Deno.HttpServer<Deno.NetAddr> | undefined;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  let isStopping = false;
-  let isTold = false;
-
-  function listen(): void {
-    const next = Deno.serve(
+  const listen = (onFailed: (cause: unknown) => void) => {
+    const server = Deno.serve(
       { hostname: address, port: bound, onListen: () => {} },
       (request, info) => fetch(request, peerOf(info)),
     );
-    bound = next.addr.port;
-    server = next;
-    next.finished.then(() => {}, (error) => {
-      if (isStopping) return;
-      next.shutdown().catch(() => {});
-      listenAgain(error);
-    });
-  }
-
-  function listenAgain(cause: unknown): void {
-    if (!isTold) onProblem?.("no connections can be accepted; trying on", cause);
-    isTold = true;
-    timer = setTimeout(() => {
-      try {
-        listen();
-      } catch (error) {
-        listenAgain(error);
-      }
-    }, LISTEN_AGAIN_MS);
-  }
-
-  listen();
-  return httpServer(hostname, bound, async () => {
-    isStopping = true;
-    clearTimeout(timer);
-    await server?.shutdown().catch(() => {});
+    bound = server.addr.port;
+    server.finished.catch(onFailed);
     // Deno has no way to cut connections once a graceful shutdown has begun.
-  }, () => {});
+    return { port: bound, drain: () => server.shutdown(), cut: () => {} };
+  };
+  return httpServer(hostname, serveShedding({ listen, onProblem }));
 }
 
-function httpServer(hostname: string, port: number, drain: () => Promise<void>, cut: () => void): HttpServer {
+function httpServer(hostname: string, { port, drain, cut }: PortServer): HttpServer {
   let drained: Promise<void> | undefined;
   return {
     port,

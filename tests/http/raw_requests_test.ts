@@ -9,7 +9,7 @@ let api: GatewayUnderTest;
 let server: HttpServer;
 before(async () => {
   on = await startTestNetwork();
-  api = await startGateway(on, { started: false });
+  api = await startGateway(on, { started: false, bodyTimeoutMs: 300 });
   server = await serveHttp({ hostname: "127.0.0.1", port: 0, idleTimeoutMs: 60_000, fetch: api.gateway.fetch });
 });
 after(async () => {
@@ -24,12 +24,21 @@ interface RawAnswer {
   body: any;
 }
 
-/** Sends bytes as they are and reads until the other side closes; `end` breaks the connection off after that. */
-async function send(lines: string[], { body = "", breakOff = false } = {}): Promise<RawAnswer | undefined> {
+/**
+ * Sends bytes as they are and reads until the other side closes; `breakOff`: closes itself after a moment; `enough`: when
+ * there is an error's answer.
+ */
+async function send(
+  lines: string[],
+  { body = "", breakOff = false, enough = false } = {},
+): Promise<RawAnswer | undefined> {
   const socket = connect(server.port, "127.0.0.1");
   socket.write([...lines, "", body].join("\r\n"));
   let text = "";
-  socket.setEncoding("utf8").on("data", (part) => text += part);
+  socket.setEncoding("utf8").on("data", (part) => {
+    text += part;
+    if (enough && text.endsWith("}}")) socket.destroy();
+  });
   socket.on("error", () => {});
   if (breakOff) setTimeout(() => socket.destroy(), 100);
   await new Promise((resolve) => socket.once("close", resolve));
@@ -103,4 +112,19 @@ test("a client that breaks off its body is no failure of the gateway", async () 
   await send(["POST /v1/webhooks/wh_nobody/secret HTTP/1.1", ...lines], { body: "{", breakOff: true });
   while (api.log().slice(started).split("broke off").length < 3) await new Promise((resolve) => setTimeout(resolve, 5));
   assert.doesNotMatch(api.log().slice(started), /"status":5/);
+});
+
+test("a body that never comes to its end is answered 408 when its time is over", async () => {
+  for (const [method, path] of [["POST", "/v1/payments/check"], ["DELETE", "/v1/webhooks/wh_nobody"]]) {
+    const head = [`${method} ${path} HTTP/1.1`, key(), "Host: a", "Content-Type: application/json"];
+    for (const rest of [["Content-Length: 1000"], ["Transfer-Encoding: chunked"]]) {
+      const body = rest[0]!.startsWith("T") ? "2\r\n{ \r\n" : "{ ";
+      // Deno keeps the connection, in spite of what the answer says.
+      const answer = await send([...head, ...rest], { body, enough: true });
+      assert.deepEqual([answer?.status, answer?.body.error], [408, {
+        code: "invalid_request",
+        message: "the body did not come within 0.3 s",
+      }]);
+    }
+  }
 });

@@ -68,6 +68,7 @@ export interface UnderTestOptions {
   /** Whether the watcher and the background loops run; true when absent. */
   started?: boolean;
   checkAnswers?: boolean;
+  bodyTimeoutMs?: number;
   targets?: GatewayOptions["targets"];
 }
 
@@ -103,6 +104,7 @@ export async function startGateway(on: TestNetwork, options: UnderTestOptions = 
       write: (line) => lines.push(line),
     }),
     checkAnswers: options.checkAnswers ?? true,
+    bodyTimeoutMs: options.bodyTimeoutMs,
     targets: options.targets,
   });
   if (options.started ?? true) gateway.start();

@@ -8,6 +8,9 @@ import { jsonProblem } from "./json_problem.ts";
 /** Bodies above this are refused with 413. */
 export const MAX_BODY_BYTES = 64 * 1024;
 
+/** Bodies that have not come after this are refused with 408. */
+export const BODY_TIMEOUT_MS = 30_000;
+
 const noFields = z.strictObject({});
 
 /**
@@ -18,18 +21,18 @@ export function checkedBody(
   { body: schema }: AnySpec,
   { request, parts }: Exchange,
 ): Promise<unknown> | undefined {
-  if (schema !== undefined) return required(schema, request, parts.assetId);
+  if (schema !== undefined) return required(schema, request, parts);
   if (request.method === "GET" || request.method === "HEAD" || request.body === null) return undefined;
-  return superfluous(request);
+  return superfluous(request, parts.bodyTimeoutMs);
 }
 
-async function required(schema: z.ZodType, request: Request, assetId: AssetId): Promise<unknown> {
+async function required(schema: z.ZodType, request: Request, { assetId, bodyTimeoutMs }: AppParts): Promise<unknown> {
   const contentType = request.headers.get("content-type") ?? "";
   if (!/^application\/json\s*(;|$)/i.test(contentType)) {
     const was = contentType === "" ? "none" : JSON.stringify(contentType.slice(0, 100));
     throw new GatewayError("invalid_request", `Content-Type must be application/json, got ${was}`);
   }
-  const text = await readText(request);
+  const text = await readText(request, bodyTimeoutMs);
   if (text.trim() === "") throw new GatewayError("invalid_request", "the body is empty; a JSON object is expected");
   const value = parseJson(text);
   try {
@@ -50,14 +53,14 @@ function withAssetId(error: unknown, value: unknown, assetId: AssetId): unknown 
   return new GatewayError(error.code, `${error.message}; on this network that is ${id}`, { param: error.param });
 }
 
-async function superfluous(request: Request): Promise<unknown> {
-  const text = await readText(request);
+async function superfluous(request: Request, timeoutMs: number): Promise<unknown> {
+  const text = await readText(request, timeoutMs);
   if (text.trim() !== "") checked(noFields, parseJson(text), "field");
   return undefined;
 }
 
-async function readText(request: Request): Promise<string> {
-  const bytes = await readBytes(request);
+async function readText(request: Request, timeoutMs: number): Promise<string> {
+  const bytes = await readBytes(request, timeoutMs);
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
@@ -65,21 +68,30 @@ async function readText(request: Request): Promise<string> {
   }
 }
 
-async function readBytes(request: Request): Promise<Uint8Array> {
+async function readBytes(request: Request, timeoutMs: number): Promise<Uint8Array> {
   if (Number(request.headers.get("content-length") ?? 0) > MAX_BODY_BYTES) throw tooLarge();
   const chunks: Uint8Array[] = [];
   let size = 0;
+  const reader = request.body?.getReader();
+  let isLate = false;
+  const timer = setTimeout(() => {
+    isLate = true;
+    reader?.cancel().catch(() => {});
+  }, timeoutMs);
   try {
-    for await (const chunk of request.body ?? []) {
-      size += chunk.length;
+    for (let part; (part = await reader?.read()) !== undefined && !part.done;) {
+      size += part.value.length;
       if (size > MAX_BODY_BYTES) throw tooLarge();
-      chunks.push(chunk);
+      chunks.push(part.value);
     }
   } catch (error) {
     if (error instanceof GatewayError) throw error;
     // Nobody is there any more to read this; it is for the log, and no failure of ours.
-    throw new GatewayError("invalid_request", "the body broke off", { retry: "same" });
+    if (!isLate) throw new GatewayError("invalid_request", "the body broke off", { retry: "same" });
+  } finally {
+    clearTimeout(timer);
   }
+  if (isLate) throw tooLate(timeoutMs);
   const bytes = new Uint8Array(size);
   let at = 0;
   for (const chunk of chunks) {
@@ -87,6 +99,11 @@ async function readBytes(request: Request): Promise<Uint8Array> {
     at += chunk.length;
   }
   return bytes;
+}
+
+function tooLate(timeoutMs: number): GatewayError {
+  const message = `the body did not come within ${timeoutMs / 1000} s`;
+  return new GatewayError("invalid_request", message, { status: 408, retry: "same", headers: { Connection: "close" } });
 }
 
 function tooLarge(): GatewayError {
