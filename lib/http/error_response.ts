@@ -8,11 +8,11 @@ export function errorResponse(error: unknown, headers: Record<string, string>): 
   const { code, message, contractError, transactionError, reason, retry, param, status, headers: own } = asGatewayError(
     error,
   );
-  // What is undefined does not stand in the text.
+  // What is undefined does not stand in the text; what a stranger sent may, so a browser must not take it for a page.
   const text = JSON.stringify({ error: { code, message, contractError, transactionError, reason, retry, param } });
   return new Response(text, {
     status,
-    headers: { ...headers, ...own, "content-type": "application/json" },
+    headers: { ...headers, ...own, "content-type": "application/json", "x-content-type-options": "nosniff" },
   });
 }
 

@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { ERRORS } from "../../lib/errors.ts";
+
+/** An answer as a test has it. */
+export interface Answered {
+  status: number;
+  headers: { get(name: string): string | null | undefined };
+  /** As it came. */
+  text: string;
+}
+
+/** Statuses of `invalid_request` beside its own. */
+const OTHER_STATUSES = [405, 408, 413];
+
+/**
+ * What holds of every answer of the gateway, whatever was asked: no failure of its own (but of the node, where it may
+ * fail), the body of an error when it is one, nothing of what is inside, and the headers that stand on every answer.
+ */
+export function assertSound({ status, headers, text }: Answered, about: string, { nodeFails = false } = {}): void {
+  const shown = `${about}\n→ ${status} ${text.slice(0, 500)}`;
+  assert.ok(headers.get("x-request-id"), `no request id: ${shown}`);
+  assert.ok(headers.get("x-ratelimit-limit"), `no limit: ${shown}`);
+  if (status === 204) return assert.equal(text, "", shown);
+  assert.match(headers.get("content-type") ?? "", /^application\/json/, shown);
+  const body = JSON.parse(text);
+  if (status < 300) return;
+  assert.ok(status < 500 || (nodeFails && [502, 503].includes(status)), shown);
+  assert.deepEqual(Object.keys(body), ["error"], shown);
+  const { code, message, ...rest } = body.error;
+  assert.ok(Object.hasOwn(ERRORS, code), shown);
+  const statuses = code === "invalid_request" ? [400, ...OTHER_STATUSES] : [ERRORS[code as keyof typeof ERRORS].status];
+  assert.ok((statuses as number[]).includes(status), shown);
+  assert.ok(typeof message === "string" && message.length > 5, shown);
+  assert.ok(message.length < 2_000, `a long message: ${shown}`);
+  // What a runtime, a library or a careless sentence would say.
+  assert.doesNotMatch(
+    message,
+    /\[object |\bundefined\b|\bNaN\b|TypeError|RangeError|\bat \S+ \(|\.ts:\d|node_modules/,
+    shown,
+  );
+  for (const key of Object.keys(rest)) {
+    assert.ok(["param", "contractError", "reason", "transactionError", "retry", "unknownOutcome"].includes(key), shown);
+  }
+  assert.equal(headers.get("x-content-type-options"), "nosniff", shown);
+}

@@ -1,0 +1,36 @@
+import process from "node:process";
+import { type SeededRandom, seededRandom } from "../faults/seeded_random.ts";
+
+/** FUZZ_INPUTS: how many inputs each fuzz test tries in its long form, such as 1000000; without it the short form runs. */
+const wanted = Number(process.env.FUZZ_INPUTS ?? 0);
+
+/** Whether the long form was asked for. */
+export const isLong = wanted > 0;
+
+/** How many inputs a test tries: the long form's number, or as many as its short form does in a second or two. */
+export function inputCount(short: number): number {
+  return isLong ? wanted : short;
+}
+
+/** FUZZ_SEED: of a run that is to be repeated. Each run of the long form has its own, the short form always the same. */
+export const seed = Number(process.env.FUZZ_SEED ?? (isLong ? Date.now() % 2 ** 31 : 14));
+
+/** Random choices of this run; said where a test fails, so that it can be repeated. */
+export function fuzzRandom(): SeededRandom {
+  return seededRandom(seed);
+}
+
+/** How long a fuzz test may take: the long form hours. */
+export const timeoutMs = isLong ? 12 * 3_600_000 : 60_000;
+
+/** Says at the end of a test what it tried. */
+export function told(what: string, count: number, outcomes: Map<string, number>): void {
+  if (!isLong) return;
+  const sorted = [...outcomes].sort(([, a], [, b]) => b - a).map(([outcome, n]) => `${outcome}: ${n}`);
+  process.stderr.write(`${what}: ${count} inputs with seed ${seed}; ${sorted.join(", ")}\n`);
+}
+
+/** Counts one outcome. */
+export function count(outcomes: Map<string, number>, outcome: string): void {
+  outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+}
