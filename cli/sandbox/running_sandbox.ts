@@ -1,4 +1,5 @@
 import { sleep } from "../../lib/clock.ts";
+import { hasGoodHost } from "../../lib/http/request_target.ts";
 import type { Peer } from "../../lib/runtime/serve.ts";
 import { isFromOwnMachine } from "../../lib/sandbox/rpc/own_machine.ts";
 import { CommandError, type CommandIo, UsageError } from "../command.ts";
@@ -38,16 +39,17 @@ export function sandboxPage(
   page: (info: SandboxInfo) => Response,
 ): Response | undefined {
   const path = OWN_PATH.exec(request.url)?.[1];
-  if (path === undefined || request.method !== "GET") return undefined;
+  if (path === undefined || request.method !== "GET" || !hasGoodHost(request)) return undefined;
   if (request.headers.has("Origin") || !isFromOwnMachine(request, peer.remoteAddress)) {
     return new Response("ask 127.0.0.1\n", { status: 403 });
   }
   if (info === undefined) return new Response("the sandbox is starting\n", { status: STARTING });
-  return path === "/" ? page(info) : Response.json(info, { headers: { "Cache-Control": "no-store" } });
+  return path === "/" ? page(info) : Response.json(info, { headers: JSON_HEADERS });
 }
 
 /** Every request to the gateway is looked at: to take its URL apart would be a sixth of what a read costs. */
 const OWN_PATH = /^[^/]+\/\/[^/]*(\/|\/sandbox)(?:\?|$)/;
+const JSON_HEADERS = { "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff" };
 const TIMEOUT_MS = 5_000;
 /** Longer than a ledger of the slowest pace, which `sandbox_fund` waits for. */
 const CALL_TIMEOUT_MS = 150_000;

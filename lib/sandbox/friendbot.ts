@@ -10,10 +10,12 @@ const ALREADY_FUNDED = "createAccountAlreadyExist (AAAAAAAAAGT/////AAAAAQAAAAAAA
  * The faucet: `GET|POST …?addr=G…` or `C…` (or `addr` in a form body) pays the starting balance to an account, which it
  * creates if need be, or a contract that has less, and answers with the transaction once a ledger has closed; failures are problem+json (RFC 7807) in the words of the real one.
  */
-export function createFriendbot({ network }: { network: Network }): { fetch(request: Request): Promise<Response> } {
+export function createFriendbot(
+  { network }: { network: Network },
+): { fetch(request: Request, query: URLSearchParams): Promise<Response> } {
   return {
-    async fetch(request) {
-      const address = await readAddress(request);
+    async fetch(request, query) {
+      const address = query.get("addr") ?? await addressInBody(request);
       if (!StrKey.isValidEd25519PublicKey(address) && !StrKey.isValidContract(address)) {
         return badAddress("invalid address: must be a valid G or C address");
       }
@@ -28,9 +30,8 @@ export function createFriendbot({ network }: { network: Network }): { fetch(requ
   };
 }
 
-async function readAddress(request: Request): Promise<string> {
-  const query = new URL(request.url).searchParams.get("addr");
-  if (query !== null || request.method !== "POST") return query ?? "";
+async function addressInBody(request: Request): Promise<string> {
+  if (request.method !== "POST") return "";
   return new URLSearchParams(await readBody(request)).get("addr") ?? "";
 }
 

@@ -12,8 +12,13 @@ LOOPBACK.addAddress("::1", "ipv6");
  */
 export function isFromOwnMachine(request: Request, remoteAddress: string): boolean {
   const origin = request.headers.get("Origin");
-  return isLoopback(remoteAddress) && isLocalName(new URL(request.url).hostname) &&
-    (origin === null || (URL.canParse(origin) && isLocalName(new URL(origin).hostname)));
+  return isLoopback(remoteAddress) && isLocalUrl(request.url) && (origin === null || isLocalUrl(origin));
+}
+
+/** False for what is no URL: a runtime makes that of a request from its `Host` header, whatever stands there. */
+function isLocalUrl(url: string): boolean {
+  const hostname = URL.parse(url)?.hostname;
+  return hostname !== undefined && isLocalName(hostname);
 }
 
 function isLocalName(hostname: string): boolean {

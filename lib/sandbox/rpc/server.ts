@@ -48,8 +48,11 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
   const { corsOrigins = ["*"] } = options;
   async function answer(request: Request, { remoteAddress }: Caller): Promise<Response> {
     if (request.method === "OPTIONS") return preflight(request);
-    const isFriendbot = new URL(request.url).pathname === "/friendbot" && ["GET", "POST"].includes(request.method);
-    if (isFriendbot) return await friendbot.fetch(request);
+    // Without a Host (HTTP/1.0) it is a path only; with one that is none it is nothing.
+    const url = URL.parse(request.url, "http://localhost");
+    if (url === null) return new Response("400 Bad Request: malformed Host header", { status: 400 });
+    const isFriendbot = url.pathname === "/friendbot" && ["GET", "POST"].includes(request.method);
+    if (isFriendbot) return await friendbot.fetch(request, url.searchParams);
     return await serveJsonRpc(request, isFromOwnMachine(request, remoteAddress) ? methodsHere : methodsElsewhere);
   }
   return {

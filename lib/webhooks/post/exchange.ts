@@ -49,6 +49,7 @@ const MAX_ANSWER_BYTES = 2 * MAX_BODY_BYTES;
 const MAX_KEPT_BYTES = 1024;
 
 const CLOSED = "connection closed before the end of the answer";
+const NOT_HTTP = "the answer is not HTTP/1.1";
 const HEAD_TOO_LONG = `the headers of the answer are longer than ${MAX_HEAD_BYTES / 1024} KiB`;
 
 export interface Exchanged {
@@ -115,6 +116,8 @@ export function exchange(
   };
   const sent = httpRequest(args);
   sent.on("response", (answer: IncomingMessage) => {
+    // The parser lets 000 to 099 pass.
+    if (answer.statusCode! < 100) return breakOff(NOT_HTTP);
     response = answer;
     if (ignoresSuccessBody && answer.statusCode! < 300) {
       mostBytes = MAX_BODY_BYTES;
@@ -149,7 +152,7 @@ function answerWords(error: NodeJS.ErrnoException, hasHead: boolean): string {
   if (hasHead) return "the answer has a malformed chunk";
   if (code === "HPE_HEADER_OVERFLOW") return HEAD_TOO_LONG;
   if (/CONTENT_LENGTH|TRANSFER_ENCODING/.test(code)) return "the answer has a malformed length";
-  return /CONSTANT|VERSION|STATUS/.test(code) ? "the answer is not HTTP/1.1" : "the answer has a malformed header";
+  return /CONSTANT|VERSION|STATUS/.test(code) ? NOT_HTTP : "the answer has a malformed header";
 }
 
 function resultOf({ statusCode, rawHeaders }: IncomingMessage, kept: Uint8Array[], address: string): PostResult {

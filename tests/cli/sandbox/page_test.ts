@@ -67,3 +67,16 @@ test("an issued asset is named", async () => {
   assert.match(text, /Asset \(USDC\)/);
   assert.match(text, /at ledger 7, 2026-09-21 14:13:20 UTC\./);
 });
+
+test("a Host that is none is a 400 at gateway and RPC, whatever path it would lead to, and no Host is served", async () => {
+  const { gateway, rpc } = sandbox.info;
+  for (const host of ["a:99999999", "a/sandbox#", "127.0.0.1/sandbox?", "[::1", "a#", "a b"]) {
+    for (const url of [`${gateway}/`, `${gateway}/v1/health`, `${rpc}/friendbot`, `${rpc}/sandbox`]) {
+      const answer = await getAs(host, url);
+      assert.doesNotMatch(answer, /^HTTP\/1.1 (2|5)|service_sk_/, `${host} ${url}`);
+    }
+  }
+  assert.match(await getAs("a:99999999", `${gateway}/v1/health`), /^HTTP\/1.1 400 /);
+  assert.match(await getAs("a:99999999", `${rpc}/friendbot`), /^HTTP\/1.1 400 /);
+  assert.match(await getAs("", `${gateway}/v1/health`), /^HTTP\/1.1 200 /);
+});

@@ -65,6 +65,7 @@ describe("an endpoint that misbehaves", () => {
       200,
     ],
     ["speaks another protocol", () => "220 mail.example ESMTP\r\n\r\n", "the answer is not HTTP/1.1"],
+    ["has a status that is none", () => "HTTP/1.1 099 OK\r\nContent-Length: 0\r\n\r\n", "the answer is not HTTP/1.1"],
     [
       "has endless headers",
       () => `HTTP/1.1 200 OK\r\n${"X: y\r\n".repeat(5_000)}`,

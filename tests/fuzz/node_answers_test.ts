@@ -1,0 +1,115 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { sleep } from "../../lib/clock.ts";
+import { signed } from "../e2e/client.ts";
+import type { SeededRandom } from "../faults/seeded_random.ts";
+import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "../http/test_gateway.ts";
+import { assertSound } from "./answers.ts";
+import { count, fuzzRandom, inputCount, seed, timeoutMs, told } from "./inputs.ts";
+import { mutatedBytes, mutatedJson } from "./mutations.ts";
+
+const deviceHash = "5a".repeat(32);
+
+/** What a node of this mood makes of the sandbox's answer. */
+async function bent(answer: Response, random: SeededRandom): Promise<Response> {
+  const how = random.next();
+  if (how < 0.3) return answer;
+  const text = await answer.text();
+  const headers = { "content-type": "application/json" };
+  if (how < 0.35) return new Response(mutatedBytes(new TextEncoder().encode(text), random), { headers });
+  if (how < 0.38) return new Response("no", { status: random.pick([301, 400, 404, 429, 500, 503]) });
+  const reply = JSON.parse(text);
+  if (how < 0.42) {
+    const code = random.pick([-32600, -32601, -32602, -32603, -32001, 0, 1.5, "x"]);
+    return Response.json({
+      ...reply,
+      result: undefined,
+      error: { code, message: random.pick(["", "limit", "ledger range: 1 - 9", "x".repeat(9_999)]) },
+    });
+  }
+  if (how < 0.5) return Response.json(mutatedJson(reply, random));
+  return Response.json({ ...reply, result: mutatedJson(reply.result, random) });
+}
+
+type Ask = [method: string, path: string, body?: unknown];
+
+async function asks(on: TestNetwork, api: GatewayUnderTest): Promise<Ask[]> {
+  const { owner, agent, merchant } = on.sandbox.accounts;
+  const { asset } = on.sandbox;
+  const prepare = (
+    source: string,
+    operation: unknown,
+  ): Ask => ["POST", "/v1/transactions/prepare", { source, operation }];
+  const write = async (operation: Record<string, unknown>) => {
+    const [, path, body] = prepare(owner.address, operation);
+    const prepared = await api.request("POST", path, { body });
+    const xdr = signed(prepared.body.xdr, prepared.body.networkPassphrase, owner.secret);
+    return { xdr, ...(await api.request("POST", "/v1/transactions/submit", { body: { xdr } })).body };
+  };
+  const { hash, xdr } = await write({ kind: "registerDevice", deviceHash, agent: agent.address });
+  await write({ kind: "registerAgent", deviceHash, agent: agent.address, asset, maxAmount: "50000" });
+  await write({ kind: "fundEscrow", deviceHash, asset, amount: "100000" });
+  return [
+    ["GET", `/v1/devices/${deviceHash}`],
+    ["GET", `/v1/devices/${deviceHash}/policy`],
+    ["GET", `/v1/wallets/${owner.address}/devices`],
+    ["GET", `/v1/merchants/${merchant.address}/pending`],
+    ["POST", "/v1/payments/check", { deviceHash, asset, amount: "1" }],
+    ["GET", `/v1/transactions/${hash}`],
+    ["GET", `/v1/transactions/${"ab".repeat(32)}`],
+    ["POST", "/v1/transactions/submit", { xdr }],
+    ["GET", "/v1/events"],
+    ["GET", "/v1/status"],
+    prepare(agent.address, { kind: "authorize", deviceHash, merchant: merchant.address, asset, amount: "1" }),
+    prepare(owner.address, { kind: "defundEscrow", deviceHash, asset, amount: "1" }),
+    prepare(merchant.address, { kind: "claim", asset }),
+  ];
+}
+
+test("whatever a node answers, the gateway's answers are sound, it goes on, and all is well when the node is", {
+  timeout: timeoutMs,
+}, async () => {
+  const on = await startTestNetwork();
+  const random = fuzzRandom();
+  let isBent = false;
+  const api = await startGateway(on, {
+    // Waiting for a node is most of the time otherwise.
+    wait: (ms, signal) => sleep(ms / 20, signal),
+    fetch: async (url, init) => isBent ? await bent(await on.fetch(url, init), random) : await on.fetch(url, init),
+  });
+  const calls = await asks(on, api);
+  const outcomes = new Map<string, number>();
+  const inputs = inputCount(300);
+  isBent = true;
+  for (let n = 0; n < inputs; n++) {
+    const [method, path, body] = random.pick(calls);
+    const answer = await api.request(method, path, { body });
+    count(outcomes, `${answer.status} ${answer.body.error?.code ?? ""}`);
+    const about = `seed ${seed}, input ${n}: ${method} ${path}`;
+    assertSound({ ...answer, text: JSON.stringify(answer.body) }, about, { nodeFails: true });
+    assert.doesNotMatch(JSON.stringify(answer.body), /secret-token/, about);
+  }
+  isBent = false;
+  told("a node's answers", inputs, outcomes);
+  assert.doesNotMatch(api.log(), /"level":"error"|secret-token/);
+  await isWellAgain(api);
+  await api.stop();
+  await on.network.stop();
+});
+
+/** Half a minute of a node that is well, at most: then it is trusted and all that happened is in the history, once. */
+async function isWellAgain(api: GatewayUnderTest): Promise<void> {
+  for (const deadline = Date.now() + 50_000;;) {
+    const device = await api.request("GET", `/v1/devices/${deviceHash}`);
+    const events = await api.request("GET", "/v1/events");
+    const types = events.body.events?.map(({ type }: { type: string }) => type);
+    try {
+      assert.deepEqual([device.status, device.body.escrowBalance], [200, "100000"], JSON.stringify(device.body));
+      assert.deepEqual(types, ["device.registered", "agent.registered", "escrow.funded"]);
+      return;
+    } catch (error) {
+      if (Date.now() > deadline) throw error;
+    }
+    await sleep(50);
+  }
+}
