@@ -9,6 +9,7 @@ import { tellCutOff, tellDrain, tellSecondSignal, tellSettling } from "./drain_s
 import { tellFailover, tellLag, tellOutage } from "./failover_story.ts";
 import { tellRestarts } from "./restart_story.ts";
 import { startSandbox } from "./sandbox_process.ts";
+import { tellStrangers } from "./strangers_story.ts";
 import { tellUpgrade } from "./upgrade_story.ts";
 import { tellWatching } from "./watch_story.ts";
 import { tellWrongContract } from "./wrong_contract_story.ts";
@@ -55,6 +56,10 @@ test(
     await tellWatching(info, command, stores);
   },
 );
+
+test("the executable outlives thousands of half-open connections that take its file descriptors", async () => {
+  await tellStrangers(info, command, stores);
+});
 
 test("the executable goes on with the second node while the first fails", async () => {
   await tellFailover(info, command, stores);

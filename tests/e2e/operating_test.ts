@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { tellDoctor } from "./doctor_story.ts";
 import { tellFailover } from "./failover_story.ts";
+import { tellStrangers } from "./strangers_story.ts";
 import { tellUpgrade } from "./upgrade_story.ts";
 import { tellWatching } from "./watch_story.ts";
 import { tellWrongContract } from "./wrong_contract_story.ts";
@@ -34,6 +35,10 @@ test("a store of the first release is upgraded, a copy kept; one of a newer prog
 
 test("metrics and status say what happened, and no secret is in the log", async () => {
   await tellWatching(sandbox.info, command, folder);
+});
+
+test("thousands of half-open connections that take the file descriptors are outlived", async () => {
+  await tellStrangers(sandbox.info, command, folder);
 });
 
 test("what a node fails to answer, another does; the first is asked again when it is well", async () => {

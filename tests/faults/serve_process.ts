@@ -6,6 +6,7 @@ import { asArguments, environment, folderFor, sourceCommand } from "../e2e/sandb
 export interface ServeProcess {
   /** `http://host:port`. */
   url: string;
+  pid: number;
   /** All that it wrote to standard error so far. */
   log(): string;
   /** Every line it logged so far. */
@@ -56,6 +57,7 @@ export async function startServe(
   });
   return {
     url,
+    pid: child.pid!,
     log: () => text,
     lines: () => text.split("\n").filter((line) => line.startsWith("{")).map((line) => JSON.parse(line)),
     // Not child.kill(): after it Deno reports the signal even where the child answered it with an exit code.

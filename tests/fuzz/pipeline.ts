@@ -45,6 +45,8 @@ export function readAnswers(bytes: Buffer, requests: Pick<RawRequest, "method">[
     at = end + 4;
     if (status === 100) continue;
     const length = requests[answers.length]?.method === "HEAD" ? 0 : Number(headers.get("content-length") ?? 0);
+    // Cut off: the other side closed because of what came next.
+    if (at + length > bytes.length) break;
     answers.push({ status, headers, body: bytes.toString("utf8", at, at + length) });
     at += length;
   }

@@ -1,0 +1,125 @@
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { connect } from "node:net";
+import { test } from "node:test";
+import { assertSound } from "./answers.ts";
+import { count, fuzzRandom, inputCount, isLong, seed, timeoutMs, told } from "./inputs.ts";
+import { malformedRequests } from "./malformed_requests.ts";
+import { oddRequests } from "./odd_requests.ts";
+import { pipeline, type RawAnswer, type RawRequest, readAnswers } from "./pipeline.ts";
+import { type Served, startServed } from "./served.ts";
+
+/** Of memory after a million odd requests, to that before. */
+const GROWTH = 1.2;
+/** How long a runtime may take to give memory back. */
+const SETTLE_MS = 90_000;
+
+// Before the tests: Bun gives a hook five seconds at most.
+const served = await startServed();
+
+/** What the runtime answers before the gateway sees a request: it has no body, and is no failure. */
+function isOfRuntime({ status, headers, body }: RawAnswer): boolean {
+  return !headers.has("x-request-id") && body === "" && [400, 414, 431, 501, 505].includes(status);
+}
+
+function check(answer: RawAnswer, request: RawRequest, about: string): void {
+  if (isOfRuntime(answer) || answer.status === 100) return;
+  if (request.method === "HEAD") assert.ok(answer.status < 500, about);
+  else assertSound({ ...answer, text: answer.body }, about);
+}
+
+async function isWell({ gateway }: Served, about: string): Promise<void> {
+  const health = await fetch(`${gateway.url}/v1/health`).catch((error) =>
+    assert.fail(`${about}: ${error}\n${gateway.log()}`)
+  );
+  assert.equal(health.status, 200, about);
+  await health.body?.cancel();
+}
+
+/** All that comes back within a moment, after which nothing more is sent. */
+function sendRaw(port: number, bytes: Uint8Array): Promise<Buffer> {
+  return new Promise((resolve) => {
+    const parts: Buffer[] = [];
+    const socket = connect(port, "127.0.0.1", () => socket.end(bytes));
+    const timer = setTimeout(() => socket.destroy(), 1_000);
+    socket.on("data", (part) => parts.push(part as Buffer));
+    socket.on("error", () => {});
+    socket.on("close", () => {
+      clearTimeout(timer);
+      resolve(Buffer.concat(parts));
+    });
+  });
+}
+
+test(
+  "whatever bytes come, what is answered is sound, and the next caller does not notice",
+  { timeout: timeoutMs },
+  async () => {
+    const next = malformedRequests(fuzzRandom(), served.apiKey);
+    const outcomes = new Map<string, number>();
+    const inputs = inputCount(1_500);
+    const AT_ONCE = 50;
+    for (let n = 0; n < inputs; n += AT_ONCE) {
+      await Promise.all(Array.from({ length: AT_ONCE }, async () => {
+        const sent = next();
+        const about = `seed ${seed}, inputs from ${n}: ${
+          JSON.stringify(Buffer.from(sent.slice(0, 3_000)).toString("latin1"))
+        }`;
+        const method = Buffer.from(sent.slice(0, 5)).toString("latin1") === "HEAD " ? "HEAD" : "GET";
+        // What follows may be answers to more than one request: of a HEAD's the length is none.
+        const [answer] = readAnswers(await sendRaw(served.port, sent), [{ method }]);
+        count(outcomes, answer === undefined ? "closed" : String(answer.status));
+        if (answer !== undefined && method !== "HEAD") check(answer, { method, bytes: sent }, about);
+      }));
+      await isWell(served, `seed ${seed}, inputs from ${n}`);
+    }
+    told("bytes", inputs, outcomes);
+    assert.ok(
+      (outcomes.get("200") ?? 0) > inputs / 50 && (outcomes.get("400") ?? 0) > inputs / 20,
+      JSON.stringify([...outcomes]),
+    );
+  },
+);
+
+test(
+  "after odd requests without end the gateway needs the memory that it needed before",
+  { timeout: timeoutMs },
+  async () => {
+    const next = oddRequests({ random: fuzzRandom(), apiKey: served.apiKey });
+    const outcomes = new Map<string, number>();
+    const EACH = 50;
+    async function ask(inputs: number): Promise<void> {
+      let left = inputs;
+      await Promise.all(Array.from({ length: 8 }, async () => {
+        while ((left -= EACH) > -EACH) {
+          const requests = Array.from({ length: EACH }, (_, at) => next(at === EACH - 1));
+          const answers = await pipeline(served.port, requests);
+          for (const [at, answer] of answers.entries()) {
+            count(outcomes, String(answer.status));
+            check(
+              answer,
+              requests[at]!,
+              `seed ${seed}: ${Buffer.from(requests[at]!.bytes).toString().slice(0, 3_000)}`,
+            );
+          }
+        }
+      }));
+    }
+    await ask(isLong ? 50_000 : 3_000);
+    const before = served.memory();
+    const inputs = inputCount(6_000);
+    await ask(inputs);
+    // Short: what a runtime compiles and keeps at hand is more than what a few requests may leave.
+    const most = before * (isLong ? GROWTH : 1.5);
+    const startedAt = performance.now();
+    let after = served.memory();
+    for (; after > most && performance.now() - startedAt < SETTLE_MS; after = served.memory()) {
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      await isWell(served, "settling");
+    }
+    told(`memory ${Math.round(before)} → ${Math.round(after)} MiB`, inputs, outcomes);
+    assert.ok(after <= most, `${before} MiB before, ${after} MiB after`);
+    assert.equal(await served.stop(), 0, served.gateway.log());
+    assert.doesNotMatch(served.gateway.log(), /"level":"error"/);
+  },
+);
