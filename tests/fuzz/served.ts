@@ -16,12 +16,12 @@ export interface Served {
 }
 
 /** Starts `gateway serve` on a sandbox's network; every proxy is believed, so that each request may have an address of its own. */
-export async function startServed(): Promise<Served> {
+export async function startServed(flags: Record<string, string> = {}): Promise<Served> {
   const folder = await mkdtemp(join(tmpdir(), "gateway-fuzz-"));
   const sandbox: SandboxProcess = await startSandbox();
   const store = `sqlite:${join(folder, "gateway.db")}`;
-  const apiKey = await makeKey(sourceCommand(), store, { scopes: "read,write,webhooks", rate: 100_000 });
-  const own = { store, "trust-proxy": "1", "cors-origins": "https://app.example" };
+  const apiKey = await makeKey(sourceCommand(), store, { scopes: "read,write,webhooks", rate: 1_000_000 });
+  const own = { store, "trust-proxy": "1", "cors-origins": "https://app.example", ...flags };
   const gateway = await startServe(flagsFor(sandbox.info, own));
   return {
     gateway,
