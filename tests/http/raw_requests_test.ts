@@ -124,6 +124,7 @@ test("a body that never comes to its end is answered 408 when its time is over",
       assert.deepEqual([answer?.status, answer?.body.error], [408, {
         code: "invalid_request",
         message: "the body did not come within 0.3 s",
+        retry: "same",
       }]);
     }
   }
