@@ -64,7 +64,7 @@ export async function commit(atomic: KvAtomic): Promise<string | undefined> {
       return result.ok ? result.versionstamp : undefined;
     } catch (error) {
       if (waitedMs >= BUSY_TIMEOUT_MS || !isLocked(error)) throw error;
-      await sleep(BUSY_DELAY_MS);
+      await sleep(BUSY_DELAY_MS * (0.5 + Math.random()));
     }
   }
 }
