@@ -83,11 +83,6 @@ function priceOf(cost: number, rate: number): number {
   return Math.min(cost, rate) * UNITS_PER_TOKEN;
 }
 
-/** Units in the bucket at this time, if nobody takes or gives back any. */
-export function unitsAt(bucket: LeasedBucket, atMs: number): number {
-  return refilled(bucket, atMs).units;
-}
-
 /** How many ms after this time there is as much in the bucket as this costs, if nobody takes or gives back any. */
 export function waitMsFor(bucket: LeasedBucket, cost: number, atMs: number): number {
   const price = priceOf(cost, bucket.rate);
@@ -103,7 +98,7 @@ export function waitMsFor(bucket: LeasedBucket, cost: number, atMs: number): num
 }
 
 /** The most that the bucket may hold beside the leases. */
-function roomIn({ rate, leases }: LeasedBucket): number {
+export function roomIn({ rate, leases }: LeasedBucket): number {
   return leases.reduce((room, { units }) => room - units, rate * UNITS_PER_TOKEN);
 }
 

@@ -1,6 +1,6 @@
 import type { RegisterChange } from "../store/register.ts";
 import type { Store } from "../store/store.ts";
-import { type LeaseAnswer, type LeasedBucket, leaseTokens, SPEND_MS, unitsAt, waitMsFor } from "./leased_bucket.ts";
+import { type LeaseAnswer, type LeasedBucket, leaseTokens, roomIn, SPEND_MS, waitMsFor } from "./leased_bucket.ts";
 import type { Limiter } from "./limiter.ts";
 import { REFILL_MS, refillSeconds, UNITS_PER_TOKEN, type Verdict } from "./token_bucket.ts";
 
@@ -35,9 +35,12 @@ interface KeyLease {
   leased: number;
   askedAt: number;
   usedAt: number;
-  /** The bucket as the store said it last; its time is ours plus `aheadMs`. */
+  /** The bucket as the store said it last, then; its time is ours plus `aheadMs`. */
   bucket: LeasedBucket | undefined;
+  answeredAt: number;
   aheadMs: number;
+  /** The most that it can hold beside what is leased. */
+  room: number;
   /** What costs at least so much is refused without asking until then. */
   refusedCost: number;
   refusedUntil: number;
@@ -67,7 +70,9 @@ export function createSharedLimiter(options: SharedLimiterOptions): Limiter {
         askedAt: -Infinity,
         usedAt: monotonicNow(),
         bucket: undefined,
+        answeredAt: 0,
         aheadMs: 0,
+        room: 0,
         refusedCost: 0,
         refusedUntil: -Infinity,
         waiting: [],
@@ -83,21 +88,23 @@ export function createSharedLimiter(options: SharedLimiterOptions): Limiter {
     return key;
   }
 
-  /** What is left for this gateway to let through: what it has leased, and what it knows to be in the bucket. */
-  function verdict(
-    { rate, tokens, bucket, aheadMs, refusedUntil }: KeyLease,
-    nowMs: number,
-    refused?: number,
-  ): Verdict {
-    const storeMs = nowMs + aheadMs;
-    const units = tokens * UNITS_PER_TOKEN + (bucket === undefined ? rate * UNITS_PER_TOKEN : unitsAt(bucket, storeMs));
+  /** Units left for this gateway to let through: what it has leased, and what it knows to be in the bucket. */
+  function unitsLeft({ rate, tokens, bucket, answeredAt, room }: KeyLease, nowMs: number): number {
+    if (bucket === undefined) return rate * UNITS_PER_TOKEN;
+    const inBucket = Math.min(bucket.units + (nowMs - answeredAt) * rate, Math.max(bucket.units, room));
+    return tokens * UNITS_PER_TOKEN + inBucket;
+  }
+
+  function verdict(key: KeyLease, nowMs: number, refused?: number): Verdict {
+    const { rate, bucket, aheadMs, refusedUntil } = key;
+    const units = unitsLeft(key, nowMs);
     const whole = Math.floor(units / UNITS_PER_TOKEN);
     const resetSeconds = refillSeconds(UNITS_PER_TOKEN - (units - whole * UNITS_PER_TOKEN), rate);
     if (refused === undefined) {
       return { allowed: true, limit: rate, remaining: whole, resetSeconds, retryAfterSeconds: 0 };
     }
-    const waitMs = Math.max(1, refusedUntil - nowMs, bucket === undefined ? 0 : waitMsFor(bucket, refused, storeMs));
-    const retryAfterSeconds = Math.ceil(waitMs / 1_000);
+    const refillMs = bucket === undefined ? 0 : waitMsFor(bucket, refused, nowMs + aheadMs);
+    const retryAfterSeconds = Math.ceil(Math.max(1, refusedUntil - nowMs, refillMs) / 1_000);
     return {
       allowed: false,
       limit: rate,
@@ -157,7 +164,16 @@ export function createSharedLimiter(options: SharedLimiterOptions): Limiter {
       },
     );
     const answeredAt = monotonicNow();
-    Object.assign(key, { tokens: leased, leased, spendBy: nowMs + SPEND_MS, bucket, aheadMs: storeMs - answeredAt });
+    const aheadMs = storeMs - answeredAt;
+    Object.assign(key, {
+      tokens: leased,
+      leased,
+      spendBy: nowMs + SPEND_MS,
+      answeredAt,
+      aheadMs,
+      bucket,
+      room: roomIn(bucket),
+    });
     const unpaid = costs.filter((_, at) => !paid[at]);
     if (unpaid.length > 0) {
       Object.assign(key, { refusedCost: Math.min(...unpaid), refusedUntil: answeredAt + PAUSE_MS });

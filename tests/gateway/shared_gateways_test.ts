@@ -92,7 +92,7 @@ test("a read at one gateway shows what was submitted at the other", async () => 
     assert.notEqual(await balanceAt(two), balance);
     await send(one, owner, { kind: "fundEscrow", deviceHash, asset, amount: "1" });
     // An answer is held for six seconds where no new ledger is seen.
-    await until(async () => await balanceAt(two) === balance, 3_000);
+    await until(async () => await balanceAt(two) === balance);
   }
 });
 
