@@ -74,14 +74,15 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const chain = await createChain(options, {
     clock,
     holder,
-    onCommit() {
-      webhooks.wake();
-      streams.wake();
-    },
+    onCommit: () => heedNews(),
     metrics,
     stopping: stopping.signal,
   });
-  // Nothing is committed before `start`, or a turn.
+  /** The log has grown, by this gateway's hand or another's. Nothing is committed before `start`, or a turn. */
+  function heedNews(): void {
+    webhooks.wake();
+    streams.wake();
+  }
   const webhooks = await createGatewayWebhooks(options, { clock, metrics, watch: chain.watcher.turn });
   const onProblem = told(log);
   const history = createHistory({ store, view: chain.view });
@@ -147,6 +148,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       limiter.start();
       verifier.start();
       forgetting.start();
+      store.onNews(heedNews);
       lookingAfter = setInterval(caretaker.look, LOOK_AFTER_MS);
       loopDelay = watchLoopDelay(metrics.eventLoopDelayed);
     },

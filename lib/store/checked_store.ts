@@ -11,6 +11,8 @@ export type StoreDriver =
   & {
     /** As `Store.holdForServing`; called again only when it rejected. */
     holdForServing(): Promise<void>;
+    /** As `Store.onNews`; absent where a store cannot tell. */
+    onNews?(listener: () => void): void;
     /** Called once, when nothing is under way any more. */
     close(): void | Promise<void>;
     /** A fault of the database in an operator's words; any other error as it is. */
@@ -90,6 +92,7 @@ export function checkedStore(driver: StoreDriver, monotonicMs: () => number = ()
     holdForServing: () => closing === undefined && held !== undefined ? held : (held = hold()),
     close: () => closing ??= close(),
     observe: (next) => void (observer = next),
+    onNews: (listener) => void (closing === undefined && driver.onNews?.(listener)),
     network: noun("network"),
     keys: noun("keys"),
     buckets: noun("buckets"),

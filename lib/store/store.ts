@@ -29,6 +29,11 @@ export interface Store {
    * `close` does nothing.
    */
   close(): Promise<void>;
+  /**
+   * Has the listener called from now on soon after another handle appended to the log, where the store can tell. It may not
+   * be told of everything: whoever has to know asks now and then.
+   */
+  onNews(listener: () => void): void;
   /** Has every call told to this observer from now on, instead of to the one before. */
   observe(observer: StoreObserver): void;
 

@@ -281,6 +281,34 @@ function describeConnections(programs: string): void {
       await database.close();
     });
 
+    test("tells other gateways that the log has grown, again after the connection for it was lost", async () => {
+      const one = await open(url({ schema: "news" }));
+      const other = await open(url({ schema: "news" }));
+      const elsewhere = await open(url({ schema: "no_news" }));
+      const heard = { own: 0, others: 0, elsewhere: 0 };
+      one.onNews(() => heard.own++);
+      other.onNews(() => heard.others++);
+      elsewhere.onNews(() => heard.elsewhere++);
+      let n = 0;
+      const isHeard = async () => {
+        const before = heard.others;
+        for (let tries = 0; tries < 100 && heard.others === before; tries++) {
+          await append(one, sampleEvent(++n));
+          await passed(100);
+        }
+        assert.ok(heard.others > before);
+      };
+      await isHeard();
+      await cluster.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query ILIKE 'listen%'");
+      await isHeard();
+      assert.deepEqual([heard.own, heard.elsewhere], [0, 0]);
+      const [told, beganAt] = [heard.others, performance.now()];
+      for (let more = 0; more < 60; more++) await append(one, sampleEvent(++n));
+      await passed(200);
+      const most = (performance.now() - beganAt) / 50 + 1;
+      assert.ok(heard.others > told && heard.others - told <= most, `${heard.others - told} of ${most}`);
+    });
+
     test("another program's schema is refused, and so is a newer program's", async () => {
       await cluster.sql("CREATE SCHEMA theirs; CREATE TABLE theirs.store (a int)");
       await assert.rejects(open(cluster.setting({ schema: "theirs" })), storeError("unavailable", "another program"));

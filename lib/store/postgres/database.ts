@@ -33,6 +33,11 @@ export interface PostgresDatabase extends Queries {
    * Does this in one transaction; again when it lost against another. It must await nothing but its statements.
    */
   transaction<T>(work: (queries: Queries) => Promise<T>): Promise<T>;
+  /**
+   * Calls `onPayload` with what is told on a channel, until `close`; on a connection of its own, which is made anew when it
+   * breaks: what is told meanwhile is missed. Does nothing through a transaction pooler, where nobody can listen.
+   */
+  listen(channel: string, onPayload: (payload: string) => void): void;
   close(): Promise<void>;
 }
 
@@ -55,6 +60,7 @@ const BOUNDS = "SET LOCAL statement_timeout = '10s'; SET LOCAL lock_timeout = '5
 export function openDatabase(setting: PostgresSetting, { answerMs = ANSWER_MS } = {}): PostgresDatabase {
   const { location } = setting;
   let pool = createPool(setting);
+  let listener: Pool | undefined;
   let closing: Promise<void> | undefined;
 
   /** Gives all connections up where one does not answer: a network that drops everything tells nobody. */
@@ -107,7 +113,13 @@ export function openDatabase(setting: PostgresSetting, { answerMs = ANSWER_MS } 
         }
       }
     },
-    close: () => closing ??= pool.end(),
+    listen(channel, onPayload) {
+      if (!setting.prepare || closing !== undefined) return;
+      listener ??= createPool(setting);
+      // Tried again by the driver whenever the connection is lost, the first one included.
+      listener.sql.listen(channel, onPayload).catch(() => {});
+    },
+    close: () => closing ??= Promise.all([pool.end(), listener?.end()]).then(() => {}),
   };
 }
 

@@ -18,6 +18,7 @@ import {
 import { postgresForget } from "./forgetting.ts";
 import type { PostgresLeases } from "./leases.ts";
 import type { Appending, PostgresLog } from "./log.ts";
+import type { PostgresNews } from "./news.ts";
 import type { PostgresContext } from "./store.ts";
 
 const GIVEN = givenRows("n integer, height bigint, place bigint, event_index bigint");
@@ -29,6 +30,7 @@ export function postgresEvents(
   log: PostgresLog,
   rows: EventRows,
   leases: PostgresLeases,
+  news: PostgresNews,
 ): NounDriver<EventStore> {
   const { database, prefix } = context;
   const queries = postgresEventQueries(context, rows.types, log);
@@ -45,7 +47,7 @@ export function postgresEvents(
     end: (queries: Queries) => Promise<unknown>,
   ): Promise<LoggedEvent[]> {
     const placed = placedOnce(events);
-    return await database.transaction(async (inside) => {
+    const logged = await database.transaction(async (inside) => {
       const [, appending, found] = await Promise.all([
         leases.fence(inside, [lease]),
         log.append(inside),
@@ -53,9 +55,11 @@ export function postgresEvents(
       ]);
       const known = new Set(found.map(({ n }) => n));
       const added = placed.filter((_, n) => accept(n, known));
-      const [logged] = await Promise.all([write(inside, appending, added), end(inside)]);
-      return logged;
+      const [written] = await Promise.all([write(inside, appending, added), end(inside)]);
+      return written;
     });
+    if (logged.length > 0) news.tell();
+    return logged;
   }
 
   async function write(

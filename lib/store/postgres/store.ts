@@ -11,6 +11,7 @@ import { postgresKeys } from "./keys.ts";
 import { postgresLeases } from "./leases.ts";
 import { postgresLog } from "./log.ts";
 import { postgresNetwork } from "./network.ts";
+import { postgresNews } from "./news.ts";
 import { postgresRegisters } from "./registers.ts";
 import { migrate, tablePrefix } from "./schema.ts";
 import { parsePostgresSetting } from "./setting.ts";
@@ -56,12 +57,14 @@ export function createPostgresDriver(
   const log = postgresLog(context);
   const rows = postgresEventRows(context);
   const leases = postgresLeases(context);
+  const news = postgresNews(database, prefix);
 
   return {
     location,
     id,
     isShared: true,
     holdForServing: () => Promise.resolve(),
+    onNews: news.listen,
     close: () => database.close(),
     toStoreError: (error) => toStoreError(error, location),
     network: postgresNetwork(context),
@@ -71,7 +74,7 @@ export function createPostgresDriver(
     intents: postgresIntents(context),
     leases: leases.methods,
     registers: postgresRegisters(context),
-    events: postgresEvents(context, log, rows, leases),
+    events: postgresEvents(context, log, rows, leases, news),
     subscriptions: postgresSubscriptions(context),
     deliveries: postgresDeliveries(context, log, rows, leases),
   };
