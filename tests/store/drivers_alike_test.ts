@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, describe, test } from "node:test";
+import { after, before, describe, test } from "node:test";
 import fc from "fast-check";
 import { runtimeName } from "../../lib/runtime/runtime.ts";
 import { formatEventId, heightOf } from "../../lib/store/event.ts";
@@ -16,6 +16,7 @@ import {
   WATCHER_LEASE,
 } from "../../lib/store/store.ts";
 import { partitionLease, PARTITIONS } from "../../lib/store/webhook.ts";
+import { type Cluster, findPostgres, startCluster } from "./postgres_cluster.ts";
 import { sampleAttempt, sampleReplay, sampleSubscription, START_MS } from "./webhook_samples.ts";
 import { sampleState } from "./samples.ts";
 
@@ -221,8 +222,17 @@ async function ask(store: Store, [noun, method, ...args]: Call): Promise<unknown
   }
 }
 
-function describeAlike(): void {
+function describeAlike(hasDenoKv: boolean, programs: string | undefined): void {
   const root = mkdtempSync(join(tmpdir(), "alike-"));
+  let cluster: Cluster | undefined;
+  let schemas = 0;
+  before(async () => {
+    if (programs === undefined) return;
+    cluster = await startCluster(programs);
+    await cluster.useTestClock();
+    cluster.setClock(START_MS);
+  });
+  after(() => cluster?.remove());
 
   describe("stores of different drivers", () => {
     after(() => rmSync(root, { recursive: true }));
@@ -230,12 +240,19 @@ function describeAlike(): void {
     test("answer alike, whatever is done to them", async () => {
       const runs = fc.asyncProperty(fc.gen(), async (generate) => {
         const directory = mkdtempSync(join(root, "run-"));
-        const settings = [`deno-kv:${directory}/gateway.kv`, `sqlite:${directory}/gateway.db`];
+        const settings = [
+          `sqlite:${directory}/gateway.db`,
+          ...(hasDenoKv ? [`deno-kv:${directory}/gateway.kv`] : []),
+          ...(cluster === undefined ? [] : [cluster.setting({ schema: `alike_${++schemas}` })]),
+        ];
         const stores = await Promise.all(settings.map((setting) => openStore(setting, { now: () => START_MS })));
         const done: Call[] = [];
         const alike = async (call: Call) => {
-          const [first, second] = await Promise.all(stores.map((store) => ask(store, call)));
-          assert.deepEqual(first, second, `${call[0]}.${call[1]} after ${JSON.stringify(done.slice(-5))}`);
+          const [first, ...others] = await Promise.all(stores.map((store) => ask(store, call)));
+          for (const [n, other] of others.entries()) {
+            const message = `${settings[n + 1]}: ${call[0]}.${call[1]} after ${JSON.stringify(done.slice(-5))}`;
+            assert.deepEqual(other, first, message);
+          }
         };
         try {
           const [leases] = await Promise.all(stores.map(acquireAll));
@@ -257,5 +274,6 @@ function describeAlike(): void {
   });
 }
 
-// Only Deno has them all.
-if (runtimeName === "deno") describeAlike();
+const programs = findPostgres();
+const hasDenoKv = runtimeName === "deno";
+if (hasDenoKv || programs !== undefined) describeAlike(hasDenoKv, programs);

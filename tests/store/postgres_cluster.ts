@@ -11,12 +11,13 @@ export interface Cluster {
   port: number;
   /** The directory of its Unix socket. */
   directory: string;
-  /** The directory of its data. */
-  data: string;
   /** How `openStore` names a store in it; parameters are added to the URL. */
   setting(parameters?: Record<string, string>): string;
   /** Runs statements as the superuser; answers what they print, unaligned. */
   sql(statements: string): Promise<string>;
+  /** Has stores in it go by a clock that stands, from their next connection on; `setClock` sets it. */
+  useTestClock(): Promise<void>;
+  setClock(nowMs: number): void;
   /** Stops it, `fast` or as by a power cut, and starts it again. */
   restart(mode: "fast" | "immediate"): Promise<void>;
   stop(mode: "fast" | "immediate"): Promise<void>;
@@ -100,6 +101,16 @@ export function startServer(command: string[], stopSignal: string): ChildProcess
   return spawn(program!, args, { stdio: ["pipe", "ignore", "ignore"] });
 }
 
+/**
+ * The database's clock, as a store asks for it: a function of that name is found before PostgreSQL's own. What the test
+ * wrote another session reads at once.
+ */
+const TEST_CLOCK = `
+  CREATE SCHEMA clock;
+  CREATE FUNCTION clock.clock_timestamp() RETURNS timestamptz VOLATILE LANGUAGE sql AS
+    $$ SELECT to_timestamp(pg_read_file('clock')::bigint / 1000.0) $$;
+  ALTER ROLE postgres IN DATABASE gateway SET search_path = clock, pg_catalog`;
+
 /** Starts a server on data of its own, with the database `gateway` in it. */
 export async function startCluster(programs: string, options: ClusterOptions = {}): Promise<Cluster> {
   const directory = serverDirectory();
@@ -145,12 +156,13 @@ export async function startCluster(programs: string, options: ClusterOptions = {
   return {
     port,
     directory,
-    data,
     setting(parameters = {}) {
       const query = new URLSearchParams(parameters).toString();
       return `postgres://postgres@127.0.0.1:${port}/gateway${query === "" ? "" : `?${query}`}`;
     },
     sql,
+    useTestClock: async () => void await sql(TEST_CLOCK),
+    setClock: (nowMs) => writeFileSync(join(data, "clock"), String(nowMs)),
     start,
     stop,
     async restart(mode) {
