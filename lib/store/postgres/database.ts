@@ -50,11 +50,12 @@ const DRAIN_SECONDS = 5;
 const MOST_TRIES = 6;
 
 /**
- * Kept to by the server, also where this process is suspended: it must not keep locks that others wait for.
+ * Kept to by the server, also where this process is suspended: it must not keep locks that others wait for, and gives
+ * them up before those are given up on.
  * Of the transaction, not of the session: another transaction of a pooled session may be another program's.
  */
 const BOUNDS = "SET LOCAL statement_timeout = '10s'; SET LOCAL lock_timeout = '5s'; " +
-  "SET LOCAL idle_in_transaction_session_timeout = '5s'";
+  "SET LOCAL idle_in_transaction_session_timeout = '3s'";
 
 /** Connects when the first statement is sent, and again whenever a connection broke. */
 export function openDatabase(setting: PostgresSetting, { answerMs = ANSWER_MS } = {}): PostgresDatabase {
