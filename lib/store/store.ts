@@ -9,7 +9,8 @@ export type { HistoryGap, WatcherState } from "./watcher_state.ts";
  * What the gateway keeps, in the words of its domain, by noun. One contract suite (`tests/store/`) proves every sentence
  * below for every driver. All times are integer Unix milliseconds unless a name says otherwise. Every method rejects with
  * a `StoreError` when the store cannot do its work, and with a `RangeError` when a bound stated below is passed; a write
- * that rejects has written nothing. Fields that are undefined count as absent, and absent ones are absent in answers.
+ * that rejects has written nothing, unless the way to a store elsewhere broke while it committed: then that is not known.
+ * Fields that are undefined count as absent, and absent ones are absent in answers.
  */
 export interface Store {
   /** For people: absolute path or URL without credentials, with its scheme (`sqlite:/var/lib/gateway.db`). */
