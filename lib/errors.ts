@@ -48,8 +48,8 @@ export interface GatewayErrorOptions {
   retry?: Retry;
   /** The field of the request that is at fault, by its path: `operation.amount`. */
   param?: string;
-  /** Another status than the registry's: 405, 408 and 413 are `invalid_request`. */
-  status?: 400 | 405 | 408 | 413;
+  /** Another status than the registry's: 405, 408, 409 and 413 are `invalid_request`. */
+  status?: 400 | 405 | 408 | 409 | 413;
   /** Headers of the answer, such as `Retry-After`, `Allow` or `Location`. */
   headers?: Record<string, string>;
   /** What went wrong underneath: logged, never answered. */

@@ -108,6 +108,8 @@ async function registriesFinding(rpc: RpcClient, contracts: ContractIds): Promis
   );
 }
 
+const nothing = () => Promise.reject(new Error("the doctor prepares and submits nothing"));
+
 /** Reads one card both ways, as the gateway does at its first read. */
 async function readsFinding(
   { config, rpc, store, clock }: ContractParts,
@@ -123,8 +125,9 @@ async function readsFinding(
     contracts,
     networkPassphrase: config.networkPassphrase,
     submitTimeoutMs: config.submitTimeoutMs,
-    noteSubmission: () => Promise.reject(new Error("the doctor submits nothing")),
-    getSubmission: () => Promise.resolve(undefined),
+    journal: { record: nothing, settle: nothing, get: nothing, ledgerOf: nothing },
+    nextNonce: nothing,
+    unsettled: nothing,
   });
   await reads.card(registered.deviceHash);
   const differing = Object.entries(reads.ways()).filter(([, way]) => way === "calls").map(([kind]) => kind);

@@ -8,14 +8,21 @@ import { VALID_FOR_SECONDS } from "../stellar/transactions/prepare.ts";
 import type { RpcClient } from "../stellar/rpc/client.ts";
 import { createFootprintTerms } from "../stellar/transactions/spare_keys.ts";
 import type { LedgerView } from "../stellar/ledger/ledger_view.ts";
-import { createTransactions, type TransactionStatus } from "../stellar/transactions/transactions.ts";
+import type { VettedEnvelope } from "../stellar/transactions/envelope.ts";
+import { type Fate, type HandedOut, handedOut } from "../stellar/transactions/fate.ts";
+import type { Journal } from "../stellar/transactions/journal.ts";
+import {
+  type Confirmed,
+  createTransactions,
+  type Transactions,
+  type TransactionStatus,
+} from "../stellar/transactions/transactions.ts";
 import { type AssetList, createAssetList } from "./assets/asset_list.ts";
 import { createContractCodes } from "./contracts/codes.ts";
 import type { ContractIds } from "./contracts/errors.ts";
 import { createCardGuard } from "./operations/card_guard.ts";
 import { createMerchantTraffic } from "./operations/merchant_traffic.ts";
-import { createNonces } from "./operations/nonces.ts";
-import { type Operation, operationKind, refuseCall } from "./operations/operations.ts";
+import { type Operation, operationDigest, operationKind, refuseCall } from "./operations/operations.ts";
 import { type AssetReader, createAssetReader } from "./reads/asset_info.ts";
 import { createPaymentChecker, type PaymentChecker } from "./reads/payment_check.ts";
 import { createOperationPreparer, type PreparedRequest, type PrepareRequest } from "./operations/prepare_operation.ts";
@@ -26,21 +33,27 @@ import { createEntrySource } from "./reads/reads_by_entries.ts";
 import { createExplanations } from "./refusals/explanations.ts";
 import { createRefusals } from "./refusals/refusal.ts";
 import { createSparePayments } from "./operations/spare_payments.ts";
+import { createOutcomeWarnings, type UnsettledSubmission } from "./operations/unknown_outcomes.ts";
 
 /** The three contracts, as the rest of the gateway speaks with them. */
 export interface Escrow {
   reads: EscrowReads;
   payments: PaymentChecker;
   assets: AssetReader;
-  transactions: {
+  transactions: Pick<Transactions, "submit" | "status" | "fate"> & {
     /** Builds the unsigned envelope of an operation. */
     prepare(request: PrepareRequest): Promise<PreparedRequest>;
-    /** Sends a signed envelope and waits for its confirmation; `note` is told what it is before it is sent. */
-    submit(envelopeXdr: string, note?: (what: SubmittedOperation) => void): Promise<{ hash: string; ledger: number }>;
-    /** What became of a transaction. */
-    status(hash: string): Promise<TransactionStatus>;
+    /** What of a prepared envelope (base64) decides about its fate. */
+    handedOut(envelopeXdr: string): HandedOut;
+    /** What a caller should know who prepares this without an `Idempotency-Key`; see `unknown_outcomes.ts`. */
+    warning(request: PrepareRequest): Promise<string | undefined>;
   };
+  /** What a vetted envelope does, for the log. */
+  describe(envelope: VettedEnvelope): SubmittedOperation;
 }
+
+export type { Fate, HandedOut };
+export type { Confirmed, TransactionStatus };
 
 /** What a signed envelope turned out to hold. */
 export interface SubmittedOperation {
@@ -60,12 +73,15 @@ export interface EscrowParts {
   fundedIn?(deviceHash: string): Promise<string | undefined>;
   networkPassphrase: string;
   submitTimeoutMs: number;
-  /** Notes an envelope durably before it is sent. */
-  noteSubmission(note: { hash: string; validUntil: number }): Promise<void>;
-  /** The note of an envelope, undefined when this gateway did not send it. */
-  getSubmission(hash: string): Promise<{ validUntil: number } | undefined>;
   /** What the gateways on one store found of the contracts' code; absent: this one is alone with its store. */
   verdicts?: KeptVerdicts;
+  journal: Journal;
+  /** Hands out a nonce above `used` and above every one that was handed out within its `validForMs`. */
+  nextNonce(request: { deviceHash: string; agent: string; used: string; validForMs: number }): Promise<string>;
+  /** The submissions of an account whose outcome is not noted. */
+  unsettled(source: string): Promise<UnsettledSubmission[]>;
+  /** How many nodes there are to be asked; 1 when absent. */
+  nodes?: number;
   /** How long what was read holds when no new ledger is seen; 6 000 when absent. */
   maxAgeMs?: number;
   /** Told of what an operator should know: reads that go by calls, statistics that can't be read. */
@@ -122,27 +138,30 @@ export function createEscrow(parts: EscrowParts): Escrow {
       reads,
       fundedIn: parts.fundedIn ?? (() => Promise.resolve(undefined)),
     }),
+    digestOf: operationDigest,
     onEnd: spares.ended,
   });
-  const nonces = createNonces({
-    now: clock.monotonicMs,
-    validForMs,
+  async function nextNonce(deviceHash: string, agent: string): Promise<string> {
     // There is no getter for it: where the storage can't be read, a clock counts up as well (in microseconds).
-    lastUsed: async (deviceHash, agent) =>
-      reads.ways().device === "calls" ? BigInt(clock.now()) * 1000n : await byEntries.lastNonce(deviceHash, agent),
-  });
+    const used = reads.ways().device === "calls"
+      ? BigInt(clock.now()) * 1000n
+      : await byEntries.lastNonce(deviceHash, agent) ?? 0n;
+    return await parts.nextNonce({ deviceHash, agent, used: used.toString(), validForMs });
+  }
+
+  const { submit, status, fate } = transactions;
   return {
     reads,
     assets: createAssetReader(calls),
     payments: createPaymentChecker({ card: reads.card, ledgerTime, assets }),
     transactions: {
-      prepare: createOperationPreparer({ contracts, transactions, nonces, spares }),
-      submit: (envelopeXdr, note) =>
-        transactions.submit(
-          envelopeXdr,
-          ({ source, hash, call }) => note?.({ kind: operationKind(contracts, call), source, hash }),
-        ),
-      status: transactions.status,
+      prepare: createOperationPreparer({ contracts, transactions, nextNonce, spares }),
+      warning: createOutcomeWarnings({ contracts, status, unsettled: parts.unsettled }),
+      submit,
+      status,
+      fate,
+      handedOut: (envelopeXdr) => handedOut(envelopeXdr, networkPassphrase),
     },
+    describe: ({ source, hash, call }) => ({ kind: operationKind(contracts, call), source, hash }),
   };
 }

@@ -13,6 +13,7 @@ import { createRpcClient, type NodesRpcClient } from "../stellar/rpc/client.ts";
 import { createLedgerView, type LedgerView } from "../stellar/ledger/ledger_view.ts";
 import { type ContractWatch, createContractWatch } from "./contract_watch.ts";
 import type { GatewayMetrics } from "../metrics/gateway_metrics.ts";
+import { createJournal } from "./journal.ts";
 import { createSharedFindings, type SharedFindings } from "./shared_findings.ts";
 import { fundedIn, watchForeignAssets } from "./foreign_assets.ts";
 import type { GatewayOptions } from "./options.ts";
@@ -101,9 +102,15 @@ export async function createChain(
     fundedIn: (deviceHash) => fundedIn(store, deviceHash),
     networkPassphrase: config.networkPassphrase,
     submitTimeoutMs: config.submitTimeoutMs,
-    noteSubmission: (note) => store.submissions.record({ ...note, submittedAtMs: clock.now() }),
-    getSubmission: (hash) => store.submissions.get(hash),
     verdicts: findings?.verdicts,
+    journal: createJournal(store, clock.now),
+    nextNonce: (request) => store.intents.nextNonce(request),
+    unsettled: async (source) =>
+      (await store.submissions.unsettled({ source, limit: 100 })).map(({ hash, operation = "" }) => ({
+        hash,
+        operation,
+      })),
+    nodes: config.rpcUrls.length,
     onProblem: (message) => log.warn(message),
     onNewCodes: contractWatch.lookAgain,
   });

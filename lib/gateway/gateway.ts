@@ -13,6 +13,7 @@ import type { Peer } from "../runtime/serve.ts";
 import { createRetention } from "../store/retention.ts";
 import { createCaretaker } from "./caretaker.ts";
 import { createChain } from "./chain.ts";
+import { createSettling } from "./journal.ts";
 import { createHttp, wholeMs } from "./http.ts";
 import type { GatewayOptions } from "./options.ts";
 import { stopInTurn } from "./stop_steps.ts";
@@ -101,8 +102,10 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     historyDays: config.retentionDays,
     attemptDays: config.attemptRetentionDays,
   });
+  const settle = createSettling(store, chain.escrow.transactions, chain.view.networkSeconds);
   const forgetting = createLoop({
     step: async (signal) => {
+      await settle(signal);
       await forget(signal);
       return FORGET_MS;
     },
@@ -154,7 +157,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     },
     turn: (boundMs) => turn(boundMs).catch((error) => log.error("a turn has failed; the next tries again", { error })),
     async tidy(boundMs) {
-      await forget(AbortSignal.timeout(boundMs))
+      const timeIsUp = AbortSignal.timeout(boundMs);
+      await settle(timeIsUp).then(() => forget(timeIsUp))
         .catch((cause) => log.warn("what has been kept long enough cannot be forgotten", { cause }));
     },
     lookAround: async () => await chain.findings?.look(),

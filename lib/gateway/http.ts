@@ -1,19 +1,23 @@
+import { randomBytes } from "node:crypto";
 import type { Config } from "../config.ts";
 import type { Clock } from "../clock.ts";
 import { assetId } from "../escrow/assets/asset_id.ts";
 import type { History } from "../events/history.ts";
 import type { EventStreams } from "../events/streams.ts";
 import { createApp, type GatewayApp } from "../http/app.ts";
+import { createOnce } from "../http/intents/once.ts";
+import { createTransactionIntents } from "../http/intents/transactions.ts";
+import { createWebhookIntents } from "../http/intents/webhooks.ts";
 import { createRequestIds } from "../http/middleware/request_id.ts";
 import { BODY_TIMEOUT_MS } from "../http/validation/body.ts";
 import type { NetworkAnswer } from "../http/routes/network.ts";
-import type { TransactionParts } from "../http/routes/transactions.ts";
 import type { KeyVerifier } from "../keys/verifier.ts";
 import { createAddressLimiter } from "../limits/address_limiter.ts";
 import type { Limiter } from "../limits/limiter.ts";
 import { createRateLimitHeaders } from "../limits/rate_limit_headers.ts";
 import { METRICS_CONTENT_TYPE } from "../metrics/exposition.ts";
 import type { NodesRpcClient } from "../stellar/rpc/client.ts";
+import { randomBase62 } from "../random.ts";
 import { VERSION } from "../version.ts";
 import { createBacklog } from "../webhooks/backlog.ts";
 import type { Webhooks } from "../webhooks/webhooks.ts";
@@ -57,9 +61,12 @@ export function createHttp(
   const { rpc, view, escrow, watcher, findings } = chain;
   const backlog = createBacklog(store, clock.monotonicMs);
 
+  const once = createOnce({ intents: store.intents, clock, newId: () => randomBase62(22, randomBytes) });
+  const transactions = createTransactionIntents({ once, escrow, networkSeconds: view.networkSeconds });
+
   /** What was just confirmed shows in the history at once, not a poll later. */
-  const submit: TransactionParts["submit"] = async (xdr, note) => {
-    const confirmed = await escrow.transactions.submit(xdr, note);
+  const submit: typeof transactions.submit = async (xdr, asker, note) => {
+    const confirmed = await transactions.submit(xdr, asker, note);
     watcher.wake();
     await findings?.tellLedger();
     return confirmed;
@@ -71,10 +78,13 @@ export function createHttp(
       reads: escrow.reads,
       payments: escrow.payments,
       assets: escrow.assets,
-      transactions: { ...escrow.transactions, submit },
+      transactions: { ...transactions, submit },
       history,
       streams,
-      webhooks: webhooks.subscriptions,
+      webhooks: {
+        ...webhooks.subscriptions,
+        create: createWebhookIntents({ once, webhooks: webhooks.subscriptions }),
+      },
       status: createStatus({ chain, history, backlog, clock, troubles: caretaker.troubles }),
     },
     corsOrigins: config.corsOrigins,

@@ -8,6 +8,7 @@ import type { AppContext, AppEnv, Exchange } from "./exchange.ts";
 import { authenticate, requireScope } from "./middleware/authenticate.ts";
 import { takeFromKey } from "./middleware/rate_limit.ts";
 import { checkedBody } from "./validation/body.ts";
+import { checkedIdempotencyKey } from "./validation/idempotency_key.ts";
 import { checkedParams } from "./validation/params.ts";
 import { checkedQuery } from "./validation/query.ts";
 import type { Services } from "./services.ts";
@@ -17,6 +18,8 @@ export interface Input<P, Q, B> {
   params: P;
   query: Q;
   body: B;
+  /** The request's `Idempotency-Key`, where the endpoint takes one and it has one. */
+  idempotencyKey: string | undefined;
   /** The calling key; only endpoints with a scope have one. */
   key: KeyRecord;
 }
@@ -37,6 +40,8 @@ export interface EndpointSpec<P = unknown, Q = unknown, B = unknown, A extends o
   /** Whatever stands in the query is passed over: for checks of other people's making. */
   ignoresQuery?: boolean;
   body?: z.ZodType<B>;
+  /** Whether it takes an `Idempotency-Key`. */
+  idempotent?: boolean;
   answer: z.ZodType<A>;
   /** Of the answer, `application/json` when absent: of an event stream the data of each event is what `answer` says. */
   mediaType?: "text/event-stream";
@@ -95,7 +100,8 @@ export function endpoint<P = Record<never, never>, Q = Record<never, never>, B =
   function handled(exchange: Exchange, c: AppContext, key: KeyRecord | undefined): Response | Promise<Response> {
     const params = checkedParams(spec, c) as P;
     const query = checkedQuery(spec, exchange) as Q;
-    const input = { params, query, body: undefined, key } as Input<P, Q, B>;
+    const idempotencyKey = spec.idempotent ? checkedIdempotencyKey(exchange.request) : undefined;
+    const input = { params, query, body: undefined, idempotencyKey, key } as Input<P, Q, B>;
     const body = checkedBody(spec, exchange);
     return body === undefined ? called(c, input) : body.then((b) => called(c, { ...input, body: b as B }));
   }

@@ -4,6 +4,7 @@ import { type ErrorCode, ERRORS, RETRIES } from "../errors.ts";
 import { NAMED_CONTRACT_ERRORS } from "../escrow/contracts/errors.ts";
 import { REFUSAL_REASONS } from "../escrow/reads/payment_check.ts";
 import type { AnySpec, Endpoint } from "./endpoint.ts";
+import { IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_PATTERN } from "./validation/idempotency_key.ts";
 import type { AppEnv } from "./exchange.ts";
 
 /** Errors that any endpoint with a key may answer, beside its own. */
@@ -23,6 +24,16 @@ const RATE_HEADERS = {
   "RateLimit-Policy": { description: "IETF rate limit policy", schema: { type: "string" } },
   "RateLimit": { description: "IETF rate limit state", schema: { type: "string" } },
   "X-Request-Id": { description: "Names the request in the gateway's log", schema: { type: "string" } },
+};
+
+const IDEMPOTENCY_PARAMETER = {
+  name: IDEMPOTENCY_KEY,
+  in: "header",
+  required: false,
+  description:
+    "Names what is meant to happen once, for seven days and this API key. Send the same again, with the same " +
+    "body, after any failure: it is done once, however often it is asked for. Another body with the same key is refused.",
+  schema: { type: "string", pattern: IDEMPOTENCY_KEY_PATTERN },
 };
 
 type Json = Record<string, unknown>;
@@ -71,6 +82,7 @@ export function openApiDocument(nouns: readonly Hono<AppEnv>[], version: string)
       },
       schemas: { Error: errorSchema() },
       headers: RATE_HEADERS,
+      parameters: { [IDEMPOTENCY_KEY]: IDEMPOTENCY_PARAMETER },
     },
   };
 }
@@ -82,7 +94,11 @@ function operation({ method, path, spec }: Operation): Json {
     ...(spec.description === undefined ? {} : { description: spec.description }),
     tags: [path.split("/")[2]],
     ...(spec.scopes.length === 0 ? { security: [] } : { "x-scope": spec.scopes.join(" or ") }),
-    parameters: [...parameters(spec.params, "path"), ...parameters(spec.query, "query")],
+    parameters: [
+      ...parameters(spec.params, "path"),
+      ...parameters(spec.query, "query"),
+      ...(spec.idempotent ? [{ $ref: `#/components/parameters/${IDEMPOTENCY_KEY}` }] : []),
+    ],
     ...(spec.body === undefined
       ? {}
       : { requestBody: { required: true, content: json(schemaOf(spec.body, "input")) } }),

@@ -4,9 +4,10 @@ import type { EscrowReads } from "../escrow/reads/reads.ts";
 import type { History } from "../events/history.ts";
 import type { EventStreams } from "../events/streams.ts";
 import type { Subscriptions } from "../webhooks/subscriptions.ts";
+import type { TransactionIntents } from "./intents/transactions.ts";
+import type { CreateWebhook } from "./intents/webhooks.ts";
 import type { NetworkAnswer } from "./routes/network.ts";
 import type { GatewayStatus } from "./routes/status.ts";
-import type { TransactionParts } from "./routes/transactions.ts";
 
 /** What the handlers call: one part a noun. */
 export interface Services {
@@ -14,9 +15,9 @@ export interface Services {
   reads: EscrowReads;
   payments: PaymentChecker;
   assets: AssetReader;
-  transactions: TransactionParts;
+  transactions: TransactionIntents;
   history: History;
   streams: Pick<EventStreams, "open">;
-  webhooks: Subscriptions;
+  webhooks: Omit<Subscriptions, "create"> & { create: CreateWebhook };
   status(): Promise<GatewayStatus>;
 }

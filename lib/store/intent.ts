@@ -1,3 +1,81 @@
+/** Which intent: the caller's `Idempotency-Key`, which counts for each API key and each kind of request by itself. */
+export interface IntentName {
+  keyId: string;
+  kind: "prepare" | "submit" | "webhook";
+  /** The header's value, at most 255 visible characters. */
+  key: string;
+}
+
+/** What one caller means to happen once, however often it is asked for. */
+export interface Intent {
+  /** Its own, from its first claim on: 22 letters and digits. */
+  id: string;
+  /** Rises with every claim, from 1. */
+  term: number;
+  /** What was asked for, as 64 hex digits. */
+  request: string;
+  /** How much longer its claim keeps others off, by the store's clock; 0: nobody is at it, or not for certain any more. */
+  claimedForMs: number;
+  /** What came of it, as `complete` wrote it; absent: nothing yet. */
+  result?: string;
+}
+
+/** The right to complete an intent, until another has claimed it: from then on every write under it is `fenced`. */
+export interface IntentClaim extends IntentName {
+  id: string;
+  term: number;
+}
+
+/**
+ * Intents, and nonces that are out. Everything goes by the store's own clock and compares what is there with what was
+ * seen, so that it holds for several gateways on one shared store; no two are ever at one intent with valid claims.
+ */
+export interface IntentStore {
+  /** The intent of this name as it is now, undefined when there is none. */
+  get(name: IntentName): Promise<Intent | undefined>;
+  /**
+   * Claims an intent for `durationMs`, if it is still as it was seen and nobody else's claim on it lasts. Answers the
+   * claim; `taken` when it changed since, or is claimed; `full` when a new one would be one more than `mostOfKey` of its
+   * API key or `mostInAll` (counted well enough that no more pass a bound than are made at the same moment). Where there
+   * is none it is made, with the `id` and `request` given; an existing one keeps its own, and its result. Durable when it
+   * resolves.
+   * @param step `seen`: what `get` answered, undefined: that there is none
+   */
+  claim(
+    step: {
+      name: IntentName;
+      seen: Pick<Intent, "id" | "term"> | undefined;
+      id: string;
+      request: string;
+      durationMs: number;
+      mostOfKey: number;
+      mostInAll: number;
+    },
+  ): Promise<IntentClaim | "taken" | "full">;
+  /**
+   * Writes what came of an intent and for which request, in place of what was there, and ends the claim: from here on it is
+   * kept seven days. `result`: at most 60 000 bytes of UTF-8. Rejects with `fenced` when another has claimed it since, or
+   * when it is gone. Durable when it resolves.
+   */
+  complete(claim: IntentClaim, done: { request: string; result: string }): Promise<void>;
+  /**
+   * Ends a claim under which nothing was done: an intent that has a result keeps it, one that has none is forgotten.
+   * Passes over a claim that is lost.
+   */
+  release(claim: IntentClaim): Promise<void>;
+  /**
+   * Hands out the next nonce of an agent for a device, a decimal string: one above `used` (the last one the contract has
+   * seen) and above every one that was handed out for them within its `validForMs`; the greatest of 64 bits at most.
+   * No two calls get the same one while both may be used. Durable when it resolves.
+   */
+  nextNonce(request: { deviceHash: string; agent: string; used: string; validForMs: number }): Promise<string>;
+  /**
+   * Forgets intents last completed (or, never completed, made) before this time, and nonces that are out no more, at most
+   * 500 in all at a call; answers how many went.
+   */
+  prune(completedBeforeMs: number): Promise<number>;
+}
+
 /** The greatest nonce that the contract's u64 holds. */
 export const MAX_NONCE = 18_446_744_073_709_551_615n;
 

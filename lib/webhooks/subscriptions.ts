@@ -38,8 +38,13 @@ export interface SubscriptionsParts {
 
 /** What the owner of an API key does with its subscriptions. Those of other keys are `not_found`. */
 export interface Subscriptions {
-  /** @throws {GatewayError} `invalid_request` for a refused target, and when the key has as many as it may */
-  create(keyId: string, wanted: NewSubscription): Promise<SubscriptionWithSecret>;
+  /**
+   * Makes a subscription, with this `id` where one is given: if there is one already, that is answered.
+   * @throws {GatewayError} `invalid_request` for a refused target, and when the key has as many as it may
+   */
+  create(keyId: string, wanted: NewSubscription, id?: string): Promise<SubscriptionWithSecret>;
+  /** One of the key's with the secret that signs now, undefined when there is none. */
+  withSecret(keyId: string, id: string): Promise<SubscriptionWithSecret | undefined>;
   /** Ascending by id. */
   list(keyId: string): Promise<Reader[]>;
   get(keyId: string, id: string): Promise<Reader>;
@@ -92,10 +97,15 @@ export function createSubscriptions(parts: SubscriptionsParts): Subscriptions {
     return event && { id: eventId, type: eventType, json: JSON.stringify(publicEvent(event)) };
   }
 
+  async function withSecret(keyId: string, id: string): Promise<SubscriptionWithSecret | undefined> {
+    const subscription = await store.subscriptions.get(id);
+    if (subscription?.keyId !== keyId) return undefined;
+    return { ...subscription, plainSecret: secrets.open(id, subscription.secret) };
+  }
+
   return {
-    async create(keyId, { url, types, deviceHash, merchant, ordered }) {
+    async create(keyId, { url, types, deviceHash, merchant, ordered }, id = `wh_${randomText(ID_LENGTH)}`) {
       await targets.check(url);
-      const id = `wh_${randomText(ID_LENGTH)}`;
       const plainSecret = createSecret();
       const subscription: Subscription = {
         id,
@@ -114,6 +124,8 @@ export function createSubscriptions(parts: SubscriptionsParts): Subscriptions {
         await store.subscriptions.insert(subscription, MAX_SUBSCRIPTIONS_PER_KEY);
       } catch (error) {
         if (!(error instanceof StoreError) || error.kind !== "exists") throw error;
+        const there = await withSecret(keyId, id);
+        if (there !== undefined) return there;
         const message = `this API key has ${MAX_SUBSCRIPTIONS_PER_KEY} webhooks, as many as it may: delete one first`;
         throw new GatewayError("invalid_request", message);
       }
@@ -128,6 +140,7 @@ export function createSubscriptions(parts: SubscriptionsParts): Subscriptions {
     },
 
     get: own,
+    withSecret,
 
     async remove(keyId, id) {
       await own(keyId, id);

@@ -113,10 +113,11 @@ describe("the life of a card", () => {
       "payment_escrow.authorize refused: payment_escrow error #3 (AgentNotAuthorized): 51 is above the policy's 50",
     );
     const first = await act(agent, { ...payment, amount: "30" });
-    assert.deepEqual(first.prepared.operation, { ...payment, amount: "30", nonce: "1" });
+    // The refused one had the first.
+    assert.deepEqual(first.prepared.operation, { ...payment, amount: "30", nonce: "2" });
     const second = await act(agent, { ...payment, amount: "20" });
-    assert.deepEqual(second.prepared.operation, { ...payment, amount: "20", nonce: "2" });
-    assert.deepEqual(await refused(agent, { ...payment, amount: "1", nonce: "2" }), {
+    assert.deepEqual(second.prepared.operation, { ...payment, amount: "20", nonce: "3" });
+    assert.deepEqual(await refused(agent, { ...payment, amount: "1", nonce: "3" }), {
       code: "contract_refused",
       name: "DuplicateAuth",
       message: "payment_escrow.authorize refused: payment_escrow error #6 (DuplicateAuth)",
@@ -140,7 +141,7 @@ describe("the life of a card", () => {
     const source = sandbox.agent.publicKey();
     const both = await Promise.all([1, 2].map(() => gateway.escrow.transactions.prepare({ source, operation })));
     const nonces = both.map((prepared) => prepared.operation.kind === "authorize" ? prepared.operation.nonce : "");
-    assert.deepEqual(nonces.sort(), ["1001", "1002"]);
+    assert.deepEqual(nonces.sort(), ["1002", "1003"]);
   });
 
   test("the merchant claims everything, once", async () => {

@@ -10,6 +10,7 @@ import { createRpcServer } from "../../lib/sandbox/rpc/server.ts";
 import { createRpcClient, type NodesRpcClient } from "../../lib/stellar/rpc/client.ts";
 import { callNow, signedEnvelope } from "../sandbox/past_the_gateway.ts";
 import { type Clock, sleep } from "../../lib/clock.ts";
+import { type KeptNote, memoryOfEscrow } from "../stellar/transactions/memory_journal.ts";
 import { createLedgerView, type LedgerView } from "../../lib/stellar/ledger/ledger_view.ts";
 
 /** The real sandbox network with the three contracts, reached over its RPC server in this process. */
@@ -45,7 +46,7 @@ export interface GatewayView {
   rpc: NodesRpcClient;
   view: LedgerView;
   problems: string[];
-  notes: Map<string, { validUntil: number }>;
+  notes: Map<string, KeptNote>;
 }
 
 interface GatewayOptions {
@@ -135,7 +136,7 @@ export async function startSandbox(): Promise<Sandbox> {
       // As of a gateway that ran until now.
       const view = createLedgerView({ clock, stored: network.latestLedger() });
       const problems: string[] = [];
-      const notes = new Map<string, { validUntil: number }>();
+      const { notes, ...memory } = memoryOfEscrow();
       const client = createRpcClient({
         urls: ["http://sandbox.test/rpc"],
         fetch: options.fetch ?? fetch,
@@ -151,8 +152,7 @@ export async function startSandbox(): Promise<Sandbox> {
         assets: createAssetList(options.assets ?? [], network.passphrase),
         networkPassphrase: network.passphrase,
         submitTimeoutMs: options.submitTimeoutMs ?? 60_000,
-        noteSubmission: ({ hash, validUntil }) => Promise.resolve(void notes.set(hash, { validUntil })),
-        getSubmission: (hash) => Promise.resolve(notes.get(hash)),
+        ...memory,
         onProblem: (message) => problems.push(message),
       });
       return { escrow, rpc: client, view, problems, notes };

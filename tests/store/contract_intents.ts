@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Intent, IntentClaim, IntentName, Store } from "../../lib/store/store.ts";
+import type { Intent, IntentClaim, IntentName } from "../../lib/store/intent.ts";
+import type { Store } from "../../lib/store/store.ts";
 import { storeError } from "./samples.ts";
 import type { Subject } from "./store_contract.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Submission, SubmissionOutcome } from "../../lib/store/store.ts";
+import type { Submission, SubmissionOutcome } from "../../lib/store/submission.ts";
 import type { Subject } from "./store_contract.ts";
 
 export function submissionContract({ store }: Subject): void {

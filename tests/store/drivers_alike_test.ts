@@ -7,14 +7,8 @@ import fc from "fast-check";
 import { runtimeName } from "../../lib/runtime/runtime.ts";
 import { formatEventId, heightOf } from "../../lib/store/event.ts";
 import { openStore } from "../../lib/store/open.ts";
-import {
-  type Intent,
-  type IntentName,
-  type Lease,
-  type Store,
-  StoreError,
-  WATCHER_LEASE,
-} from "../../lib/store/store.ts";
+import type { Intent, IntentName } from "../../lib/store/intent.ts";
+import { type Lease, type Store, StoreError, WATCHER_LEASE } from "../../lib/store/store.ts";
 import { partitionLease, PARTITIONS } from "../../lib/store/webhook.ts";
 import { type Cluster, findPostgres, startCluster } from "./postgres_cluster.ts";
 import { sampleAttempt, sampleReplay, sampleSubscription, START_MS } from "./webhook_samples.ts";

@@ -1,4 +1,5 @@
 import { xdr } from "@stellar/stellar-sdk/base";
+import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { ContractCall } from "../../stellar/transactions/contract_call.ts";
 import { type ContractIds, contractName } from "../contracts/errors.ts";
@@ -154,6 +155,15 @@ export function operationKind(contracts: ContractIds, call: ContractCall): Opera
   return ours !== undefined && Object.hasOwn(FUNCTIONS[ours], call.function)
     ? FUNCTIONS[ours][call.function]
     : undefined;
+}
+
+/** Of these functions the argument that tells one call from another that does the same. */
+const NONCE_ARGUMENT: Record<string, number> = { authorize: 5 };
+
+/** Alike for two calls that do the same, whatever their nonces: 64 hex digits. */
+export function operationDigest({ contract, function: name, args }: ContractCall): string {
+  const means = args.filter((_, index) => index !== NONCE_ARGUMENT[name]).map((arg) => arg.toXdr("base64"));
+  return createHash("sha256").update(JSON.stringify([contract, name, ...means])).digest("hex");
 }
 
 /** Why the gateway does not submit this call, undefined when it is one of the nine operations. */

@@ -1,7 +1,6 @@
 import type { PreparedTransaction } from "../../stellar/transactions/prepare.ts";
 import type { Transactions } from "../../stellar/transactions/transactions.ts";
 import type { ContractIds } from "../contracts/errors.ts";
-import type { Nonces } from "./nonces.ts";
 import { contractCall, type Operation, type PreparedOperation } from "./operations.ts";
 import type { PlaceInTraffic, SparePayments } from "./spare_payments.ts";
 
@@ -15,10 +14,11 @@ export interface PrepareRequest {
 export type PreparedRequest = PreparedTransaction & { operation: PreparedOperation };
 
 /** Prepares operations: fills in what was left open, makes room for others, and builds the envelope. */
-export function createOperationPreparer({ contracts, transactions, nonces, spares }: {
+export function createOperationPreparer({ contracts, transactions, nextNonce, spares }: {
   contracts: ContractIds;
   transactions: Pick<Transactions, "prepare">;
-  nonces: Nonces;
+  /** A nonce of an agent for a device that no other envelope has which may still be applied. */
+  nextNonce(deviceHash: string, agent: string): Promise<string>;
   spares: SparePayments;
 }): (request: PrepareRequest) => Promise<PreparedRequest> {
   async function prepared(
@@ -36,13 +36,8 @@ export function createOperationPreparer({ contracts, transactions, nonces, spare
     }
     if (operation.kind !== "authorize") return await prepared(source, operation, place);
     if (operation.nonce !== undefined) return await prepared(source, { ...operation, nonce: operation.nonce }, place);
-    const { nonce, giveBack } = await nonces.next(operation.deviceHash, source);
-    try {
-      return await prepared(source, { ...operation, nonce }, place);
-    } catch (error) {
-      giveBack();
-      throw error;
-    }
+    const nonce = await nextNonce(operation.deviceHash, source);
+    return await prepared(source, { ...operation, nonce }, place);
   }
 
   return async function prepareOperation(request) {

@@ -1,6 +1,5 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import type { SubmittedOperation } from "../../escrow/escrow.ts";
 import { operation, preparedOperation } from "../../escrow/operations/operations.ts";
 import { accountAddress, unixSeconds } from "../../escrow/values.ts";
 import { endpoint } from "../endpoint.ts";
@@ -11,13 +10,6 @@ const transactionHash = z.string().regex(/^[0-9a-fA-F]{64}$/, "must be 64 hex di
   hash.toLowerCase()
 );
 
-/** The three steps of a write, of which the second (signing) happens elsewhere. */
-export interface TransactionParts {
-  prepare(request: { source: string; operation: z.output<typeof operation> }): Promise<z.infer<typeof prepareAnswer>>;
-  submit(xdr: string, note?: (what: SubmittedOperation) => void): Promise<{ hash: string; ledger: number }>;
-  status(hash: string): Promise<z.infer<typeof statusAnswer>>;
-}
-
 const prepareAnswer = z.object({
   xdr: z.string().describe("Unsigned transaction envelope, base64"),
   networkPassphrase: z.string(),
@@ -25,13 +17,22 @@ const prepareAnswer = z.object({
   hash: z.string().describe("What the source account has to sign"),
   fee: z.string().describe("Most that the transaction can cost, stroops"),
   validUntil: unixSeconds,
+  status: z.literal("success").optional().describe(
+    "Only with an Idempotency-Key: this very envelope was applied, there is nothing left to do",
+  ),
+  warning: z.string().optional().describe(
+    "Only without an Idempotency-Key: the same operation of this source was submitted before and nobody was told how that " +
+      "ended; it names the transaction to ask for before this one is signed",
+  ),
 });
 
 const statusAnswer = z.object({
   hash: z.string(),
-  status: z.enum(["pending", "success", "failed"]),
-  ledger: z.int().optional(),
-  error: z.string().optional(),
+  status: z.enum(["pending", "success", "failed", "rejected"]).describe(
+    "failed: applied without success, or in no ledger before its time bound; rejected: the network turned it down",
+  ),
+  ledger: z.int().optional().describe("The ledger that it was applied in"),
+  error: z.string().optional().describe("Why it failed or was rejected"),
 });
 
 /** Writes: prepare here, sign outside, submit here. */
@@ -42,13 +43,16 @@ export const transactions = new Hono<AppEnv>()
       scopes: ["write"],
       summary: "Prepare a transaction for its source account to sign",
       description:
-        "Two prepares of one source before a submit share a sequence number: the second submit gets txBadSeq.",
+        "Two prepares of one source before a submit share a sequence number: the second submit gets txBadSeq. With an " +
+        "Idempotency-Key the same envelope is answered for as long as it may be applied, with status success once it was, " +
+        "and a fresh one only when it never will be: whoever prepares, signs and submits again never pays twice.",
+      idempotent: true,
       body: z.strictObject({ source: accountAddress, operation }),
       answer: prepareAnswer,
       errors: ["not_found", "contract_refused", "upstream_error"],
-    }, async ({ body }, { transactions }, note) => {
+    }, async ({ body, key, idempotencyKey }, { transactions }, note) => {
       note({ kind: body.operation.kind, source: body.source });
-      const prepared = await transactions.prepare(body);
+      const prepared = await transactions.prepare(body, { keyId: key.id, idempotencyKey });
       note({ hash: prepared.hash });
       return prepared;
     }),
@@ -58,11 +62,16 @@ export const transactions = new Hono<AppEnv>()
     endpoint({
       scopes: ["write"],
       summary: "Submit a signed envelope and wait for its confirmation",
+      description:
+        "The same envelope again is answered as the first time. With an Idempotency-Key another transaction is refused for " +
+        "as long as the first one may be applied, and once it was.",
+      idempotent: true,
       body: z.strictObject({ xdr: envelope }),
       answer: z.object({ hash: z.string(), ledger: z.int() }),
       errors: ["contract_refused", "upstream_error"],
-    }, async ({ body }, { transactions }, note) => {
-      const confirmed = await transactions.submit(body.xdr, (what) => note({ ...what }));
+    }, async ({ body, key, idempotencyKey }, { transactions }, note) => {
+      const asker = { keyId: key.id, idempotencyKey };
+      const confirmed = await transactions.submit(body.xdr, asker, (what) => note({ ...what }));
       note({ ledger: confirmed.ledger });
       return confirmed;
     }),

@@ -110,12 +110,14 @@ export const webhooks = new Hono<AppEnv>()
       status: 201,
       summary: "Subscribe a URL to events",
       description:
-        "It hears the ledgers after the newest one at its creation; older ones come by replay. The secret is shown this once.",
+        "It hears the ledgers after the newest one at its creation; older ones come by replay. The secret is shown this " +
+        "once, and again to whoever sends the same with the same Idempotency-Key, which makes no second webhook.",
+      idempotent: true,
       body: newWebhook,
       answer: webhookWithSecret,
-      errors: ["upstream_error"],
-    }, async ({ key, body }, { webhooks }) => {
-      const { plainSecret, ...subscription } = await webhooks.create(key.id, body);
+      errors: ["not_found", "upstream_error"],
+    }, async ({ key, body, idempotencyKey }, { webhooks }) => {
+      const { plainSecret, ...subscription } = await webhooks.create(body, { keyId: key.id, idempotencyKey });
       return { ...shown({ subscription, progress: NOTHING_DELIVERED }), secret: plainSecret };
     }),
   )

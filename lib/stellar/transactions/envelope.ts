@@ -2,6 +2,7 @@ import {
   Address,
   encodeMuxedAccountToAddress,
   extractBaseAddress,
+  FeeBumpTransaction,
   TransactionBuilder,
   xdr,
 } from "@stellar/stellar-sdk/base";
@@ -17,6 +18,8 @@ export interface VettedEnvelope {
   xdr: string;
   /** Hex; of the outer transaction where there are two. */
   hash: string;
+  /** Of the inner transaction; `hash` where there is only one. */
+  innerHash: string;
   /** Upper time bound of the (inner) transaction, Unix seconds. */
   validUntil: number;
   /** The account whose sequence number the transaction uses, `G…`. */
@@ -53,9 +56,12 @@ export function vetEnvelope(envelopeXdr: string, parts: VettingParts): VettedEnv
   const objection = parts.refuseCall(call);
   if (objection !== undefined) throw refused(objection);
   requireFee(envelope, tx);
+  const transaction = TransactionBuilder.fromXdr(envelope, parts.networkPassphrase);
+  const innermost = transaction instanceof FeeBumpTransaction ? transaction.innerTransaction : transaction;
   return {
     xdr: envelope.toXdr("base64"),
-    hash: xdr.encodeBytes(TransactionBuilder.fromXdr(envelope, parts.networkPassphrase).hash(), "hex"),
+    hash: xdr.encodeBytes(transaction.hash(), "hex"),
+    innerHash: xdr.encodeBytes(innermost.hash(), "hex"),
     validUntil: upperTimeBound(tx, parts.nowSeconds),
     source: extractBaseAddress(encodeMuxedAccountToAddress(tx.sourceAccount)),
     sequence: tx.seqNum,

@@ -3,72 +3,88 @@ import type { Clock } from "../../clock.ts";
 import type { ContractCall } from "./contract_call.ts";
 import type { VettedEnvelope } from "./envelope.ts";
 import { believed } from "../ledger/freshness.ts";
+import type { Journal, Outcome } from "./journal.ts";
 import { nodeXdr } from "./node_xdr.ts";
-import { type LedgerFailure, outcomeUnknown, rejection, TRAPPED } from "./rejections.ts";
+import { type LedgerFailure, outcomeForgotten, outcomeUnknown, rejection, TRAPPED } from "./rejections.ts";
 import { diagnosticEvents, resultCode } from "./results.ts";
 import type { RpcClient } from "../rpc/client.ts";
 import type { TransactionAnswer } from "../rpc/schemas.ts";
 import type { LedgerView } from "../ledger/ledger_view.ts";
 
-/** A transaction that was applied and succeeded. */
-export interface Confirmed {
-  hash: string;
-  ledger: number;
-}
-
 export interface OutcomeParts {
   rpc: RpcClient;
   view: LedgerView;
   clock: Clock;
+  journal: Journal;
   /** What it means that an invocation trapped. */
   explainFailure(call: ContractCall | undefined, failure: LedgerFailure): Promise<GatewayError>;
 }
 
-/** The failure of an applied transaction as the caller is told of it. */
-export async function failureError(
+/** The outcome that an answer of the node speaks of, whose `status` is not `NOT_FOUND`. */
+export async function outcomeOf(
   parts: Pick<OutcomeParts, "explainFailure">,
   hash: string,
   call: ContractCall | undefined,
   answer: TransactionAnswer,
-): Promise<GatewayError> {
-  const { resultXdr } = answer;
+): Promise<Outcome> {
   const ledger = answer.ledger!;
+  if (answer.status === "SUCCESS") return { status: "success", ledger };
+  const { resultXdr } = answer;
   const code = resultXdr === undefined ? "txFailed" : nodeXdr("resultXdr", () => resultCode(resultXdr));
-  if (code !== TRAPPED) return rejection(code, hash, ledger);
+  if (code !== TRAPPED) return { status: "failed", ledger, error: rejection(code, hash, ledger) };
   const events = nodeXdr("resultMetaXdr", () => diagnosticEvents(answer));
-  return await parts.explainFailure(call, { hash, ledger, code, diagnosticEvents: events });
+  const error = await parts.explainFailure(call, { hash, ledger, code, diagnosticEvents: events });
+  return { status: "failed", ledger, error };
+}
+
+/** The outcome of what no ledger took in before its time bound. */
+export function tooLate(hash: string): Outcome {
+  return { status: "failed", error: rejection("txTooLate", hash) };
 }
 
 /**
- * The confirmation that an answer of the node speaks of, undefined while there is none.
- * @throws {GatewayError} for a transaction that failed, or that no ledger took in before its time bound
+ * Whether a transaction that the node does not find will not be in any ledger any more: one whose close time is confirmed
+ * lies behind its time bound, and the node speaks of that ledger. Not by the answer's own close time: one wrong answer must
+ * not end what may still be applied.
  */
+export function isOver(view: LedgerView, validUntil: number, answer: TransactionAnswer): boolean {
+  return answer.latestLedger >= view.confirmed.sequence && view.confirmed.closeTime > validUntil;
+}
+
+/** Whether the node has forgotten the ledgers from this time (Unix seconds) on: what it does not find may have been there. */
+export function hasForgotten(answer: TransactionAnswer, sinceSeconds: number): boolean {
+  return (answer.oldestLedgerCloseTime ?? 0) > sinceSeconds;
+}
+
+/** The outcome that an answer of the node speaks of, undefined while there is none. */
 export async function outcomeIn(
   parts: OutcomeParts,
   { hash, validUntil, call }: VettedEnvelope,
   answer: TransactionAnswer,
-): Promise<Confirmed | undefined> {
-  if (answer.status === "SUCCESS") return { hash, ledger: answer.ledger! };
-  if (answer.status === "FAILED") throw await failureError(parts, hash, call, answer);
-  // Not the answer's own close time: one wrong answer must not end what may still be applied.
-  const { confirmed } = parts.view;
-  if (answer.latestLedger >= confirmed.sequence && confirmed.closeTime > validUntil) throw rejection("txTooLate", hash);
-  return undefined;
+): Promise<Outcome | undefined> {
+  if (answer.status !== "NOT_FOUND") return await outcomeOf(parts, hash, call, answer);
+  return isOver(parts.view, validUntil, answer) && !hasForgotten(answer, validUntil) ? tooLate(hash) : undefined;
 }
 
 /**
- * Whether an envelope that the network would not take now has been applied before: it answers then as it did the first
- * time. Undefined when it has not.
- * @throws {GatewayError} `upstream_error` with the hash when a node that does not lag can't be asked
+ * How an envelope that the network would not take now has ended before: it answers then as it did the first time. Undefined
+ * when it has not been applied.
+ * @throws {GatewayError} `upstream_error` with the hash when a node that does not lag can't be asked; `invalid_request` when
+ * nobody can tell any more
  */
-export async function appliedBefore(
+export async function endedBefore(
   parts: OutcomeParts,
   envelope: VettedEnvelope,
   code: string,
-): Promise<Confirmed | undefined> {
-  const { hash } = envelope;
+): Promise<Outcome | undefined> {
+  const { hash, validUntil } = envelope;
   const answer = await believed(parts, () => parts.rpc.getTransaction(hash)).catch((cause) => {
     throw outcomeUnknown(hash, `it would be ${code} now, and the RPC node does not say whether it was applied`, cause);
   });
-  return answer.status === "NOT_FOUND" ? undefined : await outcomeIn(parts, envelope, answer);
+  if (answer.status !== "NOT_FOUND" || !hasForgotten(answer, validUntil)) {
+    return answer.status === "NOT_FOUND" ? undefined : await outcomeOf(parts, hash, envelope.call, answer);
+  }
+  const noted = (await parts.journal.get(hash))?.outcome;
+  if (noted === undefined) throw outcomeForgotten(hash);
+  return noted;
 }

@@ -51,13 +51,13 @@ export function accountKey(address: string): string {
 
 /** The sequence number of an account, undefined when there is no such account; read anew. */
 export async function accountSequence(entries: EntryReader, address: string): Promise<bigint | undefined> {
-  return (await readAccount(entries, address, [])).sequence;
+  return (await readAccount(entries, address)).sequence;
 }
 
-/** The same, with other entries beside it, all in one upstream call. */
-async function readAccount(entries: EntryReader, address: string, keys: string[]) {
-  const { entries: [account, ...beside] } = await entries.read([accountKey(address), ...keys], { fresh: true });
-  return { sequence: account && sequenceOf(account), beside };
+/** The same, with the ledger as of which it is, and other entries beside it, all in one upstream call. */
+export async function readAccount(entries: EntryReader, address: string, keys: string[] = []) {
+  const { ledger, entries: [account, ...beside] } = await entries.read([accountKey(address), ...keys], { fresh: true });
+  return { ledger, sequence: account && sequenceOf(account), beside };
 }
 
 function sequenceOf(entry: RawLedgerEntry): bigint {

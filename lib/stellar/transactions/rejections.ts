@@ -67,3 +67,12 @@ export function outcomeUnknown(hash: string, why: string, cause?: unknown): Gate
     { headers: { Location: location }, cause },
   );
 }
+
+/** A transaction is over, and nobody can tell any more what became of it. */
+export function outcomeForgotten(hash: string): GatewayError {
+  return new GatewayError(
+    "invalid_request",
+    `transaction ${hash} is over, and its outcome can no longer be told: the RPC node does not hold the ledgers of its time ` +
+      "any more; look whether it was applied (in an archive, or by what it would have changed) before preparing it again",
+  );
+}

@@ -1,10 +1,12 @@
 import { GatewayError } from "../../errors.ts";
+import type { ContractCall } from "./contract_call.ts";
 import type { EntryReader } from "../ledger/entries.ts";
 import type { CallGuard, CallInEnvelope } from "./call_guard.ts";
 import type { VettedEnvelope } from "./envelope.ts";
 import type { LedgerWait } from "../ledger/waiting.ts";
+import type { Outcome } from "./journal.ts";
 import { nodeXdr } from "./node_xdr.ts";
-import { appliedBefore, type Confirmed, outcomeIn, type OutcomeParts } from "./outcome.ts";
+import { endedBefore, outcomeIn, type OutcomeParts } from "./outcome.ts";
 import { accountSequence } from "./prepare.ts";
 import { outcomeUnknown, rejection } from "./rejections.ts";
 import { resultCode } from "./results.ts";
@@ -19,8 +21,8 @@ export interface SubmitParts extends OutcomeParts {
   ledgers: LedgerWait;
   /** How long a submit waits for its confirmation. */
   submitTimeoutMs: number;
-  /** Notes the envelope durably; resolves before anything is sent. */
-  noteSubmission(note: { hash: string; validUntil: number }): Promise<void>;
+  /** Alike for two calls that do the same. */
+  digestOf(call: ContractCall): string;
 }
 
 /** Core lags the node just after a confirmation: the account's next sequence number is tried again this often. */
@@ -46,36 +48,44 @@ interface Progress {
 }
 
 /**
- * Sends a vetted envelope and waits until the network has confirmed it.
- * @throws {GatewayError} `invalid_request` when the network rejects it for its own sake, what `explainFailure` says when
- * a contract refused it, `upstream_error` with the hash in message and `Location` when the outcome is not known in time
+ * Sends a vetted envelope and waits until the network has confirmed or refused it. One that was sent from here before ends
+ * as it did then, however little the node remembers.
+ * @throws {GatewayError} `upstream_error` with the hash in message and `Location` when the outcome is not known in time,
+ * `invalid_request` when nobody can tell it any more
  */
-export async function sendAndConfirm(parts: SubmitParts, envelope: VettedEnvelope): Promise<Confirmed> {
+export async function sendAndConfirm(parts: SubmitParts, envelope: VettedEnvelope): Promise<Outcome> {
   const { hash, validUntil } = envelope;
-  if (parts.view.networkSeconds() > validUntil) {
-    const confirmed = await appliedBefore(parts, envelope, "txTooLate");
-    if (confirmed === undefined) throw rejection("txTooLate", hash);
-    return confirmed;
+  const noted = await parts.journal.get(hash);
+  if (noted?.outcome?.ledger !== undefined) return noted.outcome;
+  const isLate = parts.view.networkSeconds() > validUntil;
+  const ledger = noted !== undefined || isLate ? await parts.journal.ledgerOf(hash) : undefined;
+  if (ledger !== undefined) return { status: "success", ledger };
+  if (isLate) {
+    const ended = await endedBefore(parts, envelope, "txTooLate");
+    if (ended !== undefined) return ended;
+    // One that was sent may be in a ledger that the node has not seen yet: that is waited for.
+    if (noted === undefined) return { status: "rejected", error: rejection("txTooLate", hash) };
+  } else {
+    const ended = await guarded(parts, envelope);
+    if (ended !== undefined) return ended;
+    await note(parts, envelope);
   }
-  const appliedAlready = await guarded(parts, envelope);
-  if (appliedAlready !== undefined) return appliedAlready;
   const progress: Progress = {
     endsAtMs: parts.clock.monotonicMs() + parts.submitTimeoutMs,
-    accepted: false,
+    accepted: isLate,
     resendAtMs: -Infinity,
     resendPauseMs: FIRST_RESEND_MS,
     badSequences: 0,
     failedAsks: 0,
     why: "it has not been confirmed in time",
   };
-  await parts.noteSubmission({ hash, validUntil });
   while (true) {
     const sendNow = !progress.accepted && parts.clock.monotonicMs() >= progress.resendAtMs;
-    const appliedAlready = sendNow ? await sendOnce(parts, envelope, progress) : undefined;
-    if (appliedAlready !== undefined) return appliedAlready;
+    const refused = sendNow ? await sendOnce(parts, envelope, progress) : undefined;
+    if (refused !== undefined) return refused;
     const answer = await ask(parts, hash, progress);
-    const confirmed = answer && await outcomeIn(parts, envelope, answer);
-    if (confirmed !== undefined) return confirmed;
+    const ended = answer && await outcomeIn(parts, envelope, answer);
+    if (ended !== undefined) return ended;
     await pause(parts, hash, progress, answer);
   }
 }
@@ -84,7 +94,7 @@ export async function sendAndConfirm(parts: SubmitParts, envelope: VettedEnvelop
  * Looks at what has to hold before this call is sent. An envelope that was applied before answers as it did then, whatever
  * has become of the ledger since. @throws {GatewayError} what the guard says
  */
-async function guarded(parts: SubmitParts, envelope: VettedEnvelope): Promise<Confirmed | undefined> {
+async function guarded(parts: SubmitParts, envelope: VettedEnvelope): Promise<Outcome | undefined> {
   const { call, authorisers } = envelope;
   try {
     const guard = parts.guardOf({ call, authorisers, param: "xdr" });
@@ -92,28 +102,39 @@ async function guarded(parts: SubmitParts, envelope: VettedEnvelope): Promise<Co
     return undefined;
   } catch (refusal) {
     if (!(refusal instanceof GatewayError) || refusal.code !== "invalid_request") throw refusal;
-    const confirmed = await appliedBefore(parts, envelope, "refused");
-    if (confirmed === undefined) throw refusal;
-    return confirmed;
+    const ended = await endedBefore(parts, envelope, "refused");
+    if (ended === undefined) throw refusal;
+    return ended;
   }
 }
 
-/** Sends the envelope once and notes in `progress` what came of it; the confirmation when it had been applied before. */
+/** The inner transaction of a fee bump beside the outer one: it may be asked for, and sent again, by its own hash. */
+async function note({ journal, digestOf }: SubmitParts, envelope: VettedEnvelope): Promise<void> {
+  const { hash, innerHash, validUntil, source, call } = envelope;
+  const about = { validUntil, source, operation: digestOf(call) };
+  await Promise.all([...new Set([hash, innerHash])].map((one) => journal.record({ hash: one, ...about })));
+}
+
+/** Sends the envelope once and notes in `progress` what came of it; the outcome when it was refused, or had one before. */
 async function sendOnce(
   parts: SubmitParts,
   envelope: VettedEnvelope,
   progress: Progress,
-): Promise<Confirmed | undefined> {
+): Promise<Outcome | undefined> {
   const sent = await send(parts.rpc, envelope);
   progress.resendAtMs = parts.clock.monotonicMs() + progress.resendPauseMs;
   progress.resendPauseMs = Math.min(LONGEST_RESEND_MS, progress.resendPauseMs * 2);
   if (sent.kind === "accepted") progress.accepted = true;
   if (sent.kind === "later") progress.why = "the network is too busy to take it in";
   if (sent.kind === "unknown") progress.why = "the RPC node did not say whether it was taken in";
+  if (sent.kind === "malformed") return { status: "rejected", error: sent.error };
   return sent.kind === "rejected" ? await afterRejection(parts, envelope, sent.code, progress) : undefined;
 }
 
-type Sent = { kind: "accepted" | "later" | "unknown" } | { kind: "rejected"; code: string };
+type Sent =
+  | { kind: "accepted" | "later" | "unknown" }
+  | { kind: "rejected"; code: string }
+  | { kind: "malformed"; error: GatewayError };
 
 async function send(rpc: RpcClient, envelope: VettedEnvelope): Promise<Sent> {
   try {
@@ -124,10 +145,11 @@ async function send(rpc: RpcClient, envelope: VettedEnvelope): Promise<Sent> {
     return { kind: "rejected", code: nodeXdr("errorResultXdr", () => resultCode(errorResultXdr)) };
   } catch (cause) {
     if (cause instanceof RpcError && (cause.kind === "refused" || cause.kind === "limit")) {
-      throw new GatewayError("invalid_request", "the RPC node refused the envelope as malformed", {
+      const error = new GatewayError("invalid_request", "the RPC node refused the envelope as malformed", {
         param: "xdr",
         cause,
       });
+      return { kind: "malformed", error };
     }
     if (!isUpstreamFault(cause)) throw cause;
     return { kind: "unknown" };
@@ -143,16 +165,18 @@ async function afterRejection(
   envelope: VettedEnvelope,
   code: string,
   progress: Progress,
-): Promise<Confirmed | undefined> {
+): Promise<Outcome | undefined> {
   const { hash, source, sequence } = envelope;
   // The account first: had it been read after, a ledger in between could make an applied envelope look new.
   const held = code !== "txBadSeq" ? undefined : await accountSequence(parts.entries, source).catch((cause) => {
     throw outcomeUnknown(hash, "the network answered txBadSeq, and the account can't be read", cause);
   });
-  const confirmed = await appliedBefore(parts, envelope, code);
-  if (confirmed !== undefined) return confirmed;
+  const before = await endedBefore(parts, envelope, code);
+  if (before !== undefined) return before;
   const isNext = held !== undefined && held + 1n === sequence;
-  if (!isNext || progress.badSequences >= LEDGERS_FOR_BAD_SEQUENCE) throw rejection(code, hash);
+  if (!isNext || progress.badSequences >= LEDGERS_FOR_BAD_SEQUENCE) {
+    return { status: "rejected", error: rejection(code, hash) };
+  }
   progress.badSequences += 1;
   await parts.ledgers.after(
     parts.view.sequence,

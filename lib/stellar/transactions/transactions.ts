@@ -1,18 +1,27 @@
 import { GatewayError } from "../../errors.ts";
 import type { ContractCall } from "./contract_call.ts";
 import { calledIn, vetEnvelope, type VettedEnvelope } from "./envelope.ts";
+import { type Fate, fateOf, type FateParts, type HandedOut } from "./fate.ts";
 import { believed } from "../ledger/freshness.ts";
+import type { Outcome } from "./journal.ts";
 import { nodeXdr } from "./node_xdr.ts";
-import { type Confirmed, failureError } from "./outcome.ts";
+import { hasForgotten, isOver, outcomeOf, tooLate } from "./outcome.ts";
 import { type PreparedTransaction, type PrepareParts, prepareTransaction, type Widen } from "./prepare.ts";
 import { sendAndConfirm, type SubmitParts } from "./submit.ts";
+
+/** A transaction that was applied and succeeded. */
+export interface Confirmed {
+  hash: string;
+  ledger: number;
+}
 
 /** What became of a transaction. */
 export interface TransactionStatus {
   hash: string;
-  status: "pending" | "success" | "failed";
+  /** `failed`: applied without success, or in no ledger in time. `rejected`: the network turned it down. */
+  status: "pending" | "success" | "failed" | "rejected";
   ledger?: number;
-  /** Why it failed. */
+  /** Why it failed or was rejected. */
   error?: string;
 }
 
@@ -21,68 +30,111 @@ export interface Transactions {
   prepare(source: string, call: ContractCall, widen?: Widen): Promise<PreparedTransaction>;
   /**
    * Vets, sends and confirms a signed envelope; see `vetEnvelope` and `sendAndConfirm`. Whoever submits the same one
-   * meanwhile joins; the outcome does not depend on anybody waiting for it. `onVetted` is told before anything is sent.
+   * meanwhile joins; the outcome does not depend on anybody waiting for it. `onVetted` is waited for before anything is
+   * sent, and nothing is when it rejects.
+   * @throws {GatewayError} `invalid_request` when the network rejects it for its own sake, what `explainFailure` says when
+   * a contract refused it, `upstream_error` when its outcome is not known in time
    */
-  submit(envelopeXdr: string, onVetted?: (envelope: VettedEnvelope) => void): Promise<Confirmed>;
+  submit(envelopeXdr: string, onVetted?: (envelope: VettedEnvelope) => void | Promise<void>): Promise<Confirmed>;
   /**
-   * What became of a transaction: of one this gateway sent, `pending` until a ledger has closed after its time bound.
+   * What became of a transaction: of one this gateway sent, `pending` until a ledger has closed after its time bound, and
+   * told from what is noted here for as long as that is kept.
    * @throws {GatewayError} `not_found` for a hash that neither the node nor this gateway knows
    */
   status(hash: string): Promise<TransactionStatus>;
+  /** What can still become of an envelope that was handed out; see `fateOf`. */
+  fate(envelope: HandedOut): Promise<Fate>;
 }
 
-export interface TransactionsParts extends PrepareParts, SubmitParts {
+export interface TransactionsParts extends PrepareParts, SubmitParts, FateParts {
   /** Why this call may not be submitted, undefined when it may. */
   refuseCall(call: ContractCall): string | undefined;
-  /** The note of an envelope this gateway sent, undefined when it did not. */
-  getSubmission(hash: string): Promise<{ validUntil: number } | undefined>;
   /** Told how a call that was submitted ended; without an error when it was applied. Must not throw. */
   onEnd?(call: ContractCall, error?: unknown): void;
+  /** Told of what an operator should know. */
+  onProblem?(message: string): void;
 }
 
 /** Writing to the network: prepare, submit, and what became of it. */
 export function createTransactions(parts: TransactionsParts): Transactions {
-  const { rpc, networkPassphrase } = parts;
+  const { rpc, view, journal, networkPassphrase, onProblem } = parts;
   const underWay = new Map<string, Promise<Confirmed>>();
+
+  async function submitOnce(envelope: VettedEnvelope): Promise<Confirmed> {
+    const { hash, innerHash } = envelope;
+    const outcome = await sendAndConfirm(parts, envelope);
+    const settled = settle(new Set([hash, innerHash]), outcome);
+    // Nobody waits for a success to be noted: the node says the same.
+    if (outcome.status === "success") return { hash, ledger: outcome.ledger! };
+    await settled;
+    throw outcome.error;
+  }
+
+  /** Never rejects: what can't be noted will be found out again. */
+  async function settle(hashes: Iterable<string>, outcome: Outcome): Promise<void> {
+    try {
+      await Promise.all([...hashes].map((hash) => journal.settle(hash, outcome)));
+    } catch (error) {
+      onProblem?.(`the outcome of a transaction could not be noted: ${(error as Error).message}`);
+    }
+  }
+
+  /** What the network and the log know, undefined while it may still be applied. @throws {GatewayError} `not_found` */
+  async function foundOut(
+    hash: string,
+    noted?: { validUntil: number; outcome?: Outcome },
+  ): Promise<Outcome | undefined> {
+    const ledger = await journal.ledgerOf(hash);
+    if (ledger !== undefined) return { status: "success", ledger };
+    const answer = await believed(parts, () => rpc.getTransaction(hash));
+    if (answer.status !== "NOT_FOUND") {
+      const { envelopeXdr } = answer;
+      const call = envelopeXdr === undefined ? undefined : nodeXdr("envelopeXdr", () => calledIn(envelopeXdr));
+      return await outcomeOf(parts, hash, call, answer);
+    }
+    if (noted === undefined) throw new GatewayError("not_found", `transaction ${hash} is not known`);
+    if (noted.outcome !== undefined) return noted.outcome;
+    if (hasForgotten(answer, noted.validUntil)) {
+      throw new GatewayError("not_found", `transaction ${hash} is older than what the RPC node holds`);
+    }
+    return isOver(view, noted.validUntil, answer) ? tooLate(hash) : undefined;
+  }
 
   return {
     prepare: (source, call, widen) => prepareTransaction(parts, source, call, widen),
 
-    submit(envelopeXdr, onVetted) {
-      return Promise.try(() => {
-        const envelope = vetEnvelope(envelopeXdr, {
-          networkPassphrase,
-          nowSeconds: parts.view.networkSeconds(),
-          refuseCall: parts.refuseCall,
-        });
-        onVetted?.(envelope);
-        // The signatures are no part of the hash: another set of them is another attempt.
-        const joined = underWay.get(envelope.xdr);
-        if (joined !== undefined) return joined;
-        const own = sendAndConfirm(parts, envelope).finally(() => underWay.delete(envelope.xdr));
-        own.then(() => parts.onEnd?.(envelope.call), (error) => parts.onEnd?.(envelope.call, error));
-        underWay.set(envelope.xdr, own);
-        return own;
+    async submit(envelopeXdr, onVetted) {
+      const envelope = vetEnvelope(envelopeXdr, {
+        networkPassphrase,
+        nowSeconds: view.networkSeconds(),
+        refuseCall: parts.refuseCall,
       });
+      await onVetted?.(envelope);
+      // The signatures are no part of the hash: another set of them is another attempt.
+      const joined = underWay.get(envelope.xdr);
+      if (joined !== undefined) return await joined;
+      const own = submitOnce(envelope).finally(() => underWay.delete(envelope.xdr));
+      own.then(() => parts.onEnd?.(envelope.call), (error) => parts.onEnd?.(envelope.call, error));
+      underWay.set(envelope.xdr, own);
+      return await own;
     },
 
     async status(hash) {
-      const answer = await believed(parts, () => rpc.getTransaction(hash));
-      if (answer.status === "SUCCESS") return { hash, status: "success", ledger: answer.ledger! };
-      if (answer.status === "FAILED") {
-        const { envelopeXdr } = answer;
-        const call = envelopeXdr === undefined ? undefined : nodeXdr("envelopeXdr", () => calledIn(envelopeXdr));
-        const error = await failureError(parts, hash, call, answer);
-        return { hash, status: "failed", ledger: answer.ledger!, error: error.message };
-      }
-      const note = await parts.getSubmission(hash);
-      if (note === undefined) throw new GatewayError("not_found", `transaction ${hash} is not known`);
-      if ((answer.oldestLedgerCloseTime ?? 0) > note.validUntil) {
-        throw new GatewayError("not_found", `transaction ${hash} is older than what the RPC node holds`);
-      }
-      // Not by the close time that this answer says: what may still be applied is not called failed on one answer's word.
-      if (parts.view.confirmed.closeTime <= note.validUntil) return { hash, status: "pending" };
-      return { hash, status: "failed", error: "txTooLate: no ledger took it in before its time bound" };
+      const noted = await journal.get(hash);
+      // Where it was in no ledger one may know better: it may have been sent again elsewhere, or the node was wrong.
+      const outcome = noted?.outcome?.ledger === undefined ? await foundOut(hash, noted) : noted.outcome;
+      if (outcome === undefined) return { hash, status: "pending" };
+      if (outcome !== noted?.outcome) await settle([hash], outcome);
+      return statusOf(hash, outcome);
     },
+
+    fate: (envelope) => fateOf(parts, envelope),
   };
+}
+
+function statusOf(hash: string, { status, ledger, error }: Outcome): TransactionStatus {
+  const told: TransactionStatus = { hash, status };
+  if (ledger !== undefined) told.ledger = ledger;
+  if (error !== undefined) told.error = error.message;
+  return told;
 }

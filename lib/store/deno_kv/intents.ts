@@ -1,7 +1,8 @@
 import type { KvAtomic, KvEntryMaybe, KvU64 } from "../../runtime/kv.ts";
 import type { NounDriver } from "../checked_store.ts";
 import { claimedForMs, nonceAfter, type NonceOut } from "../intent.ts";
-import { type Intent, type IntentClaim, type IntentName, type IntentStore, StoreError } from "../store.ts";
+import type { Intent, IntentClaim, IntentName, IntentStore } from "../intent.ts";
+import { StoreError } from "../store.ts";
 import { collect, commit, type DenoKvContext, getAll, MAX_CHECKS } from "./io.ts";
 import {
   INTENT_COUNT,

@@ -4,7 +4,7 @@ import type { KvKey } from "../../runtime/kv.ts";
 import { packAddress, packHash } from "../packing.ts";
 import { type EventFilter, heightOf, type NewEvent, parseEventId } from "../event.ts";
 import type { KeptClaim } from "../intent.ts";
-import type { IntentName } from "../store.ts";
+import type { IntentName } from "../intent.ts";
 import type { FailedDelivery, Progress, Replay } from "../webhook.ts";
 
 /**

@@ -1,6 +1,6 @@
 import type { KvAtomic } from "../../runtime/kv.ts";
 import type { NounDriver } from "../checked_store.ts";
-import type { Submission, SubmissionStore } from "../store.ts";
+import type { Submission, SubmissionStore } from "../submission.ts";
 import { chunks, collect, commit, type DenoKvContext, getAll, next, present } from "./io.ts";
 import { submissionKey, submissionTimeKey, UNSETTLED, unsettledOf } from "./schema.ts";
 

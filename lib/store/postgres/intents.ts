@@ -1,6 +1,7 @@
 import type { NounDriver } from "../checked_store.ts";
 import { claimedForMs, MAX_NONCE } from "../intent.ts";
-import { type Intent, type IntentStore, StoreError } from "../store.ts";
+import type { Intent, IntentStore } from "../intent.ts";
+import { StoreError } from "../store.ts";
 import { NOW_MS } from "./clock.ts";
 import type { Queries } from "./database.ts";
 import type { PostgresContext } from "./store.ts";

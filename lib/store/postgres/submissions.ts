@@ -1,6 +1,6 @@
 import { setImmediate as othersTurn } from "node:timers/promises";
 import type { NounDriver } from "../checked_store.ts";
-import type { Submission, SubmissionStore } from "../store.ts";
+import type { Submission, SubmissionStore } from "../submission.ts";
 import type { PostgresContext } from "./store.ts";
 
 interface SubmissionRow {

@@ -1,6 +1,7 @@
 import type { NounDriver } from "../checked_store.ts";
 import { claimedForMs, nonceAfter } from "../intent.ts";
-import { type Intent, type IntentStore, StoreError } from "../store.ts";
+import type { Intent, IntentStore } from "../intent.ts";
+import { StoreError } from "../store.ts";
 import type { SqliteContext } from "./store.ts";
 
 interface IntentRow {

@@ -1,5 +1,5 @@
 import type { NounDriver } from "../checked_store.ts";
-import type { Submission, SubmissionStore } from "../store.ts";
+import type { Submission, SubmissionStore } from "../submission.ts";
 import type { SqliteContext } from "./store.ts";
 
 interface SubmissionRow {

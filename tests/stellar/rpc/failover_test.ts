@@ -9,6 +9,7 @@ import { createRpcServer } from "../../../lib/sandbox/rpc/server.ts";
 import { createRpcClient, type NodesRpcClient } from "../../../lib/stellar/rpc/client.ts";
 import { createLedgerView, type LedgerView } from "../../../lib/stellar/ledger/ledger_view.ts";
 import { type Sandbox, signed, startSandbox } from "../../escrow/sandbox.ts";
+import { memoryOfEscrow } from "../transactions/memory_journal.ts";
 
 /** A real RPC server on a real port, which can be stopped, held back to an old ledger, or made to lose its answers. */
 interface Node {
@@ -186,8 +187,7 @@ describe("two RPC nodes of one network", () => {
       contracts: sandbox.contracts,
       networkPassphrase: sandbox.network.passphrase,
       submitTimeoutMs: 60_000,
-      noteSubmission: () => Promise.resolve(),
-      getSubmission: () => Promise.resolve(undefined),
+      ...memoryOfEscrow(),
       onProblem: () => {},
     });
     const lossy = [[a], [a, b]];

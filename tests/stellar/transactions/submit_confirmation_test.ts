@@ -10,7 +10,8 @@ describe("submitting an envelope", () => {
     assert.deepEqual(await transactions.submit(ENVELOPE), { hash: HASH, ledger: 101 });
     assert.deepEqual(order, ["note", "send"]);
     assert.deepEqual(envelopes, [ENVELOPE]);
-    assert.deepEqual(notes.get(HASH), { validUntil: START_SECONDS + 300 });
+    assert.equal(notes.get(HASH)!.validUntil, START_SECONDS + 300);
+    assert.deepEqual(notes.get(HASH)!.outcome, { status: "success", ledger: 101 });
     assert.ok(clock.now() < (START_SECONDS + 9) * 1000, "it was late");
   });
 

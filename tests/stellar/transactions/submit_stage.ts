@@ -9,6 +9,8 @@ import { RpcError } from "../../../lib/stellar/rpc/json_rpc.ts";
 import type { SendAnswer, TransactionAnswer } from "../../../lib/stellar/rpc/schemas.ts";
 import { createLedgerView } from "../../../lib/stellar/ledger/ledger_view.ts";
 import { createTransactions } from "../../../lib/stellar/transactions/transactions.ts";
+import { operationDigest } from "../../../lib/escrow/operations/operations.ts";
+import { memoryJournal } from "./memory_journal.ts";
 import { fakeClock, stubRpc } from "../rpc/stub_rpc.ts";
 
 export const PASSPHRASE = "Test SDF Network ; September 2015";
@@ -113,7 +115,7 @@ export function submitStage(script: {
     getHealth: () => Promise.reject(new RpcError("getHealth", -32603, "no")),
   };
   const rpc = stubRpc(methods);
-  const notes = new Map<string, { validUntil: number }>();
+  const { journal, notes, ledgers } = memoryJournal();
   const parts = { rpc, view, clock };
   const transactions = createTransactions({
     ...parts,
@@ -123,12 +125,15 @@ export function submitStage(script: {
     fees: { bid: () => Promise.reject(new Error("not in these tests")) },
     networkPassphrase: PASSPHRASE,
     submitTimeoutMs: 60_000,
-    noteSubmission: ({ hash, validUntil }) => {
-      order.push("note");
-      notes.set(hash, { validUntil });
-      return script.note?.() ?? Promise.resolve();
+    journal: {
+      ...journal,
+      async record(note) {
+        order.push("note");
+        await journal.record(note);
+        await script.note?.();
+      },
     },
-    getSubmission: (hash) => Promise.resolve(notes.get(hash)),
+    digestOf: operationDigest,
     refuseCall: (call) => call.function === "claim" ? undefined : `must not call ${call.function}`,
     guardOf: () => undefined,
     terms: { read: () => Promise.reject(new Error("not in these tests")) },
@@ -139,6 +144,7 @@ export function submitStage(script: {
   });
   return {
     transactions,
+    ledgers,
     clock,
     view,
     order,

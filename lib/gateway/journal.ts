@@ -1,0 +1,78 @@
+import { setImmediate as othersTurn } from "node:timers/promises";
+import { type ErrorCode, ERRORS, GatewayError, type GatewayErrorOptions, RETRIES } from "../errors.ts";
+import type { SubmissionOutcome } from "../store/submission.ts";
+import type { Store } from "../store/store.ts";
+import type { Journal, Outcome } from "../stellar/transactions/journal.ts";
+import type { Transactions } from "../stellar/transactions/transactions.ts";
+
+/** The fields of an error that are kept beside code and message. */
+const KEPT = [
+  "contractError",
+  "transactionError",
+  "reason",
+  "retry",
+  "param",
+] as const satisfies (keyof GatewayErrorOptions & keyof GatewayError)[];
+
+/** The journal of what was sent, in the store. `now`: Unix milliseconds. */
+export function createJournal(store: Pick<Store, "submissions" | "events">, now: () => number): Journal {
+  return {
+    record: (note) => store.submissions.record({ ...note, submittedAtMs: now() }),
+    settle: (hash, outcome) => store.submissions.settle(hash, kept(outcome)),
+    async get(hash) {
+      const submission = await store.submissions.get(hash);
+      if (submission === undefined) return undefined;
+      const { validUntil, outcome } = submission;
+      return outcome === undefined ? { validUntil } : { validUntil, outcome: restored(outcome) };
+    },
+    async ledgerOf(hash) {
+      const [event] = await store.events.read({ filter: { txHash: hash }, order: "desc", limit: 1 });
+      return event?.ledger;
+    },
+  };
+}
+
+function kept({ status, ledger, error }: Outcome): SubmissionOutcome {
+  if (error === undefined) return { status, ledger };
+  const fields = KEPT.flatMap((name) => error[name] === undefined ? [] : [[name, error[name]]]);
+  return { status, ledger, error: { code: error.code, message: error.message, ...Object.fromEntries(fields) } };
+}
+
+/** Written by any version of this program: what this one does not know is left out. */
+function restored({ status, ledger, error }: SubmissionOutcome): Outcome {
+  if (error === undefined) return { status, ledger };
+  const { code, message = "", retry, ...more } = error;
+  const options: GatewayErrorOptions = { ...more, retry: RETRIES.find((one) => one === retry) };
+  const known = code !== undefined && Object.hasOwn(ERRORS, code) ? code as ErrorCode : "invalid_request";
+  return { status, ledger, error: new GatewayError(known, message, options) };
+}
+
+/** Far less than a node remembers. */
+const PAGE = 200;
+/** A node may be a little behind. */
+const LATE_SECONDS = 60;
+
+/**
+ * Looks what became of the envelopes whose sender was never told, because the gateway was killed or the node failed: once
+ * a node has forgotten them nobody can. To be called every hour or so.
+ */
+export function createSettling(
+  { submissions }: Pick<Store, "submissions">,
+  { status }: Pick<Transactions, "status">,
+  networkSeconds: () => number,
+): (signal: AbortSignal) => Promise<void> {
+  return async function settle(signal) {
+    let after: string | undefined;
+    while (!signal.aborted) {
+      const page = await submissions.unsettled({ after, limit: PAGE });
+      for (const { hash, validUntil } of page) {
+        if (signal.aborted) return;
+        // Telling it notes it. One that can't be told now may be later, until it is forgotten.
+        if (validUntil + LATE_SECONDS < networkSeconds()) await status(hash).catch(() => undefined);
+        await othersTurn();
+      }
+      if (page.length < PAGE) return;
+      after = page.at(-1)!.hash;
+    }
+  };
+}

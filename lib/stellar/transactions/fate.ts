@@ -1,0 +1,88 @@
+import { type Transaction, TransactionBuilder, xdr } from "@stellar/stellar-sdk/base";
+import type { Clock } from "../../clock.ts";
+import type { EntryReader } from "../ledger/entries.ts";
+import { believed } from "../ledger/freshness.ts";
+import type { LedgerView } from "../ledger/ledger_view.ts";
+import type { RpcClient } from "../rpc/client.ts";
+import type { Journal } from "./journal.ts";
+import { hasForgotten, isOver } from "./outcome.ts";
+import { readAccount, VALID_FOR_SECONDS } from "./prepare.ts";
+import { outcomeForgotten } from "./rejections.ts";
+
+/** An envelope that was handed out: who may have sent it, where and when, is not known. */
+export interface HandedOut {
+  /** Of the (inner) transaction, hex. */
+  hash: string;
+  /** The account whose sequence number it uses, `G…`. */
+  source: string;
+  sequence: bigint;
+  /** Since when it has been known here, and its upper time bound; Unix seconds. */
+  since: number;
+  validUntil: number;
+}
+
+/**
+ * What can still become of an envelope. `open`: it may be applied. `refused`: as `open`, but the network has turned it
+ * down, so another may be made in its place that uses the same sequence number: only one of the two can be applied.
+ * `applied`: with success. `over`: it never will be.
+ */
+export type Fate = "open" | "refused" | "applied" | "over";
+
+export interface FateParts {
+  rpc: RpcClient;
+  view: LedgerView;
+  clock: Clock;
+  entries: EntryReader;
+  journal: Journal;
+  /** How many nodes there are to be asked; 1 when absent. */
+  nodes?: number;
+}
+
+/** How long after a node did not find it an envelope is asked for again, where it looks as if it could be there. */
+const ASK_AGAIN_MS = 1_000;
+
+/**
+ * Tells what can still become of an envelope, and never says `over` of one that may be in a ledger: by what was noted here,
+ * by the log, by the node, and by the account's sequence number, which an envelope that was applied has used up.
+ * @throws {GatewayError} `upstream_error` when the network can't be asked; `invalid_request` when nobody can tell any more
+ */
+export async function fateOf(parts: FateParts, envelope: HandedOut): Promise<Fate> {
+  const { view, journal, entries, clock, nodes = 1 } = parts;
+  const { hash, source, sequence, since, validUntil } = envelope;
+  const noted = (await journal.get(hash))?.outcome;
+  if (noted?.ledger !== undefined) return noted.status === "success" ? "applied" : "over";
+  if (await journal.ledgerOf(hash) !== undefined) return "applied";
+
+  // The account first: read after, a ledger in between could make an applied envelope look new.
+  const account = await readAccount(entries, source);
+  const used = (account.sequence ?? 0n) >= sequence;
+  let asked = 0;
+  const ask = (node?: number) =>
+    believed(parts, () => parts.rpc.getTransaction(hash, { node, answered: (by) => void (asked = by) }));
+  const answer = await ask();
+  if (answer.status !== "NOT_FOUND") return answer.status === "SUCCESS" ? "applied" : "over";
+  if (!used) {
+    // Every ledger that could have taken it in is in what the account was read of.
+    const wasNeverUsed = account.ledger >= view.confirmed.sequence;
+    return wasNeverUsed && isOver(view, validUntil, answer) ? "over" : noted === undefined ? "open" : "refused";
+  }
+
+  // Another transaction has its sequence number, if this one has not, which one answer is not enough to tell.
+  if (hasForgotten(answer, since)) throw outcomeForgotten(hash);
+  await clock.wait(ASK_AGAIN_MS);
+  const again = await ask((asked + 1) % nodes).catch(() => ask());
+  return again.status === "SUCCESS" ? "applied" : "over";
+}
+
+/** An envelope (base64) that `prepareTransaction` made. */
+export function handedOut(envelopeXdr: string, networkPassphrase: string): HandedOut {
+  const transaction = TransactionBuilder.fromXdr(envelopeXdr, networkPassphrase) as Transaction;
+  const validUntil = Number(transaction.timeBounds!.maxTime);
+  return {
+    hash: xdr.encodeBytes(transaction.hash(), "hex"),
+    source: transaction.source,
+    sequence: BigInt(transaction.sequence),
+    since: validUntil - VALID_FOR_SECONDS,
+    validUntil,
+  };
+}

@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { GatewayError } from "../../lib/errors.ts";
+import { createJournal, createSettling } from "../../lib/gateway/journal.ts";
+import { append, eventAt, memoryStore } from "../webhooks/parts.ts";
+
+const NOW_MS = 1_793_491_200_000;
+const hashOf = (n: number) => n.toString(16).padStart(64, "0");
+const noteOf = (n: number, validUntil = 1_793_491_500) => ({
+  hash: hashOf(n),
+  validUntil,
+  source: "G1",
+  operation: "ab",
+});
+
+test("an outcome comes out of the store as it went in, its error with everything a caller is told", async () => {
+  const journal = createJournal(await memoryStore(), () => NOW_MS);
+  const error = new GatewayError("contract_refused", "payment_escrow.authorize refused", {
+    contractError: "AgentNotAuthorized",
+    reason: "policy_expired",
+    retry: "prepare_again",
+    param: "operation.amount",
+    headers: { Location: "/nowhere" },
+    cause: new Error("never kept"),
+  });
+  await journal.record(noteOf(1));
+  assert.deepEqual(await journal.get(hashOf(1)), { validUntil: 1_793_491_500 });
+  await journal.settle(hashOf(1), { status: "failed", ledger: 7, error });
+  const { outcome } = (await journal.get(hashOf(1)))!;
+  const { code, message, contractError, reason, retry, param, status, headers, cause } = outcome!.error!;
+  assert.deepEqual([outcome!.status, outcome!.ledger, code, message], ["failed", 7, error.code, error.message]);
+  assert.deepEqual([contractError, reason, retry, param], [
+    "AgentNotAuthorized",
+    "policy_expired",
+    "prepare_again",
+    error.param,
+  ]);
+  assert.deepEqual([status, headers, cause], [422, {}, undefined]);
+  await journal.record(noteOf(2));
+  await journal.settle(hashOf(2), { status: "success", ledger: 8 });
+  assert.deepEqual((await journal.get(hashOf(2)))!.outcome, { status: "success", ledger: 8 });
+  assert.equal(await journal.get(hashOf(3)), undefined);
+});
+
+test("what a newer program kept of an error is told as far as this one knows it", async () => {
+  const store = await memoryStore();
+  const journal = createJournal(store, () => NOW_MS);
+  await journal.record(noteOf(1));
+  const error = { code: "brand_new", message: "no", retry: "tomorrow" };
+  await store.submissions.settle(hashOf(1), { status: "rejected", error });
+  const restored = (await journal.get(hashOf(1)))!.outcome!.error!;
+  assert.deepEqual([restored.code, restored.message, restored.retry], ["invalid_request", "no", "never"]);
+});
+
+test("the ledger of a transaction is that of an event it made, in the log", async () => {
+  const store = await memoryStore();
+  const journal = createJournal(store, () => NOW_MS);
+  await append(store, [eventAt(123, 1, { txHash: hashOf(5) })], 200, NOW_MS);
+  assert.equal(await journal.ledgerOf(hashOf(5)), 123);
+  assert.equal(await journal.ledgerOf(hashOf(6)), undefined);
+});
+
+test("what nobody asked for is settled once its time is over, however much it is, and what can't be told is passed over", async () => {
+  const store = await memoryStore();
+  const journal = createJournal(store, () => NOW_MS);
+  for (let n = 0; n < 450; n++) await journal.record(noteOf(n, n === 449 ? 1_000 : 100));
+  const asked: string[] = [];
+  const status = async (hash: string) => {
+    asked.push(hash);
+    if (hash === hashOf(7)) throw new GatewayError("not_found", "forgotten");
+    await journal.settle(hash, { status: "success", ledger: 7 });
+    return { hash, status: "success" as const };
+  };
+  const settle = createSettling(store, { status }, () => 500);
+  await settle(new AbortController().signal);
+  assert.equal(asked.length, 449);
+  const left = (await store.submissions.unsettled({ limit: 9 })).map(({ hash }) => hash);
+  assert.deepEqual(left, [hashOf(7), hashOf(449)]);
+  await settle(AbortSignal.abort());
+  assert.equal(asked.length, 449);
+});

@@ -1,0 +1,246 @@
+import { TransactionBuilder } from "@stellar/stellar-sdk";
+import assert from "node:assert/strict";
+import { after, describe, test } from "node:test";
+import type { NodeFaults } from "../faults/node_faults.ts";
+import { bentStore } from "../store/bent_store.ts";
+import { type Answered, startIntentCalls } from "./intents_stage.ts";
+
+const {
+  stage,
+  gateway,
+  other,
+  newCard,
+  pass,
+  ask,
+  asked,
+  funding,
+  prepared,
+  submitted,
+  signed,
+  useSequence,
+  leaveClaim,
+} = await startIntentCalls(18);
+after(() => stage.close());
+
+describe("prepare with an Idempotency-Key", () => {
+  test("answers the same envelope byte for byte while it may be applied, from every gateway on the store", async () => {
+    const card = newCard();
+    const first = await prepared(card, { key: "same" });
+    assert.equal(first.status, 200);
+    await pass(200);
+    for (const at of [gateway, other, gateway]) {
+      assert.equal((await prepared(card, { key: "same", of: at })).text, first.text);
+    }
+    assert.notEqual((await prepared(card, {})).body.hash, first.body.hash);
+    assert.notEqual((await prepared(card, { key: "other" })).body.hash, first.body.hash);
+  });
+
+  test("says that it was applied, wherever it was submitted, for as long as the key is kept", async () => {
+    const card = newCard();
+    const first = await prepared(card, { key: "applied" });
+    assert.equal((await submitted(card, first.body.xdr)).status, 200);
+    const again = await prepared(card, { key: "applied", of: other });
+    assert.deepEqual(again.body, { ...first.body, status: "success" });
+    assert.equal(again.text, `${first.text.slice(0, -1)},"status":"success"}`);
+    await pass(7_200);
+    assert.equal((await prepared(card, { key: "applied" })).text, again.text);
+  });
+
+  test("prepares anew once a ledger has closed after the time bound, and not before", async () => {
+    const card = newCard();
+    const first = await prepared(card, { key: "late" });
+    await pass(first.body.validUntil - stage.time.now() / 1_000 - 1);
+    assert.equal((await prepared(card, { key: "late" })).text, first.text);
+    await pass(15);
+    // What closed is believed when it was heard of twice.
+    await prepared(card, { key: "late" });
+    await pass(2);
+    const second = await prepared(card, { key: "late" });
+    assert.notEqual(second.body.hash, first.body.hash);
+    assert.equal((await prepared(card, { key: "late", of: other })).text, second.text);
+    assert.equal((await submitted(card, first.body.xdr)).body.error.transactionError, "txTooLate");
+    assert.equal((await submitted(card, second.body.xdr)).status, 200);
+  });
+
+  test("does not believe one answer that a ledger has closed long after the time bound", async () => {
+    const card = newCard();
+    let lies = 0;
+    const faults: NodeFaults = async (init, ask) => {
+      const response = await ask();
+      if (JSON.parse(String(init.body)).method !== "getTransaction" || lies++ > 0) return response;
+      const answer = await response.json();
+      answer.result.latestLedgerCloseTime = String(Number(answer.result.latestLedgerCloseTime) + 4_000);
+      return Response.json(answer);
+    };
+    const { gateway: misled } = await stage.time.until(stage.live(Infinity, faults));
+    const first = await prepared(card, { key: "misled" });
+    for (let n = 0; n < 4; n++) {
+      assert.equal((await prepared(card, { key: "misled", of: misled })).text, first.text);
+      await pass(1);
+    }
+    assert.ok(lies > 1);
+  });
+
+  test("prepares anew at once when another transaction has taken its sequence number", async () => {
+    const card = newCard();
+    const first = await prepared(card, { key: "taken" });
+    await useSequence(card);
+    const second = await prepared(card, { key: "taken" });
+    assert.notEqual(second.body.hash, first.body.hash);
+    assert.equal((await submitted(card, first.body.xdr)).body.error.transactionError, "txBadSeq");
+    assert.equal((await prepared(card, { key: "taken" })).text, second.text);
+    assert.equal((await submitted(card, second.body.xdr)).status, 200);
+  });
+
+  test("is not misled by a node that says once that it does not know what it applied", async () => {
+    const card = newCard();
+    let lies = 0;
+    const faults: NodeFaults = async (init, ask) => {
+      const response = await ask();
+      const { method, params } = JSON.parse(String(init.body));
+      const answer = await response.json();
+      if (method === "getTransaction" && answer.result.status === "SUCCESS" && lies++ === 0) {
+        answer.result = { ...answer.result, status: "NOT_FOUND", txHash: params.hash };
+      }
+      return Response.json(answer);
+    };
+    const { gateway: lying } = await stage.time.until(stage.live(Infinity, faults));
+    const first = await prepared(card, { key: "lie" });
+    const { hash, xdr } = first.body;
+    // Past this gateway: nothing is noted of it.
+    stage.network.submit(
+      TransactionBuilder.fromXdr(signed(xdr, card.owner).xdr, stage.network.passphrase).toEnvelope().toXdr(),
+    );
+    await pass(6);
+    assert.equal(stage.network.transaction(hash)?.successful, true);
+    assert.deepEqual((await prepared(card, { key: "lie", of: lying })).body, { ...first.body, status: "success" });
+    assert.equal(lies, 2);
+  });
+
+  test("prepares anew what failed in a ledger", async () => {
+    const card = newCard();
+    const { agent, owner, deviceHash } = card;
+    const defund = {
+      source: owner.publicKey(),
+      operation: { kind: "defundEscrow", deviceHash, asset: stage.asset, amount: "10000000000" },
+    };
+    const payment = { kind: "authorize", deviceHash, merchant: owner.publicKey(), asset: stage.asset, amount: "7" };
+    const request = { source: agent.publicKey(), operation: payment };
+    const first = await asked("/v1/transactions/prepare", request, { key: "failed" });
+    const emptied = await asked("/v1/transactions/prepare", defund);
+    assert.equal((await submitted(card, emptied.body.xdr)).status, 200);
+    const refused = await asked("/v1/transactions/submit", signed(first.body.xdr, agent), { key: "failed" });
+    assert.equal(refused.body.error.contractError, "InsufficientBalance");
+    assert.equal(
+      (await asked("/v1/transactions/prepare", request, { key: "failed" })).body.error.contractError,
+      "InsufficientBalance",
+    );
+    await prepared(card, {}).then(({ body }) => submitted(card, body.xdr));
+    const second = await asked("/v1/transactions/prepare", request, { key: "failed" });
+    assert.notEqual(second.body.operation.nonce, first.body.operation.nonce);
+    assert.equal(
+      (await asked("/v1/transactions/submit", signed(second.body.xdr, agent), { key: "failed" })).status,
+      200,
+    );
+  });
+
+  test("gives another envelope with the same sequence number for one that the network turned down", async () => {
+    const card = newCard();
+    const first = await prepared(card, { key: "turned down".replace(" ", "-") });
+    const unsigned = await asked("/v1/transactions/submit", signed(first.body.xdr, card.agent), { key: "turned-down" });
+    assert.equal(unsigned.body.error.transactionError, "txBadAuth");
+    const { body: told } = await asked(`/v1/transactions/${first.body.hash}`, undefined, { method: "GET" });
+    assert.deepEqual([told.status, told.ledger], ["rejected", undefined]);
+    assert.match(told.error, /txBadAuth/);
+    await pass(10);
+    const second = await prepared(card, { key: "turned-down" });
+    assert.notEqual(second.body.hash, first.body.hash);
+    const sequenceOf = ({ body }: Answered) =>
+      (TransactionBuilder.fromXdr(body.xdr, stage.network.passphrase) as { sequence: string }).sequence;
+    assert.equal(sequenceOf(second), sequenceOf(first));
+    assert.equal((await submitted(card, second.body.xdr, { key: "turned-down" })).status, 200);
+    // Rightly signed, and too late for that.
+    assert.equal((await submitted(card, first.body.xdr)).body.error.transactionError, "txBadSeq");
+  });
+
+  test("refuses another body with the same key, naming the header, and takes it from another API key", async () => {
+    const card = newCard();
+    await prepared(card, { key: "mine" });
+    const { status, body } = await prepared(card, { key: "mine" }, "8");
+    assert.equal(status, 400);
+    assert.deepEqual([body.error.code, body.error.param], ["invalid_request", "Idempotency-Key"]);
+    assert.match(body.error.message, /Idempotency-Key "mine" was used for another request/);
+    const apiKey = await stage.newKey(["write"]);
+    assert.equal((await prepared(card, { key: "mine", apiKey }, "8")).status, 200);
+  });
+
+  test("takes the same body however it is written", async () => {
+    const card = newCard();
+    const first = await prepared(card, { key: "written" });
+    const { source, operation: { kind, deviceHash, asset, amount } } = funding(card);
+    const turned = { operation: { amount, asset, deviceHash: deviceHash.toUpperCase(), kind }, source };
+    assert.equal((await asked("/v1/transactions/prepare", turned, { key: "written" })).text, first.text);
+  });
+
+  test("refuses a key that is none", async () => {
+    const card = newCard();
+    for (const key of ["", "a b", "x".repeat(256), "schlüssel"]) {
+      const { status, body } = await prepared(card, { key });
+      assert.deepEqual([status, body.error.param], [400, "Idempotency-Key"], key);
+    }
+    assert.equal((await prepared(card, { key: "!".repeat(255) })).status, 200);
+  });
+
+  test("of many at the same moment, on two gateways, all answer one envelope", async () => {
+    const card = newCard();
+    const all = Array.from(
+      { length: 12 },
+      (_, n) => ask("/v1/transactions/prepare", funding(card), { key: "at-once", of: n % 2 ? gateway : other }),
+    );
+    const answers = await stage.time.until(Promise.all(all));
+    assert.deepEqual(new Set(answers.map(({ text }) => text)).size, 1, answers.map(({ text }) => text).join("\n"));
+    assert.equal(answers[0]!.status, 200);
+  });
+
+  test("waits for whoever is at it, answers 409 when that takes long, and goes on once a killed one's claim is over", async () => {
+    const card = newCard();
+    await leaveClaim("prepare", "killed", 25_000);
+    const { status, headers, body } = await prepared(card, { key: "killed" });
+    assert.deepEqual([status, body.error.retry, body.error.param], [409, "same", "Idempotency-Key"]);
+    const retryAfter = Number(headers.get("retry-after"));
+    assert.ok(retryAfter >= 1 && retryAfter <= 25, String(retryAfter));
+    await pass(retryAfter);
+    assert.equal((await prepared(card, { key: "killed" })).status, 200);
+    await leaveClaim("prepare", "short", 3_000);
+    assert.equal((await prepared(card, { key: "short" })).status, 200);
+  });
+
+  test("never answers an envelope that is not in the store: who was slow tells what another came to", async () => {
+    const card = newCard();
+    let isSlow = true;
+    // The first one has its envelope, and is not heard of for a while.
+    const slowly = (store: typeof stage.store) =>
+      bentStore(store, {
+        intents: {
+          async complete(...of) {
+            if (isSlow) await stage.time.wait(60_000);
+            isSlow = false;
+            return await store.intents.complete(...of);
+          },
+        },
+      });
+    const { gateway: slow } = await stage.time.until(stage.live(Infinity, undefined, slowly));
+    const late = ask("/v1/transactions/prepare", funding(card), { key: "slow", of: slow });
+    await pass(40);
+    const first = await prepared(card, { key: "slow" });
+    assert.equal(first.status, 200);
+    assert.equal((await stage.time.until(late)).text, first.text);
+  });
+
+  test("takes a body that was not to be prepared as never asked for", async () => {
+    const card = newCard();
+    const refused = await prepared(card, { key: "corrected" }, "99999999999999");
+    assert.equal(refused.status, 422, refused.text);
+    assert.equal((await prepared(card, { key: "corrected" })).status, 200);
+  });
+});

@@ -1,0 +1,111 @@
+import { type Keypair, TransactionBuilder } from "@stellar/stellar-sdk";
+import assert from "node:assert/strict";
+import { contractCall, operationDigest, type PreparedOperation } from "../../lib/escrow/operations/operations.ts";
+import type { Gateway } from "../../lib/gateway/gateway.ts";
+import { type Card, type IntentsStage, setIntentsStage } from "../faults/intents_stage.ts";
+
+export interface Answered {
+  status: number;
+  headers: Headers;
+  text: string;
+  // deno-lint-ignore no-explicit-any -- whatever an endpoint answers
+  body: any;
+}
+
+export interface Asking {
+  key?: string;
+  apiKey?: string;
+  of?: Gateway;
+  method?: string;
+}
+
+export type IntentCalls = Awaited<ReturnType<typeof startIntentCalls>>;
+
+/** Two gateways on one store, as two processes on a shared one, and what tests ask of them. */
+export async function startIntentCalls(cardCount: number) {
+  const stage: IntentsStage = await setIntentsStage("memory:", cardCount);
+  const { gateway } = await stage.time.until(stage.live());
+  const { gateway: other } = await stage.time.until(stage.live());
+  let cards = 0;
+
+  /** A card that no other test uses. */
+  const newCard = (): Card => stage.cards[cards++]!;
+  const pass = (seconds: number) => stage.time.until(stage.time.wait(seconds * 1_000));
+
+  /** Asks a gateway; to be awaited by `stage.time`. */
+  async function ask(
+    path: string,
+    body: unknown,
+    { key, apiKey = stage.apiKey, of = gateway, method = "POST" }: Asking = {},
+  ) {
+    const request = new Request(`http://gateway.test${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${apiKey}`,
+        "content-type": "application/json",
+        ...(key === undefined ? {} : { "idempotency-key": key }),
+      },
+      body: method === "GET" ? undefined : JSON.stringify(body),
+    });
+    const response = await Promise.resolve(of.fetch(request, { remoteAddress: "198.51.100.7" }));
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, text, body: JSON.parse(text) } satisfies Answered;
+  }
+
+  const asked = (...of: Parameters<typeof ask>) => stage.time.until(ask(...of));
+
+  const funding = ({ owner, deviceHash }: Card, amount = "7") => ({
+    source: owner.publicKey(),
+    operation: { kind: "fundEscrow", deviceHash, asset: stage.asset, amount },
+  });
+  const prepared = (card: Card, asking: Asking, amount?: string) =>
+    asked("/v1/transactions/prepare", funding(card, amount), asking);
+
+  function signed(envelope: string, source: Keypair): { xdr: string } {
+    const transaction = TransactionBuilder.fromXdr(envelope, stage.network.passphrase);
+    transaction.sign(source);
+    return { xdr: transaction.toXdr() };
+  }
+
+  const submitted = (card: Card, envelope: string, asking: Asking = {}) =>
+    asked("/v1/transactions/submit", signed(envelope, card.owner), asking);
+
+  /** What `funding` does, as it is noted. */
+  function digestOf(card: Card): string {
+    const { source, operation } = funding(card);
+    return operationDigest(contractCall(stage.contracts, source, operation as PreparedOperation));
+  }
+
+  /** Applies another payment of the card's owner, so that his next sequence number is used. */
+  async function useSequence(card: Card): Promise<void> {
+    const { body } = await prepared(card, {}, "1");
+    assert.equal((await submitted(card, body.xdr)).status, 200);
+  }
+
+  /** Lets a claim stand, of somebody who was killed. */
+  async function leaveClaim(kind: "prepare" | "submit", key: string, durationMs: number): Promise<void> {
+    const keyId = stage.apiKey.split("_")[2]!;
+    const name = { keyId, kind, key } as const;
+    const request = "ab".repeat(32);
+    const id = key.padEnd(22, "0").replace(/\W/g, "0");
+    const claim = { name, seen: undefined, id, request, durationMs, mostOfKey: 1e6, mostInAll: 1e6 };
+    assert.equal(typeof await stage.store.intents.claim(claim), "object");
+  }
+
+  return {
+    stage,
+    gateway,
+    other,
+    newCard,
+    pass,
+    ask,
+    asked,
+    funding,
+    prepared,
+    submitted,
+    signed,
+    useSequence,
+    leaveClaim,
+    digestOf,
+  };
+}

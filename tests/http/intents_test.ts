@@ -1,0 +1,153 @@
+import { type Transaction, TransactionBuilder } from "@stellar/stellar-sdk";
+import assert from "node:assert/strict";
+import { after, describe, test } from "node:test";
+import type { NodeFaults } from "../faults/node_faults.ts";
+import { bentStore } from "../store/bent_store.ts";
+import { type Asking, startIntentCalls } from "./intents_stage.ts";
+
+const { stage, gateway, other, newCard, pass, ask, asked, funding, prepared, submitted, signed, leaveClaim, digestOf } =
+  await startIntentCalls(8);
+after(() => stage.close());
+
+describe("submit with an Idempotency-Key", () => {
+  test("answers the same transaction as the first time, and refuses another while the first may be applied", async () => {
+    const card = newCard();
+    const [first, second] = [await prepared(card, {}), await prepared(card, {}, "8")];
+    await leaveClaim("submit", "pay", 5_000);
+    const done = await submitted(card, first.body.xdr, { key: "pay" });
+    assert.equal(done.status, 200, done.text);
+    for (const at of [gateway, other]) {
+      assert.equal((await submitted(card, first.body.xdr, { key: "pay", of: at })).text, done.text);
+    }
+    const { status, body } = await submitted(card, second.body.xdr, { key: "pay" });
+    assert.deepEqual([status, body.error.param, body.error.retry], [400, "Idempotency-Key", "prepare_again"]);
+    assert.match(body.error.message, new RegExp(`used for transaction ${first.body.hash}, which was applied`));
+  });
+
+  test("repeats how it ended when the node has forgotten, and so does GET, for a key that may read or write", async () => {
+    const card = newCard();
+    const { body: { xdr, hash } } = await prepared(card, {});
+    const done = await submitted(card, xdr, { key: "forgotten" });
+    const faults: NodeFaults = async (init, ask) => {
+      const answer = await (await ask()).json();
+      const { method, params } = JSON.parse(String(init.body));
+      if (method !== "getTransaction") return Response.json(answer);
+      const { latestLedger, latestLedgerCloseTime } = answer.result;
+      const oldest = { oldestLedger: latestLedger, oldestLedgerCloseTime: latestLedgerCloseTime };
+      const stamp = { latestLedger, latestLedgerCloseTime, ...oldest };
+      return Response.json({ ...answer, result: { status: "NOT_FOUND", txHash: params.hash, ...stamp } });
+    };
+    const { gateway: late } = await stage.time.until(stage.live(Infinity, faults));
+    await pass(3_000);
+    const again = await submitted(card, xdr, { key: "forgotten", of: late });
+    assert.deepEqual([again.status, again.text], [200, done.text]);
+    assert.deepEqual((await submitted(card, xdr, { of: late })).text, done.text);
+    for (const scope of ["read", "write"] as const) {
+      const apiKey = await stage.newKey([scope]);
+      const told = await asked(`/v1/transactions/${hash}`, undefined, { method: "GET", apiKey, of: late });
+      assert.deepEqual(told.body, { hash, status: "success", ledger: done.body.ledger });
+    }
+    // Nothing is noted of this one: then nobody says that it may be prepared again.
+    const unknown = await prepared(card, {});
+    await pass(3_000);
+    const { body } = await submitted(card, unknown.body.xdr, { of: late });
+    assert.match(body.error.message, /its outcome can no longer be told/);
+    assert.equal(body.error.retry, "never");
+  });
+
+  test("is one intent whatever pays the fee: another fee bump of the same transaction goes with the same key", async () => {
+    const card = newCard();
+    const { body: { xdr, hash } } = await prepared(card, { key: "bumped" });
+    const bumped = (fee: number) => {
+      const inner = TransactionBuilder.fromXdr(signed(xdr, card.owner).xdr, stage.network.passphrase) as Transaction;
+      const bump = TransactionBuilder.buildFeeBumpTransaction(card.agent, String(fee), inner, stage.network.passphrase);
+      bump.sign(card.agent);
+      return { xdr: bump.toXdr() };
+    };
+    const first = await asked("/v1/transactions/submit", bumped(200_000), { key: "bumped" });
+    assert.equal(first.status, 200, first.text);
+    assert.notEqual(first.body.hash, hash);
+    const inner = await asked(`/v1/transactions/${hash}`, undefined, { method: "GET" });
+    assert.deepEqual(inner.body, { hash, status: "success", ledger: first.body.ledger });
+    assert.equal((await prepared(card, { key: "bumped" })).body.status, "success");
+    const second = await asked("/v1/transactions/submit", bumped(300_000), { key: "bumped" });
+    assert.equal(second.body.error.transactionError, "txBadSeq", second.text);
+  });
+});
+
+describe("prepare without an Idempotency-Key", () => {
+  test("says which transaction to ask for when the same operation was sent and nobody was told how it ended", async () => {
+    const card = newCard();
+    let isCut = false;
+    const faults: NodeFaults = async (init, ask) => {
+      if (!isCut) isCut = JSON.parse(String(init.body)).method === "sendTransaction" && (await ask()).ok;
+      return isCut ? await Promise.reject(new TypeError("connection reset")) : await ask();
+    };
+    const { gateway: cut } = await stage.time.until(stage.live(Infinity, faults));
+    const { body: { xdr, hash } } = await prepared(card, {});
+    const lost = await submitted(card, xdr, { of: cut });
+    assert.deepEqual([lost.status, lost.headers.get("location")], [502, `/v1/transactions/${hash}`]);
+    await pass(6);
+    const { body } = await prepared(card, { of: other });
+    assert.match(body.warning, new RegExp(`${hash}, .* was applied in ledger \\d+: ask GET /v1/transactions/${hash} `));
+    assert.equal((await prepared(card, { key: "warned-not" })).body.warning, undefined);
+    // Now somebody has been told.
+    assert.equal((await prepared(card, { of: other })).body.warning, undefined);
+  });
+
+  test("warns of what may still be applied, and of the same operation only", async () => {
+    const card = newCard();
+    const { body: { hash, validUntil } } = await prepared(card, {});
+    const { source } = funding(card);
+    await stage.store.submissions.record({
+      hash,
+      validUntil,
+      submittedAtMs: stage.time.now(),
+      source,
+      operation: digestOf(card),
+    });
+    const { body } = await prepared(card, {});
+    assert.match(body.warning, new RegExp(`${hash}, and its outcome is not known: ask GET /v1/transactions/${hash} `));
+    assert.equal((await prepared(card, {}, "8")).body.warning, undefined);
+  });
+});
+
+describe("the creation of a webhook with an Idempotency-Key", () => {
+  const wanted = (name: string) => ({ url: `http://127.0.0.1:9/${name}`, types: ["escrow.funded"] });
+  const created = (body: unknown, asking: Asking) => asked("/v1/webhooks", body, asking);
+
+  test("answers the same subscription with its secret, byte for byte, and makes no second one", async () => {
+    const apiKey = await stage.newKey(["webhooks"]);
+    const first = await created(wanted("a"), { key: "hook", apiKey });
+    assert.equal(first.status, 201, first.text);
+    assert.match(first.body.secret, /^whsec_/);
+    const more = Array.from(
+      { length: 6 },
+      (_, n) => ask("/v1/webhooks", wanted("a"), { key: "hook", apiKey, of: n % 2 ? gateway : other }),
+    );
+    for (const again of await stage.time.until(Promise.all(more))) {
+      assert.deepEqual([again.status, again.text], [201, first.text]);
+    }
+    const { body } = await asked("/v1/webhooks", undefined, { apiKey, method: "GET" });
+    assert.deepEqual(body.webhooks.map(({ id }: { id: string }) => id), [first.body.id]);
+    const another = await created(wanted("b"), { key: "hook", apiKey });
+    assert.deepEqual([another.status, another.body.error.param], [400, "Idempotency-Key"]);
+  });
+
+  test("finds what a killed gateway had made, and says so when it was deleted", async () => {
+    const apiKey = await stage.newKey(["webhooks"]);
+    const neverDone = (store: typeof stage.store) =>
+      bentStore(store, { intents: { complete: () => new Promise(() => {}) } });
+    const { gateway: killed } = await stage.time.until(stage.live(Infinity, undefined, neverDone));
+    void ask("/v1/webhooks", wanted("a"), { key: "half", apiKey, of: killed });
+    await pass(31);
+    const first = await created(wanted("a"), { key: "half", apiKey });
+    assert.equal(first.status, 201, first.text);
+    const { body } = await asked("/v1/webhooks", undefined, { apiKey, method: "GET" });
+    assert.deepEqual(body.webhooks.map(({ id }: { id: string }) => id), [first.body.id]);
+    await asked(`/v1/webhooks/${first.body.id}`, undefined, { apiKey, method: "DELETE" });
+    const again = await created(wanted("a"), { key: "half", apiKey });
+    assert.equal(again.status, 404);
+    assert.match(again.body.error.message, /was deleted since/);
+  });
+});

@@ -1,0 +1,49 @@
+import type { Journal, NewNote, Outcome } from "../../../lib/stellar/transactions/journal.ts";
+
+export type KeptNote = Pick<NewNote, "hash" | "validUntil"> & Partial<NewNote> & { outcome?: Outcome };
+
+/** A journal without a store: `notes` by hash, `ledgers` of what the log has events of. */
+export function memoryJournal() {
+  const notes = new Map<string, KeptNote>();
+  const ledgers = new Map<string, number>();
+  const journal: Journal = {
+    record(note) {
+      const { outcome, ...before } = notes.get(note.hash) ?? note as KeptNote;
+      notes.set(note.hash, outcome?.ledger === undefined ? before : { ...before, outcome });
+      return Promise.resolve();
+    },
+    settle(hash, outcome) {
+      const note = notes.get(hash);
+      if (note !== undefined && (note.outcome?.ledger === undefined || outcome.ledger !== undefined)) {
+        notes.set(hash, { ...note, outcome });
+      }
+      return Promise.resolve();
+    },
+    get: (hash) => Promise.resolve(notes.get(hash)),
+    ledgerOf: (hash) => Promise.resolve(ledgers.get(hash)),
+  };
+  return { journal, notes, ledgers };
+}
+
+/** What an escrow without a store is given: its journal, and nonces that are never handed out twice. */
+export function memoryOfEscrow() {
+  const { journal, notes } = memoryJournal();
+  const out = new Map<string, bigint>();
+  return {
+    journal,
+    notes,
+    nextNonce({ deviceHash, agent, used }: { deviceHash: string; agent: string; used: string }) {
+      const key = `${deviceHash} ${agent}`;
+      const highest = out.get(key) ?? 0n;
+      const nonce = (highest > BigInt(used) ? highest : BigInt(used)) + 1n;
+      out.set(key, nonce);
+      return Promise.resolve(nonce.toString());
+    },
+    unsettled: (source: string) =>
+      Promise.resolve(
+        [...notes.values()].flatMap((note) =>
+          note.source === source && note.outcome === undefined ? [{ hash: note.hash, operation: note.operation! }] : []
+        ),
+      ),
+  };
+}
