@@ -4,7 +4,7 @@ import { type Config, settingTitle } from "../../lib/config.ts";
 import { runtimeName } from "../../lib/runtime/runtime.ts";
 import { inspectStore, type StoreInspection } from "../../lib/store/file/inspect.ts";
 import { openStore } from "../../lib/store/open.ts";
-import { inspectPostgres, type PostgresInspection } from "../../lib/store/postgres/inspect.ts";
+import type { PostgresInspection } from "../../lib/store/postgres/inspect.ts";
 import { type Store, StoreError } from "../../lib/store/store.ts";
 import { createSecretBox, SecretsKeyError } from "../../lib/webhooks/secrets/secrets.ts";
 import { fail, type Finding, megabytes, ok, skip, warn } from "./findings.ts";
@@ -26,7 +26,7 @@ export interface ExaminedStore {
 export async function examineStore({ store: setting, networkPassphrase }: Config): Promise<ExaminedStore> {
   const examined: ExaminedStore = { findings: [], store: undefined, isNew: false, isServed: false };
   try {
-    const inspection = isPostgres(setting) ? await inspectPostgres(setting) : await inspectStore(setting);
+    const inspection = await inspect(setting);
     const { isServed, state } = inspection;
     if (state === "new" || state === "older") {
       return { ...examined, findings: [notOpened(inspection)], isNew: state === "new", isServed };
@@ -44,6 +44,12 @@ export async function examineStore({ store: setting, networkPassphrase }: Config
 }
 
 const NAME_A_FILE = `name a file in ${settingTitle("store")}, such as sqlite:gateway.db`;
+
+/** What speaks to PostgreSQL is loaded only where the store is there. */
+async function inspect(setting: string): Promise<StoreInspection | PostgresInspection> {
+  if (!isPostgres(setting)) return await inspectStore(setting);
+  return await (await import("../../lib/store/postgres/inspect.ts")).inspectPostgres(setting);
+}
 
 const isPostgres = (setting: string) => /^postgres(ql)?:/.test(setting);
 
