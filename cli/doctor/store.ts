@@ -74,7 +74,8 @@ function notOpened({ location, state, schema }: StoreInspection): Finding {
   return warn(
     "store",
     `${location} is writable and has schema ${schema!.found}, this program's is ${schema!.newest}`,
-    "nothing, if you want to upgrade: the next start changes it, and keeps a copy of it as it is beside it",
+    "nothing, if you want to upgrade: the next start changes it" +
+      (isPostgres(location) ? "; make a copy with pg_dump before" : ", and keeps a copy of it as it is beside it"),
   );
 }
 
