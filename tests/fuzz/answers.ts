@@ -21,8 +21,14 @@ export function assertSound({ status, headers, text }: Answered, about: string, 
   assert.ok(headers.get("x-request-id"), `no request id: ${shown}`);
   assert.ok(headers.get("x-ratelimit-limit"), `no limit: ${shown}`);
   if (status === 204) return assert.equal(text, "", shown);
-  if (status < 300 && headers.get("content-type") === "text/event-stream") return;
-  assert.match(headers.get("content-type") ?? "", /^application\/json/, shown);
+  const contentType = headers.get("content-type") ?? "";
+  if (status < 300 && contentType === "text/event-stream") return;
+  if (status < 400 && !contentType.startsWith("application/json")) {
+    // A page, or a redirect to one.
+    assert.equal(headers.get("x-content-type-options"), "nosniff", shown);
+    return assert.match(headers.get("content-security-policy") ?? "", /default-src 'none'/, shown);
+  }
+  assert.match(contentType, /^application\/json/, shown);
   const body = JSON.parse(text);
   if (status < 300) return;
   assert.ok(status < 500 || (nodeFails && [502, 503].includes(status)), shown);

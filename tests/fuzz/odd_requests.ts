@@ -21,6 +21,8 @@ const PATHS = [
   "/v1/transactions/",
   "/openapi.json",
   "/metrics",
+  "/console",
+  "/docs",
   "/",
   "/v1/",
   "//",
