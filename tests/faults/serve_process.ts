@@ -48,10 +48,15 @@ export async function startServe(
   const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
   let text = "";
   const url = await new Promise<string>((resolve, reject) => {
+    let isListening = false;
     child.stderr.setEncoding("utf8").on("data", (more: string) => {
       text += more;
+      // A log may grow to many megabytes: it is not looked through again with each line.
+      if (isListening) return;
       const listening = /"message":"gateway is listening","url":"([^"]+)"/.exec(text);
-      if (listening !== null) resolve(listening[1]!);
+      if (listening === null) return;
+      isListening = true;
+      resolve(listening[1]!);
     });
     ended.then((code) => reject(new Error(`gateway serve ended with ${code}:\n${text}`)));
   });
