@@ -116,17 +116,18 @@ export async function tellStory(info: SandboxInfo): Promise<void> {
 
 async function checkEvents(info: SandboxInfo, deviceHash: string): Promise<void> {
   const api = createClient(info.gateway, info.apiKey);
+  const { asset } = info;
   const merchant = info.accounts.merchant.address;
   const agent = info.accounts.agent.address;
   const expected = [
     { type: "device.registered", deviceHash, agent },
-    { type: "agent.registered", deviceHash, agent },
-    { type: "escrow.funded", deviceHash, amount: "100000" },
-    { type: "payment.authorized", deviceHash, merchant, amount: "40000" },
-    { type: "payment.claimed", merchant, amount: "40000" },
-    { type: "escrow.defunded", deviceHash, amount: "10000" },
+    { type: "agent.registered", deviceHash, agent, asset },
+    { type: "escrow.funded", deviceHash, amount: "100000", asset },
+    { type: "payment.authorized", deviceHash, merchant, amount: "40000", asset },
+    { type: "payment.claimed", merchant, amount: "40000", asset },
+    { type: "escrow.defunded", deviceHash, amount: "10000", asset },
     { type: "agent.revoked", deviceHash },
-    { type: "escrow.swept", deviceHash, amount: "50000" },
+    { type: "escrow.swept", deviceHash, amount: "50000", asset },
     { type: "device.revoked", deviceHash },
   ];
   const events = await pull(api, "", expected.length);
