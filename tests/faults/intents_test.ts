@@ -6,7 +6,7 @@ import { runIntents } from "./intents_run.ts";
 /*
  * FAULT_INTENTS: how many payments are meant, 10 000 for the long form; FAULT_SEED: repeats the choices of an earlier run.
  */
-const INTENTS = Number(process.env.FAULT_INTENTS ?? 60);
+const INTENTS = Number(process.env.FAULT_INTENTS ?? 40);
 const SEED = Number(process.env.FAULT_SEED ?? Date.now() % 1_000_000_000);
 
 test(`${INTENTS} intents are paid once each, whatever is killed, lost or too late`, {
