@@ -71,8 +71,22 @@ export const asAgentPolicy: Decode<AgentPolicy> = (value) => {
   };
 };
 
-/** The amount of payment_escrow's Payment. */
-export const asPaymentAmount: Decode<bigint> = (value) => asI128(structFields(value)("amount"));
+/** payment_escrow's Payment. */
+export interface Payment {
+  deviceHash: string;
+  amount: bigint;
+  /** When it was authorised, Unix seconds. */
+  timestamp: bigint;
+}
+
+export const asPayment: Decode<Payment> = (value) => {
+  const field = structFields(value);
+  return {
+    deviceHash: asHash(field("device_hash")),
+    amount: asI128(field("amount")),
+    timestamp: asU64(field("timestamp")),
+  };
+};
 
 /** A contract's code: the hash of its wasm in hex, or `asset` for the protocol's built-in asset contract. */
 export const asCode: Decode<string> = (value) => {

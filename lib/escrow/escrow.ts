@@ -2,6 +2,8 @@ import type { Clock } from "../clock.ts";
 import { createContractCalls } from "../stellar/transactions/contract_call.ts";
 import { createEntryReader } from "../stellar/ledger/entries.ts";
 import { createInclusionFees } from "../stellar/transactions/fees.ts";
+import { createShortestLife } from "../stellar/ledger/entry_life.ts";
+import { createLedgerClock } from "../stellar/ledger/ledger_clock.ts";
 import { createLedgerTime } from "../stellar/ledger/ledger_time.ts";
 import { createLedgerWait } from "../stellar/ledger/waiting.ts";
 import { VALID_FOR_SECONDS } from "../stellar/transactions/prepare.ts";
@@ -39,6 +41,8 @@ import { createOutcomeWarnings, type UnsettledSubmission } from "./operations/un
 export interface Escrow {
   reads: EscrowReads;
   payments: PaymentChecker;
+  /** How many ledgers a pending payment lives at the least. */
+  shortestLife(): Promise<number>;
   assets: AssetReader;
   transactions: Pick<Transactions, "submit" | "status" | "fate"> & {
     /** Builds the unsigned envelope of an operation. */
@@ -108,6 +112,7 @@ export function createEscrow(parts: EscrowParts): Escrow {
     codes,
     view,
     now: clock.monotonicMs,
+    ledgerClock: createLedgerClock({ rpc, clock, ledgerTime }),
     maxAgeMs,
     verdicts: parts.verdicts,
     onProblem,
@@ -153,6 +158,7 @@ export function createEscrow(parts: EscrowParts): Escrow {
   return {
     reads,
     assets: createAssetReader(calls),
+    shortestLife: createShortestLife({ entries, clock }),
     payments: createPaymentChecker({ card: reads.card, ledgerTime, assets }),
     transactions: {
       prepare: createOperationPreparer({ contracts, transactions, nextNonce, spares }),

@@ -3,6 +3,7 @@ import { CONTRACT_KEYS, type ContractIds, CONTRACTS } from "../escrow/contracts/
 import { createAssetList } from "../escrow/assets/asset_list.ts";
 import type { ForeignMovements } from "../escrow/assets/foreign_movements.ts";
 import { movedAsset, speaksOfAsset } from "../escrow/assets/moved_asset.ts";
+import { createExpiringPayments, type ExpiringPayments } from "../escrow/reads/expiring_payments.ts";
 import { createEscrow, type Escrow } from "../escrow/escrow.ts";
 import { decodeEvent } from "../escrow/events.ts";
 import { createWatcher, type Watcher } from "../events/watcher.ts";
@@ -31,6 +32,8 @@ export interface Chain {
   findings: SharedFindings | undefined;
   /** Movements in other assets than they should be in. */
   foreignAssets: ForeignMovements;
+  /** Payments that are about to expire. */
+  expiring: ExpiringPayments;
   /**
    * Resolves when the node was asked which network it is of, or did not answer; until then the gateway may serve already.
    * @throws {ConfigError} when it speaks for another network than the settings say
@@ -114,6 +117,13 @@ export async function createChain(
     onProblem: (message) => log.warn(message),
     onNewCodes: contractWatch.lookAgain,
   });
+  const expiring = createExpiringPayments({
+    log: store.events,
+    reads: escrow.reads,
+    shortestLife: escrow.shortestLife,
+    latestLedger: () => view.sequence,
+    nowMs: () => view.networkSeconds() * 1_000,
+  });
   const foreignAssets = watchForeignAssets({ store, assets, log });
   const watcher = createWatcher({
     rpc,
@@ -140,7 +150,7 @@ export async function createChain(
       if (kind === "recovered" || kind === "reset") contractWatch.lookAgain();
     },
   });
-  return { rpc, view, escrow, watcher, contractWatch, findings, foreignAssets, networkChecked };
+  return { rpc, view, escrow, watcher, contractWatch, findings, foreignAssets, expiring, networkChecked };
 }
 
 /** The settings that hold this contract's id. */

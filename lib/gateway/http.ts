@@ -110,6 +110,7 @@ export function createHttp(
           history: history.status,
           streams: () => streams.size,
           backlog,
+          expiring: chain.expiring.now,
           foreignMovements: () => chain.foreignAssets.found().count,
         }),
     },

@@ -18,7 +18,7 @@ export interface StatusParts {
 
 /** What `GET /v1/status` answers: how the gateway stands, for operators and dashboards. */
 export function createStatus({ chain, history, backlog, clock, troubles }: StatusParts): () => Promise<GatewayStatus> {
-  const { rpc, view, escrow, contractWatch, foreignAssets } = chain;
+  const { rpc, view, escrow, contractWatch, foreignAssets, expiring } = chain;
   const startedAt = new Date(clock.now()).toISOString();
 
   return async function status() {
@@ -45,6 +45,7 @@ export function createStatus({ chain, history, backlog, clock, troubles }: Statu
         problem: problem ?? null,
         checkedAt: lookedAtMs === undefined ? null : new Date(lookedAtMs).toISOString(),
       })),
+      expiring: await expiring.now().catch(() => null),
       foreignMovements: foreignMovementsAnswer(foreignAssets),
       reads: escrow.reads.ways(),
       nodes: rpc.nodes().map(({ name, inUse, condition, problem, closeTime, lagSeconds }) => ({

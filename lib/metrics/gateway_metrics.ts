@@ -16,6 +16,7 @@ export interface MetricSources {
   backlog(): Promise<Owed>;
   /** How many movements were in an asset that they should not be in. */
   foreignMovements(): number;
+  expiring(): Promise<{ payments: number }>;
 }
 
 /** What is owed to webhooks. */
@@ -79,7 +80,8 @@ export function createGatewayMetrics({ now }: { now: () => number }): GatewayMet
     }
   }
 
-  async function readStore({ history, backlog, ledger }: MetricSources): Promise<void> {
+  async function readStore({ history, backlog, ledger, expiring }: MetricSources): Promise<void> {
+    events.expiring.set(await expiring().then(({ payments }) => payments, () => undefined));
     const networkTime = ledger().closeTime;
     const { scanLag, gaps, undecoded } = events;
     const { pending, rejected, dead, failing, oldest } = deliveries;

@@ -67,6 +67,10 @@ export function eventSeries(registry: Registry) {
       "Events kept raw because they could not be decoded; 100 stands for 100 or more.",
     ).with(),
     streams: registry.gauge("gateway_event_streams", "Live event streams that are open.").with(),
+    expiring: registry.gauge(
+      "gateway_payments_expiring",
+      "Pending payments in the last quarter of their life: what is not claimed then is lost to the merchant.",
+    ).with(),
     foreign: registry.gauge(
       "gateway_foreign_movements",
       "Movements in an asset that they should not be in, of the newest 5000 events at the start and since.",

@@ -62,10 +62,10 @@ const payment = (deviceHash: string) => ({
 describe("a node that fails", () => {
   test("after it has taken a transaction in: it is confirmed all the same, and applied once", async () => {
     const gateway = losing((method) => method === "sendTransaction");
-    const before = BigInt(await sandbox.gateway().escrow.reads.pending(sandbox.merchant.publicKey()));
+    const before = BigInt((await sandbox.gateway().escrow.reads.pending(sandbox.merchant.publicKey())).pending);
     const { ledger } = await act(gateway, sandbox.agent, payment(CARD));
     assert.ok(ledger > 0);
-    const pending = await sandbox.gateway().escrow.reads.pending(sandbox.merchant.publicKey());
+    const { pending } = await sandbox.gateway().escrow.reads.pending(sandbox.merchant.publicKey());
     assert.equal(BigInt(pending), before + 1n);
   });
 
@@ -117,7 +117,7 @@ describe("writes that meet", () => {
   test("ten cards are paid with at the same time, and every payment arrives", async () => {
     const gateway = sandbox.gateway();
     const payers = await Promise.all(Array.from({ length: 10 }, () => sandbox.account()));
-    const before = BigInt(await gateway.escrow.reads.pending(sandbox.owner.publicKey()));
+    const before = BigInt((await gateway.escrow.reads.pending(sandbox.owner.publicKey())).pending);
     for (const [index, payer] of payers.entries()) {
       const deviceHash = index.toString(16).padStart(64, "0");
       const own = { deviceHash, asset: sandbox.asset };
@@ -135,7 +135,7 @@ describe("writes that meet", () => {
         else paid += 1;
       }
     }));
-    const after = BigInt(await gateway.escrow.reads.pending(sandbox.owner.publicKey()));
+    const after = BigInt((await gateway.escrow.reads.pending(sandbox.owner.publicKey())).pending);
     assert.equal(after - before, 30n);
   });
 });

@@ -126,7 +126,7 @@ describe("the life of a card", () => {
     const broke = await refusal(act(agent, { ...payment, amount: "1" }));
     assert.deepEqual([broke.contractError, broke.reason], ["InsufficientBalance", "insufficient_escrow"]);
     assert.match(broke.message, /: 1 is above the 0 that the card's escrow holds$/);
-    assert.equal(await gateway.escrow.reads.pending(merchant), "100");
+    assert.equal((await gateway.escrow.reads.pending(merchant)).pending, "100");
   });
 
   test("two prepared at the same time get different nonces", async () => {
@@ -147,7 +147,7 @@ describe("the life of a card", () => {
   test("the merchant claims everything, once", async () => {
     const { merchant, asset } = sandbox;
     await act(merchant, { kind: "claim", asset });
-    assert.equal(await gateway.escrow.reads.pending(merchant.publicKey()), "0");
+    assert.equal((await gateway.escrow.reads.pending(merchant.publicKey())).pending, "0");
     assert.equal((await refused(merchant, { kind: "claim", asset })).name, "NothingToClaim");
   });
 

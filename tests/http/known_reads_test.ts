@@ -17,7 +17,7 @@ test("a read asked for again is checked again: key, scope, rate, method and quer
     const answer = await request("GET", path, { key: reader });
     assert.deepEqual([answer.status, answer.body, answer.headers.get("x-ratelimit-remaining")], [
       200,
-      { pending: "0" },
+      { pending: "0", payments: [] },
       remaining,
     ]);
   }

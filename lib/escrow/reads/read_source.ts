@@ -1,4 +1,4 @@
-import type { AgentPolicy, DeviceInfo } from "../decode.ts";
+import type { AgentPolicy, DeviceInfo, Payment } from "../decode.ts";
 
 /** A value, and the ledger it is true of. */
 export interface AsOf<T> {
@@ -27,6 +27,14 @@ export interface Pending {
   total: bigint;
   /** A payment counted here lives in this ledger and in no later one: another reader may already miss it. */
   ending: boolean;
+  /** In the order in which they were authorised; undefined where the functions are asked, which tell the sum only. */
+  payments?: PendingPayment[];
+}
+
+/** A payment that a merchant has not claimed. */
+export interface PendingPayment extends Payment {
+  /** The last ledger it lives in; undefined when the node does not say. */
+  liveUntilLedger: number | undefined;
 }
 
 /** What is read of the contracts. Everything in one answer is true of one ledger. */

@@ -2,6 +2,7 @@ import { GatewayError } from "../../errors.ts";
 import type { LedgerView } from "../../stellar/ledger/ledger_view.ts";
 import type { ContractCodes } from "../contracts/codes.ts";
 import type { AgentPolicy } from "../decode.ts";
+import type { LedgerClock, LedgerTimes } from "../../stellar/ledger/ledger_clock.ts";
 import { createHeldAnswers } from "./held_answers.ts";
 import type { AsOf, Card, Pending, ReadSource, WalletDevices } from "./read_source.ts";
 import type { EntrySource } from "./reads_by_entries.ts";
@@ -27,6 +28,26 @@ export interface Device {
   escrowBalance: string;
 }
 
+/** What a merchant can claim. */
+export interface PendingAnswer {
+  /** The sum, decimal. */
+  pending: string;
+  /** The oldest first; null where the contracts' storage cannot be read, whose functions tell the sum only. */
+  payments: PendingPaymentAnswer[] | null;
+  /** There are more than are listed. */
+  more?: true;
+}
+
+export interface PendingPaymentAnswer {
+  deviceHash: string;
+  /** Decimal. */
+  amount: string;
+  /** Unix seconds. */
+  authorizedAt: number;
+  /** About when the network forgets it and it can't be claimed any more, Unix seconds; null when the node does not say. */
+  expiresAt: number | null;
+}
+
 /**
  * What is known of the contracts. An answer held for the newest ledger comes at once, without a promise, and is the same
  * object each time. Every method throws or rejects with `upstream_error` when the node fails.
@@ -38,8 +59,8 @@ export interface EscrowReads {
   policy(deviceHash: string): Policy | Promise<Policy>;
   /** In the registry's order. */
   walletDevices(wallet: string): string[] | Promise<string[]>;
-  /** Decimal. */
-  pending(merchant: string): string | Promise<string>;
+  /** What a merchant can claim, at most 500 payments of it one by one. */
+  pending(merchant: string): PendingAnswer | Promise<PendingAnswer>;
   /** Everything of one card, absent parts undefined. */
   card(deviceHash: string): AsOf<Card> | Promise<AsOf<Card>>;
   /** Which way each kind of read goes. */
@@ -52,6 +73,8 @@ export interface EscrowReadsParts {
   codes: ContractCodes;
   view: LedgerView;
   now: () => number;
+  /** Tells the ledgers' time. */
+  ledgerClock: LedgerClock;
   /** How long an answer holds when no new ledger is seen; 6 000 when absent. */
   maxAgeMs?: number;
   /** See `createSourceChoice`. */
@@ -74,7 +97,7 @@ export function createEscrowReads(parts: EscrowReadsParts): EscrowReads {
   const devices = hold<Device>();
   const policies = hold<Policy>();
   const wallets = hold<string[]>();
-  const pendings = hold<string>();
+  const pendings = hold<PendingAnswer>();
 
   async function read<T>(kind: ReadKind, ways: BothWays<T>, compared: BothWays<T> = ways): Promise<AsOf<T>> {
     // The codes are asked for in the same breath, so that both go out in one upstream call.
@@ -137,13 +160,39 @@ export function createEscrowReads(parts: EscrowReadsParts): EscrowReads {
     },
     pending(merchant) {
       return pendings.get(merchant, async () => {
-        const { ledger, value } = await read("pending", pendingWays(merchant));
-        return { ledger, value: value.total.toString() };
+        const ways = pendingWays(merchant);
+        const [{ ledger, value }, time] = await Promise.all([
+          read("pending", ways, { ...ways, byEntries: () => sumOnly(ways.byEntries()) }),
+          parts.ledgerClock.now(),
+        ]);
+        return { ledger, value: pendingAnswer(value, ledger, time) };
       });
     },
     ways: () =>
       Object.fromEntries(READ_KINDS.map((kind) => [kind, choice.way(kind)])) as ReturnType<EscrowReads["ways"]>,
   };
+}
+
+const MOST_PAYMENTS = 500;
+
+/** The functions tell no more: what is compared with them is this. */
+async function sumOnly(asked: Promise<AsOf<Pending>>): Promise<AsOf<Pending>> {
+  const { ledger, value: { total, ending } } = await asked;
+  return { ledger, value: { total, ending } };
+}
+
+function pendingAnswer({ total, payments }: Pending, ledger: number, { seconds, pace }: LedgerTimes): PendingAnswer {
+  const pending = total.toString();
+  if (payments === undefined) return { pending, payments: null };
+  const listed = payments.slice(0, MOST_PAYMENTS).map((payment) => ({
+    deviceHash: payment.deviceHash,
+    amount: payment.amount.toString(),
+    authorizedAt: Number(payment.timestamp),
+    expiresAt: payment.liveUntilLedger === undefined
+      ? null
+      : Math.round(seconds + (payment.liveUntilLedger - ledger) * pace),
+  }));
+  return { pending, payments: listed, ...(payments.length > MOST_PAYMENTS ? { more: true } : {}) };
 }
 
 function policyAnswer({ agent, maxAmount, asset, expiresAt }: AgentPolicy): Policy {

@@ -7,14 +7,14 @@ import {
   asDeviceInfo,
   asHash,
   asI128,
-  asPaymentAmount,
+  asPayment,
   asU32,
   asU64,
   type Decode,
   entryValue,
   UnexpectedEntry,
 } from "../decode.ts";
-import { type AsOf, type ReadSource, TRIES } from "./read_source.ts";
+import { type AsOf, type Pending, type PendingPayment, type ReadSource, TRIES } from "./read_source.ts";
 import * as keys from "./storage_keys.ts";
 
 /** The most devices of a wallet, or payments of a merchant, that are read: far beyond what the contracts themselves can walk. */
@@ -94,19 +94,19 @@ export function createEntrySource(
 }
 
 /** Temporary entries count only while they live, whether the node still lists them or not. */
-function pendingOf(
-  items: (RawLedgerEntry | undefined)[],
-  ledger: number,
-): AsOf<{ total: bigint; ending: boolean }>["value"] {
+function pendingOf(items: (RawLedgerEntry | undefined)[], ledger: number): Pending {
   let total = 0n;
   let ending = false;
+  const payments: PendingPayment[] = [];
   for (const item of items) {
     const liveUntil = item?.liveUntilLedgerSeq ?? Infinity;
     if (item === undefined || liveUntil < ledger) continue;
-    total += entryValue(item.xdr, asPaymentAmount);
+    const payment = entryValue(item.xdr, asPayment);
+    payments.push({ ...payment, liveUntilLedger: item.liveUntilLedgerSeq });
+    total += payment.amount;
     ending ||= liveUntil === ledger;
   }
-  return { total, ending };
+  return { total, ending, payments };
 }
 
 function valueOf<T>(entry: RawLedgerEntry | undefined, decode: Decode<T>): T | undefined {

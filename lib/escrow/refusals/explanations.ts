@@ -33,7 +33,7 @@ const PARAMS: Partial<Record<RefusalReason, string>> = {
 
 export function createExplanations({ reads, ledgerTime }: {
   /** What is read by now: the contracts' storage or their functions. */
-  reads: () => Pick<EscrowReads, "card" | "walletDevices">;
+  reads: () => Pick<EscrowReads, "card" | "walletDevices" | "pending">;
   /** Close time of the newest ledger, Unix seconds. */
   ledgerTime(): number | Promise<number>;
 }): Explanations {
@@ -55,14 +55,24 @@ export function createExplanations({ reads, ledgerTime }: {
       `${devices.length}: revoke newer cards of this wallet first`;
   }
 
+  async function ofClaim({ args: [, merchant] }: ContractCall, excess?: Excess): Promise<string> {
+    const { payments } = await reads().pending(asAddress(merchant!));
+    const all = `the contract collects all ${payments?.length ?? "of a merchant's"} pending payments at once, or none`;
+    const after = "what expires is lost to the merchant; claim more often";
+    // Each payment is one entry written, and it goes when it expires.
+    const last = excess && payments?.[excess.entries - excess.most - 1];
+    if (typeof last?.expiresAt !== "number") return `${all}; a claim fits again when the oldest have expired: ${after}`;
+    const time = new Date(last.expiresAt * 1_000).toISOString();
+    return `${all}; a claim fits again when the oldest ${
+      excess!.entries - excess!.most
+    } have expired, at about ${time}: ${after}`;
+  }
+
   return {
     ofPayment: (call) => ofPayment(call).catch(() => undefined),
-    async ofSize(call) {
+    async ofSize(call, excess) {
       if (call.function === "revoke") return await ofRevocation(call).catch(() => undefined);
-      if (call.function === "claim") {
-        return "the contract collects all pending payments of a merchant at once, and they are too many by now; " +
-          "GET /v1/merchants/:address/pending says when which expire: with the oldest gone a claim fits again. Claim more often";
-      }
+      if (call.function === "claim") return await ofClaim(call, excess).catch(() => undefined);
       return undefined;
     },
   };

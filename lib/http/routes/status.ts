@@ -3,7 +3,7 @@ import { z } from "zod";
 import { CONTRACTS } from "../../escrow/contracts/errors.ts";
 import { FOREIGN_BECAUSE } from "../../escrow/assets/foreign_movements.ts";
 import { EVENT_TYPES } from "../../escrow/events.ts";
-import { contractId } from "../../escrow/values.ts";
+import { contractId, unixSeconds } from "../../escrow/values.ts";
 import { endpoint } from "../endpoint.ts";
 import type { AppEnv } from "../exchange.ts";
 
@@ -36,6 +36,11 @@ const statusAnswer = z.object({
     ),
     checkedAt: z.iso.datetime().nullable().describe("When it was last looked at; null: not yet"),
   })).describe("Whether the contract ids of the settings lead to the contracts expected"),
+  expiring: z.object({
+    payments: z.int().describe("Pending payments in the last quarter of their life, as of a minute ago at most"),
+    merchants: z.int().describe("How many merchants have to claim them; of the 100 that have waited longest"),
+    firstAt: unixSeconds.nullable().describe("When the first of them expires, Unix seconds"),
+  }).nullable().describe("What merchants have to claim before it is lost to them; null when it can't be told now"),
   foreignMovements: z.object({
     count: z.int().describe(
       "Of the newest 5000 events at the start, and since; each asset is warned of once in the log",

@@ -35,6 +35,7 @@ export const health = z.looseObject({
   oldestLedger: ledger,
   ledgerRetentionWindow: uint32,
   latestLedgerCloseTime: optional(seconds),
+  oldestLedgerCloseTime: optional(seconds),
 });
 
 export const network = z.looseObject({

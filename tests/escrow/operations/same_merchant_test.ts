@@ -90,7 +90,7 @@ describe("payments of many cards to the same merchant", () => {
     test(`that are prepared at the same time all succeed when sent ${order}`, async () => {
       const [gateway, merchant] = [sandbox.gateway(), await sandbox.account()];
       await sent(gateway, await preparedPayments(gateway, cards.slice(0, 10), merchant));
-      assert.equal(await gateway.escrow.reads.pending(merchant.publicKey()), "10");
+      assert.equal((await gateway.escrow.reads.pending(merchant.publicKey())).pending, "10");
     });
   }
 
@@ -100,9 +100,9 @@ describe("payments of many cards to the same merchant", () => {
     const envelopes = await preparedPayments(gateway, cards.slice(0, 10), merchant);
     for (const one of envelopes.splice(7)) await submit(gateway, one);
     apply(merchant, { kind: "claim", asset: sandbox.asset });
-    assert.equal(await gateway.escrow.reads.pending(merchant.publicKey()), "0");
+    assert.equal((await gateway.escrow.reads.pending(merchant.publicKey())).pending, "0");
     for (const one of envelopes) await submit(gateway, one);
-    assert.equal(await gateway.escrow.reads.pending(merchant.publicKey()), "7");
+    assert.equal((await gateway.escrow.reads.pending(merchant.publicKey())).pending, "7");
   });
 
   test("do not keep the merchant from claiming, when they come after the claim was prepared", async () => {
@@ -112,7 +112,7 @@ describe("payments of many cards to the same merchant", () => {
     const claim = await preparedClaim(gateway, merchant);
     for (const one of envelopes) await submit(gateway, one);
     await submit(gateway, claim);
-    assert.equal(await gateway.escrow.reads.pending(merchant.publicKey()), "0");
+    assert.equal((await gateway.escrow.reads.pending(merchant.publicKey())).pending, "0");
   });
 
   test("are as many as twenty-one, beside thirty that are pending already", async () => {
@@ -122,7 +122,7 @@ describe("payments of many cards to the same merchant", () => {
     const claim = await preparedClaim(gateway, merchant);
     assert.equal(written(envelopes[0]!), OWN_ENTRIES + 20 + 21);
     for (const one of envelopes.reverse()) await submit(gateway, one);
-    assert.equal(await gateway.escrow.reads.pending(merchant.publicKey()), "51");
+    assert.equal((await gateway.escrow.reads.pending(merchant.publicKey())).pending, "51");
     await assert.rejects(submit(gateway, claim), /prepare again/, "more came than it has room for");
   });
 });
@@ -167,7 +167,7 @@ describe("what it costs", () => {
     assert.equal(written(beside!), OWN_ENTRIES + 1);
     await submit(gateway, claim);
     await submit(gateway, beside!);
-    assert.equal(await gateway.escrow.reads.pending(merchant.publicKey()), "1");
+    assert.equal((await gateway.escrow.reads.pending(merchant.publicKey())).pending, "1");
     const [next] = await preparedPayments(gateway, [cards[1]!], merchant);
     assert.equal(written(next!), OWN_ENTRIES, "the claim was applied");
   });
@@ -195,7 +195,7 @@ describe("payments past this gateway", () => {
     const [again] = await preparedPayments(gateway, [cards[0]!], merchant);
     for (const card of cards.slice(1, 5)) await pay(elsewhere, card, merchant);
     await submit(gateway, again!);
-    assert.equal(await gateway.escrow.reads.pending(merchant.publicKey()), "6");
+    assert.equal((await gateway.escrow.reads.pending(merchant.publicKey())).pending, "6");
   });
 
   test("are prepared as ever when the node does not tell the network's settings", async () => {

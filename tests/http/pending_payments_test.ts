@@ -1,0 +1,105 @@
+import { Keypair, nativeToScVal } from "@stellar/stellar-sdk";
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { hashVal } from "../../lib/escrow/reads/storage_keys.ts";
+import { addressOf, callNow } from "../sandbox/past_the_gateway.ts";
+import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
+
+const CARD = "ab".repeat(32);
+/** How long a payment lives on the public network, whose settings these are. */
+const LIFE_LEDGERS = 17_280;
+const METRICS = "scrape-me-0123456789";
+const i128 = (amount: number) => nativeToScVal(amount, { type: "i128" });
+const u64 = (value: number) => nativeToScVal(value, { type: "u64" });
+
+let on: TestNetwork;
+let api: GatewayUnderTest;
+let owner: Keypair;
+let nonce = 0;
+
+before(async () => {
+  on = await startTestNetwork();
+  const { network, sandbox } = on;
+  owner = Keypair.fromSecret(sandbox.accounts.owner.secret);
+  const { contracts: { deviceRegistry, agentRegistry, paymentEscrow }, asset } = sandbox;
+  const [self, card, token] = [addressOf(owner), hashVal(CARD), addressOf(asset)];
+  callNow(network, owner, deviceRegistry, "register", self, card, self);
+  callNow(network, owner, agentRegistry, "register_agent", self, card, self, i128(0), token, u64(0));
+  callNow(network, owner, paymentEscrow, "fund_escrow", token, self, card, i128(1_000_000));
+});
+after(async () => {
+  await api?.stop();
+  await on.network.stop();
+});
+
+function authorize(merchant: string, amount: number): void {
+  const { contracts: { paymentEscrow }, asset } = on.sandbox;
+  const to = [addressOf(merchant), addressOf(asset), i128(amount), u64(++nonce)];
+  callNow(on.network, owner, paymentEscrow, "authorize", addressOf(owner), hashVal(CARD), ...to);
+}
+
+const pendingOf = async (merchant: string) => (await api.request("GET", `/v1/merchants/${merchant}/pending`)).body;
+const closeTime = () => on.network.latestLedger().closeTime;
+
+describe("a merchant's pending payments", () => {
+  const merchant = () => on.sandbox.accounts.merchant.address;
+
+  test("are listed, the oldest first, with when they were authorised and when they expire", async () => {
+    authorize(merchant(), 30);
+    const first = closeTime();
+    on.network.advance({ ledgers: 50 });
+    authorize(merchant(), 12);
+    const second = closeTime();
+    api = await startGateway(on, { settings: { metricsToken: METRICS }, started: false });
+    const { pending, payments, more } = await pendingOf(merchant());
+    assert.deepEqual([pending, more], ["42", undefined]);
+    assert.deepEqual(
+      // deno-lint-ignore no-explicit-any -- what JSON holds
+      payments.map(({ expiresAt: _, ...payment }: any) => payment),
+      [
+        { deviceHash: CARD, amount: "30", authorizedAt: first },
+        { deviceHash: CARD, amount: "12", authorizedAt: second },
+      ],
+    );
+    assert.ok(payments[0].expiresAt < payments[1].expiresAt);
+    assert.ok(payments[0].expiresAt > closeTime());
+  });
+
+  test("that are about to expire are shown in the status and as a metric, until they are claimed or gone", async () => {
+    await api.gateway.turn(20_000);
+    const status = async () => (await api.request("GET", "/v1/status")).body.expiring;
+    assert.deepEqual(await status(), { payments: 0, merchants: 0, firstAt: null });
+    // Of the first payment a little less than a quarter of its life is left now, of the second a little more.
+    on.network.advance({ ledgers: LIFE_LEDGERS * 3 / 4 - 25 });
+    const later = await startGateway(on, { settings: { metricsToken: METRICS }, started: false });
+    await later.gateway.turn(20_000);
+    const { expiring } = (await later.request("GET", "/v1/status")).body;
+    assert.deepEqual([expiring.payments, expiring.merchants], [1, 1]);
+    const [first] = (await later.request("GET", `/v1/merchants/${merchant()}/pending`)).body.payments;
+    assert.ok(Math.abs(expiring.firstAt - first.expiresAt) <= 2);
+    const scrape = await later.gateway.fetch(
+      new Request("http://gateway.test/metrics", { headers: { authorization: `Bearer ${METRICS}` } }),
+      { remoteAddress: "203.0.113.9" },
+    );
+    assert.match(await scrape.text(), /^gateway_payments_expiring 1$/m);
+    await later.stop();
+  });
+});
+
+describe("a claim that one transaction cannot carry", () => {
+  test("is refused before it is signed, saying when one fits again", async () => {
+    const crowded = Keypair.random();
+    await on.network.fund(crowded.publicKey());
+    for (let n = 0; n < 210; n += 1) authorize(crowded.publicKey(), 1);
+    const asked = await startGateway(on, { started: false });
+    const { status, body } = await asked.request("POST", "/v1/transactions/prepare", {
+      body: { source: crowded.publicKey(), operation: { kind: "claim", asset: on.sandbox.asset } },
+    });
+    assert.equal(status, 400, JSON.stringify(body));
+    assert.match(
+      body.error.message,
+      /^payment_escrow\.claim needs more than the network allows one transaction \(it would write 2\d\d ledger entries, where 200 are allowed\): the contract collects all 210 pending payments at once, or none; a claim fits again when the oldest \d+ have expired, at about 20.*Z: what expires is lost/,
+    );
+    await asked.stop();
+  });
+});
