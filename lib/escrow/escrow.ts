@@ -6,7 +6,7 @@ import { createShortestLife } from "../stellar/ledger/entry_life.ts";
 import { createLedgerClock } from "../stellar/ledger/ledger_clock.ts";
 import { createLedgerTime } from "../stellar/ledger/ledger_time.ts";
 import { createLedgerWait } from "../stellar/ledger/waiting.ts";
-import { VALID_FOR_SECONDS } from "../stellar/transactions/prepare.ts";
+import { accountKey, VALID_FOR_SECONDS } from "../stellar/transactions/prepare.ts";
 import type { RpcClient } from "../stellar/rpc/client.ts";
 import { createFootprintTerms } from "../stellar/transactions/spare_keys.ts";
 import type { LedgerView } from "../stellar/ledger/ledger_view.ts";
@@ -155,11 +155,12 @@ export function createEscrow(parts: EscrowParts): Escrow {
   }
 
   const { submit, status, fate } = transactions;
+  const accountExists = async (address: string) => (await entries.read([accountKey(address)])).entries[0] !== undefined;
   return {
     reads,
     assets: createAssetReader(calls),
     shortestLife: createShortestLife({ entries, clock }),
-    payments: createPaymentChecker({ card: reads.card, ledgerTime, assets }),
+    payments: createPaymentChecker({ card: reads.card, ledgerTime, assets, accountExists }),
     transactions: {
       prepare: createOperationPreparer({ contracts, transactions, nextNonce, spares }),
       warning: createOutcomeWarnings({ contracts, status, unsettled: parts.unsettled }),

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { AssetList } from "../assets/asset_list.ts";
 import type { AgentPolicy } from "../decode.ts";
 import type { AsOf, Card } from "./read_source.ts";
-import { address, amount, contractId, deviceHash } from "../values.ts";
+import { accountAddress, amount, contractId, deviceHash } from "../values.ts";
 
 /** Why a payment would not be authorised, in order of precedence. */
 export const REFUSAL_REASONS = [
@@ -16,13 +16,13 @@ export const REFUSAL_REASONS = [
 ] as const;
 export type RefusalReason = (typeof REFUSAL_REASONS)[number];
 
-/** The body of a payment check. The merchant is checked for its form only: the contracts pay any. */
+/** The body of a payment check. Agent and merchant are accounts, as for `authorize`; the contracts pay any merchant. */
 export const checkRequest = z.strictObject({
   deviceHash,
   asset: contractId,
   amount,
-  agent: address.optional(),
-  merchant: address.optional(),
+  agent: accountAddress.optional(),
+  merchant: accountAddress.optional(),
 });
 export type CheckRequest = z.output<typeof checkRequest>;
 
@@ -96,17 +96,24 @@ export interface PaymentChecker {
 }
 
 /** Answers payment checks from what is held of the newest ledger, at that ledger's time. */
-export function createPaymentChecker({ card, ledgerTime, assets }: {
+export function createPaymentChecker({ card, ledgerTime, assets, accountExists }: {
   card(deviceHash: string): AsOf<Card> | Promise<AsOf<Card>>;
   /** Close time of the newest ledger, Unix seconds. */
   ledgerTime(): number | Promise<number>;
   assets: Pick<AssetList, "has">;
+  /** Whether the newest ledger has this account, `G…`. */
+  accountExists(address: string): Promise<boolean>;
 }): PaymentChecker {
   return {
     async check(request) {
       const { value: found } = await card(request.deviceHash);
       const mayExpire = found.policy !== undefined && found.policy.expiresAt !== 0n;
-      return checkPayment(found, request, mayExpire ? await ledgerTime() : 0, assets.has(request.asset));
+      const verdict = checkPayment(found, request, mayExpire ? await ledgerTime() : 0, assets.has(request.asset));
+      // What is called ok can be prepared: by an account that is there.
+      const { agent } = found.policy ?? {};
+      if (!verdict.ok || agent === undefined) return verdict;
+      if (!agent.startsWith("G")) return { ok: false, reason: "agent_mismatch" };
+      return await accountExists(agent) ? verdict : { ok: false, reason: "agent_not_found" };
     },
   };
 }

@@ -14,7 +14,7 @@ import {
   entryValue,
   UnexpectedEntry,
 } from "../decode.ts";
-import { type AsOf, type Pending, type PendingPayment, type ReadSource, TRIES } from "./read_source.ts";
+import { type Pending, type PendingPayment, type ReadSource, TRIES } from "./read_source.ts";
 import * as keys from "./storage_keys.ts";
 
 /** The most devices of a wallet, or payments of a merchant, that are read: far beyond what the contracts themselves can walk. */

@@ -11,7 +11,9 @@ export const payments = new Hono<AppEnv>()
     endpoint({
       scopes: ["read"],
       summary: "Whether the contracts would authorise a payment now",
-      description: "The reason is the first that applies, in the order of the enumeration.",
+      description: "What is called ok can be prepared. The reason is the first that applies, in the order of the " +
+        "enumeration; agent_not_found also stands for an agent whose account does not exist on the network, agent_mismatch " +
+        "for one that is a contract, asset_mismatch for an asset that this gateway does not deal in.",
       body: checkRequest,
       answer: z.union([
         z.object({ ok: z.literal(true) }),
