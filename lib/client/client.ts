@@ -1,0 +1,138 @@
+/**
+ * A typed client of the gateway. Web APIs only: Node 20 and later, Deno, Bun, browsers, workers. What signs (`write`) needs
+ * `@stellar/stellar-sdk` beside it, the rest nothing.
+ *
+ * @example
+ * ```ts
+ * const gateway = createGatewayClient({ baseUrl, apiKey, network });
+ * const card = await gateway.device(await hashCard(uid));
+ * if (!card.ok) throw new Error(`${card.reason}: ${card.message}`);
+ * const paid = await gateway.write({ kind: "authorize", deviceHash, merchant, asset, amount: toUnits("4.5") }, agentKeypair);
+ * for await (const event of gateway.events({ types: ["payment.claimed"] })) await book(event.id, event.amount);
+ * ```
+ *
+ * @module
+ */
+import type { Endpoints, QueryValue } from "./api_types.ts";
+import { createEventFeed, type EventFeed, type EventFeedOptions } from "./events.ts";
+import type { Operation, TrustedNetwork } from "./operation_call.ts";
+import { type ConnectionOptions, createConnection, type RequestOptions, type Result } from "./request.ts";
+import { type SignEnvelope, type SigningKey, write, type WriteOptions, type Written } from "./write.ts";
+
+export type { Endpoints } from "./api_types.ts";
+export { type EventFeed, type EventFeedOptions, type EventNotice, type EventType, FeedError } from "./events.ts";
+export type { EventSubjects, GatewayEvent } from "./events.ts";
+export type { SigningBounds } from "./envelope.ts";
+export type { Operation, PreparedOperation, TrustedNetwork } from "./operation_call.ts";
+export { receive, type Received } from "./receive.ts";
+export type { Failure, FailureReason, RequestOptions, Result } from "./request.ts";
+export { fromUnits, hashCard, toUnits } from "./units.ts";
+export { verifyWebhook, type VerifyWebhookOptions, type WebhookVerification } from "./verify_webhook.ts";
+export type { SignedEnvelope, SignEnvelope, SigningKey, WriteOptions, Written } from "./write.ts";
+
+export interface GatewayClientOptions extends ConnectionOptions {
+  /**
+   * The network and the contracts that `write` signs for: from your own configuration. Looked up once (`network()`), and
+   * kept; never asked of the gateway at the moment of signing, or it could name contracts of its own.
+   */
+  network?: TrustedNetwork;
+}
+
+type Answer<Name extends keyof Endpoints> = Endpoints[Name]["answer"];
+type Body<Name extends keyof Endpoints> = Endpoints[Name] extends { body: infer B } ? B : never;
+type Query<Name extends keyof Endpoints> = Endpoints[Name] extends { query: infer Q } ? Q : never;
+
+export type GatewayClient = ReturnType<typeof createGatewayClient>;
+
+/**
+ * A client of one gateway. Its methods answer `{ ok: true, … }` with what the endpoint answers, or
+ * `{ ok: false, reason, message, … }`, and throw nothing; when the key's rate is used up they wait.
+ * @throws {TypeError} when `baseUrl` is no URL
+ */
+export function createGatewayClient(options: GatewayClientOptions) {
+  const connection = createConnection(options);
+
+  function call<Name extends keyof Endpoints>(
+    name: Name,
+    { params = {}, query = {}, body }: { params?: Record<string, string>; query?: object; body?: unknown } = {},
+    request?: RequestOptions,
+  ): Promise<Result<Answer<Name>>> {
+    const [method, pattern] = name.split(" ") as [string, string];
+    const path = pattern.replace(/:(\w+)/g, (_, param: string) => encodeURIComponent(params[param] ?? ""));
+    return connection.request(method, path + queryText(query), body, request);
+  }
+
+  return {
+    /** Whether the gateway is alive; needs no key. */
+    health: (request?: RequestOptions) => call("GET /v1/health", {}, request),
+    network: (request?: RequestOptions) => call("GET /v1/network", {}, request),
+    status: (request?: RequestOptions) => call("GET /v1/status", {}, request),
+
+    device: (hash: string, request?: RequestOptions) => call("GET /v1/devices/:hash", { params: { hash } }, request),
+    policy: (hash: string, request?: RequestOptions) =>
+      call("GET /v1/devices/:hash/policy", { params: { hash } }, request),
+    /** The cards of a wallet. */
+    walletDevices: (address: string, request?: RequestOptions) =>
+      call("GET /v1/wallets/:address/devices", { params: { address } }, request),
+    /** What a merchant can claim. */
+    pending: (address: string, request?: RequestOptions) =>
+      call("GET /v1/merchants/:address/pending", { params: { address } }, request),
+    /** Whether a payment would be authorised now: `ok` says it, or the `reason` why not. */
+    checkPayment: (payment: Body<"POST /v1/payments/check">, request?: RequestOptions) =>
+      call("POST /v1/payments/check", { body: payment }, request) as Promise<PaymentVerdict>,
+
+    /** One page of the history. */
+    eventPage: (query: Query<"GET /v1/events"> = {}, request?: RequestOptions) =>
+      call("GET /v1/events", { query }, request),
+    event: (id: string, request?: RequestOptions) => call("GET /v1/events/:id", { params: { id } }, request),
+    /** The history and then what happens, each event once: `for await (const event of client.events())`. */
+    events: (feed: EventFeedOptions = {}): EventFeed => createEventFeed(connection, feed),
+
+    prepare: (body: Body<"POST /v1/transactions/prepare">, request?: RequestOptions) =>
+      call("POST /v1/transactions/prepare", { body }, request),
+    submit: (xdr: string, request?: RequestOptions) => call("POST /v1/transactions/submit", { body: { xdr } }, request),
+    transaction: (hash: string, request?: RequestOptions) =>
+      call("GET /v1/transactions/:hash", { params: { hash } }, request),
+    /**
+     * Prepares, signs and submits an operation, and makes sure of what is signed.
+     * @param sign a `Keypair`, or a function that signs an envelope: a wallet's, or your own
+     * @throws {TypeError} when the client was made without `network`
+     */
+    write(operation: Operation, sign: SigningKey | SignEnvelope, options_: WriteOptions = {}): Promise<Written> {
+      if (options.network === undefined) {
+        throw new TypeError("write needs createGatewayClient({ network }): what is signed is held against it");
+      }
+      return write(connection, options.network, operation, sign, options_);
+    },
+
+    webhooks: {
+      create: (webhook: Body<"POST /v1/webhooks">, request?: RequestOptions) =>
+        call("POST /v1/webhooks", { body: webhook }, request),
+      list: (request?: RequestOptions) => call("GET /v1/webhooks", {}, request),
+      get: (id: string, request?: RequestOptions) => call("GET /v1/webhooks/:id", { params: { id } }, request),
+      delete: (id: string, request?: RequestOptions) => call("DELETE /v1/webhooks/:id", { params: { id } }, request),
+      rotateSecret: (id: string, request?: RequestOptions) =>
+        call("POST /v1/webhooks/:id/secret", { params: { id } }, request),
+      test: (id: string, request?: RequestOptions) => call("POST /v1/webhooks/:id/test", { params: { id } }, request),
+      deliveries: (id: string, query: Query<"GET /v1/webhooks/:id/deliveries"> = {}, request?: RequestOptions) =>
+        call("GET /v1/webhooks/:id/deliveries", { params: { id }, query }, request),
+      replay: (id: string, body: Body<"POST /v1/webhooks/:id/replay">, request?: RequestOptions) =>
+        call("POST /v1/webhooks/:id/replay", { params: { id }, body }, request),
+    },
+  };
+}
+
+/** What `checkPayment` answers: the reasons of the contracts beside those for which there was no answer. */
+export type PaymentVerdict =
+  | { ok: true }
+  | Extract<Answer<"POST /v1/payments/check">, { ok: false }>
+  | (
+    Extract<Result<unknown>, { ok: false }>
+  );
+
+function queryText(query: object): string {
+  const given = (Object.entries(query) as [string, QueryValue | undefined][]).filter(([, value]) =>
+    value !== undefined
+  );
+  return given.length === 0 ? "" : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`;
+}

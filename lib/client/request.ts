@@ -1,0 +1,180 @@
+/** Something that did not work out. What it was stands in `reason`; what follows is there where the gateway says it. */
+export interface Failure {
+  ok: false;
+  reason: FailureReason;
+  /** For a log, or a developer. */
+  message: string;
+  /** What a program may do: the `same` again after a pause, `prepare_again`, or `never` until something has changed. */
+  retry: "same" | "prepare_again" | "never";
+  /** HTTP status; absent when there was no answer. */
+  status?: number;
+  /** Names the request in the gateway's log. */
+  requestId?: string;
+  /** Name of the contract's error (`DuplicateAuth`), with `contract_refused`. */
+  contractError?: string;
+  /** The network's name for why it did not apply a transaction (`txBadSeq`). */
+  transactionError?: string;
+  /** What `checkPayment` would have said, where the contract's name stands for several causes. */
+  paymentReason?: string;
+  /** The field or parameter at fault. */
+  param?: string;
+}
+
+export type FailureReason =
+  /** What the gateway says (its error codes). */
+  | "invalid_request"
+  | "unauthorized"
+  | "insufficient_scope"
+  | "not_found"
+  | "device_not_found"
+  | "agent_not_found"
+  | "contract_refused"
+  | "rate_limited"
+  | "internal_error"
+  | "upstream_error"
+  | "unavailable"
+  /** There was no answer: no connection, or none in time. */
+  | "unreachable"
+  /** There was an answer that is no gateway's. */
+  | "not_a_gateway";
+
+/** An answer of the gateway with `ok: true` beside its fields, or what went wrong. Nothing is thrown. */
+export type Result<Answer> = ({ ok: true } & Answer) | Failure;
+
+export interface RequestOptions {
+  /** Ends it: the result is `unreachable`. */
+  signal?: AbortSignal;
+  /** `Idempotency-Key`. */
+  idempotencyKey?: string;
+}
+
+export interface ConnectionOptions {
+  /** Where the gateway is: `https://gateway.example.com`. */
+  baseUrl: string;
+  /** `service_sk_…`; leave it out behind a proxy of your own that adds it. */
+  apiKey?: string;
+  /** How long one answer may take, milliseconds; 75 000 when absent: a submit waits for its confirmation. */
+  timeoutMs?: number;
+  /** How long a request waits in all for its rate, milliseconds; 60 000 when absent, 0: not at all. */
+  maxWaitMs?: number;
+  /** Another `fetch` than the runtime's. */
+  fetch?: (url: string, init: RequestInit) => Promise<Response>;
+}
+
+/** The way to one gateway. */
+export interface Connection {
+  /** Asks, and asks again when the rate was used up (429), as soon as the gateway says. */
+  request<Answer>(method: string, path: string, body?: unknown, options?: RequestOptions): Promise<Result<Answer>>;
+  /** Opens an answer that goes on; the caller reads its body. */
+  open(path: string, headers: Record<string, string>, signal: AbortSignal): Promise<Response | Failure>;
+}
+
+const TIMEOUT_MS = 75_000;
+const MAX_WAIT_MS = 60_000;
+
+/** @throws {TypeError} when `baseUrl` is none */
+export function createConnection(options: ConnectionOptions): Connection {
+  const { baseUrl, apiKey, timeoutMs = TIMEOUT_MS, maxWaitMs = MAX_WAIT_MS } = options;
+  const ask = options.fetch ?? ((url: string, init: RequestInit) => globalThis.fetch(url, init));
+  const { origin, pathname } = new URL(baseUrl);
+  const root = origin + pathname.replace(/\/+$/, "");
+  const headers: Record<string, string> = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
+
+  /** One question. How long it may take counts until all of the answer is read. */
+  async function once(
+    method: string,
+    path: string,
+    body: unknown,
+    { signal, idempotencyKey }: RequestOptions,
+  ): Promise<{ response: Response; answer: unknown } | Failure> {
+    const timeUp = AbortSignal.timeout(timeoutMs);
+    try {
+      const response = await ask(root + path, {
+        method,
+        headers: {
+          ...headers,
+          ...(body === undefined ? {} : { "content-type": "application/json" }),
+          ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey }),
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        signal: signal === undefined ? timeUp : AbortSignal.any([signal, timeUp]),
+      });
+      const text = await response.text();
+      return { response, answer: parsed(text) };
+    } catch (cause) {
+      return unreachable(cause);
+    }
+  }
+
+  return {
+    async request<Answer>(method: string, path: string, body?: unknown, options: RequestOptions = {}) {
+      for (let waitedMs = 0;;) {
+        const asked = await once(method, path, body, options);
+        if ("ok" in asked) return asked;
+        const { response, answer } = asked;
+        if (response.ok && typeof answer === "object" && answer !== null) return { ok: true, ...answer as Answer };
+        const waitMs = 1_000 * (Number(response.headers.get("retry-after")) || 1);
+        if (response.status !== 429 || waitedMs + waitMs > maxWaitMs) return failureOf(response, answer);
+        waitedMs += waitMs;
+        if (!await pause(waitMs, options.signal)) return unreachable(options.signal?.reason);
+      }
+    },
+    async open(path, more, signal) {
+      try {
+        const response = await ask(root + path, { headers: { ...headers, ...more }, signal });
+        if (response.ok) return response;
+        return failureOf(response, parsed(await response.text()));
+      } catch (cause) {
+        return unreachable(cause);
+      }
+    },
+  };
+}
+
+/** Waits; false: the signal came first. */
+export function pause(ms: number, signal?: AbortSignal): Promise<boolean> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) return resolve(false);
+    const end = (isOver: boolean) => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", aborted);
+      resolve(isOver);
+    };
+    const aborted = () => end(false);
+    const timer = setTimeout(() => end(true), ms);
+    signal?.addEventListener("abort", aborted, { once: true });
+  });
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function unreachable(cause: unknown): Failure {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return { ok: false, reason: "unreachable", message: `the gateway does not answer: ${why}`, retry: "same" };
+}
+
+function failureOf({ status, headers }: Response, answer: unknown): Failure {
+  const error = (answer as { error?: Record<string, string> } | undefined)?.error;
+  if (error?.code === undefined) {
+    const message = `what answered with ${status} is no gateway`;
+    return { ok: false, reason: "not_a_gateway", message, retry: status >= 500 ? "same" : "never", status };
+  }
+  const { code, message = "", contractError, transactionError, reason: paymentReason, param } = error;
+  const retry = (error.retry ?? (status >= 500 || status === 429 ? "same" : "never")) as Failure["retry"];
+  const requestId = headers.get("x-request-id") ?? undefined;
+  const more = Object.entries({ requestId, contractError, transactionError, paymentReason, param });
+  return {
+    ok: false,
+    reason: code as FailureReason,
+    message,
+    retry,
+    status,
+    ...Object.fromEntries(more.filter(([, value]) => value !== undefined)),
+  };
+}

@@ -1,0 +1,44 @@
+/** Digits after the point of lumens and of every classic asset; a contract of its own says `decimals()`. */
+const DECIMALS = 7;
+
+/**
+ * An amount as the gateway takes it, in the asset's smallest unit: `toUnits("4.5")` is `"45000000"`.
+ * @throws {RangeError} for what is no amount, or has more digits after the point than the asset
+ */
+export function toUnits(amount: string, decimals = DECIMALS): string {
+  const [, whole, fraction = ""] = /^(\d{1,39})(?:\.(\d+))?$/.exec(amount) ?? [];
+  if (whole === undefined) {
+    throw new RangeError(`an amount must be digits with at most one point, got ${shown(amount)}`);
+  }
+  if (fraction.length > decimals) {
+    throw new RangeError(`an amount has at most ${decimals} digits after the point, got ${shown(amount)}`);
+  }
+  return BigInt(whole + fraction.padEnd(decimals, "0")).toString();
+}
+
+/**
+ * An amount of the gateway's for people: `fromUnits("45000000")` is `"4.5"`.
+ * @throws {RangeError} for what is no whole number
+ */
+export function fromUnits(units: string | bigint, decimals = DECIMALS): string {
+  const text = String(units);
+  if (!/^-?\d{1,39}$/.test(text)) throw new RangeError(`units must be a whole number, got ${shown(text)}`);
+  const digits = text.replace("-", "").padStart(decimals + 1, "0");
+  const whole = digits.slice(0, digits.length - decimals).replace(/^0+(?=\d)/, "");
+  const fraction = digits.slice(digits.length - decimals).replace(/0+$/, "");
+  return `${text.startsWith("-") ? "-" : ""}${whole}${fraction && `.${fraction}`}`;
+}
+
+/**
+ * The `deviceHash` of a card: SHA-256 of its UID, 64 hex digits. Bytes are hashed as they are, a text as its UTF-8: how a
+ * UID is written is the deployment's to decide, and to keep to.
+ */
+export async function hashCard(uid: string | Uint8Array): Promise<string> {
+  const bytes = typeof uid === "string" ? new TextEncoder().encode(uid) : uid;
+  const digest = await crypto.subtle.digest("SHA-256", new Uint8Array(bytes));
+  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+function shown(text: string): string {
+  return JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}…` : text);
+}

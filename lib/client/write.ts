@@ -1,0 +1,226 @@
+import type { CheckedEnvelope, SigningBounds } from "./envelope.ts";
+import type { Operation, PreparedOperation, TrustedNetwork } from "./operation_call.ts";
+import { type Connection, type Failure, type FailureReason, pause, type Result } from "./request.ts";
+import type { Endpoints } from "./api_types.ts";
+
+/** A key in memory: `Keypair` of the Stellar SDK. */
+export interface SigningKey {
+  publicKey(): string;
+  sign(data: Uint8Array): Uint8Array;
+}
+
+/** What a wallet (SEP-43: Freighter and others) or any other place that holds the key does with an envelope. */
+export type SignEnvelope = (
+  xdr: string,
+  about: { networkPassphrase: string; address: string; hash: string; operation: PreparedOperation },
+) => SignedEnvelope | Promise<SignedEnvelope>;
+/** The signed envelope, base64, or what a wallet says of it. */
+export type SignedEnvelope = string | { signedTxXdr: string; error?: unknown };
+
+export interface WriteOptions extends SigningBounds {
+  /** Who acts, `G…`: needed with a function, which does not say. */
+  source?: string;
+  /**
+   * The name of this intent, 1 to 255 visible characters; one of its own when absent. Whoever may be killed in the middle
+   * keeps one beforehand and uses it again: what was paid is not paid again.
+   */
+  idempotencyKey?: string;
+  /**
+   * How many envelopes may be signed at most, where the gateway says that those before were overtaken; 4 when absent. With 1
+   * not even a gateway that lies about that gets a second payment.
+   */
+  maxEnvelopes?: number;
+  /** Ends the trying; the outcome may be unknown then. */
+  signal?: AbortSignal;
+}
+
+export type Written =
+  | { ok: true; hash: string; ledger: number; idempotencyKey: string; operation: PreparedOperation }
+  | Omit<Failure, "reason"> & {
+    reason:
+      | FailureReason
+      /** What the gateway prepared is not what was asked for: nothing was signed. */
+      | "envelope_refused"
+      /** The key's holder did not sign, or signed something else: nothing was sent. */
+      | "not_signed"
+      /** It was sent, and may or may not have been applied: write again with the same `idempotencyKey`. */
+      | "outcome_unknown";
+    idempotencyKey: string;
+    /** Of the transaction that was signed last. */
+    hash?: string;
+  };
+
+type Prepared = Endpoints["POST /v1/transactions/prepare"]["answer"] & { status?: string };
+type Confirmed = Endpoints["POST /v1/transactions/submit"]["answer"];
+type Status = Endpoints["GET /v1/transactions/:hash"]["answer"];
+/** "again": another envelope may go through; "pending": it may yet be applied; "unknown": there was no telling. */
+type Ended = { ok: true; hash: string; ledger: number } | Failure | "again" | "pending" | "unknown";
+
+/** How often another envelope is prepared when one was refused for its sequence number. */
+const MOST_ENVELOPES = 4;
+const FIRST_PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 5_000;
+/** How often a gateway that is away is asked for an envelope. */
+const MOST_TRIES = 6;
+/** What the network may still apply, and our clock may be wrong by, after the time bound. */
+const SLACK_SECONDS = 60;
+
+/**
+ * Does an operation: has it prepared, makes sure that the envelope is that operation and nothing else, has it signed, submits
+ * it and waits until the network has confirmed. Never throws.
+ *
+ *     prepare ──► check ──► sign ──► submit ──► confirmed
+ *        ▲                             ├── refused for its sequence number, and not applied: prepare again
+ *        └─────────────────────────────┤
+ *                                      └── no answer: ask what became of it; submit the same again
+ *
+ * An envelope that was sent is only given up when the gateway says that it was refused: never is a second one signed while
+ * the first may be applied. All carry one `Idempotency-Key`, by which the gateway holds the same.
+ */
+export async function write(
+  connection: Connection,
+  network: TrustedNetwork,
+  operation: Operation,
+  sign: SigningKey | SignEnvelope,
+  options: WriteOptions = {},
+): Promise<Written> {
+  const { idempotencyKey = crypto.randomUUID(), maxEnvelopes = MOST_ENVELOPES, signal } = options;
+  const source = options.source ?? (typeof sign === "function" ? undefined : sign.publicKey());
+  const failed = (reason: Extract<Written, { ok: false }>["reason"], message: string, hash?: string): Written => ({
+    ok: false,
+    reason,
+    message,
+    retry: reason === "outcome_unknown" ? "same" : "never",
+    idempotencyKey,
+    ...(hash === undefined ? {} : { hash }),
+  });
+  if (source === undefined) return failed("not_signed", "options.source must name the account that signs, G…");
+
+  for (let envelopes = 1;; envelopes++) {
+    const prepared = await patiently(() =>
+      connection.request<Prepared>("POST", "/v1/transactions/prepare", { source, operation }, {
+        idempotencyKey,
+        signal,
+      })
+    );
+    if (!prepared.ok) return { ...prepared, idempotencyKey };
+    const checked = await check(prepared);
+    if ("ok" in checked) return checked;
+    const { envelope, called } = checked;
+    const { hash } = envelope;
+    // An earlier try with this key went through.
+    if (prepared.status === "success") return told(await statusOf(hash), hash, called);
+    let signed: string;
+    try {
+      signed = await signedBy(sign, envelope, { address: source, operation: called, network });
+    } catch (error) {
+      return failed("not_signed", error instanceof Error ? error.message : String(error), hash);
+    }
+    const ended = await settle(signed, envelope);
+    if (ended !== "again") return told(ended, hash, called);
+    if (envelopes >= maxEnvelopes) {
+      return failed("invalid_request", `${envelopes} envelopes were refused for their sequence number`, hash);
+    }
+    await pause(FIRST_PAUSE_MS * envelopes, signal);
+  }
+
+  async function check(prepared: Prepared) {
+    // Loaded here: who only reads does without the SDK.
+    const [{ checkEnvelope }, { expectedCall, filledIn }] = await Promise.all([
+      import("./envelope.ts"),
+      import("./operation_call.ts"),
+    ]);
+    try {
+      const called = filledIn(operation, prepared.operation as { nonce?: unknown });
+      const envelope = checkEnvelope(prepared.xdr, {
+        networkPassphrase: network.networkPassphrase,
+        source: source!,
+        call: expectedCall(network, source!, called),
+        bounds: options,
+        nowSeconds: Date.now() / 1000,
+      });
+      return { envelope, called };
+    } catch (error) {
+      return failed("envelope_refused", error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  /** Asks as long as asking again makes sense: nothing has been signed yet. */
+  async function patiently<Answer>(ask: () => Promise<Result<Answer>>): Promise<Result<Answer>> {
+    for (let tries = 1;; tries++) {
+      const answer = await ask();
+      if (answer.ok || answer.retry !== "same" || answer.reason === "rate_limited" || tries === MOST_TRIES) {
+        return answer;
+      }
+      if (!await pause(pauseMs(tries), signal)) return answer;
+    }
+  }
+
+  function statusOf(hash: string): Promise<Ended> {
+    return connection.request<Status>("GET", `/v1/transactions/${hash}`, undefined, { signal }).then((status) => {
+      if (!status.ok) return status.reason === "not_found" ? "again" : "unknown";
+      if (status.status === "success") return { ok: true, hash, ledger: status.ledger ?? 0 };
+      if (status.status === "pending") return "pending";
+      const message = status.error ?? "the network has refused the transaction";
+      return { ok: false, reason: "invalid_request", message, retry: "never" };
+    });
+  }
+
+  /** Submits until it is known what came of it; "again": it was refused, and another envelope may go through. */
+  async function settle(signed: string, { hash, validUntil }: CheckedEnvelope): Promise<Ended> {
+    for (let tries = 1;; tries++) {
+      const submitted = await connection.request<Confirmed>(
+        "POST",
+        "/v1/transactions/submit",
+        { xdr: signed },
+        { idempotencyKey, signal },
+      );
+      if (submitted.ok) return submitted;
+      const status = await statusOf(hash);
+      if (typeof status === "object" && status.ok) return status;
+      if (submitted.retry !== "same") {
+        // The network has turned it down for good, and what it came to before was asked for.
+        if (isOvertaken(submitted) && status !== "unknown") return "again";
+        return typeof status === "object" || status === "again" ? submitted : status;
+      }
+      if (typeof status === "object") return isOvertaken(status) ? "again" : status;
+      const isOver = Date.now() / 1000 > validUntil + SLACK_SECONDS;
+      if (isOver || !await pause(pauseMs(tries), signal)) return "unknown";
+    }
+  }
+
+  function told(ended: Ended, hash: string, called: PreparedOperation): Written {
+    if (typeof ended === "string") {
+      return failed("outcome_unknown", `whether the transaction ${hash} was applied is not known yet`, hash);
+    }
+    if (!ended.ok) return { ...ended, idempotencyKey, hash };
+    return { ok: true, hash, ledger: ended.ledger, idempotencyKey, operation: called };
+  }
+}
+
+/** Another transaction of the source came first: this one can never be applied. */
+function isOvertaken({ transactionError, retry, message }: Failure): boolean {
+  return retry === "prepare_again" || transactionError === "txBadSeq" || /\btxBadSeq\b/.test(message);
+}
+
+async function signedBy(
+  sign: SigningKey | SignEnvelope,
+  envelope: CheckedEnvelope,
+  { address, operation, network }: { address: string; operation: PreparedOperation; network: TrustedNetwork },
+): Promise<string> {
+  const { checkSigned, signEnvelope } = await import("./envelope.ts");
+  if (typeof sign !== "function") return signEnvelope(envelope, address, (data) => sign.sign(data));
+  const { networkPassphrase } = network;
+  const answer = await sign(envelope.xdr, { networkPassphrase, address, hash: envelope.hash, operation });
+  if (typeof answer === "string") return checkSigned(answer, envelope);
+  if (answer?.error) throw new Error(messageOf(answer.error));
+  return checkSigned(answer?.signedTxXdr ?? "", envelope);
+}
+
+function messageOf(error: unknown): string {
+  return typeof error === "object" && error !== null && "message" in error ? String(error.message) : String(error);
+}
+
+function pauseMs(tries: number): number {
+  return Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (tries - 1));
+}
