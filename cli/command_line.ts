@@ -21,6 +21,10 @@ export const COMMANDS: Record<string, Listed> = {
     summary: "Print events as they happen, of a sandbox or any gateway, and forward them",
     load: () => load(import("./listen.ts")),
   },
+  tail: {
+    summary: "Print a gateway's events as they happen, and the history before them",
+    load: () => load(import("./tail.ts")),
+  },
   trigger: { summary: "Make events happen in a running sandbox", load: () => load(import("./trigger.ts")) },
   keygen: { summary: "Create an API key", load: () => load(import("./keygen.ts")) },
   keys: { summary: "List, show, enable, disable or delete API keys", load: () => load(import("./keys.ts")) },

@@ -7,6 +7,7 @@ import {
   refuseExtra,
   UsageError,
 } from "./command.ts";
+import { GATEWAY_KEY_ROW, gatewayUrl, httpUrl, readGatewayKey } from "./gateway_flags.ts";
 import { helpText } from "./help.ts";
 import { FILTER_FLAGS, filterOf } from "./listen_filter.ts";
 import { SANDBOX_ROW, sandboxUrl } from "./sandbox/running_sandbox.ts";
@@ -21,9 +22,6 @@ const FLAGS = {
   "json": "switch",
 } as const;
 
-/** Holds the API key: a process list shows flags. */
-const KEY_VARIABLE = "SERVICE_API_KEY";
-
 export const command: Command = {
   help: helpText({
     usage: ["listen [FLAGS]", "listen --gateway URL [FLAGS]"],
@@ -32,7 +30,7 @@ export const command: Command = {
       "signature of each delivery, prints it, and deletes the webhook when it ends. A sandbox that is just starting is " +
       "waited for, ten seconds until it answers.\n\n" +
       "Of any other gateway, which delivers to public https:// URLs alone, it asks for the events from now on with a key " +
-      `that may read: the one in ${KEY_VARIABLE}, or on standard input.\n\n` +
+      "that may read: the one in SERVICE_API_KEY, or on standard input.\n\n" +
       "With --forward-to each goes to a receiver of yours as well, signed as webhooks are, with a secret that is made " +
       "for this session and told once.",
     flags: [
@@ -46,13 +44,13 @@ export const command: Command = {
       SANDBOX_ROW,
       ["--json", "Print the body of each delivery, a line each, and nothing else"],
     ],
-    environment: [[KEY_VARIABLE, "API key for --gateway, with the scope read"]],
+    environment: [GATEWAY_KEY_ROW],
     examples: [
       "gateway listen",
       "gateway listen --types payment.authorized --json | jq .event.amount",
       "gateway listen --answer 500",
       "gateway listen --forward-to http://127.0.0.1:3000/webhooks",
-      `${KEY_VARIABLE}=… gateway listen --gateway https://gateway.example.com`,
+      "SERVICE_API_KEY=… gateway listen --gateway https://gateway.example.com",
     ],
   }),
   async run(args, io) {
@@ -83,26 +81,9 @@ async function listenToGateway(flags: Flags<typeof FLAGS>, forwardTo: string | u
       throw new UsageError(`--${flag} is for the webhooks of a sandbox, not for --gateway`);
     }
   }
-  const { origin, pathname } = new URL(httpUrl("--gateway", flags.gateway)!);
+  const gateway = gatewayUrl(flags.gateway)!;
   const filter = await filterOf(flags);
-  const apiKey = await readKey(io);
-  const { listenByPolling } = await import("./listen_poll.ts");
-  const gateway = origin + pathname.replace(/\/+$/, "");
-  return await listenByPolling({ gateway, apiKey, filter, forwardTo, json: flags.json === true }, io);
-}
-
-function httpUrl<T extends string | undefined>(flag: string, text: T): T {
-  if (text === undefined || (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol))) return text;
-  throw new UsageError(`${flag} must be an http:// or https:// URL, got ${JSON.stringify(text)}`);
-}
-
-async function readKey(io: CommandIo): Promise<string> {
-  const fromEnvironment = io.env[KEY_VARIABLE] ?? "";
-  if (fromEnvironment === "" && io.ask !== undefined) {
-    throw new UsageError(`no API key: set ${KEY_VARIABLE}, or give it on standard input`);
-  }
-  const key = (fromEnvironment || new TextDecoder().decode(await io.stdin())).trim();
-  if (/^[\x21-\x7e]{1,200}$/.test(key)) return key;
-  const where = fromEnvironment === "" ? "standard input" : KEY_VARIABLE;
-  throw new UsageError(`${where} must be an API key, got ${key.length} characters that are none`);
+  const apiKey = await readGatewayKey(io);
+  const { listenToAny } = await import("./listen_gateway.ts");
+  return await listenToAny({ gateway, apiKey, filter, forwardTo, json: flags.json === true }, io);
 }

@@ -1,36 +1,57 @@
+import type { z } from "zod";
+import type { EventType } from "../lib/client/client.ts";
 import { CARD_LIFE } from "./card_life.ts";
 import { type Flags, UsageError } from "./command.ts";
 import { didYouMean } from "../lib/nearest.ts";
 
 /** The flags that say which events to hear. */
 export const FILTER_FLAGS = { "types": "text", "device-hash": "text", "merchant": "text" } as const;
+/** Those of a stream: a webhook has fewer. */
+export const STREAM_FILTER_FLAGS = { ...FILTER_FLAGS, "agent": "text", "tx-hash": "text" } as const;
 
 /** All types that there are. */
-const EVENTS: string[] = CARD_LIFE.map(({ event }) => event);
+const EVENTS: EventType[] = CARD_LIFE.map(({ event }) => event);
 
 /** Which events to hear, as `POST /v1/webhooks` takes it. */
 export interface Filter {
-  types?: string[];
+  types?: EventType[];
   deviceHash?: string;
   merchant?: string;
+}
+
+/** Which events to follow, as `GET /v1/events/stream` takes it. */
+export interface StreamFilter extends Filter {
+  agent?: string;
+  txHash?: string;
+}
+
+/** @throws {UsageError} as `filterOf` */
+export async function streamFilterOf(flags: Flags<typeof STREAM_FILTER_FLAGS>): Promise<StreamFilter> {
+  const filter = await filterOf(flags);
+  const values = await import("../lib/escrow/values.ts");
+  const txHash = flags["tx-hash"];
+  if (flags.agent !== undefined) requireValue("agent", flags.agent, values.address);
+  if (txHash !== undefined) requireValue("tx-hash", txHash, values.deviceHash);
+  return { ...filter, agent: flags.agent, txHash };
 }
 
 /** @throws {UsageError} for the first flag that is wrong: the gateway would name a field instead. */
 export async function filterOf(flags: Flags<typeof FILTER_FLAGS>): Promise<Filter> {
   const types = flags.types?.split(",").map((type) => type.trim());
-  const unknown = types?.find((type) => !EVENTS.includes(type));
+  const unknown = types?.find((type) => !(EVENTS as string[]).includes(type));
   if (unknown !== undefined) {
     const meant = didYouMean(unknown, EVENTS);
     throw new UsageError(`--types must be some of ${EVENTS.join(", ")}, got ${JSON.stringify(unknown)}${meant}`);
   }
   // Loaded here: `gateway help listen` must not wait for the SDK.
   const values = await import("../lib/escrow/values.ts");
-  const checked = { "device-hash": values.deviceHash, "merchant": values.address };
-  for (const [flag, schema] of Object.entries(checked) as [keyof typeof checked, typeof values.address][]) {
-    const read = flags[flag] === undefined ? undefined : schema.safeParse(flags[flag]);
-    if (read?.success === false) {
-      throw new UsageError(`--${flag} ${read.error.issues[0]!.message.replace("; got", ", got")}`);
-    }
-  }
-  return { types: types && [...new Set(types)], deviceHash: flags["device-hash"], merchant: flags.merchant };
+  const { "device-hash": deviceHash, merchant } = flags;
+  if (deviceHash !== undefined) requireValue("device-hash", deviceHash, values.deviceHash);
+  if (merchant !== undefined) requireValue("merchant", merchant, values.address);
+  return { types: types && [...new Set(types as EventType[])], deviceHash, merchant };
+}
+
+function requireValue(flag: string, text: string, schema: z.ZodType): void {
+  const read = schema.safeParse(text);
+  if (!read.success) throw new UsageError(`--${flag} ${read.error.issues[0]!.message.replace("; got", ", got")}`);
 }

@@ -1,0 +1,106 @@
+import type { EventNotice } from "../lib/client/client.ts";
+import {
+  type Command,
+  type CommandIo,
+  type Flags,
+  integerFlag,
+  parseFlags,
+  refuseExtra,
+  UsageError,
+} from "./command.ts";
+import { GATEWAY_KEY_ROW, gatewayUrl, readGatewayKey } from "./gateway_flags.ts";
+import { helpText } from "./help.ts";
+import { STREAM_FILTER_FLAGS, streamFilterOf } from "./listen_filter.ts";
+import { deliveryLine } from "./listen_line.ts";
+import { findSandbox, SANDBOX_ROW, sandboxUrl, waitingFor } from "./sandbox/running_sandbox.ts";
+import { roomOf, sentence } from "./terminal/wrap.ts";
+
+const FLAGS = {
+  ...STREAM_FILTER_FLAGS,
+  "gateway": "text",
+  "sandbox": "text",
+  "from-ledger": "text",
+  "cursor": "text",
+  "once": "switch",
+  "json": "switch",
+} as const;
+
+export const command: Command = {
+  help: helpText({
+    usage: ["tail [FLAGS]", "tail --gateway URL [FLAGS]"],
+    about: "Prints a gateway's events as they happen, a line each, and the history before them if it is asked for: " +
+      "GET /v1/events/stream.\n\n" +
+      "Of the sandbox that runs on this machine; with --gateway of any other, with a key that may read.\n\n" +
+      "It goes on by itself where it was when the gateway was away. That events may be missing is told on standard error.",
+    flags: [
+      ["--gateway URL", "The gateway to follow (the sandbox's)"],
+      ["--from-ledger N", "Begin with the events of this ledger; 1: all that is held (with what happens from now on)"],
+      ["--cursor TEXT", "Begin right after the event that had this cursor, as --json prints it"],
+      ["--once", "End when all that is held has been printed"],
+      ["--types LIST", "Only these events, comma-separated: payment.authorized,payment.claimed (all)"],
+      ["--device-hash HEX", "Only events of this card"],
+      ["--merchant ADDRESS", "Only events of this merchant: G… or C…"],
+      ["--agent ADDRESS", "Only events of this agent: G… or C…"],
+      ["--tx-hash HEX", "Only events of this transaction"],
+      SANDBOX_ROW,
+      ["--json", "Print one line of JSON for each event: { cursor, event }"],
+    ],
+    environment: [GATEWAY_KEY_ROW],
+    examples: [
+      "gateway tail",
+      "gateway tail --from-ledger 1 --once --json | jq .event.type",
+      "gateway tail --types payment.authorized",
+      "SERVICE_API_KEY=… gateway tail --gateway https://gateway.example.com",
+    ],
+  }),
+  async run(args, io) {
+    const { flags, positionals } = parseFlags(args, FLAGS);
+    refuseExtra(positionals);
+    if (flags["from-ledger"] !== undefined && flags.cursor !== undefined) {
+      throw new UsageError("--from-ledger and --cursor exclude each other");
+    }
+    if (flags.gateway !== undefined && flags.sandbox !== undefined) {
+      throw new UsageError("--gateway and --sandbox exclude each other");
+    }
+    const text = flags["from-ledger"];
+    const fromLedger = text === undefined
+      ? undefined
+      : integerFlag("--from-ledger", text, { min: 1, max: 4_294_967_295 });
+    const url = gatewayUrl(flags.gateway);
+    const filter = await streamFilterOf(flags);
+    const { gateway, apiKey } = url === undefined
+      ? await findSandbox(sandboxUrl(flags.sandbox), waitingFor(io, "tail"))
+      : { gateway: url, apiKey: await readGatewayKey(io) };
+    const { follow } = await import("./follow.ts");
+    return await follow({
+      command: "tail",
+      gateway,
+      apiKey,
+      filter,
+      fromLedger,
+      cursor: flags.cursor,
+      once: flags.once,
+      ...printer(flags, gateway, io),
+    }, io);
+  },
+};
+
+function printer({ json }: Flags<typeof FLAGS>, gateway: string, io: CommandIo) {
+  return {
+    onBegin(latestLedger: number | undefined) {
+      if (json || latestLedger === undefined) return;
+      io.stdout(sentence(`Following ${gateway} after ledger ${latestLedger}. Ctrl-C ends it.`, roomOf(io)) + "\n");
+    },
+    onNotice(notice: EventNotice) {
+      if (notice.type !== "gap") return;
+      const { type: _, ...gap } = notice;
+      io.stderr(`gateway tail: events may be missing: ${JSON.stringify(gap)}\n`);
+    },
+    onEvent(event: Parameters<typeof deliveryLine>[0], cursor: string | undefined) {
+      const closedAtMs = Date.parse(event.ledgerClosedAt);
+      io.stdout(
+        json ? `${JSON.stringify({ cursor, event })}\n` : deliveryLine(event, undefined, closedAtMs, roomOf(io)),
+      );
+    },
+  };
+}

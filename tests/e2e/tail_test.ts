@@ -1,0 +1,142 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import process from "node:process";
+import { after, before, test } from "node:test";
+import { startServe } from "../faults/serve_process.ts";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  environment,
+  flagsFor,
+  makeKey,
+  runGateway,
+  type SandboxProcess,
+  sourceCommand,
+  startSandbox,
+} from "./sandbox_process.ts";
+
+let sandbox: SandboxProcess;
+before(async () => {
+  sandbox = await startSandbox();
+});
+after(() => sandbox.stop());
+
+const at = () => ["--sandbox", sandbox.info.rpc];
+
+/** Starts `gateway tail`. */
+function startTail(flags: string[], env: Record<string, string> = {}) {
+  const [program, ...source] = sourceCommand() as [string, ...string[]];
+  const child = spawn(program, [...source, "tail", ...flags], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: environment(env),
+  });
+  const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
+  let [out, errors] = ["", ""];
+  let onMore = () => {};
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (out += text, onMore()));
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (errors += text, onMore()));
+  return {
+    async until(isSo: (out: string, errors: string) => boolean) {
+      while (!isSo(out, errors)) {
+        await Promise.race([new Promise<void>((resolve) => onMore = resolve), ended]);
+        assert.equal(child.exitCode, null, errors);
+      }
+      return out;
+    },
+    ended,
+    stop: () => (process.kill(child.pid!, "SIGINT"), ended),
+    errors: () => errors,
+  };
+}
+
+test(
+  "tail prints what happens from now on in the sandbox, and with --from-ledger what was before",
+  { timeout: 60_000 },
+  async () => {
+    await runGateway(["trigger", "device.registered", ...at()]);
+    const now = startTail(at());
+    await now.until((out) => /Following http:\S+ after ledger \d+\. Ctrl-C ends it\./.test(out));
+    await runGateway(["trigger", "agent.registered", ...at()]);
+    const out = await now.until((out) => out.includes("agent.registered"));
+    assert.equal(out.split("device.registered").length, 2, "what happened before it began is not shown");
+    assert.match(out, /^\d\d:\d\d:\d\d {2}agent\.registered\s+ledger \d+ {2}card [0-9a-f]{4}…/m);
+    assert.equal(await now.stop(), 0, now.errors());
+    assert.equal(now.errors(), "");
+
+    const held = await runGateway(["tail", "--from-ledger", "1", "--once", "--json", ...at()]);
+    assert.equal(held.code, 0, held.stderr);
+    const lines = held.stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
+    assert.deepEqual(lines.map(({ event }) => event.type), [
+      "device.registered",
+      "device.registered",
+      "agent.registered",
+    ]);
+    const rest = await runGateway(["tail", "--cursor", lines[1].cursor, "--once", "--json", ...at()]);
+    assert.deepEqual(rest.stdout.trimEnd().split("\n").map((line) => JSON.parse(line)), lines.slice(2));
+    const one = await runGateway([
+      "tail",
+      "--from-ledger",
+      "1",
+      "--once",
+      "--json",
+      "--tx-hash",
+      lines[2].event.txHash,
+      ...at(),
+    ]);
+    assert.equal(one.stdout.trimEnd().split("\n").length, 1);
+  },
+);
+
+test(
+  "tail goes on where it was when its gateway was away, and ends when the key no longer stands",
+  { timeout: 90_000 },
+  async () => {
+    const folder = await mkdtemp(join(tmpdir(), "tail-"));
+    const store = `sqlite:${join(folder, "tail.db")}`;
+    const key = await makeKey(sourceCommand(), store, { scopes: "read", rate: 1_000 });
+    const serve = (port: string) => startServe(flagsFor(sandbox.info, { store, port, "poll-ms": "200" }));
+    let gateway = await serve("0");
+    const { port } = new URL(gateway.url);
+    const tail = startTail(["--gateway", gateway.url, "--json"], { SERVICE_API_KEY: key });
+    // Without a word it follows: what is triggered a moment later is heard.
+    const heard = (out: string) =>
+      out.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line).event.type);
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    await runGateway(["trigger", "device.registered", ...at()]);
+    await tail.until((out) => heard(out).length === 1);
+    gateway.signal("SIGTERM");
+    assert.equal(await gateway.ended, 0, gateway.log());
+    await runGateway(["trigger", "device.registered", ...at()]);
+    await tail.until((_out, errors) => /the gateway at \S+ does not answer: trying again/.test(errors));
+    gateway = await serve(port);
+    await tail.until((out) => heard(out).length === 2);
+    const id = key.split("_")[2]!;
+    await runGateway(["keys", "disable", id, "--store", store]);
+    assert.equal(await tail.ended, 1);
+    assert.match(tail.errors(), /the gateway at \S+ refuses: unauthorized: the API key no longer stands: disabled/);
+    gateway.signal("SIGTERM");
+    await gateway.ended;
+    await rm(folder, { recursive: true });
+  },
+);
+
+test("tail names what is wrong with its flags", async () => {
+  const wrong: [string[], RegExp][] = [
+    [["--from-ledger", "0"], /--from-ledger must be an integer from 1 to 4294967295, got "0"/],
+    [["--from-ledger", "1", "--cursor", "x"], /--from-ledger and --cursor exclude each other/],
+    [["--gateway", "http://x", "--sandbox", "http://y"], /--gateway and --sandbox exclude each other/],
+    [["--gateway", "x"], /--gateway must be an http:\/\/ or https:\/\/ URL, got "x"/],
+    [["--agent", "G1"], /--agent must be an account address .*, got "G1"/],
+    [["--tx-hash", "12"], /--tx-hash must be 64 hex digits, got "12"/],
+    [["--types", "payment.made"], /--types must be some of/],
+    [["more"], /unexpected "more"/],
+  ];
+  for (const [flags, message] of wrong) {
+    const { code, stderr } = await runGateway(["tail", ...flags]);
+    assert.equal(code, 2, stderr);
+    assert.match(stderr, message);
+  }
+  const { code, stderr } = await runGateway(["tail", "--cursor", "x", ...at()]);
+  assert.deepEqual([code, /refuses: invalid_request: cursor must be one/.test(stderr)], [1, true], stderr);
+});
