@@ -13,7 +13,6 @@ import { checkEnvelope, checkSigned, EnvelopeError, signEnvelope } from "../../l
 import { type ExpectedCall, expectedCall, filledIn, type Operation } from "../../lib/client/operation_call.ts";
 import { contractCall } from "../../lib/escrow/operations/operations.ts";
 import {
-  ASSET,
   authorisation,
   type Bent,
   envelopeOf,
