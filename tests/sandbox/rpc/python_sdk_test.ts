@@ -5,27 +5,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
+import { INSTALL_MS, PACKAGE, pythonWithSdk } from "./python.ts";
 import { openSandboxRpc } from "./sandbox_rpc.ts";
 
-// A client that shares no code with this project, nor with the JavaScript SDK: it disagrees with what both take for granted.
-const PACKAGE = "stellar-sdk==16.1.1";
-const INSTALL_MS = 240_000;
 const STORY_MS = 60_000;
 
 const run = promisify(execFile);
-
-/** A Python that has the SDK, in an environment of its own; undefined where there is none to be had. */
-async function pythonWithSdk(folder: string): Promise<string | undefined> {
-  const python = join(folder, "bin", "python");
-  try {
-    await run("python3", ["-m", "venv", folder], { timeout: INSTALL_MS });
-    const install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", PACKAGE];
-    await run(python, install, { timeout: INSTALL_MS });
-    return python;
-  } catch {
-    return undefined;
-  }
-}
 
 test(
   "an unchanged Python SDK funds, trusts, pays, calls an asset's contract and reads its event",

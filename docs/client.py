@@ -1,0 +1,200 @@
+"""A client of the payment escrow gateway in Python: copy this file. Needs stellar-sdk (`pip install stellar-sdk`) to write.
+
+    gateway = Gateway("https://gateway.example.com", API_KEY, network={"networkPassphrase": ..., "contracts": {...}})
+    paid = gateway.write({"kind": "authorize", "deviceHash": card, "merchant": shop, "asset": asset,
+                          "amount": to_units("4.5")}, Keypair.from_secret(secret))
+    for event, cursor in gateway.events(types="payment.claimed"): ...
+
+`network` is from your own configuration, never asked of the gateway: `write` makes the envelope anew from what was asked for,
+and signs nothing that differs from it by a byte. It never pays twice. What goes wrong is a `GatewayError`.
+"""
+
+import hashlib
+import hmac
+import json
+import time
+import uuid
+from decimal import Decimal
+from urllib.error import HTTPError, URLError
+from urllib.parse import urlencode
+from urllib.request import Request, urlopen
+
+
+class GatewayError(Exception):
+    """`reason` is the gateway's code, or unreachable, envelope_refused, outcome_unknown; `more` has what else it says."""
+
+    def __init__(self, reason, message, retry="never", **more):
+        super().__init__(f"{reason}: {message}")
+        self.reason, self.message, self.retry, self.more = reason, message, retry, more
+
+
+class Gateway:
+    def __init__(self, base_url, api_key, network=None, timeout=75, patience=60, max_fee=10_000_000, max_validity=600):
+        self.base_url, self.api_key, self.network = base_url.rstrip("/"), api_key, network
+        self.timeout, self.patience, self.max_fee, self.max_validity = timeout, patience, max_fee, max_validity
+
+    def open(self, method, path, body=None, headers={}, timeout=None):
+        headers = {"Authorization": f"Bearer {self.api_key}", "Content-Type": "application/json", **headers}
+        try:
+            request = Request(self.base_url + path, body and json.dumps(body).encode(), headers, method=method)
+            return urlopen(request, timeout=timeout or self.timeout)
+        except HTTPError as answer:
+            text = answer.read()
+            error = json.loads(text).get("error", {}) if text[:1] == b"{" else {}
+            wait = int(answer.headers.get("Retry-After", 0))
+            retry = error.pop("retry", "same" if answer.code == 429 or answer.code >= 500 else "never")
+            reason, message = error.pop("code", "not_a_gateway"), error.pop("message", f"HTTP {answer.code}")
+            raise GatewayError(reason, message, retry, status=answer.code, wait=wait, error=error)
+        except (URLError, OSError) as problem:
+            raise GatewayError("unreachable", str(problem), "same")
+
+    def request(self, method, path, body=None, headers={}):
+        """Any endpoint: `request("GET", "/v1/devices/9a41…")`. Asks again, a minute long, what may go well the next time."""
+        until, pause = time.monotonic() + self.patience, 0.25
+        while True:
+            try:
+                with self.open(method, path, body, headers) as answer:
+                    return json.load(answer)
+            except (OSError, ValueError, GatewayError) as problem:
+                error = problem if isinstance(problem, GatewayError) else GatewayError("unreachable", str(problem), "same")
+            pause = min(5, pause * 2)
+            wait = error.more.get("wait") or pause
+            if error.retry != "same" or time.monotonic() + wait > until:
+                raise error
+            time.sleep(wait)
+
+    def events(self, cursor=None, live=True, **query):
+        """The history, then what happens: yields (event, cursor), each event once. Filters as for GET /v1/events."""
+        pause = 0.5
+        while True:
+            start = {**query, "cursor": cursor, "fromLedger": None} if cursor else query
+            text = urlencode([pair for pair in start.items() if pair[1] is not None])
+            try:
+                with self.open("GET", f"/v1/events/stream?{text}", timeout=30) as answer:  # It is never silent so long.
+                    frame = {}
+                    for line in answer:
+                        field, _, value = line.decode().rstrip("\r\n").partition(": ")
+                        if field:
+                            frame[field] = value
+                            continue
+                        name, data, pause, cursor = frame.get("event"), frame.get("data"), 0.5, frame.get("id", cursor)
+                        frame = {}
+                        if name == "revoked":
+                            raise GatewayError("unauthorized", f"the key no longer stands: {data}")
+                        if name == "caught_up" and not live:
+                            return
+                        if name is None and data:
+                            yield json.loads(data), cursor
+            except (OSError, GatewayError) as problem:
+                if getattr(problem, "retry", "same") == "never":
+                    raise
+            time.sleep(pause)
+            pause = min(15, pause * 2)
+
+    def write(self, operation, keypair, idempotency_key=None):
+        """{hash, ledger} once the network has confirmed. Whoever may be killed in the middle uses one idempotency key again."""
+        headers = {"Idempotency-Key": idempotency_key or str(uuid.uuid4())}
+        asked = {"source": keypair.public_key, "operation": operation}
+        for tries in range(4):
+            prepared = self.request("POST", "/v1/transactions/prepare", asked, headers)
+            envelope = checked_envelope(prepared, keypair.public_key, operation, self.network, self.max_fee, self.max_validity)
+            if prepared.get("status") != "success":
+                envelope.sign(keypair)
+            ended = self._settled(envelope, envelope.hash_hex(), prepared["validUntil"], headers)
+            if ended is not None:
+                return ended
+            time.sleep(0.25 * (tries + 1))
+        raise GatewayError("invalid_request", "four envelopes were refused for their sequence number", "same")
+
+    def _settled(self, envelope, txid, valid_until, headers):
+        """What became of an envelope; None: it was refused, and another may go through."""
+        while True:
+            problem = GatewayError("outcome_unknown", f"whether {txid} was applied is not known yet", "same", hash=txid)
+            try:
+                if envelope.signatures:
+                    return self.request("POST", "/v1/transactions/submit", {"xdr": envelope.to_xdr()}, headers)
+            except GatewayError as error:
+                problem = error
+            try:
+                status = self.request("GET", f"/v1/transactions/{txid}")
+            except GatewayError as error:
+                status = {"status": error.reason}
+            if status["status"] == "success":
+                return {"hash": txid, "ledger": status["ledger"]}
+            is_overtaken = problem.retry == "prepare_again" or "txBadSeq" in problem.message + status.get("error", "")
+            if is_overtaken and status["status"] in ("pending", "failed", "rejected", "not_found"):
+                return None
+            if problem.retry == "never" or status["status"] in ("failed", "rejected") or time.time() > valid_until + 60:
+                raise problem
+            time.sleep(1)
+
+
+def checked_envelope(prepared, source, operation, network, max_fee, max_validity):
+    """The envelope, if it is the operation asked for and nothing else: it is made anew, and must be the same to the byte."""
+    from stellar_sdk import Address, Keypair, TransactionEnvelope, scval, xdr as x
+
+    def call(contract, name, *args):
+        return x.InvokeContractArgs(Address(contract).to_xdr_sc_address(), x.SCSymbol(name.encode()), list(args))
+
+    def invocation(function, *under):
+        kind = x.SorobanAuthorizedFunctionType.SOROBAN_AUTHORIZED_FUNCTION_TYPE_CONTRACT_FN
+        return x.SorobanAuthorizedInvocation(x.SorobanAuthorizedFunction(kind, function), list(under))
+
+    try:
+        tx, op = x.TransactionEnvelope.from_xdr(prepared["xdr"]).v1.tx, operation
+        nonce = op.get("nonce") or prepared["operation"].get("nonce") or "0"
+        address, contracts = scval.to_address, network["contracts"]
+        who, card = address(source), scval.to_bytes(bytes.fromhex(op.get("deviceHash", "")))
+        device, agents, escrow = contracts["deviceRegistry"], contracts["agentRegistry"], contracts["paymentEscrow"]
+        asset, amount = op.get("asset"), scval.to_int128(int(op.get("amount", 0)))
+        asked = {
+            "registerDevice": lambda: call(device, "register", who, card, address(op["agent"])),
+            "revokeDevice": lambda: call(device, "revoke", who, card),
+            "registerAgent": lambda: call(agents, "register_agent", who, card, address(op["agent"]), scval.to_int128(
+                int(op["maxAmount"])), address(asset), scval.to_uint64(op.get("expiresAt") or 0)),
+            "revokeAgent": lambda: call(agents, "revoke_agent", who, card),
+            "fundEscrow": lambda: call(escrow, "fund_escrow", address(asset), who, card, amount),
+            "authorize": lambda: call(escrow, "authorize", who, card, address(op["merchant"]), address(asset), amount,
+                                      scval.to_uint64(int(nonce))),
+            "claim": lambda: call(escrow, "claim", address(asset), who),
+            "defundEscrow": lambda: call(escrow, "defund_escrow", address(asset), card, amount),
+            "sweepEscrow": lambda: call(escrow, "sweep_on_revoke", address(asset), card, address(op["agent"])),
+        }[op["kind"]]()
+        under = [invocation(call(asset, "transfer", who, address(escrow), amount))] if op["kind"] == "fundEscrow" else []
+        credentials = x.SorobanCredentials(x.SorobanCredentialsType.SOROBAN_CREDENTIALS_SOURCE_ACCOUNT)
+        auth = [x.SorobanAuthorizationEntry(credentials, invocation(asked, *under))]
+        function = x.HostFunction(x.HostFunctionType.HOST_FUNCTION_TYPE_INVOKE_CONTRACT, invoke_contract=asked)
+        invoke = x.InvokeHostFunctionOp(function, auth)
+        body = x.OperationBody(x.OperationType.INVOKE_HOST_FUNCTION, invoke_host_function_op=invoke)
+        until = tx.cond.time_bounds.max_time.time_point.uint64
+        bounds = x.TimeBounds(x.TimePoint(x.Uint64(0)), tx.cond.time_bounds.max_time)
+        anew = x.Transaction(Keypair.from_public_key(source).xdr_muxed_account(), tx.fee, tx.seq_num, x.Preconditions(
+            x.PreconditionType.PRECOND_TIME, bounds), x.Memo(x.MemoType.MEMO_NONE), [x.Operation(None, body)], tx.ext)
+        whole = x.TransactionEnvelope(x.EnvelopeType.ENVELOPE_TYPE_TX, v1=x.TransactionV1Envelope(anew, []))
+        if whole.to_xdr() != prepared["xdr"] or tx.fee.uint32 > max_fee or not 0 < until <= time.time() + max_validity:
+            raise ValueError("it does something else, costs too much or is valid too long")
+    except Exception as problem:  # Whatever is wrong with it, it is not signed.
+        raise GatewayError("envelope_refused", f"the envelope is not what was asked for: {problem!r}")
+    return TransactionEnvelope.from_xdr(prepared["xdr"], network["networkPassphrase"])
+
+
+def receive(body, signature, secret, tolerance=300):
+    """The event of a webhook, from its raw body and its X-Service-Signature; None when the gateway did not sign it just now."""
+    parts = [part.strip().partition("=") for part in signature.split(",")]
+    at = next((value for name, _, value in parts if name == "t" and value.isdecimal()), "0")
+    expected = hmac.new(secret.encode(), f"{at}.".encode() + body, hashlib.sha256).hexdigest()
+    is_signed = any([hmac.compare_digest(expected, value) for name, _, value in parts if name == "v1"])
+    return json.loads(body)["event"] if is_signed and abs(time.time() - int(at)) <= tolerance else None
+
+
+def to_units(amount, decimals=7):
+    """"4.5" as the gateway takes it: "45000000"."""
+    units = Decimal(amount).scaleb(decimals)
+    if units != int(units) or units < 0:
+        raise ValueError(f"not an amount with at most {decimals} digits after the point: {amount}")
+    return str(int(units))
+
+
+def hash_card(uid):
+    """The deviceHash of a card: SHA-256 of its UID."""
+    return hashlib.sha256(uid if isinstance(uid, bytes) else uid.encode()).hexdigest()

@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { test } from "node:test";
+import { promisify } from "node:util";
+import { startSandbox } from "../e2e/sandbox_process.ts";
+import { INSTALL_MS, PACKAGE, pythonWithSdk } from "../sandbox/rpc/python.ts";
+
+const DOCS = join(import.meta.dirname!, "../../docs");
+const STORY_MS = 120_000;
+
+const run = promisify(execFile);
+
+test("the Python client is a page long", () => {
+  assert.ok(readFileSync(join(DOCS, "client.py"), "utf8").trimEnd().split("\n").length <= 200);
+});
+
+test(
+  "the Python client writes a card's life, hears of it, and signs nothing but what was asked for",
+  { timeout: INSTALL_MS + STORY_MS },
+  async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), "python-client-"));
+    const python = await pythonWithSdk(folder);
+    if (python === undefined) {
+      await rm(folder, { recursive: true });
+      return t.skip(`needs python3 with venv, and ${PACKAGE}`);
+    }
+    const sandbox = await startSandbox();
+    try {
+      const { gateway, apiKey, networkPassphrase, contracts, accounts, asset } = sandbox.info;
+      const setting = { gateway, apiKey, network: { networkPassphrase, contracts }, accounts, asset };
+      const { stdout } = await run(python, [join(import.meta.dirname!, "client_story.py"), DOCS], {
+        timeout: STORY_MS,
+        env: { ...process.env, SETTING: JSON.stringify(setting), PYTHONDONTWRITEBYTECODE: "1" },
+      });
+      const registered = ["device.registered", "agent.registered", "escrow.funded", "payment.authorized"];
+      assert.deepEqual(JSON.parse(stdout), {
+        writes: 9,
+        seen: registered,
+        held: [...registered, "escrow.defunded", "agent.revoked", "escrow.swept", "device.revoked"],
+        refusals: Array(9).fill("envelope_refused"),
+        received: { type: "payment.claimed" },
+        forged: [null, null, null],
+        stranger: "unauthorized",
+        away: "unreachable",
+        refused: "contract_refused",
+        units: ["45000000", "100000000", "1"],
+      });
+    } finally {
+      await sandbox.stop();
+      await rm(folder, { recursive: true });
+    }
+  },
+);
