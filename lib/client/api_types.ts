@@ -99,7 +99,29 @@ export interface Endpoints {
       ok: true;
     } | {
       ok: false;
-      reason: "device_not_found" | "agent_not_found" | "agent_mismatch" | "policy_expired" | "asset_mismatch" | "amount_exceeds_limit" | "insufficient_escrow";
+      reason:
+        | "device_not_found"
+        | "agent_not_found"
+        | "agent_mismatch"
+        | "policy_expired"
+        | "asset_mismatch"
+        | "amount_exceeds_limit"
+        | "insufficient_escrow";
+    };
+  };
+  /** The symbol, the name and the decimals of an asset */
+  "GET /v1/assets/:asset": {
+    params: {
+      asset: string;
+    };
+    answer: {
+      asset: string;
+      /** native for the network's own. What a token calls itself proves nothing */
+      symbol: string;
+      /** CODE:ISSUER of an issued asset */
+      name: string;
+      /** Digits after the point in one unit */
+      decimals: number;
     };
   };
   /** The event history, in the order in which events became known */
@@ -127,7 +149,16 @@ export interface Endpoints {
       events: ({
         /** Unique: deduplicate on it */
         id: string;
-        type: "device.registered" | "device.revoked" | "agent.registered" | "agent.revoked" | "escrow.funded" | "escrow.defunded" | "escrow.swept" | "payment.authorized" | "payment.claimed";
+        type:
+          | "device.registered"
+          | "device.revoked"
+          | "agent.registered"
+          | "agent.revoked"
+          | "escrow.funded"
+          | "escrow.defunded"
+          | "escrow.swept"
+          | "payment.authorized"
+          | "payment.claimed";
         contractId: string;
         ledger: number;
         ledgerClosedAt: string;
@@ -165,7 +196,16 @@ export interface Endpoints {
     answer: {
       /** Unique: deduplicate on it */
       id: string;
-      type: "device.registered" | "device.revoked" | "agent.registered" | "agent.revoked" | "escrow.funded" | "escrow.defunded" | "escrow.swept" | "payment.authorized" | "payment.claimed";
+      type:
+        | "device.registered"
+        | "device.revoked"
+        | "agent.registered"
+        | "agent.revoked"
+        | "escrow.funded"
+        | "escrow.defunded"
+        | "escrow.swept"
+        | "payment.authorized"
+        | "payment.claimed";
       contractId: string;
       ledger: number;
       ledgerClosedAt: string;
@@ -187,7 +227,16 @@ export interface Endpoints {
     answer: {
       /** Unique: deduplicate on it */
       id: string;
-      type: "device.registered" | "device.revoked" | "agent.registered" | "agent.revoked" | "escrow.funded" | "escrow.defunded" | "escrow.swept" | "payment.authorized" | "payment.claimed";
+      type:
+        | "device.registered"
+        | "device.revoked"
+        | "agent.registered"
+        | "agent.revoked"
+        | "escrow.funded"
+        | "escrow.defunded"
+        | "escrow.swept"
+        | "payment.authorized"
+        | "payment.claimed";
       contractId: string;
       ledger: number;
       ledgerClosedAt: string;
@@ -302,6 +351,10 @@ export interface Endpoints {
       /** Most that the transaction can cost, stroops */
       fee: string;
       validUntil: number;
+      /** Only with an Idempotency-Key: this very envelope was applied, there is nothing left to do */
+      status?: "success";
+      /** Only without an Idempotency-Key: the same operation of this source was submitted before and nobody was told how that ended; it names the transaction to ask for before this one is signed */
+      warning?: string;
     };
   };
   /** Submit a signed envelope and wait for its confirmation */
@@ -321,8 +374,11 @@ export interface Endpoints {
     };
     answer: {
       hash: string;
-      status: "pending" | "success" | "failed";
+      /** failed: applied without success, or in no ledger before its time bound; rejected: the network turned it down */
+      status: "pending" | "success" | "failed" | "rejected";
+      /** The ledger that it was applied in */
       ledger?: number;
+      /** Why it failed or was rejected */
       error?: string;
     };
   };
@@ -332,7 +388,19 @@ export interface Endpoints {
       /** Where events are POSTed to; https only, but in the sandbox */
       url: string;
       /** Only these event types; all when absent */
-      types?: ("device.registered" | "device.revoked" | "agent.registered" | "agent.revoked" | "escrow.funded" | "escrow.defunded" | "escrow.swept" | "payment.authorized" | "payment.claimed")[] | null;
+      types?:
+        | (
+          | "device.registered"
+          | "device.revoked"
+          | "agent.registered"
+          | "agent.revoked"
+          | "escrow.funded"
+          | "escrow.defunded"
+          | "escrow.swept"
+          | "payment.authorized"
+          | "payment.claimed"
+        )[]
+        | null;
       /** Only events with this device hash */
       deviceHash?: string | null;
       /** Only events with this merchant */
@@ -344,7 +412,19 @@ export interface Endpoints {
       id: string;
       url: string;
       /** null: all */
-      types: ("device.registered" | "device.revoked" | "agent.registered" | "agent.revoked" | "escrow.funded" | "escrow.defunded" | "escrow.swept" | "payment.authorized" | "payment.claimed")[] | null;
+      types:
+        | (
+          | "device.registered"
+          | "device.revoked"
+          | "agent.registered"
+          | "agent.revoked"
+          | "escrow.funded"
+          | "escrow.defunded"
+          | "escrow.swept"
+          | "payment.authorized"
+          | "payment.claimed"
+        )[]
+        | null;
       deviceHash: string | null;
       merchant: string | null;
       ordered: boolean;
@@ -370,7 +450,19 @@ export interface Endpoints {
         id: string;
         url: string;
         /** null: all */
-        types: ("device.registered" | "device.revoked" | "agent.registered" | "agent.revoked" | "escrow.funded" | "escrow.defunded" | "escrow.swept" | "payment.authorized" | "payment.claimed")[] | null;
+        types:
+          | (
+            | "device.registered"
+            | "device.revoked"
+            | "agent.registered"
+            | "agent.revoked"
+            | "escrow.funded"
+            | "escrow.defunded"
+            | "escrow.swept"
+            | "payment.authorized"
+            | "payment.claimed"
+          )[]
+          | null;
         deviceHash: string | null;
         merchant: string | null;
         ordered: boolean;
@@ -398,7 +490,19 @@ export interface Endpoints {
       id: string;
       url: string;
       /** null: all */
-      types: ("device.registered" | "device.revoked" | "agent.registered" | "agent.revoked" | "escrow.funded" | "escrow.defunded" | "escrow.swept" | "payment.authorized" | "payment.claimed")[] | null;
+      types:
+        | (
+          | "device.registered"
+          | "device.revoked"
+          | "agent.registered"
+          | "agent.revoked"
+          | "escrow.funded"
+          | "escrow.defunded"
+          | "escrow.swept"
+          | "payment.authorized"
+          | "payment.claimed"
+        )[]
+        | null;
       deviceHash: string | null;
       merchant: string | null;
       ordered: boolean;
@@ -435,7 +539,19 @@ export interface Endpoints {
       id: string;
       url: string;
       /** null: all */
-      types: ("device.registered" | "device.revoked" | "agent.registered" | "agent.revoked" | "escrow.funded" | "escrow.defunded" | "escrow.swept" | "payment.authorized" | "payment.claimed")[] | null;
+      types:
+        | (
+          | "device.registered"
+          | "device.revoked"
+          | "agent.registered"
+          | "agent.revoked"
+          | "escrow.funded"
+          | "escrow.defunded"
+          | "escrow.swept"
+          | "payment.authorized"
+          | "payment.claimed"
+        )[]
+        | null;
       deviceHash: string | null;
       merchant: string | null;
       ordered: boolean;
@@ -518,6 +634,45 @@ export interface Endpoints {
       cursor: string | null;
     };
   };
+  /** One attempt, with what was sent */
+  "GET /v1/webhooks/:id/deliveries/:attempt": {
+    params: {
+      /** wh_… */
+      id: string;
+      /** Its id */
+      attempt: string;
+    };
+    answer: {
+      attempt: {
+        id: string;
+        eventId: string;
+        eventType: string;
+        /** null: a test event */
+        deliveryId: string | null;
+        /** 1 for the first attempt of a delivery; 0 for one that only asked whether a failing endpoint is back */
+        attempt: number;
+        at: string;
+        durationMs: number;
+        /** rejected: an answer that ends the retries; dead: given up; both are kept and can be replayed */
+        outcome: "delivered" | "retry" | "rejected" | "dead";
+        /** null: there was no answer */
+        statusCode: number | null;
+        error: string | null;
+        /** The beginning of the answer's body */
+        responseBody: string | null;
+        nextAttemptAt: string | null;
+      };
+      /** null: the event is not held any more */
+      request: {
+        url: string;
+        headers: Record<string, string>;
+        /** Exactly as it is signed */
+        body: string;
+      } | null;
+      /** The secret was rotated after the attempt: the signatures are those of the secrets that sign now */
+      secretRotatedSince: boolean;
+    };
+  };
   /** Send past events to a webhook again */
   "POST /v1/webhooks/:id/replay": {
     params: {
@@ -525,9 +680,11 @@ export interface Endpoints {
       id: string;
     };
     body: {
-      fromLedger: number;
+      fromLedger?: number;
       /** Inclusive; all that is held when absent */
       toLedger?: number;
+      /** This event alone, instead of ledgers */
+      eventId?: string;
       /** Only count, send nothing */
       dryRun?: boolean;
     };
@@ -585,6 +742,32 @@ export interface Endpoints {
         /** When it was last looked at; null: not yet */
         checkedAt: string | null;
       })[];
+      /** Movements in an asset that they should not be in: the escrow keeps one balance for all assets */
+      foreignMovements: {
+        /** Of the newest 5000 events at the start, and since; each asset is warned of once in the log */
+        count: number;
+        last: {
+          eventId: string;
+          type:
+            | "device.registered"
+            | "device.revoked"
+            | "agent.registered"
+            | "agent.revoked"
+            | "escrow.funded"
+            | "escrow.defunded"
+            | "escrow.swept"
+            | "payment.authorized"
+            | "payment.claimed";
+          ledger: number;
+          asset: string;
+          /** not_listed: the asset is none of SERVICE_API_ASSETS. not_the_policys: a card was funded in another asset than its policy names. not_what_was_funded: a card paid, or was paid out, in another asset than it was funded in. not_what_was_authorized: a merchant claimed another asset than the payments were authorised in */
+          because:
+            | "not_listed"
+            | "not_the_policys"
+            | "not_what_was_funded"
+            | "not_what_was_authorized";
+        } | null;
+      };
       /** How each kind of read is answered. entries: from ledger entries, the fast way, which was found to agree with the contracts' functions. calls: by the contracts' functions, because the entries said something else. not_compared: from ledger entries too, but nothing has been read yet that could be compared. Nothing needs to be done but for calls: gateway doctor says more */
       reads: Record<string, "entries" | "calls" | "not_compared">;
       /** The RPC nodes, in the order of the settings */

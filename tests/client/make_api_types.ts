@@ -3,4 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { apiTypes } from "./api_types.ts";
 
-writeFileSync(join(import.meta.dirname!, "../../lib/client/api_types.ts"), apiTypes());
+writeFileSync(
+  join(import.meta.dirname!, "../../lib/client/api_types.ts"),
+  apiTypes(),
+);
