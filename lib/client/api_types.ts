@@ -99,14 +99,7 @@ export interface Endpoints {
       ok: true;
     } | {
       ok: false;
-      reason:
-        | "device_not_found"
-        | "agent_not_found"
-        | "agent_mismatch"
-        | "policy_expired"
-        | "asset_mismatch"
-        | "amount_exceeds_limit"
-        | "insufficient_escrow";
+      reason: "device_not_found" | "agent_not_found" | "agent_mismatch" | "policy_expired" | "asset_mismatch" | "amount_exceeds_limit" | "insufficient_escrow";
     };
   };
   /** The symbol, the name and the decimals of an asset */
@@ -149,16 +142,7 @@ export interface Endpoints {
       events: ({
         /** Unique: deduplicate on it */
         id: string;
-        type:
-          | "device.registered"
-          | "device.revoked"
-          | "agent.registered"
-          | "agent.revoked"
-          | "escrow.funded"
-          | "escrow.defunded"
-          | "escrow.swept"
-          | "payment.authorized"
-          | "payment.claimed";
+        type: "device.registered" | "device.revoked" | "agent.registered" | "agent.revoked" | "escrow.funded" | "escrow.defunded" | "escrow.swept" | "payment.authorized" | "payment.claimed";
         contractId: string;
         ledger: number;
         ledgerClosedAt: string;
@@ -196,16 +180,7 @@ export interface Endpoints {
     answer: {
       /** Unique: deduplicate on it */
       id: string;
-      type:
-        | "device.registered"
-        | "device.revoked"
-        | "agent.registered"
-        | "agent.revoked"
-        | "escrow.funded"
-        | "escrow.defunded"
-        | "escrow.swept"
-        | "payment.authorized"
-        | "payment.claimed";
+      type: "device.registered" | "device.revoked" | "agent.registered" | "agent.revoked" | "escrow.funded" | "escrow.defunded" | "escrow.swept" | "payment.authorized" | "payment.claimed";
       contractId: string;
       ledger: number;
       ledgerClosedAt: string;
@@ -227,16 +202,7 @@ export interface Endpoints {
     answer: {
       /** Unique: deduplicate on it */
       id: string;
-      type:
-        | "device.registered"
-        | "device.revoked"
-        | "agent.registered"
-        | "agent.revoked"
-        | "escrow.funded"
-        | "escrow.defunded"
-        | "escrow.swept"
-        | "payment.authorized"
-        | "payment.claimed";
+      type: "device.registered" | "device.revoked" | "agent.registered" | "agent.revoked" | "escrow.funded" | "escrow.defunded" | "escrow.swept" | "payment.authorized" | "payment.claimed";
       contractId: string;
       ledger: number;
       ledgerClosedAt: string;
@@ -388,19 +354,7 @@ export interface Endpoints {
       /** Where events are POSTed to; https only, but in the sandbox */
       url: string;
       /** Only these event types; all when absent */
-      types?:
-        | (
-          | "device.registered"
-          | "device.revoked"
-          | "agent.registered"
-          | "agent.revoked"
-          | "escrow.funded"
-          | "escrow.defunded"
-          | "escrow.swept"
-          | "payment.authorized"
-          | "payment.claimed"
-        )[]
-        | null;
+      types?: ("device.registered" | "device.revoked" | "agent.registered" | "agent.revoked" | "escrow.funded" | "escrow.defunded" | "escrow.swept" | "payment.authorized" | "payment.claimed")[] | null;
       /** Only events with this device hash */
       deviceHash?: string | null;
       /** Only events with this merchant */
@@ -412,19 +366,7 @@ export interface Endpoints {
       id: string;
       url: string;
       /** null: all */
-      types:
-        | (
-          | "device.registered"
-          | "device.revoked"
-          | "agent.registered"
-          | "agent.revoked"
-          | "escrow.funded"
-          | "escrow.defunded"
-          | "escrow.swept"
-          | "payment.authorized"
-          | "payment.claimed"
-        )[]
-        | null;
+      types: ("device.registered" | "device.revoked" | "agent.registered" | "agent.revoked" | "escrow.funded" | "escrow.defunded" | "escrow.swept" | "payment.authorized" | "payment.claimed")[] | null;
       deviceHash: string | null;
       merchant: string | null;
       ordered: boolean;
@@ -450,19 +392,7 @@ export interface Endpoints {
         id: string;
         url: string;
         /** null: all */
-        types:
-          | (
-            | "device.registered"
-            | "device.revoked"
-            | "agent.registered"
-            | "agent.revoked"
-            | "escrow.funded"
-            | "escrow.defunded"
-            | "escrow.swept"
-            | "payment.authorized"
-            | "payment.claimed"
-          )[]
-          | null;
+        types: ("device.registered" | "device.revoked" | "agent.registered" | "agent.revoked" | "escrow.funded" | "escrow.defunded" | "escrow.swept" | "payment.authorized" | "payment.claimed")[] | null;
         deviceHash: string | null;
         merchant: string | null;
         ordered: boolean;
@@ -490,19 +420,7 @@ export interface Endpoints {
       id: string;
       url: string;
       /** null: all */
-      types:
-        | (
-          | "device.registered"
-          | "device.revoked"
-          | "agent.registered"
-          | "agent.revoked"
-          | "escrow.funded"
-          | "escrow.defunded"
-          | "escrow.swept"
-          | "payment.authorized"
-          | "payment.claimed"
-        )[]
-        | null;
+      types: ("device.registered" | "device.revoked" | "agent.registered" | "agent.revoked" | "escrow.funded" | "escrow.defunded" | "escrow.swept" | "payment.authorized" | "payment.claimed")[] | null;
       deviceHash: string | null;
       merchant: string | null;
       ordered: boolean;
@@ -539,19 +457,7 @@ export interface Endpoints {
       id: string;
       url: string;
       /** null: all */
-      types:
-        | (
-          | "device.registered"
-          | "device.revoked"
-          | "agent.registered"
-          | "agent.revoked"
-          | "escrow.funded"
-          | "escrow.defunded"
-          | "escrow.swept"
-          | "payment.authorized"
-          | "payment.claimed"
-        )[]
-        | null;
+      types: ("device.registered" | "device.revoked" | "agent.registered" | "agent.revoked" | "escrow.funded" | "escrow.defunded" | "escrow.swept" | "payment.authorized" | "payment.claimed")[] | null;
       deviceHash: string | null;
       merchant: string | null;
       ordered: boolean;
@@ -748,24 +654,11 @@ export interface Endpoints {
         count: number;
         last: {
           eventId: string;
-          type:
-            | "device.registered"
-            | "device.revoked"
-            | "agent.registered"
-            | "agent.revoked"
-            | "escrow.funded"
-            | "escrow.defunded"
-            | "escrow.swept"
-            | "payment.authorized"
-            | "payment.claimed";
+          type: "device.registered" | "device.revoked" | "agent.registered" | "agent.revoked" | "escrow.funded" | "escrow.defunded" | "escrow.swept" | "payment.authorized" | "payment.claimed";
           ledger: number;
           asset: string;
           /** not_listed: the asset is none of SERVICE_API_ASSETS. not_the_policys: a card was funded in another asset than its policy names. not_what_was_funded: a card paid, or was paid out, in another asset than it was funded in. not_what_was_authorized: a merchant claimed another asset than the payments were authorised in */
-          because:
-            | "not_listed"
-            | "not_the_policys"
-            | "not_what_was_funded"
-            | "not_what_was_authorized";
+          because: "not_listed" | "not_the_policys" | "not_what_was_funded" | "not_what_was_authorized";
         } | null;
       };
       /** How each kind of read is answered. entries: from ledger entries, the fast way, which was found to agree with the contracts' functions. calls: by the contracts' functions, because the entries said something else. not_compared: from ledger entries too, but nothing has been read yet that could be compared. Nothing needs to be done but for calls: gateway doctor says more */

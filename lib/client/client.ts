@@ -14,61 +14,21 @@
  * @module
  */
 import type { Endpoints, QueryValue } from "./api_types.ts";
-import {
-  createEventFeed,
-  type EventFeed,
-  type EventFeedOptions,
-} from "./events.ts";
+import { createEventFeed, type EventFeed, type EventFeedOptions } from "./events.ts";
 import type { Operation, TrustedNetwork } from "./operation_call.ts";
-import {
-  type ConnectionOptions,
-  createConnection,
-  type RequestOptions,
-  type Result,
-} from "./request.ts";
-import {
-  type SignEnvelope,
-  type SigningKey,
-  write,
-  type WriteOptions,
-  type Written,
-} from "./write.ts";
+import { type ConnectionOptions, createConnection, type RequestOptions, type Result } from "./request.ts";
+import { type SignEnvelope, type SigningKey, write, type WriteOptions, type Written } from "./write.ts";
 
 export type { Endpoints } from "./api_types.ts";
-export {
-  type EventFeed,
-  type EventFeedOptions,
-  type EventNotice,
-  type EventType,
-  FeedError,
-} from "./events.ts";
+export { type EventFeed, type EventFeedOptions, type EventNotice, type EventType, FeedError } from "./events.ts";
 export type { EventSubjects, GatewayEvent } from "./events.ts";
 export type { SigningBounds } from "./envelope.ts";
-export type {
-  Operation,
-  PreparedOperation,
-  TrustedNetwork,
-} from "./operation_call.ts";
+export type { Operation, PreparedOperation, TrustedNetwork } from "./operation_call.ts";
 export { receive, type Received } from "./receive.ts";
-export type {
-  Failure,
-  FailureReason,
-  RequestOptions,
-  Result,
-} from "./request.ts";
+export type { Failure, FailureReason, RequestOptions, Result } from "./request.ts";
 export { fromUnits, hashCard, toUnits } from "./units.ts";
-export {
-  verifyWebhook,
-  type VerifyWebhookOptions,
-  type WebhookVerification,
-} from "./verify_webhook.ts";
-export type {
-  SignedEnvelope,
-  SignEnvelope,
-  SigningKey,
-  WriteOptions,
-  Written,
-} from "./write.ts";
+export { verifyWebhook, type VerifyWebhookOptions, type WebhookVerification } from "./verify_webhook.ts";
+export type { SignedEnvelope, SignEnvelope, SigningKey, WriteOptions, Written } from "./write.ts";
 
 export interface GatewayClientOptions extends ConnectionOptions {
   /**
@@ -79,10 +39,8 @@ export interface GatewayClientOptions extends ConnectionOptions {
 }
 
 type Answer<Name extends keyof Endpoints> = Endpoints[Name]["answer"];
-type Body<Name extends keyof Endpoints> = Endpoints[Name] extends
-  { body: infer B } ? B : never;
-type Query<Name extends keyof Endpoints> = Endpoints[Name] extends
-  { query: infer Q } ? Q : never;
+type Body<Name extends keyof Endpoints> = Endpoints[Name] extends { body: infer B } ? B : never;
+type Query<Name extends keyof Endpoints> = Endpoints[Name] extends { query: infer Q } ? Q : never;
 
 export type GatewayClient = ReturnType<typeof createGatewayClient>;
 
@@ -96,18 +54,11 @@ export function createGatewayClient(options: GatewayClientOptions) {
 
   function call<Name extends keyof Endpoints>(
     name: Name,
-    { params = {}, query = {}, body }: {
-      params?: Record<string, string>;
-      query?: object;
-      body?: unknown;
-    } = {},
+    { params = {}, query = {}, body }: { params?: Record<string, string>; query?: object; body?: unknown } = {},
     request?: RequestOptions,
   ): Promise<Result<Answer<Name>>> {
     const [method, pattern] = name.split(" ") as [string, string];
-    const path = pattern.replace(
-      /:(\w+)/g,
-      (_, param: string) => encodeURIComponent(params[param] ?? ""),
-    );
+    const path = pattern.replace(/:(\w+)/g, (_, param: string) => encodeURIComponent(params[param] ?? ""));
     return connection.request(method, path + queryText(query), body, request);
   }
 
@@ -117,53 +68,31 @@ export function createGatewayClient(options: GatewayClientOptions) {
     network: (request?: RequestOptions) => call("GET /v1/network", {}, request),
     status: (request?: RequestOptions) => call("GET /v1/status", {}, request),
 
-    device: (hash: string, request?: RequestOptions) =>
-      call("GET /v1/devices/:hash", { params: { hash } }, request),
+    device: (hash: string, request?: RequestOptions) => call("GET /v1/devices/:hash", { params: { hash } }, request),
     policy: (hash: string, request?: RequestOptions) =>
       call("GET /v1/devices/:hash/policy", { params: { hash } }, request),
     /** The cards of a wallet. */
     walletDevices: (address: string, request?: RequestOptions) =>
-      call(
-        "GET /v1/wallets/:address/devices",
-        { params: { address } },
-        request,
-      ),
+      call("GET /v1/wallets/:address/devices", { params: { address } }, request),
     /** What a merchant can claim. */
     pending: (address: string, request?: RequestOptions) =>
-      call(
-        "GET /v1/merchants/:address/pending",
-        { params: { address } },
-        request,
-      ),
+      call("GET /v1/merchants/:address/pending", { params: { address } }, request),
     /** An asset's symbol, name and decimals. */
-    asset: (asset: string, request?: RequestOptions) =>
-      call("GET /v1/assets/:asset", { params: { asset } }, request),
+    asset: (asset: string, request?: RequestOptions) => call("GET /v1/assets/:asset", { params: { asset } }, request),
     /** Whether a payment would be authorised now: `ok` says it, or the `reason` why not. */
-    checkPayment: (
-      payment: Body<"POST /v1/payments/check">,
-      request?: RequestOptions,
-    ) =>
-      call("POST /v1/payments/check", { body: payment }, request) as Promise<
-        PaymentVerdict
-      >,
+    checkPayment: (payment: Body<"POST /v1/payments/check">, request?: RequestOptions) =>
+      call("POST /v1/payments/check", { body: payment }, request) as Promise<PaymentVerdict>,
 
     /** One page of the history. */
-    eventPage: (
-      query: Query<"GET /v1/events"> = {},
-      request?: RequestOptions,
-    ) => call("GET /v1/events", { query }, request),
-    event: (id: string, request?: RequestOptions) =>
-      call("GET /v1/events/:id", { params: { id } }, request),
+    eventPage: (query: Query<"GET /v1/events"> = {}, request?: RequestOptions) =>
+      call("GET /v1/events", { query }, request),
+    event: (id: string, request?: RequestOptions) => call("GET /v1/events/:id", { params: { id } }, request),
     /** The history and then what happens, each event once: `for await (const event of client.events())`. */
-    events: (feed: EventFeedOptions = {}): EventFeed =>
-      createEventFeed(connection, feed),
+    events: (feed: EventFeedOptions = {}): EventFeed => createEventFeed(connection, feed),
 
-    prepare: (
-      body: Body<"POST /v1/transactions/prepare">,
-      request?: RequestOptions,
-    ) => call("POST /v1/transactions/prepare", { body }, request),
-    submit: (xdr: string, request?: RequestOptions) =>
-      call("POST /v1/transactions/submit", { body: { xdr } }, request),
+    prepare: (body: Body<"POST /v1/transactions/prepare">, request?: RequestOptions) =>
+      call("POST /v1/transactions/prepare", { body }, request),
+    submit: (xdr: string, request?: RequestOptions) => call("POST /v1/transactions/submit", { body: { xdr } }, request),
     transaction: (hash: string, request?: RequestOptions) =>
       call("GET /v1/transactions/:hash", { params: { hash } }, request),
     /**
@@ -171,15 +100,9 @@ export function createGatewayClient(options: GatewayClientOptions) {
      * @param sign a `Keypair`, or a function that signs an envelope: a wallet's, or your own
      * @throws {TypeError} when the client was made without `network`
      */
-    write(
-      operation: Operation,
-      sign: SigningKey | SignEnvelope,
-      options_: WriteOptions = {},
-    ): Promise<Written> {
+    write(operation: Operation, sign: SigningKey | SignEnvelope, options_: WriteOptions = {}): Promise<Written> {
       if (options.network === undefined) {
-        throw new TypeError(
-          "write needs createGatewayClient({ network }): what is signed is held against it",
-        );
+        throw new TypeError("write needs createGatewayClient({ network }): what is signed is held against it");
       }
       return write(connection, options.network, operation, sign, options_);
     },
@@ -188,34 +111,17 @@ export function createGatewayClient(options: GatewayClientOptions) {
       create: (webhook: Body<"POST /v1/webhooks">, request?: RequestOptions) =>
         call("POST /v1/webhooks", { body: webhook }, request),
       list: (request?: RequestOptions) => call("GET /v1/webhooks", {}, request),
-      get: (id: string, request?: RequestOptions) =>
-        call("GET /v1/webhooks/:id", { params: { id } }, request),
-      delete: (id: string, request?: RequestOptions) =>
-        call("DELETE /v1/webhooks/:id", { params: { id } }, request),
+      get: (id: string, request?: RequestOptions) => call("GET /v1/webhooks/:id", { params: { id } }, request),
+      delete: (id: string, request?: RequestOptions) => call("DELETE /v1/webhooks/:id", { params: { id } }, request),
       rotateSecret: (id: string, request?: RequestOptions) =>
         call("POST /v1/webhooks/:id/secret", { params: { id } }, request),
-      test: (id: string, request?: RequestOptions) =>
-        call("POST /v1/webhooks/:id/test", { params: { id } }, request),
-      deliveries: (
-        id: string,
-        query: Query<"GET /v1/webhooks/:id/deliveries"> = {},
-        request?: RequestOptions,
-      ) =>
-        call(
-          "GET /v1/webhooks/:id/deliveries",
-          { params: { id }, query },
-          request,
-        ),
+      test: (id: string, request?: RequestOptions) => call("POST /v1/webhooks/:id/test", { params: { id } }, request),
+      deliveries: (id: string, query: Query<"GET /v1/webhooks/:id/deliveries"> = {}, request?: RequestOptions) =>
+        call("GET /v1/webhooks/:id/deliveries", { params: { id }, query }, request),
       /** One attempt, with what was sent. */
       attempt: (id: string, attempt: string, request?: RequestOptions) =>
-        call("GET /v1/webhooks/:id/deliveries/:attempt", {
-          params: { id, attempt },
-        }, request),
-      replay: (
-        id: string,
-        body: Body<"POST /v1/webhooks/:id/replay">,
-        request?: RequestOptions,
-      ) =>
+        call("GET /v1/webhooks/:id/deliveries/:attempt", { params: { id, attempt } }, request),
+      replay: (id: string, body: Body<"POST /v1/webhooks/:id/replay">, request?: RequestOptions) =>
         call("POST /v1/webhooks/:id/replay", { params: { id }, body }, request),
     },
   };
@@ -230,9 +136,8 @@ export type PaymentVerdict =
   );
 
 function queryText(query: object): string {
-  const given = (Object.entries(query) as [string, QueryValue | undefined][])
-    .filter(([, value]) => value !== undefined);
-  return given.length === 0 ? "" : `?${new URLSearchParams(
-    given.map(([name, value]) => [name, String(value)]),
-  )}`;
+  const given = (Object.entries(query) as [string, QueryValue | undefined][]).filter(([, value]) =>
+    value !== undefined
+  );
+  return given.length === 0 ? "" : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`;
 }

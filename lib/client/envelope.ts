@@ -1,10 +1,4 @@
-import {
-  Address,
-  encodeMuxedAccountToAddress,
-  Keypair,
-  TransactionBuilder,
-  xdr,
-} from "@stellar/stellar-sdk/base";
+import { Address, encodeMuxedAccountToAddress, Keypair, TransactionBuilder, xdr } from "@stellar/stellar-sdk/base";
 import type { ExpectedCall } from "./operation_call.ts";
 
 /** What a signature may cost, and for how long it may be used. */
@@ -50,70 +44,38 @@ export function checkEnvelope(envelopeXdr: string, expected: {
 }): CheckedEnvelope {
   const { source, call, bounds = {}, networkPassphrase } = expected;
   const { tx, signatures } = decoded(envelopeXdr);
-  requireSame(
-    "its source",
-    Address.fromString(source).toString(),
-    sourceOf(tx),
-  );
+  requireSame("its source", Address.fromString(source).toString(), sourceOf(tx));
   const [operation, ...more] = tx.operations;
-  if (operation === undefined || more.length > 0) {
-    throw different("it has not exactly one operation");
-  }
-  if (operation.body.type !== "invokeHostFunction") {
-    throw different("it is no call of a contract");
-  }
+  if (operation === undefined || more.length > 0) throw different("it has not exactly one operation");
+  if (operation.body.type !== "invokeHostFunction") throw different("it is no call of a contract");
   const { hostFunction, auth } = operation.body.invokeHostFunctionOp;
-  if (hostFunction.type !== "hostFunctionTypeInvokeContract") {
-    throw different("it is no call of a contract");
-  }
+  if (hostFunction.type !== "hostFunctionTypeInvokeContract") throw different("it is no call of a contract");
   requireCall("it", hostFunction.invokeContract, call);
   requireAuthorisations(auth, call);
   const maxFee = BigInt(bounds.maxFee ?? MAX_FEE);
-  if (BigInt(tx.fee) > maxFee) {
-    throw different(`it may cost ${tx.fee} stroops, ${maxFee} are allowed`);
-  }
+  if (BigInt(tx.fee) > maxFee) throw different(`it may cost ${tx.fee} stroops, ${maxFee} are allowed`);
   const maxTime = upperTimeBound(tx);
-  const latest = Math.floor(expected.nowSeconds) +
-    (bounds.maxValiditySeconds ?? MAX_VALIDITY_SECONDS);
+  const latest = Math.floor(expected.nowSeconds) + (bounds.maxValiditySeconds ?? MAX_VALIDITY_SECONDS);
   if (maxTime === 0n || maxTime > BigInt(latest)) {
-    throw different(
-      `it may be applied until ${maxTime || "for ever"}, ${latest} is allowed`,
-    );
+    throw different(`it may be applied until ${maxTime || "for ever"}, ${latest} is allowed`);
   }
   if (signatures.length > 0) throw different("it carries signatures already");
-  const anew = madeAnew(tx, source, call, auth.length > 0, maxTime).toXdr(
-    "base64",
-  );
+  const anew = madeAnew(tx, source, call, auth.length > 0, maxTime).toXdr("base64");
   if (anew !== envelopeXdr) throw different("it holds something more");
-  const hashBytes = TransactionBuilder.fromXDR(envelopeXdr, networkPassphrase)
-    .hash();
-  return {
-    xdr: envelopeXdr,
-    hash: xdr.encodeBytes(hashBytes, "hex"),
-    hashBytes,
-    validUntil: Number(maxTime),
-  };
+  const hashBytes = TransactionBuilder.fromXDR(envelopeXdr, networkPassphrase).hash();
+  return { xdr: envelopeXdr, hash: xdr.encodeBytes(hashBytes, "hex"), hashBytes, validUntil: Number(maxTime) };
 }
 
 /**
  * What a wallet has given back for an envelope that was checked.
  * @throws {EnvelopeError} when it is another transaction, or is not signed
  */
-export function checkSigned(
-  signedXdr: string,
-  checked: CheckedEnvelope,
-): string {
+export function checkSigned(signedXdr: string, checked: CheckedEnvelope): string {
   const { tx, signatures } = decoded(signedXdr);
-  const unsigned = xdr.TransactionEnvelope.envelopeTypeTx(
-    new xdr.TransactionV1Envelope({ tx, signatures: [] }),
-  );
-  if (unsigned.toXdr("base64") !== checked.xdr) {
-    throw new EnvelopeError("what was signed is another transaction");
-  }
+  const unsigned = xdr.TransactionEnvelope.envelopeTypeTx(new xdr.TransactionV1Envelope({ tx, signatures: [] }));
+  if (unsigned.toXdr("base64") !== checked.xdr) throw new EnvelopeError("what was signed is another transaction");
   // By whom is the network's to judge: an account may have other signers than its own key.
-  if (signatures.length === 0) {
-    throw new EnvelopeError("the envelope came back unsigned");
-  }
+  if (signatures.length === 0) throw new EnvelopeError("the envelope came back unsigned");
   return signedXdr;
 }
 
@@ -125,13 +87,8 @@ export function signEnvelope(
 ): string {
   const { tx } = decoded(envelopeXdr);
   const hint = Keypair.fromPublicKey(source).signatureHint();
-  const signature = new xdr.DecoratedSignature({
-    hint,
-    signature: new Uint8Array(sign(hashBytes)),
-  });
-  return xdr.TransactionEnvelope.envelopeTypeTx(
-    new xdr.TransactionV1Envelope({ tx, signatures: [signature] }),
-  )
+  const signature = new xdr.DecoratedSignature({ hint, signature: new Uint8Array(sign(hashBytes)) });
+  return xdr.TransactionEnvelope.envelopeTypeTx(new xdr.TransactionV1Envelope({ tx, signatures: [signature] }))
     .toXdr("base64");
 }
 
@@ -142,88 +99,48 @@ function decoded(envelopeXdr: string): xdr.TransactionV1Envelope {
   } catch {
     throw new EnvelopeError("what came is no transaction envelope");
   }
-  if (envelope.type !== "envelopeTypeTx") {
-    throw different("it is no plain transaction of version 1");
-  }
+  if (envelope.type !== "envelopeTypeTx") throw different("it is no plain transaction of version 1");
   return envelope.v1;
 }
 
 function sourceOf({ sourceAccount }: xdr.Transaction): string {
-  if (sourceAccount.type !== "keyTypeEd25519") {
-    throw different("its source is a muxed account");
-  }
+  if (sourceAccount.type !== "keyTypeEd25519") throw different("its source is a muxed account");
   return encodeMuxedAccountToAddress(sourceAccount);
 }
 
 function upperTimeBound({ cond }: xdr.Transaction): bigint {
-  if (cond.type !== "precondTime") {
-    throw different("it has other preconditions than a time bound");
-  }
+  if (cond.type !== "precondTime") throw different("it has other preconditions than a time bound");
   return BigInt(cond.timeBounds.maxTime);
 }
 
-function requireCall(
-  what: string,
-  actual: xdr.InvokeContractArgs,
-  expected: ExpectedCall,
-): void {
-  requireSame(
-    `${what} calls`,
-    expected.contract,
-    Address.fromScAddress(actual.contractAddress).toString(),
-  );
-  requireSame(
-    `${what} calls`,
-    expected.function,
-    actual.functionName.toString(),
-  );
-  requireSame(
-    "the number of its arguments is",
-    String(expected.args.length),
-    String(actual.args.length),
-  );
+function requireCall(what: string, actual: xdr.InvokeContractArgs, expected: ExpectedCall): void {
+  requireSame(`${what} calls`, expected.contract, Address.fromScAddress(actual.contractAddress).toString());
+  requireSame(`${what} calls`, expected.function, actual.functionName.toString());
+  requireSame("the number of its arguments is", String(expected.args.length), String(actual.args.length));
   for (const [at, arg] of expected.args.entries()) {
     if (actual.args[at]!.toXdr("base64") !== arg.toXdr("base64")) {
-      throw different(
-        `argument ${at + 1} of ${expected.function} is not what was asked for`,
-      );
+      throw different(`argument ${at + 1} of ${expected.function} is not what was asked for`);
     }
   }
 }
 
 /** The signature authorises the call itself, and below it what the call needs. */
-function requireAuthorisations(
-  entries: xdr.SorobanAuthorizationEntry[],
-  call: ExpectedCall,
-): void {
-  if (entries.length > 1) {
-    throw different(`it authorises ${entries.length} calls`);
-  }
+function requireAuthorisations(entries: xdr.SorobanAuthorizationEntry[], call: ExpectedCall): void {
+  if (entries.length > 1) throw different(`it authorises ${entries.length} calls`);
   for (const { credentials, rootInvocation } of entries) {
-    if (credentials.type !== "sorobanCredentialsSourceAccount") {
-      throw different("it authorises in another's name");
-    }
+    if (credentials.type !== "sorobanCredentialsSourceAccount") throw different("it authorises in another's name");
     requireInvocation(rootInvocation, call);
   }
 }
 
-function requireInvocation(
-  actual: xdr.SorobanAuthorizedInvocation,
-  expected: ExpectedCall,
-): void {
+function requireInvocation(actual: xdr.SorobanAuthorizedInvocation, expected: ExpectedCall): void {
   const { function: authorised, subInvocations } = actual;
-  if (authorised.type !== "sorobanAuthorizedFunctionTypeContractFn") {
-    throw different("it authorises more than a call");
-  }
+  if (authorised.type !== "sorobanAuthorizedFunctionTypeContractFn") throw different("it authorises more than a call");
   requireCall("what it authorises", authorised.contractFn, expected);
   if (subInvocations.length !== expected.under.length) {
-    throw different(
-      `it authorises ${subInvocations.length} calls below ${expected.function}`,
-    );
+    throw different(`it authorises ${subInvocations.length} calls below ${expected.function}`);
   }
-  for (const [at, under] of expected.under.entries()) {
-    requireInvocation(subInvocations[at]!, under);
-  }
+  for (const [at, under] of expected.under.entries()) requireInvocation(subInvocations[at]!, under);
 }
 
 function madeAnew(
@@ -241,8 +158,7 @@ function madeAnew(
     });
   const invocation = (one: ExpectedCall): xdr.SorobanAuthorizedInvocation =>
     new xdr.SorobanAuthorizedInvocation({
-      function: xdr.SorobanAuthorizedFunction
-        .sorobanAuthorizedFunctionTypeContractFn(args(one)),
+      function: xdr.SorobanAuthorizedFunction.sorobanAuthorizedFunctionTypeContractFn(args(one)),
       subInvocations: one.under.map(invocation),
     });
   const authorisation = new xdr.SorobanAuthorizationEntry({
@@ -257,31 +173,18 @@ function madeAnew(
     sourceAccount: Keypair.fromPublicKey(source).xdrMuxedAccount(),
     fee,
     seqNum,
-    cond: xdr.Preconditions.precondTime(
-      new xdr.TimeBounds({ minTime: 0n, maxTime }),
-    ),
+    cond: xdr.Preconditions.precondTime(new xdr.TimeBounds({ minTime: 0n, maxTime })),
     memo: xdr.Memo.memoNone(),
-    operations: [
-      new xdr.Operation({
-        sourceAccount: null,
-        body: xdr.OperationBody.invokeHostFunction(invoke),
-      }),
-    ],
+    operations: [new xdr.Operation({ sourceAccount: null, body: xdr.OperationBody.invokeHostFunction(invoke) })],
     ext,
   });
-  return xdr.TransactionEnvelope.envelopeTypeTx(
-    new xdr.TransactionV1Envelope({ tx, signatures: [] }),
-  );
+  return xdr.TransactionEnvelope.envelopeTypeTx(new xdr.TransactionV1Envelope({ tx, signatures: [] }));
 }
 
 function requireSame(what: string, expected: string, actual: string): void {
-  if (expected !== actual) {
-    throw different(`${what} ${actual}, not ${expected}`);
-  }
+  if (expected !== actual) throw different(`${what} ${actual}, not ${expected}`);
 }
 
 function different(what: string): EnvelopeError {
-  return new EnvelopeError(
-    `the prepared envelope is not what was asked for: ${what}`,
-  );
+  return new EnvelopeError(`the prepared envelope is not what was asked for: ${what}`);
 }

@@ -1,10 +1,5 @@
 import type { Endpoints } from "./api_types.ts";
-import {
-  type Connection,
-  type Failure,
-  pause,
-  type Result,
-} from "./request.ts";
+import { type Connection, type Failure, pause, type Result } from "./request.ts";
 import { serverSentEvents } from "./server_sent_events.ts";
 
 /** One event of the contracts. */
@@ -76,53 +71,28 @@ const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 15_000;
 
 /** @throws {FeedError} from its iterator, when it cannot go on */
-export function createEventFeed(
-  connection: Connection,
-  options: EventFeedOptions,
-): EventFeed {
+export function createEventFeed(connection: Connection, options: EventFeedOptions): EventFeed {
   const { signal, onNotice = () => {}, live = true } = options;
   let cursor = options.cursor;
   let awaySince: number | undefined;
   let pauses = 0;
 
-  function query(
-    more: Record<string, string | number | undefined> = {},
-  ): string {
+  function query(more: Record<string, string | number | undefined> = {}): string {
     const { types, deviceHash, merchant, agent, txHash } = options;
-    const start = cursor === undefined
-      ? { fromLedger: options.fromLedger }
-      : { cursor };
-    const all = {
-      ...start,
-      types: types?.join(","),
-      deviceHash,
-      merchant,
-      agent,
-      txHash,
-      ...more,
-    };
-    const given = Object.entries(all).filter(([, value]) =>
-      value !== undefined
-    );
-    return given.length === 0 ? "" : `?${new URLSearchParams(
-      given.map(([name, value]) => [name, String(value)]),
-    )}`;
+    const start = cursor === undefined ? { fromLedger: options.fromLedger } : { cursor };
+    const all = { ...start, types: types?.join(","), deviceHash, merchant, agent, txHash, ...more };
+    const given = Object.entries(all).filter(([, value]) => value !== undefined);
+    return given.length === 0 ? "" : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`;
   }
 
   /** Waits before the next try; throws when there is none. */
   async function away(failure: Failure): Promise<void> {
     if (signal?.aborted) return;
     awaySince ??= Date.now();
-    const isHopeless = failure.retry === "never" ||
-      failure.reason === "unauthorized";
-    if (
-      isHopeless || Date.now() - awaySince > (options.maxAwayMs ?? Infinity)
-    ) throw new FeedError(failure);
+    const isHopeless = failure.retry === "never" || failure.reason === "unauthorized";
+    if (isHopeless || Date.now() - awaySince > (options.maxAwayMs ?? Infinity)) throw new FeedError(failure);
     onNotice({ type: "away", failure });
-    await pause(
-      Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** pauses++),
-      signal,
-    );
+    await pause(Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** pauses++), signal);
   }
 
   function isBack(): void {
@@ -134,12 +104,7 @@ export function createEventFeed(
     let hasCaughtUp = false;
     while (!signal?.aborted) {
       const path = `/v1/events${query({ limit: PAGE_EVENTS })}`;
-      const page: Result<Page> = await connection.request(
-        "GET",
-        path,
-        undefined,
-        { signal },
-      );
+      const page: Result<Page> = await connection.request("GET", path, undefined, { signal });
       if (!page.ok) {
         await away(page);
         continue;
@@ -151,9 +116,7 @@ export function createEventFeed(
       }
       cursor = page.cursor;
       if (page.events.length === PAGE_EVENTS) continue;
-      if (!hasCaughtUp) {
-        onNotice({ type: "caught_up", latestLedger: page.latestLedger });
-      }
+      if (!hasCaughtUp) onNotice({ type: "caught_up", latestLedger: page.latestLedger });
       hasCaughtUp = true;
       if (!live) return;
       await pause(POLL_MS, signal);
@@ -161,32 +124,17 @@ export function createEventFeed(
   }
 
   /** Reads one stream to its end, and answers how it goes on. */
-  async function* stream(): AsyncGenerator<
-    GatewayEvent,
-    "again" | "by pages" | "done"
-  > {
+  async function* stream(): AsyncGenerator<GatewayEvent, "again" | "by pages" | "done"> {
     const silent = new AbortController();
-    let timer = setTimeout(
-      () => silent.abort(new Error("the stream is silent")),
-      SILENCE_MS,
-    );
+    let timer = setTimeout(() => silent.abort(new Error("the stream is silent")), SILENCE_MS);
     const heard = () => {
       clearTimeout(timer);
-      timer = setTimeout(
-        () => silent.abort(new Error("the stream is silent")),
-        SILENCE_MS,
-      );
+      timer = setTimeout(() => silent.abort(new Error("the stream is silent")), SILENCE_MS);
     };
-    const either = signal === undefined
-      ? silent.signal
-      : AbortSignal.any([signal, silent.signal]);
+    const either = signal === undefined ? silent.signal : AbortSignal.any([signal, silent.signal]);
     try {
       const headers: Record<string, string> = { accept: "text/event-stream" };
-      const opened = await connection.open(
-        `/v1/events/stream${query()}`,
-        headers,
-        either,
-      );
+      const opened = await connection.open(`/v1/events/stream${query()}`, headers, either);
       if ("reason" in opened) {
         // A gateway from before there were streams takes the word for the id of an event.
         if (isUnknown(opened)) return "by pages";
@@ -197,9 +145,7 @@ export function createEventFeed(
         heard();
         isBack();
         const data = JSON.parse(frame.data);
-        if (frame.event === "revoked") {
-          throw new FeedError(revoked(data.reason));
-        }
+        if (frame.event === "revoked") throw new FeedError(revoked(data.reason));
         if (frame.event === "message") {
           // Who takes long over an event is not told that the stream is silent.
           clearTimeout(timer);
@@ -238,8 +184,7 @@ export function createEventFeed(
 }
 
 function isUnknown({ status, param, message }: Failure): boolean {
-  return status === 404 ||
-    (status === 400 && (param === "id" || /\bid must be\b/.test(message)));
+  return status === 404 || (status === 400 && (param === "id" || /\bid must be\b/.test(message)));
 }
 
 function lost(message: string): Failure {
@@ -247,10 +192,5 @@ function lost(message: string): Failure {
 }
 
 function revoked(reason: string): Failure {
-  return {
-    ok: false,
-    reason: "unauthorized",
-    message: `the API key no longer stands: ${reason}`,
-    retry: "never",
-  };
+  return { ok: false, reason: "unauthorized", message: `the API key no longer stands: ${reason}`, retry: "never" };
 }

@@ -1,20 +1,14 @@
 import { Address, xdr } from "@stellar/stellar-sdk/base";
 import type { Endpoints } from "./api_types.ts";
 
-export type Operation =
-  Endpoints["POST /v1/transactions/prepare"]["body"]["operation"];
-export type PreparedOperation =
-  Endpoints["POST /v1/transactions/prepare"]["answer"]["operation"];
+export type Operation = Endpoints["POST /v1/transactions/prepare"]["body"]["operation"];
+export type PreparedOperation = Endpoints["POST /v1/transactions/prepare"]["answer"]["operation"];
 
 /** The network that a signature is for, as its user knows it: never taken from the gateway when something is signed. */
 export interface TrustedNetwork {
   networkPassphrase: string;
   /** `C…` each. */
-  contracts: {
-    deviceRegistry: string;
-    agentRegistry: string;
-    paymentEscrow: string;
-  };
+  contracts: { deviceRegistry: string; agentRegistry: string; paymentEscrow: string };
 }
 
 /** One call of a contract. */
@@ -32,12 +26,7 @@ const u64 = (value: string | number) => xdr.ScVal.scvU64(BigInt(value));
 
 function i128(decimal: string): xdr.ScVal {
   const value = BigInt(decimal);
-  return xdr.ScVal.scvI128(
-    new xdr.Int128Parts({
-      hi: value >> 64n,
-      lo: value & 0xffff_ffff_ffff_ffffn,
-    }),
-  );
+  return xdr.ScVal.scvI128(new xdr.Int128Parts({ hi: value >> 64n, lo: value & 0xffff_ffff_ffff_ffffn }));
 }
 
 /**
@@ -46,16 +35,11 @@ function i128(decimal: string): xdr.ScVal {
  * @throws {Error} for what is no address or amount
  */
 export function expectedCall(
-  { contracts: { deviceRegistry, agentRegistry, paymentEscrow } }:
-    TrustedNetwork,
+  { contracts: { deviceRegistry, agentRegistry, paymentEscrow } }: TrustedNetwork,
   source: string,
   operation: PreparedOperation,
 ): ExpectedCall {
-  const call = (
-    contract: string,
-    name: string,
-    ...args: xdr.ScVal[]
-  ): ExpectedCall => ({
+  const call = (contract: string, name: string, ...args: xdr.ScVal[]): ExpectedCall => ({
     contract,
     function: name,
     args,
@@ -64,55 +48,20 @@ export function expectedCall(
   const actor = address(source);
   switch (operation.kind) {
     case "registerDevice":
-      return call(
-        deviceRegistry,
-        "register",
-        actor,
-        hash(operation.deviceHash),
-        address(operation.agent),
-      );
+      return call(deviceRegistry, "register", actor, hash(operation.deviceHash), address(operation.agent));
     case "revokeDevice":
       return call(deviceRegistry, "revoke", actor, hash(operation.deviceHash));
     case "registerAgent": {
       const { deviceHash, agent, maxAmount, asset, expiresAt } = operation;
-      const policy = [
-        address(agent),
-        i128(maxAmount),
-        address(asset),
-        u64(expiresAt ?? 0),
-      ];
-      return call(
-        agentRegistry,
-        "register_agent",
-        actor,
-        hash(deviceHash),
-        ...policy,
-      );
+      const policy = [address(agent), i128(maxAmount), address(asset), u64(expiresAt ?? 0)];
+      return call(agentRegistry, "register_agent", actor, hash(deviceHash), ...policy);
     }
     case "revokeAgent":
-      return call(
-        agentRegistry,
-        "revoke_agent",
-        actor,
-        hash(operation.deviceHash),
-      );
+      return call(agentRegistry, "revoke_agent", actor, hash(operation.deviceHash));
     case "fundEscrow": {
       const { deviceHash, asset, amount } = operation;
-      const transfer = call(
-        asset,
-        "transfer",
-        actor,
-        address(paymentEscrow),
-        i128(amount),
-      );
-      const fund = call(
-        paymentEscrow,
-        "fund_escrow",
-        address(asset),
-        actor,
-        hash(deviceHash),
-        i128(amount),
-      );
+      const transfer = call(asset, "transfer", actor, address(paymentEscrow), i128(amount));
+      const fund = call(paymentEscrow, "fund_escrow", address(asset), actor, hash(deviceHash), i128(amount));
       return { ...fund, under: [transfer] };
     }
     case "authorize": {
@@ -124,23 +73,11 @@ export function expectedCall(
       return call(paymentEscrow, "claim", address(operation.asset), actor);
     case "defundEscrow": {
       const { deviceHash, asset, amount } = operation;
-      return call(
-        paymentEscrow,
-        "defund_escrow",
-        address(asset),
-        hash(deviceHash),
-        i128(amount),
-      );
+      return call(paymentEscrow, "defund_escrow", address(asset), hash(deviceHash), i128(amount));
     }
     case "sweepEscrow": {
       const { deviceHash, asset, agent } = operation;
-      return call(
-        paymentEscrow,
-        "sweep_on_revoke",
-        address(asset),
-        hash(deviceHash),
-        address(agent),
-      );
+      return call(paymentEscrow, "sweep_on_revoke", address(asset), hash(deviceHash), address(agent));
     }
   }
 }
@@ -149,19 +86,11 @@ export function expectedCall(
  * What was asked for, with what only the gateway knows: the payment's number.
  * @throws {RangeError} when the gateway has filled in what is no number
  */
-export function filledIn(
-  asked: Operation,
-  prepared: { nonce?: unknown },
-): PreparedOperation {
-  if (asked.kind === "registerAgent") {
-    return { ...asked, expiresAt: asked.expiresAt ?? null };
-  }
+export function filledIn(asked: Operation, prepared: { nonce?: unknown }): PreparedOperation {
+  if (asked.kind === "registerAgent") return { ...asked, expiresAt: asked.expiresAt ?? null };
   if (asked.kind !== "authorize") return asked;
   const nonce = asked.nonce ?? prepared.nonce;
-  if (
-    typeof nonce === "string" && /^[1-9]\d{0,19}$/.test(nonce) &&
-    BigInt(nonce) < 2n ** 64n
-  ) {
+  if (typeof nonce === "string" && /^[1-9]\d{0,19}$/.test(nonce) && BigInt(nonce) < 2n ** 64n) {
     return { ...asked, nonce };
   }
   throw new RangeError("the gateway has filled in a nonce that is none");

@@ -1,9 +1,5 @@
 import type { GatewayEvent } from "./events.ts";
-import {
-  verifyWebhook,
-  type VerifyWebhookOptions,
-  type WebhookVerification,
-} from "./verify_webhook.ts";
+import { verifyWebhook, type VerifyWebhookOptions, type WebhookVerification } from "./verify_webhook.ts";
 
 /** A webhook that the gateway has sent, or what is wrong with the request. */
 export type Received =
@@ -42,47 +38,25 @@ export async function receive(
   options: Pick<VerifyWebhookOptions, "toleranceSeconds" | "nowMs"> = {},
 ): Promise<Received> {
   const body = await bodyOf(request);
-  if (body === undefined) {
-    return {
-      ok: false,
-      reason: "not_a_webhook",
-      message: "the body is larger than 64 KiB",
-    };
-  }
-  const verified = await verifyWebhook({
-    ...options,
-    body,
-    headers: request.headers,
-    secret,
-  });
+  if (body === undefined) return { ok: false, reason: "not_a_webhook", message: "the body is larger than 64 KiB" };
+  const verified = await verifyWebhook({ ...options, body, headers: request.headers, secret });
   if (!verified.ok) return verified;
   try {
     const { subscription, event } = JSON.parse(new TextDecoder().decode(body));
-    if (
-      typeof subscription === "string" && typeof event?.id === "string" &&
-      typeof event.type === "string"
-    ) {
+    if (typeof subscription === "string" && typeof event?.id === "string" && typeof event.type === "string") {
       return { ok: true, subscription, event, timestamp: verified.timestamp };
     }
   } catch {
     // Signed, and no JSON all the same: told below.
   }
-  return {
-    ok: false,
-    reason: "not_a_webhook",
-    message: "the body is signed, and no event",
-  };
+  return { ok: false, reason: "not_a_webhook", message: "the body is signed, and no event" };
 }
 
 async function bodyOf({ body }: Request): Promise<Uint8Array | undefined> {
   const parts: Uint8Array[] = [];
   let length = 0;
   const reader = body?.getReader();
-  for (
-    let read = await reader?.read();
-    read !== undefined && !read.done;
-    read = await reader!.read()
-  ) {
+  for (let read = await reader?.read(); read !== undefined && !read.done; read = await reader!.read()) {
     length += read.value.length;
     if (length > MAX_BODY_BYTES) {
       await reader!.cancel().catch(() => {});

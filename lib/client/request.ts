@@ -64,18 +64,9 @@ export interface ConnectionOptions {
 /** The way to one gateway. */
 export interface Connection {
   /** Asks, and asks again when the rate was used up (429), as soon as the gateway says. */
-  request<Answer>(
-    method: string,
-    path: string,
-    body?: unknown,
-    options?: RequestOptions,
-  ): Promise<Result<Answer>>;
+  request<Answer>(method: string, path: string, body?: unknown, options?: RequestOptions): Promise<Result<Answer>>;
   /** Opens an answer that goes on; the caller reads its body. */
-  open(
-    path: string,
-    headers: Record<string, string>,
-    signal: AbortSignal,
-  ): Promise<Response | Failure>;
+  open(path: string, headers: Record<string, string>, signal: AbortSignal): Promise<Response | Failure>;
 }
 
 const TIMEOUT_MS = 75_000;
@@ -83,15 +74,11 @@ const MAX_WAIT_MS = 60_000;
 
 /** @throws {TypeError} when `baseUrl` is none */
 export function createConnection(options: ConnectionOptions): Connection {
-  const { baseUrl, apiKey, timeoutMs = TIMEOUT_MS, maxWaitMs = MAX_WAIT_MS } =
-    options;
-  const ask = options.fetch ??
-    ((url: string, init: RequestInit) => globalThis.fetch(url, init));
+  const { baseUrl, apiKey, timeoutMs = TIMEOUT_MS, maxWaitMs = MAX_WAIT_MS } = options;
+  const ask = options.fetch ?? ((url: string, init: RequestInit) => globalThis.fetch(url, init));
   const { origin, pathname } = new URL(baseUrl);
   const root = origin + pathname.replace(/\/+$/, "");
-  const headers: Record<string, string> = apiKey === undefined
-    ? {}
-    : { authorization: `Bearer ${apiKey}` };
+  const headers: Record<string, string> = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
 
   /** One question. How long it may take counts until all of the answer is read. */
   async function once(
@@ -107,14 +94,10 @@ export function createConnection(options: ConnectionOptions): Connection {
         headers: {
           ...headers,
           ...(body === undefined ? {} : { "content-type": "application/json" }),
-          ...(idempotencyKey === undefined
-            ? {}
-            : { "idempotency-key": idempotencyKey }),
+          ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey }),
         },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-        signal: signal === undefined
-          ? timeUp
-          : AbortSignal.any([signal, timeUp]),
+        signal: signal === undefined ? timeUp : AbortSignal.any([signal, timeUp]),
       });
       const text = await response.text();
       return { response, answer: parsed(text) };
@@ -124,36 +107,21 @@ export function createConnection(options: ConnectionOptions): Connection {
   }
 
   return {
-    async request<Answer>(
-      method: string,
-      path: string,
-      body?: unknown,
-      options: RequestOptions = {},
-    ) {
+    async request<Answer>(method: string, path: string, body?: unknown, options: RequestOptions = {}) {
       for (let waitedMs = 0;;) {
         const asked = await once(method, path, body, options);
         if ("ok" in asked) return asked;
         const { response, answer } = asked;
-        if (response.ok && typeof answer === "object" && answer !== null) {
-          return { ok: true, ...answer as Answer };
-        }
-        const waitMs = 1_000 *
-          (Number(response.headers.get("retry-after")) || 1);
-        if (response.status !== 429 || waitedMs + waitMs > maxWaitMs) {
-          return failureOf(response, answer);
-        }
+        if (response.ok && typeof answer === "object" && answer !== null) return { ok: true, ...answer as Answer };
+        const waitMs = 1_000 * (Number(response.headers.get("retry-after")) || 1);
+        if (response.status !== 429 || waitedMs + waitMs > maxWaitMs) return failureOf(response, answer);
         waitedMs += waitMs;
-        if (!await pause(waitMs, options.signal)) {
-          return unreachable(options.signal?.reason);
-        }
+        if (!await pause(waitMs, options.signal)) return unreachable(options.signal?.reason);
       }
     },
     async open(path, more, signal) {
       try {
-        const response = await ask(root + path, {
-          headers: { ...headers, ...more },
-          signal,
-        });
+        const response = await ask(root + path, { headers: { ...headers, ...more }, signal });
         if (response.ok) return response;
         return failureOf(response, parsed(await response.text()));
       } catch (cause) {
@@ -188,45 +156,19 @@ function parsed(text: string): unknown {
 
 function unreachable(cause: unknown): Failure {
   const why = cause instanceof Error ? cause.message : String(cause);
-  return {
-    ok: false,
-    reason: "unreachable",
-    message: `the gateway does not answer: ${why}`,
-    retry: "same",
-  };
+  return { ok: false, reason: "unreachable", message: `the gateway does not answer: ${why}`, retry: "same" };
 }
 
 function failureOf({ status, headers }: Response, answer: unknown): Failure {
-  const error = (answer as { error?: Record<string, string> } | undefined)
-    ?.error;
+  const error = (answer as { error?: Record<string, string> } | undefined)?.error;
   if (error?.code === undefined) {
     const message = `what answered with ${status} is no gateway`;
-    return {
-      ok: false,
-      reason: "not_a_gateway",
-      message,
-      retry: status >= 500 ? "same" : "never",
-      status,
-    };
+    return { ok: false, reason: "not_a_gateway", message, retry: status >= 500 ? "same" : "never", status };
   }
-  const {
-    code,
-    message = "",
-    contractError,
-    transactionError,
-    reason: paymentReason,
-    param,
-  } = error;
-  const retry = (error.retry ??
-    (status >= 500 || status === 429 ? "same" : "never")) as Failure["retry"];
+  const { code, message = "", contractError, transactionError, reason: paymentReason, param } = error;
+  const retry = (error.retry ?? (status >= 500 || status === 429 ? "same" : "never")) as Failure["retry"];
   const requestId = headers.get("x-request-id") ?? undefined;
-  const more = Object.entries({
-    requestId,
-    contractError,
-    transactionError,
-    paymentReason,
-    param,
-  });
+  const more = Object.entries({ requestId, contractError, transactionError, paymentReason, param });
   return {
     ok: false,
     reason: code as FailureReason,

@@ -15,42 +15,30 @@ const MAX_LINE = 1_048_576;
  * the standard says.
  * @throws {Error} what reading the body rejects with, and for a line that does not end
  */
-export async function* serverSentEvents(
-  body: ReadableStream<Uint8Array>,
-): AsyncGenerator<ServerSentEvent> {
+export async function* serverSentEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<ServerSentEvent> {
   const reader = body.getReader();
   const decoder = new TextDecoder();
   let rest = "";
   let frame: { event: string; data: string[] } = { event: "", data: [] };
   let id = "";
   try {
-    for (
-      let read = await reader.read();
-      !read.done;
-      read = await reader.read()
-    ) {
+    for (let read = await reader.read(); !read.done; read = await reader.read()) {
       rest += decoder.decode(read.value, { stream: true });
       // A carriage return at the end may be the first half of a line's end.
       const lines = rest.split(/\r\n|\n|\r(?!$)/);
       rest = lines.pop()!;
-      if (rest.length > MAX_LINE) {
-        throw new Error("a line of the event stream does not end");
-      }
+      if (rest.length > MAX_LINE) throw new Error("a line of the event stream does not end");
       for (const line of lines) {
         if (line === "") {
           const { event, data } = frame;
           frame = { event: "", data: [] };
-          if (data.length > 0) {
-            yield { event: event || "message", data: data.join("\n"), id };
-          }
+          if (data.length > 0) yield { event: event || "message", data: data.join("\n"), id };
           continue;
         }
         const [, field, value] = /^([^:]*)(?:: ?(.*))?$/s.exec(line)!;
-        if (field === "event") {
-          frame.event = value ?? "";
-        } else if (field === "data") {
-          frame.data.push(value ?? "");
-        } else if (field === "id" && !value?.includes("\0")) id = value ?? "";
+        if (field === "event") frame.event = value ?? "";
+        else if (field === "data") frame.data.push(value ?? "");
+        else if (field === "id" && !value?.includes("\0")) id = value ?? "";
       }
     }
   } finally {

@@ -6,19 +6,12 @@ const DECIMALS = 7;
  * @throws {RangeError} for what is no amount, or has more digits after the point than the asset
  */
 export function toUnits(amount: string, decimals = DECIMALS): string {
-  const [, whole, fraction = ""] = /^(\d{1,39})(?:\.(\d+))?$/.exec(amount) ??
-    [];
+  const [, whole, fraction = ""] = /^(\d{1,39})(?:\.(\d+))?$/.exec(amount) ?? [];
   if (whole === undefined) {
-    throw new RangeError(
-      `an amount must be digits with at most one point, got ${shown(amount)}`,
-    );
+    throw new RangeError(`an amount must be digits with at most one point, got ${shown(amount)}`);
   }
   if (fraction.length > decimals) {
-    throw new RangeError(
-      `an amount has at most ${decimals} digits after the point, got ${
-        shown(amount)
-      }`,
-    );
+    throw new RangeError(`an amount has at most ${decimals} digits after the point, got ${shown(amount)}`);
   }
   return BigInt(whole + fraction.padEnd(decimals, "0")).toString();
 }
@@ -29,18 +22,11 @@ export function toUnits(amount: string, decimals = DECIMALS): string {
  */
 export function fromUnits(units: string | bigint, decimals = DECIMALS): string {
   const text = String(units);
-  if (!/^-?\d{1,39}$/.test(text)) {
-    throw new RangeError(`units must be a whole number, got ${shown(text)}`);
-  }
+  if (!/^-?\d{1,39}$/.test(text)) throw new RangeError(`units must be a whole number, got ${shown(text)}`);
   const digits = text.replace("-", "").padStart(decimals + 1, "0");
-  const whole = digits.slice(0, digits.length - decimals).replace(
-    /^0+(?=\d)/,
-    "",
-  );
+  const whole = digits.slice(0, digits.length - decimals).replace(/^0+(?=\d)/, "");
   const fraction = digits.slice(digits.length - decimals).replace(/0+$/, "");
-  return `${text.startsWith("-") ? "-" : ""}${whole}${
-    fraction && `.${fraction}`
-  }`;
+  return `${text.startsWith("-") ? "-" : ""}${whole}${fraction && `.${fraction}`}`;
 }
 
 /**
@@ -50,10 +36,7 @@ export function fromUnits(units: string | bigint, decimals = DECIMALS): string {
 export async function hashCard(uid: string | Uint8Array): Promise<string> {
   const bytes = typeof uid === "string" ? new TextEncoder().encode(uid) : uid;
   const digest = await crypto.subtle.digest("SHA-256", new Uint8Array(bytes));
-  return Array.from(
-    new Uint8Array(digest),
-    (byte) => byte.toString(16).padStart(2, "0"),
-  ).join("");
+  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 function shown(text: string): string {

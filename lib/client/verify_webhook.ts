@@ -1,8 +1,5 @@
 /** The headers of a webhook as a server hands them out, or the value of `X-Service-Signature` alone. */
-export type WebhookHeaders =
-  | Headers
-  | Record<string, string | string[] | undefined>
-  | string;
+export type WebhookHeaders = Headers | Record<string, string | string[] | undefined> | string;
 
 export interface VerifyWebhookOptions {
   /** The raw body as it came, not parsed and written again. Bytes are best: reading as text drops a byte order mark. */
@@ -26,11 +23,7 @@ export type WebhookVerification =
   }
   | {
     ok: false;
-    reason:
-      | "missing_signature"
-      | "malformed_signature"
-      | "timestamp_out_of_tolerance"
-      | "wrong_signature";
+    reason: "missing_signature" | "malformed_signature" | "timestamp_out_of_tolerance" | "wrong_signature";
     /** What is wrong, for a log. */
     message: string;
   };
@@ -55,13 +48,9 @@ const SECRET_PREFIX = "whsec_";
  *
  * @throws {TypeError} when a secret is none: that is a mistake on this side, not the sender's.
  */
-export async function verifyWebhook(
-  options: VerifyWebhookOptions,
-): Promise<WebhookVerification> {
+export async function verifyWebhook(options: VerifyWebhookOptions): Promise<WebhookVerification> {
   const { headers, toleranceSeconds = 300, nowMs = Date.now() } = options;
-  const secrets = typeof options.secret === "string"
-    ? [options.secret]
-    : options.secret;
+  const secrets = typeof options.secret === "string" ? [options.secret] : options.secret;
   const body = bytesOf(options.body);
   const claims = readClaims(headers);
   if ("ok" in claims) return claims;
@@ -77,16 +66,11 @@ export async function verifyWebhook(
   }
   for (const claim of claims) {
     if (await isSignedBy(claim, secrets, body)) continue;
-    const message =
-      `no signature in ${claim.header} is right for this body and secret`;
+    const message = `no signature in ${claim.header} is right for this body and secret`;
     return { ok: false, reason: "wrong_signature", message };
   }
   const id = claims.find((claim) => claim.id !== undefined)?.id;
-  return {
-    ok: true,
-    timestamp: claims[0]!.timestamp,
-    ...(id === undefined ? {} : { id }),
-  };
+  return { ok: true, timestamp: claims[0]!.timestamp, ...(id === undefined ? {} : { id }) };
 }
 
 /** What one header says was signed, and the signatures for it. */
@@ -107,11 +91,7 @@ function readClaims(headers: WebhookHeaders): Claim[] | Failure {
   const service = headerOf(headers, "x-service-signature");
   const standard = headerOf(headers, "webhook-signature");
   if (service === undefined && standard === undefined) {
-    return {
-      ok: false,
-      reason: "missing_signature",
-      message: "there is no X-Service-Signature header",
-    };
+    return { ok: false, reason: "missing_signature", message: "there is no X-Service-Signature header" };
   }
   const claims: Claim[] = [];
   for (
@@ -120,9 +100,7 @@ function readClaims(headers: WebhookHeaders): Claim[] | Failure {
       standard === undefined ? undefined : readStandard(headers, standard),
     ]
   ) {
-    if (typeof read === "string") {
-      return { ok: false, reason: "malformed_signature", message: read };
-    }
+    if (typeof read === "string") return { ok: false, reason: "malformed_signature", message: read };
     if (read !== undefined) claims.push(read);
   }
   return claims;
@@ -133,17 +111,10 @@ function readService(text: string): Claim | string {
   const header = "X-Service-Signature";
   if (text.length > MAX_HEADER_LENGTH) return `${header} is too long`;
   const parts = text.split(",").map((part) => part.trim());
-  const times = parts.filter((part) => part.startsWith("t=")).map((part) =>
-    part.slice(2)
-  );
-  if (times.length !== 1 || !isTimestamp(times[0]!)) {
-    return `${header} must have one t=<Unix seconds>`;
-  }
-  const signatures = parts.filter((part) => /^v1=[0-9a-f]{64}$/i.test(part))
-    .map((part) => hexBytes(part.slice(3)));
-  if (signatures.length === 0) {
-    return `${header} must have a v1=<64 hex digits>`;
-  }
+  const times = parts.filter((part) => part.startsWith("t=")).map((part) => part.slice(2));
+  if (times.length !== 1 || !isTimestamp(times[0]!)) return `${header} must have one t=<Unix seconds>`;
+  const signatures = parts.filter((part) => /^v1=[0-9a-f]{64}$/i.test(part)).map((part) => hexBytes(part.slice(3)));
+  if (signatures.length === 0) return `${header} must have a v1=<64 hex digits>`;
   return {
     header,
     timestamp: Number(times[0]),
@@ -158,16 +129,12 @@ function readStandard(headers: WebhookHeaders, text: string): Claim | string {
   const header = "webhook-signature";
   const id = headerOf(headers, "webhook-id");
   const time = headerOf(headers, "webhook-timestamp");
-  if (id === undefined || id === "") {
-    return "webhook-id is missing beside webhook-signature";
-  }
-  if (time === undefined || !isTimestamp(time)) {
-    return "webhook-timestamp must be Unix seconds";
-  }
+  if (id === undefined || id === "") return "webhook-id is missing beside webhook-signature";
+  if (time === undefined || !isTimestamp(time)) return "webhook-timestamp must be Unix seconds";
   if (text.length > MAX_HEADER_LENGTH) return `${header} is too long`;
-  const signatures = text.split(" ").filter((part) =>
-    /^v1,[A-Za-z0-9+/]{43}=$/.test(part)
-  ).map((part) => base64Bytes(part.slice(3)));
+  const signatures = text.split(" ").filter((part) => /^v1,[A-Za-z0-9+/]{43}=$/.test(part)).map((part) =>
+    base64Bytes(part.slice(3))
+  );
   if (signatures.length === 0) return `${header} must have a v1,<base64>`;
   return {
     header,
@@ -189,21 +156,11 @@ async function isSignedBy(
   signed.set(head);
   signed.set(body, head.length);
   for (const secret of secrets) {
-    if (!secret.startsWith(SECRET_PREFIX)) {
-      throw new TypeError(`secret must start with ${SECRET_PREFIX}`);
-    }
+    if (!secret.startsWith(SECRET_PREFIX)) throw new TypeError(`secret must start with ${SECRET_PREFIX}`);
     const algorithm = { name: "HMAC", hash: "SHA-256" };
-    const key = await crypto.subtle.importKey(
-      "raw",
-      keyOf(secret),
-      algorithm,
-      false,
-      ["verify"],
-    );
+    const key = await crypto.subtle.importKey("raw", keyOf(secret), algorithm, false, ["verify"]);
     for (const signature of signatures) {
-      if (await crypto.subtle.verify("HMAC", key, signature, signed)) {
-        return true;
-      }
+      if (await crypto.subtle.verify("HMAC", key, signature, signed)) return true;
     }
   }
   return false;
@@ -212,9 +169,7 @@ async function isSignedBy(
 const encoder = new TextEncoder();
 
 function headerOf(headers: WebhookHeaders, name: string): string | undefined {
-  if (typeof headers === "string") {
-    return name === "x-service-signature" ? headers : undefined;
-  }
+  if (typeof headers === "string") return name === "x-service-signature" ? headers : undefined;
   if (headers instanceof Headers) return headers.get(name) ?? undefined;
   // Frameworks differ in the case of their header names.
   const found = Object.keys(headers).find((key) => key.toLowerCase() === name);

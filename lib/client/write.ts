@@ -1,16 +1,6 @@
 import type { CheckedEnvelope, SigningBounds } from "./envelope.ts";
-import type {
-  Operation,
-  PreparedOperation,
-  TrustedNetwork,
-} from "./operation_call.ts";
-import {
-  type Connection,
-  type Failure,
-  type FailureReason,
-  pause,
-  type Result,
-} from "./request.ts";
+import type { Operation, PreparedOperation, TrustedNetwork } from "./operation_call.ts";
+import { type Connection, type Failure, type FailureReason, pause, type Result } from "./request.ts";
 import type { Endpoints } from "./api_types.ts";
 
 /** A key in memory: `Keypair` of the Stellar SDK. */
@@ -22,12 +12,7 @@ export interface SigningKey {
 /** What a wallet (SEP-43: Freighter and others) or any other place that holds the key does with an envelope. */
 export type SignEnvelope = (
   xdr: string,
-  about: {
-    networkPassphrase: string;
-    address: string;
-    hash: string;
-    operation: PreparedOperation;
-  },
+  about: { networkPassphrase: string; address: string; hash: string; operation: PreparedOperation },
 ) => SignedEnvelope | Promise<SignedEnvelope>;
 /** The signed envelope, base64, or what a wallet says of it. */
 export type SignedEnvelope = string | { signedTxXdr: string; error?: unknown };
@@ -50,13 +35,7 @@ export interface WriteOptions extends SigningBounds {
 }
 
 export type Written =
-  | {
-    ok: true;
-    hash: string;
-    ledger: number;
-    idempotencyKey: string;
-    operation: PreparedOperation;
-  }
+  | { ok: true; hash: string; ledger: number; idempotencyKey: string; operation: PreparedOperation }
   | Omit<Failure, "reason"> & {
     reason:
       | FailureReason
@@ -75,12 +54,7 @@ type Prepared = Endpoints["POST /v1/transactions/prepare"]["answer"];
 type Confirmed = Endpoints["POST /v1/transactions/submit"]["answer"];
 type Status = Endpoints["GET /v1/transactions/:hash"]["answer"];
 /** "again": another envelope may go through; "pending": it may yet be applied; "unknown": there was no telling. */
-type Ended =
-  | { ok: true; hash: string; ledger: number }
-  | Failure
-  | "again"
-  | "pending"
-  | "unknown";
+type Ended = { ok: true; hash: string; ledger: number } | Failure | "again" | "pending" | "unknown";
 
 /** How often another envelope is prepared when one was refused for its sequence number. */
 const MOST_ENVELOPES = 4;
@@ -110,18 +84,9 @@ export async function write(
   sign: SigningKey | SignEnvelope,
   options: WriteOptions = {},
 ): Promise<Written> {
-  const {
-    idempotencyKey = crypto.randomUUID(),
-    maxEnvelopes = MOST_ENVELOPES,
-    signal,
-  } = options;
-  const source = options.source ??
-    (typeof sign === "function" ? undefined : sign.publicKey());
-  const failed = (
-    reason: Extract<Written, { ok: false }>["reason"],
-    message: string,
-    hash?: string,
-  ): Written => ({
+  const { idempotencyKey = crypto.randomUUID(), maxEnvelopes = MOST_ENVELOPES, signal } = options;
+  const source = options.source ?? (typeof sign === "function" ? undefined : sign.publicKey());
+  const failed = (reason: Extract<Written, { ok: false }>["reason"], message: string, hash?: string): Written => ({
     ok: false,
     reason,
     message,
@@ -129,19 +94,11 @@ export async function write(
     idempotencyKey,
     ...(hash === undefined ? {} : { hash }),
   });
-  if (source === undefined) {
-    return failed(
-      "not_signed",
-      "options.source must name the account that signs, G…",
-    );
-  }
+  if (source === undefined) return failed("not_signed", "options.source must name the account that signs, G…");
 
   for (let envelopes = 1;; envelopes++) {
     const prepared = await patiently(() =>
-      connection.request<Prepared>("POST", "/v1/transactions/prepare", {
-        source,
-        operation,
-      }, {
+      connection.request<Prepared>("POST", "/v1/transactions/prepare", { source, operation }, {
         idempotencyKey,
         signal,
       })
@@ -152,31 +109,17 @@ export async function write(
     const { envelope, called } = checked;
     const { hash } = envelope;
     // An earlier try with this key went through.
-    if (prepared.status === "success") {
-      return told(await statusOf(hash), hash, called);
-    }
+    if (prepared.status === "success") return told(await statusOf(hash), hash, called);
     let signed: string;
     try {
-      signed = await signedBy(sign, envelope, {
-        address: source,
-        operation: called,
-        network,
-      });
+      signed = await signedBy(sign, envelope, { address: source, operation: called, network });
     } catch (error) {
-      return failed(
-        "not_signed",
-        error instanceof Error ? error.message : String(error),
-        hash,
-      );
+      return failed("not_signed", error instanceof Error ? error.message : String(error), hash);
     }
     const ended = await settle(signed, envelope);
     if (ended !== "again") return told(ended, hash, called);
     if (envelopes >= maxEnvelopes) {
-      return failed(
-        "invalid_request",
-        `${envelopes} envelopes were refused for their sequence number`,
-        hash,
-      );
+      return failed("invalid_request", `${envelopes} envelopes were refused for their sequence number`, hash);
     }
     await pause(FIRST_PAUSE_MS * envelopes, signal);
   }
@@ -188,10 +131,7 @@ export async function write(
       import("./operation_call.ts"),
     ]);
     try {
-      const called = filledIn(
-        operation,
-        prepared.operation as { nonce?: unknown },
-      );
+      const called = filledIn(operation, prepared.operation as { nonce?: unknown });
       const envelope = checkEnvelope(prepared.xdr, {
         networkPassphrase: network.networkPassphrase,
         source: source!,
@@ -201,23 +141,15 @@ export async function write(
       });
       return { envelope, called };
     } catch (error) {
-      return failed(
-        "envelope_refused",
-        error instanceof Error ? error.message : String(error),
-      );
+      return failed("envelope_refused", error instanceof Error ? error.message : String(error));
     }
   }
 
   /** Asks as long as asking again makes sense: nothing has been signed yet. */
-  async function patiently<Answer>(
-    ask: () => Promise<Result<Answer>>,
-  ): Promise<Result<Answer>> {
+  async function patiently<Answer>(ask: () => Promise<Result<Answer>>): Promise<Result<Answer>> {
     for (let tries = 1;; tries++) {
       const answer = await ask();
-      if (
-        answer.ok || answer.retry !== "same" ||
-        answer.reason === "rate_limited" || tries === MOST_TRIES
-      ) {
+      if (answer.ok || answer.retry !== "same" || answer.reason === "rate_limited" || tries === MOST_TRIES) {
         return answer;
       }
       if (!await pause(pauseMs(tries), signal)) return answer;
@@ -225,18 +157,9 @@ export async function write(
   }
 
   function statusOf(hash: string): Promise<Ended> {
-    return connection.request<Status>(
-      "GET",
-      `/v1/transactions/${hash}`,
-      undefined,
-      { signal },
-    ).then((status) => {
-      if (!status.ok) {
-        return status.reason === "not_found" ? "again" : "unknown";
-      }
-      if (status.status === "success") {
-        return { ok: true, hash, ledger: status.ledger ?? 0 };
-      }
+    return connection.request<Status>("GET", `/v1/transactions/${hash}`, undefined, { signal }).then((status) => {
+      if (!status.ok) return status.reason === "not_found" ? "again" : "unknown";
+      if (status.status === "success") return { ok: true, hash, ledger: status.ledger ?? 0 };
       if (status.status === "pending") return "pending";
       const message = status.error ?? "the network has refused the transaction";
       return { ok: false, reason: "invalid_request", message, retry: "never" };
@@ -244,10 +167,7 @@ export async function write(
   }
 
   /** Submits until it is known what came of it; "again": it was refused, and another envelope may go through. */
-  async function settle(
-    signed: string,
-    { hash, validUntil }: CheckedEnvelope,
-  ): Promise<Ended> {
+  async function settle(signed: string, { hash, validUntil }: CheckedEnvelope): Promise<Ended> {
     for (let tries = 1;; tries++) {
       const submitted = await connection.request<Confirmed>(
         "POST",
@@ -261,76 +181,44 @@ export async function write(
       if (submitted.retry !== "same") {
         // The network has turned it down for good, and what it came to before was asked for.
         if (isOvertaken(submitted) && status !== "unknown") return "again";
-        return typeof status === "object" || status === "again"
-          ? submitted
-          : status;
+        return typeof status === "object" || status === "again" ? submitted : status;
       }
-      if (typeof status === "object") {
-        return isOvertaken(status) ? "again" : status;
-      }
+      if (typeof status === "object") return isOvertaken(status) ? "again" : status;
       const isOver = Date.now() / 1000 > validUntil + SLACK_SECONDS;
       if (isOver || !await pause(pauseMs(tries), signal)) return "unknown";
     }
   }
 
-  function told(
-    ended: Ended,
-    hash: string,
-    called: PreparedOperation,
-  ): Written {
+  function told(ended: Ended, hash: string, called: PreparedOperation): Written {
     if (typeof ended === "string") {
-      return failed(
-        "outcome_unknown",
-        `whether the transaction ${hash} was applied is not known yet`,
-        hash,
-      );
+      return failed("outcome_unknown", `whether the transaction ${hash} was applied is not known yet`, hash);
     }
     if (!ended.ok) return { ...ended, idempotencyKey, hash };
-    return {
-      ok: true,
-      hash,
-      ledger: ended.ledger,
-      idempotencyKey,
-      operation: called,
-    };
+    return { ok: true, hash, ledger: ended.ledger, idempotencyKey, operation: called };
   }
 }
 
 /** Another transaction of the source came first: this one can never be applied. */
 function isOvertaken({ transactionError, retry, message }: Failure): boolean {
-  return retry === "prepare_again" || transactionError === "txBadSeq" ||
-    /\btxBadSeq\b/.test(message);
+  return retry === "prepare_again" || transactionError === "txBadSeq" || /\btxBadSeq\b/.test(message);
 }
 
 async function signedBy(
   sign: SigningKey | SignEnvelope,
   envelope: CheckedEnvelope,
-  { address, operation, network }: {
-    address: string;
-    operation: PreparedOperation;
-    network: TrustedNetwork;
-  },
+  { address, operation, network }: { address: string; operation: PreparedOperation; network: TrustedNetwork },
 ): Promise<string> {
   const { checkSigned, signEnvelope } = await import("./envelope.ts");
-  if (typeof sign !== "function") {
-    return signEnvelope(envelope, address, (data) => sign.sign(data));
-  }
+  if (typeof sign !== "function") return signEnvelope(envelope, address, (data) => sign.sign(data));
   const { networkPassphrase } = network;
-  const answer = await sign(envelope.xdr, {
-    networkPassphrase,
-    address,
-    hash: envelope.hash,
-    operation,
-  });
+  const answer = await sign(envelope.xdr, { networkPassphrase, address, hash: envelope.hash, operation });
   if (typeof answer === "string") return checkSigned(answer, envelope);
   if (answer?.error) throw new Error(messageOf(answer.error));
   return checkSigned(answer?.signedTxXdr ?? "", envelope);
 }
 
 function messageOf(error: unknown): string {
-  return typeof error === "object" && error !== null && "message" in error
-    ? String(error.message)
-    : String(error);
+  return typeof error === "object" && error !== null && "message" in error ? String(error.message) : String(error);
 }
 
 function pauseMs(tries: number): number {

@@ -5,9 +5,6 @@ import { test } from "node:test";
 import { apiTypes } from "./api_types.ts";
 
 test("the client's types are what the gateway's schemas say", () => {
-  const written = readFileSync(
-    join(import.meta.dirname!, "../../lib/client/api_types.ts"),
-    "utf8",
-  );
+  const written = readFileSync(join(import.meta.dirname!, "../../lib/client/api_types.ts"), "utf8");
   assert.equal(written, apiTypes(), "run: bun tests/client/make_api_types.ts");
 });

@@ -14,14 +14,9 @@ const TIMEOUT_MS = 120_000;
 /** What the tests of the built client need of the machine; undefined: all of it is there. */
 export async function missing(): Promise<string | undefined> {
   if (!existsSync(TSC)) return "needs node_modules (bun install)";
-  const found = await run("node", ["-p", "process.versions.node"]).then(
-    ({ stdout }) => stdout,
-    () => undefined,
-  );
+  const found = await run("node", ["-p", "process.versions.node"]).then(({ stdout }) => stdout, () => undefined);
   if (found === undefined) return "needs node";
-  return Number(found.split(".")[0]) >= 20
-    ? undefined
-    : `needs Node 20 or later, not ${found}`;
+  return Number(found.split(".")[0]) >= 20 ? undefined : `needs Node 20 or later, not ${found}`;
 }
 
 /** An application that has installed the client as `npm pack` makes it, with the Stellar SDK beside it. */
@@ -30,11 +25,7 @@ export interface Application {
   /** What the package holds. */
   files: string[];
   /** Runs a program in it to its end and answers standard output. */
-  run(
-    program: string,
-    args: string[],
-    env?: Record<string, string>,
-  ): Promise<string>;
+  run(program: string, args: string[], env?: Record<string, string>): Promise<string>;
   tsc(...args: string[]): Promise<string>;
   remove(): Promise<void>;
 }
@@ -42,57 +33,25 @@ export interface Application {
 /** Builds the client, packs it as it would be published, and installs that. */
 export async function installBuilt(): Promise<Application> {
   const folder = await mkdtemp(join(tmpdir(), "gateway-client-"));
-  const [source, modules] = [
-    join(folder, "source"),
-    join(folder, "app/node_modules"),
-  ];
+  const [source, modules] = [join(folder, "source"), join(folder, "app/node_modules")];
   await mkdir(source);
   await mkdir(modules, { recursive: true });
-  await cp(join(ROOT, "lib/client/package.json"), join(source, "package.json"));
-  await runNode(
-    TSC,
-    "-p",
-    join(ROOT, "lib/client/tsconfig.json"),
-    "--outDir",
-    join(source, "dist"),
-  );
-  const pack = [
-    "pack",
-    "--silent",
-    "--json",
-    "--ignore-scripts",
-    "--pack-destination",
-    folder,
-  ];
-  const { stdout } = await run("npm", pack, {
-    cwd: source,
-    timeout: TIMEOUT_MS,
-  });
-  const [{ filename, files }] = JSON.parse(stdout) as [
-    { filename: string; files: { path: string }[] },
-  ];
+  for (const file of ["package.json", "README.md"]) await cp(join(ROOT, "lib/client/npm", file), join(source, file));
+  await runNode(TSC, "-p", join(ROOT, "lib/client/npm/tsconfig.json"), "--outDir", join(source, "dist"));
+  const pack = ["pack", "--silent", "--json", "--ignore-scripts", "--pack-destination", folder];
+  const { stdout } = await run("npm", pack, { cwd: source, timeout: TIMEOUT_MS });
+  const [{ filename, files }] = JSON.parse(stdout) as [{ filename: string; files: { path: string }[] }];
   await run("tar", ["-xzf", join(folder, filename), "-C", modules]);
-  await cp(
-    join(modules, "package"),
-    join(modules, "payment-escrow-gateway-client"),
-    { recursive: true },
-  );
+  await cp(join(modules, "package"), join(modules, "payment-escrow-gateway-client"), { recursive: true });
   await rm(join(modules, "package"), { recursive: true });
   await symlink(join(ROOT, "node_modules/@stellar"), join(modules, "@stellar"));
   const app = join(folder, "app");
-  await writeFile(
-    join(app, "package.json"),
-    JSON.stringify({ name: "app", type: "module" }),
-  );
+  await writeFile(join(app, "package.json"), JSON.stringify({ name: "app", type: "module" }));
   return {
     folder: app,
     files: files.map(({ path }) => path),
     async run(program, args, env = {}) {
-      const options = {
-        cwd: app,
-        timeout: TIMEOUT_MS,
-        env: { ...process.env, ...env },
-      };
+      const options = { cwd: app, timeout: TIMEOUT_MS, env: { ...process.env, ...env } };
       return (await run(program, args, options)).stdout;
     },
     tsc: (...args) => runNode(TSC, ...args),
@@ -101,10 +60,7 @@ export async function installBuilt(): Promise<Application> {
 
   async function runNode(...args: string[]): Promise<string> {
     try {
-      return (await run("node", args, {
-        cwd: join(folder, "app"),
-        timeout: TIMEOUT_MS,
-      })).stdout;
+      return (await run("node", args, { cwd: join(folder, "app"), timeout: TIMEOUT_MS })).stdout;
     } catch (error) {
       // tsc tells on standard output.
       throw new Error((error as { stdout?: string }).stdout || String(error));

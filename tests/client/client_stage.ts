@@ -1,31 +1,17 @@
-import {
-  createGatewayClient,
-  type GatewayClientOptions,
-} from "../../lib/client/client.ts";
-import {
-  type GatewayUnderTest,
-  startGateway,
-  startTestNetwork,
-} from "../http/test_gateway.ts";
+import { createGatewayClient, type GatewayClientOptions } from "../../lib/client/client.ts";
+import { type GatewayUnderTest, startGateway, startTestNetwork } from "../http/test_gateway.ts";
 
 export type Ask = (url: string, init: RequestInit) => Promise<Response>;
 
 /** A gateway on a real network in this process, and clients of it. */
-export async function startStage(
-  settings: Parameters<typeof startGateway>[1] = {},
-) {
+export async function startStage(settings: Parameters<typeof startGateway>[1] = {}) {
   const on = await startTestNetwork();
   const api: GatewayUnderTest = await startGateway(on, settings);
   const ask: Ask = async (url, init) => {
     init.signal?.throwIfAborted();
-    return await api.gateway.fetch(new Request(url, init), {
-      remoteAddress: "198.51.100.7",
-    });
+    return await api.gateway.fetch(new Request(url, init), { remoteAddress: "198.51.100.7" });
   };
-  const network = {
-    networkPassphrase: on.network.passphrase,
-    contracts: on.sandbox.contracts,
-  };
+  const network = { networkPassphrase: on.network.passphrase, contracts: on.sandbox.contracts };
   return {
     ...api,
     on,
@@ -35,13 +21,7 @@ export async function startStage(
     ask,
     /** A client whose requests may be tampered with, or lost. */
     client: (options: Partial<GatewayClientOptions> = {}) =>
-      createGatewayClient({
-        baseUrl: "http://gateway.test",
-        apiKey: api.apiKey,
-        fetch: ask,
-        network,
-        ...options,
-      }),
+      createGatewayClient({ baseUrl: "http://gateway.test", apiKey: api.apiKey, fetch: ask, network, ...options }),
     async stop() {
       await api.stop();
       await on.network.stop();
@@ -50,11 +30,7 @@ export async function startStage(
 }
 
 /** Answers what `change` makes of the answers to one path. */
-export function tampered(
-  ask: Ask,
-  path: string,
-  change: (body: Record<string, unknown>) => unknown,
-): Ask {
+export function tampered(ask: Ask, path: string, change: (body: Record<string, unknown>) => unknown): Ask {
   return async (url, init) => {
     const response = await ask(url, init);
     if (!url.includes(path) || !response.ok) return response;

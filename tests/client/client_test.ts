@@ -1,17 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import {
-  FeedError,
-  fromUnits,
-  type GatewayEvent,
-  hashCard,
-  receive,
-  toUnits,
-} from "../../lib/client/client.ts";
-import {
-  signatureHeaders,
-  signingSecret,
-} from "../../lib/webhooks/delivery/signature.ts";
+import { FeedError, fromUnits, type GatewayEvent, hashCard, receive, toUnits } from "../../lib/client/client.ts";
+import { signatureHeaders, signingSecret } from "../../lib/webhooks/delivery/signature.ts";
 import { operationsOf } from "../../lib/http/openapi.ts";
 import { NOUNS } from "../../lib/http/routes/routes.ts";
 import { append, sampleEvent } from "../store/samples.ts";
@@ -20,10 +10,7 @@ import { type Ask, startStage } from "./client_stage.ts";
 let stage: Awaited<ReturnType<typeof startStage>>;
 before(async () => {
   // As where other gateways write to the store, too: streams look for themselves.
-  stage = await startStage({
-    started: false,
-    store: (store) => Object.create(store, { isShared: { value: true } }),
-  });
+  stage = await startStage({ started: false, store: (store) => Object.create(store, { isShared: { value: true } }) });
   for (let n = 1; n <= 250; n++) await append(stage.store, sampleEvent(n));
 });
 after(() => stage.stop());
@@ -34,51 +21,22 @@ describe("the client's methods", () => {
     const ask: Ask = (url, { method }) => {
       const path = new URL(url).pathname;
       asked.add(`${method ?? "GET"} ${path}`);
-      if (path.endsWith("/stream")) {
-        return Promise.resolve(new Response("event: revoked\ndata: {}\n\n"));
-      }
+      if (path.endsWith("/stream")) return Promise.resolve(new Response("event: revoked\ndata: {}\n\n"));
       return Promise.resolve(Response.json({ xdr: "", events: [] }));
     };
     const gateway = stage.client({ fetch: ask });
     const { webhooks } = gateway;
     await Promise.all([
-      ...[
-        gateway.health(),
-        gateway.network(),
-        gateway.status(),
-        gateway.device("X"),
-        gateway.policy("X"),
-      ],
-      ...[
-        gateway.walletDevices("X"),
-        gateway.pending("X"),
-        gateway.checkPayment({} as never),
-        gateway.eventPage(),
-      ],
-      ...[
-        gateway.event("X"),
-        gateway.prepare({} as never),
-        gateway.submit("X"),
-        gateway.transaction("X"),
-      ],
-      ...[
-        webhooks.create({ url: "X" }),
-        webhooks.list(),
-        webhooks.get("X"),
-        webhooks.delete("X"),
-      ],
-      ...[
-        webhooks.rotateSecret("X"),
-        webhooks.test("X"),
-        webhooks.deliveries("X"),
-      ],
+      ...[gateway.health(), gateway.network(), gateway.status(), gateway.device("X"), gateway.policy("X")],
+      ...[gateway.walletDevices("X"), gateway.pending("X"), gateway.checkPayment({} as never), gateway.eventPage()],
+      ...[gateway.event("X"), gateway.prepare({} as never), gateway.submit("X"), gateway.transaction("X")],
+      ...[webhooks.create({ url: "X" }), webhooks.list(), webhooks.get("X"), webhooks.delete("X")],
+      ...[webhooks.rotateSecret("X"), webhooks.test("X"), webhooks.deliveries("X")],
       ...[webhooks.attempt("X", "X"), gateway.asset("X")],
       webhooks.replay("X", { fromLedger: 1 }),
       assert.rejects(Array.fromAsync(gateway.events()), FeedError),
     ]);
-    const all = operationsOf(NOUNS).map(({ method, path }) =>
-      `${method.toUpperCase()} ${path.replace(/:\w+/g, "X")}`
-    );
+    const all = operationsOf(NOUNS).map(({ method, path }) => `${method.toUpperCase()} ${path.replace(/:\w+/g, "X")}`);
     assert.deepEqual([...asked].sort(), all.sort());
   });
 
@@ -90,44 +48,24 @@ describe("the client's methods", () => {
     assert.deepEqual(network.contracts, stage.network.contracts);
     const nobody = await gateway.device("ab".repeat(32));
     assert.ok(!nobody.ok);
-    assert.deepEqual([nobody.reason, nobody.status, nobody.retry], [
-      "device_not_found",
-      404,
-      "never",
-    ]);
+    assert.deepEqual([nobody.reason, nobody.status, nobody.retry], ["device_not_found", 404, "never"]);
     const wrong = await gateway.device("zz");
     assert.ok(!wrong.ok);
     assert.deepEqual([wrong.reason, wrong.param], ["invalid_request", "hash"]);
     const stranger = await stage.client({ apiKey: "service_sk_x" }).network();
     assert.equal(!stranger.ok && stranger.reason, "unauthorized");
-    const payment = {
-      deviceHash: "ab".repeat(32),
-      asset: stage.asset,
-      amount: "1",
-    };
-    assert.deepEqual(await gateway.checkPayment(payment), {
-      ok: false,
-      reason: "device_not_found",
-    });
+    const payment = { deviceHash: "ab".repeat(32), asset: stage.asset, amount: "1" };
+    assert.deepEqual(await gateway.checkPayment(payment), { ok: false, reason: "device_not_found" });
   });
 
   test("tell a gateway that is away from one that is none", async () => {
-    const away = await stage.client({
-      fetch: () => Promise.reject(new TypeError("refused")),
-    }).network();
-    assert.deepEqual([!away.ok && away.reason, !away.ok && away.retry], [
-      "unreachable",
-      "same",
-    ]);
-    const other = await stage.client({
-      fetch: () => Promise.resolve(new Response("<html>", { status: 404 })),
-    })
+    const away = await stage.client({ fetch: () => Promise.reject(new TypeError("refused")) }).network();
+    assert.deepEqual([!away.ok && away.reason, !away.ok && away.retry], ["unreachable", "same"]);
+    const other = await stage.client({ fetch: () => Promise.resolve(new Response("<html>", { status: 404 })) })
       .network();
     assert.equal(!other.ok && other.reason, "not_a_gateway");
     const slow: Ask = (_url, { signal }) =>
-      new Promise((_, reject) =>
-        signal!.addEventListener("abort", () => reject(signal!.reason))
-      );
+      new Promise((_, reject) => signal!.addEventListener("abort", () => reject(signal!.reason)));
     const late = await stage.client({ fetch: slow, timeoutMs: 20 }).network();
     assert.equal(!late.ok && late.reason, "unreachable");
   });
@@ -137,31 +75,21 @@ describe("the client's methods", () => {
     const ask: Ask = (url, init) => {
       if (refusals-- <= 0) return stage.ask(url, init);
       const error = { code: "rate_limited", message: "used up" };
-      return Promise.resolve(
-        Response.json({ error }, {
-          status: 429,
-          headers: { "retry-after": "1" },
-        }),
-      );
+      return Promise.resolve(Response.json({ error }, { status: 429, headers: { "retry-after": "1" } }));
     };
     const began = performance.now();
     assert.equal((await stage.client({ fetch: ask }).network()).ok, true);
     assert.ok(performance.now() - began >= 950);
     refusals = 1;
-    const impatient = await stage.client({ fetch: ask, maxWaitMs: 0 })
-      .network();
+    const impatient = await stage.client({ fetch: ask, maxWaitMs: 0 }).network();
     assert.equal(!impatient.ok && impatient.reason, "rate_limited");
   });
 });
 
 describe("the client's events", () => {
-  const ids = (from: number, to: number) =>
-    Array.from({ length: to - from + 1 }, (_, n) => sampleEvent(from + n).id);
+  const ids = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, n) => sampleEvent(from + n).id);
 
-  async function take(
-    feed: AsyncIterable<GatewayEvent>,
-    count: number,
-  ): Promise<string[]> {
+  async function take(feed: AsyncIterable<GatewayEvent>, count: number): Promise<string[]> {
     const taken: string[] = [];
     for await (const { id } of feed) if (taken.push(id) === count) break;
     return taken;
@@ -170,29 +98,16 @@ describe("the client's events", () => {
   test("are the history, then what happens; each event has a cursor to go on from", async () => {
     const gateway = stage.client();
     const notices: string[] = [];
-    const feed = gateway.events({
-      fromLedger: 1_101,
-      onNotice: ({ type }) => notices.push(type),
-    });
+    const feed = gateway.events({ fromLedger: 1_101, onNotice: ({ type }) => notices.push(type) });
     const taking = take(feed, 151);
-    while (!notices.includes("caught_up")) {
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
+    while (!notices.includes("caught_up")) await new Promise((resolve) => setTimeout(resolve, 5));
     await append(stage.store, sampleEvent(251));
     assert.deepEqual(await taking, ids(101, 251));
-    assert.equal(
-      (await gateway.eventPage({ cursor: feed.cursor! }) as {
-        events?: unknown[];
-      }).events?.length,
-      0,
-    );
+    assert.equal((await gateway.eventPage({ cursor: feed.cursor! }) as { events?: unknown[] }).events?.length, 0);
   });
 
   test("end with what is held when they are not to be live, however they are read", async () => {
-    assert.equal(
-      (await Array.fromAsync(stage.client().events({ live: false }))).length,
-      251,
-    );
+    assert.equal((await Array.fromAsync(stage.client().events({ live: false }))).length, 251);
     const first = stage.client().events({ live: false });
     assert.deepEqual(await take(first, 120), ids(1, 120));
     const rest = stage.client().events({ live: false, cursor: first.cursor });
@@ -210,9 +125,7 @@ describe("the client's events", () => {
           const left = 20_000 * opened - bytes;
           bytes += chunk.length;
           controller.enqueue(chunk.subarray(0, Math.max(0, left)));
-          if (bytes >= 20_000 * opened) {
-            controller.error(new TypeError("the connection was cut"));
-          }
+          if (bytes >= 20_000 * opened) controller.error(new TypeError("the connection was cut"));
         },
       });
       return new Response(response.body!.pipeThrough(cut), response);
@@ -220,27 +133,16 @@ describe("the client's events", () => {
     const away: string[] = [];
     const feed = stage.client({ fetch: ask }).events({
       live: false,
-      onNotice: (notice) =>
-        notice.type === "away" && away.push(notice.failure.reason),
+      onNotice: (notice) => notice.type === "away" && away.push(notice.failure.reason),
     });
-    assert.deepEqual(
-      (await Array.fromAsync(feed)).map(({ id }) => id),
-      ids(1, 251),
-    );
+    assert.deepEqual((await Array.fromAsync(feed)).map(({ id }) => id), ids(1, 251));
     assert.deepEqual(away, ["unreachable", "unreachable"]);
   });
 
   test("of a gateway from before there were streams come page by page", async () => {
-    const ask: Ask = (url, init) =>
-      stage.ask(url.replace("/stream", "/no-id"), init);
-    const feed = stage.client({ fetch: ask }).events({
-      live: false,
-      fromLedger: 1_200,
-    });
-    assert.deepEqual(
-      (await Array.fromAsync(feed)).map(({ id }) => id),
-      ids(200, 251),
-    );
+    const ask: Ask = (url, init) => stage.ask(url.replace("/stream", "/no-id"), init);
+    const feed = stage.client({ fetch: ask }).events({ live: false, fromLedger: 1_200 });
+    assert.deepEqual((await Array.fromAsync(feed)).map(({ id }) => id), ids(200, 251));
     const live = stage.client({ fetch: ask }).events({ fromLedger: 1_252 });
     const taking = take(live, 1);
     await append(stage.store, sampleEvent(252));
@@ -249,96 +151,43 @@ describe("the client's events", () => {
 
   test("end at a signal, and fail where asking again is of no use", async () => {
     const ending = new AbortController();
-    const reading = Array.fromAsync(
-      stage.client().events({ signal: ending.signal, fromLedger: 5_000 }),
-    );
+    const reading = Array.fromAsync(stage.client().events({ signal: ending.signal, fromLedger: 5_000 }));
     setTimeout(() => ending.abort(), 50);
     assert.deepEqual(await reading, []);
     const wrong = Array.fromAsync(stage.client().events({ cursor: "x" }));
-    await assert.rejects(
-      wrong,
-      (error) =>
-        error instanceof FeedError &&
-        error.failure.reason === "invalid_request",
-    );
+    await assert.rejects(wrong, (error) => error instanceof FeedError && error.failure.reason === "invalid_request");
     const key = await stage.newKey({ scopes: ["read"] });
-    const revoked = Array.fromAsync(
-      stage.client({ apiKey: key }).events({ fromLedger: 5_000 }),
-    );
-    setTimeout(
-      () => stage.store.keys.setDisabled(key.split("_")[2]!, true),
-      50,
-    );
-    await assert.rejects(
-      revoked,
-      (error) =>
-        error instanceof FeedError && error.failure.reason === "unauthorized",
-    );
-    const away = stage.client({
-      fetch: () => Promise.reject(new TypeError("refused")),
-    }).events({ maxAwayMs: 600 });
+    const revoked = Array.fromAsync(stage.client({ apiKey: key }).events({ fromLedger: 5_000 }));
+    setTimeout(() => stage.store.keys.setDisabled(key.split("_")[2]!, true), 50);
+    await assert.rejects(revoked, (error) => error instanceof FeedError && error.failure.reason === "unauthorized");
+    const away = stage.client({ fetch: () => Promise.reject(new TypeError("refused")) }).events({ maxAwayMs: 600 });
     await assert.rejects(
       Array.fromAsync(away),
-      (error) =>
-        error instanceof FeedError && error.failure.reason === "unreachable",
+      (error) => error instanceof FeedError && error.failure.reason === "unreachable",
     );
   });
 });
 
 describe("a webhook", () => {
   const secret = `whsec_${btoa("k".repeat(32))}`;
-  const event = {
-    id: sampleEvent(1).id,
-    type: "payment.claimed",
-    merchant: "G",
-  };
+  const event = { id: sampleEvent(1).id, type: "payment.claimed", merchant: "G" };
 
   function request(body: string, nowMs = Date.now()): Request {
-    const headers = signatureHeaders({
-      secrets: [signingSecret(secret)],
-      eventId: event.id,
-      body,
-      nowMs,
-    });
-    return new Request("http://shop.test/hook", {
-      method: "POST",
-      headers,
-      body,
-    });
+    const headers = signatureHeaders({ secrets: [signingSecret(secret)], eventId: event.id, body, nowMs });
+    return new Request("http://shop.test/hook", { method: "POST", headers, body });
   }
 
   test("is received when it is signed, fresh and an event", async () => {
-    const received = await receive(
-      request(JSON.stringify({ subscription: "wh_1", event })),
-      secret,
-    );
+    const received = await receive(request(JSON.stringify({ subscription: "wh_1", event })), secret);
     assert.ok(received.ok);
     assert.deepEqual([received.subscription, received.event], ["wh_1", event]);
     const reasons = [
       await receive(request("{}"), secret),
       await receive(request("no json"), secret),
-      await receive(
-        request(
-          JSON.stringify({ subscription: "wh_1", event }),
-          Date.now() - 400_000,
-        ),
-        secret,
-      ),
-      await receive(
-        request(JSON.stringify({ subscription: "wh_1", event })),
-        `whsec_${btoa("x".repeat(32))}`,
-      ),
-      await receive(
-        new Request("http://shop.test/hook", {
-          method: "POST",
-          body: "a".repeat(65_537),
-        }),
-        secret,
-      ),
-      await receive(
-        new Request("http://shop.test/hook", { method: "POST" }),
-        secret,
-      ),
+      await receive(request(JSON.stringify({ subscription: "wh_1", event }), Date.now() - 400_000), secret),
+      await receive(request(JSON.stringify({ subscription: "wh_1", event })), `whsec_${btoa("x".repeat(32))}`),
+      await receive(new Request("http://shop.test/hook", { method: "POST", body: "a".repeat(65_537) }), secret),
+      await receive(new Request("http://shop.test/hook", { method: "POST" }), secret),
     ].map((received) => !received.ok && received.reason);
     assert.deepEqual(reasons, [
       "not_a_webhook",
@@ -353,10 +202,7 @@ describe("a webhook", () => {
 
 describe("amounts and cards", () => {
   test("amounts become units and come back", () => {
-    const pairs = [["0", "0"], ["4.5", "45000000"], ["0.0000001", "1"], [
-      "10",
-      "100000000",
-    ], [
+    const pairs = [["0", "0"], ["4.5", "45000000"], ["0.0000001", "1"], ["10", "100000000"], [
       "922337203685.4775807",
       "9223372036854775807",
     ]];
@@ -368,36 +214,16 @@ describe("amounts and cards", () => {
     assert.equal(toUnits("007.10"), "71000000");
     assert.equal(fromUnits(5n, 0), "5");
     assert.equal(fromUnits("-15000000"), "-1.5");
-    for (
-      const wrong of [
-        "",
-        ".5",
-        "5.",
-        "1e3",
-        "-1",
-        "1,5",
-        " 1",
-        "1.00000001",
-        "0x1",
-      ]
-    ) {
+    for (const wrong of ["", ".5", "5.", "1e3", "-1", "1,5", " 1", "1.00000001", "0x1"]) {
       assert.throws(() => toUnits(wrong), RangeError);
     }
-    for (const wrong of ["1.5", "", "a"]) {
-      assert.throws(() => fromUnits(wrong), RangeError);
-    }
+    for (const wrong of ["1.5", "", "a"]) assert.throws(() => fromUnits(wrong), RangeError);
   });
 
   test("a card's hash is SHA-256 of its UID, of a text as of its bytes", async () => {
     const hash = await hashCard("card 04:A2:2B:11");
     assert.match(hash, /^[0-9a-f]{64}$/);
-    assert.equal(
-      await hashCard(new TextEncoder().encode("card 04:A2:2B:11")),
-      hash,
-    );
-    assert.equal(
-      await hashCard(new Uint8Array()),
-      "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
-    );
+    assert.equal(await hashCard(new TextEncoder().encode("card 04:A2:2B:11")), hash);
+    assert.equal(await hashCard(new Uint8Array()), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   });
 });

@@ -9,18 +9,8 @@ import {
 } from "@stellar/stellar-sdk/base";
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import {
-  checkEnvelope,
-  checkSigned,
-  EnvelopeError,
-  signEnvelope,
-} from "../../lib/client/envelope.ts";
-import {
-  type ExpectedCall,
-  expectedCall,
-  filledIn,
-  type Operation,
-} from "../../lib/client/operation_call.ts";
+import { checkEnvelope, checkSigned, EnvelopeError, signEnvelope } from "../../lib/client/envelope.ts";
+import { type ExpectedCall, expectedCall, filledIn, type Operation } from "../../lib/client/operation_call.ts";
 import { contractCall } from "../../lib/escrow/operations/operations.ts";
 import {
   authorisation,
@@ -36,26 +26,11 @@ import {
 
 const source = OWNER.publicKey();
 const callOf = (kind: Operation["kind"]) =>
-  expectedCall(
-    NETWORK,
-    source,
-    OPERATIONS.find((operation) => operation.kind === kind)!,
-  );
+  expectedCall(NETWORK, source, OPERATIONS.find((operation) => operation.kind === kind)!);
 const check = (envelope: string, call: ExpectedCall, bounds = {}) =>
-  checkEnvelope(envelope, {
-    ...NETWORK,
-    source,
-    call,
-    bounds,
-    nowSeconds: NOW,
-  });
+  checkEnvelope(envelope, { ...NETWORK, source, call, bounds, nowSeconds: NOW });
 
-function refuses(
-  envelope: string,
-  message: RegExp,
-  call = callOf("fundEscrow"),
-  bounds = {},
-): void {
+function refuses(envelope: string, message: RegExp, call = callOf("fundEscrow"), bounds = {}): void {
   assert.throws(() => check(envelope, call, bounds), (error: unknown) => {
     assert.ok(error instanceof EnvelopeError, String(error));
     assert.match(error.message, message);
@@ -67,11 +42,7 @@ describe("what an operation is", () => {
   test("is to the client what it is to the gateway, for every kind", () => {
     for (const operation of OPERATIONS) {
       const ours = expectedCall(NETWORK, source, operation);
-      const theirs = contractCall(
-        NETWORK.contracts,
-        source,
-        operation as never,
-      );
+      const theirs = contractCall(NETWORK.contracts, source, operation as never);
       const texts = (
         { contract, function: name, args }: Omit<ExpectedCall, "under">,
       ) => [contract, name, ...args.map((arg) => arg.toXdr("base64"))];
@@ -80,20 +51,10 @@ describe("what an operation is", () => {
   });
 
   test("of what was left open only the payment's number is the gateway's", () => {
-    const { nonce: _, ...open } = OPERATIONS.find(({ kind }) =>
-      kind === "authorize"
-    ) as never as { nonce: string };
-    assert.deepEqual(filledIn(open as never, { nonce: "7" }), {
-      ...open,
-      nonce: "7",
-    });
-    assert.deepEqual(
-      filledIn({ ...open, nonce: "3" } as never, { nonce: "7" }),
-      { ...open, nonce: "3" },
-    );
-    for (
-      const nonce of ["0", "-1", "01", "18446744073709551616", 7, undefined]
-    ) {
+    const { nonce: _, ...open } = OPERATIONS.find(({ kind }) => kind === "authorize") as never as { nonce: string };
+    assert.deepEqual(filledIn(open as never, { nonce: "7" }), { ...open, nonce: "7" });
+    assert.deepEqual(filledIn({ ...open, nonce: "3" } as never, { nonce: "7" }), { ...open, nonce: "3" });
+    for (const nonce of ["0", "-1", "01", "18446744073709551616", 7, undefined]) {
       assert.throws(() => filledIn(open as never, { nonce }), RangeError);
     }
   });
@@ -109,11 +70,7 @@ describe("an envelope as an honest gateway prepares it", () => {
       const { hash } = checked;
       assert.equal(
         hash,
-        xdr.encodeBytes(
-          TransactionBuilder.fromXDR(envelope, NETWORK.networkPassphrase)
-            .hash(),
-          "hex",
-        ),
+        xdr.encodeBytes(TransactionBuilder.fromXDR(envelope, NETWORK.networkPassphrase).hash(), "hex"),
       );
       check(envelopeOf(call, { auth: [] }), call);
     }
@@ -122,18 +79,9 @@ describe("an envelope as an honest gateway prepares it", () => {
   test("is signed for the network that is trusted, whatever the gateway calls its own", () => {
     const call = callOf("claim");
     const checked = check(envelopeOf(call), call);
-    const signed = signEnvelope(
-      checked,
-      source,
-      (data) => OWNER.sign(data as never),
-    );
-    const transaction = TransactionBuilder.fromXDR(
-      signed,
-      NETWORK.networkPassphrase,
-    );
-    assert.ok(
-      OWNER.verify(transaction.hash(), transaction.signatures[0]!.signature),
-    );
+    const signed = signEnvelope(checked, source, (data) => OWNER.sign(data as never));
+    const transaction = TransactionBuilder.fromXDR(signed, NETWORK.networkPassphrase);
+    assert.ok(OWNER.verify(transaction.hash(), transaction.signatures[0]!.signature));
     assert.equal(checkSigned(signed, checked), signed);
   });
 });
@@ -146,16 +94,8 @@ describe("an envelope that is bent is refused", () => {
   test("when it calls another contract or function", () => {
     for (const kind of OPERATIONS.map(({ kind }) => kind)) {
       const wanted = callOf(kind);
-      refuses(
-        envelopeOf({ ...wanted, contract: THIEF_CONTRACT }),
-        /it calls CCW6/,
-        wanted,
-      );
-      refuses(
-        envelopeOf({ ...wanted, function: "transfer" }),
-        /it calls transfer, not/,
-        wanted,
-      );
+      refuses(envelopeOf({ ...wanted, contract: THIEF_CONTRACT }), /it calls CCW6/, wanted);
+      refuses(envelopeOf({ ...wanted, function: "transfer" }), /it calls transfer, not/, wanted);
     }
     refuses(envelopeOf(transfer), /it calls CDLZ/);
   });
@@ -165,17 +105,9 @@ describe("an envelope that is bent is refused", () => {
       const wanted = callOf(kind);
       for (const at of wanted.args.keys()) {
         const args = wanted.args.with(at, xdr.ScVal.scvU32(1));
-        refuses(
-          envelopeOf({ ...wanted, args }),
-          new RegExp(`argument ${at + 1} of ${wanted.function}`),
-          wanted,
-        );
+        refuses(envelopeOf({ ...wanted, args }), new RegExp(`argument ${at + 1} of ${wanted.function}`), wanted);
       }
-      refuses(
-        envelopeOf({ ...wanted, args: wanted.args.slice(1) }),
-        /number of its arguments/,
-        wanted,
-      );
+      refuses(envelopeOf({ ...wanted, args: wanted.args.slice(1) }), /number of its arguments/, wanted);
       refuses(
         envelopeOf({ ...wanted, args: [...wanted.args, xdr.ScVal.scvVoid()] }),
         /number of its arguments/,
@@ -199,11 +131,7 @@ describe("an envelope that is bent is refused", () => {
         const other = { ...operation, [field]: others[field] ?? thief };
         assert.notEqual((other as never)[field], value);
         const bent = expectedCall(NETWORK, source, other as never);
-        refuses(
-          envelopeOf(bent),
-          /is not what was asked for/,
-          expectedCall(NETWORK, source, operation),
-        );
+        refuses(envelopeOf(bent), /is not what was asked for/, expectedCall(NETWORK, source, operation));
       }
     }
   });
@@ -214,26 +142,13 @@ describe("an envelope that is bent is refused", () => {
   });
 
   test("when it does more, or something else", () => {
-    const payment = Op.payment({
-      destination: thief,
-      amount: "1",
-      asset: Asset.native(),
-    });
-    refuses(
-      envelopeOf(call, { operations: [payment] }),
-      /no call of a contract/,
-    );
+    const payment = Op.payment({ destination: thief, amount: "1", asset: Asset.native() });
+    refuses(envelopeOf(call, { operations: [payment] }), /no call of a contract/);
     const { contract, function: name, args } = call;
     const whole = Op.invokeContractFunction({ contract, function: name, args });
-    refuses(
-      envelopeOf(call, { operations: [whole, payment] }),
-      /not exactly one operation/,
-    );
+    refuses(envelopeOf(call, { operations: [whole, payment] }), /not exactly one operation/);
     const upload = Op.uploadContractWasm({ wasm: new Uint8Array(8) as never });
-    refuses(
-      envelopeOf(call, { operations: [upload] }),
-      /no call of a contract/,
-    );
+    refuses(envelopeOf(call, { operations: [upload] }), /no call of a contract/);
     refuses(envelopeOf(call, { memo: Memo.text("hello") }), /something more/);
   });
 
@@ -242,60 +157,19 @@ describe("an envelope that is bent is refused", () => {
       [[authorisation(call), authorisation(transfer)], /authorises 2 calls/],
       [[authorisation(transfer)], /what it authorises calls/],
       [[authorisation({ ...call, under: [] })], /authorises 0 calls below/],
+      [[authorisation({ ...call, under: [transfer, transfer] })], /authorises 2 calls below/],
+      [[authorisation({ ...call, under: [{ ...transfer, contract: THIEF_CONTRACT }] })], /what it authorises calls/],
+      [[authorisation({ ...call, under: [{ ...transfer, function: "approve" }] })], /what it authorises calls/],
       [
-        [authorisation({ ...call, under: [transfer, transfer] })],
-        /authorises 2 calls below/,
-      ],
-      [
-        [authorisation({
-          ...call,
-          under: [{ ...transfer, contract: THIEF_CONTRACT }],
-        })],
-        /what it authorises calls/,
-      ],
-      [
-        [authorisation({
-          ...call,
-          under: [{ ...transfer, function: "approve" }],
-        })],
-        /what it authorises calls/,
-      ],
-      [
-        [authorisation({
-          ...call,
-          under: [{
-            ...transfer,
-            args: transfer.args.with(1, transfer.args[0]!),
-          }],
-        })],
+        [authorisation({ ...call, under: [{ ...transfer, args: transfer.args.with(1, transfer.args[0]!) }] })],
         /argument 2 of transfer/,
       ],
-      [
-        [authorisation({
-          ...call,
-          under: [{ ...transfer, under: [transfer] }],
-        })],
-        /1 calls below transfer/,
-      ],
-      [
-        [authorisation({
-          ...call,
-          args: call.args.with(3, xdr.ScVal.scvU32(1)),
-        })],
-        /argument 4 of fund_escrow/,
-      ],
+      [[authorisation({ ...call, under: [{ ...transfer, under: [transfer] }] })], /1 calls below transfer/],
+      [[authorisation({ ...call, args: call.args.with(3, xdr.ScVal.scvU32(1)) })], /argument 4 of fund_escrow/],
     ];
-    for (const [auth, message] of bends) {
-      refuses(envelopeOf(call, { auth }), message);
-    }
+    for (const [auth, message] of bends) refuses(envelopeOf(call, { auth }), message);
     const wanted = callOf("authorize");
-    refuses(
-      envelopeOf(wanted, {
-        auth: [authorisation({ ...wanted, under: [transfer] })],
-      }),
-      /1 calls below/,
-      wanted,
-    );
+    refuses(envelopeOf(wanted, { auth: [authorisation({ ...wanted, under: [transfer] })] }), /1 calls below/, wanted);
     const credentials = xdr.SorobanCredentials.sorobanCredentialsAddress(
       new xdr.SorobanAddressCredentials({
         address: Address.fromString(thief).toScAddress(),
@@ -304,17 +178,11 @@ describe("an envelope that is bent is refused", () => {
         signature: xdr.ScVal.scvVoid(),
       }),
     );
-    refuses(
-      envelopeOf(call, { auth: [authorisation(call, credentials)] }),
-      /in another's name/,
-    );
+    refuses(envelopeOf(call, { auth: [authorisation(call, credentials)] }), /in another's name/);
   });
 
   test("when it costs too much", () => {
-    refuses(
-      envelopeOf(call, { fee: "10000001" }),
-      /may cost 100\d+ stroops, 10000000 are allowed/,
-    );
+    refuses(envelopeOf(call, { fee: "10000001" }), /may cost 100\d+ stroops, 10000000 are allowed/);
     check(envelopeOf(call, { fee: "10000001" }), call, { maxFee: "20000000" });
     refuses(envelopeOf(call), /1000 are allowed/, call, { maxFee: "1000" });
   });
@@ -322,28 +190,15 @@ describe("an envelope that is bent is refused", () => {
   test("when it could be used too long, or has other conditions", () => {
     refuses(envelopeOf(call, { maxTime: 0 }), /until for ever/);
     refuses(envelopeOf(call, { maxTime: NOW + 601 }), /may be applied until/);
-    check(envelopeOf(call, { maxTime: NOW + 4_000 }), call, {
-      maxValiditySeconds: 5_000,
-    });
+    check(envelopeOf(call, { maxTime: NOW + 4_000 }), call, { maxValiditySeconds: 5_000 });
     refuses(envelopeOf(call, { minTime: 5 }), /something more/);
-    refuses(
-      envelopeOf(call, { bend: (builder) => builder.setLedgerbounds(1, 9) }),
-      /other preconditions/,
-    );
-    refuses(
-      envelopeOf(call, {
-        bend: (builder) => builder.setMinAccountSequence("1"),
-      }),
-      /other preconditions/,
-    );
+    refuses(envelopeOf(call, { bend: (builder) => builder.setLedgerbounds(1, 9) }), /other preconditions/);
+    refuses(envelopeOf(call, { bend: (builder) => builder.setMinAccountSequence("1") }), /other preconditions/);
   });
 
   test("when it is no plain unsigned transaction", () => {
     const envelope = envelopeOf(call);
-    const transaction = TransactionBuilder.fromXDR(
-      envelope,
-      NETWORK.networkPassphrase,
-    ) as never as {
+    const transaction = TransactionBuilder.fromXDR(envelope, NETWORK.networkPassphrase) as never as {
       sign(by: Keypair): void;
       toXdr(): string;
     };
@@ -356,19 +211,13 @@ describe("an envelope that is bent is refused", () => {
       NETWORK.networkPassphrase,
     );
     refuses(bump.toXdr(), /no plain transaction/);
-    for (const garbage of ["", "AAAA", "not base64", `${envelope}AAAA`]) {
-      refuses(garbage, /no transaction envelope/);
-    }
+    for (const garbage of ["", "AAAA", "not base64", `${envelope}AAAA`]) refuses(garbage, /no transaction envelope/);
   });
 
   test("when a wallet gives another one back, or none that is signed", () => {
     const checked = check(envelopeOf(call), call);
     const other = check(envelopeOf(call, { maxTime: NOW + 301 }), call);
-    const signed = signEnvelope(
-      other,
-      source,
-      (data) => OWNER.sign(data as never),
-    );
+    const signed = signEnvelope(other, source, (data) => OWNER.sign(data as never));
     assert.throws(() => checkSigned(signed, checked), /another transaction/);
     assert.throws(() => checkSigned(checked.xdr, checked), /unsigned/);
     assert.throws(() => checkSigned("", checked), /no transaction envelope/);

@@ -5,16 +5,8 @@ import type { AddressInfo } from "node:net";
 import { join, normalize } from "node:path";
 import process from "node:process";
 
-const CHROMIUM = [
-  "/usr/bin/chromium",
-  "/usr/bin/chromium-browser",
-  "/usr/bin/google-chrome",
-];
-const TYPES: Record<string, string> = {
-  html: "text/html",
-  js: "text/javascript",
-  mjs: "text/javascript",
-};
+const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+const TYPES: Record<string, string> = { html: "text/html", js: "text/javascript", mjs: "text/javascript" };
 
 /** The SDK as a script for browsers, for whoever imports it as a module. */
 const SDK = `const sdk = globalThis.StellarSdk;
@@ -38,44 +30,28 @@ async function serveFolder(folder: string) {
   const server = createServer(async (request, response) => {
     const path = new URL(request.url!, "http://page.test").pathname;
     const own = path === "/" ? PAGE : path === "/sdk.js" ? SDK : undefined;
-    const body = own ??
-      await readFile(join(folder, normalize(path))).catch(() => undefined);
-    const type = TYPES[path === "/" ? "html" : path.split(".").at(-1)!] ??
-      "application/octet-stream";
-    response.writeHead(body === undefined ? 404 : 200, { "content-type": type })
-      .end(body);
+    const body = own ?? await readFile(join(folder, normalize(path))).catch(() => undefined);
+    const type = TYPES[path === "/" ? "html" : path.split(".").at(-1)!] ?? "application/octet-stream";
+    response.writeHead(body === undefined ? 404 : 200, { "content-type": type }).end(body);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://127.0.0.1:${port}/`,
-    close: () => new Promise((resolve) => server.close(resolve)),
-  };
+  return { url: `http://127.0.0.1:${port}/`, close: () => new Promise((resolve) => server.close(resolve)) };
 }
 
 /** Tells the story in a browser, and answers what it has seen; undefined: there is no browser. */
-export async function inChromium(
-  folder: string,
-  setting: string,
-): Promise<unknown> {
-  const executablePath = [process.env.CHROMIUM ?? "", ...CHROMIUM].find((
-    path,
-  ) => path !== "" && existsSync(path));
+export async function inChromium(folder: string, setting: string): Promise<unknown> {
+  const executablePath = [process.env.CHROMIUM ?? "", ...CHROMIUM].find((path) => path !== "" && existsSync(path));
   if (executablePath === undefined) return undefined;
   const { chromium } = await import("playwright-core");
-  const browser = await chromium.launch({
-    executablePath,
-    args: ["--no-sandbox"],
-  });
+  const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
   const page = await serveFolder(folder);
   try {
     const tab = await browser.newPage();
     const errors: string[] = [];
     tab.on("pageerror", (error) => errors.push(String(error)));
     await tab.goto(page.url);
-    await tab.waitForFunction("window.tell !== undefined", undefined, {
-      timeout: 30_000,
-    })
+    await tab.waitForFunction("window.tell !== undefined", undefined, { timeout: 30_000 })
       .catch(() => {
         throw new Error(`the page did not load: ${errors.join("; ")}`);
       });

@@ -3,7 +3,4 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { apiTypes } from "./api_types.ts";
 
-writeFileSync(
-  join(import.meta.dirname!, "../../lib/client/api_types.ts"),
-  apiTypes(),
-);
+writeFileSync(join(import.meta.dirname!, "../../lib/client/api_types.ts"), apiTypes());

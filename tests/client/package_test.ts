@@ -1,29 +1,18 @@
 import assert from "node:assert/strict";
-import { cp, writeFile } from "node:fs/promises";
+import { cp, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import clientPackage from "../../lib/client/package.json" with { type: "json" };
+import clientPackage from "../../lib/client/npm/package.json" with { type: "json" };
 import rootPackage from "../../package.json" with { type: "json" };
 import denoJson from "../../deno.json" with { type: "json" };
 import { type SandboxProcess, startSandbox } from "../e2e/sandbox_process.ts";
-import { type Application, installBuilt, missing } from "./built_package.ts";
+import { type Application, installBuilt, missing, ROOT } from "./built_package.ts";
 import { inChromium } from "./in_chromium.ts";
 
 /** What every runtime must have seen. */
 const SEEN = {
-  writes: [
-    "registerDevice",
-    "registerAgent",
-    "fundEscrow",
-    "authorize",
-    "claim",
-  ],
-  seen: [
-    "device.registered",
-    "agent.registered",
-    "escrow.funded",
-    "payment.authorized",
-  ],
+  writes: ["registerDevice", "registerAgent", "fundEscrow", "authorize", "claim"],
+  seen: ["device.registered", "agent.registered", "escrow.funded", "payment.authorized"],
   check: "amount_exceeds_limit",
   left: "5.5",
   refused: "envelope_refused",
@@ -36,10 +25,7 @@ let app: Application;
 let sandbox: SandboxProcess;
 before(async () => {
   if (isWithout !== undefined) return;
-  [app, sandbox] = await Promise.all([
-    installBuilt(),
-    startSandbox(undefined, ["--cors-origins", "*"]),
-  ]);
+  [app, sandbox] = await Promise.all([installBuilt(), startSandbox(undefined, ["--cors-origins", "*"])]);
 });
 after(async () => {
   await sandbox?.stop();
@@ -48,16 +34,8 @@ after(async () => {
 
 /** What the story is told. */
 function setting(runtime: string): string {
-  const { gateway, apiKey, networkPassphrase, contracts, accounts, asset } =
-    sandbox.info;
-  return JSON.stringify({
-    gateway,
-    apiKey,
-    network: { networkPassphrase, contracts },
-    accounts,
-    asset,
-    runtime,
-  });
+  const { gateway, apiKey, networkPassphrase, contracts, accounts, asset } = sandbox.info;
+  return JSON.stringify({ gateway, apiKey, network: { networkPassphrase, contracts }, accounts, asset, runtime });
 }
 
 test("the client's package is of the gateway's version, needs the SDK that the gateway has, and is exported to Deno", () => {
@@ -69,66 +47,42 @@ test("the client's package is of the gateway's version, needs the SDK that the g
   assert.deepEqual(denoJson.exports, { "./client": "./lib/client/client.ts" });
 });
 
-test("what npm pack makes holds JavaScript and types, and nothing else", {
-  timeout: 240_000,
-}, (t) => {
+test("what npm pack makes holds JavaScript and types, and nothing else", { timeout: 240_000 }, (t) => {
   if (isWithout !== undefined) return t.skip(isWithout);
-  assert.ok(
-    app.files.includes("dist/client.js") &&
-      app.files.includes("dist/client.d.ts"),
-  );
-  for (const path of app.files) {
-    assert.match(path, /^(package\.json|dist\/[a-z_]+\.(js|d\.ts))$/);
-  }
+  assert.ok(app.files.includes("dist/client.js") && app.files.includes("dist/client.d.ts"));
+  for (const path of app.files) assert.match(path, /^(package\.json|README\.md|dist\/[a-z_]+\.(js|d\.ts))$/);
 });
 
 for (const runtime of ["node", "deno", "bun"]) {
-  test(
-    `the built client works on ${runtime}`,
-    { timeout: 240_000 },
-    async (t) => {
-      if (isWithout !== undefined) return t.skip(isWithout);
-      if (
-        await app.run(runtime, ["--version"]).catch(() => undefined) ===
-          undefined
-      ) return t.skip(`needs ${runtime}`);
-      await cp(
-        join(import.meta.dirname!, "story.js"),
-        join(app.folder, "story.js"),
-      );
-      const program = [
-        'import { Keypair } from "@stellar/stellar-sdk/base";',
-        'import * as client from "payment-escrow-gateway-client";',
-        'import process from "node:process";',
-        'import { tellStory } from "./story.js";',
-        "console.log(JSON.stringify(await tellStory(client, Keypair, JSON.parse(process.env.SETTING))));",
-      ];
-      await writeFile(join(app.folder, "main.mjs"), program.join("\n"));
-      const args = runtime === "deno"
-        ? ["run", "-A", "--no-config", "--node-modules-dir=manual", "main.mjs"]
-        : ["main.mjs"];
-      const out = await app.run(runtime, args, { SETTING: setting(runtime) });
-      assert.deepEqual(JSON.parse(out), SEEN);
-    },
-  );
+  test(`the built client works on ${runtime}`, { timeout: 240_000 }, async (t) => {
+    if (isWithout !== undefined) return t.skip(isWithout);
+    if (await app.run(runtime, ["--version"]).catch(() => undefined) === undefined) return t.skip(`needs ${runtime}`);
+    await cp(join(import.meta.dirname!, "story.js"), join(app.folder, "story.js"));
+    const program = [
+      'import { Keypair } from "@stellar/stellar-sdk/base";',
+      'import * as client from "payment-escrow-gateway-client";',
+      'import process from "node:process";',
+      'import { tellStory } from "./story.js";',
+      "console.log(JSON.stringify(await tellStory(client, Keypair, JSON.parse(process.env.SETTING))));",
+    ];
+    await writeFile(join(app.folder, "main.mjs"), program.join("\n"));
+    const args = runtime === "deno"
+      ? ["run", "-A", "--no-config", "--node-modules-dir=manual", "main.mjs"]
+      : ["main.mjs"];
+    const out = await app.run(runtime, args, { SETTING: setting(runtime) });
+    assert.deepEqual(JSON.parse(out), SEEN);
+  });
 }
 
-test("the built client works in a browser, from a page of another origin", {
-  timeout: 240_000,
-}, async (t) => {
+test("the built client works in a browser, from a page of another origin", { timeout: 240_000 }, async (t) => {
   if (isWithout !== undefined) return t.skip(isWithout);
-  await cp(
-    join(import.meta.dirname!, "story.js"),
-    join(app.folder, "story.js"),
-  );
+  await cp(join(import.meta.dirname!, "story.js"), join(app.folder, "story.js"));
   const told = await inChromium(app.folder, setting("chromium"));
   if (told === undefined) return t.skip("needs chromium");
   assert.deepEqual(told, SEEN);
 });
 
-test("its types are those of the API, for whoever compiles against them", {
-  timeout: 240_000,
-}, async (t) => {
+test("its types are those of the API, for whoever compiles against them", { timeout: 240_000 }, async (t) => {
   if (isWithout !== undefined) return t.skip(isWithout);
   const lines = [
     'import { createGatewayClient, type GatewayEvent, receive, verifyWebhook } from "payment-escrow-gateway-client";',
@@ -146,6 +100,11 @@ test("its types are those of the API, for whoever compiles against them", {
     "void [receive, verifyWebhook, alone];",
   ];
   await writeFile(join(app.folder, "consumer.ts"), lines.join("\n"));
+  const page = await readFile(join(ROOT, "lib/client/npm/README.md"), "utf8");
+  const sample = /```ts\n([\s\S]*?)```/.exec(page)![1];
+  const declared = "declare const apiKey: string, uid: string, merchant: string, asset: string, secret: string;\n" +
+    'declare const network: import("payment-escrow-gateway-client").TrustedNetwork;\n';
+  await writeFile(join(app.folder, "readme.ts"), declared + sample);
   const options = {
     strict: true,
     noEmit: true,
@@ -158,7 +117,7 @@ test("its types are those of the API, for whoever compiles against them", {
     const compilerOptions = { ...options, module };
     await writeFile(
       join(app.folder, "tsconfig.json"),
-      JSON.stringify({ compilerOptions, files: ["consumer.ts"] }),
+      JSON.stringify({ compilerOptions, files: ["consumer.ts", "readme.ts"] }),
     );
     await app.tsc("-p", "tsconfig.json");
   }

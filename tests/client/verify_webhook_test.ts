@@ -1,10 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import {
-  verifyWebhook,
-  type VerifyWebhookOptions,
-  type WebhookHeaders,
-} from "../../lib/client/verify_webhook.ts";
+import { verifyWebhook, type VerifyWebhookOptions, type WebhookHeaders } from "../../lib/client/verify_webhook.ts";
 
 // Computed by openssl: how is said in tests/webhooks/delivery/signature_test.ts.
 const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
@@ -13,35 +9,18 @@ const BODY =
   '{"subscription":"wh_1","event":{"type":"payment.claimed","id":"evt_1","merchant":"Zürich","amount":"10"}}';
 const AT = 1_767_225_600;
 const V1 = "51253e2fa174f39c084f65a986bce5afe6011e9c2d429a5a3131e2e272a6911b";
-const OLD_V1 =
-  "c9455019525a56a012399b3c94dc0268be45789dd583239cc0abedb7ca08807e";
+const OLD_V1 = "c9455019525a56a012399b3c94dc0268be45789dd583239cc0abedb7ca08807e";
 const STANDARD = "v1,FEhDANYl2th9/1shaOIrsRkWD/QrowCEMBogll4j7GU=";
 const OLD_STANDARD = "v1,Tuk1AJtbzfIpEysjeq4HA65QTsOi8Qw3EAxOQcJDzWA=";
 const SERVICE = `t=${AT},v1=${V1}`;
-const TRIO = {
-  "webhook-id": "evt_1",
-  "webhook-timestamp": `${AT}`,
-  "webhook-signature": STANDARD,
-};
+const TRIO = { "webhook-id": "evt_1", "webhook-timestamp": `${AT}`, "webhook-signature": STANDARD };
 const WRONG_V1 = "0".repeat(64);
 
-function verify(
-  headers: WebhookHeaders,
-  options: Partial<VerifyWebhookOptions> = {},
-) {
-  return verifyWebhook({
-    body: BODY,
-    headers,
-    secret: SECRET,
-    nowMs: AT * 1000,
-    ...options,
-  });
+function verify(headers: WebhookHeaders, options: Partial<VerifyWebhookOptions> = {}) {
+  return verifyWebhook({ body: BODY, headers, secret: SECRET, nowMs: AT * 1000, ...options });
 }
 
-async function reason(
-  headers: WebhookHeaders,
-  options: Partial<VerifyWebhookOptions> = {},
-): Promise<string> {
+async function reason(headers: WebhookHeaders, options: Partial<VerifyWebhookOptions> = {}): Promise<string> {
   const verified = await verify(headers, options);
   assert.ok(!verified.ok, "nothing was refused");
   return verified.reason;
@@ -51,32 +30,15 @@ describe("verifyWebhook", () => {
   const good: [string, WebhookHeaders, object][] = [
     ["the header alone", SERVICE, {}],
     ["request headers", new Headers({ "X-Service-Signature": SERVICE }), {}],
-    ["headers as Node hands them out", {
-      host: "a",
-      "x-service-signature": SERVICE,
-    }, {}],
+    ["headers as Node hands them out", { host: "a", "x-service-signature": SERVICE }, {}],
     ["headers in their usual case", { "X-Service-Signature": SERVICE }, {}],
     ["headers in arrays", { "x-service-signature": [SERVICE] }, {}],
-    [
-      "the signature of either secret during a rotation",
-      `t=${AT},v1=${OLD_V1},v1=${V1}`,
-      {},
-    ],
-    [
-      "upper-case digits and white space",
-      ` t=${AT} , v1=${V1.toUpperCase()} `,
-      {},
-    ],
-    [
-      "signatures of a kind that is not known yet beside",
-      `t=${AT},v2=abc,v1=${V1},x`,
-      {},
-    ],
+    ["the signature of either secret during a rotation", `t=${AT},v1=${OLD_V1},v1=${V1}`, {}],
+    ["upper-case digits and white space", ` t=${AT} , v1=${V1.toUpperCase()} `, {}],
+    ["signatures of a kind that is not known yet beside", `t=${AT},v2=abc,v1=${V1},x`, {}],
     ["the parts in another order", `v1=${V1},t=${AT}`, {}],
     ["the Standard Webhooks headers alone", TRIO, { id: "evt_1" }],
-    ["all headers", { ...TRIO, "x-service-signature": SERVICE }, {
-      id: "evt_1",
-    }],
+    ["all headers", { ...TRIO, "x-service-signature": SERVICE }, { id: "evt_1" }],
     [
       "several Standard Webhooks signatures",
       { ...TRIO, "webhook-signature": `${OLD_STANDARD} v1a,xyz ${STANDARD}` },
@@ -85,11 +47,7 @@ describe("verifyWebhook", () => {
   ];
   for (const [what, headers, more] of good) {
     test(`accepts ${what}`, async () => {
-      assert.deepEqual(await verify(headers), {
-        ok: true,
-        timestamp: AT,
-        ...more,
-      });
+      assert.deepEqual(await verify(headers), { ok: true, timestamp: AT, ...more });
     });
   }
 
@@ -97,14 +55,7 @@ describe("verifyWebhook", () => {
     const bytes = new TextEncoder().encode(BODY);
     const larger = new Uint8Array(bytes.length + 20);
     larger.set(bytes, 10);
-    for (
-      const body of [
-        BODY,
-        bytes,
-        larger.subarray(10, 10 + bytes.length),
-        bytes.slice().buffer,
-      ]
-    ) {
+    for (const body of [BODY, bytes, larger.subarray(10, 10 + bytes.length), bytes.slice().buffer]) {
       assert.ok((await verify(SERVICE, { body })).ok);
     }
   });
@@ -119,54 +70,24 @@ describe("verifyWebhook", () => {
     for (const headers of [SERVICE, TRIO]) {
       assert.ok((await verify(headers, { nowMs: (AT + 300) * 1000 })).ok);
       assert.ok((await verify(headers, { nowMs: (AT - 300) * 1000 })).ok);
-      assert.equal(
-        await reason(headers, { nowMs: (AT + 301) * 1000 }),
-        "timestamp_out_of_tolerance",
-      );
-      assert.equal(
-        await reason(headers, { nowMs: (AT - 301) * 1000 }),
-        "timestamp_out_of_tolerance",
-      );
+      assert.equal(await reason(headers, { nowMs: (AT + 301) * 1000 }), "timestamp_out_of_tolerance");
+      assert.equal(await reason(headers, { nowMs: (AT - 301) * 1000 }), "timestamp_out_of_tolerance");
     }
   });
 
   test("takes another tolerance, and the clock's time when none is given", async () => {
-    assert.ok(
-      (await verify(SERVICE, {
-        nowMs: (AT + 900) * 1000,
-        toleranceSeconds: 900,
-      })).ok,
-    );
-    assert.equal(
-      await reason(SERVICE, { nowMs: (AT + 2) * 1000, toleranceSeconds: 1 }),
-      "timestamp_out_of_tolerance",
-    );
-    assert.equal(
-      await reason(SERVICE, { nowMs: undefined }),
-      "timestamp_out_of_tolerance",
-    );
+    assert.ok((await verify(SERVICE, { nowMs: (AT + 900) * 1000, toleranceSeconds: 900 })).ok);
+    assert.equal(await reason(SERVICE, { nowMs: (AT + 2) * 1000, toleranceSeconds: 1 }), "timestamp_out_of_tolerance");
+    assert.equal(await reason(SERVICE, { nowMs: undefined }), "timestamp_out_of_tolerance");
   });
 
-  const refused: [
-    string,
-    WebhookHeaders,
-    string,
-    Partial<VerifyWebhookOptions>?,
-  ][] = [
+  const refused: [string, WebhookHeaders, string, Partial<VerifyWebhookOptions>?][] = [
     ["no header at all", {}, "missing_signature"],
-    ["a body that was changed", SERVICE, "wrong_signature", {
-      body: BODY.replace("10", "99"),
-    }],
-    ["a body that was parsed and written again", SERVICE, "wrong_signature", {
-      body: JSON.stringify(BODY, null, 1),
-    }],
+    ["a body that was changed", SERVICE, "wrong_signature", { body: BODY.replace("10", "99") }],
+    ["a body that was parsed and written again", SERVICE, "wrong_signature", { body: JSON.stringify(BODY, null, 1) }],
     ["another secret", SERVICE, "wrong_signature", { secret: OLD_SECRET }],
     ["a time that was changed", `t=${AT + 1},v1=${V1}`, "wrong_signature"],
-    [
-      "a signature of something else",
-      `t=${AT},v1=${WRONG_V1}`,
-      "wrong_signature",
-    ],
+    ["a signature of something else", `t=${AT},v1=${WRONG_V1}`, "wrong_signature"],
     [
       "the right signature behind too many wrong ones",
       `t=${AT},${`v1=${WRONG_V1},`.repeat(8)}v1=${V1}`,
@@ -179,42 +100,15 @@ describe("verifyWebhook", () => {
     ["a time that is no number", `t=NaN,v1=${V1}`, "malformed_signature"],
     ["a time with a fraction", `t=${AT}.5,v1=${V1}`, "malformed_signature"],
     ["a header without a signature", `t=${AT}`, "malformed_signature"],
-    [
-      "a signature that is too short",
-      `t=${AT},v1=${V1.slice(2)}`,
-      "malformed_signature",
-    ],
-    [
-      "a signature that is no hex",
-      `t=${AT},v1=${"z".repeat(64)}`,
-      "malformed_signature",
-    ],
-    [
-      "only a signature of another kind",
-      `t=${AT},v0=${V1}`,
-      "malformed_signature",
-    ],
-    [
-      "an endless header",
-      `${SERVICE},${"v1=0,".repeat(10_000)}`,
-      "malformed_signature",
-    ],
+    ["a signature that is too short", `t=${AT},v1=${V1.slice(2)}`, "malformed_signature"],
+    ["a signature that is no hex", `t=${AT},v1=${"z".repeat(64)}`, "malformed_signature"],
+    ["only a signature of another kind", `t=${AT},v0=${V1}`, "malformed_signature"],
+    ["an endless header", `${SERVICE},${"v1=0,".repeat(10_000)}`, "malformed_signature"],
     ["another id", { ...TRIO, "webhook-id": "evt_2" }, "wrong_signature"],
     ["no id", { ...TRIO, "webhook-id": undefined }, "malformed_signature"],
-    [
-      "no timestamp",
-      { ...TRIO, "webhook-timestamp": undefined },
-      "malformed_signature",
-    ],
-    [
-      "another timestamp",
-      { ...TRIO, "webhook-timestamp": `${AT - 1}` },
-      "wrong_signature",
-    ],
-    ["a Standard Webhooks signature in hex", {
-      ...TRIO,
-      "webhook-signature": `v1,${V1}`,
-    }, "malformed_signature"],
+    ["no timestamp", { ...TRIO, "webhook-timestamp": undefined }, "malformed_signature"],
+    ["another timestamp", { ...TRIO, "webhook-timestamp": `${AT - 1}` }, "wrong_signature"],
+    ["a Standard Webhooks signature in hex", { ...TRIO, "webhook-signature": `v1,${V1}` }, "malformed_signature"],
     [
       "one right header beside a wrong one",
       { ...TRIO, "x-service-signature": `t=${AT},v1=${WRONG_V1}` },
@@ -227,20 +121,13 @@ describe("verifyWebhook", () => {
     ],
   ];
   for (const [what, headers, why, options] of refused) {
-    test(`refuses ${what}`, async () =>
-      assert.equal(await reason(headers, options), why));
+    test(`refuses ${what}`, async () => assert.equal(await reason(headers, options), why));
   }
 
   test("throws for a secret that is none, without repeating it", async () => {
     for (const secret of ["MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_?"]) {
-      const error = await verify(TRIO, { secret }).then(
-        () => assert.fail("nothing was thrown"),
-        (error) => error,
-      );
-      assert.ok(
-        error instanceof TypeError && !error.message.includes(secret),
-        String(error),
-      );
+      const error = await verify(TRIO, { secret }).then(() => assert.fail("nothing was thrown"), (error) => error);
+      assert.ok(error instanceof TypeError && !error.message.includes(secret), String(error));
     }
   });
 });

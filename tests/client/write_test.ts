@@ -23,19 +23,8 @@ async function fundedCard(): Promise<string> {
   for (
     const operation of [
       { kind: "registerDevice", deviceHash, agent },
-      {
-        kind: "registerAgent",
-        deviceHash,
-        agent,
-        asset: stage.asset,
-        maxAmount: "0",
-      },
-      {
-        kind: "fundEscrow",
-        deviceHash,
-        asset: stage.asset,
-        amount: toUnits("10"),
-      },
+      { kind: "registerAgent", deviceHash, agent, asset: stage.asset, maxAmount: "0" },
+      { kind: "fundEscrow", deviceHash, asset: stage.asset, amount: toUnits("10") },
     ] satisfies Operation[]
   ) {
     const written = await gateway.write(operation, keys.owner);
@@ -61,30 +50,15 @@ async function balance(deviceHash: string): Promise<string> {
 test("a card's whole life is written, each step signed by its account's keypair", async () => {
   const gateway = stage.client();
   const deviceHash = await fundedCard();
-  const paid = await gateway.write(
-    payment(deviceHash, toUnits("4")),
-    keys.agent,
-  );
+  const paid = await gateway.write(payment(deviceHash, toUnits("4")), keys.agent);
   assert.ok(paid.ok && paid.ledger > 0, JSON.stringify(paid));
-  assert.ok(
-    paid.operation.kind === "authorize" && BigInt(paid.operation.nonce) > 0n,
-  );
+  assert.ok(paid.operation.kind === "authorize" && BigInt(paid.operation.nonce) > 0n);
   assert.equal(await balance(deviceHash), toUnits("6"));
   const rest = [
     [{ kind: "claim", asset: stage.asset }, keys.merchant],
-    [{
-      kind: "defundEscrow",
-      deviceHash,
-      asset: stage.asset,
-      amount: toUnits("1"),
-    }, keys.owner],
+    [{ kind: "defundEscrow", deviceHash, asset: stage.asset, amount: toUnits("1") }, keys.owner],
     [{ kind: "revokeAgent", deviceHash }, keys.owner],
-    [{
-      kind: "sweepEscrow",
-      deviceHash,
-      asset: stage.asset,
-      agent: stage.accounts.agent.address,
-    }, keys.owner],
+    [{ kind: "sweepEscrow", deviceHash, asset: stage.asset, agent: stage.accounts.agent.address }, keys.owner],
     [{ kind: "revokeDevice", deviceHash }, keys.owner],
   ] as const;
   for (const [operation, key] of rest) {
@@ -97,10 +71,7 @@ test("a wallet's function signs, in either form that wallets answer in", async (
   const deviceHash = await fundedCard();
   const source = stage.accounts.agent.address;
   const sign = (envelope: string) => {
-    const transaction = TransactionBuilder.fromXDR(
-      envelope,
-      stage.network.networkPassphrase,
-    );
+    const transaction = TransactionBuilder.fromXDR(envelope, stage.network.networkPassphrase);
     transaction.sign(keys.agent);
     return transaction.toXDR();
   };
@@ -121,8 +92,7 @@ test("a wallet's function signs, in either form that wallets answer in", async (
   }]);
   const wallet = await stage.client().write(
     payment(deviceHash),
-    (envelope) =>
-      Promise.resolve({ signedTxXdr: sign(envelope), signerAddress: source }),
+    (envelope) => Promise.resolve({ signedTxXdr: sign(envelope), signerAddress: source }),
     { source },
   );
   assert.ok(wallet.ok, JSON.stringify(wallet));
@@ -134,34 +104,18 @@ test("a wallet that declines, signs nothing or signs something else ends it befo
   const source = stage.accounts.agent.address;
   const sent: string[] = [];
   const ask: Ask = (url, init) => (sent.push(url), stage.ask(url, init));
-  const other = await stage.client().prepare({
-    source,
-    operation: payment(deviceHash, "1"),
-  });
+  const other = await stage.client().prepare({ source, operation: payment(deviceHash, "1") });
   assert.ok(other.ok);
-  const answers: [
-    () => string | { signedTxXdr: string; error?: unknown },
-    RegExp,
-  ][] = [
+  const answers: [() => string | { signedTxXdr: string; error?: unknown }, RegExp][] = [
     [() => {
       throw new Error("the user declined");
     }, /the user declined/],
-    [
-      () => ({
-        signedTxXdr: "",
-        error: { code: -4, message: "The user rejected this request." },
-      }),
-      /user rejected/,
-    ],
+    [() => ({ signedTxXdr: "", error: { code: -4, message: "The user rejected this request." } }), /user rejected/],
     [() => other.xdr, /another transaction/],
     [() => "", /no transaction envelope/],
   ];
   for (const [sign, message] of answers) {
-    const written = await stage.client({ fetch: ask }).write(
-      payment(deviceHash),
-      sign,
-      { source },
-    );
+    const written = await stage.client({ fetch: ask }).write(payment(deviceHash), sign, { source });
     assert.ok(!written.ok);
     assert.deepEqual([written.reason, written.retry], ["not_signed", "never"]);
     assert.match(written.message, message);
@@ -172,37 +126,20 @@ test("a wallet that declines, signs nothing or signs something else ends it befo
 test("a gateway that prepares something else gets no signature for it", async () => {
   const deviceHash = await fundedCard();
   const owner = stage.accounts.owner.address;
-  const fund: Operation = {
-    kind: "fundEscrow",
-    deviceHash,
-    asset: stage.asset,
-    amount: "5",
-  };
+  const fund: Operation = { kind: "fundEscrow", deviceHash, asset: stage.asset, amount: "5" };
   const evil = stage.client();
   const others: Operation[] = [
     { ...fund, amount: "5000000" },
     { kind: "defundEscrow", deviceHash, asset: stage.asset, amount: "5" },
-    {
-      kind: "registerDevice",
-      deviceHash: await hashCard("the thief's"),
-      agent: owner,
-    },
+    { kind: "registerDevice", deviceHash: await hashCard("the thief's"), agent: owner },
   ];
   for (const operation of others) {
     const prepared = await evil.prepare({ source: owner, operation });
     assert.ok(prepared.ok, JSON.stringify(prepared));
     let isAsked = false;
     // It lies in every field beside the envelope, too.
-    const ask = tampered(
-      stage.ask,
-      "/prepare",
-      (honest) => ({ ...honest, xdr: prepared.xdr }),
-    );
-    const written = await stage.client({ fetch: ask }).write(
-      fund,
-      (xdr) => (isAsked = true, xdr),
-      { source: owner },
-    );
+    const ask = tampered(stage.ask, "/prepare", (honest) => ({ ...honest, xdr: prepared.xdr }));
+    const written = await stage.client({ fetch: ask }).write(fund, (xdr) => (isAsked = true, xdr), { source: owner });
     assert.ok(!written.ok);
     assert.equal(written.reason, "envelope_refused");
     assert.match(written.message, /is not what was asked for/);
@@ -213,37 +150,16 @@ test("a gateway that prepares something else gets no signature for it", async ()
 test("a gateway that names contracts or a network of its own gets no signature that is good for them", async () => {
   const deviceHash = await fundedCard();
   const { contracts } = stage.network;
-  const elsewhere = {
-    ...stage.network,
-    contracts: { ...contracts, paymentEscrow: contracts.deviceRegistry },
-  };
-  const operation: Operation = {
-    kind: "fundEscrow",
-    deviceHash,
-    asset: stage.asset,
-    amount: "5",
-  };
-  const written = await stage.client({ network: elsewhere }).write(
-    operation,
-    keys.owner,
-  );
+  const elsewhere = { ...stage.network, contracts: { ...contracts, paymentEscrow: contracts.deviceRegistry } };
+  const operation: Operation = { kind: "fundEscrow", deviceHash, asset: stage.asset, amount: "5" };
+  const written = await stage.client({ network: elsewhere }).write(operation, keys.owner);
   assert.equal(!written.ok && written.reason, "envelope_refused");
   let signed = "";
-  const other = {
-    ...stage.network,
-    networkPassphrase: "Public Global Stellar Network ; September 2015",
-  };
-  const ask = tampered(
-    stage.ask,
-    "/prepare",
-    (body) => ({ ...body, networkPassphrase: other.networkPassphrase }),
-  );
+  const other = { ...stage.network, networkPassphrase: "Public Global Stellar Network ; September 2015" };
+  const ask = tampered(stage.ask, "/prepare", (body) => ({ ...body, networkPassphrase: other.networkPassphrase }));
   const trusted = await stage.client({ fetch: ask }).write(operation, {
     publicKey: () => keys.owner.publicKey(),
-    sign: (
-      data,
-    ) => (signed = xdr.encodeBytes(data, "hex"),
-      keys.owner.sign(data as never)),
+    sign: (data) => (signed = xdr.encodeBytes(data, "hex"), keys.owner.sign(data as never)),
   });
   assert.ok(trusted.ok, "the client goes by its own passphrase");
   assert.equal(signed, trusted.hash);
@@ -252,38 +168,21 @@ test("a gateway that names contracts or a network of its own gets no signature t
 test("what costs too much or is valid too long is not signed", async () => {
   const deviceHash = await fundedCard();
   for (
-    const [bounds, message] of [
-      [{ maxFee: "100" }, /stroops, 100 are allowed/],
-      [
-        { maxValiditySeconds: 60 },
-        /applied until/,
-      ],
-    ] as const
+    const [bounds, message] of [[{ maxFee: "100" }, /stroops, 100 are allowed/], [
+      { maxValiditySeconds: 60 },
+      /applied until/,
+    ]] as const
   ) {
-    const written = await stage.client().write(
-      payment(deviceHash),
-      keys.agent,
-      bounds,
-    );
+    const written = await stage.client().write(payment(deviceHash), keys.agent, bounds);
     assert.ok(!written.ok && written.reason === "envelope_refused");
     assert.match(written.message, message);
   }
-  assert.throws(
-    () =>
-      void stage.client({ network: undefined }).write(
-        payment(deviceHash),
-        keys.agent,
-      ),
-    TypeError,
-  );
+  assert.throws(() => void stage.client({ network: undefined }).write(payment(deviceHash), keys.agent), TypeError);
 });
 
 test("what the contract refuses is told in its words", async () => {
   const deviceHash = await fundedCard();
-  const written = await stage.client().write(
-    payment(deviceHash, toUnits("11")),
-    keys.agent,
-  );
+  const written = await stage.client().write(payment(deviceHash, toUnits("11")), keys.agent);
   assert.ok(!written.ok);
   assert.deepEqual([written.reason, written.contractError, written.status], [
     "contract_refused",
@@ -308,75 +207,41 @@ function losing(path: string, { answers = 0, requests = 0 }): Ask {
 
 for (
   const [what, fetch] of [
-    [
-      "its requests to prepare are lost",
-      () => losing("/prepare", { requests: 3 }),
-    ],
-    [
-      "the answers of prepare are lost",
-      () => losing("/prepare", { answers: 2 }),
-    ],
-    [
-      "its requests to submit are lost",
-      () => losing("/submit", { requests: 3 }),
-    ],
+    ["its requests to prepare are lost", () => losing("/prepare", { requests: 3 })],
+    ["the answers of prepare are lost", () => losing("/prepare", { answers: 2 })],
+    ["its requests to submit are lost", () => losing("/submit", { requests: 3 })],
     ["the answers of submit are lost", () => losing("/submit", { answers: 3 })],
   ] as const
 ) {
   test(`a payment is made once when ${what}`, async () => {
     const deviceHash = await fundedCard();
-    const written = await stage.client({ fetch: fetch() }).write(
-      payment(deviceHash),
-      keys.agent,
-    );
+    const written = await stage.client({ fetch: fetch() }).write(payment(deviceHash), keys.agent);
     assert.ok(written.ok, JSON.stringify(written));
     assert.equal(await balance(deviceHash), toUnits("9"));
-    const events = await stage.client().eventPage({
-      deviceHash,
-      types: ["payment.authorized"],
-    });
+    const events = await stage.client().eventPage({ deviceHash, types: ["payment.authorized"] });
     assert.ok(events.ok);
-    while (
-      !(await stage.client().eventPage({ txHash: written.hash }) as {
-        events?: unknown[];
-      }).events?.length
-    );
+    while (!(await stage.client().eventPage({ txHash: written.hash }) as { events?: unknown[] }).events?.length);
   });
 }
 
 test("one intent is one payment, however often its key is used: the second time nothing is signed", async () => {
   const deviceHash = await fundedCard();
-  const first = await stage.client().write(payment(deviceHash), keys.agent, {
-    idempotencyKey: "order-4711",
-  });
+  const first = await stage.client().write(payment(deviceHash), keys.agent, { idempotencyKey: "order-4711" });
   assert.ok(first.ok, JSON.stringify(first));
-  const again = await stage.client().write(
-    payment(deviceHash),
-    () => assert.fail("it is asked for a signature"),
-    {
-      idempotencyKey: "order-4711",
-      source: stage.accounts.agent.address,
-    },
-  );
+  const again = await stage.client().write(payment(deviceHash), () => assert.fail("it is asked for a signature"), {
+    idempotencyKey: "order-4711",
+    source: stage.accounts.agent.address,
+  });
   assert.deepEqual(again, first);
   assert.equal(await balance(deviceHash), toUnits("9"));
-  const other = await stage.client().write(
-    payment(deviceHash, "2"),
-    keys.agent,
-    { idempotencyKey: "order-4711" },
-  );
+  const other = await stage.client().write(payment(deviceHash, "2"), keys.agent, { idempotencyKey: "order-4711" });
   assert.ok(!other.ok);
-  assert.deepEqual([other.reason, other.param], [
-    "invalid_request",
-    "Idempotency-Key",
-  ]);
+  assert.deepEqual([other.reason, other.param], ["invalid_request", "Idempotency-Key"]);
 });
 
 test("payments of one account at the same moment are all made: who was overtaken prepares again", async () => {
   const deviceHash = await fundedCard();
-  const written = await Promise.all(
-    [1, 2, 3].map(() => stage.client().write(payment(deviceHash), keys.agent)),
-  );
+  const written = await Promise.all([1, 2, 3].map(() => stage.client().write(payment(deviceHash), keys.agent)));
   for (const one of written) assert.ok(one.ok, JSON.stringify(one));
   assert.equal(await balance(deviceHash), toUnits("7"));
 });
@@ -385,25 +250,14 @@ test("when it is not known what became of it, that is what is said, with the has
   const deviceHash = await fundedCard();
   const giveUp = new AbortController();
   const ask: Ask = async (url, init) => {
-    if (!/submit|transactions\/[0-9a-f]/.test(url)) {
-      return await stage.ask(url, init);
-    }
-    if (url.includes("submit")) {
-      await stage.ask(url, { ...init, signal: undefined });
-    }
+    if (!/submit|transactions\/[0-9a-f]/.test(url)) return await stage.ask(url, init);
+    if (url.includes("submit")) await stage.ask(url, { ...init, signal: undefined });
     giveUp.abort();
     throw new TypeError("the connection was cut");
   };
-  const written = await stage.client({ fetch: ask }).write(
-    payment(deviceHash),
-    keys.agent,
-    { signal: giveUp.signal },
-  );
+  const written = await stage.client({ fetch: ask }).write(payment(deviceHash), keys.agent, { signal: giveUp.signal });
   assert.ok(!written.ok);
-  assert.deepEqual([written.reason, written.retry], [
-    "outcome_unknown",
-    "same",
-  ]);
+  assert.deepEqual([written.reason, written.retry], ["outcome_unknown", "same"]);
   const became = await stage.client().transaction(written.hash!);
   assert.equal(became.ok && became.status, "success");
   assert.equal(await balance(deviceHash), toUnits("9"));
