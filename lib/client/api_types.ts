@@ -77,13 +77,24 @@ export interface Endpoints {
       devices: (string)[];
     };
   };
-  /** The sum of a merchant's pending payments */
+  /** A merchant's pending payments: their sum, and one by one */
   "GET /v1/merchants/:address/pending": {
     params: {
       address: string;
     };
     answer: {
+      /** The sum of all of them */
       pending: string;
+      /** At most 500, the oldest first; null where the contracts' storage can't be read and their functions are asked */
+      payments: ({
+        deviceHash: string;
+        amount: string;
+        authorizedAt: number;
+        /** About when it can't be claimed any more, reckoned from the pace of the ledgers; null when that is not known */
+        expiresAt: number | null;
+      })[] | null;
+      /** There are more than are listed */
+      more?: true;
     };
   };
   /** Whether the contracts would authorise a payment now */
@@ -648,6 +659,15 @@ export interface Endpoints {
         /** When it was last looked at; null: not yet */
         checkedAt: string | null;
       })[];
+      /** What merchants have to claim before it is lost to them; null when it can't be told now */
+      expiring: {
+        /** Pending payments in the last quarter of their life, as of a minute ago at most */
+        payments: number;
+        /** How many merchants have to claim them; of the 100 that have waited longest */
+        merchants: number;
+        /** When the first of them expires, Unix seconds */
+        firstAt: number | null;
+      } | null;
       /** Movements in an asset that they should not be in: the escrow keeps one balance for all assets */
       foreignMovements: {
         /** Of the newest 5000 events at the start, and since; each asset is warned of once in the log */
