@@ -96,11 +96,26 @@ function renewReference(): void {
     const parts = partsInside(modules, map);
     const texts: string[] = [];
     const notices: ReferenceNotices = { parts: noticesOf(parts, texts), texts };
+    for (const part of notices.parts.filter(({ texts }) => texts.length === 0)) {
+      part.texts.push(textOfKin(part, notices, modules));
+    }
     writeFileSync(join(REFERENCE, "notices.json"), JSON.stringify(notices, null, 2) + "\n");
     process.stdout.write(`${PACKAGE} ${version}: ${parts.length} parts\n`);
   } finally {
     rmSync(folder, { recursive: true });
   }
+}
+
+/** For a part that comes without its license: the text of another one from the same repository, else that of MIT. */
+function textOfKin(part: Notice, { parts, texts }: ReferenceNotices, modules: string): number {
+  const repositoryOf = ({ name }: Notice) =>
+    JSON.parse(readFileSync(join(modules, name, "package.json"), "utf8")).repository?.url;
+  const kin = parts.find((other) => other.texts.length > 0 && repositoryOf(other) === repositoryOf(part));
+  if (kin !== undefined) return kin.texts[0]!;
+  if (part.license !== "MIT") throw new Error(`${part.name} comes without its license, ${part.license}`);
+  const mit = texts.find((text) => text.startsWith("MIT License") && text.includes("without restriction"))!;
+  const where = repositoryOf(part)?.replace(/^git\+/, "") ?? `https://www.npmjs.com/package/${part.name}`;
+  return texts.push(mit.replace(/^copyright.*$/im, `Copyright (c) the authors of ${part.name}, ${where}`)) - 1;
 }
 
 if (import.meta.main) renewReference();

@@ -1,4 +1,4 @@
-import { openApiDocument } from "../lib/http/openapi.ts";
+import { type Examples, openApiDocument } from "../lib/http/openapi.ts";
 import { NOUNS } from "../lib/http/routes/routes.ts";
 import { VERSION } from "../lib/version.ts";
 import { type Command, parseFlags, refuseExtra } from "./command.ts";
@@ -11,9 +11,10 @@ export const command: Command = {
       "/openapi.json. Nothing of a deployment is in it.",
     examples: ["gateway openapi > openapi.json", "gateway openapi | jq '.paths | keys'"],
   }),
-  run(args, io) {
+  async run(args, io) {
     refuseExtra(parseFlags(args, {}).positionals);
-    io.stdout(JSON.stringify(openApiDocument(NOUNS, VERSION), null, 2) + "\n");
-    return Promise.resolve(0);
+    const { default: examples } = await import("../lib/http/openapi_examples.json", { with: { type: "json" } });
+    io.stdout(JSON.stringify(openApiDocument(NOUNS, VERSION, examples as Examples), null, 2) + "\n");
+    return 0;
   },
 };

@@ -29,6 +29,8 @@ export type Note = (fields: LogFields) => void;
 
 /** What an endpoint takes, what it answers, and who may ask. Validation and OpenAPI both come from this. */
 export interface EndpointSpec<P = unknown, Q = unknown, B = unknown, A extends object = object> {
+  /** What generated clients call it: `getDevice`. */
+  operationId: string;
   /** The scopes of which a key must hold one; none: no key is asked for. An endpoint that does not say does not compile. */
   scopes: readonly Scope[];
   /** Tokens it takes of the key's rate, 1 when absent. */

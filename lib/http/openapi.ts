@@ -1,22 +1,12 @@
 import type { Hono } from "hono";
-import { z } from "zod";
-import { type ErrorCode, ERRORS, RETRIES } from "../errors.ts";
-import { NAMED_CONTRACT_ERRORS } from "../escrow/contracts/errors.ts";
-import { REFUSAL_REASONS } from "../escrow/reads/payment_check.ts";
+import type { z } from "zod";
+import type { ErrorCode } from "../errors.ts";
 import type { AnySpec, Endpoint } from "./endpoint.ts";
 import { IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_PATTERN } from "./validation/idempotency_key.ts";
 import type { AppEnv } from "./exchange.ts";
-
-/** Errors that any endpoint with a key may answer, beside its own. */
-const KEY_ERRORS: ErrorCode[] = [
-  "invalid_request",
-  "unauthorized",
-  "insufficient_scope",
-  "rate_limited",
-  "internal_error",
-  "unavailable",
-];
-const OPEN_ERRORS: ErrorCode[] = ["internal_error"];
+import { errorResponse, errorsByStatus, errorSchemas, responseName } from "./openapi_errors.ts";
+import { createSchemaBook, type Json, type SchemaBook } from "./openapi_schemas.ts";
+import { webhookDelivery } from "./routes/webhooks.ts";
 
 const RATE_HEADERS = {
   "X-RateLimit-Limit": { description: "Requests per minute", schema: { type: "integer" } },
@@ -36,7 +26,33 @@ const IDEMPOTENCY_PARAMETER = {
   schema: { type: "string", pattern: IDEMPOTENCY_KEY_PATTERN },
 };
 
-type Json = Record<string, unknown>;
+const TAGS: Record<string, [title: string, description: string]> = {
+  health: ["Health", "Whether the gateway is alive."],
+  network: ["Network", "Which network and contracts the gateway stands in front of."],
+  devices: ["Cards", "Who owns a card (a device), what its agent may spend, what its escrow holds."],
+  wallets: ["Wallets", "The cards of a wallet."],
+  merchants: ["Merchants", "What a merchant can claim."],
+  assets: ["Assets", "How an asset is called, and how its amounts are written."],
+  payments: ["Payments", "Whether a payment would pass."],
+  events: ["Events", "What has happened, pulled."],
+  transactions: ["Transactions", "Writes: prepare here, sign where the key lives, submit here."],
+  webhooks: ["Webhooks", "What has happened, pushed."],
+  status: ["Status", "How the gateway stands."],
+};
+
+/** What a run against the sandbox answered (`openapi_examples.json`, made by tests/http/openapi_examples_test.ts). */
+export interface Examples {
+  /** By operation id: the body sent, and what was answered by status and a name. */
+  operations: Record<string, {
+    parameters?: Record<string, string>;
+    requests?: Record<string, unknown>;
+    responses: Record<string, Record<string, unknown>>;
+  }>;
+  /** By code: an error of an endpoint that may answer it. */
+  errors: Record<string, unknown>;
+  /** A delivery: its headers and its body. */
+  delivery: { headers: Record<string, string>; body: unknown };
+}
 
 /** One endpoint with what it says of itself. */
 export interface Operation {
@@ -58,78 +74,97 @@ export function operationsOf(nouns: readonly Hono<AppEnv>[]): Operation[] {
 }
 
 /** The OpenAPI 3.1 description of these nouns, made from the schemas that validate them. Nothing of a deployment is in it. */
-export function openApiDocument(nouns: readonly Hono<AppEnv>[], version: string): Json {
+export function openApiDocument(nouns: readonly Hono<AppEnv>[], version: string, examples: Examples): Json {
+  const operations = operationsOf(nouns);
+  const book = createSchemaBook();
   const paths: Record<string, Json> = {};
-  for (const one of operationsOf(nouns)) {
+  for (const one of operations) {
     const path = one.path.replace(/:(\w+)/g, "{$1}");
-    paths[path] = { ...paths[path], [one.method]: operation(one) };
+    paths[path] = { ...paths[path], [one.method]: operation(one, book, examples) };
   }
+  const groups = operations.flatMap(({ spec }) => errorsByStatus(spec).map(([, codes]) => codes));
+  const webhooks = { event: { post: deliveryOperation(book, examples) } };
   return {
     openapi: "3.1.1",
     info: {
       title: "Payment escrow gateway",
       version,
       description: "HTTP gateway in front of a device registry, an agent registry and a payment escrow on Stellar. " +
-        "Amounts are decimal strings of the asset's smallest unit.",
+        "Amounts are decimal strings of the asset's smallest unit (of XLM a stroop, a ten-millionth).",
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
+    servers: [{ url: "/", description: "The gateway that serves this description" }],
     security: [{ bearer: [] }, { apiKey: [] }],
+    tags: Object.values(TAGS).map(([name, description]) => ({ name, description })),
     paths,
+    webhooks,
     components: {
       securitySchemes: {
         bearer: { type: "http", scheme: "bearer", description: "API key: service_sk_…" },
-        apiKey: { type: "apiKey", in: "header", name: "X-API-Key" },
+        apiKey: { type: "apiKey", in: "header", name: "X-API-Key", description: "API key: service_sk_…" },
       },
-      schemas: { Error: errorSchema() },
+      schemas: { ...book.components(), ...errorSchemas() },
+      responses: Object.fromEntries(
+        groups.map((codes) => [responseName(codes), errorResponse(codes, headerRefs(), examples.errors)]),
+      ),
       headers: RATE_HEADERS,
       parameters: { [IDEMPOTENCY_KEY]: IDEMPOTENCY_PARAMETER },
     },
   };
 }
 
-function operation({ method, path, spec }: Operation): Json {
+function operation({ path, spec }: Operation, book: SchemaBook, { operations }: Examples): Json {
+  const { parameters: values = {}, requests, responses = {} } = operations[spec.operationId] ?? {};
+  const noun = path.split("/")[2]!;
   return {
-    operationId: operationId(method, path),
+    operationId: spec.operationId,
     summary: spec.summary,
     ...(spec.description === undefined ? {} : { description: spec.description }),
-    tags: [path.split("/")[2]],
+    tags: [TAGS[noun]?.[0] ?? noun],
     ...(spec.scopes.length === 0 ? { security: [] } : { "x-scope": spec.scopes.join(" or ") }),
     parameters: [
-      ...parameters(spec.params, "path"),
-      ...parameters(spec.query, "query"),
+      ...parameters(book, spec.params, "path", values),
+      ...parameters(book, spec.query, "query", values),
       ...(spec.idempotent ? [{ $ref: `#/components/parameters/${IDEMPOTENCY_KEY}` }] : []),
     ],
     ...(spec.body === undefined
       ? {}
-      : { requestBody: { required: true, content: json(schemaOf(spec.body, "input")) } }),
-    responses: { ...goodResponses(spec), ...errorResponses(spec) },
+      : { requestBody: { required: true, content: json(book.of(spec.body, "input"), requests) } }),
+    responses: { ...goodResponses(spec, book, responses), ...errorResponses(spec, responses) },
   };
 }
 
-function goodResponses(spec: AnySpec): Json {
-  const response = {
+function goodResponses(spec: AnySpec, book: SchemaBook, examples: Record<string, Record<string, unknown>>): Json {
+  const response = (status: number) => ({
     description: "Success",
     headers: headerRefs(),
-    content: { [spec.mediaType ?? "application/json"]: { schema: schemaOf(spec.answer, "output") } },
-  };
+    content: json(book.of(spec.answer, "output"), examples[status], spec.mediaType),
+  });
   const status = spec.status ?? 200;
-  return spec.isPlain === undefined ? { [status]: response } : { 200: response, [status]: response };
+  return spec.isPlain === undefined
+    ? { [status]: response(status) }
+    : { 200: response(200), [status]: response(status) };
 }
 
-/** `GET /v1/devices/:hash/policy` → `getDevicesHashPolicy`. */
-function operationId(method: string, path: string): string {
-  const words = path.split("/").slice(2).map((part) => part.replace(":", ""));
-  return method + words.map((word) => word[0]!.toUpperCase() + word.slice(1)).join("");
+/** A response of its own where this endpoint was seen to answer such an error, else the one that all share. */
+function errorResponses(spec: AnySpec, examples: Record<string, Record<string, unknown>>): Json {
+  const one = (status: number, codes: ErrorCode[]): Json => {
+    const own = examples[status];
+    if (own === undefined) return { $ref: `#/components/responses/${responseName(codes)}` };
+    const response = errorResponse(codes, headerRefs(), {});
+    return { ...response, content: json({ $ref: "#/components/schemas/Error" }, own) };
+  };
+  return Object.fromEntries(errorsByStatus(spec).map(([status, codes]) => [status, one(status, codes)]));
 }
 
-function schemaOf(schema: z.ZodType, io: "input" | "output"): Json {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: "any" }) as Json;
-  return rest;
-}
-
-function parameters(schema: z.ZodType | undefined, place: "path" | "query"): Json[] {
+function parameters(
+  book: SchemaBook,
+  schema: z.ZodType | undefined,
+  place: "path" | "query",
+  examples: Record<string, string>,
+): Json[] {
   if (schema === undefined) return [];
-  const { properties = {}, required = [] } = schemaOf(schema, "input") as {
+  const { properties = {}, required = [] } = book.of(schema, "input") as {
     properties?: Record<string, Json>;
     required?: string[];
   };
@@ -138,72 +173,58 @@ function parameters(schema: z.ZodType | undefined, place: "path" | "query"): Jso
     in: place,
     required: place === "path" || required.includes(name),
     ...(description === undefined ? {} : { description }),
+    // A list stands in a query as one text with commas.
+    ...(rest.type === "array" ? { style: "form", explode: false } : {}),
     schema: rest,
+    ...(examples[name] === undefined
+      ? {}
+      : { example: rest.type === "integer" ? Number(examples[name]) : examples[name] }),
   }));
 }
 
-/** Errors that share a status stand together: OpenAPI has one response a status. */
-function errorResponses(spec: AnySpec): Json {
-  const codes = [...new Set([...(spec.scopes.length === 0 ? OPEN_ERRORS : KEY_ERRORS), ...spec.errors])];
-  const byStatus = Map.groupBy(codes, (code) => ERRORS[code].status);
-  return Object.fromEntries(
-    [...byStatus].sort(([a], [b]) => a - b).map(([status, same]) => [status, {
-      description: same.map((code) => `\`${code}\`: ${ERRORS[code].meaning}`).join("\n\n"),
-      headers: {
-        ...headerRefs(),
-        ...(same.includes("rate_limited")
-          ? { "Retry-After": { description: "Seconds to wait", schema: { type: "integer" } } }
-          : {}),
-      },
-      content: json({ $ref: "#/components/schemas/Error" }),
-    }]),
-  );
+/** What a webhook's receiver is sent, and what it should answer. */
+function deliveryOperation(book: SchemaBook, { delivery: { headers, body } }: Examples): Json {
+  return {
+    operationId: "receiveEvent",
+    summary: "An event is delivered to a webhook",
+    description:
+      "At least once: deduplicate on the event's id. Check the signature on the raw body before anything else.",
+    tags: [TAGS.webhooks![0]],
+    security: [],
+    parameters: Object.entries(DELIVERY_HEADERS).map(([name, description]) => ({
+      name,
+      in: "header",
+      required: true,
+      description,
+      schema: { type: "string" },
+      ...(headers[name] === undefined ? {} : { example: headers[name] }),
+    })),
+    requestBody: {
+      required: true,
+      content: json(book.of(webhookDelivery, "output"), body === undefined ? undefined : { delivery: body }),
+    },
+    responses: {
+      "2XX": { description: "Received. Answer within ten seconds, and work afterwards." },
+      "429": { description: "Tried again later, as with a 5xx; Retry-After can make it longer." },
+      "4XX": { description: "Rejected: kept and counted, not tried again; a replay sends it once more." },
+      "5XX": { description: "Tried again later." },
+    },
+  };
 }
+
+const DELIVERY_HEADERS = {
+  "X-Service-Signature": "t=<Unix seconds>,v1=<hex>: HMAC-SHA256 of `<t>.<raw body>`, keyed with the whole secret",
+  "webhook-id": "The event's id (Standard Webhooks)",
+  "webhook-timestamp": "Unix seconds (Standard Webhooks)",
+  "webhook-signature": "v1,<base64> (Standard Webhooks), keyed with what stands behind whsec_",
+};
 
 function headerRefs(): Json {
   return Object.fromEntries(Object.keys(RATE_HEADERS).map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
-function json(schema: Json): Json {
-  return { "application/json": { schema } };
-}
-
-function errorSchema(): Json {
-  return {
-    type: "object",
-    required: ["error"],
-    properties: {
-      error: {
-        type: "object",
-        required: ["code", "message"],
-        properties: {
-          code: { type: "string", enum: Object.keys(ERRORS) },
-          message: { type: "string" },
-          contractError: {
-            description:
-              "Name of the contract's error, only with contract_refused; of a contract that is none of ours, " +
-              "or an error that this version does not know, its number (#10) or the host's words for it",
-            anyOf: [{ type: "string", enum: NAMED_CONTRACT_ERRORS }, { type: "string" }],
-          },
-          transactionError: {
-            type: "string",
-            description: "The network's name for why it did not apply the transaction: txBadSeq, txTooLate, …",
-          },
-          reason: {
-            type: "string",
-            enum: [...REFUSAL_REASONS],
-            description: "That of /v1/payments/check, where the contract's name stands for several causes",
-          },
-          retry: {
-            type: "string",
-            enum: [...RETRIES],
-            description:
-              "same: send the same again after a pause. prepare_again: the envelope is spent, prepare another. " +
-              "never: the same is refused again, until something else has changed",
-          },
-          param: { type: "string", description: "The field or parameter at fault" },
-        },
-      },
-    },
-  };
+function json(schema: Json, examples?: Record<string, unknown>, mediaType = "application/json"): Json {
+  if (examples === undefined) return { [mediaType]: { schema } };
+  const named = Object.entries(examples).map(([name, value]) => [name, { value }]);
+  return { [mediaType]: { schema, examples: Object.fromEntries(named) } };
 }

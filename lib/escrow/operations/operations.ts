@@ -26,9 +26,9 @@ const kinds = {
     asset: contractId,
     amount,
     nonce: nonce.optional(),
-  }),
+  }).meta({ id: "AuthorizeOperation" }),
   /** By the merchant: collects all pending payments. */
-  claim: z.strictObject({ kind: z.literal("claim"), asset: contractId }),
+  claim: z.strictObject({ kind: z.literal("claim"), asset: contractId }).meta({ id: "ClaimOperation" }),
   /** By the owner, as all that follow: lets an agent pay with a card, within a policy. */
   registerAgent: z.strictObject({
     kind: z.literal("registerAgent"),
@@ -37,13 +37,19 @@ const kinds = {
     asset: contractId,
     maxAmount,
     expiresAt: expiresAt.optional(),
-  }),
-  revokeAgent: z.strictObject({ kind: z.literal("revokeAgent"), deviceHash }),
-  fundEscrow: z.strictObject({ kind: z.literal("fundEscrow"), deviceHash, asset: contractId, amount }),
-  defundEscrow: z.strictObject({ kind: z.literal("defundEscrow"), deviceHash, asset: contractId, amount }),
-  registerDevice: z.strictObject({ kind: z.literal("registerDevice"), deviceHash, agent: accountAddress }),
-  revokeDevice: z.strictObject({ kind: z.literal("revokeDevice"), deviceHash }),
-  sweepEscrow: z.strictObject({ kind: z.literal("sweepEscrow"), deviceHash, asset: contractId, agent: address }),
+  }).meta({ id: "RegisterAgentOperation" }),
+  revokeAgent: z.strictObject({ kind: z.literal("revokeAgent"), deviceHash })
+    .meta({ id: "RevokeAgentOperation" }),
+  fundEscrow: z.strictObject({ kind: z.literal("fundEscrow"), deviceHash, asset: contractId, amount })
+    .meta({ id: "FundEscrowOperation" }),
+  defundEscrow: z.strictObject({ kind: z.literal("defundEscrow"), deviceHash, asset: contractId, amount })
+    .meta({ id: "DefundEscrowOperation" }),
+  registerDevice: z.strictObject({ kind: z.literal("registerDevice"), deviceHash, agent: accountAddress })
+    .meta({ id: "RegisterDeviceOperation" }),
+  revokeDevice: z.strictObject({ kind: z.literal("revokeDevice"), deviceHash })
+    .meta({ id: "RevokeDeviceOperation" }),
+  sweepEscrow: z.strictObject({ kind: z.literal("sweepEscrow"), deviceHash, asset: contractId, agent: address })
+    .meta({ id: "SweepEscrowOperation" }),
 };
 
 export const OPERATION_KINDS = Object.keys(kinds) as (keyof typeof kinds)[];
@@ -69,21 +75,21 @@ export const operation = z.discriminatedUnion(
     kinds.sweepEscrow,
   ],
   { error: ({ code, input }) => (code === "invalid_union" ? unknownKind(input) : "must be an object with a kind") },
-);
+).meta({ id: "Operation" });
 export type Operation = z.output<typeof operation>;
 
 /** An operation as it will be called, with what the gateway filled in. */
 export const preparedOperation = z.discriminatedUnion("kind", [
-  kinds.authorize.extend({ nonce }),
+  kinds.authorize.extend({ nonce }).meta({ id: "PreparedAuthorizeOperation" }),
   kinds.claim,
-  kinds.registerAgent.extend({ expiresAt }),
+  kinds.registerAgent.extend({ expiresAt }).meta({ id: "PreparedRegisterAgentOperation" }),
   kinds.revokeAgent,
   kinds.fundEscrow,
   kinds.defundEscrow,
   kinds.registerDevice,
   kinds.revokeDevice,
   kinds.sweepEscrow,
-]);
+]).meta({ id: "PreparedOperation" });
 export type PreparedOperation = z.output<typeof preparedOperation>;
 
 const i128 = (decimal: string) => xdr.ScVal.scvI128(i128Parts(BigInt(decimal)));

@@ -23,7 +23,7 @@ export const checkRequest = z.strictObject({
   amount,
   agent: accountAddress.optional(),
   merchant: accountAddress.optional(),
-});
+}).meta({ id: "PaymentCheck" });
 export type CheckRequest = z.output<typeof checkRequest>;
 
 export type PaymentVerdict = { ok: true } | { ok: false; reason: RefusalReason };

@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import { plainAnswer } from "../answer.ts";
 import type { AppEnv } from "../exchange.ts";
 import { recognize } from "../middleware/authenticate.ts";
-import { openApiDocument } from "../openapi.ts";
+import { type Examples, openApiDocument } from "../openapi.ts";
 import { NOUNS } from "../routes/routes.ts";
 import { CONSOLE_FILES } from "./console/files.ts";
 import { createPageAnswer, type PageFile, textFile } from "./page_file.ts";
@@ -18,7 +18,10 @@ function pageFiles(version: string): PageFile[] {
     ...CONSOLE_FILES,
     {
       path: "/openapi.json",
-      read: () => Promise.resolve(JSON.stringify(openApiDocument(NOUNS, version))),
+      read: async () => {
+        const { default: examples } = await import("../openapi_examples.json", { with: { type: "json" } });
+        return JSON.stringify(openApiDocument(NOUNS, version, examples as Examples));
+      },
     },
   ];
 }

@@ -12,22 +12,24 @@ const policyAnswer = z.object({
   asset: contractId,
   expiresAt: unixSeconds.nullable().describe("Unix seconds; null: never, unless note says when"),
   note: z.string().optional().describe("There when the policy ends at more seconds than a JSON number holds"),
-});
+}).meta({ id: "Policy" });
 
-const noPolicy = z.object({ agent: z.null(), maxAmount: z.null(), asset: z.null(), expiresAt: z.null() });
+const noPolicy = z.object({ agent: z.null(), maxAmount: z.null(), asset: z.null(), expiresAt: z.null() })
+  .meta({ id: "NoPolicy" });
 
 const deviceAnswer = z.object({
   deviceHash,
   owner: address,
   policy: z.union([policyAnswer, noPolicy]).describe("All null while no agent is registered"),
   escrowBalance: amountAnswer,
-});
+}).meta({ id: "Device" });
 
 /** Cards: who owns them, what their agent may spend, what their escrow holds. */
 export const devices = new Hono<AppEnv>()
   .get(
     "/v1/devices/:hash",
     endpoint({
+      operationId: "getDevice",
       scopes: ["read"],
       summary: "A device with its policy and its escrow balance",
       params: hashParam,
@@ -39,6 +41,7 @@ export const devices = new Hono<AppEnv>()
   .get(
     "/v1/devices/:hash/policy",
     endpoint({
+      operationId: "getDevicePolicy",
       scopes: ["read"],
       summary: "The policy of a device's agent",
       description: "Answered also for a device that the device registry does not know.",

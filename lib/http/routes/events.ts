@@ -1,20 +1,22 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import { EVENT_TYPES } from "../../escrow/events.ts";
+import { EVENT_TYPES, type EventType } from "../../escrow/events.ts";
 import { address, contractId, deviceHash } from "../../escrow/values.ts";
 import { endpoint } from "../endpoint.ts";
 import type { AppEnv } from "../exchange.ts";
+import { AS } from "../openapi_schemas.ts";
 import { eventStreamEndpoint } from "./event_stream.ts";
 
 const integerText = (min: number, max: number, noun: string) =>
   z.string().regex(/^[1-9]\d{0,9}$/, `must be ${noun}`).transform(Number)
-    .refine((n) => n >= min && n <= max, `must be ${noun}`);
+    .refine((n) => n >= min && n <= max, `must be ${noun}`)
+    .meta({ [AS]: { type: "integer", minimum: min, maximum: max } });
 
 const typeList = z.string().transform((text) => text.split(","))
   .refine(
     (types) => types.every((type) => (EVENT_TYPES as readonly string[]).includes(type)),
     `must be a comma-separated list of ${EVENT_TYPES.join(", ")}`,
-  );
+  ).meta({ [AS]: { type: "array", items: { type: "string", enum: EVENT_TYPES } } });
 
 const ledgerText = integerText(1, 4_294_967_295, "an integer from 1 to 4294967295");
 
@@ -47,28 +49,65 @@ const eventsQuery = z.strictObject({
 
 export const eventId = z.string().regex(/^([1-9]\d{0,3}-)?\d{19}-\d{10}$/, "must be the id of an event");
 
-export const eventAnswer = z.object({
+const common = {
   id: z.string().describe("Unique: deduplicate on it"),
-  type: z.enum(EVENT_TYPES),
-  contractId,
+  contractId: contractId.describe("The contract that said it"),
   ledger: z.int(),
   ledgerClosedAt: z.iso.datetime(),
-  txHash: z.string(),
-  deviceHash: deviceHash.optional(),
-  agent: address.optional(),
-  merchant: address.optional(),
-  amount: z.string().optional().describe("Decimal string"),
-  asset: contractId.nullable().optional().describe(
-    "Of a movement its asset, of agent.registered the policy's; null when it is not known: the event is from before " +
-      "this was kept, or the transaction did not tell",
+  txHash: z.string().describe("64 hex digits"),
+};
+
+/** Of a movement: what moved. */
+const movement = {
+  amount: z.string().describe("Decimal string of the asset's smallest unit"),
+  asset: contractId.nullable().describe("null: not known. It was read before this was kept, or could not be learnt"),
+};
+
+/** One type of event, with the fields that it has. */
+function eventOf<T extends EventType, S extends z.ZodRawShape>(type: T, id: string, description: string, fields: S) {
+  return z.object({ ...common, type: z.literal(type), ...fields }).meta({ id, description });
+}
+
+const agentFields = { deviceHash, agent: address };
+
+/** An event as it is answered and delivered; `type` says which fields it has. */
+export const eventAnswer = z.discriminatedUnion("type", [
+  eventOf(
+    "device.registered",
+    "DeviceRegistered",
+    "A card has an owner, and an agent that looks after it",
+    agentFields,
   ),
-});
+  eventOf("device.revoked", "DeviceRevoked", "The owner has given a card up", { deviceHash }),
+  eventOf("agent.registered", "AgentRegistered", "An agent may pay with a card, within a policy", {
+    ...agentFields,
+    asset: contractId.nullable().optional().describe("The policy's; null: not known"),
+  }),
+  eventOf("agent.revoked", "AgentRevoked", "No agent may pay with a card any more", { deviceHash }),
+  eventOf("escrow.funded", "EscrowFunded", "The owner has put money into a card's escrow", { deviceHash, ...movement }),
+  eventOf("escrow.defunded", "EscrowDefunded", "The owner has taken money back", { deviceHash, ...movement }),
+  eventOf("escrow.swept", "EscrowSwept", "What was left in a card's escrow went back to its owner", {
+    deviceHash,
+    ...movement,
+  }),
+  eventOf("payment.authorized", "PaymentAuthorized", "An agent has paid a merchant, who can claim it now", {
+    deviceHash,
+    merchant: address,
+    ...movement,
+  }),
+  eventOf("payment.claimed", "PaymentClaimed", "A merchant has collected all that was pending", {
+    merchant: address,
+    ...movement,
+  }),
+]).meta({ id: "Event" });
+type EventAnswer = z.infer<typeof eventAnswer>;
 
 /** The event history, pulled. */
 export const events = new Hono<AppEnv>()
   .get(
     "/v1/events",
     endpoint({
+      operationId: "listEvents",
       scopes: ["read"],
       summary: "The event history, in the order in which events became known",
       description:
@@ -82,16 +121,18 @@ export const events = new Hono<AppEnv>()
         latestLedger: z.int(),
         oldestLedger: z.int().nullable()
           .describe("The first ledger whose events are all held: what was asked for from before it is missing"),
-      }),
+      }).meta({ id: "EventPage" }),
       errors: [],
-    }, ({ query }, { history }) => {
+    }, async ({ query }, { history }) => {
       const { fromLedger, toLedger, cursor, order, limit = 100, ...filter } = query;
-      return history.page({ fromLedger, toLedger, cursor, order, limit, filter });
+      const { events, ...page } = await history.page({ fromLedger, toLedger, cursor, order, limit, filter });
+      return { events: events as EventAnswer[], ...page };
     }),
   )
   .get(
     "/v1/events/stream",
     eventStreamEndpoint({
+      operationId: "streamEvents",
       scopes: ["read"],
       summary: "The event history and what comes after it, as server-sent events",
       description:
@@ -110,10 +151,11 @@ export const events = new Hono<AppEnv>()
   .get(
     "/v1/events/:id",
     endpoint({
+      operationId: "getEvent",
       scopes: ["read"],
       summary: "One event",
       params: z.object({ id: eventId }),
       answer: eventAnswer,
       errors: ["not_found"],
-    }, async ({ params }, { history }) => await history.event(params.id) as z.infer<typeof eventAnswer>),
+    }, async ({ params }, { history }) => await history.event(params.id) as EventAnswer),
   );

@@ -10,9 +10,10 @@ export const health = new Hono<AppEnv>()
   .get(
     "/v1/health",
     endpoint({
+      operationId: "getHealth",
       scopes: [],
       summary: "Whether the gateway is alive",
-      answer: z.object({ ok: z.literal(true) }),
+      answer: z.object({ ok: z.literal(true) }).meta({ id: "Health" }),
       held: true,
       ignoresQuery: true,
       errors: [],

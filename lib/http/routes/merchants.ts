@@ -9,6 +9,7 @@ export const merchants = new Hono<AppEnv>()
   .get(
     "/v1/merchants/:address/pending",
     endpoint({
+      operationId: "getPendingPayments",
       scopes: ["read"],
       summary: "A merchant's pending payments: their sum, and one by one",
       description:
@@ -27,7 +28,7 @@ export const merchants = new Hono<AppEnv>()
           "At most 500, the oldest first; null where the contracts' storage can't be read and their functions are asked",
         ),
         more: z.literal(true).optional().describe("There are more than are listed"),
-      }),
+      }).meta({ id: "PendingPayments" }),
       errors: ["upstream_error"],
     }, ({ params }, { reads }) => reads.pending(params.address)),
   );

@@ -8,7 +8,7 @@ const networkAnswer = z.object({
   rpcUrl: z.string().describe("An RPC node of this network that is well, without what is secret in its URL"),
   networkPassphrase: z.string(),
   contracts: z.object({ deviceRegistry: contractId, agentRegistry: contractId, paymentEscrow: contractId }),
-});
+}).meta({ id: "Network" });
 
 export type NetworkAnswer = z.infer<typeof networkAnswer>;
 
@@ -17,6 +17,7 @@ export const network = new Hono<AppEnv>()
   .get(
     "/v1/network",
     endpoint({
+      operationId: "getNetwork",
       scopes: ["read"],
       summary: "The network and the contracts behind this gateway",
       answer: networkAnswer,

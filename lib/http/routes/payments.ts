@@ -9,6 +9,7 @@ export const payments = new Hono<AppEnv>()
   .post(
     "/v1/payments/check",
     endpoint({
+      operationId: "checkPayment",
       scopes: ["read"],
       summary: "Whether the contracts would authorise a payment now",
       description: "What is called ok can be prepared. The reason is the first that applies, in the order of the " +
@@ -16,9 +17,9 @@ export const payments = new Hono<AppEnv>()
         "for one that is a contract, asset_mismatch for an asset that this gateway does not deal in.",
       body: checkRequest,
       answer: z.union([
-        z.object({ ok: z.literal(true) }),
-        z.object({ ok: z.literal(false), reason: z.enum(REFUSAL_REASONS) }),
-      ]),
+        z.object({ ok: z.literal(true) }).meta({ id: "PaymentWouldPass" }),
+        z.object({ ok: z.literal(false), reason: z.enum(REFUSAL_REASONS) }).meta({ id: "PaymentWouldFail" }),
+      ]).meta({ id: "PaymentVerdict" }),
       errors: ["upstream_error"],
     }, ({ body }, { payments }) => payments.check(body)),
   );

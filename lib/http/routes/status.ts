@@ -80,7 +80,7 @@ const statusAnswer = z.object({
     failingWebhooks: z.int().describe("Webhooks whose endpoint fails"),
     oldestSeconds: z.int().nullable().describe("How long the oldest one that waits in the log has been known"),
   }),
-});
+}).meta({ id: "Status" });
 
 export type GatewayStatus = z.infer<typeof statusAnswer>;
 
@@ -89,6 +89,7 @@ export const status = new Hono<AppEnv>()
   .get(
     "/v1/status",
     endpoint({
+      operationId: "getStatus",
       scopes: ["read"],
       summary: "Ledger height and lag, held history, contracts, RPC nodes, webhook backlog, version",
       answer: statusAnswer,

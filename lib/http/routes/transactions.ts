@@ -24,7 +24,7 @@ const prepareAnswer = z.object({
     "Only without an Idempotency-Key: the same operation of this source was submitted before and nobody was told how that " +
       "ended; it names the transaction to ask for before this one is signed",
   ),
-});
+}).meta({ id: "PreparedTransaction" });
 
 const statusAnswer = z.object({
   hash: z.string(),
@@ -33,13 +33,14 @@ const statusAnswer = z.object({
   ),
   ledger: z.int().optional().describe("The ledger that it was applied in"),
   error: z.string().optional().describe("Why it failed or was rejected"),
-});
+}).meta({ id: "TransactionStatus" });
 
 /** Writes: prepare here, sign outside, submit here. */
 export const transactions = new Hono<AppEnv>()
   .post(
     "/v1/transactions/prepare",
     endpoint({
+      operationId: "prepareTransaction",
       scopes: ["write"],
       summary: "Prepare a transaction for its source account to sign",
       description:
@@ -47,7 +48,7 @@ export const transactions = new Hono<AppEnv>()
         "Idempotency-Key the same envelope is answered for as long as it may be applied, with status success once it was, " +
         "and a fresh one only when it never will be: whoever prepares, signs and submits again never pays twice.",
       idempotent: true,
-      body: z.strictObject({ source: accountAddress, operation }),
+      body: z.strictObject({ source: accountAddress, operation }).meta({ id: "PrepareRequest" }),
       answer: prepareAnswer,
       errors: ["not_found", "contract_refused", "upstream_error"],
     }, async ({ body, key, idempotencyKey }, { transactions }, note) => {
@@ -60,14 +61,15 @@ export const transactions = new Hono<AppEnv>()
   .post(
     "/v1/transactions/submit",
     endpoint({
+      operationId: "submitTransaction",
       scopes: ["write"],
       summary: "Submit a signed envelope and wait for its confirmation",
       description:
         "The same envelope again is answered as the first time. With an Idempotency-Key another transaction is refused for " +
         "as long as the first one may be applied, and once it was.",
       idempotent: true,
-      body: z.strictObject({ xdr: envelope }),
-      answer: z.object({ hash: z.string(), ledger: z.int() }),
+      body: z.strictObject({ xdr: envelope }).meta({ id: "SubmitRequest" }),
+      answer: z.object({ hash: z.string(), ledger: z.int() }).meta({ id: "SubmittedTransaction" }),
       errors: ["contract_refused", "upstream_error"],
     }, async ({ body, key, idempotencyKey }, { transactions }, note) => {
       const asker = { keyId: key.id, idempotencyKey };
@@ -79,6 +81,7 @@ export const transactions = new Hono<AppEnv>()
   .get(
     "/v1/transactions/:hash",
     endpoint({
+      operationId: "getTransaction",
       scopes: ["read", "write"],
       summary: "What became of a transaction",
       params: z.object({ hash: transactionHash }),

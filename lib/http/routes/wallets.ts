@@ -9,10 +9,11 @@ export const wallets = new Hono<AppEnv>()
   .get(
     "/v1/wallets/:address/devices",
     endpoint({
+      operationId: "listWalletDevices",
       scopes: ["read"],
       summary: "The devices of a wallet, in the registry's order",
       params: z.object({ address }),
-      answer: z.object({ devices: z.array(deviceHash) }),
+      answer: z.object({ devices: z.array(deviceHash) }).meta({ id: "WalletDevices" }),
       errors: ["upstream_error"],
     }, async ({ params }, { reads }) => ({ devices: await reads.walletDevices(params.address) })),
   );

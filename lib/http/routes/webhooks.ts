@@ -6,7 +6,8 @@ import type { Reader } from "../../store/webhook.ts";
 import { NOTHING_DELIVERED, publicAttempt, publicWebhook } from "../../webhooks/public_webhook.ts";
 import { endpoint } from "../endpoint.ts";
 import type { AppEnv } from "../exchange.ts";
-import { eventId } from "./events.ts";
+import { AS } from "../openapi_schemas.ts";
+import { eventAnswer, eventId } from "./events.ts";
 
 const typeRule = `must be one of ${EVENT_TYPES.join(", ")}`;
 const urlRule = "must be an https:// URL";
@@ -35,7 +36,7 @@ const newWebhook = z.strictObject({
   ordered: z.boolean("must be true or false").optional().describe(
     "Strictly one delivery at a time, waiting at one that failed; false when absent",
   ),
-});
+}).meta({ id: "NewWebhook" });
 
 const webhook = z.object({
   id: z.string(),
@@ -50,11 +51,11 @@ const webhook = z.object({
   rejected: z.int().describe("Deliveries that an answer (4xx and the like) ended: replay them"),
   dead: z.int().describe("Deliveries given up after the last attempt or three days: replay them"),
   previousSecretUntil: z.iso.datetime().nullable().describe("Until then the secret before the last rotation signs too"),
-});
+}).meta({ id: "Webhook" });
 
 const webhookWithSecret = webhook.extend({
   secret: z.string().describe("Signs every delivery (whsec_…); shown this once"),
-});
+}).meta({ id: "WebhookWithSecret" });
 
 const attempt = z.object({
   id: z.string(),
@@ -73,7 +74,7 @@ const attempt = z.object({
   error: z.string().nullable(),
   responseBody: z.string().nullable().describe("The beginning of the answer's body"),
   nextAttemptAt: z.iso.datetime().nullable(),
-});
+}).meta({ id: "Attempt" });
 
 const replayBody = z.strictObject({
   fromLedger: ledger.optional(),
@@ -86,26 +87,42 @@ const replayBody = z.strictObject({
 }).refine(({ fromLedger, toLedger, eventId }) => eventId === undefined || (fromLedger ?? toLedger) === undefined, {
   path: ["eventId"],
   message: "and a range of ledgers exclude each other: send one of them",
-});
+}).meta({ id: "ReplayRequest" });
 
 const sentRequest = z.object({
   url: z.string(),
   headers: z.record(z.string(), z.string()),
   body: z.string().describe("Exactly as it is signed"),
-});
+}).meta({ id: "SentRequest" });
 
 const deliveriesQuery = z.strictObject({
   limit: z.string().regex(/^[1-9]\d{0,2}$/, "must be an integer from 1 to 200").transform(Number)
-    .refine((n) => n <= 200, "must be an integer from 1 to 200").optional().describe("1 to 200, 50 when absent"),
+    .refine((n) => n <= 200, "must be an integer from 1 to 200").optional().meta({
+      description: "1 to 200, 50 when absent",
+      [AS]: { type: "integer", minimum: 1, maximum: 200, default: 50 },
+    }),
   cursor: z.string().regex(/^[1-9]\d{0,14}$/, "must be one from an earlier answer").optional()
     .describe("From an earlier answer"),
 });
+
+/** What a webhook is sent. */
+export const webhookDelivery = z.object({
+  subscription: z.string().describe("Id of the webhook"),
+  event: z.union([
+    eventAnswer,
+    z.object({ id: z.string(), type: z.literal("webhook.test"), createdAt: z.iso.datetime() }).meta({
+      id: "WebhookTestEvent",
+      description: "What POST /v1/webhooks/:id/test sends",
+    }),
+  ]),
+}).meta({ id: "WebhookDelivery" });
 
 /** Webhooks of the calling key: it sees and touches only its own. */
 export const webhooks = new Hono<AppEnv>()
   .post(
     "/v1/webhooks",
     endpoint({
+      operationId: "createWebhook",
       scopes: ["webhooks"],
       status: 201,
       summary: "Subscribe a URL to events",
@@ -124,15 +141,17 @@ export const webhooks = new Hono<AppEnv>()
   .get(
     "/v1/webhooks",
     endpoint({
+      operationId: "listWebhooks",
       scopes: ["webhooks"],
       summary: "The webhooks of the calling key",
-      answer: z.object({ webhooks: z.array(webhook) }),
+      answer: z.object({ webhooks: z.array(webhook) }).meta({ id: "WebhookList" }),
       errors: [],
     }, async ({ key }, { webhooks }) => ({ webhooks: (await webhooks.list(key.id)).map(shown) })),
   )
   .get(
     "/v1/webhooks/:id",
     endpoint({
+      operationId: "getWebhook",
       scopes: ["webhooks"],
       summary: "One webhook",
       params: id,
@@ -143,10 +162,11 @@ export const webhooks = new Hono<AppEnv>()
   .delete(
     "/v1/webhooks/:id",
     endpoint({
+      operationId: "deleteWebhook",
       scopes: ["webhooks"],
       summary: "Delete a webhook, with what is still owed to it",
       params: id,
-      answer: z.object({ deleted: z.literal(true) }),
+      answer: z.object({ deleted: z.literal(true) }).meta({ id: "Deleted" }),
       errors: ["not_found"],
     }, async ({ key, params }, { webhooks }) => {
       await webhooks.remove(key.id, params.id);
@@ -156,6 +176,7 @@ export const webhooks = new Hono<AppEnv>()
   .post(
     "/v1/webhooks/:id/secret",
     endpoint({
+      operationId: "rotateWebhookSecret",
       scopes: ["webhooks"],
       summary: "Give a webhook a new secret",
       description:
@@ -172,17 +193,19 @@ export const webhooks = new Hono<AppEnv>()
   .post(
     "/v1/webhooks/:id/test",
     endpoint({
+      operationId: "testWebhook",
       scopes: ["webhooks"],
       summary: "Send a signed test event now",
       description: "At most six a minute for each webhook.",
       params: id,
-      answer: z.object({ attempt }),
+      answer: z.object({ attempt }).meta({ id: "WebhookTest" }),
       errors: ["not_found"],
     }, async ({ key, params }, { webhooks }) => ({ attempt: publicAttempt(await webhooks.test(key.id, params.id)) })),
   )
   .get(
     "/v1/webhooks/:id/deliveries",
     endpoint({
+      operationId: "listWebhookDeliveries",
       scopes: ["webhooks"],
       summary: "The attempts to deliver to a webhook, newest first",
       params: id,
@@ -190,7 +213,7 @@ export const webhooks = new Hono<AppEnv>()
       answer: z.object({
         deliveries: z.array(attempt),
         cursor: z.string().nullable().describe("Where older attempts go on; null: there are none"),
-      }),
+      }).meta({ id: "AttemptPage" }),
       errors: ["not_found"],
     }, async ({ key, params, query: { cursor, limit = 50 } }, { webhooks }) => {
       const page = await webhooks.attempts(key.id, params.id, { cursor, limit });
@@ -200,6 +223,7 @@ export const webhooks = new Hono<AppEnv>()
   .get(
     "/v1/webhooks/:id/deliveries/:attempt",
     endpoint({
+      operationId: "getWebhookDelivery",
       scopes: ["webhooks"],
       summary: "One attempt, with what was sent",
       description:
@@ -213,7 +237,7 @@ export const webhooks = new Hono<AppEnv>()
         secretRotatedSince: z.boolean().describe(
           "The secret was rotated after the attempt: the signatures are those of the secrets that sign now",
         ),
-      }),
+      }).meta({ id: "SentAttempt" }),
       errors: ["not_found"],
     }, async ({ key, params }, { webhooks }) => {
       const { attempt, request, isRotatedSince } = await webhooks.sent(key.id, params.id, params.attempt);
@@ -224,6 +248,7 @@ export const webhooks = new Hono<AppEnv>()
     "/v1/webhooks/:id/replay",
     endpoint(
       {
+        operationId: "replayWebhook",
         scopes: ["webhooks"],
         cost: 10,
         status: 202,
@@ -238,7 +263,7 @@ export const webhooks = new Hono<AppEnv>()
           id: z.string().nullable().describe("The job; null with dryRun"),
           deliveries: z.int().describe("How many events are sent again"),
           atLeast: z.boolean().describe("There are more: no more than 10000 are counted"),
-        }),
+        }).meta({ id: "Replay" }),
         errors: ["not_found"],
       },
       ({ key, params, body: { fromLedger, toLedger, eventId, dryRun = false } }, { webhooks }) => {

@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import openapiTS, { astToString, type OpenAPI3 } from "openapi-typescript";
+import ts from "typescript";
+import { type Examples, openApiDocument } from "../../lib/http/openapi.ts";
+import examples from "../../lib/http/openapi_examples.json" with { type: "json" };
+import { NOUNS } from "../../lib/http/routes/routes.ts";
+
+const document = openApiDocument(NOUNS, "0.0.0", examples as unknown as Examples);
+const ROOT = join(dirname(fileURLToPath(import.meta.url)), "../..");
+const run = promisify(execFile);
+
+/** What a TypeScript program does with the types; the lines that are wrong must stay wrong. */
+const USE = `
+import type { components, operations } from "./gateway.ts";
+type Schemas = components["schemas"];
+
+export function whoseMoney(event: Schemas["Event"]): string {
+  switch (event.type) {
+    case "payment.authorized": return event.merchant + event.amount;
+    case "escrow.funded": return event.deviceHash + (event.asset ?? "");
+    case "agent.registered": return event.agent;
+    default: return event.id;
+  }
+}
+export const query: operations["listEvents"]["parameters"]["query"] = { limit: 10, types: ["payment.claimed"] };
+export const operation: Schemas["Operation"] = { kind: "claim", asset: "C" };
+export function maxOf(device: Schemas["Device"]): string { return device.policy.maxAmount ?? "none"; }
+export function mayRetry({ error }: Schemas["Error"]): boolean { return error.retry !== "never"; }
+export type Webhook = Schemas["Webhook"];
+export type Attempt = Schemas["Attempt"];
+export type Delivery = Schemas["WebhookDelivery"];
+// @ts-expect-error: there is no such event
+export const guessed: Schemas["Event"]["type"] = "payment.guessed";
+// @ts-expect-error: numbers are numbers
+export const text: operations["listEvents"]["parameters"]["query"] = { limit: "10" };
+// @ts-expect-error: this kind has no amount
+export const wrong: Schemas["Operation"] = { kind: "claim", asset: "C", amount: "1" };
+`;
+
+/** What the compiler has against these files, strictly read; empty: nothing. */
+function problems(files: string[]): string[] {
+  const program = ts.createProgram(files, {
+    strict: true,
+    noEmit: true,
+    target: ts.ScriptTarget.ES2022,
+    module: ts.ModuleKind.ESNext,
+    moduleResolution: ts.ModuleResolutionKind.Bundler,
+    allowImportingTsExtensions: true,
+    types: [],
+  });
+  return ts.getPreEmitDiagnostics(program).map(({ messageText, file, start }) =>
+    `${file?.fileName}:${start}: ${ts.flattenDiagnosticMessageText(messageText, " ")}`
+  );
+}
+
+test("types generated for TypeScript compile, and tell an event from another by its type", async () => {
+  const folder = await mkdtemp(join(ROOT, ".openapi-"));
+  try {
+    const types = astToString(await openapiTS(document as unknown as OpenAPI3));
+    await writeFile(join(folder, "gateway.ts"), types);
+    await writeFile(join(folder, "use.ts"), USE);
+    assert.deepEqual(problems([join(folder, "gateway.ts"), join(folder, "use.ts")]), []);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
+const GENERATOR = "datamodel-code-generator==0.89.0";
+const INSTALL_MS = 240_000;
+const GENERATE_MS = 120_000;
+
+/** What a Python program does with the models: the examples are values of them, and what is wrong is none. */
+const USE_PYTHON = `
+import json, sys
+from pydantic import TypeAdapter, ValidationError
+import gateway
+
+examples = json.load(open(sys.argv[1]))
+page = gateway.EventPage.model_validate(examples["operations"]["listEvents"]["responses"]["200"]["history"])
+kinds = [type(getattr(event, "root", event)).__name__ for event in page.events]
+gateway.PreparedTransaction.model_validate(examples["operations"]["prepareTransaction"]["responses"]["200"]["authorize"])
+gateway.Error.model_validate(examples["errors"]["contract_refused"])
+gateway.WebhookDelivery.model_validate(examples["delivery"]["body"])
+try:
+    TypeAdapter(gateway.Operation).validate_python({"kind": "claim"})
+    refused = False
+except ValidationError:
+    refused = True
+print(json.dumps({"kinds": kinds, "refused": refused}))
+`;
+
+/** The generator in an environment of its own; undefined where there is no Python, or no PyPI. */
+async function pythonWithGenerator(folder: string): Promise<string | undefined> {
+  const python = join(folder, "bin", "python");
+  try {
+    await run("python3", ["-m", "venv", folder], { timeout: INSTALL_MS });
+    const install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", GENERATOR];
+    await run(python, install, { timeout: INSTALL_MS });
+    return python;
+  } catch {
+    return undefined;
+  }
+}
+
+test("models generated for Python import, and take what the gateway answers", {
+  timeout: INSTALL_MS + GENERATE_MS,
+}, async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), "openapi-python-"));
+  try {
+    const python = await pythonWithGenerator(folder);
+    if (python === undefined) return t.skip(`needs python3 with venv, and ${GENERATOR}`);
+    const file = (name: string) => join(folder, name);
+    await writeFile(file("openapi.json"), JSON.stringify(document));
+    await writeFile(file("examples.json"), JSON.stringify(examples));
+    await writeFile(file("use.py"), USE_PYTHON);
+    const generate = ["--input", file("openapi.json"), "--input-file-type", "openapi", "--output", file("gateway.py")];
+    const options = ["--output-model-type", "pydantic_v2.BaseModel", "--target-python-version", "3.11"];
+    await run(python, ["-m", "datamodel_code_generator", ...generate, ...options], { timeout: GENERATE_MS });
+    const { stdout } = await run(python, [file("use.py"), file("examples.json")], { timeout: GENERATE_MS });
+    const { kinds, refused } = JSON.parse(stdout);
+    assert.deepEqual(kinds.slice(0, 4), ["DeviceRegistered", "AgentRegistered", "EscrowFunded", "PaymentAuthorized"]);
+    assert.equal(refused, true);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});

@@ -1,0 +1,199 @@
+import { createHash } from "node:crypto";
+import { keySourceFromStore } from "../../lib/keys/key_source.ts";
+import type { Examples } from "../../lib/http/openapi.ts";
+import { operationsOf } from "../../lib/http/openapi.ts";
+import { NOUNS } from "../../lib/http/routes/routes.ts";
+import { type Answer, signed } from "../e2e/client.ts";
+import { type Receiver, startReceiver } from "../e2e/receiver.ts";
+import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
+
+const OPERATIONS = operationsOf(NOUNS);
+const CARD = createHash("sha256").update("card 04:A2:2B:11").digest("hex");
+const UNKNOWN = "00".repeat(32);
+
+/** A run that keeps what it is answered as examples. */
+class Run {
+  readonly examples: Examples = { operations: {}, errors: {}, delivery: { headers: {}, body: undefined } };
+
+  constructor(readonly on: TestNetwork, readonly api: GatewayUnderTest) {}
+
+  /** Asks an endpoint by its operation id; the answer is kept under a name, the values of its path and query with the first. */
+  async ask(id: string, name: string, { params = {}, query = {}, body, key }: {
+    params?: Record<string, string>;
+    query?: Record<string, string>;
+    body?: unknown;
+    key?: string | null;
+  } = {}): Promise<Answer> {
+    const { method, path } = OPERATIONS.find(({ spec }) => spec.operationId === id)!;
+    const filled = path.replace(/:(\w+)/g, (_, param: string) => params[param]!);
+    const search = new URLSearchParams(query).toString();
+    const answer = await this.api.request(method.toUpperCase(), filled + (search && `?${search}`), { body, key });
+    const own = this.examples.operations[id] ??= { responses: {} };
+    if (answer.status < 400) {
+      own.parameters ??= { ...params, ...query };
+      if (body !== undefined) (own.requests ??= {})[name] = body;
+    }
+    const { error } = answer.body;
+    ((own.responses[String(answer.status)] ??= {})[name]) = answer.body;
+    if (error !== undefined) this.examples.errors[error.code] ??= answer.body;
+    return answer;
+  }
+
+  /** An error that any endpoint may answer: kept once, and not with the endpoint. */
+  async fail(request: () => Promise<Answer>): Promise<void> {
+    const { body } = await request();
+    this.examples.errors[body.error.code] = body;
+  }
+
+  /** Prepares, signs and submits. */
+  async write(name: string, who: "owner" | "agent" | "merchant", operation: Record<string, unknown>): Promise<Answer> {
+    const { address, secret } = this.on.sandbox.accounts[who];
+    const prepared = await this.ask("prepareTransaction", name, { body: { source: address, operation } });
+    const xdr = signed(prepared.body.xdr, prepared.body.networkPassphrase, secret);
+    return await this.ask("submitTransaction", name, { body: { xdr } });
+  }
+}
+
+/** The life of a card, every endpoint and every error, on a network and a gateway of their own. */
+export async function recordExamples(): Promise<Examples> {
+  const on = await startTestNetwork();
+  const receiver = await startReceiver(() => 200);
+  const api = await startGateway(on, {
+    targets: { allowLoopbackHttp: true },
+    settings: { rpcUrls: "https://rpc.example.com" },
+  });
+  const run = new Run(on, api);
+  try {
+    await readsBefore(run);
+    const webhook = await webhooks(run, receiver);
+    await cardLife(run);
+    await history(run, receiver, webhook);
+    await refusals(run);
+    await failures(run);
+    // What is public about a receiver on this machine.
+    return JSON.parse(JSON.stringify(run.examples).replaceAll(receiver.url, "https://shop.example.com"));
+  } finally {
+    await api.stop();
+    await receiver.stop();
+    await on.network.stop();
+  }
+}
+
+/** Looks again and again; the gateway has its turn in between. */
+async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  while (!await isSo()) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+async function readsBefore(run: Run): Promise<void> {
+  await run.ask("getHealth", "alive");
+  await run.ask("getNetwork", "network");
+  await run.ask("getDevice", "device_not_found", { params: { hash: UNKNOWN } });
+  await run.ask("getDevicePolicy", "agent_not_found", { params: { hash: UNKNOWN } });
+}
+
+async function webhooks(run: Run, { url }: Receiver): Promise<{ id: string }> {
+  const body = { url: `${url}/hook`, types: ["payment.authorized", "payment.claimed"] };
+  const { body: webhook } = await run.ask("createWebhook", "payments", { body });
+  await run.ask("createWebhook", "private_address", { body: { url: "https://10.0.0.1/hook" } });
+  await run.ask("listWebhooks", "webhooks");
+  await run.ask("getWebhook", "webhook", { params: { id: webhook.id } });
+  await run.ask("getWebhook", "not_found", { params: { id: "wh_unknown" } });
+  await run.ask("testWebhook", "delivered", { params: { id: webhook.id } });
+  return webhook;
+}
+
+async function cardLife(run: Run): Promise<void> {
+  const { accounts: { owner, agent, merchant }, asset } = run.on.sandbox;
+  const amount = "40000000";
+  const card = { deviceHash: CARD };
+  await run.write("registerDevice", "owner", { kind: "registerDevice", ...card, agent: agent.address });
+  await run.ask("getDevice", "no_policy", { params: { hash: CARD } });
+  const policy = { agent: agent.address, asset, maxAmount: "50000000" };
+  await run.write("registerAgent", "owner", { kind: "registerAgent", ...card, ...policy });
+  const fund = await run.write("fundEscrow", "owner", { kind: "fundEscrow", ...card, asset, amount: "100000000" });
+  await run.ask("getTransaction", "success", { params: { hash: fund.body.hash } });
+  await run.ask("getDevice", "policy", { params: { hash: CARD } });
+  await run.ask("getDevicePolicy", "policy", { params: { hash: CARD } });
+  await run.ask("listWalletDevices", "devices", { params: { address: owner.address } });
+  await run.ask("checkPayment", "would_pass", { body: { ...card, asset, amount } });
+  await run.ask("checkPayment", "would_fail", { body: { ...card, asset, amount: "60000000" } });
+  const authorize = { kind: "authorize", ...card, merchant: merchant.address, asset };
+  await run.write("authorize", "agent", { ...authorize, amount });
+  await run.ask("getPendingPayments", "pending", { params: { address: merchant.address } });
+  await run.ask("prepareTransaction", "contract_refused", {
+    body: { source: agent.address, operation: { ...authorize, amount: "60000000" } },
+  });
+  await run.write("claim", "merchant", { kind: "claim", asset });
+  await run.write("defundEscrow", "owner", { kind: "defundEscrow", ...card, asset, amount: "10000000" });
+  await run.write("revokeAgent", "owner", { kind: "revokeAgent", ...card });
+  await run.write("sweepEscrow", "owner", { kind: "sweepEscrow", ...card, asset, agent: agent.address });
+  await run.write("revokeDevice", "owner", { kind: "revokeDevice", ...card });
+}
+
+async function history(run: Run, { received }: Receiver, { id }: { id: string }): Promise<void> {
+  const { api } = run;
+  await until(async () => (await api.request("GET", "/v1/events")).body.events.length === 9);
+  await until(() => received.length === 3);
+  const { headers, body } = received.find(({ body }) => body.includes("payment.authorized"))!;
+  const shown = ["x-service-signature", "webhook-id", "webhook-timestamp", "webhook-signature"];
+  run.examples.delivery = {
+    headers: Object.fromEntries(
+      shown.map((name) => [name === "x-service-signature" ? "X-Service-Signature" : name, headers[name] as string]),
+    ),
+    body: JSON.parse(body),
+  };
+  const { body: page } = await run.ask("listEvents", "history", { query: { fromLedger: "1", limit: "9" } });
+  await run.ask("getEvent", "payment_authorized", { params: { id: page.events[3].id } });
+  await run.ask("getEvent", "not_found", { params: { id: "0000000000000000001-0000000001" } });
+  // What an attempt was is written down a moment after it was answered.
+  const params = { id };
+  await until(async () => (await api.request("GET", `/v1/webhooks/${id}/deliveries`)).body.deliveries.length === 3);
+  await run.ask("listWebhookDeliveries", "attempts", { params, query: { limit: "3" } });
+  await run.ask("replayWebhook", "dry_run", { params, body: { fromLedger: 1, dryRun: true } });
+  await run.ask("replayWebhook", "begun", { params, body: { fromLedger: 1 } });
+  await run.ask("rotateWebhookSecret", "rotated", { params });
+  await run.ask("getStatus", "status");
+  await run.ask("deleteWebhook", "deleted", { params });
+}
+
+async function refusals(run: Run): Promise<void> {
+  const { owner } = run.on.sandbox.accounts;
+  const operation = { kind: "revokeDevice", deviceHash: CARD };
+  const stranger = "GAAZI4TCR3TY5OJHCTJC2A4QSY6CJWJH5IAJTGKIN2ER7LBNVKOCCWN7";
+  await run.ask("prepareTransaction", "unknown_account", { body: { source: stranger, operation } });
+  await run.ask("prepareTransaction", "mistyped_field", {
+    body: { source: owner.address, operation: { ...operation, devicehash: CARD } },
+  });
+  await run.ask("submitTransaction", "unsigned", {
+    body: { xdr: (run.examples.operations.prepareTransaction!.responses["200"]!.revokeDevice as { xdr: string }).xdr },
+  });
+  await run.ask("getTransaction", "not_found", { params: { hash: UNKNOWN } });
+}
+
+/** Errors of any endpoint, some of them by a gateway to which something has happened. */
+async function failures({ api, on, examples }: Run): Promise<void> {
+  const keep = ({ body }: Answer) => examples.errors[body.error.code] = body;
+  keep(await api.request("GET", "/v1/network", { key: null }));
+  keep(await api.request("GET", "/v1/network", { key: await api.newKey({ scopes: ["webhooks"] }) }));
+  keep(await api.request("GET", "/v1/events?limit=0"));
+  keep(await api.request("GET", "/v1/nothing"));
+  const slow = await api.newKey({ rate: 1 });
+  await api.request("GET", "/v1/network", { key: slow });
+  keep(await api.request("GET", "/v1/network", { key: slow }));
+
+  const cutOff = await startGateway(on, { fetch: () => Promise.reject(new Error("down")), started: false });
+  keep(await cutOff.request("GET", `/v1/devices/${CARD}`));
+  const stopping = cutOff.stop();
+  keep(await cutOff.request("GET", "/v1/network"));
+  await stopping;
+
+  const broken = await startGateway(on, {
+    started: false,
+    keys: (store) => ({
+      ...keySourceFromStore(store),
+      get: () => Promise.reject(new TypeError("a fault of the gateway's own")),
+    }),
+  });
+  keep(await broken.request("GET", "/v1/network"));
+  await broken.stop();
+}
