@@ -66,7 +66,7 @@ export function createLazyGateway({ open, log, now }: LazyGatewayParts): LazyGat
       const running = await gateway();
       if (running === undefined) {
         const error = new GatewayError("unavailable", NOT_READY, { headers: { "Retry-After": "5" } });
-        return errorResponse(error, { [REQUEST_ID_HEADER]: requestId(request) });
+        return errorResponse(error, { [REQUEST_ID_HEADER]: requestId(request) }, false);
       }
       await keepUp(running);
       return await running.fetch(request, peer);

@@ -51,7 +51,7 @@ export interface Setting<T> {
 
 const setting = <T>(s: Setting<T>): Setting<T> => s;
 
-/** Every setting of the gateway, in the order of the README's table. */
+/** Every setting of the gateway, in the order of the table in docs/run-it.md. */
 export const SETTINGS = {
   host: setting({
     env: "HOST",

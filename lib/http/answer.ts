@@ -13,7 +13,7 @@ export function jsonAnswer(exchange: Exchange, status: number, body: string): Re
 
 /** The answer to whatever was thrown on the way: with its headers, counted and logged. */
 export function errorAnswer(exchange: Exchange, error: unknown): Response {
-  const response = errorResponse(error, answerHeaders(exchange));
+  const response = errorResponse(error, answerHeaders(exchange), exchange.parts.pages);
   answered(exchange, response.status, error);
   return response;
 }

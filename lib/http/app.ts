@@ -17,8 +17,6 @@ import { NOUNS } from "./routes/routes.ts";
 export interface AppOptions extends Omit<AppParts, "cors" | "knownReads" | "meterOf"> {
   /** Origins whose pages may call; empty: none, and no CORS headers at all. */
   corsOrigins: readonly string[];
-  /** Whether `/openapi.json` and the pages for browsers are served. */
-  pages: boolean;
   version: string;
   /** What `/metrics` serves; undefined: there is no such page. */
   metrics: MetricsSource | undefined;

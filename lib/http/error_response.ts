@@ -1,19 +1,35 @@
 import { GatewayError } from "../errors.ts";
+import { NAMED_CONTRACT_ERRORS } from "../escrow/contracts/errors.ts";
 import { StoreError } from "../store/store.ts";
 
 const INTERNAL = "something went wrong inside the gateway; its log holds the details under the request id";
 
-/** Renders an error as every endpoint answers it. What is not a `GatewayError` says nothing of itself. */
-export function errorResponse(error: unknown, headers: Record<string, string>): Response {
-  const { code, message, contractError, transactionError, reason, retry, param, status, headers: own } = asGatewayError(
-    error,
-  );
+/**
+ * Renders an error as every endpoint answers it. What is not a `GatewayError` says nothing of itself.
+ * @param hasPages whether this gateway serves the page to which the answer may link
+ */
+export function errorResponse(error: unknown, headers: Record<string, string>, hasPages: boolean): Response {
+  const known = asGatewayError(error);
+  const { code, message, contractError, transactionError, reason, retry, param, status, headers: own } = known;
   // What is undefined does not stand in the text; what a stranger sent may, so a browser must not take it for a page.
   const text = JSON.stringify({ error: { code, message, contractError, transactionError, reason, retry, param } });
   return new Response(text, {
     status,
-    headers: { ...headers, ...own, "content-type": "application/json", "x-content-type-options": "nosniff" },
+    headers: {
+      ...headers,
+      ...own,
+      ...(hasPages ? { link: helpLink(known) } : {}),
+      "content-type": "application/json",
+      "x-content-type-options": "nosniff",
+    },
   });
+}
+
+/** Where the index of errors tells of this one (RFC 8288), by the name that says most. */
+function helpLink({ code, contractError, transactionError }: GatewayError): string {
+  const isNamed = contractError !== undefined && (NAMED_CONTRACT_ERRORS as readonly string[]).includes(contractError);
+  const name = isNamed ? contractError : transactionError ?? code;
+  return `</docs/errors#${name.toLowerCase()}>; rel="help"`;
 }
 
 function asGatewayError(error: unknown): GatewayError {

@@ -40,6 +40,8 @@ export interface AppParts {
   isStoreGone(): boolean;
   /** How long a body may take to come. */
   bodyTimeoutMs: number;
+  /** Whether the pages for browsers are served; errors link to them then. */
+  pages: boolean;
   /** Development and tests: also check what is answered against the endpoint's schema. */
   checkAnswers: boolean;
 }

@@ -143,17 +143,36 @@ async function history(run: Run, { received }: Receiver, { id }: { id: string })
     body: JSON.parse(body),
   };
   const { body: page } = await run.ask("listEvents", "history", { query: { fromLedger: "1", limit: "9" } });
+  run.examples.operations.streamEvents = { responses: { 200: { event: await firstOfStream(api) } } };
   await run.ask("getEvent", "payment_authorized", { params: { id: page.events[3].id } });
   await run.ask("getEvent", "not_found", { params: { id: "0000000000000000001-0000000001" } });
   // What an attempt was is written down a moment after it was answered.
   const params = { id };
   await until(async () => (await api.request("GET", `/v1/webhooks/${id}/deliveries`)).body.deliveries.length === 3);
-  await run.ask("listWebhookDeliveries", "attempts", { params, query: { limit: "3" } });
+  const { body: { deliveries } } = await run.ask("listWebhookDeliveries", "attempts", {
+    params,
+    query: { limit: "3" },
+  });
+  await run.ask("getWebhookDelivery", "sent", { params: { id, attempt: deliveries[0].id } });
   await run.ask("replayWebhook", "dry_run", { params, body: { fromLedger: 1, dryRun: true } });
   await run.ask("replayWebhook", "begun", { params, body: { fromLedger: 1 } });
   await run.ask("rotateWebhookSecret", "rotated", { params });
   await run.ask("getStatus", "status");
   await run.ask("deleteWebhook", "deleted", { params });
+}
+
+/** The data of the first event that a stream sends. */
+async function firstOfStream({ gateway, apiKey }: GatewayUnderTest): Promise<unknown> {
+  const request = new Request("http://gateway.test/v1/events/stream?fromLedger=1", {
+    headers: { authorization: `Bearer ${apiKey}` },
+  });
+  const { body } = await gateway.fetch(request, { remoteAddress: "198.51.100.7" });
+  let text = "";
+  for await (const part of body!.pipeThrough(new TextDecoderStream())) {
+    const data = /^data: ?(\{.*\})$/m.exec(text += part)?.[1];
+    if (data !== undefined) return JSON.parse(data);
+  }
+  throw new Error("the stream ended without an event");
 }
 
 async function refusals(run: Run): Promise<void> {

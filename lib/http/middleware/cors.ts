@@ -2,6 +2,7 @@ import type { Exchange } from "../exchange.ts";
 
 /** What a browser's page may read of our answers. */
 const EXPOSED_HEADERS = [
+  "Link",
   "Retry-After",
   "Location",
   "X-Request-Id",

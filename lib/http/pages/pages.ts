@@ -5,6 +5,7 @@ import { recognize } from "../middleware/authenticate.ts";
 import { type Examples, openApiDocument } from "../openapi.ts";
 import { NOUNS } from "../routes/routes.ts";
 import { CONSOLE_FILES } from "./console/files.ts";
+import { DOCS_FILES } from "./docs/files.ts";
 import { createPageAnswer, type PageFile, textFile } from "./page_file.ts";
 import { REFERENCE_FILES } from "./reference/files.ts";
 
@@ -14,6 +15,7 @@ function pageFiles(version: string): PageFile[] {
     // Colours, type and controls that all pages share.
     textFile("/assets/base.css", () => import("./base.css", { with: { type: "text" } })),
     textFile("/assets/icon.svg", () => import("./icon.svg", { with: { type: "text" } })),
+    ...DOCS_FILES,
     ...REFERENCE_FILES,
     ...CONSOLE_FILES,
     {

@@ -47,6 +47,9 @@ const RETRY: Record<string, Retry> = {
   invokeHostFunctionInsufficientRefundableFee: "prepare_again",
 };
 
+/** The names that are known of why the network does not apply a transaction. */
+export const REJECTIONS: readonly string[] = [...new Set([...Object.keys(HINTS), ...Object.keys(RETRY), TRAPPED])];
+
 /** The network turned a transaction down for its own sake: `invalid_request`, naming the code and what to do. */
 export function rejection(code: string, hash: string, ledger?: number): GatewayError {
   const hint = HINTS[code] === undefined ? "" : ` (${HINTS[code]})`;

@@ -22,7 +22,40 @@ function loadScript(src) {
   });
 }
 
+/**
+ * The editor of what is tried out writes its style piece by piece, so that no hash in the policy can name it: what the
+ * browser has left out is taken over as a constructed sheet, which only a script that is allowed to run can do.
+ */
+function adoptStyles() {
+  /** @type {Map<HTMLStyleElement, CSSStyleSheet>} */
+  const adopted = new Map();
+  const observer = new MutationObserver(() => {
+    for (const style of document.head.querySelectorAll("style")) {
+      if (style.sheet !== null || style.textContent === "") continue;
+      const sheet = adopted.get(style) ?? new CSSStyleSheet();
+      sheet.replaceSync(style.textContent);
+      if (adopted.has(style)) continue;
+      adopted.set(style, sheet);
+      document.adoptedStyleSheets.push(sheet);
+    }
+  });
+  observer.observe(document.head, { childList: true, subtree: true, characterData: true });
+}
+
+/** What Scalar leaves without a name or out of the keyboard's reach. */
+function mendControls() {
+  const mend = () => {
+    for (const button of document.querySelectorAll('button[class*="copy-button"]:not([aria-label])')) {
+      button.setAttribute("aria-label", "Copy");
+    }
+    for (const list of document.querySelectorAll("ul.endpoints:not([tabindex])")) list.tabIndex = 0;
+  };
+  new MutationObserver(mend).observe(document.querySelector("#reference"), { childList: true, subtree: true });
+}
+
 async function show() {
+  mendControls();
+  adoptStyles();
   const [key, document_] = await Promise.all([
     sandboxKey(),
     fetch("/openapi.json").then((answer) => answer.json()),
@@ -46,7 +79,7 @@ async function show() {
     documentDownloadType: "direct",
     defaultHttpClient: { targetKey: "shell", clientKey: "curl" },
     operationTitleSource: "path",
-    defaultOpenFirstTag: false,
+    defaultOpenAllTags: true,
   });
 }
 

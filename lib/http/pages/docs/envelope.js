@@ -1,0 +1,198 @@
+// What a transaction envelope would do (Stellar-transaction.x, Stellar-contract.x), as far as the gateway makes them.
+
+import { accountAddress, contractAddress, hex, sha256 } from "./strkey.js";
+
+/** Reads XDR (RFC 4506) from its first byte to its last. */
+class Reader {
+  /** @param {Uint8Array} bytes */
+  constructor(bytes) {
+    this.bytes = bytes;
+    this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.at = 0;
+  }
+  int() {
+    return this.view.getInt32(this.skip(4));
+  }
+  uint() {
+    return this.view.getUint32(this.skip(4));
+  }
+  uint64() {
+    return this.view.getBigUint64(this.skip(8));
+  }
+  int64() {
+    return this.view.getBigInt64(this.skip(8));
+  }
+  /** @param {number} length */
+  fixed(length) {
+    const start = this.skip(Math.ceil(length / 4) * 4);
+    return this.bytes.subarray(start, start + length);
+  }
+  opaque() {
+    return this.fixed(this.uint());
+  }
+  text() {
+    return new TextDecoder().decode(this.opaque());
+  }
+  /** @template T @param {() => T} read @returns {T[]} */
+  array(read) {
+    const length = this.uint();
+    if (length > this.bytes.length) throw new RangeError("a length is beyond its end");
+    return Array.from({ length }, read);
+  }
+  /** @template T @param {() => T} read */
+  optional(read) {
+    return this.int() === 0 ? undefined : read();
+  }
+  /** @param {number} length */
+  skip(length) {
+    const { at } = this;
+    if (at + length > this.bytes.length) throw new RangeError("it ends too early");
+    this.at += length;
+    return at;
+  }
+}
+
+const ENVELOPE_TX = 2;
+const ENVELOPE_FEE_BUMP = 5;
+const INVOKE_HOST_FUNCTION = 24;
+const SIGNATURE_BYTES = 72;
+
+/**
+ * @typedef {object} Decoded
+ * @property {string} source who has to sign
+ * @property {bigint} fee at most, stroops
+ * @property {bigint | undefined} validUntil Unix seconds
+ * @property {string} contract
+ * @property {string} function
+ * @property {unknown[]} args addresses as text, bytes as hex, numbers as bigint
+ * @property {string} hash what is signed, hex
+ * @property {number} signatures how many it has
+ * @property {boolean} isFeeBump whether another account pays the fee
+ */
+
+/**
+ * Takes an envelope with one invocation apart.
+ * @param {string} base64 @param {string} passphrase of the network it is for
+ * @returns {Promise<Decoded>}
+ * @throws {Error} saying what is wrong with it, or what else it is
+ */
+export async function decodeEnvelope(base64, passphrase) {
+  const bytes = Uint8Array.from(atob(base64.replace(/\s/g, "")), (character) => character.charCodeAt(0));
+  const reader = new Reader(bytes);
+  const type = reader.int();
+  if (type !== ENVELOPE_TX && type !== ENVELOPE_FEE_BUMP) throw new Error("this is not a transaction envelope");
+  const isFeeBump = type === ENVELOPE_FEE_BUMP;
+  const payer = isFeeBump ? { source: muxed(reader), fee: reader.int64(), inner: reader.int() } : undefined;
+  const source = muxed(reader);
+  const fee = BigInt(reader.uint());
+  reader.int64(); // the sequence number
+  const validUntil = preconditions(reader);
+  memo(reader);
+  const count = reader.uint();
+  if (count !== 1) throw new Error(`it has ${count} operations; the gateway's have one`);
+  if (reader.optional(() => muxed(reader)) !== undefined) throw new Error("its operation acts for another account");
+  if (reader.int() !== INVOKE_HOST_FUNCTION || reader.int() !== 0) throw new Error("it is no call of a contract");
+  const contract = address(reader);
+  const name = reader.text();
+  const args = reader.array(() => value(reader));
+  const { signatures, end } = signaturesOf(bytes);
+  const network = await sha256(new TextEncoder().encode(passphrase));
+  const hash = hex(await sha256(joined(network, bytes.subarray(0, end))));
+  return {
+    source: payer?.source ?? source,
+    fee: payer?.fee ?? fee,
+    validUntil,
+    contract,
+    function: name,
+    args,
+    hash,
+    signatures,
+    isFeeBump,
+  };
+}
+
+/** They stand last, each with its length: the transaction, which is what is hashed, ends before their count. */
+function signaturesOf(bytes) {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  for (let count = 20; count >= 0; count--) {
+    const end = bytes.length - 4 - count * SIGNATURE_BYTES;
+    if (end < 4 || view.getUint32(end) !== count) continue;
+    const lengths = Array.from({ length: count }, (_, index) => view.getUint32(end + 8 + index * SIGNATURE_BYTES));
+    if (lengths.every((length) => length === 64)) return { signatures: count, end };
+  }
+  throw new Error("it does not end with its signatures");
+}
+
+function joined(first, second) {
+  const all = new Uint8Array(first.length + second.length);
+  all.set(first);
+  all.set(second, first.length);
+  return all;
+}
+
+/** @param {Reader} reader */
+function muxed(reader) {
+  const type = reader.int();
+  if (type === 0x100) reader.uint64();
+  else if (type !== 0) throw new Error("its source is of an unknown kind");
+  return accountAddress(reader.fixed(32));
+}
+
+/** When its time is over. @param {Reader} reader */
+function preconditions(reader) {
+  const type = reader.int();
+  const times = () => [reader.uint64(), reader.uint64()][1];
+  if (type === 0) return undefined;
+  if (type === 1) return times();
+  if (type !== 2) throw new Error("its preconditions are of an unknown kind");
+  const until = reader.optional(times);
+  reader.optional(() => [reader.uint(), reader.uint()]);
+  reader.optional(() => reader.int64());
+  reader.uint64();
+  reader.uint();
+  if (reader.array(() => 0).length > 0) throw new Error("it asks for further signers");
+  return until;
+}
+
+/** @param {Reader} reader */
+function memo(reader) {
+  const type = reader.int();
+  if (type === 1) reader.opaque();
+  else if (type === 2) reader.uint64();
+  else if (type === 3 || type === 4) reader.fixed(32);
+  else if (type !== 0) throw new Error("its memo is of an unknown kind");
+}
+
+/** @param {Reader} reader */
+function address(reader) {
+  const type = reader.int();
+  if (type === 0) {
+    reader.int();
+    return accountAddress(reader.fixed(32));
+  }
+  if (type === 1) return contractAddress(reader.fixed(32));
+  throw new Error("it names an address of an unknown kind");
+}
+
+/** @type {Record<number, (reader: Reader) => unknown>} */
+const VALUES = {
+  0: (reader) => reader.int() !== 0,
+  1: () => null,
+  3: (reader) => BigInt(reader.uint()),
+  4: (reader) => BigInt(reader.int()),
+  5: (reader) => reader.uint64(),
+  6: (reader) => reader.int64(),
+  9: (reader) => (reader.uint64() << 64n) | reader.uint64(),
+  10: (reader) => (reader.int64() << 64n) | reader.uint64(),
+  13: (reader) => hex(reader.opaque()),
+  14: (reader) => reader.text(),
+  15: (reader) => reader.text(),
+  18: address,
+};
+
+/** @param {Reader} reader */
+function value(reader) {
+  const read = VALUES[reader.int()];
+  if (read === undefined) throw new Error("it calls with a value that no operation of the gateway has");
+  return read(reader);
+}

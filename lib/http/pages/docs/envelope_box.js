@@ -1,0 +1,86 @@
+// The box on the page about signing: an envelope in, a sentence out. Nothing is sent anywhere.
+
+import { decodeEnvelope } from "./envelope.js";
+import { lumens, nativeContract } from "./strkey.js";
+
+const short = (/** @type {string} */ text) => `${text.slice(0, 4)}…`;
+const account = (/** @type {string} */ address) => `${address.slice(0, 4)}…${address.slice(-4)}`;
+
+/** By the contracts' functions: what calling them means. `money` says an amount with its asset. */
+const MEANINGS = {
+  authorize: ([, card, merchant, asset, amount, nonce], money) =>
+    `pay ${money(amount, asset)} to ${account(merchant)} with card ${short(card)} (payment number ${nonce})`,
+  claim: ([asset], money) => `claim all payments that are pending in ${money(undefined, asset)}`,
+  register_agent: ([, card, agent, max, asset, expires], money) =>
+    `let agent ${account(agent)} pay with card ${short(card)}, ` +
+    `${max === 0n ? `without a cap, in ${money(undefined, asset)}` : `at most ${money(max, asset)} a payment`}, ` +
+    `${expires === 0n ? "for ever" : `until ${time(expires)}`}`,
+  revoke_agent: ([, card]) => `let no agent pay with card ${short(card)} any more`,
+  fund_escrow: ([asset, , card, amount], money) => `fund card ${short(card)} with ${money(amount, asset)}`,
+  defund_escrow: ([asset, card, amount], money) => `take ${money(amount, asset)} back from card ${short(card)}`,
+  register: ([, card, agent]) => `register card ${short(card)} as yours, with agent ${account(agent)}`,
+  revoke: ([, card]) => `give card ${short(card)} up`,
+  sweep_on_revoke: ([asset, card], money) =>
+    `send what is left on card ${short(card)} back to its owner, in ${money(undefined, asset)}`,
+};
+
+const time = (/** @type {bigint} */ seconds) =>
+  new Date(Number(seconds) * 1000).toISOString().replace("T", " ").replace(".000Z", " UTC");
+
+/**
+ * What signing an envelope would do, as a sentence.
+ * @param {string} text an envelope, or the JSON of an answer of prepare @param {string} passphrase
+ */
+export async function explain(text, passphrase) {
+  const given = text.trim().startsWith("{") ? JSON.parse(text) : { xdr: text };
+  const network = given.networkPassphrase ?? passphrase;
+  const call = await decodeEnvelope(String(given.xdr ?? ""), network);
+  const native = await nativeContract(network);
+  const money = (amount, asset) => {
+    const isNative = asset === native;
+    if (amount === undefined) return isNative ? "XLM" : `asset ${account(asset)}`;
+    return isNative ? `${lumens(amount)} XLM` : `${amount} of asset ${account(asset)}, in its smallest unit`;
+  };
+  const meaning = Object.hasOwn(MEANINGS, call.function) ? MEANINGS[call.function] : undefined;
+  const what = meaning?.(call.args, money) ??
+    `call ${call.function} of ${account(call.contract)}, which is no operation of the gateway`;
+  const until = call.validUntil === undefined ? "" : `, valid until ${time(call.validUntil)}`;
+  return {
+    sentence: `You are about to sign: ${what}, fee at most ${lumens(call.fee)} XLM${until}.`,
+    ...call,
+    isKnown: meaning !== undefined,
+  };
+}
+
+/** @param {HTMLFormElement} box */
+export function workEnvelopeBox(box) {
+  const [envelope, passphrase] = box.querySelectorAll("textarea, input");
+  const says = box.querySelector("output");
+  const idle = says.textContent;
+  async function tell() {
+    const text = envelope.value;
+    says.className = "";
+    if (text.trim() === "") return says.textContent = idle;
+    try {
+      const { sentence, source, contract, hash, signatures, isKnown } = await explain(text, passphrase.value);
+      if (text !== envelope.value) return;
+      says.className = isKnown ? "good" : "bad";
+      const rows = { "Signs": source, "Contract": contract, "Hash": hash, "Signatures so far": String(signatures) };
+      const list = document.createElement("dl");
+      for (const [name, value] of Object.entries(rows)) {
+        list.append(...["dt", "dd"].map((tag, index) => {
+          const element = document.createElement(tag);
+          element.textContent = [name, value][index];
+          return element;
+        }));
+      }
+      says.replaceChildren(sentence, list);
+    } catch (error) {
+      says.className = "bad";
+      says.textContent = `This cannot be read: ${error instanceof Error ? error.message : error}.`;
+    }
+  }
+  envelope.addEventListener("input", tell);
+  passphrase.addEventListener("input", tell);
+  box.addEventListener("submit", (event) => event.preventDefault());
+}

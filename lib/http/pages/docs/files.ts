@@ -1,0 +1,101 @@
+import { type PageFile, textFile } from "../page_file.ts";
+import { docsPage, type Navigation } from "./layout.ts";
+import { ENVELOPE_BOX } from "./envelope_box.ts";
+
+type Load = () => Promise<{ default: string }>;
+
+/** The pages of the repository's `docs/`, in the order of the navigation: group, name, title, text. */
+const PAGES: [group: string, name: string, title: string, load: Load][] = [
+  ["Start", "index", "Start here", () => import("../../../../docs/index.md", { with: { type: "text" } })],
+  [
+    "Tasks",
+    "take-a-payment",
+    "Take a payment",
+    () => import("../../../../docs/take-a-payment.md", { with: { type: "text" } }),
+  ],
+  ["Tasks", "get-paid", "Get paid", () => import("../../../../docs/get-paid.md", { with: { type: "text" } })],
+  ["Tasks", "lost-card", "A lost card", () => import("../../../../docs/lost-card.md", { with: { type: "text" } })],
+  [
+    "Tasks",
+    "receive-webhooks",
+    "Receive webhooks",
+    () => import("../../../../docs/receive-webhooks.md", { with: { type: "text" } }),
+  ],
+  ["Tasks", "signing", "Sign", () => import("../../../../docs/signing.md", { with: { type: "text" } })],
+  ["Run it", "run-it", "Run it", () => import("../../../../docs/run-it.md", { with: { type: "text" } })],
+  ["Run it", "sandbox", "The sandbox", () => import("../../../../docs/sandbox.md", { with: { type: "text" } })],
+  ["Run it", "behind-tls", "Behind TLS", () => import("../../../../docs/behind-tls.md", { with: { type: "text" } })],
+  ["Run it", "systemd", "Under systemd", () => import("../../../../docs/systemd.md", { with: { type: "text" } })],
+  ["Run it", "container", "In a container", () => import("../../../../docs/container.md", { with: { type: "text" } })],
+  ["Run it", "postgres", "On PostgreSQL", () => import("../../../../docs/postgres.md", { with: { type: "text" } })],
+  [
+    "Run it",
+    "deno-deploy",
+    "On Deno Deploy",
+    () => import("../../../../docs/deno-deploy.md", { with: { type: "text" } }),
+  ],
+  ["Look up", "api", "The API in short", () => import("../../../../docs/api.md", { with: { type: "text" } })],
+  ["Look up", "guards", "What is guarded", () => import("../../../../docs/guards.md", { with: { type: "text" } })],
+  ["Look up", "errors", "Errors", () => import("../../../../docs/errors.md", { with: { type: "text" } })],
+  ["Look up", "figures", "Figures", () => import("../../../../docs/figures.md", { with: { type: "text" } })],
+];
+
+const pathOf = (name: string) => (name === "index" ? "/docs" : `/docs/${name}`);
+
+const NAVIGATION: Navigation = [...Map.groupBy(PAGES, ([group]) => group)].map(([group, pages]) => ({
+  group,
+  pages: [
+    ...pages.map(([, name, title]) => ({ path: pathOf(name), title })),
+    ...(group === "Look up" ? [{ path: "/docs/reference", title: "API reference" }] : []),
+  ],
+}));
+
+/** Where a link between the files of `docs/` leads here; to a file that is only in the repository: nowhere. */
+function linkTo(file: string): string | undefined {
+  const [, name, anchor = ""] = /^([\w-]+)\.md(#.*)?$/.exec(file) ?? [];
+  return PAGES.some(([, known]) => known === name) ? pathOf(name!) + anchor : undefined;
+}
+
+/** Rendered at its first request: most gateways are never asked. */
+function page(name: string, load: Load): PageFile {
+  const path = pathOf(name);
+  return {
+    path,
+    async read() {
+      const { renderMarkdown } = await import("./markdown.ts");
+      const { default: text } = await load();
+      return docsPage(path, renderMarkdown(text, { linkTo, parts: { "envelope-box": ENVELOPE_BOX } }), NAVIGATION);
+    },
+  };
+}
+
+/** What there is, for programs that read (https://llmstxt.org). */
+async function llmsText(): Promise<string> {
+  const { renderMarkdown } = await import("./markdown.ts");
+  const lines = await Promise.all(PAGES.map(async ([, name, title, load]) => {
+    const { summary } = renderMarkdown((await load()).default, { linkTo, parts: {} });
+    return `- [${title}](/docs/${name}.md): ${summary}`;
+  }));
+  return `# Payment escrow gateway
+
+> A self-hosted, non-custodial HTTP gateway in front of three contracts on Stellar: API keys, prepared transactions that the
+> caller signs, signed webhooks, the event history. Send the key as \`Authorization: Bearer service_sk_…\`.
+
+- [OpenAPI 3.1 description](/openapi.json): every endpoint with its schemas, and examples of every answer and error
+
+## Documentation
+
+${lines.join("\n")}
+`;
+}
+
+/** `/docs`: the pages of the repository's `docs/`, rendered, and as Markdown beside that. */
+export const DOCS_FILES: PageFile[] = [
+  ...PAGES.flatMap(([, name, , load]) => [page(name, load), textFile(`/docs/${name}.md`, load)]),
+  textFile("/docs/docs.css", () => import("./docs.css", { with: { type: "text" } })),
+  textFile("/docs/docs.js", () => import("./docs.js", { with: { type: "text" } })),
+  textFile("/docs/envelope_box.js", () => import("./envelope_box.js", { with: { type: "text" } })),
+  textFile("/docs/envelope.js", () => import("./envelope.js", { with: { type: "text" } })),
+  textFile("/docs/strkey.js", () => import("./strkey.js", { with: { type: "text" } })),
+  { path: "/llms.txt", read: llmsText },
+];

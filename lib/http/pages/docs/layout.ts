@@ -1,0 +1,65 @@
+import { escaped } from "./markdown.ts";
+
+/** A page in the navigation. */
+export interface NavigationPage {
+  path: string;
+  title: string;
+}
+
+/** Its groups, in order. */
+export type Navigation = { group: string; pages: NavigationPage[] }[];
+
+/** A whole page of documentation around what was rendered. */
+export function docsPage(path: string, { title, html }: { title: string; html: string }, groups: Navigation): string {
+  const links = groups.map(({ group, pages }) =>
+    `<p class="group">${escaped(group)}</p>\n<ul>\n${
+      pages.map((page) =>
+        `<li><a href="${page.path}"${page.path === path ? ' aria-current="page"' : ""}>${escaped(page.title)}</a></li>`
+      ).join("\n")
+    }\n</ul>`
+  ).join("\n");
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escaped(title)} · Payment escrow gateway</title>
+<link rel="icon" href="/assets/icon.svg" type="image/svg+xml">
+<link rel="stylesheet" href="/assets/base.css">
+<link rel="stylesheet" href="/docs/docs.css">
+<script type="module" src="/docs/docs.js"></script>
+</head>
+<body>
+<a class="skip" href="#content">Skip to the content</a>
+<header>
+<a class="home" href="/docs">Payment escrow gateway</a>
+<nav aria-label="Parts">
+<a href="/docs/reference">API reference</a>
+<a href="/docs/errors">Errors</a>
+<a href="/console">Console</a>
+</nav>
+</header>
+<div class="columns">
+<details class="menu" open>
+<summary>All pages</summary>
+<nav aria-label="Documentation">
+${links}
+</nav>
+</details>
+<main id="content">
+<form id="fill" hidden>
+<p id="fill-state" role="status"></p>
+<div class="row">
+<label for="fill-key">API key</label>
+<input id="fill-key" type="password" autocomplete="off" spellcheck="false" placeholder="service_sk_…">
+<button>Fill the examples</button>
+</div>
+</form>
+<article>
+${html}</article>
+</main>
+</div>
+</body>
+</html>
+`;
+}

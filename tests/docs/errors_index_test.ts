@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { NAMED_CONTRACT_ERRORS } from "../../lib/escrow/contracts/errors.ts";
+import { REFUSAL_REASONS } from "../../lib/escrow/reads/payment_check.ts";
+import { ERRORS, GatewayError } from "../../lib/errors.ts";
+import { errorResponse } from "../../lib/http/error_response.ts";
+import { rejection, REJECTIONS } from "../../lib/stellar/transactions/rejections.ts";
+
+const text = readFileSync(join(dirname(fileURLToPath(import.meta.url)), "../../docs/errors.md"), "utf8");
+const sections = new Map(
+  text.split("\n### ").slice(1).map((section) => {
+    const [name, ...rest] = section.split("\n");
+    return [name!, rest.join("\n").split("\n## ")[0]!];
+  }),
+);
+
+test("the index of errors has a section with cause, cure and retry for every name an error can have, and no other", () => {
+  const names = [...new Set([...Object.keys(ERRORS), ...NAMED_CONTRACT_ERRORS, ...REJECTIONS])];
+  assert.deepEqual([...sections.keys()].sort(), names.sort());
+  for (const [name, section] of sections) {
+    assert.match(section, /^\n\S[\s\S]+\n\n\*\*What to do:\*\* \S[\s\S]+\n\n\*\*Again\?\*\* (No|Yes|As|With)/, name);
+  }
+});
+
+test("the index of errors says of retries what the errors say", () => {
+  const said = (name: string) => /\*\*Again\?\*\* (.+)/.exec(sections.get(name)!)![1]!;
+  for (const code of REJECTIONS) {
+    const { retry } = rejection(code, "ab".repeat(32));
+    const expected = { same: /^Yes, the same/, prepare_again: /^Yes: prepare again/, never: /^No/ }[retry];
+    assert.match(said(code), expected, code);
+  }
+  for (const [code, { status }] of Object.entries(ERRORS)) {
+    if (code === "invalid_request") continue;
+    const { retry } = new GatewayError(code as keyof typeof ERRORS, "");
+    assert.match(said(code), retry === "same" ? /^Yes, the same/ : /^No/, code);
+    assert.ok(sections.get(code)!.includes(`Status ${status}`), code);
+  }
+});
+
+test("the index of errors has the reasons of a payment check, in their order", () => {
+  const table = text.slice(text.indexOf("## Reasons of a payment check"), text.indexOf("## Contract errors"));
+  assert.deepEqual([...table.matchAll(/^\| `(\w+)`/gm)].map(([, reason]) => reason), [...REFUSAL_REASONS]);
+});
+
+test("an error's answer links to what the index says of it, by the name that says most", () => {
+  const linkOf = (error: unknown) => errorResponse(error, {}, true).headers.get("link");
+  const to = (anchor: string) => `</docs/errors#${anchor}>; rel="help"`;
+  assert.equal(linkOf(new GatewayError("rate_limited", "")), to("rate_limited"));
+  assert.equal(linkOf(new Error("a fault")), to("internal_error"));
+  assert.equal(
+    linkOf(new GatewayError("contract_refused", "", { contractError: "DuplicateAuth" })),
+    to("duplicateauth"),
+  );
+  assert.equal(linkOf(new GatewayError("contract_refused", "", { contractError: "#77" })), to("contract_refused"));
+  assert.equal(linkOf(rejection("txBadSeq", "ab")), to("txbadseq"));
+  assert.equal(errorResponse(new GatewayError("rate_limited", ""), {}, false).headers.get("link"), null);
+});

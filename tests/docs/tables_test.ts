@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { ENV_PREFIX, SETTINGS } from "../../lib/config.ts";
+import { webhookBody } from "../../lib/webhooks/delivery/attempt.ts";
+import { MAX_ATTEMPTS, SCHEDULE } from "../../lib/webhooks/delivery/schedule.ts";
+import { createSecret, signatureHeaders, signingSecret } from "../../lib/webhooks/delivery/signature.ts";
+
+const ROOT = join(dirname(fileURLToPath(import.meta.url)), "../..");
+const page = (name: string) => readFileSync(join(ROOT, "docs", `${name}.md`), "utf8");
+
+/** The table of settings. What stands when nothing is said of the store depends on the runtime. */
+function settingsTable(): string {
+  const rows = Object.values(SETTINGS).map((setting) => {
+    const { env, flag, standard, help } = setting as { env: string; flag?: string; standard?: string; help: string };
+    const value = env === "STORE"
+      ? "`sqlite:gateway.db`, on Deno `deno-kv:gateway.kv`"
+      : standard
+      ? `\`${standard}\``
+      : "–";
+    return `| \`${ENV_PREFIX}${env}\` | ${flag === undefined ? "–" : `\`--${flag}\``} | ${value} | ${help} |`;
+  });
+  return ["| setting | flag | standard | |", "|---|---|---|---|", ...rows].join("\n");
+}
+
+test("the table of settings is that of lib/config.ts", () => {
+  const found = /<!-- settings:.*-->\n([\s\S]*?)\n<!-- \/settings -->/.exec(page("run-it"))?.[1];
+  assert.equal(found, settingsTable());
+});
+
+/** The table of retries, a column for each attempt. */
+function scheduleTable(): string {
+  const row = (cells: (string | number)[]) => `| ${cells.join(" | ")} |`;
+  const attempts = Array.from({ length: MAX_ATTEMPTS }, (_, index) => index + 1);
+  const days = Math.round(SCHEDULE.reduce((sum, seconds) => sum + seconds) / 86_400);
+  return [
+    row(["attempt", ...attempts]),
+    `|${"---|".repeat(MAX_ATTEMPTS + 1)}`,
+    row(["wait before it", "–", ...SCHEDULE.map(duration)]),
+    "",
+    `${MAX_ATTEMPTS} attempts over about ${days} days.`,
+  ].join("\n");
+}
+
+function duration(seconds: number): string {
+  if (seconds < 60) return `${seconds} s`;
+  return seconds < 3_600 ? `${seconds / 60} min` : `${seconds / 3_600} h`;
+}
+
+test("the table of retries is that of lib/webhooks/delivery/schedule.ts", () => {
+  const found = /<!-- schedule:.*-->\n([\s\S]*?)\n<!-- \/schedule -->/.exec(page("receive-webhooks"))?.[1];
+  assert.equal(found, scheduleTable());
+});
+
+test("the samples believe what is signed, and nothing else", async () => {
+  const samples = [...page("receive-webhooks").matchAll(/```ts\n([\s\S]*?)```/g)].map((match) => match[1]!);
+  assert.equal(samples.length, 2);
+  // In the project's folder: their imports are resolved as in a project that has the packages.
+  const folder = mkdtempSync(join(ROOT, ".docs-"));
+  const { log } = console;
+  console.log = () => {};
+  try {
+    for (const [index, sample] of samples.entries()) {
+      const file = join(folder, `sample_${index}.ts`);
+      writeFileSync(file, sample.replace("./lib/", "../lib/"));
+      const { receive } = await import(pathToFileURL(file).href);
+      const secret = createSecret((length) => crypto.getRandomValues(new Uint8Array(length)));
+      const event = { id: "0-7-1-0", type: "payment.claimed" };
+      const body = webhookBody("wh_1", JSON.stringify(event));
+      const signing = { secrets: [signingSecret(secret)], eventId: event.id, body, nowMs: Date.now() };
+      const headers = signatureHeaders(signing);
+      const request = (sent: string) =>
+        new Request("https://shop.example.com/hook", { method: "POST", headers, body: sent });
+      assert.equal((await receive(request(body), secret)).status, 204);
+      assert.equal((await receive(request(body.replace("claimed", "forged")), secret)).status, 400);
+    }
+  } finally {
+    console.log = log;
+    rmSync(folder, { recursive: true });
+  }
+});

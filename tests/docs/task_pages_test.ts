@@ -1,0 +1,135 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { after, before, test } from "node:test";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { promisify } from "node:util";
+import { createClient, signed } from "../e2e/client.ts";
+import { type SandboxProcess, startSandbox } from "../e2e/sandbox_process.ts";
+
+const ROOT = join(dirname(fileURLToPath(import.meta.url)), "../..");
+const run = promisify(execFile);
+const INSTALL_MS = 240_000;
+const STORY_MS = 120_000;
+/** In the order of a card's life: each goes on where the one before has ended. */
+const TASKS = ["take-a-payment", "get-paid", "lost-card"];
+const LIFE = [
+  "device.registered",
+  "agent.registered",
+  "escrow.funded",
+  "payment.authorized",
+  "payment.claimed",
+  "agent.revoked",
+  "escrow.swept",
+  "device.revoked",
+];
+
+let sandbox: SandboxProcess;
+before(async () => {
+  sandbox = await startSandbox();
+});
+after(() => sandbox.stop());
+
+/** The blocks of a page that stand under a tab, filled as the page in the browser fills them. */
+function blocks(name: string, tab: string): string[] {
+  const { gateway, apiKey, asset, accounts } = sandbox.info;
+  const { owner, agent, merchant } = accounts;
+  const known: Record<string, string> = {
+    GATEWAY: gateway,
+    KEY: apiKey,
+    ASSET: asset,
+    OWNER_SECRET: owner.secret,
+    AGENT_SECRET: agent.secret,
+    MERCHANT_SECRET: merchant.secret,
+    OWNER: owner.address,
+    AGENT: agent.address,
+    MERCHANT: merchant.address,
+  };
+  const text = readFileSync(join(ROOT, "docs", `${name}.md`), "utf8");
+  const found = [...text.matchAll(/\n#### (.+)\n\n```[^\n]*\n([\s\S]*?)\n```/g)].filter(([, title]) => title === tab);
+  return found.map(([, , code]) =>
+    Object.entries(known).reduce((filled, [word, value]) => filled.replaceAll(`$${word}`, value), code!)
+  );
+}
+
+/** The types of the events that were not there before, in their order. */
+async function eventsSince(count: number): Promise<string[]> {
+  const client = createClient(sandbox.info.gateway, sandbox.info.apiKey);
+  while (true) {
+    const { body } = await client.get("/v1/events?limit=1000");
+    const types = body.events.slice(count).map(({ type }: { type: string }) => type);
+    if (types.length >= LIFE.length) return types;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+/** In the project's folder: its imports are resolved as in a project that has the packages. */
+async function inTypeScript(files: Record<string, string>): Promise<Record<string, unknown>[]> {
+  const folder = mkdtempSync(join(ROOT, ".docs-"));
+  const { log } = console;
+  console.log = () => {};
+  try {
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+    const modules = [];
+    for (const name of Object.keys(files)) modules.push(await import(pathToFileURL(join(folder, name)).href));
+    return modules;
+  } finally {
+    console.log = log;
+    rmSync(folder, { recursive: true });
+  }
+}
+
+test("the task pages' TypeScript lives a card's life on the sandbox", { timeout: STORY_MS }, async () => {
+  const [write] = blocks("signing", "TypeScript");
+  const tasks = TASKS.map((name) => [`${name}.ts`, blocks(name, "TypeScript").join("\n")]);
+  assert.ok(tasks.every(([, text]) => text!.length > 100));
+  await inTypeScript({ "write.ts": write!, ...Object.fromEntries(tasks) });
+  assert.deepEqual(await eventsSince(0), LIFE);
+});
+
+test("the page about signing signs, in TypeScript, as everybody does", async () => {
+  const { gateway, apiKey, networkPassphrase, accounts: { owner, agent } } = sandbox.info;
+  const operation = { kind: "registerDevice", deviceHash: "ab".repeat(32), agent: agent.address };
+  const { body } = await createClient(gateway, apiKey)
+    .post("/v1/transactions/prepare", { source: owner.address, operation });
+  const [module] = await inTypeScript({ "sign.ts": blocks("signing", "TypeScript")[1]! });
+  const sign = module!.sign as typeof signed;
+  assert.equal(sign(body.xdr, networkPassphrase, owner.secret), signed(body.xdr, networkPassphrase, owner.secret));
+});
+
+test("the task pages' Python lives a card's life on the sandbox", { timeout: INSTALL_MS + STORY_MS }, async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "docs-python-"));
+  try {
+    const python = await pythonWithSdk(folder);
+    if (python === undefined) return t.skip(`needs python3 with venv, and ${PACKAGE}`);
+    const held =
+      (await createClient(sandbox.info.gateway, sandbox.info.apiKey).get("/v1/events?limit=1000")).body.events;
+    const [write, sign] = blocks("signing", "Python");
+    writeFileSync(join(folder, "write.py"), write!);
+    writeFileSync(join(folder, "sign.py"), sign!);
+    for (const name of ["sign", ...TASKS]) {
+      const file = join(folder, `${name.replaceAll("-", "_")}.py`);
+      if (name !== "sign") writeFileSync(file, blocks(name, "Python").join("\n\n"));
+      await run(python, [file], { timeout: STORY_MS });
+    }
+    assert.deepEqual(await eventsSince(held.length), LIFE);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+const PACKAGE = "stellar-sdk==16.1.1";
+
+async function pythonWithSdk(folder: string): Promise<string | undefined> {
+  const python = join(folder, "bin", "python");
+  try {
+    await run("python3", ["-m", "venv", folder], { timeout: INSTALL_MS });
+    const install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", PACKAGE];
+    await run(python, install, { timeout: INSTALL_MS });
+    return python;
+  } catch {
+    return undefined;
+  }
+}

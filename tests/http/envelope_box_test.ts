@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Keypair, TransactionBuilder } from "@stellar/stellar-sdk";
+import { explain } from "../../lib/http/pages/docs/envelope_box.js";
+import examples from "../../lib/http/openapi_examples.json" with { type: "json" };
+
+const { prepareTransaction, submitTransaction } = examples.operations;
+const prepared = prepareTransaction.responses["200"];
+type Name = keyof typeof prepared;
+const { agent, merchant } = {
+  agent: prepared.registerAgent.operation.agent,
+  merchant: prepared.authorize.operation.merchant,
+};
+const short = (address: string) => `${address.slice(0, 4)}…${address.slice(-4)}`;
+const CARD = `${prepared.authorize.operation.deviceHash.slice(0, 4)}…`;
+
+const SENTENCES: Record<Name, string> = {
+  registerDevice: `register card ${CARD} as yours, with agent ${short(agent)}`,
+  registerAgent: `let agent ${short(agent)} pay with card ${CARD}, at most 5 XLM a payment, for ever`,
+  fundEscrow: `fund card ${CARD} with 10 XLM`,
+  authorize: `pay 4 XLM to ${short(merchant)} with card ${CARD} (payment number 1)`,
+  claim: "claim all payments that are pending in XLM",
+  defundEscrow: `take 1 XLM back from card ${CARD}`,
+  revokeAgent: `let no agent pay with card ${CARD} any more`,
+  sweepEscrow: `send what is left on card ${CARD} back to its owner, in XLM`,
+  revokeDevice: `give card ${CARD} up`,
+};
+
+test("the box says of each operation that is prepared what signing it would do, with fee, time and the hash", async () => {
+  assert.deepEqual(Object.keys(prepared).sort(), Object.keys(SENTENCES).sort());
+  for (const [name, answer] of Object.entries(prepared)) {
+    const { sentence, ...said } = await explain(JSON.stringify(answer), "another network's");
+    const xlm = String(Number(answer.fee) / 1e7);
+    const until = new Date(answer.validUntil * 1000).toISOString().replace("T", " ").replace(".000Z", " UTC");
+    assert.equal(
+      sentence,
+      `You are about to sign: ${SENTENCES[name as Name]}, fee at most ${xlm} XLM, valid until ${until}.`,
+    );
+    assert.deepEqual([said.hash, said.signatures, said.isKnown], [answer.hash, 0, true], name);
+  }
+});
+
+test("the box finds the same hash in an envelope that is signed", async () => {
+  for (const [name, { xdr }] of Object.entries(submitTransaction.requests)) {
+    const answer = prepared[name as Name];
+    const { hash, signatures, source } = await explain(xdr, answer.networkPassphrase);
+    assert.deepEqual([hash, signatures], [answer.hash, 1], name);
+    assert.equal(source, prepareTransaction.requests[name as Name].source);
+  }
+});
+
+test("the box says of a fee bump who pays, how much, and what is inside", async () => {
+  const { xdr, networkPassphrase } = prepared.fundEscrow;
+  const inner = TransactionBuilder.fromXDR(xdr, networkPassphrase);
+  const payer = Keypair.random();
+  // deno-lint-ignore no-explicit-any
+  const bump = TransactionBuilder.buildFeeBumpTransaction(payer, "20000000", inner as any, networkPassphrase);
+  bump.sign(payer);
+  const { sentence, source, hash, isFeeBump } = await explain(bump.toXDR(), networkPassphrase);
+  assert.match(sentence, /fund card .* with 10 XLM, fee at most \d+(\.\d+)? XLM/);
+  const paid = { source: payer.publicKey(), hash: Buffer.from(bump.hash()).toString("hex"), isFeeBump: true };
+  assert.deepEqual({ source, hash, isFeeBump }, paid);
+});
+
+test("the box names what it cannot read, and never takes it for something else", async () => {
+  const { xdr, networkPassphrase } = prepared.fundEscrow;
+  const bytes = Buffer.from(xdr, "base64");
+  const cut = bytes.subarray(0, 100).toString("base64");
+  await assert.rejects(explain(cut, networkPassphrase), /ends too early|signatures/);
+  await assert.rejects(explain("", networkPassphrase));
+  await assert.rejects(explain("not base64!", networkPassphrase));
+  const otherFunction = Buffer.from(bytes.toString("latin1").replace("fund_escrow", "steal_money"), "latin1");
+  const { sentence, isKnown } = await explain(otherFunction.toString("base64"), networkPassphrase);
+  assert.match(sentence, /call steal_money of C.*, which is no operation of the gateway/);
+  assert.equal(isKnown, false);
+  const elsewhere = await explain(xdr, "Public Global Stellar Network ; September 2015");
+  assert.match(elsewhere.sentence, /with 100000000 of asset C\w{3}…\w{4}, in its smallest unit/);
+  assert.notEqual(elsewhere.hash, prepared.fundEscrow.hash);
+});
