@@ -41,6 +41,8 @@ async function serveAlone({ speed = 1, idleTimeoutMs = 60_000 } = {}) {
   const beganAt = Date.now();
   const alone = await startGateway(on, {
     started: false,
+    // What these tests put into the store has an event's place, and not all that one says.
+    checkAnswers: false,
     now: () => beganAt + performance.now() * speed,
     wait: (ms, signal) => sleep(ms / speed, signal),
   });
