@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { promisify } from "node:util";
+import manifest from "../../lib/http/pages/reference/manifest.json" with { type: "json" };
 import packageJson from "../../package.json" with { type: "json" };
+import { openPage, skip, startBrowser } from "../browser/browser.ts";
 import { assertPinned, ownNetwork } from "../faults/pinning.ts";
 import { tellBackup } from "./backup_story.ts";
 import { compileExecutable } from "./compiled.ts";
@@ -43,6 +46,32 @@ test("the executable connects to nobody whose address or certificate is not what
   skip: ownNetwork === undefined,
 }, async () => {
   await assertPinned([gateway]);
+});
+
+test("the executable has its pages inside", async () => {
+  const sandbox = await startSandbox([gateway]);
+  const { gateway: url } = sandbox.info;
+  const index = await (await fetch(`${url}/llms.txt`)).text();
+  const paths = [...index.matchAll(/\]\((\/[^)]+)\)/g)].map(([, path]) => path!);
+  assert.ok(paths.length > 15);
+  for (const path of [...paths, "/docs", "/docs/reference", "/console", "/assets/base.css"]) {
+    assert.equal((await fetch(url + path)).status, 200, path);
+  }
+  const script = new Uint8Array(await (await fetch(`${url}/docs/reference/scalar.js`)).arrayBuffer());
+  assert.equal(createHash("sha256").update(script).digest("hex"), manifest.sha256);
+  await sandbox.stop();
+});
+
+test("a browser shows the executable's reference and fills its examples", { skip }, async () => {
+  const [sandbox, browser] = await Promise.all([startSandbox([gateway]), startBrowser()]);
+  const { page, complaints } = await openPage(browser);
+  await page.goto(`${sandbox.info.gateway}/docs/take-a-payment`);
+  await page.getByText("The examples are filled").waitFor();
+  assert.deepEqual(complaints, []);
+  await page.goto(`${sandbox.info.gateway}/docs/reference`);
+  await page.getByRole("button", { name: /Test Request/i }).first().waitFor();
+  await browser.close();
+  await sandbox.stop();
 });
 
 test("the executable makes keys, lists them, and explains itself", async () => {
