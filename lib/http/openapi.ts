@@ -54,6 +54,8 @@ export interface Examples {
   delivery: { headers: Record<string, string>; body: unknown };
 }
 
+const NO_EXAMPLES: Examples = { operations: {}, errors: {}, delivery: { headers: {}, body: undefined } };
+
 /** One endpoint with what it says of itself. */
 export interface Operation {
   method: string;
@@ -74,7 +76,7 @@ export function operationsOf(nouns: readonly Hono<AppEnv>[]): Operation[] {
 }
 
 /** The OpenAPI 3.1 description of these nouns, made from the schemas that validate them. Nothing of a deployment is in it. */
-export function openApiDocument(nouns: readonly Hono<AppEnv>[], version: string, examples: Examples): Json {
+export function openApiDocument(nouns: readonly Hono<AppEnv>[], version: string, examples = NO_EXAMPLES): Json {
   const operations = operationsOf(nouns);
   const book = createSchemaBook();
   const paths: Record<string, Json> = {};

@@ -87,6 +87,7 @@ async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
 async function readsBefore(run: Run): Promise<void> {
   await run.ask("getHealth", "alive");
   await run.ask("getNetwork", "network");
+  await run.ask("getAsset", "native", { params: { asset: run.on.sandbox.asset } });
   await run.ask("getDevice", "device_not_found", { params: { hash: UNKNOWN } });
   await run.ask("getDevicePolicy", "agent_not_found", { params: { hash: UNKNOWN } });
 }
