@@ -86,8 +86,10 @@ ${commands(`${program} listen${at}`, `${program} trigger${at}`)}
 
 <h2>Call it</h2>
 ${commands(`curl "${gateway}/v1/events" \\`, `  -H "Authorization: Bearer ${info.apiKey}"`)}
-<p>This key has all scopes. All endpoints are in <a href="${gateway}/openapi.json">openapi.json</a>. Key, addresses and
-secrets as variables of your shell:</p>
+<p>This key has all scopes. <a href="${gateway}/docs">The documentation</a> has examples filled with what stands here,
+<a href="${gateway}/docs/reference">the reference</a> lets you try every endpoint out, and
+<a href="${gateway}/console">the console</a> plays the life of a card. Key, addresses and secrets as variables of your
+shell:</p>
 ${commands(`eval "$(${program} sandbox env${at})"`)}
 
 <h2>Move its time</h2>

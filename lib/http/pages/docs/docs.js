@@ -23,7 +23,9 @@ function learn(info) {
   );
   if (info.asset !== undefined) known.set("ASSET", info.asset);
   const passphrase = document.querySelector("#envelope-passphrase");
-  if (passphrase !== null) passphrase.value = info.networkPassphrase;
+  if (passphrase === null) return;
+  passphrase.value = info.networkPassphrase;
+  passphrase.dispatchEvent(new Event("input"));
 }
 
 /** What the sandbox tells of itself at the same address; of another gateway nothing. */

@@ -83,4 +83,6 @@ export function workEnvelopeBox(box) {
   envelope.addEventListener("input", tell);
   passphrase.addEventListener("input", tell);
   box.addEventListener("submit", (event) => event.preventDefault());
+  // Somebody may have been faster than this script.
+  tell();
 }
