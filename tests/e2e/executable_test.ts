@@ -9,6 +9,8 @@ import { promisify } from "node:util";
 import manifest from "../../lib/http/pages/reference/manifest.json" with { type: "json" };
 import packageJson from "../../package.json" with { type: "json" };
 import { openPage, skip, startBrowser } from "../browser/browser.ts";
+import { skip as noBrowser, startBrowser } from "../browser/browser.ts";
+import { tellLife } from "../browser/life_story.ts";
 import { assertPinned, ownNetwork } from "../faults/pinning.ts";
 import { tellBackup } from "./backup_story.ts";
 import { compileExecutable } from "./compiled.ts";
@@ -29,6 +31,17 @@ test("the executable alone carries a payment through its whole life", async () =
   await tellStory(sandbox.info);
   assert.equal(await sandbox.stop("SIGTERM"), 0, sandbox.log());
 });
+
+test(
+  "the executable serves the console, in which a newcomer plays the life of a card",
+  { skip: noBrowser },
+  async () => {
+    const [sandbox, browser] = await Promise.all([startSandbox([gateway]), startBrowser()]);
+    await tellLife(browser, sandbox.info);
+    await browser.close();
+    await sandbox.stop();
+  },
+);
 
 test("the executable shows a newcomer signed webhooks of what it made happen itself", async () => {
   await tellListen([gateway]);

@@ -16,15 +16,22 @@ import { signatureHeaders, signingSecret } from "../../../lib/webhooks/delivery/
 
 const FOLDER = fileURLToPath(new URL("../../../lib/http/pages/console", import.meta.url).href);
 
-test("every file of the console is served, and every module is asked for at once", async () => {
+test("every file of the console is served, and what its first screen needs is asked for at once", async () => {
   const found = readdirSync(FOLDER, { recursive: true }).map((name) => String(name).replaceAll("\\", "/"))
     .filter((name) => /\.(js|css)$/.test(name)).map((name) => `/console/${name}`);
   const served = CONSOLE_FILES.map(({ path }) => path);
   assert.deepEqual(served.toSorted(), ["/console", ...found].toSorted());
   const page = String(await CONSOLE_FILES.find(({ path }) => path === "/console")!.read());
-  for (const path of found.filter((path) => path.endsWith(".js"))) {
+  const text = async (path: string) => String(await CONSOLE_FILES.find((file) => file.path === path)!.read());
+  const needed = ["/console/main.js"];
+  for (const path of needed) {
     assert.ok(page.includes(`href="${path.slice(1)}"`) || page.includes(`src="${path.slice(1)}"`), path);
+    const imported = [...(await text(path)).matchAll(/^import .* from "\.\/([\w/]+\.js)";$/gm)].map(([, to]) =>
+      `/console/${to}`
+    );
+    needed.push(...imported.filter((one) => !needed.includes(one)));
   }
+  assert.equal(needed.length, page.split('.js"').length - 1, "and nothing else");
 });
 
 test("nothing stands inline in the console's page, and nothing in it reads text as markup", async () => {

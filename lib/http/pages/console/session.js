@@ -1,6 +1,5 @@
 // @ts-check
 import { baseUrl, forgetKey, get, isOutOfScope, useKey } from "./api.js";
-import { forgetAssets } from "./assets.js";
 
 /** Who is signed in, and to what. */
 
@@ -43,7 +42,6 @@ export async function signIn(key, sandbox) {
       if (isOutOfScope(error)) return undefined;
       throw error;
     });
-    forgetAssets(network?.assets);
     const ending = new AbortController();
     return {
       network,

@@ -11,7 +11,7 @@ import { pendingView } from "../pending_view.js";
 /** Of a wallet with more, the first are looked at. */
 const CARDS_SHOWN = 20;
 
-/** An account, in every part it plays: a card's owner, a merchant, an agent. @param {import("../main.js").Visit} visit @returns {import("../main.js").Screen} */
+/** An account, in every part it plays: a card's owner, a merchant, an agent. @param {import("../screens.js").Visit} visit @returns {import("../screens.js").Screen} */
 export function account({ part: address, signal, session }) {
   const pending = panel("As a merchant: what it can claim", { class: "wide" });
   const owned = panel("As an owner: its cards", { class: "wide" });

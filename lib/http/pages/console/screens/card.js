@@ -18,7 +18,7 @@ const PAGE = 50;
 /** A block of events settles before what it changed is asked for. */
 const AFTER_EVENT_MS = 500;
 
-/** @param {import("../main.js").Visit} visit @returns {import("../main.js").Screen} */
+/** @param {import("../screens.js").Visit} visit @returns {import("../screens.js").Screen} */
 export function card({ part: deviceHash, signal }) {
   const now = panel("Now", { class: "wide" });
   const timeline = panel("Timeline", { class: "wide" });

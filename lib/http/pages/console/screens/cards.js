@@ -7,7 +7,7 @@ import { cardLink, pageOf } from "../links.js";
 
 const LOOKED_THROUGH = 200;
 
-/** Cards by hash or wallet, and those that something happened to lately. @param {import("../main.js").Visit} visit @returns {import("../main.js").Screen} */
+/** Cards by hash or wallet, and those that something happened to lately. @param {import("../screens.js").Visit} visit @returns {import("../screens.js").Screen} */
 export function cards({ signal }) {
   const input = h("input", {
     id: "card",

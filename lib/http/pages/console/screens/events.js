@@ -10,7 +10,7 @@ import { isAddress } from "../strkey.js";
 /** What the screen was filtered by when it was left: who comes back finds it so. */
 let kept = { types: "", subject: "" };
 
-/** Events as they come, and those before; filtered by type and by whose they are. @param {import("../main.js").Visit} visit @returns {import("../main.js").Screen} */
+/** Events as they come, and those before; filtered by type and by whose they are. @param {import("../screens.js").Visit} visit @returns {import("../screens.js").Screen} */
 export function events({ signal }) {
   const place = h("div", { class: "panel wide" });
   let listSignal = new AbortController();
@@ -116,7 +116,7 @@ function filtersOf(types, subject) {
   return isAddress(subject) ? [{ ...byType, merchant: subject }, { ...byType, agent: subject }] : undefined;
 }
 
-/** One event. @param {import("../main.js").Visit} visit @returns {import("../main.js").Screen} */
+/** One event. @param {import("../screens.js").Visit} visit @returns {import("../screens.js").Screen} */
 export function oneEvent({ part, signal }) {
   const place = h("div", { class: "panel wide" }, h("p", { class: "dim" }, "Loading …"));
   get(`v1/events/${part}`, {}, signal).then(

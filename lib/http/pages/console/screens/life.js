@@ -12,7 +12,7 @@ import { hex, signEnvelope } from "../signing.js";
 /** The card that is played with, and how many steps of its life are behind it: it goes on after a look at another screen. */
 let played = { deviceHash: "", done: 0 };
 
-/** In the sandbox: the whole life of a card, prepared by the gateway, signed in this page, submitted. @param {import("../main.js").Visit} visit @returns {import("../main.js").Screen} */
+/** In the sandbox: the whole life of a card, prepared by the gateway, signed in this page, submitted. @param {import("../screens.js").Visit} visit @returns {import("../screens.js").Screen} */
 export function life({ session: { sandbox }, signal }) {
   if (sandbox === undefined) {
     return {

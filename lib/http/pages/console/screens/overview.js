@@ -12,7 +12,7 @@ import { watchMoney } from "../overview/stuck.js";
 
 const STATUS_MS = 10_000;
 
-/** The first screen: is it healthy, is money stuck, who fails. @param {import("../main.js").Visit} visit @returns {import("../main.js").Screen} */
+/** The first screen: is it healthy, is money stuck, who fails. @param {import("../screens.js").Visit} visit @returns {import("../screens.js").Screen} */
 export function overview({ session, signal }) {
   const healthy = panel("Is it healthy?");
   const stuck = panel("Is money stuck?");

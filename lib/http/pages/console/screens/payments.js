@@ -11,7 +11,7 @@ const EVERY_MS = 60_000;
 const AFTER_EVENT_MS = 1_000;
 const MERCHANTS_SHOWN = 20;
 
-/** Who can claim what, and how long still. @param {import("../main.js").Visit} visit @returns {import("../main.js").Screen} */
+/** Who can claim what, and how long still. @param {import("../screens.js").Visit} visit @returns {import("../screens.js").Screen} */
 export function payments({ signal }) {
   const { section, body } = panel("Waiting to be claimed", { class: "wide" });
   const again = keepLoading({

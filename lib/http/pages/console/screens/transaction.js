@@ -8,7 +8,7 @@ import { wholeId } from "../links.js";
 /** @type {Record<string, import("../dom.js").Tone>} */
 const TONES = { success: "good", pending: "doubt", failed: "bad", rejected: "bad" };
 
-/** A transaction: what became of it, and its events. @param {import("../main.js").Visit} visit @returns {import("../main.js").Screen} */
+/** A transaction: what became of it, and its events. @param {import("../screens.js").Visit} visit @returns {import("../screens.js").Screen} */
 export function transaction({ part: hash, signal }) {
   const outcome = panel("Outcome", { class: "wide" });
   const its = panel("Its events", { class: "wide" });

@@ -15,7 +15,7 @@ const PAGE = 50;
 const AFTER_EVENT_MS = 1_500;
 const HEADINGS = ["When", "Outcome", "Event", "Attempt", "Took", "Next", ""];
 
-/** A webhook with its deliveries. @param {import("../main.js").Visit} visit @returns {import("../main.js").Screen} */
+/** A webhook with its deliveries. @param {import("../screens.js").Visit} visit @returns {import("../screens.js").Screen} */
 export function webhook({ part: id, signal }) {
   const about = panel("How it is", { class: "wide" });
   const onlyFailed = h("input", { type: "checkbox", id: "only-failed" });

@@ -9,7 +9,7 @@ import { webhookLink } from "../links.js";
 
 const EVERY_MS = 15_000;
 
-/** The key's webhooks, the failing first. @param {import("../main.js").Visit} visit @returns {import("../main.js").Screen} */
+/** The key's webhooks, the failing first. @param {import("../screens.js").Visit} visit @returns {import("../screens.js").Screen} */
 export function webhooks({ signal }) {
   const making = h("div");
   const add = button(

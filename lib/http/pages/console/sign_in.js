@@ -1,11 +1,11 @@
 // @ts-check
-import { button, failure, fill, h } from "../dom.js";
-import { signIn } from "../session.js";
+import { button, failure, fill, h } from "./dom.js";
+import { signIn } from "./session.js";
 
 /**
  * Asks for the key.
  * @param {HTMLElement} place
- * @param {{ sandbox: import("../session.js").SandboxInfo | undefined, why: string | undefined, onSession: (session: import("../session.js").Session) => void }} options
+ * @param {{ sandbox: import("./session.js").SandboxInfo | undefined, why: string | undefined, onSession: (session: import("./session.js").Session) => void }} options
  */
 export function signInScreen(place, { sandbox, why, onSession }) {
   const input = h("input", {
