@@ -158,15 +158,22 @@ test("merchants wait whose last payment came after their last claim, the longest
   assert.deepEqual(waiting.map(({ merchant, since }) => [merchant, since.slice(17, 19)]), [["C", "05"], ["A", "09"]]);
 });
 
-test("what is to be claimed presses in its last day, and more in its last hour", () => {
-  const inHours = (hours: number) => Date.now() / 1_000 + hours * 3_600;
-  const pending = (...hours: number[]) => ({
-    pending: "1",
-    payments: hours.map((h) => ({ deviceHash: "", amount: "1", authorizedAt: 0, expiresAt: inHours(h) })),
+test("a payment presses in the last quarter of its life, and more in the last sixteenth", () => {
+  const now = Date.now() / 1_000;
+  const living = (hoursLeft: number, ofHours: number) => ({
+    deviceHash: "",
+    amount: "1",
+    authorizedAt: now + (hoursLeft - ofHours) * 3_600,
+    expiresAt: now + hoursLeft * 3_600,
   });
-  const tones = [[30], [30, 20], [0.5, 30], [-1]].map((hours) => pressing(firstLost(pending(...hours))));
-  assert.deepEqual(tones, ["good", "doubt", "bad", "bad"]);
-  assert.equal(pressing(firstLost({ pending: "1" })), "good", "a gateway that does not say when");
+  const first = (...payments: ReturnType<typeof living>[]) => pressing(firstLost({ pending: "1", payments }));
+  assert.deepEqual(
+    [first(living(30, 100)), first(living(30, 100), living(20, 100)), first(living(6, 100)), first(living(-1, 100))],
+    ["good", "doubt", "bad", "bad"],
+  );
+  const undated = { deviceHash: "", amount: "1", authorizedAt: now, expiresAt: null };
+  assert.equal(pressing(firstLost({ pending: "1", payments: [undated] })), "good", "nobody knows when");
+  assert.equal(pressing(firstLost({ pending: "1", payments: null })), "good", "they could not be listed");
 });
 
 // deno-lint-ignore no-explicit-any
@@ -224,14 +231,16 @@ test("in the sandbox, where a ledger may close only when something happens, an o
   assert.deepEqual(troublesOf({ ...WELL, ledger: { ...WELL.ledger, lagSeconds: 600 } }, true), []);
 });
 
-test("foreign movements and deliveries that nobody takes are money's trouble", () => {
+test("foreign movements, payments about to be lost and deliveries that nobody takes are money's trouble", () => {
   assert.deepEqual(stuckMoney(WELL), []);
   const foreignMovements = { count: 2, last: { type: "escrow.funded", ledger: 12 } };
   const deliveries = { ...WELL.deliveries, pending: 3, oldestSeconds: 3_601 };
-  const found = stuckMoney({ foreignMovements, deliveries });
-  assert.deepEqual(found.map(({ tone }) => tone), ["bad", "doubt"]);
+  const expiring = { payments: 2, merchants: 1, firstAt: Date.now() / 1_000 + 7_230 };
+  const found = stuckMoney({ foreignMovements, deliveries, expiring });
+  assert.deepEqual(found.map(({ tone }) => tone), ["bad", "doubt", "doubt"]);
+  assert.match(found[1]!.text, /2 payments are lost to 1 merchant unless claimed, the first within 2 h\./);
   assert.match(found[0]!.text, /2 movements were in a foreign asset, the last a escrow\.funded in ledger 12/);
-  assert.match(found[1]!.text, /3 webhook deliveries wait, the oldest for 1 h/);
+  assert.match(found[2]!.text, /3 webhook deliveries wait, the oldest for 1 h/);
 });
 
 test("webhooks come failing first, then those that missed something, then the newest", () => {

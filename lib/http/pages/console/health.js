@@ -1,7 +1,7 @@
 // @ts-check
 /** @import { GatewayStatus } from "../../routes/status.ts" */
 /** @import { PublicWebhook } from "../../../webhooks/public_webhook.ts" */
-import { counted, grouped, span } from "./format.js";
+import { counted, grouped, nowMs, span } from "./format.js";
 
 /** What `/v1/status` and the webhooks say, judged: pure, so that the words can be tried without a browser. */
 
@@ -70,15 +70,16 @@ export function troublesOf({ troubles, ledger, history, contracts, reads, nodes 
   return found.sort((a, b) => Number(b.tone === "bad") - Number(a.tone === "bad"));
 }
 
-/** As it will answer beside the rest; absent from a gateway that does not look. @typedef {{ count: number, last: { type: string, ledger: number } | null }} ForeignMovements */
+/** @typedef {{ count: number, last: { type: string, ledger: number } | null }} ForeignMovements */
+/** @typedef {{ payments: number, merchants: number, firstAt: number | null }} Expiring */
 
 /**
- * What of money and of the news of it needs somebody: movements in an asset that they should not be in, deliveries of all
- * keys that are not taken.
- * @param {Pick<GatewayStatus, "deliveries"> & { foreignMovements?: ForeignMovements }} status
+ * What of money and of the news of it needs somebody: movements in an asset that they should not be in, payments that are
+ * lost to their merchants soon, deliveries of all keys that are not taken.
+ * @param {Pick<GatewayStatus, "deliveries"> & { foreignMovements?: ForeignMovements, expiring?: Expiring | null }} status
  * @returns {Finding[]}
  */
-export function stuckMoney({ deliveries: { oldestSeconds, pending, atLeast }, foreignMovements }) {
+export function stuckMoney({ deliveries: { oldestSeconds, pending, atLeast }, foreignMovements, expiring }) {
   /** @type {Finding[]} */
   const found = [];
   const last = foreignMovements?.last ?? null;
@@ -91,6 +92,11 @@ export function stuckMoney({ deliveries: { oldestSeconds, pending, atLeast }, fo
         }: the contracts keep one balance for all assets.`,
       ),
     );
+  }
+  if (expiring && expiring.payments > 0) {
+    const when = expiring.firstAt === null ? "soon" : `within ${span(expiring.firstAt - nowMs() / 1_000)}`;
+    const lost = counted(expiring.payments, "payment is lost", "payments are lost");
+    found.push(doubt(`${lost} to ${counted(expiring.merchants, "merchant")} unless claimed, the first ${when}.`));
   }
   if ((oldestSeconds ?? 0) > OLD_DELIVERY_SECONDS) {
     const waiting = `${counted(pending, "webhook delivery waits", "webhook deliveries wait")}${

@@ -1,20 +1,17 @@
 // @ts-check
 /** @import { Event } from "./event_views.js" */
 import { get } from "./api.js";
-import { msOf, nowMs } from "./format.js";
+import { h } from "./dom.js";
+import { nowMs, timeLeft } from "./format.js";
 
 /** Payments that were authorised and wait to be claimed. The contract holds each for a time: what is not claimed by then is lost to the merchant. */
 
-/** As `/v1/merchants/:address/pending` answers; without `payments` by a gateway that does not list them. */
-/** @typedef {{ pending: string, payments?: Payment[], more?: boolean }} Pending */
-/** @typedef {{ deviceHash: string, amount: string, authorizedAt: number | string, expiresAt: number | string | null }} Payment */
+/** As `/v1/merchants/:address/pending` answers; `payments` null or absent: they could not be listed. @typedef {{ pending: string, payments?: Payment[] | null, more?: boolean }} Pending */
+/** Times are Unix seconds; `expiresAt` null: not known. @typedef {{ deviceHash: string, amount: string, authorizedAt: number, expiresAt: number | null }} Payment */
 /** @typedef {{ merchant: string, asset: string | null | undefined, since: string, pending: Pending }} Waiting */
 
 /** How many events are looked through for merchants that are owed something. */
 const LOOKED_THROUGH = 500;
-/** Claimed within a day, or somebody should know. */
-const SOON_MS = 86_400_000;
-
 /**
  * The merchants whose last authorised payment came after their last claim, those who wait longest first.
  * @param {Event[]} events newest first
@@ -56,14 +53,22 @@ export async function loadWaiting(most) {
   };
 }
 
-/** When the first of them is lost, Unix ms; undefined: that is not told. @param {Pending} pending */
-export function firstLost({ payments = [] }) {
-  const times = payments.flatMap(({ expiresAt }) => expiresAt === null ? [] : [msOf(expiresAt)]);
-  return times.length === 0 ? undefined : Math.min(...times);
+/** The one that is lost first; undefined: that is not told. @param {Pending} pending */
+export function firstLost({ payments }) {
+  const dated = (payments ?? []).filter(({ expiresAt }) => expiresAt !== null);
+  return dated.toSorted((a, b) => Number(a.expiresAt) - Number(b.expiresAt))[0];
 }
 
-/** How pressing that is. @param {number | undefined} lostMs @returns {"good" | "doubt" | "bad"} */
-export function pressing(lostMs) {
-  if (lostMs === undefined || lostMs - nowMs() > SOON_MS) return "good";
-  return lostMs - nowMs() > SOON_MS / 24 ? "doubt" : "bad";
+/** How pressing it is to claim a payment: more so in the last quarter of its life, and in the last sixteenth. @param {Payment | undefined} payment @returns {"good" | "doubt" | "bad"} */
+export function pressing(payment) {
+  if (payment === undefined || payment.expiresAt === null) return "good";
+  const life = payment.expiresAt - payment.authorizedAt;
+  const left = payment.expiresAt - nowMs() / 1_000;
+  return left > life / 4 ? "good" : left > life / 16 ? "doubt" : "bad";
+}
+
+/** How long there is to claim it. @param {Payment | undefined} payment */
+export function timeToClaim(payment) {
+  if (payment === undefined || payment.expiresAt === null) return "not known";
+  return h("span", { class: pressing(payment) }, timeLeft(payment.expiresAt));
 }

@@ -2,10 +2,9 @@
 import { get, keepLoading } from "./api.js";
 import { amountOf } from "./assets.js";
 import { failure, fill, h, table } from "./dom.js";
-import { ago, timeLeft } from "./format.js";
+import { ago } from "./format.js";
 import { cardLink } from "./links.js";
-import { firstLost, pressing } from "./pending.js";
-import { msOf } from "./format.js";
+import { firstLost, timeToClaim } from "./pending.js";
 
 const EVERY_MS = 60_000;
 
@@ -13,10 +12,10 @@ const EVERY_MS = 60_000;
  * What a merchant can claim, and until when.
  * @param {Element} place
  * @param {string} address
- * @param {{ signal: AbortSignal, session: import("./session.js").Session }} options
+ * @param {AbortSignal} signal
  * @returns {() => void} looks again
  */
-export function pendingView(place, address, { signal, session }) {
+export function pendingView(place, address, signal) {
   return keepLoading({
     load: async () => {
       /** @type {import("./pending.js").Pending} */
@@ -27,7 +26,7 @@ export function pendingView(place, address, { signal, session }) {
         order: "desc",
         limit: 1,
       }, signal);
-      return { pending, asset: events[0]?.asset ?? session.sandbox?.asset };
+      return { pending, asset: events[0]?.asset };
     },
     show: ({ pending, asset }) => fill(place, shown(pending, asset)),
     fail: (error) => fill(place, failure(error)),
@@ -38,7 +37,7 @@ export function pendingView(place, address, { signal, session }) {
 
 /**
  * @param {import("./pending.js").Pending} pending
- * @param {string | undefined} asset
+ * @param {string | null | undefined} asset
  */
 function shown(pending, asset) {
   if (pending.pending === "0") return h("p", { class: "dim" }, "Nothing waits to be claimed.");
@@ -51,17 +50,16 @@ function shown(pending, asset) {
       "p",
       { class: "sum" },
       amountOf(pending.pending, asset),
-      lost !== undefined &&
-        h("span", { class: pressing(lost) }, "the first is lost unless claimed: ", timeLeft(lost / 1_000)),
+      lost !== undefined && h("span", {}, "the first to expire: ", timeToClaim(lost)),
     ),
-    payments === undefined ? h("p", { class: "dim" }, "This gateway does not say of which payments.") : table(
+    !payments ? h("p", { class: "dim" }, "Of which payments could not be read.") : table(
       "Pending payments, the oldest first",
       ["Card", "Amount", "Authorised", "Time to claim"],
-      payments.map(({ deviceHash, amount, authorizedAt, expiresAt }) => [
-        cardLink(deviceHash),
-        amountOf(amount, asset),
-        ago(authorizedAt),
-        expiresAt === null ? "not known" : h("span", { class: pressing(msOf(expiresAt)) }, timeLeft(expiresAt)),
+      payments.map((payment) => [
+        cardLink(payment.deviceHash),
+        amountOf(payment.amount, asset),
+        ago(payment.authorizedAt),
+        timeToClaim(payment),
       ]),
     ),
     more && h("p", { class: "dim" }, "There are more than these."),

@@ -4,10 +4,10 @@ import { keepLoading } from "../api.js";
 import { amountOf } from "../assets.js";
 import { failure, h } from "../dom.js";
 import { listen } from "../feed.js";
-import { ago, counted, timeLeft } from "../format.js";
+import { ago, counted } from "../format.js";
 import { stuckMoney } from "../health.js";
 import { accountLink } from "../links.js";
-import { firstLost, loadWaiting, pressing } from "../pending.js";
+import { firstLost, loadWaiting, pressing, timeToClaim } from "../pending.js";
 import { answer, findings, note, worstOf } from "./answer.js";
 
 const EVERY_MS = 60_000;
@@ -76,7 +76,7 @@ export function watchMoney(place, signal) {
 /** @param {import("../pending.js").Waiting} one */
 function waitingRow({ merchant, asset, since, pending }) {
   const lost = firstLost(pending);
-  const left = lost !== undefined && h("small", { class: pressing(lost) }, timeLeft(lost / 1_000), " to claim");
+  const left = lost !== undefined && h("small", {}, timeToClaim(lost), " to claim");
   return h(
     "li",
     {},

@@ -12,13 +12,13 @@ import { pendingView } from "../pending_view.js";
 const CARDS_SHOWN = 20;
 
 /** An account, in every part it plays: a card's owner, a merchant, an agent. @param {import("../screens.js").Visit} visit @returns {import("../screens.js").Screen} */
-export function account({ part: address, signal, session }) {
+export function account({ part: address, signal }) {
   const pending = panel("As a merchant: what it can claim", { class: "wide" });
   const owned = panel("As an owner: its cards", { class: "wide" });
   const received = panel("Its payments", { class: "wide" });
   const acted = panel("As an agent: what it was registered for", { class: "wide" });
 
-  const again = pendingView(pending.body, address, { signal, session });
+  const again = pendingView(pending.body, address, signal);
   get(`v1/wallets/${address}/devices`, {}, signal).then(
     ({ devices }) => showCards(owned.body, devices, signal),
     (error) => signal.aborted || fill(owned.body, failure(error)),

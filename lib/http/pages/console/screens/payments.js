@@ -2,10 +2,10 @@
 import { keepLoading } from "../api.js";
 import { amountOf } from "../assets.js";
 import { failure, fill, h, panel, table } from "../dom.js";
-import { ago, counted, timeLeft } from "../format.js";
+import { ago, counted } from "../format.js";
 import { accountLink, pageOf } from "../links.js";
 import { listen } from "../feed.js";
-import { firstLost, loadWaiting, pressing } from "../pending.js";
+import { firstLost, loadWaiting, timeToClaim } from "../pending.js";
 
 const EVERY_MS = 60_000;
 const AFTER_EVENT_MS = 1_000;
@@ -73,15 +73,12 @@ function list(waiting) {
   return table(
     "Merchants that can claim",
     ["Merchant", "Can claim", "Payments", "Waits since", "Time to claim"],
-    waiting.map(({ merchant, asset, since, pending }) => {
-      const lost = firstLost(pending);
-      return [
-        accountLink(merchant),
-        amountOf(pending.pending, asset),
-        pending.payments === undefined ? "not listed" : `${pending.payments.length}${pending.more ? "+" : ""}`,
-        ago(since),
-        lost === undefined ? "not told" : h("span", { class: pressing(lost) }, timeLeft(lost / 1_000)),
-      ];
-    }),
+    waiting.map(({ merchant, asset, since, pending }) => [
+      accountLink(merchant),
+      amountOf(pending.pending, asset),
+      pending.payments ? `${pending.payments.length}${pending.more ? " and more" : ""}` : "not listed",
+      ago(since),
+      timeToClaim(firstLost(pending)),
+    ]),
   );
 }
