@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Config } from "../config.ts";
 import type { Clock } from "../clock.ts";
 import { assetId } from "../escrow/assets/asset_id.ts";
+import { createAssetList } from "../escrow/assets/asset_list.ts";
 import type { History } from "../events/history.ts";
 import type { EventStreams } from "../events/streams.ts";
 import { createApp, type GatewayApp } from "../http/app.ts";
@@ -29,12 +30,14 @@ import { createStatus } from "./status.ts";
 
 /** What /v1/network answers: an application speaks with the node that it is shown, so that is one that is well. */
 function createNetworkAnswer(
-  { publicRpcUrl, rpcUrls, networkPassphrase, deviceRegistry, agentRegistry, paymentEscrow }: Config,
+  { publicRpcUrl, rpcUrls, networkPassphrase, deviceRegistry, agentRegistry, paymentEscrow, assets: names }: Config,
   rpc: Pick<NodesRpcClient, "nodes">,
 ): () => NetworkAnswer {
   const contracts = { deviceRegistry, agentRegistry, paymentEscrow };
+  const { ids } = createAssetList(names, networkPassphrase);
+  const assets = ids === undefined ? null : [...ids];
   const answers = rpcUrls.map((url) => {
-    return { rpcUrl: publicRpcUrl ?? new URL(url).origin, networkPassphrase, contracts };
+    return { rpcUrl: publicRpcUrl ?? new URL(url).origin, networkPassphrase, contracts, assets };
   });
   return () => answers[answers.length === 1 ? 0 : rpc.nodes().findIndex(({ inUse }) => inUse)]!;
 }

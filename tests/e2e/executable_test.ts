@@ -9,7 +9,6 @@ import { promisify } from "node:util";
 import manifest from "../../lib/http/pages/reference/manifest.json" with { type: "json" };
 import packageJson from "../../package.json" with { type: "json" };
 import { openPage, skip, startBrowser } from "../browser/browser.ts";
-import { skip as noBrowser, startBrowser } from "../browser/browser.ts";
 import { tellLife } from "../browser/life_story.ts";
 import { assertPinned, ownNetwork } from "../faults/pinning.ts";
 import { tellBackup } from "./backup_story.ts";
@@ -34,7 +33,7 @@ test("the executable alone carries a payment through its whole life", async () =
 
 test(
   "the executable serves the console, in which a newcomer plays the life of a card",
-  { skip: noBrowser },
+  { skip },
   async () => {
     const [sandbox, browser] = await Promise.all([startSandbox([gateway]), startBrowser()]);
     await tellLife(browser, sandbox.info);

@@ -8,6 +8,9 @@ const networkAnswer = z.object({
   rpcUrl: z.string().describe("An RPC node of this network that is well, without what is secret in its URL"),
   networkPassphrase: z.string(),
   contracts: z.object({ deviceRegistry: contractId, agentRegistry: contractId, paymentEscrow: contractId }),
+  assets: z.array(contractId).nullable().describe(
+    "The contracts of the assets that are dealt in; null: none is refused",
+  ),
 }).meta({ id: "Network" });
 
 export type NetworkAnswer = z.infer<typeof networkAnswer>;

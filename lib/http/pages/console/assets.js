@@ -14,7 +14,7 @@ const asked = new Map();
 /** The assets that this deployment deals in; undefined: all. @type {Set<string> | undefined} */
 let dealtIn;
 
-/** Begins anew, on another network. @param {string[] | null | undefined} assets contracts of those dealt in */
+/** Begins anew, on another network. @param {string[] | null | undefined} assets contracts of those dealt in; none: all are */
 export function forgetAssets(assets) {
   known.clear();
   asked.clear();

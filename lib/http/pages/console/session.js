@@ -12,7 +12,7 @@ import { baseUrl, forgetKey, get, isOutOfScope, useKey } from "./api.js";
  * @property {string} networkPassphrase
  * @property {Record<"owner" | "agent" | "merchant", Account>} accounts
  */
-/** @typedef {{ networkPassphrase: string, rpcUrl: string, contracts: Record<string, string>, assets?: string[] | null }} Network */
+/** @typedef {{ networkPassphrase: string, rpcUrl: string, contracts: Record<string, string>, assets: string[] | null }} Network */
 
 /** @typedef {{ network: Network | undefined, sandbox: SandboxInfo | undefined, signal: AbortSignal, end: () => void }} Session `network` undefined: the key may not read */
 
