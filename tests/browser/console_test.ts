@@ -3,7 +3,18 @@ import { after, afterEach, before, test } from "node:test";
 import type { Browser } from "playwright-core";
 import { createClient } from "../e2e/client.ts";
 import { type Receiver, startReceiver } from "../e2e/receiver.ts";
-import { makeKey, runGateway, type SandboxProcess, sourceCommand, startSandbox } from "../e2e/sandbox_process.ts";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  flagsFor,
+  makeKey,
+  runGateway,
+  type SandboxProcess,
+  sourceCommand,
+  startSandbox,
+} from "../e2e/sandbox_process.ts";
+import { startServe } from "../faults/serve_process.ts";
 import { assertAccessible, type Looks, skip, startBrowser } from "./browser.ts";
 import { openConsole, signedIn } from "./console.ts";
 import { tellLife } from "./life_story.ts";
@@ -225,6 +236,36 @@ test(
     await shows(".facts", "3 rejected");
     assert.deepEqual(complaints, []);
     await close();
+  },
+);
+
+test(
+  "outside of a sandbox there is none to play with, and movements in a foreign asset are flagged",
+  { skip },
+  async () => {
+    const deviceHash = await paidCard();
+    const folder = mkdtempSync(join(tmpdir(), "console-"));
+    const store = `sqlite:${join(folder, "gateway.db")}`;
+    const key = await makeKey(sourceCommand(), store, { scopes: "read,webhooks", rate: 600 });
+    // Any contract will do: what matters is that the asset of the payments is not on the list.
+    const assets = sandbox.info.contracts.paymentEscrow;
+    const serving = await startServe(flagsFor(sandbox.info, { store, assets, log: "json" }));
+    const { page, shows, go, complaints, close } = await openConsole(browser, { gateway: serving.url });
+    assert.equal(await page.getByRole("button", { name: "Use the sandbox's key" }).count(), 0);
+    await page.getByLabel("API key").fill(key);
+    await page.keyboard.press("Enter");
+    await shows(".questions .panel:nth-child(2) .answer.bad", "Look at this.");
+    await shows(".questions .panel:nth-child(2)", /movements? w\w+ in a foreign asset/);
+    assert.equal(await page.getByRole("link", { name: "Sandbox" }).count(), 0);
+    await go(`cards/${deviceHash}`, "Card");
+    await shows(".timeline li:nth-child(1)", /2\.5 XLM.*foreign asset/);
+    await assertAccessible(page, "a foreign asset");
+    // What is no sandbox answers 404 where one would tell of itself.
+    assert.deepEqual(complaints.filter((one) => !one.includes("404")), []);
+    await close();
+    serving.signal("SIGTERM");
+    assert.equal(await serving.ended, 0, serving.log());
+    rmSync(folder, { recursive: true });
   },
 );
 
