@@ -46,6 +46,9 @@ function show(place, sandbox, signal) {
     show(place, sandbox, signal);
   });
 
+  /** The transactions whose events have come. @type {Set<string>} */
+  const heard = new Set();
+
   /** @param {boolean} isBusy */
   function enable(isBusy) {
     const step = CARD_LIFE[played.done];
@@ -75,13 +78,15 @@ function show(place, sandbox, signal) {
     const { hash, ledger } = await write(step, { ...(/** @type {SandboxInfo} */ (sandbox)), deviceHash }, item.told);
     played.done = at + 1;
     item.finished(hash, ledger);
+    // The event may be sooner than the answer.
+    if (heard.has(hash)) item.heard();
     say(`${step.event} in ledger ${ledger}`);
   }
 
   listen({
-    event(event) {
-      const item = items.find(({ hash }) => hash() === event.txHash);
-      item?.heard();
+    event({ txHash }) {
+      heard.add(txHash);
+      items.find(({ hash }) => hash() === txHash)?.heard();
     },
   }, signal);
   const card = h(
