@@ -211,6 +211,8 @@ export type Network = {
     agentRegistry: string;
     paymentEscrow: string;
   };
+  /** The contracts of the assets that are dealt in; null: none is refused */
+  assets: (string)[] | null;
 };
 
 export type NewWebhook = {
