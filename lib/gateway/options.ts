@@ -5,6 +5,7 @@ import type { Clock } from "../clock.ts";
 import type { Fetch } from "../stellar/rpc/transport.ts";
 import type { Store } from "../store/store.ts";
 import type { CourierLimits } from "../webhooks/delivery/turns.ts";
+import type { Poster } from "../webhooks/post/post.ts";
 import type { Resolve } from "../webhooks/targets/dns.ts";
 
 export interface GatewayOptions {
@@ -35,4 +36,6 @@ export interface TargetOptions {
   allowLoopbackHttp?: boolean;
   /** PEM of the certification authorities to trust instead of the runtime's own. */
   ca?: string;
+  /** Posts in place of the gateway's own HTTP client: simulations do. */
+  poster?: Poster;
 }

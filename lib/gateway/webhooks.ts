@@ -48,7 +48,7 @@ export async function createGatewayWebhooks(
   return createWebhooks({
     store,
     targets: policy,
-    poster: createPoster({ policy, now: clock.monotonicMs, ca: targets.ca }),
+    poster: targets.poster ?? createPoster({ policy, now: clock.monotonicMs, ca: targets.ca }),
     secrets: await openSecrets(options),
     isKeyEnabled,
     startHeight: () => heightAfterTip(store, { clock, watch }),

@@ -1,0 +1,106 @@
+import { mintKey } from "../../lib/keys/api_key.ts";
+import { SCOPES } from "../../lib/store/store.ts";
+import type { Running, Site } from "./site.ts";
+import { START_MS } from "./world.ts";
+
+export interface Answered {
+  status: number;
+  // deno-lint-ignore no-explicit-any -- JSON
+  body: any;
+  machine: string;
+}
+
+/** One who holds an API key and asks whichever gateway the balancer picks. */
+export class Client {
+  /** When its key was disabled or enabled, the world's ms. */
+  readonly switched: { atMs: number; enabled: boolean }[] = [];
+  /** When requests were admitted. */
+  readonly admittedAtMs: number[] = [];
+
+  private constructor(readonly site: Site, readonly key: string, readonly keyId: string, readonly rate: number) {}
+
+  static async enrol(site: Site, name: string, rate: number): Promise<Client> {
+    const random = (length: number) => Uint8Array.from({ length }, () => Math.floor(site.world.random.next() * 256));
+    const { key, record } = mintKey({ name, scopes: [...SCOPES], rate, now: START_MS, random });
+    await site.driver.keys.insert(record);
+    return new Client(site, key, record.id, rate);
+  }
+
+  get isEnabled(): boolean {
+    return this.switched.at(-1)?.enabled ?? true;
+  }
+
+  /** As the operator's command does, beside the gateways. */
+  async setEnabled(enabled: boolean): Promise<void> {
+    await this.site.driver.keys.setDisabled(this.keyId, !enabled);
+    this.switched.push({ atMs: this.site.world.nowMs, enabled });
+    this.site.world.note(`key ${this.keyId} ${enabled ? "enabled" : "disabled"}`);
+  }
+
+  /** Undefined: no gateway is there, or the one that was asked has died of it. */
+  async ask(method: string, path: string, body?: unknown): Promise<Answered | undefined> {
+    const { world, running } = this.site;
+    const serving = running.filter(({ gateway, machine }) =>
+      gateway !== undefined && machine.pausedUntilMs <= world.nowMs
+    );
+    if (serving.length === 0) return undefined;
+    const on = world.random.pick(serving);
+    const askedMs = world.nowMs;
+    world.reading++;
+    const answered = await Promise.race([this.#askOf(on, method, path, body), on.machine.died]);
+    world.reading--;
+    world.note(`${method} ${path.split("?")[0]} of ${on.machine.name}: ${answered?.status}`);
+    if (answered !== undefined && answered.status < 500 && ![401, 429].includes(answered.status)) {
+      this.admittedAtMs.push(askedMs);
+    }
+    return answered;
+  }
+
+  async #askOf({ machine, gateway }: Running, method: string, path: string, body?: unknown): Promise<Answered> {
+    const request = new Request(`http://gateway.test${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${this.key}`,
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+      },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    });
+    const response = await this.site.world.as(
+      machine,
+      () => gateway!.fetch(request, { remoteAddress: "198.51.100.7" }),
+    );
+    const text = await response.text();
+    return { status: response.status, body: text === "" ? undefined : JSON.parse(text), machine: machine.name };
+  }
+}
+
+/** An event as a page shows it. */
+export interface SeenEvent {
+  id: string;
+  txHash: string;
+}
+
+/** Follows the history by cursor, as an accounting job does. */
+export class HistoryReader {
+  readonly seen: SeenEvent[] = [];
+  cursor: string | undefined;
+  isAsking = false;
+
+  constructor(readonly client: Client, readonly limit: number) {}
+
+  /** Reads one page; answers whether there may be more. */
+  async read(): Promise<boolean> {
+    if (this.isAsking) return false;
+    this.isAsking = true;
+    try {
+      const from = this.cursor === undefined ? "" : `&cursor=${encodeURIComponent(this.cursor)}`;
+      const answered = await this.client.ask("GET", `/v1/events?limit=${this.limit}${from}`);
+      if (answered?.status !== 200) return answered === undefined;
+      this.seen.push(...answered.body.events.map(({ id, txHash }: SeenEvent) => ({ id, txHash })));
+      this.cursor = answered.body.cursor;
+      return answered.body.events.length === this.limit;
+    } finally {
+      this.isAsking = false;
+    }
+  }
+}

@@ -1,0 +1,108 @@
+import { signatureHeaders, signingSecret } from "../../lib/webhooks/delivery/signature.ts";
+import type { PostRequest, PostResult } from "../../lib/webhooks/post/post.ts";
+import type { Machine } from "./machine.ts";
+import type { World } from "./world.ts";
+
+/** How a receiver answers. */
+export type Temper = "well" | "slow" | "broken" | "refusing" | "hanging" | "moody" | "later";
+
+/** A delivery that a receiver has heard. */
+export interface Heard {
+  /** When its sender began to post, the world's ms. */
+  beganMs: number;
+  url: string;
+  subscriptionId: string;
+  eventId: string;
+  /** What the receiver answered; undefined: nothing that its sender has heard. */
+  statusCode: number | undefined;
+  isSigned: boolean;
+}
+
+const NO_ANSWER: PostResult = { error: "connection reset", responseBody: "", durationMs: 0 };
+
+/** The endpoints of everybody's webhooks. */
+export class Receivers {
+  readonly heard: Heard[] = [];
+  readonly #tempers = new Map<string, Temper>();
+  /** Plain secrets by subscription, the newest last: as their owners were told them. */
+  readonly secrets = new Map<string, string[]>();
+  /** When each that is gone was deleted, by id: the world's ms. */
+  readonly deletedAtMs = new Map<string, number>();
+  /** Those that had something replayed, by id. */
+  readonly replayed = new Set<string>();
+  /** The API key of each subscription, by id. */
+  readonly owners = new Map<string, string>();
+
+  constructor(readonly world: World) {}
+
+  setTemper(url: string, temper: Temper): void {
+    this.world.note(`${url} is ${temper}`);
+    this.#tempers.set(url, temper);
+  }
+
+  async post(machine: Machine, request: PostRequest): Promise<PostResult> {
+    const { world } = this;
+    const beganMs = world.nowMs;
+    const temper = this.#tempers.get(request.url) ?? "well";
+    const aborted = new Promise<PostResult>((resolve) => {
+      const give = () => resolve({ ...NO_ANSWER, error: "given up by the gateway" });
+      if (request.signal?.aborted) give();
+      request.signal?.addEventListener("abort", give, { once: true });
+    });
+    const result = await Promise.race([
+      machine.call(`post ${request.url}`, () => this.#answer(machine, temper, request, beganMs)),
+      aborted,
+    ]);
+    return { ...result, durationMs: Math.round((world.nowMs - beganMs) * machine.pace) };
+  }
+
+  async #answer(machine: Machine, temper: Temper, request: PostRequest, beganMs: number): Promise<PostResult> {
+    const { world } = this;
+    const { statusCode, afterMs, isHeard, isLost } = this.#mood(temper);
+    await world.pass(Math.min(afterMs, request.timeoutMs ?? 10_000), machine);
+    if (isHeard) this.#hear(request, beganMs, isLost ? undefined : statusCode);
+    if (isLost) return NO_ANSWER;
+    if (afterMs >= (request.timeoutMs ?? 10_000)) return { ...NO_ANSWER, error: "timed out after 10 s" };
+    const retryAfter = temper === "later" ? String(world.integer(1, 120)) : undefined;
+    return { statusCode, retryAfter, responseBody: "", durationMs: 0 };
+  }
+
+  #mood(temper: Temper): { statusCode: number; afterMs: number; isHeard: boolean; isLost: boolean } {
+    const { world } = this;
+    const quick = world.random.between(1, 40);
+    const said = (statusCode: number, afterMs = quick) => ({ statusCode, afterMs, isHeard: true, isLost: false });
+    if (temper === "slow") return said(200, world.random.between(1_000, 9_000));
+    if (temper === "broken") return said(503);
+    if (temper === "later") return said(429);
+    if (temper === "refusing") return said(410);
+    if (temper === "hanging") return { ...said(200, 10_000), isHeard: world.chance(0.5), isLost: true };
+    if (temper === "moody") {
+      const isLost = world.chance(0.2);
+      return { ...said(world.random.pick([200, 200, 204, 500, 429, 404])), isLost };
+    }
+    return said(200);
+  }
+
+  #hear(request: PostRequest, beganMs: number, statusCode: number | undefined): void {
+    const { subscription, event } = JSON.parse(request.body) as { subscription: string; event: { id: string } };
+    const isSigned = this.#isSigned(subscription, event.id, request);
+    this.heard.push({
+      beganMs,
+      url: request.url,
+      subscriptionId: subscription,
+      eventId: event.id,
+      statusCode,
+      isSigned,
+    });
+    this.world.note(`${request.url} hears ${event.id} and answers ${statusCode}`);
+  }
+
+  /** With any secret that its owner was told. */
+  #isSigned(subscriptionId: string, eventId: string, { headers, body }: PostRequest): boolean {
+    const nowMs = Number(headers["webhook-timestamp"]) * 1_000;
+    return (this.secrets.get(subscriptionId) ?? []).some((secret) => {
+      const own = signatureHeaders({ secrets: [signingSecret(secret)], eventId, body, nowMs });
+      return headers["webhook-signature"]!.split(" ").includes(own["webhook-signature"]!);
+    });
+  }
+}

@@ -1,0 +1,124 @@
+import { readConfig } from "../../cli/read_config.ts";
+import { createGateway, type Gateway } from "../../lib/gateway/gateway.ts";
+import { keySourceFromStore } from "../../lib/keys/key_source.ts";
+import { createLog } from "../../lib/log.ts";
+import type { StoreDriver } from "../../lib/store/checked_store.ts";
+import { openMemoryDriver } from "../../lib/store/sqlite/store.ts";
+import { Chain, CONTRACTS, PASSPHRASE } from "./chain.ts";
+import { Machine } from "./machine.ts";
+import { SimulatedNode } from "./node.ts";
+import { Receivers } from "./receivers.ts";
+import { START_MS, type World } from "./world.ts";
+
+/** A gateway that runs on a machine, or is starting there. */
+export interface Running {
+  machine: Machine;
+  /** Undefined while it starts. */
+  gateway?: Gateway;
+}
+
+/** Everything that is there: one store, several machines with a gateway each, nodes of one network, receivers. */
+export class Site {
+  readonly chain: Chain;
+  readonly nodes: SimulatedNode[];
+  readonly receivers: Receivers;
+  readonly running: Running[] = [];
+  /** Log lines of level warn and above, for whoever looks into a failure. */
+  readonly logged: string[] = [];
+  /** Where the log ended when each subscription was made, by id: what was known before is not owed to it. */
+  readonly owedAfter = new Map<string, number>();
+  /** How far the network was read when it was reset: what came after is gone with it. */
+  readBeforeReset = 0;
+  /** Told of each call to the store that had its effect. */
+  onStoreCall: (machine: Machine, method: string, args: unknown[], answer: unknown) => void = () => {};
+  #births = 0;
+
+  private constructor(readonly world: World, readonly driver: StoreDriver, nodes: number) {
+    this.chain = new Chain(world, 1_000);
+    this.nodes = Array.from({ length: nodes }, (_, n) => new SimulatedNode(`node${n}`, world, this.chain));
+    this.receivers = new Receivers(world);
+  }
+
+  static async open(world: World, nodes: number): Promise<Site> {
+    const driver = await openMemoryDriver({ isShared: true, now: () => Math.floor(START_MS + world.nowMs) });
+    return new Site(world, driver, nodes);
+  }
+
+  /** Starts a gateway on a machine of its own. */
+  start({ pace = 1, aheadMs = 0 }: { pace?: number; aheadMs?: number } = {}): Running {
+    const { world } = this;
+    const onDeath = (dead: Machine) => {
+      const at = this.running.findIndex(({ machine }) => machine === dead);
+      if (at >= 0) this.running.splice(at, 1);
+    };
+    const machine = new Machine(`g${++this.#births}`, world, { pace, aheadMs, onDeath });
+    const running: Running = { machine };
+    this.running.push(running);
+    world.note(`${machine.name} starts`);
+    world.as(machine, () => {
+      void this.#startOn(running).catch((error) => {
+        this.logged.push(`${machine.name} could not start: ${error}`);
+        machine.die("as it could not start");
+      });
+    });
+    return running;
+  }
+
+  async #startOn(running: Running): Promise<void> {
+    const { machine } = running;
+    const store = machine.storeOn(this.driver, (method, args, answer) => {
+      if (method === "subscriptions.insert") this.#noteOwed((args[0] as { id: string }).id);
+      this.onStoreCall(machine, method, args, answer);
+    });
+    const config = readConfig({}, {
+      store: "memory:",
+      pollMs: "1000",
+      rpcUrls: this.nodes.map(({ url }) => url).join(),
+      networkPassphrase: PASSPHRASE,
+      ...CONTRACTS,
+    });
+    const gateway = await createGateway({
+      config,
+      store,
+      keys: keySourceFromStore(store),
+      clock: machine.clock,
+      fetch: (url, init) => this.#ask(machine, url, init),
+      log: createLog({
+        level: "warn",
+        format: "json",
+        now: machine.clock.now,
+        write: (line) => this.logged.push(`${this.world.nowMs.toFixed(0)} ${machine.name} ${line.trim()}`),
+      }),
+      targets: {
+        resolve: () => Promise.resolve(["93.184.216.34"]),
+        poster: { post: (request) => this.receivers.post(machine, request), close() {} },
+      },
+    });
+    await gateway.networkChecked;
+    gateway.start();
+    running.gateway = gateway;
+    this.world.note(`${machine.name} serves`);
+  }
+
+  #noteOwed(subscriptionId: string): void {
+    // A driver in memory answers at once.
+    const { last } = this.driver.events.bounds() as { last: number };
+    this.owedAfter.set(subscriptionId, last);
+  }
+
+  async #ask(machine: Machine, url: string, { body, signal }: RequestInit): Promise<Response> {
+    const node = this.nodes.find((node) => node.url === url)!;
+    const aborted = new Promise<never>((_, reject) => {
+      signal?.addEventListener("abort", () => reject(new DOMException("aborted", "AbortError")), { once: true });
+    });
+    const asked = machine.call(`${node.name} ${JSON.parse(String(body)).method}`, () => node.answer(String(body)));
+    const answer = await Promise.race([asked, aborted]);
+    return answer ?? await aborted;
+  }
+
+  /** Ends everything, so that nothing of it runs in the next world. */
+  async close(): Promise<void> {
+    for (const { machine } of [...this.running]) machine.die("at the end");
+    await this.driver.close();
+  }
+}

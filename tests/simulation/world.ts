@@ -1,0 +1,194 @@
+import { createHash } from "node:crypto";
+import process from "node:process";
+import { setImmediate as othersTurn } from "node:timers/promises";
+import { type SeededRandom, seededRandom } from "../faults/seeded_random.ts";
+
+/** Whose a timer is: a gateway that may be dead or stopped by then, with a clock of its own. */
+export interface Owner {
+  readonly isDead: boolean;
+  /** The world's time until which it stands still; in the past: it runs. */
+  readonly pausedUntilMs: number;
+  wallMs(): number;
+  monotonicMs(): number;
+}
+
+export interface Timer {
+  atMs: number;
+  owner: Owner | undefined;
+  run: () => void;
+  isCancelled: boolean;
+}
+
+/** Unix ms at which every world begins. */
+export const START_MS = Date.parse("2026-01-01T00:00:00Z");
+/** So many turns of the real event loop without anything of the world moving, and nothing moves until a timer rings. */
+const QUIET_TURNS = 4;
+
+/**
+ * A world in which time passes only from one timer to the next, one at a time: what a seed does, it does again. All that
+ * its gateways wait for (stores, nodes, receivers, clocks) are timers here.
+ */
+export class World {
+  readonly random: SeededRandom;
+  /** Since the beginning. */
+  nowMs = 0;
+  steps = 0;
+  /** Answers to HTTP requests that are being made: reading bodies takes turns of the real event loop. */
+  reading = 0;
+  #timers: Timer[] = [];
+  #current: Owner | undefined;
+  #movements = 0;
+  readonly #trace = createHash("sha256");
+  #said: ((line: string) => void) | undefined;
+
+  constructor(readonly seed: number, said?: (line: string) => void) {
+    this.random = seededRandom(seed);
+    this.#said = said;
+  }
+
+  /** By chance, this often. */
+  chance(probability: number): boolean {
+    return this.random.next() < probability;
+  }
+
+  /** An integer from `from` to `to`, both inclusive. */
+  integer(from: number, to: number): number {
+    return Math.floor(this.random.between(from, to + 1));
+  }
+
+  after(ms: number, run: () => void, owner: Owner | undefined = this.#current): Timer {
+    this.#movements++;
+    const timer: Timer = { atMs: this.nowMs + Math.max(0, ms), owner, run, isCancelled: false };
+    this.#insert(timer);
+    return timer;
+  }
+
+  pass(ms: number, owner?: Owner): Promise<void> {
+    return new Promise((resolve) => this.after(ms, resolve, owner));
+  }
+
+  /** What happens, for the trace: equal seeds have equal traces. */
+  note(line: string): void {
+    this.#movements++;
+    const stamped = `${this.nowMs.toFixed(3)} ${line}`;
+    this.#trace.update(`${stamped}\n`);
+    this.#said?.(stamped);
+  }
+
+  /** SHA-256 of the trace so far, in short. */
+  traceHash(): string {
+    return this.#trace.copy().digest("hex").slice(0, 16);
+  }
+
+  /** Lets the world go on until then, or until `isOver`. */
+  async runUntil(untilMs: number, isOver: () => boolean = () => false): Promise<void> {
+    const given = takeOverClocks(this, () => this.#current);
+    try {
+      await this.#quiet();
+      while (!isOver()) {
+        const timer = this.#timers[0];
+        if (timer === undefined || timer.atMs > untilMs) break;
+        this.#timers.shift();
+        if (timer.isCancelled || timer.owner?.isDead) continue;
+        const resumesMs = timer.owner?.pausedUntilMs ?? 0;
+        if (resumesMs > timer.atMs) {
+          this.#insert(Object.assign(timer, { atMs: resumesMs }));
+          continue;
+        }
+        this.nowMs = timer.atMs;
+        this.steps++;
+        this.#current = timer.owner;
+        timer.run();
+        await this.#quiet();
+        this.#current = undefined;
+      }
+      if (!isOver()) this.nowMs = Math.max(this.nowMs, untilMs);
+    } finally {
+      given();
+    }
+  }
+
+  /** Does something on behalf of this owner: timers made meanwhile are its own. */
+  as<T>(owner: Owner, work: () => T): T {
+    const before = this.#current;
+    this.#current = owner;
+    try {
+      return work();
+    } finally {
+      this.#current = before;
+    }
+  }
+
+  async #quiet(): Promise<void> {
+    for (let quiet = 0; quiet < (this.reading > 0 ? 10 * QUIET_TURNS : QUIET_TURNS); quiet++) {
+      const before = this.#movements;
+      await othersTurn();
+      if (this.#movements !== before) quiet = -1;
+    }
+  }
+
+  #insert(timer: Timer): void {
+    let [low, high] = [0, this.#timers.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.#timers[middle]!.atMs <= timer.atMs) low = middle + 1;
+      else high = middle;
+    }
+    this.#timers.splice(low, 0, timer);
+  }
+}
+
+/**
+ * While a world goes on, the runtime's clocks, timers and randomness are the world's, for those parts of a gateway that
+ * are not handed any. Answers how to give them back.
+ */
+function takeOverClocks(world: World, current: () => Owner | undefined): () => void {
+  const real = {
+    setTimeout: globalThis.setTimeout,
+    setInterval: globalThis.setInterval,
+    clearTimeout: globalThis.clearTimeout,
+    clearInterval: globalThis.clearInterval,
+  };
+  const realDateNow = Date.now;
+  const realRandom = Math.random;
+  const realPerformanceNow = performance.now;
+  const realValues = crypto.getRandomValues;
+  const cancel = (timer: unknown) => {
+    if (typeof timer === "object" && timer !== null) (timer as Timer).isCancelled = true;
+  };
+  const unref = { unref: () => undefined, ref: () => undefined, [Symbol.toPrimitive]: () => 0 };
+  Object.assign(globalThis, {
+    setTimeout: (run: (...args: unknown[]) => void, ms = 0, ...args: unknown[]) =>
+      Object.assign(world.after(ms, () => run(...args)), unref),
+    setInterval: (run: () => void, ms: number) => {
+      const owner = current();
+      const timer = Object.assign(world.after(ms, again, owner), unref);
+      function again() {
+        run();
+        if (timer.isCancelled) return;
+        const next = world.after(ms, again, owner);
+        Object.defineProperty(next, "isCancelled", { get: () => timer.isCancelled });
+      }
+      return timer;
+    },
+    clearTimeout: cancel,
+    clearInterval: cancel,
+  });
+  Date.now = () => current()?.wallMs() ?? START_MS + world.nowMs;
+  performance.now = () => current()?.monotonicMs() ?? world.nowMs;
+  Math.random = () => world.random.next();
+  crypto.getRandomValues = ((values: Uint8Array) => {
+    for (let at = 0; at < values.length; at++) values[at] = Math.floor(world.random.next() * 256);
+    return values;
+  }) as typeof crypto.getRandomValues;
+  return () => {
+    Object.assign(globalThis, real);
+    Date.now = realDateNow;
+    Math.random = realRandom;
+    performance.now = realPerformanceNow;
+    crypto.getRandomValues = realValues;
+  };
+}
+
+/** For reports. */
+export const runtimeVersion = (): string => process.versions.bun ? `bun ${process.versions.bun}` : "deno";
