@@ -158,8 +158,11 @@ test("deliveries prints the attempts, newest first", async () => {
 async function fieldsOf(path: string, list: string): Promise<string[]> {
   const io = fakeIo();
   assert.equal(await runCommandLine(["openapi"], io), 0);
-  const { schema } = JSON.parse(io.out).paths[path].get.responses["200"].content["application/json"];
-  return Object.keys(schema.properties[list].items.properties);
+  const { paths, components } = JSON.parse(io.out);
+  const named = (schema: { $ref?: string }) =>
+    schema.$ref === undefined ? schema : components.schemas[schema.$ref.split("/").at(-1)!];
+  const { schema } = paths[path].get.responses["200"].content["application/json"];
+  return Object.keys(named(named(schema).properties[list].items).properties);
 }
 
 test("JSON has the fields of the HTTP API, by the same names", async () => {

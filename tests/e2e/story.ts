@@ -71,7 +71,10 @@ export async function tellStory(info: SandboxInfo): Promise<void> {
 
   const payment = { kind: "authorize", deviceHash, merchant: merchant.address, asset, amount: "40000" };
   const paid = await done(agent, { ...payment, nonce: "7" });
-  assert.deepEqual(await pending(), { pending: "40000" });
+  const { payments: [listed], ...owed } = await pending();
+  assert.deepEqual(owed, { pending: "40000" });
+  assert.deepEqual([listed.deviceHash, listed.amount], [deviceHash, "40000"]);
+  assert.ok(listed.expiresAt > listed.authorizedAt);
   assert.equal((await device()).escrowBalance, "60000");
   const again = await api.post("/v1/transactions/submit", { xdr: paid.xdr });
   assert.deepEqual(
@@ -86,7 +89,7 @@ export async function tellStory(info: SandboxInfo): Promise<void> {
   assert.equal((await refused(agent, { ...payment, amount: "50001" })).contractError, "AgentNotAuthorized");
 
   await done(merchant, { kind: "claim", asset });
-  assert.deepEqual(await pending(), { pending: "0" });
+  assert.deepEqual(await pending(), { pending: "0", payments: [] });
   assert.equal((await refused(merchant, { kind: "claim", asset })).contractError, "NothingToClaim");
 
   await done(owner, { kind: "defundEscrow", deviceHash, asset, amount: "10000" });
