@@ -81,6 +81,13 @@ test("a key's limit is one, at whichever gateway it is used", async () => {
   assert.ok(admitted >= 50 && admitted <= 60 + refilled, `${admitted}`);
 });
 
+test("a live stream takes a token of that limit, and is refused where there is none left", async () => {
+  const key = await one.newKey({ rate: 1 });
+  assert.equal((await one.request("GET", "/v1/network", { key })).status, 200);
+  const refused = await two.request("GET", "/v1/events/stream", { key });
+  assert.deepEqual([refused.status, refused.body.error.code], [429, "rate_limited"]);
+});
+
 test("a read at one gateway shows what was submitted at the other", async () => {
   const deviceHash = await registerDevice(one);
   const { owner, agent } = on.sandbox.accounts;

@@ -42,7 +42,7 @@ export function eventStreamEndpoint(spec: AnySpec): Endpoint {
       throw new GatewayError("unavailable", "the gateway is shutting down");
     }
     const key = await authenticate(exchange);
-    takeFromKey(exchange, key, spec.cost ?? 1);
+    await takeFromKey(exchange, key, spec.cost ?? 1);
     requireScope(key, spec.scopes);
     const { fromLedger, cursor, ...subjects } = checkedQuery(spec, exchange) as StreamQuery;
     if (request.method === "HEAD") return plainAnswer(exchange, new Response(null, { headers: HEADERS }));
