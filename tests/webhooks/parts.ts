@@ -125,8 +125,8 @@ export function scriptedAttempts(
     posted,
     inFlight: () => inFlight,
     mostInFlight: () => most,
-    async attempt({ recipient, message, attempts, kind, replayId }, signal) {
-      const atMs = now();
+    async attempt({ recipient, message, attempts, kind, replayId, atMs = now() }, signal) {
+      const startedMs = now();
       const attempt = attempts + 1;
       const post = { subscriptionId: recipient.id, eventId: message.id, attempt, kind, replayId, atMs };
       posted.push(post);
@@ -134,6 +134,7 @@ export function scriptedAttempts(
       const cut = new Promise<"retry">((resolve) => signal?.addEventListener("abort", () => resolve("retry")));
       const outcome = await Promise.race([answer(post), cut]);
       inFlight--;
+      const durationMs = Math.max(0, now() - startedMs);
       const delayMs = typeof retryMs === "number" ? retryMs : retryMs();
       return {
         replayId,
@@ -141,12 +142,12 @@ export function scriptedAttempts(
         eventType: message.type,
         number: kind === "delivery" ? attempt : 0,
         atMs,
-        durationMs: Math.max(0, now() - atMs),
+        durationMs,
         outcome,
         statusCode: outcome === "delivered" ? 200 : 500,
         error: outcome === "delivered" ? null : "scripted",
         responseBody: null,
-        nextAttemptAtMs: outcome === "retry" ? now() + delayMs : null,
+        nextAttemptAtMs: outcome === "retry" ? atMs + durationMs + delayMs : null,
       };
     },
   };

@@ -37,7 +37,7 @@ export interface AttemptRequest {
   /** `probe`: a failure uses up no attempt. `test`: it is not tried again. */
   kind: "delivery" | "probe" | "test";
   replayId: string | null;
-  /** What the signature says when it was made, Unix ms; the clock's time when absent. */
+  /** When it is made, as its signature says and its next attempt is counted from, Unix ms; the clock's time when absent. */
   atMs?: number;
 }
 
@@ -60,7 +60,8 @@ export function createAttempter({ post, clock, next }: AttemptParts): Attempter 
       timeoutMs: ATTEMPT_TIMEOUT_MS,
       signal,
     });
-    const { outcome, nextAttemptAtMs = null } = next(attempts + 1, outcomeOf(result), clock.now(), ageMs);
+    const durationMs = Math.max(0, Math.round(result.durationMs));
+    const { outcome, nextAttemptAtMs = null } = next(attempts + 1, outcomeOf(result), atMs + durationMs, ageMs);
     const isDelivered = outcome === "delivered";
     return {
       replayId,
@@ -68,7 +69,7 @@ export function createAttempter({ post, clock, next }: AttemptParts): Attempter 
       eventType: message.type,
       number: kind === "probe" ? 0 : attempts + 1,
       atMs,
-      durationMs: Math.max(0, Math.round(result.durationMs)),
+      durationMs,
       outcome: kind === "test" && outcome === "retry" ? "dead" : outcome,
       statusCode: result.statusCode ?? null,
       error: result.error ?? (isDelivered ? null : `the endpoint answered ${result.statusCode}`),

@@ -59,7 +59,7 @@ export interface Courier {
   wake(): void;
   /** A subscription was made or changed, or has a replay. */
   changed(subscriptionId: string): Promise<void>;
-  /** Whether nothing is under way, and nothing is due until then (Unix ms). */
+  /** Whether nothing is under way, and nothing is due until then (Unix ms, by this process's clock). */
   isIdle(untilMs: number): Promise<boolean>;
   /** Begins nothing more, waits for what is under way at most so long, writes it down and gives its leases back. */
   stop(options: { drainMs: number }): Promise<void>;
@@ -90,12 +90,12 @@ const STEP_WORTH_MENDING_MS = 60_000;
  * log whom it matches; who is behind reads by itself. What many posts came to is one commit.
  */
 export function createCourier(parts: CourierParts): Courier {
-  const { store, clock, onProblem, gatherMs = 20 } = parts;
+  const { store, onProblem, gatherMs = 20 } = parts;
   const limits = { ...COURIER_LIMITS, ...parts.limits };
-  const partitions = createPartitions(store, clock, parts.holder);
+  const partitions = createPartitions(store, parts.clock, parts.holder);
+  const clock: Clock = { ...parts.clock, now: partitions.now };
   const turns = createTurns(limits);
   const reading = createReading(store, clock);
-  const stepOfClock = createStepWatch(clock);
   const readers = new Map<string, DeliveryReader>();
   /** Those that have something to do, or to wait for. */
   const active = new Set<DeliveryReader>();
@@ -108,6 +108,8 @@ export function createCourier(parts: CourierParts): Courier {
   /** Readers at the end of the log have been handed all events up to here. */
   let tail = 0;
   let networkMs = 0;
+  /** From the first look on: before, a store's time is not known. */
+  let stepOfClock: (() => number) | undefined;
   /** Readers are taken in from here on: before, the end of the log is not known. */
   let isLoaded = false;
   /** The version of subscriptions that was loaded; undefined: to be loaded again. */
@@ -128,6 +130,7 @@ export function createCourier(parts: CourierParts): Courier {
     const changed = await partitions.keep(isBusy);
     await loadReaders(changed);
     networkMs = ((await store.events.watcherState())?.latestLedgerCloseTime ?? 0) * 1_000;
+    stepOfClock ??= createStepWatch(clock);
     const stepMs = stepOfClock();
     if (stepMs <= -STEP_WORTH_MENDING_MS) await bringBackDue(clock.now() + STEP_WORTH_MENDING_MS);
     await followLog();
@@ -334,6 +337,7 @@ export function createCourier(parts: CourierParts): Courier {
         ageMs: ageOf(post, networkMs),
         kind: post.isProbe ? "probe" : "delivery",
         replayId: post.replayId,
+        atMs: clock.now(),
       }, aborting.signal);
       // Of what a stop cut off nothing is known: it is delivered again.
       if (aborting.signal.aborted && made.outcome !== "delivered") return;
@@ -453,11 +457,12 @@ export function createCourier(parts: CourierParts): Courier {
       return false;
     }
     if ((await store.events.bounds()).last > tail) return false;
-    const untilAt = clock.monotonicMs() + untilMs - clock.now();
+    const restMs = untilMs - parts.clock.now();
+    const [untilAt, untilDueMs] = [clock.monotonicMs() + restMs, clock.now() + restMs];
     return [...active].every((reader) =>
       reader.notBeforeAt >= untilAt ||
       (reader.isAtTip && reader.log.queue.length + reader.due.length === 0 && reader.replay === undefined &&
-        (reader.nextDueAtMs === null || reader.nextDueAtMs >= untilMs))
+        (reader.nextDueAtMs === null || reader.nextDueAtMs >= untilDueMs))
     );
   }
 

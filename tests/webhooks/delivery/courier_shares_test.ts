@@ -211,3 +211,29 @@ test("a dead courier's deliveries go on within 15 s, with what it knew of endpoi
   assert.equal((await store.deliveries.reader("wh_0"))!.progress.failingSinceMs, null);
   await alive.courier.stop({ drainMs: 0 });
 });
+
+for (const [what, wrongMs] of [["ahead of", 86_400_000], ["behind", -86_400_000]] as const) {
+  test(`a courier whose clock is a day ${what} the store's retries, and signs, by the store's`, async () => {
+    const storeClock = createTestClock(START_MS);
+    const store = await openStore("memory:", { now: storeClock.now, isShared: true });
+    const clock = createTestClock(START_MS + wrongMs);
+    const { courier, owe, pass, postedTo } = await courierStage(() => "retry", { on: store, clock });
+    const both = async (ms: number) => {
+      for (let passed = 0; passed < ms; passed += 50) {
+        storeClock.advance(50);
+        await pass(50, 50);
+      }
+    };
+    courier.start();
+    await owe(1, "wh_0");
+    await both(1_000);
+    const [kept] = await store.deliveries.retrying({ subscriptionId: "wh_0", limit: 1 });
+    const dueInMs = kept!.delivery.dueAtMs! - storeClock.now();
+    assert.ok(dueInMs > 3_500 && dueInMs <= 5_000, String(dueInMs));
+    await both(5_000);
+    const ats = postedTo("wh_0").map(({ atMs }) => atMs - START_MS);
+    assert.equal(ats.length, 2);
+    assert.ok(ats[0]! <= 1_000 && ats[1]! >= 5_000 && ats[1]! <= 6_000, ats.join());
+    await courier.stop({ drainMs: 0 });
+  });
+}
