@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { connect, createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before, describe, test } from "node:test";
@@ -11,6 +10,7 @@ import { openDatabase } from "../../lib/store/postgres/database.ts";
 import { parsePostgresSetting } from "../../lib/store/postgres/setting.ts";
 import type { Store } from "../../lib/store/store.ts";
 import { type Cluster, findPostgres, startCluster } from "./postgres_cluster.ts";
+import { startPostgresProxy } from "./postgres_proxy.ts";
 import { append, sampleEvent, sampleKey, storeError } from "./samples.ts";
 import { sampleAttempt, settle, subscribe } from "./webhook_samples.ts";
 
@@ -24,28 +24,6 @@ function certificateFor(address: string): { certificate: string; key: string } {
   const made = { certificate: readFileSync(certificate, "utf8"), key: readFileSync(key, "utf8") };
   rmSync(directory, { recursive: true });
   return made;
-}
-
-/** A way to a port that can be stalled: connections stay, and nothing goes through any more. */
-async function startProxy(port: number): Promise<{ port: number; isStalled: boolean; close(): void }> {
-  const sockets = new Set<Socket>();
-  const proxy = { port: 0, isStalled: false, close() {} };
-  const server: Server = createServer((client) => {
-    const upstream = connect(port, "127.0.0.1");
-    for (const [from, to] of [[client, upstream], [upstream, client]] as const) {
-      sockets.add(from);
-      from.on("data", (data) => void (proxy.isStalled || to.write(data)));
-      from.on("close", () => to.destroy());
-      from.on("error", () => to.destroy());
-    }
-  }).listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
-  proxy.port = (server.address() as { port: number }).port;
-  proxy.close = () => {
-    server.close();
-    for (const socket of sockets) socket.destroy();
-  };
-  return proxy;
 }
 
 function describeConnections(programs: string): void {
@@ -215,16 +193,16 @@ function describeConnections(programs: string): void {
 
     test("is made anew where it leads nowhere: what waits for an answer is told so in time", async () => {
       await open(url({ schema: "stalled" }));
-      const proxy = await startProxy(cluster.port);
+      const proxy = await startPostgresProxy(cluster.port);
       const setting = parsePostgresSetting(url({ schema: "stalled", sslmode: "disable" }, "postgres"));
       const database = openDatabase({ ...setting, port: proxy.port }, { answerMs: 400 });
       try {
         await database.read("SELECT 1");
-        proxy.isStalled = true;
+        proxy.stall();
         await assert.rejects(database.read("SELECT 1"), storeError("unavailable", "does not answer"));
         const transaction = database.transaction((queries) => queries.read("SELECT 1"));
         await assert.rejects(transaction, storeError("unavailable", "does not answer"));
-        proxy.isStalled = false;
+        proxy.flow();
         assert.equal((await database.read("SELECT 1")).length, 1);
       } finally {
         proxy.close();
@@ -249,6 +227,26 @@ function describeConnections(programs: string): void {
           assert.ok(lease!.term > held.term);
         }),
       ]);
+      await database.close();
+    });
+
+    test("a transaction that loses its connection fails alone, and no part of it is done elsewhere", async () => {
+      await open(url({ schema: "lost" }));
+      const database = openDatabase(parsePostgresSetting(url({ schema: "lost" })));
+      const insert = "INSERT INTO lost.register VALUES ($1, '0', 0)";
+      for (let n = 0; n < 5; n++) {
+        const broken = assert.rejects(database.transaction(async (queries) => {
+          await queries.write(insert, [`before ${n}`]);
+          await Promise.allSettled([queries.read("SELECT pg_sleep(20)"), queries.write(insert, [`behind ${n}`])]);
+          await queries.write(insert, [`after ${n}`]);
+        }));
+        const sleeping = "FROM pg_stat_activity WHERE query LIKE '%pg_sleep(20)%' AND pid <> pg_backend_pid()";
+        while (await cluster.sql(`SELECT pg_terminate_backend(pid) ${sleeping}`) === "") await passed(20);
+        await broken;
+        await database.transaction((queries) => queries.write(insert, [`next ${n}`]));
+      }
+      const rows = await database.read<{ name: string }>("SELECT name FROM lost.register ORDER BY name");
+      assert.deepEqual(rows.map(({ name }) => name), ["next 0", "next 1", "next 2", "next 3", "next 4"]);
       await database.close();
     });
 

@@ -1,12 +1,10 @@
-import { connect, isIP, type Socket } from "node:net";
 import { setTimeout as passed } from "node:timers/promises";
 import postgres from "postgres";
 import { StoreError } from "../store.ts";
+import { type Connection, driverOptions, type Parameter } from "./connection.ts";
 import { isConflict, isConnectionLost } from "./errors.ts";
+import { createPool } from "./pool.ts";
 import type { PostgresSetting } from "./setting.ts";
-
-/** A value of a statement: `$1`, `$2` … A list of rows goes as JSON, for `json_to_recordset($1::text::json)`. */
-export type Parameter = string | number | boolean | null | Uint8Array | readonly object[];
 
 /**
  * The rows of `$1`, a list, as a table `given` that others are joined with. The limit says nothing to who reads it, and
@@ -43,10 +41,6 @@ export interface PostgresDatabase extends Queries {
 
 /** Longer than any statement takes: then the connection leads nowhere, and all are made anew. */
 const ANSWER_MS = 15_000;
-const CONNECT_SECONDS = 5;
-const IDLE_SECONDS = 300;
-/** How long what is under way may take when connections are given up, and when the store is closed. */
-const DRAIN_SECONDS = 5;
 const MOST_TRIES = 6;
 
 /**
@@ -54,45 +48,38 @@ const MOST_TRIES = 6;
  * them up before those are given up on.
  * Of the transaction, not of the session: another transaction of a pooled session may be another program's.
  */
-const BOUNDS = "SET LOCAL statement_timeout = '10s'; SET LOCAL lock_timeout = '5s'; " +
+const BEGIN = "BEGIN; SET LOCAL statement_timeout = '10s'; SET LOCAL lock_timeout = '5s'; " +
   "SET LOCAL idle_in_transaction_session_timeout = '3s'";
 
 /** Connects when the first statement is sent, and again whenever a connection broke. */
 export function openDatabase(setting: PostgresSetting, { answerMs = ANSWER_MS } = {}): PostgresDatabase {
   const { location } = setting;
-  let pool = createPool(setting);
-  let listener: Pool | undefined;
+  const pool = createPool(setting);
+  let listener: postgres.Sql | undefined;
+  let renewedAt = 0;
   let closing: Promise<void> | undefined;
 
   /** Gives all connections up where one does not answer: a network that drops everything tells nobody. */
-  async function answered<T>(work: (pool: Pool) => Promise<T>): Promise<T> {
-    const used = pool;
+  async function answered<T>(isAlone: boolean, work: (connection: Connection) => Promise<T>): Promise<T> {
+    const askedAt = performance.now();
     const timer = new AbortController();
     const late = passed(answerMs, undefined, { signal: timer.signal }).then(() => {
-      if (pool === used && closing === undefined) pool = createPool(setting);
-      void used.end();
+      if (askedAt >= renewedAt && closing === undefined) {
+        renewedAt = performance.now();
+        pool.renew();
+      }
       throw new StoreError("unavailable", `${location} does not answer: nothing came within ${answerMs / 1_000} s`);
     });
     late.catch(() => {});
     try {
-      return await Promise.race([work(used), late]);
+      return await Promise.race([pool.use(isAlone, work), late]);
     } finally {
       timer.abort();
     }
   }
 
-  const write: Queries["write"] = (sql, parameters) => answered((used) => send(used.sql, sql, parameters));
-
-  async function tryTransaction<T>(work: (queries: Queries) => Promise<T>): Promise<T> {
-    return await answered((used) =>
-      used.sql.begin(async (transaction) => {
-        const query: Queries["write"] = (sql, parameters) => send(transaction, sql, parameters);
-        const bounded = transaction.unsafe(BOUNDS).execute();
-        const [done] = await Promise.all([work({ read: query, write: query }), bounded]);
-        return done;
-      })
-    ) as T;
-  }
+  const write: Queries["write"] = (sql, parameters) =>
+    answered(false, (connection) => connection.send(sql, parameters));
 
   return {
     async read(sql, parameters) {
@@ -107,7 +94,7 @@ export function openDatabase(setting: PostgresSetting, { answerMs = ANSWER_MS } 
     async transaction(work) {
       for (let tries = 1;; tries++) {
         try {
-          return await tryTransaction(work);
+          return await answered(true, (connection) => tryTransaction(connection, work));
         } catch (error) {
           if (!isConflict(error) || tries === MOST_TRIES) throw error;
           await passed(Math.random() * 10 * 2 ** tries);
@@ -116,81 +103,39 @@ export function openDatabase(setting: PostgresSetting, { answerMs = ANSWER_MS } 
     },
     listen(channel, onPayload) {
       if (!setting.prepare || closing !== undefined) return;
-      listener ??= createPool(setting);
+      listener ??= postgres(driverOptions(setting));
       // Tried again by the driver whenever the connection is lost, the first one included.
-      listener.sql.listen(channel, onPayload).catch(() => {});
+      listener.listen(channel, onPayload).catch(() => {});
     },
-    close: () => closing ??= Promise.all([pool.end(), listener?.end()]).then(() => {}),
+    close: () => closing ??= Promise.all([pool.close(), listener?.end({ timeout: 0 })]).then(() => {}),
   };
 }
 
-// deno-lint-ignore no-explicit-any -- the rows are what the statement says
-async function send(sql: Pick<postgres.Sql, "unsafe">, text: string, parameters: Parameter[] = []): Promise<any> {
-  return await sql.unsafe(text, parameters.map(encoded), { prepare: true });
-}
-
-/** NUL, which PostgreSQL has no place for in a text, becomes U+FFFD, and so do halves of surrogate pairs. */
-function encoded(parameter: Parameter): string | number | boolean | null | Uint8Array {
-  if (typeof parameter === "string") return storable(parameter);
-  if (parameter === null || typeof parameter !== "object" || parameter instanceof Uint8Array) return parameter;
-  return JSON.stringify(parameter, (_, value) => typeof value === "string" ? storable(value) : value);
-}
-
-function storable(text: string): string {
-  return text.toWellFormed().replaceAll("\0", "\ufffd");
-}
-
-interface Pool {
-  sql: postgres.Sql;
-  /** Lets what is under way come to its end for a moment. */
-  end(): Promise<void>;
-}
-
-function createPool(setting: PostgresSetting): Pool {
-  const { host, port, database, user, password, sslmode, certificateAuthorities, prepare, poolSize } = setting;
-  let sockets: Socket[] = [];
-
-  /** Not the driver's own, which stay open for good where the other side is silent. */
-  function socket(): Socket {
-    const opened = host.startsWith("/") ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host);
-    sockets = [...sockets.filter(({ destroyed }) => !destroyed), opened];
-    return opened;
+/** Nothing is sent once it is over: it would be a commit of its own, or part of another's transaction. */
+async function tryTransaction<T>(connection: Connection, work: (queries: Queries) => Promise<T>): Promise<T> {
+  let isOver = false;
+  let failure: { error: unknown } | undefined;
+  const query: Queries["write"] = async (sql, parameters) => {
+    if (isOver) throw failure?.error ?? new Error("the transaction is over");
+    try {
+      return await connection.send(sql, parameters);
+    } catch (error) {
+      failure ??= { error };
+      throw error;
+    }
+  };
+  try {
+    const begun = query(BEGIN);
+    const [done] = await Promise.all([work({ read: query, write: query }), begun]);
+    // A COMMIT of what has failed is answered as if nothing were wrong.
+    if (failure !== undefined) throw failure.error;
+    const committed = query("COMMIT");
+    isOver = true;
+    await committed;
+    return done;
+  } catch (error) {
+    isOver = true;
+    if (connection.isOpen) await connection.send("ROLLBACK").catch(() => connection.end(0));
+    throw error;
   }
-
-  const options = {
-    host,
-    port,
-    database,
-    user,
-    // Given, so that the driver does not look for one of its own.
-    pass: password ?? "",
-    ssl: sslOf(sslmode, host, certificateAuthorities),
-    max: poolSize,
-    prepare,
-    socket,
-    connect_timeout: CONNECT_SECONDS,
-    idle_timeout: IDLE_SECONDS,
-    backoff: (retries: number) => Math.min(1, 0.05 * 2 ** Math.min(retries, 10)),
-    fetch_types: false,
-    onnotice: () => {},
-    connection: { application_name: "payment-escrow-gateway" },
-    // Integers of 64 bits: none of ours is beyond 2^53.
-    types: { bigint: { to: 20, from: [20], parse: Number, serialize: String } },
-  };
-  const sql = postgres(options as postgres.Options<Record<string, postgres.PostgresType>>);
-  return {
-    sql,
-    async end() {
-      await sql.end({ timeout: DRAIN_SECONDS });
-      for (const one of sockets) one.destroy();
-    },
-  };
-}
-
-function sslOf(sslmode: PostgresSetting["sslmode"], host: string, ca: string | undefined) {
-  if (sslmode === "disable" || host.startsWith("/")) return false;
-  if (sslmode !== "verify-full") return sslmode;
-  // An address is no name that a server is asked for (RFC 6066), but what its certificate has to be for.
-  const whose = isIP(host) ? { host } : { servername: host };
-  return { rejectUnauthorized: true, ...whose, ...(ca === undefined ? {} : { ca }) };
 }

@@ -4,7 +4,7 @@ import { StoreError, type StoreErrorKind } from "../store.ts";
 const CONFLICTS = ["40001", "40P01"];
 
 /** What the connection broke with: codes of the driver, of sockets, and of a server that shuts down or ends a session. */
-const LOST = /^(CONNECTION_(CLOSED|DESTROYED)|CONNECT_TIMEOUT|E[A-Z]+|57P0[1-5]|25P0[3-4]|08...)$/;
+const LOST = /^(CONNECTION_(CLOSED|DESTROYED|ENDED)|CONNECT_TIMEOUT|E[A-Z]+|57P0[1-5]|25P0[3-4]|08...)$/;
 
 /** What went wrong in the database, as its SQLSTATE or the driver's code; undefined for anything else. */
 function codeOf(error: unknown): string | undefined {

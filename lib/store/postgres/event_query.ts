@@ -1,7 +1,8 @@
 import type { EventFilter } from "../event.ts";
 import { packAddress, packHash } from "../packing.ts";
 import type { EventQuery } from "../store.ts";
-import type { Parameter, PostgresDatabase } from "./database.ts";
+import type { Parameter } from "./connection.ts";
+import type { PostgresDatabase } from "./database.ts";
 import { columnOf, EVENT_COLUMNS, type EventRow } from "./event_rows.ts";
 import type { PostgresLog } from "./log.ts";
 import type { PostgresContext } from "./store.ts";

@@ -1,7 +1,8 @@
 import type { NounDriver } from "../checked_store.ts";
 import { StoreError, type SubscriptionStore } from "../store.ts";
 import type { FormerSecret, Secrets, Subscription } from "../webhook.ts";
-import { givenRows, type Parameter, type PostgresDatabase, type Queries } from "./database.ts";
+import type { Parameter } from "./connection.ts";
+import { givenRows, type PostgresDatabase, type Queries } from "./database.ts";
 import type { PostgresContext } from "./store.ts";
 
 export interface SubscriptionRow {

@@ -1,0 +1,133 @@
+import { connect, isIP, type Socket } from "node:net";
+import { setTimeout as passed } from "node:timers/promises";
+import postgres from "postgres";
+import { isConnectionLost } from "./errors.ts";
+import type { PostgresSetting } from "./setting.ts";
+
+/** A value of a statement: `$1`, `$2` … A list of rows goes as JSON, for `json_to_recordset($1::text::json)`. */
+export type Parameter = string | number | boolean | null | Uint8Array | readonly object[];
+
+/**
+ * One connection, made with its first statement. Once it is lost it stays so, and another takes its place: the driver
+ * makes its own anew with what was not sent on the former, sends a ROLLBACK where there is none to send it on, which ends
+ * the process (porsager/postgres issues 1154 and 1208), and may go on in the middle of a transaction on a new one.
+ */
+export interface Connection {
+  /** Statements are sent in the order of the calls, also before the ones before them are answered. */
+  // deno-lint-ignore no-explicit-any -- the rows are what the statement says
+  send(text: string, parameters?: Parameter[]): Promise<any>;
+  /** False once it is lost or ended: what was under way rejects, and nothing can be sent. */
+  readonly isOpen: boolean;
+  /** Lets what is under way come to its end, at most for so long. */
+  end(drainMs: number): Promise<void>;
+}
+
+const CONNECT_SECONDS = 5;
+
+/** @param onClose called once, when it is lost or ended */
+export function createConnection(setting: PostgresSetting, onClose: () => void): Connection {
+  let socket: Socket | undefined;
+  let isOpen = true;
+  let underWay = 0;
+  let whenIdle = () => {};
+  const sql = postgres(driverOptions(setting, openSocket, close));
+
+  /** Not the driver's own, which stays open for good where the other side is silent. */
+  function openSocket(): Socket {
+    if (socket !== undefined) {
+      close();
+      throw closedError();
+    }
+    const { host, port } = setting;
+    return socket = host.startsWith("/") ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host);
+  }
+
+  function close(): void {
+    if (!isOpen) return;
+    isOpen = false;
+    void sql.end({ timeout: 0 }).then(() => socket?.destroy());
+    onClose();
+  }
+
+  return {
+    get isOpen() {
+      return isOpen;
+    },
+    async send(text, parameters = []) {
+      if (!isOpen) throw closedError();
+      underWay += 1;
+      try {
+        return await sql.unsafe(text, parameters.map(encoded), { prepare: true });
+      } catch (error) {
+        if (isConnectionLost(error)) close();
+        throw error;
+      } finally {
+        underWay -= 1;
+        if (underWay === 0) whenIdle();
+      }
+    },
+    async end(drainMs) {
+      if (underWay > 0) {
+        const waiting = new AbortController();
+        const idle = new Promise<void>((resolve) => whenIdle = resolve);
+        await Promise.race([idle, passed(drainMs, undefined, { signal: waiting.signal }).catch(() => {})]);
+        waiting.abort();
+      }
+      close();
+      await sql.end();
+    },
+  };
+}
+
+function closedError(): Error {
+  return Object.assign(new Error("the connection was closed"), { code: "CONNECTION_CLOSED" });
+}
+
+/** What the driver is told: how to reach the server, and to leave it to us when to end a connection. */
+export function driverOptions(
+  { host, port, database, user, password, sslmode, certificateAuthorities, prepare }: PostgresSetting,
+  socket?: () => Socket,
+  onclose?: () => void,
+): postgres.Options<Record<string, postgres.PostgresType>> {
+  const options = {
+    host,
+    port,
+    database,
+    user,
+    // Given, so that the driver does not look for one of its own.
+    pass: password ?? "",
+    ssl: sslOf(sslmode, host, certificateAuthorities),
+    max: 1,
+    prepare,
+    ...(socket === undefined ? {} : { socket, onclose }),
+    connect_timeout: CONNECT_SECONDS,
+    idle_timeout: null,
+    max_lifetime: null,
+    backoff: (retries: number) => Math.min(1, 0.05 * 2 ** Math.min(retries, 10)),
+    fetch_types: false,
+    onnotice: () => {},
+    connection: { application_name: "payment-escrow-gateway" },
+    // Integers of 64 bits: none of ours is beyond 2^53.
+    types: { bigint: { to: 20, from: [20], parse: Number, serialize: String } },
+  };
+  return options as unknown as postgres.Options<Record<string, postgres.PostgresType>>;
+}
+
+function sslOf(sslmode: PostgresSetting["sslmode"], host: string, ca: string | undefined) {
+  if (sslmode === "disable" || host.startsWith("/")) return false;
+  if (sslmode !== "verify-full") return sslmode;
+  // An address is no name that a server is asked for (RFC 6066), but what its certificate has to be for.
+  const whose = isIP(host) ? { host } : { servername: host };
+  return { rejectUnauthorized: true, ...whose, ...(ca === undefined ? {} : { ca }) };
+}
+
+/** NUL, which PostgreSQL has no place for in a text, becomes U+FFFD, and so do halves of surrogate pairs. */
+function encoded(parameter: Parameter): string | number | boolean | null | Uint8Array {
+  if (typeof parameter === "string") return storable(parameter);
+  if (parameter === null || typeof parameter !== "object" || parameter instanceof Uint8Array) return parameter;
+  return JSON.stringify(parameter, (_, value) => typeof value === "string" ? storable(value) : value);
+}
+
+function storable(text: string): string {
+  return text.toWellFormed().replaceAll("\0", "\ufffd");
+}

@@ -1,0 +1,127 @@
+import { type Connection, createConnection } from "./connection.ts";
+import type { PostgresSetting } from "./setting.ts";
+
+/** The connections of a store, at most `poolSize` at once, each made when there is work for it. */
+export interface Pool {
+  /**
+   * Does this on a connection: on one of its own, or on one that others send statements on as well. Waits where all are
+   * taken; work is begun in the order of the calls.
+   */
+  use<T>(isAlone: boolean, work: (connection: Connection) => Promise<T>): Promise<T>;
+  /** Makes all connections anew; what is under way on the former has a moment to come to its end. */
+  renew(): void;
+  close(): Promise<void>;
+}
+
+/** How long what is under way may take when connections are given up, and when the store is closed. */
+const DRAIN_MS = 5_000;
+const IDLE_MS = 300_000;
+/** Nobody keeps one for longer: the servers behind a name may change. */
+const LIFE_MS = 45 * 60_000;
+
+interface Place {
+  connection: Connection;
+  openedAt: number;
+  /** How many work on it. */
+  users: number;
+  isAlone: boolean;
+  idle: ReturnType<typeof setTimeout> | undefined;
+}
+
+interface Waiting {
+  isAlone: boolean;
+  begin(place: Place): void;
+  refuse(cause: Error): void;
+}
+
+export function createPool(setting: PostgresSetting): Pool {
+  const places = new Set<Place>();
+  const ending = new Set<Promise<void>>();
+  const waiting: Waiting[] = [];
+  let isClosed = false;
+
+  function open(): Place {
+    const connection = createConnection(setting, () => {
+      leave(place);
+      serve();
+    });
+    const place: Place = { connection, openedAt: performance.now(), users: 0, isAlone: false, idle: undefined };
+    places.add(place);
+    return place;
+  }
+
+  function leave(place: Place): void {
+    clearTimeout(place.idle);
+    places.delete(place);
+  }
+
+  function end(place: Place): void {
+    leave(place);
+    const ended = place.connection.end(DRAIN_MS).finally(() => ending.delete(ended));
+    ending.add(ended);
+  }
+
+  /** One that is idle, else a new one, else for who need not be alone the one with the fewest statements under way. */
+  function find(isAlone: boolean): Place | undefined {
+    let found: Place | undefined;
+    for (const place of places) {
+      if (place.users === 0) return place;
+      if (!isAlone && !place.isAlone && (found === undefined || place.users < found.users)) found = place;
+    }
+    return places.size < setting.poolSize ? open() : found;
+  }
+
+  function serve(): void {
+    while (waiting.length > 0) {
+      const place = find(waiting[0]!.isAlone);
+      if (place === undefined) return;
+      waiting.shift()!.begin(place);
+    }
+  }
+
+  function take(place: Place, isAlone: boolean): void {
+    clearTimeout(place.idle);
+    place.users += 1;
+    place.isAlone = isAlone;
+  }
+
+  function giveBack(place: Place): void {
+    place.users -= 1;
+    place.isAlone = false;
+    if (places.has(place) && place.users === 0) {
+      if (performance.now() - place.openedAt >= LIFE_MS) end(place);
+      else place.idle = setTimeout(() => end(place), IDLE_MS);
+    }
+    serve();
+  }
+
+  return {
+    use: (isAlone, work) =>
+      new Promise((resolve, reject) => {
+        if (isClosed) return reject(closedError());
+        waiting.push({
+          isAlone,
+          refuse: reject,
+          begin(place) {
+            take(place, isAlone);
+            work(place.connection).then(resolve, reject).finally(() => giveBack(place));
+          },
+        });
+        serve();
+      }),
+    renew() {
+      for (const place of [...places]) end(place);
+      serve();
+    },
+    async close() {
+      isClosed = true;
+      for (const { refuse } of waiting.splice(0)) refuse(closedError());
+      for (const place of [...places]) end(place);
+      await Promise.all(ending);
+    },
+  };
+}
+
+function closedError(): Error {
+  return Object.assign(new Error("the store is closed"), { code: "CONNECTION_ENDED" });
+}
