@@ -16,6 +16,8 @@ export interface Life {
   settings: Partial<Record<SettingName, string>>;
   /** How far its clock is ahead of this machine's. */
   aheadMs: number;
+  /** By how much it is moved at SIGUSR2, and back at the next; 0 when absent. */
+  stepMs?: number;
   /** Deliveries under way at once to one endpoint. */
   postsPerEndpoint: number;
   /** It dies by its own hand as soon as it has written so often to its store; 0: it does not. */
@@ -48,8 +50,10 @@ function lastWrites(store: Store, writes: number): Store {
   return lethal;
 }
 
-const { settings, aheadMs, postsPerEndpoint, writes } = JSON.parse(process.argv[2]!) as Life;
-const now = () => Date.now() + aheadMs;
+const { settings, aheadMs, stepMs = 0, postsPerEndpoint, writes } = JSON.parse(process.argv[2]!) as Life;
+let steppedMs = 0;
+process.on("SIGUSR2", () => steppedMs = stepMs - steppedMs);
+const now = () => Date.now() + aheadMs + steppedMs;
 const config = readConfig({}, settings);
 const log = createLog({ level: "warn", format: "json", now, write: (line) => void process.stderr.write(line) });
 const store = lastWrites(await openStore(config.store), writes);

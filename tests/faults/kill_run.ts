@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { Happening } from "./card_traffic.ts";
 import { setKillStage } from "./kill_stage.ts";
 import { type Listener, missing } from "./listener.ts";
@@ -21,6 +24,7 @@ export interface KillRun {
 export interface KillRunOptions {
   seed: number;
   kills: number;
+  /** Of the store's file: `sqlite` or `deno-kv`. */
   driver: string;
   postsPerEndpoint: number;
 }
@@ -48,7 +52,8 @@ const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve,
  */
 export async function runKills({ seed, kills, driver, postsPerEndpoint }: KillRunOptions): Promise<KillRun> {
   const random = seededRandom(seed);
-  const stage = await setKillStage(driver, random);
+  const folder = mkdtempSync(join(tmpdir(), "gateway-kills-"));
+  const stage = await setKillStage(`${driver}:${join(folder, "gateway.store")}`, random);
   const { traffic, receiver, listeners } = stage;
   const soon = (ms: number) => pause(random.between(0, ms));
   let aheadMs = 0;
@@ -136,5 +141,6 @@ export async function runKills({ seed, kills, driver, postsPerEndpoint }: KillRu
     await pause(LIFE_MS);
   });
   await stage.close();
+  rmSync(folder, { recursive: true });
   return { happenings, listeners, receipts: receiver.receipts, deliveredAt, backlog, log };
 }

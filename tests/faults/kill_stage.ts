@@ -1,9 +1,7 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { mintKey } from "../../lib/keys/api_key.ts";
 import { serveHttp } from "../../lib/runtime/serve.ts";
 import { openStore } from "../../lib/store/open.ts";
+import type { Scope } from "../../lib/store/store.ts";
 import { createClient } from "../e2e/client.ts";
 import { startTestNetwork } from "../http/test_gateway.ts";
 import { type CardTraffic, startCardTraffic } from "./card_traffic.ts";
@@ -13,21 +11,22 @@ import { type MoodyReceiver, startMoodyReceiver } from "./moody_receiver.ts";
 import { beginLife, type MortalGateway } from "./mortal_gateway.ts";
 import type { SeededRandom } from "./seeded_random.ts";
 
-/** What outlives a gateway: the network with its cards, the endpoints, and the store's file. */
+/** What outlives a gateway: the network with its cards, the endpoints, and the store. */
 export interface KillStage {
   traffic: CardTraffic;
   receiver: MoodyReceiver;
   listeners: Listener[];
-  /** Starts a gateway on the one store. */
-  live(life: Omit<Life, "settings">): MortalGateway;
-  /** With a key that may read and have webhooks. */
+  /** Starts a gateway on the one store. @param store another way to it */
+  live(life: Omit<Life, "settings">, store?: string): MortalGateway;
+  /** It may read and have webhooks. */
+  apiKey: string;
+  /** With that key. */
   clientOf(url: string): ReturnType<typeof createClient>;
   close(): Promise<void>;
 }
 
-/** `driver` is that of the store's file: `sqlite` or `deno-kv`. */
-export async function setKillStage(driver: string, random: SeededRandom): Promise<KillStage> {
-  const folder = mkdtempSync(join(tmpdir(), "gateway-kills-"));
+/** @param store where the store is, as a setting names it */
+export async function setKillStage(store: string, random: SeededRandom): Promise<KillStage> {
   const on = await startTestNetwork();
   const traffic = await startCardTraffic(on, random);
   const listeners = listenersOf(traffic.deviceHashes, traffic.merchants);
@@ -39,8 +38,7 @@ export async function setKillStage(driver: string, random: SeededRandom): Promis
     fetch: async (request) =>
       await on.fetch(request.url, { method: "POST", headers: request.headers, body: await request.text() }),
   });
-  const store = `${driver}:${join(folder, "gateway.store")}`;
-  const apiKey = await newKey(store);
+  const apiKey = await newKey(store, { name: "kills", scopes: ["read", "webhooks"], rate: 100_000 });
   const settings = {
     store,
     port: "0",
@@ -53,20 +51,23 @@ export async function setKillStage(driver: string, random: SeededRandom): Promis
     traffic,
     receiver,
     listeners,
-    live: (life) => beginLife({ settings, ...life }),
+    apiKey,
+    live: (life, way = store) => beginLife({ settings: { ...settings, store: way }, ...life }),
     clientOf: (url) => createClient(url, apiKey),
     async close() {
       await rpc.stop({ drainMs: 1_000 });
       await receiver.close();
       await on.network.stop();
-      rmSync(folder, { recursive: true });
     },
   };
 }
 
-async function newKey(location: string): Promise<string> {
+/** Mints a key into a store. @param wanted `rate` in requests per minute */
+export async function newKey(
+  location: string,
+  wanted: { name: string; scopes: Scope[]; rate: number },
+): Promise<string> {
   const random = (length: number) => crypto.getRandomValues(new Uint8Array(length));
-  const wanted = { name: "kills", scopes: ["read" as const, "webhooks" as const], rate: 100_000 };
   const { key, record } = mintKey({ ...wanted, now: Date.now(), random });
   const store = await openStore(location);
   await store.keys.insert(record);

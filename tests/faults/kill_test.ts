@@ -4,7 +4,7 @@ import { describe, test } from "node:test";
 import { COURIER_LIMITS } from "../../lib/webhooks/delivery/turns.ts";
 import { type KillRun, runKills } from "./kill_run.ts";
 import { hears, type Listener, missing } from "./listener.ts";
-import type { Receipt } from "./moody_receiver.ts";
+import { assertNone, assertReceipts } from "./receipts.ts";
 
 /*
  * A gateway in a process of its own, on a store file, is killed at random moments, again and again, while cards pay on a
@@ -40,9 +40,6 @@ function assertKept(run: KillRun, mostOvertakenAllowed: number): void {
   assert.ok(happenings.length > KILLS, "cards were busy");
   for (const listener of listeners) {
     assertNone(missing(listener, happenings, receipts), `were not heard by ${listener.name}`);
-    const heard = new Set(happenings.filter((one) => hears(listener, one)).map(({ txHash }) => txHash));
-    const wrong = receipts.filter(({ listener: name, event }) => name === listener.name && !heard.has(event.txHash));
-    assertNone(wrong, `were not for ${listener.name}`);
     const overtaken = mostOvertaken(listener, run);
     // What is sent again and what is new are two orders.
     assert.ok(
@@ -50,27 +47,9 @@ function assertKept(run: KillRun, mostOvertakenAllowed: number): void {
       `${listener.name}: first attempts overtake ${overtaken} others`,
     );
   }
-  assertSameIds(receipts);
-  const types = new Map(happenings.map(({ txHash, type }) => [txHash, type]));
-  assert.ok(receipts.every(({ event }) => event.type === types.get(event.txHash)));
+  assertReceipts(run);
   assert.deepEqual(backlog, { pending: 0, dead: 0 });
   assertNone(receipts.slice(deliveredAt), "came again after they were delivered");
-}
-
-/** In few words: there may be hundreds. */
-function assertNone(found: unknown[], what: string): void {
-  assert.equal(found.length, 0, `${found.length} events ${what}, the first: ${JSON.stringify(found[0])}`);
-}
-
-/** However often and to whomever an event is sent, it has one id, and no other has it. */
-function assertSameIds(receipts: Receipt[]): void {
-  const idOf = new Map<string, string>();
-  for (const { eventId, event } of receipts) {
-    assert.equal(eventId, event.id);
-    assert.equal(idOf.get(event.txHash) ?? eventId, eventId);
-    idOf.set(event.txHash, eventId);
-  }
-  assert.equal(new Set(idOf.values()).size, idOf.size);
 }
 
 describe(`a gateway that is killed ${KILLS} times`, () => {

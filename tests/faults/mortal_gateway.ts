@@ -12,6 +12,11 @@ export interface MortalGateway {
   ready: Promise<string | undefined>;
   /** SIGKILL, unless it is gone already; resolves when it is. */
   kill(): Promise<void>;
+  /** SIGSTOP: it stands still, with all that it has open, until it is woken. */
+  suspend(): void;
+  wake(): void;
+  /** Moves its clock by `Life.stepMs`; the next time back. */
+  stepClock(): void;
   /** Resolves when it is gone. */
   gone: Promise<void>;
   /** What it wrote to standard error. */
@@ -42,13 +47,19 @@ export function beginLife(life: Life): MortalGateway {
     });
     gone.then(() => isToDie ? resolve(undefined) : reject(new Error(`the gateway ended by itself:\n${errors}`)));
   });
+  function signal(name: "SIGKILL" | "SIGSTOP" | "SIGCONT" | "SIGUSR2"): void {
+    if (!isGone) process.kill(child.pid!, name);
+  }
   return {
     ready,
     kill() {
       isToDie = true;
-      if (!isGone) process.kill(child.pid!, "SIGKILL");
+      signal("SIGKILL");
       return gone;
     },
+    suspend: () => signal("SIGSTOP"),
+    wake: () => signal("SIGCONT"),
+    stepClock: () => signal("SIGUSR2"),
     gone,
     log: () => errors,
   };

@@ -1,0 +1,123 @@
+import { setTimeout as passed } from "node:timers/promises";
+import postgres from "postgres";
+import type { Cluster } from "../store/postgres_cluster.ts";
+import type { Fleet, FleetGateway } from "./fleet.ts";
+import type { SeededRandom } from "./seeded_random.ts";
+
+/** The user of all gateways, and of whoever else uses the database. */
+export const GATEWAYS_USER = "gateway";
+export const OTHERS_USER = "others";
+
+/** How long a suspended gateway sleeps at least: longer than any lease, and than anybody waits for an answer. */
+const PAST_LEASES_MS = 15_500;
+const AFTER_STARTING_MS = 1_500;
+
+export interface FleetFaultsParts {
+  fleet: Fleet;
+  cluster: Cluster;
+  /** How many connections the database takes. */
+  maxConnections: number;
+  random: SeededRandom;
+}
+
+/**
+ * Does everything once that may happen to gateways and their database: at the same time to each gateway something else,
+ * and to the database one thing after the other. It takes about 17 s.
+ *
+ * @param isFirst in the first round the first gateway, which is the watcher, is the one that is suspended
+ */
+export async function faultRound({ fleet, cluster, maxConnections, random }: FleetFaultsParts, isFirst: boolean) {
+  const soon = (fromMs: number, toMs: number) => passed(random.between(fromMs, toMs));
+  const [suspended, killed, unreachable, misdated] = isFirst ? fleet.gateways : shuffled(fleet.gateways, random);
+
+  async function suspend(gateway: FleetGateway): Promise<void> {
+    gateway.suspend();
+    await soon(PAST_LEASES_MS, PAST_LEASES_MS + 1_000);
+    gateway.wake();
+  }
+
+  async function kill(gateway: FleetGateway): Promise<void> {
+    for (let kills = 3; kills > 0; kills--) {
+      await soon(0, 2 * AFTER_STARTING_MS);
+      await gateway.replace();
+    }
+  }
+
+  async function loseTheWay({ proxy }: FleetGateway): Promise<void> {
+    await soon(0, 1_000);
+    proxy.stall();
+    await soon(2_000, 9_000);
+    proxy.flow();
+    await soon(500, 2_000);
+    proxy.cut();
+    await soon(500, 3_000);
+    proxy.flow();
+  }
+
+  /** It goes wrong for one round, and stays wrong for some. */
+  async function stepClock(gateway: FleetGateway): Promise<void> {
+    await soon(0, 2_000);
+    gateway.stepClock();
+    await soon(8_000, 12_000);
+    if (random.next() < 0.5) gateway.stepClock();
+  }
+
+  const terminate = () =>
+    cluster.sql(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '${GATEWAYS_USER}'`,
+    );
+
+  async function restart(mode: "fast" | "immediate"): Promise<void> {
+    await cluster.stop(mode);
+    await soon(200, 1_500);
+    await cluster.start();
+  }
+
+  /** Others take every connection that they can have, those of the gateways too as these end. */
+  async function fill(): Promise<void> {
+    const others = postgres({
+      host: "127.0.0.1",
+      port: cluster.port,
+      database: "gateway",
+      user: OTHERS_USER,
+      pass: "",
+      max: maxConnections,
+      fetch_types: false,
+      backoff: () => 0.05,
+    } as postgres.Options<Record<string, never>>);
+    const untilMs = Date.now() + random.between(2_000, 4_000);
+    const holding = Array.from({ length: maxConnections }, async () => {
+      for (let left = untilMs - Date.now(); left > 0; left = untilMs - Date.now()) {
+        await others`SELECT pg_sleep(${left / 1_000})`.catch(() => passed(50));
+      }
+    });
+    for (let times = 3; times > 0; times--) {
+      await passed(300);
+      await terminate();
+    }
+    await Promise.all(holding);
+    await others.end({ timeout: 1 });
+  }
+
+  async function troubleDatabase(): Promise<void> {
+    const troubles = [terminate, () => restart("fast"), () => restart("immediate"), fill];
+    for (const trouble of shuffled(troubles, random)) {
+      await soon(500, 2_000);
+      await trouble();
+    }
+  }
+
+  await Promise.all([
+    suspend(suspended!),
+    kill(killed!),
+    loseTheWay(unreachable!),
+    stepClock(misdated!),
+    troubleDatabase(),
+  ]);
+}
+
+function shuffled<T>(items: readonly T[], random: SeededRandom): T[] {
+  return items.map((item) => ({ item, place: random.next() })).sort((a, b) => a.place - b.place).map(({ item }) =>
+    item
+  );
+}

@@ -1,0 +1,80 @@
+import assert from "node:assert/strict";
+import process from "node:process";
+import { describe, test } from "node:test";
+import { JITTER, SCHEDULE } from "../../lib/webhooks/delivery/schedule.ts";
+import { findPostgres } from "../store/postgres_cluster.ts";
+import { mostBeyondRate } from "./fleet_clients.ts";
+import { type FleetRun, lost, RATE, runFleet } from "./fleet_run.ts";
+import { assertNone, assertReceipts } from "./receipts.ts";
+
+/*
+ * Four gateways in processes of their own on one PostgreSQL database, which are killed, suspended for longer than their
+ * leases, cut off from the database and misdated, while that is restarted, ends their sessions and has no connection left.
+ * FAULT_ROUNDS: how often all of it happens, each time to others; FAULT_SEED: repeats the choices of an earlier run.
+ */
+const ROUNDS = Number(process.env.FAULT_ROUNDS ?? 1);
+const SEED = Number(process.env.FAULT_SEED ?? Date.now() % 1_000_000_000);
+
+function assertLog({ happenings, logs, followed }: FleetRun): void {
+  for (const log of logs) assert.deepEqual(log, logs[0], "all gateways answer the same");
+  const ids = logs[0]!.map(({ id }) => id);
+  assert.equal(new Set(ids).size, ids.length, "no event is in the log twice");
+  const times = new Map<string, number>();
+  for (const { txHash } of logs[0]!) times.set(txHash, (times.get(txHash) ?? 0) + 1);
+  assertNone(happenings.filter(({ txHash }) => times.get(txHash) !== 1), "are not in the log once");
+  for (const [reader, seen] of followed) {
+    const wrong = seen.findIndex((id, at) => id !== ids[at]);
+    assert.equal(wrong, -1, `${reader}: ${seen[wrong]} where the log has ${ids[wrong]}, as number ${wrong}`);
+    assert.equal(seen.length, ids.length, `${reader}: has not read all`);
+  }
+}
+
+function assertDeliveries(run: FleetRun): void {
+  for (const listener of run.listeners) {
+    assertNone(lost(run, listener), `were not heard by ${listener.name}, nor kept for it`);
+    const ended = run.kept.get(listener.name)!.filter(({ state }) => state !== "retrying");
+    assertNone(ended, `were given up for ${listener.name}`);
+    // A step of a clock puts nothing off.
+    const late = run.kept.get(listener.name)!.filter(({ attempts, dueInMs }) =>
+      dueInMs > SCHEDULE[attempts - 1]! * 1_000 * (1 + JITTER)
+    );
+    assertNone(late, `are tried again too late for ${listener.name}`);
+  }
+  assertReceipts(run);
+  const retrying = [...run.kept.values()].flat().length;
+  assert.equal(run.waiting, 0, "nothing waits but what failed");
+  for (const said of run.saidKept) {
+    assert.deepEqual([said.rejected, said.dead], [0, 0]);
+    assert.ok(said.retrying >= retrying, "what is kept is shown");
+  }
+}
+
+function describeFleet(programs: string): void {
+  describe(`four gateways on one PostgreSQL database, and ${ROUNDS} times everything that may happen to them`, () => {
+    test("nothing is lost or appended twice, no limit exceeded, and nobody has to help", {
+      timeout: 600_000 + ROUNDS * 60_000,
+    }, async () => {
+      console.log(`FAULT_SEED=${SEED}`);
+      const startedMs = Date.now();
+      const run = await runFleet({ seed: SEED, rounds: ROUNDS, programs });
+      const { happenings, receipts, admissions, kept, recoveryMs } = run;
+      const admitted = admissions.flat();
+      console.log(
+        `${happenings.length} events, ${receipts.length} posts, ${[...kept.values()].flat().length} kept, ` +
+          `${admissions.map(({ length }) => length)} admitted, recovered in ${Math.round(recoveryMs / 1_000)} s, ` +
+          `${Math.round((Date.now() - startedMs) / 1_000)} s`,
+      );
+      assert.deepEqual(run.ended, [], "no gateway ended by itself");
+      assert.ok(happenings.length > 10, "cards were busy");
+      assertLog(run);
+      assertDeliveries(run);
+      assert.ok(admitted.length > RATE / 2, "the limit was tried");
+      const beyond = mostBeyondRate(admitted, RATE);
+      assert.ok(beyond <= 0, `${beyond} more than ${RATE} a minute were let through`);
+    });
+  });
+}
+
+const programs = findPostgres();
+if (programs !== undefined) describeFleet(programs);
+else describe("four gateways on PostgreSQL", () => void test("need its programs, which are not here", { skip: true }));
