@@ -9,7 +9,6 @@ import {
   partitionOf,
   PARTITIONS,
   type Reader,
-  type Settlement,
   type Subscription,
 } from "../../store/webhook.ts";
 import type { Attempter, EventMessage, Recipient } from "./attempt.ts";
@@ -176,7 +175,7 @@ export function createCourier(parts: CourierParts): Courier {
       after = page.at(-1)!.subscription.id;
       await othersTurn();
     }
-    for (const [id, reader] of readers) if (!there.has(id) || !partitions.isOwn(reader.partition)) close(reader);
+    for (const [id, reader] of readers) if (!there.has(id) || !isOwn(reader)) close(reader);
     matcher = createMatcher();
     for (const reader of readers.values()) matcher.add(reader.filter, reader);
     seenVersion = version;
@@ -185,20 +184,28 @@ export function createCourier(parts: CourierParts): Courier {
   async function takeIn(found: Reader): Promise<void> {
     const { subscription, progress } = found;
     const partition = partitionOf(subscription.id);
-    if (!partitions.holds(partition)) return;
+    // One that is not trusted for now may be again, without another change.
+    const lease = partitions.lease(partition);
+    if (lease === undefined) return;
     const replay = found.replay !== null && finishedReplays.has(found.replay.id) ? null : found.replay;
     const known = readers.get(subscription.id);
-    if (known !== undefined) {
+    if (known !== undefined && !isOwn(known)) close(known);
+    else if (known !== undefined) {
       known.subscription = subscription;
       known.recipient = undefined;
       if (replay !== null) known.replay ??= openReplay(subscription, replay);
       active.add(known);
       return;
     }
-    const reader = openReader({ subscription, progress, replay }, partition);
+    const reader = openReader({ subscription, progress, replay }, partition, lease);
     readers.set(subscription.id, reader);
     active.add(reader);
     if (progress.nextDueAtMs !== null) await bringBack(reader, clock.now() + LONGEST_DELAY_MS);
+  }
+
+  /** Who had its lease lost and acquired again knows nothing of what others did with it meanwhile. */
+  function isOwn({ partition, lease }: DeliveryReader): boolean {
+    return partitions.lease(partition) === lease;
   }
 
   function close(reader: DeliveryReader): void {
@@ -321,7 +328,8 @@ export function createCourier(parts: CourierParts): Courier {
       const reader = turns.next();
       if (reader === undefined) return;
       const nowAt = clock.monotonicMs();
-      if (!canPost(reader, nowAt) || reader.recipient === undefined || !partitions.holds(reader.partition)) continue;
+      if (!canPost(reader, nowAt) || reader.recipient === undefined) continue;
+      if (!isOwn(reader) || !partitions.holds(reader.partition)) continue;
       void makePost(reader, takeNext(reader, clock.now()), nowAt);
       advance(reader);
     }
@@ -394,7 +402,8 @@ export function createCourier(parts: CourierParts): Courier {
     for (let failures = 0;; failures++) {
       const own = settlements.filter(({ subscriptionId }) => !ofReader.get(subscriptionId)!.isClosed);
       try {
-        if (own.length > 0) await store.deliveries.settle({ leases: leasesFor(own), settlements: own });
+        const leases = new Set(own.map(({ subscriptionId }) => ofReader.get(subscriptionId)!.lease));
+        if (own.length > 0) await store.deliveries.settle({ leases: [...leases], settlements: own });
         break;
       } catch (cause) {
         if (cause instanceof StoreError && cause.kind === "fenced") await closeLost();
@@ -408,13 +417,10 @@ export function createCourier(parts: CourierParts): Courier {
     return true;
   }
 
-  const leasesFor = (settlements: Settlement[]) =>
-    partitions.leases(settlements.map(({ subscriptionId }) => partitionOf(subscriptionId)));
-
   /** Others deliver now to what was fenced off: they begin where the last commit stands. */
   async function closeLost(): Promise<void> {
     await partitions.recheck();
-    for (const reader of [...readers.values()]) if (!partitions.isOwn(reader.partition)) close(reader);
+    for (const reader of [...readers.values()]) if (!isOwn(reader)) close(reader);
     seenVersion = undefined;
   }
 

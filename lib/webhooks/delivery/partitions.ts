@@ -11,10 +11,8 @@ export interface Partitions {
   keep(isBusy: (partition: number) => boolean): Promise<boolean>;
   /** Whether new posts may be made for it: it is held, not about to be given back, and was prolonged lately enough. */
   holds(partition: number): boolean;
-  /** Whether its lease is not known to be lost. */
-  isOwn(partition: number): boolean;
-  /** The leases of these partitions, those that are held. */
-  leases(partitions: Iterable<number>): Lease[];
+  /** Its lease, while that is not known to be lost; another one after each change of hands. */
+  lease(partition: number): Lease | undefined;
   /**
    * The time by which retries are due, Unix ms: of a store that several gateways share, whose
    * own clocks may differ; else this process's.
@@ -127,8 +125,7 @@ export function createPartitions(
       const found = held.get(partition);
       return found !== undefined && !found.isLeaving && clock.monotonicMs() < found.trustedUntil;
     },
-    isOwn: (partition) => held.has(partition),
-    leases: (partitions) => [...new Set(partitions)].flatMap((partition) => held.get(partition)?.lease ?? []),
+    lease: (partition) => held.get(partition)?.lease,
     now: () => storeAheadMs === undefined ? clock.now() : Math.round(clock.monotonicMs() + storeAheadMs),
     async recheck() {
       lookedAt = -Infinity;

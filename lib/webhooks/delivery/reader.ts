@@ -1,4 +1,5 @@
 import type { EventFilter, LoggedEvent } from "../../store/event.ts";
+import type { Lease } from "../../store/store.ts";
 import {
   type DueDelivery,
   type FailedDelivery,
@@ -49,6 +50,8 @@ export interface DeliveryReader {
   subscription: Subscription;
   filter: EventFilter;
   partition: number;
+  /** That it was opened under: what it comes to is settled under this one alone. */
+  lease: Lease;
   recipient: Recipient | undefined;
   /** When the recipient has to be made anew: a former secret ends, Unix ms. */
   recipientUntilMs: number;
@@ -106,11 +109,16 @@ export interface ReplayTrack extends Track {
 /** Posts of one turn: what many readers come to is written down with less work when it comes in runs. */
 export const TURN_POSTS = 32;
 
-export function openReader({ subscription, progress, replay }: Reader, partition: number): DeliveryReader {
+export function openReader(
+  { subscription, progress, replay }: Reader,
+  partition: number,
+  lease: Lease,
+): DeliveryReader {
   return {
     subscription,
     filter: filterOf(subscription),
     partition,
+    lease,
     recipient: undefined,
     recipientUntilMs: 0,
     log: trackAt(progress.cursor),
