@@ -12,6 +12,7 @@ import { ENV_PREFIX, SETTINGS } from "../../lib/config.ts";
 import { parsePostgresSetting } from "../../lib/store/postgres/setting.ts";
 import { createTestCertificates } from "../webhooks/post/test_certificates.ts";
 import { SERVERS_PATH } from "./balancers.ts";
+import { PROXIES } from "./proxies.ts";
 import { isInstalled, readDoc } from "./tools.ts";
 
 const VALIDATOR = "kubernetes-validate==1.37.0";
@@ -48,12 +49,10 @@ describe("HAProxy", () => {
     const certificates = createTestCertificates()!;
     const { cert, key } = certificates.issue("DNS:gateway.example.com");
     certificates.remove();
-    writeFileSync(join(folder, "gateway.pem"), cert + key);
-    // The gateways' names are those of the Compose file's network.
-    const text = readDoc("haproxy.cfg").replaceAll(/ (gateway-\d):8787$/gm, " 127.0.0.1:8787")
-      .replace("/etc/haproxy/gateway.pem", join(folder, "gateway.pem"));
-    writeFileSync(join(folder, "haproxy.cfg"), text);
-    const { status, stderr } = spawnSync("haproxy", ["-c", "-f", join(folder, "haproxy.cfg")], {
+    writeFileSync(join(folder, "cert.pem"), cert);
+    writeFileSync(join(folder, "key.pem"), key);
+    const [program] = PROXIES.haproxy!({ folder, port: 8443, upstreamPorts: [8787], hasTls: true });
+    const { status, stderr } = spawnSync(program!, ["-c", "-f", join(folder, "haproxy.cfg")], {
       encoding: "utf8",
       env: { PATH: SERVERS_PATH },
     });

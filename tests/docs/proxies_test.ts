@@ -10,52 +10,14 @@ import { type HttpServer, serveHttp } from "../../lib/runtime/serve.ts";
 import { freePort } from "../faults/serve_process.ts";
 import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "../http/test_gateway.ts";
 import { createTestCertificates } from "../webhooks/post/test_certificates.ts";
-import { isInstalled, readDoc, replaceEach } from "./tools.ts";
+import { SERVERS_PATH } from "./balancers.ts";
+import { PROXIES } from "./proxies.ts";
+import { isInstalled, readDoc } from "./tools.ts";
 
 test("nginx waits longer for an answer than a submit may take", () => {
   const seconds = Number(/proxy_read_timeout (\d+)s;/.exec(readDoc("nginx.conf"))![1]);
   assert.ok(seconds * 1000 >= Number(SETTINGS.submitTimeoutMs.standard) + 10_000);
 });
-
-interface Site {
-  /** A folder of its own, with cert.pem and key.pem in it. */
-  folder: string;
-  port: number;
-  upstreamPort: number;
-}
-
-/** The documented configuration with its name, its certificate and its ports put in; answers how to start it. */
-const PROXIES: Record<string, (site: Site) => string[]> = {
-  nginx({ folder, port, upstreamPort }) {
-    const server = replaceEach(readDoc("nginx.conf"), [
-      ["server 127.0.0.1:8787;", `server 127.0.0.1:${upstreamPort};`],
-      ["listen 443 ssl;", `listen 127.0.0.1:${port} ssl;`],
-      ["listen [::]:443 ssl;", ""],
-      ["/etc/letsencrypt/live/gateway.example.com/fullchain.pem", `${folder}/cert.pem`],
-      ["/etc/letsencrypt/live/gateway.example.com/privkey.pem", `${folder}/key.pem`],
-    ]);
-    const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
-      .map((name) => `${name}_temp_path ${folder}/${name};`).join("\n");
-    writeFileSync(
-      join(folder, "nginx.conf"),
-      `daemon off; pid ${folder}/pid; error_log stderr; worker_processes 1;
-       events {} http { access_log off; ${temporary} ${server} }`,
-    );
-    return ["nginx", "-p", folder, "-e", "stderr", "-c", join(folder, "nginx.conf")];
-  },
-  caddy({ folder, port, upstreamPort }) {
-    const file = replaceEach(readDoc("Caddyfile"), [
-      ["auto_https disable_redirects", "auto_https disable_redirects\n\tadmin off"],
-      [
-        "\ngateway.example.com {",
-        `\nhttps://gateway.example.com:${port} {\n\ttls ${folder}/cert.pem ${folder}/key.pem`,
-      ],
-      ["127.0.0.1:8787", `127.0.0.1:${upstreamPort}`],
-    ]);
-    writeFileSync(join(folder, "Caddyfile"), file);
-    return ["caddy", "run", "--config", join(folder, "Caddyfile"), "--adapter", "caddyfile"];
-  },
-};
 
 interface RunningProxy {
   /** Asks the proxy as a client at this address would: answers what curl printed, headers first. */
@@ -74,8 +36,8 @@ async function startProxy(name: string, upstreamPort: number): Promise<RunningPr
   }
   certificates.remove();
   const port = await freePort();
-  const [program, ...args] = PROXIES[name]!({ folder, port, upstreamPort });
-  const env = { PATH: "/usr/bin:/bin:/usr/sbin", HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
+  const [program, ...args] = PROXIES[name]!({ folder, port, upstreamPorts: [upstreamPort], hasTls: true });
+  const env = { PATH: SERVERS_PATH, HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
   const child = spawn(program!, args, { stdio: ["ignore", "ignore", "pipe"], env });
   let problems = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => problems += text);

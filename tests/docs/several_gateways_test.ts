@@ -86,7 +86,7 @@ function describeSeveral(programs: string): void {
     return times;
   }
 
-  for (const name of Object.keys(BALANCERS)) {
+  for (const name of BALANCERS) {
     describe(`two gateways on one PostgreSQL database behind ${name}`, () => {
       if (!isInstalled(name)) return void test(`need ${name}, which is not on this machine`, { skip: true });
       let balancer: Balancer;
