@@ -30,12 +30,24 @@ const PAGES: [group: string, name: string, title: string, load: Load][] = [
   ["Run it", "postgres", "On PostgreSQL", () => import("../../../../docs/postgres.md", { with: { type: "text" } })],
   [
     "Run it",
+    "several-gateways",
+    "Several gateways",
+    () => import("../../../../docs/several-gateways.md", { with: { type: "text" } }),
+  ],
+  [
+    "Run it",
     "deno-deploy",
     "On Deno Deploy",
     () => import("../../../../docs/deno-deploy.md", { with: { type: "text" } }),
   ],
   ["Look up", "api", "The API in short", () => import("../../../../docs/api.md", { with: { type: "text" } })],
   ["Look up", "guards", "What is guarded", () => import("../../../../docs/guards.md", { with: { type: "text" } })],
+  [
+    "Look up",
+    "reliability",
+    "Reliability",
+    () => import("../../../../docs/reliability.md", { with: { type: "text" } }),
+  ],
   ["Look up", "errors", "Errors", () => import("../../../../docs/errors.md", { with: { type: "text" } })],
   ["Look up", "figures", "Figures", () => import("../../../../docs/figures.md", { with: { type: "text" } })],
 ];
