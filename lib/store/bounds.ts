@@ -14,6 +14,7 @@ export type Nouns = Pick<
   | "events"
   | "subscriptions"
   | "deliveries"
+  | "transfer"
 >;
 
 /** One check a method: throws a RangeError when the call passes a bound that the interface states. */
@@ -96,6 +97,10 @@ export const BOUNDS: Bounds = {
     recordAttempt: unbounded,
     attempts: (_, { limit }) => checkLimit(limit, 200),
     pruneAttempts: unbounded,
+  },
+  transfer: {
+    read: ({ limit }) => checkLimit(limit, 500),
+    write: ({ records }) => checkBatch(records, 500),
   },
 };
 

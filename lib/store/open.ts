@@ -3,16 +3,35 @@ import { checkedStore, type StoreDriver } from "./checked_store.ts";
 import type { OpenOptions } from "./file/store_file.ts";
 import { openMemoryDriver, openSqliteDriver } from "./sqlite/store.ts";
 import { type Store, StoreError } from "./store.ts";
+import { COPY_REGISTER, type CopyMark } from "./transfer.ts";
 
 /**
  * Opens the store that a setting names: `sqlite:PATH`, `deno-kv:PATH`, `deno-kv:` (the platform's own database),
  * `postgres://…` or `memory:`. A path is relative to the working directory, or absolute.
  *
- * @throws StoreError `unavailable` when the setting is not one of these or the store cannot be opened; `locked`, `full`,
+ * @throws StoreError `unavailable` when the setting is not one of these, or the store cannot be opened or is half a copy; `locked`, `full`,
  * `newer_schema`, `missing`
  */
 export async function openStore(setting: string, options: OpenOptions = {}): Promise<Store> {
-  return checkedStore(await openDriver(setting, options));
+  const store = checkedStore(await openDriver(setting, options));
+  try {
+    if (!options.isCopyTarget) await refuseUnfinished(store);
+    return store;
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+/** A copy that is not whole would serve old cursors, and miss keys. */
+async function refuseUnfinished({ registers, location }: Store): Promise<void> {
+  const mark = await registers.read<CopyMark>(COPY_REGISTER);
+  if (mark === undefined) return;
+  throw new StoreError(
+    "unavailable",
+    `${location} is a copy of ${mark.from.location} that is not whole: gateway store copy goes on with it when it is ` +
+      "run again with the same two stores",
+  );
 }
 
 async function openDriver(setting: string, options: OpenOptions): Promise<StoreDriver> {

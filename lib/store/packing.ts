@@ -73,3 +73,8 @@ export function unpackAmount(packed: string): { amount?: string; asset?: string 
   const [amount, asset]: (string | null)[] = JSON.parse(packed);
   return { ...(amount === null ? {} : { amount }), ...(asset == null ? {} : { asset }) };
 }
+
+/** NUL, which neither PostgreSQL nor SQLite here takes in a text, becomes U+FFFD, and so do halves of surrogate pairs. */
+export function storableText(text: string): string {
+  return text.toWellFormed().replaceAll("\0", "\ufffd");
+}

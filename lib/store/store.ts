@@ -2,6 +2,7 @@ import type { EventFilter, LoggedEvent, NewEvent, UndecodedEvent } from "./event
 import type { IntentStore } from "./intent.ts";
 import type { RegisterStore } from "./register.ts";
 import type { SubmissionStore } from "./submission.ts";
+import type { TransferStore } from "./transfer.ts";
 import type { WatcherState } from "./watcher_state.ts";
 import type { Attempt, DueDelivery, NewAttempt, Reader, Replay, Secrets, Settlement, Subscription } from "./webhook.ts";
 
@@ -50,6 +51,7 @@ export interface Store {
   readonly events: EventStore;
   readonly subscriptions: SubscriptionStore;
   readonly deliveries: DeliveryStore;
+  readonly transfer: TransferStore;
 }
 
 /** Who counts what is asked of a store. */

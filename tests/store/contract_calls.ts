@@ -66,7 +66,7 @@ export function callContract({ store, location, anotherHandle }: Subject): void 
     const [lease] = await courierLeases(store(), "wh_1");
     store().observe({ called: (method) => void told.push(method) });
     const many = <T>(count: number, item: T): T[] => Array.from({ length: count }, () => item);
-    const { keys, buckets, submissions, leases, events, subscriptions, deliveries } = store();
+    const { keys, buckets, submissions, leases, events, subscriptions, deliveries, transfer } = store();
     const step = (attempts: number, failed: number, delivered: number) => ({
       leases: [lease!],
       settlements: [{
@@ -88,6 +88,7 @@ export function callContract({ store, location, anotherHandle }: Subject): void 
         100,
         () => subscriptions.resealSecrets({ secrets: many(101, { ...sampleSubscription("a"), expectedSecret: "" }) }),
       ],
+      [500, () => transfer.write({ run: "r", kind: "keys", records: many(501, sampleKey("a")) })],
     ];
     for (const [most, call] of beyond) {
       await assert.rejects(call(), (error: unknown) => {
@@ -110,6 +111,7 @@ export function callContract({ store, location, anotherHandle }: Subject): void 
       [200, (limit) => deliveries.ended({ subscriptionId: "wh_1", limit })],
       [200, (limit) => deliveries.attempts("wh_1", { limit })],
       [500, (limit) => submissions.unsettled({ limit })],
+      [500, (limit) => transfer.read({ kind: "intents", after: [], limit })],
     ];
     for (const [most, call] of limited) {
       for (const limit of [0, -1, 1.5, most + 1, NaN]) {
@@ -181,7 +183,7 @@ export function callContract({ store, location, anotherHandle }: Subject): void 
 /** A call of every method there is, with arguments that are within its bounds. */
 function callsOfAll(store: Store): (() => Promise<unknown>)[] {
   const nouns = store as unknown as Record<string, Record<string, (...args: unknown[]) => Promise<unknown>>>;
-  const NONE = { leases: [], settlements: [], events: [], secrets: [], undelivered: [] };
+  const NONE = { leases: [], settlements: [], events: [], secrets: [], undelivered: [], records: [] };
   const ANYTHING = { limit: 1, upTo: 0, key: "k", name: { key: "k" }, result: "", ...NONE };
   const lists = ["touch", "save", "renew", "release"];
   return Object.entries(BOUNDS).flatMap(([noun, methods]) =>

@@ -22,6 +22,7 @@ import { replayContract } from "./contract_replays.ts";
 import { settlementContract } from "./contract_settlements.ts";
 import { submissionContract } from "./contract_submissions.ts";
 import { subscriptionContract } from "./contract_subscriptions.ts";
+import { transferContract } from "./contract_transfer.ts";
 import { undecodedContract } from "./contract_undecoded.ts";
 import { START_MS } from "./webhook_samples.ts";
 
@@ -130,6 +131,7 @@ export function describeStore(
     settlementContract(subject);
     attemptContract(subject);
     replayContract(subject);
+    transferContract(subject);
     fileContract(subject);
     killContract(subject);
   });

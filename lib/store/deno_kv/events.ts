@@ -1,4 +1,4 @@
-import type { KvAtomic, KvKey } from "../../runtime/kv.ts";
+import type { Kv, KvAtomic, KvKey } from "../../runtime/kv.ts";
 import { heightOfEvent, type LoggedEvent, type NewEvent, type UndecodedEvent } from "../event.ts";
 import type { NounDriver } from "../checked_store.ts";
 import type { EventStore, Lease, WatcherState } from "../store.ts";
@@ -42,26 +42,6 @@ export function denoKvEvents(context: DenoKvContext): NounDriver<EventStore> {
     return { atomic: kv.atomic().check(held, log), log: log.value ?? EMPTY_LOG };
   }
 
-  /**
-   * A commit takes 800 KiB, and a raw event can have many of them: the raw parts are written before the commit, where
-   * nobody finds them until it makes them visible.
-   */
-  async function writeRawParts(events: UndecodedEvent[]): Promise<void> {
-    let atomic = kv.atomic();
-    let [writes, characters] = [0, 0];
-    for (const { key, value } of events.flatMap(({ id, raw }) => toPieces(rawKey(id), raw))) {
-      if (writes === WRITES_PER_COMMIT || characters + value.text.length > CHARACTERS_PER_COMMIT) {
-        await commit(atomic);
-        atomic = kv.atomic();
-        [writes, characters] = [0, 0];
-      }
-      atomic.set(key, value);
-      writes += 1;
-      characters += value.text.length;
-    }
-    if (writes > 0) await commit(atomic);
-  }
-
   async function removeRawParts(ids: string[]): Promise<void> {
     const keys = (await Promise.all(ids.map((id) => collect(kv.list({ prefix: rawKey(id) }))))).flat();
     for (let at = 0; at < keys.length; at += WRITES_PER_COMMIT) {
@@ -82,7 +62,7 @@ export function denoKvEvents(context: DenoKvContext): NounDriver<EventStore> {
         const held = await getAll<number>(kv, once.map(({ id }) => idKey(id)));
         const fresh = once.filter((_, index) => held[index]!.value === null);
         const undecoded = fresh.filter((event) => event.type === null);
-        await writeRawParts(undecoded);
+        await writeRawParts(kv, undecoded);
         const logged = putLogged(atomic, log, fresh.filter((event) => event.type !== null));
         for (const event of undecoded) putUndecoded(atomic, event);
         // Also for undecoded ones: of two who add the same, one has to look again.
@@ -133,6 +113,26 @@ export function denoKvEvents(context: DenoKvContext): NounDriver<EventStore> {
       return removed.length;
     },
   };
+}
+
+/**
+ * A commit takes 800 KiB, and a raw event can have many of them: the raw parts are written before the commit, where
+ * nobody finds them until it makes them visible.
+ */
+export async function writeRawParts(kv: Kv, events: UndecodedEvent[]): Promise<void> {
+  let atomic = kv.atomic();
+  let [writes, characters] = [0, 0];
+  for (const { key, value } of events.flatMap(({ id, raw }) => toPieces(rawKey(id), raw))) {
+    if (writes === WRITES_PER_COMMIT || characters + value.text.length > CHARACTERS_PER_COMMIT) {
+      await commit(atomic);
+      atomic = kv.atomic();
+      [writes, characters] = [0, 0];
+    }
+    atomic.set(key, value);
+    writes += 1;
+    characters += value.text.length;
+  }
+  if (writes > 0) await commit(atomic);
 }
 
 /** Gives events the next sequences: at most eight writes each, one for each type and one for the log. */

@@ -14,8 +14,8 @@ const SUBSCRIPTIONS_PER_COMMIT = 100;
 const VERSION = ["keys_version"];
 /** Written with every note of uses: a check of it means that nobody else noted any in between. */
 const USES = ["keys_used"];
-const keyOf = (id: string) => ["key", id];
-const usedOf = (id: string) => ["key_used", id];
+export const keyOf = (id: string) => ["key", id];
+export const usedOf = (id: string) => ["key_used", id];
 
 /** API keys. */
 export function denoKvKeys({ kv, location, retry }: DenoKvContext): NounDriver<KeyStore> {

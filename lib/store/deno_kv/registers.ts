@@ -2,13 +2,13 @@ import type { NounDriver } from "../checked_store.ts";
 import type { RegisterStore } from "../register.ts";
 import { commit, type DenoKvContext } from "./io.ts";
 
-interface RegisterEntry {
+export interface RegisterEntry {
   value: unknown;
   untilMs: number;
 }
 
-const PREFIX = ["register"];
-const registerKey = (name: string) => [...PREFIX, name];
+export const REGISTERS = ["register"];
+export const registerKey = (name: string) => [...REGISTERS, name];
 
 const PRUNED_AT_A_CALL = 500;
 
@@ -29,7 +29,7 @@ export function denoKvRegisters({ kv, now, retry }: DenoKvContext): NounDriver<R
       }),
     async prune() {
       let pruned = 0;
-      for await (const entry of kv.list<RegisterEntry>({ prefix: PREFIX }, { batchSize: 500 })) {
+      for await (const entry of kv.list<RegisterEntry>({ prefix: REGISTERS }, { batchSize: 500 })) {
         if (entry.value.untilMs > now()) continue;
         if (await commit(kv.atomic().check(entry).delete(entry.key))) pruned += 1;
         if (pruned === PRUNED_AT_A_CALL) break;

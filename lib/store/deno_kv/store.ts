@@ -19,6 +19,7 @@ import { denoKvRegisters } from "./registers.ts";
 import { STORE_ID } from "./schema.ts";
 import { denoKvSubmissions } from "./submissions.ts";
 import { denoKvSubscriptions } from "./subscriptions.ts";
+import { denoKvTransfer } from "./transfer.ts";
 
 /**
  * Opens the store in Deno KV. With a path, a local file, which one gateway may hold for serving; without one, the
@@ -81,5 +82,6 @@ function createDriver(
     events: denoKvEvents(context),
     subscriptions: denoKvSubscriptions(context),
     deliveries: denoKvDeliveries(context),
+    transfer: denoKvTransfer(context),
   };
 }

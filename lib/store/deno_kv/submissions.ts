@@ -10,12 +10,6 @@ const PRUNED_PER_COMMIT = 200;
 
 /** Envelopes that were sent. */
 export function denoKvSubmissions({ kv, retry }: DenoKvContext): NounDriver<SubmissionStore> {
-  /** Those of programs before intents say no account: they are listed nowhere. */
-  function list(atomic: KvAtomic, { hash, source }: Submission): KvAtomic {
-    if (source === undefined) return atomic;
-    return atomic.set([...UNSETTLED, hash], true).set([...unsettledOf(source), hash], true);
-  }
-
   function unlist(atomic: KvAtomic, { hash, source }: Submission): KvAtomic {
     if (source === undefined) return atomic;
     return atomic.delete([...UNSETTLED, hash]).delete([...unsettledOf(source), hash]);
@@ -30,7 +24,7 @@ export function denoKvSubmissions({ kv, retry }: DenoKvContext): NounDriver<Subm
         const note = entry.value === null ? present(submission) : before as Submission;
         const atomic = kv.atomic().check(entry).set(entry.key, note)
           .set(submissionTimeKey(note.submittedAtMs, note.hash), true);
-        return await commit(list(atomic, note)) ? { done: undefined } : undefined;
+        return await commit(listUnsettled(atomic, note)) ? { done: undefined } : undefined;
       }),
     settle: (hash, outcome) =>
       retry(async () => {
@@ -65,4 +59,10 @@ export function denoKvSubmissions({ kv, retry }: DenoKvContext): NounDriver<Subm
       return old.length;
     },
   };
+}
+
+/** Those of programs before intents say no account: they are listed nowhere. */
+export function listUnsettled(atomic: KvAtomic, { hash, source }: Submission): KvAtomic {
+  if (source === undefined) return atomic;
+  return atomic.set([...UNSETTLED, hash], true).set([...unsettledOf(source), hash], true);
 }

@@ -13,6 +13,8 @@ export interface OpenOptions {
   onNotice?: OnNotice;
   /** Refuses a store that is not there, with `missing`, instead of making it. */
   mustExist?: boolean;
+  /** Takes also a copy that is not whole yet, which nothing but what makes it may use. */
+  isCopyTarget?: boolean;
   /** The store's clock, Unix milliseconds; a store that others share has its own. Default the machine's. */
   now?: () => number;
   /** Tests: several gateways share it, as they do the platform's database and PostgreSQL; for `memory:` and `deno-kv:PATH`. */

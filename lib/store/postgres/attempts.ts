@@ -30,7 +30,7 @@ export interface MadeAttempts {
 /** Writes attempts, and removes as many of the oldest beyond `ATTEMPTS_KEPT`; within a transaction that locks progress. */
 export async function writeAttempts(queries: Queries, prefix: string, made: MadeAttempts[]): Promise<void> {
   const rows = made.flatMap(({ subscription, newest, attempts }) =>
-    attempts.map((attempt, n) => ({ subscription, ...toRow(attempt, newest + n + 1) }))
+    attempts.map((attempt, n) => ({ subscription, ...attemptRow(attempt, newest + n + 1) }))
   );
   if (rows.length === 0) return;
   // Exactly those: what is dead already is not gone through again.
@@ -58,7 +58,7 @@ export async function writeAttempts(queries: Queries, prefix: string, made: Made
   ]);
 }
 
-function toRow(attempt: NewAttempt, ordinal: number): AttemptRow {
+export function attemptRow(attempt: NewAttempt, ordinal: number): AttemptRow {
   return {
     ordinal,
     replay_id: attempt.replayId,

@@ -1,6 +1,7 @@
 import { connect, isIP, type Socket } from "node:net";
 import { setTimeout as passed } from "node:timers/promises";
 import postgres from "postgres";
+import { storableText } from "../packing.ts";
 import { isConnectionLost } from "./errors.ts";
 import type { PostgresSetting } from "./setting.ts";
 
@@ -121,13 +122,8 @@ function sslOf(sslmode: PostgresSetting["sslmode"], host: string, ca: string | u
   return { rejectUnauthorized: true, ...whose, ...(ca === undefined ? {} : { ca }) };
 }
 
-/** NUL, which PostgreSQL has no place for in a text, becomes U+FFFD, and so do halves of surrogate pairs. */
 function encoded(parameter: Parameter): string | number | boolean | null | Uint8Array {
-  if (typeof parameter === "string") return storable(parameter);
+  if (typeof parameter === "string") return storableText(parameter);
   if (parameter === null || typeof parameter !== "object" || parameter instanceof Uint8Array) return parameter;
-  return JSON.stringify(parameter, (_, value) => typeof value === "string" ? storable(value) : value);
-}
-
-function storable(text: string): string {
-  return text.toWellFormed().replaceAll("\0", "\ufffd");
+  return JSON.stringify(parameter, (_, value) => typeof value === "string" ? storableText(value) : value);
 }

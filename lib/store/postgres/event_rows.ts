@@ -58,6 +58,13 @@ export function idColumns(id: string): IdColumns | undefined {
   return parts && { height: heightOf(parts.epoch, parts.ledger), place: parts.order, event_index: parts.index };
 }
 
+/** The columns of an id. Throws a plain Error for text that is none: such an event never comes from outside. */
+export function requireId(id: string): IdColumns {
+  const columns = idColumns(id);
+  if (columns === undefined) throw new Error(`not an event id: ${JSON.stringify(id)}`);
+  return columns;
+}
+
 /** An event that is to be written at its place. */
 export interface Placed<Event> {
   event: Event;

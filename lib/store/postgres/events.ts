@@ -8,10 +8,10 @@ import {
   EVENT_COLUMNS,
   type EventRow,
   type EventRows,
-  type IdColumns,
   idColumns,
   loggedEvent,
   type Placed,
+  requireId,
   UNDECODED_COLUMNS,
   type UndecodedRow,
 } from "./event_rows.ts";
@@ -149,10 +149,4 @@ function placedOnce<Event extends NewEvent | UndecodedEvent>(events: Event[]): P
   const byId = new Map<string, Placed<Event>>();
   for (const event of events) if (!byId.has(event.id)) byId.set(event.id, { event, id: requireId(event.id) });
   return [...byId.values()];
-}
-
-function requireId(id: string): IdColumns {
-  const columns = idColumns(id);
-  if (columns === undefined) throw new Error(`not an event id: ${JSON.stringify(id)}`);
-  return columns;
 }

@@ -17,6 +17,7 @@ import { migrate, tablePrefix } from "./schema.ts";
 import { parsePostgresSetting } from "./setting.ts";
 import { postgresSubmissions } from "./submissions.ts";
 import { postgresSubscriptions } from "./subscriptions.ts";
+import { postgresTransfer } from "./transfer.ts";
 
 /** What each noun of this driver is given. */
 export interface PostgresContext {
@@ -77,5 +78,6 @@ export function createPostgresDriver(
     events: postgresEvents(context, log, rows, leases, news),
     subscriptions: postgresSubscriptions(context),
     deliveries: postgresDeliveries(context, log, rows, leases),
+    transfer: postgresTransfer(context, log, rows),
   };
 }

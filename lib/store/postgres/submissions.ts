@@ -3,7 +3,7 @@ import type { NounDriver } from "../checked_store.ts";
 import type { Submission, SubmissionStore } from "../submission.ts";
 import type { PostgresContext } from "./store.ts";
 
-interface SubmissionRow {
+export interface SubmissionRow {
   hash: string;
   valid_until: number;
   submitted_at_ms: number;
@@ -76,7 +76,7 @@ export function postgresSubmissions({ database, prefix }: PostgresContext): Noun
   };
 }
 
-function toSubmission(row: SubmissionRow): Submission {
+export function toSubmission(row: SubmissionRow): Submission {
   const submission: Submission = { hash: row.hash, validUntil: row.valid_until, submittedAtMs: row.submitted_at_ms };
   if (row.source !== null) submission.source = row.source;
   if (row.operation !== null) submission.operation = row.operation;

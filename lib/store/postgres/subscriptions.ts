@@ -1,7 +1,6 @@
 import type { NounDriver } from "../checked_store.ts";
 import { StoreError, type SubscriptionStore } from "../store.ts";
 import type { FormerSecret, Secrets, Subscription } from "../webhook.ts";
-import type { Parameter } from "./connection.ts";
 import { givenRows, type PostgresDatabase, type Queries } from "./database.ts";
 import type { PostgresContext } from "./store.ts";
 
@@ -26,7 +25,8 @@ export interface SubscriptionRow {
 }
 
 const SECRETS = "secret, previous_secret, previous_secret_until_ms, older_secret, older_secret_until_ms";
-const COLUMNS = `id, key_id, url, types, device_hash, merchant, ordered, ${SECRETS}, created_at, start_height`;
+export const SUBSCRIPTION_COLUMNS =
+  `id, key_id, url, types, device_hash, merchant, ordered, ${SECRETS}, created_at, start_height`;
 
 /** Rows of failed deliveries, and of attempts, that one call of `purgeDeleted` removes. */
 const PURGE_STEP = 300;
@@ -56,7 +56,7 @@ export function postgresSubscriptions(context: PostgresContext): NounDriver<Subs
   const { database, location, prefix } = context;
 
   async function insert(queries: Queries, subscription: Subscription, maxPerKey: number): Promise<void> {
-    const { id, keyId, url, types, deviceHash, merchant, ordered } = subscription;
+    const { id, keyId } = subscription;
     // The version's row first: of those inserted at once each waits for the one before, so that the count is right.
     const [, counted] = await Promise.all([
       queries.write(raiseVersion(prefix)),
@@ -67,15 +67,11 @@ export function postgresSubscriptions(context: PostgresContext): NounDriver<Subs
     }
     const { count } = await queries.write(
       `WITH inserted AS (
-        INSERT INTO ${prefix}subscription (${COLUMNS})
+        INSERT INTO ${prefix}subscription (${SUBSCRIPTION_COLUMNS})
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT (id) DO NOTHING RETURNING number
       ) INSERT INTO ${prefix}progress (subscription, cursor)
       SELECT inserted.number, log_end.last FROM inserted CROSS JOIN ${prefix}log_end AS log_end`,
-      [
-        ...[id, keyId, url, types?.join(",") ?? null, deviceHash, merchant, ordered],
-        ...secretColumns(subscription),
-        ...[subscription.createdAt, subscription.startHeight],
-      ],
+      subscriptionValues(subscription),
     );
     if (count === 0) {
       throw new StoreError("exists", `${location} holds a subscription with the id "${id}" already`);
@@ -86,7 +82,7 @@ export function postgresSubscriptions(context: PostgresContext): NounDriver<Subs
     insert: (subscription, maxPerKey) => database.transaction((queries) => insert(queries, subscription, maxPerKey)),
     async get(id) {
       const [row] = await database.read<SubscriptionRow>(
-        `SELECT ${COLUMNS} FROM ${prefix}subscription WHERE id = $1`,
+        `SELECT ${SUBSCRIPTION_COLUMNS} FROM ${prefix}subscription WHERE id = $1`,
         [id],
       );
       return row && toSubscription(row);
@@ -94,7 +90,7 @@ export function postgresSubscriptions(context: PostgresContext): NounDriver<Subs
     async list({ keyId, after = "", limit }) {
       const ofKey = keyId === undefined ? "" : "key_id = $3 AND";
       const rows = await database.read<SubscriptionRow>(
-        `SELECT ${COLUMNS} FROM ${prefix}subscription WHERE ${ofKey} id > $1 ORDER BY id LIMIT $2`,
+        `SELECT ${SUBSCRIPTION_COLUMNS} FROM ${prefix}subscription WHERE ${ofKey} id > $1 ORDER BY id LIMIT $2`,
         keyId === undefined ? [after, limit] : [after, limit, keyId],
       );
       return rows.map(toSubscription);
@@ -181,7 +177,17 @@ async function purgeDeleted(database: PostgresDatabase, prefix: string): Promise
   });
 }
 
-function secretColumns({ secret, previousSecret, olderSecret }: Secrets): Parameter[] {
+/** The values of `SUBSCRIPTION_COLUMNS`. */
+export function subscriptionValues(subscription: Subscription): (string | number | boolean | null)[] {
+  const { id, keyId, url, types, deviceHash, merchant, ordered, createdAt, startHeight } = subscription;
+  return [
+    ...[id, keyId, url, types?.join(",") ?? null, deviceHash, merchant, ordered],
+    ...secretColumns(subscription),
+    ...[createdAt, startHeight],
+  ];
+}
+
+function secretColumns({ secret, previousSecret, olderSecret }: Secrets): (string | number | null)[] {
   return [secret, ...columnsOf(previousSecret), ...columnsOf(olderSecret)];
 }
 

@@ -56,6 +56,13 @@ export function idColumns(id: string): IdColumns | undefined {
   return parts && [heightOf(parts.epoch, parts.ledger), parts.order, parts.index];
 }
 
+/** The columns of an id. Throws a plain Error for text that is none: such an event never comes from outside. */
+export function requireId(id: string): IdColumns {
+  const columns = idColumns(id);
+  if (columns === undefined) throw new Error(`not an event id: ${JSON.stringify(id)}`);
+  return columns;
+}
+
 /** What an event has beside its id, and the ledger in it. */
 type WithoutId<Event> = Omit<Event, "id" | "ledger">;
 

@@ -2,7 +2,14 @@ import type { NounDriver } from "../checked_store.ts";
 import type { LoggedEvent, NewEvent } from "../event.ts";
 import type { EventStore, Lease, WatcherState } from "../store.ts";
 import { sqliteEventQueries } from "./event_query.ts";
-import { type EventRow, type EventRows, type IdColumns, idColumns, type UndecodedRow } from "./event_rows.ts";
+import {
+  type EventRow,
+  type EventRows,
+  type IdColumns,
+  idColumns,
+  requireId,
+  type UndecodedRow,
+} from "./event_rows.ts";
 import { sqliteForget } from "./forgetting.ts";
 import type { SqliteLeases } from "./leases.ts";
 import type { SqliteLog } from "./log.ts";
@@ -85,10 +92,4 @@ export function sqliteEvents(
     forget: sqliteForget(context, log),
     forgetUndecoded: (closedBefore) => forgetUndecoded.run(unixSeconds(closedBefore)).changes,
   };
-}
-
-function requireId(id: string): IdColumns {
-  const columns = idColumns(id);
-  if (columns === undefined) throw new Error(`not an event id: ${JSON.stringify(id)}`);
-  return columns;
 }

@@ -28,6 +28,7 @@ import { sqliteRegisters } from "./registers.ts";
 import { checkOwnership, holdsData, migrate, SCHEMA_VERSION, schemaVersion } from "./schema.ts";
 import { sqliteSubmissions } from "./submissions.ts";
 import { sqliteSubscriptions } from "./subscriptions.ts";
+import { sqliteTransfer } from "./transfer.ts";
 
 /** What each noun of this driver is given. */
 export interface SqliteContext {
@@ -157,5 +158,6 @@ export function createSqliteDriver(
     events: sqliteEvents(context, log, rows, leases),
     subscriptions: sqliteSubscriptions(context, log),
     deliveries: sqliteDeliveries(context, log, rows, leases),
+    transfer: sqliteTransfer(context, log, rows),
   };
 }

@@ -2,7 +2,7 @@ import type { NounDriver } from "../checked_store.ts";
 import type { Submission, SubmissionStore } from "../submission.ts";
 import type { SqliteContext } from "./store.ts";
 
-interface SubmissionRow {
+export interface SubmissionRow {
   hash: string;
   valid_until: number;
   submitted_at_ms: number;
@@ -44,7 +44,7 @@ export function sqliteSubmissions({ database, commitTogether }: SqliteContext): 
   };
 }
 
-function toSubmission(row: SubmissionRow): Submission {
+export function toSubmission(row: SubmissionRow): Submission {
   const submission: Submission = {
     hash: row.hash,
     validUntil: row.valid_until,

@@ -1,3 +1,4 @@
+import type { SqliteValue } from "../../runtime/sqlite.ts";
 import type { NounDriver } from "../checked_store.ts";
 import { StoreError, type SubscriptionStore } from "../store.ts";
 import { ATTEMPTS_KEPT, type FormerSecret, type Secrets, type Subscription } from "../webhook.ts";
@@ -24,6 +25,11 @@ export interface SubscriptionRow {
   start_height: number;
 }
 
+export const INSERT_SUBSCRIPTION = `
+  INSERT INTO subscription (id, key_id, url, types, device_hash, merchant, ordered, secret, previous_secret,
+    previous_secret_until_ms, older_secret, older_secret_until_ms, created_at, start_height)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING RETURNING number`;
+
 /** Rows of failed deliveries, and of attempts, that one call of `purgeDeleted` removes. */
 const PURGE_STEP = 300;
 
@@ -32,10 +38,7 @@ export function sqliteSubscriptions(
   { database, location }: SqliteContext,
   log: SqliteLog,
 ): NounDriver<SubscriptionStore> {
-  const insert = database.prepare<{ number: number }>(`
-    INSERT INTO subscription (id, key_id, url, types, device_hash, merchant, ordered, secret, previous_secret,
-      previous_secret_until_ms, older_secret, older_secret_until_ms, created_at, start_height)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING RETURNING number`);
+  const insert = database.prepare<{ number: number }>(INSERT_SUBSCRIPTION);
   const begin = database.prepare("INSERT INTO progress (subscription, cursor) VALUES (?, ?)");
   const countOfKey = database.prepare<{ count: number }>("SELECT count(*) AS count FROM subscription WHERE key_id = ?");
   const select = database.prepare<SubscriptionRow>("SELECT * FROM subscription WHERE id = ?");
@@ -71,24 +74,11 @@ export function sqliteSubscriptions(
   return {
     insert: (subscription, maxPerKey) =>
       database.transaction(() => {
-        const { id, keyId, url, types, deviceHash, merchant, ordered, secret } = subscription;
+        const { id, keyId } = subscription;
         if (countOfKey.get(keyId)!.count >= maxPerKey) {
           throw new StoreError("exists", `${location}: the key "${keyId}" has ${maxPerKey} subscriptions already`);
         }
-        const inserted = insert.get(
-          id,
-          keyId,
-          url,
-          types?.join(",") ?? null,
-          deviceHash,
-          merchant,
-          ordered ? 1 : 0,
-          secret,
-          ...columnsOf(subscription.previousSecret),
-          ...columnsOf(subscription.olderSecret),
-          subscription.createdAt,
-          subscription.startHeight,
-        );
+        const inserted = insert.get(...subscriptionValues(subscription));
         if (inserted === undefined) {
           throw new StoreError("exists", `${location} holds a subscription with the id "${id}" already`);
         }
@@ -123,6 +113,17 @@ export function sqliteSubscriptions(
         return rewritten.length;
       }),
   };
+}
+
+/** The values of `INSERT_SUBSCRIPTION`. */
+export function subscriptionValues(subscription: Subscription): SqliteValue[] {
+  const { id, keyId, url, types, deviceHash, merchant, ordered, secret } = subscription;
+  return [
+    ...[id, keyId, url, types?.join(",") ?? null, deviceHash, merchant, ordered ? 1 : 0, secret],
+    ...columnsOf(subscription.previousSecret),
+    ...columnsOf(subscription.olderSecret),
+    ...[subscription.createdAt, subscription.startHeight],
+  ];
 }
 
 function columnsOf(former: FormerSecret | null = null): [string | null, number | null] {

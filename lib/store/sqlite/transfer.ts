@@ -1,0 +1,189 @@
+import type { SqliteStatement, SqliteValue } from "../../runtime/sqlite.ts";
+import type { NounDriver } from "../checked_store.ts";
+import {
+  COPY_REGISTER,
+  type HiddenKind,
+  type HiddenRecords,
+  type KeptIntent,
+  type KeptNonce,
+  type LogStart,
+  markBehind,
+  type StoreHead,
+  type TransferKey,
+  type TransferRecords,
+  type TransferStep,
+  type TransferStore,
+} from "../transfer.ts";
+import { sqliteAttempts } from "./attempts.ts";
+import { type EventRows, requireId } from "./event_rows.ts";
+import type { SqliteLog } from "./log.ts";
+import type { SqliteContext } from "./store.ts";
+import { type SubmissionRow, toSubmission } from "./submissions.ts";
+import { INSERT_SUBSCRIPTION, subscriptionValues } from "./subscriptions.ts";
+
+type Readers = { [Kind in HiddenKind]: (after: TransferKey, limit: number) => HiddenRecords[Kind][] };
+type Writers = { [Kind in keyof TransferRecords]: (records: TransferRecords[Kind][]) => void };
+
+/** Everything that the file holds, out of it and into it. */
+export function sqliteTransfer(context: SqliteContext, log: SqliteLog, rows: EventRows): NounDriver<TransferStore> {
+  const { database, location } = context;
+  const attempts = sqliteAttempts(database);
+  const prepared = new Map<string, SqliteStatement<unknown>>();
+
+  /** Most processes never come to these statements: each is prepared when it is needed. */
+  function statement<Row>(sql: string): SqliteStatement<Row> {
+    if (!prepared.has(sql)) prepared.set(sql, database.prepare(sql));
+    return prepared.get(sql) as SqliteStatement<Row>;
+  }
+
+  function insert(table: string, row: Record<string, SqliteValue>): void {
+    const columns = Object.keys(row);
+    const values = columns.map(() => "?").join(", ");
+    statement(`INSERT INTO ${table} (${columns.join(", ")}) VALUES (${values})`).run(...Object.values(row));
+  }
+
+  const numberOf = (id: string) =>
+    statement<{ number: number }>("SELECT number FROM subscription WHERE id = ?").get(id)!.number;
+
+  function logStart(): LogStart {
+    const { forgotten } = log.bounds();
+    const highest = statement<{ height: number; sequence: number }>(
+      "SELECT height, sequence FROM height_start WHERE sequence <= ? ORDER BY height DESC LIMIT 1",
+    ).get(forgotten);
+    return { forgotten, highest: highest ?? null };
+  }
+
+  function head(): StoreHead {
+    const one = (column: string, table: string) =>
+      statement<{ value: string }>(`SELECT ${column} AS value FROM ${table}`).get()?.value ?? null;
+    const state = one("state", "watcher");
+    return {
+      id: one("id", "store")!,
+      network: one("passphrase", "network"),
+      secretsCheck: one("text", "secrets_check"),
+      watcher: state === null ? null : JSON.parse(state),
+    };
+  }
+
+  const readers: Readers = {
+    log: (after) => after.length > 0 ? [] : [logStart()],
+    store: (after) => after.length > 0 ? [] : [head()],
+    submissions: ([hash = ""], limit) =>
+      statement<SubmissionRow>("SELECT * FROM submission WHERE hash > ? ORDER BY hash LIMIT ?").all(hash, limit)
+        .map(toSubmission),
+    intents: ([keyId = "", kind = "", key = ""], limit) =>
+      statement<KeptIntent>(`
+        SELECT key_id AS keyId, kind, key, id, term, request, completed_at_ms AS completedAtMs, result FROM intent
+        WHERE (key_id, kind, key) > (?, ?, ?) ORDER BY key_id, kind, key LIMIT ?`).all(keyId, kind, key, limit),
+    nonces: ([deviceHash = "", agent = ""], limit) =>
+      statement<KeptNonce>(`
+        SELECT device_hash AS deviceHash, agent, nonce, until_ms AS untilMs FROM nonce_out
+        WHERE (device_hash, agent) > (?, ?) ORDER BY device_hash, agent LIMIT ?`).all(deviceHash, agent, limit),
+    registers: ([name = ""], limit) =>
+      statement<{ name: string; value: string; untilMs: number }>(`
+        SELECT name, value, until_ms AS untilMs FROM register
+        WHERE name > ? ORDER BY name LIMIT ?`).all(name, limit)
+        .map((row) => ({ ...row, value: JSON.parse(row.value) })),
+    // What deleted subscriptions have left is not kept of anything.
+    failedDeliveries: ([sequence = 0, id = ""], limit) =>
+      statement<HiddenRecords["failedDeliveries"]>(`
+        SELECT id AS subscriptionId, sequence, state, attempts, due_at_ms AS dueAtMs, failed_at_ms AS failedAtMs
+        FROM failed_delivery INDEXED BY failed_delivery_by_sequence CROSS JOIN subscription ON number = subscription
+        WHERE sequence >= ?1 AND (sequence > ?1 OR id > ?2) ORDER BY sequence, id LIMIT ?3`).all(sequence, id, limit),
+    counters: ([id = ""], limit) =>
+      statement<HiddenRecords["counters"]>(`
+        SELECT id AS subscriptionId, rejected_kept AS rejectedKept, dead_kept AS deadKept, attempts
+        FROM subscription CROSS JOIN progress ON subscription = number WHERE id > ? ORDER BY id LIMIT ?`).all(
+        id,
+        limit,
+      ),
+  };
+
+  const writers: Writers = {
+    log([start]) {
+      statement("UPDATE log SET forgotten = ?").run(start!.forgotten);
+      if (start!.highest !== null) insert("height_start", { ...start!.highest });
+    },
+    keys: each(({ scopes, disabled, ...key }) =>
+      insert("api_key", {
+        ...{ id: key.id, name: key.name, hash: key.hash, scopes: scopes.join(","), rate: key.rate ?? null },
+        ...{ disabled: disabled ? 1 : 0, created_at: key.createdAt, expires_at: key.expiresAt ?? null },
+        last_used_at: key.lastUsedAt ?? null,
+      })
+    ),
+    buckets: each(({ keyId, tokens, updatedAtMs }) =>
+      insert("bucket", { key_id: keyId, tokens, updated_at_ms: updatedAtMs })
+    ),
+    submissions: each(({ hash, validUntil, submittedAtMs, source = null, operation = null, outcome }) =>
+      insert("submission", {
+        ...{ hash, valid_until: validUntil, submitted_at_ms: submittedAtMs, source, operation },
+        outcome: outcome === undefined ? null : JSON.stringify(outcome),
+      })
+    ),
+    intents: each(({ keyId, completedAtMs, ...intent }) =>
+      insert("intent", {
+        ...{ ...intent, key_id: keyId, completed_at_ms: completedAtMs },
+        ...{ claimed_by: null, claimed_until_ms: 0, claim_duration_ms: 0 },
+      })
+    ),
+    nonces: each(({ deviceHash, agent, nonce, untilMs }) =>
+      insert("nonce_out", { device_hash: deviceHash, agent, nonce, until_ms: untilMs })
+    ),
+    registers: each(({ name, value, untilMs }) =>
+      insert("register", { name, value: JSON.stringify(value), until_ms: untilMs })
+    ),
+    events(events) {
+      const next = log.append();
+      for (const event of events) {
+        const id = requireId(event.id);
+        rows.insert(event, id, next(id[0]));
+      }
+    },
+    undecoded: each((event) => rows.insertUndecoded(event, requireId(event.id))),
+    subscriptions: each(({ subscription, progress, counters, replay }) => {
+      const { number } = statement<{ number: number }>(INSERT_SUBSCRIPTION).get(...subscriptionValues(subscription))!;
+      const { cursor, failingSinceMs: failing_since_ms, retrying, rejected, dead } = progress;
+      insert("progress", {
+        ...{ subscription: number, cursor, failing_since_ms, retrying, rejected, dead },
+        ...{ rejected_kept: counters.rejectedKept, dead_kept: counters.deadKept, attempts: counters.attempts },
+      });
+      if (replay === null) return;
+      insert("replay", {
+        ...{ id: replay.id, subscription: number, from_height: replay.fromHeight, to_height: replay.toHeight },
+        ...{ cursor: replay.cursor, end_sequence: replay.endSequence, deliveries: replay.deliveries },
+        ...{ at_least: replay.atLeast ? 1 : 0, created_at_ms: replay.createdAtMs },
+      });
+    }),
+    failedDeliveries: each(({ subscriptionId, sequence, state, attempts, dueAtMs, failedAtMs }) =>
+      insert("failed_delivery", {
+        ...{ subscription: numberOf(subscriptionId), sequence, state, attempts },
+        ...{ due_at_ms: dueAtMs, failed_at_ms: failedAtMs },
+      })
+    ),
+    attempts: each(({ subscriptionId, ordinal, ...attempt }) =>
+      attempts.write(numberOf(subscriptionId), ordinal, attempt)
+    ),
+    store([head]) {
+      const { id, network, secretsCheck, watcher } = head!;
+      statement("UPDATE store SET id = ?").run(id);
+      if (network !== null) insert("network", { passphrase: network });
+      if (secretsCheck !== null) insert("secrets_check", { only_row: 1, text: secretsCheck });
+      if (watcher !== null) insert("watcher", { only_row: 1, state: JSON.stringify(watcher) });
+    },
+  };
+
+  return {
+    read: ({ kind, after, limit }) => readers[kind](after, limit),
+    write: (step: TransferStep) =>
+      database.transaction(() => {
+        const row = statement<{ value: string }>("SELECT value FROM register WHERE name = ?").get(COPY_REGISTER);
+        const mark = markBehind(location, row && JSON.parse(row.value), step);
+        (writers[step.kind] as (records: unknown[]) => void)(step.records);
+        statement("UPDATE register SET value = ? WHERE name = ?").run(JSON.stringify(mark), COPY_REGISTER);
+      }),
+  };
+}
+
+function each<Item>(write: (record: Item) => void): (records: Item[]) => void {
+  return (records) => records.forEach(write);
+}

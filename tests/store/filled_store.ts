@@ -1,0 +1,145 @@
+import type { Store } from "../../lib/store/store.ts";
+import type { IntentName } from "../../lib/store/intent.ts";
+import {
+  append,
+  sampleEvent,
+  sampleEventOf,
+  sampleId,
+  sampleKey,
+  sampleState,
+  sampleUndecoded,
+  watcherLease,
+} from "./samples.ts";
+import {
+  failedAttempt,
+  sampleAttempt,
+  sampleFailed,
+  sampleReplay,
+  sampleSubscription,
+  settle,
+  START_MS,
+} from "./webhook_samples.ts";
+
+export const PASSPHRASE = "a network of tests";
+const hashOf = (n: number) => n.toString(16).padStart(64, "0");
+const ACCOUNT = "GBZXN7PIRZGNMHGA7MUUUF4GWPY5AYPV6LY4UV2GL6VJGIQRXFDNMADI";
+
+/** Fills a new store with some of everything that one can hold: more than one page of most kinds. */
+export async function fillStore(store: Store): Promise<void> {
+  await store.network.bind(PASSPHRASE);
+  await fillKeys(store);
+  await fillIntents(store);
+  await fillLog(store);
+  await fillWebhooks(store);
+  await store.registers.change(
+    "ledger",
+    () => ({ value: { epoch: 1, höhe: [1, null, 2.5] }, keepMs: 1e12, answer: 0 }),
+  );
+  await store.subscriptions.resealSecrets({ secrets: [], check: "sealed:check" });
+}
+
+async function fillKeys(store: Store): Promise<void> {
+  const all = {
+    rate: 7,
+    expiresAt: "2027-01-01T00:00:00.000Z",
+    lastUsedAt: "2026-11-02T00:00:00.000Z",
+    disabled: true,
+  };
+  for (let n = 1; n < 9; n++) await store.keys.insert(sampleKey(`k${n}`));
+  await store.keys.insert(sampleKey("k0", { ...all, scopes: ["read", "write", "webhooks"], name: "é 🙂 '\"" }));
+  const buckets = Array.from(
+    { length: 230 },
+    (_, n) => ({ keyId: `k${n}`, tokens: n + 0.1, updatedAtMs: START_MS + n }),
+  );
+  await store.buckets.save(buckets);
+}
+
+async function fillIntents(store: Store): Promise<void> {
+  const numbers = Array.from({ length: 230 }, (_, n) => n);
+  const noted = (n: number) => n % 3 === 0 ? {} : { source: ACCOUNT, operation: hashOf(n % 5) };
+  await Promise.all(
+    numbers.map((n) =>
+      store.submissions.record({ hash: hashOf(n), validUntil: n, submittedAtMs: START_MS + n, ...noted(n) })
+    ),
+  );
+  const outcome = (n: number) =>
+    n % 4 === 1 ? { status: "success" as const, ledger: n } : { status: "failed" as const, error: { code: "x" } };
+  await Promise.all(numbers.filter((n) => n % 2 === 1).map((n) => store.submissions.settle(hashOf(n), outcome(n))));
+  for (let n = 0; n < 12; n++) {
+    const name: IntentName = { keyId: `k${n % 3}`, kind: n % 2 === 0 ? "prepare" : "submit", key: `order-${n}` };
+    const step = {
+      seen: undefined,
+      id: "i".repeat(22),
+      request: hashOf(n),
+      durationMs: 60_000,
+      mostOfKey: 99,
+      mostInAll: 99,
+    };
+    const claim = await store.intents.claim({ name, ...step });
+    if (typeof claim === "string") throw new Error(claim);
+    if (n > 0) await store.intents.complete(claim, { request: hashOf(n), result: "é".repeat(n === 1 ? 30_000 : n) });
+    await store.intents.nextNonce({
+      deviceHash: hashOf(n),
+      agent: ACCOUNT,
+      used: "18446744073709551600",
+      validForMs: 60_000,
+    });
+  }
+}
+
+/** Events of two epochs, some late, of which the oldest are forgotten. */
+async function fillLog(store: Store): Promise<void> {
+  const fields = {
+    deviceHash: hashOf(7),
+    agent: ACCOUNT,
+    merchant: "no address",
+    amount: "170141183460469231731687303715884105727",
+  };
+  const events = Array.from({ length: 450 }, (_, n) => {
+    if (n % 10 === 9) return sampleEvent(n - 15, { id: sampleId(n - 15).replace(/1$/, "2") });
+    return n < 400 ? sampleEvent(n, n % 2 === 0 ? fields : {}) : sampleEventOf(1, n, { asset: ACCOUNT });
+  });
+  const lease = await watcherLease(store);
+  for (let at = 0; at < events.length; at += 90) {
+    const state = sampleState(1_000 + at, { rpcCursor: "c", decoder: { name: "d", triedUpTo: null } });
+    await store.events.append({ lease, events: events.slice(at, at + 90), state });
+  }
+  await append(
+    store,
+    sampleUndecoded(1_003),
+    sampleUndecoded(1_008, { raw: { topics: ["A".repeat(120_000)], value: "B" } }),
+  );
+  await store.events.forget({ upTo: 105, undelivered: [] });
+}
+
+async function fillWebhooks(store: Store): Promise<void> {
+  const former = { previousSecret: { secret: "old", untilMs: 5 }, olderSecret: { secret: "older", untilMs: 4 } };
+  const filters = { types: ["escrow.funded", "escrow.claimed"], deviceHash: hashOf(7), merchant: "M", ordered: true };
+  await store.subscriptions.insert(
+    sampleSubscription("wh_all", { ...former, ...filters, keyId: "k1", startHeight: 9 }),
+    9,
+  );
+  for (const id of ["wh_1", "wh_2", "wh_gone"]) await store.subscriptions.insert(sampleSubscription(id), 9);
+  for (let n = 0; n < 1_150; n += 50) {
+    const attempts = Array.from(
+      { length: 50 },
+      (_, i) => i % 7 ? sampleAttempt(n + i) : failedAttempt(n + i, "rejected"),
+    );
+    await settle(store, { subscriptionId: "wh_1", attempts });
+  }
+  const of = (from: number, count: number, state: "retrying" | "rejected" | "dead") =>
+    Array.from({ length: count }, (_, n) => sampleFailed(from + n, state));
+  for (const subscriptionId of ["wh_1", "wh_2", "wh_gone"]) {
+    await settle(store, { subscriptionId, failed: of(200, 110, "retrying"), failingSinceMs: START_MS });
+    await settle(store, {
+      subscriptionId,
+      failed: [...of(310, 50, "rejected"), ...of(360, 40, "dead")],
+      attempts: [sampleAttempt(1)],
+    });
+    await settle(store, { subscriptionId, cursor: 410, delivered: [200, 311] });
+  }
+  // Of an event that is forgotten: counted, and not kept.
+  await settle(store, { subscriptionId: "wh_2", failed: of(50, 1, "dead") });
+  await store.deliveries.insertReplay(sampleReplay("rp_1", "wh_2", { endSequence: null, atLeast: true, cursor: 120 }));
+  await store.subscriptions.delete("wh_gone");
+}
