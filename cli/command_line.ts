@@ -37,6 +37,10 @@ export const COMMANDS: Record<string, Listed> = {
     summary: "Check settings, store, node and contracts, and say what to do",
     load: () => load(import("./doctor/doctor.ts")),
   },
+  store: {
+    summary: "Copy all that a store holds into another one, of any kind",
+    load: () => load(import("./store.ts")),
+  },
   backup: { summary: "Copy the store while a gateway serves from it", load: () => load(import("./backup.ts")) },
   verify: { summary: "Check the signature of a webhook", load: () => load(import("./verify.ts")) },
   openapi: { summary: "Print the OpenAPI description", load: () => load(import("./openapi.ts")) },

@@ -1,8 +1,9 @@
 import { rekeySecrets } from "../lib/webhooks/secrets/reseal.ts";
 import { createSecretBox, type SecretBox, SecretsKeyError } from "../lib/webhooks/secrets/secrets.ts";
-import { type Store, StoreError, WATCHER_LEASE } from "../lib/store/store.ts";
-import { type Command, CommandError, type CommandIo, parseFlags, refuseExtra, UsageError } from "./command.ts";
+import type { Store } from "../lib/store/store.ts";
+import { type Command, type CommandIo, parseFlags, refuseExtra, UsageError } from "./command.ts";
 import { helpText, STORE_ROW } from "./help.ts";
+import { holdAlone } from "./hold_alone.ts";
 import { withStore } from "./store_setting.ts";
 
 const OLD = "SERVICE_API_SECRETS_KEY";
@@ -48,7 +49,7 @@ async function run(args: string[], io: CommandIo): Promise<number> {
 }
 
 async function rekey(store: Store, io: CommandIo, change: { from: SecretBox; to: SecretBox }): Promise<number> {
-  const release = await holdAlone(store);
+  const release = await holdAlone(store, { why: " and has the old key" });
   const onProgress = (count: number) => io.isTerminal && io.stderr(`\r\x1b[K${count} webhooks`);
   const count = await rekeySecrets(store, { ...change, onProgress }).finally(release);
   if (io.isTerminal) io.stderr("\r\x1b[K");
@@ -63,30 +64,6 @@ function outcome(count: number | undefined, location: string, isSealed: boolean)
   }
   const webhooks = count === 1 ? "webhook" : "webhooks";
   return `the secrets of ${count} ${webhooks} in ${location} ${isSealed ? "have a new key" : "are kept plain"}`;
-}
-
-/** How long gateways that share the store are kept from watching, where this process dies. */
-const ALONE_MS = 60_000;
-
-/** Refuses while a gateway serves: it would go on with the old key. Answers how others are let in again. */
-async function holdAlone(store: Store): Promise<() => Promise<void>> {
-  const isServed = () => new CommandError(`a gateway serves ${store.location} and has the old key: stop it first`);
-  if (store.isShared) {
-    const lease = await store.leases.acquire({
-      name: WATCHER_LEASE,
-      holder: crypto.randomUUID(),
-      durationMs: ALONE_MS,
-    });
-    if (lease === undefined) throw isServed();
-    return () => store.leases.release([lease]);
-  }
-  try {
-    await store.holdForServing();
-    return () => Promise.resolve();
-  } catch (error) {
-    if (!(error instanceof StoreError && error.kind === "locked")) throw error;
-    throw isServed();
-  }
 }
 
 /** The box of the new key: what is wrong with it is told under its own name. */

@@ -30,7 +30,10 @@ export function storeSetting(
   if (setting === "memory:" && !isMemoryAllowed) {
     throw new UsageError(`${source} must name a store that is kept, such as sqlite:PATH: memory: is gone at the end`);
   }
-  if (/^postgres(ql)?:/.test(setting) && !isAFile) return withoutSecrets(setting, flag !== undefined);
+  if (/^postgres(ql)?:/.test(setting) && !isAFile) {
+    if (flag !== undefined) refusePassword(setting, "--store", "SERVICE_API_STORE");
+    return setting;
+  }
   if (/^(sqlite:.|memory:$)/s.test(setting) || (isDenoKv && (!isAFile || setting !== "deno-kv:"))) return setting;
   if (isAFile && /^postgres(ql)?:/.test(setting)) {
     throw new UsageError(`${source} must be a store in a file: one in PostgreSQL is backed up with its own pg_dump`);
@@ -46,12 +49,16 @@ export function storeSetting(
   throw new UsageError(`${source} must be ${allowed}, got ${described(setting)}`);
 }
 
-/** Everybody on this machine sees the flags of a process. */
-function withoutSecrets(setting: string, isFlag: boolean): string {
-  if (!isFlag || !URL.canParse(setting) || new URL(setting).password === "") return setting;
+/**
+ * Everybody on this machine sees what a process is called with.
+ * @param variable what may be set instead
+ * @throws {UsageError} when a URL on the command line has a password in it; names where it stood
+ */
+export function refusePassword(setting: string, source: string, variable: string): void {
+  if (!URL.canParse(setting) || new URL(setting).password === "") return;
   throw new UsageError(
-    "--store must not have a password in it, which a process list shows: put it into PGPASSWORD, or the whole URL into " +
-      "SERVICE_API_STORE",
+    `${source} must not have a password in it, which a process list shows: put it into PGPASSWORD, or the whole URL ` +
+      `into ${variable}`,
   );
 }
 

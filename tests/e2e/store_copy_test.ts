@@ -1,0 +1,161 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { setTimeout as passed } from "node:timers/promises";
+import { openStore } from "../../lib/store/open.ts";
+import { beginLife, type MortalGateway } from "../faults/mortal_gateway.ts";
+import { type Cluster, findPostgres, startCluster } from "../store/postgres_cluster.ts";
+import { fillStore } from "../store/filled_store.ts";
+import { appendMany, storeError } from "../store/samples.ts";
+import { createClient } from "./client.ts";
+import { startReceiver } from "./receiver.ts";
+import { environment, runGateway, type SandboxProcess, sourceCommand, startSandbox } from "./sandbox_process.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "gateway-copy-"));
+const programs = findPostgres();
+const SECRETS_KEY = "01".repeat(32);
+let cluster: Cluster | undefined;
+let sandbox: SandboxProcess;
+const gateways: MortalGateway[] = [];
+
+before(async () => {
+  [cluster, sandbox] = await Promise.all([
+    programs === undefined ? undefined : startCluster(programs),
+    startSandbox(),
+  ]);
+});
+after(async () => {
+  await Promise.all(gateways.map((gateway) => gateway.kill()));
+  await sandbox.stop();
+  await cluster?.remove();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** The runtime's own kind of store, and PostgreSQL where it is installed. */
+const fileStore = (name: string) => `${"deno" in process.versions ? "deno-kv" : "sqlite"}:${join(folder, name)}`;
+const otherStore = (name: string) => cluster?.setting({ schema: name }) ?? `sqlite:${join(folder, `${name}.other`)}`;
+
+/** A gateway that may post to this machine. */
+async function serve(store: string): Promise<{ url: string; gateway: MortalGateway }> {
+  const { rpc, networkPassphrase, contracts } = sandbox.info;
+  const settings = {
+    store,
+    port: "0",
+    rpcUrls: rpc,
+    networkPassphrase,
+    ...contracts,
+    pollMs: "100",
+    secretsKey: SECRETS_KEY,
+  };
+  const gateway = beginLife({ settings, aheadMs: 0, postsPerEndpoint: 8, writes: 0 });
+  gateways.push(gateway);
+  return { url: (await gateway.ready)!, gateway };
+}
+
+async function until(isWanted: () => boolean | Promise<boolean>, timeoutMs = 40_000): Promise<void> {
+  const deadline = Date.now() + timeoutMs;
+  while (!await isWanted()) {
+    assert.ok(Date.now() < deadline, `not within ${timeoutMs} ms`);
+    await passed(50);
+  }
+}
+
+test("a gateway that serves from the copy goes on: cursors are good, what is owed comes, nothing comes twice", async () => {
+  const [from, to] = [fileStore("from.store"), otherStore("moved")];
+  let isDown = false;
+  const receiver = await startReceiver(() => isDown ? 503 : 200);
+  const idsOf = () => receiver.received.map(({ headers }) => String(headers["webhook-id"]));
+  try {
+    const made = await runGateway([
+      "keygen",
+      "--name",
+      "shop",
+      "--scopes",
+      "read,write,webhooks",
+      "--json",
+      "--store",
+      from,
+    ]);
+    const { key } = JSON.parse(made.stdout);
+    const { owner, agent } = sandbox.info.accounts;
+    const sandboxApi = createClient(sandbox.info.gateway, sandbox.info.apiKey);
+    const register = async (n: number) => {
+      const operation = { kind: "registerDevice", deviceHash: n.toString(16).padStart(64, "0"), agent: agent.address };
+      assert.equal((await sandboxApi.write(owner, operation)).status, 200);
+    };
+
+    const first = await serve(from);
+    const api = createClient(first.url, key);
+    assert.equal((await api.post("/v1/webhooks", { url: `${receiver.url}/hook` })).status, 201);
+    for (const n of [1, 2]) await register(n);
+    await receiver.until(2, 40_000);
+    isDown = true;
+    await register(3);
+    await receiver.until(3, 40_000);
+    const page = (await api.get("/v1/events?limit=2")).body;
+    const status = async () => (await api.get("/v1/webhooks")).body.webhooks[0];
+    await until(async () => (await status()).retrying === 1);
+    const refused = await runGateway(["store", "copy", from, to]);
+    assert.equal(refused.code, 1);
+    assert.match(refused.stderr, /a gateway serves .* stop it first/);
+    await first.gateway.kill();
+    await register(4);
+
+    const copied = await runGateway(["store", "copy", from, to, "--json"]);
+    assert.equal(copied.code, 0, copied.stderr);
+    const { kinds } = JSON.parse(copied.stdout);
+    assert.deepEqual([kinds.events.records, kinds.subscriptions.records, kinds.failedDeliveries.records], [3, 1, 1]);
+
+    isDown = false;
+    const before = receiver.received.length;
+    const second = await serve(to);
+    const copy = createClient(second.url, key);
+    await until(() => receiver.received.length >= before + 2);
+    // What else would come would have come by then.
+    await passed(1_500);
+    const all = (await copy.get("/v1/events")).body.events;
+    assert.deepEqual(all.map(({ deviceHash }: { deviceHash: string }) => Number(`0x${deviceHash}`)), [1, 2, 3, 4]);
+    const rest = (await copy.get(`/v1/events?cursor=${encodeURIComponent(page.cursor)}`)).body.events;
+    assert.deepEqual(rest, all.slice(2));
+    const [one, two, three, four] = all.map(({ id }: { id: string }) => id);
+    assert.deepEqual(idsOf().slice(0, 3), [one, two, three]);
+    assert.deepEqual(idsOf().slice(before).sort(), [three, four].sort());
+    assert.equal((await copy.get("/v1/webhooks")).body.webhooks[0].failingSince, null);
+    await second.gateway.kill();
+  } finally {
+    await receiver.stop();
+  }
+});
+
+test("a copy that is killed is no store, and goes on when it is called again", async () => {
+  const [from, to] = [`sqlite:${join(folder, "large.db")}`, otherStore("killed")];
+  const source = await openStore(from);
+  await fillStore(source);
+  await appendMany(source, 2_000, 17_999);
+  await source.close();
+  const [program, ...args] = [...sourceCommand(), "store", "copy", from, to];
+  const child = spawn(program!, args, { stdio: ["ignore", "ignore", "pipe"], env: environment() });
+  const ended = new Promise((resolve) => child.once("close", resolve));
+  let said = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    said += text;
+    if (said.includes("Copying registers")) child.kill("SIGKILL");
+  });
+  await ended;
+  assert.ok(!said.includes("Comparing"), said);
+  await assert.rejects(openStore(to), storeError("unavailable", "not whole", "run again"));
+  const listed = await runGateway(["keys", "list", "--store", to]);
+  assert.equal(listed.code, 1);
+  assert.match(listed.stderr, /gateway store copy goes on with it/);
+
+  const again = await runGateway(["store", "copy", from, to, "--json"]);
+  assert.equal(again.code, 0, again.stderr);
+  const { resumed, kinds } = JSON.parse(again.stdout);
+  assert.deepEqual([resumed, kinds.events.records], [true, 16_345]);
+  const whole = await openStore(to);
+  assert.equal((await whole.events.bounds()).last, 16_450);
+  await whole.close();
+});
