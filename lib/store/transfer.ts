@@ -116,7 +116,7 @@ export interface CopyMark {
   after: TransferKey;
 }
 
-/** One page of records that are to be written; at most 500. */
+/** One page of records that are to be written: 1 to 500. */
 export type TransferStep = {
   [Kind in TransferKind]: { run: string; kind: Kind; records: TransferRecords[Kind][] };
 }[TransferKind];
@@ -146,5 +146,5 @@ export function markBehind(
 ): CopyMark {
   if (mark?.run !== run) throw new StoreError("fenced", `${location}: another copy into this store has taken over`);
   const keyOf = KEY_OF[kind] as (record: unknown) => TransferKey;
-  return records.length === 0 ? mark : { ...mark, kind, after: keyOf(records.at(-1)) };
+  return { ...mark, kind, after: keyOf(records.at(-1)) };
 }

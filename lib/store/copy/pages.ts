@@ -10,9 +10,10 @@ import {
 } from "../transfer.ts";
 
 /** Records that are read, and written, at a time. */
-const PAGE = 200;
-/** Undecoded events are large. */
+const PAGE = 500;
+/** What the store hands out at a time of these. */
 const UNDECODED_PAGE = 100;
+const ATTEMPT_PAGE = 200;
 
 type Pages<T> = AsyncGenerator<T[], void, undefined>;
 type ReadPages<T> = (store: Store, after: TransferKey) => Pages<T>;
@@ -107,7 +108,7 @@ async function* attemptPages(store: Store, [id, ordinal]: TransferKey): Pages<Tr
   let batch: TransferRecords["attempts"][] = [];
   for await (const page of singlePages()) {
     batch.push(...page);
-    if (batch.length < PAGE) continue;
+    if (batch.length < ATTEMPT_PAGE) continue;
     yield batch;
     batch = [];
   }
@@ -127,9 +128,9 @@ async function* attemptsOf(
   newest?: number,
 ): Pages<TransferRecords["attempts"]> {
   for (let before = newest;;) {
-    const page = await deliveries.attempts(subscriptionId, { before, limit: PAGE });
+    const page = await deliveries.attempts(subscriptionId, { before, limit: ATTEMPT_PAGE });
     if (page.length > 0) yield page.map((attempt) => ({ subscriptionId, ...attempt }));
-    if (page.length < PAGE) return;
+    if (page.length < ATTEMPT_PAGE) return;
     before = page.at(-1)!.ordinal;
   }
 }
