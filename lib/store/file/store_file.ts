@@ -1,5 +1,15 @@
 import { randomBytes } from "node:crypto";
-import { closeSync, linkSync, lstatSync, openSync, readlinkSync, realpathSync, rmSync, statSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  linkSync,
+  lstatSync,
+  openSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  statSync,
+} from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { type FileLock, lockFile } from "../../runtime/file_lock.ts";
 import { syncToDisk } from "./copy.ts";
@@ -93,7 +103,9 @@ async function makeWhole(path: string, location: string, make: (path: string) =>
 
 /** Removes the file of a database that nobody uses, and what SQLite puts beside it. */
 export function removeDatabase(path: string): void {
-  for (const rest of ["", "-wal", "-shm", "-journal"]) rmSync(`${path}${rest}`, { force: true });
+  // A read-only disk refuses also to remove what is not there.
+  const found = ["", "-wal", "-shm", "-journal"].map((rest) => path + rest).filter((file) => existsSync(file));
+  for (const file of found) rmSync(file, { force: true });
 }
 
 /**
