@@ -118,11 +118,11 @@ test("a gateway that was stopped for longer than its leases last goes on, and no
     const hashes: string[] = [];
     const { owner, agent } = info.accounts;
     const deviceHash = "cd".repeat(32);
-    async function write(operation: Record<string, string>): Promise<string> {
+    const write = async (operation: Record<string, string>): Promise<string> => {
       const written = await network.write(owner, { deviceHash, ...operation });
       assert.equal(written.status, 200, JSON.stringify(written.body));
       return written.body.hash;
-    }
+    };
     const fund = async () => hashes.push(await write({ kind: "fundEscrow", asset: info.asset, amount: "1" }));
     await write({ kind: "registerDevice", agent: agent.address });
     await fund();
