@@ -120,6 +120,8 @@ function createProcess(store: Store, holder: string, now: () => number) {
     held,
     begun,
     look() {
+      // Who held nothing when it was fenced off had nothing to look after.
+      mayRecheck = false;
       if (isStarted) ring(false);
       else courier.start();
       isStarted = true;
