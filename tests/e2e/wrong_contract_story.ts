@@ -69,7 +69,12 @@ async function tellNodeThatComesBack(
       const { agentRegistry } = info.contracts;
       const problem = `${agentRegistry} is the agent registry, not the payment escrow`;
       assert.equal((await contracts())[2]!.problem, problem);
-      const told = gateway.lines().filter((line) => line.problem === problem);
+      const tellings = () => gateway.lines().filter((line) => line.problem === problem);
+      // A line may come a little later than the answer.
+      for (let tries = 0; tries < 500 && tellings().length === 0; tries++) {
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+      const told = tellings();
       assert.deepEqual(told.map(({ level, setting }) => [level, setting]), [
         ["warn", "SERVICE_API_PAYMENT_ESCROW (--payment-escrow)"],
       ]);
