@@ -149,7 +149,7 @@ async function checkDeliveries(site: Site, clients: Client[], log: LoggedEvent[]
       broken.push(`${subscriptionId} was sent ${eventId} ${beganMs - deletedMs} ms after it was deleted`);
     }
     // Who was never told that it was made knows no secret.
-    if (!isSigned && receivers.secrets.has(subscriptionId)) {
+    if (receivers.secrets.has(subscriptionId) && !isSigned()) {
       broken.push(`${subscriptionId} was sent ${eventId} with a signature that is none`);
     }
     if (!known.has(eventId)) broken.push(`${subscriptionId} was sent ${eventId}, which is not in the log`);

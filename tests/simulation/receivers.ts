@@ -15,7 +15,8 @@ export interface Heard {
   eventId: string;
   /** What the receiver answered; undefined: nothing that its sender has heard. */
   statusCode: number | undefined;
-  isSigned: boolean;
+  /** By a secret that its owner was told, be it after the delivery. */
+  isSigned(): boolean;
 }
 
 const NO_ANSWER: PostResult = { error: "connection reset", responseBody: "", durationMs: 0 };
@@ -38,6 +39,11 @@ export class Receivers {
   setTemper(url: string, temper: Temper): void {
     this.world.note(`${url} is ${temper}`);
     this.#tempers.set(url, temper);
+  }
+
+  /** All of them, those too that nobody was told of: a webhook may have been made though its maker heard of a failure. */
+  becomeWell(): void {
+    this.#tempers.clear();
   }
 
   async post(machine: Machine, request: PostRequest): Promise<PostResult> {
@@ -85,14 +91,13 @@ export class Receivers {
 
   #hear(request: PostRequest, beganMs: number, statusCode: number | undefined): void {
     const { subscription, event } = JSON.parse(request.body) as { subscription: string; event: { id: string } };
-    const isSigned = this.#isSigned(subscription, event.id, request);
     this.heard.push({
       beganMs,
       url: request.url,
       subscriptionId: subscription,
       eventId: event.id,
       statusCode,
-      isSigned,
+      isSigned: () => this.#isSigned(subscription, event.id, request),
     });
     this.world.note(`${request.url} hears ${event.id} and answers ${statusCode}`);
   }

@@ -35,6 +35,7 @@ const MOST_GATEWAYS = 3;
 const CALM_MS = 240_000;
 /** A network that was reset to a higher ledger is told only by the check that comes every ten minutes. */
 const CALM_AFTER_RESET_MS = 900_000;
+const LAST_MS = 40_000;
 const TEMPERS: Temper[] = ["well", "slow", "broken", "refusing", "hanging", "moody", "later"];
 const HOUR_MS = 3_600_000;
 const STEPS_OF_CLOCKS_MS = [2_000, -2_000, 60_000, HOUR_MS, -HOUR_MS, 24 * HOUR_MS, -24 * HOUR_MS, 960 * HOUR_MS];
@@ -93,19 +94,24 @@ class Story {
     const { site, world } = this;
     for (let n = world.integer(0, 6); n > 0; n--) site.chain.close(this.#cards());
     for (let n = world.integer(1, MOST_GATEWAYS); n > 0; n--) this.#startOne();
-    this.#often(LEDGER_MS, LEDGER_MS, () => site.chain.close(this.#cards()));
+    this.#often(LEDGER_MS, LEDGER_MS, () => site.chain.close(this.#isEnding ? [] : this.#cards()));
     for (const reader of this.readers) this.#often(500, 4_000, () => void reader.read());
     this.#often(2_000, 15_000, () => void this.#useApi());
     this.#often(300, 12_000, () => void this.#suffer());
     await world.runUntil(world.integer(60_000, 300_000), () => this.broken.length > 0);
     await this.#becomeCalm();
-    await world.runUntil(world.nowMs + (this.#wasReset ? CALM_AFTER_RESET_MS : CALM_MS), () => this.broken.length > 0);
+    const isBroken = () => this.broken.length > 0;
+    await world.runUntil(world.nowMs + (this.#wasReset ? CALM_AFTER_RESET_MS : CALM_MS), isBroken);
+    this.#isEnding = true;
+    await world.runUntil(world.nowMs + LAST_MS, isBroken);
     if (this.broken.length > 0) return this.broken;
     this.#isOver = true;
     for (const reader of this.readers) await this.#readToTheEnd(reader);
     return [...this.broken, ...await brokenInvariants(site, this.clients, this.readers)];
   }
 
+  /** Nothing happens on the network any more: what did has its time to arrive. */
+  #isEnding = false;
   #isOver = false;
 
   /** Does something again and again, after pauses of between so long and so long. */
@@ -280,6 +286,7 @@ class Story {
     world.note(`${machine.name} stops`);
     await Promise.race([world.as(machine, () => gateway!.stop()), machine.died]);
     machine.die("as it was stopped");
+    if (this.#isCalm && site.running.length === 0) this.#startOne();
   }
 
   /** Everything becomes well, and stays so. */
@@ -292,7 +299,7 @@ class Story {
       machine.troubles = NO_TROUBLES;
       machine.pausedUntilMs = Math.min(machine.pausedUntilMs, world.nowMs);
     }
-    for (const { url } of this.hooks) site.receivers.setTemper(url, "well");
+    site.receivers.becomeWell();
     for (const client of this.clients) if (!client.isEnabled) await client.setEnabled(true);
     if (site.running.length === 0) this.#startOne();
   }
