@@ -15,6 +15,7 @@ import {
   startSandbox,
 } from "../e2e/sandbox_process.ts";
 import { startServe } from "../faults/serve_process.ts";
+import { until } from "../until.ts";
 import { assertAccessible, type Looks, skip, startBrowser } from "./browser.ts";
 import { openConsole, signedIn } from "./console.ts";
 import { tellLife } from "./life_story.ts";
@@ -112,7 +113,7 @@ test(
     await shows("h1", "Overview");
     await shows(".questions", "This key has no scope webhooks.");
     assert.equal((await runGateway(["keys", "disable", key.split("_")[2]!, "--store", store])).code, 0);
-    while ((await createClient(gateway, key).get("/v1/network")).status === 200);
+    await until(async () => (await createClient(gateway, key).get("/v1/network")).status !== 200);
     await page.evaluate(() => location.hash = "#/cards");
     await shows(".failure", "Signed out: the API key is disabled");
     assert.equal(await page.locator("#top nav").count(), 0);

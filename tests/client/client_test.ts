@@ -5,6 +5,7 @@ import { signatureHeaders, signingSecret } from "../../lib/webhooks/delivery/sig
 import { operationsOf } from "../../lib/http/openapi.ts";
 import { NOUNS } from "../../lib/http/routes/routes.ts";
 import { append, sampleEvent } from "../store/samples.ts";
+import { until } from "../until.ts";
 import { type Ask, startStage } from "./client_stage.ts";
 
 let stage: Awaited<ReturnType<typeof startStage>>;
@@ -105,7 +106,7 @@ describe("the client's events", () => {
     const notices: string[] = [];
     const feed = gateway.events({ fromLedger: 1_101, onNotice: ({ type }) => notices.push(type) });
     const taking = take(feed, 151);
-    while (!notices.includes("caught_up")) await new Promise((resolve) => setTimeout(resolve, 5));
+    await until(() => notices.includes("caught_up"));
     await append(stage.store, sampleEvent(251));
     assert.deepEqual(await taking, ids(101, 251));
     assert.equal((await gateway.eventPage({ cursor: feed.cursor! }) as { events?: unknown[] }).events?.length, 0);

@@ -2,6 +2,7 @@ import { Keypair, TransactionBuilder, xdr } from "@stellar/stellar-sdk/base";
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { hashCard, type Operation, toUnits } from "../../lib/client/client.ts";
+import { until } from "../until.ts";
 import { type Ask, startStage, tampered } from "./client_stage.ts";
 
 let stage: Awaited<ReturnType<typeof startStage>>;
@@ -218,9 +219,13 @@ for (
     const written = await stage.client({ fetch: fetch() }).write(payment(deviceHash), keys.agent);
     assert.ok(written.ok, JSON.stringify(written));
     assert.equal(await balance(deviceHash), toUnits("9"));
-    const events = await stage.client().eventPage({ deviceHash, types: ["payment.authorized"] });
-    assert.ok(events.ok);
-    while (!(await stage.client().eventPage({ txHash: written.hash }) as { events?: unknown[] }).events?.length);
+    const payments = async () => {
+      const page = await stage.client().eventPage({ deviceHash, types: ["payment.authorized"] });
+      assert.ok(page.ok);
+      return page.events.map(({ txHash }) => txHash);
+    };
+    await until(async () => (await payments()).length > 0);
+    assert.deepEqual(await payments(), [written.hash]);
   });
 }
 

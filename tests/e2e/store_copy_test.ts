@@ -10,6 +10,7 @@ import { beginLife, type MortalGateway } from "../faults/mortal_gateway.ts";
 import { type Cluster, findPostgres, startCluster } from "../store/postgres_cluster.ts";
 import { fillStore } from "../store/filled_store.ts";
 import { appendMany, storeError } from "../store/samples.ts";
+import { until } from "../until.ts";
 import { createClient } from "./client.ts";
 import { startReceiver } from "./receiver.ts";
 import { environment, runGateway, type SandboxProcess, sourceCommand, startSandbox } from "./sandbox_process.ts";
@@ -53,14 +54,6 @@ async function serve(store: string): Promise<{ url: string; gateway: MortalGatew
   const gateway = beginLife({ settings, aheadMs: 0, postsPerEndpoint: 8, writes: 0 });
   gateways.push(gateway);
   return { url: (await gateway.ready)!, gateway };
-}
-
-async function until(isWanted: () => boolean | Promise<boolean>, timeoutMs = 40_000): Promise<void> {
-  const deadline = Date.now() + timeoutMs;
-  while (!await isWanted()) {
-    assert.ok(Date.now() < deadline, `not within ${timeoutMs} ms`);
-    await passed(50);
-  }
 }
 
 test("a gateway that serves from the copy goes on: cursors are good, what is owed comes, nothing comes twice", async () => {

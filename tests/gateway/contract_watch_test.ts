@@ -9,6 +9,7 @@ import {
   type TestNetwork,
   type UnderTestOptions,
 } from "../http/test_gateway.ts";
+import { until } from "../until.ts";
 
 const NOWHERE = StrKey.encodeContract(new Uint8Array(32).fill(7));
 const HASH = "ab".repeat(32);
@@ -17,16 +18,6 @@ const TOLD = "the contract is not as expected; gateway doctor says more";
 let on: TestNetwork;
 before(async () => on = await startTestNetwork());
 after(() => on.network.stop());
-
-/** Looks happen in the background: waits until one has come to this. */
-async function until<T>(look: () => Promise<T>, isThere: (value: T) => boolean): Promise<T> {
-  for (const deadline = Date.now() + 60_000;;) {
-    const value = await look();
-    if (isThere(value)) return value;
-    assert.ok(Date.now() < deadline, JSON.stringify(value));
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}
 
 interface Told {
   level: string;
@@ -60,7 +51,10 @@ interface Shown {
 const shown = async (api: GatewayUnderTest): Promise<Shown[]> =>
   (await api.request("GET", "/v1/status")).body.contracts;
 const looked = (api: GatewayUnderTest) =>
-  until(() => shown(api), (contracts) => contracts.every(({ checkedAt }) => checkedAt !== null));
+  until(async () => {
+    const contracts = await shown(api);
+    return contracts.every(({ checkedAt }) => checkedAt !== null) && contracts;
+  });
 const warnings = (told: Told[]) =>
   told.map(({ level, message, setting, problem }) => {
     assert.deepEqual([level, message], ["warn", TOLD]);
@@ -134,7 +128,7 @@ describe("the contracts of the settings", () => {
       return new Promise((_, reject) => init.signal!.addEventListener("abort", () => reject(new TypeError("aborted"))));
     };
     await withGateway({ fetch }, async (api) => {
-      await until(() => Promise.resolve(asked), (count) => count > 0);
+      await until(() => asked > 0);
       assert.deepEqual((await shown(api)).map(({ checkedAt, problem }) => [checkedAt, problem]), [
         [null, null],
         [null, null],
@@ -150,7 +144,7 @@ describe("the contracts of the settings", () => {
     const fetch: RpcFetch = (url, init) =>
       isAway ? Promise.reject(new TypeError("connection refused")) : on.fetch(url, init);
     await withGateway({ fetch, settings: { paymentEscrow: NOWHERE } }, async (api, told) => {
-      await until(() => Promise.resolve(api.log()), (log) => /contracts could not be looked at/.test(log));
+      await until(() => /contracts could not be looked at/.test(api.log()));
       assert.deepEqual(told(), []);
       isAway = false;
       assert.match((await looked(api))[2]!.problem!, /there is no contract/);
@@ -179,12 +173,12 @@ describe("the contracts of the settings", () => {
       isUpgraded = true;
       on.network.closeLedger();
       const problems = () => shown(api).then((contracts) => contracts.map(({ problem }) => problem));
-      await until(async () => (await policy(), await problems()), ([, agent]) => agent !== null);
+      await until(async () => (await policy(), (await problems())[1] !== null));
       assert.equal(warnings(told())[0]![0], "SERVICE_API_AGENT_REGISTRY");
       isUpgraded = false;
       aheadMs = 61_000;
       on.network.closeLedger();
-      await until(problems, (all) => all.every((problem) => problem === null));
+      await until(async () => (await problems()).every((problem) => problem === null));
       const [, mended, ...more] = told();
       assert.deepEqual([mended!.level, mended!.message], ["info", "the contract is as expected now"]);
       assert.match(mended!.setting!, /^SERVICE_API_AGENT_REGISTRY /);

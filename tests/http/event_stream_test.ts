@@ -6,6 +6,7 @@ import { sleep } from "../../lib/clock.ts";
 import { serveHttp } from "../../lib/runtime/serve.ts";
 import { signed } from "../e2e/client.ts";
 import { append, appendMany, sampleEvent } from "../store/samples.ts";
+import { until } from "../until.ts";
 import { eventsOf, openStream, readStream } from "./event_stream.ts";
 import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
 
@@ -31,8 +32,7 @@ async function registerDevice(): Promise<string> {
   });
   const xdr = signed(body.xdr, body.networkPassphrase, owner.secret);
   assert.equal((await api.request("POST", "/v1/transactions/submit", { body: { xdr } })).status, 200);
-  const isShown = async () => (await api.request("GET", `/v1/events?deviceHash=${deviceHash}`)).body.events.length > 0;
-  while (!await isShown()) await sleep(10);
+  await until(async () => (await api.request("GET", `/v1/events?deviceHash=${deviceHash}`)).body.events.length > 0);
   return deviceHash;
 }
 
@@ -60,10 +60,6 @@ async function serveAlone({ speed = 1, idleTimeoutMs = 60_000 } = {}) {
       await alone.stop();
     },
   };
-}
-
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await sleep(10);
 }
 
 test("a stream sends the history, then what happens as it happens, each event as the pages show it", async () => {

@@ -4,6 +4,7 @@ import { after, before, describe, test } from "node:test";
 import { hashVal } from "../../lib/escrow/reads/storage_keys.ts";
 import { signed } from "../e2e/client.ts";
 import { addressOf, applyNow, callNow, signedEnvelope } from "../sandbox/past_the_gateway.ts";
+import { until } from "../until.ts";
 import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
 
 const CARD = "ab".repeat(32);
@@ -58,16 +59,6 @@ async function write(who: Keypair, operation: object): Promise<void> {
   const xdr = signed(prepared.body.xdr, prepared.body.networkPassphrase, who.secret());
   const submitted = await api.request("POST", "/v1/transactions/submit", { body: { xdr } });
   assert.equal(submitted.status, 200, JSON.stringify(submitted.body));
-}
-
-/** Waits for what the watcher does by itself. */
-async function until<T>(read: () => Promise<T | undefined>): Promise<T> {
-  for (const deadline = Date.now() + 20_000;;) {
-    const found = await read();
-    if (found !== undefined) return found;
-    assert.ok(Date.now() < deadline, "it did not come");
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
 }
 
 const foreignOf = async () => (await api.request("GET", "/v1/status")).body.foreignMovements;
@@ -125,7 +116,7 @@ describe("90 JUNK of one's own for other people's lumens", () => {
     callNow(on.network, thief, paymentEscrow, "fund_escrow", addressOf(junk), self, card, i128(1));
     callNow(on.network, thief, paymentEscrow, "authorize", self, card, self, addressOf(asset), i128(899), u64(1));
     callNow(on.network, thief, paymentEscrow, "claim", addressOf(asset), self);
-    await until(async () => (await foreignOf()).count === 3 || undefined);
+    await until(async () => (await foreignOf()).count === 3);
     assert.equal((await foreignOf()).last.because, "not_what_was_funded");
     assert.deepEqual(warnings().map(({ because, asset }) => [because, asset]), [
       ["not_listed", junk],
@@ -186,7 +177,7 @@ test("watching costs one more call for each ledger with a movement, and none for
   const seen = () =>
     until(async () =>
       (await api.request("GET", "/v1/events?order=desc&limit=1")).body.latestLedger >=
-        on.network.latestLedger().sequence || undefined
+        on.network.latestLedger().sequence
     );
   await seen();
   calls.clear();
@@ -198,7 +189,7 @@ test("watching costs one more call for each ledger with a movement, and none for
   }
   await until(async () => {
     const { events } = (await api.request("GET", `/v1/events?fromLedger=${latest}&types=escrow.funded`)).body;
-    return events.length === 3 || undefined;
+    return events.length === 3;
   });
   assert.equal(calls.get("getTransactions"), 3);
 });

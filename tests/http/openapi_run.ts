@@ -5,6 +5,7 @@ import { operationsOf } from "../../lib/http/openapi.ts";
 import { NOUNS } from "../../lib/http/routes/routes.ts";
 import { type Answer, signed } from "../e2e/client.ts";
 import { type Receiver, startReceiver } from "../e2e/receiver.ts";
+import { until } from "../until.ts";
 import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
 
 const OPERATIONS = operationsOf(NOUNS);
@@ -66,7 +67,7 @@ export async function recordExamples(): Promise<Examples> {
   try {
     await readsBefore(run);
     const webhook = await webhooks(run, receiver);
-    await cardLife(run);
+    await cardLife(run, webhook);
     await history(run, receiver, webhook);
     await refusals(run);
     await failures(run);
@@ -77,11 +78,6 @@ export async function recordExamples(): Promise<Examples> {
     await receiver.stop();
     await on.network.stop();
   }
-}
-
-/** Looks again and again; the gateway has its turn in between. */
-async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  while (!await isSo()) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
 async function readsBefore(run: Run): Promise<void> {
@@ -103,7 +99,12 @@ async function webhooks(run: Run, { url }: Receiver): Promise<{ id: string }> {
   return webhook;
 }
 
-async function cardLife(run: Run): Promise<void> {
+/** Until so many posts are written down, which is a moment after they were answered. */
+async function posted({ api }: Run, { id }: { id: string }, count: number): Promise<void> {
+  await until(async () => (await api.request("GET", `/v1/webhooks/${id}/deliveries`)).body.deliveries.length === count);
+}
+
+async function cardLife(run: Run, webhook: { id: string }): Promise<void> {
   const { accounts: { owner, agent, merchant }, asset } = run.on.sandbox;
   const amount = "40000000";
   const card = { deviceHash: CARD };
@@ -120,6 +121,7 @@ async function cardLife(run: Run): Promise<void> {
   await run.ask("checkPayment", "would_fail", { body: { ...card, asset, amount: "60000000" } });
   const authorize = { kind: "authorize", ...card, merchant: merchant.address, asset };
   await run.write("authorize", "agent", { ...authorize, amount });
+  await posted(run, webhook, 2);
   await run.ask("getPendingPayments", "pending", { params: { address: merchant.address } });
   await run.ask("prepareTransaction", "contract_refused", {
     body: { source: agent.address, operation: { ...authorize, amount: "60000000" } },
@@ -134,6 +136,8 @@ async function cardLife(run: Run): Promise<void> {
 async function history(run: Run, { received }: Receiver, { id }: { id: string }): Promise<void> {
   const { api } = run;
   await until(async () => (await api.request("GET", "/v1/events")).body.events.length === 9);
+  // Events are held at once; that all are, is known when the height that the node told is confirmed.
+  await until(async () => (await api.request("GET", "/v1/events")).body.oldestLedger !== null);
   await until(() => received.length === 3);
   const { headers, body } = received.find(({ body }) => body.includes("payment.authorized"))!;
   const shown = ["x-service-signature", "webhook-id", "webhook-timestamp", "webhook-signature"];
@@ -147,9 +151,8 @@ async function history(run: Run, { received }: Receiver, { id }: { id: string })
   run.examples.operations.streamEvents = { responses: { 200: { event: await firstOfStream(api) } } };
   await run.ask("getEvent", "payment_authorized", { params: { id: page.events[3].id } });
   await run.ask("getEvent", "not_found", { params: { id: "0000000000000000001-0000000001" } });
-  // What an attempt was is written down a moment after it was answered.
   const params = { id };
-  await until(async () => (await api.request("GET", `/v1/webhooks/${id}/deliveries`)).body.deliveries.length === 3);
+  await posted(run, params, 3);
   const { body: { deliveries } } = await run.ask("listWebhookDeliveries", "attempts", {
     params,
     query: { limit: "3" },
@@ -157,6 +160,8 @@ async function history(run: Run, { received }: Receiver, { id }: { id: string })
   await run.ask("getWebhookDelivery", "sent", { params: { id, attempt: deliveries[0].id } });
   await run.ask("replayWebhook", "dry_run", { params, body: { fromLedger: 1, dryRun: true } });
   await run.ask("replayWebhook", "begun", { params, body: { fromLedger: 1 } });
+  await posted(run, params, 5);
+  await until(async () => (await api.request("GET", "/v1/status")).body.deliveries.pending === 0);
   await run.ask("rotateWebhookSecret", "rotated", { params });
   await run.ask("getStatus", "status");
   await run.ask("deleteWebhook", "deleted", { params });

@@ -4,6 +4,7 @@ import { after, before, beforeEach, test } from "node:test";
 import { verifyWebhook } from "../../lib/client/verify_webhook.ts";
 import { signed } from "../e2e/client.ts";
 import { type Receiver, startReceiver } from "../e2e/receiver.ts";
+import { until } from "../until.ts";
 import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
 
 let on: TestNetwork;
@@ -43,14 +44,6 @@ async function arrived(path: string, count: number) {
     const found = receiver.received.filter((one) => one.path === path);
     if (found.length >= count) return found;
     await receiver.until(receiver.received.length + 1);
-  }
-}
-
-async function until<T>(look: () => Promise<T | undefined>): Promise<T> {
-  while (true) {
-    const found = await look();
-    if (found !== undefined) return found;
-    await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }
 
@@ -135,7 +128,7 @@ test("POST /v1/webhooks/:id/replay with an eventId sends that event alone again,
   assert.deepEqual([begun.status, begun.body.deliveries], [202, 1]);
   const received = await arrived("/resend", 3);
   assert.equal(received[2]!.headers["webhook-id"], eventId);
-  await until(async () => (await get(`/v1/webhooks/${id}`)).body.rejected === 1 || undefined);
+  await until(async () => (await get(`/v1/webhooks/${id}`)).body.rejected === 1);
   const [newest] = await attemptsOf(id, 3);
   assert.deepEqual([newest.eventId, newest.outcome, newest.deliveryId], [
     eventId,

@@ -15,7 +15,7 @@ export class Client {
   /** When its key was disabled or enabled, the world's ms. */
   readonly switched: { atMs: number; enabled: boolean }[] = [];
   /** When requests were admitted. */
-  readonly admittedAtMs: number[] = [];
+  readonly admitted: { askedMs: number; answeredMs: number }[] = [];
 
   private constructor(readonly site: Site, readonly key: string, readonly keyId: string, readonly rate: number) {}
 
@@ -51,7 +51,7 @@ export class Client {
     world.reading--;
     world.note(`${method} ${path.split("?")[0]} of ${on.machine.name}: ${answered?.status}`);
     if (answered !== undefined && answered.status < 500 && ![401, 429].includes(answered.status)) {
-      this.admittedAtMs.push(askedMs);
+      this.admitted.push({ askedMs, answeredMs: world.nowMs });
     }
     return answered;
   }

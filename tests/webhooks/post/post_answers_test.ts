@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { afterEach, describe, test } from "node:test";
-import { at, createPostParts, post, until } from "./post_parts.ts";
+import { at, createPostParts, post } from "./post_parts.ts";
+import { until } from "../../until.ts";
 import { OK_ANSWER } from "../receiver.ts";
 
 const { receiver, poster, close } = createPostParts();

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, describe, test } from "node:test";
-import { at, createPostParts, post, until } from "./post_parts.ts";
+import { at, createPostParts, post } from "./post_parts.ts";
+import { until } from "../../until.ts";
 import { type Answering, OK_ANSWER } from "../receiver.ts";
 
 const parts = createPostParts();

@@ -58,8 +58,3 @@ export function post(by: Poster, url: string, options: Partial<PostRequest> = {}
 export function at({ port }: Receiver, path = "/in"): string {
   return `http://127.0.0.1:${port}${path}`;
 }
-
-/** Waits for what another party does: it comes, or the test runs out of time. */
-export async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 2));
-}

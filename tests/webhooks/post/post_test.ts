@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { afterEach, describe, test } from "node:test";
 import type { PosterOptions } from "../../../lib/webhooks/post/post.ts";
 import { createTargetPolicy } from "../../../lib/webhooks/targets/policy.ts";
-import { at, createPostParts, LOOPBACK, post, until, vetting } from "./post_parts.ts";
+import { at, createPostParts, LOOPBACK, post, vetting } from "./post_parts.ts";
+import { until } from "../../until.ts";
 import { OK_ANSWER } from "../receiver.ts";
 
 const parts = createPostParts();
