@@ -3,31 +3,14 @@ import { type Clock, createStepWatch } from "../../clock.ts";
 import { createLoop } from "../../loop.ts";
 import type { LoggedEvent } from "../../store/event.ts";
 import { type Store, StoreError } from "../../store/store.ts";
-import {
-  MAX_SETTLED_WRITES,
-  type NewAttempt,
-  partitionOf,
-  PARTITIONS,
-  type Reader,
-  type Subscription,
-} from "../../store/webhook.ts";
+import { MAX_SETTLED_WRITES, type NewAttempt, PARTITIONS, type Subscription } from "../../store/webhook.ts";
 import type { Attempter, EventMessage, Recipient } from "./attempt.ts";
 import { createGathering } from "./gathering.ts";
-import { createMatcher } from "./matching.ts";
 import { createPartitions } from "./partitions.ts";
 import { createReading, READ_AHEAD } from "./reading.ts";
-import {
-  canPost,
-  cursorOf,
-  type DeliveryReader,
-  learn,
-  openReader,
-  openReplay,
-  type Post,
-  putBack,
-  takeNext,
-} from "./reader.ts";
-import { breakAfter, LONGEST_DELAY_MS } from "./schedule.ts";
+import { canPost, cursorOf, type DeliveryReader, learn, type Post, putBack, takeNext } from "./reader.ts";
+import { createReaders } from "./readers.ts";
+import { breakAfter } from "./schedule.ts";
 import { ageOf, failedDelivery, isDone, type Outcome, settlementsOf, takeOld } from "./settlement.ts";
 import { COURIER_LIMITS, type CourierLimits, createTurns } from "./turns.ts";
 
@@ -74,7 +57,6 @@ const PUT_OFF_MS = 5_000;
 /** Cursors that moved over what nobody hears are written this often. */
 const SAVE_MS = 60_000;
 const LOG_PAGE = 1_000;
-const READERS_PAGE = 500;
 /** One is at most an attempt and a failed delivery. */
 const SETTLED_AT_ONCE = MAX_SETTLED_WRITES / 5;
 const MOST_UNSETTLED = 2_000;
@@ -95,15 +77,12 @@ export function createCourier(parts: CourierParts): Courier {
   const clock: Clock = { ...parts.clock, now: partitions.now };
   const turns = createTurns(limits);
   const reading = createReading(store, clock);
-  const readers = new Map<string, DeliveryReader>();
-  /** Those that have something to do, or to wait for. */
-  const active = new Set<DeliveryReader>();
+  const readers = createReaders({ store, partitions, clock });
+  const { active } = readers;
   /** How many outcomes of each partition are not written down yet. */
   const unwritten = new Array<number>(PARTITIONS).fill(0);
-  const finishedReplays = new Set<string>();
   const looking = new Set<Promise<void>>();
   const aborting = new AbortController();
-  let matcher = createMatcher<DeliveryReader>();
   /** Readers at the end of the log have been handed all events up to here. */
   let tail = 0;
   let networkMs = 0;
@@ -111,8 +90,6 @@ export function createCourier(parts: CourierParts): Courier {
   let stepOfClock: (() => number) | undefined;
   /** Readers are taken in from here on: before, the end of the log is not known. */
   let isLoaded = false;
-  /** The version of subscriptions that was loaded; undefined: to be loaded again. */
-  let seenVersion: number | undefined;
   let savedAt = clock.monotonicMs();
   let isStopping = false;
   let whenIdle: (() => void) | undefined;
@@ -127,11 +104,13 @@ export function createCourier(parts: CourierParts): Courier {
   /** One look at everything: what is held, who listens, what is new, what has become due. */
   async function step(): Promise<number> {
     const changed = await partitions.keep(isBusy);
-    await loadReaders(changed);
+    if (!isLoaded) tail = (await store.events.bounds()).last;
+    isLoaded = true;
+    await readers.load(changed);
     networkMs = ((await store.events.watcherState())?.latestLedgerCloseTime ?? 0) * 1_000;
     stepOfClock ??= createStepWatch(clock);
     const stepMs = stepOfClock();
-    if (stepMs <= -STEP_WORTH_MENDING_MS) await bringBackDue(clock.now() + STEP_WORTH_MENDING_MS);
+    if (stepMs <= -STEP_WORTH_MENDING_MS) await readers.bringBackDue(clock.now() + STEP_WORTH_MENDING_MS);
     await followLog();
     turns.sweep(clock.monotonicMs());
     for (const reader of active) advance(reader);
@@ -143,7 +122,7 @@ export function createCourier(parts: CourierParts): Courier {
   /** Whether posts to a partition's subscriptions are under way, or what they came to is not written down. */
   function isBusy(partition: number): boolean {
     return unwritten[partition]! > 0 ||
-      [...readers.values()].some((reader) => reader.partition === partition && reader.inFlight > 0);
+      [...readers.all()].some((reader) => reader.partition === partition && reader.inFlight > 0);
   }
 
   function nextLookMs(): number {
@@ -156,83 +135,15 @@ export function createCourier(parts: CourierParts): Courier {
     return Math.max(restMs, 1);
   }
 
-  // Who listens.
-
-  async function loadReaders(partitionsChanged: boolean): Promise<void> {
-    const version = await store.subscriptions.version();
-    if (version === seenVersion && !partitionsChanged) return;
-    if (!isLoaded) tail = (await store.events.bounds()).last;
-    isLoaded = true;
-    const there = new Set<string>();
-    let after: string | undefined;
-    while (true) {
-      const page = await store.deliveries.readers({ after, limit: READERS_PAGE });
-      for (const reader of page) {
-        there.add(reader.subscription.id);
-        await takeIn(reader);
-      }
-      if (page.length < READERS_PAGE) break;
-      after = page.at(-1)!.subscription.id;
-      await othersTurn();
-    }
-    for (const [id, reader] of readers) if (!there.has(id) || !isOwn(reader)) close(reader);
-    matcher = createMatcher();
-    for (const reader of readers.values()) matcher.add(reader.filter, reader);
-    seenVersion = version;
-  }
-
-  async function takeIn(found: Reader): Promise<void> {
-    const { subscription, progress } = found;
-    const partition = partitionOf(subscription.id);
-    // One that is not trusted for now may be again, without another change.
-    const lease = partitions.lease(partition);
-    if (lease === undefined) return;
-    const replay = found.replay !== null && finishedReplays.has(found.replay.id) ? null : found.replay;
-    const known = readers.get(subscription.id);
-    if (known !== undefined && !isOwn(known)) close(known);
-    else if (known !== undefined) {
-      known.subscription = subscription;
-      known.recipient = undefined;
-      if (replay !== null) known.replay ??= openReplay(subscription, replay);
-      active.add(known);
-      return;
-    }
-    const reader = openReader({ subscription, progress, replay }, partition, lease);
-    readers.set(subscription.id, reader);
-    active.add(reader);
-    if (progress.nextDueAtMs !== null) await bringBack(reader, clock.now() + LONGEST_DELAY_MS);
-  }
-
-  /** Who had its lease lost and acquired again knows nothing of what others did with it meanwhile. */
-  function isOwn({ partition, lease }: DeliveryReader): boolean {
-    return partitions.lease(partition) === lease;
-  }
-
-  function close(reader: DeliveryReader): void {
-    reader.isClosed = true;
-    active.delete(reader);
-    if (readers.get(reader.subscription.id) === reader) readers.delete(reader.subscription.id);
-  }
-
-  /** Whatever a clock has done: nothing is due further ahead than this. */
-  async function bringBackDue(latestDueAtMs: number): Promise<void> {
-    for (const reader of active) if (reader.nextDueAtMs !== null) await bringBack(reader, latestDueAtMs);
-  }
-
-  async function bringBack(reader: DeliveryReader, latestDueAtMs: number): Promise<void> {
-    await store.deliveries.clampDue(reader.subscription.id, latestDueAtMs);
-    reader.nextDueAtMs = Math.min(reader.nextDueAtMs ?? latestDueAtMs, latestDueAtMs);
-  }
-
   // What is new.
 
   async function followLog(): Promise<void> {
     const { last } = await store.events.bounds();
     while (tail < last && !isStopping) {
-      const events = readers.size === 0
+      const events = readers.isEmpty()
         ? []
         : await store.events.read({ filter: {}, after: tail, upTo: last, order: "asc", limit: LOG_PAGE });
-      for (const event of events) for (const reader of matcher.matching(event)) hand(reader, event);
+      for (const event of events) for (const reader of readers.matching(event)) hand(reader, event);
       tail = events.length < LOG_PAGE ? last : events.at(-1)!.sequence;
       pump();
       await othersTurn();
@@ -329,7 +240,7 @@ export function createCourier(parts: CourierParts): Courier {
       if (reader === undefined) return;
       const nowAt = clock.monotonicMs();
       if (!canPost(reader, nowAt) || reader.recipient === undefined) continue;
-      if (!isOwn(reader) || !partitions.holds(reader.partition)) continue;
+      if (!readers.isOwn(reader) || !partitions.holds(reader.partition)) continue;
       void makePost(reader, takeNext(reader, clock.now()), nowAt);
       advance(reader);
     }
@@ -406,7 +317,7 @@ export function createCourier(parts: CourierParts): Courier {
         if (own.length > 0) await store.deliveries.settle({ leases: [...leases], settlements: own });
         break;
       } catch (cause) {
-        if (cause instanceof StoreError && cause.kind === "fenced") await closeLost();
+        if (cause instanceof StoreError && cause.kind === "fenced") await readers.closeLost();
         else if (failures === 0) onProblem("attempts cannot be written down; trying on", cause);
         if (isStopping && failures >= TRIES_WHEN_STOPPING) return false;
         if (failures > 0) await clock.wait(PAUSE_MS);
@@ -417,13 +328,6 @@ export function createCourier(parts: CourierParts): Courier {
     return true;
   }
 
-  /** Others deliver now to what was fenced off: they begin where the last commit stands. */
-  async function closeLost(): Promise<void> {
-    await partitions.recheck();
-    for (const reader of [...readers.values()]) if (!isOwn(reader)) close(reader);
-    seenVersion = undefined;
-  }
-
   async function written(batch: Outcome[]): Promise<void> {
     const kept = new Set<DeliveryReader>();
     for (const { reader, delivery } of batch) {
@@ -432,26 +336,18 @@ export function createCourier(parts: CourierParts): Courier {
       reader.retrying.delete(delivery.sequence);
       if (delivery.failed !== undefined || delivery.track === undefined) kept.add(reader);
     }
-    for (const reader of kept) if (!await reading.learnDue(reader)) close(reader);
+    for (const reader of kept) if (!await reading.learnDue(reader)) readers.close(reader);
     for (const { reader } of batch) {
-      forgetReplay(reader);
+      readers.forgetReplay(reader);
       if (!reader.isClosed) active.add(reader);
       advance(reader);
     }
     pump();
   }
 
-  function forgetReplay(reader: DeliveryReader): void {
-    const { replay } = reader;
-    if (replay === undefined || !replay.isEnding || !isDone(replay)) return;
-    finishedReplays.add(replay.id);
-    if (finishedReplays.size > READERS_PAGE) finishedReplays.delete(finishedReplays.values().next().value!);
-    reader.replay = undefined;
-  }
-
   function saveCursors(): void {
     savedAt = clock.monotonicMs();
-    for (const reader of readers.values()) {
+    for (const reader of readers.all()) {
       if (reader.isAtTip) reader.log.readThrough = tail;
       if (cursorOf(reader.log) > reader.log.savedCursor) note({ reader });
     }
@@ -459,9 +355,7 @@ export function createCourier(parts: CourierParts): Courier {
 
   /** Whether nothing is left to do before then. */
   async function isIdle(untilMs: number): Promise<boolean> {
-    if (seenVersion === undefined || turns.underWay + looking.size + unsettled.size > 0) {
-      return false;
-    }
+    if (!readers.isLoaded() || turns.underWay + looking.size + unsettled.size > 0) return false;
     if ((await store.events.bounds()).last > tail) return false;
     const restMs = untilMs - parts.clock.now();
     const [untilAt, untilDueMs] = [clock.monotonicMs() + restMs, clock.now() + restMs];
@@ -490,13 +384,8 @@ export function createCourier(parts: CourierParts): Courier {
     wake: loop.wake,
     async changed(subscriptionId) {
       if (!isLoaded) return;
-      const found = await store.deliveries.reader(subscriptionId);
-      const isNew = !readers.has(subscriptionId);
-      if (found !== undefined) await takeIn(found);
-      const reader = readers.get(subscriptionId);
+      const reader = await readers.look(subscriptionId);
       if (reader === undefined) return;
-      if (found === undefined) return close(reader);
-      if (isNew) matcher.add(reader.filter, reader);
       advance(reader);
       pump();
     },

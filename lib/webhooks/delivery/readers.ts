@@ -1,0 +1,150 @@
+import { setImmediate as othersTurn } from "node:timers/promises";
+import type { Clock } from "../../clock.ts";
+import type { LoggedEvent } from "../../store/event.ts";
+import type { Store } from "../../store/store.ts";
+import { partitionOf, type Reader } from "../../store/webhook.ts";
+import { createMatcher } from "./matching.ts";
+import type { Partitions } from "./partitions.ts";
+import { type DeliveryReader, openReader, openReplay } from "./reader.ts";
+import { LONGEST_DELAY_MS } from "./schedule.ts";
+import { isDone } from "./settlement.ts";
+
+/** The readers of the subscriptions in one's own partitions: who listens. */
+export interface Readers {
+  all(): Iterable<DeliveryReader>;
+  isEmpty(): boolean;
+  /** Those that have something to do, or to wait for. */
+  readonly active: Set<DeliveryReader>;
+  /** Whether those that were there at the last look are taken in. */
+  isLoaded(): boolean;
+  /** Takes in those that were made or changed, and closes those that are gone or another's. */
+  load(partitionsChanged: boolean): Promise<void>;
+  /** Takes in one alone; undefined: it is gone or another's. */
+  look(subscriptionId: string): Promise<DeliveryReader | undefined>;
+  matching(event: LoggedEvent): Iterable<DeliveryReader>;
+  /** Who had its lease lost and acquired again knows nothing of what others did with it meanwhile: it is not one's own. */
+  isOwn(reader: DeliveryReader): boolean;
+  close(reader: DeliveryReader): void;
+  /** Others deliver now to what was fenced off: they begin where the last commit stands. */
+  closeLost(): Promise<void>;
+  /** Whatever a clock has done: nothing is due further ahead than this, Unix ms. */
+  bringBackDue(latestDueAtMs: number): Promise<void>;
+  /** Of a replay whose end is written down. */
+  forgetReplay(reader: DeliveryReader): void;
+}
+
+const PAGE = 500;
+const MOST_FINISHED = 500;
+
+export function createReaders({ store, partitions, clock }: {
+  store: Pick<Store, "deliveries" | "subscriptions">;
+  partitions: Partitions;
+  /** The time by which retries are due. */
+  clock: Pick<Clock, "now">;
+}): Readers {
+  const readers = new Map<string, DeliveryReader>();
+  const active = new Set<DeliveryReader>();
+  /** A page that was read before a replay's end was written down does not begin it again. */
+  const finishedReplays = new Set<string>();
+  let matcher = createMatcher<DeliveryReader>();
+  /** The version of subscriptions that was loaded; undefined: to be loaded again. */
+  let seenVersion: number | undefined;
+
+  async function load(partitionsChanged: boolean): Promise<void> {
+    const version = await store.subscriptions.version();
+    if (version === seenVersion && !partitionsChanged) return;
+    const there = await takeInAll();
+    for (const [id, reader] of readers) if (!there.has(id) || !isOwn(reader)) close(reader);
+    matcher = createMatcher();
+    for (const reader of readers.values()) matcher.add(reader.filter, reader);
+    seenVersion = version;
+  }
+
+  async function takeInAll(): Promise<Set<string>> {
+    const there = new Set<string>();
+    let after: string | undefined;
+    while (true) {
+      const page = await store.deliveries.readers({ after, limit: PAGE });
+      for (const reader of page) {
+        there.add(reader.subscription.id);
+        await takeIn(reader);
+      }
+      if (page.length < PAGE) return there;
+      after = page.at(-1)!.subscription.id;
+      await othersTurn();
+    }
+  }
+
+  async function takeIn(found: Reader): Promise<void> {
+    const { subscription, progress } = found;
+    const partition = partitionOf(subscription.id);
+    // One that is not trusted for now may be again, without another change.
+    const lease = partitions.lease(partition);
+    if (lease === undefined) return;
+    const replay = found.replay !== null && finishedReplays.has(found.replay.id) ? null : found.replay;
+    const known = readers.get(subscription.id);
+    if (known !== undefined && !isOwn(known)) close(known);
+    else if (known !== undefined) {
+      known.subscription = subscription;
+      known.recipient = undefined;
+      if (replay !== null) known.replay ??= openReplay(subscription, replay);
+      active.add(known);
+      return;
+    }
+    const reader = openReader({ subscription, progress, replay }, partition, lease);
+    readers.set(subscription.id, reader);
+    active.add(reader);
+    if (progress.nextDueAtMs !== null) await bringBack(reader, clock.now() + LONGEST_DELAY_MS);
+  }
+
+  async function look(subscriptionId: string): Promise<DeliveryReader | undefined> {
+    const found = await store.deliveries.reader(subscriptionId);
+    const isNew = !readers.has(subscriptionId);
+    if (found !== undefined) await takeIn(found);
+    const reader = readers.get(subscriptionId);
+    if (reader === undefined) return undefined;
+    if (found === undefined) return void close(reader);
+    if (isNew) matcher.add(reader.filter, reader);
+    return reader;
+  }
+
+  const isOwn = ({ partition, lease }: DeliveryReader) => partitions.lease(partition) === lease;
+
+  function close(reader: DeliveryReader): void {
+    reader.isClosed = true;
+    active.delete(reader);
+    if (readers.get(reader.subscription.id) === reader) readers.delete(reader.subscription.id);
+  }
+
+  async function bringBack(reader: DeliveryReader, latestDueAtMs: number): Promise<void> {
+    await store.deliveries.clampDue(reader.subscription.id, latestDueAtMs);
+    reader.nextDueAtMs = Math.min(reader.nextDueAtMs ?? latestDueAtMs, latestDueAtMs);
+  }
+
+  return {
+    all: () => readers.values(),
+    isEmpty: () => readers.size === 0,
+    active,
+    isLoaded: () => seenVersion !== undefined,
+    load,
+    look,
+    matching: (event) => matcher.matching(event),
+    isOwn,
+    close,
+    async closeLost() {
+      await partitions.recheck();
+      for (const reader of [...readers.values()]) if (!isOwn(reader)) close(reader);
+      seenVersion = undefined;
+    },
+    async bringBackDue(latestDueAtMs) {
+      for (const reader of active) if (reader.nextDueAtMs !== null) await bringBack(reader, latestDueAtMs);
+    },
+    forgetReplay(reader) {
+      const { replay } = reader;
+      if (replay === undefined || !replay.isEnding || !isDone(replay)) return;
+      finishedReplays.add(replay.id);
+      if (finishedReplays.size > MOST_FINISHED) finishedReplays.delete(finishedReplays.values().next().value!);
+      reader.replay = undefined;
+    },
+  };
+}
