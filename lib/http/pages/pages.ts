@@ -12,9 +12,10 @@ import { REFERENCE_FILES } from "./reference/files.ts";
 /** Everything that is for browsers. A page of more files lists them in a file of its own: `pages/console/files.ts`. */
 function pageFiles(version: string): PageFile[] {
   return [
-    // Colours, type and controls that all pages share.
-    textFile("/assets/base.css", () => import("./base.css", { with: { type: "text" } })),
-    textFile("/assets/icon.svg", () => import("./icon.svg", { with: { type: "text" } })),
+    // What all pages share: colours, type and controls; addresses.
+    textFile("/assets/base.css", () => import("./assets/base.css", { with: { type: "text" } })),
+    textFile("/assets/icon.svg", () => import("./assets/icon.svg", { with: { type: "text" } })),
+    textFile("/assets/strkey.js", () => import("./assets/strkey.js", { with: { type: "text" } })),
     ...DOCS_FILES,
     ...REFERENCE_FILES,
     ...CONSOLE_FILES,

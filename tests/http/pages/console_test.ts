@@ -11,7 +11,7 @@ import { CONSOLE_FILES } from "../../../lib/http/pages/console/files.ts";
 import { grouped, inUnits, shortId, span } from "../../../lib/http/pages/console/format.js";
 import { failingFirst, stuckMoney, troublesOf } from "../../../lib/http/pages/console/health.js";
 import { firstLost, merchantsWaiting, pressing } from "../../../lib/http/pages/console/pending.js";
-import { decodeKey, isAddress, SEED } from "../../../lib/http/pages/console/strkey.js";
+import { decodeKey, isAddress, SEED } from "../../../lib/http/pages/assets/strkey.js";
 import { signatureHeaders, signingSecret } from "../../../lib/webhooks/delivery/signature.ts";
 
 const FOLDER = fileURLToPath(new URL("../../../lib/http/pages/console", import.meta.url).href);

@@ -32,6 +32,27 @@ export function isAddress(text) {
   return decodeKey(ACCOUNT, text) !== undefined || decodeKey(CONTRACT, text) !== undefined;
 }
 
+/** An account as text. @param {Uint8Array} key 32 bytes */
+export const accountAddress = (key) => encodeKey(ACCOUNT, key);
+/** A contract as text. @param {Uint8Array} hash 32 bytes */
+export const contractAddress = (hash) => encodeKey(CONTRACT, hash);
+
+/** @param {number} version @param {Uint8Array} payload */
+function encodeKey(version, payload) {
+  const data = [version, ...payload];
+  const crc = crc16(Uint8Array.from(data));
+  let bits = 0;
+  let held = 0;
+  let text = "";
+  for (const byte of [...data, crc & 0xff, crc >> 8]) {
+    held = (held << 8) | byte;
+    bits += 8;
+    while (bits >= 5) text += ALPHABET[(held >> (bits -= 5)) & 31];
+    held &= (1 << bits) - 1;
+  }
+  return text;
+}
+
 /** CRC-16/XMODEM. @param {Uint8Array} bytes */
 function crc16(bytes) {
   let sum = 0;

@@ -40,7 +40,6 @@ export const CONSOLE_FILES: PageFile[] = [
   textFile("/console/session.js", () => import("./session.js", { with: { type: "text" } })),
   textFile("/console/sign_in.js", () => import("./sign_in.js", { with: { type: "text" } })),
   textFile("/console/signing.js", () => import("./signing.js", { with: { type: "text" } })),
-  textFile("/console/strkey.js", () => import("./strkey.js", { with: { type: "text" } })),
   textFile("/console/style.css", () => import("./style.css", { with: { type: "text" } })),
   textFile("/console/top.js", () => import("./top.js", { with: { type: "text" } })),
 ];

@@ -1,7 +1,7 @@
 // @ts-check
 import { copyButton, h } from "./dom.js";
 import { shortId } from "./format.js";
-import { isAddress } from "./strkey.js";
+import { isAddress } from "../assets/strkey.js";
 
 /** Where each thing is shown. */
 

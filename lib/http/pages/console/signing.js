@@ -1,5 +1,5 @@
 // @ts-check
-import { decodeKey, SEED } from "./strkey.js";
+import { decodeKey, SEED } from "../assets/strkey.js";
 
 /** What the sandbox's demo accounts sign with: Web Crypto's Ed25519. No other account's secret is ever asked for. */
 

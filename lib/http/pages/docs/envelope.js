@@ -1,6 +1,7 @@
 // What a transaction envelope would do (Stellar-transaction.x, Stellar-contract.x), as far as the gateway makes them.
 
-import { accountAddress, contractAddress, hex, sha256 } from "./strkey.js";
+import { accountAddress, contractAddress } from "../assets/strkey.js";
+import { sha256 } from "./native_asset.js";
 
 /** Reads XDR (RFC 4506) from its first byte to its last. */
 class Reader {
@@ -195,4 +196,9 @@ function value(reader) {
   const read = VALUES[reader.int()];
   if (read === undefined) throw new Error("it calls with a value that no operation of the gateway has");
   return read(reader);
+}
+
+/** @param {Uint8Array} bytes */
+function hex(bytes) {
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -1,7 +1,7 @@
 // The box on the page about signing: an envelope in, a sentence out. Nothing is sent anywhere.
 
 import { decodeEnvelope } from "./envelope.js";
-import { lumens, nativeContract } from "./strkey.js";
+import { lumens, nativeContract } from "./native_asset.js";
 
 const short = (/** @type {string} */ text) => `${text.slice(0, 4)}…`;
 const account = (/** @type {string} */ address) => `${address.slice(0, 4)}…${address.slice(-4)}`;

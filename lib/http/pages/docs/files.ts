@@ -108,6 +108,6 @@ export const DOCS_FILES: PageFile[] = [
   textFile("/docs/docs.js", () => import("./docs.js", { with: { type: "text" } })),
   textFile("/docs/envelope_box.js", () => import("./envelope_box.js", { with: { type: "text" } })),
   textFile("/docs/envelope.js", () => import("./envelope.js", { with: { type: "text" } })),
-  textFile("/docs/strkey.js", () => import("./strkey.js", { with: { type: "text" } })),
+  textFile("/docs/native_asset.js", () => import("./native_asset.js", { with: { type: "text" } })),
   { path: "/llms.txt", read: llmsText },
 ];

@@ -5,7 +5,7 @@ import { button, failure, fill, h, say } from "../dom.js";
 import { EVENT_TYPES, eventDetails, eventList, typeTag } from "../event_views.js";
 import { listen } from "../feed.js";
 import { counted } from "../format.js";
-import { isAddress } from "../strkey.js";
+import { isAddress } from "../../assets/strkey.js";
 
 /** What the screen was filtered by when it was left: who comes back finds it so. */
 let kept = { types: "", subject: "" };
