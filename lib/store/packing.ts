@@ -20,8 +20,7 @@ export function packHash(hash: string): Uint8Array | string {
 }
 
 export function unpackHash(packed: Uint8Array | string): string {
-  if (typeof packed === "string") return packed;
-  return Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength).toString("hex");
+  return typeof packed === "string" ? packed : packed.toHex();
 }
 
 /** 56 base32 digits as 35 bytes. */

@@ -179,9 +179,12 @@ export interface Settlement {
 /** What `settle` takes in one call, counted as `settledWrites` counts. */
 export const MAX_SETTLED_WRITES = 900;
 
+/** How many writes each takes at most: an attempt, what failed, and what was delivered after all. */
+export const WRITES = { attempt: 1, failed: 4, delivered: 3 };
+
 /** How much there is to write of this at most, the cursor apart: a store's commit has bounds. */
 export function settledWrites(
   { failed = [], delivered = [], attempts }: Pick<Settlement, "failed" | "delivered" | "attempts">,
 ): number {
-  return 4 * failed.length + 3 * delivered.length + attempts.length;
+  return WRITES.failed * failed.length + WRITES.delivered * delivered.length + WRITES.attempt * attempts.length;
 }

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers";
 import { setImmediate as othersTurn } from "node:timers/promises";
 import { type Clock, createStepWatch } from "../../clock.ts";
 import { createLoop } from "../../loop.ts";
@@ -11,7 +12,7 @@ import { createReading, READ_AHEAD } from "./reading.ts";
 import { canPost, cursorOf, type DeliveryReader, learn, type Post, putBack, takeNext } from "./reader.ts";
 import { createReaders } from "./readers.ts";
 import { breakAfter } from "./schedule.ts";
-import { ageOf, failedDelivery, isDone, type Outcome, settlementsOf, takeOld } from "./settlement.ts";
+import { ageOf, failedDelivery, isDone, type Outcome, settlementsOf, takeOld, writesOf } from "./settlement.ts";
 import { COURIER_LIMITS, type CourierLimits, createTurns } from "./turns.ts";
 
 export interface CourierParts {
@@ -57,8 +58,6 @@ const PUT_OFF_MS = 5_000;
 /** Cursors that moved over what nobody hears are written this often. */
 const SAVE_MS = 60_000;
 const LOG_PAGE = 1_000;
-/** One is at most an attempt and a failed delivery. */
-const SETTLED_AT_ONCE = MAX_SETTLED_WRITES / 5;
 const MOST_UNSETTLED = 2_000;
 const PAUSE_MS = 1_000;
 const TRIES_WHEN_STOPPING = 3;
@@ -92,9 +91,16 @@ export function createCourier(parts: CourierParts): Courier {
   let isLoaded = false;
   let savedAt = clock.monotonicMs();
   let isStopping = false;
+  let isPumping = false;
   let whenIdle: (() => void) | undefined;
 
-  const unsettled = createGathering<Outcome>({ write, wait: clock.wait, gatherMs, most: SETTLED_AT_ONCE });
+  const unsettled = createGathering<Outcome>({
+    write,
+    weigh: writesOf,
+    wait: clock.wait,
+    gatherMs,
+    most: MAX_SETTLED_WRITES,
+  });
   const loop = createLoop({
     step,
     wait: clock.wait,
@@ -246,6 +252,19 @@ export function createCourier(parts: CourierParts): Courier {
     }
   }
 
+  /**
+   * What comes to an end in one turn of the event loop makes room for posts that are begun together: a receiver that each
+   * of them would wake by itself costs the sender more than the post.
+   */
+  function pumpSoon(): void {
+    if (isPumping) return;
+    isPumping = true;
+    setImmediate(() => {
+      isPumping = false;
+      pump();
+    });
+  }
+
   async function makePost(reader: DeliveryReader, post: Post, nowAt: number): Promise<void> {
     const slot = turns.begin(reader, nowAt);
     try {
@@ -270,7 +289,7 @@ export function createCourier(parts: CourierParts): Courier {
       turns.end(slot);
       if (turns.underWay === 0) whenIdle?.();
       advance(reader);
-      pump();
+      pumpSoon();
     }
   }
 

@@ -1,8 +1,10 @@
 import type { Wait } from "../../clock.ts";
 
 export interface GatheringParts<Item> {
-  /** Writes these, at most `most`; false: no more is to be written. Does not reject. */
+  /** Writes these, which weigh `most` together at most; false: no more is to be written. Does not reject. */
   write(items: Item[]): Promise<boolean>;
+  /** What one takes of a commit. It may become more, until it is written. */
+  weigh(item: Item): number;
   wait: Wait;
   /** How long one item waits for others, in milliseconds. */
   gatherMs: number;
@@ -18,22 +20,33 @@ export interface Gathering<Item> {
   drain(): Promise<void>;
 }
 
-export function createGathering<Item>({ write, wait, gatherMs, most }: GatheringParts<Item>): Gathering<Item> {
+export function createGathering<Item>({ write, weigh, wait, gatherMs, most }: GatheringParts<Item>): Gathering<Item> {
   let waiting: Item[] = [];
+  /** Of those that wait, as they came. */
+  let weight = 0;
   let running: Promise<void> | undefined;
   let pause = new AbortController();
   let isDraining = false;
 
   async function run(): Promise<void> {
     while (waiting.length > 0) {
-      if (waiting.length < most && !isDraining) {
+      if (weight < most && !isDraining) {
         pause = new AbortController();
         await wait(gatherMs, pause.signal);
       }
-      const items = waiting.slice(0, most);
+      const items = firstThatFit();
       if (!await write(items)) return;
       waiting = waiting.slice(items.length);
+      weight = sum(waiting);
     }
+  }
+
+  const sum = (items: Item[]) => items.reduce((total, item) => total + weigh(item), 0);
+
+  function firstThatFit(): Item[] {
+    let room = most;
+    const end = waiting.findIndex((item) => (room -= weigh(item)) < 0);
+    return end < 0 ? waiting.slice() : waiting.slice(0, end);
   }
 
   function ensureRunning(): void {
@@ -46,7 +59,8 @@ export function createGathering<Item>({ write, wait, gatherMs, most }: Gathering
   return {
     add(item) {
       waiting.push(item);
-      if (waiting.length >= most) pause.abort();
+      weight += weigh(item);
+      if (weight >= most) pause.abort();
       ensureRunning();
     },
     get size() {

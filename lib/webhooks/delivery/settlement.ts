@@ -1,4 +1,4 @@
-import type { FailedDelivery, NewAttempt, Settlement } from "../../store/webhook.ts";
+import { type FailedDelivery, type NewAttempt, type Settlement, WRITES } from "../../store/webhook.ts";
 import { cursorOf, type DeliveryReader, isDown, type Post, type Track } from "./reader.ts";
 import { MAX_AGE_MS } from "./schedule.ts";
 
@@ -13,6 +13,13 @@ export interface Outcome {
     failed: FailedDelivery | undefined;
   };
   attempt?: NewAttempt;
+}
+
+/** How many writes it takes at most, one for the cursor among them. */
+export function writesOf({ reader, delivery, attempt }: Outcome): number {
+  const writes = attempt === undefined ? 1 : 1 + WRITES.attempt;
+  if (delivery?.failed !== undefined) return writes + WRITES.failed;
+  return delivery !== undefined && reader.hasFailed ? writes + WRITES.delivered : writes;
 }
 
 /**
