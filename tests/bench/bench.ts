@@ -1,28 +1,44 @@
 // Measures what measures are for, and prints one table. Needs wrk and taskset, and two CPUs that nobody else uses:
-//   BENCH_BUN=$(which bun) BENCH_DENO=$(which deno) bun tests/bench/bench.ts [http|write|webhook|start …]
+//   BENCH_BUN=$(which bun) BENCH_DENO=$(which deno) bun tests/bench/bench.ts [http|write|webhook|start|postgres …]
+//     [bun|deno …] [--short]
+// `postgres` needs PostgreSQL and pgbouncer, too, and most of an hour for each runtime; with --short some minutes.
 import { cpus } from "node:os";
 import { dirname } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
 import packageJson from "../../package.json" with { type: "json" };
 import { type Figure, table } from "./figures.ts";
 import { httpFigures } from "./http_bench.ts";
+import { postgresFigures } from "./postgres_bench.ts";
 import { RUNTIMES } from "./processes.ts";
 import { startFigures } from "./start_bench.ts";
 import { webhookFigures } from "./webhook_bench.ts";
 import { writeFigures } from "./write_bench.ts";
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
-const asked = process.argv.slice(2);
-const wanted = (name: string) => asked.length === 0 || asked.includes(name);
+const PARTS = ["http", "write", "webhook", "start", "postgres"];
+const { values: { short }, positionals } = parseArgs({
+  options: { short: { type: "boolean" } },
+  allowPositionals: true,
+});
+const unknown = positionals.filter((name) => ![...PARTS, ...RUNTIMES].includes(name));
+if (unknown.length > 0) throw new Error(`unknown: ${unknown.join(", ")}`);
+/** All of them where none is named. */
+const namedOf = <Name extends string>(names: Name[]) => {
+  const named = names.filter((name) => positionals.includes(name));
+  return named.length === 0 ? names : named;
+};
+const wanted = (name: string) => namedOf(PARTS).includes(name);
 
 const figures: Figure[] = [];
 // First: without the paths above it fails at once.
 if (wanted("start")) figures.push(...await startFigures(root));
-for (const runtime of RUNTIMES) {
+for (const runtime of namedOf(RUNTIMES)) {
   if (wanted("http")) figures.push(...await httpFigures(root, runtime));
   if (wanted("webhook")) figures.push(...await webhookFigures(root, runtime));
   if (wanted("write")) figures.push(...await writeFigures(root, runtime));
+  if (wanted("postgres")) figures.push(...await postgresFigures(root, runtime, short === true));
 }
 
 const { bun, deno } = packageJson.config;

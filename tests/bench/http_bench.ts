@@ -88,21 +88,21 @@ async function measured(
 }
 
 /** How long one answer is on the wire: the sample's, give or take what counters and ids in the headers may grow. */
-function sizes(sample: Response, body: string): { min: number; max: number } {
+export function sizes(sample: Response, body: string): { min: number; max: number } {
   const headers = [...sample.headers].reduce((sum, [name, value]) => sum + name.length + value.length + 4, 0);
   const size = "HTTP/1.1 200 OK\r\n\r\n".length + headers + new TextEncoder().encode(body).length;
   return { min: size - 80, max: size + 80 };
 }
 
 /** A key of its own for each round: even the highest rate is used up at this pace. */
-async function keyHeaders(root: string, runtime: RuntimeName, store: string): Promise<Record<string, string>> {
+export async function keyHeaders(root: string, runtime: RuntimeName, store: string): Promise<Record<string, string>> {
   const [program, ...args] = [...runtimeCommand(runtime), join(root, "main.ts")];
   const flags = ["keygen", "--name", "bench", "--scopes", "read", "--rate", "1000000", "--store", store, "--json"];
   const { stdout } = await promisify(execFile)(program!, [...args, ...flags]);
   return { authorization: `Bearer ${JSON.parse(stdout).key}` };
 }
 
-async function registerDevice(info: SandboxInfo): Promise<string> {
+export async function registerDevice(info: SandboxInfo): Promise<string> {
   const deviceHash = "ab".repeat(32);
   const { owner, agent } = info.accounts;
   const api = createClient(info.gateway, info.apiKey);

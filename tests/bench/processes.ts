@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import process from "node:process";
+import { environment } from "../e2e/sandbox_process.ts";
 import packageJson from "../../package.json" with { type: "json" };
 
 export type RuntimeName = "bun" | "deno";
@@ -24,11 +25,14 @@ export interface Started {
 }
 
 /** Starts a program pinned to a CPU and waits for its first line. */
-export async function startPinned(cpu: number, command: string[]): Promise<Started> {
-  const child = spawn("taskset", ["-c", String(cpu), ...command], {
-    stdio: ["ignore", "pipe", "inherit"],
-    detached: true,
-  });
+export function startPinned(cpu: number, command: string[]): Promise<Started> {
+  return start(["taskset", "-c", String(cpu), ...command]);
+}
+
+/** Starts a program and waits for its first line. */
+export async function start(command: string[]): Promise<Started> {
+  const [program, ...args] = command;
+  const child = spawn(program!, args, { stdio: ["ignore", "pipe", "inherit"], detached: true, env: environment() });
   const line = await new Promise<string>((resolve, reject) => {
     let out = "";
     child.stdout!.setEncoding("utf8").on("data", (text: string) => {
@@ -50,7 +54,7 @@ export async function startPinned(cpu: number, command: string[]): Promise<Start
 }
 
 /** npx starts a shell that starts the program: the last of the chain is the one that works. */
-function innermost(pid: number): number {
+export function innermost(pid: number): number {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim();
   return children === "" ? pid : innermost(Number(children.split(" ").at(-1)));
 }

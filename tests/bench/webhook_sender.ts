@@ -3,35 +3,14 @@
 // prints how long it took and how much CPU it used.
 import { Agent, request } from "node:http";
 import process from "node:process";
-import { sleep, systemClock } from "../../lib/clock.ts";
-import { randomBase62 } from "../../lib/random.ts";
-import { type NewEvent, publicEvent } from "../../lib/store/event.ts";
+import { sleep } from "../../lib/clock.ts";
+import { publicEvent } from "../../lib/store/event.ts";
 import { openStore } from "../../lib/store/open.ts";
-import { type Store, WATCHER_LEASE } from "../../lib/store/store.ts";
-import { createSecret } from "../../lib/webhooks/delivery/signature.ts";
-import { createPoster } from "../../lib/webhooks/post/post.ts";
-import { createSecretBox } from "../../lib/webhooks/secrets/secrets.ts";
-import { createTargetPolicy } from "../../lib/webhooks/targets/policy.ts";
-import { createWebhooks } from "../../lib/webhooks/webhooks.ts";
+import type { Store } from "../../lib/store/store.ts";
+import { createIngest, eventAt, localWebhooks, subscribe } from "./webhook_load.ts";
 
 const IN_FLIGHT = 64;
 const BODY = JSON.stringify({ subscription: "wh_0000000000000000000000", event: publicEvent(eventAt(1)) });
-const random = (length: number) => crypto.getRandomValues(new Uint8Array(length));
-
-function eventAt(ledger: number): NewEvent {
-  return {
-    id: `${String(BigInt(ledger) << 32n).padStart(19, "0")}-0000000001`,
-    type: "payment.authorized",
-    contractId: "CA5S4S7QGHJHJWVJBYL3CXZXZTNGKXMNZVDAEQNN7NUXFP4D7BYK7HIX",
-    ledger,
-    ledgerClosedAt: "2026-01-01T00:00:00Z",
-    txHash: "cd".repeat(32),
-    deviceHash: "ab".repeat(32),
-    merchant: "GAAZI4TCR3TY5OJHCTJC2A4QSY6CJWJH5IAJTGKIN2ER7LBNVKOCCWN7",
-    amount: "40000",
-    knownAt: 1_767_225_600,
-  };
-}
 
 async function measured(work: () => Promise<void>): Promise<void> {
   const before = process.cpuUsage();
@@ -71,49 +50,10 @@ async function isDelivered(store: Store): Promise<boolean> {
 
 async function gateway(url: string, count: number, subscriptions: number, location: string): Promise<void> {
   const store = await openStore(location);
-  const policy = createTargetPolicy({ resolve: () => Promise.reject(new Error("none")), allowLoopbackHttp: true });
-  const webhooks = createWebhooks({
-    store,
-    targets: policy,
-    poster: createPoster({ policy, now: Date.now }),
-    secrets: createSecretBox(undefined),
-    isKeyEnabled: () => Promise.resolve(true),
-    startHeight: () => Promise.resolve(1),
-    randomBytes: random,
-    randomText: (length) => randomBase62(length, random),
-    clock: systemClock,
-    onAttempt: () => {},
-    onProblem: (message, cause) => process.stderr.write(`${message}: ${cause}\n`),
-  });
   await store.holdForServing();
-  for (let n = 0; n < subscriptions; n++) {
-    const id = `wh_${String(n).padStart(22, "0")}`;
-    await store.subscriptions.insert({
-      id,
-      keyId: `key${n}`,
-      url: `${url}/hook`,
-      types: null,
-      deviceHash: null,
-      merchant: null,
-      secret: createSecret(random),
-      previousSecret: null,
-      createdAt: new Date().toISOString(),
-      ordered: false,
-      startHeight: 1,
-    }, 100);
-  }
-  const ledgers = count / subscriptions;
-  const lease = (await store.leases.acquire({ name: WATCHER_LEASE, holder: "bench", durationMs: 60_000 }))!;
-  const state = { epoch: 0, latestLedger: ledgers, latestLedgerCloseTime: 1_767_225_600, checkedLedger: 0 };
-  for (let ledger = 1; ledger <= ledgers; ledger += 100) {
-    const events = Array.from({ length: Math.min(100, ledgers - ledger + 1) }, (_, n) => eventAt(ledger + n));
-    const scannedLedger = ledger + events.length - 1;
-    await store.events.append({
-      lease,
-      events,
-      state: { ...state, scannedLedger, contracts: {}, gaps: [], formerEpochs: [] },
-    });
-  }
+  await subscribe(store, url, subscriptions);
+  await createIngest(store).appendUpTo(count / subscriptions);
+  const webhooks = localWebhooks(store);
   await measured(async () => {
     webhooks.start();
     while (!(await isDelivered(store))) await sleep(50);

@@ -129,6 +129,19 @@ function describePlans(programs: string): void {
     });
   }
 
+  test("a plan that was made while the log was empty does not go through all of it for each append", async () => {
+    const setting = parsePostgresSetting(cluster.setting({ schema: "empty" }));
+    const id = await migrate(database, setting, false);
+    const heard = listening(database);
+    const empty = createPostgresDriver(heard.database, setting.location, tablePrefix(setting), id);
+    const lease = (await empty.leases.acquire({ name: "watcher", holder: "h", durationMs: 60_000 }))!;
+    await empty.events.append({ lease, events: [sampleEvent(1)], state: sampleState(1) });
+    const looks = heard.statements.filter(({ sql }) => sql.includes("undecoded_event"));
+    assert.equal(looks.length, 1);
+    const steps = await planOf(looks[0]!);
+    assert.ok(!steps.some((step) => /Seq Scan on|hashed/.test(step)), steps.join("\n"));
+  });
+
   test("no statement goes through all of what grows", async () => {
     const lease = (await driver.leases.acquire({ name: "watcher", holder: "h", durationMs: 60_000 }))!;
     const name = partitionLease(partitionOf("wh_7"));

@@ -1,72 +1,28 @@
 import assert from "node:assert/strict";
-import { rmSync } from "node:fs";
-import { join } from "node:path";
 import { test } from "node:test";
-import { setTimeout as passed } from "node:timers/promises";
 import { openStore } from "../../lib/store/open.ts";
 import type { Store } from "../../lib/store/store.ts";
-import {
-  findPgbouncer,
-  findPostgres,
-  freePort,
-  serverDirectory,
-  startCluster,
-  startServer,
-  writeServerFile,
-} from "./postgres_cluster.ts";
+import { findPgbouncer, findPostgres, startCluster } from "./postgres_cluster.ts";
+import { startPooler } from "./postgres_pooler.ts";
 import { append, sampleEvent } from "./samples.ts";
 import { courierLeases, sampleAttempt, subscribe } from "./webhook_samples.ts";
-
-/** pgbouncer before a server, which gives a connection to whoever has a transaction, one after the other. */
-async function startPooled(programs: string, pgbouncer: string) {
-  const cluster = await startCluster(programs);
-  const directory = serverDirectory();
-  const port = await freePort();
-  const file = join(directory, "pgbouncer.ini");
-  writeServerFile(
-    file,
-    `[databases]\ngateway = host=127.0.0.1 port=${cluster.port} dbname=gateway user=postgres\n` +
-      `[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = ${port}\nunix_socket_dir =\nauth_type = any\n` +
-      "pool_mode = transaction\ndefault_pool_size = 3\nlogfile = /dev/null\n",
-  );
-  const pooler = startServer([pgbouncer, file], "INT");
-  return {
-    setting: `postgres://postgres@127.0.0.1:${port}/gateway?prepare=false`,
-    async stop() {
-      pooler.stdin!.end();
-      await new Promise((resolve) => pooler.once("exit", resolve));
-      await cluster.remove();
-      rmSync(directory, { recursive: true });
-    },
-  };
-}
-
-/** Once the server that has just been started answers. */
-async function openSoon(open: () => Promise<Store>): Promise<Store> {
-  for (let tries = 0;; tries++) {
-    try {
-      return await open();
-    } catch (error) {
-      if (tries === 100) throw error;
-      await passed(50);
-    }
-  }
-}
 
 const [programs, pgbouncer] = [findPostgres(), findPgbouncer()];
 const skip = programs === undefined || pgbouncer === undefined;
 const ids = Array.from({ length: 12 }, (_, n) => `wh_${n}`);
 
 test("a transaction pooler may stand between, with prepare=false: nothing rests on a session", { skip }, async () => {
-  const pooled = await startPooled(programs!, pgbouncer!);
+  const cluster = await startCluster(programs!);
+  const pooler = await startPooler(pgbouncer!, cluster.port, 3);
+  const setting = `postgres://postgres@127.0.0.1:${pooler.port}/gateway?prepare=false`;
   const opened: Store[] = [];
   const open = async () => {
-    const store = await openStore(pooled.setting);
+    const store = await openStore(setting);
     opened.push(store);
     return store;
   };
   try {
-    const store = await openSoon(open);
+    const store = await open();
     const other = await open();
     await subscribe(store, ...ids);
     await append(store, ...Array.from({ length: 50 }, (_, n) => sampleEvent(n)));
@@ -89,6 +45,7 @@ test("a transaction pooler may stand between, with prepare=false: nothing rests 
     assert.equal(await other.registers.read("sum"), 190);
   } finally {
     for (const store of opened) await store.close();
-    await pooled.stop();
+    await pooler.stop();
+    await cluster.remove();
   }
 });

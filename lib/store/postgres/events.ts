@@ -34,9 +34,11 @@ export function postgresEvents(
 ): NounDriver<EventStore> {
   const { database, prefix } = context;
   const queries = postgresEventQueries(context, rows.types, log);
-  const heldSql = `SELECT given.n FROM ${GIVEN}
-    WHERE EXISTS (SELECT 1 FROM ${prefix}event AS kept WHERE ${IS_GIVEN})
-      OR EXISTS (SELECT 1 FROM ${prefix}undecoded_event AS kept WHERE ${IS_GIVEN})`;
+  /** Each by itself: a plan made while the log was empty would go through all of it where it may. */
+  const heldSql = `SELECT given.n FROM ${GIVEN} CROSS JOIN LATERAL (
+      (SELECT FROM ${prefix}event AS kept WHERE ${IS_GIVEN} LIMIT 1) UNION ALL
+      (SELECT FROM ${prefix}undecoded_event AS kept WHERE ${IS_GIVEN} LIMIT 1)
+    ) AS held`;
 
   /** Does this under a lease, in one commit: `choose` says which events are new, of those that are asked for. */
   async function append<Event extends NewEvent | UndecodedEvent>(
