@@ -1,5 +1,6 @@
+import process from "node:process";
 import { type Cluster, findPostgres, startCluster } from "../store/postgres_cluster.ts";
-import type { Figure } from "./figures.ts";
+import { type Figure, table } from "./figures.ts";
 import { postgresDeliveryFigures } from "./postgres_deliveries.ts";
 import { postgresReadFigures } from "./postgres_reads.ts";
 import type { RuntimeName } from "./processes.ts";
@@ -28,7 +29,9 @@ export async function postgresFigures(root: string, runtime: RuntimeName, isShor
   const cluster = await startCluster(programs, { isDurable: true, settings: ["shared_buffers = 128MB"] });
   try {
     const bench = { root, runtime, cluster, ...(isShort ? SHORT : WHOLE) };
-    return [...await postgresReadFigures(bench), ...await postgresDeliveryFigures(bench)];
+    const reads = await postgresReadFigures(bench);
+    process.stderr.write(`${table(reads)}\n`);
+    return [...reads, ...await postgresDeliveryFigures(bench)];
   } finally {
     await cluster.remove();
   }

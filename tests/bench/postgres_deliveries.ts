@@ -42,12 +42,15 @@ export async function postgresDeliveryFigures(bench: PostgresBench): Promise<Fig
   }
 }
 
+/** What one round measured. */
+type Round = Record<"sqlite" | "one" | "two" | "pooled", DeliveryRate>;
+
 type Stores = { sqlite: FilledStore; postgres: FilledStore };
 
 async function againstSqlite(bench: PostgresBench, { sqlite, postgres }: Stores, pooler: Pooler): Promise<Figure[]> {
   const seconds = bench.deliverySeconds;
   const pooled = (location: string) => location.replace(/:\d+\//, `:${pooler.port}/`) + "?prepare=false";
-  const measured = [];
+  const measured: Round[] = [];
   for (let round = 0; round < bench.rounds; round++) {
     measured.push({
       sqlite: await deliver(bench, sqlite, { seconds }),
@@ -56,8 +59,8 @@ async function againstSqlite(bench: PostgresBench, { sqlite, postgres }: Stores,
       pooled: await deliver(bench, postgres, { seconds, throughPooler: pooled }),
     });
   }
-  const rates = (name: keyof typeof measured[number]) => measured.map((round) => round[name]);
-  const figure = (work: string, name: keyof typeof measured[number], reference: "sqlite" | "one", goal: string) => ({
+  const rates = (name: keyof Round) => measured.map((round) => round[name]);
+  const figure = (work: string, name: keyof Round, reference: "sqlite" | "one", goal: string) => ({
     ...described(bench, postgres, work),
     measured: said(rates(name)),
     reference: `${reference === "sqlite" ? "one on sqlite" : "the same without it"}: ${said(rates(reference))}`,
@@ -107,7 +110,9 @@ async function deliver(bench: PostgresBench, filled: FilledStore, variant: Varia
     });
     await held?.release();
     const { subscriptions } = filled.load;
-    process.stderr.write(`${runtime}, ${subscriptions} subscriptions, ${location}, ${gateways} gateways: ${said([rate])}\n`);
+    process.stderr.write(
+      `${runtime}, ${subscriptions} subscriptions, ${location}, ${gateways} gateways: ${said([rate])}\n`,
+    );
     return rate;
   } finally {
     await copy.remove();

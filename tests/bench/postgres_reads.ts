@@ -1,8 +1,11 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { flagsFor, makeKey, type SandboxInfo, startSandbox } from "../e2e/sandbox_process.ts";
-import { startServe } from "../faults/serve_process.ts";
+import { setTimeout as passed } from "node:timers/promises";
+import { asArguments, environment, flagsFor, makeKey, type SandboxInfo, startSandbox } from "../e2e/sandbox_process.ts";
+import { freePort, startServe } from "../faults/serve_process.ts";
 import { type Figure, median, withSpread } from "./figures.ts";
 import { keyHeaders, registerDevice, sizes } from "./http_bench.ts";
 import { load, type LoadTarget } from "./load.ts";
@@ -61,14 +64,13 @@ async function readFigure(bench: PostgresBench, command: string[], info: Sandbox
   const deviceHash = await registerDevice(info);
   const folder = mkdtempSync(join(tmpdir(), "gateway-bench-"));
   const stores = { sqlite: `sqlite:${folder}/gateway.db`, postgres: cluster.setting({ schema: `read_${runtime}` }) };
-  const pinned = ["taskset", "-c", SERVER_CPU, ...command];
-  const serve = (store: string) => startServe(flagsFor(info, { store, "log-level": "error" }), { command: pinned });
+  const serve = (store: string) => serveQuietly(["taskset", "-c", SERVER_CPU, ...command], flagsFor(info, { store }));
   const gateways = { sqlite: await serve(stores.sqlite), postgres: await serve(stores.postgres) };
   /** A key of its own for each round: even the highest rate is used up at this pace. */
   const measure = async (name: "sqlite" | "postgres", seconds: number) => {
-    const { url, pid } = gateways[name];
+    const { url, child } = gateways[name];
     const headers = await keyHeaders(root, runtime, stores[name]);
-    return await load(await targetOf(`${url}/v1/devices/${deviceHash}`, innermost(pid), headers), seconds);
+    return await load(await targetOf(`${url}/v1/devices/${deviceHash}`, innermost(child.pid!), headers), seconds);
   };
   try {
     await measure("sqlite", 2);
@@ -93,10 +95,28 @@ async function readFigure(bench: PostgresBench, command: string[], info: Sandbox
       goal: "≥ 0.95",
     };
   } finally {
-    for (const { signal } of Object.values(gateways)) signal("SIGTERM");
-    await Promise.all(Object.values(gateways).map(({ ended }) => ended));
+    await Promise.all(
+      Object.values(gateways).map(({ child }) => {
+        const ended = once(child, "exit");
+        child.kill();
+        return ended;
+      }),
+    );
     rmSync(folder, { recursive: true });
   }
+}
+
+/** Starts `gateway serve` that logs nothing but errors, as the load would have it log each request. */
+async function serveQuietly(command: string[], flags: Record<string, string>) {
+  const port = String(await freePort());
+  const args = ["serve", ...asArguments({ ...flags, port, "log-level": "error" })];
+  const child = spawn(command[0]!, [...command.slice(1), ...args], { stdio: "inherit", env: environment() });
+  const url = `http://127.0.0.1:${port}`;
+  while (!await fetch(`${url}/v1/health`).then(({ ok }) => ok, () => false)) {
+    if (child.exitCode !== null) throw new Error(`gateway serve ended with ${child.exitCode}`);
+    await passed(50);
+  }
+  return { url, child };
 }
 
 async function targetOf(url: string, pid: number, headers: Record<string, string>): Promise<LoadTarget> {
