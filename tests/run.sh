@@ -11,10 +11,17 @@ cores=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 jobs=${TEST_JOBS:-$([ "$cores" -ge 4 ] && echo 4 || echo 2)}
 # Once a day Deno asks for a newer one, in whatever environment a test has made for it.
 export DENO_NO_UPDATE_CHECK=1 DENO_JOBS="$jobs"
+# Nobody debugs the contracts' tests here, and what a debugger needs takes long to make.
+export CARGO_PROFILE_DEV_DEBUG=0
 # What the tests start is on this machine, also where a proxy leads out of it.
 export NO_PROXY="127.0.0.1,localhost,::1${NO_PROXY:+,$NO_PROXY}"
 export no_proxy=$NO_PROXY
 contracts=lib/sandbox/contracts/Cargo.toml
+# What is the same whoever runs the tests (the executable, which Bun compiles; pages in a browser; samples and clients of
+# other languages) is tested once in a whole run, by Bun's.
+once=tests/browser/,tests/compile_macos_test.ts,tests/e2e/executable_test.ts,tests/e2e/executable_operating_test.ts
+once=$once,tests/client/package_test.ts,tests/docs/client_py_test.ts,tests/docs/deployment_files_test.ts
+once=$once,tests/docs/dockerfile_test.ts,tests/sandbox/rpc/python_sdk_test.ts
 out=$(mktemp -d) || exit 1
 trap 'rm -rf "$out"' EXIT
 # A shell lets what it runs in the background live on after Ctrl-C.
@@ -72,7 +79,7 @@ step "types" deno check ./*.ts cli lib tests
 step "format" deno fmt --check
 step "lint" deno lint
 begin "bun test" bun test --only-failures --parallel="$jobs"
-begin "deno test" deno test -A --no-check --parallel
+begin "deno test" deno test -A --no-check --parallel --ignore="$once"
 wait
 report "bun test" 's/^ *\([0-9]*\) pass$/\1/p' 's/^ *\([0-9]*\) fail$/\1/p'
 report "deno test" 's/^.* | \([0-9]*\) passed.*$/\1/p' 's/^.* | \([0-9]*\) failed.*$/\1/p'
