@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, before, test } from "node:test";
@@ -8,10 +8,11 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { createClient, signed } from "../e2e/client.ts";
 import { type SandboxProcess, startSandbox } from "../e2e/sandbox_process.ts";
+import { INSTALL_MS, PACKAGE, pythonWithSdk } from "../sandbox/rpc/python.ts";
+import { samples } from "./tools.ts";
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), "../..");
 const run = promisify(execFile);
-const INSTALL_MS = 240_000;
 const STORY_MS = 120_000;
 /** In the order of a card's life: each goes on where the one before has ended. */
 const TASKS = ["take-a-payment", "get-paid", "lost-card"];
@@ -32,27 +33,7 @@ before(async () => {
 });
 after(() => sandbox.stop());
 
-/** The blocks of a page that stand under a tab, filled as the page in the browser fills them. */
-function blocks(name: string, tab: string): string[] {
-  const { gateway, apiKey, asset, accounts } = sandbox.info;
-  const { owner, agent, merchant } = accounts;
-  const known: Record<string, string> = {
-    GATEWAY: gateway,
-    KEY: apiKey,
-    ASSET: asset,
-    OWNER_SECRET: owner.secret,
-    AGENT_SECRET: agent.secret,
-    MERCHANT_SECRET: merchant.secret,
-    OWNER: owner.address,
-    AGENT: agent.address,
-    MERCHANT: merchant.address,
-  };
-  const text = readFileSync(join(ROOT, "docs", `${name}.md`), "utf8");
-  const found = [...text.matchAll(/\n#### (.+)\n\n```[^\n]*\n([\s\S]*?)\n```/g)].filter(([, title]) => title === tab);
-  return found.map(([, , code]) =>
-    Object.entries(known).reduce((filled, [word, value]) => filled.replaceAll(`$${word}`, value), code!)
-  );
-}
+const blocks = (page: string, tab: string) => samples(`${page}.md`, tab, sandbox.info);
 
 /** The types of the events that were not there before, in their order. */
 async function eventsSince(count: number): Promise<string[]> {
@@ -119,17 +100,3 @@ test("the task pages' Python lives a card's life on the sandbox", { timeout: INS
     rmSync(folder, { recursive: true });
   }
 });
-
-const PACKAGE = "stellar-sdk==16.1.1";
-
-async function pythonWithSdk(folder: string): Promise<string | undefined> {
-  const python = join(folder, "bin", "python");
-  try {
-    await run("python3", ["-m", "venv", folder], { timeout: INSTALL_MS });
-    const install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", PACKAGE];
-    await run(python, install, { timeout: INSTALL_MS });
-    return python;
-  } catch {
-    return undefined;
-  }
-}

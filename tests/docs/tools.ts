@@ -1,10 +1,31 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import type { SandboxInfo } from "../e2e/sandbox_process.ts";
 
 /** A file of docs/. */
 export function readDoc(name: string): string {
   return readFileSync(fileURLToPath(new URL(`../../docs/${name}`, import.meta.url).href), "utf8");
+}
+
+/** The samples of a page that stand under a tab, filled as the page in the browser fills them on this sandbox. */
+export function samples(page: string, tab: string, sandbox: SandboxInfo): string[] {
+  const { gateway, apiKey, asset, accounts: { owner, agent, merchant } } = sandbox;
+  const known: Record<string, string> = {
+    GATEWAY: gateway,
+    KEY: apiKey,
+    ASSET: asset,
+    OWNER_SECRET: owner.secret,
+    AGENT_SECRET: agent.secret,
+    MERCHANT_SECRET: merchant.secret,
+    OWNER: owner.address,
+    AGENT: agent.address,
+    MERCHANT: merchant.address,
+  };
+  const blocks = [...readDoc(page).matchAll(/\n#### (.+)\n\n```[^\n]*\n([\s\S]*?)\n```/g)];
+  return blocks.filter(([, title]) => title === tab).map(([, , code]) =>
+    Object.entries(known).reduce((filled, [word, value]) => filled.replaceAll(`$${word}`, value), code!)
+  );
 }
 
 /** Whether a program is on this machine; servers are where only root has them in its path. */

@@ -5,9 +5,10 @@ import { bytesOf, keyOf } from "./bytes.ts";
 import type { History, LedgerRecord, TransactionRecord } from "./history.ts";
 import type { LedgerState, StateEntry } from "./state.ts";
 
+/** A kill of the process loses nothing; a power failure may lose the last ledgers, of a network for trying things out. */
 const SCHEMA = `
   PRAGMA journal_mode = WAL;
-  PRAGMA synchronous = FULL;
+  PRAGMA synchronous = NORMAL;
   CREATE TABLE IF NOT EXISTS kept (name TEXT PRIMARY KEY, text TEXT NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS entries (
     key BLOB PRIMARY KEY, entry BLOB NOT NULL, live_until INTEGER, ttl_modified INTEGER
