@@ -1,5 +1,5 @@
 import { type Attempt, type AttemptOutcome, ATTEMPTS_KEPT, type NewAttempt } from "../webhook.ts";
-import { givenRows, type Queries } from "./database.ts";
+import type { Queries } from "./database.ts";
 
 export interface AttemptRow {
   ordinal: number;
@@ -27,18 +27,27 @@ export interface MadeAttempts {
   attempts: NewAttempt[];
 }
 
-/** Writes attempts, and removes as many of the oldest beyond `ATTEMPTS_KEPT`; within a transaction that locks progress. */
+/**
+ * So many of the oldest go at once, each lot by a statement of its own, whose range is plain to the planner: joined with
+ * many ranges it goes through the whole table, which grows for as long as anybody's transaction is held open.
+ */
+const REMOVED_AT_ONCE = 200;
+
+/** Of so many attempts the oldest up to this ordinal are removed: lots of those beyond `ATTEMPTS_KEPT`. */
+const removedOf = (newest: number) =>
+  Math.max(0, Math.floor((newest - ATTEMPTS_KEPT) / REMOVED_AT_ONCE) * REMOVED_AT_ONCE);
+
+/** Writes attempts, and removes the oldest beyond `ATTEMPTS_KEPT`, lot by lot; within a transaction that locks progress. */
 export async function writeAttempts(queries: Queries, prefix: string, made: MadeAttempts[]): Promise<void> {
   const rows = made.flatMap(({ subscription, newest, attempts }) =>
     attempts.map((attempt, n) => ({ subscription, ...attemptRow(attempt, newest + n + 1) }))
   );
   if (rows.length === 0) return;
-  // Exactly those: what is dead already is not gone through again.
   const oldest = made.map(({ subscription, newest, attempts }) => ({
     subscription,
-    above: Math.max(0, newest - ATTEMPTS_KEPT),
-    up_to: newest + attempts.length - ATTEMPTS_KEPT,
-  })).filter(({ up_to }) => up_to > 0);
+    above: removedOf(newest),
+    upTo: removedOf(newest + attempts.length),
+  })).filter(({ above, upTo }) => upTo > above);
   await Promise.all([
     queries.write(
       `INSERT INTO ${prefix}attempt (subscription, ${ATTEMPT_COLUMNS}) SELECT subscription, ${ATTEMPT_COLUMNS}
@@ -47,14 +56,13 @@ export async function writeAttempts(queries: Queries, prefix: string, made: Made
         error text, response_body text, next_attempt_at_ms bigint)`,
       [rows],
     ),
-    ...(oldest.length === 0 ? [] : [
+    // From where the last lot ended: what is dead already is not gone through again.
+    ...oldest.map(({ subscription, above, upTo }) =>
       queries.write(
-        `DELETE FROM ${prefix}attempt AS kept
-        USING ${givenRows("subscription bigint, above bigint, up_to bigint")}
-        WHERE kept.subscription = given.subscription AND kept.ordinal > given.above AND kept.ordinal <= given.up_to`,
-        [oldest],
-      ),
-    ]),
+        `DELETE FROM ${prefix}attempt WHERE subscription = $1 AND ordinal > $2 AND ordinal <= $3`,
+        [subscription, above, upTo],
+      )
+    ),
   ]);
 }
 

@@ -2,6 +2,7 @@ import type { NounDriver } from "../checked_store.ts";
 import { type DeliveryStore, StoreError } from "../store.ts";
 import {
   type Attempt,
+  ATTEMPTS_KEPT,
   type DueDelivery,
   type FailedDelivery,
   type NewAttempt,
@@ -156,6 +157,8 @@ export function postgresDeliveries(
       const found = await database.read<AttemptRow>(
         `SELECT ${ATTEMPT_COLUMNS} FROM ${prefix}attempt
         WHERE subscription = (SELECT number FROM ${prefix}subscription WHERE id = $1) AND ordinal < $2
+          AND ordinal > (SELECT max(ordinal) FROM ${prefix}attempt
+            WHERE subscription = (SELECT number FROM ${prefix}subscription WHERE id = $1)) - ${ATTEMPTS_KEPT}
         ORDER BY ordinal DESC LIMIT $3`,
         [subscriptionId, before, limit],
       );
