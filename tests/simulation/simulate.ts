@@ -30,7 +30,7 @@ const { values } = parseArgs({
 const [from, seeds, minutes] = [Number(values.from), Number(values.seeds), Number(values.minutes)];
 const beganMs = performance.now();
 const spentMs = () => performance.now() - beganMs;
-let [lived, failed, steps, simulatedMs, events, deliveries] = [0, 0, 0, 0, 0, 0];
+let [lived, failed, steps, simulatedMs, events, deliveries, payments] = [0, 0, 0, 0, 0, 0, 0];
 for (let seed = from; seed < from + seeds && spentMs() < minutes * 60_000; seed++) {
   const said = values.show ? (line: string) => console.log(line) : undefined;
   const result = await run(seed, { said, misfortunes: Number(values.misfortunes) });
@@ -39,6 +39,7 @@ for (let seed = from; seed < from + seeds && spentMs() < minutes * 60_000; seed+
   simulatedMs += result.simulatedMs;
   events += result.events;
   deliveries += result.deliveries;
+  payments += result.payments;
   if (values.show) { for (const line of result.logged) console.log(line); }
   if (seeds === 1) console.log(`seed ${seed}: trace ${result.trace}`);
   if (result.broken.length === 0) continue;
@@ -53,6 +54,6 @@ for (let seed = from; seed < from + seeds && spentMs() < minutes * 60_000; seed+
 const seconds = spentMs() / 1_000;
 console.log(
   `${lived} worlds in ${seconds.toFixed(0)} s: ${(simulatedMs / 3_600_000).toFixed(1)} hours, ${steps} steps, ` +
-    `${events} events, ${deliveries} deliveries; ${failed} failed`,
+    `${events} events, ${deliveries} deliveries, ${payments} payments; ${failed} failed`,
 );
 process.exit(failed > 0 ? 1 : 0);
