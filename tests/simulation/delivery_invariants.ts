@@ -9,6 +9,8 @@ import type { Site } from "./site.ts";
 const GONE_MS = 60_000;
 /** What is due is tried by then: all has been well for longer. */
 const OVERDUE_MS = 60_000;
+/** The store answers no more at once. */
+const MOST_OF_KEPT = 200;
 
 /** Each matching event was delivered, or is visibly retrying, rejected or dead; no more than that was heard. */
 export async function checkDeliveries(
@@ -48,7 +50,7 @@ export async function checkDeliveries(
     for (const event of log) {
       if (event.sequence <= (site.owedAfter.get(subscription.id) ?? 0) || !matches(filter, event)) continue;
       if (delivered.has(event.id) || isKept.has(event.sequence) || event.sequence > waitsAt) continue;
-      const where = `the cursor is at ${progress.cursor} of ${log.length}`;
+      const where = `${subscription.id} ${JSON.stringify(progress)} the cursor is at ${progress.cursor} of ${log.length}`;
       broken.push(`${subscription.url} never got ${event.sequence} (${event.id}), and nobody says so; ${where}`);
     }
   }
@@ -98,11 +100,15 @@ function checkOrder(url: string, delivered: string[], known: Map<string, LoggedE
   }
 }
 
+/** What is kept of a webhook's failed deliveries. */
 async function keptOf({ driver }: Site, subscriptionId: string) {
-  const kept = [];
-  for (const read of ["retrying", "ended"] as const) {
-    const page = await driver.deliveries[read]({ subscriptionId, limit: 200 });
-    kept.push(...page.map(({ delivery }) => delivery));
+  const retrying = await driver.deliveries.retrying({ subscriptionId, limit: MOST_OF_KEPT });
+  const ended = [];
+  while (true) {
+    const before = ended.at(-1)?.delivery.sequence;
+    const page = await driver.deliveries.ended({ subscriptionId, before, limit: MOST_OF_KEPT });
+    ended.push(...page);
+    if (page.length < MOST_OF_KEPT) break;
   }
-  return kept;
+  return [...retrying, ...ended].map(({ delivery }) => delivery);
 }

@@ -31,7 +31,7 @@ export async function brokenInvariants(
   site: Site,
   { clients, readers, payers }: People,
 ): Promise<string[]> {
-  const broken: string[] = [];
+  const broken = [...site.faults];
   const log = await wholeLog(site);
   const state = await site.driver.events.watcherState();
   if (state === undefined) return ["nothing was ever committed"];

@@ -16,6 +16,7 @@ const LIES_APART_MS = 70_000;
 const HASH_LIES_APART_MS = 400_000;
 /** A burst is more than a courier reads ahead for one webhook. */
 const BURST = { from: 70, to: 140 };
+const MOST_BURSTS = 3;
 const HOUR_MS = 3_600_000;
 
 /** What goes wrong in a world, one thing at a time. */
@@ -27,6 +28,7 @@ export class Misfortunes {
   /** How many events the next ledger has beside its own. */
   burst = 0;
   #isCalm = false;
+  #bursts = 0;
   #nextLieMs = 0;
   #nextHashLieMs = 0;
 
@@ -72,7 +74,7 @@ export class Misfortunes {
     lie: () => this.#lie(),
     temper: () => this.#changeTemper(),
     burst: () => {
-      this.burst = this.site.world.integer(BURST.from, BURST.to);
+      if (++this.#bursts <= MOST_BURSTS) this.burst = this.site.world.integer(BURST.from, BURST.to);
     },
     reset: () => this.#resetNetwork(),
   };

@@ -47,6 +47,8 @@ export class Site {
   readonly running: Running[] = [];
   /** Log lines of level warn and above, for whoever looks into a failure. */
   readonly logged: string[] = [];
+  /** Answers that no client should ever get. */
+  readonly faults: string[] = [];
   /** Where the log ended when each subscription was made, by id: what was known before is not owed to it. */
   readonly owedAfter = new Map<string, number>();
   /** How far the network was read when it was reset: what came after is gone with it. */
