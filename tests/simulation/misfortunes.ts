@@ -121,7 +121,7 @@ export class Misfortunes {
 
   #moveStoreClock(): void {
     const { world, time } = this.site;
-    const byMs = world.random.pick([2_000, -2_000, 60_000, -60_000, HOUR_MS, -HOUR_MS]);
+    const byMs = world.random.pick([2_000, -2_000, HOUR_MS, -HOUR_MS, 24 * HOUR_MS]);
     time.setClock(byMs);
     if (world.chance(0.5)) world.after(world.integer(1_000, 40_000), () => time.setClock(-byMs), NOBODY);
   }
