@@ -61,7 +61,8 @@ export class Client {
     const answered = await Promise.race([this.#askOf(on, method, path, headers, body), on.machine.died, nothing]);
     timer!.isCancelled = true;
     if (answered?.status === 500) this.site.faults.push(`${method} ${path} was answered 500`);
-    world.note(`${method} ${path.split("?")[0]} of ${on.machine.name}: ${answered?.status}`);
+    const { message = "" } = answered?.body?.error ?? {};
+    world.note(`${method} ${path.split("?")[0]} of ${on.machine.name}: ${answered?.status} ${message}`);
     if (answered !== undefined && answered.status < 500 && ![401, 429].includes(answered.status)) {
       this.admitted.push({ askedMs, answeredMs: world.nowMs, machine: answered.machine });
     }
