@@ -2,12 +2,12 @@ import { type Client, HEED_MS } from "./client.ts";
 import type { Payer } from "./payer.ts";
 import type { Site } from "./site.ts";
 
-/** What a key that is disabled was let in for. */
+/** What a key was let in for that was disabled from well before the question until the answer. */
 export function checkRefusals({ admitted, switched, keyId }: Client, broken: string[]): void {
-  for (const { askedMs: atMs } of admitted) {
-    const last = switched.filter((one) => one.atMs <= atMs).at(-1);
-    if (last?.enabled !== false || atMs - last.atMs <= 2 * HEED_MS) continue;
-    broken.push(`key ${keyId} was let in ${atMs - last.atMs} ms after it was disabled`);
+  for (const { askedMs, answeredMs } of admitted) {
+    const last = switched.findLast(({ atMs }) => atMs <= answeredMs);
+    if (last?.enabled !== false || askedMs - last.atMs <= 2 * HEED_MS) continue;
+    broken.push(`key ${keyId} was let in ${askedMs - last.atMs} ms after it was disabled`);
   }
 }
 
