@@ -1,0 +1,285 @@
+/** A bug: what stands in a file, and what stands there instead. */
+export interface PlantedBug {
+  name: string;
+  file: string;
+  from: string;
+  to: string;
+  /** A world that breaks of it. */
+  seed: number;
+}
+
+const COURIER = "lib/webhooks/delivery/courier.ts";
+const READERS = "lib/webhooks/delivery/readers.ts";
+const ONCE = "lib/http/intents/once.ts";
+const READER = "lib/webhooks/delivery/reader.ts";
+
+export const PLANTED: PlantedBug[] = [
+  {
+    name: "a cursor passes what is still being posted",
+    file: READER,
+    from: "  for (const first of outstanding) return first - 1;\n",
+    to: "  void outstanding;\n",
+    seed: 0,
+  },
+  {
+    name: "settled before it is posted",
+    file: READER,
+    from: "  track.outstanding.add(event.sequence);\n",
+    to: "",
+    seed: 0,
+  },
+  {
+    name: "a page's cursor passes one event too many",
+    file: "lib/events/log_reader.ts",
+    from: "lastRead ?? Math.max(place.sequence, last)",
+    to: "(lastRead ?? Math.max(place.sequence, last) - 1) + 1",
+    seed: 0,
+  },
+  {
+    name: "commits are not fenced",
+    file: "lib/store/sqlite/leases.ts",
+    from: "if (isOwn.get(name, term) === undefined) {",
+    to: "if (isOwn.get(name, term) === null) {",
+    seed: 0,
+  },
+  {
+    name: "the leases of the dead are never over",
+    file: "lib/store/sqlite/leases.ts",
+    from: " || row.until_ms <= now()",
+    to: "",
+    seed: 0,
+  },
+  {
+    name: "what a stop cuts off counts as delivered",
+    file: COURIER,
+    from: `if (aborting.signal.aborted && made.outcome !== "delivered") return;`,
+    to: `if (aborting.signal.aborted) made.outcome = "delivered";`,
+    seed: 0,
+  },
+  {
+    name: "a reset is believed at one answer",
+    file: "lib/events/reset_check.ts",
+    from: `if (nowMs - suspicion.atMs < apartMs) return { kind: "doubtful" };`,
+    to: "void apartMs;",
+    seed: 0,
+  },
+  {
+    name: "a height is believed at one answer",
+    file: "lib/events/watcher.ts",
+    from: "isWithheld = scannedLedger > sequence;",
+    to: "isWithheld = scannedLedger > sequence + 10 ** 10;",
+    seed: 0,
+  },
+  {
+    name: "due times stand where a jumping clock put them",
+    file: READERS,
+    from: "await store.deliveries.clampDue(reader.subscription.id, latestDueAtMs);\n    reader.nextDueAtMs = Math.min(",
+    to: "reader.nextDueAtMs = Math.max(",
+    seed: 0,
+  },
+  {
+    name: "there is no second look",
+    file: "lib/events/repairs.ts",
+    from: "if (nowMs < nextMs || toLedger <= checkedLedger) return 0;",
+    to: "if (nowMs < Infinity) return 0;",
+    seed: 0,
+  },
+  {
+    name: "what a node has pruned is passed over in silence",
+    file: "lib/events/coverage.ts",
+    from: "  const next = withGap(rest, state.scannedLedger + 1, oldestLedger - 1, ids, noticedAt);\n",
+    to: "  const next = withGap(rest, oldestLedger, oldestLedger - 1, ids, noticedAt);\n",
+    seed: 0,
+  },
+  {
+    name: "one that is full misses the event that comes next",
+    file: COURIER,
+    from: "reader.log.readThrough = event.sequence - 1;",
+    to: "reader.log.readThrough = event.sequence;",
+    seed: 0,
+  },
+  {
+    name: "a disabled key's webhooks go on",
+    file: COURIER,
+    from: "if (!await parts.isKeyEnabled(reader.subscription.keyId)) {",
+    to: "if (await parts.isKeyEnabled(reader.subscription.keyId) === undefined) {",
+    seed: 0,
+  },
+  {
+    name: "a disabled key is let in",
+    file: "lib/keys/verifier.ts",
+    from: "      if (await source.changed()) {\n",
+    to: "      if (await source.changed() && cache.size < 0) {\n",
+    seed: 0,
+  },
+  {
+    name: "leased tokens are not taken from the bucket",
+    file: "lib/limits/leased_bucket.ts",
+    from: "    units -= leased * UNITS_PER_TOKEN;\n",
+    to: "",
+    seed: 0,
+  },
+  {
+    name: "what a gateway leased it may spend for ever",
+    file: "lib/limits/shared_limiter.ts",
+    from: "const tokens = nowMs < key.spendBy ? key.tokens : 0;",
+    to: "const tokens = key.tokens;",
+    seed: 0,
+  },
+  {
+    name: "what failed is tried only once",
+    file: COURIER,
+    from: "      reader.retrying.delete(delivery.sequence);\n",
+    to: "",
+    seed: 0,
+  },
+  {
+    name: "types are not looked at",
+    file: "lib/webhooks/delivery/matching.ts",
+    from: "if (matches(filter, event)) found.push(listener);",
+    to: "if (matches({ ...filter, types: undefined }, event)) found.push(listener);",
+    seed: 0,
+  },
+  {
+    name: "ordered webhooks have several posts under way",
+    file: READER,
+    from: "isDown(reader) || reader.subscription.ordered ? 1",
+    to: "isDown(reader) ? 1",
+    seed: 0,
+  },
+  {
+    name: "ordered webhooks do not wait at what failed",
+    file: READER,
+    from: "reader.retryingCount + reader.unsettledFailures > 0",
+    to: "reader.retryingCount + reader.unsettledFailures > 1_000",
+    seed: 0,
+  },
+  {
+    name: "the next attempt is months away",
+    file: "lib/webhooks/delivery/schedule.ts",
+    from: "  5,\n  30,\n",
+    to: "  5_000_000,\n  30,\n",
+    seed: 0,
+  },
+  {
+    name: "a failure is not kept",
+    file: "lib/webhooks/delivery/settlement.ts",
+    from: "if (delivery.failed !== undefined) (settlement.failed ??= []).push(delivery.failed);",
+    to: 'if (delivery.failed?.state === "dead") (settlement.failed ??= []).push(delivery.failed);',
+    seed: 0,
+  },
+  {
+    name: "a webhook that is gone is delivered to",
+    file: READERS,
+    from: "    for (const [id, reader] of readers) if (!there.has(id) ||",
+    to: '    for (const [id, reader] of readers) if (id === "" && !there.has(id) ||',
+    seed: 0,
+  },
+  {
+    name: "what becomes known late is taken for known",
+    file: "lib/store/sqlite/events.ts",
+    from: "if (isDecoded.get(...id) !== undefined || isUndecoded",
+    to:
+      'if (id[0] < (JSON.parse(readState.get()?.state ?? "{}").checkedLedger ?? 0) || isDecoded.get(...id) !== undefined || isUndecoded',
+    seed: 0,
+  },
+  {
+    name: "the place in the network moves before all of a page is in the log",
+    file: "lib/events/log_writer.ts",
+    from: "isLast ? next : state ?? next",
+    to: "isLast ? next : next",
+    seed: 0,
+  },
+  {
+    name: "a lease lasts for as long as a clock was set back",
+    file: "lib/store/sqlite/leases.ts",
+    from: " || remainingMs > durationMs + LEASE_SLACK_MS",
+    to: "",
+    seed: 0,
+  },
+  {
+    name: "a reset is told by what one's own view holds",
+    file: "lib/events/reset_check.ts",
+    from: "const { latestLedger: latest } = await rpc.getHealth({ node, signal });",
+    to: "const { sequence: latest } = view.confirmed;",
+    seed: 0,
+  },
+  {
+    name: "former secrets end by the machine's clock",
+    file: "lib/gateway/gateway.ts",
+    from: "createGatewayWebhooks(options, { clock: storeClock,",
+    to: "createGatewayWebhooks(options, { clock,",
+    seed: 0,
+  },
+  {
+    name: "a former secret ends at once",
+    file: "lib/webhooks/secrets/rotation.ts",
+    from: "previousSecret: { secret, untilMs: now() + ROTATION_MS },",
+    to: "previousSecret: { secret, untilMs: now() },",
+    seed: 0,
+  },
+  {
+    name: "a webhook that was made is made again",
+    file: "lib/http/intents/webhooks.ts",
+    from: "webhooks.create(keyId, wanted, `wh_${intentId}`)",
+    to: "webhooks.create(keyId, wanted, intentId === \"\" ? intentId : undefined)",
+    seed: 0,
+  },
+  {
+    name: "an envelope is answered before it is kept",
+    file: ONCE,
+    from: "const isMine = await completed(claim, { request: task.request, result: work.result });",
+    to:
+      "const isMine = true;\n    void clock.wait(100).then(() => completed(claim, { request: task.request, result: work.result })).catch(() => {});",
+    seed: 0,
+  },
+  {
+    name: "what another has claimed is completed all the same",
+    file: "lib/store/sqlite/intents.ts",
+    from: "UPDATE intent SET request = ?, result = ?, completed_at_ms = ?, claimed_by = NULL\n    WHERE key_id = ? AND kind = ? AND key = ? AND id = ? AND term = ?",
+    to: "UPDATE intent SET request = ?, result = ?, completed_at_ms = ?, claimed_by = NULL\n    WHERE key_id = ? AND kind = ? AND key = ? AND id = ? AND term >= ?",
+    seed: 0,
+  },
+  {
+    name: "an envelope's fate is judged before its time is over",
+    file: "lib/stellar/transactions/outcome.ts",
+    from: "view.confirmed.closeTime > validUntil;",
+    to: "view.confirmed.closeTime > validUntil - 290;",
+    seed: 0,
+  },
+  {
+    name: "one answer that does not find an envelope is enough",
+    file: "lib/stellar/transactions/fate.ts",
+    from: "const again = await ask((asked + 1) % nodes).catch(() => ask());",
+    to: "const again = nodes + asked < 0 ? await ask() : answer;",
+    seed: 0,
+  },
+  {
+    name: "an account is believed as a lagging node shows it",
+    file: "lib/stellar/transactions/fate.ts",
+    from: "const wasNeverUsed = account.ledger >= view.confirmed.sequence;",
+    to: "const wasNeverUsed = true;",
+    seed: 0,
+  },
+  {
+    name: "an envelope ends by the machine's clock",
+    file: "lib/stellar/transactions/prepare.ts",
+    from: "const validUntil = parts.view.networkSeconds() + VALID_FOR_SECONDS;",
+    to: "const validUntil = Math.floor(Date.now() / 1_000) + VALID_FOR_SECONDS;",
+    seed: 0,
+  },
+  {
+    name: "the nodes' word on the time is not waited for",
+    file: "lib/stellar/transactions/prepare.ts",
+    from: "if (parts.view.isTimeInDoubt) throw timeInDoubt();",
+    to: "void timeInDoubt;",
+    seed: 0,
+  },
+  {
+    name: "a second look waits for a time that a wrong clock said",
+    file: "lib/events/repairs.ts",
+    from: "const marks = secondLook.marks.filter((mark) => mark.seconds <= seconds);",
+    to: "const { marks } = secondLook;",
+    seed: 0,
+  },
+];
