@@ -282,4 +282,11 @@ export const PLANTED: PlantedBug[] = [
     to: "const { marks } = secondLook;",
     seed: 0,
   },
+  {
+    name: "a second look comes by the machine's clock",
+    file: "lib/events/watcher.ts",
+    from: "secondLook.look({ seconds: view.confirmed.closeTime, lastNode }, signal);",
+    to: "secondLook.look({ seconds: Math.floor(clock.now() / 1_000), lastNode }, signal);",
+    seed: 0,
+  },
 ];
