@@ -121,7 +121,7 @@ export class Misfortunes {
 
   #moveStoreClock(): void {
     const { world, time } = this.site;
-    const byMs = world.random.pick([2_000, -2_000, HOUR_MS, -HOUR_MS, 24 * HOUR_MS]);
+    const byMs = world.random.pick([2_000, -2_000, HOUR_MS, -HOUR_MS]);
     time.setClock(byMs);
     if (world.chance(0.5)) world.after(world.integer(1_000, 40_000), () => time.setClock(-byMs), NOBODY);
   }
@@ -203,9 +203,10 @@ export class Misfortunes {
     if (this.wasReset) return;
     this.wasReset = true;
     const { first, latest } = chain.ledgers;
+    // Not within the ledgers of the last minutes: none of those that could be compared would be left.
     const { scannedLedger = 0 } = driver.events.watcherState() as WatcherState | undefined ?? {};
     this.site.readBeforeReset = scannedLedger;
-    chain.reset(world.random.pick([1, 500, first + 3, latest + 200]));
+    chain.reset(world.random.pick([1, first - 500, first - 60, latest + 200]));
   }
 
   /** From now on nothing goes wrong any more. */
