@@ -65,7 +65,12 @@ export function createHttp(
   const { rpc, view, escrow, watcher, findings } = chain;
   const backlog = createBacklog(store, clock.monotonicMs);
 
-  const once = createOnce({ intents: store.intents, clock, newId: () => randomBase62(22, random) });
+  const once = createOnce({
+    intents: store.intents,
+    clock,
+    networkSeconds: view.networkSeconds,
+    newId: () => randomBase62(22, random),
+  });
   const transactions = createTransactionIntents({ once, escrow, networkSeconds: view.networkSeconds });
 
   /** What was just confirmed shows in the history at once, not a poll later. */

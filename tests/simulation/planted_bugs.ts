@@ -241,6 +241,13 @@ export const PLANTED: PlantedBug[] = [
     seed: 0,
   },
   {
+    name: "an intent is dated by a clock that may be days behind",
+    file: ONCE,
+    from: "{ ...done, atMs: networkSeconds() * 1_000 }",
+    to: "{ ...done, atMs: networkSeconds() * 0 }",
+    seed: 0,
+  },
+  {
     name: "an envelope's fate is judged before its time is over",
     file: "lib/stellar/transactions/outcome.ts",
     from: "view.confirmed.closeTime > validUntil;",
