@@ -16,9 +16,7 @@ export function checkLimit({ climate, time }: Site, client: Client, broken: stri
   // By the store's clock buckets are refilled: when that is set ahead, time has passed.
   if (time.wasMoved || client.admitted.length <= client.rate) return;
   // One that has the store for itself counts in memory, and writes once a second.
-  const lives = climate.isShared
-    ? [client.admitted]
-    : Map.groupBy(client.admitted, ({ machine }) => machine).values();
+  const lives = climate.isShared ? [client.admitted] : Map.groupBy(client.admitted, ({ machine }) => machine).values();
   for (const admitted of lives) {
     const excess = excessOf(admitted, client.rate);
     if (excess !== undefined) return void broken.push(`key ${client.keyId} was let through ${excess}`);

@@ -33,7 +33,9 @@ export async function checkDeliveries(
     for (const { dueAtMs, sequence } of kept) {
       const inMs = dueAtMs === null ? 0 : dueAtMs - site.time.now();
       if (inMs > LONGEST_DELAY_MS) broken.push(`${subscription.url} tries ${sequence} again only in ${inMs} ms`);
-      if (inMs < -OVERDUE_MS) broken.push(`${subscription.url} should have been sent ${sequence} again ${-inMs} ms ago`);
+      if (inMs < -OVERDUE_MS) {
+        broken.push(`${subscription.url} should have been sent ${sequence} again ${-inMs} ms ago`);
+      }
     }
     const isKept = new Set(kept.map(({ sequence }) => sequence));
     // Who wants the order waits at what failed.
@@ -51,13 +53,17 @@ export async function checkDeliveries(
     for (const event of log) {
       if (event.sequence <= (site.owedAfter.get(subscription.id) ?? 0) || !matches(filter, event)) continue;
       if (delivered.has(event.id) || isKept.has(event.sequence) || event.sequence > waitsAt) continue;
-      const where = `${subscription.id} ${JSON.stringify(progress)} the cursor is at ${progress.cursor} of ${log.length}`;
+      const where = `${subscription.id} ${
+        JSON.stringify(progress)
+      } the cursor is at ${progress.cursor} of ${log.length}`;
       broken.push(`${subscription.url} never got ${event.sequence} (${event.id}), and nobody says so; ${where}`);
     }
   }
   for (const post of receivers.heard) {
     checkPost(site, clients, post, broken);
-    if (!known.has(post.eventId)) broken.push(`${post.subscriptionId} was sent ${post.eventId}, which is not in the log`);
+    if (!known.has(post.eventId)) {
+      broken.push(`${post.subscriptionId} was sent ${post.eventId}, which is not in the log`);
+    }
   }
 }
 

@@ -3,6 +3,7 @@ import { type AMBUSHES, type Climate, type Misfortune, pickWeighted } from "./cl
 import { type Machine, NO_TROUBLES } from "./machine.ts";
 import { type Ailment, HELD_LEDGERS, LIES, WELL } from "./node.ts";
 import type { People } from "./people.ts";
+import type { RunOptions } from "./run.ts";
 import type { Running, Site } from "./site.ts";
 import { NOBODY } from "./world.ts";
 
@@ -32,9 +33,13 @@ export class Misfortunes {
   #nextLieMs = 0;
   #nextHashLieMs = 0;
 
-  /** @param left how many there may be at most */
-  constructor(readonly site: Site, readonly people: People, readonly climate: Climate, public left: number) {
+  #left: number;
+  readonly #without: readonly string[];
+
+  constructor(readonly site: Site, readonly people: People, readonly climate: Climate, options: RunOptions) {
     const { world } = site;
+    this.#left = options.misfortunes ?? Infinity;
+    this.#without = options.without ?? [];
     site.onDeath = () => {
       if (this.#isCalm) return;
       world.after(world.random.between(200, climate.restartMs), () => this.startOne(), NOBODY);
@@ -53,9 +58,9 @@ export class Misfortunes {
 
   /** Something goes wrong. */
   strike(): void {
-    if (this.#isCalm || this.left-- <= 0) return;
+    if (this.#isCalm || this.#left-- <= 0) return;
     const what = pickWeighted(this.site.world, this.climate.misfortunes);
-    if (what !== undefined) this.#strikes[what]();
+    if (what !== undefined && !this.#without.includes(what)) this.#strikes[what]();
   }
 
   readonly #strikes: Record<Misfortune, () => void> = {

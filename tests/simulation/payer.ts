@@ -36,7 +36,12 @@ export class Payer {
     const { world } = this.client.site;
     for (let n = 0; !this.isOver; n++) {
       const amount = String(FIRST_AMOUNT * (this.number + 1) + n);
-      const intent = { amount, source: Accounts.address(this.number), beganMs: world.nowMs, saidFailed: new Set<string>() };
+      const intent = {
+        amount,
+        source: Accounts.address(this.number),
+        beganMs: world.nowMs,
+        saidFailed: new Set<string>(),
+      };
       this.intents.push(intent);
       const isDoubled = world.chance(RATES.doubled);
       await Promise.all(Array.from({ length: isDoubled ? 2 : 1 }, () => this.#pay(intent)));

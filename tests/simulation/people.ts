@@ -65,24 +65,28 @@ export class People {
 
   readonly #deeds: Record<Deed, () => Promise<unknown>> = {
     makeHook: () => this.#makeHook(),
-    removeHook: () => this.#onHook(async (id, owner) => {
-      const removed = await owner.ask("DELETE", `/v1/webhooks/${id}`);
-      if (removed?.status === 200) this.site.receivers.deletedAtMs.set(id, this.site.world.nowMs);
-    }),
-    rotate: () => this.#onHook(async (id, owner) => {
-      const rotated = await owner.ask("POST", `/v1/webhooks/${id}/secret`);
-      if (rotated?.status === 200) this.site.receivers.secrets.get(id)!.push(rotated.body.secret);
-    }),
-    replay: () => this.#onHook(async (id, owner) => {
-      if (++this.#replays > MOST_REPLAYS) return;
-      this.site.receivers.replayed.add(id);
-      await owner.ask("POST", `/v1/webhooks/${id}/replay`, { body: { fromLedger: 1_000 } });
-    }),
+    removeHook: () =>
+      this.#onHook(async (id, owner) => {
+        const removed = await owner.ask("DELETE", `/v1/webhooks/${id}`);
+        if (removed?.status === 200) this.site.receivers.deletedAtMs.set(id, this.site.world.nowMs);
+      }),
+    rotate: () =>
+      this.#onHook(async (id, owner) => {
+        const rotated = await owner.ask("POST", `/v1/webhooks/${id}/secret`);
+        if (rotated?.status === 200) this.site.receivers.secrets.get(id)!.push(rotated.body.secret);
+      }),
+    replay: () =>
+      this.#onHook(async (id, owner) => {
+        if (++this.#replays > MOST_REPLAYS) return;
+        this.site.receivers.replayed.add(id);
+        await owner.ask("POST", `/v1/webhooks/${id}/replay`, { body: { fromLedger: 1_000 } });
+      }),
     switchKey: () => this.#switchKey(),
-    look: () => this.#onHook(async (id, owner) => {
-      await owner.ask("GET", `/v1/webhooks/${id}/deliveries`);
-      await owner.ask("GET", "/v1/status");
-    }),
+    look: () =>
+      this.#onHook(async (id, owner) => {
+        await owner.ask("GET", `/v1/webhooks/${id}/deliveries`);
+        await owner.ask("GET", "/v1/status");
+      }),
     hurry: () => this.#hurry(),
   };
 

@@ -222,7 +222,7 @@ export const PLANTED: PlantedBug[] = [
     name: "a webhook that was made is made again",
     file: "lib/http/intents/webhooks.ts",
     from: "webhooks.create(keyId, wanted, `wh_${intentId}`)",
-    to: "webhooks.create(keyId, wanted, intentId === \"\" ? intentId : undefined)",
+    to: 'webhooks.create(keyId, wanted, intentId === "" ? intentId : undefined)',
     seed: 0,
   },
   {
@@ -236,8 +236,10 @@ export const PLANTED: PlantedBug[] = [
   {
     name: "what another has claimed is completed all the same",
     file: "lib/store/sqlite/intents.ts",
-    from: "UPDATE intent SET request = ?, result = ?, completed_at_ms = ?, claimed_by = NULL\n    WHERE key_id = ? AND kind = ? AND key = ? AND id = ? AND term = ?",
-    to: "UPDATE intent SET request = ?, result = ?, completed_at_ms = ?, claimed_by = NULL\n    WHERE key_id = ? AND kind = ? AND key = ? AND id = ? AND term >= ?",
+    from:
+      "UPDATE intent SET request = ?, result = ?, completed_at_ms = ?, claimed_by = NULL\n    WHERE key_id = ? AND kind = ? AND key = ? AND id = ? AND term = ?",
+    to:
+      "UPDATE intent SET request = ?, result = ?, completed_at_ms = ?, claimed_by = NULL\n    WHERE key_id = ? AND kind = ? AND key = ? AND id = ? AND term >= ?",
     seed: 0,
   },
   {

@@ -26,6 +26,8 @@ export interface RunOptions {
   said?: (line: string) => void;
   /** Only so many of the seed's misfortunes happen: to shorten what fails. */
   misfortunes?: number;
+  /** None of these kinds happen. */
+  without?: readonly string[];
 }
 
 /** After the misfortunes: leases of the dead and retries have their time … */
@@ -44,7 +46,7 @@ export async function run(seed: number, options: RunOptions = {}): Promise<RunRe
   world.note(`climate ${JSON.stringify(climate)}`);
   const site = await Site.open(world, climate);
   const people = await People.gather(site, climate);
-  const misfortunes = new Misfortunes(site, people, climate, options.misfortunes ?? Infinity);
+  const misfortunes = new Misfortunes(site, people, climate, options);
   const broken = await new Story(site, people, misfortunes, climate).live();
   const { length: events } = await site.driver.events.read({ filter: {}, order: "desc", limit: 1_000 });
   const result = {
