@@ -45,8 +45,8 @@ export const PLANTED: PlantedBug[] = [
   {
     name: "the leases of the dead are never over",
     file: "lib/store/sqlite/leases.ts",
-    from: " || row.until_ms <= now()",
-    to: "",
+    from: "return remainingMs <= 0 || remainingMs > durationMs + LEASE_SLACK_MS;",
+    to: "return remainingMs > Infinity;",
     seed: 0,
   },
   {
