@@ -53,9 +53,7 @@ export async function checkDeliveries(
     for (const event of log) {
       if (event.sequence <= (site.owedAfter.get(subscription.id) ?? 0) || !matches(filter, event)) continue;
       if (delivered.has(event.id) || isKept.has(event.sequence) || event.sequence > waitsAt) continue;
-      const where = `${subscription.id} ${
-        JSON.stringify(progress)
-      } the cursor is at ${progress.cursor} of ${log.length}`;
+      const where = `the cursor is at ${progress.cursor} of ${log.length}`;
       broken.push(`${subscription.url} never got ${event.sequence} (${event.id}), and nobody says so; ${where}`);
     }
   }

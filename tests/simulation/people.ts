@@ -14,6 +14,8 @@ interface Hook {
 /** The webhooks' limit in a world: each costs time. */
 const MOST_HOOKS = 8;
 const MOST_REPLAYS = 4;
+/** How often the answer to a rotation is lost: for a day the former secret has to do. */
+const DEAF = 0.3;
 const CARDS = 5;
 /** What the network's events are of. */
 const TYPES = ["escrow.funded", "device.revoked", "payment.authorized"];
@@ -51,9 +53,13 @@ export class People {
     return new People(site, climate, clients, hurried, payers);
   }
 
-  /** Makes those webhooks that are there from the beginning, and begins to pay. */
+  /** Makes the first webhooks, some of them at once, and begins to pay. */
   begin(): void {
-    for (let n = 0; n < this.climate.hooks; n++) void this.#makeHook();
+    const { world } = this.site;
+    for (let n = 0; n < this.climate.hooks; n++) {
+      const afterMs = world.chance(0.5) ? 0 : world.integer(0, 20_000);
+      world.after(afterMs, () => void this.#makeHook(), NOBODY);
+    }
     for (const payer of this.payers) void payer.live();
   }
 
@@ -73,7 +79,8 @@ export class People {
     rotate: () =>
       this.#onHook(async (id, owner) => {
         const rotated = await owner.ask("POST", `/v1/webhooks/${id}/secret`);
-        if (rotated?.status === 200) this.site.receivers.secrets.get(id)!.push(rotated.body.secret);
+        const isHeard = this.isCalm || !this.site.world.chance(DEAF);
+        if (isHeard && rotated?.status === 200) this.site.receivers.secrets.get(id)!.push(rotated.body.secret);
       }),
     replay: () =>
       this.#onHook(async (id, owner) => {

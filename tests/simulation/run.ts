@@ -87,7 +87,7 @@ class Story {
     for (const reader of people.readers) this.#often(1_000, 8_000, () => void reader.read());
     this.#often(100, climate.deedEveryMs, () => void people.act());
     world.after(3_000, () => people.begin(), NOBODY);
-    world.after(6_000, () => {
+    world.after(3_500, () => {
       this.#often(100, climate.misfortuneEveryMs, () => misfortunes.strike());
     }, NOBODY);
     await this.#until(climate.lastsMs);
