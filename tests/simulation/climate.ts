@@ -1,8 +1,8 @@
 import { type Ailment, AILMENTS } from "./node.ts";
 import { type Temper, TEMPERS } from "./receivers.ts";
-import type { World } from "./world.ts";
+import type { Dice } from "./world.ts";
 
-/** What may go wrong in a world. */
+/** What may go wrong in a dice. */
 export const MISFORTUNES = [
   "kill",
   "killAll",
@@ -74,50 +74,50 @@ export interface Climate {
 }
 
 /** Draws a world's climate. */
-export function drawClimate(world: World): Climate {
-  const isShared = world.chance(0.8);
-  const payers = world.chance(0.35) ? world.integer(1, 4) : 0;
-  const misfortunes = weights(world, MISFORTUNES, 0.3).filter(([what]) =>
+export function drawClimate(dice: Dice): Climate {
+  const isShared = dice.chance(0.8);
+  const payers = dice.chance(0.35) ? dice.integer(1, 4) : 0;
+  const misfortunes = weights(dice, MISFORTUNES, 0.3).filter(([what]) =>
     (what !== "storeClock" || isShared) && (what !== "reset" || payers === 0)
   );
-  const often = () => world.random.pick([0.005, 0.03, 0.2]);
+  const often = () => dice.random.pick([0.005, 0.03, 0.2]);
   return {
     isShared,
-    gateways: isShared ? world.integer(1, 3) : 1,
-    nodes: world.integer(1, 3),
-    pollMs: world.random.pick([1_000, 1_000, 5_000]),
-    lastsMs: world.integer(20_000, 120_000),
+    gateways: isShared ? dice.integer(1, 3) : 1,
+    nodes: dice.integer(1, 3),
+    pollMs: dice.random.pick([1_000, 1_000, 5_000]),
+    lastsMs: dice.integer(20_000, 120_000),
     misfortunes: misfortunes.length > 0 ? misfortunes : [["kill", 1]],
-    misfortuneEveryMs: world.random.pick([2_000, 6_000, 20_000]),
-    restartMs: world.random.pick([1_000, 20_000, 60_000]),
-    ambushes: some(world, AMBUSHES),
-    ambushed: some(world, AMBUSHED),
-    clockStepsMs: some(world, CLOCK_STEPS_MS),
+    misfortuneEveryMs: dice.random.pick([2_000, 6_000, 20_000]),
+    restartMs: dice.random.pick([1_000, 20_000, 60_000]),
+    ambushes: some(dice, AMBUSHES),
+    ambushed: some(dice, AMBUSHED),
+    clockStepsMs: some(dice, CLOCK_STEPS_MS),
     troubles: {
-      crash: world.chance(0.3) ? often() / 10 : 0,
-      storeFault: world.chance(0.5) ? often() : 0,
-      stall: world.chance(0.5) ? often() / 4 : 0,
+      crash: dice.chance(0.3) ? often() / 10 : 0,
+      storeFault: dice.chance(0.5) ? often() : 0,
+      stall: dice.chance(0.5) ? often() / 4 : 0,
     },
-    ailments: some(world, AILMENTS),
-    tempers: some(world, TEMPERS),
-    deeds: weights(world, DEEDS, 0.5),
-    deedEveryMs: world.random.pick([1_000, 5_000, 20_000]),
-    hooks: world.integer(0, 6),
-    ordered: world.random.pick([0, 0.2, 1]),
-    eventsOfLedger: world.random.pick([1, 3, 12]),
-    hurried: Array.from({ length: world.integer(0, 3) }, () => world.random.pick([20, 60, 120])),
+    ailments: some(dice, AILMENTS),
+    tempers: some(dice, TEMPERS),
+    deeds: weights(dice, DEEDS, 0.5),
+    deedEveryMs: dice.random.pick([1_000, 5_000, 20_000]),
+    hooks: dice.integer(0, 6),
+    ordered: dice.random.pick([0, 0.2, 1]),
+    eventsOfLedger: dice.random.pick([1, 3, 12]),
+    hurried: Array.from({ length: dice.integer(0, 3) }, () => dice.random.pick([20, 60, 120])),
     payers,
     payments: {
-      late: world.random.pick([0, 0.3, 0.8]),
-      never: world.random.pick([0, 0.1]),
-      fails: world.random.pick([0, 0, 0.1]),
+      late: dice.random.pick([0, 0.3, 0.8]),
+      never: dice.random.pick([0, 0.1]),
+      fails: dice.random.pick([0, 0, 0.1]),
     },
   };
 }
 
 /** One of these, by their weights; undefined when there is none. */
-export function pickWeighted<T>(world: World, choices: Weighted<T>): T | undefined {
-  let left = world.random.next() * choices.reduce((sum, [, weight]) => sum + weight, 0);
+export function pickWeighted<T>(dice: Dice, choices: Weighted<T>): T | undefined {
+  let left = dice.random.next() * choices.reduce((sum, [, weight]) => sum + weight, 0);
   for (const [what, weight] of choices) {
     left -= weight;
     if (left < 0) return what;
@@ -126,12 +126,12 @@ export function pickWeighted<T>(world: World, choices: Weighted<T>): T | undefin
 }
 
 /** Each by this chance, some much more often than others. */
-function weights<T>(world: World, all: readonly T[], chance: number): Weighted<T> {
-  return all.flatMap((what) => world.chance(chance) ? [[what, world.random.pick([1, 3, 12])] as [T, number]] : []);
+function weights<T>(dice: Dice, all: readonly T[], chance: number): Weighted<T> {
+  return all.flatMap((what) => dice.chance(chance) ? [[what, dice.random.pick([1, 3, 12])] as [T, number]] : []);
 }
 
 /** Each by half a chance; one at least. */
-function some<T>(world: World, all: readonly T[]): T[] {
-  const chosen = all.filter(() => world.chance(0.4));
-  return chosen.length > 0 ? chosen : [world.random.pick(all)];
+function some<T>(dice: Dice, all: readonly T[]): T[] {
+  const chosen = all.filter(() => dice.chance(0.4));
+  return chosen.length > 0 ? chosen : [dice.random.pick(all)];
 }

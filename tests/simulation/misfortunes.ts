@@ -42,7 +42,7 @@ export class Misfortunes {
     this.#without = options.without ?? [];
     site.onDeath = () => {
       if (this.#isCalm) return;
-      world.after(world.random.between(200, climate.restartMs), () => this.startOne(), NOBODY);
+      world.after(world.fate.random.between(200, climate.restartMs), () => this.startOne(), NOBODY);
     };
   }
 
@@ -51,15 +51,17 @@ export class Misfortunes {
     const { site, climate } = this;
     const { world } = site;
     if (site.running.length >= climate.gateways) return;
-    const pace = 1 + world.random.between(-0.002, 0.002);
-    const aheadMs = world.chance(0.2) ? world.random.pick(climate.clockStepsMs) : world.integer(-500, 500);
+    const pace = 1 + world.fate.random.between(-0.002, 0.002);
+    const aheadMs = world.fate.chance(0.2)
+      ? world.fate.random.pick(climate.clockStepsMs)
+      : world.fate.integer(-500, 500);
     site.start({ pace, aheadMs });
   }
 
   /** Something goes wrong. */
   strike(): void {
     if (this.#isCalm || this.#left-- <= 0) return;
-    const what = pickWeighted(this.site.world, this.climate.misfortunes);
+    const what = pickWeighted(this.site.world.fate, this.climate.misfortunes);
     if (what !== undefined && !this.#without.includes(what)) this.#strikes[what]();
   }
 
@@ -69,7 +71,7 @@ export class Misfortunes {
       for (const { machine } of [...this.site.running]) machine.die("by kill");
     },
     stop: () => this.#stop(this.#one()),
-    pause: () => this.#one()?.machine.pause(this.site.world.integer(1_000, 60_000)),
+    pause: () => this.#one()?.machine.pause(this.site.world.fate.integer(1_000, 60_000)),
     ambush: () => this.#layAmbush(),
     clock: () => this.#moveClock(),
     storeClock: () => this.#moveStoreClock(),
@@ -79,14 +81,14 @@ export class Misfortunes {
     lie: () => this.#lie(),
     temper: () => this.#changeTemper(),
     burst: () => {
-      if (++this.#bursts <= MOST_BURSTS) this.burst = this.site.world.integer(BURST.from, BURST.to);
+      if (++this.#bursts <= MOST_BURSTS) this.burst = this.site.world.fate.integer(BURST.from, BURST.to);
     },
     reset: () => this.#resetNetwork(),
   };
 
   #one(): Running | undefined {
     const { running, world } = this.site;
-    return running.length === 0 ? undefined : world.random.pick(running);
+    return running.length === 0 ? undefined : world.fate.random.pick(running);
   }
 
   #stop(running: Running | undefined): void {
@@ -99,16 +101,16 @@ export class Misfortunes {
     const { ambushes, ambushed } = this.climate;
     const machine = this.#one()?.machine;
     if (machine === undefined) return;
-    const fate: typeof AMBUSHES[number] = world.random.pick(ambushes);
-    const waitsMs = world.chance(0.5) ? 0 : world.integer(1, 4_000);
+    const fate: typeof AMBUSHES[number] = world.fate.random.pick(ambushes);
+    const waitsMs = world.fate.chance(0.5) ? 0 : world.fate.integer(1, 4_000);
     const spring = (on: Machine) => {
       if (fate === "kill") on.die("in an ambush");
-      else if (fate === "pause") on.pause(STANDSTILL_MS + world.integer(0, STANDSTILL_MS));
+      else if (fate === "pause") on.pause(STANDSTILL_MS + world.fate.integer(0, STANDSTILL_MS));
       else this.#stop(running.find((one) => one.machine === on));
     };
     machine.ambush = {
-      at: world.random.pick(ambushed),
-      isAfter: world.chance(0.5),
+      at: world.fate.random.pick(ambushed),
+      isAfter: world.fate.chance(0.5),
       spring: (on) => waitsMs === 0 ? spring(on) : void world.after(waitsMs, () => on.isDead || spring(on), NOBODY),
     };
   }
@@ -118,17 +120,17 @@ export class Misfortunes {
     const { world } = this.site;
     const machine = this.#one()?.machine;
     if (machine === undefined) return;
-    const byMs = world.random.pick(this.climate.clockStepsMs);
+    const byMs = world.fate.random.pick(this.climate.clockStepsMs);
     machine.setClock(byMs);
-    if (world.chance(0.3)) return;
-    world.after(world.integer(1_000, 40_000), () => machine.setClock(-byMs), NOBODY);
+    if (world.fate.chance(0.3)) return;
+    world.after(world.fate.integer(1_000, 40_000), () => machine.setClock(-byMs), NOBODY);
   }
 
   #moveStoreClock(): void {
     const { world, time } = this.site;
-    const byMs = world.random.pick([2_000, -2_000, HOUR_MS, -HOUR_MS]);
+    const byMs = world.fate.random.pick([2_000, -2_000, HOUR_MS, -HOUR_MS]);
     time.setClock(byMs);
-    if (world.chance(0.5)) world.after(world.integer(1_000, 40_000), () => time.setClock(-byMs), NOBODY);
+    if (world.fate.chance(0.5)) world.after(world.fate.integer(1_000, 40_000), () => time.setClock(-byMs), NOBODY);
   }
 
   #trouble(): void {
@@ -139,7 +141,7 @@ export class Misfortunes {
     const troubles = { crash, storeFault, stall };
     machine.troubles = troubles;
     world.note(`${machine.name} has troubles`);
-    world.after(world.integer(2_000, 40_000), () => {
+    world.after(world.fate.integer(2_000, 40_000), () => {
       if (machine.troubles === troubles) machine.troubles = NO_TROUBLES;
     }, NOBODY);
   }
@@ -148,21 +150,21 @@ export class Misfortunes {
   #ail(): void {
     const { nodes, world } = this.site;
     for (const node of nodes) node.suffer(WELL);
-    const node = world.random.pick(nodes);
-    const has = (what: keyof Ailment) => this.climate.ailments.includes(what) && world.chance(0.7);
-    const often = (what: keyof Ailment) => has(what) ? world.random.pick([0.05, 0.3]) : 0;
+    const node = world.fate.random.pick(nodes);
+    const has = (what: keyof Ailment) => this.climate.ailments.includes(what) && world.fate.chance(0.7);
+    const often = (what: keyof Ailment) => has(what) ? world.fate.random.pick([0.05, 0.3]) : 0;
     const ailment: Ailment = {
-      lag: has("lag") ? world.integer(1, 20) : 0,
+      lag: has("lag") ? world.fate.integer(1, 20) : 0,
       showsFormer: has("showsFormer"),
       refuses: often("refuses"),
       stalls: often("stalls") / 3,
       loses: often("loses"),
-      withholds: has("withholds") ? world.random.pick([0.2, 0.9]) : 0,
+      withholds: has("withholds") ? world.fate.random.pick([0.2, 0.9]) : 0,
       repeats: often("repeats"),
     };
     node.suffer(ailment);
     world.note(`${node.name} ails ${JSON.stringify(ailment)}`);
-    world.after(world.integer(2_000, 30_000), () => {
+    world.after(world.fate.integer(2_000, 30_000), () => {
       if (node.ailment === ailment) node.suffer(WELL);
     }, NOBODY);
   }
@@ -172,11 +174,11 @@ export class Misfortunes {
     const { nodes, running, world } = this.site;
     if (this.wasPruned) return;
     this.wasPruned = true;
-    const retention = world.integer(2, 6);
+    const retention = world.fate.integer(2, 6);
     for (const node of nodes) node.retention = retention;
     world.note(`nodes hold ${retention} ledgers`);
     for (const { machine } of [...running]) machine.die("in a blackout");
-    if (world.chance(0.5)) world.after(world.integer(60_000, 260_000), () => this.#holdAll(), NOBODY);
+    if (world.fate.chance(0.5)) world.after(world.fate.integer(60_000, 260_000), () => this.#holdAll(), NOBODY);
   }
 
   #holdAll(): void {
@@ -187,9 +189,9 @@ export class Misfortunes {
     const { nodes, world } = this.site;
     if (world.nowMs < this.#nextLieMs) return;
     const lies = world.nowMs < this.#nextHashLieMs ? LIES.filter((lie) => lie !== "hash") : LIES;
-    const lie = world.random.pick(lies);
+    const lie = world.fate.random.pick(lies);
     for (const node of nodes) node.lieOnce(undefined);
-    world.random.pick(nodes).lieOnce(lie, () => {
+    world.fate.random.pick(nodes).lieOnce(lie, () => {
       this.#nextLieMs = world.nowMs + LIES_APART_MS;
       if (lie === "hash") this.#nextHashLieMs = world.nowMs + HASH_LIES_APART_MS;
     });
@@ -200,7 +202,7 @@ export class Misfortunes {
   #changeTemper(): void {
     const { world, receivers } = this.site;
     if (this.people.hooks.length === 0) return;
-    receivers.setTemper(world.random.pick(this.people.hooks).url, world.random.pick(this.climate.tempers));
+    receivers.setTemper(world.fate.random.pick(this.people.hooks).url, world.fate.random.pick(this.climate.tempers));
   }
 
   #resetNetwork(): void {
@@ -211,7 +213,7 @@ export class Misfortunes {
     // Not within the ledgers of the last minutes: none of those that could be compared would be left.
     const { scannedLedger = 0 } = driver.events.watcherState() as WatcherState | undefined ?? {};
     this.site.readBeforeReset = scannedLedger;
-    chain.reset(world.random.pick([1, first - 500, first - 60, latest + 200]));
+    chain.reset(world.fate.random.pick([1, first - 500, first - 60, latest + 200]));
   }
 
   /** From now on nothing goes wrong any more. */

@@ -2,7 +2,7 @@ import { Client, HistoryReader } from "./client.ts";
 import { type Climate, type Deed, pickWeighted } from "./climate.ts";
 import { Payer } from "./payer.ts";
 import type { Site } from "./site.ts";
-import { NOBODY, type World } from "./world.ts";
+import { type Dice, NOBODY } from "./world.ts";
 
 /** A webhook that its maker knows of. */
 interface Hook {
@@ -20,7 +20,7 @@ const CARDS = 5;
 /** What the network's events are of. */
 const TYPES = ["escrow.funded", "device.revoked", "payment.authorized"];
 
-export const cardAt = (world: World) => world.integer(1, CARDS).toString(16).padStart(64, "0");
+export const cardAt = (dice: Dice) => dice.integer(1, CARDS).toString(16).padStart(64, "0");
 
 /** All who use the gateways, and what they do. */
 export class People {
@@ -57,7 +57,7 @@ export class People {
   begin(): void {
     const { world } = this.site;
     for (let n = 0; n < this.climate.hooks; n++) {
-      const afterMs = world.chance(0.5) ? 0 : world.integer(0, 20_000);
+      const afterMs = world.doings.chance(0.5) ? 0 : world.doings.integer(0, 20_000);
       world.after(afterMs, () => void this.#makeHook(), NOBODY);
     }
     for (const payer of this.payers) void payer.live();
@@ -65,7 +65,7 @@ export class People {
 
   /** One of them does something. */
   async act(): Promise<void> {
-    const deed = pickWeighted(this.site.world, this.climate.deeds);
+    const deed = pickWeighted(this.site.world.doings, this.climate.deeds);
     if (deed !== undefined) await this.#deeds[deed]();
   }
 
@@ -79,7 +79,7 @@ export class People {
     rotate: () =>
       this.#onHook(async (id, owner) => {
         const rotated = await owner.ask("POST", `/v1/webhooks/${id}/secret`);
-        const isHeard = this.isCalm || !this.site.world.chance(DEAF);
+        const isHeard = this.isCalm || !this.site.world.doings.chance(DEAF);
         if (isHeard && rotated?.status === 200) this.site.receivers.secrets.get(id)!.push(rotated.body.secret);
       }),
     replay: () =>
@@ -98,7 +98,7 @@ export class People {
   };
 
   async #switchKey(): Promise<void> {
-    const client = this.site.world.random.pick(this.makers);
+    const client = this.site.world.doings.random.pick(this.makers);
     if (this.isCalm) return;
     await client.setEnabled(!client.isEnabled);
   }
@@ -107,14 +107,14 @@ export class People {
   async #makeHook(): Promise<void> {
     const { world, receivers } = this.site;
     if (this.#urls >= MOST_HOOKS) return;
-    const client = world.random.pick(this.makers);
+    const client = world.doings.random.pick(this.makers);
     const url = `https://hook${++this.#urls}.example/`;
     const { tempers } = this.climate;
-    receivers.setTemper(url, this.isCalm || world.chance(0.4) ? "well" : world.random.pick(tempers));
+    receivers.setTemper(url, this.isCalm || world.doings.chance(0.4) ? "well" : world.doings.random.pick(tempers));
     const filter = {
-      ...(world.chance(0.3) ? { types: [world.random.pick(TYPES)] } : {}),
-      ...(world.chance(0.3) ? { deviceHash: cardAt(world) } : {}),
-      ...(world.chance(this.climate.ordered) ? { ordered: true } : {}),
+      ...(world.doings.chance(0.3) ? { types: [world.doings.random.pick(TYPES)] } : {}),
+      ...(world.doings.chance(0.3) ? { deviceHash: cardAt(world.doings) } : {}),
+      ...(world.doings.chance(this.climate.ordered) ? { ordered: true } : {}),
     };
     for (let tries = 0; tries < 20; tries++) {
       const made = await client.ask("POST", "/v1/webhooks", { body: { url, ...filter }, intent: url });
@@ -125,21 +125,23 @@ export class People {
         receivers.owners.set(id, client.keyId);
         return;
       }
-      await world.pass(world.random.between(500, 5_000), NOBODY);
+      await world.pass(world.doings.random.between(500, 5_000), NOBODY);
     }
   }
 
   async #onHook(act: (id: string, owner: Client) => Promise<unknown>): Promise<void> {
     if (this.hooks.length === 0) return;
-    const { id, client } = this.site.world.random.pick(this.hooks);
+    const { id, client } = this.site.world.doings.random.pick(this.hooks);
     await act(id, client);
   }
 
   async #hurry(): Promise<void> {
     const { world } = this.site;
     if (this.hurried.length === 0) return;
-    const client = world.random.pick(this.hurried);
-    await Promise.all(Array.from({ length: world.integer(1, 40) }, () => client.ask("GET", "/v1/events?limit=1")));
+    const client = world.doings.random.pick(this.hurried);
+    await Promise.all(
+      Array.from({ length: world.doings.integer(1, 40) }, () => client.ask("GET", "/v1/events?limit=1")),
+    );
   }
 
   /** From now on all goes well: keys are enabled again, and nobody begins a payment. */

@@ -42,7 +42,7 @@ const LAST_MS = 30_000;
 /** Lives through one world: everything in it follows from the seed. */
 export async function run(seed: number, options: RunOptions = {}): Promise<RunResult> {
   const world = new World(seed, options.said);
-  const climate = drawClimate(world);
+  const climate = drawClimate(world.fate);
   world.note(`climate ${JSON.stringify(climate)}`);
   const site = await Site.open(world, climate);
   const people = await People.gather(site, climate);
@@ -81,7 +81,7 @@ class Story {
   async live(): Promise<string[]> {
     const { site, people, misfortunes, climate } = this;
     const { world } = site;
-    for (let n = world.integer(0, 6); n > 0; n--) site.chain.close(this.#cards());
+    for (let n = world.fate.integer(0, 6); n > 0; n--) site.chain.close(this.#cards());
     for (let n = climate.gateways; n > 0; n--) misfortunes.startOne();
     this.#often(LEDGER_MS, LEDGER_MS, () => site.chain.close(this.#isEnding ? [] : this.#cards()));
     for (const reader of people.readers) this.#often(1_000, 8_000, () => void reader.read());
@@ -113,7 +113,8 @@ class Story {
     misfortunes.becomeCalm();
     await people.becomeCalm();
     // Some are found out when a gateway begins, or in the long run.
-    const startsAnew = misfortunes.wasPruned || (misfortunes.wasReset && world.chance(0.8)) || world.chance(0.3);
+    const startsAnew = misfortunes.wasPruned || (misfortunes.wasReset && world.fate.chance(0.8)) ||
+      world.fate.chance(0.3);
     if (startsAnew) { for (const { machine } of [...site.running]) machine.die("to begin anew"); }
     if (site.running.length === 0) misfortunes.startOne();
     const looks = climate.ailments.includes("withholds") && climate.misfortunes.some(([what]) => what === "ail");
@@ -127,9 +128,9 @@ class Story {
     const again = () => {
       if (this.#isOver) return;
       act();
-      world.after(world.random.between(fromMs, toMs), again, NOBODY);
+      world.after(world.fate.random.between(fromMs, toMs), again, NOBODY);
     };
-    world.after(world.random.between(fromMs, toMs), again, NOBODY);
+    world.after(world.fate.random.between(fromMs, toMs), again, NOBODY);
   }
 
   async #readToTheEnd(reader: HistoryReader): Promise<void> {
@@ -147,6 +148,6 @@ class Story {
     const { site: { world }, misfortunes, climate } = this;
     const more = misfortunes.burst;
     misfortunes.burst = 0;
-    return Array.from({ length: world.integer(0, climate.eventsOfLedger) + more }, () => cardAt(world));
+    return Array.from({ length: world.fate.integer(0, climate.eventsOfLedger) + more }, () => cardAt(world.fate));
   }
 }

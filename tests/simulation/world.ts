@@ -37,12 +37,36 @@ const READING_TURNS = 40;
 /** Within so long after a standstill all is heard that came meanwhile. */
 const WAKING_MS = 5;
 
+/** So far apart are the seeds of a world's dice. */
+const [FATE, DOINGS] = [1_000_000_007, 2_000_000_011];
+
+/** Choices that a seed repeats. */
+export class Dice {
+  readonly random: SeededRandom;
+
+  constructor(seed: number) {
+    this.random = seededRandom(seed);
+  }
+
+  /** By chance, this often. */
+  chance(probability: number): boolean {
+    return this.random.next() < probability;
+  }
+
+  /** An integer from `from` to `to`, both inclusive. */
+  integer(from: number, to: number): number {
+    return Math.floor(this.random.between(from, to + 1));
+  }
+}
+
 /**
  * A world in which time passes only from one timer to the next, one at a time: what a seed does, it does again. All that
  * its gateways wait for (stores, nodes, receivers, clocks) are timers here.
  */
-export class World {
-  readonly random: SeededRandom;
+export class World extends Dice {
+  /** Of what goes wrong, and of what people do: that these hang on nothing else keeps a seed's world alike when the product changes. */
+  readonly fate: Dice;
+  readonly doings: Dice;
   /** Since the beginning. */
   nowMs = 0;
   steps = 0;
@@ -54,18 +78,10 @@ export class World {
   #said: ((line: string) => void) | undefined;
 
   constructor(readonly seed: number, said?: (line: string) => void) {
-    this.random = seededRandom(seed);
+    super(seed);
+    this.fate = new Dice(seed + FATE);
+    this.doings = new Dice(seed + DOINGS);
     this.#said = said;
-  }
-
-  /** By chance, this often. */
-  chance(probability: number): boolean {
-    return this.random.next() < probability;
-  }
-
-  /** An integer from `from` to `to`, both inclusive. */
-  integer(from: number, to: number): number {
-    return Math.floor(this.random.between(from, to + 1));
   }
 
   after(ms: number, run: () => void, owner: Owner | undefined = this.#current, isAnswer = false): Timer {
