@@ -9,13 +9,14 @@ export interface PaymentIntent {
   /** No two are of the same. */
   amount: string;
   source: string;
-  beganMs: number;
   /** What its payer was told is its success. */
   told?: string;
   /** Transactions that were said to have failed for good, by hash. */
   saidFailed: Set<string>;
   /** Nobody is at it for now. */
   isAsleep?: boolean;
+  /** Since when somebody is, the world's ms. */
+  awakeMs: number;
 }
 
 /** No two intents of a world are of the same amount. */
@@ -39,7 +40,7 @@ export class Payer {
       const intent = {
         amount,
         source: Accounts.address(this.number),
-        beganMs: world.nowMs,
+        awakeMs: world.nowMs,
         saidFailed: new Set<string>(),
       };
       this.intents.push(intent);
@@ -79,6 +80,7 @@ export class Payer {
     intent.isAsleep = true;
     await this.#pause(200_000, 400_000);
     intent.isAsleep = false;
+    intent.awakeMs = this.client.site.world.nowMs;
   }
 
   async #askStatus({ saidFailed }: PaymentIntent, hash: string): Promise<void> {
