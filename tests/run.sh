@@ -1,6 +1,7 @@
 #!/bin/sh
 # Runs every check and every test on both runtimes and ends with the line `N passed, N failed`; exit code 1 when one failed.
-# The two runtimes' tests run side by side, TEST_JOBS files at a time each; what a suite wrote is shown when it failed.
+# The two runtimes' tests run side by side, TEST_JOBS files at a time each; what a suite wrote is shown when it failed. Where
+# SIMULATE_SECONDS is set simulated worlds follow, for that long.
 # Bun and Deno come from npm at the versions of package.json; Rust's tests run where cargo is and can have their crates.
 cd "$(dirname "$0")/.." || exit 1
 version() { sed -n "s/^ *\"$1\": \"\([0-9.]*\)\",*$/\1/p" package.json | head -n 1; }
@@ -74,6 +75,15 @@ elif ! cargo fetch --quiet --locked --manifest-path "$contracts" >"$out/step" 2>
 else
   begin "cargo test" cargo test --quiet --locked --manifest-path "$contracts"
 fi
+# simulated SECONDS: worlds that nobody has lived through yet, by the seeds from this moment on.
+simulated() {
+  bun tests/simulation/simulate.ts --from "$(date +%s)" --seconds "$1" >"$out/simulation" 2>&1
+  status=$?
+  cat "$out/simulation"
+  [ "$status" -eq 0 ] && passed=$((passed + 1)) || failed=$((failed + 1))
+  echo "$([ "$status" -eq 0 ] && echo "ok   " || echo "FAIL ") simulation"
+}
+
 # Before the tests, one of which writes the README's samples into a folder here.
 step "types" deno check ./*.ts cli lib tests
 step "format" deno fmt --check
@@ -85,6 +95,8 @@ report "bun test" 's/^ *\([0-9]*\) pass$/\1/p' 's/^ *\([0-9]*\) fail$/\1/p'
 report "deno test" 's/^.* | \([0-9]*\) passed.*$/\1/p' 's/^.* | \([0-9]*\) failed.*$/\1/p'
 [ ! -f "$out/cargo test" ] ||
   report "cargo test" 's/^test result: .* \([0-9]*\) passed;.*$/\1/p' 's/^test result: .*; \([0-9]*\) failed;.*$/\1/p'
+
+[ -z "${SIMULATE_SECONDS:-}" ] || simulated "$SIMULATE_SECONDS"
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -114,15 +114,19 @@ const LOOK_EVERY_MS = 30_000;
 /** Of the last minutes, and as many again where looks fail. */
 const MOST_MARKS = 20;
 
-/** The state of a watcher that has scanned all up to `scannedLedger` by this time of the network (Unix seconds). */
+/**
+ * The state of a watcher that has scanned all up to `scannedLedger` by this time of the network (Unix seconds). A mark of
+ * a later time is of a clock that turned out to be wrong: the next mark is about its ledgers, too.
+ */
 export function withMark(state: WatcherState, seconds: number): WatcherState {
   const { scannedLedger: ledger, secondLook = { marks: [] } } = state;
-  const last = secondLook.marks.at(-1);
+  const marks = secondLook.marks.filter((mark) => mark.seconds <= seconds);
+  const last = marks.at(-1);
   const isFar = last === undefined || seconds - last.seconds >= LOOK_EVERY_MS / 1000;
   if (!isFar || ledger <= (last?.ledger ?? 0)) return state;
   return {
     ...state,
-    secondLook: { ...secondLook, marks: [...secondLook.marks, { ledger, seconds }].slice(-MOST_MARKS) },
+    secondLook: { ...secondLook, marks: [...marks, { ledger, seconds }].slice(-MOST_MARKS) },
   };
 }
 

@@ -104,7 +104,8 @@ export function createResetCheck({ rpc, store, view, clock }: {
         order: "desc",
         limit: 1,
       });
-    const { sequence: latest } = view.confirmed;
+    // By what this node says now: the view of a gateway that stood by may be older than what another one committed.
+    const { latestLedger: latest } = await rpc.getHealth({ node, signal });
     if ((await known(latest + 1, state.scannedLedger)).length > 0) return "other";
     const [event] = await known(0, latest);
     if (event === undefined) return sameLedger === undefined ? "other" : { sameUpTo: sameLedger };

@@ -229,7 +229,8 @@ export function createWatcher(parts: WatcherParts): Watcher {
   async function repair(signal: AbortSignal): Promise<void> {
     const filled = await gaps.fill(signal);
     if (filled > 0) onProblem({ kind: "repaired", events: filled, message: `${filled} events of gaps were found` });
-    const found = await secondLook.look({ seconds: view.networkSeconds(), lastNode }, signal);
+    // By what ledgers said: where our own clock is all there is, it may be days ahead, and the look come too early.
+    const found = await secondLook.look({ seconds: view.confirmed.closeTime, lastNode }, signal);
     if (found > 0) {
       const message = `${found} events had been missing in what an RPC node answered; a second look found them`;
       onProblem({ kind: "repaired", events: found, message });

@@ -106,7 +106,8 @@ export async function createChain(
     networkPassphrase: config.networkPassphrase,
     submitTimeoutMs: config.submitTimeoutMs,
     verdicts: findings?.verdicts,
-    journal: createJournal(store, clock.now),
+    // A clock that is days behind would have it forgotten as soon as it is set right.
+    journal: createJournal(store, () => Math.max(clock.now(), view.networkSeconds() * 1_000)),
     nextNonce: (request) => store.intents.nextNonce(request),
     unsettled: async (source) =>
       (await store.submissions.unsettled({ source, limit: 100 })).map(({ hash, operation = "" }) => ({

@@ -11,6 +11,7 @@ import { watchLoopDelay } from "../metrics/loop_delay.ts";
 import { randomBase62 } from "../random.ts";
 import type { Peer } from "../runtime/serve.ts";
 import { createRetention } from "../store/retention.ts";
+import { openStoreClock } from "../store/store_clock.ts";
 import { createCaretaker } from "./caretaker.ts";
 import { createChain } from "./chain.ts";
 import { createSettling } from "./journal.ts";
@@ -56,6 +57,8 @@ export interface Gateway {
 const FORGET_MS = 3_600_000;
 /** How often the store's file is looked after. */
 const LOOK_AFTER_MS = 1_000;
+/** How often the store is asked for its time: by then its clock and the monotonic one have not drifted apart. */
+const STORE_CLOCK_MS = 10_000;
 
 /**
  * Puts the gateway together on a store it holds for itself.
@@ -84,7 +87,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     webhooks.wake();
     streams.wake();
   }
-  const webhooks = await createGatewayWebhooks(options, { clock, metrics, watch: chain.watcher.turn });
+  const { clock: storeClock, look: lookAtStoreClock } = await openStoreClock(store, clock);
+  const webhooks = await createGatewayWebhooks(options, { clock: storeClock, metrics, watch: chain.watcher.turn });
   const onProblem = told(log);
   const history = createHistory({ store, view: chain.view });
   const streams = createEventStreams({ store, history, view: chain.view, clock, onProblem });
@@ -92,7 +96,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   // Whoever awaits it is told; until somebody does, it is no fault of the process.
   networkChecked.catch(() => {});
   const limiter = await openLimiter(options, { clock, holder, onProblem });
-  const verifier = createKeyVerifier({ source: keys, now: clock.now, onProblem });
+  const verifier = createKeyVerifier({ source: keys, now: storeClock.now, onProblem });
   await verifier.refresh();
   const caretaker = createCaretaker({ store, clock, log });
   const forget = createRetention({
@@ -127,15 +131,17 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     isDraining: () => isDraining,
   });
   let lookingAfter: ReturnType<typeof setInterval> | undefined;
+  let lookingAtStoreClock: ReturnType<typeof setInterval> | undefined;
   let loopDelay: ReturnType<typeof watchLoopDelay> | undefined;
 
   /** Half of the time at most is for watching. */
   async function turn(boundMs: number): Promise<void> {
-    const beganAtMs = clock.now();
+    const beganAt = clock.monotonicMs();
     await networkChecked;
+    await lookAtStoreClock();
     const looked = chain.contractWatch.look();
     await chain.watcher.turn(boundMs / 2);
-    await webhooks.turn(beganAtMs + boundMs * 0.8);
+    await webhooks.turn(storeClock.now() + boundMs * 0.8 - (clock.monotonicMs() - beganAt));
     await looked;
   }
 
@@ -153,6 +159,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       forgetting.start();
       store.onNews(heedNews);
       lookingAfter = setInterval(caretaker.look, LOOK_AFTER_MS);
+      lookingAtStoreClock = setInterval(lookAtStoreClock, STORE_CLOCK_MS);
       loopDelay = watchLoopDelay(metrics.eventLoopDelayed);
     },
     turn: (boundMs) => turn(boundMs).catch((error) => log.error("a turn has failed; the next tries again", { error })),
@@ -176,6 +183,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       isDraining = true;
       isStopping = true;
       clearInterval(lookingAfter);
+      clearInterval(lookingAtStoreClock);
       loopDelay?.stop();
       stopping.abort();
       return stopInTurn([

@@ -54,10 +54,11 @@ export interface IntentStore {
   ): Promise<IntentClaim | "taken" | "full">;
   /**
    * Writes what came of an intent and for which request, in place of what was there, and ends the claim: from here on it is
-   * kept seven days. `result`: at most 60 000 bytes of UTF-8. Rejects with `fenced` when another has claimed it since, or
-   * when it is gone. Durable when it resolves.
+   * kept seven days. `result`: at most 60 000 bytes of UTF-8. `atMs` is the time as the network has it, Unix ms: an intent
+   * counts as completed then when the store's clock says an earlier time, for that clock may be days behind. Rejects with
+   * `fenced` when another has claimed it since, or when it is gone. Durable when it resolves.
    */
-  complete(claim: IntentClaim, done: { request: string; result: string }): Promise<void>;
+  complete(claim: IntentClaim, done: { request: string; result: string; atMs?: number }): Promise<void>;
   /**
    * Ends a claim under which nothing was done: an intent that has a result keeps it, one that has none is forgotten.
    * Passes over a claim that is lost.

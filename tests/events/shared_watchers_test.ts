@@ -143,6 +143,30 @@ describe("watchers of gateways that share a store", () => {
     assert.equal(other.steps.length, 0);
     assert.ok(outcomes.length > 10 && outcomes.every((outcome) => outcome === "standby"), outcomes.join());
   });
+
+  test("one that takes over after a reset asks a node before it tells another one: it may know less than was committed", async () => {
+    const { network, clock, gateway } = await sharedStage();
+    const [leader, other] = [await gateway(), await gateway()];
+    for (let ledger = 0; ledger < 20; ledger++) network.close({});
+    leader.watcher.start();
+    await clock.wait(3_000);
+    other.watcher.start();
+    await clock.wait(60_000);
+    network.reset(10);
+    const closeOne = async () => {
+      network.close({});
+      await clock.wait(5_000);
+    };
+    for (let ledger = 0; ledger < 8; ledger++) await closeOne();
+    assert.equal((await leader.state()).epoch, 1);
+    network.close({});
+    while ((await leader.state()).scannedLedger < network.latest) await clock.wait(100);
+    await leader.watcher.stop();
+    for (let ledger = 0; ledger < 4; ledger++) await closeOne();
+    assert.equal((await other.state()).epoch, 1, "there was one reset");
+    assert.deepEqual(await readAll(other.history), hashesOf(network.emitted));
+    await other.watcher.stop();
+  });
 });
 
 describe("watchers that have turns only, each in a process of its own", () => {

@@ -1,7 +1,9 @@
-import { nativeToScVal, StrKey, xdr } from "@stellar/stellar-sdk/base";
+import { Address, nativeToScVal, StrKey, xdr } from "@stellar/stellar-sdk/base";
 import type { ContractIds } from "../../lib/escrow/contracts/errors.ts";
 import type { RawEvent } from "../../lib/stellar/rpc/schemas.ts";
 import { rpcId } from "../events/simulated_node.ts";
+import { Accounts, type Applied } from "./accounts.ts";
+import type { Climate } from "./climate.ts";
 import { START_MS, type World } from "./world.ts";
 
 const contractId = (byte: number) => StrKey.encodeContract(new Uint8Array(32).fill(byte));
@@ -10,6 +12,7 @@ export const CONTRACTS: ContractIds = {
   agentRegistry: contractId(2),
   paymentEscrow: contractId(3),
 };
+export const ASSET = contractId(4);
 export const PASSPHRASE = "A simulated network";
 
 /** How long a ledger takes. */
@@ -20,8 +23,6 @@ export interface Happened {
   generation: number;
   ledger: number;
   txHash: string;
-  type: "escrow.funded" | "device.revoked";
-  deviceHash: string;
 }
 
 /** One life of a network, from its beginning to its reset. */
@@ -37,24 +38,34 @@ export interface Ledgers {
 /** What really happens: the network whose nodes may lie about it. */
 export class Chain {
   readonly happened: Happened[] = [];
+  /** Transactions of events that some node left out. */
+  readonly withheld = new Set<string>();
+  readonly accounts: Accounts;
   ledgers: Ledgers;
   /** As it was before its last reset; some nodes may not have noticed yet. */
   former: Ledgers | undefined;
   #count = 0;
 
-  constructor(readonly world: World, firstLedger: number) {
+  constructor(readonly world: World, firstLedger: number, { payments }: Climate) {
+    this.accounts = new Accounts(world, PASSPHRASE, payments);
     this.ledgers = newLedgers(0, firstLedger);
     this.close([]);
   }
 
-  /** Closes a ledger in which these cards were funded or revoked. */
+  /** Closes a ledger in which these cards were funded or revoked, and some of the payments made that wait. */
   close(cards: string[]): void {
     const { ledgers, world } = this;
     const ledger = ledgers.latest += 1;
-    ledgers.closeTimes.set(ledger, Math.floor((START_MS + world.nowMs) / 1_000));
+    const closeTime = Math.floor((START_MS + world.nowMs) / 1_000);
+    ledgers.closeTimes.set(ledger, closeTime);
     ledgers.hashes.set(ledger, (++this.#count).toString(16).padStart(64, "f"));
-    if (cards.length > 0) ledgers.events.set(ledger, cards.map((card, index) => this.#event(card, ledger, index)));
-    world.note(`ledger ${ledger} with ${cards.length}`);
+    const paid = this.accounts.close(ledger, closeTime);
+    const events = [
+      ...cards.map((card, index) => this.#cardEvent(card, ledger, index)),
+      ...paid.filter(({ isSuccess }) => isSuccess).map((one, index) => this.#payment(one, cards.length + index)),
+    ];
+    if (events.length > 0) ledgers.events.set(ledger, events);
+    world.note(`ledger ${ledger} with ${events.length}${paid.map(({ amount }) => ` paid ${amount}`).join("")}`);
   }
 
   /** The network begins anew, as test networks do every few months. */
@@ -65,23 +76,36 @@ export class Chain {
     this.close([]);
   }
 
-  #event(deviceHash: string, ledger: number, index: number): RawEvent {
-    const { generation } = this.ledgers;
-    const type = index % 4 === 3 ? "device.revoked" : "escrow.funded";
+  #cardEvent(deviceHash: string, ledger: number, index: number): RawEvent {
     const txHash = (++this.#count).toString(16).padStart(64, "0");
-    this.happened.push({ generation, ledger, txHash, type, deviceHash });
-    const isFunding = type === "escrow.funded";
+    const isFunding = index % 4 !== 3;
+    return this.#event(ledger, index, txHash, {
+      contractId: isFunding ? CONTRACTS.paymentEscrow : CONTRACTS.deviceRegistry,
+      topic: [symbol(isFunding ? "fund" : "revoke"), bytes(deviceHash)],
+      value: isFunding ? i128(1_000n) : xdr.ScVal.scvVoid().toXdr("base64"),
+    });
+  }
+
+  #payment({ ledger, hash, source, amount }: Applied, index: number): RawEvent {
+    return this.#event(ledger, index, hash, {
+      contractId: CONTRACTS.paymentEscrow,
+      topic: [symbol("authorize"), bytes("1".padStart(64, "0")), new Address(source).toScVal().toXdr("base64")],
+      value: i128(BigInt(amount)),
+    });
+  }
+
+  #event(ledger: number, index: number, txHash: string, event: Pick<RawEvent, "contractId" | "topic" | "value">) {
+    const { generation, closeTimes } = this.ledgers;
+    this.happened.push({ generation, ledger, txHash });
     return {
       type: "contract",
       ledger,
-      ledgerClosedAt: new Date(this.ledgers.closeTimes.get(ledger)! * 1_000).toISOString().replace(".000Z", "Z"),
-      contractId: isFunding ? CONTRACTS.paymentEscrow : CONTRACTS.deviceRegistry,
+      ledgerClosedAt: new Date(closeTimes.get(ledger)! * 1_000).toISOString().replace(".000Z", "Z"),
       id: rpcId(ledger, index + 1, 1, 0),
       txHash,
-      topic: [symbol(isFunding ? "fund" : "revoke"), bytes(deviceHash)],
-      value: isFunding ? nativeToScVal(1_000n, { type: "i128" }).toXdr("base64") : xdr.ScVal.scvVoid().toXdr("base64"),
       inSuccessfulContractCall: true,
-    } as RawEvent;
+      ...event,
+    };
   }
 }
 
@@ -91,3 +115,4 @@ function newLedgers(generation: number, first: number): Ledgers {
 
 const symbol = (name: string) => nativeToScVal(name, { type: "symbol" }).toXdr("base64");
 const bytes = (hex: string) => nativeToScVal(Uint8Array.fromHex(hex)).toXdr("base64");
+const i128 = (amount: bigint) => nativeToScVal(amount, { type: "i128" }).toXdr("base64");

@@ -1,7 +1,13 @@
 import { mintKey } from "../../lib/keys/api_key.ts";
 import { SCOPES } from "../../lib/store/store.ts";
 import type { Running, Site } from "./site.ts";
-import { START_MS } from "./world.ts";
+import { NOBODY, START_MS, type Timer } from "./world.ts";
+
+/** How long a key may still be heard of after it was disabled. */
+export const HEED_MS = 1_000;
+
+/** So long a client waits for an answer: longer than a submit takes. */
+const TIMEOUT_MS = 75_000;
 
 export interface Answered {
   status: number;
@@ -15,7 +21,7 @@ export class Client {
   /** When its key was disabled or enabled, the world's ms. */
   readonly switched: { atMs: number; enabled: boolean }[] = [];
   /** When requests were admitted. */
-  readonly admitted: { askedMs: number; answeredMs: number }[] = [];
+  readonly admitted: { askedMs: number; answeredMs: number; machine: string }[] = [];
 
   private constructor(readonly site: Site, readonly key: string, readonly keyId: string, readonly rate: number) {}
 
@@ -37,38 +43,53 @@ export class Client {
     this.site.world.note(`key ${this.keyId} ${enabled ? "enabled" : "disabled"}`);
   }
 
-  /** Undefined: no gateway is there, or the one that was asked has died of it. */
-  async ask(method: string, path: string, body?: unknown): Promise<Answered | undefined> {
+  /**
+   * Asks a gateway, which may stand still just then. Undefined: none is there, or the one that was asked has died of it, or
+   * the answer did not come in time.
+   */
+  async ask(method: string, path: string, { body, intent }: { body?: unknown; intent?: string } = {}) {
     const { world, running } = this.site;
-    const serving = running.filter(({ gateway, machine }) =>
-      gateway !== undefined && machine.pausedUntilMs <= world.nowMs
-    );
+    const serving = running.filter(({ gateway }) => gateway !== undefined);
     if (serving.length === 0) return undefined;
     const on = world.random.pick(serving);
     const askedMs = world.nowMs;
-    world.reading++;
-    const answered = await Promise.race([this.#askOf(on, method, path, body), on.machine.died]);
-    world.reading--;
-    world.note(`${method} ${path.split("?")[0]} of ${on.machine.name}: ${answered?.status}`);
+    let timer: Timer | undefined;
+    const nothing = new Promise<undefined>((resolve) => {
+      timer = world.after(TIMEOUT_MS, () => resolve(undefined), NOBODY);
+    });
+    const headers: Record<string, string> = intent === undefined ? {} : { "idempotency-key": intent };
+    const answered = await Promise.race([this.#askOf(on, method, path, headers, body), on.machine.died, nothing]);
+    timer!.isCancelled = true;
+    if (answered?.status === 500) this.site.faults.push(`${method} ${path} was answered 500`);
+    const { message = "" } = answered?.body?.error ?? {};
+    world.note(`${method} ${path.split("?")[0]} of ${on.machine.name}: ${answered?.status} ${message}`);
     if (answered !== undefined && answered.status < 500 && ![401, 429].includes(answered.status)) {
-      this.admitted.push({ askedMs, answeredMs: world.nowMs });
+      this.admitted.push({ askedMs, answeredMs: world.nowMs, machine: answered.machine });
     }
     return answered;
   }
 
-  async #askOf({ machine, gateway }: Running, method: string, path: string, body?: unknown): Promise<Answered> {
+  async #askOf(
+    { machine, gateway }: Running,
+    method: string,
+    path: string,
+    headers: Record<string, string>,
+    body: unknown,
+  ): Promise<Answered> {
+    const { world } = this.site;
+    await world.pass(world.random.between(0.1, 2), machine, true);
     const request = new Request(`http://gateway.test${path}`, {
       method,
       headers: {
         authorization: `Bearer ${this.key}`,
         ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...headers,
       },
       body: body === undefined ? undefined : JSON.stringify(body),
     });
-    const response = await this.site.world.as(
-      machine,
-      () => gateway!.fetch(request, { remoteAddress: "198.51.100.7" }),
-    );
+    world.reading();
+    const response = await world.as(machine, () => gateway!.fetch(request, { remoteAddress: "198.51.100.7" }));
+    world.reading();
     const text = await response.text();
     return { status: response.status, body: text === "" ? undefined : JSON.parse(text), machine: machine.name };
   }

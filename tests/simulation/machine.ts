@@ -15,6 +15,14 @@ export interface Troubles {
 
 export const NO_TROUBLES: Troubles = { crash: 0, storeFault: 0, stall: 0 };
 
+/** Something that befalls a machine in the middle of a call: before the call has its effect, or when it has had it. */
+export interface Ambush {
+  /** A part of the call's name. */
+  at: string;
+  isAfter: boolean;
+  spring(machine: Machine): void;
+}
+
 type Call = (...args: unknown[]) => unknown;
 
 const STORE_NOUNS = [
@@ -35,6 +43,7 @@ export class Machine implements Owner {
   isDead = false;
   pausedUntilMs = 0;
   troubles: Troubles = NO_TROUBLES;
+  ambush: Ambush | undefined;
   /** Resolves when it dies. */
   readonly died: Promise<undefined>;
   #tellDeath!: (none: undefined) => void;
@@ -108,8 +117,14 @@ export class Machine implements Owner {
     const failsBefore = mayFail && world.chance(0.5);
     const dies = world.chance(troubles.crash);
     const diesBefore = dies && world.chance(0.5);
+    const ambush = this.#ambushOf(name);
     await this.#takesTime();
     if (diesBefore) this.die(`before ${name}`);
+    if (ambush?.isAfter === false) {
+      world.note(`${this.name} is ambushed before ${name}`);
+      ambush.spring(this);
+      await world.pass(0, this, true);
+    }
     if (this.isDead) return await never();
     if (failsBefore) throw this.#failed(name, fault!());
     let answer: T;
@@ -122,11 +137,22 @@ export class Machine implements Owner {
     }
     world.note(`${this.name} ${name}`);
     if (dies) this.die(`after ${name}`);
+    if (ambush?.isAfter === true) {
+      world.note(`${this.name} is ambushed after ${name}`);
+      ambush.spring(this);
+    }
     if (this.isDead) return await never();
     await this.#takesTime();
     if (this.isDead) return await never();
     if (mayFail && !failsBefore) throw this.#failed(`${name} (done)`, fault!());
     return answer;
+  }
+
+  #ambushOf(name: string): Ambush | undefined {
+    const { ambush } = this;
+    if (ambush === undefined || !name.includes(ambush.at)) return undefined;
+    this.ambush = undefined;
+    return ambush;
   }
 
   #failed(name: string, error: Error): Error {
@@ -137,7 +163,7 @@ export class Machine implements Owner {
   #takesTime(): Promise<void> {
     const { world, troubles } = this;
     const ms = world.chance(troubles.stall) ? world.integer(200, 20_000) : world.random.between(0.05, 3);
-    return world.pass(ms, this);
+    return world.pass(ms, this, true);
   }
 
   /** The shared store as this machine sees it. */

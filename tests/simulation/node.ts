@@ -1,6 +1,8 @@
+import { nativeToScVal, SorobanDataBuilder, StrKey, xdr } from "@stellar/stellar-sdk/base";
 import { rpcId } from "../events/simulated_node.ts";
+import { accountEntry } from "./accounts.ts";
 import { type Chain, type Ledgers, PASSPHRASE } from "./chain.ts";
-import type { World } from "./world.ts";
+import { START_MS, type World } from "./world.ts";
 
 /** What ails a node for a while. */
 export interface Ailment {
@@ -8,29 +10,34 @@ export interface Ailment {
   lag: number;
   /** Whether it shows the network as it was before the reset. */
   showsFormer: boolean;
-  /** How many of its newest ledgers it holds. */
-  retention: number;
-  /** Probabilities of each answer. */
+  /** Probabilities of each question: it refuses, never answers, or does as asked and never answers. */
   refuses: number;
   stalls: number;
-  /** Says a height or a close time that is far off. */
-  lies: number;
-  /** Leaves one event out. */
-  omits: number;
-  /** Answers the events before the cursor once more, or in another order. */
+  loses: number;
+  /** Of each event: it is not shown for as long as this lasts, while it is new. */
+  withholds: number;
+  /** Of each answer: the events before the cursor come once more, or in another order. */
   repeats: number;
 }
 
 export const WELL: Ailment = {
   lag: 0,
   showsFormer: false,
-  retention: 100_000,
   refuses: 0,
   stalls: 0,
-  lies: 0,
-  omits: 0,
+  loses: 0,
+  withholds: 0,
   repeats: 0,
 };
+export const AILMENTS = Object.keys(WELL) as (keyof Ailment)[];
+
+/** An older event is shown by all: who looks a second time some minutes later must find it. */
+const WITHHELD_MS = 100_000;
+export const HELD_LEDGERS = 100_000;
+
+/** What one answer may say that is wrong. */
+export const LIES = ["higher", "lower", "time", "oldest", "hash", "notFound", "account"] as const;
+export type Lie = typeof LIES[number];
 
 type Answer = Record<string, unknown>;
 
@@ -38,6 +45,9 @@ interface Params {
   startLedger?: number;
   filters?: { contractIds: string[] }[];
   pagination?: { limit: number; cursor?: string };
+  keys?: string[];
+  transaction?: string;
+  hash?: string;
 }
 
 class Refusal extends Error {
@@ -48,12 +58,39 @@ class Refusal extends Error {
 
 /** A Stellar RPC node of the simulated network: it may lag, lie, forget, refuse and stall. */
 export class SimulatedNode {
-  ailment: Ailment = WELL;
+  /** How many of its newest ledgers it holds. */
+  retention = HELD_LEDGERS;
+  #ailment: Ailment = WELL;
+  /** Which events are not shown for now, by transaction. */
+  #withheld = new Map<string, boolean>();
+  #lie: Lie | undefined;
+  #lied: () => void = () => {};
 
   constructor(readonly name: string, readonly world: World, readonly chain: Chain) {}
 
   get url(): string {
     return `http://${this.name}.test/`;
+  }
+
+  get ailment(): Ailment {
+    return this.#ailment;
+  }
+
+  suffer(ailment: Ailment): void {
+    this.#ailment = ailment;
+    this.#withheld = new Map();
+  }
+
+  becomeWell(): void {
+    this.suffer(WELL);
+    this.retention = HELD_LEDGERS;
+    this.#lie = undefined;
+  }
+
+  /** The next answer that this lie fits into says it, and tells that it did. */
+  lieOnce(lie: Lie | undefined, lied = () => {}): void {
+    this.#lie = lie;
+    this.#lied = lied;
   }
 
   /** Answers a JSON-RPC request; undefined: never. */
@@ -62,10 +99,12 @@ export class SimulatedNode {
     const { world, ailment } = this;
     if (world.chance(ailment.stalls)) return undefined;
     if (world.chance(ailment.refuses)) return new Response("bad gateway", { status: 502 });
+    const isLost = world.chance(ailment.loses);
     try {
       const answer = this.#methods[method];
       if (answer === undefined) throw new Refusal(-32601, "method not found");
-      return Response.json({ jsonrpc: "2.0", id, result: this.#bent(method, answer(params)) });
+      const result = this.#bent(method, answer(params));
+      return isLost ? undefined : Response.json({ jsonrpc: "2.0", id, result });
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       return Response.json({ jsonrpc: "2.0", id, error: { code: error.code, message: error.message } });
@@ -77,9 +116,9 @@ export class SimulatedNode {
   }
 
   #range() {
-    const { ledgers, latest: newest, first } = { ledgers: this.#shown, ...this.#shown };
-    const latest = Math.max(first, newest - this.ailment.lag);
-    const oldest = Math.min(latest, Math.max(first, newest - this.ailment.retention + 1));
+    const ledgers = this.#shown;
+    const latest = Math.max(ledgers.first, ledgers.latest - this.ailment.lag);
+    const oldest = Math.min(latest, Math.max(ledgers.first, ledgers.latest - this.retention + 1));
     return { ledgers, oldest, latest, closeTime: ledgers.closeTimes.get(latest)! };
   }
 
@@ -90,27 +129,34 @@ export class SimulatedNode {
 
   readonly #methods: Record<string, (params: Params) => Answer> = {
     getNetwork: () => ({ passphrase: PASSPHRASE, protocolVersion: 28 }),
-    getHealth: () => ({ status: "healthy", ledgerRetentionWindow: this.ailment.retention, ...this.#newest() }),
+    getHealth: () => ({ status: "healthy", ledgerRetentionWindow: this.retention, ...this.#newest() }),
     getLatestLedger: () => {
       const { ledgers, latest, closeTime } = this.#range();
       return { sequence: latest, id: ledgers.hashes.get(latest), protocolVersion: 28, closeTime };
     },
-    getLedgers: ({ startLedger = 0, pagination }) => {
-      const { ledgers, oldest, latest } = this.#range();
-      if (startLedger < oldest || startLedger > latest) {
-        const range = `between the oldest ledger: ${oldest} and the latest ledger: ${latest} for this rpc instance`;
-        throw new Refusal(-32600, `start ledger (${startLedger}) must be ${range}`);
-      }
-      const end = Math.min(latest, startLedger + pagination!.limit - 1);
-      const list = [];
-      for (let sequence = startLedger; sequence <= end; sequence++) {
-        const ledgerCloseTime = String(ledgers.closeTimes.get(sequence));
-        list.push({ sequence, hash: ledgers.hashes.get(sequence), ledgerCloseTime });
-      }
-      return { ledgers: list, cursor: String(end), ...this.#newest() };
-    },
+    getLedgers: (params) => this.#ledgers(params),
     getEvents: (params) => this.#events(params),
+    getFeeStats: () => ({ sorobanInclusionFee: FEES, inclusionFee: FEES, latestLedger: this.#range().latest }),
+    getLedgerEntries: ({ keys }) => ({ entries: keys!.flatMap((key) => this.#entry(key)), ...this.#newest() }),
+    simulateTransaction: () => ({ ...SIMULATED, latestLedger: this.#range().latest }),
+    sendTransaction: ({ transaction }) => this.#send(transaction!),
+    getTransaction: ({ hash }) => this.#transaction(hash!),
   };
+
+  #ledgers({ startLedger = 0, pagination }: Params): Answer {
+    const { ledgers, oldest, latest } = this.#range();
+    if (startLedger < oldest || startLedger > latest) {
+      const range = `between the oldest ledger: ${oldest} and the latest ledger: ${latest} for this rpc instance`;
+      throw new Refusal(-32600, `start ledger (${startLedger}) must be ${range}`);
+    }
+    const end = Math.min(latest, startLedger + pagination!.limit - 1);
+    const list = [];
+    for (let sequence = startLedger; sequence <= end; sequence++) {
+      const ledgerCloseTime = String(ledgers.closeTimes.get(sequence));
+      list.push({ sequence, hash: ledgers.hashes.get(sequence), ledgerCloseTime });
+    }
+    return { ledgers: list, cursor: String(end), ...this.#newest() };
+  }
 
   #events({ startLedger, filters, pagination }: Params): Answer {
     const { world, ailment } = this;
@@ -126,32 +172,102 @@ export class SimulatedNode {
     for (let ledger = start; ledger <= latest && events.length < limit; ledger++) {
       for (const event of ledgers.events.get(ledger) ?? []) {
         if (!wanted.includes(event.contractId) || isBefore(event.id) || events.length === limit) continue;
-        if (!world.chance(ailment.omits)) events.push(event);
+        if (!this.#isWithheld(event.txHash, ledgers.closeTimes.get(ledger)!)) events.push(event);
       }
     }
     const isFull = events.length === limit;
     if (world.chance(ailment.repeats)) events.reverse();
     const last = events.reduce((newest, { id }) => id > newest ? id : newest, "");
+    return { events, cursor: isFull ? last : rpcId(latest, 0xfffff, 0xfff, 0xffffffff), ...this.#newest() };
+  }
+
+  #isWithheld(txHash: string, closeTime: number): boolean {
+    if (this.ailment.withholds === 0 || START_MS + this.world.nowMs - closeTime * 1_000 > WITHHELD_MS) return false;
+    const known = this.#withheld.get(txHash) ?? this.world.chance(this.ailment.withholds);
+    this.#withheld.set(txHash, known);
+    if (known) this.chain.withheld.add(txHash);
+    return known;
+  }
+
+  #entry(key: string): Answer[] {
+    const decoded = xdr.LedgerKey.fromXdr(key, "base64");
+    if (decoded.type !== "account") return [];
+    const { accountId } = decoded.account;
+    const address = StrKey.encodeEd25519PublicKey(accountId.ed25519.value);
+    const sequence = this.chain.accounts.sequence(address, this.#range().latest);
+    return [{ key, xdr: accountEntry(address, sequence), lastModifiedLedgerSeq: 1 }];
+  }
+
+  #send(envelope: string): Answer {
+    const { latest, closeTime } = this.#range();
+    const { hash, verdict } = this.chain.accounts.send(envelope, latest, closeTime);
+    this.world.note(`${this.name} is sent ${hash.slice(0, 8)}: ${verdict}`);
+    const isRefusal = verdict === "txBadSeq" || verdict === "txTooLate";
+    const said = isRefusal ? { status: "ERROR", errorResultXdr: resultXdr(verdict) } : { status: verdict };
+    return { ...said, hash, latestLedger: latest, latestLedgerCloseTime: String(closeTime) };
+  }
+
+  #transaction(hash: string): Answer {
+    const { ledgers, oldest, latest, closeTime } = this.#range();
+    const found = this.chain.accounts.transaction(hash, oldest, latest);
     return {
-      events,
-      cursor: isFull ? last : rpcId(latest, 0xfffff, 0xfff, 0xffffffff),
-      ...this.#newest(),
+      ...(found === undefined
+        ? { status: "NOT_FOUND" }
+        : { status: found.isSuccess ? "SUCCESS" : "FAILED", ledger: found.ledger, envelopeXdr: found.xdr }),
+      txHash: hash,
+      latestLedger: latest,
+      latestLedgerCloseTime: String(closeTime),
+      oldestLedger: oldest,
+      oldestLedgerCloseTime: String(ledgers.closeTimes.get(oldest)),
     };
   }
 
-  /** Lies about heights and times. */
+  /** Says what it is to say that is wrong, where it fits. */
   #bent(method: string, answer: Answer): Answer {
-    const { world } = this;
-    if (!world.chance(this.ailment.lies)) return answer;
-    const bent = { ...answer };
-    const field = method === "getLatestLedger" ? "sequence" : "latestLedger";
-    const way = world.integer(0, 3);
-    if (way === 0) bent[field] = (answer[field] as number) + world.random.pick([1, 50, 1_000_000, 2 ** 32]);
-    if (way === 1) bent[field] = Math.max(1, (answer[field] as number) - world.random.pick([1, 50, 900]));
-    const time = method === "getLatestLedger" ? "closeTime" : "latestLedgerCloseTime";
-    if (way === 2) bent[time] = (answer[time] as number) + world.random.pick([3_600, 86_400 * 3_650, -3_600]);
-    if (way === 3) bent.oldestLedger = (answer.oldestLedger as number ?? 1) + world.random.pick([10, 5_000]);
-    world.note(`${this.name} lies in ${method} ${way}`);
+    const lie = this.#lie;
+    const bent = lie === undefined ? undefined : bend(lie, method, answer, this.world);
+    if (bent === undefined) return answer;
+    this.#lie = undefined;
+    this.world.note(`${this.name} lies in ${method}: ${lie}`);
+    this.#lied();
     return bent;
   }
+}
+
+/** Undefined: it does not fit. */
+function bend(lie: Lie, method: string, answer: Answer, world: World): Answer | undefined {
+  const isLatest = method === "getLatestLedger";
+  const [height, time] = isLatest ? ["sequence", "closeTime"] : ["latestLedger", "latestLedgerCloseTime"];
+  const by = (field: string, steps: number[]) => {
+    if (answer[field] === undefined) return undefined;
+    return { ...answer, [field]: Math.max(1, Number(answer[field]) + world.random.pick(steps)) };
+  };
+  if (lie === "higher") return by(height!, [1, 50, 1_000_000, 2 ** 32]);
+  if (lie === "lower") return by(height!, [-1, -50, -900]);
+  if (lie === "time") return by(time!, [3_600, 86_400 * 3_650, -3_600]);
+  if (lie === "oldest") return by("oldestLedger", [10, 5_000]);
+  if (lie === "hash" && method === "getLedgers") {
+    const ledgers = (answer.ledgers as Answer[]).map((ledger) => ({ ...ledger, hash: "e".repeat(64) }));
+    return { ...answer, ledgers };
+  }
+  if (lie === "notFound" && method === "getTransaction" && answer.status !== "NOT_FOUND") {
+    const { ledger: _ledger, envelopeXdr: _envelope, ...rest } = answer;
+    return { ...rest, status: "NOT_FOUND" };
+  }
+  const isAccount = method === "getLedgerEntries" && (answer.entries as Answer[]).length > 0;
+  return lie === "account" && isAccount ? { ...answer, entries: [] } : undefined;
+}
+
+const FEES = Object.fromEntries(["max", "min", "mode", "p50", "p90", "p95", "p99"].map((name) => [name, "100"]));
+
+/** What any call comes to: it touches nothing, and its source alone has to sign. */
+const SIMULATED = {
+  transactionData: new SorobanDataBuilder().setResourceFee(100).build().toXdr("base64"),
+  minResourceFee: "100",
+  results: [{ xdr: nativeToScVal(true).toXdr("base64"), auth: [] }],
+};
+
+function resultXdr(code: "txBadSeq" | "txTooLate"): string {
+  const result = xdr.TransactionResultResult[code]();
+  return new xdr.TransactionResult({ feeCharged: 0n, result, ext: xdr.TransactionResultExt.v0() }).toXdr("base64");
 }

@@ -1,10 +1,11 @@
 import { signatureHeaders, signingSecret } from "../../lib/webhooks/delivery/signature.ts";
 import type { PostRequest, PostResult } from "../../lib/webhooks/post/post.ts";
 import type { Machine } from "./machine.ts";
-import type { World } from "./world.ts";
+import { NOBODY, type World } from "./world.ts";
 
 /** How a receiver answers. */
-export type Temper = "well" | "slow" | "broken" | "refusing" | "hanging" | "moody" | "later";
+export const TEMPERS = ["well", "slow", "uneven", "broken", "refusing", "hanging", "moody", "later"] as const;
+export type Temper = typeof TEMPERS[number];
 
 /** A delivery that a receiver has heard. */
 export interface Heard {
@@ -62,11 +63,15 @@ export class Receivers {
     return { ...result, durationMs: Math.round((world.nowMs - beganMs) * machine.pace) };
   }
 
+  /** The receiver goes on by itself: what its sender gave up on meanwhile it may have worked through, or not. */
   async #answer(machine: Machine, temper: Temper, request: PostRequest, beganMs: number): Promise<PostResult> {
     const { world } = this;
     const { statusCode, afterMs, isHeard, isLost } = this.#mood(temper);
-    await world.pass(Math.min(afterMs, request.timeoutMs ?? 10_000), machine);
-    if (isHeard) this.#hear(request, beganMs, isLost ? undefined : statusCode);
+    await world.pass(Math.min(afterMs, request.timeoutMs ?? 10_000), NOBODY);
+    const isCutOff = machine.isDead || request.signal?.aborted === true;
+    if (isHeard && (!isCutOff || world.chance(0.3))) {
+      this.#hear(request, beganMs, isLost || isCutOff ? undefined : statusCode);
+    }
     if (isLost) return NO_ANSWER;
     if (afterMs >= (request.timeoutMs ?? 10_000)) return { ...NO_ANSWER, error: "timed out after 10 s" };
     const retryAfter = temper === "later" ? String(world.integer(1, 120)) : undefined;
@@ -78,6 +83,7 @@ export class Receivers {
     const quick = world.random.between(1, 40);
     const said = (statusCode: number, afterMs = quick) => ({ statusCode, afterMs, isHeard: true, isLost: false });
     if (temper === "slow") return said(200, world.random.between(1_000, 9_000));
+    if (temper === "uneven") return said(200, world.chance(0.2) ? world.random.between(500, 9_000) : quick);
     if (temper === "broken") return said(503);
     if (temper === "later") return said(429);
     if (temper === "refusing") return said(410);

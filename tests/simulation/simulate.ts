@@ -1,58 +1,68 @@
-// Lives through simulated worlds, one for each seed, until time or seeds are over:
-//   simulate.ts [--seeds N] [--from SEED] [--minutes M] [--misfortunes K] [--show] [--until-broken]
-// A world that breaks is lived through again with fewer misfortunes, until as few are left as break it.
+// Lives through simulated worlds, one for each seed, until seeds or time are over:
+//   simulate.ts [--seeds N] [--from SEED] [--seconds N] [--misfortunes K] [--without KIND,KIND] [--show] [--until-broken]
+// A world that breaks is lived through again with fewer misfortunes, and without some kinds of them, for as long as it
+// breaks; how to repeat the shortest form is printed.
 import process from "node:process";
 import { parseArgs } from "node:util";
-import { run } from "./run.ts";
+import { MISFORTUNES } from "./climate.ts";
+import { run, type RunOptions } from "./run.ts";
 
-/** How many of a seed's misfortunes it takes; that fewer could do in another order is not looked for. */
-async function fewestMisfortunes(seed: number): Promise<number> {
-  let [harmless, harmful] = [-1, 256];
-  while (harmful - harmless > 1) {
-    const middle = (harmless + harmful) >> 1;
-    const { broken } = await run(seed, { misfortunes: middle });
-    if (broken.length > 0) harmful = middle;
+/** More than a world has. */
+const MOST_MISFORTUNES = 2_048;
+
+/** How a broken world is told shortest: that fewer could do in another order is not looked for. */
+async function shortened(seed: number): Promise<string> {
+  const breaks = async (options: RunOptions) => (await run(seed, options)).broken.length > 0;
+  let [harmless, misfortunes] = [-1, MOST_MISFORTUNES];
+  while (misfortunes - harmless > 1) {
+    const middle = (harmless + misfortunes) >> 1;
+    if (await breaks({ misfortunes: middle })) misfortunes = middle;
     else harmless = middle;
   }
-  return harmful;
+  const without: string[] = [];
+  for (const kind of misfortunes > 0 ? MISFORTUNES : []) {
+    if (await breaks({ misfortunes, without: [...without, kind] })) without.push(kind);
+  }
+  const kinds = without.length > 0 ? ` --without ${without.join()}` : "";
+  return `--seeds 1 --from ${seed} --misfortunes ${misfortunes}${kinds} --show`;
 }
 
 const { values } = parseArgs({
   options: {
-    seeds: { type: "string", default: "1000" },
+    seeds: { type: "string", default: "1000000" },
     from: { type: "string", default: "1" },
-    minutes: { type: "string", default: "1000000" },
-    misfortunes: { type: "string", default: "1000000" },
+    seconds: { type: "string", default: "Infinity" },
+    misfortunes: { type: "string", default: "Infinity" },
+    without: { type: "string" },
     show: { type: "boolean", default: false },
     "until-broken": { type: "boolean", default: false },
   },
 });
-const [from, seeds, minutes] = [Number(values.from), Number(values.seeds), Number(values.minutes)];
+const [from, seeds, seconds] = [Number(values.from), Number(values.seeds), Number(values.seconds)];
+const options: RunOptions = {
+  misfortunes: Number(values.misfortunes),
+  without: values.without?.split(","),
+  said: values.show ? (line) => console.log(line) : undefined,
+};
 const beganMs = performance.now();
-const spentMs = () => performance.now() - beganMs;
-let [lived, failed, steps, simulatedMs, events, deliveries] = [0, 0, 0, 0, 0, 0];
-for (let seed = from; seed < from + seeds && spentMs() < minutes * 60_000; seed++) {
-  const said = values.show ? (line: string) => console.log(line) : undefined;
-  const result = await run(seed, { said, misfortunes: Number(values.misfortunes) });
-  lived++;
-  steps += result.steps;
-  simulatedMs += result.simulatedMs;
-  events += result.events;
-  deliveries += result.deliveries;
+const spentSeconds = () => (performance.now() - beganMs) / 1_000;
+const sum = { lived: 0, failed: 0, steps: 0, simulatedMs: 0, events: 0, deliveries: 0, payments: 0 };
+for (let seed = from; seed < from + seeds && spentSeconds() < seconds; seed++) {
+  const result = await run(seed, options);
+  sum.lived++;
+  for (const name of ["steps", "simulatedMs", "events", "deliveries", "payments"] as const) sum[name] += result[name];
   if (values.show) { for (const line of result.logged) console.log(line); }
   if (seeds === 1) console.log(`seed ${seed}: trace ${result.trace}`);
   if (result.broken.length === 0) continue;
-  failed++;
+  sum.failed++;
   console.log(`seed ${seed} (trace ${result.trace}) breaks:`);
   for (const what of result.broken.slice(0, 5)) console.log(`  ${what}`);
   if (values["until-broken"]) break;
-  if (!values.show) {
-    console.log(`  shortest: --seeds 1 --from ${seed} --misfortunes ${await fewestMisfortunes(seed)} --show`);
-  }
+  if (!values.show) console.log(`  shortest: ${await shortened(seed)}`);
 }
-const seconds = spentMs() / 1_000;
 console.log(
-  `${lived} worlds in ${seconds.toFixed(0)} s: ${(simulatedMs / 3_600_000).toFixed(1)} hours, ${steps} steps, ` +
-    `${events} events, ${deliveries} deliveries; ${failed} failed`,
+  `${sum.lived} worlds in ${spentSeconds().toFixed(0)} s: ${(sum.simulatedMs / 3_600_000).toFixed(1)} hours, ` +
+    `${sum.steps} steps, ${sum.events} events, ${sum.deliveries} deliveries, ${sum.payments} payments; ` +
+    `${sum.failed} failed`,
 );
-process.exit(failed > 0 ? 1 : 0);
+process.exit(sum.failed > 0 ? 1 : 0);

@@ -5,18 +5,27 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { runtimeName } from "../../lib/runtime/runtime.ts";
 import { runtimeCommand } from "../bench/processes.ts";
+import { PLANTED } from "./planted_bugs.ts";
 import { run } from "./run.ts";
 
 /** More of them: `deno task simulate`. */
 const SEEDS = [1, 2, 3];
+/** Worlds that broke of what was mended since. */
+const KEPT = PLANTED.flatMap(({ wasReal, seed }) => wasReal && seed !== undefined ? [seed] : []);
+/** Lived through in either runtime. */
+const COMPARED = 4;
 
-for (const seed of SEEDS) {
-  test(`everything holds in the simulated world of seed ${seed}`, async () => {
-    const { broken, events, deliveries, logged } = await run(seed);
-    assert.deepEqual(broken, [], logged.join("\n"));
-    assert.ok(events > 0 && deliveries > 0, "nothing happened in it");
-  });
-}
+test("everything holds in the simulated worlds", async () => {
+  const sum = { events: 0, deliveries: 0, payments: 0 };
+  for (const seed of new Set([...SEEDS, ...KEPT])) {
+    const { broken, events, deliveries, payments, logged } = await run(seed);
+    assert.deepEqual(broken, [], `seed ${seed}\n${logged.join("\n")}`);
+    sum.events += events;
+    sum.deliveries += deliveries;
+    sum.payments += payments;
+  }
+  assert.ok(sum.events > 0 && sum.deliveries > 0 && sum.payments > 0, "nothing happened in them");
+});
 
 test("a seed has one trace, on either runtime", async () => {
   const [other] = (["bun", "deno"] as const).filter((name) => name !== runtimeName);
@@ -26,10 +35,10 @@ test("a seed has one trace, on either runtime", async () => {
     "--seeds",
     "1",
     "--from",
-    "4",
+    String(COMPARED),
   ];
   const there = promisify(execFile)(command!, args);
-  const here = await run(4);
+  const here = await run(COMPARED);
   const { stdout } = await there;
   assert.equal(/trace (\w+)/.exec(stdout)?.[1], here.trace);
 });

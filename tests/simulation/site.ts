@@ -4,6 +4,7 @@ import { keySourceFromStore } from "../../lib/keys/key_source.ts";
 import { createLog } from "../../lib/log.ts";
 import type { StoreDriver } from "../../lib/store/checked_store.ts";
 import { openMemoryDriver } from "../../lib/store/sqlite/store.ts";
+import type { Climate } from "./climate.ts";
 import { Chain, CONTRACTS, PASSPHRASE } from "./chain.ts";
 import { Machine } from "./machine.ts";
 import { SimulatedNode } from "./node.ts";
@@ -17,6 +18,27 @@ export interface Running {
   gateway?: Gateway;
 }
 
+/** The clock of the store: of the server that all share, or of the machine that has the store for itself. */
+export class StoreTime {
+  aheadMs = 0;
+  /** Whether it was ever moved. */
+  wasMoved = false;
+  /** Undefined: the store is on a server. */
+  machine: Machine | undefined;
+
+  constructor(readonly world: World) {}
+
+  now(): number {
+    return this.machine?.wallMs() ?? Math.floor(START_MS + this.world.nowMs + this.aheadMs);
+  }
+
+  setClock(byMs: number): void {
+    this.world.note(`the store's clock ${byMs}`);
+    this.aheadMs += byMs;
+    this.wasMoved = true;
+  }
+}
+
 /** Everything that is there: one store, several machines with a gateway each, nodes of one network, receivers. */
 export class Site {
   readonly chain: Chain;
@@ -25,23 +47,33 @@ export class Site {
   readonly running: Running[] = [];
   /** Log lines of level warn and above, for whoever looks into a failure. */
   readonly logged: string[] = [];
+  /** Answers that no client should ever get. */
+  readonly faults: string[] = [];
   /** Where the log ended when each subscription was made, by id: what was known before is not owed to it. */
   readonly owedAfter = new Map<string, number>();
   /** How far the network was read when it was reset: what came after is gone with it. */
   readBeforeReset = 0;
   /** Told of each call to the store that had its effect. */
   onStoreCall: (machine: Machine, method: string, args: unknown[], answer: unknown) => void = () => {};
+  /** Told of each machine that died. */
+  onDeath: () => void = () => {};
   #births = 0;
 
-  private constructor(readonly world: World, readonly driver: StoreDriver, nodes: number) {
-    this.chain = new Chain(world, 1_000);
-    this.nodes = Array.from({ length: nodes }, (_, n) => new SimulatedNode(`node${n}`, world, this.chain));
+  private constructor(
+    readonly world: World,
+    readonly climate: Climate,
+    readonly driver: StoreDriver,
+    readonly time: StoreTime,
+  ) {
+    this.chain = new Chain(world, 1_000, climate);
+    this.nodes = Array.from({ length: climate.nodes }, (_, n) => new SimulatedNode(`node${n}`, world, this.chain));
     this.receivers = new Receivers(world);
   }
 
-  static async open(world: World, nodes: number): Promise<Site> {
-    const driver = await openMemoryDriver({ isShared: true, now: () => Math.floor(START_MS + world.nowMs) });
-    return new Site(world, driver, nodes);
+  static async open(world: World, climate: Climate): Promise<Site> {
+    const time = new StoreTime(world);
+    const driver = await openMemoryDriver({ isShared: climate.isShared, now: () => time.now() });
+    return new Site(world, climate, driver, time);
   }
 
   /** Starts a gateway on a machine of its own. */
@@ -50,10 +82,12 @@ export class Site {
     const onDeath = (dead: Machine) => {
       const at = this.running.findIndex(({ machine }) => machine === dead);
       if (at >= 0) this.running.splice(at, 1);
+      this.onDeath();
     };
     const machine = new Machine(`g${++this.#births}`, world, { pace, aheadMs, onDeath });
     const running: Running = { machine };
     this.running.push(running);
+    if (!this.climate.isShared) this.time.machine = machine;
     world.note(`${machine.name} starts`);
     world.as(machine, () => {
       void this.#startOn(running).catch((error) => {
@@ -72,7 +106,7 @@ export class Site {
     });
     const config = readConfig({}, {
       store: "memory:",
-      pollMs: "1000",
+      pollMs: String(this.climate.pollMs),
       rpcUrls: this.nodes.map(({ url }) => url).join(),
       networkPassphrase: PASSPHRASE,
       ...CONTRACTS,
@@ -116,8 +150,17 @@ export class Site {
     return answer ?? await aborted;
   }
 
+  /** Asks a gateway to stop, as by SIGTERM: its process ends when it has. */
+  async stop({ machine, gateway }: Running): Promise<void> {
+    if (gateway === undefined) return machine.die("before it served");
+    this.world.note(`${machine.name} stops`);
+    await Promise.race([this.world.as(machine, () => gateway.stop()), machine.died]);
+    machine.die("as it was stopped");
+  }
+
   /** Ends everything, so that nothing of it runs in the next world. */
   async close(): Promise<void> {
+    this.onDeath = () => {};
     for (const { machine } of [...this.running]) machine.die("at the end");
     await this.driver.close();
   }

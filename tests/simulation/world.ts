@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import process from "node:process";
 import { setImmediate as othersTurn } from "node:timers/promises";
 import { type SeededRandom, seededRandom } from "../faults/seeded_random.ts";
 
@@ -12,38 +11,41 @@ export interface Owner {
   monotonicMs(): number;
 }
 
+/** Nobody's timers ring whatever becomes of the machines. */
+export const NOBODY: Owner = {
+  isDead: false,
+  pausedUntilMs: 0,
+  wallMs: () => START_MS,
+  monotonicMs: () => 0,
+};
+
 export interface Timer {
   atMs: number;
   owner: Owner | undefined;
   run: () => void;
   isCancelled: boolean;
+  /** An answer of something outside: which of those that wait is heard first after a standstill is chance. */
+  isAnswer: boolean;
 }
 
 /** Unix ms at which every world begins. */
 export const START_MS = Date.parse("2026-01-01T00:00:00Z");
 /** So many turns of the real event loop without anything of the world moving, and nothing moves until a timer rings. */
 const QUIET_TURNS = 4;
+/** The same while a request's or an answer's body is being read, which takes turns of its own. */
+const READING_TURNS = 40;
+/** Within so long after a standstill all is heard that came meanwhile. */
+const WAKING_MS = 5;
 
-/**
- * A world in which time passes only from one timer to the next, one at a time: what a seed does, it does again. All that
- * its gateways wait for (stores, nodes, receivers, clocks) are timers here.
- */
-export class World {
+/** So far apart are the seeds of a world's dice. */
+const [FATE, DOINGS] = [1_000_000_007, 2_000_000_011];
+
+/** Choices that a seed repeats. */
+export class Dice {
   readonly random: SeededRandom;
-  /** Since the beginning. */
-  nowMs = 0;
-  steps = 0;
-  /** Answers to HTTP requests that are being made: reading bodies takes turns of the real event loop. */
-  reading = 0;
-  #timers: Timer[] = [];
-  #current: Owner | undefined;
-  #movements = 0;
-  readonly #trace = createHash("sha256");
-  #said: ((line: string) => void) | undefined;
 
-  constructor(readonly seed: number, said?: (line: string) => void) {
+  constructor(seed: number) {
     this.random = seededRandom(seed);
-    this.#said = said;
   }
 
   /** By chance, this often. */
@@ -55,16 +57,48 @@ export class World {
   integer(from: number, to: number): number {
     return Math.floor(this.random.between(from, to + 1));
   }
+}
 
-  after(ms: number, run: () => void, owner: Owner | undefined = this.#current): Timer {
+/**
+ * A world in which time passes only from one timer to the next, one at a time: what a seed does, it does again. All that
+ * its gateways wait for (stores, nodes, receivers, clocks) are timers here.
+ */
+export class World extends Dice {
+  /** Of what goes wrong, and of what people do: that these hang on nothing else keeps a seed's world alike when the product changes. */
+  readonly fate: Dice;
+  readonly doings: Dice;
+  /** Since the beginning. */
+  nowMs = 0;
+  steps = 0;
+  #timers: Timer[] = [];
+  #current: Owner | undefined;
+  #movements = 0;
+  #isReading = false;
+  readonly #trace = createHash("sha256");
+  #said: ((line: string) => void) | undefined;
+
+  constructor(readonly seed: number, said?: (line: string) => void) {
+    super(seed);
+    this.fate = new Dice(seed + FATE);
+    this.doings = new Dice(seed + DOINGS);
+    this.#said = said;
+  }
+
+  after(ms: number, run: () => void, owner: Owner | undefined = this.#current, isAnswer = false): Timer {
     this.#movements++;
-    const timer: Timer = { atMs: this.nowMs + Math.max(0, ms), owner, run, isCancelled: false };
+    const timer: Timer = { atMs: this.nowMs + Math.max(0, ms), owner, run, isCancelled: false, isAnswer };
     this.#insert(timer);
     return timer;
   }
 
-  pass(ms: number, owner?: Owner): Promise<void> {
-    return new Promise((resolve) => this.after(ms, resolve, owner));
+  pass(ms: number, owner?: Owner, isAnswer = false): Promise<void> {
+    return new Promise((resolve) => this.after(ms, resolve, owner, isAnswer));
+  }
+
+  /** A body is read from now on: until that has come to an end the world stands still. */
+  reading(): void {
+    this.#movements++;
+    this.#isReading = true;
   }
 
   /** What happens, for the trace: equal seeds have equal traces. */
@@ -92,7 +126,8 @@ export class World {
         if (timer.isCancelled || timer.owner?.isDead) continue;
         const resumesMs = timer.owner?.pausedUntilMs ?? 0;
         if (resumesMs > timer.atMs) {
-          this.#insert(Object.assign(timer, { atMs: resumesMs }));
+          const laterMs = timer.isAnswer ? this.random.between(0, WAKING_MS) : 0;
+          this.#insert(Object.assign(timer, { atMs: resumesMs + laterMs }));
           continue;
         }
         this.nowMs = timer.atMs;
@@ -120,11 +155,12 @@ export class World {
   }
 
   async #quiet(): Promise<void> {
-    for (let quiet = 0; quiet < (this.reading > 0 ? 10 * QUIET_TURNS : QUIET_TURNS); quiet++) {
+    for (let quiet = 0; quiet < (this.#isReading ? READING_TURNS : QUIET_TURNS); quiet++) {
       const before = this.#movements;
       await othersTurn();
       if (this.#movements !== before) quiet = -1;
     }
+    this.#isReading = false;
   }
 
   #insert(timer: Timer): void {
@@ -189,6 +225,3 @@ function takeOverClocks(world: World, current: () => Owner | undefined): () => v
     crypto.getRandomValues = realValues;
   };
 }
-
-/** For reports. */
-export const runtimeVersion = (): string => process.versions.bun ? `bun ${process.versions.bun}` : "deno";

@@ -186,6 +186,14 @@ export function intentContract({ store, anotherHandle, now, pass, isPersistent }
     assert.ok(typeof await roomFor(store(), named("one-more"), 3) === "object");
   });
 
+  test("an intent that was completed while the store's clock was days behind is kept by the network's time", async () => {
+    const claim = await claimed(store(), named("behind"));
+    const atMs = now() + 40 * 1_440 * MINUTE_MS;
+    await store().intents.complete(claim, { request: REQUEST, result: "{}", atMs });
+    assert.equal(await store().intents.prune(atMs), 0);
+    assert.equal(await store().intents.prune(atMs + 1), 1);
+  });
+
   test("nonces go on from what was used, and are not handed out twice while they may be used", async () => {
     const other = await anotherHandle();
     const next = (used: string, of = store()) =>

@@ -92,6 +92,14 @@ export function leaseContract({ store, anotherHandle, pass, isShared }: Subject)
     assert.equal((await store().events.append(step)).length, 1);
   });
 
+  test("a lease that ends much later than it can have been acquired for is of a clock that was set back: it is over", async () => {
+    const lease = (await acquire(store(), "watcher", "me"))!;
+    pass(-60 * MINUTE_MS);
+    assert.ok(await acquire(store(), "watcher", "other") !== undefined);
+    assert.deepEqual(await store().leases.renew([lease], MINUTE_MS), []);
+    pass(60 * MINUTE_MS);
+  });
+
   test("a store that gateways share keeps nobody off, and ends no lease", { skip: !isShared }, async () => {
     assert.equal(store().isShared, true);
     const other = await anotherHandle();

@@ -58,9 +58,11 @@ const LONGEST_PAUSE_MS = 500;
  *   tells what the other came to.
  * - What `work` does in the world beside its answer is done under the intent's `id`, which outlives the claim.
  */
-export function createOnce({ intents, clock, newId }: {
+export function createOnce({ intents, clock, networkSeconds, newId }: {
   intents: IntentStore;
   clock: Clock;
+  /** The network's time, Unix seconds. */
+  networkSeconds(): number;
   /** 22 random letters and digits. */
   newId(): string;
 }): Once {
@@ -140,7 +142,7 @@ export function createOnce({ intents, clock, newId }: {
   /** False when another has claimed it since. */
   async function completed(claim: IntentClaim, done: { request: string; result: string }): Promise<boolean> {
     try {
-      await intents.complete(claim, done);
+      await intents.complete(claim, { ...done, atMs: networkSeconds() * 1_000 });
       return true;
     } catch (error) {
       if (error instanceof StoreError && error.kind === "fenced") return false;

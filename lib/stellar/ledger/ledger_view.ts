@@ -30,6 +30,8 @@ export interface LedgerView {
    * clock's before the first.
    */
   networkSeconds(): number;
+  /** Whether that is our own clock's word, which the nodes' first answers contradict: which is right shows in seconds. */
+  readonly isTimeInDoubt: boolean;
   /** By how many seconds the network's time is ahead of our own clock (negative: behind it), where that is over a minute. */
   clockDisagreement(): number | undefined;
   /**
@@ -41,6 +43,9 @@ export interface LedgerView {
   onDoubt(listener: (claim: Claim) => void): () => void;
 }
 
+/** A network that closes no ledgers is taken to have rested for no longer than this, whatever our own clock says. */
+const LONGEST_REST_SECONDS = 3_000;
+
 /** A view that starts from what was stored before this start. `nodes`: how many there are to be asked. */
 export function createLedgerView({ clock, stored, nodes = 1 }: {
   clock: Clock;
@@ -51,6 +56,8 @@ export function createLedgerView({ clock, stored, nodes = 1 }: {
   /** The newest ledger that was news without being believed. */
   let newsAhead = 0;
   let firstSequence: number | undefined;
+  /** What became of the close times that were said since this start. */
+  let timeHeard: "none" | "contradicted" | "believed" = "none";
   const newsListeners = new Set<(sequence: number) => void>();
   const doubtListeners = new Set<(claim: Claim) => void>();
 
@@ -64,7 +71,8 @@ export function createLedgerView({ clock, stored, nodes = 1 }: {
       belief.confirmed?.node !== STORED;
   }
 
-  function networkSeconds(): number {
+  /** @param longestRest for how long it may have closed no ledger, in seconds */
+  function networkSeconds(longestRest = LONGEST_REST_SECONDS): number {
     const wallSeconds = clock.now() / 1000;
     const since = (known: Known) => known.closeTime + (clock.monotonicMs() - known.timedAtMs) / 1000;
     const { believed, confirmed } = belief;
@@ -74,7 +82,9 @@ export function createLedgerView({ clock, stored, nodes = 1 }: {
       if (Math.abs(seconds - wallSeconds) <= JUDGE_LIMITS.closeTimeSlackSeconds) return Math.floor(seconds);
     }
     if (confirmed === undefined || confirmed.closeTime === 0) return Math.floor(wallSeconds);
-    return Math.floor(hasMoved() ? since(confirmed) : Math.max(wallSeconds, since(confirmed)));
+    if (hasMoved()) return Math.floor(since(confirmed));
+    const latest = timeHeard === "believed" ? since(believed!) + longestRest : Infinity;
+    return Math.floor(Math.min(Math.max(wallSeconds, since(confirmed)), latest));
   }
 
   return {
@@ -94,7 +104,10 @@ export function createLedgerView({ clock, stored, nodes = 1 }: {
     get hasGoneBack() {
       return belief.wentBackFrom !== undefined;
     },
-    networkSeconds,
+    networkSeconds: () => networkSeconds(),
+    get isTimeInDoubt() {
+      return timeHeard === "contradicted";
+    },
     hear(claim) {
       if (claim.sequence === 0) return "current";
       const before = belief.believed?.sequence ?? 0;
@@ -102,6 +115,9 @@ export function createLedgerView({ clock, stored, nodes = 1 }: {
       const { verdict, belief: next, isDoubtful } = judge(belief, claim, now);
       belief = next;
       if (next.believed !== undefined && next.believed.node !== STORED) firstSequence ??= next.believed.sequence;
+      if ((claim.closeTime ?? 0) > 0 && claim.node !== STORED && timeHeard !== "believed") {
+        timeHeard = verdict === "current" ? "believed" : "contradicted";
+      }
       const sequence = next.believed?.sequence ?? 0;
       if (sequence !== before) tellNews(sequence);
       else if (verdict === "ahead" && claim.sequence !== newsAhead) tellNews(newsAhead = claim.sequence);
@@ -110,7 +126,7 @@ export function createLedgerView({ clock, stored, nodes = 1 }: {
     },
     clockDisagreement() {
       if ((belief.confirmed?.closeTime ?? 0) === 0 || !isClockWrong(belief, clock.monotonicMs())) return undefined;
-      const seconds = Math.round(networkSeconds() - clock.now() / 1000);
+      const seconds = Math.round(networkSeconds(Infinity) - clock.now() / 1000);
       return Math.abs(seconds) > JUDGE_LIMITS.closeTimeSlackSeconds ? seconds : undefined;
     },
     onNews(listener) {

@@ -75,7 +75,8 @@ export type Widen = (simulation: RawSimulation) => Promise<string>;
  * Builds the envelope of one call: simulated against the newest ledger, with the resources the simulation found
  * (and what `widen` adds to them), an inclusion fee from the node's statistics, and bounded in time.
  * @throws {GatewayError} `not_found` for an account that does not exist, what the call's guard and `explainSimulation`
- * say, `invalid_request` when somebody else than the source would have to authorise it
+ * say, `invalid_request` when somebody else than the source would have to authorise it, `upstream_error` for the seconds
+ * after a start in which the node and this machine's clock disagree about the time
  */
 export async function prepareTransaction(
   parts: PrepareParts,
@@ -95,6 +96,7 @@ export async function prepareTransaction(
       param: "source",
     });
   }
+  if (parts.view.isTimeInDoubt) throw timeInDoubt();
   await guard?.check(beside);
   if (simulation.error !== undefined) throw await parts.explainSimulation(call, simulation);
   const authorisations = decodedAuthorisations(simulation);
@@ -118,6 +120,14 @@ export async function prepareTransaction(
     fee: transaction.fee,
     validUntil,
   };
+}
+
+/** By a clock that is ahead an envelope would be valid for days. */
+function timeInDoubt(): GatewayError {
+  return new GatewayError(
+    "upstream_error",
+    "the network's time is not certain yet: the RPC node and this machine's clock disagree; try again in a few seconds",
+  );
 }
 
 function decodedAuthorisations(simulation: RawSimulation): xdr.SorobanAuthorizationEntry[] {

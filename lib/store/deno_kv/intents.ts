@@ -106,7 +106,7 @@ export function denoKvIntents({ kv, location, handle, now, isHeld, retry }: Deno
       atomic.set(entry.key, { ...before, term, claim });
       return await commit(atomic) ? { ...name, id: before.id, term } : "taken";
     },
-    complete: (claim, { request, result }) =>
+    complete: (claim, { request, result, atMs = 0 }) =>
       retry(async () => {
         const entry = await claimed(claim);
         if (entry === undefined) {
@@ -124,7 +124,7 @@ export function denoKvIntents({ kv, location, handle, now, isHeld, retry }: Deno
           term,
           request,
           claim: null,
-          completedAtMs: now(),
+          completedAtMs: Math.max(now(), atMs),
           result: encoder.encode(result),
         };
         const atomic = kv.atomic().check(entry).set(entry.key, done).delete(intentTimeKey(completedAtMs, name))

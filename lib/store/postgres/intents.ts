@@ -87,11 +87,11 @@ export function postgresIntents({ database, location, prefix }: PostgresContext)
       if (found!.made > 0) return { ...name, id, term: 1 };
       return found!.room > 0 || found!.there > 0 ? "taken" : "full";
     },
-    async complete({ keyId, kind, key, id, term }, { request, result }) {
+    async complete({ keyId, kind, key, id, term }, { request, result, atMs = 0 }) {
       const { count } = await database.write(
-        `UPDATE ${prefix}intent SET request = $6, result = $7, completed_at_ms = ${NOW_MS}, claimed_until_ms = NULL
+        `UPDATE ${prefix}intent SET request = $6, result = $7, completed_at_ms = greatest(${NOW_MS}, $8), claimed_until_ms = NULL
         WHERE ${IS_CLAIMED}`,
-        [keyId, kind, key, id, term, request, result],
+        [keyId, kind, key, id, term, request, result, Math.floor(atMs)],
       );
       if (count > 0) return;
       throw new StoreError("fenced", `${location}: another has claimed this intent (${kind}) since its term ${term}`);

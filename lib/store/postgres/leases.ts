@@ -1,5 +1,5 @@
 import type { NounDriver } from "../checked_store.ts";
-import { type Lease, type LeaseStore, StoreError } from "../store.ts";
+import { type Lease, LEASE_SLACK_MS, type LeaseStore, StoreError } from "../store.ts";
 import { NOW_MS } from "./clock.ts";
 import type { Queries } from "./database.ts";
 import type { PostgresContext } from "./store.ts";
@@ -29,6 +29,7 @@ export function postgresLeases({ database, location, prefix }: PostgresContext):
           `INSERT INTO ${prefix}lease AS held (name, term, holder, until_ms) VALUES ($1, 1, $2, ${NOW_MS} + $3)
           ON CONFLICT (name) DO UPDATE SET term = held.term + 1, holder = excluded.holder, until_ms = ${NOW_MS} + $3
           WHERE held.holder IS NULL OR held.holder = excluded.holder OR held.until_ms <= ${NOW_MS}
+            OR held.until_ms > ${NOW_MS} + $3 + ${LEASE_SLACK_MS}
           RETURNING held.name, held.term`,
           [name, holder, durationMs],
         );

@@ -82,8 +82,10 @@ export function sqliteIntents(context: SqliteContext): NounDriver<IntentStore> {
         return { ...name, id: row.id, term: row.term + 1 };
       });
     },
-    async complete({ keyId, kind, key, id, term }, { request, result }) {
-      const { changes } = await commitTogether(() => complete.run(request, result, now(), keyId, kind, key, id, term));
+    async complete({ keyId, kind, key, id, term }, { request, result, atMs = 0 }) {
+      const { changes } = await commitTogether(() =>
+        complete.run(request, result, Math.max(now(), atMs), keyId, kind, key, id, term)
+      );
       if (changes > 0) return;
       throw new StoreError("fenced", `${location}: another has claimed this intent (${kind}) since its term ${term}`);
     },

@@ -1,5 +1,5 @@
 import type { NounDriver } from "../checked_store.ts";
-import { type Lease, type LeaseStore, StoreError } from "../store.ts";
+import { type Lease, LEASE_SLACK_MS, type LeaseStore, StoreError } from "../store.ts";
 import type { SqliteContext } from "./store.ts";
 
 interface LeaseRow {
@@ -32,16 +32,18 @@ export function sqliteLeases({ database, location, now, isHeld }: SqliteContext)
   const endAll = database.prepare("UPDATE lease SET holder = NULL");
 
   /** Nobody else serves from a store that is held: whoever else holds a lease is dead. */
-  function isFree(name: string, holder: string): boolean {
+  function isFree(name: string, holder: string, durationMs: number): boolean {
     const row = read.get(name);
-    return row === undefined || row.holder === null || row.holder === holder || row.until_ms <= now() || isHeld();
+    if (row === undefined || row.holder === null || row.holder === holder || isHeld()) return true;
+    const remainingMs = row.until_ms - now();
+    return remainingMs <= 0 || remainingMs > durationMs + LEASE_SLACK_MS;
   }
 
   return {
     methods: {
       acquire: ({ name, holder, durationMs }) =>
         database.transaction(() => {
-          if (!isFree(name, holder)) return undefined;
+          if (!isFree(name, holder, durationMs)) return undefined;
           return { name, term: take.get(name, holder, now() + durationMs)!.term };
         }),
       renew: (leases, durationMs) =>

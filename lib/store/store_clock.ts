@@ -1,0 +1,35 @@
+import type { Clock } from "../clock.ts";
+import type { Store } from "./store.ts";
+
+/** A clock that several gateways have in common. */
+export interface StoreClock {
+  clock: Clock;
+  /** Learns the store's time anew. Never rejects: what cannot be learnt stays as it was. */
+  look(): Promise<void>;
+}
+
+/**
+ * The clock by which secrets and keys end: the store's where several gateways share it, so that a step of one machine's
+ * clock ends nothing early or late, and this machine's where it has the store for itself.
+ */
+export async function openStoreClock(
+  { registers, isShared }: Pick<Store, "registers" | "isShared">,
+  own: Clock,
+): Promise<StoreClock> {
+  /** The store's time is the monotonic one plus this; undefined: not learnt yet, or the store has none of its own. */
+  let aheadMs: number | undefined;
+
+  async function look(): Promise<void> {
+    if (!isShared) return;
+    try {
+      const storeMs = await registers.change("time", (_, nowMs) => ({ keepMs: 0, answer: nowMs }));
+      aheadMs = storeMs - own.monotonicMs();
+    } catch {
+      // A store that fails is told of by whoever needs it for more than its time.
+    }
+  }
+
+  await look();
+  const now = () => aheadMs === undefined ? own.now() : Math.round(own.monotonicMs() + aheadMs);
+  return { clock: { ...own, now }, look };
+}

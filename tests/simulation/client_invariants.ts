@@ -1,0 +1,54 @@
+import { type Client, HEED_MS } from "./client.ts";
+import type { Payer } from "./payer.ts";
+import type { Site } from "./site.ts";
+
+/** A payment is made by then while all is well: one submit may wait in vain for what the network has lost. */
+const PAID_MS = 95_000;
+
+/** What a key was let in for that was disabled from well before the question until the answer. */
+export function checkRefusals({ admitted, switched, keyId }: Client, broken: string[]): void {
+  for (const { askedMs, answeredMs } of admitted) {
+    const last = switched.findLast(({ atMs }) => atMs <= answeredMs);
+    if (last?.enabled !== false || askedMs - last.atMs <= 2 * HEED_MS) continue;
+    broken.push(`key ${keyId} was let in ${askedMs - last.atMs} ms after it was disabled`);
+  }
+}
+
+/** Over any time no more was let through, from question to answer, than the bucket held and got. */
+export function checkLimit({ climate, time }: Site, client: Client, broken: string[]): void {
+  // By the store's clock buckets are refilled: when that is set ahead, time has passed.
+  if (time.wasMoved || client.admitted.length <= client.rate) return;
+  // One that has the store for itself counts in memory, and writes once a second.
+  const lives = climate.isShared ? [client.admitted] : Map.groupBy(client.admitted, ({ machine }) => machine).values();
+  for (const admitted of lives) {
+    const excess = excessOf(admitted, client.rate);
+    if (excess !== undefined) return void broken.push(`key ${client.keyId} was let through ${excess}`);
+  }
+}
+
+function excessOf(admitted: Client["admitted"], rate: number): string | undefined {
+  for (const { askedMs: fromMs } of admitted) {
+    const answers = admitted.filter(({ askedMs }) => askedMs >= fromMs).map(({ answeredMs }) => answeredMs);
+    for (const [before, toMs] of answers.toSorted((a, b) => a - b).entries()) {
+      const most = rate + ((toMs - fromMs) * rate) / 60_000;
+      // What a machine may spend goes by its own clock, which is off by up to two thousandths.
+      if (before + 1 > most * 1.002 + 1) return `${before + 1} times in ${toMs - fromMs} ms, of ${most}`;
+    }
+  }
+  return undefined;
+}
+
+/** Each payment is made once, and its payer told that one; what was said to have failed for good has. */
+export function checkPayments({ chain, world }: Site, payers: Payer[], broken: string[]): void {
+  const successes = chain.accounts.applied.filter(({ isSuccess }) => isSuccess);
+  const paid = Map.groupBy(successes, ({ amount }) => amount);
+  for (const { amount, told, isAsleep, awakeMs, saidFailed } of payers.flatMap(({ intents }) => intents)) {
+    const applied = (paid.get(amount) ?? []).map(({ hash }) => hash);
+    if (applied.length > 1) broken.push(`payment ${amount} was made ${applied.length} times`);
+    if (told !== undefined && !applied.includes(told)) broken.push(`payment ${amount} was told ${told}, which is none`);
+    const isDue = !isAsleep && world.nowMs - awakeMs > PAID_MS;
+    if (told === undefined && isDue) broken.push(`payment ${amount} does not come to an end`);
+    const lied = applied.find((hash) => saidFailed.has(hash));
+    if (lied !== undefined) broken.push(`payment ${amount} was told that ${lied} had failed, which was applied`);
+  }
+}

@@ -1,0 +1,137 @@
+import { type Ailment, AILMENTS } from "./node.ts";
+import { type Temper, TEMPERS } from "./receivers.ts";
+import type { Dice } from "./world.ts";
+
+/** What may go wrong in a dice. */
+export const MISFORTUNES = [
+  "kill",
+  "killAll",
+  "stop",
+  "pause",
+  "ambush",
+  "clock",
+  "storeClock",
+  "troubles",
+  "ail",
+  "prune",
+  "lie",
+  "temper",
+  "burst",
+  "reset",
+] as const;
+export type Misfortune = typeof MISFORTUNES[number];
+
+/** What people do. */
+export const DEEDS = ["makeHook", "removeHook", "rotate", "replay", "switchKey", "look", "hurry"] as const;
+export type Deed = typeof DEEDS[number];
+
+/** What an ambushed call of a machine finds: that the machine dies, stands still or is stopped in the middle of it. */
+export const AMBUSHES = ["kill", "pause", "stop"] as const;
+
+/** In the middle of which calls, by a part of their names. */
+const AMBUSHED = ["post ", "deliveries.settle", "events.append", "intents.", "submissions.", "Transaction"];
+
+const HOUR_MS = 3_600_000;
+const DAYS_40_MS = 960 * HOUR_MS;
+const CLOCK_STEPS_MS = [2_000, -2_000, 60_000, HOUR_MS, -HOUR_MS, 24 * HOUR_MS, -24 * HOUR_MS, DAYS_40_MS, -DAYS_40_MS];
+
+/** A choice, and how often it is made beside others. */
+export type Weighted<T> = [what: T, weight: number][];
+
+/** What kind of world it is: each has its own few misfortunes, so that rare ones come together, and often. */
+export interface Climate {
+  /** Several gateways on one store, or one after another on a store of its own. */
+  isShared: boolean;
+  gateways: number;
+  nodes: number;
+  pollMs: number;
+  /** How long things go wrong. */
+  lastsMs: number;
+  misfortunes: Weighted<Misfortune>;
+  /** The longest pause between two of them. */
+  misfortuneEveryMs: number;
+  /** How long it takes at most until a machine that died is there again. */
+  restartMs: number;
+  ambushes: typeof AMBUSHES[number][];
+  ambushed: string[];
+  clockStepsMs: number[];
+  troubles: { crash: number; storeFault: number; stall: number };
+  ailments: (keyof Ailment)[];
+  tempers: Temper[];
+  deeds: Weighted<Deed>;
+  deedEveryMs: number;
+  /** How many webhooks there are from the beginning, and how many of all keep the order. */
+  hooks: number;
+  ordered: number;
+  /** How many events a ledger has at most. */
+  eventsOfLedger: number;
+  /** Requests in a minute that the keys of those in a hurry allow; one key each. */
+  hurried: number[];
+  /** How many pay. */
+  payers: number;
+  /** Probabilities of each ledger for each payment that waits: it is left for later, or for good, or fails. */
+  payments: { late: number; never: number; fails: number };
+}
+
+/** Draws a world's climate. */
+export function drawClimate(dice: Dice): Climate {
+  const isShared = dice.chance(0.8);
+  const payers = dice.chance(0.35) ? dice.integer(1, 4) : 0;
+  const misfortunes = weights(dice, MISFORTUNES, 0.3).filter(([what]) =>
+    (what !== "storeClock" || isShared) && (what !== "reset" || payers === 0)
+  );
+  const often = () => dice.random.pick([0.005, 0.03, 0.2]);
+  return {
+    isShared,
+    gateways: isShared ? dice.integer(1, 3) : 1,
+    nodes: dice.integer(1, 3),
+    pollMs: dice.random.pick([1_000, 1_000, 5_000]),
+    lastsMs: dice.integer(20_000, 120_000),
+    misfortunes: misfortunes.length > 0 ? misfortunes : [["kill", 1]],
+    misfortuneEveryMs: dice.random.pick([2_000, 6_000, 20_000]),
+    restartMs: dice.random.pick([1_000, 20_000, 60_000]),
+    ambushes: some(dice, AMBUSHES),
+    ambushed: some(dice, AMBUSHED),
+    clockStepsMs: some(dice, CLOCK_STEPS_MS),
+    troubles: {
+      crash: dice.chance(0.3) ? often() / 10 : 0,
+      storeFault: dice.chance(0.5) ? often() : 0,
+      stall: dice.chance(0.5) ? often() / 4 : 0,
+    },
+    ailments: some(dice, AILMENTS),
+    tempers: some(dice, TEMPERS),
+    deeds: weights(dice, DEEDS, 0.5),
+    deedEveryMs: dice.random.pick([1_000, 5_000, 20_000]),
+    hooks: dice.integer(0, 6),
+    ordered: dice.random.pick([0, 0.2, 1]),
+    eventsOfLedger: dice.random.pick([1, 3, 12]),
+    hurried: Array.from({ length: dice.integer(0, 3) }, () => dice.random.pick([20, 60, 120])),
+    payers,
+    payments: {
+      late: dice.random.pick([0, 0.3, 0.8]),
+      never: dice.random.pick([0, 0.1]),
+      fails: dice.random.pick([0, 0, 0.1]),
+    },
+  };
+}
+
+/** One of these, by their weights; undefined when there is none. */
+export function pickWeighted<T>(dice: Dice, choices: Weighted<T>): T | undefined {
+  let left = dice.random.next() * choices.reduce((sum, [, weight]) => sum + weight, 0);
+  for (const [what, weight] of choices) {
+    left -= weight;
+    if (left < 0) return what;
+  }
+  return undefined;
+}
+
+/** Each by this chance, some much more often than others. */
+function weights<T>(dice: Dice, all: readonly T[], chance: number): Weighted<T> {
+  return all.flatMap((what) => dice.chance(chance) ? [[what, dice.random.pick([1, 3, 12])] as [T, number]] : []);
+}
+
+/** Each by half a chance; one at least. */
+function some<T>(dice: Dice, all: readonly T[]): T[] {
+  const chosen = all.filter(() => dice.chance(0.4));
+  return chosen.length > 0 ? chosen : [dice.random.pick(all)];
+}

@@ -1,0 +1,121 @@
+import { type LoggedEvent, matches } from "../../lib/store/event.ts";
+import { filterOf, type Reader } from "../../lib/store/webhook.ts";
+import { LONGEST_DELAY_MS } from "../../lib/webhooks/delivery/schedule.ts";
+import { type Client, HEED_MS } from "./client.ts";
+import type { Heard } from "./receivers.ts";
+import type { Site } from "./site.ts";
+
+/** How long a webhook that is gone may still be heard of, whatever the store suffers. */
+const GONE_MS = 60_000;
+/** What is due is tried by then: all has been well for longer. */
+const OVERDUE_MS = 60_000;
+const DAY_MS = 86_400_000;
+/** The store answers no more at once. */
+const MOST_OF_KEPT = 200;
+
+/** Each matching event was delivered, or is visibly retrying, rejected or dead; no more than that was heard. */
+export async function checkDeliveries(
+  site: Site,
+  clients: Client[],
+  log: LoggedEvent[],
+  broken: string[],
+): Promise<void> {
+  const { receivers, driver } = site;
+  const known = new Map(log.map((event) => [event.id, event]));
+  const heardBy = Map.groupBy(receivers.heard, ({ subscriptionId }) => subscriptionId);
+  const readers: Reader[] = await driver.deliveries.readers({ limit: 500 });
+  for (const { subscription, progress } of readers) {
+    const delivered = new Set<string>();
+    for (const { eventId, statusCode } of heardBy.get(subscription.id) ?? []) {
+      if (statusCode !== undefined && statusCode < 300) delivered.add(eventId);
+    }
+    const kept = await keptOf(site, subscription.id);
+    for (const { dueAtMs, sequence } of kept) {
+      const inMs = dueAtMs === null ? 0 : dueAtMs - site.time.now();
+      if (inMs > LONGEST_DELAY_MS) broken.push(`${subscription.url} tries ${sequence} again only in ${inMs} ms`);
+      if (inMs < -OVERDUE_MS) {
+        broken.push(`${subscription.url} should have been sent ${sequence} again ${-inMs} ms ago`);
+      }
+    }
+    const isKept = new Set(kept.map(({ sequence }) => sequence));
+    // Who wants the order waits at what failed.
+    const waitsAt = subscription.ordered && kept.some(({ state }) => state === "retrying") ? progress.cursor : Infinity;
+    const filter = filterOf(subscription);
+    for (const eventId of delivered) {
+      const event = known.get(eventId);
+      // A replay goes back before the beginning.
+      if (event === undefined || matches({ ...filter, fromHeight: undefined }, event)) continue;
+      broken.push(`${subscription.url} was sent ${eventId}, which it does not listen to`);
+    }
+    if (subscription.ordered && !receivers.replayed.has(subscription.id)) {
+      checkOrder(subscription.url, [...delivered], known, broken);
+    }
+    for (const event of log) {
+      if (event.sequence <= (site.owedAfter.get(subscription.id) ?? 0) || !matches(filter, event)) continue;
+      if (delivered.has(event.id) || isKept.has(event.sequence) || event.sequence > waitsAt) continue;
+      const where = `the cursor is at ${progress.cursor} of ${log.length}`;
+      broken.push(`${subscription.url} never got ${event.sequence} (${event.id}), and nobody says so; ${where}`);
+    }
+  }
+  for (const post of receivers.heard) {
+    checkPost(site, clients, post, broken);
+    if (!known.has(post.eventId)) {
+      broken.push(`${post.subscriptionId} was sent ${post.eventId}, which is not in the log`);
+    }
+  }
+}
+
+/** Nothing is sent to who is gone, or whose key is disabled, and all is signed. */
+function checkPost(
+  { receivers, climate }: Site,
+  clients: Client[],
+  { subscriptionId, eventId, isSigned, beganMs }: Heard,
+  broken: string[],
+): void {
+  const deletedMs = receivers.deletedAtMs.get(subscriptionId) ?? Infinity;
+  if (beganMs - deletedMs > GONE_MS) {
+    broken.push(`${subscriptionId} was sent ${eventId} ${beganMs - deletedMs} ms after it was deleted`);
+  }
+  // Where the machine's clock is the only one, a day of it ends a former secret.
+  const endsEarly = !climate.isShared && climate.clockStepsMs.some((byMs) => byMs >= DAY_MS);
+  // Who was never told that it was made knows no secret.
+  if (receivers.secrets.has(subscriptionId) && !endsEarly && !isSigned()) {
+    broken.push(`${subscriptionId} was sent ${eventId} with a signature that is none`);
+  }
+  const owner = clients.find(({ keyId }) => receivers.owners.get(subscriptionId) === keyId);
+  const last = owner?.switched.filter(({ atMs }) => atMs <= beganMs).at(-1);
+  if (last?.enabled === false && beganMs - last.atMs > HEED_MS * 1.01) {
+    broken.push(`${subscriptionId} was sent ${eventId} ${beganMs - last.atMs} ms after its key was disabled`);
+  }
+}
+
+/** Whoever asked under one key again and again has one webhook. */
+export async function checkHooks({ driver }: Site, broken: string[]): Promise<void> {
+  const all = await driver.subscriptions.list({ limit: 1_000 });
+  for (const [url, same] of Map.groupBy(all, ({ url }) => url)) {
+    if (same.length > 1) broken.push(`there are ${same.length} webhooks to ${url}, which one intent has made`);
+  }
+}
+
+/** Who wants the order, and no replay, gets each event for the first time after all before it. */
+function checkOrder(url: string, delivered: string[], known: Map<string, LoggedEvent>, broken: string[]): void {
+  let last = 0;
+  for (const eventId of delivered) {
+    const { sequence = 0 } = known.get(eventId) ?? {};
+    if (sequence < last) return void broken.push(`${url} got ${sequence} after ${last}, though it wants the order`);
+    last = sequence;
+  }
+}
+
+/** What is kept of a webhook's failed deliveries. */
+async function keptOf({ driver }: Site, subscriptionId: string) {
+  const retrying = await driver.deliveries.retrying({ subscriptionId, limit: MOST_OF_KEPT });
+  const ended = [];
+  while (true) {
+    const before = ended.at(-1)?.delivery.sequence;
+    const page = await driver.deliveries.ended({ subscriptionId, before, limit: MOST_OF_KEPT });
+    ended.push(...page);
+    if (page.length < MOST_OF_KEPT) break;
+  }
+  return [...retrying, ...ended].map(({ delivery }) => delivery);
+}

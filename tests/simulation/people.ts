@@ -1,0 +1,153 @@
+import { Client, HistoryReader } from "./client.ts";
+import { type Climate, type Deed, pickWeighted } from "./climate.ts";
+import { Payer } from "./payer.ts";
+import type { Site } from "./site.ts";
+import { type Dice, NOBODY } from "./world.ts";
+
+/** A webhook that its maker knows of. */
+interface Hook {
+  id: string;
+  client: Client;
+  url: string;
+}
+
+/** The webhooks' limit in a world: each costs time. */
+const MOST_HOOKS = 8;
+const MOST_REPLAYS = 4;
+/** How often the answer to a rotation is lost: for a day the former secret has to do. */
+const DEAF = 0.3;
+const CARDS = 5;
+/** What the network's events are of. */
+const TYPES = ["escrow.funded", "device.revoked", "payment.authorized"];
+
+export const cardAt = (dice: Dice) => dice.integer(1, CARDS).toString(16).padStart(64, "0");
+
+/** All who use the gateways, and what they do. */
+export class People {
+  readonly readers: HistoryReader[];
+  readonly hooks: Hook[] = [];
+  /** Those who make webhooks: their keys come and go. */
+  readonly makers: Client[];
+  isCalm = false;
+  #urls = 0;
+  #replays = 0;
+
+  private constructor(
+    readonly site: Site,
+    readonly climate: Climate,
+    readonly clients: Client[],
+    readonly hurried: Client[],
+    readonly payers: Payer[],
+  ) {
+    this.makers = clients.slice(0, 2);
+    this.readers = this.makers.map((client, n) => new HistoryReader(client, n === 0 ? 7 : 100));
+  }
+
+  static async gather(site: Site, climate: Climate): Promise<People> {
+    const makers = [await Client.enrol(site, "shop", 6_000), await Client.enrol(site, "till", 6_000)];
+    const hurried: Client[] = [];
+    for (const [n, rate] of climate.hurried.entries()) hurried.push(await Client.enrol(site, `hurried ${n}`, rate));
+    const payers: Payer[] = [];
+    for (let n = 0; n < climate.payers; n++) payers.push(new Payer(await Client.enrol(site, `payer ${n}`, 6_000), n));
+    const clients = [...makers, ...hurried, ...payers.map(({ client }) => client)];
+    return new People(site, climate, clients, hurried, payers);
+  }
+
+  /** Makes the first webhooks, some of them at once, and begins to pay. */
+  begin(): void {
+    const { world } = this.site;
+    for (let n = 0; n < this.climate.hooks; n++) {
+      const afterMs = world.doings.chance(0.5) ? 0 : world.doings.integer(0, 20_000);
+      world.after(afterMs, () => void this.#makeHook(), NOBODY);
+    }
+    for (const payer of this.payers) void payer.live();
+  }
+
+  /** One of them does something. */
+  async act(): Promise<void> {
+    const deed = pickWeighted(this.site.world.doings, this.climate.deeds);
+    if (deed !== undefined) await this.#deeds[deed]();
+  }
+
+  readonly #deeds: Record<Deed, () => Promise<unknown>> = {
+    makeHook: () => this.#makeHook(),
+    removeHook: () =>
+      this.#onHook(async (id, owner) => {
+        const removed = await owner.ask("DELETE", `/v1/webhooks/${id}`);
+        if (removed?.status === 200) this.site.receivers.deletedAtMs.set(id, this.site.world.nowMs);
+      }),
+    rotate: () =>
+      this.#onHook(async (id, owner) => {
+        const rotated = await owner.ask("POST", `/v1/webhooks/${id}/secret`);
+        const isHeard = this.isCalm || !this.site.world.doings.chance(DEAF);
+        if (isHeard && rotated?.status === 200) this.site.receivers.secrets.get(id)!.push(rotated.body.secret);
+      }),
+    replay: () =>
+      this.#onHook(async (id, owner) => {
+        if (++this.#replays > MOST_REPLAYS) return;
+        this.site.receivers.replayed.add(id);
+        await owner.ask("POST", `/v1/webhooks/${id}/replay`, { body: { fromLedger: 1_000 } });
+      }),
+    switchKey: () => this.#switchKey(),
+    look: () =>
+      this.#onHook(async (id, owner) => {
+        await owner.ask("GET", `/v1/webhooks/${id}/deliveries`);
+        await owner.ask("GET", "/v1/status");
+      }),
+    hurry: () => this.#hurry(),
+  };
+
+  async #switchKey(): Promise<void> {
+    const client = this.site.world.doings.random.pick(this.makers);
+    if (this.isCalm) return;
+    await client.setEnabled(!client.isEnabled);
+  }
+
+  /** Under a key of its own intent: whoever heard no answer asks again, and has one webhook in the end. */
+  async #makeHook(): Promise<void> {
+    const { world, receivers } = this.site;
+    if (this.#urls >= MOST_HOOKS) return;
+    const client = world.doings.random.pick(this.makers);
+    const url = `https://hook${++this.#urls}.example/`;
+    const { tempers } = this.climate;
+    receivers.setTemper(url, this.isCalm || world.doings.chance(0.4) ? "well" : world.doings.random.pick(tempers));
+    const filter = {
+      ...(world.doings.chance(0.3) ? { types: [world.doings.random.pick(TYPES)] } : {}),
+      ...(world.doings.chance(0.3) ? { deviceHash: cardAt(world.doings) } : {}),
+      ...(world.doings.chance(this.climate.ordered) ? { ordered: true } : {}),
+    };
+    for (let tries = 0; tries < 20; tries++) {
+      const made = await client.ask("POST", "/v1/webhooks", { body: { url, ...filter }, intent: url });
+      if (made?.status === 201) {
+        const { id, secret } = made.body;
+        this.hooks.push({ id, client, url });
+        receivers.secrets.set(id, [secret]);
+        receivers.owners.set(id, client.keyId);
+        return;
+      }
+      await world.pass(world.doings.random.between(500, 5_000), NOBODY);
+    }
+  }
+
+  async #onHook(act: (id: string, owner: Client) => Promise<unknown>): Promise<void> {
+    if (this.hooks.length === 0) return;
+    const { id, client } = this.site.world.doings.random.pick(this.hooks);
+    await act(id, client);
+  }
+
+  async #hurry(): Promise<void> {
+    const { world } = this.site;
+    if (this.hurried.length === 0) return;
+    const client = world.doings.random.pick(this.hurried);
+    await Promise.all(
+      Array.from({ length: world.doings.integer(1, 40) }, () => client.ask("GET", "/v1/events?limit=1")),
+    );
+  }
+
+  /** From now on all goes well: keys are enabled again, and nobody begins a payment. */
+  async becomeCalm(): Promise<void> {
+    this.isCalm = true;
+    for (const payer of this.payers) payer.isOver = true;
+    for (const client of this.makers) if (!client.isEnabled) await client.setEnabled(true);
+  }
+}

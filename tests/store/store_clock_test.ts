@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { openStore } from "../../lib/store/open.ts";
+import { openStoreClock } from "../../lib/store/store_clock.ts";
+import { createTestClock } from "../test_clock.ts";
+
+const DAY_MS = 86_400_000;
+const START_MS = Date.parse("2026-01-01T00:00:00Z");
+
+test("on a store that gateways share the clock is the store's: a step of this machine's own does not move it", async () => {
+  const own = createTestClock(START_MS + DAY_MS);
+  let storeMs = START_MS;
+  const store = await openStore("memory:", { isShared: true, now: () => storeMs });
+  const { clock, look } = await openStoreClock(store, own);
+  assert.equal(clock.now(), START_MS);
+  own.step(40 * DAY_MS);
+  own.advance(1_000);
+  assert.equal(clock.now(), START_MS + 1_000);
+  storeMs += 3_600_000;
+  await look();
+  assert.equal(clock.now(), storeMs, "it follows the store's");
+  await store.close();
+  await look();
+  assert.equal(clock.now(), storeMs, "what cannot be learnt stays as it was");
+});
+
+test("where a gateway has the store for itself the clock is this machine's", async () => {
+  const own = createTestClock(START_MS);
+  const store = await openStore("memory:", { now: () => 0 });
+  const { clock } = await openStoreClock(store, own);
+  own.step(DAY_MS);
+  assert.equal(clock.now(), START_MS + DAY_MS);
+  await store.close();
+});
