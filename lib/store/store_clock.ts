@@ -9,7 +9,7 @@ export interface StoreClock {
 }
 
 /**
- * The clock by which secrets and keys end: the store's where several gateways share it, so that a step of one machine's
+ * The clock by which retries are due, and secrets and keys end: the store's where several gateways share it, so that a step of one machine's
  * clock ends nothing early or late, and this machine's where it has the store for itself.
  */
 export async function openStoreClock(

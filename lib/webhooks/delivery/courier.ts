@@ -24,6 +24,7 @@ export interface CourierParts {
   recipient(subscription: Subscription): Recipient;
   /** What is sent of an event. */
   message(event: LoggedEvent): EventMessage;
+  /** Of a store that several gateways share, whose own clocks may differ, the store's (`openStoreClock`). */
   clock: Clock;
   /** Unique to this process. */
   holder: string;
@@ -42,7 +43,7 @@ export interface Courier {
   wake(): void;
   /** A subscription was made or changed, or has a replay. */
   changed(subscriptionId: string): Promise<void>;
-  /** Whether nothing is under way, and nothing is due until then (Unix ms, by this process's clock). */
+  /** Whether nothing is under way, and nothing is due until then, Unix ms. */
   isIdle(untilMs: number): Promise<boolean>;
   /** Begins nothing more, waits for what is under way at most so long, writes it down and gives its leases back. */
   stop(options: { drainMs: number }): Promise<void>;
@@ -70,10 +71,9 @@ const STEP_WORTH_MENDING_MS = 60_000;
  * log whom it matches; who is behind reads by itself. What many posts came to is one commit.
  */
 export function createCourier(parts: CourierParts): Courier {
-  const { store, onProblem, gatherMs = 20 } = parts;
+  const { store, clock, onProblem, gatherMs = 20 } = parts;
   const limits = { ...COURIER_LIMITS, ...parts.limits };
-  const partitions = createPartitions(store, parts.clock, parts.holder);
-  const clock: Clock = { ...parts.clock, now: partitions.now };
+  const partitions = createPartitions(store, clock, parts.holder);
   const turns = createTurns(limits);
   const reading = createReading(store, clock);
   const readers = createReaders({ store, partitions, clock });
@@ -85,8 +85,7 @@ export function createCourier(parts: CourierParts): Courier {
   /** Readers at the end of the log have been handed all events up to here. */
   let tail = 0;
   let networkMs = 0;
-  /** From the first look on: before, a store's time is not known. */
-  let stepOfClock: (() => number) | undefined;
+  const stepOfClock = createStepWatch(clock);
   /** Readers are taken in from here on: before, the end of the log is not known. */
   let isLoaded = false;
   let savedAt = clock.monotonicMs();
@@ -114,7 +113,6 @@ export function createCourier(parts: CourierParts): Courier {
     isLoaded = true;
     await readers.load(changed);
     networkMs = ((await store.events.watcherState())?.latestLedgerCloseTime ?? 0) * 1_000;
-    stepOfClock ??= createStepWatch(clock);
     const stepMs = stepOfClock();
     if (stepMs <= -STEP_WORTH_MENDING_MS) await readers.bringBackDue(clock.now() + STEP_WORTH_MENDING_MS);
     await followLog();
@@ -376,12 +374,11 @@ export function createCourier(parts: CourierParts): Courier {
   async function isIdle(untilMs: number): Promise<boolean> {
     if (!readers.isLoaded() || turns.underWay + looking.size + unsettled.size > 0) return false;
     if ((await store.events.bounds()).last > tail) return false;
-    const restMs = untilMs - parts.clock.now();
-    const [untilAt, untilDueMs] = [clock.monotonicMs() + restMs, clock.now() + restMs];
+    const untilAt = clock.monotonicMs() + untilMs - clock.now();
     return [...active].every((reader) =>
       reader.notBeforeAt >= untilAt ||
       (reader.isAtTip && reader.log.queue.length + reader.due.length === 0 && reader.replay === undefined &&
-        (reader.nextDueAtMs === null || reader.nextDueAtMs >= untilDueMs))
+        (reader.nextDueAtMs === null || reader.nextDueAtMs >= untilMs))
     );
   }
 

@@ -13,11 +13,6 @@ export interface Partitions {
   holds(partition: number): boolean;
   /** Its lease, while that is not known to be lost; another one after each change of hands. */
   lease(partition: number): Lease | undefined;
-  /**
-   * The time by which retries are due, Unix ms: of a store that several gateways share, whose
-   * own clocks may differ; else this process's.
-   */
-  now(): number;
   /** Looks at once which of those held are still one's own: a write was fenced off. */
   recheck(): Promise<void>;
   /** Gives all back. */
@@ -51,8 +46,6 @@ export function createPartitions(
 ): Partitions {
   const held = new Map<number, Held>();
   let lookedAt = -Infinity;
-  /** The store's time is the monotonic one plus this; undefined: not known, or the store has none of its own. */
-  let storeAheadMs: number | undefined;
 
   async function renew(): Promise<boolean> {
     // Trust begins at the attempt: the answer may come late.
@@ -71,14 +64,13 @@ export function createPartitions(
   /** Says that this courier is there; answers how many partitions are its share. */
   async function share(): Promise<number> {
     if (!isShared) return PARTITIONS;
-    const { couriers, storeMs } = await registers.change(COURIERS, (before: Couriers | undefined, nowMs) => {
+    const couriers = await registers.change(COURIERS, (before: Couriers | undefined, nowMs) => {
       // One that is there for longer than it could have said is of a clock that was set back since.
       const isThere = (untilMs: number) => untilMs > nowMs && untilMs <= nowMs + 2 * LEASE_MS;
       const there = Object.entries(others(before)).filter(([, untilMs]) => isThere(untilMs));
       const value = { ...Object.fromEntries(there), [holder]: nowMs + LEASE_MS };
-      return { value, keepMs: LEASE_MS, answer: { couriers: Object.keys(value).sort(), storeMs: nowMs } };
+      return { value, keepMs: LEASE_MS, answer: Object.keys(value).sort() };
     });
-    storeAheadMs = storeMs - clock.monotonicMs();
     const rest = PARTITIONS % couriers.length;
     return Math.floor(PARTITIONS / couriers.length) + (couriers.indexOf(holder) < rest ? 1 : 0);
   }
@@ -126,7 +118,6 @@ export function createPartitions(
       return found !== undefined && !found.isLeaving && clock.monotonicMs() < found.trustedUntil;
     },
     lease: (partition) => held.get(partition)?.lease,
-    now: () => storeAheadMs === undefined ? clock.now() : Math.round(clock.monotonicMs() + storeAheadMs),
     async recheck() {
       lookedAt = -Infinity;
       if (held.size > 0) await renew();

@@ -1,4 +1,5 @@
 import { setImmediate as othersTurn } from "node:timers/promises";
+import { openStoreClock } from "../../../lib/store/store_clock.ts";
 import type { Store } from "../../../lib/store/store.ts";
 import { createCourier } from "../../../lib/webhooks/delivery/courier.ts";
 import type { CourierLimits } from "../../../lib/webhooks/delivery/turns.ts";
@@ -34,6 +35,7 @@ export async function courierStage(answer: (post: Posted) => Answer, options: Op
   const bare = options.on ?? await memoryStore();
   const store = options.store?.(bare) ?? bare;
   const clock = options.clock ?? createTestClock(START_MS);
+  const { clock: ofStore } = await openStoreClock(bare, clock);
   const startedAt = clock.monotonicMs();
   const script = scriptedAttempts(clock, answer, options.retryMs);
   const problems: string[] = [];
@@ -44,7 +46,7 @@ export async function courierStage(answer: (post: Posted) => Answer, options: Op
       isKeyEnabled: (keyId) => Promise.resolve(options.isKeyEnabled?.(keyId) ?? true),
       recipient: ({ id, url }) => ({ id, url, secrets: [] }),
       message: ({ id, type }) => ({ id, type, json: "{}" }),
-      clock,
+      clock: ofStore,
       holder,
       onAttempt: () => {},
       onProblem: (message) => problems.push(message),
