@@ -77,7 +77,7 @@ function checkPost(
     broken.push(`${subscriptionId} was sent ${eventId} ${beganMs - deletedMs} ms after it was deleted`);
   }
   // Where the machine's clock is the only one, a day of it ends a former secret.
-  const endsEarly = !climate.isShared && climate.clockStepsMs.some((byMs) => byMs >= DAY_MS);
+  const endsEarly = !climate.isShared && climate.clockStepsMs.some((byMs) => Math.abs(byMs) >= DAY_MS);
   // Who was never told that it was made knows no secret.
   if (receivers.secrets.has(subscriptionId) && !endsEarly && !isSigned()) {
     broken.push(`${subscriptionId} was sent ${eventId} with a signature that is none`);
