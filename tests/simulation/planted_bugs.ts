@@ -204,7 +204,7 @@ export const PLANTED: PlantedBug[] = [
     file: "lib/webhooks/secrets/rotation.ts",
     from: "previousSecret: { secret, untilMs: now() + ROTATION_MS },",
     to: "previousSecret: { secret, untilMs: now() },",
-    seed: 7,
+    seed: 11,
   },
   {
     name: "a webhook that was made is made again",
