@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs every check and every test on both runtimes and ends with the line `N passed, N failed`; exit code 1 when one failed.
 # The two runtimes' tests run side by side, TEST_JOBS files at a time each; what a suite wrote is shown when it failed. Where
-# SIMULATE_SECONDS is set simulated worlds follow, for that long.
+# SIMULATE_SECONDS is set simulated worlds follow, for that long: those from SIMULATE_FROM on, at most SIMULATE_SEEDS.
 # Bun and Deno come from npm at the versions of package.json; Rust's tests run where cargo is and can have their crates.
 cd "$(dirname "$0")/.." || exit 1
 version() { sed -n "s/^ *\"$1\": \"\([0-9.]*\)\",*$/\1/p" package.json | head -n 1; }
@@ -75,9 +75,10 @@ elif ! cargo fetch --quiet --locked --manifest-path "$contracts" >"$out/step" 2>
 else
   begin "cargo test" cargo test --quiet --locked --manifest-path "$contracts"
 fi
-# simulated SECONDS: worlds that nobody has lived through yet, by the seeds from this moment on.
+# simulated SECONDS: worlds that nobody has lived through yet, by the seeds from this moment on, unless they are named.
 simulated() {
-  bun tests/simulation/simulate.ts --from "$(date +%s)" --seconds "$1" >"$out/simulation" 2>&1
+  bun tests/simulation/simulate.ts --from "${SIMULATE_FROM:-$(date +%s)}" --seeds "${SIMULATE_SEEDS:-1000000}" \
+    --seconds "$1" >"$out/simulation" 2>&1
   status=$?
   cat "$out/simulation"
   [ "$status" -eq 0 ] && passed=$((passed + 1)) || failed=$((failed + 1))
