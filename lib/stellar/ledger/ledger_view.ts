@@ -30,8 +30,10 @@ export interface LedgerView {
    * clock's before the first.
    */
   networkSeconds(): number;
-  /** Whether that is our own clock's word, which the nodes' first answers contradict: which is right shows in seconds. */
+  /** Whether that is our own clock's word, which by the nodes' first answers is ahead: which is right shows in seconds. */
   readonly isTimeInDoubt: boolean;
+  /** Waits until it is not; false when it still is after some seconds. */
+  whenTimeCertain(): Promise<boolean>;
   /** By how many seconds the network's time is ahead of our own clock (negative: behind it), where that is over a minute. */
   clockDisagreement(): number | undefined;
   /**
@@ -45,6 +47,9 @@ export interface LedgerView {
 
 /** A network that closes no ledgers is taken to have rested for no longer than this, whatever our own clock says. */
 const LONGEST_REST_SECONDS = 3_000;
+/** What is in doubt is asked for again after two seconds, and then it is known, unless nodes fail. */
+const LONGEST_DOUBT_MS = 6_000;
+const DOUBT_LOOK_MS = 100;
 
 /** A view that starts from what was stored before this start. `nodes`: how many there are to be asked. */
 export function createLedgerView({ clock, stored, nodes = 1 }: {
@@ -108,6 +113,11 @@ export function createLedgerView({ clock, stored, nodes = 1 }: {
     get isTimeInDoubt() {
       return timeHeard === "contradicted";
     },
+    async whenTimeCertain() {
+      const endsAt = clock.monotonicMs() + LONGEST_DOUBT_MS;
+      while (timeHeard === "contradicted" && clock.monotonicMs() < endsAt) await clock.wait(DOUBT_LOOK_MS);
+      return timeHeard !== "contradicted";
+    },
     hear(claim) {
       if (claim.sequence === 0) return "current";
       const before = belief.believed?.sequence ?? 0;
@@ -116,7 +126,9 @@ export function createLedgerView({ clock, stored, nodes = 1 }: {
       belief = next;
       if (next.believed !== undefined && next.believed.node !== STORED) firstSequence ??= next.believed.sequence;
       if ((claim.closeTime ?? 0) > 0 && claim.node !== STORED && timeHeard !== "believed") {
-        timeHeard = verdict === "current" ? "believed" : "contradicted";
+        const isOursAhead = clock.now() / 1000 - claim.closeTime! > JUDGE_LIMITS.closeTimeSlackSeconds;
+        if (verdict === "current") timeHeard = "believed";
+        else if (isOursAhead) timeHeard = "contradicted";
       }
       const sequence = next.believed?.sequence ?? 0;
       if (sequence !== before) tellNews(sequence);

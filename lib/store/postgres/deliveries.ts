@@ -165,12 +165,18 @@ export function postgresDeliveries(
       return found.map(toAttempt);
     },
     async pruneAttempts(subscriptionId, beforeMs) {
-      const { count } = await database.write(
-        `DELETE FROM ${prefix}attempt
-        WHERE subscription = (SELECT number FROM ${prefix}subscription WHERE id = $1) AND at_ms < $2`,
+      // Those that wait for their lot to be removed are gone already to whoever asks.
+      const [found] = await database.write<{ count: number }>(
+        `WITH subscription AS (SELECT number FROM ${prefix}subscription WHERE id = $1), newest AS (
+          SELECT max(ordinal) AS ordinal FROM ${prefix}attempt WHERE subscription = (SELECT number FROM subscription)
+        ), gone AS (
+          DELETE FROM ${prefix}attempt
+          WHERE subscription = (SELECT number FROM subscription) AND at_ms < $2 RETURNING ordinal
+        )
+        SELECT count(*) AS count FROM gone, newest WHERE gone.ordinal > newest.ordinal - ${ATTEMPTS_KEPT}`,
         [subscriptionId, beforeMs],
       );
-      return count;
+      return found!.count;
     },
   };
 }
