@@ -1,6 +1,5 @@
 import { type PageFile, textFile } from "../page_file.ts";
-import { docsPage, type Navigation } from "./layout.ts";
-import { ENVELOPE_BOX } from "./envelope_box.ts";
+import { docsPage, ENVELOPE_BOX, type Navigation } from "./layout.ts";
 
 type Load = () => Promise<{ default: string }>;
 
