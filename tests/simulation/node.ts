@@ -1,6 +1,6 @@
 import { nativeToScVal, SorobanDataBuilder, StrKey, xdr } from "@stellar/stellar-sdk/base";
 import { rpcId } from "../events/simulated_node.ts";
-import { accountEntry } from "./accounts.ts";
+import { accountEntry } from "../stellar/account_entry.ts";
 import { type Chain, type Ledgers, PASSPHRASE } from "./chain.ts";
 import { START_MS, type World } from "./world.ts";
 

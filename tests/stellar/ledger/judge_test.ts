@@ -1,47 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import * as fc from "fast-check";
-import { type Claim, JUDGE_LIMITS } from "../../../lib/stellar/ledger/judge.ts";
-import { createLedgerView, type LedgerView } from "../../../lib/stellar/ledger/ledger_view.ts";
-import { fakeClock } from "../rpc/stub_rpc.ts";
-
-const START = 1_800_000_000;
-const TEN_YEARS = 315_360_000;
-
-/** A view of so many nodes, and a network that closes a ledger every five seconds; the wall clock may be wrong. */
-function stage({ nodes = 1, stored, clockOff = 0, firstSequence = 1_000 }: {
-  nodes?: number;
-  stored?: { sequence: number; closeTime: number };
-  clockOff?: number;
-  firstSequence?: number;
-} = {}) {
-  const clock = fakeClock((START + clockOff) * 1000);
-  const view = createLedgerView({ clock, stored, nodes });
-  const doubted: number[] = [];
-  view.onDoubt(({ node }) => doubted.push(node));
-  const truth = (lag = 0) => {
-    const closed = Math.max(0, Math.floor(clock.monotonicMs() / 5_000) - lag);
-    return { sequence: firstSequence + closed, closeTime: START + 5 * closed };
-  };
-  const hear = (claim: Partial<Claim> & { sequence: number }) => view.hear({ node: 0, ...claim });
-  return {
-    clock,
-    view,
-    doubted,
-    truth,
-    hear,
-    /** Lets seconds pass, in each of which every node answers the truth. */
-    pass(seconds: number, lag = 0): void {
-      for (let second = 0; second < seconds; second++) {
-        clock.pass(1_000);
-        for (let node = 0; node < nodes; node++) view.hear({ node, ...truth(lag) });
-      }
-    },
-    isTrue(): boolean {
-      return view.sequence === truth().sequence && view.closeTime === truth().closeTime;
-    },
-  };
-}
+import { JUDGE_LIMITS } from "../../../lib/stellar/ledger/judge.ts";
+import { stage, START, TEN_YEARS } from "./judge_stage.ts";
 
 describe("the judge of claims", () => {
   test("believes at once what is natural, and has it confirmed by the next claim a second later", () => {
@@ -94,6 +54,19 @@ describe("the judge of claims", () => {
     hear(truth());
     assert.equal(view.isTimeInDoubt, false);
     assert.ok(Math.abs(view.networkSeconds() - truth().closeTime!) <= 3_600, "no ledger has closed since");
+  });
+
+  test("whoever needs the time waits for it while it is in doubt, for some seconds", async () => {
+    const { view, hear, clock, truth } = stage({ clockOff: 86_400 });
+    assert.equal(await view.whenTimeCertain(), true, "nothing was said yet");
+    hear(truth());
+    const fromMs = clock.monotonicMs();
+    assert.equal(await view.whenTimeCertain(), false, "nobody says more");
+    const waitedMs = clock.monotonicMs() - fromMs;
+    assert.ok(waitedMs >= 6_000 && waitedMs < 7_000, `${waitedMs} ms`);
+    const waiting = view.whenTimeCertain();
+    hear(truth());
+    assert.equal(await waiting, true);
   });
 
   test("sequences are signed 32-bit: 4294967295 is never even remembered (T5)", () => {
@@ -264,100 +237,5 @@ describe("the judge of claims", () => {
     on.hear({ sequence: 50_000, closeTime: START + 7 });
     on.hear({ sequence: 50_000, closeTime: START + 7 });
     assert.deepEqual(heard, [1_000, 1_001, 50_000]);
-  });
-});
-
-/** One wrong answer, of any kind. */
-const lie = fc.record({
-  atSecond: fc.integer({ min: 5, max: 100 }),
-  node: fc.nat(1),
-  sequenceBy: fc.oneof(fc.integer({ min: -1_000, max: 1_000 }), fc.constantFrom(1e6, 2 ** 31 - 2_000, -900, 99, 33)),
-  timeBy: fc.option(fc.oneof(fc.integer({ min: -4_000, max: 4_000 }), fc.constantFrom(TEN_YEARS, -TEN_YEARS, 59, 61))),
-});
-
-/** After a wrong answer, the view is right again after so many seconds in which somebody answers. */
-const HEALED_SECONDS = 6;
-/** By when a view with nothing stored, on a clock that is wrong, knows its way. */
-const SETTLED_SECONDS = 30;
-
-describe("whatever one wrong answer says, at whatever time", () => {
-  const history = fc.record({
-    lie,
-    nodes: fc.integer({ min: 1, max: 2 }),
-    lags: fc.array(fc.nat(2), { minLength: 1, maxLength: 20 }),
-    untimed: fc.array(fc.boolean(), { minLength: 1, maxLength: 20 }),
-    clockOff: fc.constantFrom(0, 5, -30, 3_600, -3_600, 86_400, -86_400, 40 * 86_400),
-    stepAtSecond: fc.integer({ min: 0, max: 120 }),
-    stepBy: fc.constantFrom(0, 2, -2, 3_600, -3_600, 86_400, -40 * 86_400),
-  })
-    // A lie in the very seconds in which our clock is moved to where it points would be two witnesses that agree.
-    .filter(({ lie, stepAtSecond }) => Math.abs(lie.atSecond - stepAtSecond) > 8);
-
-  /** Plays two minutes; `look` sees the view at the end of each second. */
-  function play(
-    { lie, nodes, lags, untimed, clockOff, stepAtSecond, stepBy }: (typeof history) extends fc.Arbitrary<infer T> ? T
-      : never,
-    look: (second: number, view: LedgerView, truth: { sequence: number; closeTime: number }) => void,
-  ): void {
-    const on = stage({ nodes, clockOff });
-    for (let second = 1; second <= 120; second++) {
-      on.clock.pass(500);
-      if (second === stepAtSecond) on.clock.step(stepBy * 1000);
-      if (second === lie.atSecond) {
-        const sequence = Math.max(1, on.truth().sequence + lie.sequenceBy);
-        const closeTime = lie.timeBy === null ? undefined : Math.max(1, on.truth().closeTime + lie.timeBy);
-        on.hear({ node: lie.node % nodes, sequence, closeTime });
-      }
-      on.clock.pass(500);
-      // One of the nodes never lags, the other does now and then.
-      on.view.hear({ node: 0, ...on.truth() });
-      const late = on.truth(lags[second % lags.length]!);
-      const closeTime = untimed[second % untimed.length] ? undefined : late.closeTime;
-      on.view.hear({ node: nodes - 1, sequence: late.sequence, closeTime });
-      look(second, on.view, on.truth());
-    }
-  }
-
-  test("the believed ledger and its time are the network's again within seconds", () => {
-    fc.assert(
-      fc.property(history, (history) =>
-        play(history, (second, view, truth) => {
-          const isHealing = second >= history.lie.atSecond && second < history.lie.atSecond + HEALED_SECONDS;
-          if (second < SETTLED_SECONDS || isHealing) return;
-          assert.equal(view.sequence, truth.sequence, `at second ${second}`);
-          assert.equal(view.closeTime, truth.closeTime, `at second ${second}`);
-        })),
-      { numRuns: 2_000 },
-    );
-  });
-
-  test("what is confirmed is never more than is true, and never goes back", () => {
-    fc.assert(
-      fc.property(history, (history) => {
-        let before = 0;
-        play(history, (second, { confirmed }, truth) => {
-          assert.ok(confirmed.sequence <= truth.sequence, `${confirmed.sequence} at second ${second}`);
-          assert.ok(confirmed.sequence >= before, `back to ${confirmed.sequence} at second ${second}`);
-          assert.ok(second < SETTLED_SECONDS || confirmed.sequence >= truth.sequence - 2, "it keeps up");
-          before = confirmed.sequence;
-        });
-      }),
-      { numRuns: 2_000 },
-    );
-  });
-
-  test("the network's time is right within a minute always, and to the ledger but for seconds", () => {
-    fc.assert(
-      fc.property(history, (history) => {
-        play(history, (second, view) => {
-          if (second < SETTLED_SECONDS) return;
-          const off = Math.abs(view.networkSeconds() - (START + second));
-          assert.ok(off <= 75, `${off} s off at second ${second}`);
-          const isHealing = second >= history.lie.atSecond && second < history.lie.atSecond + HEALED_SECONDS;
-          if (!isHealing) assert.ok(off <= 6, `${off} s off at second ${second}`);
-        });
-      }),
-      { numRuns: 2_000 },
-    );
   });
 });

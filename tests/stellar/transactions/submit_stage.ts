@@ -10,6 +10,7 @@ import type { SendAnswer, TransactionAnswer } from "../../../lib/stellar/rpc/sch
 import { createLedgerView } from "../../../lib/stellar/ledger/ledger_view.ts";
 import { createTransactions } from "../../../lib/stellar/transactions/transactions.ts";
 import { operationDigest } from "../../../lib/escrow/operations/operations.ts";
+import { accountEntry } from "../account_entry.ts";
 import { memoryJournal } from "./memory_journal.ts";
 import { fakeClock, stubRpc } from "../rpc/stub_rpc.ts";
 
@@ -44,23 +45,6 @@ export function transaction(options: EnvelopeOptions = {}) {
 export const hex = (bytes: Uint8Array) => xdr.encodeBytes(bytes, "hex");
 export const ENVELOPE = transaction().toXdr();
 export const HASH = hex(transaction().hash());
-
-function accountEntry(sequence: bigint): string {
-  return xdr.LedgerEntryData.account(
-    new xdr.AccountEntry({
-      accountId: source.xdrAccountId(),
-      balance: 1n,
-      seqNum: sequence,
-      numSubEntries: 0,
-      inflationDest: null,
-      flags: 0,
-      homeDomain: "",
-      thresholds: new Uint8Array([1, 0, 0, 0]),
-      signers: [],
-      ext: xdr.AccountEntryExt.v0(),
-    }),
-  ).toXdr("base64");
-}
 
 /**
  * Transactions in front of a node of which a ledger closes every five seconds; `send` and `find` say what it answers,
@@ -109,7 +93,11 @@ export function submitStage(script: {
     },
     async getLedgerEntries() {
       const key = accountKey(source.publicKey());
-      const entry = { key, xdr: accountEntry(script.accountSequence?.(ledger()) ?? 41n), lastModifiedLedgerSeq: 1 };
+      const entry = {
+        key,
+        xdr: accountEntry(source.publicKey(), script.accountSequence?.(ledger()) ?? 41n),
+        lastModifiedLedgerSeq: 1,
+      };
       return await Promise.resolve({ latestLedger: ledger(), entries: [entry] });
     },
     getHealth: () => Promise.reject(new RpcError("getHealth", -32603, "no")),

@@ -19,6 +19,17 @@ test("an answer that ends the retries keeps the delivery as rejected, counted an
   await made.courier.stop({ drainMs: 0 });
 });
 
+test("more failures at a time than a commit takes are written down in several", async () => {
+  const made = await courierStage(() => "rejected");
+  const ids = Array.from({ length: 40 }, (_, n) => `wh_${n}`);
+  made.courier.start();
+  await made.owe(60, ...ids);
+  await made.pass(2_000, 50);
+  for (const id of ids) assert.equal((await made.store.deliveries.reader(id))!.progress.rejected, 60, id);
+  assert.deepEqual(made.problems, []);
+  await made.courier.stop({ drainMs: 0 });
+});
+
 test("a dead endpoint gets one probe a break, and what waits for it is no rows", async () => {
   const made = await courierStage(() => "retry", { retryMs: HOUR_MS });
   made.courier.start();
