@@ -51,6 +51,12 @@ begin() {
   { "$@" >"$out/$name" 2>&1; echo $? >"$out/$name.status"; } &
 }
 
+# failing_tests: the file and the name of each test that failed, of what either runner wrote.
+failing_tests() {
+  sed -n -e 's/ \[[0-9.]*m*s\]$//' -e '/_test\.ts:$/h' -e '/^(fail) /{G;s/^(fail) \(.*\)\n\(.*\):$/FAIL  \2: \1/p;}' \
+    -e 's/^\(.*\) => \.\/\(.*_test\.ts\):[0-9:]*$/FAIL  \2: \1/p'
+}
+
 # report NAME PASSED_PATTERN FAILED_PATTERN: how it came out; the patterns are sed's, for the runner's closing counts.
 report() {
   status=$(cat "$out/$1.status" 2>/dev/null || echo 1)
@@ -63,6 +69,8 @@ report() {
   [ "$status" -eq 0 ] && [ "$suite_passed" -eq 0 ] && suite_failed=1
   # Deno tells what passed, too, before it shows the errors.
   [ "$suite_failed" -ne 0 ] && { printf '%s\n' "$plain" | sed -n '/^ ERRORS *$/,$p' | grep . || printf '%s\n' "$plain"; }
+  # Once more at the very end, where somebody who has only the last lines looks.
+  [ "$suite_failed" -eq 0 ] || printf '%s\n' "$plain" | failing_tests | sort -u >>"$out/names"
   passed=$((passed + suite_passed))
   failed=$((failed + suite_failed))
   echo "$([ "$suite_failed" -eq 0 ] && echo "ok   " || echo "FAIL ") $1: $suite_passed passed, $suite_failed failed"
@@ -99,5 +107,6 @@ report "deno test" 's/^.* | \([0-9]*\) passed.*$/\1/p' 's/^.* | \([0-9]*\) faile
 
 [ -z "${SIMULATE_SECONDS:-}" ] || simulated "$SIMULATE_SECONDS"
 
+[ ! -f "$out/names" ] || cat "$out/names"
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -23,6 +23,7 @@ check_tools() {
   need "$rust_source/library/std" rust-web-src
   need /usr/bin/wasm-ld lld
   need /usr/bin/wasm-opt binaryen
+  need /usr/bin/patch patch
 }
 
 # Runs Debian's cargo in a folder; later remappings win over earlier ones.
@@ -83,7 +84,23 @@ record() { # part, hash of the sources, files…
   mv "$manifest.new" "$manifest"
 }
 
+# The host's crate with our patch, in the folder that the engine's Cargo.toml names.
+patch_host() {
+  host=$project/$sandbox/engine/target/soroban-env-host
+  version=$(sed -n 's/^soroban-env-host = .*"=\([0-9.]*\)".*/\1/p' $sandbox/engine/Cargo.toml)
+  scratch=$(mktemp -d)
+  mkdir "$scratch/src"
+  touch "$scratch/src/lib.rs"
+  printf '[package]\nname = "scratch"\nedition = "2021"\n[dependencies]\nsoroban-env-host = "=%s"\n' "$version" >"$scratch/Cargo.toml"
+  (cd "$scratch" && RUSTC=/usr/bin/rustc /usr/bin/cargo fetch --quiet)
+  rm -rf "$scratch" "$host"
+  mkdir -p "$(dirname "$host")"
+  cp -r "$cargo_home"/registry/src/*/soroban-env-host-"$version" "$host"
+  patch --quiet --strip=1 --directory="$host" <$sandbox/engine/soroban-env-host.patch
+}
+
 build_engine() {
+  patch_host
   # The stack is for nested values; 512 MiB of memory are far beyond what the network's limits let a contract use.
   linker_flags="-C link-arg=-zstack-size=8388608 -C link-arg=--max-memory=536870912"
   build $sandbox/engine --profile small -Zbuild-std=std,panic_abort --target wasm32-unknown-unknown
@@ -91,7 +108,7 @@ build_engine() {
   install -m 644 "$target/wasm32-unknown-unknown/small/engine.wasm" $sandbox/wasm/engine.wasm
   check_paths $sandbox/wasm/engine.wasm
   e=$sandbox/engine
-  record engine "$(hash_sources $e/Cargo.toml $e/Cargo.lock $e/.cargo $e/src $e/vendor)" $sandbox/wasm/engine.wasm
+  record engine "$(hash_sources $e/Cargo.toml $e/Cargo.lock $e/*.patch $e/.cargo $e/src $e/vendor)" $sandbox/wasm/engine.wasm
 }
 
 shrink() { # built module, shipped module

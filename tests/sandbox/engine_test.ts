@@ -79,6 +79,14 @@ test("simulation answers resources, authorisations and state changes", async () 
   assert(simulated.stateChanges.every(({ before, after }) => before.length === 0 && after.length > 0));
 });
 
+test("a simulation answers the same whether or not an earlier one has parsed its contracts", async () => {
+  const { ledger, contract } = await openRegistry();
+  const first = ledger.simulate(register(contract, 1));
+  assert.deepEqual(ledger.simulate(register(contract, 1)), first);
+  const refused = ledger.simulate(call(contract, "get_owner", card(1)));
+  assert.deepEqual(ledger.simulate(call(contract, "get_owner", card(1))), refused);
+});
+
 test("a refused simulation answers the error as the real node words it", async () => {
   const { ledger, contract } = await openRegistry();
   const refused = ledger.simulate(call(contract, "get_owner", card(1)));

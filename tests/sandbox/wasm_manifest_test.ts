@@ -21,7 +21,9 @@ const HOSTILE = "tests/sandbox/hostile";
 const CRATES = ["agent_registry", "device_registry", "payment_escrow"];
 
 const SOURCES: Record<string, string[]> = {
-  engine: ["Cargo.toml", "Cargo.lock", ".cargo", "src", "vendor"].map((path) => `${ENGINE}/${path}`),
+  engine: ["Cargo.toml", "Cargo.lock", "soroban-env-host.patch", ".cargo", "src", "vendor"].map((path) =>
+    `${ENGINE}/${path}`
+  ),
   contracts: [
     ...["Cargo.toml", "Cargo.lock", ".cargo"].map((path) => `${CONTRACTS}/${path}`),
     ...CRATES.flatMap((crate) => [`${CONTRACTS}/${crate}/Cargo.toml`, `${CONTRACTS}/${crate}/src`]),
