@@ -15,6 +15,8 @@ export interface Cluster {
   setting(parameters?: Record<string, string>): string;
   /** Runs statements as the superuser; answers what they print, unaligned. */
   sql(statements: string): Promise<string>;
+  /** Makes what `pg_dump` wrote. */
+  restore(dump: string): Promise<void>;
   /** Has stores in it go by a clock that stands, from their next connection on; `setClock` sets it. */
   useTestClock(): Promise<void>;
   setClock(nowMs: number): void;
@@ -126,6 +128,13 @@ export async function startCluster(programs: string, options: ClusterOptions = {
   if (options.access) writeServerFile(join(data, "pg_hba.conf"), `${options.access.join("\n")}\n`);
   let server: ChildProcess | undefined;
 
+  async function restore(dump: string): Promise<void> {
+    const file = join(directory, "restored.sql");
+    writeServerFile(file, dump);
+    const where = ["-h", directory, "-p", String(port), "-U", "postgres", "-d", "gateway"];
+    await program("psql", ...where, "-qX", "-v", "ON_ERROR_STOP=1", "-f", file);
+  }
+
   async function sql(statements: string, database = "gateway"): Promise<string> {
     const where = ["-h", directory, "-p", String(port), "-U", "postgres", "-d", database];
     const { stdout } = await program("psql", ...where, "-qXAt", "-v", "ON_ERROR_STOP=1", "-c", statements);
@@ -174,6 +183,7 @@ export async function startCluster(programs: string, options: ClusterOptions = {
       return `postgres://postgres@127.0.0.1:${port}/gateway${query === "" ? "" : `?${query}`}`;
     },
     sql,
+    restore,
     useTestClock: async () => void await sql(TEST_CLOCK),
     setClock: (nowMs) => writeFileSync(join(data, "clock"), String(nowMs)),
     start,

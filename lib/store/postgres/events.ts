@@ -17,7 +17,7 @@ import {
 } from "./event_rows.ts";
 import { postgresForget } from "./forgetting.ts";
 import type { PostgresLeases } from "./leases.ts";
-import type { Appending, PostgresLog } from "./log.ts";
+import { type Appending, newestRow, type PostgresLog } from "./log.ts";
 import type { PostgresNews } from "./news.ts";
 import type { PostgresContext } from "./store.ts";
 
@@ -81,8 +81,8 @@ export function postgresEvents(
 
   return {
     async watcherState() {
-      const [row] = await database.read<{ state: string }>(`SELECT state FROM ${prefix}watcher`);
-      return row && JSON.parse(row.state) as WatcherState;
+      const [row] = await database.read<{ state: string | null }>(`SELECT state FROM ${newestRow(prefix, "watcher")}`);
+      return row!.state === null ? undefined : JSON.parse(row!.state) as WatcherState;
     },
     append: ({ lease, events, state }) =>
       append(
@@ -92,8 +92,8 @@ export function postgresEvents(
         (n, held) => !held.has(n),
         (inside) =>
           inside.write(
-            `INSERT INTO ${prefix}watcher (only_row, state) VALUES (1, $1)
-            ON CONFLICT (only_row) DO UPDATE SET state = excluded.state`,
+            `UPDATE ${prefix}watcher SET version = version + 1, state = $1
+            WHERE version = (SELECT max(version) FROM ${prefix}watcher)`,
             [JSON.stringify(state)],
           ),
       ),

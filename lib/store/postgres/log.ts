@@ -24,13 +24,18 @@ export interface Appending {
   end(): Promise<void>;
 }
 
+/** The one row of `log_end` or `watcher`, to stand in a FROM: it has a new key with each change (schema.ts). */
+export function newestRow(prefix: string, table: "log_end" | "watcher", lock = ""): string {
+  return `(SELECT * FROM ${prefix}${table} ORDER BY version DESC LIMIT 1 ${lock}) AS ${table}`;
+}
+
 export function postgresLog({ database, prefix }: Pick<PostgresContext, "database" | "prefix">): PostgresLog {
   /** Once reached is reached for good. */
   const known = createRecentMap<number>(1_000);
 
   async function bounds(queries: Queries = database): Promise<LogBounds> {
     const [row] = await queries.read<LogBounds>(
-      `SELECT last, forgotten FROM ${prefix}log_end CROSS JOIN ${prefix}log_start`,
+      `SELECT last, forgotten FROM ${newestRow(prefix, "log_end")} CROSS JOIN ${prefix}log_start`,
     );
     return { ...row! };
   }
@@ -55,8 +60,8 @@ export function postgresLog({ database, prefix }: Pick<PostgresContext, "databas
       return first === undefined ? last : Math.max(first - 1, forgotten);
     },
     async append(queries) {
-      const [row] = await queries.read<{ last: number; height: number }>(
-        `SELECT last, height FROM ${prefix}log_end FOR UPDATE`,
+      const [row] = await queries.read<{ version: number; last: number; height: number }>(
+        `SELECT version, last, height FROM ${newestRow(prefix, "log_end", "FOR UPDATE")}`,
       );
       let { last, height: top } = row!;
       const starts: { height: number; sequence: number }[] = [];
@@ -71,7 +76,10 @@ export function postgresLog({ database, prefix }: Pick<PostgresContext, "databas
         async end() {
           if (last === row!.last) return;
           await Promise.all([
-            queries.write(`UPDATE ${prefix}log_end SET last = $1, height = $2`, [last, top]),
+            queries.write(
+              `UPDATE ${prefix}log_end SET version = version + 1, last = $2, height = $3 WHERE version = $1`,
+              [row!.version, last, top],
+            ),
             queries.write(
               `INSERT INTO ${prefix}height_start (height, sequence) SELECT height, sequence
               FROM json_to_recordset($1::text::json) AS given (height bigint, sequence bigint)`,

@@ -6,7 +6,7 @@ import type { PostgresDatabase, Queries } from "./database.ts";
 import type { PostgresSetting } from "./setting.ts";
 
 /** Steps that lead from schema 0, where there is nothing, to 1, and so on. None is ever changed. */
-const STEPS: ((prefix: string) => string)[] = [schema1];
+const STEPS: ((prefix: string) => string)[] = [schema1, schema2];
 
 /** The newest schema, which this program works on. */
 export const SCHEMA_VERSION = STEPS.length;
@@ -101,12 +101,26 @@ function newerSchema(location: string, version: number): StoreError {
 }
 
 /**
+ * What changes all the time (`progress` in schema 1, `log_end` and `watcher`) has a new key with each change, and its newest row
+ * is looked for from the end of that index: while a transaction elsewhere keeps the database from clearing up, nobody walks
+ * over all that the row was before.
+ */
+function schema2(prefix: string): string {
+  return `
+  ALTER TABLE ${prefix}log_end DROP COLUMN only_row;
+  ALTER TABLE ${prefix}log_end ADD COLUMN version bigint NOT NULL DEFAULT 0;
+  ALTER TABLE ${prefix}log_end ADD PRIMARY KEY (version);
+  ALTER TABLE ${prefix}watcher DROP COLUMN only_row;
+  ALTER TABLE ${prefix}watcher ADD COLUMN version bigint NOT NULL DEFAULT 0;
+  ALTER TABLE ${prefix}watcher ADD PRIMARY KEY (version);
+  ALTER TABLE ${prefix}watcher ALTER COLUMN state DROP NOT NULL;
+  INSERT INTO ${prefix}watcher (state) SELECT NULL WHERE NOT EXISTS (SELECT 1 FROM ${prefix}watcher)`;
+}
+
+/**
  * Each range of events can be found by one index only: those of types and of subjects have a column of their own for the
  * sequence, and types by themselves are `type + 0`, as the queries say it (event_query.ts). A planner that goes by statistics
  * which are not of today would look for what is rare by an index that holds much else.
- *
- * What changes all the time (`progress`) has a new key with each change: while a transaction elsewhere keeps the database
- * from clearing up, whoever looks for the newest row does not walk over all that it was before.
  */
 function schema1(prefix: string): string {
   return `

@@ -2,6 +2,7 @@ import type { NounDriver } from "../checked_store.ts";
 import { StoreError, type SubscriptionStore } from "../store.ts";
 import type { FormerSecret, Secrets, Subscription } from "../webhook.ts";
 import { givenRows, type PostgresDatabase, type Queries } from "./database.ts";
+import { newestRow } from "./log.ts";
 import type { PostgresContext } from "./store.ts";
 
 export interface SubscriptionRow {
@@ -70,7 +71,7 @@ export function postgresSubscriptions(context: PostgresContext): NounDriver<Subs
         INSERT INTO ${prefix}subscription (${SUBSCRIPTION_COLUMNS})
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT (id) DO NOTHING RETURNING number
       ) INSERT INTO ${prefix}progress (subscription, cursor)
-      SELECT inserted.number, log_end.last FROM inserted CROSS JOIN ${prefix}log_end AS log_end`,
+      SELECT inserted.number, log_end.last FROM inserted CROSS JOIN ${newestRow(prefix, "log_end")}`,
       subscriptionValues(subscription),
     );
     if (count === 0) {

@@ -15,7 +15,7 @@ import {
 import { attemptRow } from "./attempts.ts";
 import type { Queries } from "./database.ts";
 import { type EventRows, requireId } from "./event_rows.ts";
-import type { PostgresLog } from "./log.ts";
+import { newestRow, type PostgresLog } from "./log.ts";
 import { newestProgress } from "./progress.ts";
 import type { PostgresContext } from "./store.ts";
 import { type SubmissionRow, toSubmission } from "./submissions.ts";
@@ -73,7 +73,9 @@ export function postgresTransfer(
     const one = (column: string, table: string) => `(SELECT ${column} FROM ${prefix}${table})`;
     const [row] = await database.read<StoreHead & { state: string | null }>(
       `SELECT ${one("id", "store")} AS id, ${one("passphrase", "network")} AS network,
-        ${one("text", "secrets_check")} AS "secretsCheck", ${one("state", "watcher")} AS state`,
+        ${one("text", "secrets_check")} AS "secretsCheck", (SELECT state FROM ${
+        newestRow(prefix, "watcher")
+      }) AS state`,
     );
     const { state, ...rest } = row!;
     return { ...rest, watcher: state === null ? null : JSON.parse(state) };
@@ -249,7 +251,7 @@ export function postgresTransfer(
         queries.write(`UPDATE ${prefix}store SET id = $1`, [id]),
         network !== null && insert(queries, "network", [{ only_row: 1, passphrase: network }]),
         secretsCheck !== null && insert(queries, "secrets_check", [{ only_row: 1, text: secretsCheck }]),
-        watcher !== null && insert(queries, "watcher", [{ only_row: 1, state: JSON.stringify(watcher) }]),
+        watcher !== null && queries.write(`UPDATE ${prefix}watcher SET state = $1`, [JSON.stringify(watcher)]),
       ]);
     },
   };

@@ -1,0 +1,53 @@
+import type { Store } from "../../lib/store/store.ts";
+import { append, sampleEvent } from "./samples.ts";
+import { sampleSubscription, settle, START_MS } from "./webhook_samples.ts";
+
+/** What is asked of a store by those who use it. */
+export async function answers(store: Store): Promise<Record<string, unknown>> {
+  const { events, deliveries, submissions, intents } = store;
+  const filter = { types: ["escrow.funded"], deviceHash: "7".padStart(64, "0") };
+  const ids = ["wh_1", "wh_2", "wh_all", "wh_gone"];
+  const of = async (ask: (id: string) => Promise<unknown>) => await Promise.all(ids.map(ask));
+  return {
+    id: store.id,
+    network: await store.network.bound(),
+    check: await store.subscriptions.secretsCheck(),
+    keys: await store.keys.list({ limit: 1_000 }),
+    bounds: await events.bounds(),
+    watcher: await events.watcherState(),
+    log: await events.read({ filter: {}, order: "desc", limit: 1_000 }),
+    filtered: await events.read({ filter, order: "asc", limit: 1_000, after: 130 }),
+    fromHeight: await events.count({ filter: { fromHeight: 1_200, toHeight: 1_300 }, limit: 10_000 }),
+    before: await Promise.all([1_100, 1_250, 1_399, 2 ** 32 + 1_405].map((height) => events.before(height))),
+    undecoded: await events.undecoded({ limit: 100 }),
+    readers: await deliveries.readers({ limit: 99 }),
+    due: await of((id) => deliveries.retrying({ subscriptionId: id, dueByMs: Infinity, limit: 200 })),
+    retrying: await of((id) => deliveries.retrying({ subscriptionId: id, limit: 200 })),
+    ended: await of((id) => deliveries.ended({ subscriptionId: id, limit: 200 })),
+    attempts: await of((id) => deliveries.attempts(id, { limit: 200 })),
+    submission: await submissions.get("5".padStart(64, "0")),
+    unsettled: await submissions.unsettled({ limit: 500 }),
+    intent: await intents.get({ keyId: "k1", kind: "submit", key: "order-1" }),
+    register: await store.registers.read("ledger"),
+  };
+}
+
+/** What a store goes on with. */
+export async function goOn(store: Store): Promise<unknown> {
+  const [appended] = await append(store, sampleEvent(2_000), sampleEvent(24), sampleEvent(3));
+  await settle(store, { subscriptionId: "wh_1", delivered: [201], attempts: [] });
+  const refused = await store.subscriptions.insert(sampleSubscription("wh_3"), 2).catch((error) => error.kind);
+  const claimed = await store.intents.claim({
+    ...{ name: { keyId: "k0", kind: "prepare", key: "new" }, seen: undefined, id: "n".repeat(22), request: "r" },
+    ...{ durationMs: 1, mostOfKey: 4, mostInAll: 99 },
+  });
+  const nonce = await store.intents.nextNonce({
+    ...{ deviceHash: "3".padStart(64, "0"), agent: "GBZXN7PIRZGNMHGA7MUUUF4GWPY5AYPV6LY4UV2GL6VJGIQRXFDNMADI" },
+    ...{ used: "3", validForMs: 60_000 },
+  });
+  const pruned = await store.deliveries.pruneAttempts("wh_1", START_MS + 900);
+  const forgotten = await store.events.forget({ upTo: 250, undelivered: [] });
+  const { progress } = (await store.deliveries.reader("wh_1"))!;
+  while (await store.subscriptions.purgeDeleted());
+  return { appended, refused, claimed, nonce, pruned, forgotten, progress };
+}

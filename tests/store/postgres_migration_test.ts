@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, before, describe, test } from "node:test";
+import { gunzipSync } from "node:zlib";
+import { openStore } from "../../lib/store/open.ts";
+import { answers, goOn } from "./asked_store.ts";
+import { fillStore } from "./filled_store.ts";
+import { type Cluster, findPostgres, startCluster } from "./postgres_cluster.ts";
+
+/** What `fillStore` and `pg_dump` made of the program of that schema. */
+const FORMER = { 1: "fixtures/postgres_schema_1.sql.gz" };
+
+function describeMigration(programs: string): void {
+  describe("a PostgreSQL store of a program of before", () => {
+    let cluster: Cluster;
+    before(async () => {
+      cluster = await startCluster(programs);
+    });
+    after(() => cluster.remove());
+
+    const columns = (schema: string) =>
+      cluster.sql(`SELECT table_name, column_name, data_type, is_nullable, column_default
+        FROM information_schema.columns WHERE table_schema = '${schema}' AND column_default NOT LIKE 'nextval%'
+        ORDER BY table_name, column_name`);
+    const indexes = async (schema: string) => {
+      const found = await cluster.sql(
+        `SELECT indexdef FROM pg_indexes WHERE schemaname = '${schema}' ORDER BY indexdef`,
+      );
+      return found.replaceAll(`${schema}.`, "");
+    };
+
+    for (const [schema, file] of Object.entries(FORMER)) {
+      test(`schema ${schema}: all that it holds is there, and it goes on as a new one does`, async () => {
+        await cluster.restore(gunzipSync(readFileSync(new URL(file, import.meta.url))).toString());
+        const migrated = await openStore(cluster.setting());
+        const made = await openStore(cluster.setting({ schema: "made" }));
+        await fillStore(made);
+        const { id, ...asked } = await answers(migrated);
+        const { id: _own, ...expected } = await answers(made);
+        assert.match(id as string, /^\w{12}$/);
+        assert.deepEqual(asked, expected);
+        assert.deepEqual(await goOn(migrated), await goOn(made));
+        assert.equal(await columns("gateway"), await columns("made"));
+        assert.equal(await indexes("gateway"), await indexes("made"));
+        await Promise.all([migrated.close(), made.close()]);
+      });
+    }
+  });
+}
+
+const programs = findPostgres();
+if (programs !== undefined) describeMigration(programs);
+else describe("a PostgreSQL store of a program of before", () => void test("needs its programs", { skip: true }));
