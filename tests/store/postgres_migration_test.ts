@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
 import { openStore } from "../../lib/store/open.ts";
 import { answers, goOn } from "./asked_store.ts";
@@ -8,7 +9,7 @@ import { fillStore } from "./filled_store.ts";
 import { type Cluster, findPostgres, startCluster } from "./postgres_cluster.ts";
 
 /** What `fillStore` and `pg_dump` made of the program of that schema. */
-const FORMER = { 1: "fixtures/postgres_schema_1.sql.gz" };
+const FORMER = { 1: "./fixtures/postgres_schema_1.sql.gz" };
 
 function describeMigration(programs: string): void {
   describe("a PostgreSQL store of a program of before", () => {
@@ -31,7 +32,7 @@ function describeMigration(programs: string): void {
 
     for (const [schema, file] of Object.entries(FORMER)) {
       test(`schema ${schema}: all that it holds is there, and it goes on as a new one does`, async () => {
-        await cluster.restore(gunzipSync(readFileSync(new URL(file, import.meta.url))).toString());
+        await cluster.restore(gunzipSync(readFileSync(fileURLToPath(import.meta.resolve(file)))).toString());
         const migrated = await openStore(cluster.setting());
         const made = await openStore(cluster.setting({ schema: "made" }));
         await fillStore(made);
