@@ -33,7 +33,7 @@ export async function answers(store: Store): Promise<Record<string, unknown>> {
 }
 
 /** What a store goes on with. */
-export async function goOn(store: Store): Promise<unknown> {
+export async function goOn(store: Store) {
   const [appended] = await append(store, sampleEvent(2_000), sampleEvent(24), sampleEvent(3));
   await settle(store, { subscriptionId: "wh_1", delivered: [201], attempts: [] });
   const refused = await store.subscriptions.insert(sampleSubscription("wh_3"), 2).catch((error) => error.kind);
