@@ -72,10 +72,9 @@ export async function checkDeliveries(
   }
 }
 
-/** How far ahead the next of so many attempts may be: where a clock was moved under it, a day. */
+/** How far ahead the next of so many attempts may be: where a clock may have been moved under it, a day. */
 function longestDelayMs({ climate, time }: Site, attempts: number): number {
-  const isMoved = climate.isShared ? time.wasMoved : climate.misfortunes.some(([what]) => what === "clock");
-  if (isMoved) return LONGEST_DELAY_MS;
+  if (!climate.isShared || time.wasMoved) return LONGEST_DELAY_MS;
   return Math.max(TOLD_SECONDS[attempts - 1]! * 1.1, MOST_ASKED_SECONDS) * 1_000 + WRONG_MS;
 }
 

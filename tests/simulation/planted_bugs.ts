@@ -153,6 +153,7 @@ export const PLANTED: PlantedBug[] = [
     file: "lib/webhooks/delivery/schedule.ts",
     from: "  5,\n  30,\n",
     to: "  5_000_000,\n  30,\n",
+    seed: 5,
   },
   {
     name: "a failure is not kept",
