@@ -56,8 +56,7 @@ const SHORTEST_LEASE_MS = 15_000;
 /** The most undecoded events at a time (`EventStore`). */
 const UNDECODED_EVENTS = 100;
 const UNDECODED_PAGES = 10;
-/** The most events of a few ledgers: what is read a second time is mostly of the newest. */
-const MOST_KEPT_IN_MIND = 10_000;
+const MOST_TOLD = 2_000;
 
 export function createLogWriter(parts: LogWriterParts): LogWriter {
   const { store, view, clock, decode, onNotice, titleOf = () => "a new one", stepEvents = 100 } = parts;
@@ -69,31 +68,29 @@ export function createLogWriter(parts: LogWriterParts): LogWriter {
   const decoder = parts.decoder ?? `of ${parts.holder}`;
   /** Nothing that is held raw is left to be tried by this decoder. */
   let isDecoded = false;
-  /** Committed from here, by epoch and the node's id: what only one answer speaks of is read again at the next poll. */
-  let committed = new Set<string>();
+  /** Undecoded events that were told: the newest ledgers are read twice. */
+  let told = new Set<string>();
 
   async function commitStep(raw: RawEvent[], next: WatcherState): Promise<void> {
     const [before, after] = [state, withNewest(next)];
-    const keyOf = ({ id }: RawEvent) => `${after.epoch} ${id}`;
-    const unseen = raw.filter((event) => !committed.has(keyOf(event)));
-    if (unseen.length === 0 && isDeepStrictEqual(after, before)) return;
+    if (raw.length === 0 && isDeepStrictEqual(after, before)) return;
     // Decodes step by step, so that no step holds the event loop for a whole page.
     const known = { epoch: after.epoch, seconds: after.latestLedgerCloseTime || view.networkSeconds() };
-    const events = await withAssets(unseen.map((event) => toEvent(event, known, decode)));
+    const events = await withAssets(raw.map((event) => toEvent(event, known, decode)));
     // A lost one is no matter: the store fences what is written under it.
     await prolonged(lease!);
     const logged = await underLease((lease) => store.events.append({ lease, events, state: after }));
     state = after;
     if (before !== undefined) { for (const notice of noticesOfState(after, before, titleOf)) onNotice(notice); }
-    const notice = noticeOfUndecoded(events);
+    const notice = noticeOfUndecoded(events.filter(({ id }) => !told.has(id)));
     if (notice !== undefined) onNotice(notice);
-    if (committed.size > MOST_KEPT_IN_MIND) committed = new Set();
-    for (const event of unseen) committed.add(keyOf(event));
+    if (told.size > MOST_TOLD) told = new Set();
+    for (const { id, type } of events) if (type === null) told.add(id);
     tellCommit(logged);
     await othersTurn();
   }
 
-  /** With the assets of those that are new: after a start, the newest ledgers are read once more. */
+  /** With the assets of those that are new: the newest ledgers are read twice. */
   async function withAssets<E extends NewEvent | UndecodedEvent>(events: E[]): Promise<(E | NewEvent)[]> {
     const { assets } = parts;
     if (assets === undefined) return events;

@@ -129,7 +129,7 @@ function describeSeveral(programs: string): void {
         assert.equal(refused.code, 2);
         assert.match(
           refused.stderr,
-          /was written by a newer version of this program \(schema 91, .*: run that version/,
+          /was written by a newer version of this program \(schema \d+, .*: run that version/,
         );
         const command = await runGateway(["keys", "list", "--store", cluster.setting()]);
         assert.equal(command.code, 2, command.stderr);
