@@ -129,6 +129,7 @@ describe("a payment check against the contracts themselves", () => {
 
   test("agrees with check_payment and authorize in five hundred cases", () => {
     const seen = new Map<string, number>();
+    let cases = 0;
     const { agent, merchant, asset, contracts } = sandbox;
     const near = (values: bigint[]) =>
       fc.constantFrom(...values.flatMap((value) => [value, value + 1n]).filter((v) => v > 0n));
@@ -145,8 +146,8 @@ describe("a payment check against the contracts themselves", () => {
           const said = verdict.ok ? "ok" : verdict.reason;
           seen.set(said, (seen.get(said) ?? 0) + 1);
           assert.equal(contractVerdict(hashOf(index), asAgent, inAsset, amount), CONTRACT_SAYS[said], said);
-          // A hundred seconds over all cases: every policy with an end ends on the way.
-          if ((seen.get("ok") ?? 0) % 5 === 0 && nowSeconds < startSeconds + 100) {
+          // A hundred seconds over the first four hundred cases, whatever they are: every policy with an end ends on the way.
+          if (++cases % 4 === 0 && nowSeconds < startSeconds + 100) {
             sandbox.pass(1);
             // A simulation sees the time at which the latest ledger closed.
             sandbox.network.closeLedger();
