@@ -3,7 +3,7 @@
 import { execFile } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { parseArgs, promisify } from "node:util";
@@ -27,7 +27,8 @@ export function openNursery(): {
 } {
   const folder = mkdtempSync(join(tmpdir(), "gateway-planted-"));
   for (const part of ["lib", "cli", "tests", "docs", "package.json", "deno.json"]) {
-    cpSync(join(root, part), join(folder, part), { recursive: true });
+    // What cargo builds of the contracts comes and goes, also while this copies.
+    cpSync(join(root, part), join(folder, part), { recursive: true, filter: (path) => basename(path) !== "target" });
   }
   symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
 
