@@ -21,7 +21,7 @@ function describeMigration(programs: string): void {
 
     const columns = (schema: string) =>
       cluster.sql(`SELECT table_name, column_name, data_type, is_nullable, column_default
-        FROM information_schema.columns WHERE table_schema = '${schema}' AND column_default NOT LIKE 'nextval%'
+        FROM information_schema.columns WHERE table_schema = '${schema}'
         ORDER BY table_name, column_name`);
     const indexes = async (schema: string) => {
       const found = await cluster.sql(

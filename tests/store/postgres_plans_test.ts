@@ -11,11 +11,14 @@ import { createPostgresDriver } from "../../lib/store/postgres/store.ts";
 import { partitionLease, partitionOf } from "../../lib/store/webhook.ts";
 import { type Cluster, findPostgres, startCluster } from "./postgres_cluster.ts";
 import { sampleEvent, sampleState } from "./samples.ts";
-import { sampleAttempt, sampleFailed, START_MS } from "./webhook_samples.ts";
+import { sampleAttempt, sampleFailed, sampleSubscription, START_MS } from "./webhook_samples.ts";
 
 const EVENTS = 60_000;
 
-/** So much of everything that a planner would not go through it, and statistics that say so. */
+/**
+ * So much of everything that a planner would not go through it, and statistics that say so; of rows that change all the time
+ * so much of what they were before, as while somebody holds a transaction open.
+ */
 const FILL = `
   SET search_path = gateway;
   INSERT INTO event_type SELECT n, 'type ' || n FROM generate_series(1, 9) n;
@@ -28,6 +31,10 @@ const FILL = `
     FROM generate_series(1, ${EVENTS}) n;
   INSERT INTO height_start SELECT n, n FROM generate_series(1, ${EVENTS}) n;
   UPDATE log_end SET last = ${EVENTS}, height = ${EVENTS};
+  DO $$ BEGIN FOR n IN 1..3000 LOOP
+    UPDATE log_end SET version = version + 1;
+    UPDATE watcher SET version = version + 1, state = '{}';
+  END LOOP; END $$;
   INSERT INTO undecoded_event SELECT ${heightOf(1, 1)} + n, 1, 1, 1, n, '', '{}' FROM generate_series(1, 20000) n;
   INSERT INTO submission SELECT 'h' || n, n, n, 'G' || n % 9, 'o', CASE WHEN n % 99 > 0 THEN '{}' END
     FROM generate_series(1, 20000) n;
@@ -51,7 +58,7 @@ interface Statement {
 
 /** A step through all of a table of those that grow. Pruning takes hundreds in a step, and may go through a small table. */
 const GONE_THROUGH =
-  /Seq Scan on (event |undecoded_event|height_start|submission|intent |nonce_out|register|subscription|progress|failed|attempt)/;
+  /Seq Scan on (event |undecoded_event|height_start|log_end|watcher|submission|intent |nonce_out|register|subscription|progress|failed|attempt)/;
 
 /** The database, and what it is asked. */
 function listening(database: PostgresDatabase): { database: PostgresDatabase; statements: Statement[] } {
@@ -157,6 +164,8 @@ function describePlans(programs: string): void {
       });
       await events.appendDecoded({ lease, events: [sampleEvent(EVENTS + 1)] });
       await events.get(event.id);
+      await events.watcherState();
+      await events.bounds();
       await events.before(500);
       await events.undecoded({ limit: 100 });
       await events.forget({ upTo: 100, undelivered: [{ subscriptionId: "wh_7", cursor: 1, events: 2 }] });
@@ -181,6 +190,7 @@ function describePlans(programs: string): void {
       await deliveries.recordAttempt("wh_7", sampleAttempt(1));
       await deliveries.attempts("wh_7", { limit: 100 });
       await deliveries.pruneAttempts("wh_7", 5);
+      await subscriptions.insert(sampleSubscription("wh_new"), 99);
       await subscriptions.get("wh_7");
       await subscriptions.list({ keyId: "k7", limit: 100 });
       await subscriptions.list({ after: "wh_3", limit: 100 });
