@@ -267,7 +267,7 @@ export const PLANTED: PlantedBug[] = [
   {
     name: "the nodes' word on the time is not waited for",
     file: "lib/stellar/transactions/prepare.ts",
-    from: "if (parts.view.isTimeInDoubt && !await parts.view.whenTimeCertain()) throw timeInDoubt();",
+    from: "if (!await parts.view.whenTimeCertain()) throw timeInDoubt();",
     to: "void timeInDoubt;",
     seed: 1564,
     wasReal: true,

@@ -30,9 +30,10 @@ export interface LedgerView {
    * clock's before the first.
    */
   networkSeconds(): number;
-  /** Whether that is our own clock's word, which by the nodes' first answers is ahead: which is right shows in seconds. */
-  readonly isTimeInDoubt: boolean;
-  /** Waits until it is not; false when it still is after some seconds. */
+  /**
+   * Waits while that is our own clock's word and the nodes' first answers say it is ahead: which is right shows in seconds.
+   * False when it has not shown after some.
+   */
   whenTimeCertain(): Promise<boolean>;
   /** By how many seconds the network's time is ahead of our own clock (negative: behind it), where that is over a minute. */
   clockDisagreement(): number | undefined;
@@ -110,9 +111,6 @@ export function createLedgerView({ clock, stored, nodes = 1 }: {
       return belief.wentBackFrom !== undefined;
     },
     networkSeconds: () => networkSeconds(),
-    get isTimeInDoubt() {
-      return timeHeard === "contradicted";
-    },
     async whenTimeCertain() {
       const endsAt = clock.monotonicMs() + LONGEST_DOUBT_MS;
       while (timeHeard === "contradicted" && clock.monotonicMs() < endsAt) await clock.wait(DOUBT_LOOK_MS);

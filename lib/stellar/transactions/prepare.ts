@@ -96,7 +96,7 @@ export async function prepareTransaction(
       param: "source",
     });
   }
-  if (parts.view.isTimeInDoubt && !await parts.view.whenTimeCertain()) throw timeInDoubt();
+  if (!await parts.view.whenTimeCertain()) throw timeInDoubt();
   await guard?.check(beside);
   if (simulation.error !== undefined) throw await parts.explainSimulation(call, simulation);
   const authorisations = decodedAuthorisations(simulation);
