@@ -95,7 +95,8 @@ patch_host() {
   (cd "$scratch" && RUSTC=/usr/bin/rustc /usr/bin/cargo fetch --quiet)
   rm -rf "$scratch" "$host"
   mkdir -p "$(dirname "$host")"
-  cp -r "$cargo_home"/registry/src/*/soroban-env-host-"$version" "$host"
+  set -- "$cargo_home"/registry/src/*/soroban-env-host-"$version"
+  cp -r "$1" "$host"
   patch --quiet --strip=1 --directory="$host" <$sandbox/engine/soroban-env-host.patch
 }
 
