@@ -47,8 +47,8 @@ export interface Escrow {
   transactions: Pick<Transactions, "submit" | "status" | "fate"> & {
     /** Builds the unsigned envelope of an operation. */
     prepare(request: PrepareRequest): Promise<PreparedRequest>;
-    /** What of a prepared envelope (base64) decides about its fate. */
-    handedOut(envelopeXdr: string): HandedOut;
+    /** What decides about the fate of a prepared envelope (base64), before which this ledger had closed. */
+    handedOut(envelopeXdr: string, sinceLedger: number | undefined): HandedOut;
     /** What a caller should know who prepares this without an `Idempotency-Key`; see `unknown_outcomes.ts`. */
     warning(request: PrepareRequest): Promise<string | undefined>;
   };
@@ -167,7 +167,7 @@ export function createEscrow(parts: EscrowParts): Escrow {
       submit,
       status,
       fate,
-      handedOut: (envelopeXdr) => handedOut(envelopeXdr, networkPassphrase),
+      handedOut: (envelopeXdr, sinceLedger) => handedOut(envelopeXdr, { networkPassphrase, sinceLedger }),
     },
     describe: ({ source, hash, call }) => ({ kind: operationKind(contracts, call), source, hash }),
   };

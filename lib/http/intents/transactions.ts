@@ -39,17 +39,20 @@ interface PrepareResult {
   /** As it was answered. */
   answer: PreparedRequest;
   applied: boolean;
+  /** As in `HandedOut`; absent, too, in what a program before this one kept. */
+  sinceLedger?: number;
 }
 
-/** What is kept of a submit: the transaction that it is about. */
+/** What is kept of a submit: the transaction that it is about. `sinceLedger` as in `PrepareResult`. */
 type SubmitResult = Omit<HandedOut, "sequence"> & { sequence: string };
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 
-export function createTransactionIntents({ once, escrow, networkSeconds }: {
+export function createTransactionIntents({ once, escrow, confirmedLedger }: {
   once: Once;
   escrow: Pick<Escrow, "transactions" | "describe">;
-  networkSeconds(): number;
+  /** The newest ledger that no single wrong answer has made; undefined while none is known. */
+  confirmedLedger(): number | undefined;
 }): TransactionIntents {
   const { prepare, warning, submit, status, fate, handedOut } = escrow.transactions;
 
@@ -59,22 +62,24 @@ export function createTransactionIntents({ once, escrow, networkSeconds }: {
     return {
       request: sha256(JSON.stringify(request)),
       async repeat(result) {
-        const { answer, applied }: PrepareResult = JSON.parse(result);
+        const kept: PrepareResult = JSON.parse(result);
+        const { answer, applied, sinceLedger } = kept;
         const done: PrepareAnswer = { ...answer, status: "success" };
         if (applied) return { answer: done };
-        const envelope = handedOut(answer.xdr);
+        const envelope = handedOut(answer.xdr, sinceLedger);
         const found = await fate(envelope);
         refused = found === "refused" ? envelope : undefined;
         if (found === "open") return { answer };
-        return found === "applied" ? { answer: done, result: keptPrepare(answer, true) } : undefined;
+        return found === "applied" ? { answer: done, result: keptPrepare({ ...kept, applied: true }) } : undefined;
       },
       givesWay: (result) => result === undefined,
       async work() {
+        const sinceLedger = confirmedLedger();
         const answer = await prepare(request);
         // It was taken in after all, or its number was: then what it came to is looked at again.
         const isInItsPlace = refused === undefined ||
-          handedOut(answer.xdr).sequence === refused.sequence;
-        return isInItsPlace ? { answer, result: keptPrepare(answer, false) } : undefined;
+          handedOut(answer.xdr, sinceLedger).sequence === refused.sequence;
+        return isInItsPlace ? { answer, result: keptPrepare({ answer, applied: false, sinceLedger }) } : undefined;
       },
     };
   }
@@ -113,7 +118,8 @@ export function createTransactionIntents({ once, escrow, networkSeconds }: {
         const name = nameOf(asker, "submit");
         if (name === undefined) return;
         const { innerHash, source, sequence, validUntil } = envelope;
-        await once(name, submitTask({ hash: innerHash, source, sequence, since: networkSeconds(), validUntil }));
+        const sinceLedger = confirmedLedger();
+        await once(name, submitTask({ hash: innerHash, source, sequence, validUntil, sinceLedger }));
       }),
 
     status,
@@ -134,6 +140,6 @@ function anotherTransaction(hash: string, fate: Fate): GatewayError {
   );
 }
 
-function keptPrepare(answer: PreparedRequest, applied: boolean): string {
-  return JSON.stringify({ answer, applied } satisfies PrepareResult);
+function keptPrepare(result: PrepareResult): string {
+  return JSON.stringify(result);
 }

@@ -4,6 +4,7 @@ import type { EntryReader } from "../ledger/entries.ts";
 import { believed } from "../ledger/freshness.ts";
 import type { LedgerView } from "../ledger/ledger_view.ts";
 import type { RpcClient } from "../rpc/client.ts";
+import type { TransactionAnswer } from "../rpc/schemas.ts";
 import type { Journal } from "./journal.ts";
 import { hasForgotten, isOver } from "./outcome.ts";
 import { readAccount, VALID_FOR_SECONDS } from "./prepare.ts";
@@ -16,9 +17,13 @@ export interface HandedOut {
   /** The account whose sequence number it uses, `G…`. */
   source: string;
   sequence: bigint;
-  /** Since when it has been known here, and its upper time bound; Unix seconds. */
-  since: number;
+  /** Its upper time bound, Unix seconds. */
   validUntil: number;
+  /**
+   * A ledger that had closed when it was handed out: it is in a later one, if in any. Undefined: none was known. No time
+   * says that, for by a clock that was ahead it would be one that is still to come.
+   */
+  sinceLedger: number | undefined;
 }
 
 /**
@@ -48,7 +53,7 @@ const ASK_AGAIN_MS = 1_000;
  */
 export async function fateOf(parts: FateParts, envelope: HandedOut): Promise<Fate> {
   const { view, journal, entries, clock, nodes = 1 } = parts;
-  const { hash, source, sequence, since, validUntil } = envelope;
+  const { hash, source, sequence, validUntil } = envelope;
   const noted = (await journal.get(hash))?.outcome;
   if (noted?.ledger !== undefined) return noted.status === "success" ? "applied" : "over";
   if (await journal.ledgerOf(hash) !== undefined) return "applied";
@@ -68,21 +73,30 @@ export async function fateOf(parts: FateParts, envelope: HandedOut): Promise<Fat
   }
 
   // Another transaction has its sequence number, if this one has not, which one answer is not enough to tell.
-  if (hasForgotten(answer, since)) throw outcomeForgotten(hash);
   await clock.wait(ASK_AGAIN_MS);
   const again = await ask((asked + 1) % nodes).catch(() => ask());
-  return again.status === "SUCCESS" ? "applied" : "over";
+  if (again.status !== "NOT_FOUND") return again.status === "SUCCESS" ? "applied" : "over";
+  if (mayHaveForgotten(answer, envelope) || mayHaveForgotten(again, envelope)) throw outcomeForgotten(hash);
+  return "over";
 }
 
-/** An envelope (base64) that `prepareTransaction` made. */
-export function handedOut(envelopeXdr: string, networkPassphrase: string): HandedOut {
+/** Whether the node holds not all of the ledgers that an envelope may be in. */
+function mayHaveForgotten(answer: TransactionAnswer, { sinceLedger, validUntil }: HandedOut): boolean {
+  if (sinceLedger !== undefined) return answer.oldestLedger > sinceLedger + 1;
+  return hasForgotten(answer, validUntil - VALID_FOR_SECONDS);
+}
+
+/** An envelope (base64) that `prepareTransaction` made, and a ledger that had closed before. */
+export function handedOut(
+  envelopeXdr: string,
+  { networkPassphrase, sinceLedger }: { networkPassphrase: string; sinceLedger: number | undefined },
+): HandedOut {
   const transaction = TransactionBuilder.fromXdr(envelopeXdr, networkPassphrase) as Transaction;
-  const validUntil = Number(transaction.timeBounds!.maxTime);
   return {
     hash: xdr.encodeBytes(transaction.hash(), "hex"),
     source: transaction.source,
     sequence: BigInt(transaction.sequence),
-    since: validUntil - VALID_FOR_SECONDS,
-    validUntil,
+    validUntil: Number(transaction.timeBounds!.maxTime),
+    sinceLedger,
   };
 }

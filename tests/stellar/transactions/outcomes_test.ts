@@ -105,8 +105,8 @@ describe("the fate of an envelope that was handed out", () => {
     hash: HASH,
     source: source.publicKey(),
     sequence: 42n,
-    since: START_SECONDS,
     validUntil: START_SECONDS + 300,
+    sinceLedger: 99,
   };
 
   test("is open while it may be applied, and over once a ledger behind its time is confirmed", async () => {
@@ -158,9 +158,28 @@ describe("the fate of an envelope that was handed out", () => {
   });
 
   test("is never over because a node has forgotten what took the sequence number", async () => {
-    const { transactions } = submitStage({ accountSequence: () => 42n, find: forgotten });
-    assert.match((await fault(transactions.fate(envelope))).message, /can no longer be told/);
-    // An unused one can't have been applied, whatever was forgotten.
+    const taken = (...answers: { oldestLedger?: number; oldestLedgerCloseTime?: number }[]) =>
+      submitStage({ accountSequence: () => 42n, find: (call) => answers[call - 1]! }).transactions;
+    const isForgotten = async (fate: Promise<unknown>) =>
+      assert.match((await fault(fate)).message, /can no longer be told/);
+    // Ledger 100 is the first that it may be in.
+    const [whole, pruned] = [{ oldestLedger: 100 }, { oldestLedger: 101 }];
+    assert.equal(await taken(whole, whole).fate(envelope), "over");
+    await isForgotten(taken(pruned, pruned).fate(envelope));
+    await isForgotten(taken(whole, pruned).fate(envelope));
+    await isForgotten(taken(pruned, whole).fate(envelope));
+    // By a clock that was ahead its time seemed to begin later.
+    await isForgotten(taken(pruned, pruned).fate({ ...envelope, validUntil: START_SECONDS + 3_300 }));
+    // One that a program before this one handed out tells only its time.
+    const former = { ...envelope, sinceLedger: undefined };
+    const [byTime, tooNew] = [START_SECONDS, START_SECONDS + 1].map((oldestLedgerCloseTime) => ({
+      oldestLedgerCloseTime,
+    }));
+    assert.equal(await taken(byTime!, byTime!).fate(former), "over");
+    await isForgotten(taken(tooNew!, tooNew!).fate(former));
+  });
+
+  test("is not applied while its sequence number is unused, whatever was forgotten", async () => {
     const unused = submitStage({ find: forgotten });
     await unused.transactions.fate(envelope);
     unused.clock.pass(1_200);
