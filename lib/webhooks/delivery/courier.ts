@@ -9,7 +9,7 @@ import type { Attempter, EventMessage, Recipient } from "./attempt.ts";
 import { createGathering } from "./gathering.ts";
 import { createPartitions } from "./partitions.ts";
 import { createReading, READ_AHEAD } from "./reading.ts";
-import { canPost, cursorOf, type DeliveryReader, learn, type Post, putBack, takeNext } from "./reader.ts";
+import { canPost, cursorOf, type DeliveryReader, isKeptKnown, learn, type Post, putBack, takeNext } from "./reader.ts";
 import { createReaders } from "./readers.ts";
 import { breakAfter } from "./schedule.ts";
 import { ageOf, failedDelivery, isDone, type Outcome, settlementsOf, takeOld, writesOf } from "./settlement.ts";
@@ -189,8 +189,9 @@ export function createCourier(parts: CourierParts): Courier {
   }
 
   function isQuiet(reader: DeliveryReader): boolean {
-    return reader.isAtTip && !reader.isLooking && reader.inFlight === 0 && reader.log.queue.length === 0 &&
-      reader.replay === undefined && reader.due.length === 0 && reader.retrying.size === 0 &&
+    return reader.isAtTip && !reader.isLooking && isKeptKnown(reader) && reader.inFlight === 0 &&
+      reader.log.queue.length === 0 && reader.replay === undefined && reader.due.length === 0 &&
+      reader.retrying.size === 0 &&
       reader.nextDueAtMs === null;
   }
 
@@ -341,7 +342,7 @@ export function createCourier(parts: CourierParts): Courier {
       }
     }
     for (const { reader } of batch) unwritten[reader.partition]!--;
-    await written(batch).catch((cause) => onProblem("what is kept of failed deliveries cannot be read", cause));
+    await written(batch);
     return true;
   }
 
@@ -353,7 +354,12 @@ export function createCourier(parts: CourierParts): Courier {
       reader.retrying.delete(delivery.sequence);
       if (delivery.failed !== undefined || delivery.track === undefined) kept.add(reader);
     }
-    for (const reader of kept) if (!await reading.learnDue(reader)) readers.close(reader);
+    for (const reader of kept) reader.keptChanges++;
+    try {
+      for (const reader of kept) if (!await reading.learnDue(reader)) readers.close(reader);
+    } catch (cause) {
+      onProblem("what is kept of failed deliveries cannot be read; trying on", cause);
+    }
     for (const { reader } of batch) {
       readers.forgetReplay(reader);
       if (!reader.isClosed) active.add(reader);
@@ -377,7 +383,8 @@ export function createCourier(parts: CourierParts): Courier {
     const untilAt = clock.monotonicMs() + untilMs - clock.now();
     return [...active].every((reader) =>
       reader.notBeforeAt >= untilAt ||
-      (reader.isAtTip && reader.log.queue.length + reader.due.length === 0 && reader.replay === undefined &&
+      (reader.isAtTip && isKeptKnown(reader) && reader.log.queue.length + reader.due.length === 0 &&
+        reader.replay === undefined &&
         (reader.nextDueAtMs === null || reader.nextDueAtMs >= untilMs))
     );
   }

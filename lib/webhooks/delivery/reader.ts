@@ -68,6 +68,9 @@ export interface DeliveryReader {
   hasFailed: boolean;
   /** When the first of them is due, Unix ms; null: none is. */
   nextDueAtMs: number | null;
+  /** How often what is kept has changed, and how often it had when the three above were learnt. */
+  keptChanges: number;
+  keptLearnt: number;
   inFlight: number;
   /** How many of its deliveries failed and are not written down yet. */
   unsettledFailures: number;
@@ -129,6 +132,8 @@ export function openReader(
     retryingCount: progress.retrying,
     hasFailed: progress.retrying + progress.rejected + progress.dead > 0,
     nextDueAtMs: progress.nextDueAtMs,
+    keptChanges: 0,
+    keptLearnt: 0,
     inFlight: 0,
     unsettledFailures: 0,
     limit: 1,
@@ -170,13 +175,20 @@ export function isDown({ failures }: DeliveryReader): boolean {
   return breakAfter(failures) > 0;
 }
 
+/** Whether what the store keeps of its failed deliveries is what it kept when it was asked last. */
+export function isKeptKnown({ keptChanges, keptLearnt }: DeliveryReader): boolean {
+  return keptChanges === keptLearnt;
+}
+
 /** Whether it has something that may be posted at this moment. */
 export function canPost(reader: DeliveryReader, nowAt: number): boolean {
   if (reader.isClosed || nowAt < reader.notBeforeAt) return false;
   if (reader.inFlight >= (isDown(reader) || reader.subscription.ordered ? 1 : reader.limit)) return false;
   if (reader.due.length > 0) return true;
-  // One that keeps the order waits at what failed.
-  if (reader.subscription.ordered && reader.retryingCount + reader.unsettledFailures > 0) return false;
+  // One that keeps the order waits at what failed, and until it is known whether anything has.
+  if (reader.subscription.ordered && (reader.retryingCount + reader.unsettledFailures > 0 || !isKeptKnown(reader))) {
+    return false;
+  }
   return reader.log.queue.length > 0 || (reader.replay?.queue.length ?? 0) > 0;
 }
 

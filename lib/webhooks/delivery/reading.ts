@@ -2,7 +2,7 @@ import type { Clock } from "../../clock.ts";
 import { createRecentMap } from "../../bounded_map.ts";
 import { heightOf, type LoggedEvent } from "../../store/event.ts";
 import type { EventQuery, Store } from "../../store/store.ts";
-import { type DeliveryReader, isDown } from "./reader.ts";
+import { type DeliveryReader, isDown, isKeptKnown } from "./reader.ts";
 
 /** So many deliveries are read ahead for each subscription. */
 export const READ_AHEAD = 64;
@@ -19,7 +19,7 @@ export interface Reading {
   /** Whether there may be something to read. `tail`: the log's end as the courier has seen it. */
   isNeeded(reader: DeliveryReader, tail: number): boolean;
   read(reader: DeliveryReader, tail: number): Promise<void>;
-  /** Learns from the store what is kept of its failed deliveries; false when the subscription is gone. */
+  /** Learns from the store what is kept of its failed deliveries, which has changed; false when the subscription is gone. */
   learnDue(reader: DeliveryReader): Promise<boolean>;
 }
 
@@ -79,8 +79,12 @@ export function createReading(store: Pick<Store, "events" | "deliveries">, clock
   }
 
   async function learnDue(reader: DeliveryReader): Promise<boolean> {
+    const { keptChanges } = reader;
     const found = await store.deliveries.reader(reader.subscription.id);
     if (found === undefined) return false;
+    // Read before a change and answered after it: it is read again.
+    if (reader.keptChanges !== keptChanges) return true;
+    reader.keptLearnt = keptChanges;
     const { nextDueAtMs, retrying, rejected, dead } = found.progress;
     reader.nextDueAtMs = nextDueAtMs;
     reader.retryingCount = retrying;
@@ -116,8 +120,10 @@ export function createReading(store: Pick<Store, "events" | "deliveries">, clock
   }
 
   return {
-    isNeeded: (reader, tail) => isDueUnread(reader) || isLogUnread(reader, tail) || isReplayUnread(reader, tail),
+    isNeeded: (reader, tail) =>
+      !isKeptKnown(reader) || isDueUnread(reader) || isLogUnread(reader, tail) || isReplayUnread(reader, tail),
     async read(reader, tail) {
+      if (!isKeptKnown(reader)) await learnDue(reader);
       if (isDueUnread(reader)) await readDue(reader);
       if (isLogUnread(reader, tail)) await readLog(reader, tail);
       if (isReplayUnread(reader, tail)) await readReplay(reader, tail);

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { append, eventAt, owedTo, START_MS } from "../parts.ts";
+import { type Store, StoreError } from "../../../lib/store/store.ts";
+import type { Reader } from "../../../lib/store/webhook.ts";
+import { append, eventAt, owedTo, type Posted, START_MS } from "../parts.ts";
 import { courierStage } from "./courier_stage.ts";
 
 const HOUR_MS = 3_600_000;
@@ -102,6 +104,73 @@ test("one that keeps the order waits at what failed, and asks with it whether th
   const ids = made.postedTo("wh_1").map(({ eventId }) => eventId);
   assert.deepEqual([...new Set(ids)], [101, 102, 103, 104, 105].map((ledger) => eventAt(ledger).id));
   assert.equal(made.script.mostInFlight(), 1);
+  await made.courier.stop({ drainMs: 0 });
+});
+
+/** Takes this event only when it comes again. */
+function failsOnce(eventId: string) {
+  const failed = new Set<string>();
+  return (post: Posted) => {
+    const fails = post.eventId === eventId && !failed.has(eventId);
+    failed.add(post.eventId);
+    return fails ? "retry" : "delivered";
+  };
+}
+
+/** A store that says what is kept of failed deliveries in this way, from the first that is kept on. */
+function whenAskedForKept(
+  answer: (ask: () => Promise<Reader | undefined>, nth: number) => Promise<Reader | undefined>,
+) {
+  let asked = 0;
+  return (store: Store): Store => ({
+    ...store,
+    deliveries: {
+      ...store.deliveries,
+      reader: async (id) => {
+        const ask = async () => await store.deliveries.reader(id);
+        return ((await ask())?.progress.retrying ?? 0) === 0 ? ask() : answer(ask, ++asked);
+      },
+    },
+  });
+}
+
+for (const ordered of [true, false]) {
+  const whose = ordered ? "one that keeps the order" : "any other";
+  test(`what failed is tried again when the store fails just as that is read again: ${whose}`, async () => {
+    const made = await courierStage(failsOnce(eventAt(101).id), {
+      ordered,
+      retryMs: 5_000,
+      store: whenAskedForKept((ask, nth) =>
+        nth === 1 ? Promise.reject(new StoreError("unavailable", "not just now")) : ask()
+      ),
+    });
+    made.courier.start();
+    await made.owe(1, "wh_1");
+    await made.pass(500);
+    await made.owe(2, "wh_1");
+    await made.pass(30_000, 50);
+    const ids = made.postedTo("wh_1").map(({ eventId }) => eventId);
+    const inOrder = [101, 101, 102, 103].map((ledger) => eventAt(ledger).id);
+    assert.deepEqual(ordered ? ids : ids.toSorted(), inOrder);
+    assert.equal((await owedTo(made.store, "wh_1")).pending, 0);
+    await made.courier.stop({ drainMs: 0 });
+  });
+}
+
+test("one that keeps the order waits while it is being read what failed", async () => {
+  const made = await courierStage(failsOnce(eventAt(101).id), {
+    ordered: true,
+    retryMs: 5_000,
+    store: whenAskedForKept(async (ask) => {
+      await made.clock.wait(3_000);
+      return await ask();
+    }),
+  });
+  made.courier.start();
+  await made.owe(3, "wh_1");
+  await made.pass(30_000, 50);
+  const ids = made.postedTo("wh_1").map(({ eventId }) => eventId);
+  assert.deepEqual(ids, [101, 101, 102, 103].map((ledger) => eventAt(ledger).id));
   await made.courier.stop({ drainMs: 0 });
 });
 
