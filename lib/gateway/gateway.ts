@@ -96,7 +96,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   // Whoever awaits it is told; until somebody does, it is no fault of the process.
   networkChecked.catch(() => {});
   const limiter = await openLimiter(options, { clock, holder, onProblem });
-  const verifier = createKeyVerifier({ source: keys, now: storeClock.now, onProblem });
+  const verifier = createKeyVerifier({ source: keys, clock: storeClock, onProblem });
   await verifier.refresh();
   const caretaker = createCaretaker({ store, clock, log });
   const forget = createRetention({

@@ -1,3 +1,4 @@
+import type { Clock } from "../clock.ts";
 import type { KeyRecord } from "../store/store.ts";
 import { hashKey, parseKey, sameHash } from "./api_key.ts";
 import type { KeySource } from "./key_source.ts";
@@ -9,8 +10,8 @@ export type KeyVerdict = { record: KeyRecord } | { reason: KeyRefusal };
 
 export interface KeyVerifierOptions {
   source: KeySource;
-  /** Unix ms. */
-  now(): number;
+  /** The wall clock says what has expired and when a key was used; how old an answer is goes by the monotonic one. */
+  clock: Pick<Clock, "now" | "monotonicMs">;
   /** Told once when the source stops answering, and when a note of use cannot be written; no key in it. */
   onProblem(message: string, cause: unknown): void;
   /** Verified keys kept in memory; 20 000 by default. */
@@ -43,6 +44,7 @@ const USE_FLUSH_MS = 5_000;
 /** A verified key in memory, found by the presented string itself: that spares the hash. */
 interface CachedKey {
   verdict: { record: KeyRecord };
+  /** Monotonic. */
   verifiedAtMs: number;
   /** Infinity: never. */
   expiresAtMs: number;
@@ -53,13 +55,13 @@ const EXPIRED: KeyVerdict = { reason: "expired" };
 
 /** Verifies presented keys against a source. Refusals are never cached: an address limit bounds what they cost. */
 export function createKeyVerifier(options: KeyVerifierOptions): KeyVerifier {
-  const { source, now, onProblem, maxCached = 20_000, pollMs = 400 } = options;
+  const { source, clock, onProblem, maxCached = 20_000, pollMs = 400 } = options;
   const cache = createRecentMap<CachedKey>(maxCached);
   const uses = createUseTracker(source);
-  const underWay = new Map<string, Promise<KeyVerdict>>();
-  /** When the source last said that nothing (more) has changed: the whole cache is good for a while from then on. */
+  const underWay = new Map<string, { verdict: Promise<KeyVerdict>; startedAtMs: number }>();
+  /** When the source last said that nothing (more) has changed, monotonic: the whole cache is good for a while from then on. */
   let freshSinceMs = -Infinity;
-  let usesFlushedAtMs = now();
+  let usesFlushedAtMs = clock.monotonicMs();
   /** Raised when keys changed: what was read before must not be cached after. */
   let generation = 0;
   let refreshing: Promise<void> | undefined;
@@ -70,8 +72,9 @@ export function createKeyVerifier(options: KeyVerifierOptions): KeyVerifier {
   function verify(presented: string): KeyVerdict | Promise<KeyVerdict> {
     const cached = cache.get(presented);
     if (cached !== undefined) {
-      const nowMs = now();
-      if (isRecent(freshSinceMs, nowMs) || isRecent(cached.verifiedAtMs, nowMs)) {
+      const staleFromMs = clock.monotonicMs() - MAX_STALE_MS;
+      if (freshSinceMs > staleFromMs || cached.verifiedAtMs > staleFromMs) {
+        const nowMs = clock.now();
         if (nowMs >= cached.expiresAtMs) return EXPIRED;
         if (nowMs - cached.useNotedAtMs >= USE_INTERVAL_MS) noteUse(cached, nowMs);
         return cached.verdict;
@@ -79,22 +82,24 @@ export function createKeyVerifier(options: KeyVerifierOptions): KeyVerifier {
     }
     const parsed = parseKey(presented);
     if ("error" in parsed) return { reason: parsed.error };
-    // Many requests with one key at the same moment are one question to the source.
+    // Many requests with one key at the same moment are one question to the source, unless it is slow: a late answer is an old one.
     const asked = underWay.get(presented);
-    if (asked !== undefined) return asked;
-    const verifying = verifyAnew(presented, parsed.id).finally(() => underWay.delete(presented));
-    underWay.set(presented, verifying);
-    return verifying;
+    const startedAtMs = clock.monotonicMs();
+    if (asked !== undefined && startedAtMs - asked.startedAtMs < MAX_STALE_MS) return asked.verdict;
+    const own = { verdict: verifyAnew(presented, parsed.id, startedAtMs), startedAtMs };
+    underWay.set(presented, own);
+    return own.verdict.finally(() => {
+      if (underWay.get(presented) === own) underWay.delete(presented);
+    });
   }
 
-  async function verifyAnew(presented: string, id: string): Promise<KeyVerdict> {
-    const startedAtMs = now();
+  async function verifyAnew(presented: string, id: string, startedAtMs: number): Promise<KeyVerdict> {
     const startedIn = generation;
     const hash = hashKey(presented);
     const record = await source.get(id);
     if (record === undefined || !sameHash(hash, record.hash)) return { reason: "unknown" };
     if (record.disabled) return { reason: "disabled" };
-    const nowMs = now();
+    const nowMs = clock.now();
     const cached: CachedKey = {
       verdict: { record },
       verifiedAtMs: startedAtMs,
@@ -115,7 +120,7 @@ export function createKeyVerifier(options: KeyVerifierOptions): KeyVerifier {
   async function refreshOnce(): Promise<void> {
     try {
       // Counted from before the question: a change after it is heeded by the next one in time.
-      const askedAtMs = now();
+      const askedAtMs = clock.monotonicMs();
       if (await source.changed()) {
         generation++;
         cache.clear();
@@ -152,9 +157,4 @@ export function createKeyVerifier(options: KeyVerifierOptions): KeyVerifier {
       await refresh();
     },
   };
-}
-
-/** Also false when the clock was set back: then nothing is known. */
-function isRecent(atMs: number, nowMs: number): boolean {
-  return nowMs >= atMs && nowMs - atMs < MAX_STALE_MS;
 }

@@ -41,7 +41,8 @@ describe("keys from the store", () => {
 
   test("are verified as the store has them: made, disabled, enabled, deleted", async () => {
     const source = keySourceFromStore(store);
-    const verifier = createKeyVerifier({ source, now: () => NOW, onProblem: (message) => assert.fail(message) });
+    const clock = { now: () => NOW, monotonicMs: () => 0 };
+    const verifier = createKeyVerifier({ source, clock, onProblem: (message) => assert.fail(message) });
     const { key, record } = testKey();
     const seen: string[] = [];
     const look = async () => {
