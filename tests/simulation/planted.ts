@@ -1,5 +1,5 @@
-// Plants bugs, one at a time, into a copy of the product, and tells how many worlds it takes until one shows:
-//   planted.ts [--only NAME] [--worlds N] [--from SEED]
+// Plants bugs, one at a time, into a copy of the product, and tells how many worlds of its kind it takes until one shows it:
+//   planted.ts [--only NAME] [--worlds N] [--known]
 import { execFile } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,7 +7,9 @@ import { basename, join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { parseArgs, promisify } from "node:util";
+import { drawClimate } from "./climate.ts";
 import { PLANTED, type PlantedBug } from "./planted_bugs.ts";
+import { World } from "./world.ts";
 
 /** How the simulation of a product with a bug ended. */
 export interface Plantation {
@@ -22,7 +24,8 @@ const root = fileURLToPath(import.meta.resolve("../.."));
 
 /** A copy of the product in which bugs are planted. */
 export function openNursery(): {
-  plant(bug: PlantedBug, from: number, worlds: number): Promise<Plantation>;
+  /** Lives through the worlds of these seeds until one breaks. */
+  plant(bug: PlantedBug, seeds: readonly number[]): Promise<Plantation>;
   close(): void;
 } {
   const folder = mkdtempSync(join(tmpdir(), "gateway-planted-"));
@@ -32,11 +35,11 @@ export function openNursery(): {
   }
   symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
 
-  async function simulate(from: number, worlds: number): Promise<Plantation> {
+  async function simulate(seeds: readonly number[]): Promise<Plantation> {
     const began = performance.now();
     const command = process.versions.bun ? [] : ["run", "-A", "--no-check"];
     const script = "tests/simulation/simulate.ts";
-    const args = [...command, script, "--seeds", String(worlds), "--from", String(from), "--until-broken"];
+    const args = [...command, script, "--these", seeds.join(), "--until-broken"];
     const said = await promisify(execFile)(process.execPath, args, { cwd: folder, maxBuffer: 1 << 26 })
       .then(({ stdout }) => stdout, ({ stdout, stderr }) => `${stdout}${stderr}`);
     const [, seed, why] = /^seed (\d+) .*breaks:\n\s*(.*)/m.exec(said) ?? [];
@@ -45,13 +48,13 @@ export function openNursery(): {
   }
 
   return {
-    async plant({ name, file, from: right, to: wrong }, from, worlds) {
+    async plant({ name, file, from: right, to: wrong }, seeds) {
       const path = join(folder, file);
       const source = readFileSync(path, "utf8");
       if (!source.includes(right)) throw new Error(`"${name}": ${file} does not hold what is to be changed`);
       writeFileSync(path, source.replace(right, () => wrong));
       try {
-        return await simulate(from, worlds);
+        return await simulate(seeds);
       } finally {
         writeFileSync(path, source);
       }
@@ -60,24 +63,33 @@ export function openNursery(): {
   };
 }
 
+/** The first seeds whose worlds may show a bug. */
+export function worldsFor({ kind = () => true }: PlantedBug, count: number): number[] {
+  const seeds: number[] = [];
+  for (let seed = 1; seeds.length < count; seed++) {
+    if (kind(drawClimate(new World(seed).fate))) seeds.push(seed);
+  }
+  return seeds;
+}
+
 if (import.meta.main) {
   const { values } = parseArgs({
     options: {
       only: { type: "string" },
-      worlds: { type: "string", default: "300" },
-      from: { type: "string", default: "1" },
+      worlds: { type: "string", default: "100" },
+      known: { type: "boolean", default: false },
     },
   });
   const nursery = openNursery();
   let missed = 0;
   for (const bug of PLANTED.filter(({ name }) => values.only === undefined || name.includes(values.only))) {
-    const from = Number(values.from);
-    const { found, said, seconds } = await nursery.plant(bug, from, Number(values.worlds));
+    const seeds = values.known ? [bug.seed] : worldsFor(bug, Number(values.worlds));
+    const { found, said, seconds } = await nursery.plant(bug, seeds);
     if (found === undefined) missed++;
     console.log(
       found === undefined
         ? `| ${bug.name} | not found | ${seconds.toFixed(0)} | ${said.trim().split("\n").at(-1)} |`
-        : `| ${bug.name} | ${found.seed - from + 1} | ${seconds.toFixed(0)} | ${found.seed}: ${found.why} |`,
+        : `| ${bug.name} | ${seeds.indexOf(found.seed) + 1} | ${seconds.toFixed(0)} | ${found.seed}: ${found.why} |`,
     );
   }
   nursery.close();

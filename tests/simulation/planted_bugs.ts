@@ -1,11 +1,15 @@
+import * as kinds from "./kinds.ts";
+
 /** A bug: what stands in a file, and what stands there instead. */
 export interface PlantedBug {
   name: string;
   file: string;
   from: string;
   to: string;
-  /** A world that breaks of it; absent: none is known. */
-  seed?: number;
+  /** A world that breaks of it. */
+  seed: number;
+  /** What kind of world shows it; absent: any. */
+  kind?: kinds.Kind;
   /** It was not planted at first: the simulation found it in the product. */
   wasReal?: true;
 }
@@ -21,14 +25,14 @@ export const PLANTED: PlantedBug[] = [
     file: READER,
     from: "  for (const first of outstanding) return first - 1;\n",
     to: "  void outstanding;\n",
-    seed: 6,
+    seed: 14,
   },
   {
     name: "settled before it is posted",
     file: READER,
     from: "  track.outstanding.add(event.sequence);\n",
     to: "",
-    seed: 6,
+    seed: 26,
   },
   {
     name: "a page's cursor passes one event too many",
@@ -77,7 +81,8 @@ export const PLANTED: PlantedBug[] = [
     file: "lib/events/repairs.ts",
     from: "if (nowMs < nextMs || toLedger <= checkedLedger) return 0;",
     to: "if (nowMs < Infinity) return 0;",
-    seed: 363,
+    seed: 75,
+    kind: kinds.withheld,
   },
   {
     name: "what a node has pruned is passed over in silence",
@@ -115,17 +120,18 @@ export const PLANTED: PlantedBug[] = [
     seed: 4,
   },
   {
-    name: "leased tokens are counted for less long than they may be spent",
-    file: "lib/limits/leased_bucket.ts",
-    from: "const LEASE_MS = 8_000;",
-    to: "const LEASE_MS = 8;",
+    name: "leased tokens are spent again and again",
+    file: "lib/limits/shared_limiter.ts",
+    from: "      key.tokens -= cost;\n",
+    to: "",
+    seed: 10,
   },
   {
     name: "what failed is tried only once",
     file: COURIER,
     from: "      reader.retrying.delete(delivery.sequence);\n",
     to: "",
-    seed: 5,
+    seed: 2,
   },
   {
     name: "types are not looked at",
@@ -167,7 +173,7 @@ export const PLANTED: PlantedBug[] = [
     file: READERS,
     from: "    for (const [id, reader] of readers) if (!there.has(id) ||",
     to: '    for (const [id, reader] of readers) if (id === "" && !there.has(id) ||',
-    seed: 11,
+    seed: 14,
   },
   {
     name: "what is read of a gap is not kept",
@@ -189,7 +195,8 @@ export const PLANTED: PlantedBug[] = [
     file: "lib/events/reset_check.ts",
     from: "const { latestLedger: latest } = await rpc.getHealth({ node, signal });",
     to: "const { sequence: latest } = view.confirmed;",
-    seed: 2644,
+    seed: 229,
+    kind: kinds.resetAmongMany,
     wasReal: true,
   },
   {
@@ -197,7 +204,7 @@ export const PLANTED: PlantedBug[] = [
     file: "lib/gateway/gateway.ts",
     from: "createGatewayWebhooks(options, { clock: storeClock,",
     to: "createGatewayWebhooks(options, { clock,",
-    seed: 11,
+    seed: 21,
     wasReal: true,
   },
   {
@@ -205,14 +212,15 @@ export const PLANTED: PlantedBug[] = [
     file: "lib/webhooks/secrets/rotation.ts",
     from: "previousSecret: { secret, untilMs: now() + ROTATION_MS },",
     to: "previousSecret: { secret, untilMs: now() },",
-    seed: 11,
+    seed: 15,
   },
   {
     name: "a webhook that was made is made again",
     file: "lib/http/intents/webhooks.ts",
     from: "webhooks.create(keyId, wanted, `wh_${intentId}`)",
     to: 'webhooks.create(keyId, wanted, intentId === "" ? intentId : undefined)',
-    seed: 26,
+    seed: 3106,
+    kind: kinds.madeAmongKills,
   },
   {
     name: "an envelope is answered before it is kept",
@@ -223,18 +231,12 @@ export const PLANTED: PlantedBug[] = [
     seed: 44,
   },
   {
-    name: "what another has claimed is completed all the same",
-    file: "lib/store/sqlite/intents.ts",
-    from:
-      "UPDATE intent SET request = ?, result = ?, completed_at_ms = ?, claimed_by = NULL\n    WHERE key_id = ? AND kind = ? AND key = ? AND id = ? AND term = ?",
-    to:
-      "UPDATE intent SET request = ?, result = ?, completed_at_ms = ?, claimed_by = NULL\n    WHERE key_id = ? AND kind = ? AND key = ? AND id = ? AND term >= ?",
-  },
-  {
     name: "an intent is dated by a clock that may be days behind",
     file: ONCE,
     from: "{ ...done, atMs: networkSeconds() * 1_000 }",
     to: "{ ...done, atMs: networkSeconds() * 0 }",
+    seed: 544,
+    kind: kinds.paidAgain,
     wasReal: true,
   },
   {
@@ -249,27 +251,23 @@ export const PLANTED: PlantedBug[] = [
     file: "lib/stellar/transactions/fate.ts",
     from: "const again = await ask((asked + 1) % nodes).catch(() => ask());",
     to: "const again = nodes + asked < 0 ? await ask() : answer;",
-    seed: 236,
-  },
-  {
-    name: "an account is believed as a lagging node shows it",
-    file: "lib/stellar/transactions/fate.ts",
-    from: "const wasNeverUsed = account.ledger >= view.confirmed.sequence;",
-    to: "const wasNeverUsed = true;",
+    seed: 10811,
+    kind: kinds.paidAmongLies,
   },
   {
     name: "an envelope ends by the machine's clock",
     file: "lib/stellar/transactions/prepare.ts",
     from: "const validUntil = parts.view.networkSeconds() + VALID_FOR_SECONDS;",
     to: "const validUntil = Math.floor(Date.now() / 1_000) + VALID_FOR_SECONDS;",
-    seed: 8,
+    seed: 4,
   },
   {
     name: "the nodes' word on the time is not waited for",
     file: "lib/stellar/transactions/prepare.ts",
     from: "if (!await parts.view.whenTimeCertain()) throw timeInDoubt();",
     to: "void timeInDoubt;",
-    seed: 1564,
+    seed: 38832,
+    kind: kinds.paidByClock,
     wasReal: true,
   },
   {
@@ -278,6 +276,7 @@ export const PLANTED: PlantedBug[] = [
     from: "const marks = secondLook.marks.filter((mark) => mark.seconds <= seconds);",
     to: "const { marks } = secondLook;",
     seed: 1247,
+    kind: kinds.withheldByClock,
     wasReal: true,
   },
   {
@@ -286,6 +285,34 @@ export const PLANTED: PlantedBug[] = [
     from: "secondLook.look({ seconds: view.confirmed.closeTime, lastNode }, signal);",
     to: "secondLook.look({ seconds: Math.floor(clock.now() / 1_000), lastNode }, signal);",
     seed: 311,
+    kind: kinds.withheldByClock,
+    wasReal: true,
+  },
+  {
+    name: "what a node has forgotten is told by a time that a wrong clock said",
+    file: "lib/stellar/transactions/fate.ts",
+    from: "  if (sinceLedger !== undefined) return answer.oldestLedger > sinceLedger + 1;\n",
+    to: "",
+    seed: 100_281,
+    kind: kinds.paidAndForgotten,
+    wasReal: true,
+  },
+  {
+    name: "how old a verified key is goes by the wall clock",
+    file: "lib/gateway/gateway.ts",
+    from: "createKeyVerifier({ source: keys, clock: storeClock,",
+    to: "createKeyVerifier({ source: keys, clock: { ...storeClock, monotonicMs: storeClock.now },",
+    seed: 1764,
+    kind: kinds.disabledByClock,
+    wasReal: true,
+  },
+  {
+    name: "what is kept of failures is taken for known while it is read again",
+    file: "lib/webhooks/delivery/reader.ts",
+    from: "  return keptChanges === keptLearnt;\n",
+    to: "  return keptChanges >= keptLearnt;\n",
+    seed: 400_437,
+    kind: kinds.orderedAmongFaults,
     wasReal: true,
   },
 ];

@@ -36,8 +36,10 @@ const CALM_MS = 100_000;
 const CALM_FOR_LOOKS_MS = 250_000;
 /** … and, where no gateway starts anew, the check that comes every ten minutes and tells a network that was reset. */
 const CALM_AFTER_RESET_MS = 700_000;
-/** Nothing happens on the network any more: what did has its time to arrive. */
+/** Nobody but who pays does anything on the network any more … */
 const LAST_MS = 30_000;
+/** … and nobody at all: what happened has its time to arrive. */
+const SETTLING_MS = 15_000;
 
 /** Lives through one world: everything in it follows from the seed. */
 export async function run(seed: number, options: RunOptions = {}): Promise<RunResult> {
@@ -96,6 +98,7 @@ class Story {
     await this.#until(LAST_MS);
     if (this.broken.length > 0) return this.broken;
     this.#isOver = true;
+    await this.#until(SETTLING_MS);
     for (const reader of people.readers) await this.#readToTheEnd(reader);
     return [...this.broken, ...await brokenInvariants(site, people)];
   }

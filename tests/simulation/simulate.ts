@@ -1,5 +1,6 @@
 // Lives through simulated worlds, one for each seed, until seeds or time are over:
-//   simulate.ts [--seeds N] [--from SEED] [--seconds N] [--misfortunes K] [--without KIND,KIND] [--show] [--until-broken]
+//   simulate.ts [--seeds N] [--from SEED] [--these SEED,SEED] [--seconds N] [--misfortunes K] [--without KIND,KIND] [--show]
+//     [--until-broken]
 // A world that breaks is lived through again with fewer misfortunes, and without some kinds of them, for as long as it
 // breaks; how to repeat the shortest form is printed.
 import process from "node:process";
@@ -27,10 +28,15 @@ async function shortened(seed: number): Promise<string> {
   return `--seeds 1 --from ${seed} --misfortunes ${misfortunes}${kinds} --show`;
 }
 
+function* seedsFrom(first: number, count: number): Iterable<number> {
+  for (let seed = first; seed < first + count; seed++) yield seed;
+}
+
 const { values } = parseArgs({
   options: {
     seeds: { type: "string", default: "1000000" },
     from: { type: "string", default: "1" },
+    these: { type: "string" },
     seconds: { type: "string", default: "Infinity" },
     misfortunes: { type: "string", default: "Infinity" },
     without: { type: "string" },
@@ -38,7 +44,8 @@ const { values } = parseArgs({
     "until-broken": { type: "boolean", default: false },
   },
 });
-const [from, seeds, seconds] = [Number(values.from), Number(values.seeds), Number(values.seconds)];
+const these = values.these?.split(",").map(Number);
+const seconds = Number(values.seconds);
 const options: RunOptions = {
   misfortunes: Number(values.misfortunes),
   without: values.without?.split(","),
@@ -47,12 +54,13 @@ const options: RunOptions = {
 const beganMs = performance.now();
 const spentSeconds = () => (performance.now() - beganMs) / 1_000;
 const sum = { lived: 0, failed: 0, steps: 0, simulatedMs: 0, events: 0, deliveries: 0, payments: 0 };
-for (let seed = from; seed < from + seeds && spentSeconds() < seconds; seed++) {
+for (const seed of these ?? seedsFrom(Number(values.from), Number(values.seeds))) {
+  if (spentSeconds() >= seconds) break;
   const result = await run(seed, options);
   sum.lived++;
   for (const name of ["steps", "simulatedMs", "events", "deliveries", "payments"] as const) sum[name] += result[name];
   if (values.show) { for (const line of result.logged) console.log(line); }
-  if (seeds === 1) console.log(`seed ${seed}: trace ${result.trace}`);
+  if (values.seeds === "1") console.log(`seed ${seed}: trace ${result.trace}`);
   if (result.broken.length === 0) continue;
   sum.failed++;
   console.log(`seed ${seed} (trace ${result.trace}) breaks:`);

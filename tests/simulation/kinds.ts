@@ -1,0 +1,65 @@
+import type { Climate, Deed, Misfortune } from "./climate.ts";
+
+// What kinds of world show what is rare in all of them: for planted bugs whose world is to be found again.
+
+export type Kind = (climate: Climate) => boolean;
+
+/** How much of what goes wrong is one of these. */
+function share({ misfortunes }: Climate, ...kinds: Misfortune[]): number {
+  const sum = (some: Climate["misfortunes"]) => some.reduce((total, [, weight]) => total + weight, 0);
+  return sum(misfortunes.filter(([kind]) => kinds.includes(kind))) / sum(misfortunes);
+}
+
+const isRough = ({ misfortuneEveryMs }: Climate) => misfortuneEveryMs <= 6_000;
+const does = ({ deeds }: Climate, deed: Deed) => deeds.some(([kind]) => kind === deed);
+const setsClocksBy = ({ clockStepsMs }: Climate, leastMs: number) => clockStepsMs.some((ms) => ms >= leastMs);
+const HOUR_MS = 3_600_000;
+
+/** Nodes show some events only later. */
+export const withheld: Kind = (climate) =>
+  isRough(climate) && share(climate, "ail") > 0.3 && climate.ailments.includes("withholds") &&
+  share(climate, "reset") === 0 && climate.eventsOfLedger > 1;
+
+/** The same, and clocks are hours ahead. */
+export const withheldByClock: Kind = (climate) => withheld(climate) && setsClocksBy(climate, HOUR_MS);
+
+/** The network begins anew while gateways come and go. */
+export const resetAmongMany: Kind = (climate) =>
+  isRough(climate) && climate.gateways > 1 && climate.eventsOfLedger > 1 && share(climate, "reset") > 0 &&
+  share(climate, "kill", "storeClock", "pause") > 0.3;
+
+/** Those who pay at a gateway that starts every few seconds, and reads seldom, by clocks that are days ahead. */
+export const paidByClock: Kind = (climate) =>
+  climate.misfortuneEveryMs === 2_000 && climate.restartMs === 1_000 && climate.pollMs === 5_000 &&
+  climate.payers > 1 &&
+  share(climate, "kill", "killAll") > 0.4 && setsClocksBy(climate, 24 * HOUR_MS);
+
+/** Those who pay at one gateway that starts again and again, by another clock each time. */
+export const paidAgain: Kind = (climate) =>
+  isRough(climate) && !climate.isShared && climate.payers > 1 && climate.restartMs <= 20_000 &&
+  share(climate, "kill", "killAll", "stop") > 0.4 && climate.clockStepsMs.some((ms) => Math.abs(ms) > HOUR_MS);
+
+/** Those who pay while nodes say that they know nothing of it, and gateways die. */
+export const paidAmongLies: Kind = (climate) =>
+  isRough(climate) && climate.payers > 1 && climate.lastsMs > 60_000 && share(climate, "lie") > 0.2 &&
+  share(climate, "kill", "killAll", "ambush") > 0.2;
+
+/** Those who pay at gateways that are down for longer than nodes remember, by clocks that are minutes ahead. */
+export const paidAndForgotten: Kind = (climate) =>
+  climate.payers > 1 && climate.restartMs === 60_000 && share(climate, "prune") > 0.2 && setsClocksBy(climate, 60_000);
+
+/** Keys are disabled while clocks are set, and stores are slow. */
+export const disabledByClock: Kind = (climate) =>
+  isRough(climate) && does(climate, "switchKey") && climate.troubles.stall > 0 && share(climate, "troubles") > 0.1 &&
+  (share(climate, "storeClock") > 0.3 || (!climate.isShared && share(climate, "clock") > 0.3));
+
+/** Webhooks are made at gateways that start again and again. */
+export const madeAmongKills: Kind = (climate) =>
+  isRough(climate) && does(climate, "makeHook") && climate.deedEveryMs < 20_000 && climate.hooks < 4 &&
+  climate.restartMs <= 20_000 && share(climate, "kill", "killAll", "stop", "ambush") > 0.4;
+
+/** Endpoints that want the order fail, and so does the store. */
+export const orderedAmongFaults: Kind = (climate) =>
+  isRough(climate) && climate.ordered === 1 && climate.hooks > 2 && climate.troubles.storeFault > 0.01 &&
+  share(climate, "troubles") > 0.2 && share(climate, "temper") > 0.1 &&
+  climate.tempers.some((temper) => ["refusing", "moody", "broken"].includes(temper));
