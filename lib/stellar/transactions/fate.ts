@@ -7,7 +7,7 @@ import type { RpcClient } from "../rpc/client.ts";
 import type { TransactionAnswer } from "../rpc/schemas.ts";
 import type { Journal } from "./journal.ts";
 import { hasForgotten, isOver } from "./outcome.ts";
-import { readAccount, VALID_FOR_SECONDS } from "./prepare.ts";
+import { readAccount } from "./prepare.ts";
 import { outcomeForgotten } from "./rejections.ts";
 
 /** An envelope that was handed out: who may have sent it, where and when, is not known. */
@@ -83,7 +83,7 @@ export async function fateOf(parts: FateParts, envelope: HandedOut): Promise<Fat
 /** Whether the node holds not all of the ledgers that an envelope may be in. */
 function mayHaveForgotten(answer: TransactionAnswer, { sinceLedger, validUntil }: HandedOut): boolean {
   if (sinceLedger !== undefined) return answer.oldestLedger > sinceLedger + 1;
-  return hasForgotten(answer, validUntil - VALID_FOR_SECONDS);
+  return hasForgotten(answer, validUntil);
 }
 
 /** An envelope (base64) that `prepareTransaction` made, and a ledger that had closed before. */

@@ -7,6 +7,7 @@ import type { Journal, Outcome } from "./journal.ts";
 import { nodeXdr } from "./node_xdr.ts";
 import { type LedgerFailure, outcomeForgotten, outcomeUnknown, rejection, TRAPPED } from "./rejections.ts";
 import { diagnosticEvents, resultCode } from "./results.ts";
+import { VALID_FOR_SECONDS } from "./prepare.ts";
 import type { RpcClient } from "../rpc/client.ts";
 import type { TransactionAnswer } from "../rpc/schemas.ts";
 import type { LedgerView } from "../ledger/ledger_view.ts";
@@ -51,9 +52,16 @@ export function isOver(view: LedgerView, validUntil: number, answer: Transaction
   return answer.latestLedger >= view.confirmed.sequence && view.confirmed.closeTime > validUntil;
 }
 
-/** Whether the node has forgotten the ledgers from this time (Unix seconds) on: what it does not find may have been there. */
-export function hasForgotten(answer: TransactionAnswer, sinceSeconds: number): boolean {
-  return (answer.oldestLedgerCloseTime ?? 0) > sinceSeconds;
+/** The genesis ledger takes in nothing: a node that holds all from the second one on has forgotten nothing. */
+const FIRST_LEDGER_WITH_TRANSACTIONS = 2;
+
+/**
+ * Whether the node has forgotten ledgers of the time in which a prepared envelope with this upper time bound (Unix seconds)
+ * may be applied: what it does not find may have been there.
+ */
+export function hasForgotten(answer: TransactionAnswer, validUntil: number): boolean {
+  return answer.oldestLedger > FIRST_LEDGER_WITH_TRANSACTIONS &&
+    (answer.oldestLedgerCloseTime ?? 0) > validUntil - VALID_FOR_SECONDS;
 }
 
 /** The outcome that an answer of the node speaks of, undefined while there is none. */

@@ -7,7 +7,8 @@ import { ENVELOPE, fault, HASH, inLedger, source, START_SECONDS, submitStage } f
 
 const NOTE = { hash: HASH, validUntil: START_SECONDS + 300 };
 const forgotten = () => ({
-  oldestLedgerCloseTime: START_SECONDS + 301,
+  oldestLedger: 150,
+  oldestLedgerCloseTime: START_SECONDS + 1,
   latestLedgerCloseTime: START_SECONDS + 900_000,
 });
 
@@ -173,10 +174,26 @@ describe("the fate of an envelope that was handed out", () => {
     // One that a program before this one handed out tells only its time.
     const former = { ...envelope, sinceLedger: undefined };
     const [byTime, tooNew] = [START_SECONDS, START_SECONDS + 1].map((oldestLedgerCloseTime) => ({
+      oldestLedger: 150,
       oldestLedgerCloseTime,
     }));
     assert.equal(await taken(byTime!, byTime!).fate(former), "over");
     await isForgotten(taken(tooNew!, tooNew!).fate(former));
+  });
+
+  test("is not over by an account that was read before the end of its time and one answer after it", async () => {
+    const stage: ReturnType<typeof submitStage> = submitStage({
+      find() {
+        stage.clock.pass(310_000);
+        for (let claims = 0; claims < 2; claims++) {
+          stage.view.hear({ node: 0, sequence: 162, closeTime: START_SECONDS + 310 });
+          stage.clock.pass(1_100);
+        }
+        return {};
+      },
+    });
+    assert.equal(await stage.transactions.fate(envelope), "open");
+    assert.ok(stage.view.confirmed.closeTime > envelope.validUntil);
   });
 
   test("is not applied while its sequence number is unused, whatever was forgotten", async () => {

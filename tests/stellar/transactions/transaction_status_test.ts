@@ -32,7 +32,11 @@ describe("what became of a transaction", () => {
 
   test("is not guessed for one that is older than what the node holds", async () => {
     const { transactions, notes } = submitStage({
-      find: () => ({ latestLedgerCloseTime: START_SECONDS + 900_000, oldestLedgerCloseTime: START_SECONDS + 301 }),
+      find: () => ({
+        latestLedgerCloseTime: START_SECONDS + 900_000,
+        oldestLedger: 101,
+        oldestLedgerCloseTime: START_SECONDS + 1,
+      }),
     });
     notes.set(HASH, NOTE);
     const error = await fault(transactions.status(HASH));
