@@ -1,7 +1,8 @@
 #!/bin/sh
 # Runs every check and every test on both runtimes and ends with the line `N passed, N failed`; exit code 1 when one failed.
 # The two runtimes' tests run side by side, TEST_JOBS files at a time each; what a suite wrote is shown when it failed. Where
-# SIMULATE_SECONDS is set simulated worlds follow, for that long: those from SIMULATE_FROM on, at most SIMULATE_SEEDS.
+# SIMULATE_SECONDS is set simulated worlds follow, for that long: those from SIMULATE_FROM on, at most SIMULATE_SEEDS; and
+# bugs that are planted have to be found in others.
 # Bun and Deno come from npm at the versions of package.json; Rust's tests run where cargo is and can have their crates.
 cd "$(dirname "$0")/.." || exit 1
 version() { sed -n "s/^ *\"$1\": \"\([0-9.]*\)\",*$/\1/p" package.json | head -n 1; }
@@ -51,10 +52,22 @@ begin() {
   { "$@" >"$out/$name" 2>&1; echo $? >"$out/$name.status"; } &
 }
 
-# failing_tests: the file and the name of each test that failed, of what either runner wrote.
+# failing_tests: the file and the name of each test that failed, and of what, of what either runner wrote. Bun tells the error
+# before the name, Deno behind it, and of a step the file only in the stack.
 failing_tests() {
-  sed -n -e 's/ \[[0-9.]*m*s\]$//' -e '/_test\.ts:$/h' -e '/^(fail) /{G;s/^(fail) \(.*\)\n\(.*\):$/FAIL  \2: \1/p;}' \
-    -e 's/^\(.*\) => \.\/\(.*_test\.ts\):[0-9:]*$/FAIL  \2: \1/p'
+  awk '
+    function tell(name) { if (!(name in told)) print "FAIL  " file ": " name why; told[name] = 1; why = "" }
+    function tell_step() { if (step != "") tell(step); step = "" }
+    /_test\.ts:$/ { file = substr($0, 1, length($0) - 1) }
+    /^[A-Za-z]*[Ee]rror: / { if (why == "" || step == "") why = " (" substr($0, 1, 300) ")" }
+    /^\(fail\) / { sub(/^\(fail\) /, ""); sub(/ \[[0-9.]+m?s\]$/, ""); tell($0) }
+    step != "" && file == "" && match($0, /[^\/]*_test\.ts/) { file = substr($0, RSTART, RLENGTH) }
+    / => (\.\/|ext:)[^ ]*:[0-9]+$/ {
+      tell_step()
+      why = ""; file = ""; step = $0; sub(/ => .*/, "", step)
+      if (match($0, / => \.\/[^ ]*_test\.ts/)) file = substr($0, RSTART + 6, RLENGTH - 6)
+    }
+    END { tell_step() }'
 }
 
 # report NAME PASSED_PATTERN FAILED_PATTERN: how it came out; the patterns are sed's, for the runner's closing counts.
@@ -91,6 +104,9 @@ simulated() {
   cat "$out/simulation"
   [ "$status" -eq 0 ] && passed=$((passed + 1)) || failed=$((failed + 1))
   echo "$([ "$status" -eq 0 ] && echo "ok   " || echo "FAIL ") simulation"
+  failed_before=$failed
+  step "planted bugs are found" bun tests/simulation/planted.ts
+  [ "$failed" -gt "$failed_before" ] || cat "$out/step"
 }
 
 # Before the tests, one of which writes the README's samples into a folder here.

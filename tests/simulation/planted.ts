@@ -1,5 +1,6 @@
-// Plants bugs, one at a time, into a copy of the product, and tells how many worlds of its kind it takes until one shows it:
-//   planted.ts [--only NAME] [--worlds N] [--known]
+// Plants bugs, one at a time, into a copy of the product, and tells which world shows each: the one that is known to, or
+// another of its kind. With --first, how many of its kind it takes, from the first on:
+//   planted.ts [--only NAME] [--first N]
 import { execFile } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,6 +20,9 @@ export interface Plantation {
   said: string;
   seconds: number;
 }
+
+/** So many of its kind are lived through when its world does not break any more, as after any change of when things happen. */
+const WORLDS = 200;
 
 const root = fileURLToPath(import.meta.resolve("../.."));
 
@@ -73,25 +77,20 @@ export function worldsFor({ kind = () => true }: PlantedBug, count: number): num
 }
 
 if (import.meta.main) {
-  const { values } = parseArgs({
-    options: {
-      only: { type: "string" },
-      worlds: { type: "string", default: "100" },
-      known: { type: "boolean", default: false },
-    },
-  });
+  const { values } = parseArgs({ options: { only: { type: "string", default: "" }, first: { type: "string" } } });
   const nursery = openNursery();
   let missed = 0;
-  for (const bug of PLANTED.filter(({ name }) => values.only === undefined || name.includes(values.only))) {
-    const seeds = values.known ? [bug.seed] : worldsFor(bug, Number(values.worlds));
-    const { found, said, seconds } = await nursery.plant(bug, seeds);
+  for (const bug of PLANTED.filter(({ name }) => name.includes(values.only))) {
+    const ofItsKind = worldsFor(bug, Number(values.first ?? WORLDS));
+    const { found, said, seconds } = await nursery.plant(bug, values.first ? ofItsKind : [bug.seed, ...ofItsKind]);
     if (found === undefined) missed++;
-    console.log(
-      found === undefined
-        ? `| ${bug.name} | not found | ${seconds.toFixed(0)} | ${said.trim().split("\n").at(-1)} |`
-        : `| ${bug.name} | ${seeds.indexOf(found.seed) + 1} | ${seconds.toFixed(0)} | ${found.seed}: ${found.why} |`,
-    );
+    const what = found === undefined
+      ? `not found | ${said.trim().split("\n").at(-1)}`
+      : `${values.first ? `${ofItsKind.indexOf(found.seed) + 1}: ` : ""}world ${found.seed} | ${found.why}`;
+    const isElsewhere = values.first === undefined && found !== undefined && found.seed !== bug.seed;
+    console.log(`| ${bug.name} | ${what} | ${seconds.toFixed(0)} s |${isElsewhere ? ` no longer in ${bug.seed}` : ""}`);
   }
   nursery.close();
+  console.log(`${PLANTED.length} planted bugs, ${missed} not found`);
   process.exit(missed === 0 ? 0 : 1);
 }
