@@ -147,7 +147,7 @@ export function scriptedAttempts(
         statusCode: outcome === "delivered" ? 200 : 500,
         error: outcome === "delivered" ? null : "scripted",
         responseBody: null,
-        nextAttemptAtMs: outcome === "retry" ? atMs + durationMs + delayMs : null,
+        nextAttemptAtMs: outcome === "retry" ? now() + delayMs : null,
       };
     },
   };

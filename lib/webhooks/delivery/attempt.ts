@@ -37,7 +37,7 @@ export interface AttemptRequest {
   /** `probe`: a failure uses up no attempt. `test`: it is not tried again. */
   kind: "delivery" | "probe" | "test";
   replayId: string | null;
-  /** When it is made, as its signature says and its next attempt is counted from, Unix ms; the clock's time when absent. */
+  /** When it is made, as its signature says, Unix ms; the clock's time when absent. */
   atMs?: number;
 }
 
@@ -61,7 +61,8 @@ export function createAttempter({ post, clock, next }: AttemptParts): Attempter 
       signal,
     });
     const durationMs = Math.max(0, Math.round(result.durationMs));
-    const { outcome, nextAttemptAtMs = null } = next(attempts + 1, outcomeOf(result), atMs + durationMs, ageMs);
+    // By the clock as it is now: it may have been set meanwhile.
+    const { outcome, nextAttemptAtMs = null } = next(attempts + 1, outcomeOf(result), clock.now(), ageMs);
     const isDelivered = outcome === "delivered";
     return {
       replayId,

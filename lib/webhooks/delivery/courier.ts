@@ -86,6 +86,9 @@ export function createCourier(parts: CourierParts): Courier {
   let tail = 0;
   let networkMs = 0;
   const stepOfClock = createStepWatch(clock);
+  /** How often the clock was set back, and whether what is kept may be due by what it said before. */
+  let stepsBack = 0;
+  let isDueInDoubt = false;
   /** Readers are taken in from here on: before, the end of the log is not known. */
   let isLoaded = false;
   let savedAt = clock.monotonicMs();
@@ -114,7 +117,12 @@ export function createCourier(parts: CourierParts): Courier {
     await readers.load(changed);
     networkMs = ((await store.events.watcherState())?.latestLedgerCloseTime ?? 0) * 1_000;
     const stepMs = stepOfClock();
-    if (stepMs <= -STEP_WORTH_MENDING_MS) await readers.bringBackDue(clock.now() + STEP_WORTH_MENDING_MS);
+    if (stepMs <= -STEP_WORTH_MENDING_MS) {
+      stepsBack++;
+      isDueInDoubt = true;
+    }
+    if (isDueInDoubt) await readers.bringBackDue(clock.now() + STEP_WORTH_MENDING_MS);
+    isDueInDoubt = false;
     await followLog();
     turns.sweep(clock.monotonicMs());
     for (const reader of active) advance(reader);
@@ -307,7 +315,7 @@ export function createCourier(parts: CourierParts): Courier {
     }
     const { sequence } = post.event;
     const failed = made.outcome === "delivered" ? undefined : failedDelivery(post, made, networkMs);
-    note({ reader, attempt: made, delivery: { sequence, track: post.track, failed } });
+    note({ reader, attempt: made, delivery: { sequence, track: post.track, failed }, stepsBack });
   }
 
   /** While an endpoint is down, what has waited for days is given up without an attempt of its own. */
@@ -348,8 +356,9 @@ export function createCourier(parts: CourierParts): Courier {
 
   async function written(batch: Outcome[]): Promise<void> {
     const kept = new Set<DeliveryReader>();
-    for (const { reader, delivery } of batch) {
+    for (const { reader, delivery, stepsBack: before = stepsBack } of batch) {
       if (delivery === undefined) continue;
+      if (before !== stepsBack) isDueInDoubt = true;
       if (delivery.failed !== undefined) reader.unsettledFailures--;
       reader.retrying.delete(delivery.sequence);
       if (delivery.failed !== undefined || delivery.track === undefined) kept.add(reader);

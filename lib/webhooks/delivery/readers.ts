@@ -5,7 +5,7 @@ import type { Store } from "../../store/store.ts";
 import { partitionOf, type Reader } from "../../store/webhook.ts";
 import { createMatcher } from "./matching.ts";
 import type { Partitions } from "./partitions.ts";
-import { type DeliveryReader, openReader, openReplay } from "./reader.ts";
+import { type DeliveryReader, isKeptKnown, openReader, openReplay } from "./reader.ts";
 import { LONGEST_DELAY_MS } from "./schedule.ts";
 import { isDone } from "./settlement.ts";
 
@@ -137,7 +137,9 @@ export function createReaders({ store, partitions, clock }: {
       seenVersion = undefined;
     },
     async bringBackDue(latestDueAtMs) {
-      for (const reader of active) if (reader.nextDueAtMs !== null) await bringBack(reader, latestDueAtMs);
+      for (const reader of active) {
+        if (reader.nextDueAtMs !== null || !isKeptKnown(reader)) await bringBack(reader, latestDueAtMs);
+      }
     },
     forgetReplay(reader) {
       const { replay } = reader;

@@ -13,6 +13,8 @@ export interface Outcome {
     failed: FailedDelivery | undefined;
   };
   attempt?: NewAttempt;
+  /** How often the clock had been set back when its next attempt was reckoned; absent: none was. */
+  stepsBack?: number;
 }
 
 /** How many writes it takes at most, one for the cursor among them. */

@@ -205,6 +205,37 @@ for (
   }
 }
 
+for (const ordered of [true, false]) {
+  test(`a clock that is set back while a failure is being written down delays nothing${ordered ? " in order" : ""}`, async () => {
+    let isSlow = true;
+    const made = await courierStage(failsOnce(eventAt(101).id), {
+      ordered,
+      retryMs: 5_000,
+      store: (store) => ({
+        ...store,
+        deliveries: {
+          ...store.deliveries,
+          settle: async (settlements) => {
+            if (isSlow) await made.clock.wait(3_000);
+            await store.deliveries.settle(settlements);
+          },
+        },
+      }),
+    });
+    made.clock.step(40 * DAY_MS);
+    made.courier.start();
+    await made.owe(1, "wh_1");
+    await made.pass(1_000);
+    made.clock.step(-40 * DAY_MS);
+    await made.pass(5_000);
+    isSlow = false;
+    await made.pass(75_000, 50);
+    assert.equal(made.postedTo("wh_1").length, 2);
+    assert.equal((await owedTo(made.store, "wh_1")).pending, 0);
+    await made.courier.stop({ drainMs: 0 });
+  });
+}
+
 test("a due time further ahead than any legal delay is brought back at the start", async () => {
   const made = await courierStage(({ attempt }) => attempt === 1 ? "retry" : "delivered", { retryMs: 400 * DAY_MS });
   made.courier.start();

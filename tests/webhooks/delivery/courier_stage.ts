@@ -37,7 +37,7 @@ export async function courierStage(answer: (post: Posted) => Answer, options: Op
   const clock = options.clock ?? createTestClock(START_MS);
   const { clock: ofStore } = await openStoreClock(bare, clock);
   const startedAt = clock.monotonicMs();
-  const script = scriptedAttempts(clock, answer, options.retryMs);
+  const script = scriptedAttempts(ofStore, answer, options.retryMs);
   const problems: string[] = [];
   const newCourier = (holder: string) =>
     createCourier({
