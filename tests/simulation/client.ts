@@ -1,7 +1,7 @@
 import { mintKey } from "../../lib/keys/api_key.ts";
 import { SCOPES } from "../../lib/store/store.ts";
 import type { Running, Site } from "./site.ts";
-import { NOBODY, START_MS, type Timer } from "./world.ts";
+import { type Dice, NOBODY, START_MS, type Timer } from "./world.ts";
 
 /** How long a key may still be heard of after it was disabled. */
 export const HEED_MS = 1_000;
@@ -69,6 +69,29 @@ export class Client {
     return answered;
   }
 
+  /** Opens a stream at a gateway; undefined: none is there, or it refuses. */
+  async open(path: string, dice: Dice, lastEventId: string | undefined) {
+    const { world, running } = this.site;
+    const serving = running.filter(({ gateway }) => gateway !== undefined);
+    if (serving.length === 0) return undefined;
+    const { machine, gateway } = dice.random.pick(serving);
+    const headers = {
+      authorization: `Bearer ${this.key}`,
+      ...(lastEventId === undefined ? {} : { "last-event-id": lastEventId }),
+    };
+    const askedMs = world.nowMs;
+    await Promise.race([world.pass(dice.random.between(0.1, 2), machine, true), machine.died]);
+    if (machine.isDead) return undefined;
+    const request = new Request(`http://gateway.test${path}`, { headers });
+    const asked = world.as(machine, () => gateway!.fetch(request, { remoteAddress: "198.51.100.7" }));
+    const response = await Promise.race([asked, machine.died]);
+    world.note(`GET ${path} of ${machine.name}: ${response?.status}`);
+    if (response?.status === 500) this.site.faults.push(`GET ${path} was answered 500`);
+    if (response?.status !== 200) return void await response?.body?.cancel();
+    this.admitted.push({ askedMs, answeredMs: world.nowMs, machine: machine.name });
+    return { machine, body: response.body! };
+  }
+
   async #askOf(
     { machine, gateway }: Running,
     method: string,
@@ -108,6 +131,10 @@ export class HistoryReader {
   isAsking = false;
 
   constructor(readonly client: Client, readonly limit: number) {}
+
+  get name(): string {
+    return `a reader of pages of ${this.limit}`;
+  }
 
   /** Reads one page; answers whether there may be more. */
   async read(): Promise<boolean> {

@@ -1,6 +1,7 @@
 import { type Client, HEED_MS } from "./client.ts";
 import type { Payer } from "./payer.ts";
 import type { Site } from "./site.ts";
+import type { StreamReader } from "./stream_reader.ts";
 
 /** A payment is made by then while all is well: one submit may wait in vain for what the network has lost. */
 const PAID_MS = 95_000;
@@ -11,6 +12,20 @@ export function checkRefusals({ admitted, switched, keyId }: Client, broken: str
     const last = switched.findLast(({ atMs }) => atMs <= answeredMs);
     if (last?.enabled !== false || askedMs - last.atMs <= 2 * HEED_MS) continue;
     broken.push(`key ${keyId} was let in ${askedMs - last.atMs} ms after it was disabled`);
+  }
+}
+
+/**
+ * What was told on the live stream of a key that was disabled from well before: it is heeded where the store says so at once
+ * and no gateway stands still.
+ */
+export function checkStream({ climate }: Site, { client, heardMs, name }: StreamReader, broken: string[]): void {
+  const { stall, storeFault } = climate.troubles;
+  if (stall + storeFault > 0 || climate.misfortunes.some(([what]) => what === "pause" || what === "ambush")) return;
+  for (const atMs of heardMs) {
+    const last = client.switched.findLast((one) => one.atMs <= atMs);
+    if (last?.enabled !== false || atMs - last.atMs <= 2 * HEED_MS) continue;
+    return void broken.push(`${name} went on ${atMs - last.atMs} ms after its key was disabled`);
   }
 }
 

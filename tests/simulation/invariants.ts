@@ -1,7 +1,7 @@
 import { type LoggedEvent, parseEventId } from "../../lib/store/event.ts";
 import type { WatcherState } from "../../lib/store/store.ts";
 import type { HistoryReader } from "./client.ts";
-import { checkLimit, checkPayments, checkRefusals } from "./client_invariants.ts";
+import { checkLimit, checkPayments, checkRefusals, checkStream } from "./client_invariants.ts";
 import { checkDeliveries, checkHooks } from "./delivery_invariants.ts";
 import type { Machine } from "./machine.ts";
 import type { People } from "./people.ts";
@@ -29,20 +29,21 @@ export function watchTerms(site: Site, broken: (what: string) => void): void {
 /** All that has to hold when everything has been well for a while. Answers what does not. */
 export async function brokenInvariants(
   site: Site,
-  { clients, readers, payers }: People,
+  { clients, readers, streams, payers }: People,
 ): Promise<string[]> {
   const broken = [...site.faults];
   const log = await wholeLog(site);
   const state = await site.driver.events.watcherState();
   if (state === undefined) return ["nothing was ever committed"];
   checkLog(site, log, state, broken);
-  for (const reader of readers) checkReader(reader, log, broken);
+  for (const reader of [...readers, ...streams]) checkReader(reader, log, broken);
   await checkDeliveries(site, clients, log, broken);
   await checkHooks(site, broken);
   for (const client of clients) {
     checkLimit(site, client, broken);
     checkRefusals(client, broken);
   }
+  for (const stream of streams) checkStream(site, stream, broken);
   checkPayments(site, payers, broken);
   return broken;
 }
@@ -95,11 +96,11 @@ function isShownMissing(state: WatcherState, epoch: number, ledger: number): boo
 }
 
 /** Who reads by cursor has seen exactly the log, in its order. */
-function checkReader({ seen, limit }: HistoryReader, log: LoggedEvent[], broken: string[]): void {
+function checkReader({ seen, name }: Pick<HistoryReader, "seen" | "name">, log: LoggedEvent[], broken: string[]): void {
   for (let at = 0; at < Math.max(seen.length, log.length); at++) {
     if (seen[at]?.id === log[at]?.id && seen[at]?.txHash === log[at]?.txHash) continue;
     const what = seen[at] === undefined ? "nothing" : seen[at]!.id;
-    return void broken.push(`a reader of pages of ${limit} saw ${what} at place ${at + 1}, not ${log[at]?.id}`);
+    return void broken.push(`${name} saw ${what} at place ${at + 1}, not ${log[at]?.id}`);
   }
 }
 

@@ -39,10 +39,10 @@ export const paidAgain: Kind = (climate) =>
   isRough(climate) && !climate.isShared && climate.payers > 1 && climate.restartMs <= 20_000 &&
   share(climate, "kill", "killAll", "stop") > 0.4 && climate.clockStepsMs.some((ms) => Math.abs(ms) > HOUR_MS);
 
-/** Those who pay while nodes say that they know nothing of it, and gateways die. */
+/** Those who pay while nodes say that they know nothing of it, and gateways read seldom. */
 export const paidAmongLies: Kind = (climate) =>
-  isRough(climate) && climate.payers > 1 && climate.lastsMs > 60_000 && share(climate, "lie") > 0.2 &&
-  share(climate, "kill", "killAll", "ambush") > 0.2;
+  isRough(climate) && climate.payers > 2 && climate.pollMs === 5_000 && climate.lastsMs > 60_000 &&
+  share(climate, "lie") > 0.3;
 
 /** Those who pay at gateways that are down for longer than nodes remember, by clocks that are minutes ahead. */
 export const paidAndForgotten: Kind = (climate) =>
@@ -53,10 +53,10 @@ export const disabledByClock: Kind = (climate) =>
   isRough(climate) && does(climate, "switchKey") && climate.troubles.stall > 0 && share(climate, "troubles") > 0.1 &&
   (share(climate, "storeClock") > 0.3 || (!climate.isShared && share(climate, "clock") > 0.3));
 
-/** Webhooks are made at gateways that start again and again. */
-export const madeAmongKills: Kind = (climate) =>
-  isRough(climate) && does(climate, "makeHook") && climate.deedEveryMs < 20_000 && climate.hooks < 4 &&
-  climate.restartMs <= 20_000 && share(climate, "kill", "killAll", "stop", "ambush") > 0.4;
+/** Webhooks are made while the store fails in the middle of it, or gateways do. */
+export const madeAmongFaults: Kind = (climate) =>
+  isRough(climate) && does(climate, "makeHook") && climate.deedEveryMs <= 5_000 && climate.hooks < 4 &&
+  share(climate, "troubles") > 0.3 && (climate.troubles.crash > 0.002 || climate.troubles.storeFault > 0.1);
 
 /** Endpoints that want the order fail, and so does the store. */
 export const orderedAmongFaults: Kind = (climate) =>

@@ -2,6 +2,7 @@ import { Client, HistoryReader } from "./client.ts";
 import { type Climate, type Deed, pickWeighted } from "./climate.ts";
 import { Payer } from "./payer.ts";
 import type { Site } from "./site.ts";
+import { StreamReader } from "./stream_reader.ts";
 import { type Dice, NOBODY } from "./world.ts";
 
 /** A webhook that its maker knows of. */
@@ -25,6 +26,7 @@ export const cardAt = (dice: Dice) => dice.integer(1, CARDS).toString(16).padSta
 /** All who use the gateways, and what they do. */
 export class People {
   readonly readers: HistoryReader[];
+  readonly streams: StreamReader[];
   readonly hooks: Hook[] = [];
   /** Those who make webhooks: their keys come and go. */
   readonly makers: Client[];
@@ -41,6 +43,7 @@ export class People {
   ) {
     this.makers = clients.slice(0, 2);
     this.readers = this.makers.map((client, n) => new HistoryReader(client, n === 0 ? 7 : 100));
+    this.streams = this.makers.map((client, n) => new StreamReader(client, n + 1));
   }
 
   static async gather(site: Site, climate: Climate): Promise<People> {
@@ -61,6 +64,7 @@ export class People {
       world.after(afterMs, () => void this.#makeHook(), NOBODY);
     }
     for (const payer of this.payers) void payer.live();
+    for (const stream of this.streams) void stream.live();
   }
 
   /** One of them does something. */

@@ -22,7 +22,7 @@ export interface Plantation {
 }
 
 /** So many of its kind are lived through when its world does not break any more, as after any change of when things happen. */
-const WORLDS = 200;
+const WORLDS = 250;
 
 const root = fileURLToPath(import.meta.resolve("../.."));
 

@@ -18,6 +18,7 @@ const COURIER = "lib/webhooks/delivery/courier.ts";
 const READERS = "lib/webhooks/delivery/readers.ts";
 const ONCE = "lib/http/intents/once.ts";
 const READER = "lib/webhooks/delivery/reader.ts";
+const STREAMS = "lib/events/streams.ts";
 
 export const PLANTED: PlantedBug[] = [
   {
@@ -25,14 +26,14 @@ export const PLANTED: PlantedBug[] = [
     file: READER,
     from: "  for (const first of outstanding) return first - 1;\n",
     to: "  void outstanding;\n",
-    seed: 14,
+    seed: 23,
   },
   {
     name: "settled before it is posted",
     file: READER,
     from: "  track.outstanding.add(event.sequence);\n",
     to: "",
-    seed: 26,
+    seed: 23,
   },
   {
     name: "a page's cursor passes one event too many",
@@ -60,7 +61,7 @@ export const PLANTED: PlantedBug[] = [
     file: COURIER,
     from: `if (aborting.signal.aborted && made.outcome !== "delivered") return;`,
     to: `if (aborting.signal.aborted) made.outcome = "delivered";`,
-    seed: 55,
+    seed: 57,
   },
   {
     name: "a reset is believed at one answer",
@@ -81,7 +82,7 @@ export const PLANTED: PlantedBug[] = [
     file: "lib/events/repairs.ts",
     from: "if (nowMs < nextMs || toLedger <= checkedLedger) return 0;",
     to: "if (nowMs < Infinity) return 0;",
-    seed: 75,
+    seed: 311,
     kind: kinds.withheld,
   },
   {
@@ -173,7 +174,7 @@ export const PLANTED: PlantedBug[] = [
     file: READERS,
     from: "    for (const [id, reader] of readers) if (!there.has(id) ||",
     to: '    for (const [id, reader] of readers) if (id === "" && !there.has(id) ||',
-    seed: 14,
+    seed: 25,
   },
   {
     name: "what is read of a gap is not kept",
@@ -204,7 +205,7 @@ export const PLANTED: PlantedBug[] = [
     file: "lib/gateway/gateway.ts",
     from: "createGatewayWebhooks(options, { clock: storeClock,",
     to: "createGatewayWebhooks(options, { clock,",
-    seed: 21,
+    seed: 82,
     wasReal: true,
   },
   {
@@ -219,8 +220,8 @@ export const PLANTED: PlantedBug[] = [
     file: "lib/http/intents/webhooks.ts",
     from: "webhooks.create(keyId, wanted, `wh_${intentId}`)",
     to: 'webhooks.create(keyId, wanted, intentId === "" ? intentId : undefined)',
-    seed: 3106,
-    kind: kinds.madeAmongKills,
+    seed: 657,
+    kind: kinds.madeAmongFaults,
   },
   {
     name: "an envelope is answered before it is kept",
@@ -228,7 +229,7 @@ export const PLANTED: PlantedBug[] = [
     from: "const isMine = await completed(claim, { request: task.request, result: work.result });",
     to:
       "const isMine = true;\n    void clock.wait(100).then(() => completed(claim, { request: task.request, result: work.result })).catch(() => {});",
-    seed: 44,
+    seed: 55,
   },
   {
     name: "an intent is dated by a clock that may be days behind",
@@ -244,14 +245,14 @@ export const PLANTED: PlantedBug[] = [
     file: "lib/stellar/transactions/outcome.ts",
     from: "view.confirmed.closeTime > validUntil;",
     to: "view.confirmed.closeTime > validUntil - 290;",
-    seed: 4,
+    seed: 11,
   },
   {
     name: "one answer that does not find an envelope is enough",
     file: "lib/stellar/transactions/fate.ts",
     from: "const again = await ask((asked + 1) % nodes).catch(() => ask());",
     to: "const again = nodes + asked < 0 ? await ask() : answer;",
-    seed: 10811,
+    seed: 65122,
     kind: kinds.paidAmongLies,
   },
   {
@@ -284,7 +285,7 @@ export const PLANTED: PlantedBug[] = [
     file: "lib/events/watcher.ts",
     from: "secondLook.look({ seconds: view.confirmed.closeTime, lastNode }, signal);",
     to: "secondLook.look({ seconds: Math.floor(clock.now() / 1_000), lastNode }, signal);",
-    seed: 311,
+    seed: 1257,
     kind: kinds.withheldByClock,
     wasReal: true,
   },
@@ -302,7 +303,7 @@ export const PLANTED: PlantedBug[] = [
     file: "lib/gateway/gateway.ts",
     from: "createKeyVerifier({ source: keys, clock: storeClock,",
     to: "createKeyVerifier({ source: keys, clock: { ...storeClock, monotonicMs: storeClock.now },",
-    seed: 1764,
+    seed: 3456,
     kind: kinds.disabledByClock,
     wasReal: true,
   },
@@ -311,8 +312,29 @@ export const PLANTED: PlantedBug[] = [
     file: "lib/webhooks/delivery/reader.ts",
     from: "  return keptChanges === keptLearnt;\n",
     to: "  return keptChanges >= keptLearnt;\n",
-    seed: 400_437,
+    seed: 101910,
     kind: kinds.orderedAmongFaults,
     wasReal: true,
+  },
+  {
+    name: "a live stream's heartbeat passes one event too many",
+    file: "lib/events/stream.ts",
+    from: 'say({ kind: "ledger", cursor: encodeCursor(place), latestLedger });',
+    to: 'say({ kind: "ledger", cursor: cursorAt(place.sequence + 1), latestLedger });',
+    seed: 1,
+  },
+  {
+    name: "a live stream repeats what it has read",
+    file: "lib/events/stream.ts",
+    from: "if (event.sequence <= place.sequence || !matches(filter, event)) continue;",
+    to: "if (!matches(filter, event)) continue;",
+    seed: 80,
+  },
+  {
+    name: "a live stream outlives its key",
+    file: STREAMS,
+    from: "refusal !== undefined && stream.end({ revoked: refusal });",
+    to: "refusal === null && stream.end({ revoked: refusal });",
+    seed: 13,
   },
 ];

@@ -40,6 +40,8 @@ const CALM_AFTER_RESET_MS = 700_000;
 const LAST_MS = 30_000;
 /** … and nobody at all: what happened has its time to arrive. */
 const SETTLING_MS = 15_000;
+/** Who follows the live stream may have waited before reading on. */
+const STREAMING_MS = 30_000;
 
 /** Lives through one world: everything in it follows from the seed. */
 export async function run(seed: number, options: RunOptions = {}): Promise<RunResult> {
@@ -100,6 +102,8 @@ class Story {
     this.#isOver = true;
     await this.#until(SETTLING_MS);
     for (const reader of people.readers) await this.#readToTheEnd(reader);
+    await this.#until(STREAMING_MS);
+    for (const stream of people.streams) stream.isOver = true;
     return [...this.broken, ...await brokenInvariants(site, people)];
   }
 
