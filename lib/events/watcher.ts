@@ -176,7 +176,8 @@ export function createWatcher(parts: WatcherParts): Watcher {
       if (reading.kind === "behind") return await behind(reading.latestLedger, signal);
       const { page, answer } = reading;
       lastNode = reading.node;
-      if (answer.latestLedgerCloseTime === undefined) await askForTime(answer.latestLedger, signal);
+      const isTimed = view.closeTimeIsExact && view.confirmed.sequence === answer.latestLedger;
+      if (answer.latestLedgerCloseTime === undefined && !isTimed) await askForTime(signal);
       const isFormer = (answer.latestLedgerCloseTime ?? Infinity) < view.confirmed.closeTime;
       if (answer.latestLedger < view.confirmed.sequence || isFormer) return lagging(answer.latestLedger);
       if (answer.latestLedger > view.sequence) {
@@ -204,22 +205,19 @@ export function createWatcher(parts: WatcherParts): Watcher {
   }
 
   function lagging(latestLedger: number): TurnResult {
-    return result(
-      "lagging",
-      `the RPC node shows ledger ${latestLedger}, ledger ${view.confirmed.sequence} has been seen`,
-    );
+    const seen = Math.max(view.confirmed.sequence, log.state!.scannedLedger);
+    return result("lagging", `the RPC node shows ledger ${latestLedger}, ledger ${seen} has been seen`);
   }
 
   /** Only a claim with a close time confirms a ledger, or corrects the view; older nodes say one in getLatestLedger alone. */
-  async function askForTime(latestLedger: number, signal: AbortSignal): Promise<void> {
-    if (view.closeTimeIsExact && view.confirmed.sequence === latestLedger) return;
+  async function askForTime(signal: AbortSignal): Promise<void> {
     const { latestLedgerCloseTime } = await rpc.getHealth({ signal });
     if (latestLedgerCloseTime === undefined) await rpc.getLatestLedger({ signal });
   }
 
   /** The node does not hold what comes next yet. */
   async function behind(latestLedger: number, signal: AbortSignal): Promise<TurnResult> {
-    await askForTime(0, signal);
+    await askForTime(signal);
     return latestLedger < log.state!.scannedLedger ? lagging(latestLedger) : result("at_tip");
   }
 

@@ -181,6 +181,22 @@ describe("the watcher and a reset network", () => {
     assert.deepEqual(ids, [rpcId(5_001, 1, 1, 0), `1-${rpcId(11, 1, 1, 0)}`, `1-${rpcId(11, 2, 1, 0)}`]);
   });
 
+  test("within the first seconds, before any ledger is confirmed", async () => {
+    const { network, node } = simulate({ first: 5_000 });
+    network.close({});
+    const fixture = await createFixture(network, { nodes: [node] });
+    await fixture.watcher.turn(0);
+    assert.equal(fixture.view.confirmed.sequence, 0);
+    network.reset(10);
+    fixture.clock.pass(5_000);
+    network.close({}, {});
+    const { reason } = await fixture.watcher.turn(0);
+    assert.equal(reason, "the RPC node shows ledger 11, ledger 4999 has been seen");
+    await untilAtTip(fixture);
+    assert.equal((await fixture.state()).epoch, 1);
+    assert.deepEqual((await readAll(fixture.history)).slice(-2), hashesOf(network.emitted).slice(-2));
+  });
+
   test("while the gateway was off, to ledgers that are higher already: told by the hash of a ledger (T8)", async () => {
     const { network, node } = simulate({ first: 1_000 });
     for (let ledger = 0; ledger < 15; ledger++) network.close({});
