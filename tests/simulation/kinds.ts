@@ -63,3 +63,13 @@ export const orderedAmongFaults: Kind = (climate) =>
   isRough(climate) && climate.ordered === 1 && climate.hooks > 2 && climate.troubles.storeFault > 0.01 &&
   share(climate, "troubles") > 0.2 && share(climate, "temper") > 0.1 &&
   climate.tempers.some((temper) => ["refusing", "moody", "broken"].includes(temper));
+
+/** Keys are disabled while the store's answers take long. */
+export const disabledAmongStalls: Kind = (climate) =>
+  does(climate, "switchKey") && (does(climate, "makeHook") || does(climate, "removeHook")) &&
+  climate.deedEveryMs <= 5_000 && climate.troubles.stall > 0.04 && share(climate, "troubles") > 0.3;
+
+/** Endpoints let their sender wait while its clock is set back by days. */
+export const postedByClock: Kind = (climate) =>
+  !climate.isShared && climate.hooks > 1 && climate.clockStepsMs.some((ms) => ms >= 24 * HOUR_MS) &&
+  share(climate, "clock") > 0.3 && share(climate, "temper") > 0.1 && climate.tempers.includes("hanging");

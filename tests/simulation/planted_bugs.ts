@@ -337,4 +337,22 @@ export const PLANTED: PlantedBug[] = [
     to: "refusal === null && stream.end({ revoked: refusal });",
     seed: 13,
   },
+  {
+    name: "the next attempt is counted from the beginning of this one",
+    file: "lib/webhooks/delivery/attempt.ts",
+    from: "next(attempts + 1, outcomeOf(result), clock.now(), ageMs)",
+    to: "next(attempts + 1, outcomeOf(result), atMs + durationMs, ageMs)",
+    seed: 155_097,
+    kind: kinds.postedByClock,
+    wasReal: true,
+  },
+  {
+    name: "who comes late is given an answer about a key that was asked for long before",
+    file: "lib/keys/verifier.ts",
+    from: "if (asked !== undefined && startedAtMs - asked.startedAtMs < MAX_STALE_MS) return",
+    to: "if (asked !== undefined) return",
+    seed: 23_270,
+    kind: kinds.disabledAmongStalls,
+    wasReal: true,
+  },
 ];
