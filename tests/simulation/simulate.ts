@@ -51,11 +51,14 @@ const options: RunOptions = {
   without: values.without?.split(","),
   said: values.show ? (line) => console.log(line) : undefined,
 };
+/** Whoever ends it early hears what was lived through until then. */
+let isEnded = false;
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => isEnded = true);
 const beganMs = performance.now();
 const spentSeconds = () => (performance.now() - beganMs) / 1_000;
 const sum = { lived: 0, failed: 0, steps: 0, simulatedMs: 0, events: 0, deliveries: 0, payments: 0 };
 for (const seed of these ?? seedsFrom(Number(values.from), Number(values.seeds))) {
-  if (spentSeconds() >= seconds) break;
+  if (isEnded || spentSeconds() >= seconds) break;
   const result = await run(seed, options);
   sum.lived++;
   for (const name of ["steps", "simulatedMs", "events", "deliveries", "payments"] as const) sum[name] += result[name];
