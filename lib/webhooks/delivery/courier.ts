@@ -121,14 +121,24 @@ export function createCourier(parts: CourierParts): Courier {
       stepsBack++;
       isDueInDoubt = true;
     }
-    if (isDueInDoubt) await readers.bringBackDue(clock.now() + STEP_WORTH_MENDING_MS);
-    isDueInDoubt = false;
+    if (isDueInDoubt) await bringBackDue();
     await followLog();
     turns.sweep(clock.monotonicMs());
     for (const reader of active) advance(reader);
     pump();
     if (clock.monotonicMs() - savedAt >= SAVE_MS) saveCursors();
     return nextLookMs();
+  }
+
+  /** What is written down meanwhile may be due by the former time as well. */
+  async function bringBackDue(): Promise<void> {
+    isDueInDoubt = false;
+    try {
+      await readers.bringBackDue(clock.now() + STEP_WORTH_MENDING_MS);
+    } catch (cause) {
+      isDueInDoubt = true;
+      throw cause;
+    }
   }
 
   /** Whether posts to a partition's subscriptions are under way, or what they came to is not written down. */
