@@ -1,3 +1,4 @@
+import process from "node:process";
 import { LEDGER_MS } from "./chain.ts";
 import type { HistoryReader } from "./client.ts";
 import { type Climate, drawClimate } from "./climate.ts";
@@ -51,7 +52,12 @@ export async function run(seed: number, options: RunOptions = {}): Promise<RunRe
   const site = await Site.open(world, climate);
   const people = await People.gather(site, climate);
   const misfortunes = new Misfortunes(site, people, climate, options);
-  const broken = await new Story(site, people, misfortunes, climate).live();
+  // Of it a process dies.
+  const hear = (cause: unknown) => void site.faults.push(`a rejection was heard by nobody: ${cause}`);
+  process.on("unhandledRejection", hear);
+  const broken = await new Story(site, people, misfortunes, climate).live().finally(() => {
+    process.off("unhandledRejection", hear);
+  });
   const { length: events } = await site.driver.events.read({ filter: {}, order: "desc", limit: 1_000 });
   const result = {
     seed,

@@ -348,13 +348,12 @@ export function createCourier(parts: CourierParts): Courier {
     const settlements = settlementsOf(batch.filter(({ reader }) => !reader.isClosed));
     for (let failures = 0;; failures++) {
       const own = settlements.filter(({ subscriptionId }) => !ofReader.get(subscriptionId)!.isClosed);
+      const leases = new Set(own.map(({ subscriptionId }) => ofReader.get(subscriptionId)!.lease));
       try {
-        const leases = new Set(own.map(({ subscriptionId }) => ofReader.get(subscriptionId)!.lease));
-        if (own.length > 0) await store.deliveries.settle({ leases: [...leases], settlements: own });
+        if (own.length > 0) await settle({ leases: [...leases], settlements: own });
         break;
       } catch (cause) {
-        if (cause instanceof StoreError && cause.kind === "fenced") await readers.closeLost();
-        else if (failures === 0) onProblem("attempts cannot be written down; trying on", cause);
+        if (!isFenced(cause) && failures === 0) onProblem("attempts cannot be written down; trying on", cause);
         if (isStopping && failures >= TRIES_WHEN_STOPPING) return false;
         if (failures > 0) await clock.wait(PAUSE_MS);
       }
@@ -362,6 +361,16 @@ export function createCourier(parts: CourierParts): Courier {
     for (const { reader } of batch) unwritten[reader.partition]!--;
     await written(batch);
     return true;
+  }
+
+  /** What it was fenced off from is another's, and closed: without that it may go through the next time. */
+  async function settle(what: Parameters<typeof store.deliveries.settle>[0]): Promise<void> {
+    try {
+      await store.deliveries.settle(what);
+    } catch (cause) {
+      if (isFenced(cause)) await readers.closeLost();
+      throw cause;
+    }
   }
 
   async function written(batch: Outcome[]): Promise<void> {
@@ -442,3 +451,5 @@ export function createCourier(parts: CourierParts): Courier {
     },
   };
 }
+
+const isFenced = (cause: unknown): boolean => cause instanceof StoreError && cause.kind === "fenced";

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { openStore } from "../../../lib/store/open.ts";
+import { StoreError } from "../../../lib/store/store.ts";
 import { partitionLease, PARTITIONS } from "../../../lib/store/webhook.ts";
 import { createTestClock } from "../../test_clock.ts";
 import { failingStore, owedTo, START_MS } from "../parts.ts";
@@ -77,6 +78,39 @@ test("a settlement that was fenced off is not written, and not tried for ever", 
   }
   answerIt!();
   await made.pass(100);
+  assert.equal((await made.store.deliveries.attempts("wh_1", { limit: 10 })).length, 0);
+  await made.courier.stop({ drainMs: 0 });
+});
+
+test("a settlement that is fenced off just when the store fails is let go when that can be told again", async () => {
+  let answerIt: (() => void) | undefined;
+  let isDown = false;
+  const made = await courierStage(() => new Promise((resolve) => answerIt = () => resolve("delivered")), {
+    store: (store) => ({
+      ...store,
+      leases: {
+        ...store.leases,
+        renew: async (leases, durationMs) => {
+          if (isDown) throw new StoreError("unavailable", "not just now");
+          return await store.leases.renew(leases, durationMs);
+        },
+      },
+    }),
+  });
+  await made.store.holdForServing();
+  made.courier.start();
+  await made.owe(1, "wh_1");
+  await made.pass(100);
+  for (let partition = 0; partition < PARTITIONS; partition++) {
+    const name = partitionLease(partition);
+    assert.ok(await made.store.leases.acquire({ name, holder: "another", durationMs: 60_000 }));
+  }
+  isDown = true;
+  answerIt!();
+  await made.pass(5_000, 50);
+  isDown = false;
+  await made.pass(5_000, 50);
+  assert.ok(made.problems.length > 0);
   assert.equal((await made.store.deliveries.attempts("wh_1", { limit: 10 })).length, 0);
   await made.courier.stop({ drainMs: 0 });
 });
