@@ -355,4 +355,13 @@ export const PLANTED: PlantedBug[] = [
     kind: kinds.disabledAmongStalls,
     wasReal: true,
   },
+  {
+    name: "the store's failure to say which leases are left is heard by nobody",
+    file: COURIER,
+    from: "        if (!isFenced(cause) && failures === 0) onProblem(",
+    to: "        if (isFenced(cause)) await readers.closeLost();\n        else if (failures === 0) onProblem(",
+    seed: 156_025,
+    kind: kinds.fencedAmongFaults,
+    wasReal: true,
+  },
 ];
