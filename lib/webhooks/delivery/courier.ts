@@ -1,11 +1,12 @@
 import { setImmediate } from "node:timers";
 import { setImmediate as othersTurn } from "node:timers/promises";
-import { type Clock, createStepWatch } from "../../clock.ts";
+import type { Clock } from "../../clock.ts";
 import { createLoop } from "../../loop.ts";
 import type { LoggedEvent } from "../../store/event.ts";
 import { type Store, StoreError } from "../../store/store.ts";
 import { MAX_SETTLED_WRITES, type NewAttempt, PARTITIONS, type Subscription } from "../../store/webhook.ts";
 import type { Attempter, EventMessage, Recipient } from "./attempt.ts";
+import { createDueTimes } from "./due_times.ts";
 import { createGathering } from "./gathering.ts";
 import { createPartitions } from "./partitions.ts";
 import { createReading, READ_AHEAD } from "./reading.ts";
@@ -62,8 +63,6 @@ const LOG_PAGE = 1_000;
 const MOST_UNSETTLED = 2_000;
 const PAUSE_MS = 1_000;
 const TRIES_WHEN_STOPPING = 3;
-/** A smaller step of the wall clock makes no retry late by more than that. */
-const STEP_WORTH_MENDING_MS = 60_000;
 
 /**
  * Delivers the log to its subscriptions, at least once and never lost. Each subscription is a reader of the log with a
@@ -78,6 +77,7 @@ export function createCourier(parts: CourierParts): Courier {
   const reading = createReading(store, clock);
   const readers = createReaders({ store, partitions, clock });
   const { active } = readers;
+  const dueTimes = createDueTimes({ clock, bringBack: readers.bringBackDue });
   /** How many outcomes of each partition are not written down yet. */
   const unwritten = new Array<number>(PARTITIONS).fill(0);
   const looking = new Set<Promise<void>>();
@@ -85,10 +85,6 @@ export function createCourier(parts: CourierParts): Courier {
   /** Readers at the end of the log have been handed all events up to here. */
   let tail = 0;
   let networkMs = 0;
-  const stepOfClock = createStepWatch(clock);
-  /** How often the clock was set back, and whether what is kept may be due by what it said before. */
-  let stepsBack = 0;
-  let isDueInDoubt = false;
   /** Readers are taken in from here on: before, the end of the log is not known. */
   let isLoaded = false;
   let savedAt = clock.monotonicMs();
@@ -116,29 +112,13 @@ export function createCourier(parts: CourierParts): Courier {
     isLoaded = true;
     await readers.load(changed);
     networkMs = ((await store.events.watcherState())?.latestLedgerCloseTime ?? 0) * 1_000;
-    const stepMs = stepOfClock();
-    if (stepMs <= -STEP_WORTH_MENDING_MS) {
-      stepsBack++;
-      isDueInDoubt = true;
-    }
-    if (isDueInDoubt) await bringBackDue();
+    await dueTimes.mend();
     await followLog();
     turns.sweep(clock.monotonicMs());
     for (const reader of active) advance(reader);
     pump();
     if (clock.monotonicMs() - savedAt >= SAVE_MS) saveCursors();
     return nextLookMs();
-  }
-
-  /** What is written down meanwhile may be due by the former time as well. */
-  async function bringBackDue(): Promise<void> {
-    isDueInDoubt = false;
-    try {
-      await readers.bringBackDue(clock.now() + STEP_WORTH_MENDING_MS);
-    } catch (cause) {
-      isDueInDoubt = true;
-      throw cause;
-    }
   }
 
   /** Whether posts to a partition's subscriptions are under way, or what they came to is not written down. */
@@ -207,10 +187,9 @@ export function createCourier(parts: CourierParts): Courier {
   }
 
   function isQuiet(reader: DeliveryReader): boolean {
-    return reader.isAtTip && !reader.isLooking && isKeptKnown(reader) && reader.inFlight === 0 &&
-      reader.log.queue.length === 0 && reader.replay === undefined && reader.due.length === 0 &&
-      reader.retrying.size === 0 &&
-      reader.nextDueAtMs === null;
+    return reader.isAtTip && !reader.isLooking && reader.inFlight === 0 && reader.log.queue.length === 0 &&
+      reader.replay === undefined && reader.due.length === 0 && reader.retrying.size === 0 &&
+      reader.nextDueAtMs === null && isKeptKnown(reader);
   }
 
   /** Lets `stop` wait for it; what the store fails on is looked at again later. */
@@ -325,7 +304,7 @@ export function createCourier(parts: CourierParts): Courier {
     }
     const { sequence } = post.event;
     const failed = made.outcome === "delivered" ? undefined : failedDelivery(post, made, networkMs);
-    note({ reader, attempt: made, delivery: { sequence, track: post.track, failed }, stepsBack });
+    note({ reader, attempt: made, delivery: { sequence, track: post.track, failed }, stepsBack: dueTimes.stepsBack });
   }
 
   /** While an endpoint is down, what has waited for days is given up without an attempt of its own. */
@@ -375,10 +354,10 @@ export function createCourier(parts: CourierParts): Courier {
 
   async function written(batch: Outcome[]): Promise<void> {
     const kept = new Set<DeliveryReader>();
-    for (const { reader, delivery, stepsBack: before = stepsBack } of batch) {
+    for (const { reader, delivery, stepsBack } of batch) {
       if (delivery === undefined) continue;
-      if (before !== stepsBack) isDueInDoubt = true;
       if (delivery.failed !== undefined) reader.unsettledFailures--;
+      if (delivery.failed !== undefined && stepsBack !== undefined) dueTimes.written(stepsBack);
       reader.retrying.delete(delivery.sequence);
       if (delivery.failed !== undefined || delivery.track === undefined) kept.add(reader);
     }
@@ -411,9 +390,8 @@ export function createCourier(parts: CourierParts): Courier {
     const untilAt = clock.monotonicMs() + untilMs - clock.now();
     return [...active].every((reader) =>
       reader.notBeforeAt >= untilAt ||
-      (reader.isAtTip && isKeptKnown(reader) && reader.log.queue.length + reader.due.length === 0 &&
-        reader.replay === undefined &&
-        (reader.nextDueAtMs === null || reader.nextDueAtMs >= untilMs))
+      (reader.isAtTip && reader.log.queue.length + reader.due.length === 0 && reader.replay === undefined &&
+        isKeptKnown(reader) && (reader.nextDueAtMs === null || reader.nextDueAtMs >= untilMs))
     );
   }
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { openStore } from "../../../lib/store/open.ts";
-import { StoreError } from "../../../lib/store/store.ts";
+import { type Store, StoreError } from "../../../lib/store/store.ts";
 import { partitionLease, PARTITIONS } from "../../../lib/store/webhook.ts";
 import { createTestClock } from "../../test_clock.ts";
 import { failingStore, owedTo, START_MS } from "../parts.ts";
@@ -64,6 +64,14 @@ test("a courier whose partitions another has taken settles nothing, and the othe
   await other.courier.stop({ drainMs: 0 });
 });
 
+/** Another takes all of its partitions. */
+async function loseLeases(store: Store): Promise<void> {
+  for (let partition = 0; partition < PARTITIONS; partition++) {
+    const name = partitionLease(partition);
+    assert.ok(await store.leases.acquire({ name, holder: "another", durationMs: 60_000 }));
+  }
+}
+
 test("a settlement that was fenced off is not written, and not tried for ever", async () => {
   let answerIt: (() => void) | undefined;
   const made = await courierStage(() => new Promise((resolve) => answerIt = () => resolve("delivered")));
@@ -72,10 +80,7 @@ test("a settlement that was fenced off is not written, and not tried for ever", 
   made.courier.start();
   await made.owe(1, "wh_1");
   await made.pass(100);
-  for (let partition = 0; partition < PARTITIONS; partition++) {
-    const name = partitionLease(partition);
-    assert.ok(await made.store.leases.acquire({ name, holder: "another", durationMs: 60_000 }));
-  }
+  await loseLeases(made.store);
   answerIt!();
   await made.pass(100);
   assert.equal((await made.store.deliveries.attempts("wh_1", { limit: 10 })).length, 0);
@@ -101,10 +106,7 @@ test("a settlement that is fenced off just when the store fails is let go when t
   made.courier.start();
   await made.owe(1, "wh_1");
   await made.pass(100);
-  for (let partition = 0; partition < PARTITIONS; partition++) {
-    const name = partitionLease(partition);
-    assert.ok(await made.store.leases.acquire({ name, holder: "another", durationMs: 60_000 }));
-  }
+  await loseLeases(made.store);
   isDown = true;
   answerIt!();
   await made.pass(5_000, 50);

@@ -1,0 +1,48 @@
+import { type Clock, createStepWatch } from "../../clock.ts";
+
+/** Sees to it that nothing is due by a time which the clock, set back since, will say only in weeks. */
+export interface DueTimes {
+  /** How often the clock has been set back, to be kept beside what is reckoned by it now. */
+  readonly stepsBack: number;
+  /** What was reckoned when it had been set back so often is in the store now. */
+  written(stepsBack: number): void;
+  /** Looks at the clock, and brings back what may be due too late. Rejects when the store fails: the next call tries again. */
+  mend(): Promise<void>;
+}
+
+/** A smaller step makes no retry late by more than that. */
+const STEP_WORTH_MENDING_MS = 60_000;
+
+/** @param options `bringBack`: nothing that is kept is due further ahead than this afterwards, Unix ms */
+export function createDueTimes({ clock, bringBack }: {
+  clock: Clock;
+  bringBack(latestDueAtMs: number): Promise<void>;
+}): DueTimes {
+  const stepOfClock = createStepWatch(clock);
+  let stepsBack = 0;
+  let isInDoubt = false;
+
+  return {
+    get stepsBack() {
+      return stepsBack;
+    },
+    written(before) {
+      if (before !== stepsBack) isInDoubt = true;
+    },
+    async mend() {
+      if (stepOfClock() <= -STEP_WORTH_MENDING_MS) {
+        stepsBack++;
+        isInDoubt = true;
+      }
+      if (!isInDoubt) return;
+      // What is written down meanwhile may be due by the former time as well.
+      isInDoubt = false;
+      try {
+        await bringBack(clock.now() + STEP_WORTH_MENDING_MS);
+      } catch (cause) {
+        isInDoubt = true;
+        throw cause;
+      }
+    },
+  };
+}
