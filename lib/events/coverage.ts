@@ -70,11 +70,8 @@ export function afterPruning(state: WatcherState, oldestLedger: number, noticedA
   const isUnread = Object.values(state.contracts).every(({ fromLedger }) => fromLedger > state.scannedLedger);
   // What was never in reach is not missing.
   if (isUnread) {
-    return {
-      ...firstState(watchedContracts(state), oldestLedger),
-      epoch: state.epoch,
-      formerEpochs: state.formerEpochs,
-    };
+    const { epoch, formerEpochs, gaps } = state;
+    return { ...firstState(watchedContracts(state), oldestLedger), epoch, formerEpochs, gaps };
   }
   const ids = watchedContracts(state);
   const next = withGap(rest, state.scannedLedger + 1, oldestLedger - 1, ids, noticedAt);

@@ -119,4 +119,16 @@ describe("what of the network has been read", () => {
       { epoch: 1, fromLedger: 3, toLedger: 5 },
     ]);
   });
+
+  test("a network that has pruned its first ledgers before any was read has no gap of its own, and the old epoch's stay", () => {
+    let state: WatcherState = { ...firstState(["A"], 1), scannedLedger: 10 };
+    state = { ...afterPruning(state, 15, NOTICED), scannedLedger: 20, latestLedger: 20 };
+    state = afterPruning(afterReset(state, 3, NOTICED), 7, NOTICED);
+    assert.deepEqual(state.gaps.map(({ epoch, fromLedger, toLedger }) => [epoch, fromLedger, toLedger]), [[0, 11, 14]]);
+    assert.deepEqual(heldRanges({ ...state, scannedLedger: 8 }), [
+      { epoch: 0, fromLedger: 1, toLedger: 10 },
+      { epoch: 0, fromLedger: 15, toLedger: 20 },
+      { epoch: 1, fromLedger: 7, toLedger: 8 },
+    ]);
+  });
 });
