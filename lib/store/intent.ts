@@ -39,7 +39,7 @@ export interface IntentStore {
    * API key or `mostInAll` (counted well enough that no more pass a bound than are made at the same moment). Where there
    * is none it is made, with the `id` and `request` given; an existing one keeps its own, and its result. Durable when it
    * resolves.
-   * @param step `seen`: what `get` answered, undefined: that there is none
+   * @param step `seen`: what `get` answered, undefined: that there is none; `atMs`: as with `complete`
    */
   claim(
     step: {
@@ -50,13 +50,14 @@ export interface IntentStore {
       durationMs: number;
       mostOfKey: number;
       mostInAll: number;
+      atMs?: number;
     },
   ): Promise<IntentClaim | "taken" | "full">;
   /**
    * Writes what came of an intent and for which request, in place of what was there, and ends the claim: from here on it is
-   * kept seven days. `result`: at most 60 000 bytes of UTF-8. `atMs` is the time as the network has it, Unix ms: an intent
-   * counts as completed then when the store's clock says an earlier time, for that clock may be days behind. Rejects with
-   * `fenced` when another has claimed it since, or when it is gone. Durable when it resolves.
+   * kept seven days. `result`: at most 60 000 bytes of UTF-8. `atMs` is the time as the network has it, Unix ms: it counts
+   * when the store's clock says an earlier one, for that clock may be days behind. Rejects with `fenced` when another has
+   * claimed it since, or when it is gone. Durable when it resolves.
    */
   complete(claim: IntentClaim, done: { request: string; result: string; atMs?: number }): Promise<void>;
   /**
@@ -71,10 +72,10 @@ export interface IntentStore {
    */
   nextNonce(request: { deviceHash: string; agent: string; used: string; validForMs: number }): Promise<string>;
   /**
-   * Forgets intents last completed (or, never completed, made) before this time, and nonces that are out no more, at most
-   * 500 in all at a call; answers how many went.
+   * Forgets intents last claimed or completed before this time, and nonces that are out no more, at most 500 in all at a
+   * call; answers how many went.
    */
-  prune(completedBeforeMs: number): Promise<number>;
+  prune(usedBeforeMs: number): Promise<number>;
 }
 
 /** The greatest nonce that the contract's u64 holds. */

@@ -35,7 +35,7 @@ export interface KeptIntent extends IntentName {
   id: string;
   term: number;
   request: string;
-  /** Or, never completed, made. */
+  /** Or last claimed. */
   completedAtMs: number;
   /** Null: nothing came of it yet. */
   result: string | null;

@@ -19,6 +19,7 @@ interface Claiming {
   durationMs?: number;
   mostOfKey?: number;
   mostInAll?: number;
+  atMs?: number;
 }
 
 /** Claims an intent as it is seen just before. */
@@ -30,9 +31,9 @@ async function claimAs(
   store: Store,
   name: IntentName,
   seen: Pick<Intent, "id" | "term"> | undefined,
-  { id = idOf(1), request = REQUEST, durationMs = MINUTE_MS, mostOfKey = 100, mostInAll = 100 }: Claiming = {},
+  { id = idOf(1), request = REQUEST, durationMs = MINUTE_MS, mostOfKey = 100, mostInAll = 100, atMs }: Claiming = {},
 ) {
-  return await store.intents.claim({ name, seen, id, request, durationMs, mostOfKey, mostInAll });
+  return await store.intents.claim({ name, seen, id, request, durationMs, mostOfKey, mostInAll, atMs });
 }
 
 async function claimed(store: Store, name: IntentName, claiming: Claiming = {}): Promise<IntentClaim> {
@@ -162,7 +163,7 @@ export function intentContract({ store, anotherHandle, now, pass, isPersistent }
     await claimed(store(), named("c"), two);
   });
 
-  test("prune forgets those last completed before the time, 500 at a call, and says how many", async () => {
+  test("prune forgets those last claimed or completed before the time, 500 at a call, and says how many", async () => {
     const start = await Promise.all(
       Array.from({ length: 612 }, (_, n) =>
         claimAs(store(), named(`old-${n}`, { keyId: `key${n % 2}` }), undefined, {
@@ -192,6 +193,25 @@ export function intentContract({ store, anotherHandle, now, pass, isPersistent }
     await store().intents.complete(claim, { request: REQUEST, result: "{}", atMs });
     assert.equal(await store().intents.prune(atMs), 0);
     assert.equal(await store().intents.prune(atMs + 1), 1);
+  });
+
+  test("an intent that was claimed while the store's clock was days behind is kept by the network's time", async () => {
+    const atMs = now() + 40 * 1_440 * MINUTE_MS;
+    await claimed(store(), named("made"), { atMs });
+    await completed(store(), named("again"));
+    await claimed(store(), named("again"), { atMs });
+    assert.equal(await store().intents.prune(atMs), 0);
+    assert.equal(await store().intents.prune(atMs + 1), 2);
+  });
+
+  test("an intent that is claimed again is not forgotten under whoever is at it", async () => {
+    await claimed(store(), named("a"));
+    pass(MINUTE_MS);
+    const again = await claimed(store(), named("a"));
+    assert.equal(await store().intents.prune(now()), 0);
+    await store().intents.complete(again, { request: REQUEST, result: "mine" });
+    assert.equal(await store().intents.prune(now()), 0);
+    assert.equal((await store().intents.get(named("a")))!.result, "mine");
   });
 
   test("nonces go on from what was used, and are not handed out twice while they may be used", async () => {

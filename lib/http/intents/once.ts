@@ -67,6 +67,7 @@ export function createOnce({ intents, clock, networkSeconds, newId }: {
   newId(): string;
 }): Once {
   const { claimMs: durationMs, waitMs, mostOfKey, mostInAll } = INTENT_LIMITS;
+  const networkMs = () => networkSeconds() * 1_000;
 
   return async function once<T>(name: IntentName, task: Task<T>): Promise<T> {
     const endsAtMs = clock.monotonicMs() + waitMs;
@@ -88,6 +89,7 @@ export function createOnce({ intents, clock, networkSeconds, newId }: {
           durationMs,
           mostOfKey,
           mostInAll,
+          atMs: networkMs(),
         });
         if (claim === "full") throw full();
         if (claim !== "taken") {
@@ -117,7 +119,8 @@ export function createOnce({ intents, clock, networkSeconds, newId }: {
   /** Writes more of what is known of an intent, unless another is at it: then it is found out again. */
   async function keep(name: IntentName, seen: Intent, result: string): Promise<void> {
     const { request } = seen;
-    const claim = await intents.claim({ name, seen, id: seen.id, request, durationMs, mostOfKey, mostInAll });
+    const bounds = { durationMs, mostOfKey, mostInAll, atMs: networkMs() };
+    const claim = await intents.claim({ name, seen, id: seen.id, request, ...bounds });
     if (typeof claim === "object") await completed(claim, { request, result });
   }
 
@@ -142,7 +145,7 @@ export function createOnce({ intents, clock, networkSeconds, newId }: {
   /** False when another has claimed it since. */
   async function completed(claim: IntentClaim, done: { request: string; result: string }): Promise<boolean> {
     try {
-      await intents.complete(claim, { ...done, atMs: networkSeconds() * 1_000 });
+      await intents.complete(claim, { ...done, atMs: networkMs() });
       return true;
     } catch (error) {
       if (error instanceof StoreError && error.kind === "fenced") return false;

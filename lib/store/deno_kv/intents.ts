@@ -52,8 +52,8 @@ export function denoKvIntents({ kv, location, handle, now, isHeld, retry }: Deno
       .sum(intentCountKey(name.keyId), MINUS_ONE).sum(INTENT_COUNT, MINUS_ONE);
   }
 
-  async function pruneIntents(completedBeforeMs: number): Promise<number> {
-    const range = { prefix: ["intent_by_time"], end: ["intent_by_time", completedBeforeMs] };
+  async function pruneIntents(usedBeforeMs: number): Promise<number> {
+    const range = { prefix: ["intent_by_time"], end: ["intent_by_time", usedBeforeMs] };
     const old = await collect(kv.list<IntentName>(range, { limit: PRUNED_AT_A_CALL, batchSize: PRUNED_AT_A_CALL }));
     for (let from = 0; from < old.length; from += MAX_CHECKS) {
       const names = old.slice(from, from + MAX_CHECKS).map(({ value }) => value);
@@ -61,8 +61,8 @@ export function denoKvIntents({ kv, location, handle, now, isHeld, retry }: Deno
         const entries = await getAll<IntentEntry>(kv, names.map(intentKey));
         const atomic = kv.atomic();
         entries.forEach((entry, index) => {
-          // Completed anew meanwhile.
-          if (entry.value === null || entry.value.completedAtMs >= completedBeforeMs) return;
+          // Used again meanwhile.
+          if (entry.value === null || entry.value.completedAtMs >= usedBeforeMs) return;
           remove(atomic.check(entry), names[index]!, entry.value);
         });
         return await commit(atomic) ? { done: undefined } : undefined;
@@ -88,22 +88,23 @@ export function denoKvIntents({ kv, location, handle, now, isHeld, retry }: Deno
       const { value } = await kv.get<IntentEntry>(intentKey(name));
       return value === null ? undefined : toIntent(value);
     },
-    async claim({ name, seen, id, request, durationMs, mostOfKey, mostInAll }) {
+    async claim({ name, seen, id, request, durationMs, mostOfKey, mostInAll, atMs = 0 }) {
       const entry = await kv.get<IntentEntry>(intentKey(name));
       const before = entry.value;
       const claim = { handle, untilMs: now() + durationMs, durationMs };
-      const atomic = kv.atomic().check(entry);
+      const completedAtMs = Math.max(now(), atMs);
+      const atomic = kv.atomic().check(entry).set(intentTimeKey(completedAtMs, name), name);
       if (before === null) {
         if (seen !== undefined) return "taken";
         if (await isFull(name.keyId, mostOfKey, mostInAll)) return "full";
-        const made: IntentEntry = { id, term: 1, request, claim, completedAtMs: now(), result: null };
-        atomic.set(entry.key, made).set(intentTimeKey(made.completedAtMs, name), name)
-          .sum(intentCountKey(name.keyId), 1n).sum(INTENT_COUNT, 1n);
+        const made: IntentEntry = { id, term: 1, request, claim, completedAtMs, result: null };
+        atomic.set(entry.key, made).sum(intentCountKey(name.keyId), 1n).sum(INTENT_COUNT, 1n);
         return await commit(atomic) ? { ...name, id, term: 1 } : "taken";
       }
       if (before.id !== seen?.id || before.term !== seen.term || remainingMs(before) > 0) return "taken";
       const term = before.term + 1;
-      atomic.set(entry.key, { ...before, term, claim });
+      if (before.completedAtMs !== completedAtMs) atomic.delete(intentTimeKey(before.completedAtMs, name));
+      atomic.set(entry.key, { ...before, term, claim, completedAtMs });
       return await commit(atomic) ? { ...name, id: before.id, term } : "taken";
     },
     complete: (claim, { request, result, atMs = 0 }) =>
@@ -150,8 +151,8 @@ export function denoKvIntents({ kv, location, handle, now, isHeld, retry }: Deno
         atomic.set(nonceTimeKey(out.untilMs, deviceHash, agent), [deviceHash, agent]);
         return await commit(atomic) ? { done: nonce } : undefined;
       }),
-    async prune(completedBeforeMs) {
-      const intents = await pruneIntents(completedBeforeMs);
+    async prune(usedBeforeMs) {
+      const intents = await pruneIntents(usedBeforeMs);
       if (intents === PRUNED_AT_A_CALL) return intents;
       return intents + await pruneNonces(PRUNED_AT_A_CALL - intents);
     },

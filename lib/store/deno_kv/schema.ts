@@ -48,7 +48,7 @@ export interface IntentEntry {
   request: string;
   /** Null: nobody is at it. */
   claim: (KeptClaim & { handle: string }) | null;
-  /** Or, never completed, made. */
+  /** Or last claimed. */
   completedAtMs: number;
   /** UTF-8, so that it takes the bytes it has; null: nothing yet. */
   result: Uint8Array | null;

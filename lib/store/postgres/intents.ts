@@ -36,7 +36,7 @@ export function postgresIntents({ database, location, prefix }: PostgresContext)
     WITH room AS (SELECT 1 WHERE ${countOf("$1")} < $7::bigint AND ${countOf("''")} < $8::bigint),
     made AS (
       INSERT INTO ${prefix}intent (key_id, kind, key, id, term, request, claimed_until_ms, claim_duration_ms, completed_at_ms)
-      SELECT $1, $2, $3, $4, 1, $5, ${NOW_MS} + $6::bigint, $6::bigint, ${NOW_MS} FROM room
+      SELECT $1, $2, $3, $4, 1, $5, ${NOW_MS} + $6::bigint, $6::bigint, greatest(${NOW_MS}, $10::bigint) FROM room
       ON CONFLICT (key_id, kind, key) DO NOTHING RETURNING id
     ), counted AS (
       INSERT INTO ${prefix}intent_count AS kept (key_id, shard, intents)
@@ -46,7 +46,8 @@ export function postgresIntents({ database, location, prefix }: PostgresContext)
     SELECT (SELECT count(*) FROM made) AS made, (SELECT count(*) FROM room) AS room,
       (SELECT count(*) FROM ${prefix}intent WHERE ${IS_NAMED}) AS there`;
   const claimAgain = `
-    UPDATE ${prefix}intent SET term = term + 1, claimed_until_ms = ${NOW_MS} + $6::bigint, claim_duration_ms = $6::bigint
+    UPDATE ${prefix}intent SET term = term + 1, claimed_until_ms = ${NOW_MS} + $6::bigint, claim_duration_ms = $6::bigint,
+      completed_at_ms = greatest(${NOW_MS}, $7::bigint)
     WHERE ${IS_CLAIMED} AND (claimed_until_ms IS NULL OR claimed_until_ms <= ${NOW_MS}
       OR claimed_until_ms - ${NOW_MS} > claim_duration_ms)`;
 
@@ -74,15 +75,24 @@ export function postgresIntents({ database, location, prefix }: PostgresContext)
       );
       return row && toIntent(row);
     },
-    async claim({ name, seen, id, request, durationMs, mostOfKey, mostInAll }) {
+    async claim({ name, seen, id, request, durationMs, mostOfKey, mostInAll, atMs = 0 }) {
       const { keyId, kind, key } = name;
+      const networkMs = Math.floor(atMs);
       if (seen !== undefined) {
-        const { count } = await database.write(claimAgain, [keyId, kind, key, seen.id, seen.term, durationMs]);
+        const { count } = await database.write(claimAgain, [
+          keyId,
+          kind,
+          key,
+          seen.id,
+          seen.term,
+          durationMs,
+          networkMs,
+        ]);
         return count === 0 ? "taken" : { ...name, id: seen.id, term: seen.term + 1 };
       }
       const [found] = await database.write<{ made: number; room: number; there: number }>(
         make,
-        [keyId, kind, key, id, request, durationMs, mostOfKey, mostInAll, anyShard()],
+        [keyId, kind, key, id, request, durationMs, mostOfKey, mostInAll, anyShard(), networkMs],
       );
       if (found!.made > 0) return { ...name, id, term: 1 };
       return found!.room > 0 || found!.there > 0 ? "taken" : "full";
@@ -120,12 +130,12 @@ export function postgresIntents({ database, location, prefix }: PostgresContext)
       );
       return row!.nonce;
     },
-    prune: (completedBeforeMs) =>
+    prune: (usedBeforeMs) =>
       database.transaction(async (queries) => {
         const gone = await queries.write<{ key_id: string }>(
           `DELETE FROM ${prefix}intent WHERE (key_id, kind, key) IN (SELECT key_id, kind, key FROM ${prefix}intent
             WHERE completed_at_ms < $1 ORDER BY completed_at_ms LIMIT ${PRUNED_AT_A_CALL}) RETURNING key_id`,
-          [completedBeforeMs],
+          [usedBeforeMs],
         );
         const [nonces] = await Promise.all([
           queries.write(

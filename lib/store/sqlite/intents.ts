@@ -28,7 +28,7 @@ export function sqliteIntents(context: SqliteContext): NounDriver<IntentStore> {
     INSERT INTO intent (key_id, kind, key, id, term, request, claimed_by, claimed_until_ms, claim_duration_ms, completed_at_ms)
     VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?, ?)`);
   const claimAgain = database.prepare(`
-    UPDATE intent SET term = term + 1, claimed_by = ?, claimed_until_ms = ?, claim_duration_ms = ?
+    UPDATE intent SET term = term + 1, claimed_by = ?, claimed_until_ms = ?, claim_duration_ms = ?, completed_at_ms = ?
     WHERE key_id = ? AND kind = ? AND key = ?`);
   const complete = database.prepare(`
     UPDATE intent SET request = ?, result = ?, completed_at_ms = ?, claimed_by = NULL
@@ -66,19 +66,20 @@ export function sqliteIntents(context: SqliteContext): NounDriver<IntentStore> {
       const row = select.get(keyId, kind, key);
       return row && toIntent(row);
     },
-    claim({ name, seen, id, request, durationMs, mostOfKey, mostInAll }) {
+    claim({ name, seen, id, request, durationMs, mostOfKey, mostInAll, atMs = 0 }) {
       const { keyId, kind, key } = name;
       return commitTogether(() => {
         const row = select.get(keyId, kind, key);
         const untilMs = now() + durationMs;
+        const usedAtMs = Math.max(now(), atMs);
         if (row === undefined) {
           if (seen !== undefined) return "taken";
           if (isFull(keyId, mostOfKey) || isFull("", mostInAll)) return "full";
-          insert.run(keyId, kind, key, id, request, handle, untilMs, durationMs, now());
+          insert.run(keyId, kind, key, id, request, handle, untilMs, durationMs, usedAtMs);
           return { ...name, id, term: 1 };
         }
         if (row.id !== seen?.id || row.term !== seen.term || toIntent(row).claimedForMs > 0) return "taken";
-        claimAgain.run(handle, untilMs, durationMs, keyId, kind, key);
+        claimAgain.run(handle, untilMs, durationMs, usedAtMs, keyId, kind, key);
         return { ...name, id: row.id, term: row.term + 1 };
       });
     },
@@ -100,9 +101,9 @@ export function sqliteIntents(context: SqliteContext): NounDriver<IntentStore> {
         handOut.run(deviceHash, agent, nonce, now() + validForMs);
         return nonce;
       }),
-    prune: (completedBeforeMs) =>
+    prune: (usedBeforeMs) =>
       database.transaction(() => {
-        const intents = prune.run(completedBeforeMs, PRUNED_AT_A_CALL).changes;
+        const intents = prune.run(usedBeforeMs, PRUNED_AT_A_CALL).changes;
         return intents + pruneNonces.run(now(), PRUNED_AT_A_CALL - intents).changes;
       }),
   };

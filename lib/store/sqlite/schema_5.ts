@@ -18,7 +18,7 @@ const TABLES = `
     claimed_by TEXT, -- a handle on this file; null: nobody
     claimed_until_ms INTEGER NOT NULL,
     claim_duration_ms INTEGER NOT NULL,
-    completed_at_ms INTEGER NOT NULL, -- or, never completed, made
+    completed_at_ms INTEGER NOT NULL, -- or last claimed
     result TEXT,
     UNIQUE (key_id, kind, key)
   ) STRICT;
