@@ -78,3 +78,16 @@ export const postedByClock: Kind = (climate) =>
 export const fencedAmongFaults: Kind = (climate) =>
   isRough(climate) && climate.gateways > 1 && climate.hooks > 1 && climate.troubles.storeFault > 0.01 &&
   share(climate, "troubles") > 0.1 && share(climate, "storeClock") > 0.4;
+
+/** Webhooks are made while the store fails, at a gateway that starts again by a clock that is weeks away. */
+export const madeByClock: Kind = (climate) =>
+  isRough(climate) && !climate.isShared && (does(climate, "makeHook") || climate.hooks > 3) &&
+  climate.deedEveryMs <= 5_000 && climate.restartMs <= 20_000 && climate.troubles.storeFault > 0.1 &&
+  share(climate, "troubles") > 0.1 && share(climate, "stop", "kill", "killAll", "ambush") > 0.1 &&
+  climate.clockStepsMs.some((ms) => Math.abs(ms) > 7 * 24 * HOUR_MS);
+
+/** The network begins anew, and nodes forget ledgers that gateways are too much in trouble to read. */
+export const resetAndPruned: Kind = (climate) =>
+  isRough(climate) && climate.eventsOfLedger > 3 && climate.troubles.storeFault > 0.1 &&
+  share(climate, "troubles") > 0.05 && share(climate, "reset") > 0.02 && share(climate, "prune") > 0.02 &&
+  share(climate, "prune") >= share(climate, "reset");

@@ -1,10 +1,11 @@
+import { type ServerSentEvent, serverSentEvents } from "../../lib/client/server_sent_events.ts";
 import type { Client, SeenEvent } from "./client.ts";
 import { Dice, NOBODY } from "./world.ts";
 
 /** Apart from the dice of all else. */
 const DICE = 3_000_000_019;
-/** How often one leaves by itself, or waits before it reads on. */
-const RATES = { leaves: 0.02, dawdles: 0.1 };
+/** How often one leaves by itself at an event, or waits at a heartbeat before it reads on. */
+const RATES = { leaves: 0.01, dawdles: 0.3 };
 
 /** Follows the history by the live stream, as a dashboard does, and comes back where it was when that ends. */
 export class StreamReader {
@@ -38,32 +39,26 @@ export class StreamReader {
     const opened = await this.client.open("/v1/events/stream", this.#dice, this.#lastEventId);
     if (opened === undefined) return;
     const { machine, body } = opened;
-    const reader = body.getReader();
-    const decoder = new TextDecoder();
-    let text = "";
+    const frames = serverSentEvents(body);
     while (true) {
-      const read = site.world.as(machine, () => reader.read());
-      const chunk = await Promise.race([read.catch(() => undefined), machine.died]);
-      if (chunk === undefined || chunk.done) return;
-      text += decoder.decode(chunk.value, { stream: true });
-      const frames = text.split("\n\n");
-      text = frames.pop()!;
-      for (const frame of frames) this.#hear(frame);
-      site.world.note(`${this.name} at ${machine.name} says ${frames.length}, ${this.seen.length} events in all`);
-      if (this.#dice.chance(RATES.dawdles)) await this.#pause(100, 15_000);
-      if (!this.#dice.chance(RATES.leaves)) continue;
-      await reader.cancel();
-      return;
+      const read = site.world.as(machine, () => frames.next());
+      const next = await Promise.race([read.catch(() => undefined), machine.died]);
+      if (next === undefined || next.done) return;
+      this.#hear(next.value);
+      // With a heartbeat nothing else has come: what is heard after a pause was not sent before it.
+      const isHeartbeat = next.value.event === "ledger";
+      if (isHeartbeat && this.#dice.chance(RATES.dawdles)) await this.#pause(100, 15_000);
+      if (this.#dice.chance(RATES.leaves)) return void await frames.return(undefined);
     }
   }
 
-  /** A frame of server-sent events. */
-  #hear(frame: string): void {
-    const fields = Object.fromEntries(frame.split("\n").map((line) => line.split(/: (.*)/, 2)));
-    if (fields.id !== undefined) this.#lastEventId = fields.id;
-    if (fields.event !== undefined || fields.data === undefined) return;
-    const { id, txHash } = JSON.parse(fields.data) as SeenEvent;
+  #hear({ event, data, id: lastEventId }: ServerSentEvent): void {
+    const { world } = this.client.site;
+    world.note(`${this.name} hears ${event} after ${this.seen.length} events`);
+    this.#lastEventId = lastEventId || this.#lastEventId;
+    if (event !== "message") return;
+    const { id, txHash } = JSON.parse(data) as SeenEvent;
     this.seen.push({ id, txHash });
-    this.heardMs.push(this.client.site.world.nowMs);
+    this.heardMs.push(world.nowMs);
   }
 }
