@@ -52,7 +52,11 @@ async function openGateway(config: Config, log: Log): Promise<Gateway> {
 const config = readDeployConfig(process.env);
 const log = consoleLog(config);
 warnOfIdleSettings(process.env, log);
-const gateway = createLazyGateway({ open: () => openGateway(config, log), log, now: Date.now });
+const gateway = createLazyGateway({
+  open: () => openGateway(config, log),
+  log,
+  monotonicMs: () => performance.now(),
+});
 
 cron("watch and deliver", "* * * * *", gateway.turn);
 cron("forget what is old", "23 * * * *", gateway.tidy);

@@ -9,8 +9,8 @@ export interface LazyGatewayParts {
   /** Puts a gateway together; closes what it had opened when it rejects. */
   open(): Promise<Gateway>;
   log: Log;
-  /** Unix milliseconds. */
-  now(): number;
+  /** Milliseconds that no setting of a clock moves. */
+  monotonicMs(): number;
 }
 
 /** A gateway that is put together when the first request or turn needs it, and does without a stop. */
@@ -33,10 +33,10 @@ const KEEP_UP_MS = 1_000;
 
 const NOT_READY = "the gateway could not be started; its log says why";
 
-export function createLazyGateway({ open, log, now }: LazyGatewayParts): LazyGateway {
+export function createLazyGateway({ open, log, monotonicMs }: LazyGatewayParts): LazyGateway {
   const requestId = createRequestIds();
   let opened: Promise<Gateway> | undefined;
-  let keptUpAtMs = -Infinity;
+  let keptUpAt = -Infinity;
 
   /** Many at once wait for one attempt; undefined when it failed, which is logged. */
   async function gateway(): Promise<Gateway | undefined> {
@@ -55,8 +55,8 @@ export function createLazyGateway({ open, log, now }: LazyGatewayParts): LazyGat
 
   /** What goes on in loops elsewhere. Nobody says when an isolate is about to end: what is in memory is written now. */
   async function keepUp(running: Gateway): Promise<void> {
-    if (now() - keptUpAtMs < KEEP_UP_MS) return;
-    keptUpAtMs = now();
+    if (monotonicMs() - keptUpAt < KEEP_UP_MS) return;
+    keptUpAt = monotonicMs();
     void running.flush();
     await running.lookAround();
   }

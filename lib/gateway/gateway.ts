@@ -141,7 +141,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     await lookAtStoreClock();
     const looked = chain.contractWatch.look();
     await chain.watcher.turn(boundMs / 2);
-    await webhooks.turn(storeClock.now() + boundMs * 0.8 - (clock.monotonicMs() - beganAt));
+    await webhooks.turn(boundMs * 0.8 - (clock.monotonicMs() - beganAt));
     await looked;
   }
 

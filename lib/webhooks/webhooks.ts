@@ -35,8 +35,8 @@ export interface Webhooks {
   start(): void;
   /** The log has grown. */
   wake(): void;
-  /** Delivers until nothing is due, or until then (Unix ms), for places without loops. Joins a turn under way. Never rejects. */
-  turn(untilMs: number): Promise<void>;
+  /** Delivers until nothing is due, at most for so long, for places without loops. Joins a turn under way. Never rejects. */
+  turn(boundMs: number): Promise<void>;
   /** Lets posts under way end, writes down what they came to and gives all leases back. */
   stop(): Promise<void>;
 }
@@ -74,15 +74,17 @@ export function createWebhooks(parts: WebhooksParts): Webhooks {
   let turning: Promise<void> | undefined;
 
   /** A courier that has stopped does not start again: each turn has one of its own. */
-  async function takeTurn(untilMs: number): Promise<void> {
+  async function takeTurn(boundMs: number): Promise<void> {
+    const endsAt = clock.monotonicMs() + boundMs;
+    const restMs = () => Math.max(0, endsAt - clock.monotonicMs());
     courier = newCourier();
     courier.start();
     try {
-      while (clock.now() < untilMs && !await courier.isIdle(untilMs)) await clock.wait(LOOK_MS);
+      while (restMs() > 0 && !await courier.isIdle(restMs())) await clock.wait(LOOK_MS);
     } catch (cause) {
       onProblem("events cannot be handed to webhooks; the next turn tries again", cause);
     }
-    await courier.stop({ drainMs: Math.max(0, Math.min(DRAIN_MS, untilMs - clock.now())) });
+    await courier.stop({ drainMs: Math.min(DRAIN_MS, restMs()) });
     courier = undefined;
   }
 
@@ -103,8 +105,8 @@ export function createWebhooks(parts: WebhooksParts): Webhooks {
       courier.start();
     },
     wake: () => courier?.wake(),
-    turn(untilMs) {
-      turning ??= takeTurn(untilMs).finally(() => turning = undefined);
+    turn(boundMs) {
+      turning ??= takeTurn(boundMs).finally(() => turning = undefined);
       return turning;
     },
     async stop() {

@@ -10,7 +10,7 @@ const request = () => new Request("http://gateway.test/v1/health");
 
 /** A gateway that can be opened after so many failures, and counts what is done with it. */
 function lazy(failures: number) {
-  const seen = { opened: 0, turns: [] as number[], tidied: 0, flushed: 0, looked: 0, log: "", nowMs: 1_000_000 };
+  const seen = { opened: 0, turns: [] as number[], tidied: 0, flushed: 0, looked: 0, log: "", monotonicMs: 1_000_000 };
   const gateway: Gateway = {
     fetch: () => new Response("served"),
     networkChecked: Promise.resolve(),
@@ -30,7 +30,7 @@ function lazy(failures: number) {
       return gateway;
     },
     log: createLog({ format: "json", level: "debug", now: () => 0, write: (line) => seen.log += line }),
-    now: () => seen.nowMs,
+    monotonicMs: () => seen.monotonicMs,
   });
   return { seen, lazyGateway };
 }
@@ -73,7 +73,7 @@ describe("a gateway that is opened by its first request", () => {
   test("with requests, at most every second, it writes down what is in memory and hears of new ledgers", async () => {
     const { seen, lazyGateway } = lazy(0);
     for (const [atMs, flushed] of [[0, 1], [999, 1], [1_000, 2]] as const) {
-      seen.nowMs = 1_000_000 + atMs;
+      seen.monotonicMs = 1_000_000 + atMs;
       await lazyGateway.fetch(request(), PEER);
       assert.deepEqual([seen.flushed, seen.looked], [flushed, flushed]);
     }

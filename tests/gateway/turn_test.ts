@@ -1,10 +1,17 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { after, afterEach, before, beforeEach, test } from "node:test";
+import { systemClock } from "../../lib/clock.ts";
 import { backlogOfAll } from "../../lib/webhooks/backlog.ts";
 import { signed } from "../e2e/client.ts";
 import { type Receiver, startReceiver } from "../e2e/receiver.ts";
-import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "../http/test_gateway.ts";
+import {
+  type GatewayUnderTest,
+  startGateway,
+  startTestNetwork,
+  type TestNetwork,
+  type UnderTestOptions,
+} from "../http/test_gateway.ts";
 
 /** No turn here takes so long; shorter than a lease, so that none looks free only because it would have run out by then. */
 const LONG_MS = 20_000;
@@ -21,11 +28,12 @@ before(async () => {
 after(() => on.network.stop());
 
 /** A gateway without loops, on a store of its own or on another's: another isolate of the same deployment. */
-function isolate(store?: GatewayUnderTest["store"]): Promise<GatewayUnderTest> {
+function isolate(store?: GatewayUnderTest["store"], fields: UnderTestOptions = {}): Promise<GatewayUnderTest> {
   return startGateway(on, {
     started: false,
     targets: { allowLoopbackHttp: true },
     now: () => Date.now() + aheadMs,
+    ...fields,
     ...(store === undefined ? {} : { store: () => store }),
   });
 }
@@ -111,6 +119,28 @@ test("turns of two isolates at the same time lose nothing and end", async () => 
     assert.equal((await api.store.events.bounds()).last, devices, "each event is held once");
   } finally {
     await other.gateway.stop();
+  }
+});
+
+test("a turn during which the clock is set back is over when its time is", async () => {
+  let answer = () => {};
+  const slow = await startReceiver(() => {
+    aheadMs = -3_600_000;
+    return new Promise((resolve) => answer = () => resolve(200));
+  });
+  const other = await isolate(api.store, { monotonicMs: systemClock.monotonicMs });
+  try {
+    await newWebhook({ url: `${slow.url}/hook` });
+    await registerDevice(other);
+    const beganAt = performance.now();
+    await other.gateway.turn(1_500);
+    const tookMs = performance.now() - beganAt;
+    assert.equal(slow.received.length, 1);
+    assert.ok(tookMs < 4_500, `it took ${tookMs} ms`);
+  } finally {
+    answer();
+    await other.gateway.stop();
+    await slow.stop();
   }
 });
 

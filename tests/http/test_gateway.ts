@@ -62,6 +62,8 @@ export interface UnderTestOptions {
   /** Stands between the gateway and the node. */
   fetch?: RpcFetch;
   now?: () => number;
+  /** As `now` where that is given and this is not. */
+  monotonicMs?: () => number;
   wait?: Clock["wait"];
   keys?: (store: Store) => GatewayOptions["keys"];
   store?: (store: Store) => Store;
@@ -93,7 +95,7 @@ export async function startGateway(on: TestNetwork, options: UnderTestOptions = 
     keys,
     clock: {
       now,
-      monotonicMs: options.now ?? systemClock.monotonicMs,
+      monotonicMs: options.monotonicMs ?? options.now ?? systemClock.monotonicMs,
       wait: options.wait ?? systemClock.wait,
     },
     fetch: options.fetch ?? on.fetch,

@@ -1,3 +1,4 @@
+import { createLazyGateway, type LazyGateway } from "../../cli/lazy_gateway.ts";
 import { readConfig } from "../../cli/read_config.ts";
 import { createGateway, type Gateway } from "../../lib/gateway/gateway.ts";
 import { keySourceFromStore } from "../../lib/keys/key_source.ts";
@@ -16,6 +17,8 @@ export interface Running {
   machine: Machine;
   /** Undefined while it starts. */
   gateway?: Gateway;
+  /** Where crons take turns. */
+  isolate?: LazyGateway;
 }
 
 /** The clock of the store: of the server that all share, or of the machine that has the store for itself. */
@@ -58,6 +61,7 @@ export class Site {
   /** Told of each machine that died. */
   onDeath: () => void = () => {};
   #births = 0;
+  readonly #turning = new Set<Machine>();
 
   private constructor(
     readonly world: World,
@@ -129,9 +133,45 @@ export class Site {
       },
     });
     await gateway.networkChecked;
-    gateway.start();
-    running.gateway = gateway;
+    if (this.climate.isTurned) this.#runInTurns(running, gateway);
+    else gateway.start();
+    running.gateway ??= gateway;
     this.world.note(`${machine.name} serves`);
+  }
+
+  /** As `cli/deploy.ts` does it. */
+  #runInTurns(running: Running, gateway: Gateway): void {
+    const isolate = createLazyGateway({
+      open: () => Promise.resolve(gateway),
+      log: createLog({ level: "error", format: "json", now: Date.now, write: (line) => this.logged.push(line) }),
+      monotonicMs: running.machine.clock.monotonicMs,
+    });
+    running.isolate = isolate;
+    running.gateway = { ...gateway, fetch: isolate.fetch };
+  }
+
+  get isTurning(): boolean {
+    return this.running.some(({ machine }) => this.#turning.has(machine));
+  }
+
+  /** The minute's cron, in one of the isolates. */
+  async turn(): Promise<void> {
+    const isolates = this.running.filter(({ isolate }) => isolate !== undefined);
+    if (isolates.length === 0) return;
+    const { machine, isolate } = this.world.random.pick(isolates);
+    this.#turning.add(machine);
+    this.world.note(`${machine.name} takes its turn`);
+    await Promise.race([this.world.as(machine, () => isolate!.turn()), machine.died]);
+    this.world.note(`${machine.name} has had its turn`);
+    this.#turning.delete(machine);
+  }
+
+  /** The cron that forgets. */
+  tidy(): void {
+    const isolates = this.running.filter(({ isolate }) => isolate !== undefined);
+    if (isolates.length === 0) return;
+    const { machine, isolate } = this.world.random.pick(isolates);
+    void this.world.as(machine, () => isolate!.tidy());
   }
 
   #noteOwed(subscriptionId: string): void {
@@ -153,6 +193,7 @@ export class Site {
   /** Asks a gateway to stop, as by SIGTERM: its process ends when it has. */
   async stop({ machine, gateway }: Running): Promise<void> {
     if (gateway === undefined) return machine.die("before it served");
+    if (this.climate.isTurned) return machine.die("as isolates do");
     this.world.note(`${machine.name} stops`);
     await Promise.race([this.world.as(machine, () => gateway.stop()), machine.died]);
     machine.die("as it was stopped");

@@ -44,8 +44,8 @@ export interface Courier {
   wake(): void;
   /** A subscription was made or changed, or has a replay. */
   changed(subscriptionId: string): Promise<void>;
-  /** Whether nothing is under way, and nothing is due until then, Unix ms. */
-  isIdle(untilMs: number): Promise<boolean>;
+  /** Whether nothing is under way, and nothing becomes due within so long. */
+  isIdle(forMs: number): Promise<boolean>;
   /** Begins nothing more, waits for what is under way at most so long, writes it down and gives its leases back. */
   stop(options: { drainMs: number }): Promise<void>;
 }
@@ -384,10 +384,10 @@ export function createCourier(parts: CourierParts): Courier {
   }
 
   /** Whether nothing is left to do before then. */
-  async function isIdle(untilMs: number): Promise<boolean> {
+  async function isIdle(forMs: number): Promise<boolean> {
     if (!readers.isLoaded() || turns.underWay + looking.size + unsettled.size > 0) return false;
     if ((await store.events.bounds()).last > tail) return false;
-    const untilAt = clock.monotonicMs() + untilMs - clock.now();
+    const [untilMs, untilAt] = [clock.now() + forMs, clock.monotonicMs() + forMs];
     return [...active].every((reader) =>
       reader.notBeforeAt >= untilAt ||
       (reader.isAtTip && reader.log.queue.length + reader.due.length === 0 && reader.replay === undefined &&
