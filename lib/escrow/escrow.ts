@@ -49,6 +49,8 @@ export interface Escrow {
     prepare(request: PrepareRequest): Promise<PreparedRequest>;
     /** What decides about the fate of a prepared envelope (base64), before which this ledger had closed. */
     handedOut(envelopeXdr: string, sinceLedger: number | undefined): HandedOut;
+    /** The newest ledger that is certain; see `LedgerWait`. */
+    confirmedLedger(): Promise<number>;
     /** What a caller should know who prepares this without an `Idempotency-Key`; see `unknown_outcomes.ts`. */
     warning(request: PrepareRequest): Promise<string | undefined>;
   };
@@ -120,6 +122,7 @@ export function createEscrow(parts: EscrowParts): Escrow {
   });
   const validForMs = VALID_FOR_SECONDS * 1000;
   const terms = createFootprintTerms({ entries, clock });
+  const ledgers = createLedgerWait({ rpc, view, clock });
   const spares = createSparePayments({
     paymentEscrow: contracts.paymentEscrow,
     terms,
@@ -131,7 +134,7 @@ export function createEscrow(parts: EscrowParts): Escrow {
     entries,
     calls,
     fees: createInclusionFees({ rpc, clock, onProblem }),
-    ledgers: createLedgerWait({ rpc, view, clock }),
+    ledgers,
     terms,
     explainSimulation: refusals.ofSimulation,
     explainExcess: refusals.ofExcess,
@@ -167,6 +170,7 @@ export function createEscrow(parts: EscrowParts): Escrow {
       submit,
       status,
       fate,
+      confirmedLedger: ledgers.confirmed,
       handedOut: (envelopeXdr, sinceLedger) => handedOut(envelopeXdr, { networkPassphrase, sinceLedger }),
     },
     describe: ({ source, hash, call }) => ({ kind: operationKind(contracts, call), source, hash }),

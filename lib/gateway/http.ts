@@ -71,11 +71,7 @@ export function createHttp(
     networkSeconds: view.networkSeconds,
     newId: () => randomBase62(22, random),
   });
-  const transactions = createTransactionIntents({
-    once,
-    escrow,
-    confirmedLedger: () => view.confirmed.sequence || undefined,
-  });
+  const transactions = createTransactionIntents({ once, escrow });
 
   /** What was just confirmed shows in the history at once, not a poll later. */
   const submit: typeof transactions.submit = async (xdr, asker, note) => {

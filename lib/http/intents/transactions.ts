@@ -39,7 +39,7 @@ interface PrepareResult {
   /** As it was answered. */
   answer: PreparedRequest;
   applied: boolean;
-  /** As in `HandedOut`; absent, too, in what a program before this one kept. */
+  /** As in `HandedOut`; absent in what a program before this one kept. */
   sinceLedger?: number;
 }
 
@@ -48,13 +48,11 @@ type SubmitResult = Omit<HandedOut, "sequence"> & { sequence: string };
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 
-export function createTransactionIntents({ once, escrow, confirmedLedger }: {
+export function createTransactionIntents({ once, escrow }: {
   once: Once;
   escrow: Pick<Escrow, "transactions" | "describe">;
-  /** The newest ledger that no single wrong answer has made; undefined while none is known. */
-  confirmedLedger(): number | undefined;
 }): TransactionIntents {
-  const { prepare, warning, submit, status, fate, handedOut } = escrow.transactions;
+  const { prepare, warning, submit, status, fate, handedOut, confirmedLedger } = escrow.transactions;
 
   function prepareTask(request: PrepareRequest): Task<PrepareAnswer> {
     /** An envelope that the network turned down: another takes its place only with the same sequence number. */
@@ -74,7 +72,7 @@ export function createTransactionIntents({ once, escrow, confirmedLedger }: {
       },
       givesWay: (result) => result === undefined,
       async work() {
-        const sinceLedger = confirmedLedger();
+        const sinceLedger = await confirmedLedger();
         const answer = await prepare(request);
         // It was taken in after all, or its number was: then what it came to is looked at again.
         const isInItsPlace = refused === undefined ||
@@ -118,7 +116,7 @@ export function createTransactionIntents({ once, escrow, confirmedLedger }: {
         const name = nameOf(asker, "submit");
         if (name === undefined) return;
         const { innerHash, source, sequence, validUntil } = envelope;
-        const sinceLedger = confirmedLedger();
+        const sinceLedger = await confirmedLedger();
         await once(name, submitTask({ hash: innerHash, source, sequence, validUntil, sinceLedger }));
       }),
 

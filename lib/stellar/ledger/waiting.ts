@@ -1,19 +1,29 @@
 import type { Clock } from "../../clock.ts";
+import { GatewayError } from "../../errors.ts";
 import type { RpcClient } from "../rpc/client.ts";
 import type { LedgerView } from "./ledger_view.ts";
 
 export interface LedgerWait {
   /** Resolves when a ledger above `sequence` has been seen, or after `timeoutMs`; never rejects. */
   after(sequence: number, timeoutMs: number): Promise<void>;
+  /**
+   * The newest ledger that no single wrong answer has made. While there is none, as with the first request on a new store,
+   * the nodes are asked until there is one.
+   * @throws {GatewayError} `upstream_error` when they do not agree on one for five seconds; what a node failed with
+   */
+  confirmed(): Promise<number>;
 }
 
 const FIRST_POLL_MS = 3;
 const LONGEST_POLL_MS = 1_000;
 /** Each poll comes half the time later that was waited already. */
 const PATIENCE = 2;
+/** A claim is confirmed by another one a second later. */
+const CONFIRM_MS = 1_100;
+const CLAIMS_TO_CONFIRM = 5;
 
 /**
- * Waiting for the next ledger. However many wait, one poll of the node serves them all: quick at first, for a network
+ * Waiting for the next ledger, and for the first one that is certain. However many wait, one poll of the node serves them all: quick at first, for a network
  * that closes at once, then once a second.
  */
 export function createLedgerWait({ rpc, view, clock: { monotonicMs, wait } }: {
@@ -44,7 +54,30 @@ export function createLedgerWait({ rpc, view, clock: { monotonicMs, wait } }: {
     polling = false;
   }
 
+  let confirming: Promise<number> | undefined;
+
+  async function confirm(): Promise<number> {
+    for (let claims = 0; claims < CLAIMS_TO_CONFIRM && view.confirmed.sequence === 0; claims++) {
+      if (claims > 0) await wait(CONFIRM_MS);
+      // Only a claim with a close time confirms a ledger; older nodes say one with this alone.
+      const { latestLedgerCloseTime } = await rpc.getHealth();
+      if (latestLedgerCloseTime === undefined) await rpc.getLatestLedger();
+    }
+    if (view.confirmed.sequence > 0) return view.confirmed.sequence;
+    throw new GatewayError(
+      "upstream_error",
+      "it is not certain yet which ledger the network is at: try again in a moment",
+      {
+        headers: { "Retry-After": "1" },
+      },
+    );
+  }
+
   return {
+    confirmed() {
+      if (view.confirmed.sequence > 0) return Promise.resolve(view.confirmed.sequence);
+      return confirming ??= confirm().finally(() => confirming = undefined);
+    },
     async after(sequence, timeoutMs) {
       if (view.sequence > sequence) return;
       const timerEnds = new AbortController();

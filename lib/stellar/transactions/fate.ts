@@ -20,8 +20,8 @@ export interface HandedOut {
   /** Its upper time bound, Unix seconds. */
   validUntil: number;
   /**
-   * A ledger that had closed when it was handed out: it is in a later one, if in any. Undefined: none was known. No time
-   * says that, for by a clock that was ahead it would be one that is still to come.
+   * A ledger that had closed when it was handed out: it is in a later one, if in any. Undefined: a program before this one
+   * has not kept it. No time says that, for by a clock that was ahead it would be one that is still to come.
    */
   sinceLedger: number | undefined;
 }
