@@ -1,6 +1,6 @@
 import { type Ailment, AILMENTS } from "./node.ts";
 import { type Temper, TEMPERS } from "./receivers.ts";
-import type { Dice } from "./world.ts";
+import { Dice } from "./world.ts";
 
 /** What may go wrong in a dice. */
 export const MISFORTUNES = [
@@ -42,6 +42,8 @@ export type Weighted<T> = [what: T, weight: number][];
 export interface Climate {
   /** Several gateways on one store, or one after another on a store of its own. */
   isShared: boolean;
+  /** They are isolates, as on Deno Deploy: crons take turns instead of loops, and nobody stops them. */
+  isTurned: boolean;
   gateways: number;
   nodes: number;
   pollMs: number;
@@ -73,8 +75,11 @@ export interface Climate {
   payments: { late: number; never: number; fails: number };
 }
 
+/** Apart from the dice of all else. */
+const TURNS = 4_000_000_007;
+
 /** Draws a world's climate. */
-export function drawClimate(dice: Dice): Climate {
+export function drawClimate({ seed, fate: dice }: { seed: number; fate: Dice }): Climate {
   const isShared = dice.chance(0.8);
   const payers = dice.chance(0.35) ? dice.integer(1, 4) : 0;
   const misfortunes = weights(dice, MISFORTUNES, 0.3).filter(([what]) =>
@@ -83,6 +88,7 @@ export function drawClimate(dice: Dice): Climate {
   const often = () => dice.random.pick([0.005, 0.03, 0.2]);
   return {
     isShared,
+    isTurned: isShared && new Dice(seed + TURNS).chance(0.15),
     gateways: isShared ? dice.integer(1, 3) : 1,
     nodes: dice.integer(1, 3),
     pollMs: dice.random.pick([1_000, 1_000, 5_000]),

@@ -174,7 +174,8 @@ export class Misfortunes {
     const { nodes, running, world } = this.site;
     if (this.wasPruned) return;
     this.wasPruned = true;
-    const retention = world.fate.integer(2, 6);
+    // Who reads once a minute needs nodes that hold more.
+    const retention = world.fate.integer(2, 6) * (this.climate.isTurned ? 12 : 1);
     for (const node of nodes) node.retention = retention;
     world.note(`nodes hold ${retention} ledgers`);
     for (const { machine } of [...running]) machine.die("in a blackout");

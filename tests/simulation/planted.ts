@@ -71,7 +71,7 @@ export function openNursery(): {
 export function worldsFor({ kind = () => true }: PlantedBug, count: number): number[] {
   const seeds: number[] = [];
   for (let seed = 1; seeds.length < count; seed++) {
-    if (kind(drawClimate(new World(seed).fate))) seeds.push(seed);
+    if (kind(drawClimate(new World(seed)))) seeds.push(seed);
   }
   return seeds;
 }

@@ -37,6 +37,11 @@ const CALM_MS = 100_000;
 const CALM_FOR_LOOKS_MS = 250_000;
 /** … and, where no gateway starts anew, the check that comes every ten minutes and tells a network that was reset. */
 const CALM_AFTER_RESET_MS = 700_000;
+/** The crons of isolates come every minute. */
+const TURN_EVERY_MS = 60_000;
+const FIRST_TURN_MS = 1_000;
+/** How often one comes while the turn before is still running: of a deployment and its successor. */
+const OVERLAPPING = 0.3;
 /** Nobody but who pays does anything on the network any more … */
 const LAST_MS = 30_000;
 /** … and nobody at all: what happened has its time to arrive. */
@@ -47,7 +52,7 @@ const STREAMING_MS = 30_000;
 /** Lives through one world: everything in it follows from the seed. */
 export async function run(seed: number, options: RunOptions = {}): Promise<RunResult> {
   const world = new World(seed, options.said);
-  const climate = drawClimate(world.fate);
+  const climate = drawClimate(world);
   world.note(`climate ${JSON.stringify(climate)}`);
   const site = await Site.open(world, climate);
   const people = await People.gather(site, climate);
@@ -96,6 +101,7 @@ class Story {
     this.#often(LEDGER_MS, LEDGER_MS, () => site.chain.close(this.#isEnding ? [] : this.#cards()));
     for (const reader of people.readers) this.#often(1_000, 8_000, () => void reader.read());
     this.#often(100, climate.deedEveryMs, () => void people.act());
+    if (climate.isTurned) this.#takeTurns();
     world.after(3_000, () => people.begin(), NOBODY);
     world.after(3_500, () => {
       this.#often(100, climate.misfortuneEveryMs, () => misfortunes.strike());
@@ -103,14 +109,32 @@ class Story {
     await this.#until(climate.lastsMs);
     await this.#becomeCalm();
     this.#isEnding = true;
-    await this.#until(LAST_MS);
+    await this.#until(LAST_MS + this.#turnsMs);
     if (this.broken.length > 0) return this.broken;
     this.#isOver = true;
+    if (climate.isTurned) void site.turn();
     await this.#until(SETTLING_MS);
     for (const reader of people.readers) await this.#readToTheEnd(reader);
     await this.#until(STREAMING_MS);
     for (const stream of people.streams) stream.isOver = true;
     return [...this.broken, ...await brokenInvariants(site, people)];
+  }
+
+  /** Crons take no notice of how the story goes. */
+  #takeTurns(): void {
+    const { site } = this;
+    const again = () => {
+      if (!site.isTurning || site.world.chance(OVERLAPPING)) void site.turn();
+      site.world.after(TURN_EVERY_MS, again, NOBODY);
+    };
+    // Before anybody asks for anything: the chain is young, and what a store that has seen none of it hands out may seem older.
+    site.world.after(FIRST_TURN_MS, again, NOBODY);
+    this.#often(TURN_EVERY_MS, 5 * TURN_EVERY_MS, () => site.tidy());
+  }
+
+  /** What is seen to in turns takes two of them longer. */
+  get #turnsMs(): number {
+    return this.climate.isTurned ? 2 * TURN_EVERY_MS : 0;
   }
 
   #until(ms: number): Promise<void> {
@@ -131,8 +155,8 @@ class Story {
     if (startsAnew) { for (const { machine } of [...site.running]) machine.die("to begin anew"); }
     if (site.running.length === 0) misfortunes.startOne();
     const looks = climate.ailments.includes("withholds") && climate.misfortunes.some(([what]) => what === "ail");
-    if (looks) await this.#until(CALM_FOR_LOOKS_MS);
-    else await this.#until(misfortunes.wasReset && !startsAnew ? CALM_AFTER_RESET_MS : CALM_MS);
+    if (looks) await this.#until(CALM_FOR_LOOKS_MS + this.#turnsMs);
+    else await this.#until(misfortunes.wasReset && !startsAnew ? CALM_AFTER_RESET_MS : CALM_MS + this.#turnsMs);
   }
 
   /** Does something again and again, after pauses of between so long and so long. */

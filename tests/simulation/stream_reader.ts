@@ -10,11 +10,12 @@ const RATES = { leaves: 0.01, dawdles: 0.3 };
 /** Follows the history by the live stream, as a dashboard does, and comes back where it was when that ends. */
 export class StreamReader {
   readonly seen: SeenEvent[] = [];
-  /** When it heard of events, the world's ms. */
+  /** When it heard of events, the world's ms; of what came while it waited before reading on, when that began. */
   readonly heardMs: number[] = [];
   readonly name: string;
   isOver = false;
   #lastEventId: string | undefined;
+  #dawdled = { fromMs: 0, toMs: 0 };
   readonly #dice: Dice;
 
   constructor(readonly client: Client, readonly number: number) {
@@ -47,9 +48,17 @@ export class StreamReader {
       this.#hear(next.value);
       // With a heartbeat nothing else has come: what is heard after a pause was not sent before it.
       const isHeartbeat = next.value.event === "ledger";
-      if (isHeartbeat && this.#dice.chance(RATES.dawdles)) await this.#pause(100, 15_000);
+      if (isHeartbeat && this.#dice.chance(RATES.dawdles)) await this.#dawdle();
       if (this.#dice.chance(RATES.leaves)) return void await frames.return(undefined);
     }
+  }
+
+  /** What is there when it reads on was sent meanwhile. */
+  async #dawdle(): Promise<void> {
+    const { world } = this.client.site;
+    const fromMs = world.nowMs;
+    await this.#pause(100, 15_000);
+    this.#dawdled = { fromMs, toMs: world.nowMs };
   }
 
   #hear({ event, data, id: lastEventId }: ServerSentEvent): void {
@@ -59,6 +68,6 @@ export class StreamReader {
     if (event !== "message") return;
     const { id, txHash } = JSON.parse(data) as SeenEvent;
     this.seen.push({ id, txHash });
-    this.heardMs.push(world.nowMs);
+    this.heardMs.push(world.nowMs === this.#dawdled.toMs ? this.#dawdled.fromMs : world.nowMs);
   }
 }
