@@ -5,8 +5,22 @@ import type { NodeFaults } from "../faults/node_faults.ts";
 import { bentStore } from "../store/bent_store.ts";
 import { type Asking, startIntentCalls } from "./intents_stage.ts";
 
-const { stage, gateway, other, newCard, pass, ask, asked, funding, prepared, submitted, signed, leaveClaim, digestOf } =
-  await startIntentCalls(8);
+const {
+  stage,
+  gateway,
+  other,
+  newCard,
+  pass,
+  ask,
+  asked,
+  funding,
+  prepared,
+  submitted,
+  signed,
+  leaveClaim,
+  digestOf,
+  useSequence,
+} = await startIntentCalls(8);
 after(() => stage.close());
 
 describe("submit with an Idempotency-Key", () => {
@@ -47,8 +61,9 @@ describe("submit with an Idempotency-Key", () => {
       const told = await asked(`/v1/transactions/${hash}`, undefined, { method: "GET", apiKey, of: late });
       assert.deepEqual(told.body, { hash, status: "success", ledger: done.body.ledger });
     }
-    // Nothing is noted of this one: then nobody says that it may be prepared again.
+    // Nothing is noted of this one, and its sequence number is used: then nobody says that it may be prepared again.
     const unknown = await prepared(card, {});
+    await useSequence(card);
     await pass(3_000);
     const { body } = await submitted(card, unknown.body.xdr, { of: late });
     assert.match(body.error.message, /its outcome can no longer be told/);

@@ -1,13 +1,14 @@
 import type { GatewayError } from "../../errors.ts";
 import type { Clock } from "../../clock.ts";
 import type { ContractCall } from "./contract_call.ts";
-import type { VettedEnvelope } from "./envelope.ts";
+import { LONGEST_VALIDITY_SECONDS, type VettedEnvelope } from "./envelope.ts";
+import type { EntryReader } from "../ledger/entries.ts";
 import { believed } from "../ledger/freshness.ts";
 import type { Journal, Outcome } from "./journal.ts";
 import { nodeXdr } from "./node_xdr.ts";
 import { type LedgerFailure, outcomeForgotten, outcomeUnknown, rejection, TRAPPED } from "./rejections.ts";
 import { diagnosticEvents, resultCode } from "./results.ts";
-import { VALID_FOR_SECONDS } from "./prepare.ts";
+import { readAccount } from "./prepare.ts";
 import type { RpcClient } from "../rpc/client.ts";
 import type { TransactionAnswer } from "../rpc/schemas.ts";
 import type { LedgerView } from "../ledger/ledger_view.ts";
@@ -56,12 +57,12 @@ export function isOver(view: LedgerView, validUntil: number, answer: Transaction
 const FIRST_LEDGER_WITH_TRANSACTIONS = 2;
 
 /**
- * Whether the node has forgotten ledgers of the time in which a prepared envelope with this upper time bound (Unix seconds)
- * may be applied: what it does not find may have been there.
+ * Whether the node has forgotten ledgers in which an envelope with this upper time bound (Unix seconds) may be: what it does
+ * not find may have been there. Since when it could be applied is not known of one that was made elsewhere.
  */
 export function hasForgotten(answer: TransactionAnswer, validUntil: number): boolean {
   return answer.oldestLedger > FIRST_LEDGER_WITH_TRANSACTIONS &&
-    (answer.oldestLedgerCloseTime ?? 0) > validUntil - VALID_FOR_SECONDS;
+    (answer.oldestLedgerCloseTime ?? 0) > validUntil - LONGEST_VALIDITY_SECONDS;
 }
 
 /** The outcome that an answer of the node speaks of, undefined while there is none. */
@@ -81,11 +82,11 @@ export async function outcomeIn(
  * nobody can tell any more
  */
 export async function endedBefore(
-  parts: OutcomeParts,
+  parts: OutcomeParts & { entries: EntryReader },
   envelope: VettedEnvelope,
   code: string,
 ): Promise<Outcome | undefined> {
-  const { hash, validUntil } = envelope;
+  const { hash, validUntil, source, sequence } = envelope;
   const answer = await believed(parts, () => parts.rpc.getTransaction(hash)).catch((cause) => {
     throw outcomeUnknown(hash, `it would be ${code} now, and the RPC node does not say whether it was applied`, cause);
   });
@@ -93,6 +94,12 @@ export async function endedBefore(
     return answer.status === "NOT_FOUND" ? undefined : await outcomeOf(parts, hash, envelope.call, answer);
   }
   const noted = (await parts.journal.get(hash))?.outcome;
-  if (noted === undefined) throw outcomeForgotten(hash);
-  return noted;
+  if (noted !== undefined) return noted;
+  // What was applied has used its sequence number.
+  const account = await readAccount(parts.entries, source).catch((cause) => {
+    throw outcomeUnknown(hash, `it would be ${code} now, and the account can't be read`, cause);
+  });
+  if ((account.sequence ?? 0n) >= sequence) throw outcomeForgotten(hash);
+  const { view } = parts;
+  return account.ledger >= view.confirmed.sequence && isOver(view, validUntil, answer) ? tooLate(hash) : undefined;
 }

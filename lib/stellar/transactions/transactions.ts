@@ -94,7 +94,7 @@ export function createTransactions(parts: TransactionsParts): Transactions {
     }
     if (noted === undefined) throw new GatewayError("not_found", `transaction ${hash} is not known`);
     if (noted.outcome !== undefined) return noted.outcome;
-    if (hasForgotten(answer, noted.validUntil)) {
+    if ((answer.latestLedgerCloseTime ?? 0) > noted.validUntil && hasForgotten(answer, noted.validUntil)) {
       throw new GatewayError("not_found", `transaction ${hash} is older than what the RPC node holds`);
     }
     return isOver(view, noted.validUntil, answer) ? tooLate(hash) : undefined;

@@ -45,13 +45,27 @@ describe("what became of an envelope that was sent from here", () => {
 
   test("is not guessed when the node has forgotten it and nothing is noted: nobody is told to prepare again", async () => {
     for (const noted of [true, false]) {
-      const { transactions, notes, clock } = submitStage({ find: forgotten });
+      const { transactions, notes, clock } = submitStage({ find: forgotten, accountSequence: () => 42n });
       if (noted) notes.set(HASH, NOTE);
       clock.pass(400_000);
       const error = await fault(transactions.submit(ENVELOPE));
       assert.match(error.message, /its outcome can no longer be told/);
       assert.equal(error.retry, "never");
     }
+  });
+
+  test("is too late, whatever the node has forgotten, while its sequence number is unused", async () => {
+    const { transactions, clock } = submitStage({ find: forgotten });
+    clock.pass(400_000);
+    const error = await fault(transactions.submit(ENVELOPE));
+    assert.deepEqual([error.transactionError, error.retry], ["txTooLate", "prepare_again"]);
+  });
+
+  test("is not guessed of one that was made for an hour, where the node holds less of that", async () => {
+    const held = { oldestLedger: 101, oldestLedgerCloseTime: START_SECONDS - 3_000 };
+    const { transactions, clock } = submitStage({ find: () => held, accountSequence: () => 42n });
+    clock.pass(400_000);
+    assert.match((await fault(transactions.submit(ENVELOPE))).message, /its outcome can no longer be told/);
   });
 
   test("is waited for when its time is over and no ledger behind that is confirmed", async () => {
@@ -173,7 +187,8 @@ describe("the fate of an envelope that was handed out", () => {
     await isForgotten(taken(pruned, pruned).fate({ ...envelope, validUntil: START_SECONDS + 3_300 }));
     // One that a program before this one handed out tells only its time.
     const former = { ...envelope, sinceLedger: undefined };
-    const [byTime, tooNew] = [START_SECONDS, START_SECONDS + 1].map((oldestLedgerCloseTime) => ({
+    const beginning = envelope.validUntil - 3_600;
+    const [byTime, tooNew] = [beginning, beginning + 1].map((oldestLedgerCloseTime) => ({
       oldestLedger: 150,
       oldestLedgerCloseTime,
     }));

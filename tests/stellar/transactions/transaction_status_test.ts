@@ -44,6 +44,15 @@ describe("what became of a transaction", () => {
     assert.match(error.message, /older than what the RPC node holds/);
   });
 
+  test("is not too late for one that was made for an hour, of which the node holds the last minutes only", async () => {
+    const held = { oldestLedger: 101, oldestLedgerCloseTime: START_SECONDS - 3_000 };
+    const { transactions, notes } = submitStage({
+      find: () => ({ latestLedgerCloseTime: START_SECONDS + 400, ...held }),
+    });
+    notes.set(HASH, NOTE);
+    assert.equal((await fault(transactions.status(HASH))).code, "not_found");
+  });
+
   test("is not found where nobody knows it", async () => {
     assert.equal((await fault(submitStage({}).transactions.status(HASH))).code, "not_found");
   });
