@@ -127,7 +127,8 @@ async function readsFinding(
     submitTimeoutMs: config.submitTimeoutMs,
     journal: { record: nothing, settle: nothing, get: nothing, ledgerOf: nothing },
     nextNonce: nothing,
-    unsettled: nothing,
+    untold: nothing,
+    keepUntold: nothing,
   });
   await reads.card(registered.deviceHash);
   const differing = Object.entries(reads.ways()).filter(([, way]) => way === "calls").map(([kind]) => kind);

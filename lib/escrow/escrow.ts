@@ -35,7 +35,7 @@ import { createEntrySource } from "./reads/reads_by_entries.ts";
 import { createExplanations } from "./refusals/explanations.ts";
 import { createRefusals } from "./refusals/refusal.ts";
 import { createSparePayments } from "./operations/spare_payments.ts";
-import { createOutcomeWarnings, type UnsettledSubmission } from "./operations/unknown_outcomes.ts";
+import { createOutcomeWarnings, type UntoldSubmission } from "./operations/unknown_outcomes.ts";
 
 /** The three contracts, as the rest of the gateway speaks with them. */
 export interface Escrow {
@@ -84,8 +84,10 @@ export interface EscrowParts {
   journal: Journal;
   /** Hands out a nonce above `used` and above every one that was handed out within its `validForMs`. */
   nextNonce(request: { deviceHash: string; agent: string; used: string; validForMs: number }): Promise<string>;
-  /** The submissions of an account whose outcome is not noted. */
-  unsettled(source: string): Promise<UnsettledSubmission[]>;
+  /** The submissions of an account of which nobody has been told how they ended. */
+  untold(source: string): Promise<UntoldSubmission[]>;
+  /** Told of one that was applied, and that stays among them. */
+  keepUntold(hash: string): Promise<void>;
   /** How many nodes there are to be asked; 1 when absent. */
   nodes?: number;
   /** How long what was read holds when no new ledger is seen; 6 000 when absent. */
@@ -166,7 +168,12 @@ export function createEscrow(parts: EscrowParts): Escrow {
     payments: createPaymentChecker({ card: reads.card, ledgerTime, assets, accountExists }),
     transactions: {
       prepare: createOperationPreparer({ contracts, transactions, nextNonce, spares }),
-      warning: createOutcomeWarnings({ contracts, status, unsettled: parts.unsettled }),
+      warning: createOutcomeWarnings({
+        contracts,
+        status,
+        untold: parts.untold,
+        keepUntold: parts.keepUntold,
+      }),
       submit,
       status,
       fate,

@@ -15,6 +15,7 @@ import { createLedgerView, type LedgerView } from "../stellar/ledger/ledger_view
 import { type ContractWatch, createContractWatch } from "./contract_watch.ts";
 import type { GatewayMetrics } from "../metrics/gateway_metrics.ts";
 import { createJournal } from "./journal.ts";
+import { createLostAnswers, type LostAnswers } from "./lost_answers.ts";
 import { createSharedFindings, type SharedFindings } from "./shared_findings.ts";
 import { fundedIn, watchForeignAssets } from "./foreign_assets.ts";
 import type { GatewayOptions } from "./options.ts";
@@ -34,6 +35,7 @@ export interface Chain {
   foreignAssets: ForeignMovements;
   /** Payments that are about to expire. */
   expiring: ExpiringPayments;
+  lostAnswers: LostAnswers;
   /**
    * Resolves when the node was asked which network it is of, or did not answer; until then the gateway may serve already.
    * @throws {ConfigError} when it speaks for another network than the settings say
@@ -95,6 +97,7 @@ export async function createChain(
     onHigherLedger: () => watcher.wake(),
     onProblem: (message, cause) => log.warn(message, { cause }),
   });
+  const lostAnswers = createLostAnswers(store);
   const contractWatch = createContractWatch({ rpc, contracts, log, clock, stopping });
   const escrow = createEscrow({
     rpc,
@@ -109,11 +112,14 @@ export async function createChain(
     // A clock that is days behind would have it forgotten as soon as it is set right.
     journal: createJournal(store, () => Math.max(clock.now(), view.networkSeconds() * 1_000)),
     nextNonce: (request) => store.intents.nextNonce(request),
-    unsettled: async (source) =>
-      (await store.submissions.unsettled({ source, limit: 100 })).map(({ hash, operation = "" }) => ({
-        hash,
-        operation,
-      })),
+    untold: async (source) => {
+      const [lost, unsettled] = await Promise.all([
+        lostAnswers.of(source),
+        store.submissions.unsettled({ source, limit: 100 }),
+      ]);
+      return [...lost, ...unsettled.map(({ hash, operation = "" }) => ({ hash, operation }))];
+    },
+    keepUntold: lostAnswers.add,
     nodes: config.rpcUrls.length,
     onProblem: (message) => log.warn(message),
     onNewCodes: contractWatch.lookAgain,
@@ -151,7 +157,7 @@ export async function createChain(
       if (kind === "recovered" || kind === "reset") contractWatch.lookAgain();
     },
   });
-  return { rpc, view, escrow, watcher, contractWatch, findings, foreignAssets, expiring, networkChecked };
+  return { rpc, view, escrow, watcher, contractWatch, findings, foreignAssets, expiring, lostAnswers, networkChecked };
 }
 
 /** The settings that hold this contract's id. */

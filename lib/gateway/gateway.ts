@@ -106,7 +106,12 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     historyDays: config.retentionDays,
     attemptDays: config.attemptRetentionDays,
   });
-  const settle = createSettling(store, chain.escrow.transactions, chain.view.networkSeconds);
+  const settle = createSettling({
+    submissions: store.submissions,
+    status: chain.escrow.transactions.status,
+    networkSeconds: chain.view.networkSeconds,
+    onUntold: chain.lostAnswers.add,
+  });
   const forgetting = createLoop({
     step: async (signal) => {
       await settle(signal);

@@ -62,7 +62,7 @@ export function createHttp(
   chain: Chain,
   { clock, limiter, verifier, history, streams, webhooks, metrics, caretaker, isStopping, isDraining }: HttpParts,
 ): GatewayApp {
-  const { rpc, view, escrow, watcher, findings } = chain;
+  const { rpc, view, escrow, watcher, findings, lostAnswers } = chain;
   const backlog = createBacklog(store, clock.monotonicMs);
 
   const once = createOnce({
@@ -75,11 +75,25 @@ export function createHttp(
 
   /** What was just confirmed shows in the history at once, not a poll later. */
   const submit: typeof transactions.submit = async (xdr, asker, note) => {
-    const confirmed = await transactions.submit(xdr, asker, note);
+    let source: string | undefined;
+    const confirmed = await transactions.submit(xdr, asker, (what) => {
+      source = what.source;
+      note(what);
+    });
     watcher.wake();
     await findings?.tellLedger();
+    if (asker.signal.aborted) await lostAnswers.add(confirmed.hash).catch(untold);
+    else void lostAnswers.told(confirmed.hash, source).catch(untold);
     return confirmed;
   };
+
+  const status: typeof transactions.status = async (hash) => {
+    const known = await transactions.status(hash);
+    if (known.status === "success") void lostAnswers.told(hash).catch(untold);
+    return known;
+  };
+
+  const untold = (cause: unknown) => log.warn("it cannot be noted who was told of a payment", { cause });
 
   return createApp({
     services: {
@@ -87,7 +101,7 @@ export function createHttp(
       reads: escrow.reads,
       payments: escrow.payments,
       assets: escrow.assets,
-      transactions: { ...transactions, submit },
+      transactions: { ...transactions, submit, status },
       history,
       streams,
       webhooks: {

@@ -56,11 +56,13 @@ const LATE_SECONDS = 60;
  * Looks what became of the envelopes whose sender was never told, because the gateway was killed or the node failed: once
  * a node has forgotten them nobody can. To be called every hour or so.
  */
-export function createSettling(
-  { submissions }: Pick<Store, "submissions">,
-  { status }: Pick<Transactions, "status">,
-  networkSeconds: () => number,
-): (signal: AbortSignal) => Promise<void> {
+export function createSettling({ submissions, status, networkSeconds, onUntold }: {
+  submissions: Store["submissions"];
+  status: Transactions["status"];
+  networkSeconds(): number;
+  /** Told of each that was applied. */
+  onUntold(hash: string): Promise<void>;
+}): (signal: AbortSignal) => Promise<void> {
   return async function settle(signal) {
     let after: string | undefined;
     while (!signal.aborted) {
@@ -68,7 +70,9 @@ export function createSettling(
       for (const { hash, validUntil } of page) {
         if (signal.aborted) return;
         // Telling it notes it. One that can't be told now may be later, until it is forgotten.
-        if (validUntil + LATE_SECONDS < networkSeconds()) await status(hash).catch(() => undefined);
+        const isOver = validUntil + LATE_SECONDS < networkSeconds();
+        const known = isOver ? await status(hash).catch(() => undefined) : undefined;
+        if (known?.status === "success") await onUntold(hash);
         await othersTurn();
       }
       if (page.length < PAGE) return;

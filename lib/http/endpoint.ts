@@ -22,6 +22,8 @@ export interface Input<P, Q, B> {
   idempotencyKey: string | undefined;
   /** The calling key; only endpoints with a scope have one. */
   key: KeyRecord;
+  /** Aborted when the caller leaves before the answer: to be asked for before that, or a runtime may never tell. */
+  signal(): AbortSignal;
 }
 
 /** Adds to what the log says of this request; of a write its kind, source, hash and ledger. */
@@ -103,7 +105,8 @@ export function endpoint<P = Record<never, never>, Q = Record<never, never>, B =
     const params = checkedParams(spec, c) as P;
     const query = checkedQuery(spec, exchange) as Q;
     const idempotencyKey = spec.idempotent ? checkedIdempotencyKey(exchange.request) : undefined;
-    const input = { params, query, body: undefined, idempotencyKey, key } as Input<P, Q, B>;
+    const signal = () => exchange.request.signal;
+    const input = { params, query, body: undefined, idempotencyKey, key, signal } as Input<P, Q, B>;
     const body = checkedBody(spec, exchange);
     return body === undefined ? called(c, input) : body.then((b) => called(c, { ...input, body: b as B }));
   }

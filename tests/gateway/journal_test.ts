@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { GatewayError } from "../../lib/errors.ts";
 import { createJournal, createSettling } from "../../lib/gateway/journal.ts";
+import { createLostAnswers } from "../../lib/gateway/lost_answers.ts";
+import { openStore } from "../../lib/store/open.ts";
 import { append, eventAt, memoryStore } from "../webhooks/parts.ts";
 
 const NOW_MS = 1_793_491_200_000;
@@ -71,11 +73,37 @@ test("what nobody asked for is settled once its time is over, however much it is
     await journal.settle(hash, { status: "success", ledger: 7 });
     return { hash, status: "success" as const };
   };
-  const settle = createSettling(store, { status }, () => 500);
+  const lostAnswers = createLostAnswers(store);
+  const settle = createSettling({
+    submissions: store.submissions,
+    status,
+    networkSeconds: () => 500,
+    onUntold: lostAnswers.add,
+  });
   await settle(new AbortController().signal);
   assert.equal(asked.length, 449);
   const left = (await store.submissions.unsettled({ limit: 9 })).map(({ hash }) => hash);
   assert.deepEqual(left, [hashOf(7), hashOf(449)]);
+  const untold = await lostAnswers.of("G1");
+  assert.equal(untold.length, 50, "the newest ones");
+  assert.deepEqual(untold[0], { hash: hashOf(448), operation: "ab" });
   await settle(AbortSignal.abort());
   assert.equal(asked.length, 449);
+});
+
+test("who was not told of a payment is remembered until somebody is, for a day, and of no other account", async () => {
+  let nowMs = NOW_MS;
+  const store = await openStore("memory:", { now: () => nowMs });
+  const journal = createJournal(store, () => nowMs);
+  const lostAnswers = createLostAnswers(store);
+  for (const n of [1, 2, 3]) await journal.record({ ...noteOf(n), source: n === 3 ? "G3" : "G1" });
+  for (const n of [1, 2, 3, 2, 9]) await lostAnswers.add(hashOf(n));
+  const kept = async (source: string) => (await lostAnswers.of(source)).map(({ hash }) => hash);
+  assert.deepEqual([await kept("G1"), await kept("G3")], [[hashOf(2), hashOf(1)], [hashOf(3)]]);
+  await lostAnswers.told(hashOf(1));
+  await lostAnswers.told(hashOf(9));
+  await lostAnswers.told(hashOf(3), "G1");
+  assert.deepEqual([await kept("G1"), await kept("G3")], [[hashOf(2)], [hashOf(3)]]);
+  nowMs += 86_400_000;
+  assert.deepEqual([await kept("G1"), await kept("G3")], [[], []]);
 });

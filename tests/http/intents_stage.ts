@@ -17,6 +17,8 @@ export interface Asking {
   apiKey?: string;
   of?: Gateway;
   method?: string;
+  /** Aborted when the caller leaves. */
+  signal?: AbortSignal;
 }
 
 export type IntentCalls = Awaited<ReturnType<typeof startIntentCalls>>;
@@ -36,10 +38,11 @@ export async function startIntentCalls(cardCount: number) {
   async function ask(
     path: string,
     body: unknown,
-    { key, apiKey = stage.apiKey, of = gateway, method = "POST" }: Asking = {},
+    { key, apiKey = stage.apiKey, of = gateway, method = "POST", signal }: Asking = {},
   ) {
     const request = new Request(`http://gateway.test${path}`, {
       method,
+      signal,
       headers: {
         authorization: `Bearer ${apiKey}`,
         "content-type": "application/json",

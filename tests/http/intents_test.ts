@@ -106,8 +106,25 @@ describe("prepare without an Idempotency-Key", () => {
     const { body } = await prepared(card, { of: other });
     assert.match(body.warning, new RegExp(`${hash}, .* was applied in ledger \\d+: ask GET /v1/transactions/${hash} `));
     assert.equal((await prepared(card, { key: "warned-not" })).body.warning, undefined);
-    // Now somebody has been told.
+    // The warning may be lost, too.
+    assert.equal((await prepared(card, {})).body.warning, body.warning);
+    assert.equal((await asked(`/v1/transactions/${hash}`, undefined, { method: "GET" })).body.status, "success");
     assert.equal((await prepared(card, { of: other })).body.warning, undefined);
+  });
+
+  test("says so of what was applied after its caller had left, until somebody is told", async () => {
+    const card = newCard();
+    const { body: { xdr, hash } } = await prepared(card, {});
+    const leaving = new AbortController();
+    const submit = ask("/v1/transactions/submit", signed(xdr, card.owner), { signal: leaving.signal });
+    await pass(0.06);
+    leaving.abort();
+    assert.equal((await stage.time.until(submit)).status, 200);
+    await pass(3);
+    const { body } = await prepared(card, { of: other });
+    assert.match(body.warning, new RegExp(`${hash}, .* was applied in ledger \\d+: ask GET /v1/transactions/${hash} `));
+    assert.equal((await submitted(card, xdr, { of: other })).status, 200);
+    assert.equal((await prepared(card, {})).body.warning, undefined);
   });
 
   test("warns of what may still be applied, and of the same operation only", async () => {

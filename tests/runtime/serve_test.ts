@@ -26,6 +26,29 @@ describe("serveHttp", () => {
     await server.stop({ drainMs: 1000 });
   });
 
+  test("a request's signal says that its caller has left before the answer", async () => {
+    const left = gate();
+    const release = gate();
+    const arrived = gate();
+    const server = await serveHttp({
+      ...local,
+      fetch: async ({ signal }: Request) => {
+        signal.addEventListener("abort", left.open);
+        arrived.open();
+        await release.opened;
+        return new Response("too late");
+      },
+    });
+    const leaving = new AbortController();
+    const answer = fetch(server.url, { signal: leaving.signal }).then(() => "answered", () => "left");
+    await arrived.opened;
+    leaving.abort();
+    assert.equal(await answer, "left");
+    await left.opened;
+    release.open();
+    await server.stop({ drainMs: 1_000 });
+  });
+
   test("stop lets a request in flight finish and accepts no further one", async () => {
     const arrived = gate();
     const release = gate();

@@ -4,7 +4,7 @@ import { contractCall, type Operation, operationDigest } from "./operations.ts";
 import type { PrepareRequest } from "./prepare_operation.ts";
 
 /** An envelope that was sent and of which nobody has been told how it ended. */
-export interface UnsettledSubmission {
+export interface UntoldSubmission {
   hash: string;
   /** `operationDigest` of its call. */
   operation: string;
@@ -17,13 +17,15 @@ const MOST_LOOKED_AT = 3;
  * Whoever prepares an operation again because he was not told how the last try ended may do it twice. So where the same
  * source has sent the same operation and its outcome was not told, the answer to prepare says which transaction to ask for.
  */
-export function createOutcomeWarnings({ contracts, status, unsettled }: {
+export function createOutcomeWarnings({ contracts, status, untold, keepUntold }: {
   contracts: ContractIds;
   status: Transactions["status"];
-  unsettled(source: string): Promise<UnsettledSubmission[]>;
+  untold(source: string): Promise<UntoldSubmission[]>;
+  /** Told of one that turned out to be applied: the warning may be lost, too. */
+  keepUntold(hash: string): Promise<void>;
 }): (request: PrepareRequest) => Promise<string | undefined> {
   return async function warning({ source, operation }) {
-    const sent = await unsettled(source);
+    const sent = await untold(source);
     if (sent.length === 0) return undefined;
     const digest = operationDigest(contractCall(contracts, source, filledIn(operation)));
     const same = sent.filter((submission) => submission.operation === digest).slice(0, MOST_LOOKED_AT);
@@ -34,6 +36,7 @@ export function createOutcomeWarnings({ contracts, status, unsettled }: {
         return `the same operation of this source was submitted in transaction ${hash}, and its outcome is not known: ${where}`;
       }
       if (known.status === "success") {
+        await keepUntold(hash);
         return `the same operation of this source was submitted in transaction ${hash}, whose answer was lost, and it was ` +
           `applied in ledger ${known.ledger}: ${where}`;
       }

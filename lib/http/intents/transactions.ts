@@ -12,6 +12,12 @@ export interface Asker {
   idempotencyKey: string | undefined;
 }
 
+/** Who submits. */
+export interface Submitter extends Asker {
+  /** Aborted when the caller leaves before the answer. */
+  signal: AbortSignal;
+}
+
 export type PrepareAnswer = PreparedRequest & {
   /** Only for an intent that is done already. */
   status?: "success";
@@ -30,7 +36,7 @@ export interface TransactionIntents {
    * Submits a signed envelope and waits for its outcome; `note` is told what it is before it is sent. An intent is one
    * transaction: another is refused for as long as the first may be applied, and once it was.
    */
-  submit(xdr: string, asker: Asker, note: (what: SubmittedOperation) => void): Promise<Confirmed>;
+  submit(xdr: string, asker: Submitter, note: (what: SubmittedOperation) => void): Promise<Confirmed>;
   status(hash: string): Promise<TransactionStatus>;
 }
 

@@ -71,8 +71,8 @@ export const transactions = new Hono<AppEnv>()
       body: z.strictObject({ xdr: envelope }).meta({ id: "SubmitRequest" }),
       answer: z.object({ hash: z.string(), ledger: z.int() }).meta({ id: "SubmittedTransaction" }),
       errors: ["contract_refused", "upstream_error"],
-    }, async ({ body, key, idempotencyKey }, { transactions }, note) => {
-      const asker = { keyId: key.id, idempotencyKey };
+    }, async ({ body, key, idempotencyKey, signal }, { transactions }, note) => {
+      const asker = { keyId: key.id, idempotencyKey, signal: signal() };
       const confirmed = await transactions.submit(body.xdr, asker, (what) => note({ ...what }));
       note({ ledger: confirmed.ledger });
       return confirmed;

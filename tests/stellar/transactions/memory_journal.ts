@@ -39,7 +39,8 @@ export function memoryOfEscrow() {
       out.set(key, nonce);
       return Promise.resolve(nonce.toString());
     },
-    unsettled: (source: string) =>
+    keepUntold: () => Promise.resolve(),
+    untold: (source: string) =>
       Promise.resolve(
         [...notes.values()].flatMap((note) =>
           note.source === source && note.outcome === undefined ? [{ hash: note.hash, operation: note.operation! }] : []
