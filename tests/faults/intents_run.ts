@@ -4,12 +4,12 @@ import { type IntentsStage, setIntentsStage } from "./intents_stage.ts";
 import type { Life } from "./mortal_part.ts";
 import { createNodeFaults, type NodeFaultCounts } from "./node_faults.ts";
 import { seededRandom } from "./seeded_random.ts";
+import type { SharedStore } from "./shared_stores.ts";
 
 export interface IntentRunOptions {
   seed: number;
   intents: number;
-  /** How a store that all gateways share is named. */
-  store: string;
+  store: SharedStore;
 }
 
 export interface IntentRun {

@@ -11,16 +11,17 @@ import { readWasm } from "../../lib/runtime/wasm_files.ts";
 import { bootstrapSandbox } from "../../lib/sandbox/bootstrap.ts";
 import { createNetwork, type SandboxNetwork } from "../../lib/sandbox/network.ts";
 import { createRpcServer } from "../../lib/sandbox/rpc/server.ts";
-import { openStore } from "../../lib/store/open.ts";
 import type { Scope, Store } from "../../lib/store/store.ts";
 import { call, engineModule, prepare, signed, submit } from "../sandbox/sandbox_network.ts";
-import { beginLife, type Life, mortalStore } from "./mortal_part.ts";
+import { beginLife, type Life } from "./mortal_part.ts";
 import type { NodeFaults } from "./node_faults.ts";
+import type { SharedStore } from "./shared_stores.ts";
 import { createVirtualTime, type VirtualTime } from "./virtual_time.ts";
+import { wrappedStore } from "./wrapped_store.ts";
 
 type Operation = Parameters<typeof contractCall>[2];
 
-/** What outlives the gateways: the network with its cards, time, and the store they share. */
+/** What outlives the gateways: the network with its cards, time, and a way to the store they share. */
 export interface IntentsStage {
   time: VirtualTime;
   network: SandboxNetwork;
@@ -52,7 +53,7 @@ const START_MS = 1_800_000_000_000;
 /** As on the public network. */
 const LEDGER_MS = 5_000;
 
-export async function setIntentsStage(setting: string, cardCount: number): Promise<IntentsStage> {
+export async function setIntentsStage(shared: SharedStore, cardCount: number): Promise<IntentsStage> {
   const time = createVirtualTime(START_MS);
   const { now, schedule } = time;
   const network = await createNetwork({ engineWasm: await engineModule(), ledgerMs: LEDGER_MS, now, schedule });
@@ -66,7 +67,7 @@ export async function setIntentsStage(setting: string, cardCount: number): Promi
   const server = createRpcServer({ network, version: "test", now });
   const cards: Card[] = [];
   for (let n = 0; n < cardCount; n++) cards.push(await fundedCard(network, sandbox, n));
-  const store = await openStore(setting, { now });
+  const store = await shared.open(time);
   const newKey = (scopes: Scope[]) => mintInto(store, scopes, now());
   const config = readConfig({}, {
     store: "memory:",
@@ -90,7 +91,9 @@ export async function setIntentsStage(setting: string, cardCount: number): Promi
       change = (own) => own,
     ): Promise<{ gateway: Gateway; life: Life }> {
       const life = beginLife(steps);
-      const own = mortalStore(store, life);
+      const opened = await shared.open(time);
+      life.over.then(() => opened.close());
+      const own = wrappedStore(opened, life.step);
       const starting = createGateway({
         config,
         store: change(own),
@@ -106,6 +109,7 @@ export async function setIntentsStage(setting: string, cardCount: number): Promi
     async close() {
       await network.stop();
       await store.close();
+      await shared.remove();
     },
   };
 }

@@ -1,24 +1,23 @@
 import assert from "node:assert/strict";
 import process from "node:process";
-import { test } from "node:test";
+import { describe, test } from "node:test";
 import { runIntents } from "./intents_run.ts";
+import { STORE_KINDS, type StoreKind } from "./shared_stores.ts";
 
 /*
- * FAULT_INTENTS: how many payments are meant, 10 000 for the long form; FAULT_SEED: repeats the choices of an earlier run.
+ * FAULT_INTENTS: how many payments are meant, 10 000 for the long form, which is on one store; FAULT_STORE: on which, by
+ * its name in `STORE_KINDS`; FAULT_SEED: repeats the choices of an earlier run.
  */
-const INTENTS = Number(process.env.FAULT_INTENTS ?? 40);
+const LONG = process.env.FAULT_INTENTS;
+const INTENTS = Number(LONG ?? 40);
+const STORE = process.env.FAULT_STORE ?? (LONG === undefined ? undefined : "memory");
 const SEED = Number(process.env.FAULT_SEED ?? Date.now() % 1_000_000_000);
 
-test(`${INTENTS} intents are paid once each, whatever is killed, lost or too late`, {
-  timeout: 120_000 + INTENTS * 2_000,
-}, async () => {
+async function assertPaidOnce({ name, start }: StoreKind): Promise<void> {
   const startedMs = Date.now();
-  console.log(`FAULT_SEED=${SEED}`);
-  const { applied, told, envelopes, counts, virtualHours } = await runIntents({
-    seed: SEED,
-    intents: INTENTS,
-    store: "memory:",
-  });
+  console.log(`FAULT_STORE=${name} FAULT_SEED=${SEED}`);
+  const run = await runIntents({ seed: SEED, intents: INTENTS, store: await start() });
+  const { applied, told, envelopes, counts, virtualHours } = run;
   console.log(JSON.stringify({ ...counts, envelopes: envelopes.reduce((a, b) => a + b, 0), virtualHours }));
   console.log(`${INTENTS} intents in ${Math.round((Date.now() - startedMs) / 1000)} s`);
   for (const [intent, hashes] of applied) {
@@ -29,4 +28,13 @@ test(`${INTENTS} intents are paid once each, whatever is killed, lost or too lat
     if (typeof count === "number" && INTENTS >= 1_000) assert.ok(count > 0, `nothing was ${what}`);
   }
   assert.ok(counts.kills > 0 && counts.lostAnswers > 0, "nobody was killed, and nothing lost");
+}
+
+describe(`${INTENTS} intents are paid once each, whatever is killed, lost or too late`, () => {
+  const chosen = STORE_KINDS.filter(({ name }) => STORE === undefined || name === STORE);
+  assert.ok(chosen.length > 0, `FAULT_STORE must be one of ${STORE_KINDS.map(({ name }) => name)}`);
+  for (const kind of chosen) {
+    const name = kind.missing === undefined ? `on ${kind.name}` : `on ${kind.name}, which needs ${kind.missing}`;
+    test(name, { skip: kind.missing !== undefined, timeout: 120_000 + INTENTS * 2_000 }, () => assertPaidOnce(kind));
+  }
 });

@@ -1,5 +1,3 @@
-import type { Store } from "../../lib/store/store.ts";
-
 /** The life of one gateway in this process. Once it is over nothing it does has any effect, as after SIGKILL. */
 export interface Life {
   /** Resolves when it is over. */
@@ -44,30 +42,4 @@ export function beginLife(steps: number): Life {
       }
     },
   };
-}
-
-const NOUNS = [
-  "network",
-  "keys",
-  "buckets",
-  "submissions",
-  "intents",
-  "leases",
-  "events",
-  "subscriptions",
-  "deliveries",
-];
-
-/** A store as one gateway sees it, for as long as that lives. */
-export function mortalStore(store: Store, life: Life): Store {
-  const mortal = Object.create(store) as Store;
-  for (const noun of NOUNS) {
-    const methods = store[noun as keyof Store] as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>;
-    const wrapped = Object.entries(methods).map(([name, method]) => [
-      name,
-      (...args: unknown[]) => life.step(() => method(...args)),
-    ]);
-    Object.defineProperty(mortal, noun, { value: Object.fromEntries(wrapped) });
-  }
-  return mortal;
 }

@@ -7,6 +7,8 @@ export interface VirtualTime extends Clock {
   schedule: Schedule;
   /** Lets time pass until this is settled. */
   until<T>(promise: Promise<T>): Promise<T>;
+  /** Does what takes real time, as a database does; virtual time stands still meanwhile. */
+  during<T>(work: () => Promise<T>): Promise<T>;
 }
 
 /** Turns of the event loop after which nobody is taken to have anything to do. */
@@ -16,6 +18,7 @@ export function createVirtualTime(startMs: number): VirtualTime {
   let nowMs = startMs;
   const timers = new Map<number, { atMs: number; ring: () => void }>();
   let timersSet = 0;
+  const underWay = new Set<Promise<unknown>>();
 
   const schedule: Schedule = (ring, delayMs) => {
     const id = timersSet++;
@@ -30,6 +33,16 @@ export function createVirtualTime(startMs: number): VirtualTime {
     timers.delete(next[0]);
     nowMs = Math.max(nowMs, next[1].atMs);
     next[1].ring();
+  }
+
+  /** Until nobody has anything to do, or this is over. */
+  async function idle(isOver: () => boolean): Promise<void> {
+    for (let turn = 0; turn < IDLE_TURNS && !isOver(); turn++) {
+      await othersTurn();
+      if (underWay.size === 0) continue;
+      await Promise.allSettled(underWay);
+      turn = -1;
+    }
   }
 
   return {
@@ -54,10 +67,15 @@ export function createVirtualTime(startMs: number): VirtualTime {
       const settled = () => void (isSettled = true);
       promise.then(settled, settled);
       while (!isSettled) {
-        for (let turn = 0; turn < IDLE_TURNS && !isSettled; turn++) await othersTurn();
+        await idle(() => isSettled);
         if (!isSettled) ringNext();
       }
       return await promise;
+    },
+    during(work) {
+      const done = work().finally(() => underWay.delete(done));
+      underWay.add(done);
+      return done;
     },
   };
 }

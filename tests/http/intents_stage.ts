@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { contractCall, operationDigest, type PreparedOperation } from "../../lib/escrow/operations/operations.ts";
 import type { Gateway } from "../../lib/gateway/gateway.ts";
 import { type Card, type IntentsStage, setIntentsStage } from "../faults/intents_stage.ts";
+import { memoryStore } from "../faults/shared_stores.ts";
 
 export interface Answered {
   status: number;
@@ -25,7 +26,7 @@ export type IntentCalls = Awaited<ReturnType<typeof startIntentCalls>>;
 
 /** Two gateways on one store, as two processes on a shared one, and what tests ask of them. */
 export async function startIntentCalls(cardCount: number) {
-  const stage: IntentsStage = await setIntentsStage("memory:", cardCount);
+  const stage: IntentsStage = await setIntentsStage(memoryStore(), cardCount);
   const { gateway } = await stage.time.until(stage.live());
   const { gateway: other } = await stage.time.until(stage.live());
   let cards = 0;

@@ -86,6 +86,26 @@ describe("a merchant's pending payments", () => {
   });
 });
 
+describe("more pending payments than are listed", () => {
+  const amounts = Array.from({ length: 500 }, (_, n) => String(n + 1));
+
+  /** What a gateway says that has not been asked before. */
+  async function listedOf(merchant: string) {
+    const asked = await startGateway(on, { started: false });
+    const { pending, more, payments } = (await asked.request("GET", `/v1/merchants/${merchant}/pending`)).body;
+    await asked.stop();
+    return { pending, more, amounts: payments.map(({ amount }: { amount: string }) => amount) };
+  }
+
+  test("are the oldest 500 and the sum of all, and that there are more is said", async () => {
+    const merchant = Keypair.random().publicKey();
+    for (let n = 1; n <= 500; n += 1) authorize(merchant, n);
+    assert.deepEqual(await listedOf(merchant), { pending: "125250", more: undefined, amounts });
+    authorize(merchant, 501);
+    assert.deepEqual(await listedOf(merchant), { pending: "125751", more: true, amounts });
+  });
+});
+
 describe("a claim that one transaction cannot carry", () => {
   test("is refused before it is signed, saying when one fits again", async () => {
     const crowded = Keypair.random();

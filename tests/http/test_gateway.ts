@@ -22,8 +22,8 @@ export interface TestNetwork {
   fetch: RpcFetch;
 }
 
-export async function startTestNetwork(): Promise<TestNetwork> {
-  const network = await createNetwork({ engineWasm: await readWasm("engine"), ledgerMs: 0 });
+export async function startTestNetwork(passphrase?: string): Promise<TestNetwork> {
+  const network = await createNetwork({ engineWasm: await readWasm("engine"), ledgerMs: 0, passphrase });
   const sandbox = bootstrapSandbox(network, {
     contracts: {
       deviceRegistry: await readWasm("device_registry"),

@@ -1,11 +1,9 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, describe, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
-import { gunzipSync } from "node:zlib";
 import { type Kv, openKv } from "../../lib/runtime/kv.ts";
 import { runtimeName } from "../../lib/runtime/runtime.ts";
 import { migrate } from "../../lib/store/deno_kv/migration.ts";
@@ -14,6 +12,7 @@ import { holdStoreFile } from "../../lib/store/file/store_file.ts";
 import { openStore } from "../../lib/store/open.ts";
 import { ATTEMPTS_KEPT } from "../../lib/store/webhook.ts";
 import { type Content, migrationContract } from "./contract_migration.ts";
+import { makeFormerKvFile } from "./former_store.ts";
 import { storeError } from "./samples.ts";
 import { startStoreProcess } from "./store_process.ts";
 
@@ -25,9 +24,8 @@ function describeMigration(): void {
 
   /** A file as a program of this schema left it, in a folder of its own. */
   function formerFile(schema: number): string {
-    const packed = join(dirname(fileURLToPath(import.meta.url)), "fixtures", `deno_kv_schema_${schema}.kv.gz`);
     const path = join(mkdtempSync(join(directory, "store-")), "gateway.kv");
-    writeFileSync(path, gunzipSync(readFileSync(packed)));
+    makeFormerKvFile(path, schema);
     return path;
   }
 

@@ -1,0 +1,94 @@
+import { Asset, Keypair, nativeToScVal, Operation as Classic } from "@stellar/stellar-sdk";
+import fc from "fast-check";
+import { addressVal, hashVal } from "../../../lib/escrow/reads/storage_keys.ts";
+import type { Card } from "../../../lib/escrow/reads/read_source.ts";
+import { applyNow } from "../../sandbox/past_the_gateway.ts";
+import { type GatewayView, type Sandbox, startSandbox } from "../sandbox.ts";
+
+export const CARDS = 40;
+export const CAPS = [0n, 0n, 10n, 1_000n];
+export const BALANCES = [0n, 10n, 500n, 5_000n, 5_000n];
+
+/** That a card is registered; what the registry holds of it nobody here looks at. */
+export const REGISTERED: Card["device"] = { owner: "", agent: "", status: 0, createdAt: 0n };
+
+const i128 = (value: bigint) => nativeToScVal(value, { type: "i128" });
+const u64 = (value: bigint) => nativeToScVal(value, { type: "u64" });
+
+/** Cards of all kinds on a network, and who is there to pay with them. */
+export interface DrawnCards {
+  sandbox: Sandbox;
+  /** One that deals in everything, and one that deals in lumens alone. */
+  gateways: GatewayView[];
+  /** An account that is not there. */
+  nobody: string;
+  /** Accounts that are there, `nobody`, and a contract. */
+  agents: string[];
+  /** The same of who is paid. */
+  merchants: string[];
+  /** The first two are lumens. */
+  assets: string[];
+  hashOf(card: number): string;
+  /** What the contracts hold of each; the one after the last is nobody's. */
+  cards: Card[];
+}
+
+/** A network with the cards that this seed draws. */
+export async function drawCards(seed: number): Promise<DrawnCards> {
+  const sandbox = await startSandbox();
+  const { owner, agent, merchant, contracts, network, asset } = sandbox;
+  const [stranger, nobody] = [(await sandbox.account()).publicKey(), Keypair.random().publicKey()];
+  const agents = [agent.publicKey(), agent.publicKey(), stranger, nobody, contracts.deviceRegistry];
+  const other = new Asset("OTHER", owner.publicKey());
+  applyNow(network, owner, Classic.createStellarAssetContract({ asset: other }));
+  const assets = [asset, asset, other.contractId(network.passphrase)];
+  const [drawn] = fc.sample(
+    fc.array(
+      fc.record({
+        isKnown: fc.boolean(),
+        hasPolicy: fc.integer({ min: 0, max: 6 }).map((n) => n > 0),
+        agent: fc.constantFrom(agents[0]!, ...agents),
+        asset: fc.constantFrom(...assets),
+        cap: fc.constantFrom(...CAPS),
+        balance: fc.constantFrom(...BALANCES),
+        endsIn: fc.constantFrom(0, 0, 30, 60),
+      }),
+      { minLength: CARDS, maxLength: CARDS },
+    ),
+    { numRuns: 1, seed },
+  );
+  const startSeconds = Math.floor(sandbox.nowMs() / 1_000);
+  const hashOf = (index: number) => (index + 1).toString(16).padStart(64, "0");
+  const self = owner.publicKey();
+  const cards = drawn!.map(({ isKnown, hasPolicy, balance, endsIn, ...policy }, index): Card => ({
+    // The contracts keep what a card has when the registry does not know it any more.
+    device: isKnown || index % 3 !== 0 ? REGISTERED : undefined,
+    balance,
+    policy: hasPolicy
+      ? { ...policy, maxAmount: policy.cap, expiresAt: endsIn === 0 ? 0n : BigInt(startSeconds + endsIn) }
+      : undefined,
+  }));
+  cards.forEach((card, index) => makeCard(sandbox, hashOf(index), card));
+  return {
+    sandbox,
+    gateways: [sandbox.gateway(), sandbox.gateway({ assets: ["native"] })],
+    nobody,
+    agents,
+    merchants: [merchant.publicKey(), stranger, nobody, agent.publicKey(), self, contracts.paymentEscrow, asset],
+    assets,
+    hashOf,
+    cards: [...cards, { device: undefined, policy: undefined, balance: 0n }],
+  };
+}
+
+function makeCard({ owner, contracts, asset, invoke }: Sandbox, hash: string, { device, policy, balance }: Card): void {
+  const [self, card] = [addressVal(owner.publicKey()), hashVal(hash)];
+  const token = addressVal(policy?.asset ?? asset);
+  invoke(owner, contracts.deviceRegistry, "register", self, card, self);
+  if (balance > 0n) invoke(owner, contracts.paymentEscrow, "fund_escrow", token, self, card, i128(balance));
+  if (device === undefined) invoke(owner, contracts.deviceRegistry, "revoke", self, card);
+  if (policy === undefined) return;
+  const { agent, maxAmount, expiresAt } = policy;
+  const terms = [addressVal(agent), i128(maxAmount), token, u64(expiresAt)];
+  invoke(owner, contracts.agentRegistry, "register_agent", self, card, ...terms);
+}
