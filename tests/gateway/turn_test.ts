@@ -168,3 +168,17 @@ test("a webhook made where nobody polls the node hears nothing from before its c
     await other.stop();
   }
 });
+
+test("the first payment that is prepared on a store is judged by a ledger, which is asked for until it is certain", async () => {
+  const { owner, agent } = on.sandbox.accounts;
+  const deviceHash = createHash("sha256").update("first").digest("hex");
+  const { status } = await api.request("POST", "/v1/transactions/prepare", {
+    body: { source: owner.address, operation: { kind: "registerDevice", deviceHash, agent: agent.address } },
+    headers: { "idempotency-key": "first" },
+  });
+  assert.equal(status, 200);
+  const [key] = await api.store.keys.list({ limit: 1 });
+  const { result } = (await api.store.intents.get({ keyId: key!.id, kind: "prepare", key: "first" }))!;
+  const { sinceLedger } = JSON.parse(result!);
+  assert.ok(sinceLedger > 0 && sinceLedger <= on.network.latestLedger().sequence, `since ledger ${sinceLedger}`);
+});

@@ -342,7 +342,7 @@ export const PLANTED: PlantedBug[] = [
     file: "lib/webhooks/delivery/attempt.ts",
     from: "next(attempts + 1, outcomeOf(result), clock.now(), ageMs)",
     to: "next(attempts + 1, outcomeOf(result), atMs + durationMs, ageMs)",
-    seed: 155_097,
+    seed: 1_270_236,
     kind: kinds.postedByClock,
     wasReal: true,
   },
