@@ -1,14 +1,11 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import { operation, preparedOperation } from "../../escrow/operations/operations.ts";
-import { accountAddress, unixSeconds } from "../../escrow/values.ts";
+import { accountAddress, transactionHash, unixSeconds } from "../../escrow/values.ts";
 import { endpoint } from "../endpoint.ts";
 import type { AppEnv } from "../exchange.ts";
 
 const envelope = z.string("must be a base64 transaction envelope").min(1, "must be a base64 transaction envelope");
-const transactionHash = z.string().regex(/^[0-9a-fA-F]{64}$/, "must be 64 hex digits").transform((hash) =>
-  hash.toLowerCase()
-);
 
 const prepareAnswer = z.object({
   xdr: z.string().describe("Unsigned transaction envelope, base64"),
