@@ -3,6 +3,8 @@ import { REFUSAL_REASONS } from "../escrow/reads/payment_check.ts";
 import { type ErrorCode, ERRORS, RETRIES } from "../errors.ts";
 import type { AnySpec } from "./endpoint.ts";
 import type { Json } from "./openapi_schemas.ts";
+import { BODY_TIMEOUT_MS, MAX_BODY_BYTES } from "./validation/body.ts";
+import { IDEMPOTENCY_KEY } from "./validation/idempotency_key.ts";
 
 /** Errors that any endpoint with a key may answer, beside its own. */
 const KEY_ERRORS: ErrorCode[] = [
@@ -15,37 +17,81 @@ const KEY_ERRORS: ErrorCode[] = [
 ];
 const OPEN_ERRORS: ErrorCode[] = ["internal_error", "unavailable"];
 
-/** The errors of an endpoint by their status: OpenAPI has one response a status. */
-export function errorsByStatus(spec: AnySpec): [status: number, codes: ErrorCode[]][] {
-  const codes = [...new Set([...(spec.scopes.length === 0 ? OPEN_ERRORS : KEY_ERRORS), ...spec.errors])];
-  return [...Map.groupBy(codes, (code) => ERRORS[code].status)].sort(([a], [b]) => a - b);
+/** `invalid_request` with another status than 400, as far as an endpoint of its own makes it so. */
+const INVALID_REQUESTS: { status: number; name: string; meaning: string; isOf(spec: AnySpec): boolean }[] = [
+  {
+    status: 408,
+    name: "BodyTooLate",
+    meaning: `The body did not come within ${BODY_TIMEOUT_MS / 1_000} seconds; the same may be sent again.`,
+    isOf: ({ body }) => body !== undefined,
+  },
+  {
+    status: 409,
+    name: "IntentUnderWay",
+    meaning:
+      `Another request with this ${IDEMPOTENCY_KEY} is under way; send the same again after Retry-After seconds.`,
+    isOf: ({ idempotent = false }) => idempotent,
+  },
+  {
+    status: 413,
+    name: "BodyTooLarge",
+    meaning: `The body is larger than ${MAX_BODY_BYTES / 1_024} KiB.`,
+    isOf: ({ body }) => body !== undefined,
+  },
+];
+
+/** The errors of an endpoint that share a status: OpenAPI has one response a status. */
+export interface DescribedErrors {
+  status: number;
+  codes: ErrorCode[];
+  /** The component that describes them: `NotFound`, `DeviceNotFoundOrNotFound`. */
+  name: string;
+  description: string;
 }
 
-/** The component of the errors that share a status: `NotFound`, `DeviceNotFoundOrNotFound`. */
-export function responseName(codes: readonly ErrorCode[]): string {
-  return codes.map((code) => code.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())).join("Or");
+/** The errors of an endpoint by their status. */
+export function errorsOf(spec: AnySpec): DescribedErrors[] {
+  const codes = [...new Set([...(spec.scopes.length === 0 ? OPEN_ERRORS : KEY_ERRORS), ...spec.errors])];
+  const usual = [...Map.groupBy(codes, (code) => ERRORS[code].status)].map(([status, codes]) => ({
+    status,
+    codes,
+    name: codes.map(pascalCase).join("Or"),
+    description: codes.map((code) => `\`${code}\`: ${ERRORS[code].meaning}`).join("\n\n"),
+  }));
+  const invalid = INVALID_REQUESTS.filter(({ isOf }) => isOf(spec)).map(({ status, name, meaning }) => ({
+    status,
+    codes: ["invalid_request" as const],
+    name,
+    description: `\`invalid_request\`: ${meaning}`,
+  }));
+  return [...usual, ...invalid].sort((a, b) => a.status - b.status);
 }
+
+function pascalCase(code: ErrorCode): string {
+  return code.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** Statuses that say how long to wait. */
+const WAITING = [409, 429];
 
 /**
  * What is answered for these errors.
- * @param examples each error as a run has answered it
+ * @param examples by a name each: errors as a run has answered them
  */
-export function errorResponse(codes: readonly ErrorCode[], headers: Json, examples: Record<string, unknown>): Json {
-  const shown = codes.filter((code) => examples[code] !== undefined);
+export function errorResponse(
+  { status, description }: DescribedErrors,
+  headers: Json,
+  examples: Record<string, unknown>,
+): Json {
+  const shown = Object.entries(examples).map(([name, value]) => [name, { value }]);
+  const retryAfter = { description: "Seconds to wait", schema: { type: "integer" } };
   return {
-    description: codes.map((code) => `\`${code}\`: ${ERRORS[code].meaning}`).join("\n\n"),
-    headers: {
-      ...headers,
-      ...(codes.includes("rate_limited")
-        ? { "Retry-After": { description: "Seconds to wait", schema: { type: "integer" } } }
-        : {}),
-    },
+    description,
+    headers: { ...headers, ...(WAITING.includes(status) ? { "Retry-After": retryAfter } : {}) },
     content: {
       "application/json": {
         schema: { $ref: "#/components/schemas/Error" },
-        ...(shown.length === 0
-          ? {}
-          : { examples: Object.fromEntries(shown.map((code) => [code, { value: examples[code] }])) }),
+        ...(shown.length === 0 ? {} : { examples: Object.fromEntries(shown) }),
       },
     },
   };
