@@ -2,8 +2,9 @@ import type { Hono } from "hono";
 import type { z } from "zod";
 import type { AnySpec, Endpoint } from "./endpoint.ts";
 import { IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_PATTERN } from "./validation/idempotency_key.ts";
+import { errorAnswer } from "./error_fields.ts";
 import type { AppEnv } from "./exchange.ts";
-import { type DescribedErrors, errorResponse, errorSchemas, errorsOf } from "./openapi_errors.ts";
+import { type DescribedErrors, errorResponse, errorsOf } from "./openapi_errors.ts";
 import { createSchemaBook, type Json, type SchemaBook } from "./openapi_schemas.ts";
 import { webhookDelivery } from "./routes/webhooks.ts";
 
@@ -91,6 +92,7 @@ export function openApiDocument(nouns: readonly Hono<AppEnv>[], version: string,
     paths[path] = { ...paths[path], [one.method]: operation(one, book, examples) };
   }
   const errors = operations.flatMap(({ spec }) => errorsOf(spec));
+  book.of(errorAnswer, "output");
   const webhooks = { event: { post: deliveryOperation(book, examples) } };
   return {
     openapi: "3.1.1",
@@ -111,7 +113,7 @@ export function openApiDocument(nouns: readonly Hono<AppEnv>[], version: string,
         bearer: { type: "http", scheme: "bearer", description: "API key: service_sk_…" },
         apiKey: { type: "apiKey", in: "header", name: "X-API-Key", description: "API key: service_sk_…" },
       },
-      schemas: { ...book.components(), ...errorSchemas() },
+      schemas: book.components(),
       responses: Object.fromEntries(
         errors.map((one) => [one.name, errorResponse(one, headerRefs(), errorExamples(one, examples))]),
       ),

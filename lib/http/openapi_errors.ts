@@ -1,6 +1,4 @@
-import { NAMED_CONTRACT_ERRORS } from "../escrow/contracts/errors.ts";
-import { REFUSAL_REASONS } from "../escrow/reads/payment_check.ts";
-import { type ErrorCode, ERRORS, RETRIES } from "../errors.ts";
+import { type ErrorCode, ERRORS } from "../errors.ts";
 import type { AnySpec } from "./endpoint.ts";
 import type { Json } from "./openapi_schemas.ts";
 import { BODY_TIMEOUT_MS, MAX_BODY_BYTES } from "./validation/body.ts";
@@ -92,49 +90,6 @@ export function errorResponse(
       "application/json": {
         schema: { $ref: "#/components/schemas/Error" },
         ...(shown.length === 0 ? {} : { examples: Object.fromEntries(shown) }),
-      },
-    },
-  };
-}
-
-/** What every error looks like. */
-export function errorSchemas(): Record<string, Json> {
-  return {
-    Error: {
-      type: "object",
-      required: ["error"],
-      properties: { error: { $ref: "#/components/schemas/ErrorDetail" } },
-    },
-    ErrorCode: { type: "string", enum: Object.keys(ERRORS) },
-    ErrorDetail: {
-      type: "object",
-      required: ["code", "message", "retry"],
-      properties: {
-        code: { $ref: "#/components/schemas/ErrorCode" },
-        message: { type: "string", description: "For people; a program goes by the other fields" },
-        contractError: {
-          type: "string",
-          description: "Name of the contract's error, only with contract_refused: " +
-            `${NAMED_CONTRACT_ERRORS.join(", ")}; of a contract that is none of ours, or an error that this version ` +
-            "does not know, its number (#10) or the host's words for it",
-        },
-        transactionError: {
-          type: "string",
-          description: "The network's name for why it did not apply the transaction: txBadSeq, txTooLate, …",
-        },
-        reason: {
-          type: "string",
-          enum: [...REFUSAL_REASONS],
-          description: "That of /v1/payments/check, where the contract's name stands for several causes",
-        },
-        retry: {
-          type: "string",
-          enum: [...RETRIES],
-          description:
-            "same: send the same again after a pause. prepare_again: the envelope is spent, prepare another. " +
-            "never: the same is refused again, until something else has changed",
-        },
-        param: { type: "string", description: "The field or parameter at fault" },
       },
     },
   };

@@ -39,9 +39,8 @@ class Run {
       own.parameters ??= { ...params, ...query };
       if (body !== undefined) (own.requests ??= {})[name] = body;
     }
-    const { error } = answer.body;
     ((own.responses[String(answer.status)] ??= {})[name]) = answer.body;
-    if (error !== undefined) this.examples.errors[error.code] ??= answer.body;
+    if (answer.status >= 400) this.examples.errors[answer.body.error.code] ??= answer.body;
     return answer;
   }
 
@@ -49,6 +48,18 @@ class Run {
   async fail(request: () => Promise<Answer>): Promise<void> {
     const { body } = await request();
     this.examples.errors[body.error.code] = body;
+  }
+
+  /** Prepares and signs, of which nothing is kept. */
+  async signedEnvelope(
+    who: "owner" | "agent" | "merchant",
+    operation: Record<string, unknown>,
+  ): Promise<{ xdr: string; hash: string }> {
+    const { address, secret } = this.on.sandbox.accounts[who];
+    const { body } = await this.api.request("POST", "/v1/transactions/prepare", {
+      body: { source: address, operation },
+    });
+    return { xdr: signed(body.xdr, body.networkPassphrase, secret), hash: body.hash };
   }
 
   /** Prepares, signs and submits. */
@@ -133,8 +144,14 @@ async function cardLife(run: Run, webhook: { id: string }): Promise<void> {
     body: { source: agent.address, operation: { ...authorize, amount: "60000000" } },
   });
   await run.write("claim", "merchant", { kind: "claim", asset });
+  const overtaken = await run.signedEnvelope("owner", { kind: "defundEscrow", ...card, asset, amount: "20000000" });
+  const unauthorised = await run.signedEnvelope("agent", { ...authorize, amount: "10000000" });
   await run.write("defundEscrow", "owner", { kind: "defundEscrow", ...card, asset, amount: "10000000" });
   await run.write("revokeAgent", "owner", { kind: "revokeAgent", ...card });
+  await run.ask("submitTransaction", "rejected", { body: { xdr: overtaken.xdr } });
+  await run.ask("getTransaction", "rejected", { params: { hash: overtaken.hash } });
+  await run.ask("submitTransaction", "refused_in_ledger", { body: { xdr: unauthorised.xdr } });
+  await run.ask("getTransaction", "failed", { params: { hash: unauthorised.hash } });
   await run.write("sweepEscrow", "owner", { kind: "sweepEscrow", ...card, asset, agent: agent.address });
   await run.write("revokeDevice", "owner", { kind: "revokeDevice", ...card });
 }
