@@ -34,6 +34,9 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
+/** The statuses of `invalid_request`: the registry's, and those that HTTP has for a request that is wrong as a whole. */
+export const INVALID_REQUEST_STATUSES = [400, 405, 408, 409, 413] as const;
+
 /** Trouble that may be over in a moment; what is not listed is refused again. */
 const PASSING: readonly ErrorCode[] = ["rate_limited", "internal_error", "upstream_error", "unavailable"];
 
@@ -48,8 +51,8 @@ export interface GatewayErrorOptions {
   retry?: Retry;
   /** The field of the request that is at fault, by its path: `operation.amount`. */
   param?: string;
-  /** Another status than the registry's: 405, 408, 409 and 413 are `invalid_request`. */
-  status?: 400 | 405 | 408 | 409 | 413;
+  /** Another status than the registry's, of an `invalid_request`. */
+  status?: typeof INVALID_REQUEST_STATUSES[number];
   /** Headers of the answer, such as `Retry-After`, `Allow` or `Location`. */
   headers?: Record<string, string>;
   /** What went wrong underneath: logged, never answered. */

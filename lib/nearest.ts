@@ -1,13 +1,18 @@
 /**
  * The one of these names that was most likely meant: equal but for its case, or at most a letter in three wrong, missing,
- * too many or swapped with its neighbour. Undefined when none is near.
+ * too many or swapped with its neighbour; of two that are as near, the one that begins as what was typed. Undefined when
+ * none is near.
  */
 export function nearest(typed: string, names: readonly string[]): string | undefined {
   const ranked = names
     .map((name) => ({ name, distance: editDistance(typed.toLowerCase(), name.toLowerCase()) }))
     .filter(({ name, distance }) => distance <= Math.max(1, Math.floor(name.length / 3)))
-    .sort((a, b) => a.distance - b.distance);
+    .sort((a, b) => a.distance - b.distance || beginsAs(typed, b.name) - beginsAs(typed, a.name));
   return ranked[0]?.name;
+}
+
+function beginsAs(typed: string, name: string): number {
+  return Number(typed[0]?.toLowerCase() === name[0]?.toLowerCase());
 }
 
 /** The end of a message about a name that there is not: `; did you mean list?`, or nothing. */

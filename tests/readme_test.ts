@@ -30,6 +30,13 @@ test("the README and the other pages link to files that are there", () => {
   assert.deepEqual(links.filter((path) => !existsSync(join(ROOT, path))), []);
 });
 
+test("the README says what the contracts leave open, and lists the page that tells all of it", () => {
+  const start = readme.slice(0, readme.indexOf("\n## "));
+  assert.match(start, /anyone\s+may\s+call\s+them\s+directly[\s\S]+\]\(docs\/guards\.md\)/);
+  const readOn = readme.slice(readme.indexOf("\n## Read on"), readme.indexOf("\n## Words"));
+  assert.match(readOn, /^\| \[[^\]]+\]\(docs\/guards\.md\) \| .+ \|$/m);
+});
+
 const missing = ["bash", "curl", "node", "sha256sum"].filter((program) => !isInstalled(program));
 
 test("the README's walk-through runs as it stands", {

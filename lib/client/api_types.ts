@@ -83,6 +83,8 @@ export type ClaimOperation = {
   asset: string;
 };
 
+export type ContractErrorName = "AlreadyInitialized" | "DeviceNotFound" | "NotOwner" | "AlreadyRegistered" | "AgentNotFound" | "InvalidPolicy" | "InsufficientBalance" | "AgentNotAuthorized" | "NotDeviceOwner" | "NothingToClaim" | "DuplicateAuth" | "AgentStillActive" | "DeviceNotRegistered" | "OperationNotSupportedError" | "AlreadyInitializedError" | "UnauthorizedError" | "AuthenticationError" | "AccountMissingError" | "AccountIsNotClassic" | "NegativeAmountError" | "AllowanceError" | "BalanceError" | "BalanceDeauthorizedError" | "OverflowError" | "TrustlineMissingError" | "InsufficientAccountReserve" | "TooManyAccountSubentries";
+
 export type DefundEscrowOperation = {
   kind: "defundEscrow";
   deviceHash: string;
@@ -537,8 +539,16 @@ export type TransactionStatus = {
   status: "pending" | "success" | "failed" | "rejected";
   /** The ledger that it was applied in */
   ledger?: number;
-  /** Why it failed or was rejected */
+  /** Why it failed or was rejected, for people; a program goes by what follows */
   error?: string;
+  /** Name of the contract's error, where a contract refused; of a contract that is none of ours, or an error that this version does not know, its number (#10) or the host's words for it */
+  contractError?: ContractErrorName | (string & Record<never, never>);
+  /** The network's name for why it did not apply the transaction: txBadSeq, txTooLate, … */
+  transactionError?: string;
+  /** That of /v1/payments/check, where the contract's name stands for several causes */
+  reason?: "device_not_found" | "agent_not_found" | "agent_mismatch" | "policy_expired" | "asset_mismatch" | "amount_exceeds_limit" | "insufficient_escrow";
+  /** same: send the same again after a pause. prepare_again: the envelope is spent, prepare another. never: the same is refused again, until something else has changed */
+  retry?: "same" | "prepare_again" | "never";
 };
 
 export type WalletDevices = {

@@ -19,7 +19,7 @@ import type { Operation, TrustedNetwork } from "./operation_call.ts";
 import { type ConnectionOptions, createConnection, type RequestOptions, type Result } from "./request.ts";
 import { type SignEnvelope, type SigningKey, write, type WriteOptions, type Written } from "./write.ts";
 
-export type { Endpoints } from "./api_types.ts";
+export type { ContractErrorName, Endpoints } from "./api_types.ts";
 export { type EventFeed, type EventFeedOptions, type EventNotice, type EventType, FeedError } from "./events.ts";
 export type { EventSubjects, GatewayEvent } from "./events.ts";
 export type { SigningBounds } from "./envelope.ts";

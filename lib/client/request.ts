@@ -1,3 +1,5 @@
+import type { TransactionStatus } from "./api_types.ts";
+
 /** Something that did not work out. What it was stands in `reason`; what follows is there where the gateway says it. */
 export interface Failure {
   ok: false;
@@ -10,8 +12,8 @@ export interface Failure {
   status?: number;
   /** Names the request in the gateway's log. */
   requestId?: string;
-  /** Name of the contract's error (`DuplicateAuth`), with `contract_refused`. */
-  contractError?: string;
+  /** Name of the contract's error (`DuplicateAuth`), with `contract_refused`; of one without a name its number (`#10`). */
+  contractError?: TransactionStatus["contractError"];
   /** The network's name for why it did not apply a transaction (`txBadSeq`). */
   transactionError?: string;
   /** What `checkPayment` would have said, where the contract's name stands for several causes. */
@@ -168,13 +170,11 @@ function failureOf({ status, headers }: Response, answer: unknown): Failure {
   const { code, message = "", contractError, transactionError, reason: paymentReason, param } = error;
   const retry = (error.retry ?? (status >= 500 || status === 429 ? "same" : "never")) as Failure["retry"];
   const requestId = headers.get("x-request-id") ?? undefined;
-  const more = Object.entries({ requestId, contractError, transactionError, paymentReason, param });
-  return {
-    ok: false,
-    reason: code as FailureReason,
-    message,
-    retry,
-    status,
-    ...Object.fromEntries(more.filter(([, value]) => value !== undefined)),
-  };
+  const more = present({ requestId, contractError, transactionError, paymentReason, param });
+  return { ok: false, reason: code as FailureReason, message, retry, status, ...more };
+}
+
+/** What of these has a value. */
+export function present(fields: Partial<Failure>): Partial<Failure> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }

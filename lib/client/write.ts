@@ -1,6 +1,6 @@
 import type { CheckedEnvelope, SigningBounds } from "./envelope.ts";
 import type { Operation, PreparedOperation, TrustedNetwork } from "./operation_call.ts";
-import { type Connection, type Failure, type FailureReason, pause, type Result } from "./request.ts";
+import { type Connection, type Failure, type FailureReason, pause, present, type Result } from "./request.ts";
 import type { Endpoints } from "./api_types.ts";
 
 /** A key in memory: `Keypair` of the Stellar SDK. */
@@ -161,8 +161,7 @@ export async function write(
       if (!status.ok) return status.reason === "not_found" ? "again" : "unknown";
       if (status.status === "success") return { ok: true, hash, ledger: status.ledger ?? 0 };
       if (status.status === "pending") return "pending";
-      const message = status.error ?? "the network has refused the transaction";
-      return { ok: false, reason: "invalid_request", message, retry: "never" };
+      return endedBadly(status);
     });
   }
 
@@ -196,6 +195,17 @@ export async function write(
     if (!ended.ok) return { ...ended, idempotencyKey, hash };
     return { ok: true, hash, ledger: ended.ledger, idempotencyKey, operation: called };
   }
+}
+
+/** Why a transaction failed or was rejected, as the answer to its submit says it. */
+function endedBadly({ error, contractError, transactionError, reason: paymentReason, retry }: Status): Failure {
+  return {
+    ok: false,
+    reason: contractError === undefined ? "invalid_request" : "contract_refused",
+    message: error ?? "the network has refused the transaction",
+    retry: retry ?? "never",
+    ...present({ contractError, transactionError, paymentReason }),
+  };
 }
 
 /** Another transaction of the source came first: this one can never be applied. */

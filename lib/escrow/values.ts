@@ -1,5 +1,6 @@
 import { StrKey } from "@stellar/stellar-sdk/base";
 import { z } from "zod";
+import { didYouMean } from "../nearest.ts";
 
 /**
  * The values of the gateway's domain as they stand in bodies, paths and answers. Every message continues the name of the
@@ -25,8 +26,18 @@ function article(type: string): string {
 }
 
 /** An error text for any of a schema's checks. */
-function must(be: string): { error: (issue: { input?: unknown }) => string } {
+export function must(be: string): { error: (issue: { input?: unknown }) => string } {
   return { error: (issue) => `must be ${be}${got(issue.input)}` };
+}
+
+/** The error text of a value that stands in no list of names, with the one that was likely meant. */
+export function mustBeOneOf(names: readonly string[]): { error: (issue: { input?: unknown }) => string } {
+  return { error: ({ input }) => `must be one of ${names.join(", ")}${gotOf(input, names)}` };
+}
+
+/** What somebody sent instead of a name, and the name that was likely meant, as the end of a message. */
+export function gotOf(input: unknown, names: readonly string[]): string {
+  return got(input) + (typeof input === "string" ? didYouMean(input, names) : "");
 }
 
 /** A string of a form, and more than its form: checksums, bounds. */
@@ -34,9 +45,13 @@ function text(be: string, form: RegExp, isRight: (value: string) => boolean) {
   return z.string(must(be)).regex(form, { ...must(be), abort: true }).refine(isRight, must(be));
 }
 
+const sha256 = z.string(must("64 hex digits")).regex(/^[0-9a-fA-F]{64}$/, must("64 hex digits")).toLowerCase();
+
 /** SHA-256 of a card's UID: 64 hex digits in either case, lower case from here on. */
-export const deviceHash = z.string(must("64 hex digits")).regex(/^[0-9a-fA-F]{64}$/, must("64 hex digits"))
-  .toLowerCase();
+export const deviceHash = sha256;
+
+/** What a transaction's source signs: 64 hex digits in either case, lower case from here on. */
+export const transactionHash = sha256;
 
 /** An account, `G…`. */
 export const accountAddress = text(

@@ -1,10 +1,10 @@
 import type { Hono } from "hono";
 import type { z } from "zod";
-import type { ErrorCode } from "../errors.ts";
 import type { AnySpec, Endpoint } from "./endpoint.ts";
 import { IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_PATTERN } from "./validation/idempotency_key.ts";
+import { errorAnswer } from "./error_fields.ts";
 import type { AppEnv } from "./exchange.ts";
-import { errorResponse, errorsByStatus, errorSchemas, responseName } from "./openapi_errors.ts";
+import { type DescribedErrors, errorResponse, errorsOf } from "./openapi_errors.ts";
 import { createSchemaBook, type Json, type SchemaBook } from "./openapi_schemas.ts";
 import { webhookDelivery } from "./routes/webhooks.ts";
 
@@ -50,11 +50,18 @@ export interface Examples {
   }>;
   /** By code: an error of an endpoint that may answer it. */
   errors: Record<string, unknown>;
+  /** By status: an \`invalid_request\` with another one than 400. */
+  invalidRequests: Record<string, unknown>;
   /** A delivery: its headers and its body. */
   delivery: { headers: Record<string, string>; body: unknown };
 }
 
-const NO_EXAMPLES: Examples = { operations: {}, errors: {}, delivery: { headers: {}, body: undefined } };
+const NO_EXAMPLES: Examples = {
+  operations: {},
+  errors: {},
+  invalidRequests: {},
+  delivery: { headers: {}, body: undefined },
+};
 
 /** One endpoint with what it says of itself. */
 export interface Operation {
@@ -84,7 +91,8 @@ export function openApiDocument(nouns: readonly Hono<AppEnv>[], version: string,
     const path = one.path.replace(/:(\w+)/g, "{$1}");
     paths[path] = { ...paths[path], [one.method]: operation(one, book, examples) };
   }
-  const groups = operations.flatMap(({ spec }) => errorsByStatus(spec).map(([, codes]) => codes));
+  const errors = operations.flatMap(({ spec }) => errorsOf(spec));
+  book.of(errorAnswer, "output");
   const webhooks = { event: { post: deliveryOperation(book, examples) } };
   return {
     openapi: "3.1.1",
@@ -105,9 +113,9 @@ export function openApiDocument(nouns: readonly Hono<AppEnv>[], version: string,
         bearer: { type: "http", scheme: "bearer", description: "API key: service_sk_…" },
         apiKey: { type: "apiKey", in: "header", name: "X-API-Key", description: "API key: service_sk_…" },
       },
-      schemas: { ...book.components(), ...errorSchemas() },
+      schemas: book.components(),
       responses: Object.fromEntries(
-        groups.map((codes) => [responseName(codes), errorResponse(codes, headerRefs(), examples.errors)]),
+        errors.map((one) => [one.name, errorResponse(one, headerRefs(), errorExamples(one, examples))]),
       ),
       headers: RATE_HEADERS,
       parameters: { [IDEMPOTENCY_KEY]: IDEMPOTENCY_PARAMETER },
@@ -148,15 +156,21 @@ function goodResponses(spec: AnySpec, book: SchemaBook, examples: Record<string,
     : { 200: response(200), [status]: response(status) };
 }
 
+/** What a run was answered with this status, by code. */
+function errorExamples({ status, codes }: DescribedErrors, { errors, invalidRequests }: Examples): Json {
+  const answered = (code: string) => status in invalidRequests ? invalidRequests[status] : errors[code];
+  return Object.fromEntries(codes.map((code) => [code, answered(code)]).filter(([, value]) => value !== undefined));
+}
+
 /** A response of its own where this endpoint was seen to answer such an error, else the one that all share. */
 function errorResponses(spec: AnySpec, examples: Record<string, Record<string, unknown>>): Json {
-  const one = (status: number, codes: ErrorCode[]): Json => {
-    const own = examples[status];
-    if (own === undefined) return { $ref: `#/components/responses/${responseName(codes)}` };
-    const response = errorResponse(codes, headerRefs(), {});
-    return { ...response, content: json({ $ref: "#/components/schemas/Error" }, own) };
-  };
-  return Object.fromEntries(errorsByStatus(spec).map(([status, codes]) => [status, one(status, codes)]));
+  return Object.fromEntries(
+    errorsOf(spec).map((one) => {
+      const own = examples[one.status];
+      const shared = { $ref: `#/components/responses/${one.name}` };
+      return [one.status, own === undefined ? shared : errorResponse(one, headerRefs(), own)];
+    }),
+  );
 }
 
 function parameters(

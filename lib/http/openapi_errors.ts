@@ -1,8 +1,8 @@
-import { NAMED_CONTRACT_ERRORS } from "../escrow/contracts/errors.ts";
-import { REFUSAL_REASONS } from "../escrow/reads/payment_check.ts";
-import { type ErrorCode, ERRORS, RETRIES } from "../errors.ts";
+import { type ErrorCode, ERRORS } from "../errors.ts";
 import type { AnySpec } from "./endpoint.ts";
 import type { Json } from "./openapi_schemas.ts";
+import { BODY_TIMEOUT_MS, MAX_BODY_BYTES } from "./validation/body.ts";
+import { IDEMPOTENCY_KEY } from "./validation/idempotency_key.ts";
 
 /** Errors that any endpoint with a key may answer, beside its own. */
 const KEY_ERRORS: ErrorCode[] = [
@@ -15,80 +15,81 @@ const KEY_ERRORS: ErrorCode[] = [
 ];
 const OPEN_ERRORS: ErrorCode[] = ["internal_error", "unavailable"];
 
-/** The errors of an endpoint by their status: OpenAPI has one response a status. */
-export function errorsByStatus(spec: AnySpec): [status: number, codes: ErrorCode[]][] {
-  const codes = [...new Set([...(spec.scopes.length === 0 ? OPEN_ERRORS : KEY_ERRORS), ...spec.errors])];
-  return [...Map.groupBy(codes, (code) => ERRORS[code].status)].sort(([a], [b]) => a - b);
+/** `invalid_request` with another status than 400, as far as an endpoint of its own makes it so. */
+const INVALID_REQUESTS: { status: number; name: string; meaning: string; isOf(spec: AnySpec): boolean }[] = [
+  {
+    status: 408,
+    name: "BodyTooLate",
+    meaning: `The body did not come within ${BODY_TIMEOUT_MS / 1_000} seconds; the same may be sent again.`,
+    isOf: ({ body }) => body !== undefined,
+  },
+  {
+    status: 409,
+    name: "IntentUnderWay",
+    meaning:
+      `Another request with this ${IDEMPOTENCY_KEY} is under way; send the same again after Retry-After seconds.`,
+    isOf: ({ idempotent = false }) => idempotent,
+  },
+  {
+    status: 413,
+    name: "BodyTooLarge",
+    meaning: `The body is larger than ${MAX_BODY_BYTES / 1_024} KiB.`,
+    isOf: ({ body }) => body !== undefined,
+  },
+];
+
+/** The errors of an endpoint that share a status: OpenAPI has one response a status. */
+export interface DescribedErrors {
+  status: number;
+  codes: ErrorCode[];
+  /** The component that describes them: `NotFound`, `DeviceNotFoundOrNotFound`. */
+  name: string;
+  description: string;
 }
 
-/** The component of the errors that share a status: `NotFound`, `DeviceNotFoundOrNotFound`. */
-export function responseName(codes: readonly ErrorCode[]): string {
-  return codes.map((code) => code.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())).join("Or");
+/** The errors of an endpoint by their status. */
+export function errorsOf(spec: AnySpec): DescribedErrors[] {
+  const codes = [...new Set([...(spec.scopes.length === 0 ? OPEN_ERRORS : KEY_ERRORS), ...spec.errors])];
+  const usual = [...Map.groupBy(codes, (code) => ERRORS[code].status)].map(([status, codes]) => ({
+    status,
+    codes,
+    name: codes.map(pascalCase).join("Or"),
+    description: codes.map((code) => `\`${code}\`: ${ERRORS[code].meaning}`).join("\n\n"),
+  }));
+  const invalid = INVALID_REQUESTS.filter(({ isOf }) => isOf(spec)).map(({ status, name, meaning }) => ({
+    status,
+    codes: ["invalid_request" as const],
+    name,
+    description: `\`invalid_request\`: ${meaning}`,
+  }));
+  return [...usual, ...invalid].sort((a, b) => a.status - b.status);
 }
+
+function pascalCase(code: ErrorCode): string {
+  return code.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** Statuses that say how long to wait. */
+const WAITING = [409, 429];
 
 /**
  * What is answered for these errors.
- * @param examples each error as a run has answered it
+ * @param examples by a name each: errors as a run has answered them
  */
-export function errorResponse(codes: readonly ErrorCode[], headers: Json, examples: Record<string, unknown>): Json {
-  const shown = codes.filter((code) => examples[code] !== undefined);
+export function errorResponse(
+  { status, description }: DescribedErrors,
+  headers: Json,
+  examples: Record<string, unknown>,
+): Json {
+  const shown = Object.entries(examples).map(([name, value]) => [name, { value }]);
+  const retryAfter = { description: "Seconds to wait", schema: { type: "integer" } };
   return {
-    description: codes.map((code) => `\`${code}\`: ${ERRORS[code].meaning}`).join("\n\n"),
-    headers: {
-      ...headers,
-      ...(codes.includes("rate_limited")
-        ? { "Retry-After": { description: "Seconds to wait", schema: { type: "integer" } } }
-        : {}),
-    },
+    description,
+    headers: { ...headers, ...(WAITING.includes(status) ? { "Retry-After": retryAfter } : {}) },
     content: {
       "application/json": {
         schema: { $ref: "#/components/schemas/Error" },
-        ...(shown.length === 0
-          ? {}
-          : { examples: Object.fromEntries(shown.map((code) => [code, { value: examples[code] }])) }),
-      },
-    },
-  };
-}
-
-/** What every error looks like. */
-export function errorSchemas(): Record<string, Json> {
-  return {
-    Error: {
-      type: "object",
-      required: ["error"],
-      properties: { error: { $ref: "#/components/schemas/ErrorDetail" } },
-    },
-    ErrorCode: { type: "string", enum: Object.keys(ERRORS) },
-    ErrorDetail: {
-      type: "object",
-      required: ["code", "message", "retry"],
-      properties: {
-        code: { $ref: "#/components/schemas/ErrorCode" },
-        message: { type: "string", description: "For people; a program goes by the other fields" },
-        contractError: {
-          type: "string",
-          description: "Name of the contract's error, only with contract_refused: " +
-            `${NAMED_CONTRACT_ERRORS.join(", ")}; of a contract that is none of ours, or an error that this version ` +
-            "does not know, its number (#10) or the host's words for it",
-        },
-        transactionError: {
-          type: "string",
-          description: "The network's name for why it did not apply the transaction: txBadSeq, txTooLate, …",
-        },
-        reason: {
-          type: "string",
-          enum: [...REFUSAL_REASONS],
-          description: "That of /v1/payments/check, where the contract's name stands for several causes",
-        },
-        retry: {
-          type: "string",
-          enum: [...RETRIES],
-          description:
-            "same: send the same again after a pause. prepare_again: the envelope is spent, prepare another. " +
-            "never: the same is refused again, until something else has changed",
-        },
-        param: { type: "string", description: "The field or parameter at fault" },
+        ...(shown.length === 0 ? {} : { examples: Object.fromEntries(shown) }),
       },
     },
   };

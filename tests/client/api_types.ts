@@ -69,7 +69,7 @@ function text(schema: JsonSchema, indent: string): string {
   if (schema.const !== undefined) return JSON.stringify(schema.const);
   if (schema.enum !== undefined) return schema.enum.map((value) => JSON.stringify(value)).join(" | ");
   const either = schema.anyOf ?? schema.oneOf;
-  if (either !== undefined) return either.map((one) => text(one, indent)).join(" | ");
+  if (either !== undefined) return eitherType(either, indent);
   if (schema.allOf !== undefined) return schema.allOf.map((one) => text(one, indent)).join(" & ");
   if (Array.isArray(schema.type)) return schema.type.map((type) => text({ ...schema, type }, indent)).join(" | ");
   switch (schema.type) {
@@ -87,6 +87,13 @@ function text(schema: JsonSchema, indent: string): string {
     default:
       return "unknown";
   }
+}
+
+/** Names beside any text stay names to an editor: of `Name | string` TypeScript would make `string`. */
+function eitherType(either: JsonSchema[], indent: string): string {
+  const isOpen = either.some(({ $ref }) => $ref !== undefined);
+  const types = either.map((one) => text(one, indent));
+  return types.map((type) => isOpen && type === "string" ? "(string & Record<never, never>)" : type).join(" | ");
 }
 
 function objectType({ properties = {}, required = [], additionalProperties }: JsonSchema, indent: string): string {

@@ -193,6 +193,29 @@ test("what the contract refuses is told in its words", async () => {
   assert.ok(written.requestId);
 });
 
+test("what a ledger refused is told in the contract's words, too, when the answer of submit was lost", async () => {
+  const deviceHash = await fundedCard();
+  const source = stage.accounts.agent.address;
+  const sign = async (envelope: string) => {
+    // Between prepare and submit the owner takes the agent's right away.
+    assert.ok((await stage.client().write({ kind: "revokeAgent", deviceHash }, keys.owner)).ok);
+    const transaction = TransactionBuilder.fromXDR(envelope, stage.network.networkPassphrase);
+    transaction.sign(keys.agent);
+    return transaction.toXDR();
+  };
+  const fetch = losing("/submit", { answers: 1 });
+  const written = await stage.client({ fetch }).write(payment(deviceHash), sign, { source });
+  assert.ok(!written.ok);
+  const { reason, contractError, paymentReason, retry, status } = written;
+  assert.deepEqual([reason, contractError, paymentReason, retry, status], [
+    "contract_refused",
+    "AgentNotAuthorized",
+    "agent_not_found",
+    "never",
+    undefined,
+  ]);
+});
+
 /** Lets requests through, and loses the answers of the first so many to one path. */
 function losing(path: string, { answers = 0, requests = 0 }): Ask {
   let [answersLeft, requestsLeft] = [answers, requests];

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { ERRORS } from "../../lib/errors.ts";
+import { ERRORS, INVALID_REQUEST_STATUSES } from "../../lib/errors.ts";
 
 /** An answer as a test has it. */
 export interface Answered {
@@ -8,9 +8,6 @@ export interface Answered {
   /** As it came. */
   text: string;
 }
-
-/** Statuses of `invalid_request` beside its own. */
-const OTHER_STATUSES = [405, 408, 413];
 
 /**
  * What holds of every answer of the gateway, whatever was asked: no failure of its own (but of the node, where it may
@@ -35,8 +32,9 @@ export function assertSound({ status, headers, text }: Answered, about: string, 
   assert.deepEqual(Object.keys(body), ["error"], shown);
   const { code, message, ...rest } = body.error;
   assert.ok(Object.hasOwn(ERRORS, code), shown);
-  const statuses = code === "invalid_request" ? [400, ...OTHER_STATUSES] : [ERRORS[code as keyof typeof ERRORS].status];
-  assert.ok((statuses as number[]).includes(status), shown);
+  const { status: usual } = ERRORS[code as keyof typeof ERRORS];
+  const statuses: readonly number[] = code === "invalid_request" ? INVALID_REQUEST_STATUSES : [usual];
+  assert.ok(statuses.includes(status), shown);
   assert.ok(typeof message === "string" && message.length > 5, shown);
   assert.ok(message.length < 2_000, `a long message: ${shown}`);
   // What a runtime, a library or a careless sentence would say, unless the caller did.

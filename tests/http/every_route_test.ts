@@ -135,3 +135,21 @@ test("every route is in /openapi.json with its scope, its errors and its answer"
     "nothing of the deployment is in it",
   );
 });
+
+test("OpenAPI describes 408 and 413 where there is a body, and 409 with Retry-After where there is an Idempotency-Key", () => {
+  const { paths, components } = JSON.parse(JSON.stringify(openApiDocument(NOUNS, VERSION, examples as Examples)));
+  for (const { method, path, spec } of OPERATIONS) {
+    const { responses } = paths[path.replace(/:(\w+)/g, "{$1}")][method];
+    const described = ["408", "409", "413"].filter((status) => responses[status] !== undefined);
+    const expected = [...(spec.body ? ["408", "413"] : []), ...(spec.idempotent ? ["409"] : [])].sort();
+    assert.deepEqual(described, expected, `${method} ${path}`);
+    for (const status of described) {
+      const response = components.responses[responses[status].$ref.split("/").at(-1)];
+      assert.match(response.description, /^`invalid_request`: \w/);
+      const { schema, examples } = response.content["application/json"];
+      assert.equal(schema.$ref, "#/components/schemas/Error");
+      assert.equal(examples.invalid_request.value.error.code, "invalid_request");
+      assert.equal(response.headers["Retry-After"] !== undefined, status === "409");
+    }
+  }
+});

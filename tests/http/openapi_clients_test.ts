@@ -33,6 +33,9 @@ export const query: operations["listEvents"]["parameters"]["query"] = { limit: 1
 export const operation: Schemas["Operation"] = { kind: "claim", asset: "C" };
 export function maxOf(device: Schemas["Device"]): string { return device.policy.maxAmount ?? "none"; }
 export function mayRetry({ error }: Schemas["Error"]): boolean { return error.retry !== "never"; }
+export const named: Schemas["ContractErrorName"] = "DuplicateAuth";
+export const unnamed: Schemas["ErrorDetail"]["contractError"] = "#77";
+export function again(status: Schemas["TransactionStatus"]): boolean { return status.retry === "prepare_again"; }
 export type Webhook = Schemas["Webhook"];
 export type Attempt = Schemas["Attempt"];
 export type Delivery = Schemas["WebhookDelivery"];
@@ -40,6 +43,8 @@ export type Delivery = Schemas["WebhookDelivery"];
 export const guessed: Schemas["Event"]["type"] = "payment.guessed";
 // @ts-expect-error: numbers are numbers
 export const text: operations["listEvents"]["parameters"]["query"] = { limit: "10" };
+// @ts-expect-error: no contract has such an error
+export const misnamed: Schemas["ContractErrorName"] = "DoubleAuth";
 // @ts-expect-error: this kind has no amount
 export const wrong: Schemas["Operation"] = { kind: "claim", asset: "C", amount: "1" };
 `;
@@ -87,6 +92,12 @@ page = gateway.EventPage.model_validate(examples["operations"]["listEvents"]["re
 kinds = [type(getattr(event, "root", event)).__name__ for event in page.events]
 gateway.PreparedTransaction.model_validate(examples["operations"]["prepareTransaction"]["responses"]["200"]["authorize"])
 gateway.Error.model_validate(examples["errors"]["contract_refused"])
+ended = examples["operations"]["getTransaction"]["responses"]["200"]
+name = gateway.TransactionStatus.model_validate(ended["failed"]).contractError
+assert gateway.ContractErrorName(name) is gateway.ContractErrorName.AgentNotAuthorized
+assert gateway.TransactionStatus.model_validate(ended["rejected"]).transactionError == "txBadSeq"
+unnamed = {"code": "contract_refused", "message": "?", "retry": "never", "contractError": "#77"}
+assert gateway.ErrorDetail.model_validate(unnamed).contractError == "#77"
 gateway.WebhookDelivery.model_validate(examples["delivery"]["body"])
 try:
     TypeAdapter(gateway.Operation).validate_python({"kind": "claim"})

@@ -81,4 +81,5 @@ test("every endpoint has an example of each good answer, and every error has one
     assert.equal(requests === undefined, body === undefined, `${operationId}: a body, and an example of it`);
   }
   assert.deepEqual(Object.keys(kept.errors).sort(), Object.keys(ERRORS).sort());
+  assert.deepEqual(Object.keys(kept.invalidRequests), ["408", "409", "413"]);
 });

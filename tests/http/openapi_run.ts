@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
-import { keySourceFromStore } from "../../lib/keys/key_source.ts";
 import type { Examples } from "../../lib/http/openapi.ts";
 import { operationsOf } from "../../lib/http/openapi.ts";
 import { NOUNS } from "../../lib/http/routes/routes.ts";
 import { type Answer, signed } from "../e2e/client.ts";
 import { type Receiver, startReceiver } from "../e2e/receiver.ts";
 import { until } from "../until.ts";
+import { failures, invalidRequests } from "./openapi_failures.ts";
 import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
 
 const OPERATIONS = operationsOf(NOUNS);
@@ -14,7 +14,12 @@ const UNKNOWN = "00".repeat(32);
 
 /** A run that keeps what it is answered as examples. */
 class Run {
-  readonly examples: Examples = { operations: {}, errors: {}, delivery: { headers: {}, body: undefined } };
+  readonly examples: Examples = {
+    operations: {},
+    errors: {},
+    invalidRequests: {},
+    delivery: { headers: {}, body: undefined },
+  };
 
   constructor(readonly on: TestNetwork, readonly api: GatewayUnderTest) {}
 
@@ -34,9 +39,8 @@ class Run {
       own.parameters ??= { ...params, ...query };
       if (body !== undefined) (own.requests ??= {})[name] = body;
     }
-    const { error } = answer.body;
     ((own.responses[String(answer.status)] ??= {})[name]) = answer.body;
-    if (error !== undefined) this.examples.errors[error.code] ??= answer.body;
+    if (answer.status >= 400) this.examples.errors[answer.body.error.code] ??= answer.body;
     return answer;
   }
 
@@ -44,6 +48,18 @@ class Run {
   async fail(request: () => Promise<Answer>): Promise<void> {
     const { body } = await request();
     this.examples.errors[body.error.code] = body;
+  }
+
+  /** Prepares and signs, of which nothing is kept. */
+  async signedEnvelope(
+    who: "owner" | "agent" | "merchant",
+    operation: Record<string, unknown>,
+  ): Promise<{ xdr: string; hash: string }> {
+    const { address, secret } = this.on.sandbox.accounts[who];
+    const { body } = await this.api.request("POST", "/v1/transactions/prepare", {
+      body: { source: address, operation },
+    });
+    return { xdr: signed(body.xdr, body.networkPassphrase, secret), hash: body.hash };
   }
 
   /** Prepares, signs and submits. */
@@ -71,6 +87,7 @@ export async function recordExamples(): Promise<Examples> {
     await history(run, receiver, webhook);
     await refusals(run);
     await failures(run);
+    await invalidRequests(run);
     // What is public about a receiver on this machine.
     return JSON.parse(JSON.stringify(run.examples).replaceAll(receiver.url, "https://shop.example.com"));
   } finally {
@@ -127,8 +144,14 @@ async function cardLife(run: Run, webhook: { id: string }): Promise<void> {
     body: { source: agent.address, operation: { ...authorize, amount: "60000000" } },
   });
   await run.write("claim", "merchant", { kind: "claim", asset });
+  const overtaken = await run.signedEnvelope("owner", { kind: "defundEscrow", ...card, asset, amount: "20000000" });
+  const unauthorised = await run.signedEnvelope("agent", { ...authorize, amount: "10000000" });
   await run.write("defundEscrow", "owner", { kind: "defundEscrow", ...card, asset, amount: "10000000" });
   await run.write("revokeAgent", "owner", { kind: "revokeAgent", ...card });
+  await run.ask("submitTransaction", "rejected", { body: { xdr: overtaken.xdr } });
+  await run.ask("getTransaction", "rejected", { params: { hash: overtaken.hash } });
+  await run.ask("submitTransaction", "refused_in_ledger", { body: { xdr: unauthorised.xdr } });
+  await run.ask("getTransaction", "failed", { params: { hash: unauthorised.hash } });
   await run.write("sweepEscrow", "owner", { kind: "sweepEscrow", ...card, asset, agent: agent.address });
   await run.write("revokeDevice", "owner", { kind: "revokeDevice", ...card });
 }
@@ -193,32 +216,4 @@ async function refusals(run: Run): Promise<void> {
     body: { xdr: (run.examples.operations.prepareTransaction!.responses["200"]!.revokeDevice as { xdr: string }).xdr },
   });
   await run.ask("getTransaction", "not_found", { params: { hash: UNKNOWN } });
-}
-
-/** Errors of any endpoint, some of them by a gateway to which something has happened. */
-async function failures({ api, on, examples }: Run): Promise<void> {
-  const keep = ({ body }: Answer) => examples.errors[body.error.code] = body;
-  keep(await api.request("GET", "/v1/network", { key: null }));
-  keep(await api.request("GET", "/v1/network", { key: await api.newKey({ scopes: ["webhooks"] }) }));
-  keep(await api.request("GET", "/v1/events?limit=0"));
-  keep(await api.request("GET", "/v1/nothing"));
-  const slow = await api.newKey({ rate: 1 });
-  await api.request("GET", "/v1/network", { key: slow });
-  keep(await api.request("GET", "/v1/network", { key: slow }));
-
-  const cutOff = await startGateway(on, { fetch: () => Promise.reject(new Error("down")), started: false });
-  keep(await cutOff.request("GET", `/v1/devices/${CARD}`));
-  const stopping = cutOff.stop();
-  keep(await cutOff.request("GET", "/v1/network"));
-  await stopping;
-
-  const broken = await startGateway(on, {
-    started: false,
-    keys: (store) => ({
-      ...keySourceFromStore(store),
-      get: () => Promise.reject(new TypeError("a fault of the gateway's own")),
-    }),
-  });
-  keep(await broken.request("GET", "/v1/network"));
-  await broken.stop();
 }

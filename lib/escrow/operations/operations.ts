@@ -11,8 +11,8 @@ import {
   contractId,
   deviceHash,
   expiresAt,
-  got,
   maxAmount,
+  mustBeOneOf,
   nonce,
 } from "../values.ts";
 
@@ -57,7 +57,7 @@ export const OPERATION_KINDS = Object.keys(kinds) as (keyof typeof kinds)[];
 /** Ends the message for a kind that is none. */
 function unknownKind(input: unknown): string {
   const { kind } = input as { kind?: unknown };
-  return `must be one of ${OPERATION_KINDS.join(", ")}${kind === undefined ? "" : got(kind)}`;
+  return mustBeOneOf(OPERATION_KINDS).error({ input: kind });
 }
 
 /** An operation as it is asked for. */

@@ -1,24 +1,29 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import { EVENT_TYPES, type EventType } from "../../escrow/events.ts";
-import { address, contractId, deviceHash } from "../../escrow/values.ts";
+import { address, contractId, deviceHash, gotOf, must, mustBeOneOf, transactionHash } from "../../escrow/values.ts";
 import { endpoint } from "../endpoint.ts";
 import type { AppEnv } from "../exchange.ts";
 import { AS } from "../openapi_schemas.ts";
 import { eventStreamEndpoint } from "./event_stream.ts";
 
-const integerText = (min: number, max: number, noun: string) =>
-  z.string().regex(/^[1-9]\d{0,9}$/, `must be ${noun}`).transform(Number)
-    .refine((n) => n >= min && n <= max, `must be ${noun}`)
+/** An integer of these bounds as it stands in a query. */
+export const integerText = (min: number, max: number) => {
+  const rule = must(`an integer from ${min} to ${max}`);
+  return z.string().regex(/^[1-9]\d{0,9}$/, { ...rule, abort: true })
+    .refine((text) => Number(text) >= min && Number(text) <= max, rule).transform(Number)
     .meta({ [AS]: { type: "integer", minimum: min, maximum: max } });
+};
 
+const isType = (text: string) => (EVENT_TYPES as readonly string[]).includes(text);
 const typeList = z.string().transform((text) => text.split(","))
-  .refine(
-    (types) => types.every((type) => (EVENT_TYPES as readonly string[]).includes(type)),
-    `must be a comma-separated list of ${EVENT_TYPES.join(", ")}`,
-  ).meta({ [AS]: { type: "array", items: { type: "string", enum: EVENT_TYPES } } });
+  .refine((types) => types.every(isType), {
+    error: ({ input }) =>
+      `must be a comma-separated list of ${EVENT_TYPES.join(", ")}` +
+      gotOf((input as string[]).find((type) => !isType(type)), EVENT_TYPES),
+  }).meta({ [AS]: { type: "array", items: { type: "string", enum: EVENT_TYPES } } });
 
-const ledgerText = integerText(1, 4_294_967_295, "an integer from 1 to 4294967295");
+const ledgerText = integerText(1, 4_294_967_295);
 
 /** Where a reader begins, and what it wants to hear of: the same for pages and streams. */
 const startAndSubjects = {
@@ -28,9 +33,7 @@ const startAndSubjects = {
   deviceHash: deviceHash.optional(),
   merchant: address.optional(),
   agent: address.optional(),
-  txHash: z.string().regex(/^[0-9a-fA-F]{64}$/, "must be 64 hex digits").transform((hash) => hash.toLowerCase())
-    .optional()
-    .describe("Only the events of this transaction"),
+  txHash: transactionHash.optional().describe("Only the events of this transaction"),
 };
 
 const isOneStart = ({ fromLedger, cursor }: { fromLedger?: number; cursor?: string }) =>
@@ -39,12 +42,14 @@ const twoStarts = { path: ["fromLedger"], message: "and cursor exclude each othe
 
 const streamQuery = z.strictObject(startAndSubjects).refine(isOneStart, twoStarts);
 
+const ORDERS = ["asc", "desc"] as const;
+
 const eventsQuery = z.strictObject({
   ...startAndSubjects,
   toLedger: ledgerText.optional().describe("Only events up to this ledger, inclusive"),
-  order: z.enum(["asc", "desc"], "must be asc or desc").optional()
+  order: z.enum(ORDERS, mustBeOneOf(ORDERS)).optional()
     .describe("asc, or desc: the last one that became known first; asc when absent"),
-  limit: integerText(1, 1000, "an integer from 1 to 1000").optional().describe("1 to 1000, 100 when absent"),
+  limit: integerText(1, 1000).optional().describe("1 to 1000, 100 when absent"),
 }).refine(isOneStart, twoStarts);
 
 export const eventId = z.string().regex(/^([1-9]\d{0,3}-)?\d{19}-\d{10}$/, "must be the id of an event");

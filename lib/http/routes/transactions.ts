@@ -1,14 +1,12 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import { operation, preparedOperation } from "../../escrow/operations/operations.ts";
-import { accountAddress, unixSeconds } from "../../escrow/values.ts";
+import { accountAddress, transactionHash, unixSeconds } from "../../escrow/values.ts";
 import { endpoint } from "../endpoint.ts";
+import { outcomeFields } from "../error_fields.ts";
 import type { AppEnv } from "../exchange.ts";
 
 const envelope = z.string("must be a base64 transaction envelope").min(1, "must be a base64 transaction envelope");
-const transactionHash = z.string().regex(/^[0-9a-fA-F]{64}$/, "must be 64 hex digits").transform((hash) =>
-  hash.toLowerCase()
-);
 
 const prepareAnswer = z.object({
   xdr: z.string().describe("Unsigned transaction envelope, base64"),
@@ -32,8 +30,10 @@ const statusAnswer = z.object({
     "failed: applied without success, or in no ledger before its time bound; rejected: the network turned it down",
   ),
   ledger: z.int().optional().describe("The ledger that it was applied in"),
-  error: z.string().optional().describe("Why it failed or was rejected"),
+  error: z.string().optional().describe("Why it failed or was rejected, for people; a program goes by what follows"),
+  ...outcomeFields,
 }).meta({ id: "TransactionStatus" });
+type StatusAnswer = z.infer<typeof statusAnswer>;
 
 /** Writes: prepare here, sign outside, submit here. */
 export const transactions = new Hono<AppEnv>()
@@ -87,5 +87,5 @@ export const transactions = new Hono<AppEnv>()
       params: z.object({ hash: transactionHash }),
       answer: statusAnswer,
       errors: ["not_found", "upstream_error"],
-    }, ({ params }, { transactions }) => transactions.status(params.hash)),
+    }, async ({ params }, { transactions }) => await transactions.status(params.hash) as StatusAnswer),
   );

@@ -1,15 +1,14 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import { EVENT_TYPES } from "../../escrow/events.ts";
-import { address, deviceHash } from "../../escrow/values.ts";
+import { address, deviceHash, mustBeOneOf } from "../../escrow/values.ts";
 import type { Reader } from "../../store/webhook.ts";
 import { NOTHING_DELIVERED, publicAttempt, publicWebhook } from "../../webhooks/public_webhook.ts";
 import { endpoint } from "../endpoint.ts";
 import type { AppEnv } from "../exchange.ts";
 import { AS } from "../openapi_schemas.ts";
-import { eventAnswer, eventId } from "./events.ts";
+import { eventAnswer, eventId, integerText } from "./events.ts";
 
-const typeRule = `must be one of ${EVENT_TYPES.join(", ")}`;
 const urlRule = "must be an https:// URL";
 const ledgerRule = "must be an integer from 1 to 4294967295";
 
@@ -22,10 +21,9 @@ const ledger = z.int(ledgerRule).min(1, ledgerRule).max(4_294_967_295, ledgerRul
 const absentIfNull = <T>(filter: T | null | undefined) => filter ?? undefined;
 
 const filters = {
-  types: z.array(z.enum(EVENT_TYPES, typeRule), "must be an array of event types").min(1, "must name at least one type")
-    .max(EVENT_TYPES.length, "must name each type once").nullish().transform(absentIfNull).describe(
-      "Only these event types; all when absent",
-    ),
+  types: z.array(z.enum(EVENT_TYPES, mustBeOneOf(EVENT_TYPES)), "must be an array of event types")
+    .min(1, "must name at least one type").max(EVENT_TYPES.length, "must name each type once")
+    .nullish().transform(absentIfNull).describe("Only these event types; all when absent"),
   deviceHash: deviceHash.nullish().transform(absentIfNull).describe("Only events with this device hash"),
   merchant: address.nullish().transform(absentIfNull).describe("Only events with this merchant"),
 };
@@ -96,11 +94,10 @@ const sentRequest = z.object({
 }).meta({ id: "SentRequest" });
 
 const deliveriesQuery = z.strictObject({
-  limit: z.string().regex(/^[1-9]\d{0,2}$/, "must be an integer from 1 to 200").transform(Number)
-    .refine((n) => n <= 200, "must be an integer from 1 to 200").optional().meta({
-      description: "1 to 200, 50 when absent",
-      [AS]: { type: "integer", minimum: 1, maximum: 200, default: 50 },
-    }),
+  limit: integerText(1, 200).optional().meta({
+    description: "1 to 200, 50 when absent",
+    [AS]: { type: "integer", minimum: 1, maximum: 200, default: 50 },
+  }),
   cursor: z.string().regex(/^[1-9]\d{0,14}$/, "must be one from an earlier answer").optional()
     .describe("From an earlier answer"),
 });

@@ -2,7 +2,8 @@ import { z } from "zod";
 import { GatewayError } from "../../errors.ts";
 import type { AnySpec } from "../endpoint.ts";
 import type { AppParts, Exchange } from "../exchange.ts";
-import { checked, valueAt } from "./checked.ts";
+import { checked } from "./checked.ts";
+import { valueAt } from "./fields.ts";
 import { jsonProblem } from "./json_problem.ts";
 
 /** Bodies above this are refused with 413. */

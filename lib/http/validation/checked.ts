@@ -1,19 +1,35 @@
 import type { z } from "zod";
 import { GatewayError } from "../../errors.ts";
-import { didYouMean } from "../../nearest.ts";
-import { fieldsAt } from "./fields.ts";
+import { valueAt } from "./fields.ts";
+import { findTypo } from "./typos.ts";
 
 /** How much of a name that somebody sent is quoted. */
 const MAX_NAME_LENGTH = 100;
+/** How many unknown names are listed. */
+const MOST_NAMES = 8;
 
-/** @throws {GatewayError} `invalid_request`: the first thing wrong, in one sentence that names the field by its path */
+/**
+ * What a schema makes of a value.
+ * @throws {GatewayError} `invalid_request`: a name that was mistyped, else the first thing wrong, in one sentence that names
+ * the field by its path
+ */
 export function checked<T>(schema: z.ZodType<T>, value: unknown, noun: string): T {
   const read = schema.safeParse(value);
   if (read.success) return read.data;
-  const issue = read.error.issues[0]!;
-  const param = issue.path.map(String).join(".");
-  if (issue.code === "unrecognized_keys") throw unknownNames(issue.keys, issue.path, schema, value, noun);
+  const { issues } = read.error;
+  // First of all: what was mistyped is missing under its own name, and zod says that before.
+  const typo = findTypo(issues, schema, value);
+  if (typo !== undefined) throw unknownNames([pathText(typo.path)], noun, `; did you mean ${typo.meant}?`);
+  const issue = issues[0]!;
+  if (issue.code === "unrecognized_keys") {
+    throw unknownNames(issue.keys.map((key) => pathText([...issue.path, key])), noun, "");
+  }
+  const param = pathText(issue.path);
   throw new GatewayError("invalid_request", sentence(issue, param, value), param === "" ? {} : { param });
+}
+
+function pathText(path: readonly PropertyKey[]): string {
+  return path.map(String).join(".").slice(0, MAX_NAME_LENGTH);
 }
 
 function sentence(issue: z.core.$ZodIssue, param: string, value: unknown): string {
@@ -25,24 +41,8 @@ function sentence(issue: z.core.$ZodIssue, param: string, value: unknown): strin
     : `${param} ${issue.message}`;
 }
 
-function unknownNames(
-  keys: readonly string[],
-  path: readonly PropertyKey[],
-  schema: z.ZodType,
-  value: unknown,
-  noun: string,
-): GatewayError {
-  const names = keys.map((key) => [...path.map(String), key].join(".").slice(0, MAX_NAME_LENGTH));
-  const given = valueAt(value, path);
-  const absent = fieldsAt(schema, value, path).filter((field) => !Object.hasOwn(given as object, field));
-  const guess = keys.length === 1 ? didYouMean(keys[0]!, absent) : "";
-  return new GatewayError("invalid_request", `unknown ${noun} ${names.join(", ")}${guess}`, { param: names[0] });
-}
-
-/** What stands at a path of a value, undefined when nothing does. */
-export function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
-  return path.reduce<unknown>(
-    (at, step) => (typeof at === "object" && at !== null ? (at as Record<PropertyKey, unknown>)[step] : undefined),
-    value,
-  );
+function unknownNames(names: string[], noun: string, guess: string): GatewayError {
+  const more = names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : "";
+  const listed = names.slice(0, MOST_NAMES).join(", ");
+  return new GatewayError("invalid_request", `unknown ${noun} ${listed}${more}${guess}`, { param: names[0] });
 }

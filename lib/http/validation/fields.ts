@@ -37,3 +37,11 @@ function shapeOf(schema: z.ZodType, value: unknown): Record<string, z.ZodType> |
 function definition(schema: z.ZodType): Definition {
   return schema._zod.def as unknown as Definition;
 }
+
+/** What stands at a path of a value, undefined when nothing does. */
+export function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>(
+    (at, step) => (typeof at === "object" && at !== null ? (at as Record<PropertyKey, unknown>)[step] : undefined),
+    value,
+  );
+}

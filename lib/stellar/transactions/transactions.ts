@@ -1,4 +1,4 @@
-import { GatewayError } from "../../errors.ts";
+import { GatewayError, type Retry } from "../../errors.ts";
 import type { ContractCall } from "./contract_call.ts";
 import { calledIn, vetEnvelope, type VettedEnvelope } from "./envelope.ts";
 import { type Fate, fateOf, type FateParts, type HandedOut } from "./fate.ts";
@@ -21,8 +21,13 @@ export interface TransactionStatus {
   /** `failed`: applied without success, or in no ledger in time. `rejected`: the network turned it down. */
   status: "pending" | "success" | "failed" | "rejected";
   ledger?: number;
-  /** Why it failed or was rejected. */
+  /** Why it failed or was rejected, for people. */
   error?: string;
+  /** What the error of its submit says to a program: as in `GatewayError`. */
+  contractError?: string;
+  transactionError?: string;
+  reason?: string;
+  retry?: Retry;
 }
 
 export interface Transactions {
@@ -135,6 +140,9 @@ export function createTransactions(parts: TransactionsParts): Transactions {
 function statusOf(hash: string, { status, ledger, error }: Outcome): TransactionStatus {
   const told: TransactionStatus = { hash, status };
   if (ledger !== undefined) told.ledger = ledger;
-  if (error !== undefined) told.error = error.message;
-  return told;
+  if (error === undefined) return told;
+  const { message, contractError, transactionError, reason, retry } = error;
+  // What is undefined is left out.
+  const why = Object.entries({ contractError, transactionError, reason }).filter(([, value]) => value !== undefined);
+  return { ...told, error: message, ...Object.fromEntries(why), retry };
 }

@@ -23,13 +23,20 @@ function rejected(code: "txBadSeq" | "txInsufficientFee"): string {
 describe("what became of an envelope that was sent from here", () => {
   test("is told from the journal, by submit and by status, without asking the node", async () => {
     const { transactions, notes, calls } = submitStage({ find: forgotten });
-    const ended = new GatewayError("contract_refused", "no", { contractError: "DuplicateAuth" });
+    const why = { contractError: "AgentNotAuthorized", reason: "policy_expired", retry: "never" } as const;
+    const ended = new GatewayError("contract_refused", "no", why);
     notes.set(HASH, { ...NOTE, outcome: { status: "success", ledger: 77 } });
     assert.deepEqual(await transactions.submit(ENVELOPE), { hash: HASH, ledger: 77 });
     assert.deepEqual(await transactions.status(HASH), { hash: HASH, status: "success", ledger: 77 });
     notes.set(HASH, { ...NOTE, outcome: { status: "failed", ledger: 78, error: ended } });
     assert.equal(await fault(transactions.submit(ENVELOPE)), ended);
-    assert.deepEqual(await transactions.status(HASH), { hash: HASH, status: "failed", ledger: 78, error: "no" });
+    assert.deepEqual(await transactions.status(HASH), {
+      hash: HASH,
+      status: "failed",
+      ledger: 78,
+      error: "no",
+      ...why,
+    });
     assert.equal(calls.length, 0);
   });
 
@@ -85,8 +92,9 @@ describe("what became of an envelope that was sent from here", () => {
       find: (call, ledger) => isRefused ? {} : inLedger(101)(call, ledger),
     });
     await fault(transactions.submit(ENVELOPE));
-    const { status, error, ledger } = await transactions.status(HASH);
-    assert.deepEqual([status, ledger], ["rejected", undefined]);
+    const { error, ...told } = await transactions.status(HASH);
+    const why = { transactionError: "txInsufficientFee", retry: "prepare_again" };
+    assert.deepEqual(told, { hash: HASH, status: "rejected", ...why });
     assert.match(error!, /txInsufficientFee/);
     isRefused = false;
     assert.deepEqual(await transactions.submit(ENVELOPE), { hash: HASH, ledger: 101 });

@@ -14,8 +14,9 @@ describe("what became of a transaction", () => {
     clock.pass(5_000);
     assert.deepEqual(await transactions.status(HASH), { hash: HASH, status: "pending" }, "one answer says so");
     clock.pass(1_100);
-    const { status, error } = await transactions.status(HASH);
-    assert.equal(status, "failed");
+    const { error, ...told } = await transactions.status(HASH);
+    const why = { transactionError: "txTooLate", retry: "prepare_again" };
+    assert.deepEqual(told, { hash: HASH, status: "failed", ...why });
     assert.match(error!, /txTooLate/);
   });
 

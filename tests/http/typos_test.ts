@@ -1,0 +1,206 @@
+import fc from "fast-check";
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { EVENT_TYPES } from "../../lib/escrow/events.ts";
+import { OPERATION_KINDS } from "../../lib/escrow/operations/operations.ts";
+import { GatewayError } from "../../lib/errors.ts";
+import { operationsOf } from "../../lib/http/openapi.ts";
+import { NOUNS } from "../../lib/http/routes/routes.ts";
+import { checked } from "../../lib/http/validation/checked.ts";
+import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
+
+let on: TestNetwork;
+let api: GatewayUnderTest;
+before(async () => {
+  on = await startTestNetwork();
+  api = await startGateway(on, { started: false });
+});
+after(async () => {
+  await api.stop();
+  await on.network.stop();
+});
+
+const account = "GAAZI4TCR3TY5OJHCTJC2A4QSY6CJWJH5IAJTGKIN2ER7LBNVKOCCWN7";
+const asset = "CDLZFC3SYJYDZT7K67VZ75HPJVIEUVNIXF47ZG2FB2RMQQVU2HHGCYSC";
+const deviceHash = "ab".repeat(32);
+const fund = { kind: "fundEscrow", deviceHash, asset, amount: "1" };
+const { amount: _, ...fundNothing } = fund;
+const hook = { url: "https://shop.example.com/hook" };
+const kinds = OPERATION_KINDS.join(", ");
+const types = EVENT_TYPES.join(", ");
+
+/** What is sent, and what is said of it: the message, and the field at fault. */
+const TYPOS: [what: string, path: string, body: unknown, message: string, param: string][] = [
+  [
+    "a field of an operation that is missing under its own name",
+    "/v1/transactions/prepare",
+    { source: account, operation: { ...fundNothing, amout: "1" } },
+    "unknown field operation.amout; did you mean amount?",
+    "operation.amout",
+  ],
+  [
+    "a field of the body",
+    "/v1/transactions/prepare",
+    { sorce: account, operation: fund },
+    "unknown field sorce; did you mean source?",
+    "sorce",
+  ],
+  [
+    "a field beside one that is wrong for another reason",
+    "/v1/payments/check",
+    { devicehash: deviceHash, asset: "bob", amount: "1" },
+    "unknown field devicehash; did you mean deviceHash?",
+    "devicehash",
+  ],
+  [
+    "a field beside one that nobody knows",
+    "/v1/payments/check",
+    { deviceHash, asset, tip: "1", amout: "1" },
+    "unknown field amout; did you mean amount?",
+    "amout",
+  ],
+  [
+    "the field that says which operation it is",
+    "/v1/transactions/prepare",
+    { source: account, operation: { ...fundNothing, kind: undefined, knid: "fundEscrow" } },
+    "unknown field operation.knid; did you mean kind?",
+    "operation.knid",
+  ],
+  [
+    "a kind",
+    "/v1/transactions/prepare",
+    { source: account, operation: { ...fund, kind: "authorise" } },
+    `operation.kind must be one of ${kinds}; got "authorise"; did you mean authorize?`,
+    "operation.kind",
+  ],
+  [
+    "a kind that is near to none",
+    "/v1/transactions/prepare",
+    { source: account, operation: { ...fund, kind: "\u0007pay" } },
+    `operation.kind must be one of ${kinds}; got "\\u0007pay"`,
+    "operation.kind",
+  ],
+  [
+    "an event type of a webhook",
+    "/v1/webhooks",
+    { ...hook, types: ["payment.claimed", "payment.authorised"] },
+    `types.1 must be one of ${types}; got "payment.authorised"; did you mean payment.authorized?`,
+    "types.1",
+  ],
+  [
+    "an event type in a query",
+    "/v1/events?types=payment.claimed,payment.authorised",
+    undefined,
+    `types must be a comma-separated list of ${types}; got "payment.authorised"; did you mean payment.authorized?`,
+    "types",
+  ],
+  [
+    "an event type of a stream",
+    "/v1/events/stream?types=escrow.fund",
+    undefined,
+    `types must be a comma-separated list of ${types}; got "escrow.fund"; did you mean escrow.funded?`,
+    "types",
+  ],
+  [
+    "an order",
+    "/v1/events?order=dsc",
+    undefined,
+    'order must be one of asc, desc; got "dsc"; did you mean desc?',
+    "order",
+  ],
+  ["a number", "/v1/events?limit=1O", undefined, 'limit must be an integer from 1 to 1000; got "1O"', "limit"],
+  [
+    "a number that is too large",
+    "/v1/events?fromLedger=4294967296",
+    undefined,
+    'fromLedger must be an integer from 1 to 4294967295; got "4294967296"',
+    "fromLedger",
+  ],
+  ["a hash", "/v1/events?txHash=12", undefined, 'txHash must be 64 hex digits; got "12"', "txHash"],
+  ["a hash in a path", "/v1/transactions/12", undefined, 'hash must be 64 hex digits; got "12"', "hash"],
+];
+
+for (const [what, path, body, message, param] of TYPOS) {
+  test(`mistyped: ${what}`, async () => {
+    const answer = await api.request(body === undefined ? "GET" : "POST", path, { body });
+    assert.deepEqual([answer.status, answer.body.error], [400, {
+      code: "invalid_request",
+      message,
+      retry: "never",
+      param,
+    }]);
+  });
+}
+
+test("what is quoted of a wrong value is bounded, and a secret in it is not told", async () => {
+  const messageOf = async (query: string) => (await api.request("GET", `/v1/events?${query}`)).body.error.message;
+  assert.match(await messageOf(`types=${"x".repeat(5_000)}`), /; got "x{40}…"$/);
+  assert.match(await messageOf(`order=${api.apiKey}`), /; got an API key$/);
+  assert.match(await messageOf("types="), /; got ""$/);
+  const body = Object.fromEntries(Array.from({ length: 3_000 }, (_, at) => [`p${at}`, at]));
+  const { error } = (await api.request("POST", "/v1/webhooks", { body: { ...hook, ...body } })).body;
+  assert.equal(error.message, "unknown field p0, p1, p2, p3, p4, p5, p6, p7 and 2992 more");
+});
+
+/** Values as strangers send them: of any form, and near to what is meant. */
+function nearly(names: readonly string[]): fc.Arbitrary<unknown> {
+  const name = fc.oneof(
+    fc.constantFrom(...names, "__proto__", "constructor", "toString", "length"),
+    fc.tuple(fc.constantFrom(...names), fc.nat(9)).map(([text, at]) => text.slice(0, at) + text.slice(at + 1)),
+    fc.string({ unit: "binary", maxLength: 80 }),
+  );
+  return fc.letrec((tie) => ({
+    value: fc.oneof({ maxDepth: 3 }, name, fc.jsonValue(), tie("body"), fc.array(tie("value"), { maxLength: 3 })),
+    body: fc.array(fc.tuple(name, tie("value")), { maxLength: 8 }).map((fields) =>
+      // As JSON.parse makes it: __proto__ is a field like others.
+      JSON.parse(`{${fields.map(([key, value]) => `${JSON.stringify(key)}:${JSON.stringify(value)}`).join()}}`)
+    ),
+  })).body;
+}
+
+const NAMES = [
+  "source",
+  "operation",
+  "kind",
+  "deviceHash",
+  "asset",
+  "amount",
+  "merchant",
+  "types",
+  "url",
+  "fromLedger",
+];
+
+test("whatever is sent for a body or a query, it is taken or invalid_request in a sentence of bounded length", () => {
+  const schemas = operationsOf(NOUNS).flatMap(({ spec }) =>
+    [spec.body, spec.query].flatMap((schema) => schema === undefined ? [] : [schema])
+  );
+  fc.assert(
+    fc.property(
+      nearly([...NAMES, ...OPERATION_KINDS, ...EVENT_TYPES]),
+      fc.constantFrom(...schemas),
+      (value, schema) => {
+        try {
+          checked(schema, value, "field");
+        } catch (error) {
+          assert.ok(error instanceof GatewayError, String(error));
+          assert.equal(error.code, "invalid_request");
+          assert.ok(error.message.length < 2_000, error.message);
+        }
+      },
+    ),
+    { numRuns: 2_000 },
+  );
+});
+
+test("an operation of any form is answered, and what is wrong with it in an error's body", async () => {
+  await fc.assert(
+    fc.asyncProperty(nearly([...NAMES, ...OPERATION_KINDS]), async (operation) => {
+      const body = { source: account, operation };
+      const answer = await api.request("POST", "/v1/transactions/prepare", { body });
+      assert.ok([400, 404].includes(answer.status), JSON.stringify(answer.body));
+      assert.equal(typeof answer.body.error.message, "string");
+    }),
+    { numRuns: 200 },
+  );
+});
