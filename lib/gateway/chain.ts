@@ -16,7 +16,7 @@ import { type ContractWatch, createContractWatch } from "./contract_watch.ts";
 import type { GatewayMetrics } from "../metrics/gateway_metrics.ts";
 import { createJournal } from "./journal.ts";
 import { createSharedFindings, type SharedFindings } from "./shared_findings.ts";
-import { fundedIn, watchForeignAssets } from "./foreign_assets.ts";
+import { watchForeignAssets } from "./foreign_assets.ts";
 import type { GatewayOptions } from "./options.ts";
 
 const NETWORK_CHECK_TIMEOUT_MS = 3_000;
@@ -102,7 +102,11 @@ export async function createChain(
     clock,
     contracts,
     assets,
-    fundedIn: (deviceHash) => fundedIn(store, deviceHash),
+    log: {
+      watcherState: () => store.events.watcherState(),
+      read: (query) => store.events.read(query),
+      wake: () => watcher.wake(),
+    },
     networkPassphrase: config.networkPassphrase,
     submitTimeoutMs: config.submitTimeoutMs,
     verdicts: findings?.verdicts,
