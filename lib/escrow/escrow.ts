@@ -121,7 +121,7 @@ export function createEscrow(parts: EscrowParts): Escrow {
     onProblem,
     onNewCodes: parts.onNewCodes,
   });
-  const log = createEscrowLog({ log: parts.log, paymentEscrow: contracts.paymentEscrow, clock });
+  const log = createEscrowLog({ log: parts.log, clock });
   const validForMs = VALID_FOR_SECONDS * 1000;
   const terms = createFootprintTerms({ entries, clock });
   const spares = createSparePayments({

@@ -16,6 +16,7 @@ import { type ContractWatch, createContractWatch } from "./contract_watch.ts";
 import type { GatewayMetrics } from "../metrics/gateway_metrics.ts";
 import { createJournal } from "./journal.ts";
 import { createSharedFindings, type SharedFindings } from "./shared_findings.ts";
+import { eventLogOf } from "./event_log.ts";
 import { watchForeignAssets } from "./foreign_assets.ts";
 import type { GatewayOptions } from "./options.ts";
 
@@ -102,11 +103,7 @@ export async function createChain(
     clock,
     contracts,
     assets,
-    log: {
-      watcherState: () => store.events.watcherState(),
-      read: (query) => store.events.read(query),
-      wake: () => watcher.wake(),
-    },
+    log: eventLogOf(store, contracts.paymentEscrow, () => watcher.wake()),
     networkPassphrase: config.networkPassphrase,
     submitTimeoutMs: config.submitTimeoutMs,
     verdicts: findings?.verdicts,

@@ -1,13 +1,29 @@
 import { GatewayError } from "../../errors.ts";
 import type { Clock } from "../../clock.ts";
-import { heightOf, type LoggedEvent } from "../../store/event.ts";
-import type { EventQuery, WatcherState } from "../../store/store.ts";
-import { ESCROW_MOVEMENTS, type Holdings, holdingsOf, UNKNOWN_ASSET } from "./holdings.ts";
+import { ESCROW_MOVEMENTS, type EscrowMovement, type Holdings, holdingsOf, UNKNOWN_ASSET } from "./holdings.ts";
+
+/** An event of the log, as far as it is looked at here. */
+export interface EscrowEvent extends EscrowMovement {
+  sequence: number;
+  /** In the order of the ledgers. */
+  id: string;
+  deviceHash?: string;
+  /** ISO 8601 UTC. */
+  ledgerClosedAt: string;
+}
 
 /** The log of the contracts' events, and who writes it. */
 export interface EventLog {
-  watcherState(): Promise<WatcherState | undefined>;
-  read(query: EventQuery & { order: "asc" | "desc"; limit: number }): Promise<LoggedEvent[]>;
+  /** How far it has come, undefined before its first ledger. */
+  reach(): Promise<{ scannedLedger: number; completeFromHeight: number } | undefined>;
+  /** By sequence, the newest first. */
+  read(query: {
+    filter: { types: string[]; deviceHash?: string; merchant?: string; fromHeight?: number };
+    /** Inclusive. */
+    upTo?: number;
+    order: "desc";
+    limit: number;
+  }): Promise<EscrowEvent[]>;
   /** Has the watcher look at once. */
   wake(): void;
 }
@@ -24,7 +40,7 @@ export interface EscrowLog {
   /** Whether one of a card's newest fundings was in another asset: only then its escrow may hold another one. */
   mayHoldOthers(deviceHash: string, asset: string): Promise<boolean>;
   /** The payments authorised for a merchant since the last claim, the newest first, whether they have expired or not. */
-  unclaimed(merchant: string): Promise<LoggedEvent[]>;
+  unclaimed(merchant: string): Promise<EscrowEvent[]>;
   /**
    * Resolves when the log has all up to this ledger; at once when there is no watcher that writes it.
    * @throws {GatewayError} `upstream_error` when that takes too long
@@ -32,30 +48,21 @@ export interface EscrowLog {
   reaches(ledger: number): Promise<void>;
 }
 
+type ReadFilter = Parameters<EventLog["read"]>[0]["filter"];
+
 const MOST_MOVEMENTS = 100;
 const MOST_FUNDINGS = 20;
 /** More than one transaction can claim. */
 const MOST_PAYMENTS = 500;
 const LONGEST_WAIT_MS = 5_000;
-const PAUSE_MS = 25;
+const PAUSE_MS = 50;
 
 /** Answers from the log alone. Without one nothing is known. */
-export function createEscrowLog({ log, paymentEscrow, clock }: {
+export function createEscrowLog({ log, clock }: {
   log: EventLog | undefined;
-  paymentEscrow: string;
   clock: Pick<Clock, "wait" | "monotonicMs">;
 }): EscrowLog {
-  /** From where on nothing is missing, of the network as it is; undefined: nothing has been read yet. */
-  async function completeFrom(): Promise<number | undefined> {
-    const state = await log?.watcherState();
-    if (state === undefined) return undefined;
-    const ends = state.gaps
-      .filter(({ epoch, contractIds }) => epoch === state.epoch && contractIds.includes(paymentEscrow))
-      .map(({ toLedger }) => toLedger + 1);
-    return heightOf(state.epoch, Math.max(0, ...ends));
-  }
-
-  async function newest(filter: EventQuery["filter"], limit: number, upTo?: number): Promise<LoggedEvent[]> {
+  async function newest(filter: ReadFilter, limit: number, upTo?: number): Promise<EscrowEvent[]> {
     return await log!.read({ filter, upTo, order: "desc", limit });
   }
 
@@ -63,9 +70,9 @@ export function createEscrowLog({ log, paymentEscrow, clock }: {
     async holdings(deviceHash, balance) {
       if (balance === 0n) return new Map();
       const unknown = new Map([[UNKNOWN_ASSET, balance]]);
-      const fromHeight = await completeFrom();
-      if (fromHeight === undefined) return unknown;
-      const filter = { types: ESCROW_MOVEMENTS, deviceHash, fromHeight };
+      const reach = await log?.reach();
+      if (reach === undefined) return unknown;
+      const filter = { types: ESCROW_MOVEMENTS, deviceHash, fromHeight: reach.completeFromHeight };
       const movements = await newest(filter, MOST_MOVEMENTS);
       // The log has what came late at its end; ids are in the order of the ledgers.
       const inOrder = movements.toSorted((a, b) => a.id < b.id ? 1 : -1);
@@ -90,9 +97,8 @@ export function createEscrowLog({ log, paymentEscrow, clock }: {
     },
 
     async unclaimed(merchant) {
-      const fromHeight = await completeFrom();
-      if (fromHeight === undefined) return [];
-      const filter = { types: ["payment.authorized", "payment.claimed"], merchant, fromHeight };
+      if (log === undefined) return [];
+      const filter = { types: ["payment.authorized", "payment.claimed"], merchant };
       const events = await newest(filter, MOST_PAYMENTS);
       const claimed = events.findIndex(({ type }) => type === "payment.claimed");
       return events.slice(0, claimed === -1 ? undefined : claimed);
@@ -101,8 +107,8 @@ export function createEscrowLog({ log, paymentEscrow, clock }: {
     async reaches(ledger) {
       const endsAtMs = clock.monotonicMs() + LONGEST_WAIT_MS;
       while (true) {
-        const state = await log?.watcherState();
-        if (state === undefined || state.scannedLedger >= ledger) return;
+        const reach = await log?.reach();
+        if (reach === undefined || reach.scannedLedger >= ledger) return;
         if (clock.monotonicMs() >= endsAtMs) throw notReadYet(ledger);
         log!.wake();
         await clock.wait(PAUSE_MS);

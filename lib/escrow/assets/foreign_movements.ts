@@ -1,5 +1,4 @@
 import { createRecentMap } from "../../bounded_map.ts";
-import { heightOf, parseEventId } from "../../store/event.ts";
 import type { AssetList } from "./asset_list.ts";
 import { afterMovement, ESCROW_MOVEMENTS, heldInOthers, type Holdings } from "./holdings.ts";
 
@@ -39,7 +38,7 @@ export interface ForeignMovement {
 export interface MovementLog {
   bounds(): Promise<{ last: number }>;
   read(query: {
-    filter: { types: string[]; deviceHash?: string; merchant?: string; fromHeight?: number };
+    filter: { types: string[]; deviceHash?: string; merchant?: string };
     /** Exclusive. */
     after?: number;
     /** Inclusive. */
@@ -102,16 +101,17 @@ export function createForeignMovements({ log, assets, onForeign }: {
   async function heldBefore({ id, deviceHash, sequence }: MovementEvent, key: string): Promise<Holdings> {
     const known = held.get(key);
     if (known !== undefined) return known;
-    const filter = { types: ESCROW_MOVEMENTS, deviceHash, fromHeight: heightOf(parseEventId(id)?.epoch ?? 0, 0) };
+    const filter = { types: ESCROW_MOVEMENTS, deviceHash };
     const before = await log.read({ filter, upTo: sequence - 1, order: "desc", limit: MOST_MOVEMENTS });
-    return before.reduceRight((holdings, event) => afterMovement(holdings, event).holdings, new Map() as Holdings);
+    const ofThisLife = before.filter((event) => lifeOf(event) === lifeOf({ id }));
+    return ofThisLife.reduceRight((holdings, event) => afterMovement(holdings, event).holdings, new Map() as Holdings);
   }
 
   /** Whether a movement puts a second asset into an escrow, or takes out what was there in another. Notes the movement. */
   async function isOfAnother(event: MovementEvent): Promise<boolean> {
-    const { id, type, deviceHash, asset } = event;
+    const { type, deviceHash, asset } = event;
     if (deviceHash === undefined) return false;
-    const key = `${parseEventId(id)?.epoch} ${deviceHash}`;
+    const key = `${lifeOf(event)} ${deviceHash}`;
     const before = await heldBefore(event, key);
     const { holdings, foreign } = afterMovement(before, event);
     held.set(key, holdings);
@@ -179,4 +179,9 @@ export function createForeignMovements({ log, assets, onForeign }: {
     },
     found: () => ({ count, last }),
   };
+}
+
+/** What stands before the node's own 30 characters of an event's id tells the network's lives apart. */
+function lifeOf({ id }: Pick<MovementEvent, "id">): string {
+  return id.slice(0, -30);
 }
