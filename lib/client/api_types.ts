@@ -481,7 +481,7 @@ export type Status = {
       type: "device.registered" | "device.revoked" | "agent.registered" | "agent.revoked" | "escrow.funded" | "escrow.defunded" | "escrow.swept" | "payment.authorized" | "payment.claimed";
       ledger: number;
       asset: string;
-      /** not_listed: the asset is none of SERVICE_API_ASSETS. not_the_policys: a card was funded in another asset than its policy names. not_what_was_funded: a card paid, or was paid out, in another asset than it was funded in. not_what_was_authorized: a merchant claimed another asset than the payments were authorised in */
+      /** not_listed: the asset is none of SERVICE_API_ASSETS. not_the_policys: a card was funded in another asset than its policy names. not_what_was_funded: a card was funded in another asset than its escrow held, or more of an asset was paid, or paid out, than was there of it. not_what_was_authorized: a merchant claimed another asset than the payments were authorised in */
       because: "not_listed" | "not_the_policys" | "not_what_was_funded" | "not_what_was_authorized";
     } | null;
   };

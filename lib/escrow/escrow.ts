@@ -20,6 +20,7 @@ import {
   type TransactionStatus,
 } from "../stellar/transactions/transactions.ts";
 import { type AssetList, createAssetList } from "./assets/asset_list.ts";
+import { createEscrowLog, type EventLog } from "./assets/escrow_log.ts";
 import { createContractCodes } from "./contracts/codes.ts";
 import type { ContractIds } from "./contracts/errors.ts";
 import { createCardGuard } from "./operations/card_guard.ts";
@@ -28,10 +29,12 @@ import { type Operation, operationDigest, operationKind, refuseCall } from "./op
 import { type AssetReader, createAssetReader } from "./reads/asset_info.ts";
 import { createPaymentChecker, type PaymentChecker } from "./reads/payment_check.ts";
 import { createOperationPreparer, type PreparedRequest, type PrepareRequest } from "./operations/prepare_operation.ts";
+import { createHeldAnswers } from "./reads/held_answers.ts";
 import { createEscrowReads, type EscrowReads } from "./reads/reads.ts";
 import type { KeptVerdicts } from "./reads/source_choice.ts";
 import { createCallSource } from "./reads/reads_by_calls.ts";
 import { createEntrySource } from "./reads/reads_by_entries.ts";
+import { createSpendable } from "./reads/spendable.ts";
 import { createExplanations } from "./refusals/explanations.ts";
 import { createRefusals } from "./refusals/refusal.ts";
 import { createSparePayments } from "./operations/spare_payments.ts";
@@ -75,8 +78,8 @@ export interface EscrowParts {
   contracts: ContractIds;
   /** What is dealt in; everything when absent. */
   assets?: AssetList;
-  /** The asset that a card was last funded in, undefined when that is not known; never known when absent. */
-  fundedIn?(deviceHash: string): Promise<string | undefined>;
+  /** Knows which assets the escrow holds, as far as it goes back; nobody knows when absent. */
+  log?: EventLog;
   networkPassphrase: string;
   submitTimeoutMs: number;
   /** What the gateways on one store found of the contracts' code; absent: this one is alone with its store. */
@@ -122,6 +125,7 @@ export function createEscrow(parts: EscrowParts): Escrow {
     onProblem,
     onNewCodes: parts.onNewCodes,
   });
+  const log = createEscrowLog({ log: parts.log, clock });
   const validForMs = VALID_FOR_SECONDS * 1000;
   const terms = createFootprintTerms({ entries, clock });
   const ledgers = createLedgerWait({ rpc, view, clock });
@@ -142,12 +146,7 @@ export function createEscrow(parts: EscrowParts): Escrow {
     explainExcess: refusals.ofExcess,
     explainFailure: refusals.ofFailure,
     refuseCall: (call) => refuseCall(contracts, call),
-    guardOf: createCardGuard({
-      contracts,
-      assets,
-      reads,
-      fundedIn: parts.fundedIn ?? (() => Promise.resolve(undefined)),
-    }),
+    guardOf: createCardGuard({ contracts, assets, reads, log }),
     digestOf: operationDigest,
     onEnd: spares.ended,
   });
@@ -161,11 +160,13 @@ export function createEscrow(parts: EscrowParts): Escrow {
 
   const { submit, status, fate } = transactions;
   const accountExists = async (address: string) => (await entries.read([accountKey(address)])).entries[0] !== undefined;
+  const answers = createHeldAnswers<bigint>({ view, now: clock.monotonicMs, maxAgeMs: maxAgeMs ?? 6_000 });
+  const spendable = createSpendable({ log, answers });
   return {
     reads,
     assets: createAssetReader(calls),
     shortestLife: createShortestLife({ entries, clock }),
-    payments: createPaymentChecker({ card: reads.card, ledgerTime, assets, accountExists }),
+    payments: createPaymentChecker({ card: reads.card, ledgerTime, assets, accountExists, spendable }),
     transactions: {
       prepare: createOperationPreparer({ contracts, transactions, nextNonce, spares }),
       warning: createOutcomeWarnings({

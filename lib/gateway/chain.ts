@@ -17,7 +17,8 @@ import type { GatewayMetrics } from "../metrics/gateway_metrics.ts";
 import { createJournal } from "./journal.ts";
 import { createLostAnswers, type LostAnswers } from "./lost_answers.ts";
 import { createSharedFindings, type SharedFindings } from "./shared_findings.ts";
-import { fundedIn, watchForeignAssets } from "./foreign_assets.ts";
+import { eventLogOf } from "./event_log.ts";
+import { watchForeignAssets } from "./foreign_assets.ts";
 import type { GatewayOptions } from "./options.ts";
 
 const NETWORK_CHECK_TIMEOUT_MS = 3_000;
@@ -105,7 +106,7 @@ export async function createChain(
     clock,
     contracts,
     assets,
-    fundedIn: (deviceHash) => fundedIn(store, deviceHash),
+    log: eventLogOf(store, contracts.paymentEscrow, () => watcher.wake()),
     networkPassphrase: config.networkPassphrase,
     submitTimeoutMs: config.submitTimeoutMs,
     verdicts: findings?.verdicts,

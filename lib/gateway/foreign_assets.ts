@@ -37,10 +37,3 @@ export function watchForeignAssets({ store, assets, log }: {
     look: () => movements.look().catch(() => {}),
   };
 }
-
-/** The asset that a card was last funded in, as the store's log knows it. */
-export async function fundedIn({ events }: Pick<Store, "events">, deviceHash: string): Promise<string | undefined> {
-  const query = { filter: { types: ["escrow.funded"], deviceHash }, order: "desc" as const, limit: 1 };
-  const [funded] = await events.read(query);
-  return funded?.asset;
-}

@@ -1,10 +1,12 @@
 import { createRecentMap } from "../../bounded_map.ts";
 import type { AssetList } from "./asset_list.ts";
+import { afterMovement, ESCROW_MOVEMENTS, heldInOthers, type Holdings } from "./holdings.ts";
 
 /**
  * Why a movement is foreign. `not_listed`: its asset is none of those dealt in. `not_the_policys`: a card was funded in
- * another asset than its policy names. `not_what_was_funded`: a card paid, or was paid out, in another asset than it was
- * funded in. `not_what_was_authorized`: a merchant claimed another asset than the payments were authorised in.
+ * another asset than its policy names. `not_what_was_funded`: a card was funded in another asset than its escrow held, or
+ * more of an asset was paid, or paid out, than was there of it. `not_what_was_authorized`: a merchant claimed another asset
+ * than the payments were authorised in.
  */
 export const FOREIGN_BECAUSE = [
   "not_listed",
@@ -23,6 +25,8 @@ export interface MovementEvent {
   deviceHash?: string;
   merchant?: string;
   asset?: string;
+  /** Decimal. */
+  amount?: string;
 }
 
 export interface ForeignMovement {
@@ -56,15 +60,9 @@ const FIRST_LOOK_EVENTS = 5_000;
 const PAGE = 500;
 /** More than one transaction can claim. */
 const MOST_AUTHORIZED = 500;
-const LOOKED_AT = [
-  "agent.registered",
-  "agent.revoked",
-  "escrow.funded",
-  "escrow.defunded",
-  "escrow.swept",
-  "payment.authorized",
-  "payment.claimed",
-];
+/** What a card's escrow holds is first learnt from so many movements before. */
+const MOST_MOVEMENTS = 200;
+const LOOKED_AT = ["agent.registered", "agent.revoked", ...ESCROW_MOVEMENTS, "payment.claimed"];
 const MOST_CARDS = 10_000;
 
 /**
@@ -78,27 +76,47 @@ export function createForeignMovements({ log, assets, onForeign }: {
   /** Told of each as it is found, in the log's order. */
   onForeign(movement: ForeignMovement): void;
 }): ForeignMovements {
-  /** By card, what the newest event of these types names that was looked at; null: the log does not know, or nothing. */
+  /** By card, the asset that its newest policy names; null: the log does not know, or there is none. */
   const policies = createRecentMap<string | null>(MOST_CARDS);
-  const funded = createRecentMap<string | null>(MOST_CARDS);
+  /** By life of the network and card, what its escrow holds. */
+  const held = createRecentMap<Holdings>(MOST_CARDS);
   let looked: number | undefined;
   let looking: Promise<void> | undefined;
   let count = 0;
   let last: ForeignMovement | undefined;
 
-  /** What the newest event of these types before this one names. */
-  async function named(
-    known: typeof policies,
-    types: string[],
-    { deviceHash, sequence }: MovementEvent,
-  ): Promise<string | null> {
+  /** The asset that the card's policy named before this event. */
+  async function policyAsset({ deviceHash, sequence }: MovementEvent): Promise<string | null> {
     if (deviceHash === undefined) return null;
-    const held = known.get(deviceHash);
-    if (held !== undefined) return held;
-    const [before] = await log.read({ filter: { types, deviceHash }, upTo: sequence - 1, order: "desc", limit: 1 });
+    const known = policies.get(deviceHash);
+    if (known !== undefined) return known;
+    const filter = { types: ["agent.registered", "agent.revoked"], deviceHash };
+    const [before] = await log.read({ filter, upTo: sequence - 1, order: "desc", limit: 1 });
     const asset = before?.asset ?? null;
-    known.set(deviceHash, asset);
+    policies.set(deviceHash, asset);
     return asset;
+  }
+
+  /** What the card's escrow held before this event, as far as the log of this life of the network says. */
+  async function heldBefore({ id, deviceHash, sequence }: MovementEvent, key: string): Promise<Holdings> {
+    const known = held.get(key);
+    if (known !== undefined) return known;
+    const filter = { types: ESCROW_MOVEMENTS, deviceHash };
+    const before = await log.read({ filter, upTo: sequence - 1, order: "desc", limit: MOST_MOVEMENTS });
+    const ofThisLife = before.filter((event) => lifeOf(event) === lifeOf({ id }));
+    return ofThisLife.reduceRight((holdings, event) => afterMovement(holdings, event).holdings, new Map() as Holdings);
+  }
+
+  /** Whether a movement puts a second asset into an escrow, or takes out what was there in another. Notes the movement. */
+  async function isOfAnother(event: MovementEvent): Promise<boolean> {
+    const { type, deviceHash, asset } = event;
+    if (deviceHash === undefined) return false;
+    const key = `${lifeOf(event)} ${deviceHash}`;
+    const before = await heldBefore(event, key);
+    const { holdings, foreign } = afterMovement(before, event);
+    held.set(key, holdings);
+    if (type !== "escrow.funded") return foreign > 0n;
+    return asset !== undefined && heldInOthers(before, asset).length > 0;
   }
 
   /** The assets of what a claim collected: all that was authorised for the merchant since the claim before. */
@@ -115,16 +133,15 @@ export function createForeignMovements({ log, assets, onForeign }: {
 
   async function foreign(event: MovementEvent & { asset: string }): Promise<ForeignBecause | undefined> {
     const { asset, type } = event;
-    if (!assets.has(asset)) return "not_listed";
     if (type === "payment.claimed") {
+      if (!assets.has(asset)) return "not_listed";
       return (await authorizedAssets(event)).some((one) => one !== asset) ? "not_what_was_authorized" : undefined;
     }
-    const isFunding = type === "escrow.funded";
-    const expected = isFunding
-      ? await named(policies, ["agent.registered", "agent.revoked"], event)
-      : await named(funded, ["escrow.funded"], event);
-    if (expected === null || expected === asset) return undefined;
-    return isFunding ? "not_the_policys" : "not_what_was_funded";
+    const policy = type === "escrow.funded" ? await policyAsset(event) : null;
+    const ofAnother = await isOfAnother(event);
+    if (!assets.has(asset)) return "not_listed";
+    if (policy !== null && policy !== asset) return "not_the_policys";
+    return ofAnother ? "not_what_was_funded" : undefined;
   }
 
   async function lookAt(event: MovementEvent): Promise<void> {
@@ -133,9 +150,9 @@ export function createForeignMovements({ log, assets, onForeign }: {
       if (deviceHash !== undefined) policies.set(deviceHash, asset ?? null);
       return;
     }
-    const because = asset === undefined ? undefined : await foreign({ ...event, asset });
-    if (type === "escrow.funded" && deviceHash !== undefined) funded.set(deviceHash, asset ?? null);
-    if (asset === undefined || because === undefined) return;
+    if (asset === undefined) return void await isOfAnother(event);
+    const because = await foreign({ ...event, asset });
+    if (because === undefined) return;
     count += 1;
     last = { event: { ...event, asset }, because };
     onForeign(last);
@@ -146,8 +163,12 @@ export function createForeignMovements({ log, assets, onForeign }: {
     looked ??= Math.max(0, upTo - FIRST_LOOK_EVENTS);
     while (looked < upTo) {
       const events = await log.read({ filter: { types: LOOKED_AT }, after: looked, upTo, order: "asc", limit: PAGE });
-      for (const event of events) await lookAt(event);
-      looked = events.length < PAGE ? upTo : events.at(-1)!.sequence;
+      for (const event of events) {
+        await lookAt(event);
+        // What the store fails at later does not have this one counted twice.
+        looked = event.sequence;
+      }
+      if (events.length < PAGE) looked = upTo;
     }
   }
 
@@ -158,4 +179,9 @@ export function createForeignMovements({ log, assets, onForeign }: {
     },
     found: () => ({ count, last }),
   };
+}
+
+/** What stands before the node's own 30 characters of an event's id tells the network's lives apart. */
+function lifeOf({ id }: Pick<MovementEvent, "id">): string {
+  return id.slice(0, -30);
 }

@@ -14,22 +14,34 @@ import {
   type Decode,
   entryValue,
 } from "../decode.ts";
+import type { EscrowLog } from "../assets/escrow_log.ts";
 import type { EscrowReads } from "../reads/reads.ts";
 import { balanceKey, deviceKey, instanceKey, policyKey } from "../reads/storage_keys.ts";
+import { guardAssets, guardPayment, refusal } from "./asset_guard.ts";
+import { claimGuard } from "./claim_guard.ts";
 import { type Operation, operationKind } from "./operations.ts";
 
-/** Where arguments of the owner's operations stand; where the contract takes no wallet, the source acts. */
-const OWNERS: Partial<Record<Operation["kind"], { card: number; wallet?: number; asset?: number }>> = {
+/** Where arguments stand. */
+interface Places {
+  card: number;
+  /** Who acts; absent: the source. */
+  wallet?: number;
+  asset?: number;
+  amount?: number;
+}
+
+/** Of the operations that are the owner's. */
+const OWNERS: Partial<Record<Operation["kind"], Places>> = {
   registerAgent: { wallet: 0, card: 1, asset: 4 },
   revokeAgent: { wallet: 0, card: 1 },
   revokeDevice: { wallet: 0, card: 1 },
   fundEscrow: { asset: 0, wallet: 1, card: 2 },
-  defundEscrow: { asset: 0, card: 1 },
+  defundEscrow: { asset: 0, card: 1, amount: 2 },
   sweepEscrow: { asset: 0, card: 1 },
 };
 
-/** Where the asset stands in the operations that are not the owner's. */
-const ASSETS: Partial<Record<Operation["kind"], number>> = { authorize: 3, claim: 0 };
+const PAYMENT = { card: 1, asset: 3, amount: 4 };
+const CLAIM = { asset: 0, merchant: 1 };
 
 /** What a call does with whose card. */
 interface CardCall {
@@ -38,20 +50,20 @@ interface CardCall {
   /** Who acts: any of these has to be the owner. */
   actors: string[];
   asset: string | undefined;
+  amount: bigint | undefined;
 }
 
 /**
  * Guards the operations that are the card owner's: the contracts do not ask who owns a card (agent_registry lets any wallet
  * register and revoke its agent), so the gateway does. It also refuses to fund a card in another asset than its policy
  * names, for the escrow keeps one balance for all assets, a policy for an asset that does not exist, and whatever is in
- * an asset that is not dealt in: that throws at once.
+ * an asset that is not dealt in: that throws at once. What the escrow holds itself: `asset_guard.ts`, `claim_guard.ts`.
  */
-export function createCardGuard({ contracts, assets, fundedIn, reads }: {
+export function createCardGuard({ contracts, assets, log, reads }: {
   contracts: ContractIds;
   assets: AssetList;
-  /** The asset that a card was last funded in, undefined when that is not known. */
-  fundedIn(deviceHash: string): Promise<string | undefined>;
-  reads: Pick<EscrowReads, "card" | "ways">;
+  log: EscrowLog;
+  reads: Pick<EscrowReads, "card" | "pending" | "ways">;
 }): (call: CallInEnvelope) => CallGuard | undefined {
   const { deviceRegistry, agentRegistry, paymentEscrow } = contracts;
 
@@ -59,7 +71,7 @@ export function createCardGuard({ contracts, assets, fundedIn, reads }: {
   async function cardNow(
     deviceHash: string,
     [device, policy, balance]: (RawLedgerEntry | undefined)[],
-  ): Promise<{ owner?: string; policy?: AgentPolicy; balance: bigint }> {
+  ): Promise<{ owner?: string; policy?: AgentPolicy; balance: bigint; changedIn?: number }> {
     // The first read of a card compares storage with functions: nobody is let through on a storage that is misread.
     const read = reads.ways().device === "entries" ? undefined : await reads.card(deviceHash);
     if (read !== undefined && reads.ways().device === "calls") {
@@ -69,59 +81,71 @@ export function createCardGuard({ contracts, assets, fundedIn, reads }: {
       owner: device && entryValue(device.xdr, asDeviceInfo).owner,
       policy: policy && entryValue(policy.xdr, asAgentPolicy),
       balance: balance === undefined ? 0n : entryValue(balance.xdr, asI128),
+      changedIn: balance?.lastModifiedLedgerSeq,
     };
   }
 
-  function guardOf({ kind, deviceHash, actors, asset }: CardCall, param: CallInEnvelope["param"]): CallGuard {
-    const looksForAsset = kind === "registerAgent" && asset !== undefined;
+  function guardOf({ kind, deviceHash, actors, asset, amount }: CardCall, param: CallInEnvelope["param"]): CallGuard {
+    const namesPolicy = kind === "registerAgent" && asset !== undefined;
     return {
       keys: [
         deviceKey(deviceRegistry, deviceHash),
         policyKey(agentRegistry, deviceHash),
         balanceKey(paymentEscrow, deviceHash),
-        ...(looksForAsset ? [instanceKey(asset)] : []),
+        ...(namesPolicy ? [instanceKey(asset)] : []),
       ],
       async check(entries) {
-        const { owner, policy, balance } = await cardNow(deviceHash, entries);
+        const { owner, policy, balance, changedIn } = await cardNow(deviceHash, entries);
         if (owner !== undefined && !actors.includes(owner)) throw notTheOwner(deviceHash, owner, actors, param);
+        if (asset === undefined) return;
         if (kind === "fundEscrow" && policy !== undefined && asset !== policy.asset) {
-          throw wrongAsset(param, `${policy.asset}, the asset that the policy of card ${deviceHash} names`, asset!);
+          throw refusal(
+            param,
+            "asset",
+            `${policy.asset}, the asset that the policy of card ${deviceHash} names`,
+            asset,
+          );
         }
-        if (!looksForAsset) return;
-        if (entries[3] === undefined) throw wrongAsset(param, "a contract that is there on this network", asset);
-        const funded = balance === 0n ? undefined : await fundedIn(deviceHash);
-        if (funded !== undefined && funded !== asset) {
-          throw wrongAsset(param, `${funded}, of which the card's escrow holds ${balance}: sweep it first`, asset);
+        if (namesPolicy && entries[3] === undefined) {
+          throw refusal(param, "asset", "a contract that is there on this network", asset);
         }
+        await guardAssets(log, { kind, deviceHash, asset, amount, param }, { balance, changedIn });
       },
     };
+  }
+
+  function guardOfPayment(call: CallInEnvelope): CallGuard {
+    const read = <T>(place: number, decode: Decode<T>) => argument(call, contracts, place, decode);
+    const [deviceHash, asset] = [read(PAYMENT.card, asHash), read(PAYMENT.asset, asAddress)];
+    const payment = { kind: "authorize", deviceHash, asset, amount: read(PAYMENT.amount, asI128) } as const;
+    const card = async () => (await reads.card(deviceHash)).value;
+    return { keys: [], check: () => guardPayment(log, { ...payment, param: call.param }, card) };
   }
 
   return function cardGuard(call) {
     const kind = operationKind(contracts, call.call);
     if (kind === undefined) return undefined;
     const owners = OWNERS[kind];
-    const asset = owners?.asset ?? ASSETS[kind];
-    if (asset !== undefined) {
-      const given = argument(call, contracts, asset, asAddress);
-      assets.require(given, call.param === "source" ? "operation.asset" : call.param);
+    const place = kind === "authorize" ? PAYMENT.asset : kind === "claim" ? CLAIM.asset : owners?.asset;
+    const asset = place === undefined ? undefined : argument(call, contracts, place, asAddress);
+    if (asset !== undefined) assets.require(asset, call.param === "source" ? "operation.asset" : call.param);
+    if (kind === "authorize") return guardOfPayment(call);
+    if (kind === "claim") {
+      const merchant = argument(call, contracts, CLAIM.merchant, asAddress);
+      return claimGuard({ merchant, asset: asset!, param: call.param }, { log, assets, reads, paymentEscrow });
     }
     return owners && guardOf(cardCall(kind, owners, call, contracts), call.param);
   };
 }
 
-function cardCall(
-  kind: Operation["kind"],
-  at: { card: number; wallet?: number; asset?: number },
-  call: CallInEnvelope,
-  contracts: ContractIds,
-): CardCall {
+function cardCall(kind: Operation["kind"], at: Places, call: CallInEnvelope, contracts: ContractIds): CardCall {
   const read = <T>(place: number, decode: Decode<T>) => argument(call, contracts, place, decode);
   return {
     kind,
     deviceHash: read(at.card, asHash),
     actors: at.wallet === undefined ? call.authorisers : [read(at.wallet, asAddress)],
     asset: at.asset === undefined ? undefined : read(at.asset, asAddress),
+    amount: at.amount === undefined ? undefined : read(at.amount, asI128),
   };
 }
 
@@ -144,12 +168,6 @@ function notTheOwner(deviceHash: string, owner: string, actors: string[], param:
       : `must ${param === "source" ? "be" : "act for"} ${owner}, the registered owner of card ${deviceHash}; ${got}`,
     param,
   );
-}
-
-function wrongAsset(param: CallInEnvelope["param"], be: string, got: string): GatewayError {
-  return param === "source"
-    ? refused(`must be ${be}; got ${got}`, "operation.asset")
-    : refused(`must name as asset ${be}; got ${got}`, param);
 }
 
 function refused(message: string, param: string): GatewayError {

@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { AssetList } from "../assets/asset_list.ts";
 import type { AgentPolicy } from "../decode.ts";
 import type { AsOf, Card } from "./read_source.ts";
+import type { Spendable } from "./spendable.ts";
 import { accountAddress, amount, contractId, deviceHash } from "../values.ts";
 
 /** Why a payment would not be authorised, in order of precedence. */
@@ -96,24 +97,28 @@ export interface PaymentChecker {
 }
 
 /** Answers payment checks from what is held of the newest ledger, at that ledger's time. */
-export function createPaymentChecker({ card, ledgerTime, assets, accountExists }: {
+export function createPaymentChecker({ card, ledgerTime, assets, accountExists, spendable }: {
   card(deviceHash: string): AsOf<Card> | Promise<AsOf<Card>>;
   /** Close time of the newest ledger, Unix seconds. */
   ledgerTime(): number | Promise<number>;
   assets: Pick<AssetList, "has">;
   /** Whether the newest ledger has this account, `G…`. */
   accountExists(address: string): Promise<boolean>;
+  spendable: Spendable;
 }): PaymentChecker {
   return {
     async check(request) {
-      const { value: found } = await card(request.deviceHash);
+      const read = await card(request.deviceHash);
+      const { value: found } = read;
       const mayExpire = found.policy !== undefined && found.policy.expiresAt !== 0n;
       const verdict = checkPayment(found, request, mayExpire ? await ledgerTime() : 0, assets.has(request.asset));
       // What is called ok can be prepared: by an account that is there.
       const { agent } = found.policy ?? {};
       if (!verdict.ok || agent === undefined) return verdict;
       if (!agent.startsWith("G")) return { ok: false, reason: "agent_mismatch" };
-      return await accountExists(agent) ? verdict : { ok: false, reason: "agent_not_found" };
+      if (!await accountExists(agent)) return { ok: false, reason: "agent_not_found" };
+      const most = await spendable(request.deviceHash, request.asset, read);
+      return BigInt(request.amount) <= most ? verdict : { ok: false, reason: "insufficient_escrow" };
     },
   };
 }

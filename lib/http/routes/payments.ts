@@ -14,7 +14,8 @@ export const payments = new Hono<AppEnv>()
       summary: "Whether the contracts would authorise a payment now",
       description: "What is called ok can be prepared. The reason is the first that applies, in the order of the " +
         "enumeration; agent_not_found also stands for an agent whose account does not exist on the network, agent_mismatch " +
-        "for one that is a contract, asset_mismatch for an asset that this gateway does not deal in.",
+        "for one that is a contract, asset_mismatch for an asset that this gateway does not deal in, insufficient_escrow for an escrow that holds " +
+        "enough, but in another asset.",
       body: checkRequest,
       answer: z.union([
         z.object({ ok: z.literal(true) }).meta({ id: "PaymentWouldPass" }),

@@ -52,7 +52,8 @@ const statusAnswer = z.object({
       asset: contractId,
       because: z.enum(FOREIGN_BECAUSE).describe(
         "not_listed: the asset is none of SERVICE_API_ASSETS. not_the_policys: a card was funded in another asset than its " +
-          "policy names. not_what_was_funded: a card paid, or was paid out, in another asset than it was funded in. " +
+          "policy names. not_what_was_funded: a card was funded in another asset than its escrow held, or more of an asset " +
+          "was paid, or paid out, than was there of it. " +
           "not_what_was_authorized: a merchant claimed another asset than the payments were authorised in",
       ),
     }).nullable(),

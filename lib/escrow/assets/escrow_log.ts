@@ -1,0 +1,126 @@
+import { GatewayError } from "../../errors.ts";
+import type { Clock } from "../../clock.ts";
+import { ESCROW_MOVEMENTS, type EscrowMovement, type Holdings, holdingsOf, UNKNOWN_ASSET } from "./holdings.ts";
+
+/** An event of the log, as far as it is looked at here. */
+export interface EscrowEvent extends EscrowMovement {
+  sequence: number;
+  /** In the order of the ledgers. */
+  id: string;
+  deviceHash?: string;
+  /** ISO 8601 UTC. */
+  ledgerClosedAt: string;
+}
+
+/** The log of the contracts' events, and who writes it. */
+export interface EventLog {
+  /** How far it has come, undefined before its first ledger. */
+  reach(): Promise<{ scannedLedger: number; completeFromHeight: number } | undefined>;
+  /** By sequence, the newest first. */
+  read(query: {
+    filter: { types: string[]; deviceHash?: string; merchant?: string; fromHeight?: number };
+    /** Inclusive. */
+    upTo?: number;
+    order: "desc";
+    limit: number;
+  }): Promise<EscrowEvent[]>;
+  /** Has the watcher look at once. */
+  wake(): void;
+}
+
+/** What the log says about the assets in the escrow contract, which itself does not know them. */
+export interface EscrowLog {
+  /**
+   * What this balance of a card is made up of, as far as the log goes back. What was there before the newest hundred
+   * movements counts as of the asset that was funded last before them.
+   */
+  holdings(deviceHash: string, balance: bigint): Promise<Holdings>;
+  /** The asset that a card was funded in last. */
+  lastFunded(deviceHash: string): Promise<string | undefined>;
+  /** Whether one of a card's newest fundings was in another asset: only then its escrow may hold another one. */
+  mayHoldOthers(deviceHash: string, asset: string): Promise<boolean>;
+  /** The payments authorised for a merchant since the last claim, the newest first, whether they have expired or not. */
+  unclaimed(merchant: string): Promise<EscrowEvent[]>;
+  /**
+   * Resolves when the log has all up to this ledger; at once when there is no watcher that writes it.
+   * @throws {GatewayError} `upstream_error` when that takes too long
+   */
+  reaches(ledger: number): Promise<void>;
+}
+
+type ReadFilter = Parameters<EventLog["read"]>[0]["filter"];
+
+const MOST_MOVEMENTS = 100;
+const MOST_FUNDINGS = 20;
+/** More than one transaction can claim. */
+const MOST_PAYMENTS = 500;
+const LONGEST_WAIT_MS = 5_000;
+const PAUSE_MS = 50;
+
+/** Answers from the log alone. Without one nothing is known. */
+export function createEscrowLog({ log, clock }: {
+  log: EventLog | undefined;
+  clock: Pick<Clock, "wait" | "monotonicMs">;
+}): EscrowLog {
+  async function newest(filter: ReadFilter, limit: number, upTo?: number): Promise<EscrowEvent[]> {
+    return await log!.read({ filter, upTo, order: "desc", limit });
+  }
+
+  return {
+    async holdings(deviceHash, balance) {
+      if (balance === 0n) return new Map();
+      const unknown = new Map([[UNKNOWN_ASSET, balance]]);
+      const reach = await log?.reach();
+      if (reach === undefined) return unknown;
+      const filter = { types: ESCROW_MOVEMENTS, deviceHash, fromHeight: reach.completeFromHeight };
+      const movements = await newest(filter, MOST_MOVEMENTS);
+      // The log has what came late at its end; ids are in the order of the ledgers.
+      const inOrder = movements.toSorted((a, b) => a.id < b.id ? 1 : -1);
+      const found = holdingsOf(balance, inOrder);
+      if (found === undefined) return unknown;
+      if (!found.has(UNKNOWN_ASSET) || movements.length < MOST_MOVEMENTS) return found;
+      const before = movements.at(-1)!.sequence - 1;
+      const [funded] = await newest({ ...filter, types: ["escrow.funded"] }, 1, before);
+      return holdingsOf(balance, inOrder, funded?.asset)!;
+    },
+
+    async lastFunded(deviceHash) {
+      if (log === undefined) return undefined;
+      const [funded] = await newest({ types: ["escrow.funded"], deviceHash }, 1);
+      return funded?.asset;
+    },
+
+    async mayHoldOthers(deviceHash, asset) {
+      if (log === undefined) return false;
+      const funded = await newest({ types: ["escrow.funded"], deviceHash }, MOST_FUNDINGS);
+      return funded.some((event) => event.asset !== undefined && event.asset !== asset);
+    },
+
+    async unclaimed(merchant) {
+      if (log === undefined) return [];
+      const filter = { types: ["payment.authorized", "payment.claimed"], merchant };
+      const events = await newest(filter, MOST_PAYMENTS);
+      const claimed = events.findIndex(({ type }) => type === "payment.claimed");
+      return events.slice(0, claimed === -1 ? undefined : claimed);
+    },
+
+    async reaches(ledger) {
+      const endsAtMs = clock.monotonicMs() + LONGEST_WAIT_MS;
+      while (true) {
+        const reach = await log?.reach();
+        if (reach === undefined || reach.scannedLedger >= ledger) return;
+        if (clock.monotonicMs() >= endsAtMs) throw notReadYet(ledger);
+        log!.wake();
+        await clock.wait(PAUSE_MS);
+      }
+    },
+  };
+}
+
+function notReadYet(ledger: number): GatewayError {
+  return new GatewayError(
+    "upstream_error",
+    `ledger ${ledger} changed what the escrow holds, and its events have not been read yet: which asset is there is not ` +
+      "known; try again in a few seconds",
+  );
+}

@@ -1,0 +1,77 @@
+/**
+ * What a card's escrow is made up of. The contract keeps one number for all assets; which they are, and how much of each,
+ * follows from the events since the escrow was last empty.
+ */
+
+/** How much of each asset, by its contract; under `UNKNOWN_ASSET` what the log does not know the asset of. Nothing is 0. */
+export type Holdings = ReadonlyMap<string, bigint>;
+
+export const UNKNOWN_ASSET = "";
+
+/** The events that change what an escrow holds. */
+export const ESCROW_MOVEMENTS = ["escrow.funded", "escrow.defunded", "escrow.swept", "payment.authorized"];
+
+export interface EscrowMovement {
+  type: string;
+  /** Undefined: not known. */
+  asset?: string;
+  /** Decimal. */
+  amount?: string;
+}
+
+/**
+ * The holdings after one movement, and how much it took out of other assets than its own. What is taken comes out of its
+ * own asset first, then out of what is not known, at last out of the others: so that the sum stays the contract's.
+ */
+export function afterMovement(before: Holdings, movement: EscrowMovement): { holdings: Holdings; foreign: bigint } {
+  const { type, asset = UNKNOWN_ASSET, amount = "0" } = movement;
+  const holdings = new Map(before);
+  let left = BigInt(amount);
+  if (type === "escrow.funded") {
+    return { holdings: holdings.set(asset, (before.get(asset) ?? 0n) + left), foreign: 0n };
+  }
+  let foreign = 0n;
+  for (const from of new Set([asset, UNKNOWN_ASSET, ...before.keys()])) {
+    const held = before.get(from) ?? 0n;
+    const taken = held < left ? held : left;
+    left -= taken;
+    if (taken === held) holdings.delete(from);
+    else holdings.set(from, held - taken);
+    if (asset !== UNKNOWN_ASSET && from !== asset && from !== UNKNOWN_ASSET) foreign += taken;
+  }
+  // A sweep leaves nothing, whatever of the card's past is not known.
+  return { holdings: type === "escrow.swept" ? new Map() : holdings, foreign };
+}
+
+/**
+ * What a balance is made up of, by the card's movements, the newest first: back to when the escrow was empty, or as far as
+ * they go. Undefined when they do not add up to it.
+ * @param earlier the asset of what was there before all of them
+ */
+export function holdingsOf(
+  balance: bigint,
+  newestFirst: Iterable<EscrowMovement>,
+  earlier = UNKNOWN_ASSET,
+): Holdings | undefined {
+  const since: EscrowMovement[] = [];
+  let left = balance;
+  for (const movement of newestFirst) {
+    if (left === 0n) break;
+    const amount = BigInt(movement.amount ?? "0");
+    left += movement.type === "escrow.funded" ? -amount : amount;
+    if (left < 0n) return undefined;
+    since.unshift(movement);
+  }
+  const begin: Holdings = new Map(left === 0n ? [] : [[earlier, left]]);
+  return since.reduce((holdings, movement) => afterMovement(holdings, movement).holdings, begin);
+}
+
+/** What is held in other assets than this one, as far as they are known. */
+export function heldInOthers(holdings: Holdings, asset: string): [asset: string, amount: bigint][] {
+  return [...holdings].filter(([held]) => held !== asset && held !== UNKNOWN_ASSET);
+}
+
+/** The most that can be of this asset: what is known to be, and what is not known. */
+export function heldAtMost(holdings: Holdings, asset: string): bigint {
+  return (holdings.get(asset) ?? 0n) + (holdings.get(UNKNOWN_ASSET) ?? 0n);
+}

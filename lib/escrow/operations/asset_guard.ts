@@ -1,0 +1,106 @@
+import { GatewayError } from "../../errors.ts";
+import type { EscrowLog } from "../assets/escrow_log.ts";
+import { heldAtMost, heldInOthers, type Holdings, UNKNOWN_ASSET } from "../assets/holdings.ts";
+import type { Card } from "../reads/read_source.ts";
+import type { Operation } from "./operations.ts";
+
+/** The field of the request that is at fault: an operation's, or the envelope that holds it. */
+type Field = "asset" | "amount" | "deviceHash";
+
+/** A call that moves what a card's escrow holds, or names the asset it is for. */
+export interface AssetCall {
+  kind: Operation["kind"];
+  deviceHash: string;
+  asset: string;
+  amount: bigint | undefined;
+  param: "source" | "xdr";
+}
+
+/** The escrow of a card as the ledger has it. */
+export interface EscrowNow {
+  balance: bigint;
+  /** The ledger that changed the balance last; undefined where that is not known. */
+  changedIn: number | undefined;
+}
+
+/**
+ * Refuses what would take one asset out of an escrow that holds another, or put a second one in: the contract keeps one
+ * number for all. What the log does not know the asset of is let through, in whatever asset.
+ * @throws {GatewayError} `invalid_request`; `upstream_error` while the log has not come to the last change
+ */
+export async function guardAssets(log: EscrowLog, call: AssetCall, { balance, changedIn }: EscrowNow): Promise<void> {
+  if (balance === 0n) return;
+  const { kind, deviceHash, asset } = call;
+  if (changedIn !== undefined) await log.reaches(changedIn);
+  const holdings = await log.holdings(deviceHash, balance);
+  if (kind === "defundEscrow") return refuseMoreThanHeld(call, holdings, balance);
+  if (heldInOthers(holdings, asset).length > 0) throw otherAsset(call, holdings);
+  if (kind === "sweepEscrow" || !holdings.has(UNKNOWN_ASSET)) return;
+  const funded = await log.lastFunded(deviceHash);
+  if (funded !== undefined && funded !== asset) throw otherAsset(call, new Map([[funded, balance]]));
+}
+
+/**
+ * Refuses a payment that would spend what is there in another asset. Costs one look into the log, and does not wait for it:
+ * the asset is the policy's, which was looked at when the agent was registered.
+ * @throws {GatewayError} `invalid_request`
+ */
+export async function guardPayment(log: EscrowLog, call: AssetCall, card: () => Promise<Card>): Promise<void> {
+  const { deviceHash, asset } = call;
+  if (!await log.mayHoldOthers(deviceHash, asset)) return;
+  const { policy, balance } = await card();
+  // Another asset than the policy's is what the contract says.
+  if (policy?.asset === asset) refuseMoreThanHeld(call, await log.holdings(deviceHash, balance), balance);
+}
+
+/** More than the whole balance is what the contract says. */
+function refuseMoreThanHeld(call: AssetCall, holdings: Holdings, balance: bigint): void {
+  const { deviceHash, asset, amount = 0n } = call;
+  const most = heldAtMost(holdings, asset);
+  if (amount <= most || amount > balance) return;
+  if (most === 0n && call.kind === "defundEscrow") throw otherAsset(call, holdings);
+  const beside = inWords(heldInOthers(holdings, asset));
+  throw refusal(
+    call.param,
+    "amount",
+    `at most ${most}, what the escrow of card ${deviceHash} holds of ${asset}, beside ${beside}`,
+    `${amount}`,
+    "insufficient_escrow",
+  );
+}
+
+function otherAsset(call: AssetCall, holdings: Holdings): GatewayError {
+  const { kind, deviceHash, asset, param } = call;
+  const known = [...holdings].filter(([held]) => held !== UNKNOWN_ASSET);
+  const [[held, amount] = ["", 0n]] = known;
+  if (known.length > 1 && kind !== "defundEscrow") {
+    const be = `one whose escrow holds a single asset, and not ${
+      inWords(known)
+    }: take out each with defundEscrow first`;
+    return refusal(param, "deviceHash", be, deviceHash, "asset_mismatch");
+  }
+  const leaves = kind === "sweepEscrow" || kind === "defundEscrow";
+  const be = known.length > 1
+    ? `one of which the card's escrow holds something: ${inWords(known)}`
+    : `${held}, of which the card's escrow holds ${amount}${leaves ? "" : ": sweep it first"}`;
+  return refusal(param, "asset", be, asset, "asset_mismatch");
+}
+
+/** Which assets, and how much of each, as part of a message. */
+export function inWords(held: Iterable<[asset: string, amount: bigint]>): string {
+  return [...held].map(([asset, amount]) => `${amount} of ${asset}`).join(" and ");
+}
+
+const NOUNS: Record<Field, string> = { asset: "asset", amount: "amount", deviceHash: "card" };
+
+/** A refusal in the words of the field at fault. */
+export function refusal(
+  param: AssetCall["param"],
+  field: Field,
+  be: string,
+  got: string,
+  reason?: "asset_mismatch" | "insufficient_escrow",
+): GatewayError {
+  const [at, must] = param === "source" ? [`operation.${field}`, "be"] : [param, `name as ${NOUNS[field]}`];
+  return new GatewayError("invalid_request", `${at} must ${must} ${be}; got ${got}`, { param: at, reason });
+}

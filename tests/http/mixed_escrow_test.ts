@@ -1,0 +1,299 @@
+import { Asset, Keypair, nativeToScVal, Operation as Classic, type xdr } from "@stellar/stellar-sdk";
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { hashVal } from "../../lib/escrow/reads/storage_keys.ts";
+import { signed } from "../e2e/client.ts";
+import { addressOf, applyNow, callNow, signedEnvelope } from "../sandbox/past_the_gateway.ts";
+import { until } from "../until.ts";
+import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
+
+const i128 = (amount: number) => nativeToScVal(amount, { type: "i128" });
+const u64 = (value: number) => nativeToScVal(value, { type: "u64" });
+const hashOf = (card: string) => card.repeat(32);
+
+let on: TestNetwork;
+let api: GatewayUnderTest;
+let thief: Keypair;
+/** Issued by the thief, and dealt in all the same: what has its price is the other asset. */
+let usdc: string;
+let xlm: string;
+
+before(async () => {
+  on = await startTestNetwork();
+  thief = Keypair.random();
+  await on.network.fund(thief.publicKey());
+  const asset = new Asset("USDC", thief.publicKey());
+  applyNow(on.network, thief, Classic.createStellarAssetContract({ asset }));
+  usdc = asset.contractId(on.network.passphrase);
+  xlm = on.sandbox.asset;
+  api = await startGateway(on, { settings: { assets: `native,${usdc}` } });
+  const { owner, agent } = on.sandbox.accounts;
+  const victim = Keypair.fromSecret(owner.secret);
+  await write(victim, { kind: "registerDevice", deviceHash: hashOf("a1"), agent: agent.address });
+  await write(victim, { kind: "fundEscrow", deviceHash: hashOf("a1"), asset: xlm, amount: "5000" });
+});
+after(async () => {
+  await api.stop();
+  await on.network.stop();
+});
+
+async function prepare(who: Keypair, operation: object) {
+  return await api.request("POST", "/v1/transactions/prepare", { body: { source: who.publicKey(), operation } });
+}
+
+async function submit(envelope: string) {
+  return await api.request("POST", "/v1/transactions/submit", { body: { xdr: envelope } });
+}
+
+async function write(who: Keypair, operation: object): Promise<void> {
+  const prepared = await prepare(who, operation);
+  assert.equal(prepared.status, 200, JSON.stringify(prepared.body));
+  const submitted = await submit(signed(prepared.body.xdr, prepared.body.networkPassphrase, who.secret()));
+  assert.equal(submitted.status, 200, JSON.stringify(submitted.body));
+}
+
+/** A card of the thief, registered through the gateway. */
+async function newCard(card: string): Promise<string> {
+  await write(thief, { kind: "registerDevice", deviceHash: hashOf(card), agent: thief.publicKey() });
+  return hashOf(card);
+}
+
+/** Calls of the contracts themselves, past the gateway. */
+function direct(name: string, ...args: xdr.ScVal[]): void {
+  const { agentRegistry, paymentEscrow } = on.sandbox.contracts;
+  callNow(on.network, thief, name.endsWith("_agent") ? agentRegistry : paymentEscrow, name, ...args);
+}
+
+const fund = (card: string, asset: string, amount: number) => [
+  addressOf(asset),
+  addressOf(thief),
+  hashVal(card),
+  i128(amount),
+];
+const policy = (card: string, asset: string) => [
+  addressOf(thief),
+  hashVal(card),
+  addressOf(thief),
+  i128(0),
+  addressOf(asset),
+  u64(0),
+];
+const payment = (card: string, asset: string, amount: number, nonce: number) => [
+  addressOf(thief),
+  hashVal(card),
+  addressOf(thief),
+  addressOf(asset),
+  i128(amount),
+  u64(nonce),
+];
+
+/** The refusal of an operation in prepare, and of the same call in an envelope that was made elsewhere. */
+async function refusals(operation: object, name: string, ...args: xdr.ScVal[]) {
+  const { agentRegistry, paymentEscrow } = on.sandbox.contracts;
+  const contract = name.endsWith("_agent") ? agentRegistry : paymentEscrow;
+  const call = Classic.invokeContractFunction({ contract, function: name, args });
+  const [prepared, submitted] = [
+    await prepare(thief, operation),
+    await submit(signedEnvelope(on.network, thief, call)),
+  ];
+  assert.equal(prepared.status, 400, JSON.stringify(prepared.body));
+  assert.equal(submitted.status, 400, JSON.stringify(submitted.body));
+  assert.equal(submitted.body.error.param, "xdr");
+  assert.equal(submitted.body.error.reason, prepared.body.error.reason);
+  return { ...prepared.body.error, submit: submitted.body.error.message };
+}
+
+const foreignOf = async () => (await api.request("GET", "/v1/status")).body.foreignMovements;
+
+/** How many movements count as foreign of what is done, and why the last one does, when the watcher has read it. */
+async function alarmOf(act: () => void): Promise<string> {
+  const before = (await foreignOf()).count;
+  act();
+  const { count, last } = await until(async () => {
+    const found = await foreignOf();
+    return found.count > before ? found : undefined;
+  });
+  return `${count - before} ${last.because}`;
+}
+
+describe("900 USDC and 1 XLM in one escrow", () => {
+  test("are refused while they are put in: a second asset, and a policy for it", async () => {
+    const card = await newCard("b1");
+    await write(thief, { kind: "fundEscrow", deviceHash: card, asset: usdc, amount: "900" });
+    const second = await refusals(
+      { kind: "fundEscrow", deviceHash: card, asset: xlm, amount: "1" },
+      "fund_escrow",
+      ...fund(card, xlm, 1),
+    );
+    const be = `${usdc}, of which the card's escrow holds 900: sweep it first; got ${xlm}`;
+    assert.deepEqual(second, {
+      code: "invalid_request",
+      message: `operation.asset must be ${be}`,
+      submit: `xdr must name as asset ${be}`,
+      reason: "asset_mismatch",
+      retry: "never",
+      param: "operation.asset",
+    });
+    const registered = await refusals(
+      { kind: "registerAgent", deviceHash: card, agent: thief.publicKey(), asset: xlm, maxAmount: "0" },
+      "register_agent",
+      ...policy(card, xlm),
+    );
+    assert.equal(registered.message, `operation.asset must be ${be}`);
+    await write(thief, { kind: "fundEscrow", deviceHash: card, asset: usdc, amount: "1" });
+    assert.equal((await foreignOf()).count, 0);
+  });
+
+  test("are an alarm when they are put in past the gateway, which then lets out of each what was put in", async () => {
+    const card = await newCard("b2");
+    await write(thief, { kind: "fundEscrow", deviceHash: card, asset: usdc, amount: "900" });
+    assert.equal(await alarmOf(() => direct("fund_escrow", ...fund(card, xlm, 1))), "1 not_what_was_funded");
+
+    const both = `900 of ${usdc} and 1 of ${xlm}`;
+    const agent = { agent: thief.publicKey(), maxAmount: "0" };
+    const registered = await refusals(
+      { kind: "registerAgent", deviceHash: card, asset: xlm, ...agent },
+      "register_agent",
+      ...policy(card, xlm),
+    );
+    assert.equal(
+      registered.message,
+      `operation.deviceHash must be one whose escrow holds a single asset, and not ${both}: take out each with ` +
+        `defundEscrow first; got ${card}`,
+    );
+    assert.deepEqual([registered.param, registered.reason], ["operation.deviceHash", "asset_mismatch"]);
+    for (const asset of [usdc, xlm]) {
+      const funded = await refusals(
+        { kind: "fundEscrow", deviceHash: card, asset, amount: "1" },
+        "fund_escrow",
+        ...fund(card, asset, 1),
+      );
+      assert.equal(funded.param, "operation.deviceHash");
+      const swept = await refusals(
+        { kind: "sweepEscrow", deviceHash: card, asset, agent: thief.publicKey() },
+        "sweep_on_revoke",
+        addressOf(asset),
+        hashVal(card),
+        addressOf(thief),
+      );
+      assert.equal(swept.message, registered.message);
+    }
+    const defunded = await refusals(
+      { kind: "defundEscrow", deviceHash: card, asset: xlm, amount: "901" },
+      "defund_escrow",
+      addressOf(xlm),
+      hashVal(card),
+      i128(901),
+    );
+    const most = `at most 1, what the escrow of card ${card} holds of ${xlm}, beside 900 of ${usdc}; got 901`;
+    assert.equal(defunded.message, `operation.amount must be ${most}`);
+    assert.equal(defunded.submit, `xdr must name as amount ${most}`);
+    assert.deepEqual([defunded.param, defunded.reason], ["operation.amount", "insufficient_escrow"]);
+
+    direct("register_agent", ...policy(card, xlm));
+    const body = { deviceHash: card, asset: xlm, amount: "2" };
+    const check = async (body: object) => (await api.request("POST", "/v1/payments/check", { body })).body;
+    await until(async () => (await check({ ...body, amount: "1" })).ok);
+    assert.deepEqual(await check(body), { ok: false, reason: "insufficient_escrow" });
+    const paid = await refusals(
+      { kind: "authorize", merchant: thief.publicKey(), ...body },
+      "authorize",
+      ...payment(card, xlm, 2, 1),
+    );
+    assert.deepEqual([paid.param, paid.reason], ["operation.amount", "insufficient_escrow"]);
+    const one = { ...body, amount: "1" };
+    assert.equal((await prepare(thief, { kind: "authorize", merchant: thief.publicKey(), ...one })).status, 200);
+
+    await write(thief, { kind: "defundEscrow", deviceHash: card, asset: xlm, amount: "1" });
+    await write(thief, { kind: "revokeAgent", deviceHash: card });
+    await write(thief, { kind: "sweepEscrow", deviceHash: card, asset: usdc, agent: thief.publicKey() });
+    assert.equal((await foreignOf()).count, 1);
+  });
+
+  test("spent, paid out or swept in the other asset past the gateway, they are an alarm each time", async () => {
+    const card = await newCard("b3");
+    await write(thief, { kind: "fundEscrow", deviceHash: card, asset: usdc, amount: "900" });
+    const funded = await alarmOf(() => direct("fund_escrow", ...fund(card, xlm, 1)));
+    direct("register_agent", ...policy(card, xlm));
+    const paid = await alarmOf(() => direct("authorize", ...payment(card, xlm, 301, 1)));
+    const defunded = await alarmOf(() => direct("defund_escrow", addressOf(xlm), hashVal(card), i128(300)));
+    direct("revoke_agent", addressOf(thief), hashVal(card));
+    const swept = await alarmOf(() => direct("sweep_on_revoke", addressOf(xlm), hashVal(card), addressOf(thief)));
+    assert.deepEqual([funded, paid, defunded, swept], Array(4).fill("1 not_what_was_funded"));
+    direct("claim", addressOf(xlm), addressOf(thief));
+    // An escrow that was emptied begins anew, in whatever asset.
+    await write(thief, { kind: "fundEscrow", deviceHash: card, asset: xlm, amount: "5" });
+    await write(thief, { kind: "defundEscrow", deviceHash: card, asset: xlm, amount: "5" });
+  });
+});
+
+test("what was funded in one asset is not paid out or swept in another", async () => {
+  const card = await newCard("b4");
+  const { asset, ...agent } = { agent: thief.publicKey(), asset: usdc, maxAmount: "0" };
+  await write(thief, { kind: "registerAgent", deviceHash: card, asset, ...agent });
+  await write(thief, { kind: "fundEscrow", deviceHash: card, asset: usdc, amount: "900" });
+  const defunded = await refusals(
+    { kind: "defundEscrow", deviceHash: card, asset: xlm, amount: "900" },
+    "defund_escrow",
+    addressOf(xlm),
+    hashVal(card),
+    i128(900),
+  );
+  const be = `${usdc}, of which the card's escrow holds 900; got ${xlm}`;
+  assert.equal(defunded.message, `operation.asset must be ${be}`);
+  await write(thief, { kind: "revokeAgent", deviceHash: card });
+  const swept = await refusals(
+    { kind: "sweepEscrow", deviceHash: card, asset: xlm, agent: thief.publicKey() },
+    "sweep_on_revoke",
+    addressOf(xlm),
+    hashVal(card),
+    addressOf(thief),
+  );
+  assert.equal(swept.message, `operation.asset must be ${be}`);
+  assert.equal(swept.submit, `xdr must name as asset ${be}`);
+});
+
+test("20 USDC and 3 XLM for one merchant are not claimed as 23 of either; one of them alone is, and in no other", async () => {
+  // Who issues an asset needs no trustline for it.
+  const merchant = thief;
+  const to = merchant.publicKey();
+  const agent = { agent: thief.publicKey(), maxAmount: "0" };
+  const [inUsdc, inXlm] = [await newCard("c1"), await newCard("c2")];
+  for (const [deviceHash, asset, amount] of [[inUsdc, usdc, "20"], [inXlm, xlm, "3"]]) {
+    await write(thief, { kind: "registerAgent", deviceHash, asset, ...agent });
+    await write(thief, { kind: "fundEscrow", deviceHash, asset, amount });
+  }
+  await write(thief, { kind: "authorize", deviceHash: inUsdc, merchant: to, asset: usdc, amount: "20" });
+  const claim = (asset: string) => prepare(merchant, { kind: "claim", asset });
+  const { body: { error: { message, ...error } } } = await claim(xlm);
+  assert.equal(
+    message,
+    `operation.asset must be ${usdc}, which the merchant's payments were authorised in; got ${xlm}`,
+  );
+  assert.deepEqual(error, {
+    code: "invalid_request",
+    reason: "asset_mismatch",
+    retry: "never",
+    param: "operation.asset",
+  });
+  assert.equal((await claim(usdc)).status, 200);
+
+  direct("authorize", addressOf(thief), hashVal(inXlm), addressOf(to), addressOf(xlm), i128(3), u64(7));
+  const { paymentEscrow: contract } = on.sandbox.contracts;
+  for (const asset of [xlm, usdc]) {
+    const call = Classic.invokeContractFunction({
+      contract,
+      function: "claim",
+      args: [addressOf(asset), addressOf(to)],
+    });
+    const answers = [await claim(asset), await submit(signedEnvelope(on.network, merchant, call))];
+    for (const { status, body: { error } } of answers) {
+      assert.deepEqual([status, error.reason], [400, "asset_mismatch"]);
+      assert.ok(error.message.includes(`20 of ${usdc}`) && error.message.includes(`3 of ${xlm}`), error.message);
+    }
+  }
+  const past = await alarmOf(() =>
+    void callNow(on.network, merchant, contract, "claim", addressOf(xlm), addressOf(to))
+  );
+  assert.equal(past, "1 not_what_was_authorized");
+});
