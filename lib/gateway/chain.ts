@@ -22,6 +22,8 @@ import { watchForeignAssets } from "./foreign_assets.ts";
 import type { GatewayOptions } from "./options.ts";
 
 const NETWORK_CHECK_TIMEOUT_MS = 3_000;
+/** For a request that waits for the log: isolates have no loop that could be woken. */
+const CATCH_UP_MS = 2_000;
 
 /** All that speaks with the network. */
 export interface Chain {
@@ -106,7 +108,7 @@ export async function createChain(
     clock,
     contracts,
     assets,
-    log: eventLogOf(store, contracts.paymentEscrow, () => watcher.wake()),
+    log: eventLogOf(store, contracts.paymentEscrow, () => watcher.turn(CATCH_UP_MS)),
     networkPassphrase: config.networkPassphrase,
     submitTimeoutMs: config.submitTimeoutMs,
     verdicts: findings?.verdicts,

@@ -3,7 +3,11 @@ import { heightOf } from "../store/event.ts";
 import type { Store } from "../store/store.ts";
 
 /** The store's log, as what the assets in an escrow are learnt from: complete from where the last gap of this contract ends. */
-export function eventLogOf({ events }: Pick<Store, "events">, paymentEscrow: string, wake: () => void): EventLog {
+export function eventLogOf(
+  { events }: Pick<Store, "events">,
+  paymentEscrow: string,
+  catchUp: () => Promise<unknown>,
+): EventLog {
   return {
     async reach() {
       const state = await events.watcherState();
@@ -15,6 +19,6 @@ export function eventLogOf({ events }: Pick<Store, "events">, paymentEscrow: str
       return { scannedLedger, completeFromHeight: heightOf(epoch, Math.max(0, ...ends)) };
     },
     read: (query) => events.read(query),
-    wake,
+    catchUp,
   };
 }

@@ -182,3 +182,21 @@ test("the first payment that is prepared on a store is judged by a ledger, which
   const { sinceLedger } = JSON.parse(result!);
   assert.ok(sinceLedger > 0 && sinceLedger <= on.network.latestLedger().sequence, `since ledger ${sinceLedger}`);
 });
+
+test("what an isolate has just funded it knows the asset of: nobody waits for the next turn", async () => {
+  const { owner, agent } = on.sandbox.accounts;
+  const { asset } = on.sandbox;
+  const deviceHash = createHash("sha256").update("funded").digest("hex");
+  const write = async (operation: object) => {
+    const { status, body } = await api.request("POST", "/v1/transactions/prepare", {
+      body: { source: owner.address, operation: { deviceHash, ...operation } },
+    });
+    assert.equal(status, 200, JSON.stringify(body));
+    const xdr = signed(body.xdr, body.networkPassphrase, owner.secret);
+    assert.equal((await api.request("POST", "/v1/transactions/submit", { body: { xdr } })).status, 200);
+  };
+  await write({ kind: "registerDevice", agent: agent.address });
+  await write({ kind: "fundEscrow", asset, amount: "5" });
+  await write({ kind: "registerAgent", agent: agent.address, asset, maxAmount: "5" });
+  await write({ kind: "defundEscrow", asset, amount: "5" });
+});

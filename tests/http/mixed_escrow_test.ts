@@ -253,7 +253,7 @@ test("what was funded in one asset is not paid out or swept in another", async (
   assert.equal(swept.submit, `xdr must name as asset ${be}`);
 });
 
-test("20 USDC and 3 XLM for one merchant are not claimed as 23 of either; one of them alone is, and in no other", async () => {
+test("20 USDC alone are claimed in no other asset; 20 USDC and 3 XLM for one merchant in either, which is an alarm", async () => {
   // Who issues an asset needs no trustline for it.
   const merchant = thief;
   const to = merchant.publicKey();
@@ -278,20 +278,10 @@ test("20 USDC and 3 XLM for one merchant are not claimed as 23 of either; one of
   });
   assert.equal((await claim(usdc)).status, 200);
 
+  // Paid past the gateway: the merchant may claim what is his all the same, or it would expire.
   direct("authorize", addressOf(thief), hashVal(inXlm), addressOf(to), addressOf(xlm), i128(3), u64(7));
   const { paymentEscrow: contract } = on.sandbox.contracts;
-  for (const asset of [xlm, usdc]) {
-    const call = Classic.invokeContractFunction({
-      contract,
-      function: "claim",
-      args: [addressOf(asset), addressOf(to)],
-    });
-    const answers = [await claim(asset), await submit(signedEnvelope(on.network, merchant, call))];
-    for (const { status, body: { error } } of answers) {
-      assert.deepEqual([status, error.reason], [400, "asset_mismatch"]);
-      assert.ok(error.message.includes(`20 of ${usdc}`) && error.message.includes(`3 of ${xlm}`), error.message);
-    }
-  }
+  for (const asset of [xlm, usdc]) assert.equal((await claim(asset)).status, 200);
   const past = await alarmOf(() =>
     void callNow(on.network, merchant, contract, "claim", addressOf(xlm), addressOf(to))
   );

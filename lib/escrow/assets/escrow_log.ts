@@ -24,8 +24,8 @@ export interface EventLog {
     order: "desc";
     limit: number;
   }): Promise<EscrowEvent[]>;
-  /** Has the watcher look at once. */
-  wake(): void;
+  /** Has the watcher look at once, and waits until it has. Never rejects. */
+  catchUp(): Promise<unknown>;
 }
 
 /** What the log says about the assets in the escrow contract, which itself does not know them. */
@@ -55,7 +55,7 @@ const MOST_FUNDINGS = 20;
 /** More than one transaction can claim. */
 const MOST_PAYMENTS = 500;
 const LONGEST_WAIT_MS = 5_000;
-const PAUSE_MS = 50;
+const PAUSE_MS = 250;
 
 /** Answers from the log alone. Without one nothing is known. */
 export function createEscrowLog({ log, clock }: {
@@ -110,8 +110,8 @@ export function createEscrowLog({ log, clock }: {
         const reach = await log?.reach();
         if (reach === undefined || reach.scannedLedger >= ledger) return;
         if (clock.monotonicMs() >= endsAtMs) throw notReadYet(ledger);
-        log!.wake();
-        await clock.wait(PAUSE_MS);
+        await log!.catchUp();
+        if (((await log!.reach())?.scannedLedger ?? 0) < ledger) await clock.wait(PAUSE_MS);
       }
     },
   };

@@ -132,7 +132,7 @@ export function createCardGuard({ contracts, assets, log, reads }: {
     if (kind === "authorize") return guardOfPayment(call);
     if (kind === "claim") {
       const merchant = argument(call, contracts, CLAIM.merchant, asAddress);
-      return claimGuard({ merchant, asset: asset!, param: call.param }, { log, assets, reads, paymentEscrow });
+      return claimGuard({ merchant, asset: asset!, param: call.param }, { log, reads, paymentEscrow });
     }
     return owners && guardOf(cardCall(kind, owners, call, contracts), call.param);
   };

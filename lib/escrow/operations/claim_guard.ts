@@ -1,10 +1,9 @@
 import type { CallGuard } from "../../stellar/transactions/call_guard.ts";
-import type { AssetList } from "../assets/asset_list.ts";
 import type { EscrowEvent, EscrowLog } from "../assets/escrow_log.ts";
 import { heldInOthers, type Holdings, UNKNOWN_ASSET } from "../assets/holdings.ts";
 import type { EscrowReads, PendingPaymentAnswer } from "../reads/reads.ts";
 import { pendingIndexKey } from "../reads/storage_keys.ts";
-import { inWords, refusal } from "./asset_guard.ts";
+import { refusal } from "./asset_guard.ts";
 
 /** Who claims what. */
 export interface ClaimCall {
@@ -15,17 +14,13 @@ export interface ClaimCall {
 
 /**
  * Guards a claim: the contract pays all that is pending in the one asset that it is told, whatever it was authorised in.
- * Payments in an asset that is not dealt in do not hold back a claim of others: anybody can authorise such payments past
- * the gateway. Neither do those that the log does not know.
+ * Refused when nothing of it is known to be, or may be, in that asset. Where some is, the rest goes with it, and is an alarm
+ * (`foreign_movements.ts`): anybody can authorise a payment in another asset past the gateway, and a merchant whose claims
+ * were refused for it would lose all that is pending when it expires.
  */
 export function claimGuard(
   { merchant, asset, param }: ClaimCall,
-  { log, assets, reads, paymentEscrow }: {
-    log: EscrowLog;
-    assets: Pick<AssetList, "has">;
-    reads: Pick<EscrowReads, "pending">;
-    paymentEscrow: string;
-  },
+  { log, reads, paymentEscrow }: { log: EscrowLog; reads: Pick<EscrowReads, "pending">; paymentEscrow: string },
 ): CallGuard {
   return {
     keys: [pendingIndexKey(paymentEscrow, merchant)],
@@ -36,25 +31,12 @@ export function claimGuard(
       if (authorized.every((event) => event.asset === undefined || event.asset === asset)) return;
       // What has expired is not claimed: only the ledger knows what is left.
       const { payments } = await reads.pending(merchant);
-      if (payments === null) return;
-      const pending = assetsOf(payments, authorized);
+      const pending = payments === null ? new Map() : assetsOf(payments, authorized);
       const others = heldInOthers(pending, asset);
-      const isOnlyOthers = !pending.has(asset) && !pending.has(UNKNOWN_ASSET);
-      const held = isOnlyOthers ? others : others.filter(([other]) => assets.has(other));
-      if (held.length === 0) return;
-      const own = pending.get(asset);
-      const [[other] = [""]] = held;
-      throw refusal(
-        param,
-        "asset",
-        own === undefined && held.length === 1
-          ? `${other}, which the merchant's payments were authorised in`
-          : `the one that all of the merchant's payments were authorised in, and ${
-            inWords([...pending].filter(([known]) => known !== UNKNOWN_ASSET))
-          } are pending: one claim would pay all of it in one asset`,
-        asset,
-        "asset_mismatch",
-      );
+      if (others.length === 0 || pending.has(asset) || pending.has(UNKNOWN_ASSET)) return;
+      const names = others.map(([other]) => other).join(" or ");
+      const be = `${names}, which the merchant's payments were authorised in`;
+      throw refusal(param, "asset", be, asset, "asset_mismatch");
     },
   };
 }

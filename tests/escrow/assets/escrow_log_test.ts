@@ -18,7 +18,7 @@ function logOf(moves: [type: string, asset: string | undefined, amount: number][
     ledgerClosedAt: "2026-11-22T00:00:00Z",
   }));
   const asked: number[] = [];
-  const state = { scannedLedger: moves.length, woken: 0, nowMs: 0 };
+  const state = { scannedLedger: moves.length, looks: 0, nowMs: 0 };
   const log: EventLog = {
     reach: () => Promise.resolve({ scannedLedger: state.scannedLedger, completeFromHeight: completeFrom }),
     read({ filter: { types, fromHeight = 0 }, upTo = Infinity, limit }) {
@@ -28,7 +28,7 @@ function logOf(moves: [type: string, asset: string | undefined, amount: number][
       );
       return Promise.resolve(found.reverse().slice(0, limit));
     },
-    wake: () => void (state.woken += 1),
+    catchUp: () => Promise.resolve(void (state.looks += 1)),
   };
   const clock = { monotonicMs: () => state.nowMs, wait: (ms: number) => Promise.resolve(void (state.nowMs += ms)) };
   return { state, asked, escrow: createEscrowLog({ log, clock }) };
@@ -71,11 +71,11 @@ describe("waiting for the log", () => {
   test("ends when it has come to the ledger", async () => {
     const { escrow, state } = logOf([["escrow.funded", "U", 900]]);
     await escrow.reaches(1);
-    assert.equal(state.woken, 0);
+    assert.equal(state.looks, 0);
     const waiting = escrow.reaches(2);
     state.scannedLedger = 2;
     await waiting;
-    assert.equal(state.woken, 1);
+    assert.equal(state.looks, 1);
   });
 
   test("ends with an error that may be tried again, when it takes too long", async () => {

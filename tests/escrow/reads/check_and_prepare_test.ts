@@ -75,6 +75,7 @@ function checkAsIfRegistered(
     ledgerTime: () => closeTime,
     assets: { has: (asset) => gateway === 0 || asset === assets[0] },
     accountExists: (address) => Promise.resolve(address !== nobody),
+    spendable: (_deviceHash, _asset, { value: { balance } }) => balance,
   });
   return checker.check(request);
 }
