@@ -18,6 +18,7 @@ import { createJournal } from "./journal.ts";
 import { createSharedFindings, type SharedFindings } from "./shared_findings.ts";
 import { fundedIn, watchForeignAssets } from "./foreign_assets.ts";
 import type { GatewayOptions } from "./options.ts";
+import { createPaymentLog } from "./payment_log.ts";
 
 const NETWORK_CHECK_TIMEOUT_MS = 3_000;
 
@@ -119,7 +120,7 @@ export async function createChain(
     onNewCodes: contractWatch.lookAgain,
   });
   const expiring = createExpiringPayments({
-    log: store.events,
+    log: createPaymentLog(store.events),
     reads: escrow.reads,
     shortestLife: escrow.shortestLife,
     latestLedger: () => view.sequence,
