@@ -23,6 +23,7 @@ import { type AssetList, createAssetList } from "./assets/asset_list.ts";
 import { createContractCodes } from "./contracts/codes.ts";
 import type { ContractIds } from "./contracts/errors.ts";
 import { createCardGuard } from "./operations/card_guard.ts";
+import { createWalletWarnings } from "./operations/large_wallets.ts";
 import { createMerchantTraffic } from "./operations/merchant_traffic.ts";
 import { type Operation, operationDigest, operationKind, refuseCall } from "./operations/operations.ts";
 import { type AssetReader, createAssetReader } from "./reads/asset_info.ts";
@@ -102,7 +103,8 @@ export function createEscrow(parts: EscrowParts): Escrow {
   const calls = createContractCalls({ rpc, view, clock, networkPassphrase });
   const codes = createContractCodes({ entries, contracts });
   const ledgerTime = createLedgerTime({ rpc, view });
-  const explanations = createExplanations({ reads: () => reads, ledgerTime });
+  const terms = createFootprintTerms({ entries, clock });
+  const explanations = createExplanations({ reads: () => reads, ledgerTime, terms });
   const refusals = createRefusals({ contracts, isAssetContract: codes.isAssetContract, explanations });
   const byEntries = createEntrySource({ entries, contracts });
   const byCalls = createCallSource({ calls, contracts, refusals });
@@ -119,7 +121,6 @@ export function createEscrow(parts: EscrowParts): Escrow {
     onNewCodes: parts.onNewCodes,
   });
   const validForMs = VALID_FOR_SECONDS * 1000;
-  const terms = createFootprintTerms({ entries, clock });
   const spares = createSparePayments({
     paymentEscrow: contracts.paymentEscrow,
     terms,
@@ -162,7 +163,13 @@ export function createEscrow(parts: EscrowParts): Escrow {
     shortestLife: createShortestLife({ entries, clock }),
     payments: createPaymentChecker({ card: reads.card, ledgerTime, assets, accountExists }),
     transactions: {
-      prepare: createOperationPreparer({ contracts, transactions, nextNonce, spares }),
+      prepare: createOperationPreparer({
+        contracts,
+        transactions,
+        nextNonce,
+        spares,
+        warningOf: createWalletWarnings({ reads, terms }),
+      }),
       warning: createOutcomeWarnings({ contracts, status, unsettled: parts.unsettled }),
       submit,
       status,

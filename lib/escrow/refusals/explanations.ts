@@ -1,6 +1,8 @@
 import type { ContractCall } from "../../stellar/transactions/contract_call.ts";
 import type { Excess } from "../../stellar/transactions/size.ts";
+import type { FootprintTerms } from "../../stellar/transactions/spare_keys.ts";
 import { asAddress, asHash, asI128 } from "../decode.ts";
+import { revocableCards } from "../operations/large_wallets.ts";
 import { checkPayment, type RefusalReason, refusalWords } from "../reads/payment_check.ts";
 import type { EscrowReads } from "../reads/reads.ts";
 
@@ -31,11 +33,13 @@ const PARAMS: Partial<Record<RefusalReason, string>> = {
   insufficient_escrow: "operation.amount",
 };
 
-export function createExplanations({ reads, ledgerTime }: {
+export function createExplanations({ reads, ledgerTime, terms }: {
   /** What is read by now: the contracts' storage or their functions. */
   reads: () => Pick<EscrowReads, "card" | "walletDevices" | "pending">;
   /** Close time of the newest ledger, Unix seconds. */
   ledgerTime(): number | Promise<number>;
+  /** The network's limits. */
+  terms: { read(): Promise<FootprintTerms> };
 }): Explanations {
   async function ofPayment({ args: [agent, hash, , asset, amount] }: ContractCall): Promise<Explanation | undefined> {
     const payment = { agent: asAddress(agent!), asset: asAddress(asset!), amount: asI128(amount!).toString() };
@@ -49,10 +53,18 @@ export function createExplanations({ reads, ledgerTime }: {
   }
 
   async function ofRevocation({ args: [wallet, hash] }: ContractCall): Promise<string> {
-    const devices = await reads().walletDevices(asAddress(wallet!));
+    const [devices, limits] = await Promise.all([reads().walletDevices(asAddress(wallet!)), terms.read()]);
+    const { most, inAnyOrder } = revocableCards(limits);
+    if (devices.length > most) {
+      return `the contract goes through all ${devices.length} cards of this wallet to take one out, and can do so with ` +
+        `${most} at most: it can revoke none of them any more. What still works for each: revokeAgent ends its payments, ` +
+        "then sweepEscrow or defundEscrow takes its money back";
+    }
     const place = devices.indexOf(asHash(hash!)) + 1;
+    const newer = devices.length - place + 1 - inAnyOrder;
+    const first = newer > 1 ? `${newer} newer cards` : newer === 1 ? "a newer card" : "newer cards";
     return `the contract moves every card that the wallet registered later one place down, and this is number ${place} of ` +
-      `${devices.length}: revoke newer cards of this wallet first`;
+      `${devices.length}: revoke ${first} of this wallet first`;
   }
 
   async function ofClaim({ args: [, merchant] }: ContractCall, excess?: Excess): Promise<string> {

@@ -15,8 +15,6 @@ export interface Asker {
 export type PrepareAnswer = PreparedRequest & {
   /** Only for an intent that is done already. */
   status?: "success";
-  /** Only without an `Idempotency-Key`. */
-  warning?: string;
 };
 
 /** The three steps of a write, of which the second (signing) happens elsewhere. */
@@ -109,7 +107,8 @@ export function createTransactionIntents({ once, escrow, confirmedLedger }: {
       const name = nameOf(asker, "prepare");
       if (name !== undefined) return await once(name, prepareTask(request));
       const [prepared, warned] = await Promise.all([prepare(request), warning(request)]);
-      return warned === undefined ? prepared : { ...prepared, warning: warned };
+      const all = [warned, prepared.warning].filter((one) => one !== undefined);
+      return all.length === 0 ? prepared : { ...prepared, warning: all.join("; ") };
     },
 
     submit: (xdr, asker, note) =>
