@@ -20,6 +20,7 @@ import {
   type TransactionStatus,
 } from "../stellar/transactions/transactions.ts";
 import { type AssetList, createAssetList } from "./assets/asset_list.ts";
+import { createTokenCheck } from "./assets/token_check.ts";
 import { createContractCodes } from "./contracts/codes.ts";
 import type { ContractIds } from "./contracts/errors.ts";
 import { createCardGuard } from "./operations/card_guard.ts";
@@ -104,7 +105,13 @@ export function createEscrow(parts: EscrowParts): Escrow {
   const codes = createContractCodes({ entries, contracts });
   const ledgerTime = createLedgerTime({ rpc, view });
   const terms = createFootprintTerms({ entries, clock });
-  const explanations = createExplanations({ reads: () => reads, ledgerTime, terms });
+  const explanations = createExplanations({
+    reads: () => reads,
+    lastNonce: async (deviceHash, agent) =>
+      reads.ways().device === "calls" ? undefined : await byEntries.lastNonce(deviceHash, agent),
+    ledgerTime,
+    terms,
+  });
   const refusals = createRefusals({ contracts, isAssetContract: codes.isAssetContract, explanations });
   const byEntries = createEntrySource({ entries, contracts });
   const byCalls = createCallSource({ calls, contracts, refusals });
@@ -142,6 +149,7 @@ export function createEscrow(parts: EscrowParts): Escrow {
       contracts,
       assets,
       reads,
+      isToken: createTokenCheck(calls),
       fundedIn: parts.fundedIn ?? (() => Promise.resolve(undefined)),
     }),
     digestOf: operationDigest,

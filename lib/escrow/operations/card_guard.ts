@@ -4,6 +4,7 @@ import type { CallGuard, CallInEnvelope } from "../../stellar/transactions/call_
 import { CONTRACT_INTERFACES } from "../contracts/interfaces.ts";
 import { type ContractIds, contractName } from "../contracts/errors.ts";
 import type { AssetList } from "../assets/asset_list.ts";
+import type { TokenCheck } from "../assets/token_check.ts";
 import {
   type AgentPolicy,
   asAddress,
@@ -43,14 +44,15 @@ interface CardCall {
 /**
  * Guards the operations that are the card owner's: the contracts do not ask who owns a card (agent_registry lets any wallet
  * register and revoke its agent), so the gateway does. It also refuses to fund a card in another asset than its policy
- * names, for the escrow keeps one balance for all assets, a policy for an asset that does not exist, and whatever is in
- * an asset that is not dealt in: that throws at once.
+ * names, for the escrow keeps one balance for all assets, a policy for an asset that does not exist or is no token, and
+ * whatever is in an asset that is not dealt in: that throws at once.
  */
-export function createCardGuard({ contracts, assets, fundedIn, reads }: {
+export function createCardGuard({ contracts, assets, fundedIn, isToken, reads }: {
   contracts: ContractIds;
   assets: AssetList;
   /** The asset that a card was last funded in, undefined when that is not known. */
   fundedIn(deviceHash: string): Promise<string | undefined>;
+  isToken: TokenCheck;
   reads: Pick<EscrowReads, "card" | "ways">;
 }): (call: CallInEnvelope) => CallGuard | undefined {
   const { deviceRegistry, agentRegistry, paymentEscrow } = contracts;
@@ -89,6 +91,9 @@ export function createCardGuard({ contracts, assets, fundedIn, reads }: {
         }
         if (!looksForAsset) return;
         if (entries[3] === undefined) throw wrongAsset(param, "a contract that is there on this network", asset);
+        if (!await isToken(asset, entries[3])) {
+          throw wrongAsset(param, "a token, which says how many decimals() it has", asset);
+        }
         const funded = balance === 0n ? undefined : await fundedIn(deviceHash);
         if (funded !== undefined && funded !== asset) {
           throw wrongAsset(param, `${funded}, of which the card's escrow holds ${balance}: sweep it first`, asset);
