@@ -357,7 +357,7 @@ export type PreparedTransaction = {
   validUntil: number;
   /** Only with an Idempotency-Key: this very envelope was applied, there is nothing left to do */
   status?: "success";
-  /** Only without an Idempotency-Key: the same operation of this source was submitted before and nobody was told how that ended; it names the transaction to ask for before this one is signed */
+  /** What to know before it is signed. Without an Idempotency-Key: the same operation of this source was submitted before and nobody was told how that ended, and which transaction to ask for. Of registerDevice: with so many cards in one wallet not every one can be revoked */
   warning?: string;
 };
 
@@ -467,10 +467,12 @@ export type Status = {
   expiring: {
     /** Pending payments in the last quarter of their life, as of a minute ago at most */
     payments: number;
-    /** How many merchants have to claim them; of the 100 that have waited longest */
+    /** How many merchants have to claim them */
     merchants: number;
     /** When the first of them expires, Unix seconds */
     firstAt: number | null;
+    /** False: there may be more. The log is still being gone through after a start, there are more merchants than are asked at once (100 a minute), or the node does not tell their payments */
+    complete: boolean;
   } | null;
   /** Movements in an asset that they should not be in: the escrow keeps one balance for all assets */
   foreignMovements: {

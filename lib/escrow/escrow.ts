@@ -21,9 +21,11 @@ import {
 } from "../stellar/transactions/transactions.ts";
 import { type AssetList, createAssetList } from "./assets/asset_list.ts";
 import { createEscrowLog, type EventLog } from "./assets/escrow_log.ts";
+import { createTokenCheck } from "./assets/token_check.ts";
 import { createContractCodes } from "./contracts/codes.ts";
 import type { ContractIds } from "./contracts/errors.ts";
 import { createCardGuard } from "./operations/card_guard.ts";
+import { createWalletWarnings } from "./operations/large_wallets.ts";
 import { createMerchantTraffic } from "./operations/merchant_traffic.ts";
 import { type Operation, operationDigest, operationKind, refuseCall } from "./operations/operations.ts";
 import { type AssetReader, createAssetReader } from "./reads/asset_info.ts";
@@ -109,7 +111,14 @@ export function createEscrow(parts: EscrowParts): Escrow {
   const calls = createContractCalls({ rpc, view, clock, networkPassphrase });
   const codes = createContractCodes({ entries, contracts });
   const ledgerTime = createLedgerTime({ rpc, view });
-  const explanations = createExplanations({ reads: () => reads, ledgerTime });
+  const terms = createFootprintTerms({ entries, clock });
+  const explanations = createExplanations({
+    reads: () => reads,
+    lastNonce: async (deviceHash, agent) =>
+      reads.ways().device === "calls" ? undefined : await byEntries.lastNonce(deviceHash, agent),
+    ledgerTime,
+    terms,
+  });
   const refusals = createRefusals({ contracts, isAssetContract: codes.isAssetContract, explanations });
   const byEntries = createEntrySource({ entries, contracts });
   const byCalls = createCallSource({ calls, contracts, refusals });
@@ -127,7 +136,6 @@ export function createEscrow(parts: EscrowParts): Escrow {
   });
   const log = createEscrowLog({ log: parts.log, clock });
   const validForMs = VALID_FOR_SECONDS * 1000;
-  const terms = createFootprintTerms({ entries, clock });
   const ledgers = createLedgerWait({ rpc, view, clock });
   const spares = createSparePayments({
     paymentEscrow: contracts.paymentEscrow,
@@ -146,7 +154,7 @@ export function createEscrow(parts: EscrowParts): Escrow {
     explainExcess: refusals.ofExcess,
     explainFailure: refusals.ofFailure,
     refuseCall: (call) => refuseCall(contracts, call),
-    guardOf: createCardGuard({ contracts, assets, reads, log }),
+    guardOf: createCardGuard({ contracts, assets, reads, log, isToken: createTokenCheck(calls) }),
     digestOf: operationDigest,
     onEnd: spares.ended,
   });
@@ -168,7 +176,13 @@ export function createEscrow(parts: EscrowParts): Escrow {
     shortestLife: createShortestLife({ entries, clock }),
     payments: createPaymentChecker({ card: reads.card, ledgerTime, assets, accountExists, spendable }),
     transactions: {
-      prepare: createOperationPreparer({ contracts, transactions, nextNonce, spares }),
+      prepare: createOperationPreparer({
+        contracts,
+        transactions,
+        nextNonce,
+        spares,
+        warningOf: createWalletWarnings({ reads, terms }),
+      }),
       warning: createOutcomeWarnings({
         contracts,
         status,

@@ -20,6 +20,7 @@ import { createSharedFindings, type SharedFindings } from "./shared_findings.ts"
 import { eventLogOf } from "./event_log.ts";
 import { watchForeignAssets } from "./foreign_assets.ts";
 import type { GatewayOptions } from "./options.ts";
+import { createPaymentLog } from "./payment_log.ts";
 
 const NETWORK_CHECK_TIMEOUT_MS = 3_000;
 /** For a request that waits for the log: isolates have no loop that could be woken. */
@@ -128,11 +129,12 @@ export async function createChain(
     onNewCodes: contractWatch.lookAgain,
   });
   const expiring = createExpiringPayments({
-    log: store.events,
+    log: createPaymentLog(store.events),
     reads: escrow.reads,
     shortestLife: escrow.shortestLife,
     latestLedger: () => view.sequence,
     nowMs: () => view.networkSeconds() * 1_000,
+    wait: clock.wait,
   });
   const foreignAssets = watchForeignAssets({ store, assets, log });
   const watcher = createWatcher({

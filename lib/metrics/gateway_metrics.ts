@@ -16,7 +16,7 @@ export interface MetricSources {
   backlog(): Promise<Owed>;
   /** How many movements were in an asset that they should not be in. */
   foreignMovements(): number;
-  expiring(): Promise<{ payments: number }>;
+  expiring(): Promise<{ payments: number; complete: boolean }>;
 }
 
 /** What is owed to webhooks. */
@@ -81,7 +81,9 @@ export function createGatewayMetrics({ now }: { now: () => number }): GatewayMet
   }
 
   async function readStore({ history, backlog, ledger, expiring }: MetricSources): Promise<void> {
-    events.expiring.set(await expiring().then(({ payments }) => payments, () => undefined));
+    const { payments, complete } = await expiring().catch(() => ({ payments: undefined, complete: false }));
+    events.expiring.set(payments);
+    events.expiringComplete.set(Number(complete));
     const networkTime = ledger().closeTime;
     const { scanLag, gaps, undecoded } = events;
     const { pending, rejected, dead, failing, oldest } = deliveries;

@@ -71,6 +71,10 @@ export function eventSeries(registry: Registry) {
       "gateway_payments_expiring",
       "Pending payments in the last quarter of their life: what is not claimed then is lost to the merchant.",
     ).with(),
+    expiringComplete: registry.gauge(
+      "gateway_payments_expiring_complete",
+      "1: gateway_payments_expiring counts all there are; 0: not all that may be expiring could be looked at.",
+    ).with(),
     foreign: registry.gauge(
       "gateway_foreign_movements",
       "Movements in an asset that they should not be in, of the newest 5000 events at the start and since.",

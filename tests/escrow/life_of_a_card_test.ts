@@ -83,7 +83,8 @@ describe("the life of a card", () => {
     assert.deepEqual([poor.code, poor.name], ["contract_refused", "BalanceError"]);
     assert.equal(
       poor.message,
-      `payment_escrow.fund_escrow refused: asset contract ${asset} error #10 (BalanceError)`,
+      `payment_escrow.fund_escrow refused: asset contract ${asset} error #10 (BalanceError): the source holds less of the ` +
+        "asset than that; of lumens its reserve can't be spent",
     );
     const nothing = sandbox.contracts.deviceRegistry;
     const wrong = await refused(owner, { kind: "fundEscrow", deviceHash: CARD, asset: nothing, amount: "1" });
@@ -120,7 +121,9 @@ describe("the life of a card", () => {
     assert.deepEqual(await refused(agent, { ...payment, amount: "1", nonce: "3" }), {
       code: "contract_refused",
       name: "DuplicateAuth",
-      message: "payment_escrow.authorize refused: payment_escrow error #6 (DuplicateAuth)",
+      message:
+        "payment_escrow.authorize refused: payment_escrow error #6 (DuplicateAuth): 3 is not above 3, the last nonce of this " +
+        "card and agent",
     });
     await act(agent, { ...payment, amount: "50", nonce: "1000" });
     const broke = await refusal(act(agent, { ...payment, amount: "1" }));

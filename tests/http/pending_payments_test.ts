@@ -68,20 +68,22 @@ describe("a merchant's pending payments", () => {
   test("that are about to expire are shown in the status and as a metric, until they are claimed or gone", async () => {
     await api.gateway.turn(20_000);
     const status = async () => (await api.request("GET", "/v1/status")).body.expiring;
-    assert.deepEqual(await status(), { payments: 0, merchants: 0, firstAt: null });
+    assert.deepEqual(await status(), { payments: 0, merchants: 0, firstAt: null, complete: true });
     // Of the first payment a little less than a quarter of its life is left now, of the second a little more.
     on.network.advance({ ledgers: LIFE_LEDGERS * 3 / 4 - 25 });
     const later = await startGateway(on, { settings: { metricsToken: METRICS }, started: false });
     await later.gateway.turn(20_000);
     const { expiring } = (await later.request("GET", "/v1/status")).body;
-    assert.deepEqual([expiring.payments, expiring.merchants], [1, 1]);
+    assert.deepEqual([expiring.payments, expiring.merchants, expiring.complete], [1, 1, true]);
     const [first] = (await later.request("GET", `/v1/merchants/${merchant()}/pending`)).body.payments;
     assert.ok(Math.abs(expiring.firstAt - first.expiresAt) <= 2);
     const scrape = await later.gateway.fetch(
       new Request("http://gateway.test/metrics", { headers: { authorization: `Bearer ${METRICS}` } }),
       { remoteAddress: "203.0.113.9" },
     );
-    assert.match(await scrape.text(), /^gateway_payments_expiring 1$/m);
+    const metrics = await scrape.text();
+    assert.match(metrics, /^gateway_payments_expiring 1$/m);
+    assert.match(metrics, /^gateway_payments_expiring_complete 1$/m);
     await later.stop();
   });
 });

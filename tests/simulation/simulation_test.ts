@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -41,4 +42,11 @@ test("a seed has one trace, on either runtime", async () => {
   const here = await run(COMPARED);
   const { stdout } = await there;
   assert.equal(/trace (\w+)/.exec(stdout)?.[1], here.trace);
+});
+
+test("what bugs are planted in place of stands in the product", () => {
+  const gone = PLANTED.filter(({ file, from }) => {
+    return !readFileSync(fileURLToPath(import.meta.resolve(`../../${file}`)), "utf8").includes(from);
+  });
+  assert.deepEqual(gone.map(({ name }) => name), []);
 });

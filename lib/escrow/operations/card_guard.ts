@@ -4,6 +4,7 @@ import type { CallGuard, CallInEnvelope } from "../../stellar/transactions/call_
 import { CONTRACT_INTERFACES } from "../contracts/interfaces.ts";
 import { type ContractIds, contractName } from "../contracts/errors.ts";
 import type { AssetList } from "../assets/asset_list.ts";
+import type { TokenCheck } from "../assets/token_check.ts";
 import {
   type AgentPolicy,
   asAddress,
@@ -56,13 +57,15 @@ interface CardCall {
 /**
  * Guards the operations that are the card owner's: the contracts do not ask who owns a card (agent_registry lets any wallet
  * register and revoke its agent), so the gateway does. It also refuses to fund a card in another asset than its policy
- * names, for the escrow keeps one balance for all assets, a policy for an asset that does not exist, and whatever is in
- * an asset that is not dealt in: that throws at once. What the escrow holds itself: `asset_guard.ts`, `claim_guard.ts`.
+ * names, for the escrow keeps one balance for all assets, a policy for an asset that does not exist or is no token, and
+ * whatever is in an asset that is not dealt in: that throws at once. What the escrow holds itself: `asset_guard.ts`,
+ * `claim_guard.ts`.
  */
-export function createCardGuard({ contracts, assets, log, reads }: {
+export function createCardGuard({ contracts, assets, log, isToken, reads }: {
   contracts: ContractIds;
   assets: AssetList;
   log: EscrowLog;
+  isToken: TokenCheck;
   reads: Pick<EscrowReads, "card" | "pending" | "ways">;
 }): (call: CallInEnvelope) => CallGuard | undefined {
   const { deviceRegistry, agentRegistry, paymentEscrow } = contracts;
@@ -108,6 +111,9 @@ export function createCardGuard({ contracts, assets, log, reads }: {
         }
         if (namesPolicy && entries[3] === undefined) {
           throw refusal(param, "asset", "a contract that is there on this network", asset);
+        }
+        if (namesPolicy && !await isToken(asset, entries[3]!)) {
+          throw refusal(param, "asset", "a token, which says how many decimals() it has", asset);
         }
         await guardAssets(log, { kind, deviceHash, asset, amount, param }, { balance, changedIn });
       },

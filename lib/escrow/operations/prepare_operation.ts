@@ -11,23 +11,32 @@ export interface PrepareRequest {
 }
 
 /** An unsigned envelope and what it will do. */
-export type PreparedRequest = PreparedTransaction & { operation: PreparedOperation };
+export type PreparedRequest = PreparedTransaction & {
+  operation: PreparedOperation;
+  /** What whoever signs it should know. */
+  warning?: string;
+};
 
 /** Prepares operations: fills in what was left open, makes room for others, and builds the envelope. */
-export function createOperationPreparer({ contracts, transactions, nextNonce, spares }: {
+export function createOperationPreparer({ contracts, transactions, nextNonce, spares, warningOf }: {
   contracts: ContractIds;
   transactions: Pick<Transactions, "prepare">;
   /** A nonce of an agent for a device that no other envelope has which may still be applied. */
   nextNonce(deviceHash: string, agent: string): Promise<string>;
   spares: SparePayments;
+  /** What whoever signs this should know. Never rejects. */
+  warningOf(source: string, operation: Operation): Promise<string | undefined>;
 }): (request: PrepareRequest) => Promise<PreparedRequest> {
   async function prepared(
     source: string,
     operation: PreparedOperation,
     place?: PlaceInTraffic,
   ): Promise<PreparedRequest> {
-    const transaction = await transactions.prepare(source, contractCall(contracts, source, operation), place?.widen);
-    return { ...transaction, operation };
+    const [transaction, warning] = await Promise.all([
+      transactions.prepare(source, contractCall(contracts, source, operation), place?.widen),
+      warningOf(source, operation),
+    ]);
+    return { ...transaction, operation, ...(warning === undefined ? {} : { warning }) };
   }
 
   async function filledIn({ source, operation }: PrepareRequest, place?: PlaceInTraffic): Promise<PreparedRequest> {

@@ -1,4 +1,6 @@
-import type { EscrowReads } from "./reads.ts";
+import type { Wait } from "../../clock.ts";
+import type { EscrowReads, PendingPaymentAnswer } from "./reads.ts";
+import { createWaitingMerchants, type PaymentLog } from "./waiting_merchants.ts";
 
 /** Payments that merchants should claim before the network forgets them. */
 export interface Expiring {
@@ -8,93 +10,127 @@ export interface Expiring {
   merchants: number;
   /** When the first of them expires, Unix seconds; null when there is none. */
   firstAt: number | null;
-}
-
-interface PaymentEvent {
-  type: string;
-  merchant?: string;
-  ledger: number;
+  /** False: there may be more, for not all that may be expiring could be looked at yet. */
+  complete: boolean;
 }
 
 export interface ExpiringPayments {
-  /** As of a minute ago at most. Rejects when the log can't be read; what a node fails at is left out. */
+  /** As of a minute ago at most, and at once what is known where the node takes long. Rejects when the log can't be read. */
   now(): Promise<Expiring>;
 }
 
+/** A merchant with a payment so old that it may be about to expire. */
+interface Waiting {
+  /** When to ask for its payments again, Unix seconds. */
+  dueAt: number;
+  /** The count of the look in which it was asked last; 0: never. */
+  askedIn: number;
+  /** Whether the last answer told all. */
+  isTold: boolean;
+  /** When each payment expires that was in its last quarter then. */
+  expiring: number[];
+}
+
 const HOLD_MS = 60_000;
-const MOST_EVENTS = 5_000;
-const PAGE = 500;
-/** The more than these, the less any one of them matters to whoever is alarmed. */
-const MOST_MERCHANTS = 100;
+/** Nobody who asks how the gateway does waits longer for a node. */
+const PATIENCE_MS = 1_000;
+/** While not all of the log was looked at. */
+const CATCHING_UP_MS = 2_000;
+/** Each costs a call. */
+const ASKED_AT_ONCE = 100;
+/** When there are so many, the log is not followed until some are done with. */
+const MOST_WAITING = 10_000;
 /** What is left of a payment's life, in quarters, when it counts. */
 const LAST_QUARTER = 0.25;
+/** When a payment comes into its last quarter is an estimate, the better the nearer. */
+const LOOK_AGAIN_SECONDS = 3_600;
 
 /**
- * Finds payments that are about to expire: in the log those merchants that have had a payment longest and not claimed since,
- * and of these on the chain what is pending. A deployment whose merchants claim costs no call.
+ * Finds payments that are about to expire: in the log those merchants that have had a payment for three quarters of a life
+ * and not claimed since, and of these on the chain what is pending. A deployment whose merchants claim costs no call.
  */
-export function createExpiringPayments({ log, reads, shortestLife, latestLedger, nowMs }: {
-  log: {
-    read(query: { filter: { types: string[] }; upTo?: number; order: "desc"; limit: number }): Promise<
-      (PaymentEvent & { sequence: number })[]
-    >;
-  };
+export function createExpiringPayments({ log, reads, shortestLife, latestLedger, nowMs, wait }: {
+  log: PaymentLog;
   reads: Pick<EscrowReads, "pending">;
   /** How many ledgers a payment lives at the least. */
   shortestLife(): Promise<number>;
+  /** 0 before the first. */
   latestLedger(): number;
   nowMs: () => number;
+  wait: Wait;
 }): ExpiringPayments {
+  const waiting = new Map<string, Waiting>();
+  const merchants = createWaitingMerchants({ log, isWaiting: (merchant) => waiting.has(merchant) });
   let held: Promise<Expiring> | undefined;
   let heldUntilMs = -Infinity;
+  let looks = 0;
 
-  /** Merchants with a payment so old that it may be about to expire, as far as the log goes back; the oldest first. */
-  async function candidates(): Promise<string[]> {
-    const claimed = new Set<string>();
-    const waiting = new Map<string, number>();
-    let upTo: number | undefined;
-    for (let seen = 0; seen < MOST_EVENTS; seen += PAGE) {
-      const filter = { types: ["payment.authorized", "payment.claimed"] };
-      const events = await log.read({ filter, upTo, order: "desc", limit: PAGE });
-      for (const { type, merchant, ledger } of events) {
-        if (merchant === undefined || claimed.has(merchant)) continue;
-        if (type === "payment.claimed") claimed.add(merchant);
-        else waiting.set(merchant, ledger);
-      }
-      if (events.length < PAGE) break;
-      upTo = events.at(-1)!.sequence - 1;
+  /** False while not all of the log was looked at. */
+  async function follow(): Promise<boolean> {
+    const latest = latestLedger();
+    if (latest === 0 || waiting.size >= MOST_WAITING) return false;
+    const life = await shortestLife();
+    const upTo = latest - Math.ceil(life * (1 - LAST_QUARTER));
+    return await merchants.follow({ from: Math.max(0, latest - life), upTo: Math.max(0, upTo) }, (merchant) => {
+      waiting.set(merchant, { dueAt: -Infinity, askedIn: 0, isTold: false, expiring: [] });
+    });
+  }
+
+  async function ask(merchant: string, one: Waiting, seconds: number): Promise<void> {
+    one.askedIn = looks;
+    one.isTold = false;
+    const payments = await Promise.resolve().then(() => reads.pending(merchant)).then(
+      (got) => got.payments,
+      () => null,
+    );
+    if (payments === null) return;
+    if (payments.length === 0) return void waiting.delete(merchant);
+    const quarters = payments.flatMap((payment) => lastQuarterOf(payment) ?? []);
+    one.isTold = quarters.length === payments.length;
+    one.expiring = quarters.flatMap(({ from, expiresAt }) => from <= seconds ? [expiresAt] : []);
+    one.dueAt = one.isTold ? Math.min(seconds + LOOK_AGAIN_SECONDS, ...quarters.map(({ from }) => from)) : seconds;
+  }
+
+  /** What the last answers told together. */
+  function found(seconds: number, isCaughtUp: boolean): Expiring {
+    const all: Expiring = { payments: 0, merchants: 0, firstAt: null, complete: isCaughtUp };
+    for (const { expiring, isTold } of waiting.values()) {
+      all.complete &&= isTold;
+      const still = expiring.filter((expiresAt) => expiresAt > seconds);
+      if (still.length === 0) continue;
+      all.payments += still.length;
+      all.merchants += 1;
+      all.firstAt = Math.min(all.firstAt ?? Infinity, ...still);
     }
-    if (waiting.size === 0) return [];
-    const young = latestLedger() - await shortestLife() * (1 - LAST_QUARTER);
-    return [...waiting].filter(([, ledger]) => ledger <= young).sort(([, a], [, b]) => a - b)
-      .map(([merchant]) => merchant).slice(0, MOST_MERCHANTS);
+    return all;
   }
 
   async function look(): Promise<Expiring> {
-    const found: Expiring = { payments: 0, merchants: 0, firstAt: null };
+    looks += 1;
+    const isCaughtUp = await follow();
     const seconds = nowMs() / 1_000;
-    const asked = await Promise.allSettled((await candidates()).map((merchant) => reads.pending(merchant)));
-    for (const answer of asked) {
-      const payments = answer.status === "fulfilled" ? answer.value.payments ?? [] : [];
-      const expiring = payments.flatMap(({ authorizedAt, expiresAt }) =>
-        expiresAt !== null && expiresAt - seconds <= (expiresAt - authorizedAt) * LAST_QUARTER ? [expiresAt] : []
-      );
-      if (expiring.length === 0) continue;
-      found.payments += expiring.length;
-      found.merchants += 1;
-      found.firstAt = Math.min(found.firstAt ?? Infinity, ...expiring);
-    }
-    return found;
+    const due = [...waiting].filter(([, { dueAt }]) => dueAt <= seconds).sort(([, a], [, b]) => a.askedIn - b.askedIn);
+    await Promise.all(due.slice(0, ASKED_AT_ONCE).map(([merchant, one]) => ask(merchant, one, seconds)));
+    if (!isCaughtUp) heldUntilMs = nowMs() + CATCHING_UP_MS;
+    return found(seconds, isCaughtUp);
   }
 
   return {
-    now() {
+    async now() {
       if (held === undefined || nowMs() >= heldUntilMs) {
         heldUntilMs = nowMs() + HOLD_MS;
         held = look();
         held.catch(() => heldUntilMs = -Infinity);
       }
-      return held;
+      const answered = new AbortController();
+      const late = wait(PATIENCE_MS, answered.signal).then(() => undefined);
+      const looked = await Promise.race([held, late]).finally(() => answered.abort());
+      return looked ?? found(nowMs() / 1_000, false);
     },
   };
+}
+
+/** From when on a payment counts, Unix seconds; undefined when the node does not say how long it lives. */
+function lastQuarterOf({ authorizedAt, expiresAt }: PendingPaymentAnswer) {
+  return expiresAt === null ? undefined : { from: expiresAt - (expiresAt - authorizedAt) * LAST_QUARTER, expiresAt };
 }

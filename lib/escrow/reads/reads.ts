@@ -59,6 +59,8 @@ export interface EscrowReads {
   policy(deviceHash: string): Policy | Promise<Policy>;
   /** In the registry's order. */
   walletDevices(wallet: string): string[] | Promise<string[]>;
+  /** How many devices a wallet has. */
+  walletSize(wallet: string): number | Promise<number>;
   /** What a merchant can claim, at most 500 payments of it one by one. */
   pending(merchant: string): PendingAnswer | Promise<PendingAnswer>;
   /** Everything of one card, absent parts undefined. */
@@ -97,6 +99,7 @@ export function createEscrowReads(parts: EscrowReadsParts): EscrowReads {
   const devices = hold<Device>();
   const policies = hold<Policy>();
   const wallets = hold<string[]>();
+  const walletSizes = hold<number>();
   const pendings = hold<PendingAnswer>();
 
   async function read<T>(kind: ReadKind, ways: BothWays<T>, compared: BothWays<T> = ways): Promise<AsOf<T>> {
@@ -156,6 +159,13 @@ export function createEscrowReads(parts: EscrowReadsParts): EscrowReads {
         const compared = walletWays(wallet, COMPARED_DEVICES);
         const { ledger, value } = await read("walletDevices", walletWays(wallet), compared);
         return { ledger, value: value.devices };
+      });
+    },
+    walletSize(wallet) {
+      return walletSizes.get(wallet, async () => {
+        const compared = walletWays(wallet, COMPARED_DEVICES);
+        const { ledger, value } = await read("walletDevices", walletWays(wallet, 0), compared);
+        return { ledger, value: value.count };
       });
     },
     pending(merchant) {

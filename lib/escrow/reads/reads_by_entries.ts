@@ -40,8 +40,9 @@ export function createEntrySource(
       const { ledger, entries: [counter] } = await entries.read([countKey]);
       const count = valueOf(counter, asU32) ?? 0;
       if (count > MOST_ITEMS) throw new GatewayError("upstream_error", `${count} items are more than can be read`);
-      if (count === 0) return { ledger, count, items: [] };
-      const items = await entries.read(itemKeys(count));
+      const wanted = count === 0 ? [] : itemKeys(count);
+      if (wanted.length === 0) return { ledger, count, items: [] };
+      const items = await entries.read(wanted);
       if (items.ledger === ledger) return { ledger, count, items: items.entries };
     }
     throw new GatewayError("upstream_error", `ledgers closed faster than their entries could be read, ${TRIES} times`);

@@ -1,6 +1,8 @@
 import type { ContractCall } from "../../stellar/transactions/contract_call.ts";
 import type { Excess } from "../../stellar/transactions/size.ts";
-import { asAddress, asHash, asI128 } from "../decode.ts";
+import type { FootprintTerms } from "../../stellar/transactions/spare_keys.ts";
+import { asAddress, asHash, asI128, asU64 } from "../decode.ts";
+import { revocableCards } from "../operations/large_wallets.ts";
 import { checkPayment, type RefusalReason, refusalWords } from "../reads/payment_check.ts";
 import type { EscrowReads } from "../reads/reads.ts";
 
@@ -15,8 +17,13 @@ export interface Explanation {
 
 /** Looks up what refusals leave unsaid. Nothing here rejects: what can't be told stays unsaid. */
 export interface Explanations {
-  /** Why a payment was not authorised: `AgentNotAuthorized` stands for five causes, `InsufficientBalance` lacks the sums. */
-  ofPayment(call: ContractCall): Promise<Explanation | undefined>;
+  /**
+   * Why a contract refused a call: `AgentNotAuthorized` stands for five causes, `BalanceError` does not say whose balance,
+   * others lack their numbers. Undefined where nothing is left unsaid.
+   * @param name of the contract's error
+   * @param detail the host's words
+   */
+  ofRefusal(call: ContractCall, name: string, detail: string): Promise<Explanation | undefined>;
   /** Why a call needs more than one transaction may use, and what to do. */
   ofSize(call: ContractCall, excess?: Excess): Promise<string | undefined>;
 }
@@ -31,11 +38,15 @@ const PARAMS: Partial<Record<RefusalReason, string>> = {
   insufficient_escrow: "operation.amount",
 };
 
-export function createExplanations({ reads, ledgerTime }: {
+export function createExplanations({ reads, lastNonce, ledgerTime, terms }: {
   /** What is read by now: the contracts' storage or their functions. */
   reads: () => Pick<EscrowReads, "card" | "walletDevices" | "pending">;
+  /** The last nonce an agent has used for a card, undefined where that can't be told. */
+  lastNonce(deviceHash: string, agent: string): Promise<bigint | undefined>;
   /** Close time of the newest ledger, Unix seconds. */
   ledgerTime(): number | Promise<number>;
+  /** The network's limits. */
+  terms: { read(): Promise<FootprintTerms> };
 }): Explanations {
   async function ofPayment({ args: [agent, hash, , asset, amount] }: ContractCall): Promise<Explanation | undefined> {
     const payment = { agent: asAddress(agent!), asset: asAddress(asset!), amount: asI128(amount!).toString() };
@@ -48,11 +59,46 @@ export function createExplanations({ reads, ledgerTime }: {
     return { reason, words: refusalWords(reason, card, payment, nowSeconds), param: PARAMS[reason] };
   }
 
+  async function ofNonce({ args: [agent, hash, , , , given] }: ContractCall): Promise<Explanation> {
+    const nonce = asU64(given!);
+    const last = await lastNonce(asHash(hash!), asAddress(agent!)).catch(() => undefined);
+    const words = last === undefined || last < nonce
+      ? `${nonce} is not above the last nonce of this card and agent`
+      : `${nonce} is not above ${last}, the last nonce of this card and agent`;
+    return { words, param: "operation.nonce" };
+  }
+
+  async function ofDefunding({ args: [, hash, amount] }: ContractCall): Promise<Explanation> {
+    const { value: { balance } } = await reads().card(asHash(hash!));
+    return {
+      words: `${asI128(amount!)} is above the ${balance} that the card's escrow holds`,
+      param: "operation.amount",
+    };
+  }
+
+  async function explained(call: ContractCall, name: string, detail: string): Promise<Explanation | undefined> {
+    if (name === "BalanceError") return ofBalance(call, detail);
+    if (call.function === "authorize") {
+      if (name === "DuplicateAuth") return await ofNonce(call);
+      return name === "AgentNotAuthorized" || name === "InsufficientBalance" ? await ofPayment(call) : undefined;
+    }
+    const isDefunding = call.function === "defund_escrow" && name === "InsufficientBalance";
+    return isDefunding ? await ofDefunding(call) : undefined;
+  }
+
   async function ofRevocation({ args: [wallet, hash] }: ContractCall): Promise<string> {
-    const devices = await reads().walletDevices(asAddress(wallet!));
+    const [devices, limits] = await Promise.all([reads().walletDevices(asAddress(wallet!)), terms.read()]);
+    const { most, inAnyOrder } = revocableCards(limits);
+    if (devices.length > most) {
+      return `the contract goes through all ${devices.length} cards of this wallet to take one out, and can do so with ` +
+        `${most} at most: it can revoke none of them any more. What still works for each: revokeAgent ends its payments, ` +
+        "then sweepEscrow or defundEscrow takes its money back";
+    }
     const place = devices.indexOf(asHash(hash!)) + 1;
+    const newer = devices.length - place + 1 - inAnyOrder;
+    const first = newer > 1 ? `${newer} newer cards` : newer === 1 ? "a newer card" : "newer cards";
     return `the contract moves every card that the wallet registered later one place down, and this is number ${place} of ` +
-      `${devices.length}: revoke newer cards of this wallet first`;
+      `${devices.length}: revoke ${first} of this wallet first`;
   }
 
   async function ofClaim({ args: [, merchant] }: ContractCall, excess?: Excess): Promise<string> {
@@ -69,11 +115,28 @@ export function createExplanations({ reads, ledgerTime }: {
   }
 
   return {
-    ofPayment: (call) => ofPayment(call).catch(() => undefined),
+    ofRefusal: (call, name, detail) => explained(call, name, detail).catch(() => undefined),
     async ofSize(call, excess) {
       if (call.function === "revoke") return await ofRevocation(call).catch(() => undefined);
       if (call.function === "claim") return await ofClaim(call, excess).catch(() => undefined);
       return undefined;
     },
   };
+}
+
+/** What the asset contract says of a contract's own balance; it has other words for an account's. */
+const OF_A_CONTRACT = /balance is not sufficient to spend/;
+
+/** Whose balance it is that an asset contract complains of: whoever pays in, the escrow contract, or who is paid. */
+function ofBalance({ function: name }: ContractCall, detail: string): Explanation {
+  if (name === "fund_escrow") {
+    return {
+      words: "the source holds less of the asset than that; of lumens its reserve can't be spent",
+      param: "operation.amount",
+    };
+  }
+  const words = OF_A_CONTRACT.test(detail)
+    ? "the escrow contract, which pays it, holds less of this asset than that"
+    : "the account that is paid can hold no more of this asset, or the escrow contract holds less than that";
+  return { words };
 }

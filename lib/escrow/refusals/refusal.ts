@@ -59,9 +59,7 @@ export function createRefusals({ contracts, isAssetContract, explanations }: Ref
   async function contractRefused(call: ContractCall, trace: ErrorTrace, stage: Stage): Promise<GatewayError> {
     const { by, name } = await raised(trace);
     const { code } = trace.error;
-    const isOurs = by === "payment_escrow" && call.function === "authorize";
-    const stands = isOurs && (name === "AgentNotAuthorized" || name === "InsufficientBalance");
-    const why = stands ? await explanations.ofPayment(call) : undefined;
+    const why = name === undefined ? undefined : await explanations.ofRefusal(call, name, trace.detail);
     const ending = (name === undefined ? "" : ` (${name})`) + (why === undefined ? "" : `: ${why.words}`);
     return new GatewayError("contract_refused", `${shown(call)} refused: ${by} error ${code}${ending}`, {
       contractError: name ?? code,

@@ -21,8 +21,6 @@ export interface Submitter extends Asker {
 export type PrepareAnswer = PreparedRequest & {
   /** Only for an intent that is done already. */
   status?: "success";
-  /** Only without an `Idempotency-Key`. */
-  warning?: string;
 };
 
 /** The three steps of a write, of which the second (signing) happens elsewhere. */
@@ -113,7 +111,8 @@ export function createTransactionIntents({ once, escrow }: {
       const name = nameOf(asker, "prepare");
       if (name !== undefined) return await once(name, prepareTask(request));
       const [prepared, warned] = await Promise.all([prepare(request), warning(request)]);
-      return warned === undefined ? prepared : { ...prepared, warning: warned };
+      const all = [warned, prepared.warning].filter((one) => one !== undefined);
+      return all.length === 0 ? prepared : { ...prepared, warning: all.join("; ") };
     },
 
     submit: (xdr, asker, note) =>

@@ -38,8 +38,12 @@ const statusAnswer = z.object({
   })).describe("Whether the contract ids of the settings lead to the contracts expected"),
   expiring: z.object({
     payments: z.int().describe("Pending payments in the last quarter of their life, as of a minute ago at most"),
-    merchants: z.int().describe("How many merchants have to claim them; of the 100 that have waited longest"),
+    merchants: z.int().describe("How many merchants have to claim them"),
     firstAt: unixSeconds.nullable().describe("When the first of them expires, Unix seconds"),
+    complete: z.boolean().describe(
+      "False: there may be more. The log is still being gone through after a start, there are more merchants than are " +
+        "asked at once (100 a minute), or the node does not tell their payments",
+    ),
   }).nullable().describe("What merchants have to claim before it is lost to them; null when it can't be told now"),
   foreignMovements: z.object({
     count: z.int().describe(

@@ -19,8 +19,9 @@ const prepareAnswer = z.object({
     "Only with an Idempotency-Key: this very envelope was applied, there is nothing left to do",
   ),
   warning: z.string().optional().describe(
-    "Only without an Idempotency-Key: the same operation of this source was submitted before and nobody was told how that " +
-      "ended; it names the transaction to ask for before this one is signed",
+    "What to know before it is signed. Without an Idempotency-Key: the same operation of this source was submitted before " +
+      "and nobody was told how that ended, and which transaction to ask for. Of registerDevice: with so many cards in one " +
+      "wallet not every one can be revoked",
   ),
 }).meta({ id: "PreparedTransaction" });
 

@@ -40,7 +40,8 @@ export interface VettingParts {
 
 /**
  * Takes an envelope apart and refuses what the gateway does not send: anything but one signed invocation that
- * `refuseCall` lets pass, bounded in time by at most an hour, without memo or muxed source. In a fee bump the inner transaction is vetted.
+ * `refuseCall` lets pass, with its resources declared, bounded in time by at most an hour, without memo or muxed source. In
+ * a fee bump the inner transaction is vetted.
  * @throws {GatewayError} `invalid_request`, saying what is wrong with it
  */
 export function vetEnvelope(envelopeXdr: string, parts: VettingParts): VettedEnvelope {
@@ -55,6 +56,7 @@ export function vetEnvelope(envelopeXdr: string, parts: VettingParts): VettedEnv
   const call = theOneCall(tx);
   const objection = parts.refuseCall(call);
   if (objection !== undefined) throw refused(objection);
+  requireSorobanData(tx);
   requireFee(envelope, tx);
   const transaction = TransactionBuilder.fromXdr(envelope, parts.networkPassphrase);
   const innermost = transaction instanceof FeeBumpTransaction ? transaction.innerTransaction : transaction;
@@ -135,6 +137,16 @@ function innerEnvelope(
 
 /** The least that a transaction bids to be included, in stroops; a fee bump pays it twice. */
 const MIN_INCLUSION_FEE = 100n;
+
+/** Core's answer would be txMalformed, which does not say what is missing. */
+function requireSorobanData({ ext }: xdr.Transaction): void {
+  if (ext.type === "sorobanData") return;
+  throw refused(
+    "carries no Soroban data, which declares the resources of an invocation and their fee: prepare again, and sign what " +
+      "comes back as it is",
+    "prepare_again",
+  );
+}
 
 /** Core's answer to such a fee would be txMalformed, of all names. */
 function requireFee(envelope: xdr.TransactionEnvelope, { fee, ext }: xdr.Transaction): void {

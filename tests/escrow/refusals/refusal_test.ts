@@ -9,7 +9,7 @@ const [deviceRegistry, agentRegistry, paymentEscrow, asset, stranger] = [id(1), 
 const refusals = createRefusals({
   contracts: { deviceRegistry, agentRegistry, paymentEscrow },
   isAssetContract: (contract) => Promise.resolve(contract === asset),
-  explanations: { ofPayment: () => Promise.resolve(undefined), ofSize: () => Promise.resolve(undefined) },
+  explanations: { ofRefusal: () => Promise.resolve(undefined), ofSize: () => Promise.resolve(undefined) },
 });
 const CALL = { contract: paymentEscrow, function: "fund_escrow", args: [] };
 

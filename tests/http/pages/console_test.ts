@@ -235,12 +235,14 @@ test("foreign movements, payments about to be lost and deliveries that nobody ta
   assert.deepEqual(stuckMoney(WELL), []);
   const foreignMovements = { count: 2, last: { type: "escrow.funded", ledger: 12 } };
   const deliveries = { ...WELL.deliveries, pending: 3, oldestSeconds: 3_601 };
-  const expiring = { payments: 2, merchants: 1, firstAt: Date.now() / 1_000 + 7_230 };
+  const expiring = { payments: 2, merchants: 1, firstAt: Date.now() / 1_000 + 7_230, complete: true };
   const found = stuckMoney({ foreignMovements, deliveries, expiring });
   assert.deepEqual(found.map(({ tone }) => tone), ["bad", "doubt", "doubt"]);
   assert.match(found[1]!.text, /2 payments are lost to 1 merchant unless claimed, the first within 2 h\./);
   assert.match(found[0]!.text, /2 movements were in a foreign asset, the last a escrow\.funded in ledger 12/);
   assert.match(found[2]!.text, /3 webhook deliveries wait, the oldest for 1 h/);
+  const [unknown] = stuckMoney({ ...WELL, expiring: { payments: 0, merchants: 0, firstAt: null, complete: false } });
+  assert.match(unknown!.text, /may be about to expire that are not shown/);
 });
 
 test("webhooks come failing first, then those that missed something, then the newest", () => {

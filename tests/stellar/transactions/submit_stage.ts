@@ -1,4 +1,13 @@
-import { Account, Address, Keypair, nativeToScVal, Operation, TransactionBuilder, xdr } from "@stellar/stellar-sdk";
+import {
+  Account,
+  Address,
+  Keypair,
+  nativeToScVal,
+  Operation,
+  SorobanDataBuilder,
+  TransactionBuilder,
+  xdr,
+} from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
 import { GatewayError } from "../../../lib/errors.ts";
 import { createEntryReader } from "../../../lib/stellar/ledger/entries.ts";
@@ -37,7 +46,7 @@ export function transaction(options: EnvelopeOptions = {}) {
     contract: CONTRACT,
     function: options.function ?? "claim",
     args: [Address.fromString(CONTRACT).toScVal(), nativeToScVal(1n, { type: "u64" })],
-  })).build();
+  })).setSorobanData(new SorobanDataBuilder().build()).build();
   if (signers.length > 0) built.sign(...signers);
   return built;
 }

@@ -49,6 +49,13 @@ describe("what may be submitted", () => {
   }).addOperation(Operation.invokeContractFunction({ contract: CONTRACT, function: "claim", args: [] })).build();
   muxed.sign(source);
 
+  const bare = new TransactionBuilder(new Account(source.publicKey(), "41"), {
+    fee: "100",
+    networkPassphrase: PASSPHRASE,
+    timebounds: { minTime: 0, maxTime: START_SECONDS + 300 },
+  }).addOperation(Operation.invokeContractFunction({ contract: CONTRACT, function: "claim", args: [] })).build();
+  bare.sign(source);
+
   /** Its resources cost 5 000 stroops. */
   const cheap = TransactionBuilder.cloneFrom(built, {
     fee: "99",
@@ -72,6 +79,7 @@ describe("what may be submitted", () => {
     ["two operations", twice.toXdr(), /exactly one operation, got 2/],
     ["a call that is not allowed", transaction({ function: "drain" }).toXdr(), /must not call drain/],
     ["an invocation with a memo", noted.toXdr(), /must have no memo/],
+    ["an invocation without its resources", bare.toXdr(), /carries no Soroban data, .*: prepare again/],
     ["a fee below that of its resources", cheap.toXdr(), /bids a fee of 5099 stroops, while its resources cost 5000/],
     [
       "a fee bump below that of its resources",

@@ -71,7 +71,7 @@ export function troublesOf({ troubles, ledger, history, contracts, reads, nodes 
 }
 
 /** @typedef {{ count: number, last: { type: string, ledger: number } | null }} ForeignMovements */
-/** @typedef {{ payments: number, merchants: number, firstAt: number | null }} Expiring */
+/** @typedef {{ payments: number, merchants: number, firstAt: number | null, complete: boolean }} Expiring */
 
 /**
  * What of money and of the news of it needs somebody: movements in an asset that they should not be in, payments that are
@@ -97,6 +97,9 @@ export function stuckMoney({ deliveries: { oldestSeconds, pending, atLeast }, fo
     const when = expiring.firstAt === null ? "soon" : `within ${span(expiring.firstAt - nowMs() / 1_000)}`;
     const lost = counted(expiring.payments, "payment is lost", "payments are lost");
     found.push(doubt(`${lost} to ${counted(expiring.merchants, "merchant")} unless claimed, the first ${when}.`));
+  }
+  if (expiring?.complete === false) {
+    found.push(doubt("Payments may be about to expire that are not shown: not all could be looked at yet."));
   }
   if ((oldestSeconds ?? 0) > OLD_DELIVERY_SECONDS) {
     const waiting = `${counted(pending, "webhook delivery waits", "webhook deliveries wait")}${

@@ -1,0 +1,118 @@
+import { Keypair } from "@stellar/stellar-sdk";
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { hashVal } from "../../lib/escrow/reads/storage_keys.ts";
+import { signed } from "../e2e/client.ts";
+import { addressOf, callNow } from "../sandbox/past_the_gateway.ts";
+import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
+
+let on: TestNetwork;
+let api: GatewayUnderTest;
+let owner: Keypair;
+let cards = 0;
+before(async () => {
+  on = await startTestNetwork();
+  owner = Keypair.fromSecret(on.sandbox.accounts.owner.secret);
+});
+after(async () => {
+  await api?.stop();
+  await on.network.stop();
+});
+
+const card = (place: number) => place.toString(16).padStart(64, "0");
+
+/** Registers cards until the wallet has so many, and starts a gateway that has read nothing yet. */
+async function grow(to: number): Promise<void> {
+  const { deviceRegistry } = on.sandbox.contracts;
+  while (cards < to) {
+    callNow(on.network, owner, deviceRegistry, "register", addressOf(owner), hashVal(card(++cards)), addressOf(owner));
+  }
+  await api?.stop();
+  api = await startGateway(on, { started: false });
+}
+
+async function prepare(operation: Record<string, unknown>, headers?: Record<string, string>) {
+  const body = { source: owner.publicKey(), operation };
+  return await api.request("POST", "/v1/transactions/prepare", { body, headers });
+}
+
+const revoke = (place: number) => prepare({ kind: "revokeDevice", deviceHash: card(place) });
+const register = (headers?: Record<string, string>) =>
+  prepare({ kind: "registerDevice", deviceHash: "ff".repeat(32), agent: owner.publicKey() }, headers);
+
+async function act(operation: Record<string, unknown>): Promise<void> {
+  const { status, body } = await prepare(operation);
+  assert.equal(status, 200, JSON.stringify(body));
+  const xdr = signed(body.xdr, body.networkPassphrase, owner.secret());
+  const submitted = await api.request("POST", "/v1/transactions/submit", { body: { xdr } });
+  assert.equal(submitted.status, 200, JSON.stringify(submitted.body));
+}
+
+// One wallet that grows.
+describe("a wallet with more and more cards", () => {
+  test("is told nothing while each card can be revoked", async () => {
+    await grow(197);
+    assert.equal((await register()).body.warning, undefined);
+    assert.equal((await revoke(1)).status, 200);
+  });
+
+  test("is told when a card is registered that has its oldest ones wait for newer ones", async () => {
+    await grow(198);
+    assert.equal((await revoke(1)).status, 200);
+    const { body } = await register();
+    assert.equal(
+      body.warning,
+      "with this card the wallet has 199, and its oldest one can be revoked only after newer ones; of more than 396 the " +
+        "contract can revoke none: register further cards with another wallet",
+    );
+    const keyed = await register({ "idempotency-key": "register-199" });
+    assert.equal(keyed.body.warning, body.warning);
+    await grow(199);
+    assert.match(
+      (await revoke(1)).body.error.message,
+      /this is number 1 of 199: revoke a newer card of this wallet first$/,
+    );
+  });
+
+  test("of 250 is told how many newer ones have to be revoked before an old one, and that is enough", async () => {
+    await grow(250);
+    assert.match(
+      (await register()).body.warning,
+      /has 251, and its 53 oldest ones can be revoked only after newer ones/,
+    );
+    const { status, body } = await revoke(50);
+    assert.equal(status, 400, JSON.stringify(body));
+    assert.match(body.error.message, /would write 203 ledger entries, where 200 are allowed\): the contract moves/);
+    assert.match(body.error.message, /this is number 50 of 250: revoke 3 newer cards of this wallet first$/);
+    for (let place = 250; place > 247; place -= 1) await act({ kind: "revokeDevice", deviceHash: card(place) });
+    await act({ kind: "revokeDevice", deviceHash: card(50) });
+  });
+
+  test("of 420 is told that none of them can be revoked, and what still works does", async () => {
+    // Four of those were revoked.
+    await grow(424);
+    for (const place of [1, 200, 424]) {
+      const { status, body } = await revoke(place);
+      assert.equal(status, 400, JSON.stringify(body));
+      assert.match(
+        body.error.message,
+        /: the contract goes through all 420 cards of this wallet to take one out, and can do so with 396 at most: it can revoke none of them any more\. What still works for each: revokeAgent ends its payments, then sweepEscrow or defundEscrow takes its money back$/,
+      );
+    }
+    assert.equal(
+      (await register()).body.warning,
+      "with this card the wallet has 421, and of more than 396 the contract can revoke none; revokeAgent, sweepEscrow and " +
+        "defundEscrow still work for each: register further cards with another wallet",
+    );
+    const { asset } = on.sandbox;
+    const of = { deviceHash: card(1) };
+    const agent = owner.publicKey();
+    await act({ kind: "registerAgent", ...of, agent, asset, maxAmount: "50" });
+    await act({ kind: "fundEscrow", ...of, asset, amount: "20" });
+    await act({ kind: "defundEscrow", ...of, asset, amount: "5" });
+    await act({ kind: "revokeAgent", ...of });
+    await act({ kind: "sweepEscrow", ...of, asset, agent });
+    await act({ kind: "registerDevice", deviceHash: "ff".repeat(32), agent });
+    assert.equal((await api.request("GET", `/v1/devices/${card(1)}`)).body.escrowBalance, "0");
+  });
+});
