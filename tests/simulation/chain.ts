@@ -44,6 +44,8 @@ export class Chain {
   ledgers: Ledgers;
   /** As it was before its last reset; some nodes may not have noticed yet. */
   former: Ledgers | undefined;
+  /** When its last ledger closed, the world's ms. */
+  closedAtMs = 0;
   #count = 0;
 
   constructor(readonly world: World, firstLedger: number, { payments }: Climate) {
@@ -55,6 +57,7 @@ export class Chain {
   /** Closes a ledger in which these cards were funded or revoked, and some of the payments made that wait. */
   close(cards: string[]): void {
     const { ledgers, world } = this;
+    this.closedAtMs = world.nowMs;
     const ledger = ledgers.latest += 1;
     const closeTime = Math.floor((START_MS + world.nowMs) / 1_000);
     ledgers.closeTimes.set(ledger, closeTime);

@@ -3,7 +3,7 @@ import type { Payer } from "./payer.ts";
 import type { Site } from "./site.ts";
 import type { StreamReader } from "./stream_reader.ts";
 
-/** A payment is made by then while all is well: one submit may wait in vain for what the network has lost. */
+/** A payment is made by then while all is well and ledgers close: one submit may wait in vain for what the network has lost. */
 const PAID_MS = 95_000;
 
 /** What a key was let in for that was disabled from well before the question until the answer. */
@@ -54,14 +54,14 @@ function excessOf(admitted: Client["admitted"], rate: number): string | undefine
 }
 
 /** Each payment is made once, and its payer told that one; what was said to have failed for good has. */
-export function checkPayments({ chain, world }: Site, payers: Payer[], broken: string[]): void {
+export function checkPayments({ chain }: Site, payers: Payer[], broken: string[]): void {
   const successes = chain.accounts.applied.filter(({ isSuccess }) => isSuccess);
   const paid = Map.groupBy(successes, ({ amount }) => amount);
   for (const { amount, told, isAsleep, awakeMs, saidFailed } of payers.flatMap(({ intents }) => intents)) {
     const applied = (paid.get(amount) ?? []).map(({ hash }) => hash);
     if (applied.length > 1) broken.push(`payment ${amount} was made ${applied.length} times`);
     if (told !== undefined && !applied.includes(told)) broken.push(`payment ${amount} was told ${told}, which is none`);
-    const isDue = !isAsleep && world.nowMs - awakeMs > PAID_MS;
+    const isDue = !isAsleep && chain.closedAtMs - awakeMs > PAID_MS;
     if (told === undefined && isDue) broken.push(`payment ${amount} does not come to an end`);
     const lied = applied.find((hash) => saidFailed.has(hash));
     if (lied !== undefined) broken.push(`payment ${amount} was told that ${lied} had failed, which was applied`);
