@@ -360,7 +360,7 @@ export const PLANTED: PlantedBug[] = [
     file: COURIER,
     from: "        if (!isFenced(cause) && failures === 0) onProblem(",
     to: "        if (isFenced(cause)) await readers.closeLost();\n        else if (failures === 0) onProblem(",
-    seed: 156_025,
+    seed: 98_917,
     kind: kinds.fencedAmongFaults,
     wasReal: true,
   },

@@ -53,6 +53,8 @@ export function createReaders({ store, partitions, clock }: {
   async function load(partitionsChanged: boolean): Promise<void> {
     const version = await store.subscriptions.version();
     if (version === seenVersion && !partitionsChanged) return;
+    // Whatever the store fails on is loaded again: who was not taken in, or is not in the matcher, would hear nothing.
+    seenVersion = undefined;
     const there = await takeInAll();
     for (const [id, reader] of readers) if (!there.has(id) || !isOwn(reader)) close(reader);
     matcher = createMatcher();
@@ -92,19 +94,20 @@ export function createReaders({ store, partitions, clock }: {
       return;
     }
     const reader = openReader({ subscription, progress, replay }, partition, lease);
+    // Before it is taken in: from then on the log goes on for it, which has to be handed to it.
+    if (progress.nextDueAtMs !== null) await bringBack(reader, clock.now() + LONGEST_DELAY_MS);
+    if (readers.has(subscription.id)) return;
     readers.set(subscription.id, reader);
     active.add(reader);
-    if (progress.nextDueAtMs !== null) await bringBack(reader, clock.now() + LONGEST_DELAY_MS);
+    matcher.add(reader.filter, reader);
   }
 
   async function look(subscriptionId: string): Promise<DeliveryReader | undefined> {
     const found = await store.deliveries.reader(subscriptionId);
-    const isNew = !readers.has(subscriptionId);
     if (found !== undefined) await takeIn(found);
     const reader = readers.get(subscriptionId);
     if (reader === undefined) return undefined;
     if (found === undefined) return void close(reader);
-    if (isNew) matcher.add(reader.filter, reader);
     return reader;
   }
 
