@@ -68,7 +68,7 @@ compile_platforms() { # platforms…
 }
 
 compile_with_deno() {
-  npx --yes "deno@$(pinned deno)" compile --allow-all --unstable-kv --no-check --frozen --include lib/sandbox/wasm --include lib/http/pages/reference/scalar.js.gz \
+  npx --yes "deno@$(pinned deno)" compile --allow-all --unstable-kv --unstable-no-legacy-abort --no-check --frozen --include lib/sandbox/wasm --include lib/http/pages/reference/scalar.js.gz \
     --output "$dist/gateway-deno" main.ts
   ls -l "$dist/gateway-deno"
 }

@@ -1,7 +1,7 @@
 /**
  * The entry for `deno serve` and Deno Deploy:
  *
- *   deno serve --unstable-kv --unstable-cron -A cli/deploy.ts
+ *   deno serve --unstable-kv --unstable-cron --unstable-no-legacy-abort -A cli/deploy.ts
  *
  * Settings come from the environment only. Isolates come and go, several at once, so nothing waits for a stop, and what a
  * running gateway does in loops is done by crons in bounded turns. What must not rest on one of them is in the database,

@@ -127,7 +127,7 @@ function registerTests(): void {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  const deployFlags = ["--unstable-kv", "--unstable-cron", ENTRY];
+  const deployFlags = ["--unstable-kv", "--unstable-cron", "--unstable-no-legacy-abort", ENTRY];
 
   test("deno serve with Deno's own flags answers and logs nothing to worry about", async () => {
     const deployed = await serve(deployFlags, settings);

@@ -57,6 +57,8 @@ export async function sendAndConfirm(parts: SubmitParts, envelope: VettedEnvelop
   const { hash, validUntil } = envelope;
   const noted = await parts.journal.get(hash);
   if (noted?.outcome?.ledger !== undefined) return noted.outcome;
+  // By a clock that was ahead it would be late before its time.
+  if (parts.view.networkSeconds() > validUntil) await parts.view.whenTimeCertain();
   const isLate = parts.view.networkSeconds() > validUntil;
   const ledger = noted !== undefined || isLate ? await parts.journal.ledgerOf(hash) : undefined;
   if (ledger !== undefined) return { status: "success", ledger };
