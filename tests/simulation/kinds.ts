@@ -58,12 +58,6 @@ export const madeAmongFaults: Kind = (climate) =>
   isRough(climate) && does(climate, "makeHook") && climate.deedEveryMs <= 5_000 && climate.hooks < 4 &&
   share(climate, "troubles") > 0.3 && (climate.troubles.crash > 0.002 || climate.troubles.storeFault > 0.1);
 
-/** Endpoints that want the order fail, and so does the store. */
-export const orderedAmongFaults: Kind = (climate) =>
-  isRough(climate) && climate.ordered === 1 && climate.hooks > 2 && climate.troubles.storeFault > 0.01 &&
-  share(climate, "troubles") > 0.2 && share(climate, "temper") > 0.1 &&
-  climate.tempers.some((temper) => ["refusing", "moody", "broken"].includes(temper));
-
 /** Keys are disabled while the store's answers take long. */
 export const disabledAmongStalls: Kind = (climate) =>
   does(climate, "switchKey") && (does(climate, "makeHook") || does(climate, "removeHook")) &&
