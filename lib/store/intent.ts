@@ -56,7 +56,8 @@ export interface IntentStore {
   /**
    * Writes what came of an intent and for which request, in place of what was there, and ends the claim: from here on it is
    * kept seven days. `result`: at most 60 000 bytes of UTF-8. `atMs` is the time as the network has it, Unix ms: it counts
-   * when the store's clock says an earlier one, for that clock may be days behind. Rejects with `fenced` when another has
+   * when the store's clock says an earlier one, for that clock may be days behind; nor does a later use count as an earlier
+   * one. Rejects with `fenced` when another has
    * claimed it since, or when it is gone. Durable when it resolves.
    */
   complete(claim: IntentClaim, done: { request: string; result: string; atMs?: number }): Promise<void>;

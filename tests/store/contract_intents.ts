@@ -204,6 +204,16 @@ export function intentContract({ store, anotherHandle, now, pass, isPersistent }
     assert.equal(await store().intents.prune(atMs + 1), 2);
   });
 
+  test("an intent that is used again by a clock that is days behind is kept as it was", async () => {
+    const atMs = now() + 40 * 1_440 * MINUTE_MS;
+    await store().intents.complete(await claimed(store(), named("a")), { request: REQUEST, result: "{}", atMs });
+    const again = await claimed(store(), named("a"));
+    assert.equal(await store().intents.prune(atMs), 0);
+    await store().intents.complete(again, { request: REQUEST, result: "{}" });
+    assert.equal(await store().intents.prune(atMs), 0);
+    assert.equal(await store().intents.prune(atMs + 1), 1);
+  });
+
   test("an intent that is claimed again is not forgotten under whoever is at it", async () => {
     await claimed(store(), named("a"));
     pass(MINUTE_MS);

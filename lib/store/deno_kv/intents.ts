@@ -92,7 +92,7 @@ export function denoKvIntents({ kv, location, handle, now, isHeld, retry }: Deno
       const entry = await kv.get<IntentEntry>(intentKey(name));
       const before = entry.value;
       const claim = { handle, untilMs: now() + durationMs, durationMs };
-      const completedAtMs = Math.max(now(), atMs);
+      const completedAtMs = Math.max(before?.completedAtMs ?? 0, now(), atMs);
       const atomic = kv.atomic().check(entry).set(intentTimeKey(completedAtMs, name), name);
       if (before === null) {
         if (seen !== undefined) return "taken";
@@ -125,7 +125,7 @@ export function denoKvIntents({ kv, location, handle, now, isHeld, retry }: Deno
           term,
           request,
           claim: null,
-          completedAtMs: Math.max(now(), atMs),
+          completedAtMs: Math.max(completedAtMs, now(), atMs),
           result: encoder.encode(result),
         };
         const atomic = kv.atomic().check(entry).set(entry.key, done).delete(intentTimeKey(completedAtMs, name))

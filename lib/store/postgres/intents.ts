@@ -47,7 +47,7 @@ export function postgresIntents({ database, location, prefix }: PostgresContext)
       (SELECT count(*) FROM ${prefix}intent WHERE ${IS_NAMED}) AS there`;
   const claimAgain = `
     UPDATE ${prefix}intent SET term = term + 1, claimed_until_ms = ${NOW_MS} + $6::bigint, claim_duration_ms = $6::bigint,
-      completed_at_ms = greatest(${NOW_MS}, $7::bigint)
+      completed_at_ms = greatest(completed_at_ms, ${NOW_MS}, $7::bigint)
     WHERE ${IS_CLAIMED} AND (claimed_until_ms IS NULL OR claimed_until_ms <= ${NOW_MS}
       OR claimed_until_ms - ${NOW_MS} > claim_duration_ms)`;
 
@@ -99,7 +99,7 @@ export function postgresIntents({ database, location, prefix }: PostgresContext)
     },
     async complete({ keyId, kind, key, id, term }, { request, result, atMs = 0 }) {
       const { count } = await database.write(
-        `UPDATE ${prefix}intent SET request = $6, result = $7, completed_at_ms = greatest(${NOW_MS}, $8), claimed_until_ms = NULL
+        `UPDATE ${prefix}intent SET request = $6, result = $7, completed_at_ms = greatest(completed_at_ms, ${NOW_MS}, $8), claimed_until_ms = NULL
         WHERE ${IS_CLAIMED}`,
         [keyId, kind, key, id, term, request, result, Math.floor(atMs)],
       );

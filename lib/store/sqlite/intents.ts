@@ -28,10 +28,11 @@ export function sqliteIntents(context: SqliteContext): NounDriver<IntentStore> {
     INSERT INTO intent (key_id, kind, key, id, term, request, claimed_by, claimed_until_ms, claim_duration_ms, completed_at_ms)
     VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?, ?)`);
   const claimAgain = database.prepare(`
-    UPDATE intent SET term = term + 1, claimed_by = ?, claimed_until_ms = ?, claim_duration_ms = ?, completed_at_ms = ?
+    UPDATE intent SET term = term + 1, claimed_by = ?, claimed_until_ms = ?, claim_duration_ms = ?,
+      completed_at_ms = max(completed_at_ms, ?)
     WHERE key_id = ? AND kind = ? AND key = ?`);
   const complete = database.prepare(`
-    UPDATE intent SET request = ?, result = ?, completed_at_ms = ?, claimed_by = NULL
+    UPDATE intent SET request = ?, result = ?, completed_at_ms = max(completed_at_ms, ?), claimed_by = NULL
     WHERE key_id = ? AND kind = ? AND key = ? AND id = ? AND term = ?`);
   const giveBack = database.prepare(`
     UPDATE intent SET claimed_by = NULL
