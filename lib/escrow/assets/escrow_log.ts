@@ -106,12 +106,12 @@ export function createEscrowLog({ log, clock }: {
 
     async reaches(ledger) {
       const endsAtMs = clock.monotonicMs() + LONGEST_WAIT_MS;
-      while (true) {
+      for (let isFirst = true;; isFirst = false) {
         const reach = await log?.reach();
         if (reach === undefined || reach.scannedLedger >= ledger) return;
         if (clock.monotonicMs() >= endsAtMs) throw notReadYet(ledger);
+        if (!isFirst) await clock.wait(PAUSE_MS);
         await log!.catchUp();
-        if (((await log!.reach())?.scannedLedger ?? 0) < ledger) await clock.wait(PAUSE_MS);
       }
     },
   };
