@@ -36,7 +36,6 @@ import { createEscrowReads, type EscrowReads } from "./reads/reads.ts";
 import type { KeptVerdicts } from "./reads/source_choice.ts";
 import { createCallSource } from "./reads/reads_by_calls.ts";
 import { createEntrySource } from "./reads/reads_by_entries.ts";
-import { createSpendable } from "./reads/spendable.ts";
 import { createExplanations } from "./refusals/explanations.ts";
 import { createRefusals } from "./refusals/refusal.ts";
 import { createSparePayments } from "./operations/spare_payments.ts";
@@ -169,12 +168,21 @@ export function createEscrow(parts: EscrowParts): Escrow {
   const { submit, status, fate } = transactions;
   const accountExists = async (address: string) => (await entries.read([accountKey(address)])).entries[0] !== undefined;
   const answers = createHeldAnswers<bigint>({ view, now: clock.monotonicMs, maxAgeMs: maxAgeMs ?? 6_000 });
-  const spendable = createSpendable({ log, answers });
   return {
     reads,
     assets: createAssetReader(calls),
     shortestLife: createShortestLife({ entries, clock }),
-    payments: createPaymentChecker({ card: reads.card, ledgerTime, assets, accountExists, spendable }),
+    payments: createPaymentChecker({
+      card: reads.card,
+      ledgerTime,
+      assets,
+      accountExists,
+      // Once a ledger for each card and asset.
+      spendable: (deviceHash, asset, { ledger, value: { balance } }) =>
+        answers.get(`${deviceHash} ${asset}`, async () => {
+          return { ledger, value: await log.spendable(deviceHash, asset, balance) };
+        }),
+    }),
     transactions: {
       prepare: createOperationPreparer({
         contracts,

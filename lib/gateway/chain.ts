@@ -17,10 +17,9 @@ import type { GatewayMetrics } from "../metrics/gateway_metrics.ts";
 import { createJournal } from "./journal.ts";
 import { createLostAnswers, type LostAnswers } from "./lost_answers.ts";
 import { createSharedFindings, type SharedFindings } from "./shared_findings.ts";
-import { eventLogOf } from "./event_log.ts";
+import { eventLogOf, paymentLogOf } from "./event_log.ts";
 import { watchForeignAssets } from "./foreign_assets.ts";
 import type { GatewayOptions } from "./options.ts";
-import { createPaymentLog } from "./payment_log.ts";
 
 const NETWORK_CHECK_TIMEOUT_MS = 3_000;
 /** For a request that waits for the log: isolates have no loop that could be woken. */
@@ -129,7 +128,7 @@ export async function createChain(
     onNewCodes: contractWatch.lookAgain,
   });
   const expiring = createExpiringPayments({
-    log: createPaymentLog(store.events),
+    log: paymentLogOf(store),
     reads: escrow.reads,
     shortestLife: escrow.shortestLife,
     latestLedger: () => view.sequence,

@@ -1,8 +1,11 @@
 import type { EventLog } from "../escrow/assets/escrow_log.ts";
-import { heightOf } from "../store/event.ts";
+import type { LoggedPayment, PaymentLog } from "../escrow/reads/waiting_merchants.ts";
+import { heightOf, heightOfEvent } from "../store/event.ts";
 import type { Store } from "../store/store.ts";
 
-/** The store's log, as what the assets in an escrow are learnt from: complete from where the last gap of this contract ends. */
+/* The store's log, as those of `lib/escrow` ask it who know no store. */
+
+/** As what the assets in an escrow are learnt from: complete from where the last gap of this contract ends. */
 export function eventLogOf(
   { events }: Pick<Store, "events">,
   paymentEscrow: string,
@@ -20,5 +23,29 @@ export function eventLogOf(
     },
     read: (query) => events.read(query),
     catchUp,
+  };
+}
+
+/** Its payments, as they are followed until they are claimed or about to expire. */
+export function paymentLogOf({ events }: Pick<Store, "events">): PaymentLog {
+  return {
+    heightOf: async (ledger) => heightOf((await events.watcherState())?.epoch ?? 0, ledger),
+    last: async () => (await events.bounds()).last,
+    before: (height) => events.before(height),
+    async authorized({ after, upTo, toHeight, limit }) {
+      const filter = { types: ["payment.authorized"], toHeight };
+      const found = await events.read({ filter, after, upTo, order: "asc", limit });
+      return found.map((event): LoggedPayment => ({
+        // `decodeEvent` makes none without.
+        merchant: event.merchant!,
+        height: heightOfEvent(event),
+        sequence: event.sequence,
+      }));
+    },
+    async claimedSince(merchant, height) {
+      const filter = { types: ["payment.claimed"], merchant, fromHeight: height + 1 };
+      const [claim] = await events.read({ filter, order: "desc", limit: 1 });
+      return claim && heightOfEvent(claim);
+    },
   };
 }

@@ -1,6 +1,7 @@
 import type { Store } from "../../lib/store/store.ts";
 
-const NOUNS = [
+/** What a store has calls of. */
+export const STORE_NOUNS = [
   "network",
   "keys",
   "buckets",
@@ -19,7 +20,7 @@ export type AroundCall = <T>(call: () => Promise<T>) => Promise<T>;
 /** The same store, each call of its nouns made by `around`. */
 export function wrappedStore(store: Store, around: AroundCall): Store {
   const wrapped = Object.create(store) as Store;
-  for (const noun of NOUNS) {
+  for (const noun of STORE_NOUNS) {
     const methods = store[noun] as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>;
     const calls = Object.entries(methods).map(([name, method]) => [
       name,

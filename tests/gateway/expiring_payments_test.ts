@@ -6,7 +6,7 @@ import { after, afterEach, before, beforeEach, describe, test } from "node:test"
 import { setImmediate as othersTurn } from "node:timers/promises";
 import { createExpiringPayments, type Expiring } from "../../lib/escrow/reads/expiring_payments.ts";
 import type { PendingAnswer } from "../../lib/escrow/reads/reads.ts";
-import { createPaymentLog } from "../../lib/gateway/payment_log.ts";
+import { paymentLogOf } from "../../lib/gateway/event_log.ts";
 import { runtimeName } from "../../lib/runtime/runtime.ts";
 import { formatEventId, type NewEvent } from "../../lib/store/event.ts";
 import { openStore } from "../../lib/store/open.ts";
@@ -72,7 +72,7 @@ class Deployment {
 
   watch(pending = this.pending, wait = untilAborted) {
     return createExpiringPayments({
-      log: createPaymentLog(this.store.events),
+      log: paymentLogOf(this.store),
       reads: { pending },
       shortestLife: () => Promise.resolve(LIFE),
       latestLedger: () => this.latest,

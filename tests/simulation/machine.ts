@@ -1,6 +1,7 @@
 import type { Clock } from "../../lib/clock.ts";
 import { checkedStore, type StoreDriver } from "../../lib/store/checked_store.ts";
 import { type Store, StoreError } from "../../lib/store/store.ts";
+import { STORE_NOUNS } from "../faults/wrapped_store.ts";
 import { type Owner, START_MS, type World } from "./world.ts";
 
 /** What may go wrong with a machine, as probabilities of each call that it makes. */
@@ -24,19 +25,6 @@ export interface Ambush {
 }
 
 type Call = (...args: unknown[]) => unknown;
-
-const STORE_NOUNS = [
-  "network",
-  "keys",
-  "buckets",
-  "submissions",
-  "intents",
-  "leases",
-  "registers",
-  "events",
-  "subscriptions",
-  "deliveries",
-] as const;
 
 /** A process on a machine of its own: a clock that drifts and jumps, calls that take their time, fail, or are its last. */
 export class Machine implements Owner {

@@ -1,6 +1,13 @@
 import { GatewayError } from "../../errors.ts";
 import type { Clock } from "../../clock.ts";
-import { ESCROW_MOVEMENTS, type EscrowMovement, type Holdings, holdingsOf, UNKNOWN_ASSET } from "./holdings.ts";
+import {
+  ESCROW_MOVEMENTS,
+  type EscrowMovement,
+  heldAtMost,
+  type Holdings,
+  holdingsOf,
+  UNKNOWN_ASSET,
+} from "./holdings.ts";
 
 /** An event of the log, as far as it is looked at here. */
 export interface EscrowEvent extends EscrowMovement {
@@ -39,6 +46,8 @@ export interface EscrowLog {
   lastFunded(deviceHash: string): Promise<string | undefined>;
   /** Whether one of a card's newest fundings was in another asset: only then its escrow may hold another one. */
   mayHoldOthers(deviceHash: string, asset: string): Promise<boolean>;
+  /** The most of a card's balance that can be paid in this asset: all of it as far as nothing else is known. */
+  spendable(deviceHash: string, asset: string, balance: bigint): Promise<bigint>;
   /** The payments authorised for a merchant since the last claim, the newest first, whether they have expired or not. */
   unclaimed(merchant: string): Promise<EscrowEvent[]>;
   /**
@@ -66,7 +75,7 @@ export function createEscrowLog({ log, clock }: {
     return await log!.read({ filter, upTo, order: "desc", limit });
   }
 
-  return {
+  const escrow: EscrowLog = {
     async holdings(deviceHash, balance) {
       if (balance === 0n) return new Map();
       const unknown = new Map([[UNKNOWN_ASSET, balance]]);
@@ -96,6 +105,11 @@ export function createEscrowLog({ log, clock }: {
       return funded.some((event) => event.asset !== undefined && event.asset !== asset);
     },
 
+    async spendable(deviceHash, asset, balance) {
+      const isMixed = await escrow.mayHoldOthers(deviceHash, asset);
+      return isMixed ? heldAtMost(await escrow.holdings(deviceHash, balance), asset) : balance;
+    },
+
     async unclaimed(merchant) {
       if (log === undefined) return [];
       const filter = { types: ["payment.authorized", "payment.claimed"], merchant };
@@ -115,6 +129,7 @@ export function createEscrowLog({ log, clock }: {
       }
     },
   };
+  return escrow;
 }
 
 function notReadYet(ledger: number): GatewayError {

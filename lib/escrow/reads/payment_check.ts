@@ -2,7 +2,6 @@ import { z } from "zod";
 import type { AssetList } from "../assets/asset_list.ts";
 import type { AgentPolicy } from "../decode.ts";
 import type { AsOf, Card } from "./read_source.ts";
-import type { Spendable } from "./spendable.ts";
 import { accountAddress, amount, contractId, deviceHash } from "../values.ts";
 
 /** Why a payment would not be authorised, in order of precedence. */
@@ -104,7 +103,8 @@ export function createPaymentChecker({ card, ledgerTime, assets, accountExists, 
   assets: Pick<AssetList, "has">;
   /** Whether the newest ledger has this account, `G…`. */
   accountExists(address: string): Promise<boolean>;
-  spendable: Spendable;
+  /** The most that a card can pay in an asset out of what its escrow holds. */
+  spendable(deviceHash: string, asset: string, card: AsOf<Card>): bigint | Promise<bigint>;
 }): PaymentChecker {
   return {
     async check(request) {
