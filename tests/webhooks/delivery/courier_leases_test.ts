@@ -117,6 +117,35 @@ test("a settlement that is fenced off just when the store fails is let go when t
   await made.courier.stop({ drainMs: 0 });
 });
 
+test("failing webhooks that are taken over just as the store fails lose nothing of what comes after", async () => {
+  const clock = createTestClock(START_MS);
+  const store = await openStore("memory:", { now: clock.now, isShared: true });
+  const leaving = await courierStage(() => "retry", { on: store, clock, holder: "leaving" });
+  let calls = 0;
+  const staying = await courierStage(() => "delivered", {
+    on: store,
+    clock,
+    holder: "staying",
+    store: (whole) => failingStore(whole, "deliveries", "clampDue", () => calls++ === 0),
+  });
+  await leaving.owe(0, "wh_1");
+  leaving.courier.start();
+  await leaving.pass(50);
+  staying.courier.start();
+  await leaving.pass(12_000, 50);
+  await leaving.owe(1, "wh_1");
+  await leaving.pass(50);
+  assert.equal(leaving.postedTo("wh_1").length, 1, "it is its own");
+  await leaving.courier.stop({ drainMs: 0 });
+  while (calls === 0) await staying.pass(50);
+  await leaving.pass(1_100, 50);
+  await leaving.owe(3, "wh_1");
+  await staying.pass(20_000, 50);
+  assert.equal(new Set(staying.postedTo("wh_1").map(({ eventId }) => eventId)).size, 4);
+  assert.equal((await owedTo(store, "wh_1")).pending, 0);
+  await staying.courier.stop({ drainMs: 0 });
+});
+
 test("a stop lets quick posts end, and cuts off those that hang: they are delivered at the next start", async () => {
   const held = {} as { clock: { wait(ms: number): Promise<void> } };
   const quick = answersAfter(() => held.clock, 100);
