@@ -1,6 +1,7 @@
 import { GatewayError } from "../errors.ts";
 import { createLoop } from "../loop.ts";
 import { STORED } from "../stellar/ledger/judge.ts";
+import { askForTime } from "../stellar/ledger/ledger_time.ts";
 import type { NodesRpcClient } from "../stellar/rpc/client.ts";
 import { StoreError, type WatcherState } from "../store/store.ts";
 import { afterPruning, afterReset, firstState, watchedContracts, withContracts } from "./coverage.ts";
@@ -177,7 +178,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
       const { page, answer } = reading;
       lastNode = reading.node;
       const isTimed = view.closeTimeIsExact && view.confirmed.sequence === answer.latestLedger;
-      if (answer.latestLedgerCloseTime === undefined && !isTimed) await askForTime(signal);
+      if (answer.latestLedgerCloseTime === undefined && !isTimed) await askForTime(rpc, { signal });
       const isFormer = (answer.latestLedgerCloseTime ?? Infinity) < view.confirmed.closeTime;
       if (answer.latestLedger < view.confirmed.sequence || isFormer) return lagging(answer.latestLedger);
       if (answer.latestLedger > view.sequence) {
@@ -209,15 +210,9 @@ export function createWatcher(parts: WatcherParts): Watcher {
     return result("lagging", `the RPC node shows ledger ${latestLedger}, ledger ${seen} has been seen`);
   }
 
-  /** Only a claim with a close time confirms a ledger, or corrects the view; older nodes say one in getLatestLedger alone. */
-  async function askForTime(signal: AbortSignal): Promise<void> {
-    const { latestLedgerCloseTime } = await rpc.getHealth({ signal });
-    if (latestLedgerCloseTime === undefined) await rpc.getLatestLedger({ signal });
-  }
-
   /** The node does not hold what comes next yet. */
   async function behind(latestLedger: number, signal: AbortSignal): Promise<TurnResult> {
-    await askForTime(signal);
+    await askForTime(rpc, { signal });
     return latestLedger < log.state!.scannedLedger ? lagging(latestLedger) : result("at_tip");
   }
 

@@ -73,27 +73,23 @@ export function createHttp(
   });
   const transactions = createTransactionIntents({ once, escrow });
 
+  const notNoted = (cause: unknown) => log.warn("it cannot be noted who was told of a payment", { cause });
+
   /** What was just confirmed shows in the history at once, not a poll later. */
   const submit: typeof transactions.submit = async (xdr, asker, note) => {
-    let source: string | undefined;
-    const confirmed = await transactions.submit(xdr, asker, (what) => {
-      source = what.source;
-      note(what);
-    });
+    const confirmed = await transactions.submit(xdr, asker, note);
     watcher.wake();
     await findings?.tellLedger();
-    if (asker.signal.aborted) await lostAnswers.add(confirmed.hash).catch(untold);
-    else void lostAnswers.told(confirmed.hash, source).catch(untold);
+    if (asker.signal.aborted) await lostAnswers.add(confirmed.hash).catch(notNoted);
+    else void lostAnswers.told(confirmed.hash).catch(notNoted);
     return confirmed;
   };
 
   const status: typeof transactions.status = async (hash) => {
     const known = await transactions.status(hash);
-    if (known.status === "success") void lostAnswers.told(hash).catch(untold);
+    if (known.status === "success") void lostAnswers.told(hash).catch(notNoted);
     return known;
   };
-
-  const untold = (cause: unknown) => log.warn("it cannot be noted who was told of a payment", { cause });
 
   return createApp({
     services: {

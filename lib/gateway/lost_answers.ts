@@ -11,8 +11,8 @@ export interface LostAnswers {
   of(source: string): Promise<UntoldSubmission[]>;
   /** Passes over what was not submitted here. */
   add(hash: string): Promise<void>;
-  /** Somebody has been told how it ended. `source`: where it is known, the store is asked for less. */
-  told(hash: string, source?: string): Promise<void>;
+  /** Somebody has been told how it ended. */
+  told(hash: string): Promise<void>;
 }
 
 const KEPT_MS = 86_400_000;
@@ -40,10 +40,10 @@ export function createLostAnswers(
         (kept) => [{ hash, operation }, ...kept.filter((one) => one.hash !== hash)].slice(0, MOST_KEPT),
       );
     },
-    async told(hash, source) {
-      const account = source ?? (await submissions.get(hash))?.source;
-      if (account === undefined || !(await of(account)).some((one) => one.hash === hash)) return;
-      await change(account, (kept) => kept.filter((one) => one.hash !== hash));
+    async told(hash) {
+      const { source } = await submissions.get(hash) ?? {};
+      if (source === undefined || !(await of(source)).some((one) => one.hash === hash)) return;
+      await change(source, (kept) => kept.filter((one) => one.hash !== hash));
     },
   };
 }

@@ -102,7 +102,6 @@ test("who was not told of a payment is remembered until somebody is, for a day, 
   assert.deepEqual([await kept("G1"), await kept("G3")], [[hashOf(2), hashOf(1)], [hashOf(3)]]);
   await lostAnswers.told(hashOf(1));
   await lostAnswers.told(hashOf(9));
-  await lostAnswers.told(hashOf(3), "G1");
   assert.deepEqual([await kept("G1"), await kept("G3")], [[hashOf(2)], [hashOf(3)]]);
   nowMs += 86_400_000;
   assert.deepEqual([await kept("G1"), await kept("G3")], [[], []]);

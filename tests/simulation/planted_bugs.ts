@@ -232,15 +232,6 @@ export const PLANTED: PlantedBug[] = [
     seed: 44,
   },
   {
-    name: "an intent is dated by a clock that may be days behind",
-    file: ONCE,
-    from: "{ ...done, atMs: networkMs() }",
-    to: "{ ...done, atMs: 0 }",
-    seed: 1190,
-    kind: kinds.paidAgain,
-    wasReal: true,
-  },
-  {
     name: "an envelope's fate is judged before its time is over",
     file: "lib/stellar/transactions/outcome.ts",
     from: "view.confirmed.closeTime > validUntil;",

@@ -39,6 +39,7 @@ const CALM_FOR_LOOKS_MS = 250_000;
 const CALM_AFTER_RESET_MS = 700_000;
 /** The crons of isolates come every minute. */
 const TURN_EVERY_MS = 60_000;
+/** By then there are some. */
 const FIRST_TURN_MS = 1_000;
 /** How often one comes while the turn before is still running: of a deployment and its successor. */
 const OVERLAPPING = 0.3;
@@ -127,7 +128,6 @@ class Story {
       if (!site.isTurning || site.world.chance(OVERLAPPING)) void site.turn();
       site.world.after(TURN_EVERY_MS, again, NOBODY);
     };
-    // Before anybody asks for anything: the chain is young, and what a store that has seen none of it hands out may seem older.
     site.world.after(FIRST_TURN_MS, again, NOBODY);
     this.#often(TURN_EVERY_MS, 5 * TURN_EVERY_MS, () => site.tidy());
   }

@@ -156,9 +156,8 @@ export class Site {
 
   /** The minute's cron, in one of the isolates. */
   async turn(): Promise<void> {
-    const isolates = this.running.filter(({ isolate }) => isolate !== undefined);
-    if (isolates.length === 0) return;
-    const { machine, isolate } = this.world.random.pick(isolates);
+    const { machine, isolate } = this.#anyIsolate() ?? {};
+    if (machine === undefined) return;
     this.#turning.add(machine);
     this.world.note(`${machine.name} takes its turn`);
     await Promise.race([this.world.as(machine, () => isolate!.turn()), machine.died]);
@@ -168,10 +167,13 @@ export class Site {
 
   /** The cron that forgets. */
   tidy(): void {
+    const { machine, isolate } = this.#anyIsolate() ?? {};
+    if (machine !== undefined) void this.world.as(machine, () => isolate!.tidy());
+  }
+
+  #anyIsolate(): Running | undefined {
     const isolates = this.running.filter(({ isolate }) => isolate !== undefined);
-    if (isolates.length === 0) return;
-    const { machine, isolate } = this.world.random.pick(isolates);
-    void this.world.as(machine, () => isolate!.tidy());
+    return isolates.length === 0 ? undefined : this.world.random.pick(isolates);
   }
 
   #noteOwed(subscriptionId: string): void {

@@ -3,6 +3,18 @@ import { rethrowUpstream } from "./freshness.ts";
 import type { LedgerView } from "./ledger_view.ts";
 
 /**
+ * Has a node say its newest ledger with the close time: only such a claim confirms a ledger, or corrects the view. Older
+ * nodes say one in getLatestLedger alone. Rejects with what the node failed with.
+ */
+export async function askForTime(
+  rpc: Pick<RpcClient, "getHealth" | "getLatestLedger">,
+  options: { signal?: AbortSignal } = {},
+): Promise<void> {
+  const { latestLedgerCloseTime } = await rpc.getHealth(options);
+  if (latestLedgerCloseTime === undefined) await rpc.getLatestLedger(options);
+}
+
+/**
  * Close time of the newest ledger, Unix seconds: what a contract would take for now. The node is asked only when the
  * newest ledger was seen in an answer without a time; where no node says one, by the network's time as the view reckons it.
  */

@@ -1,6 +1,7 @@
 import type { Clock } from "../../clock.ts";
 import { GatewayError } from "../../errors.ts";
 import type { RpcClient } from "../rpc/client.ts";
+import { askForTime } from "./ledger_time.ts";
 import type { LedgerView } from "./ledger_view.ts";
 
 export interface LedgerWait {
@@ -23,8 +24,8 @@ const CONFIRM_MS = 1_100;
 const CLAIMS_TO_CONFIRM = 5;
 
 /**
- * Waiting for the next ledger, and for the first one that is certain. However many wait, one poll of the node serves them all: quick at first, for a network
- * that closes at once, then once a second.
+ * Waiting for the next ledger, and for the first one that is certain. However many wait, one poll of the node serves them
+ * all: quick at first, for a network that closes at once, then once a second.
  */
 export function createLedgerWait({ rpc, view, clock: { monotonicMs, wait } }: {
   rpc: RpcClient;
@@ -59,18 +60,11 @@ export function createLedgerWait({ rpc, view, clock: { monotonicMs, wait } }: {
   async function confirm(): Promise<number> {
     for (let claims = 0; claims < CLAIMS_TO_CONFIRM && view.confirmed.sequence === 0; claims++) {
       if (claims > 0) await wait(CONFIRM_MS);
-      // Only a claim with a close time confirms a ledger; older nodes say one with this alone.
-      const { latestLedgerCloseTime } = await rpc.getHealth();
-      if (latestLedgerCloseTime === undefined) await rpc.getLatestLedger();
+      await askForTime(rpc);
     }
     if (view.confirmed.sequence > 0) return view.confirmed.sequence;
-    throw new GatewayError(
-      "upstream_error",
-      "it is not certain yet which ledger the network is at: try again in a moment",
-      {
-        headers: { "Retry-After": "1" },
-      },
-    );
+    const message = "it is not certain yet which ledger the network is at: try again in a moment";
+    throw new GatewayError("upstream_error", message, { headers: { "Retry-After": "1" } });
   }
 
   return {
