@@ -18,8 +18,9 @@ const {
   submitted,
   signed,
   useSequence,
+  applyElsewhere,
   leaveClaim,
-} = await startIntentCalls(18);
+} = await startIntentCalls(20);
 after(() => stage.close());
 
 describe("prepare with an Idempotency-Key", () => {
@@ -107,11 +108,7 @@ describe("prepare with an Idempotency-Key", () => {
     const { gateway: lying } = await stage.time.until(stage.live(Infinity, faults));
     const first = await prepared(card, { key: "lie" });
     const { hash, xdr } = first.body;
-    // Past this gateway: nothing is noted of it.
-    stage.network.submit(
-      TransactionBuilder.fromXdr(signed(xdr, card.owner).xdr, stage.network.passphrase).toEnvelope().toXdr(),
-    );
-    await pass(6);
+    await applyElsewhere(card, xdr);
     assert.equal(stage.network.transaction(hash)?.successful, true);
     assert.deepEqual((await prepared(card, { key: "lie", of: lying })).body, { ...first.body, status: "success" });
     assert.equal(lies, 2);
@@ -161,6 +158,43 @@ describe("prepare with an Idempotency-Key", () => {
     assert.equal((await submitted(card, second.body.xdr, { key: "turned-down" })).status, 200);
     // Rightly signed, and too late for that.
     assert.equal((await submitted(card, first.body.xdr)).body.error.transactionError, "txBadSeq");
+  });
+
+  test("never pays again for one that was turned down, had another in its place, and was applied all the same", async () => {
+    const card = newCard();
+    const first = await prepared(card, { key: "taken-in" });
+    for (let n = 0; n < 3; n++) {
+      const { body } = await prepared(card, { key: "taken-in" });
+      const refused = await asked("/v1/transactions/submit", signed(body.xdr, card.agent), { key: "taken-in" });
+      assert.equal(refused.body.error.transactionError, "txBadAuth");
+      await pass(6);
+    }
+    // Another node had it.
+    await applyElsewhere(card, first.body.xdr);
+    for (const  of of[gateway, other]) {
+      const again = await prepared(card, { key: "taken-in", of });
+      assert.equal(again.text, `${first.text.slice(0, -1)},"status":"success"}`);
+    }
+  });
+
+  test("puts only so many in the place of what was turned down, and then the last until none may be applied", async () => {
+    const card = newCard();
+    const hashes = [];
+    for (let n = 0; n < 30; n++) {
+      const { body } = await prepared(card, { key: "turned-down-often" });
+      hashes.push(body.hash);
+      await asked("/v1/transactions/submit", signed(body.xdr, card.agent), { key: "turned-down-often" });
+      await pass(6);
+    }
+    const different = new Set(hashes).size;
+    assert.ok(different > 8 && different < 28, String(different));
+    assert.equal(new Set(hashes.slice(different - 1)).size, 1);
+    await pass(400);
+    await prepared(card, { key: "turned-down-often" });
+    await pass(2);
+    const fresh = await prepared(card, { key: "turned-down-often" });
+    assert.ok(!hashes.includes(fresh.body.hash));
+    assert.equal((await submitted(card, fresh.body.xdr, { key: "turned-down-often" })).status, 200);
   });
 
   test("refuses another body with the same key, naming the header, and takes it from another API key", async () => {

@@ -20,7 +20,8 @@ const {
   leaveClaim,
   digestOf,
   useSequence,
-} = await startIntentCalls(8);
+  applyElsewhere,
+} = await startIntentCalls(9);
 after(() => stage.close());
 
 describe("submit with an Idempotency-Key", () => {
@@ -36,6 +37,24 @@ describe("submit with an Idempotency-Key", () => {
     const { status, body } = await submitted(card, second.body.xdr, { key: "pay" });
     assert.deepEqual([status, body.error.param, body.error.retry], [400, "Idempotency-Key", "prepare_again"]);
     assert.match(body.error.message, new RegExp(`used for transaction ${first.body.hash}, which was applied`));
+  });
+
+  test("refuses another once one is applied that was turned down and had others in its place", async () => {
+    const card = newCard();
+    const turnedDown = [];
+    for (let n = 0; n < 3; n++) {
+      const { body } = await prepared(card, {});
+      const refused = await asked("/v1/transactions/submit", signed(body.xdr, card.agent), { key: "elsewhere" });
+      assert.equal(refused.body.error.transactionError, "txBadAuth");
+      turnedDown.push(body);
+      await pass(6);
+    }
+    await applyElsewhere(card, turnedDown[0].xdr);
+    const fresh = await prepared(card, {});
+    const { status, body } = await submitted(card, fresh.body.xdr, { key: "elsewhere", of: other });
+    assert.deepEqual([status, body.error.param], [400, "Idempotency-Key"]);
+    assert.match(body.error.message, new RegExp(`used for transaction ${turnedDown[0].hash}, which was applied`));
+    assert.equal((await submitted(card, turnedDown[0].xdr, { key: "elsewhere" })).status, 200);
   });
 
   test("repeats how it ended when the node has forgotten, and so does GET, for a key that may read or write", async () => {

@@ -20,7 +20,7 @@ export interface Applied extends Sent {
   isSuccess: boolean;
 }
 
-export type SendVerdict = "PENDING" | "DUPLICATE" | "TRY_AGAIN_LATER" | "txBadSeq" | "txTooLate";
+export type SendVerdict = "PENDING" | "DUPLICATE" | "TRY_AGAIN_LATER" | "txBadSeq" | "txTooLate" | "txInsufficientFee";
 
 /** The first ledger's number in the upper half, as on the real network. */
 const FIRST_SEQUENCE = 1_000n << 32n;
@@ -36,7 +36,7 @@ export class Accounts {
   constructor(readonly world: World, readonly passphrase: string, public climate: Climate["payments"]) {}
 
   becomeWell(): void {
-    this.climate = { late: 0, never: 0, fails: 0 };
+    this.climate = { late: 0, never: 0, fails: 0, refuses: 0 };
   }
 
   /** An account by its number: nobody has its key, for signatures are not checked here. */
@@ -57,6 +57,9 @@ export class Accounts {
   send(envelope: string, latest: number, closeTime: number): { hash: string; verdict: SendVerdict } {
     const sent = this.#read(envelope);
     const { hash, source, sequence } = sent;
+    if (this.climate.refuses > 0 && this.world.chance(this.climate.refuses)) {
+      return { hash, verdict: "txInsufficientFee" };
+    }
     const inQueue = this.#waiting.find((one) => one.source === source);
     if (inQueue?.hash === hash) return { hash, verdict: "DUPLICATE" };
     if (closeTime > sent.validUntil) return { hash, verdict: "txTooLate" };

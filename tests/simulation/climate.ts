@@ -71,12 +71,16 @@ export interface Climate {
   hurried: number[];
   /** How many pay. */
   payers: number;
-  /** Probabilities of each ledger for each payment that waits: it is left for later, or for good, or fails. */
-  payments: { late: number; never: number; fails: number };
+  /**
+   * Probabilities of each ledger for each payment that waits: it is left for later, or for good, or fails; `refuses`: that
+   * a node turns down what it is sent, though another has it.
+   */
+  payments: { late: number; never: number; fails: number; refuses: number };
 }
 
 /** Apart from the dice of all else. */
 const TURNS = 4_000_000_007;
+const REFUSALS = 5_000_000_029;
 
 /** Draws a world's climate. */
 export function drawClimate({ seed, fate: dice }: { seed: number; fate: Dice }): Climate {
@@ -117,6 +121,7 @@ export function drawClimate({ seed, fate: dice }: { seed: number; fate: Dice }):
       late: dice.random.pick([0, 0.3, 0.8]),
       never: dice.random.pick([0, 0.1]),
       fails: dice.random.pick([0, 0, 0.1]),
+      refuses: new Dice(seed + REFUSALS).random.pick([0, 0, 0.2, 0.5]),
     },
   };
 }

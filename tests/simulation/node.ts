@@ -202,8 +202,8 @@ export class SimulatedNode {
     const { latest, closeTime } = this.#range();
     const { hash, verdict } = this.chain.accounts.send(envelope, latest, closeTime);
     this.world.note(`${this.name} is sent ${hash.slice(0, 8)}: ${verdict}`);
-    const isRefusal = verdict === "txBadSeq" || verdict === "txTooLate";
-    const said = isRefusal ? { status: "ERROR", errorResultXdr: resultXdr(verdict) } : { status: verdict };
+    const isTaken = verdict === "PENDING" || verdict === "DUPLICATE" || verdict === "TRY_AGAIN_LATER";
+    const said = isTaken ? { status: verdict } : { status: "ERROR", errorResultXdr: resultXdr(verdict) };
     return { ...said, hash, latestLedger: latest, latestLedgerCloseTime: String(closeTime) };
   }
 
@@ -267,7 +267,7 @@ const SIMULATED = {
   results: [{ xdr: nativeToScVal(true).toXdr("base64"), auth: [] }],
 };
 
-function resultXdr(code: "txBadSeq" | "txTooLate"): string {
+function resultXdr(code: "txBadSeq" | "txTooLate" | "txInsufficientFee"): string {
   const result = xdr.TransactionResultResult[code]();
   return new xdr.TransactionResult({ feeCharged: 0n, result, ext: xdr.TransactionResultExt.v0() }).toXdr("base64");
 }

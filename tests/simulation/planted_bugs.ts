@@ -239,6 +239,14 @@ export const PLANTED: PlantedBug[] = [
     seed: 4,
   },
   {
+    name: "what was turned down is forgotten once another is in its place",
+    file: "lib/http/intents/transactions.ts",
+    from: "kept({ ...made, inPlaceOf: refused })",
+    to: "kept(made)",
+    seed: 54,
+    wasReal: true,
+  },
+  {
     name: "one answer that does not find an envelope is enough",
     file: "lib/stellar/transactions/fate.ts",
     from: "const again = await ask((asked + 1) % nodes).catch(() => ask());",

@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { GatewayError } from "../../errors.ts";
 import { IDEMPOTENCY_KEY } from "../validation/idempotency_key.ts";
@@ -38,17 +39,31 @@ export interface TransactionIntents {
   status(hash: string): Promise<TransactionStatus>;
 }
 
-/** What is kept of a prepare. */
-interface PrepareResult {
-  /** As it was answered. */
+/** What was answered to a prepare. */
+interface Prepared {
   answer: PreparedRequest;
-  applied: boolean;
   /** As in `HandedOut`; absent in what a program before this one kept. */
   sinceLedger?: number;
 }
 
-/** What is kept of a submit: the transaction that it is about. `sinceLedger` as in `PrepareResult`. */
-type SubmitResult = Omit<HandedOut, "sequence"> & { sequence: string };
+/** What is kept of a prepare. */
+interface PrepareResult extends Prepared {
+  applied: boolean;
+  /**
+   * What the network had turned down, the latest first, before this was made in its place: with the same sequence number,
+   * for a node that did not tell may have taken it in all the same.
+   */
+  inPlaceOf?: Prepared[];
+}
+
+/** What is kept of a transaction that a submit is about. `sinceLedger` as in `Prepared`. */
+type Submitted = Omit<HandedOut, "sequence"> & { sequence: string };
+
+/** What is kept of a submit; `inPlaceOf` as in `PrepareResult`. */
+type SubmitResult = Submitted & { inPlaceOf?: Submitted[] };
+
+/** What the store keeps of an intent, in bytes of UTF-8. */
+const LONGEST_RESULT_BYTES = 60_000;
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 
@@ -58,51 +73,72 @@ export function createTransactionIntents({ once, escrow }: {
 }): TransactionIntents {
   const { prepare, warning, submit, status, fate, handedOut, confirmedLedger } = escrow.transactions;
 
+  /**
+   * What can still become of envelopes with one sequence number, the latest first: those before it were turned down, and
+   * each may be in a ledger when the latest is not. `at`: which one it is that was applied.
+   */
+  async function fateOfAny([latest, ...before]: HandedOut[]): Promise<{ found: Fate; at: number }> {
+    const found = await fate(latest!);
+    if (found !== "over") return { found, at: 0 };
+    const fates = await Promise.all(before.map(fate));
+    const applied = fates.indexOf("applied");
+    if (applied >= 0) return { found: "applied", at: applied + 1 };
+    return { found: fates.find((one) => one !== "over") ?? "over", at: 0 };
+  }
+
   function prepareTask(request: PrepareRequest): Task<PrepareAnswer> {
-    /** An envelope that the network turned down: another takes its place only with the same sequence number. */
-    let refused: HandedOut | undefined;
+    /** Envelopes that the network turned down, the latest first: another takes its place only with the same sequence number. */
+    let refused: Prepared[] = [];
+    const envelopeOf = ({ answer, sinceLedger }: Prepared) => handedOut(answer.xdr, sinceLedger);
     return {
       request: sha256(JSON.stringify(request)),
       async repeat(result) {
-        const kept: PrepareResult = JSON.parse(result);
-        const { answer, applied, sinceLedger } = kept;
-        const done: PrepareAnswer = { ...answer, status: "success" };
-        if (applied) return { answer: done };
-        const envelope = handedOut(answer.xdr, sinceLedger);
-        const found = await fate(envelope);
-        refused = found === "refused" ? envelope : undefined;
-        if (found === "open") return { answer };
-        return found === "applied" ? { answer: done, result: keptPrepare({ ...kept, applied: true }) } : undefined;
+        const { applied, inPlaceOf = [], ...latest }: PrepareResult = JSON.parse(result);
+        const done = ({ answer }: Prepared): PrepareAnswer => ({ ...answer, status: "success" });
+        if (applied) return { answer: done(latest) };
+        const all = [latest, ...inPlaceOf];
+        const { found, at } = await fateOfAny(all.map(envelopeOf));
+        refused = found === "refused" ? all : [];
+        if (found === "open") return { answer: latest.answer };
+        const one = all[at]!;
+        return found === "applied" ? { answer: done(one), result: kept({ ...one, applied: true }) } : undefined;
       },
       givesWay: (result) => result === undefined,
       async work() {
         const sinceLedger = await confirmedLedger();
         const answer = await prepare(request);
+        const made = { answer, sinceLedger, applied: false };
+        const [latest, ...before] = refused;
+        if (latest === undefined) return { answer, result: kept(made) };
         // It was taken in after all, or its number was: then what it came to is looked at again.
-        const isInItsPlace = refused === undefined ||
-          handedOut(answer.xdr, sinceLedger).sequence === refused.sequence;
-        return isInItsPlace ? { answer, result: keptPrepare({ answer, applied: false, sinceLedger }) } : undefined;
+        if (envelopeOf(made).sequence !== envelopeOf(latest).sequence) return undefined;
+        const result = kept({ ...made, inPlaceOf: refused });
+        if (isShort(result)) return { answer, result };
+        // With none of them forgotten there is no room for one more, until they are too late, in minutes.
+        return { answer: latest.answer, result: kept({ ...latest, applied: false, inPlaceOf: before }) };
       },
     };
   }
 
   /** Takes the key for this transaction. What it came to is told by `submit`, however often. */
-  function submitTask(envelope: HandedOut): Task<void> {
+  function submitTask({ sequence, ...rest }: HandedOut): Task<void> {
+    const envelope: Submitted = { ...rest, sequence: sequence.toString() };
+    let inPlaceOf: Submitted[] = [];
     return {
       request: envelope.hash,
       repeat: () => Promise.resolve({ answer: undefined }),
       async givesWay(result) {
         if (result === undefined) return true;
-        const { sequence, ...former }: SubmitResult = JSON.parse(result);
-        const found = await fate({ ...former, sequence: BigInt(sequence) });
-        const isInItsPlace = former.source === envelope.source && BigInt(sequence) === envelope.sequence;
-        if (found === "over" || (found === "refused" && isInItsPlace)) return true;
-        throw anotherTransaction(former.hash, found);
+        const { inPlaceOf: before = [], ...latest }: SubmitResult = JSON.parse(result);
+        const all = [latest, ...before];
+        const { found, at } = await fateOfAny(all.map((one) => ({ ...one, sequence: BigInt(one.sequence) })));
+        inPlaceOf = found === "over" ? [] : all.filter(({ hash }) => hash !== envelope.hash);
+        if (found === "over" || (found === "applied" && all[at]!.hash === envelope.hash)) return true;
+        const isInItsPlace = latest.source === envelope.source && latest.sequence === envelope.sequence;
+        if (found === "refused" && isInItsPlace && isShort(kept({ ...envelope, inPlaceOf }))) return true;
+        throw anotherTransaction(all[at]!.hash, found);
       },
-      work() {
-        const result: SubmitResult = { ...envelope, sequence: envelope.sequence.toString() };
-        return Promise.resolve({ answer: undefined, result: JSON.stringify(result) });
-      },
+      work: () => Promise.resolve({ answer: undefined, result: kept({ ...envelope, inPlaceOf }) }),
     };
   }
 
@@ -143,6 +179,11 @@ function anotherTransaction(hash: string, fate: Fate): GatewayError {
   );
 }
 
-function keptPrepare(result: PrepareResult): string {
-  return JSON.stringify(result);
+function kept(result: PrepareResult | SubmitResult): string {
+  const { inPlaceOf, ...latest } = result;
+  return JSON.stringify(inPlaceOf?.length ? result : latest);
+}
+
+function isShort(result: string): boolean {
+  return Buffer.byteLength(result) <= LONGEST_RESULT_BYTES;
 }

@@ -37,7 +37,9 @@ const FAILED_ASKS_IN_A_ROW = 5;
 /** How far one submit has come. */
 interface Progress {
   endsAtMs: number;
-  /** The network has it: it need not be sent again. */
+  /** It had been sent from here before this submit, so it may be in a ledger that the node has not seen yet. */
+  isRepeated: boolean;
+  /** The network has it, or would not take it any more: it need not be sent again. */
   accepted: boolean;
   resendAtMs: number;
   resendPauseMs: number;
@@ -57,15 +59,13 @@ export async function sendAndConfirm(parts: SubmitParts, envelope: VettedEnvelop
   const { hash, validUntil } = envelope;
   const noted = await parts.journal.get(hash);
   if (noted?.outcome?.ledger !== undefined) return noted.outcome;
-  // By a clock that was ahead it would be late before its time.
-  if (parts.view.networkSeconds() > validUntil) await parts.view.whenTimeCertain();
-  const isLate = parts.view.networkSeconds() > validUntil;
+  // Not by a clock: one that is ahead would end before its time what others may be sending too.
+  const isLate = parts.view.confirmed.closeTime > validUntil;
   const ledger = noted !== undefined || isLate ? await parts.journal.ledgerOf(hash) : undefined;
   if (ledger !== undefined) return { status: "success", ledger };
   if (isLate) {
     const ended = await endedBefore(parts, envelope, "txTooLate");
     if (ended !== undefined) return ended;
-    // One that was sent may be in a ledger that the node has not seen yet: that is waited for.
     if (noted === undefined) return { status: "rejected", error: rejection("txTooLate", hash) };
   } else {
     const ended = await guarded(parts, envelope);
@@ -74,6 +74,7 @@ export async function sendAndConfirm(parts: SubmitParts, envelope: VettedEnvelop
   }
   const progress: Progress = {
     endsAtMs: parts.clock.monotonicMs() + parts.submitTimeoutMs,
+    isRepeated: noted !== undefined,
     accepted: isLate,
     resendAtMs: -Infinity,
     resendPauseMs: FIRST_RESEND_MS,
@@ -160,7 +161,8 @@ async function send(rpc: RpcClient, envelope: VettedEnvelope): Promise<Sent> {
 
 /**
  * What a rejection at sending means. An envelope applied before is rejected too, and answers as it did then. Undefined:
- * the sequence number is the account's next one, core will see that with the next ledger, and that has been waited for.
+ * the sequence number is the account's next one, core will see that with the next ledger, and that has been waited for;
+ * or it is too late to send it again, and what became of it shows once a ledger behind its time is confirmed.
  */
 async function afterRejection(
   parts: SubmitParts,
@@ -175,6 +177,10 @@ async function afterRejection(
   });
   const before = await endedBefore(parts, envelope, code);
   if (before !== undefined) return before;
+  if (code === "txTooLate" && progress.isRepeated) {
+    progress.accepted = true;
+    return undefined;
+  }
   const isNext = held !== undefined && held + 1n === sequence;
   if (!isNext || progress.badSequences >= LEDGERS_FOR_BAD_SEQUENCE) {
     return { status: "rejected", error: rejection(code, hash) };

@@ -1,9 +1,8 @@
-import { xdr } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { GatewayError } from "../../../lib/errors.ts";
 import { RpcError } from "../../../lib/stellar/rpc/json_rpc.ts";
-import { ENVELOPE, fault, HASH, inLedger, source, START_SECONDS, submitStage } from "./submit_stage.ts";
+import { ENVELOPE, fault, HASH, inLedger, refusedAs, source, START_SECONDS, submitStage } from "./submit_stage.ts";
 
 const NOTE = { hash: HASH, validUntil: START_SECONDS + 300 };
 const forgotten = () => ({
@@ -11,14 +10,6 @@ const forgotten = () => ({
   oldestLedgerCloseTime: START_SECONDS + 1,
   latestLedgerCloseTime: START_SECONDS + 900_000,
 });
-
-function rejected(code: "txBadSeq" | "txInsufficientFee"): string {
-  return new xdr.TransactionResult({
-    feeCharged: 100n,
-    result: xdr.TransactionResultResult[code](),
-    ext: xdr.TransactionResultExt.v0(),
-  }).toXdr("base64");
-}
 
 describe("what became of an envelope that was sent from here", () => {
   test("is told from the journal, by submit and by status, without asking the node", async () => {
@@ -82,13 +73,13 @@ describe("what became of an envelope that was sent from here", () => {
     notes.set(HASH, NOTE);
     clock.pass(310_000);
     assert.deepEqual(await transactions.submit(ENVELOPE), { hash: HASH, ledger: 160 });
-    assert.equal(sent(), 0);
+    assert.equal(sent(), 1, "the network does not take it any more");
   });
 
   test("is rejected with the reason when the network turned it down, until it is sent again", async () => {
     let isRefused = true;
     const { transactions, notes } = submitStage({
-      send: () => isRefused ? { status: "ERROR", errorResultXdr: rejected("txInsufficientFee") } : {},
+      send: () => isRefused ? refusedAs("txInsufficientFee") : {},
       find: (call, ledger) => isRefused ? {} : inLedger(101)(call, ledger),
     });
     await fault(transactions.submit(ENVELOPE));

@@ -2,16 +2,7 @@ import { xdr } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { RpcError } from "../../../lib/stellar/rpc/json_rpc.ts";
-import { ENVELOPE, fault, HASH, inLedger, START_SECONDS, submitStage, transaction } from "./submit_stage.ts";
-
-/** Of an envelope that the network does not take in. */
-function txResult(code: "txBadSeq" | "txTooLate" | "txInsufficientFee"): string {
-  return new xdr.TransactionResult({
-    feeCharged: 100n,
-    result: xdr.TransactionResultResult[code](),
-    ext: xdr.TransactionResultExt.v0(),
-  }).toXdr("base64");
-}
+import { ENVELOPE, fault, HASH, inLedger, refusedAs, START_SECONDS, submitStage, transaction } from "./submit_stage.ts";
 
 /** Of one that failed in its ledger. */
 function opResult(result: xdr.InvokeHostFunctionResult): string {
@@ -27,7 +18,7 @@ function opResult(result: xdr.InvokeHostFunctionResult): string {
 describe("submitting an envelope", () => {
   test("an envelope that was applied before answers as it did then, though the network calls it txBadSeq", async () => {
     const { transactions } = submitStage({
-      send: () => ({ status: "ERROR", errorResultXdr: txResult("txBadSeq") }),
+      send: () => refusedAs("txBadSeq"),
       find: () => ({ status: "SUCCESS", ledger: 77 }),
       accountSequence: () => 42n,
     });
@@ -36,13 +27,13 @@ describe("submitting an envelope", () => {
 
   test("txBadSeq on the account's next sequence number is tried for two ledgers", async () => {
     const late = submitStage({
-      send: (call) => call < 3 ? { status: "ERROR", errorResultXdr: txResult("txBadSeq") } : {},
+      send: (call) => call < 3 ? refusedAs("txBadSeq") : {},
       find: inLedger(103),
     });
     assert.equal((await late.transactions.submit(ENVELOPE)).ledger, 103);
     assert.equal(late.sent(), 3);
 
-    const never = submitStage({ send: () => ({ status: "ERROR", errorResultXdr: txResult("txBadSeq") }) });
+    const never = submitStage({ send: () => refusedAs("txBadSeq") });
     const error = await fault(never.transactions.submit(ENVELOPE));
     assert.equal(error.code, "invalid_request");
     assert.match(error.message, /txBadSeq/);
@@ -51,7 +42,7 @@ describe("submitting an envelope", () => {
 
   test("txBadSeq on any other sequence number is final", async () => {
     const { transactions, sent } = submitStage({
-      send: () => ({ status: "ERROR", errorResultXdr: txResult("txBadSeq") }),
+      send: () => refusedAs("txBadSeq"),
       accountSequence: () => 45n,
     });
     assert.match((await fault(transactions.submit(ENVELOPE))).message, /txBadSeq .*prepare again/);
@@ -60,7 +51,7 @@ describe("submitting an envelope", () => {
 
   test("another rejection is named", async () => {
     const { transactions } = submitStage({
-      send: () => ({ status: "ERROR", errorResultXdr: txResult("txInsufficientFee") }),
+      send: () => refusedAs("txInsufficientFee"),
     });
     const error = await fault(transactions.submit(ENVELOPE));
     assert.equal(error.code, "invalid_request");
@@ -72,7 +63,7 @@ describe("submitting an envelope", () => {
 
   test("a rejection that cannot be checked leaves the outcome open", async () => {
     const { transactions } = submitStage({
-      send: () => ({ status: "ERROR", errorResultXdr: txResult("txTooLate") }),
+      send: () => refusedAs("txTooLate"),
       find: () => new RpcError("getTransaction", -32603, "busy"),
     });
     const error = await fault(transactions.submit(ENVELOPE));
@@ -115,6 +106,19 @@ describe("submitting an envelope", () => {
     const dead = submitStage({});
     assert.match((await fault(dead.transactions.submit(envelope))).message, /txTooLate/);
     assert.equal(applied.sent() + dead.sent(), 0);
+  });
+
+  test("an envelope that only our own clock calls late is sent: no ledger has closed after its time bound", async () => {
+    const { transactions, view, clock, sent } = submitStage({ find: inLedger(101) });
+    clock.step(40 * 86_400_000);
+    // The nodes' word is believed, and how long the network has rested since nobody knows yet.
+    for (const seconds of [0, 1, 2]) {
+      clock.pass(seconds * 1_000);
+      view.hear({ node: 0, sequence: 100, closeTime: START_SECONDS });
+    }
+    assert.ok(view.networkSeconds() > START_SECONDS + 300);
+    assert.equal((await transactions.submit(ENVELOPE)).ledger, 101);
+    assert.equal(sent(), 1);
   });
 
   test("a node that does not lag is needed to pronounce it dead", async () => {

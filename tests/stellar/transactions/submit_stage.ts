@@ -87,7 +87,10 @@ export function submitStage(script: {
       order.push("send");
       envelopes.push(envelope);
       sends += 1;
-      const answer = or(script.send?.(sends) ?? {});
+      const built = TransactionBuilder.fromXdr(envelope, PASSPHRASE);
+      const { timeBounds } = "innerTransaction" in built ? built.innerTransaction : built;
+      const isLate = closeTime() > Number(timeBounds!.maxTime);
+      const answer = or(script.send?.(sends) ?? (isLate ? refusedAs("txTooLate") : {}));
       return await Promise.resolve(observed({ status: "PENDING" as const, hash: HASH, ...stamp(), ...answer }));
     },
     async getTransaction() {
@@ -151,6 +154,13 @@ export function submitStage(script: {
     found: () => finds,
     calls: rpc.calls,
   };
+}
+
+/** What a node answers to an envelope that the network does not take in. */
+export function refusedAs(code: "txBadSeq" | "txTooLate" | "txInsufficientFee"): Partial<SendAnswer> {
+  const result = xdr.TransactionResultResult[code]();
+  const all = new xdr.TransactionResult({ feeCharged: 100n, result, ext: xdr.TransactionResultExt.v0() });
+  return { status: "ERROR", errorResultXdr: all.toXdr("base64") };
 }
 
 /** The error a caller is answered with. */
