@@ -4,7 +4,8 @@
  *
  * A claim that follows naturally from what is known is *believed* at once, and *confirmed* when another claim, a second
  * later or of another node, does not fall short of it. What does not follow is a *rival*: it is asked for again, and wins
- * when a second claim some seconds later is consistent with it.
+ * when a second claim some seconds later is consistent with it; never by one node's word alone while another speaks for
+ * what is believed.
  */
 
 /** Stands for the node of what was stored before a start. */
@@ -48,6 +49,8 @@ export interface Belief {
   unconfirmed: Known | undefined;
   /** When somebody last spoke for what is believed. */
   spokenForAtMs: number;
+  /** When each node last did and said its close time, too: where times contradict one another, a sequence alone says little. */
+  spokenForBy: Record<number, number>;
   rivals: Rival[];
   /** The most ledgers a second that are natural. */
   ledgersPerSecond: number;
@@ -103,6 +106,7 @@ export function firstBelief(stored: { sequence: number; closeTime: number } | un
     confirmed: known,
     unconfirmed: undefined,
     spokenForAtMs: nowMs,
+    spokenForBy: {},
     rivals: [],
     ledgersPerSecond: LIMITS.ledgersPerSecond,
     clockWrongSinceMs: undefined,
@@ -214,7 +218,10 @@ function follow(belief: Belief, heard: Heard): Belief {
     return isMoreThanOld && heard.atMs - rival.atMs <= LIMITS.rivalKeptMs;
   });
   const wentBackFrom = believed.sequence > (belief.wentBackFrom ?? 0) ? undefined : belief.wentBackFrom;
-  return confirm({ ...belief, believed, rivals, wentBackFrom, spokenForAtMs: heard.atMs }, heard);
+  const spokenForBy = heard.closeTime === 0
+    ? belief.spokenForBy
+    : { ...belief.spokenForBy, [heard.node]: heard.atMs };
+  return confirm({ ...belief, believed, rivals, wentBackFrom, spokenForAtMs: heard.atMs, spokenForBy }, heard);
 }
 
 /** A claim confirms what waits for it when it comes a second later, or from another node. */
@@ -258,12 +265,19 @@ function weigh(belief: Belief, heard: Heard, isLower: boolean, nodes: number): J
   if (heard.closeTime === 0 && isOutweighed) return { verdict, belief, isDoubtful: true };
   const alike = rivals.filter((rival) => rival.isLower === isLower && isConsistent(rival, heard));
   const sameNodeMs = isLower ? LIMITS.sameNodeLowerMs : LIMITS.sameNodeMs;
-  const winner = alike.findLast(({ node, atMs }) =>
-    heard.atMs - atMs >= (nodes > 1 && node === heard.node ? sameNodeMs : LIMITS.rivalMs)
-  );
+  const isOverruled = ({ node, atMs }: Rival) =>
+    Object.entries(belief.spokenForBy).some(([speaker, spokenAtMs]) => Number(speaker) !== node && spokenAtMs > atMs);
+  const winner = alike.findLast((rival) => {
+    if (nodes === 1 || rival.node !== heard.node) return heard.atMs - rival.atMs >= LIMITS.rivalMs;
+    return heard.atMs - rival.atMs >= sameNodeMs && !isOverruled(rival);
+  });
   if (winner !== undefined) return { verdict: "current", belief: won(belief, winner, heard), isDoubtful: false };
-  const isRemembered = alike.some(({ node }) => node === heard.node);
-  const remembered = isRemembered ? rivals : [...rivals, { ...heard, isLower }].slice(-LIMITS.rivals);
+  // A node's own word counts from when it was overruled last.
+  const own = alike.filter(({ node }) => node === heard.node);
+  const others = rivals.filter((rival) => !own.includes(rival));
+  const remembered = own.some((rival) => !isOverruled(rival))
+    ? rivals
+    : [...others, { ...heard, isLower }].slice(-LIMITS.rivals);
   return { verdict, belief: { ...belief, rivals: remembered }, isDoubtful: true };
 }
 
@@ -278,6 +292,7 @@ function won(belief: Belief, earlier: Heard, later: Heard): Belief {
     confirmed,
     unconfirmed: believed.sequence === confirmed.sequence ? undefined : believed,
     spokenForAtMs: later.atMs,
+    spokenForBy: {},
     rivals: [],
     ledgersPerSecond: paceAfter(belief.ledgersPerSecond, confirmed, believed),
     clockWrongSinceMs: belief.clockWrongSinceMs,

@@ -98,3 +98,41 @@ describe("whatever one wrong answer says, at whatever time", () => {
     );
   });
 });
+
+describe("whatever one of two nodes says always", () => {
+  const liar = fc.record({
+    // Of the very first claims it is not known which is true.
+    fromSecond: fc.integer({ min: 5, max: 60 }),
+    everyMs: fc.constantFrom(1_000, 3_000, 11_000),
+    sequenceBy: fc.oneof(fc.constantFrom(1e6, 2 ** 31 - 2_000, 50_000, -900), fc.integer({ min: 1_000, max: 100_000 })),
+    timeBy: fc.constantFrom(0, 3_600, -3_600, TEN_YEARS, -TEN_YEARS),
+    clockOff: fc.constantFrom(0, 5, -30),
+    stepBy: fc.constantFrom(0, 3_600, -86_400, 40 * 86_400),
+  });
+
+  test("nothing that contradicts it is believed while the other one tells the truth", () => {
+    fc.assert(
+      fc.property(liar, ({ fromSecond, everyMs, sequenceBy, timeBy, clockOff, stepBy }) => {
+        const on = stage({ nodes: 2, clockOff });
+        let nextLieMs = fromSecond * 1_000;
+        for (let second = 1; second <= 300; second++) {
+          on.clock.pass(500);
+          // A clock that is moved to where the liar points would be a second witness.
+          if (second === 100 && stepBy !== timeBy) on.clock.step(stepBy * 1_000);
+          if (on.clock.monotonicMs() >= nextLieMs) {
+            nextLieMs += everyMs;
+            const { sequence, closeTime } = on.truth();
+            on.hear({ node: 1, sequence: Math.max(1, sequence + sequenceBy), closeTime: closeTime + timeBy });
+          }
+          on.clock.pass(500);
+          on.view.hear({ node: 0, ...on.truth() });
+          if (second >= fromSecond && second < fromSecond + HEALED_SECONDS) continue;
+          assert.equal(on.view.sequence, on.truth().sequence, `at second ${second}`);
+          assert.equal(on.view.closeTime, on.truth().closeTime, `at second ${second}`);
+          assert.ok(on.view.confirmed.sequence <= on.truth().sequence, `at second ${second}`);
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+});

@@ -140,6 +140,24 @@ describe("the judge of claims", () => {
     assert.equal(on.view.sequence, 50_000);
   });
 
+  test("one node's word is not followed while another speaks for what is believed, and ten seconds after it fell silent", () => {
+    const on = stage({ nodes: 2 });
+    on.pass(10);
+    const jump = () => on.hear({ node: 1, ...on.truth(), sequence: on.truth().sequence + 50_000 });
+    for (let seconds = 0; seconds < 100; seconds++) {
+      assert.equal(jump(), "ahead");
+      on.clock.pass(1_000);
+      on.hear({ node: 0, ...on.truth() });
+    }
+    const said = on.view.sequence;
+    for (let seconds = 0; seconds < 10; seconds++) {
+      assert.equal(jump(), "ahead");
+      assert.equal(on.view.sequence, said);
+      on.clock.pass(1_000);
+    }
+    assert.equal(jump(), "current");
+  });
+
   test("the network before a reset, numbered higher and closed earlier, is not gone back to", () => {
     const on = stage({ firstSequence: 5_000 });
     on.pass(10);
