@@ -218,9 +218,7 @@ function follow(belief: Belief, heard: Heard): Belief {
     return isMoreThanOld && heard.atMs - rival.atMs <= LIMITS.rivalKeptMs;
   });
   const wentBackFrom = believed.sequence > (belief.wentBackFrom ?? 0) ? undefined : belief.wentBackFrom;
-  const spokenForBy = heard.closeTime === 0
-    ? belief.spokenForBy
-    : { ...belief.spokenForBy, [heard.node]: heard.atMs };
+  const spokenForBy = heard.closeTime === 0 ? belief.spokenForBy : { ...belief.spokenForBy, [heard.node]: heard.atMs };
   return confirm({ ...belief, believed, rivals, wentBackFrom, spokenForAtMs: heard.atMs, spokenForBy }, heard);
 }
 

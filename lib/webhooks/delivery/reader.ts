@@ -78,6 +78,8 @@ export interface DeliveryReader {
   limit: number;
   /** Failures in a row. */
   failures: number;
+  /** It has failed since this reader was opened: before that nobody knows how it does now. */
+  isKnownToFail: boolean;
   /** Its last answer took long, or is still awaited. */
   isSlow: boolean;
   /** Unix ms; null: it is well. */
@@ -139,6 +141,7 @@ export function openReader(
     limit: 1,
     // One that was failing is asked with a probe first.
     failures: progress.failingSinceMs === null ? 0 : 2,
+    isKnownToFail: false,
     isSlow: false,
     failingSinceMs: progress.failingSinceMs,
     notBeforeAt: -Infinity,
@@ -222,6 +225,7 @@ export function learn(
 ): void {
   const failed = outcome === "retry" || outcome === "dead";
   reader.failures = failed ? reader.failures + 1 : 0;
+  reader.isKnownToFail = failed;
   reader.isSlow = durationMs > slowMs;
   if (failed) reader.limit = 1;
   else if (reader.isSlow) reader.limit = Math.max(1, reader.limit >> 1);

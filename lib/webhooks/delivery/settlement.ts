@@ -80,7 +80,7 @@ export function ageOf({ event, again, replayId }: Post, networkMs: number): numb
 /** Takes what has waited for days for an endpoint that is down: it is given up without an attempt of its own. */
 export function takeOld(reader: DeliveryReader, networkMs: number): NonNullable<Outcome["delivery"]>[] {
   const old: NonNullable<Outcome["delivery"]>[] = [];
-  if (!isDown(reader) || reader.inFlight > 0) return old;
+  if (!isDown(reader) || !reader.isKnownToFail || reader.inFlight > 0) return old;
   const { log, due } = reader;
   const giveUp = (sequence: number, track: Track | undefined, attempts: number, failedAtMs: number) =>
     old.push({ sequence, track, failed: { sequence, state: "dead", attempts, dueAtMs: null, failedAtMs } });

@@ -87,6 +87,32 @@ test("what waits for a dead endpoint is given up after three days by the network
   await made.courier.stop({ drainMs: 0 });
 });
 
+test("what waited while no gateway ran is not given up before its endpoint has been asked", async () => {
+  for (const isBack of [true, false]) {
+    let answer: "retry" | "delivered" = "retry";
+    const made = await courierStage(() => answer, { retryMs: HOUR_MS });
+    made.courier.start();
+    await made.owe(500, "wh_1");
+    await made.pass(10_000, 50);
+    await made.courier.stop({ drainMs: 0 });
+    made.clock.advance(4 * DAY_MS);
+    await append(
+      made.store,
+      [eventAt(9_000, 1, { knownAt: (START_MS + 4 * DAY_MS) / 1_000 })],
+      9_000,
+      START_MS + 4 * DAY_MS,
+    );
+    if (isBack) answer = "delivered";
+    const next = made.newCourier("next");
+    next.start();
+    await made.pass(60_000, 50);
+    const { progress } = (await made.store.deliveries.reader("wh_1"))!;
+    if (isBack) assert.deepEqual([progress.dead, progress.retrying, progress.cursor], [0, 0, 501]);
+    else assert.ok(progress.dead >= 498, `${progress.dead} dead`);
+    await next.stop({ drainMs: 0 });
+  }
+});
+
 test("one that keeps the order waits at what failed, and asks with it whether the endpoint is back", async () => {
   let isDown = true;
   const made = await courierStage(({ eventId }) => isDown && eventId === eventAt(102).id ? "retry" : "delivered", {
