@@ -24,6 +24,11 @@ export interface Clock {
   /** Milliseconds since a moment of this process: for intervals. It never jumps and never goes back. */
   monotonicMs(): number;
   wait: Wait;
+  /**
+   * How often the network was taken back to an earlier state, its clock with it: the sandbox's, which knows. Absent: no
+   * network that others run is ever taken for such a one, for a node that lags beside a clock that was set back looks alike.
+   */
+  networkReverts?(): number;
 }
 
 /** The clock of this machine. */

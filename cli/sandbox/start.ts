@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { systemClock } from "../../lib/clock.ts";
+import { type Clock, systemClock } from "../../lib/clock.ts";
 import { type Config, ENV_PREFIX, SETTINGS } from "../../lib/config.ts";
 import { readConfig } from "../read_config.ts";
 import { mintKey } from "../../lib/keys/api_key.ts";
@@ -144,10 +144,19 @@ interface GatewayParts {
   front: Front;
 }
 
-/** The network's clock as one that never goes back: when its time is advanced, the gateway's intervals pass as well. */
-function rising(now: () => number): () => number {
-  let latestMs = 0;
-  return () => latestMs = Math.max(latestMs, now());
+/**
+ * The network's clock as the gateway's. When its time is advanced, the gateway's intervals pass as well; when it goes back
+ * they go on.
+ */
+function clockOf(network: SandboxNetwork): Clock {
+  let [latestMs, passedMs] = [network.now(), 0];
+  function monotonicMs(): number {
+    const nowMs = network.now();
+    passedMs += Math.max(0, nowMs - latestMs);
+    latestMs = nowMs;
+    return passedMs;
+  }
+  return { ...systemClock, now: network.now, monotonicMs, networkReverts: network.reverts };
 }
 
 /** The gateway as `serve` would run it, its settings pointed at the sandbox's own network and its clock the network's. */
@@ -161,7 +170,7 @@ async function startGateway(
     store,
     keys: keySourceFromStore(store),
     log,
-    clock: { ...systemClock, now: network.now, monotonicMs: rising(network.now) },
+    clock: clockOf(network),
     // Only here: an application under development listens on this very machine.
     targets: { allowLoopbackHttp: true },
   }, front).catch(namingFlag("--port"));

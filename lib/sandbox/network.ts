@@ -95,6 +95,7 @@ export async function createNetwork(options: NetworkOptions): Promise<SandboxNet
   // A network whose time was moved before it was stopped goes on from there.
   let aheadMs = Math.max(0, chain.tip().closeTime * 1000 - machineNow());
   const now = () => machineNow() + aheadMs;
+  let reverts = 0;
   const unixSeconds = () => Math.floor(now() / 1000);
   const onQueued = () => ticker.transactionArrived();
   const mempool = createMempool({ chain, now, ledgerMs, limit: options.queueLimit ?? 1_000, onQueued });
@@ -189,6 +190,7 @@ export async function createNetwork(options: NetworkOptions): Promise<SandboxNet
   function revert(name: string): ClosedLedger {
     const snapshot = chain.returnTo(name);
     aheadMs = snapshot.aheadMs;
+    reverts++;
     dropQueued();
     return ticker.closeNow();
   }
@@ -228,6 +230,7 @@ export async function createNetwork(options: NetworkOptions): Promise<SandboxNet
       return chain.history.latestLedger();
     },
     revert,
+    reverts: () => reverts,
     recall: chain.recall,
     keep: chain.keep,
     stop() {

@@ -190,6 +190,8 @@ export interface Network {
    * @throws {RangeError} when there is no such snapshot
    */
   revert(name: string): ClosedLedger;
+  /** How often it has gone back. */
+  reverts(): number;
   /** There on a network that goes on from another one: reads what it lacks of that. */
   readonly fork?: {
     /**

@@ -56,8 +56,8 @@ export interface Belief {
   ledgersPerSecond: number;
   /** Since when our own clock and the network disagree; undefined while they agree. */
   clockWrongSinceMs: number | undefined;
-  /** By how many seconds it was ahead of the monotonic one then: when that falls, somebody has moved it back. */
-  clockAheadSeconds: number | undefined;
+  /** How often the network was known to have been taken back when a claim was believed last. */
+  networkReverts: number;
   /** The network went back from this ledger, and has not come so far again. */
   wentBackFrom: number | undefined;
 }
@@ -78,8 +78,6 @@ export const JUDGE_LIMITS = {
   mostLedgersPerSecond: 4_000,
   /** How much further than the time since a close time may have moved; and how far our own clock may be off. */
   closeTimeSlackSeconds: 60,
-  /** A smaller step of our own clock is drift. */
-  clockStepSeconds: 2,
   /** How long it may be at odds with the network before it is known to be wrong: both may be moved, one after the other. */
   clockPatienceMs: 5_000,
   /** How much later a second claim confirms a natural one. */
@@ -110,7 +108,7 @@ export function firstBelief(stored: { sequence: number; closeTime: number } | un
     rivals: [],
     ledgersPerSecond: LIMITS.ledgersPerSecond,
     clockWrongSinceMs: undefined,
-    clockAheadSeconds: undefined,
+    networkReverts: 0,
     wentBackFrom: undefined,
   };
 }
@@ -122,6 +120,8 @@ export interface JudgeNow {
   wallSeconds: number;
   /** How many nodes there are. */
   nodes: number;
+  /** As in `Clock`. */
+  networkReverts: number;
 }
 
 export interface Judgement {
@@ -140,11 +140,8 @@ export function judge(belief: Belief, claim: Claim, now: JudgeNow): Judgement {
   const heard: Heard = { node, sequence, closeTime, atMs: now.monotonicMs };
   const agreesWithClock = closeTime > 0 && Math.abs(closeTime - now.wallSeconds) <= LIMITS.closeTimeSlackSeconds;
   const isWitnessed = agreesWithClock && !isClockWrong(belief, now.monotonicMs);
-  const clockAheadSeconds = now.wallSeconds - now.monotonicMs / 1000;
-  const isClockBack = clockAheadSeconds < (belief.clockAheadSeconds ?? -Infinity) - LIMITS.clockStepSeconds;
   let relation = relate(belief, heard, isWitnessed);
-  // A local network that goes back to a snapshot takes the clock with it.
-  if (relation === "behind" && isWitnessed && isClockBack) relation = "rival";
+  if (relation === "behind" && isWitnessed && now.networkReverts > belief.networkReverts) relation = "rival";
   if (relation === "behind") return { verdict: "lagging", belief, isDoubtful: false };
   const judgement = relation === "follows"
     ? { verdict: "current" as const, belief: follow(belief, heard), isDoubtful: false }
@@ -153,7 +150,8 @@ export function judge(belief: Belief, claim: Claim, now: JudgeNow): Judgement {
   // A clock that was wrong from the first claim on is; one that was moved may be waiting for a ledger to follow.
   const wrongSinceMs = belief.clockWrongSinceMs ?? (belief.believed === undefined ? -Infinity : now.monotonicMs);
   const clockWrongSinceMs = agreesWithClock ? undefined : wrongSinceMs;
-  return { ...judgement, belief: { ...judgement.belief, clockWrongSinceMs, clockAheadSeconds } };
+  const { networkReverts } = now;
+  return { ...judgement, belief: { ...judgement.belief, clockWrongSinceMs, networkReverts } };
 }
 
 /** Whether our own clock is known to be wrong, or at least another one than the network's: then it is no witness. */
@@ -294,7 +292,7 @@ function won(belief: Belief, earlier: Heard, later: Heard): Belief {
     rivals: [],
     ledgersPerSecond: paceAfter(belief.ledgersPerSecond, confirmed, believed),
     clockWrongSinceMs: belief.clockWrongSinceMs,
-    clockAheadSeconds: belief.clockAheadSeconds,
+    networkReverts: belief.networkReverts,
     wentBackFrom: wentBack ? belief.confirmed!.sequence : undefined,
   };
 }

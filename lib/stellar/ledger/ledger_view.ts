@@ -119,7 +119,12 @@ export function createLedgerView({ clock, stored, nodes = 1 }: {
     hear(claim) {
       if (claim.sequence === 0) return "current";
       const before = belief.believed?.sequence ?? 0;
-      const now = { monotonicMs: clock.monotonicMs(), wallSeconds: clock.now() / 1000, nodes };
+      const now = {
+        monotonicMs: clock.monotonicMs(),
+        wallSeconds: clock.now() / 1000,
+        nodes,
+        networkReverts: clock.networkReverts?.() ?? 0,
+      };
       const { verdict, belief: next, isDoubtful } = judge(belief, claim, now);
       belief = next;
       if (next.believed !== undefined && next.believed.node !== STORED) firstSequence ??= next.believed.sequence;

@@ -72,6 +72,7 @@ test("after a revert the gateway goes on with what happens from then on", { time
     return events.map(({ deviceHash }: { deviceHash: string }) => deviceHash);
   };
   await act("snapshot", "before");
+  await act("advance", "--seconds", "3600");
   const { stdout } = await runGateway(["trigger", "--json", "--sandbox", rpc]);
   const { ledger } = JSON.parse(stdout.trimEnd().split("\n").at(-1)!);
   await untilRead(ledger);

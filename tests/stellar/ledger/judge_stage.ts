@@ -12,7 +12,8 @@ export function stage({ nodes = 1, stored, clockOff = 0, firstSequence = 1_000 }
   clockOff?: number;
   firstSequence?: number;
 } = {}) {
-  const clock = fakeClock((START + clockOff) * 1000);
+  let networkReverts = 0;
+  const clock = { ...fakeClock((START + clockOff) * 1000), networkReverts: () => networkReverts };
   const view = createLedgerView({ clock, stored, nodes });
   const doubted: number[] = [];
   view.onDoubt(({ node }) => doubted.push(node));
@@ -27,6 +28,8 @@ export function stage({ nodes = 1, stored, clockOff = 0, firstSequence = 1_000 }
     doubted,
     truth,
     hear,
+    /** The sandbox says that its network was taken back. */
+    tellRevert: () => void networkReverts++,
     /** Lets seconds pass, in each of which every node answers the truth. */
     pass(seconds: number, lag = 0): void {
       for (let second = 0; second < seconds; second++) {
