@@ -16,6 +16,14 @@ export interface Start {
 /** What subjects a reader wants to hear of; heights come from its place. */
 export type Subjects = Omit<EventFilter, "fromHeight" | "toHeight">;
 
+/**
+ * What is asked for, as a filter. A condition that is none of a filter's does not compile: it would be passed over in
+ * silence, and all events answered.
+ */
+export function subjectsOf<T extends Subjects>(asked: T & Record<Exclude<keyof T, keyof Subjects>, never>): Subjects {
+  return asked;
+}
+
 /** What was read of the log, and how far. */
 export interface ReadOn {
   events: LoggedEvent[];

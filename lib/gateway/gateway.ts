@@ -184,14 +184,14 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     get requestsInFlight() {
       return metrics.requestsInFlight;
     },
-    stop() {
+    async stop() {
       isDraining = true;
       isStopping = true;
       clearInterval(lookingAfter);
       clearInterval(lookingAtStoreClock);
       loopDelay?.stop();
       stopping.abort();
-      return stopInTurn([
+      const allEnded = await stopInTurn([
         { name: "live streams", stop: streams.stop, boundMs: 5_000 },
         { name: "looks at what other gateways saw", stop: async () => await chain.findings?.stop(), boundMs: 3_000 },
         { name: "the watcher's turns", stop: chain.watcher.stop, boundMs: 5_000 },
@@ -200,6 +200,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         { name: "the keys' last uses", stop: verifier.stop, boundMs: 3_000 },
         { name: "rate limits", stop: limiter.stop, boundMs: 5_000 },
       ], { wait: clock.wait, onProblem });
+      if (caretaker.isStoreGone()) log.error("what was written since the store's file was lost is lost");
+      return allEnded && !caretaker.isStoreGone();
     },
   };
 }

@@ -83,13 +83,15 @@ export function endpoint<P = Record<never, never>, Q = Record<never, never>, B =
     if (parts.isStopping() || (spec.scopes.length === 0 && parts.isDraining())) {
       throw new GatewayError("unavailable", "the gateway is shutting down");
     }
-    if (spec.scopes.length === 0 && parts.isStoreGone()) {
-      throw new GatewayError("unavailable", "the gateway has lost its store");
+    if (parts.isStoreGone() && (spec.scopes.length === 0 || isWrite(exchange.request))) {
+      throw new GatewayError("unavailable", "the gateway has lost its store: it could not keep what it would do");
     }
     if (spec.scopes.length === 0) return handled(exchange, c, undefined);
     const key = authenticate(exchange);
     return key instanceof Promise ? key.then((k) => admitted(exchange, c, k)) : admitted(exchange, c, key);
   }
+
+  const isWrite = ({ method }: Request) => method !== "GET" && method !== "HEAD" && !spec.scopes.includes("read");
 
   function admitted(exchange: Exchange, c: AppContext, key: KeyRecord): Response | Promise<Response> {
     const taken = takeFromKey(exchange, key, spec.cost ?? 1);

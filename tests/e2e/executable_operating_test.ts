@@ -9,6 +9,7 @@ import { tellCutOff, tellDrain, tellSecondSignal, tellSettling } from "./drain_s
 import { tellFailover, tellLag, tellOutage } from "./failover_story.ts";
 import { tellRestarts } from "./restart_story.ts";
 import { startSandbox } from "./sandbox_process.ts";
+import { tellLostStore } from "./lost_store_story.ts";
 import { tellStrangers } from "./strangers_story.ts";
 import { tellUpgrade } from "./upgrade_story.ts";
 import { tellWatching } from "./watch_story.ts";
@@ -49,6 +50,10 @@ test(
     await tellUpgrade(info, command, stores);
   },
 );
+
+test("the executable takes nothing on when its store's file is taken away", async () => {
+  await tellLostStore(info, command, stores);
+});
 
 test(
   "the executable says in metrics and status what happened, and no secret in its log",

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { tellDoctor } from "./doctor_story.ts";
 import { tellFailover } from "./failover_story.ts";
+import { tellLostStore } from "./lost_store_story.ts";
 import { tellStrangers } from "./strangers_story.ts";
 import { tellUpgrade } from "./upgrade_story.ts";
 import { tellWatching } from "./watch_story.ts";
@@ -31,6 +32,10 @@ test("a start with a wrong contract id says which setting it is, and what is the
 
 test("a store of the first release is upgraded, a copy kept; one of a newer program is refused", async () => {
   await tellUpgrade(sandbox.info, command, folder);
+});
+
+test("a gateway whose store's file is taken away says so, and takes nothing on", async () => {
+  await tellLostStore(sandbox.info, command, folder);
 });
 
 test("metrics and status say what happened, and no secret is in the log", async () => {

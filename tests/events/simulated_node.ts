@@ -109,7 +109,9 @@ export function decodeSimulated({ value }: { value: string }) {
  * after stellar-rpc v28: ranges, scan limit, cursors and errors are the real ones. Tests bend the nodes: they lag, prune,
  * lie, fail. The network's clock has nothing to do with the wall clock of the gateway.
  */
-export function createSimulatedNetwork(clock: FakeClock, firstLedger = 1_000): SimulatedNetwork {
+export function createSimulatedNetwork(machine: FakeClock, firstLedger = 1_000): SimulatedNetwork {
+  let reverts = 0;
+  const clock = { ...machine, networkReverts: () => reverts };
   const startSeconds = Math.floor(clock.now() / 1000);
   let backSeconds = 0;
   const nowSeconds = () => startSeconds - backSeconds + Math.floor(clock.monotonicMs() / 1000);
@@ -177,6 +179,7 @@ export function createSimulatedNetwork(clock: FakeClock, firstLedger = 1_000): S
     goBack(count, seconds = 0) {
       backSeconds += seconds;
       clock.step(-seconds * 1000);
+      if (seconds > 0) reverts++;
       for (let gone = 0; gone < count; gone++) {
         ledgers.events.delete(ledgers.latest);
         ledgers.latest -= 1;

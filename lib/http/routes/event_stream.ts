@@ -1,4 +1,6 @@
+import type { z } from "zod";
 import { GatewayError } from "../../errors.ts";
+import { subjectsOf } from "../../events/log_reader.ts";
 import type { EventStream, StreamFrame } from "../../events/stream.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import { plainAnswer } from "../answer.ts";
@@ -6,18 +8,8 @@ import type { AnySpec, Endpoint } from "../endpoint.ts";
 import type { AppContext, Exchange } from "../exchange.ts";
 import { authenticate, presentedKey, requireScope } from "../middleware/authenticate.ts";
 import { takeFromKey } from "../middleware/rate_limit.ts";
+import type { streamQuery } from "../validation/event_query.ts";
 import { checkedQuery } from "../validation/query.ts";
-
-/** What the query of a stream says. */
-export interface StreamQuery {
-  fromLedger?: number;
-  cursor?: string;
-  types?: string[];
-  deviceHash?: string;
-  merchant?: string;
-  agent?: string;
-  txHash?: string;
-}
 
 const HEADERS = {
   "content-type": "text/event-stream",
@@ -44,12 +36,12 @@ export function eventStreamEndpoint(spec: AnySpec): Endpoint {
     const key = await authenticate(exchange);
     await takeFromKey(exchange, key, spec.cost ?? 1);
     requireScope(key, spec.scopes);
-    const { fromLedger, cursor, ...subjects } = checkedQuery(spec, exchange) as StreamQuery;
+    const { fromLedger, cursor, ...subjects } = checkedQuery(spec, exchange) as z.infer<typeof streamQuery>;
     if (request.method === "HEAD") return plainAnswer(exchange, new Response(null, { headers: HEADERS }));
     const stream = await parts.services.streams.open({
       fromLedger,
       cursor,
-      subjects,
+      subjects: subjectsOf(subjects),
       lastEventId: request.headers.get("last-event-id") || undefined,
       keyId: key.id,
       refusal: refusalOf(exchange, key),

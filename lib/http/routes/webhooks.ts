@@ -7,7 +7,8 @@ import { NOTHING_DELIVERED, publicAttempt, publicWebhook } from "../../webhooks/
 import { endpoint } from "../endpoint.ts";
 import type { AppEnv } from "../exchange.ts";
 import { AS } from "../openapi_schemas.ts";
-import { eventAnswer, eventId, integerText } from "./events.ts";
+import { integerText } from "../validation/event_query.ts";
+import { eventAnswer, eventId } from "./events.ts";
 
 const urlRule = "must be an https:// URL";
 const ledgerRule = "must be an integer from 1 to 4294967295";

@@ -42,6 +42,7 @@ export async function rotateSecret(
     throw new GatewayError(
       "invalid_request",
       `two former secrets of ${id} sign still; the next rotation can be made after ${freeAt}`,
+      { retry: "same" },
     );
   }
   const plainSecret = createSecret();

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { GatewayError } from "../../../lib/errors.ts";
 import { recipientOf } from "../../../lib/webhooks/delivery/attempt.ts";
 import { sealSecrets } from "../../../lib/webhooks/secrets/reseal.ts";
 import { createSecretBox } from "../../../lib/webhooks/secrets/secrets.ts";
@@ -82,11 +83,12 @@ test("a third rotation while two former secrets sign is refused, naming when it 
   const { rotateAfter, signAfter } = await createRotated();
   await rotateAfter(0);
   await rotateAfter(1);
-  await assert.rejects(rotateAfter(1), (error: Error) => {
+  await assert.rejects(rotateAfter(1), (error: GatewayError) => {
     assert.match(
       error.message,
       /^two former secrets of wh_1 sign still; the next rotation can be made after 2026-01-02T00:00:00/,
     );
+    assert.equal(error.retry, "same");
     return true;
   });
   assert.equal(await signAfter(0), "cba", "nothing has changed");
