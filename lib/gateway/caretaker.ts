@@ -1,6 +1,6 @@
 import { type Clock, createStepWatch } from "../clock.ts";
 import type { Log } from "../log.ts";
-import { type StoreFileState, watchStoreFile } from "../store/file/file_watch.ts";
+import { type AskDisk, type StoreFileState, watchStoreFile } from "../store/file/file_watch.ts";
 import type { Store } from "../store/store.ts";
 
 /** Looks after what the gateway stands on: the file of its store, the disk that it is on, and this machine's clock. */
@@ -13,12 +13,14 @@ export interface Caretaker {
   isStoreGone(): boolean;
 }
 
-export function createCaretaker({ store, clock, log }: {
+export function createCaretaker({ store, clock, log, askDisk }: {
   store: Pick<Store, "location">;
   clock: Clock;
   log: Log;
+  /** The operating system's word when absent. */
+  askDisk?: AskDisk;
 }): Caretaker {
-  const lookAtFile = watchStoreFile(store.location);
+  const lookAtFile = watchStoreFile(store.location, askDisk);
   const stepOfClock = createStepWatch(clock);
   let gone: string | undefined;
   let disk: string | undefined;

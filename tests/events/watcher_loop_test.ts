@@ -74,6 +74,45 @@ describe("the watcher's loop", () => {
   });
 });
 
+describe("the wall clock, moved while the watcher works, and what it measures (T14)", () => {
+  for (const [way, stepMs] of [["ahead", 3_600_000], ["back", -3_600_000]] as const) {
+    test(`a turn goes on for as long as it may: an hour ${way}`, async () => {
+      const { network, node, clock } = simulate();
+      network.close({});
+      const { watcher } = await createFixture(network, { nodes: [node] });
+      // It says something else each time, so that it is asked again for all that is left of the turn.
+      let asked = 0;
+      node.bend = (method, answer) => {
+        if (method !== "getEvents") return answer;
+        if (asked++ === 0) clock.step(stepMs);
+        return { ...answer, latestLedger: 1_000_000 - asked };
+      };
+      const fromMs = clock.monotonicMs();
+      await watcher.turn(10_000);
+      const elapsedMs = clock.monotonicMs() - fromMs;
+      assert.ok(asked > 0 && elapsedMs > 5_000 && elapsedMs <= 11_000, `${elapsedMs} ms`);
+    });
+
+    test(`a lagging node is worth a word after half a minute: an hour ${way}`, async () => {
+      const { network, node, clock } = simulate();
+      network.closeEmpty(10);
+      const { turn, kinds } = await createFixture(network, { nodes: [node] });
+      await turn();
+      await turn();
+      node.lag = 5;
+      await turn();
+      clock.step(stepMs);
+      clock.pass(20_000);
+      await turn();
+      const told = () => kinds().filter((kind) => kind === "node_lagging").length;
+      assert.equal(told(), 0, "not sooner");
+      clock.pass(11_000);
+      await turn();
+      assert.equal(told(), 1, "and not later");
+    });
+  }
+});
+
 describe("two watchers on one store", () => {
   test("only the one that has the lease reads and commits; the other hears of it, and takes over when it stops", async () => {
     const { network, node } = simulate();

@@ -5,16 +5,17 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { createCaretaker } from "../../lib/gateway/caretaker.ts";
 import { createLog } from "../../lib/log.ts";
+import type { AskDisk } from "../../lib/store/file/file_watch.ts";
 import { createTestClock } from "../test_clock.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "caretaker-"));
 after(() => rmSync(folder, { recursive: true }));
 
-function stage(location: string) {
+function stage(location: string, askDisk?: AskDisk) {
   const lines: string[] = [];
   const clock = createTestClock();
   const log = createLog({ level: "debug", format: "json", now: clock.now, write: (line) => lines.push(line) });
-  return { clock, lines, caretaker: createCaretaker({ store: { location }, clock, log }) };
+  return { clock, lines, caretaker: createCaretaker({ store: { location }, clock, log, askDisk }) };
 }
 
 test("a store whose file is removed, or replaced, is told once, and is well again when it is back", () => {
@@ -36,6 +37,30 @@ test("a store whose file is removed, or replaced, is told once, and is well agai
   caretaker.look();
   assert.equal(caretaker.isStoreGone(), false);
   assert.ok(lines.some((line) => line.includes("the store's file is there again")));
+});
+
+test("a disk that is almost full is told once, and once when it has room again; until then it is a trouble", () => {
+  const path = join(folder, "on-a-full-disk.db");
+  writeFileSync(path, "store");
+  let freeMegabytes = 5_000;
+  const askDisk = () => ({ bavail: freeMegabytes * 1_000, blocks: 1_000_000_000, bsize: 1_000 });
+  const { caretaker, lines } = stage(`sqlite:${path}`, askDisk);
+  const told = () => lines.map((line) => JSON.parse(line)).map(({ level, message }) => [level, message]);
+  caretaker.look();
+  assert.deepEqual([told(), caretaker.troubles()], [[], []]);
+  freeMegabytes = 1_999;
+  caretaker.look();
+  freeMegabytes = 1_500;
+  caretaker.look();
+  const low = `the disk of sqlite:${path} is almost full: 1999 MB are left`;
+  assert.deepEqual([told(), caretaker.troubles()], [[["warn", low]], [low]]);
+  assert.match(lines[0]!, /make room, or keep events for a shorter time/);
+  assert.equal(caretaker.isStoreGone(), false, "what is written is still kept");
+  freeMegabytes = 2_000;
+  caretaker.look();
+  caretaker.look();
+  assert.deepEqual(told().slice(1), [["info", "the store's disk has room again"]]);
+  assert.deepEqual(caretaker.troubles(), []);
 });
 
 test("a step of this machine's clock is told, with its way and size", () => {

@@ -81,6 +81,17 @@ test("GET /v1/webhooks/:id/deliveries/:attempt shows what was sent, as the recei
   assert.equal((await verifyWebhook({ headers, body: text, secret })).ok, true);
 });
 
+test("what a receiver answered is kept of deliveries that failed, and not of those that arrived", async () => {
+  const well = await newWebhook("/well");
+  await registerDevice();
+  const [arrivedThere] = await attemptsOf(well.id, 1);
+  assert.deepEqual([arrivedThere.statusCode, arrivedThere.responseBody], [200, null]);
+  status = 400;
+  await registerDevice();
+  const [failed] = await attemptsOf(well.id, 2);
+  assert.deepEqual([failed.statusCode, failed.responseBody], [400, "thanks"]);
+});
+
 test("a test event, which no log holds, is shown as it was sent", async () => {
   const { id } = await newWebhook("/sent-test");
   const { attempt } = (await post(`/v1/webhooks/${id}/test`)).body;

@@ -26,13 +26,35 @@ describe("watchStoreFile", () => {
     await store.close();
   });
 
-  test("tells what is left on the disk, and when that is little", () => {
+  test("tells what is left on the disk, as the operating system says", () => {
     const look = watchStoreFile(`deno-kv:${join(directory, "gateway.kv")}`)!;
     const { bavail, blocks, bsize } = statfsSync(directory);
     const { freeBytes, isDiskLow } = look();
     assert.ok(Math.abs(freeBytes - bavail * bsize) < 0.2 * blocks * bsize);
-    assert.equal(isDiskLow, freeBytes < 200_000_000 || freeBytes < 0.02 * blocks * bsize);
+    assert.equal(typeof isDiskLow, "boolean");
   });
+
+  const GB = 1_000_000_000;
+  const disks: [size: number, low: number, why: string][] = [
+    [1 * GB, 0.2 * GB, "200 MB of a small one"],
+    [10 * GB, 0.2 * GB, "200 MB are 2 % of it"],
+    [50 * GB, 1 * GB, "2 % of it"],
+    [100 * GB, 2 * GB, "2 % of it are 2 GB"],
+    [1_000 * GB, 2 * GB, "2 GB of a large one, whatever they are of it"],
+  ];
+  for (const [size, low, why] of disks) {
+    test(`takes a disk of ${size / GB} GB for low under ${low / GB} GB: ${why}`, () => {
+      const [bsize, asked] = [4_000, [] as string[]];
+      const lookWith = (freeBytes: number) =>
+        watchStoreFile(`sqlite:${join(directory, "gateway.db")}`, (path) => {
+          asked.push(path);
+          return { bavail: freeBytes / bsize, blocks: size / bsize, bsize };
+        })!();
+      const looks = [low - bsize, low].map(lookWith).map(({ freeBytes, isDiskLow }) => ({ freeBytes, isDiskLow }));
+      assert.deepEqual(looks, [{ freeBytes: low - bsize, isDiskLow: true }, { freeBytes: low, isDiskLow: false }]);
+      assert.deepEqual(asked, [directory, directory]);
+    });
+  }
 
   test("has nothing to look at where a store is not kept in a file", () => {
     for (const location of ["memory:", "deno-kv:", "postgres://host/db"]) {

@@ -105,6 +105,8 @@ export interface Posted {
   attempt: number;
   kind: "delivery" | "probe" | "test";
   replayId: string | null;
+  /** How long it has been owed. */
+  ageMs: number;
   atMs: number;
 }
 
@@ -125,10 +127,10 @@ export function scriptedAttempts(
     posted,
     inFlight: () => inFlight,
     mostInFlight: () => most,
-    async attempt({ recipient, message, attempts, kind, replayId, atMs = now() }, signal) {
+    async attempt({ recipient, message, attempts, kind, replayId, ageMs, atMs = now() }, signal) {
       const startedMs = now();
       const attempt = attempts + 1;
-      const post = { subscriptionId: recipient.id, eventId: message.id, attempt, kind, replayId, atMs };
+      const post = { subscriptionId: recipient.id, eventId: message.id, attempt, kind, replayId, ageMs, atMs };
       posted.push(post);
       most = Math.max(most, ++inFlight);
       const cut = new Promise<"retry">((resolve) => signal?.addEventListener("abort", () => resolve("retry")));

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Store } from "../../lib/store/store.ts";
 import type { Subscription } from "../../lib/store/webhook.ts";
+import { nextAttempt } from "../../lib/webhooks/delivery/schedule.ts";
 import { beginReplay, MAX_COUNTED, planReplay } from "../../lib/webhooks/replays.ts";
 import { courierStage } from "./delivery/courier_stage.ts";
 import { append, eventAt, insert, memoryStore, owedTo, START_MS, subscriptionOf } from "./parts.ts";
@@ -159,6 +160,28 @@ test("a replayed delivery that fails is tried again like any other, and one that
   await made.pass(100);
   assert.equal((await store.deliveries.reader("wh_1"))!.progress.rejected, 0);
   assert.equal((await owedTo(store, "wh_1")).pending, 0);
+  await made.courier.stop({ drainMs: 0 });
+});
+
+test("what is sent again is never too old to be tried again when it fails; what has been owed as long is", async () => {
+  const store = await memoryStore();
+  await insert(store, subscriptionOf("wh_1"));
+  await append(store, Array.from({ length: 6 }, (_, n) => eventAt(101 + n)), 9_000, START_MS + 4 * 86_400_000);
+  await insert(store, subscriptionOf("wh_2"));
+  await begin(store, subscriptionOf("wh_2"), 101);
+  const unavailable = { kind: "status", statusCode: 503 } as const;
+  const made = await courierStage(
+    ({ attempt, ageMs, atMs }) =>
+      nextAttempt({ attempt, outcome: unavailable, nowMs: atMs, ageMs, random: () => 0.5 }).outcome,
+    { on: store },
+  );
+  made.courier.start();
+  await made.pass(20_000, 50);
+  const { progress: replayed } = (await store.deliveries.reader("wh_2"))!;
+  assert.equal(replayed.dead, 0);
+  assert.ok(replayed.retrying > 0);
+  const { progress: owed } = (await store.deliveries.reader("wh_1"))!;
+  assert.deepEqual([owed.dead > 0, owed.retrying], [true, 0]);
   await made.courier.stop({ drainMs: 0 });
 });
 

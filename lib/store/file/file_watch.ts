@@ -18,13 +18,16 @@ const LOW_BYTES = 200_000_000;
 const LOW_SHARE = 0.02;
 const MOST_LOW_BYTES = 2_000_000_000;
 
+/** What the operating system says of the disk that a path is on, as `statfs` does: blocks of so many bytes. */
+export type AskDisk = (path: string) => { bavail: number; blocks: number; bsize: number };
+
 /**
  * Looks after the file of a store that has just been opened; undefined when it is not kept in a file. A look costs two calls
  * of the operating system: every second is not too often.
  *
  * @param location as `Store.location` names it
  */
-export function watchStoreFile(location: string): (() => StoreFileState) | undefined {
+export function watchStoreFile(location: string, askDisk: AskDisk = statfsSync): (() => StoreFileState) | undefined {
   const [, path] = /^(?:sqlite|deno-kv):(.+)$/s.exec(location) ?? [];
   if (path === undefined) return undefined;
   const identify = () => {
@@ -35,7 +38,7 @@ export function watchStoreFile(location: string): (() => StoreFileState) | undef
   const directory = dirname(path);
 
   return function look() {
-    const { bavail, blocks, bsize } = statfsSync(directory);
+    const { bavail, blocks, bsize } = askDisk(directory);
     const freeBytes = bavail * bsize;
     const now = identify();
     return {

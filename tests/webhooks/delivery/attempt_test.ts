@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { systemClock } from "../../../lib/clock.ts";
 import { createAttempter } from "../../../lib/webhooks/delivery/attempt.ts";
 import { nextAttempt } from "../../../lib/webhooks/delivery/schedule.ts";
+import { createPoster } from "../../../lib/webhooks/post/post.ts";
+import { createTargetPolicy } from "../../../lib/webhooks/targets/policy.ts";
+import { startReceiver } from "../../e2e/receiver.ts";
 import { createTestClock } from "../../test_clock.ts";
 import { START_MS } from "../parts.ts";
 
@@ -32,4 +36,45 @@ test("the next attempt is counted from the end of this one, by the clock as it i
     assert.deepEqual([made.atMs, made.durationMs, made.outcome], [atMs, 2_000, "retry"]);
     assert.equal(made.nextAttemptAtMs, clock.now() + 5_000);
   }
+});
+
+test("of an answer's body a failure keeps what came, and a test too; a delivery that arrived keeps nothing", async () => {
+  let statusCode = 200;
+  const receiver = await startReceiver(() => statusCode);
+  const policy = createTargetPolicy({ resolve: () => Promise.resolve([]), allowLoopbackHttp: true });
+  const poster = createPoster({ policy, now: systemClock.monotonicMs });
+  const attempt = createAttempter({
+    post: poster.post,
+    clock: systemClock,
+    next: (number, outcome, nowMs, ageMs) => nextAttempt({ attempt: number, outcome, nowMs, ageMs, random: () => 0.5 }),
+  });
+  const kept: unknown[] = [];
+  for (const kind of ["delivery", "probe", "test"] as const) {
+    for (statusCode of [200, 204, 410, 503]) {
+      const made = await attempt({
+        recipient: { id: "wh_1", url: receiver.url, secrets: [] },
+        message: { id: "1-1", type: "claimed", json: "{}" },
+        attempts: 0,
+        ageMs: 0,
+        kind,
+        replayId: null,
+      });
+      assert.equal(made.statusCode, statusCode);
+      kept.push([kind, statusCode, made.responseBody]);
+    }
+  }
+  assert.deepEqual(kept, [
+    ...(["delivery", "probe"] as const).flatMap((kind) => [
+      [kind, 200, null],
+      [kind, 204, null],
+      [kind, 410, "thanks"],
+      [kind, 503, "thanks"],
+    ]),
+    ["test", 200, "thanks"],
+    ["test", 204, null],
+    ["test", 410, "thanks"],
+    ["test", 503, "thanks"],
+  ]);
+  poster.close();
+  await receiver.stop();
 });

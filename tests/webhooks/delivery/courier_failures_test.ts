@@ -113,6 +113,49 @@ test("what waited while no gateway ran is not given up before its endpoint has b
   }
 });
 
+test("what failed and is still owed after three days is given up while the endpoint is down, without another attempt", async () => {
+  let isDown = false;
+  const made = await courierStage(() => isDown ? "retry" : "delivered", { retryMs: HOUR_MS });
+  made.courier.start();
+  await made.owe(100, "wh_1");
+  await made.pass(1_000);
+  isDown = true;
+  await made.owe(8, "wh_1");
+  await made.pass(1_000);
+  const { retrying } = (await made.store.deliveries.reader("wh_1"))!.progress;
+  assert.ok(retrying > 1, `${retrying} failed`);
+  await append(made.store, [], 9_000, START_MS + 3 * DAY_MS + HOUR_MS);
+  await made.pass(HOUR_MS / 2, 5_000);
+  assert.equal((await owedTo(made.store, "wh_1")).pending, retrying, "what is not due is not looked at yet");
+  const posts = made.script.posted.length;
+  await made.pass(HOUR_MS, 5_000);
+  const { progress } = (await made.store.deliveries.reader("wh_1"))!;
+  assert.deepEqual([progress.dead, progress.retrying], [8, 0]);
+  assert.equal(made.script.posted.length, posts);
+  await made.courier.stop({ drainMs: 0 });
+});
+
+test("what waited for days for its key to be enabled again is sent, though its endpoint failed just before: it is not down", async () => {
+  let isEnabled = true;
+  const made = await courierStage(failsOnce(eventAt(101).id), { isKeyEnabled: () => isEnabled, retryMs: 5_000 });
+  made.courier.start();
+  await made.owe(1, "wh_1");
+  await made.pass(100);
+  assert.equal((await made.store.deliveries.reader("wh_1"))!.progress.retrying, 1);
+  isEnabled = false;
+  await made.pass(3_000, 50);
+  await made.owe(5, "wh_1");
+  await append(made.store, [], 9_000, START_MS + 4 * DAY_MS);
+  await made.pass(10_000, 50);
+  assert.equal(made.postedTo("wh_1").length, 1);
+  isEnabled = true;
+  await made.pass(10_000, 50);
+  assert.equal(made.postedTo("wh_1").length, 1 + 6);
+  assert.equal((await made.store.deliveries.reader("wh_1"))!.progress.dead, 0);
+  assert.equal((await owedTo(made.store, "wh_1")).pending, 0);
+  await made.courier.stop({ drainMs: 0 });
+});
+
 test("one that keeps the order waits at what failed, and asks with it whether the endpoint is back", async () => {
   let isDown = true;
   const made = await courierStage(({ eventId }) => isDown && eventId === eventAt(102).id ? "retry" : "delivered", {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { TURN_POSTS } from "../../../lib/webhooks/delivery/reader.ts";
 import { answersAfter, courierStage, hangs } from "./courier_stage.ts";
 import { eventAt, owedTo } from "../parts.ts";
 
@@ -65,6 +66,37 @@ test("an endpoint that keeps failing is left in peace for longer and longer, and
   assert.ok(retrying > 0 && retrying <= 16, `${retrying} failed before it was left in peace`);
   assert.equal((await owedTo(made.store, "wh_1")).pending, retrying);
   assert.equal(made.script.posted[before]!.eventId, eventAt(101 + retrying).id);
+  await made.courier.stop({ drainMs: 0 });
+});
+
+test("those that fail and hang have few posts under way at once, so that those that are well have room", async () => {
+  const troubled = Array.from({ length: 40 }, (_, n) => `wh_troubled_${n}`);
+  const well = Array.from({ length: 5 }, (_, n) => `wh_well_${n}`);
+  const made = await courierStage(({ subscriptionId, kind }) => {
+    if (subscriptionId.startsWith("wh_well")) return "delivered";
+    return kind === "probe" ? hangs() : "retry";
+  }, { limits: { posts: 8, troubledPosts: 6, allPosts: 16 }, retryMs: 3_600_000 });
+  made.courier.start();
+  await made.owe(5, ...troubled);
+  await made.pass(10_000, 50);
+  assert.equal(made.script.inFlight(), 6);
+  await made.owe(10, ...well);
+  await made.pass(200);
+  for (const id of well) assert.equal(made.postedTo(id).length, 10, id);
+  assert.equal(made.script.inFlight(), 6);
+  await made.courier.stop({ drainMs: 0 });
+});
+
+test("where there are more with much to send than posts at once, they take turns", async () => {
+  const ids = Array.from({ length: 6 }, (_, n) => `wh_${n}`);
+  const held = {} as { clock: { wait(ms: number): Promise<void> } };
+  const made = await courierStage(answersAfter(() => held.clock, 30), { limits: { posts: 2, postsPerEndpoint: 1 } });
+  held.clock = made.clock;
+  made.courier.start();
+  await made.owe(1_000, ...ids);
+  await made.pass(12_000);
+  const counts = ids.map((id) => made.postedTo(id).length);
+  assert.ok(Math.min(...counts) > 0 && Math.max(...counts) - Math.min(...counts) <= TURN_POSTS, counts.join());
   await made.courier.stop({ drainMs: 0 });
 });
 

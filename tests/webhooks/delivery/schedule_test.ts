@@ -3,6 +3,7 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 import {
   JITTER,
+  MAX_AGE_MS,
   MAX_ATTEMPTS,
   MAX_RETRY_AFTER_SECONDS,
   nextAttempt,
@@ -93,6 +94,22 @@ describe("nextAttempt", () => {
     fc.assert(fc.property(failures, (outcome) => {
       assert.deepEqual(nextAttempt({ ageMs: 0, attempt: 15, outcome, nowMs: NOW, random: even }), { outcome: "dead" });
     }));
+  });
+
+  test("is dead at a failure once it has been owed for three days, however few attempts there were", () => {
+    assert.equal(MAX_AGE_MS, 3 * 86_400_000);
+    fc.assert(fc.property(fc.integer({ min: 1, max: 14 }), failures, fc.nat(), (attempt, outcome, moreMs) => {
+      const at = (ageMs: number) => nextAttempt({ ageMs, attempt, outcome, nowMs: NOW, random: even }).outcome;
+      assert.deepEqual([at(MAX_AGE_MS - 1), at(MAX_AGE_MS), at(MAX_AGE_MS + moreMs)], ["retry", "dead", "dead"]);
+    }));
+  });
+
+  test("takes what arrives, or is refused, for what it is, however long it was owed", () => {
+    for (const [statusCode, outcome] of [[200, "delivered"], [410, "rejected"]] as const) {
+      const answered = { kind: "status", statusCode } as const;
+      const next = nextAttempt({ ageMs: 2 * MAX_AGE_MS, attempt: 1, outcome: answered, nowMs: NOW, random: even });
+      assert.deepEqual(next, { outcome });
+    }
   });
 });
 

@@ -1,0 +1,134 @@
+import { Keypair } from "@stellar/stellar-sdk";
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { after, before, test } from "node:test";
+import { setImmediate as othersTurn } from "node:timers/promises";
+import { hashVal } from "../../lib/escrow/reads/storage_keys.ts";
+import { addressOf, callNow } from "../sandbox/past_the_gateway.ts";
+import { createTestClock } from "../test_clock.ts";
+import { startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
+
+let on: TestNetwork;
+before(async () => on = await startTestNetwork());
+after(() => on.network.stop());
+
+let devices = 0;
+/** Registers a new device past the gateway: one event in one ledger; answers its transaction's hash. */
+function registerDevice(): string {
+  const owner = Keypair.fromSecret(on.sandbox.accounts.owner.secret);
+  const device = hashVal(createHash("sha256").update(`start ${devices++}`).digest("hex"));
+  const { deviceRegistry } = on.sandbox.contracts;
+  return callNow(on.network, owner, deviceRegistry, "register", addressOf(owner), device, addressOf(owner));
+}
+
+type Answer = Record<string, unknown>;
+
+/** A gateway without loops, on a clock that stands still while a webhook is made, a node that can be made to lie, and a receiver. */
+async function stage() {
+  const clock = createTestClock(Date.now());
+  /** How the answer to come that names a newest ledger is bent, after so many others. */
+  let lie: { after: number; by: (answer: Answer) => Answer } | undefined;
+  const heard: string[] = [];
+  const api = await startGateway(on, {
+    started: false,
+    now: clock.now,
+    monotonicMs: clock.monotonicMs,
+    // The node answers at once: no time-out is anybody's concern, and none moves the clock on.
+    wait: (ms, signal) =>
+      ms < 3_000
+        ? clock.wait(ms, signal)
+        : new Promise((over) => signal?.addEventListener("abort", () => over(), { once: true })),
+    async fetch(url, init) {
+      const answer = await (await on.fetch(url, init)).json();
+      if (lie !== undefined && answer.result?.latestLedger !== undefined && lie.after-- === 0) {
+        answer.result = lie.by(answer.result);
+      }
+      return Response.json(answer);
+    },
+    targets: {
+      resolve: () => Promise.resolve(["1.1.1.1"]),
+      poster: {
+        post({ body }) {
+          heard.push(JSON.parse(body).event.txHash);
+          return Promise.resolve({ statusCode: 200, responseBody: "", durationMs: 1 });
+        },
+        close() {},
+      },
+    },
+  });
+  return {
+    heard,
+    stop: api.stop,
+    lieOnce: (after: number, by: (answer: Answer) => Answer) => void (lie = { after, by }),
+    hasLied: () => lie !== undefined && lie.after < 0,
+    async newWebhook() {
+      const { status, body } = await api.request("POST", "/v1/webhooks", {
+        body: { url: "https://shop.example/hook" },
+      });
+      assert.equal(status, 201, JSON.stringify(body));
+    },
+    /** Until all that has happened is known for certain, and sent. */
+    async catchUp() {
+      for (let turns = 0; turns < 4; turns++) {
+        clock.advance(2_500);
+        let isOver = false;
+        const turn = api.gateway.turn(60_000).then(() => isOver = true);
+        while (!isOver) {
+          for (let others = 0; others < 20; others++) await othersTurn();
+          clock.advance(100);
+        }
+        await turn;
+      }
+    },
+  };
+}
+
+const later = (answer: Answer, ledgers: number) => ({ ...answer, latestLedger: Number(answer.latestLedger) + ledgers });
+const LIES: [string, (answer: Answer) => Answer][] = [
+  ["a million ledgers more than there are", (answer) => later(answer, 1_000_000)],
+  ["as many more as may have closed", (answer) => later(answer, 60)],
+  ["a close time ten years ahead", (answer) => {
+    const ahead = Number(answer.latestLedgerCloseTime) + 315_360_000;
+    return { ...answer, ...("latestLedgerCloseTime" in answer ? { latestLedgerCloseTime: String(ahead) } : {}) };
+  }],
+];
+
+for (const [what, by] of LIES) {
+  test(`a webhook that is made just as the node says ${what}, once, hears what happens from then on, and only that`, async () => {
+    let lies = 0;
+    for (let answers = 0; answers < 5; answers++) {
+      const { heard, stop, lieOnce, hasLied, newWebhook, catchUp } = await stage();
+      registerDevice();
+      await catchUp();
+      lieOnce(answers, by);
+      await newWebhook();
+      if (hasLied()) lies++;
+      const next = registerDevice();
+      await catchUp();
+      const last = registerDevice();
+      await catchUp();
+      assert.deepEqual(heard, [next, last], `lie in answer ${answers}`);
+      await stop();
+    }
+    assert.ok(lies > 0, "the node was asked for it");
+  });
+
+  test(`a webhook that is the first thing asked of a new gateway misses nothing where the node says ${what}, once`, async () => {
+    let lies = 0;
+    for (let answers = 0; answers < 5; answers++) {
+      const { heard, stop, lieOnce, hasLied, newWebhook, catchUp } = await stage();
+      registerDevice();
+      lieOnce(answers, by);
+      await newWebhook();
+      if (hasLied()) lies++;
+      const next = registerDevice();
+      await catchUp();
+      const last = registerDevice();
+      await catchUp();
+      assert.deepEqual(heard.slice(-2), [next, last], `lie in answer ${answers}`);
+      assert.equal(new Set(heard).size, heard.length);
+      await stop();
+    }
+    assert.ok(lies > 0, "the node was asked for it");
+  });
+}
