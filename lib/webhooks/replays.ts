@@ -11,7 +11,12 @@ export interface ReplayRequest {
 }
 
 /** What a replay would do. */
-export type ReplayPlan = Pick<Replay, "fromHeight" | "toHeight" | "cursor" | "endSequence" | "deliveries" | "atLeast">;
+export type ReplayPlan =
+  & Pick<Replay, "fromHeight" | "toHeight" | "cursor" | "endSequence" | "deliveries" | "atLeast">
+  & {
+    /** How many events it reads at most to find those, as far as is known yet. */
+    lookedThrough: number;
+  };
 
 /** Deliveries are counted exactly up to here. */
 export const MAX_COUNTED = 10_000;
@@ -51,6 +56,7 @@ export async function planReplay(
     endSequence: isHeld ? last : null,
     deliveries,
     atLeast: deliveries === MAX_COUNTED,
+    lookedThrough: deliveries < MAX_COUNTED ? deliveries : last - cursor,
   };
 }
 
@@ -72,7 +78,8 @@ export async function planResend(
   if (!matches({ ...filterOf(subscription), ...range }, event)) {
     throw refuse(`is a ${event.type} that ${subscription.id} does not hear`);
   }
-  return { ...range, cursor: event.sequence - 1, endSequence: event.sequence, deliveries: 1, atLeast: false };
+  const place = { cursor: event.sequence - 1, endSequence: event.sequence };
+  return { ...range, ...place, deliveries: 1, atLeast: false, lookedThrough: 1 };
 }
 
 /**
@@ -82,7 +89,7 @@ export async function planResend(
 export async function beginReplay(
   { deliveries }: Pick<Store, "deliveries">,
   subscriptionId: string,
-  plan: ReplayPlan,
+  { lookedThrough: _counted, ...plan }: ReplayPlan,
   { id, nowMs }: { id: string; nowMs: number },
 ): Promise<Replay> {
   const replay: Replay = { id, subscriptionId, ...plan, createdAtMs: nowMs };

@@ -9,7 +9,7 @@ import { beginReplay, planReplay, planResend, type ReplayRequest } from "./repla
 import { isRotatedSince, rotateSecret, type SubscriptionWithSecret } from "./secrets/rotation.ts";
 import type { SecretBox } from "./secrets/secrets.ts";
 import type { TargetPolicy } from "./targets/policy.ts";
-import { takeTest } from "./test_allowance.ts";
+import { createReplayAllowance, takeTest } from "./allowances.ts";
 
 export interface NewSubscription {
   url: string;
@@ -83,6 +83,7 @@ const ID_LENGTH = 22;
 
 export function createSubscriptions(parts: SubscriptionsParts): Subscriptions {
   const { store, targets, secrets, attempt, createSecret, randomText, startHeight, clock, onChange } = parts;
+  const replays = createReplayAllowance(store);
 
   async function own(keyId: string, id: string): Promise<Reader> {
     const reader = await store.deliveries.reader(id);
@@ -208,9 +209,11 @@ export function createSubscriptions(parts: SubscriptionsParts): Subscriptions {
       const plan = "eventId" in what
         ? await planResend(store, subscription, what.eventId)
         : await planReplay(store, subscription, what);
-      const { deliveries, atLeast } = plan;
+      const { deliveries, atLeast, lookedThrough } = plan;
       if (dryRun) return { id: null, deliveries, atLeast };
+      await replays.require(keyId);
       const replay = await beginReplay(store, id, plan, { id: `rp_${randomText(ID_LENGTH)}`, nowMs: clock.now() });
+      await replays.take(keyId, lookedThrough);
       await onChange(id);
       return { id: replay.id, deliveries, atLeast };
     },

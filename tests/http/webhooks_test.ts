@@ -305,6 +305,23 @@ test("one replay at a time, of ledgers that are a range", async () => {
   assert.match(second.body.error.message, /a replay of wh_\w+ is under way/);
 });
 
+test("no more replays of a key are begun once they have looked through a million events in a day", async () => {
+  await registerDevice();
+  const { id } = await newWebhook();
+  const path = `/v1/webhooks/${id}/replay`;
+  const { deliveries } = (await post(path, { fromLedger: 1 })).body;
+  const name = `replayed/${key.split("_")[2]!}`;
+  const events = 1_000_000;
+  await api.store.registers.change(name, (before, nowMs) => {
+    assert.deepEqual((before as { events: number }[]).map(({ events }) => events), [deliveries]);
+    return { value: [{ hourMs: nowMs - 3_600_000, events }], keepMs: 86_400_000, answer: undefined };
+  });
+  const refused = await post(path, { fromLedger: 1 });
+  assert.deepEqual([refused.status, refused.body.error.code], [429, "rate_limited"]);
+  assert.ok(Number(refused.headers.get("retry-after")) > 22 * 3_600);
+  assert.equal((await post(path, { fromLedger: 1, dryRun: true })).status, 200);
+});
+
 test("deliveries of a key that is disabled are held, and go on when it is enabled", async () => {
   const { id } = await newWebhook({ url: `${receiver.url}/held` });
   const keyId = key.split("_")[2]!;

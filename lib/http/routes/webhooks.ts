@@ -254,7 +254,7 @@ export const webhooks = new Hono<AppEnv>()
         summary: "Send past events to a webhook again",
         description:
           "Those of a range of ledgers, or one event. A job that goes on in the background, one for each webhook at a time. " +
-          "With dryRun it is only counted.",
+          "With dryRun it is only counted. The replays of a key look through a million events in a day.",
         params: id,
         body: replayBody,
         answer: z.object({

@@ -8,9 +8,6 @@ import { type DeliveryReader, isDown, isKeptKnown } from "./reader.ts";
 export const READ_AHEAD = 64;
 /** Some megabytes at most. */
 const PAGES_KEPT = 32;
-/** Replayed deliveries of one API key in a day. */
-const MAX_REPLAYED = 1_000_000;
-const DAY_MS = 86_400_000;
 /** How often it is asked whether the watcher has come to the end of a replay. */
 const ASK_MS = 1_000;
 
@@ -25,7 +22,6 @@ export interface Reading {
 
 export function createReading(store: Pick<Store, "events" | "deliveries">, clock: Clock): Reading {
   const pages = createRecentMap<LoggedEvent[]>(PAGES_KEPT);
-  const replayedToday = new Map<string, { since: number; count: number }>();
 
   /** Those that are behind at the same place and listen to the same share what was read: a full page never changes. */
   async function readPage(query: EventQuery): Promise<LoggedEvent[]> {
@@ -47,24 +43,10 @@ export function createReading(store: Pick<Store, "events" | "deliveries">, clock
   const isLogUnread = ({ isAtTip, log }: DeliveryReader, tail: number) =>
     !isAtTip && log.readThrough < tail && log.queue.length < READ_AHEAD / 4;
 
-  function isReplayUnread({ replay, subscription }: DeliveryReader, tail: number): boolean {
-    if (replay === undefined || replay.queue.length >= READ_AHEAD / 4 || hasReplayedEnough(subscription.keyId)) {
-      return false;
-    }
+  function isReplayUnread({ replay }: DeliveryReader, tail: number): boolean {
+    if (replay === undefined || replay.queue.length >= READ_AHEAD / 4) return false;
     if (replay.endSequence === Infinity && clock.monotonicMs() >= replay.askAt) return true;
     return replay.readThrough < Math.min(replay.endSequence, tail);
-  }
-
-  function hasReplayedEnough(keyId: string): boolean {
-    const today = replayedToday.get(keyId);
-    if (today !== undefined && clock.monotonicMs() - today.since >= DAY_MS) replayedToday.delete(keyId);
-    return (replayedToday.get(keyId)?.count ?? 0) >= MAX_REPLAYED;
-  }
-
-  function countReplayed(keyId: string, events: number): void {
-    const today = replayedToday.get(keyId) ?? { since: clock.monotonicMs(), count: 0 };
-    today.count += events;
-    replayedToday.set(keyId, today);
   }
 
   async function readDue(reader: DeliveryReader): Promise<void> {
@@ -98,7 +80,7 @@ export function createReading(store: Pick<Store, "events" | "deliveries">, clock
     log.readThrough = events.length === READ_AHEAD ? events.at(-1)!.sequence : tail;
   }
 
-  async function readReplay({ replay, subscription }: DeliveryReader, tail: number): Promise<void> {
+  async function readReplay({ replay }: DeliveryReader, tail: number): Promise<void> {
     if (replay === undefined) return;
     if (replay.endSequence === Infinity) {
       replay.askAt = clock.monotonicMs() + ASK_MS;
@@ -109,7 +91,6 @@ export function createReading(store: Pick<Store, "events" | "deliveries">, clock
     const events = await readPage({ filter: replay.filter, after: replay.readThrough, upTo });
     replay.queue.push(...events);
     replay.readThrough = events.length === READ_AHEAD ? events.at(-1)!.sequence : upTo;
-    countReplayed(subscription.keyId, events.length);
   }
 
   /** The end of the log, once the watcher has scanned what the replay is about; Infinity before. */

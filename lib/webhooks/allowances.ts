@@ -1,0 +1,82 @@
+import { GatewayError } from "../errors.ts";
+import type { Store } from "../store/store.ts";
+
+/** Test events of one subscription in a minute, over all gateways. */
+const TESTS = 6;
+const WINDOW_MS = 60_000;
+
+/**
+ * Counts a test event of a subscription, in the store.
+ * @throws {GatewayError} `rate_limited` when the subscription had its tests of this minute
+ */
+export async function takeTest({ registers }: Pick<Store, "registers">, subscriptionId: string): Promise<void> {
+  const waitMs = await registers.change(`test/${subscriptionId}`, (testedAtMs: number[] | undefined, nowMs) => {
+    // A time that lies ahead is of a clock that was set back since.
+    const times = (testedAtMs ?? []).filter((atMs) => atMs > nowMs - WINDOW_MS && atMs <= nowMs);
+    const isFree = times.length < TESTS;
+    return {
+      value: isFree ? [...times, nowMs] : undefined,
+      keepMs: WINDOW_MS,
+      answer: isFree ? 0 : times[0]! + WINDOW_MS - nowMs,
+    };
+  });
+  if (waitMs === 0) return;
+  throw new GatewayError("rate_limited", `a webhook is tested at most ${TESTS} times a minute`, {
+    headers: { "Retry-After": String(Math.ceil(waitMs / 1000)) },
+  });
+}
+
+/** Events that replays of one API key look through in a day, over all gateways. */
+export const MAX_REPLAYED = 1_000_000;
+const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+
+/** Events of replays by the hour in which they were begun, Unix ms. */
+type Replayed = { hourMs: number; events: number }[];
+
+export interface ReplayAllowance {
+  /**
+   * The first replay of a day may be of any size, and so may one for which something is left.
+   * @throws {GatewayError} `rate_limited` when nothing is
+   */
+  require(keyId: string): Promise<void>;
+  /** A replay that looks through so many events was begun. */
+  take(keyId: string, events: number): Promise<void>;
+}
+
+/** What the replays of an API key may still send, kept in the store. */
+export function createReplayAllowance({ registers }: Pick<Store, "registers">): ReplayAllowance {
+  const nameOf = (keyId: string) => `replayed/${keyId}`;
+  // A time that lies ahead is of a clock that was set back since.
+  const ofToday = (replayed: Replayed, nowMs: number) =>
+    replayed.filter(({ hourMs }) => hourMs > nowMs - DAY_MS && hourMs <= nowMs);
+
+  return {
+    async require(keyId) {
+      const waitMs = await registers.change(nameOf(keyId), (replayed: Replayed | undefined, nowMs) => {
+        const today = ofToday(replayed ?? [], nowMs);
+        let left = MAX_REPLAYED - today.reduce((sum, { events }) => sum + events, 0);
+        const freedBy = left > 0 ? undefined : today.find(({ events }) => (left += events) > 0)!;
+        return {
+          value: undefined,
+          keepMs: DAY_MS,
+          answer: freedBy === undefined ? 0 : freedBy.hourMs + DAY_MS - nowMs,
+        };
+      });
+      if (waitMs === 0) return;
+      const message =
+        `replays of this API key have looked through ${MAX_REPLAYED} events in a day: begin the next one later`;
+      throw new GatewayError("rate_limited", message, {
+        headers: { "Retry-After": String(Math.ceil(waitMs / 1_000)) },
+      });
+    },
+    take: (keyId, events) =>
+      registers.change(nameOf(keyId), (replayed: Replayed | undefined, nowMs) => {
+        const hourMs = nowMs - nowMs % HOUR_MS;
+        const today = ofToday(replayed ?? [], nowMs);
+        const before = today.filter((one) => one.hourMs !== hourMs);
+        const now = today.find((one) => one.hourMs === hourMs)?.events ?? 0;
+        return { value: [...before, { hourMs, events: now + events }], keepMs: DAY_MS, answer: undefined };
+      }),
+  };
+}

@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { GatewayError } from "../../lib/errors.ts";
+import { openStore } from "../../lib/store/open.ts";
+import { createReplayAllowance, MAX_REPLAYED, takeTest } from "../../lib/webhooks/allowances.ts";
+
+test("six test events in any minute are let through, and waiting as long as was said is enough", async () => {
+  let nowMs = 1_793_491_200_000;
+  const store = await openStore("memory:", { now: () => nowMs, isShared: true });
+  const refusal = (id: string): Promise<GatewayError | undefined> =>
+    takeTest(store, id).then(() => undefined, (error) => {
+      assert.ok(error instanceof GatewayError);
+      return error;
+    });
+  for (let n = 0; n < 6; n++) {
+    assert.equal(await refusal("wh_1"), undefined);
+    nowMs += 5_000;
+  }
+  const refused = await refusal("wh_1");
+  assert.deepEqual([refused?.code, refused?.headers], ["rate_limited", { "Retry-After": "30" }]);
+  assert.equal(await refusal("wh_2"), undefined);
+  nowMs += 29_999;
+  assert.equal((await refusal("wh_1"))?.headers["Retry-After"], "1");
+  nowMs += 1;
+  assert.equal(await refusal("wh_1"), undefined);
+  assert.equal((await refusal("wh_1"))?.headers["Retry-After"], "5");
+  const atOnce = await Promise.all(Array.from({ length: 9 }, () => refusal("wh_3")));
+  assert.equal(atOnce.filter((one) => one === undefined).length, 6, "of as many gateways as there are");
+  nowMs -= 86_400_000;
+  assert.equal(await refusal("wh_3"), undefined, "a clock that was set back holds nobody up");
+  await store.close();
+});
+
+test("replays of a key are begun until they have looked through a million events in a day, whoever serves them", async () => {
+  const startMs = 1_793_491_200_000;
+  let nowMs = startMs;
+  const store = await openStore("memory:", { now: () => nowMs, isShared: true });
+  const [one, other] = [createReplayAllowance(store), createReplayAllowance(store)];
+  const refusal = (keyId: string): Promise<GatewayError | undefined> =>
+    other.require(keyId).then(() => undefined, (error) => {
+      assert.ok(error instanceof GatewayError);
+      return error;
+    });
+  for (let n = 0; n < 4; n++) {
+    assert.equal(await refusal("key"), undefined);
+    await one.take("key", MAX_REPLAYED / 4);
+    nowMs += 3_600_000;
+  }
+  const refused = await refusal("key");
+  assert.deepEqual([refused?.code, refused?.headers], ["rate_limited", { "Retry-After": String(20 * 3_600) }]);
+  assert.match(refused!.message, /looked through 1000000 events in a day/);
+  assert.equal(await refusal("another"), undefined);
+  nowMs = startMs + 86_400_000;
+  assert.equal(await refusal("key"), undefined, "the first hour is a day ago");
+  await one.take("key", 3 * MAX_REPLAYED);
+  assert.equal((await refusal("key"))?.headers["Retry-After"], String(86_400));
+  nowMs -= 2 * 86_400_000;
+  assert.equal(await refusal("key"), undefined, "a clock that was set back holds nobody up");
+  await store.close();
+});
