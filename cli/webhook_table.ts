@@ -1,6 +1,7 @@
 import type { Attempt, Reader, Subscription } from "../lib/store/webhook.ts";
 import type { Backlog } from "../lib/webhooks/backlog.ts";
-import { publicAttempt, publicWebhook } from "../lib/webhooks/public_webhook.ts";
+import type { FailedWithAttempt } from "../lib/webhooks/failed_deliveries.ts";
+import { publicAttempt, publicFailedDelivery, publicWebhook } from "../lib/webhooks/public_webhook.ts";
 import type { Column } from "./terminal/table.ts";
 
 export const WEBHOOK_COLUMNS: Column[] = [
@@ -26,6 +27,18 @@ export const ATTEMPT_COLUMNS: Column[] = [
   { heading: "EVENT", width: 31, least: 16, goes: 1 },
   { heading: "NEXT", width: 19, least: 16, goes: 4 },
   { heading: "ERROR", width: 40, least: 20, goes: 5 },
+];
+
+export const FAILED_COLUMNS: Column[] = [
+  { heading: "FAILED", width: 19 },
+  { heading: "TYPE", width: 18, goes: 4 },
+  { heading: "EVENT", width: 31 },
+  // What a replay begins with.
+  { heading: "LEDGER", width: 10, goes: 6 },
+  { heading: "ATTEMPTS", width: 8, goes: 2 },
+  { heading: "NEXT", width: 19, least: 16, goes: 1 },
+  { heading: "STATUS", width: 6, goes: 5 },
+  { heading: "ERROR", width: 40, least: 20, goes: 3 },
 ];
 
 /** A text for each of `WEBHOOK_COLUMNS`. */
@@ -70,6 +83,26 @@ export function attemptTexts(attempt: Attempt): string[] {
 /** As `GET /v1/webhooks/{id}/deliveries` shows it. */
 export function attemptJson(attempt: Attempt): string {
   return JSON.stringify(publicAttempt(attempt)) + "\n";
+}
+
+/** A text for each of `FAILED_COLUMNS`; status and error are those of the newest attempt. */
+export function failedTexts({ delivery, event, lastAttempt }: FailedWithAttempt): string[] {
+  const { failedAtMs, attempts, dueAtMs } = delivery;
+  return [
+    isoTime(failedAtMs),
+    event.type,
+    event.id,
+    String(event.ledger),
+    String(attempts),
+    dueAtMs === null ? "-" : isoTime(dueAtMs),
+    String(lastAttempt?.statusCode ?? "-"),
+    lastAttempt?.error ?? "-",
+  ];
+}
+
+/** As `GET /v1/webhooks/{id}/deliveries?state=…` shows it. */
+export function failedJson(failed: FailedWithAttempt): string {
+  return JSON.stringify(publicFailedDelivery(failed)) + "\n";
 }
 
 function filterText({ types, deviceHash, merchant }: Subscription): string {

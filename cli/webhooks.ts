@@ -15,22 +15,16 @@ import {
 } from "./command.ts";
 import { helpText, jsonRow, STORE_ROW, YES_ROW } from "./help.ts";
 import { tablePrinter } from "./terminal/table.ts";
+import { printAttempts, printFailed, stateFlag } from "./webhook_deliveries.ts";
 import { replayWebhook } from "./webhook_replay.ts";
 import { rotateWebhook } from "./webhook_rotate.ts";
-import {
-  ATTEMPT_COLUMNS,
-  attemptJson,
-  attemptTexts,
-  WEBHOOK_COLUMNS,
-  webhookJson,
-  webhookTexts,
-} from "./webhook_table.ts";
+import { WEBHOOK_COLUMNS, webhookJson, webhookTexts } from "./webhook_table.ts";
 import { withStore } from "./store_setting.ts";
 
 const help = helpText({
   usage: [
     "webhooks list [--key ID] [--json]",
-    "webhooks deliveries ID [--limit N] [--json]",
+    "webhooks deliveries ID [--state STATE] [--limit N] [--json]",
     "webhooks replay ID --from-ledger N [--to-ledger N] [--dry-run] [--json]",
     "webhooks rotate ID [--json]",
     "webhooks delete ID [--yes] [--json]",
@@ -39,7 +33,7 @@ const help = helpText({
   lists: {
     Commands: [
       ["list", "All webhooks, with how much is owed to each"],
-      ["deliveries", "The attempts to deliver to one, newest first"],
+      ["deliveries", "The attempts to deliver to one, newest first; with --state the deliveries that failed"],
       ["replay", "Send the events of these ledgers again; the gateway that serves the store does it"],
       ["rotate", "Give one a new secret and print it, this once; the one before signs too for 24 hours"],
       ["delete", "Delete one, with what is still owed to it"],
@@ -47,19 +41,24 @@ const help = helpText({
   },
   flags: [
     ["--key ID", "Only the webhooks of this API key"],
-    ["--limit N", "How many attempts (50)"],
+    ["--state STATE", "Only the deliveries that are kept as rejected, dead or retrying, with what was answered last"],
+    ["--limit N", "How many attempts, or deliveries (50)"],
     ["--from-ledger N", "First ledger of a replay"],
     ["--to-ledger N", "Last ledger of a replay (the newest one held)"],
     ["--dry-run", "Only count what a replay would send"],
     STORE_ROW,
     YES_ROW,
-    jsonRow("the HTTP API's fields; of a replay id, deliveries; of a delete id, deleted", "webhook or attempt"),
+    jsonRow(
+      "the HTTP API's fields; of a replay id, deliveries; of a delete id, deleted",
+      "webhook, attempt or delivery",
+    ),
   ],
   environment: [["SERVICE_API_SECRETS_KEY", "What secrets in the store are encrypted with, for rotate"]],
   notes: "Where standard output is no terminal, list and deliveries print columns with tabs between them.",
   examples: [
     "gateway webhooks list",
     "gateway webhooks deliveries wh_0Xk2p9Qd --limit 10",
+    "gateway webhooks deliveries wh_0Xk2p9Qd --state rejected",
     "gateway webhooks replay wh_0Xk2p9Qd --from-ledger 52000000 --dry-run",
     "gateway webhooks list --json | jq 'select(.dead + .rejected > 0)'",
   ],
@@ -67,6 +66,7 @@ const help = helpText({
 
 const FLAGS = {
   key: "text",
+  state: "text",
   limit: "text",
   "from-ledger": "text",
   "to-ledger": "text",
@@ -78,7 +78,6 @@ const FLAGS = {
 
 /** What a page of a listing holds: however many there are, no more are in memory. */
 const PAGE_SIZE = 1_000;
-const ATTEMPT_PAGE_SIZE = 200;
 
 interface Call {
   store: Store;
@@ -97,7 +96,7 @@ interface Action {
 
 const ACTIONS: Record<(typeof NAMES)[number], Action> = {
   list: { run: list, flags: ["key"] },
-  deliveries: { run: deliveries, flags: ["limit"] },
+  deliveries: { run: deliveries, flags: ["state", "limit"] },
   replay: { run: replay, flags: ["from-ledger", "to-ledger", "dry-run"] },
   rotate: { run: rotate, flags: [] },
   delete: { run: remove, flags: ["yes"] },
@@ -127,6 +126,7 @@ async function run(args: string[], io: CommandIo): Promise<number> {
   if (name === "replay" && flags["from-ledger"] === undefined) {
     throw new UsageError("--from-ledger is missing: say from which ledger on events are sent again");
   }
+  stateFlag(flags.state);
   return await withStore(flags.store, io, (store) => action.run({ store, io, flags, id: id ?? "" }));
 }
 
@@ -162,23 +162,12 @@ async function refuseUnknownKey(store: Store, key: string, { env }: CommandIo): 
   throw new CommandError(`there is no key ${JSON.stringify(key)} in ${store.location}, and no webhook of one`);
 }
 
-async function deliveries({ store, io, flags: { limit = "50", json }, id }: Call): Promise<number> {
+async function deliveries({ store, io, flags: { state, limit = "50", json }, id }: Call): Promise<number> {
   const most = integerFlag("--limit", limit, { min: 1, max: 1_000_000 });
   if (await store.subscriptions.get(id) === undefined) throw unknown(store, id);
-  const print = tablePrinter(io, ATTEMPT_COLUMNS);
-  let before: number | undefined;
-  for (let left = most; left > 0;) {
-    const size = Math.min(left, ATTEMPT_PAGE_SIZE);
-    const page = await store.deliveries.attempts(id, { before, limit: size });
-    for (const attempt of page) {
-      if (json) io.stdout(attemptJson(attempt));
-      else print([attemptTexts(attempt)]);
-    }
-    if (page.length > 0) before = page.at(-1)!.ordinal;
-    if (page.length < size) break;
-    left -= size;
-  }
-  if (before === undefined && !json) io.stderr("there have been no attempts\n");
+  const call = { store, io, id, most, json: json === true };
+  const failed = stateFlag(state);
+  await (failed === undefined ? printAttempts(call) : printFailed(call, failed));
   return 0;
 }
 

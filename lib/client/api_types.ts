@@ -193,6 +193,27 @@ export type EventPage = {
   oldestLedger: number | null;
 };
 
+export type FailedDelivery = {
+  eventId: string;
+  eventType: "device.registered" | "device.revoked" | "agent.registered" | "agent.revoked" | "escrow.funded" | "escrow.defunded" | "escrow.swept" | "payment.authorized" | "payment.claimed";
+  ledger: number;
+  state: "rejected" | "dead" | "retrying";
+  /** When it first failed, or was given up without an attempt */
+  failedAt: string;
+  /** How often it was tried; 0: it was given up for its age while the endpoint was failing */
+  attempts: number;
+  /** null unless it is retrying */
+  nextAttemptAt: string | null;
+  /** null: there was none, or it is not kept any more */
+  lastAttempt: Attempt | null;
+};
+
+export type FailedDeliveryPage = {
+  deliveries: (FailedDelivery)[];
+  /** Where the list goes on; null: it ends here */
+  cursor: string | null;
+};
+
 export type FundEscrowOperation = {
   kind: "fundEscrow";
   deviceHash: string;
@@ -764,19 +785,30 @@ export interface Endpoints {
     };
     answer: WebhookTest;
   };
-  /** The attempts to deliver to a webhook, newest first */
+  /** Send past events to a webhook again */
+  "POST /v1/webhooks/:id/replay": {
+    params: {
+      /** wh_… */
+      id: string;
+    };
+    body: ReplayRequest;
+    answer: Replay;
+  };
+  /** The attempts to deliver to a webhook, newest first; or what failed */
   "GET /v1/webhooks/:id/deliveries": {
     params: {
       /** wh_… */
       id: string;
     };
     query: {
+      /** Not the attempts, but the deliveries that are kept because they failed */
+      state?: "rejected" | "dead" | "retrying";
       /** 1 to 200, 50 when absent */
       limit?: QueryValue;
       /** From an earlier answer */
       cursor?: QueryValue;
     };
-    answer: AttemptPage;
+    answer: AttemptPage | FailedDeliveryPage;
   };
   /** One attempt, with what was sent */
   "GET /v1/webhooks/:id/deliveries/:attempt": {
@@ -787,15 +819,6 @@ export interface Endpoints {
       attempt: string;
     };
     answer: SentAttempt;
-  };
-  /** Send past events to a webhook again */
-  "POST /v1/webhooks/:id/replay": {
-    params: {
-      /** wh_… */
-      id: string;
-    };
-    body: ReplayRequest;
-    answer: Replay;
   };
   /** Ledger height and lag, held history, contracts, RPC nodes, webhook backlog, version */
   "GET /v1/status": {

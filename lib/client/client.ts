@@ -13,7 +13,7 @@
  *
  * @module
  */
-import type { Endpoints, QueryValue } from "./api_types.ts";
+import type { AttemptPage, Endpoints, FailedDeliveryPage, QueryValue } from "./api_types.ts";
 import { createEventFeed, type EventFeed, type EventFeedOptions } from "./events.ts";
 import type { Operation, TrustedNetwork } from "./operation_call.ts";
 import { type ConnectionOptions, createConnection, type RequestOptions, type Result } from "./request.ts";
@@ -41,6 +41,7 @@ export interface GatewayClientOptions extends ConnectionOptions {
 type Answer<Name extends keyof Endpoints> = Endpoints[Name]["answer"];
 type Body<Name extends keyof Endpoints> = Endpoints[Name] extends { body: infer B } ? B : never;
 type Query<Name extends keyof Endpoints> = Endpoints[Name] extends { query: infer Q } ? Q : never;
+type DeliveriesQuery = Query<"GET /v1/webhooks/:id/deliveries">;
 
 export type GatewayClient = ReturnType<typeof createGatewayClient>;
 
@@ -116,8 +117,18 @@ export function createGatewayClient(options: GatewayClientOptions) {
       rotateSecret: (id: string, request?: RequestOptions) =>
         call("POST /v1/webhooks/:id/secret", { params: { id } }, request),
       test: (id: string, request?: RequestOptions) => call("POST /v1/webhooks/:id/test", { params: { id } }, request),
-      deliveries: (id: string, query: Query<"GET /v1/webhooks/:id/deliveries"> = {}, request?: RequestOptions) =>
-        call("GET /v1/webhooks/:id/deliveries", { params: { id }, query }, request),
+      /** The attempts to deliver, newest first. */
+      deliveries: (id: string, query: Omit<DeliveriesQuery, "state"> = {}, request?: RequestOptions) =>
+        call("GET /v1/webhooks/:id/deliveries", { params: { id }, query }, request) as Promise<Result<AttemptPage>>,
+      /** The deliveries that are kept in a state because they failed. */
+      failedDeliveries: (
+        id: string,
+        query: DeliveriesQuery & { state: NonNullable<DeliveriesQuery["state"]> },
+        request?: RequestOptions,
+      ) =>
+        call("GET /v1/webhooks/:id/deliveries", { params: { id }, query }, request) as Promise<
+          Result<FailedDeliveryPage>
+        >,
       /** One attempt, with what was sent. */
       attempt: (id: string, attempt: string, request?: RequestOptions) =>
         call("GET /v1/webhooks/:id/deliveries/:attempt", { params: { id, attempt } }, request),

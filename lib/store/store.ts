@@ -267,11 +267,18 @@ export interface DeliveryStore {
   reader(subscriptionId: string): Promise<Reader | undefined>;
   /**
    * Failed deliveries of a subscription with their events, at most `limit` (≤ 200): those retrying and due by `dueByMs`,
-   * ascending by due time and then sequence; or, without it, all that retry, ascending by sequence.
+   * ascending by due time and then sequence; or, without it, all that retry, ascending by sequence, `after` one if given.
    */
-  retrying(query: { subscriptionId: string; dueByMs?: number; limit: number }): Promise<DueDelivery[]>;
-  /** Failed deliveries that were rejected or are dead, newest event first, at most `limit` (≤ 200), before a sequence. */
-  ended(query: { subscriptionId: string; before?: number; limit: number }): Promise<DueDelivery[]>;
+  retrying(
+    query: { subscriptionId: string; dueByMs?: number; after?: number; limit: number },
+  ): Promise<DueDelivery[]>;
+  /**
+   * Failed deliveries that were rejected or are dead, or only those in this `state`, newest event first, at most `limit`
+   * (≤ 200), before a sequence.
+   */
+  ended(
+    query: { subscriptionId: string; state?: "rejected" | "dead"; before?: number; limit: number },
+  ): Promise<DueDelivery[]>;
   /**
    * Writes what became of deliveries, at most `MAX_SETTLED_WRITES` in all. Each subscription's part is written whole, under the lease of its partition: `leases` holds those of all partitions named.
    * Rejects with `fenced` when one is lost, and has written nothing then. A deleted subscription's part is passed over.

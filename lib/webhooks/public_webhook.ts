@@ -1,4 +1,5 @@
-import type { Attempt, AttemptOutcome, Progress, Subscription } from "../store/webhook.ts";
+import type { Attempt, AttemptOutcome, FailedDelivery, Progress, Subscription } from "../store/webhook.ts";
+import type { FailedWithAttempt } from "./failed_deliveries.ts";
 
 /** A webhook as the HTTP API and the command line show it: without its secrets. */
 export interface PublicWebhook {
@@ -92,6 +93,36 @@ export function publicAttempt(attempt: Attempt): PublicAttempt {
     error,
     responseBody,
     nextAttemptAt: nextAttemptAtMs === null ? null : isoTime(nextAttemptAtMs),
+  };
+}
+
+/** A delivery that is kept because it failed, as the HTTP API and the command line show it. */
+export interface PublicFailedDelivery {
+  eventId: string;
+  eventType: string;
+  ledger: number;
+  state: FailedDelivery["state"];
+  /** When it first failed, or was given up without an attempt; ISO 8601 UTC. */
+  failedAt: string;
+  /** How often it was tried. */
+  attempts: number;
+  /** ISO 8601 UTC; null unless it is retrying. */
+  nextAttemptAt: string | null;
+  /** null: there was none, or it is not kept any more. */
+  lastAttempt: PublicAttempt | null;
+}
+
+export function publicFailedDelivery({ delivery, event, lastAttempt }: FailedWithAttempt): PublicFailedDelivery {
+  const { state, failedAtMs, attempts, dueAtMs } = delivery;
+  return {
+    eventId: event.id,
+    eventType: event.type,
+    ledger: event.ledger,
+    state,
+    failedAt: isoTime(failedAtMs),
+    attempts,
+    nextAttemptAt: dueAtMs === null ? null : isoTime(dueAtMs),
+    lastAttempt: lastAttempt === undefined ? null : publicAttempt(lastAttempt),
   };
 }
 

@@ -2,8 +2,9 @@ import { GatewayError } from "../errors.ts";
 import type { Clock } from "../clock.ts";
 import { publicEvent } from "../store/event.ts";
 import { type Store, StoreError } from "../store/store.ts";
-import type { Attempt, Reader, Subscription } from "../store/webhook.ts";
+import type { Attempt, FailedDelivery, Reader, Subscription } from "../store/webhook.ts";
 import { type Attempter, type EventMessage, recipientOf, type SignedPost, signedPost } from "./delivery/attempt.ts";
+import { failedDeliveries, type FailedWithAttempt } from "./failed_deliveries.ts";
 import { TEST_EVENT_TYPE } from "./public_webhook.ts";
 import { beginReplay, planReplay, planResend, type ReplayRequest } from "./replays.ts";
 import { isRotatedSince, rotateSecret, type SubscriptionWithSecret } from "./secrets/rotation.ts";
@@ -59,6 +60,12 @@ export interface Subscriptions {
     id: string,
     page: { cursor?: string; limit: number },
   ): Promise<{ attempts: Attempt[]; cursor: string | null }>;
+  /** Those kept in a state, as `failedDeliveries` lists them. */
+  failed(
+    keyId: string,
+    id: string,
+    page: { state: FailedDelivery["state"]; beyond?: number; limit: number },
+  ): Promise<FailedWithAttempt[]>;
   /** One attempt, and what was sent with it. @throws {GatewayError} `not_found` when it is not kept */
   sent(keyId: string, id: string, attemptId: string): Promise<Sent>;
   /** Sends past events again, or one; `id` is null when it was only asked what that would do. */
@@ -187,6 +194,11 @@ export function createSubscriptions(parts: SubscriptionsParts): Subscriptions {
       const before = cursor === undefined ? undefined : Number(cursor);
       const attempts = await store.deliveries.attempts(id, { before, limit });
       return { attempts, cursor: attempts.length < limit ? null : String(attempts.at(-1)!.ordinal) };
+    },
+
+    async failed(keyId, id, page) {
+      await own(keyId, id);
+      return await failedDeliveries(store, id, page);
     },
 
     async sent(keyId, id, attemptId) {

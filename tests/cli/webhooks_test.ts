@@ -154,13 +154,15 @@ test("deliveries prints the attempts, newest first", async () => {
   assert.match((await webhooks(["deliveries", "wh_some"])).err, /there have been no attempts/);
 });
 
-/** The fields of what the HTTP API answers with in a list, by its own description. */
+/** The fields of what the HTTP API answers with in a list, by its own description; of two lists in the first. */
 async function fieldsOf(path: string, list: string): Promise<string[]> {
   const io = fakeIo();
   assert.equal(await runCommandLine(["openapi"], io), 0);
   const { paths, components } = JSON.parse(io.out);
-  const named = (schema: { $ref?: string }) =>
-    schema.$ref === undefined ? schema : components.schemas[schema.$ref.split("/").at(-1)!];
+  const named = ({ anyOf, ...schema }: { $ref?: string; anyOf?: { $ref?: string }[] }) => {
+    const { $ref } = anyOf?.[0] ?? schema;
+    return $ref === undefined ? schema : components.schemas[$ref.split("/").at(-1)!];
+  };
   const { schema } = paths[path].get.responses["200"].content["application/json"];
   return Object.keys(named(named(schema).properties[list].items).properties);
 }

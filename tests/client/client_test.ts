@@ -5,6 +5,7 @@ import { signatureHeaders, signingSecret } from "../../lib/webhooks/delivery/sig
 import { operationsOf } from "../../lib/http/openapi.ts";
 import { NOUNS } from "../../lib/http/routes/routes.ts";
 import { append, sampleEvent } from "../store/samples.ts";
+import { failedAttempt, sampleFailed, sampleSubscription, settle } from "../store/webhook_samples.ts";
 import { until } from "../until.ts";
 import { type Ask, startStage } from "./client_stage.ts";
 
@@ -38,7 +39,7 @@ describe("the client's methods", () => {
       ...[gateway.event("X"), gateway.prepare({} as never), gateway.submit("X"), gateway.transaction("X")],
       ...[webhooks.create({ url: "X" }), webhooks.list(), webhooks.get("X"), webhooks.delete("X")],
       ...[webhooks.rotateSecret("X"), webhooks.test("X"), webhooks.deliveries("X")],
-      ...[webhooks.attempt("X", "X"), gateway.asset("X")],
+      ...[webhooks.failedDeliveries("X", { state: "dead" }), webhooks.attempt("X", "X"), gateway.asset("X")],
       webhooks.replay("X", { fromLedger: 1 }),
       assert.rejects(Array.fromAsync(gateway.events()), FeedError),
     ]);
@@ -62,6 +63,28 @@ describe("the client's methods", () => {
     assert.equal(!stranger.ok && stranger.reason, "unauthorized");
     const payment = { deviceHash: "ab".repeat(32), asset: stage.asset, amount: "1" };
     assert.deepEqual(await gateway.checkPayment(payment), { ok: false, reason: "device_not_found" });
+  });
+
+  test("list the deliveries that failed apart from the attempts", async () => {
+    const { webhooks } = stage.client();
+    await stage.store.subscriptions.insert(
+      sampleSubscription("wh_failed", { keyId: stage.apiKey.split("_")[2]! }),
+      100,
+    );
+    const failed = [sampleFailed(3, "dead"), sampleFailed(5, "dead")];
+    await settle(stage.store, { subscriptionId: "wh_failed", failed, attempts: [failedAttempt(5, "dead")] });
+    const dead = await webhooks.failedDeliveries("wh_failed", { state: "dead" });
+    assert.ok(dead.ok);
+    assert.deepEqual(
+      dead.deliveries.map(({ eventId, ledger, lastAttempt }) => [eventId, ledger, lastAttempt?.statusCode]),
+      [[sampleEvent(5).id, 1_005, 500], [sampleEvent(3).id, 1_003, undefined]],
+    );
+    const first = await webhooks.failedDeliveries("wh_failed", { state: "dead", limit: 1 });
+    assert.ok(first.ok && first.cursor !== null);
+    const second = await webhooks.failedDeliveries("wh_failed", { state: "dead", limit: 1, cursor: first.cursor });
+    assert.deepEqual(second.ok && second.deliveries, dead.deliveries.slice(1));
+    const attempts = await webhooks.deliveries("wh_failed");
+    assert.deepEqual(attempts.ok && attempts.deliveries.map(({ outcome }) => outcome), ["dead"]);
   });
 
   test("tell a gateway that is away from one that is none", async () => {

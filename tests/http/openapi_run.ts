@@ -74,7 +74,8 @@ class Run {
 /** The life of a card, every endpoint and every error, on a network and a gateway of their own. */
 export async function recordExamples(): Promise<Examples> {
   const on = await startTestNetwork();
-  const receiver = await startReceiver(() => 200);
+  const endpoint = { status: 200 };
+  const receiver = await startReceiver(() => endpoint.status);
   const api = await startGateway(on, {
     targets: { allowLoopbackHttp: true },
     settings: { rpcUrls: "https://rpc.example.com" },
@@ -85,6 +86,8 @@ export async function recordExamples(): Promise<Examples> {
     const webhook = await webhooks(run, receiver);
     await cardLife(run, webhook);
     await history(run, receiver, webhook);
+    await refusedDelivery(run, endpoint, webhook);
+    await run.ask("deleteWebhook", "deleted", { params: { id: webhook.id } });
     await refusals(run);
     await failures(run);
     await invalidRequests(run);
@@ -187,7 +190,16 @@ async function history(run: Run, { received }: Receiver, { id }: { id: string })
   await until(async () => (await api.request("GET", "/v1/status")).body.deliveries.pending === 0);
   await run.ask("rotateWebhookSecret", "rotated", { params });
   await run.ask("getStatus", "status");
-  await run.ask("deleteWebhook", "deleted", { params });
+}
+
+/** The webhook's endpoint is gone when one event is sent again. */
+async function refusedDelivery(run: Run, endpoint: { status: number }, { id }: { id: string }): Promise<void> {
+  const { api } = run;
+  endpoint.status = 410;
+  const { body: { deliveries: [{ eventId }] } } = await api.request("GET", `/v1/webhooks/${id}/deliveries`);
+  await api.request("POST", `/v1/webhooks/${id}/replay`, { body: { eventId } });
+  await until(async () => (await api.request("GET", `/v1/webhooks/${id}`)).body.rejected === 1);
+  await run.ask("listWebhookDeliveries", "rejected", { params: { id }, query: { state: "rejected" } });
 }
 
 /** The data of the first event that a stream sends. */

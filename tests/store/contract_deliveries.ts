@@ -49,7 +49,7 @@ export function deliveryContract({ store }: Subject): void {
     assert.deepEqual(await store().deliveries.readers({ after: "c", limit: 2 }), []);
   });
 
-  test("retrying answers what is due with its events, by due time and then sequence, and all by sequence without a time", async () => {
+  test("retrying answers what is due with its events, by due time and then sequence, and without a time all after a sequence", async () => {
     await subscribe(store(), "wh_1", "wh_2");
     await append(store(), ...[1, 2, 3, 4, 5, 6].map((n) => sampleEvent(10 - n, { amount: String(n) })));
     const due = [30, 10, 20, 10, 40, 10];
@@ -71,11 +71,17 @@ export function deliveryContract({ store }: Subject): void {
     assert.deepEqual(await retrying("wh_1", 99, 2), [2, 4]);
     assert.deepEqual(await retrying("wh_1"), [1, 2, 3, 4, 5]);
     assert.deepEqual(await retrying("wh_1", undefined, 2), [1, 2]);
+    const after = async (sequence: number, limit = 200) =>
+      (await store().deliveries.retrying({ subscriptionId: "wh_1", after: sequence, limit }))
+        .map(({ delivery }) => delivery.sequence);
+    assert.deepEqual(await after(2), [3, 4, 5]);
+    assert.deepEqual(await after(2, 2), [3, 4]);
+    assert.deepEqual(await after(5), []);
     assert.deepEqual(await retrying("wh_2"), [3]);
     assert.deepEqual(await retrying("wh_3"), []);
   });
 
-  test("ended answers what was rejected or is dead with its events, newest first, before a sequence", async () => {
+  test("ended answers what was rejected or is dead with its events, newest first, before a sequence, or one of the two", async () => {
     await subscribe(store(), "wh_1", "wh_2");
     await appendMany(store(), 1, 9);
     const states = ["dead", "rejected", "retrying", "dead", "dead", "rejected"] as const;
@@ -97,6 +103,13 @@ export function deliveryContract({ store }: Subject): void {
     assert.deepEqual(await ended("wh_1", 5, 2), [4, 2]);
     assert.deepEqual(await ended("wh_1", 1), []);
     assert.deepEqual(await ended("wh_3"), []);
+    const only = async (state: "rejected" | "dead", before?: number, limit = 200) =>
+      (await store().deliveries.ended({ subscriptionId: "wh_1", state, before, limit }))
+        .map(({ delivery }) => delivery.sequence);
+    assert.deepEqual(await only("rejected"), [6, 2]);
+    assert.deepEqual(await only("dead"), [5, 4, 1]);
+    assert.deepEqual(await only("dead", 5, 1), [4]);
+    assert.deepEqual(await only("rejected", 2), []);
   });
 
   test("clampDue brings back the due times that lie after a time, and says how many", async () => {

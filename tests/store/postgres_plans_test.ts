@@ -185,7 +185,9 @@ function describePlans(programs: string): void {
       await deliveries.reader("wh_7");
       await deliveries.retrying({ subscriptionId: "wh_7", dueByMs: START_MS, limit: 100 });
       await deliveries.retrying({ subscriptionId: "wh_7", limit: 100 });
+      await deliveries.retrying({ subscriptionId: "wh_7", after: 5, limit: 100 });
       await deliveries.ended({ subscriptionId: "wh_7", limit: 100 });
+      await deliveries.ended({ subscriptionId: "wh_7", state: "dead", limit: 100 });
       await deliveries.clampDue("wh_7", START_MS);
       await deliveries.recordAttempt("wh_7", sampleAttempt(1));
       await deliveries.attempts("wh_7", { limit: 100 });

@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import type { AppEnv } from "../exchange.ts";
 import { assets } from "./assets.ts";
+import { deliveries } from "./deliveries.ts";
 import { devices } from "./devices.ts";
 import { events } from "./events.ts";
 import { health } from "./health.ts";
@@ -24,5 +25,6 @@ export const NOUNS: readonly Hono<AppEnv>[] = [
   events,
   transactions,
   webhooks,
+  deliveries,
   status,
 ];

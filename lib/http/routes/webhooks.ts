@@ -6,16 +6,12 @@ import type { Reader } from "../../store/webhook.ts";
 import { NOTHING_DELIVERED, publicAttempt, publicWebhook } from "../../webhooks/public_webhook.ts";
 import { endpoint } from "../endpoint.ts";
 import type { AppEnv } from "../exchange.ts";
-import { AS } from "../openapi_schemas.ts";
-import { integerText } from "../validation/event_query.ts";
+import { attempt, webhookId } from "./deliveries.ts";
 import { eventAnswer, eventId } from "./events.ts";
 
 const urlRule = "must be an https:// URL";
 const ledgerRule = "must be an integer from 1 to 4294967295";
 
-const id = z.object({
-  id: z.string().regex(/^wh_[0-9A-Za-z]{1,40}$/, "must be the id of a webhook (wh_…)").describe("wh_…"),
-});
 const ledger = z.int(ledgerRule).min(1, ledgerRule).max(4_294_967_295, ledgerRule);
 
 /** A filter may be given as it is answered: null where there is none. */
@@ -56,25 +52,6 @@ const webhookWithSecret = webhook.extend({
   secret: z.string().describe("Signs every delivery (whsec_…); shown this once"),
 }).meta({ id: "WebhookWithSecret" });
 
-const attempt = z.object({
-  id: z.string(),
-  eventId: z.string(),
-  eventType: z.string(),
-  deliveryId: z.string().nullable().describe("null: a test event"),
-  attempt: z.int().describe(
-    "1 for the first attempt of a delivery; 0 for one that only asked whether a failing endpoint is back",
-  ),
-  at: z.iso.datetime(),
-  durationMs: z.number(),
-  outcome: z.enum(["delivered", "retry", "rejected", "dead"]).describe(
-    "rejected: an answer that ends the retries; dead: given up; both are kept and can be replayed",
-  ),
-  statusCode: z.int().nullable().describe("null: there was no answer"),
-  error: z.string().nullable(),
-  responseBody: z.string().nullable().describe("The beginning of the answer's body"),
-  nextAttemptAt: z.iso.datetime().nullable(),
-}).meta({ id: "Attempt" });
-
 const replayBody = z.strictObject({
   fromLedger: ledger.optional(),
   toLedger: ledger.optional().describe("Inclusive; all that is held when absent"),
@@ -87,21 +64,6 @@ const replayBody = z.strictObject({
   path: ["eventId"],
   message: "and a range of ledgers exclude each other: send one of them",
 }).meta({ id: "ReplayRequest" });
-
-const sentRequest = z.object({
-  url: z.string(),
-  headers: z.record(z.string(), z.string()),
-  body: z.string().describe("Exactly as it is signed"),
-}).meta({ id: "SentRequest" });
-
-const deliveriesQuery = z.strictObject({
-  limit: integerText(1, 200).optional().meta({
-    description: "1 to 200, 50 when absent",
-    [AS]: { type: "integer", minimum: 1, maximum: 200, default: 50 },
-  }),
-  cursor: z.string().regex(/^[1-9]\d{0,14}$/, "must be one from an earlier answer").optional()
-    .describe("From an earlier answer"),
-});
 
 /** What a webhook is sent. */
 export const webhookDelivery = z.object({
@@ -152,7 +114,7 @@ export const webhooks = new Hono<AppEnv>()
       operationId: "getWebhook",
       scopes: ["webhooks"],
       summary: "One webhook",
-      params: id,
+      params: webhookId,
       answer: webhook,
       errors: ["not_found"],
     }, async ({ key, params }, { webhooks }) => shown(await webhooks.get(key.id, params.id))),
@@ -163,7 +125,7 @@ export const webhooks = new Hono<AppEnv>()
       operationId: "deleteWebhook",
       scopes: ["webhooks"],
       summary: "Delete a webhook, with what is still owed to it",
-      params: id,
+      params: webhookId,
       answer: z.object({ deleted: z.literal(true) }).meta({ id: "Deleted" }),
       errors: ["not_found"],
     }, async ({ key, params }, { webhooks }) => {
@@ -180,7 +142,7 @@ export const webhooks = new Hono<AppEnv>()
       description:
         "For 24 hours deliveries are signed with the secret before it too. The new one is shown this once. Refused while two " +
         "former secrets sign still.",
-      params: id,
+      params: webhookId,
       answer: webhookWithSecret,
       errors: ["not_found"],
     }, async ({ key, params }, { webhooks }) => {
@@ -195,52 +157,10 @@ export const webhooks = new Hono<AppEnv>()
       scopes: ["webhooks"],
       summary: "Send a signed test event now",
       description: "At most six a minute for each webhook.",
-      params: id,
+      params: webhookId,
       answer: z.object({ attempt }).meta({ id: "WebhookTest" }),
       errors: ["not_found"],
     }, async ({ key, params }, { webhooks }) => ({ attempt: publicAttempt(await webhooks.test(key.id, params.id)) })),
-  )
-  .get(
-    "/v1/webhooks/:id/deliveries",
-    endpoint({
-      operationId: "listWebhookDeliveries",
-      scopes: ["webhooks"],
-      summary: "The attempts to deliver to a webhook, newest first",
-      params: id,
-      query: deliveriesQuery,
-      answer: z.object({
-        deliveries: z.array(attempt),
-        cursor: z.string().nullable().describe("Where older attempts go on; null: there are none"),
-      }).meta({ id: "AttemptPage" }),
-      errors: ["not_found"],
-    }, async ({ key, params, query: { cursor, limit = 50 } }, { webhooks }) => {
-      const page = await webhooks.attempts(key.id, params.id, { cursor, limit });
-      return { deliveries: page.attempts.map(publicAttempt), cursor: page.cursor };
-    }),
-  )
-  .get(
-    "/v1/webhooks/:id/deliveries/:attempt",
-    endpoint({
-      operationId: "getWebhookDelivery",
-      scopes: ["webhooks"],
-      summary: "One attempt, with what was sent",
-      description:
-        "Headers and body are not kept: they are made again from the event, the secret and the attempt's time.",
-      params: id.extend({
-        attempt: z.string().regex(/^[1-9]\d{0,14}$/, "must be the id of an attempt").describe("Its id"),
-      }),
-      answer: z.object({
-        attempt,
-        request: sentRequest.nullable().describe("null: the event is not held any more"),
-        secretRotatedSince: z.boolean().describe(
-          "The secret was rotated after the attempt: the signatures are those of the secrets that sign now",
-        ),
-      }).meta({ id: "SentAttempt" }),
-      errors: ["not_found"],
-    }, async ({ key, params }, { webhooks }) => {
-      const { attempt, request, isRotatedSince } = await webhooks.sent(key.id, params.id, params.attempt);
-      return { attempt: publicAttempt(attempt), request: request ?? null, secretRotatedSince: isRotatedSince };
-    }),
   )
   .post(
     "/v1/webhooks/:id/replay",
@@ -255,7 +175,7 @@ export const webhooks = new Hono<AppEnv>()
         description:
           "Those of a range of ledgers, or one event. A job that goes on in the background, one for each webhook at a time. " +
           "With dryRun it is only counted. The replays of a key look through a million events in a day.",
-        params: id,
+        params: webhookId,
         body: replayBody,
         answer: z.object({
           id: z.string().nullable().describe("The job; null with dryRun"),

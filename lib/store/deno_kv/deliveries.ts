@@ -1,4 +1,4 @@
-import type { KvListSelector } from "../../runtime/kv.ts";
+import type { KvKey, KvListSelector } from "../../runtime/kv.ts";
 import type { LoggedEvent } from "../event.ts";
 import type { NounDriver } from "../checked_store.ts";
 import { type DeliveryStore, StoreError } from "../store.ts";
@@ -95,9 +95,9 @@ export function denoKvDeliveries(context: DenoKvContext): NounDriver<DeliverySto
       ]);
       return subscription.value === null ? undefined : toReader(subscription.value, reader.value!);
     },
-    retrying: ({ subscriptionId, dueByMs, limit }) => {
+    retrying: ({ subscriptionId, dueByMs, after = 0, limit }) => {
       const range = dueByMs === undefined
-        ? { prefix: stateKey(subscriptionId, "retrying", 0).slice(0, -1) }
+        ? { ...stateRange(subscriptionId, "retrying"), start: stateKey(subscriptionId, "retrying", after + 1) }
         : { prefix: ["due", subscriptionId], end: dueKey(subscriptionId, dueByMs, Infinity) };
       return lookUp(
         subscriptionId,
@@ -105,18 +105,18 @@ export function denoKvDeliveries(context: DenoKvContext): NounDriver<DeliverySto
         ({ dueAtMs }) => dueAtMs !== null && dueAtMs <= (dueByMs ?? Infinity),
       );
     },
-    ended: ({ subscriptionId, before = Infinity, limit }) =>
+    ended: ({ subscriptionId, state, before = Infinity, limit }) =>
       lookUp(
         subscriptionId,
         async () => {
-          const lists = (["rejected", "dead"] as const).map((state) => ({
-            prefix: stateKey(subscriptionId, state, 0).slice(0, -1),
-            end: stateKey(subscriptionId, state, before),
+          const lists = (state === undefined ? ["rejected", "dead"] as const : [state]).map((one) => ({
+            ...stateRange(subscriptionId, one),
+            end: stateKey(subscriptionId, one, before),
           }));
           const found = await Promise.all(lists.map((range) => sequencesIn(range, limit, true)));
           return found.flat().sort((left, right) => right - left).slice(0, limit);
         },
-        ({ state }) => state !== "retrying",
+        (failed) => state === undefined ? failed.state !== "retrying" : failed.state === state,
       ),
     clampDue: (subscriptionId, latestDueAtMs) =>
       inTurn(async () => {
@@ -143,6 +143,11 @@ export function denoKvDeliveries(context: DenoKvContext): NounDriver<DeliverySto
         })
       ),
   };
+}
+
+/** All that is kept of a subscription in one state. */
+function stateRange(subscriptionId: string, state: FailedDelivery["state"]): { prefix: KvKey } {
+  return { prefix: stateKey(subscriptionId, state, 0).slice(0, -1) };
 }
 
 function toReader(subscription: Subscription, { progress, replay }: ReaderEntry): Reader {

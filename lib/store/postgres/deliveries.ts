@@ -118,11 +118,11 @@ export function postgresDeliveries(
       const [row] = await database.read<ReaderRow>(readers("id = $1"), [subscriptionId]);
       return row && toReader(row);
     },
-    async retrying({ subscriptionId, dueByMs, limit }) {
+    async retrying({ subscriptionId, dueByMs, after = 0, limit }) {
       const found = dueByMs === undefined
         ? await database.read<FailedEventRow>(
-          `${failed("state = 'retrying' ORDER BY sequence LIMIT $2")} ORDER BY event.sequence`,
-          [subscriptionId, limit],
+          `${failed("state = 'retrying' AND sequence > $2 ORDER BY sequence LIMIT $3")} ORDER BY event.sequence`,
+          [subscriptionId, after, limit],
         )
         : await database.read<FailedEventRow>(
           `${
@@ -132,12 +132,13 @@ export function postgresDeliveries(
         );
       return await dueOf(found);
     },
-    async ended({ subscriptionId, before = Number.MAX_SAFE_INTEGER, limit }) {
-      // Each of the two from its own range of the index; together twice the limit at most.
+    async ended({ subscriptionId, state, before = Number.MAX_SAFE_INTEGER, limit }) {
+      // Each state from its own range of the index; together twice the limit at most.
+      const states = state === undefined ? ["rejected", "dead"] : [state];
       const of = (state: string) =>
         `(${failed(`state = '${state}' AND sequence < $2 ORDER BY sequence DESC LIMIT $3`)})`;
       const found = await database.read<FailedEventRow>(
-        `SELECT * FROM (${of("rejected")} UNION ALL ${of("dead")}) AS ended ORDER BY sequence DESC LIMIT $3`,
+        `SELECT * FROM (${states.map(of).join(" UNION ALL ")}) AS ended ORDER BY sequence DESC LIMIT $3`,
         [subscriptionId, before, limit],
       );
       return await dueOf(found);

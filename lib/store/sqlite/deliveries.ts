@@ -69,11 +69,14 @@ export function sqliteDeliveries(
     `${failed("due_at_ms <= ?2")} ORDER BY failed.due_at_ms, failed.sequence LIMIT ?3`,
   );
   const retrying = database.prepare<FailedEventRow>(
-    `${failed("failed.state = 'retrying'")} ORDER BY failed.sequence LIMIT ?2`,
+    `${failed("failed.state = 'retrying' AND failed.sequence > ?2")} ORDER BY failed.sequence LIMIT ?3`,
   );
   const ended = database.prepare<FailedEventRow>(`
     ${failed("failed.state = 'rejected' AND failed.sequence < ?2")} UNION ALL
     ${failed("failed.state = 'dead' AND failed.sequence < ?2")} ORDER BY by_sequence DESC LIMIT ?3`);
+  const endedAs = database.prepare<FailedEventRow>(
+    `${failed("failed.state = ?4 AND failed.sequence < ?2")} ORDER BY failed.sequence DESC LIMIT ?3`,
+  );
   const clampDue = database.prepare(
     "UPDATE failed_delivery SET due_at_ms = ?2 WHERE subscription = ?1 AND due_at_ms > ?2",
   );
@@ -104,13 +107,20 @@ export function sqliteDeliveries(
       const row = reader.get(subscriptionId);
       return row && toReader(row);
     },
-    retrying: ({ subscriptionId, dueByMs, limit }) =>
+    retrying: ({ subscriptionId, dueByMs, after = 0, limit }) =>
       ofSubscription(subscriptionId, [], (subscription) => {
-        const found = dueByMs === undefined ? retrying.all(subscription, limit) : due.all(subscription, dueByMs, limit);
+        const found = dueByMs === undefined
+          ? retrying.all(subscription, after, limit)
+          : due.all(subscription, dueByMs, limit);
         return found.map(toDue);
       }),
-    ended: ({ subscriptionId, before = Number.MAX_SAFE_INTEGER, limit }) =>
-      ofSubscription(subscriptionId, [], (subscription) => ended.all(subscription, before, limit).map(toDue)),
+    ended: ({ subscriptionId, state, before = Number.MAX_SAFE_INTEGER, limit }) =>
+      ofSubscription(subscriptionId, [], (subscription) => {
+        const found = state === undefined
+          ? ended.all(subscription, before, limit)
+          : endedAs.all(subscription, before, limit, state);
+        return found.map(toDue);
+      }),
     settle: (step) =>
       database.transaction(() => {
         leases.fence(step.leases);

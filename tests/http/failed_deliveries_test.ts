@@ -1,0 +1,187 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { after, before, test } from "node:test";
+import type { FailedDelivery, NewAttempt } from "../../lib/store/webhook.ts";
+import { signed } from "../e2e/client.ts";
+import { startReceiver } from "../e2e/receiver.ts";
+import { appendMany, sampleId } from "../store/samples.ts";
+import { failedAttempt, sampleAttempt, sampleFailed, settle, START_MS } from "../store/webhook_samples.ts";
+import { until } from "../until.ts";
+import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
+
+let on: TestNetwork;
+/** Delivers nothing by itself: what failed is put into its store. */
+let api: GatewayUnderTest;
+
+before(async () => {
+  on = await startTestNetwork();
+  api = await startGateway(on, { started: false, targets: { allowLoopbackHttp: true } });
+  await appendMany(api.store, 1, 60);
+});
+after(async () => {
+  await api.stop();
+  await on.network.stop();
+});
+
+/** The path of the deliveries of a new webhook of which these failed, with these attempts. */
+async function withFailed(failed: FailedDelivery[], attempts: NewAttempt[] = [], key?: string): Promise<string> {
+  const { body } = await api.request("POST", "/v1/webhooks", { key, body: { url: "http://127.0.0.1:9/hook" } });
+  await settle(api.store, { subscriptionId: body.id, failed, attempts });
+  return `/v1/webhooks/${body.id}/deliveries`;
+}
+
+interface Listed {
+  eventId: string;
+}
+
+/** Which events a page is about, as the n-th of the log, and its cursor. */
+async function page(path: string, query: string): Promise<{ listed: number[]; cursor: string | null }> {
+  const { status, body } = await api.request("GET", `${path}?${query}`);
+  assert.equal(status, 200, JSON.stringify(body));
+  const ids = Array.from({ length: 60 }, (_, n) => sampleId(n + 1));
+  return { listed: body.deliveries.map(({ eventId }: Listed) => ids.indexOf(eventId) + 1), cursor: body.cursor };
+}
+
+test("deliveries?state=rejected shows which event an endpoint refused, since when, and what it answered", async () => {
+  const receiver = await startReceiver(() => 410);
+  const running = await startGateway(on, { targets: { allowLoopbackHttp: true } });
+  const body = { url: `${receiver.url}/gone` };
+  const { body: { id } } = await running.request("POST", "/v1/webhooks", { body });
+  const { owner, agent } = on.sandbox.accounts;
+  const deviceHash = createHash("sha256").update("refused").digest("hex");
+  const operation = { kind: "registerDevice", deviceHash, agent: agent.address };
+  const prepared = await running.request("POST", "/v1/transactions/prepare", {
+    body: { source: owner.address, operation },
+  });
+  const xdr = signed(prepared.body.xdr, prepared.body.networkPassphrase, owner.secret);
+  const { body: { ledger } } = await running.request("POST", "/v1/transactions/submit", { body: { xdr } });
+  await until(async () => (await running.request("GET", `/v1/webhooks/${id}`)).body.rejected === 1);
+
+  const { body: rejected } = await running.request("GET", `/v1/webhooks/${id}/deliveries?state=rejected`);
+  const [attempt] = (await running.request("GET", `/v1/webhooks/${id}/deliveries`)).body.deliveries;
+  const { deliveries: [{ failedAt, ...delivery }] } = rejected;
+  assert.deepEqual(delivery, {
+    eventId: attempt.eventId,
+    eventType: "device.registered",
+    ledger,
+    state: "rejected",
+    attempts: 1,
+    nextAttemptAt: null,
+    lastAttempt: attempt,
+  });
+  assert.deepEqual([attempt.statusCode, attempt.error], [410, "the endpoint answered 410"]);
+  assert.ok(Math.abs(Date.parse(failedAt) - Date.now()) < 60_000, failedAt);
+  assert.deepEqual([rejected.deliveries.length, rejected.cursor], [1, null]);
+  for (const state of ["dead", "retrying"]) {
+    const others = await running.request("GET", `/v1/webhooks/${id}/deliveries?state=${state}`);
+    assert.deepEqual(others.body, { deliveries: [], cursor: null });
+  }
+  await running.stop();
+  await receiver.stop();
+});
+
+test("what died without an attempt of its own is listed, too", async () => {
+  const path = await withFailed([sampleFailed(7, "dead", { attempts: 0 })], [sampleAttempt(8)]);
+  const { body } = await api.request("GET", `${path}?state=dead`);
+  assert.deepEqual(body, {
+    deliveries: [{
+      eventId: sampleId(7),
+      eventType: "escrow.funded",
+      ledger: 1_007,
+      state: "dead",
+      failedAt: new Date(START_MS).toISOString(),
+      attempts: 0,
+      nextAttemptAt: null,
+      lastAttempt: null,
+    }],
+    cursor: null,
+  });
+});
+
+test("each state has a list of its own: rejected and dead newest first, retrying oldest first with the time it is due", async () => {
+  const states = ["dead", "rejected", "retrying", "dead", "retrying", "rejected"] as const;
+  const path = await withFailed(states.map((state, n) => sampleFailed(n + 1, state)));
+  assert.deepEqual((await page(path, "state=rejected")).listed, [6, 2]);
+  assert.deepEqual((await page(path, "state=dead")).listed, [4, 1]);
+  assert.deepEqual((await page(path, "state=retrying")).listed, [3, 5]);
+  const { deliveries } = (await api.request("GET", `${path}?state=retrying`)).body;
+  const due = new Date(START_MS + 10_000).toISOString();
+  assert.deepEqual(deliveries.map(({ nextAttemptAt }: { nextAttemptAt: string }) => nextAttemptAt), [due, due]);
+  assert.deepEqual((await api.request("GET", path)).body, { deliveries: [], cursor: null }, "nothing was attempted");
+});
+
+test("pages go on with the cursor to the end, each delivery once, also when more fail meanwhile", async () => {
+  const some = Array.from({ length: 51 }, (_, n) => n + 1);
+  for (const state of ["rejected", "dead", "retrying"] as const) {
+    const path = await withFailed(some.map((sequence) => sampleFailed(sequence, state)));
+    const order = state === "retrying" ? some : some.toReversed();
+    const first = await page(path, `state=${state}`);
+    assert.deepEqual(first.listed, order.slice(0, 50), "50 where none says how many");
+    await settle(api.store, { subscriptionId: path.split("/")[3]!, failed: [sampleFailed(60, state)] });
+    const second = await page(path, `state=${state}&cursor=${first.cursor}`);
+    assert.deepEqual(second, {
+      listed: state === "retrying" ? [51, 60] : [1],
+      cursor: null,
+    });
+    const listed: number[] = [];
+    for (let cursor: string | null = ""; cursor !== null;) {
+      const next = await page(path, `state=${state}&limit=20${cursor && `&cursor=${cursor}`}`);
+      listed.push(...next.listed);
+      cursor = next.cursor;
+    }
+    assert.deepEqual(listed, state === "retrying" ? [...some, 60] : [60, ...some.toReversed()]);
+  }
+});
+
+test("the newest attempt is found among all that are kept, a probe and that of a replay among them", async () => {
+  const attempts = [
+    failedAttempt(1, "retry"),
+    { ...failedAttempt(1, "dead"), error: "by itself" },
+    { ...failedAttempt(2, "retry"), number: 0, error: "a probe" },
+    { ...failedAttempt(1, "dead"), error: "replayed", replayId: "rp_1" },
+  ];
+  const path = await withFailed([1, 2, 3].map((sequence) => sampleFailed(sequence, "dead")), attempts);
+  const id = path.split("/")[3]!;
+  const others = Array.from({ length: 400 }, (_, n) => sampleAttempt(4 + n % 50));
+  await settle(api.store, { subscriptionId: id, attempts: others });
+  const found = async () =>
+    (await api.request("GET", `${path}?state=dead`)).body.deliveries
+      .map(({ lastAttempt }: { lastAttempt: { error: string } | null }) => lastAttempt?.error ?? null);
+  assert.deepEqual(await found(), [null, "a probe", "replayed"]);
+  await settle(api.store, { subscriptionId: id, attempts: others });
+  await settle(api.store, { subscriptionId: id, attempts: others });
+  assert.deepEqual(await found(), [null, null, null], "1 000 attempts are kept");
+});
+
+test("another key's failed deliveries are not found", async () => {
+  const path = await withFailed([sampleFailed(1, "dead")], [], await api.newKey());
+  const { status, body } = await api.request("GET", `${path}?state=dead`);
+  assert.deepEqual([status, body.error.code], [404, "not_found"]);
+});
+
+const STATES = "state must be one of rejected, dead, retrying";
+const CURSOR = "cursor must be one from an earlier answer";
+const WRONG: [query: string, message: string, param: string][] = [
+  ["state=ded", `${STATES}; got "ded"; did you mean dead?`, "state"],
+  ["state=Rejected", `${STATES}; got "Rejected"; did you mean rejected?`, "state"],
+  ["state=delivered", `${STATES}; got "delivered"`, "state"],
+  ["state=", `${STATES}; got ""`, "state"],
+  ["sate=dead", "unknown query parameter sate; did you mean state?", "sate"],
+  ["state=dead&limit=0", `limit must be an integer from 1 to 200; got "0"`, "limit"],
+  ["state=dead&limit=201", `limit must be an integer from 1 to 200; got "201"`, "limit"],
+  ["state=dead&cursor=x", CURSOR, "cursor"],
+  ["state=dead&cursor=dead.0", CURSOR, "cursor"],
+  ["state=dead&cursor=5", `${CURSOR} with the same state`, "cursor"],
+  ["state=dead&cursor=rejected.5", `${CURSOR} with the same state`, "cursor"],
+  ["cursor=dead.5", `${CURSOR} with the same state`, "cursor"],
+  ["cursor=x", CURSOR, "cursor"],
+];
+
+for (const [query, message, param] of WRONG) {
+  test(`deliveries?${query} is refused, saying why`, async () => {
+    const path = await withFailed([], []);
+    const { status, body } = await api.request("GET", `${path}?${query}`);
+    assert.deepEqual([status, body.error.code, body.error.param], [400, "invalid_request", param]);
+    assert.equal(body.error.message, message);
+  });
+}
