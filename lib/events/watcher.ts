@@ -3,7 +3,8 @@ import { createLoop } from "../loop.ts";
 import { STORED } from "../stellar/ledger/judge.ts";
 import { askForTime } from "../stellar/ledger/ledger_time.ts";
 import type { NodesRpcClient } from "../stellar/rpc/client.ts";
-import { StoreError, type WatcherState } from "../store/store.ts";
+import { heightOf } from "../store/event.ts";
+import { type Store, StoreError, type WatcherState } from "../store/store.ts";
 import { afterPruning, afterReset, firstState, watchedContracts, withContracts } from "./coverage.ts";
 import { createAssetLookup, type Movements } from "./movement_assets.ts";
 import { createLogWriter, type LogWriterParts } from "./log_writer.ts";
@@ -39,6 +40,7 @@ export interface Watcher {
 }
 
 export interface WatcherParts extends Omit<LogWriterParts, "onNotice" | "assets"> {
+  store: LogWriterParts["store"] & Pick<Store, "subscriptions">;
   rpc: NodesRpcClient;
   contractIds: readonly string[];
   onProblem: (problem: Notice | Trouble) => void;
@@ -152,6 +154,8 @@ export function createWatcher(parts: WatcherParts): Watcher {
       const { rpcCursor: _beyond, anchor: _gone, nextAnchor: _next, secondLook: _marks, ...rest } = state;
       const scannedLedger = Math.min(state.scannedLedger, finding.sameUpTo);
       const checkedLedger = Math.min(state.checkedLedger, scannedLedger);
+      // First: what is read anew then is of ledgers that a webhook made since would take for old.
+      await store.subscriptions.hearFrom(heightOf(state.epoch, scannedLedger + 1));
       await log.commit([], { ...rest, scannedLedger, checkedLedger });
     }
     return finding.kind === "doubtful";

@@ -2,7 +2,7 @@ import { setImmediate as othersTurn } from "node:timers/promises";
 import type { Clock } from "../../clock.ts";
 import type { LoggedEvent } from "../../store/event.ts";
 import type { Store } from "../../store/store.ts";
-import { partitionOf, type Reader } from "../../store/webhook.ts";
+import { filterOf, partitionOf, type Reader } from "../../store/webhook.ts";
 import { createMatcher } from "./matching.ts";
 import type { Partitions } from "./partitions.ts";
 import { type DeliveryReader, isKeptKnown, openReader, openReplay } from "./reader.ts";
@@ -88,6 +88,7 @@ export function createReaders({ store, partitions, clock }: {
     if (known !== undefined && !isOwn(known)) close(known);
     else if (known !== undefined) {
       known.subscription = subscription;
+      known.filter = filterOf(subscription);
       known.recipient = undefined;
       if (replay !== null) known.replay ??= openReplay(subscription, replay);
       active.add(known);

@@ -84,6 +84,22 @@ test("after a revert the gateway goes on with what happens from then on", { time
   while (!(await devices()).includes(deviceHash)) await new Promise((resolve) => setTimeout(resolve, 100));
 });
 
+test("a webhook that was made after a snapshot hears what happens after the revert", { timeout: 120_000 }, async () => {
+  const { gateway, apiKey, rpc } = sandbox.info;
+  const api = createClient(gateway, apiKey);
+  const at = ["--sandbox", rpc];
+  assert.equal((await runGateway(["trigger", "device.registered", ...at])).code, 0);
+  await act("snapshot", "registered");
+  const { latestLedger } = JSON.parse(await act("advance", "--ledgers", "100", "--json"));
+  await untilRead(latestLedger);
+  const listening = await startListen(sourceCommand(), api, at);
+  await act("revert", "registered");
+  let done = await runGateway(["trigger", "device.registered", ...at]);
+  while (done.code !== 0) done = await runGateway(["trigger", "device.registered", ...at]);
+  assert.match((await listening.heard(1))[0]!, /device\.registered {3}signature right, answered 204/);
+  assert.equal(await listening.stop(), 0, listening.errors());
+});
+
 test("env prints what a shell reads back", async () => {
   const script = 'eval "$1"; printf "%s\\n" "$GATEWAY" "$KEY" "$PAYMENT_ESCROW" "$STELLAR_NETWORK_PASSPHRASE"';
   const out = execFileSync("sh", ["-c", script, "sh", await act("env")], { encoding: "utf8" });
