@@ -108,7 +108,10 @@ export async function tellLag(info: SandboxInfo, command: string[], folder: stri
   });
 }
 
-interface Pair {
+/** A gateway with two nodes. */
+export interface Pair {
+  info: SandboxInfo;
+  api: ReturnType<typeof createClient>;
   first: RpcProxy;
   second: RpcProxy;
   /** Reads, and registers a card: all of it is answered as if no node had ever failed. */
@@ -123,7 +126,7 @@ interface Pair {
 }
 
 /** A gateway with a store of its own and two nodes in front of the sandbox's. */
-async function withTwoNodes(
+export async function withTwoNodes(
   info: SandboxInfo,
   command: string[],
   folder: string,
@@ -141,6 +144,8 @@ async function withTwoNodes(
   const nodes = async () => (await api.get("/v1/status")).body.nodes as NodeStatus[];
   try {
     await story({
+      info,
+      api,
       first,
       second,
       async works() {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { tellDoctor } from "./doctor_story.ts";
 import { tellFailover } from "./failover_story.ts";
+import { tellLiar } from "./liar_story.ts";
 import { tellLostStore } from "./lost_store_story.ts";
 import { tellStrangers } from "./strangers_story.ts";
 import { tellUpgrade } from "./upgrade_story.ts";
@@ -48,4 +49,8 @@ test("thousands of half-open connections that take the file descriptors are outl
 
 test("what a node fails to answer, another does; the first is asked again when it is well", async () => {
   await tellFailover(sandbox.info, command, folder);
+});
+
+test("a node that lies, always or once, is not believed while another tells the truth", async () => {
+  await tellLiar(sandbox.info, command, folder);
 });
