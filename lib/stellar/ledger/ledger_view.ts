@@ -31,10 +31,11 @@ export interface LedgerView {
    */
   networkSeconds(): number;
   /**
-   * Waits while that is our own clock's word and the nodes' first answers say it is ahead: which is right shows in seconds.
-   * False when it has not shown after some.
+   * Why `networkSeconds` may be wrong in the first seconds after a start, undefined when there is no reason. `unheard`: no
+   * node has said a time yet. `contradicted`: one has, and our own clock disagrees. `resting`: two claims have, and our clock
+   * is ahead of them: it is wrong, unless the network has rested, which shows when a ledger closes, or none does.
    */
-  whenTimeCertain(): Promise<boolean>;
+  timeDoubt(): "unheard" | "contradicted" | "resting" | undefined;
   /** By how many seconds the network's time is ahead of our own clock (negative: behind it), where that is over a minute. */
   clockDisagreement(): number | undefined;
   /**
@@ -48,9 +49,8 @@ export interface LedgerView {
 
 /** A network that closes no ledgers is taken to have rested for no longer than this, whatever our own clock says. */
 const LONGEST_REST_SECONDS = 3_000;
-/** What is in doubt is asked for again after two seconds, and then it is known, unless nodes fail. */
-const LONGEST_DOUBT_MS = 6_000;
-const DOUBT_LOOK_MS = 100;
+/** A network that has closed no ledger for so long rests. */
+const REST_SHOWS_MS = 8_000;
 
 /** A view that starts from what was stored before this start. `nodes`: how many there are to be asked. */
 export function createLedgerView({ clock, stored, nodes = 1 }: {
@@ -64,6 +64,7 @@ export function createLedgerView({ clock, stored, nodes = 1 }: {
   let firstSequence: number | undefined;
   /** What became of the close times that were said since this start. */
   let timeHeard: "none" | "contradicted" | "believed" = "none";
+  let timeBelievedAtMs = 0;
   const newsListeners = new Set<(sequence: number) => void>();
   const doubtListeners = new Set<(claim: Claim) => void>();
 
@@ -77,10 +78,14 @@ export function createLedgerView({ clock, stored, nodes = 1 }: {
       belief.confirmed?.node !== STORED;
   }
 
+  /** What its time is by now, had a ledger closed since, in seconds. */
+  function since({ closeTime, timedAtMs }: Known): number {
+    return closeTime + (clock.monotonicMs() - timedAtMs) / 1000;
+  }
+
   /** @param longestRest for how long it may have closed no ledger, in seconds */
   function networkSeconds(longestRest = LONGEST_REST_SECONDS): number {
     const wallSeconds = clock.now() / 1000;
-    const since = (known: Known) => known.closeTime + (clock.monotonicMs() - known.timedAtMs) / 1000;
     const { believed, confirmed } = belief;
     // What an answer and our own clock agree on was not made by that answer alone.
     if (believed !== undefined && believed.closeTime > 0) {
@@ -111,10 +116,12 @@ export function createLedgerView({ clock, stored, nodes = 1 }: {
       return belief.wentBackFrom !== undefined;
     },
     networkSeconds: () => networkSeconds(),
-    async whenTimeCertain() {
-      const endsAt = clock.monotonicMs() + LONGEST_DOUBT_MS;
-      while (timeHeard === "contradicted" && clock.monotonicMs() < endsAt) await clock.wait(DOUBT_LOOK_MS);
-      return timeHeard !== "contradicted";
+    timeDoubt() {
+      if (timeHeard === "none") return "unheard";
+      if (timeHeard === "contradicted") return "contradicted";
+      if (hasMoved() || clock.monotonicMs() - timeBelievedAtMs >= REST_SHOWS_MS) return undefined;
+      const aheadSeconds = clock.now() / 1000 - since(belief.believed!);
+      return aheadSeconds > JUDGE_LIMITS.closeTimeSlackSeconds ? "resting" : undefined;
     },
     hear(claim) {
       if (claim.sequence === 0) return "current";
@@ -129,9 +136,9 @@ export function createLedgerView({ clock, stored, nodes = 1 }: {
       belief = next;
       if (next.believed !== undefined && next.believed.node !== STORED) firstSequence ??= next.believed.sequence;
       if ((claim.closeTime ?? 0) > 0 && claim.node !== STORED && timeHeard !== "believed") {
-        const isOursAhead = clock.now() / 1000 - claim.closeTime! > JUDGE_LIMITS.closeTimeSlackSeconds;
-        if (verdict === "current") timeHeard = "believed";
-        else if (isOursAhead) timeHeard = "contradicted";
+        const offSeconds = Math.abs(clock.now() / 1000 - claim.closeTime!);
+        if (verdict === "current") [timeHeard, timeBelievedAtMs] = ["believed", clock.monotonicMs()];
+        else if (offSeconds > JUDGE_LIMITS.closeTimeSlackSeconds) timeHeard = "contradicted";
       }
       const sequence = next.believed?.sequence ?? 0;
       if (sequence !== before) tellNews(sequence);

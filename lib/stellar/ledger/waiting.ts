@@ -1,6 +1,7 @@
 import type { Clock } from "../../clock.ts";
 import { GatewayError } from "../../errors.ts";
 import type { RpcClient } from "../rpc/client.ts";
+import { rethrowUpstream } from "./freshness.ts";
 import { askForTime } from "./ledger_time.ts";
 import type { LedgerView } from "./ledger_view.ts";
 
@@ -13,6 +14,12 @@ export interface LedgerWait {
    * @throws {GatewayError} `upstream_error` when they do not agree on one for five seconds; what a node failed with
    */
   confirmed(): Promise<number>;
+  /**
+   * Waits until there is no reason any more to doubt the network's time: the first seconds after a start, where our own
+   * clock disagrees with it. Where no node says a time, ours has to do.
+   * @throws {GatewayError} `upstream_error` when it has not shown after some seconds which is right, or no node answers
+   */
+  timeCertain(): Promise<void>;
 }
 
 const FIRST_POLL_MS = 3;
@@ -22,9 +29,11 @@ const PATIENCE = 2;
 /** A claim is confirmed by another one a second later. */
 const CONFIRM_MS = 1_100;
 const CLAIMS_TO_CONFIRM = 5;
+/** By then a network that does not rest has closed a ledger. */
+const CLAIMS_OF_TIME = 9;
 
 /**
- * Waiting for the next ledger, and for the first one that is certain. However many wait, one poll of the node serves them
+ * Waiting for the next ledger, for the first one that is certain, and for the time. However many wait, one poll of the node serves them
  * all: quick at first, for a network that closes at once, then once a second.
  */
 export function createLedgerWait({ rpc, view, clock: { monotonicMs, wait } }: {
@@ -67,7 +76,25 @@ export function createLedgerWait({ rpc, view, clock: { monotonicMs, wait } }: {
     throw new GatewayError("upstream_error", message, { headers: { "Retry-After": "1" } });
   }
 
+  let certain: Promise<void> | undefined;
+
+  async function untilTimeCertain(): Promise<void> {
+    for (let claims = 0; claims < CLAIMS_OF_TIME && view.timeDoubt() !== undefined; claims++) {
+      if (claims > 0) await wait(CONFIRM_MS);
+      await askForTime(rpc).catch(rethrowUpstream);
+      if (view.timeDoubt() === "unheard") return;
+    }
+    if (view.timeDoubt() !== "contradicted") return;
+    const message =
+      "the network's time is not certain yet: the RPC node and this machine's clock disagree; try again in a few seconds";
+    throw new GatewayError("upstream_error", message, { headers: { "Retry-After": "2" } });
+  }
+
   return {
+    async timeCertain() {
+      if (view.timeDoubt() === undefined) return;
+      await (certain ??= untilTimeCertain().finally(() => certain = undefined));
+    },
     confirmed() {
       if (view.confirmed.sequence > 0) return Promise.resolve(view.confirmed.sequence);
       return confirming ??= confirm().finally(() => confirming = undefined);

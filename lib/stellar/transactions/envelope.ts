@@ -32,15 +32,13 @@ export interface VettedEnvelope {
 
 export interface VettingParts {
   networkPassphrase: string;
-  /** Unix seconds. */
-  nowSeconds: number;
   /** Why this contract's function may not be called, undefined when it may. */
   refuseCall(call: ContractCall): string | undefined;
 }
 
 /**
  * Takes an envelope apart and refuses what the gateway does not send: anything but one signed invocation that
- * `refuseCall` lets pass, with its resources declared, bounded in time by at most an hour, without memo or muxed source. In
+ * `refuseCall` lets pass, with its resources declared, bounded in time, without memo or muxed source. In
  * a fee bump the inner transaction is vetted.
  * @throws {GatewayError} `invalid_request`, saying what is wrong with it
  */
@@ -64,7 +62,7 @@ export function vetEnvelope(envelopeXdr: string, parts: VettingParts): VettedEnv
     xdr: envelope.toXdr("base64"),
     hash: xdr.encodeBytes(transaction.hash(), "hex"),
     innerHash: xdr.encodeBytes(innermost.hash(), "hex"),
-    validUntil: upperTimeBound(tx, parts.nowSeconds),
+    validUntil: upperTimeBound(tx),
     source: extractBaseAddress(encodeMuxedAccountToAddress(tx.sourceAccount)),
     sequence: tx.seqNum,
     call,
@@ -171,14 +169,17 @@ function refuseMemoAndMux(tx: xdr.Transaction, operationSource: xdr.MuxedAccount
   if (muxed) throw refused("must have a G… source: the network takes no muxed one (M…) with an invocation");
 }
 
-function upperTimeBound(tx: xdr.Transaction, nowSeconds: number): number {
+function upperTimeBound(tx: xdr.Transaction): number {
   const { cond } = tx;
   const bounds = cond.type === "precondTime" ? cond.timeBounds : cond.type === "precondV2" ? cond.v2.timeBounds : null;
   const maxTime = bounds?.maxTime ?? 0n;
   if (maxTime === 0n) throw refused("must have an upper time bound, so that its outcome can be told; got none");
-  const latest = nowSeconds + LONGEST_VALIDITY_SECONDS;
-  if (maxTime > BigInt(latest)) {
-    throw refused(`must be bounded in time by at most an hour from now (${latest}), got ${maxTime}`);
-  }
   return Number(maxTime);
+}
+
+/** @throws {GatewayError} `invalid_request` when the outcome of what is valid until then could not be told for too long */
+export function requireNearBound(validUntil: number, nowSeconds: number): void {
+  const latest = nowSeconds + LONGEST_VALIDITY_SECONDS;
+  if (validUntil <= latest) return;
+  throw refused(`must be bounded in time by at most an hour from now (${latest}), got ${validUntil}`);
 }

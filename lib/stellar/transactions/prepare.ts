@@ -8,6 +8,7 @@ import { nodeXdr } from "./node_xdr.ts";
 import type { CallGuard, CallInEnvelope } from "./call_guard.ts";
 import type { RawLedgerEntry, RawSimulation } from "../rpc/schemas.ts";
 import type { LedgerView } from "../ledger/ledger_view.ts";
+import type { LedgerWait } from "../ledger/waiting.ts";
 import { type Excess, excessOf } from "./size.ts";
 import type { FootprintTerms } from "./spare_keys.ts";
 
@@ -32,6 +33,7 @@ export interface PrepareParts {
   entries: EntryReader;
   fees: InclusionFees;
   view: LedgerView;
+  ledgers: LedgerWait;
   networkPassphrase: string;
   /** What has to hold before this call is prepared or sent; undefined: nothing. */
   guardOf(call: CallInEnvelope): CallGuard | undefined;
@@ -90,13 +92,14 @@ export async function prepareTransaction(
     readAccount(entries, source, guard?.keys ?? []),
     calls.simulate(call, source),
     fees.bid(),
+    // By a clock that is ahead the envelope would be valid for long.
+    parts.ledgers.timeCertain(),
   ]);
   if (sequence === undefined) {
     throw new GatewayError("not_found", `source ${source} does not exist on this network; it has to be funded first`, {
       param: "source",
     });
   }
-  if (!await parts.view.whenTimeCertain()) throw timeInDoubt();
   await guard?.check(beside);
   if (simulation.error !== undefined) throw await parts.explainSimulation(call, simulation);
   const authorisations = decodedAuthorisations(simulation);
@@ -120,14 +123,6 @@ export async function prepareTransaction(
     fee: transaction.fee,
     validUntil,
   };
-}
-
-/** By a clock that is ahead an envelope would be valid for days. */
-function timeInDoubt(): GatewayError {
-  return new GatewayError(
-    "upstream_error",
-    "the network's time is not certain yet: the RPC node and this machine's clock disagree; try again in a few seconds",
-  );
 }
 
 function decodedAuthorisations(simulation: RawSimulation): xdr.SorobanAuthorizationEntry[] {

@@ -1,6 +1,6 @@
 import { GatewayError, type Retry } from "../../errors.ts";
 import type { ContractCall } from "./contract_call.ts";
-import { calledIn, vetEnvelope, type VettedEnvelope } from "./envelope.ts";
+import { calledIn, LONGEST_VALIDITY_SECONDS, requireNearBound, vetEnvelope, type VettedEnvelope } from "./envelope.ts";
 import { type Fate, fateOf, type FateParts, type HandedOut } from "./fate.ts";
 import { believed } from "../ledger/freshness.ts";
 import type { Outcome } from "./journal.ts";
@@ -111,9 +111,11 @@ export function createTransactions(parts: TransactionsParts): Transactions {
     async submit(envelopeXdr, onVetted) {
       const envelope = vetEnvelope(envelopeXdr, {
         networkPassphrase,
-        nowSeconds: view.networkSeconds(),
         refuseCall: parts.refuseCall,
       });
+      // By a clock that is behind, a good time bound would seem to be hours away.
+      if (envelope.validUntil > view.networkSeconds() + LONGEST_VALIDITY_SECONDS) await parts.ledgers.timeCertain();
+      requireNearBound(envelope.validUntil, view.networkSeconds());
       await onVetted?.(envelope);
       // The signatures are no part of the hash: another set of them is another attempt.
       const joined = underWay.get(envelope.xdr);

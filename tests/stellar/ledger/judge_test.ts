@@ -53,17 +53,27 @@ describe("the judge of claims", () => {
     assert.ok(Math.abs(view.networkSeconds() - truth().closeTime!) <= 3_600, "no ledger has closed since");
   });
 
-  test("whoever needs the time waits for it while it is in doubt, for some seconds", async () => {
-    const { view, hear, clock, truth } = stage({ clockOff: 86_400 });
-    assert.equal(await view.whenTimeCertain(), true, "nothing was said yet");
-    hear(truth());
-    const fromMs = clock.monotonicMs();
-    assert.equal(await view.whenTimeCertain(), false, "nobody says more");
-    const waitedMs = clock.monotonicMs() - fromMs;
-    assert.ok(waitedMs >= 6_000 && waitedMs < 7_000, `${waitedMs} ms`);
-    const waiting = view.whenTimeCertain();
-    hear(truth());
-    assert.equal(await waiting, true);
+  test("says why the time is in doubt after a start, until a ledger has closed, or none for long enough", () => {
+    for (const clockOff of [86_400, -86_400, 20]) {
+      for (const closes of [true, false]) {
+        const { view, hear, clock, truth } = stage({ clockOff });
+        assert.equal(view.timeDoubt(), "unheard");
+        const first = truth();
+        hear(first);
+        assert.equal(view.timeDoubt(), clockOff === 20 ? undefined : "contradicted");
+        clock.pass(2_000);
+        hear(first);
+        assert.equal(view.timeDoubt(), clockOff === 86_400 ? "resting" : undefined);
+        for (let seconds = 2; seconds < 10; seconds++) {
+          assert.equal(view.timeDoubt(), clockOff === 86_400 && !(closes && seconds > 5) ? "resting" : undefined);
+          clock.pass(1_000);
+          hear(closes ? truth() : first);
+        }
+        assert.equal(view.timeDoubt(), undefined);
+        const off = Math.abs(view.networkSeconds() - (truth().closeTime + 10 % 5));
+        assert.ok(off < 12 || (!closes && clockOff > 0 && off <= 3_020), `${off} s`);
+      }
+    }
   });
 
   test("sequences are signed 32-bit: 4294967295 is never even remembered (T5)", () => {

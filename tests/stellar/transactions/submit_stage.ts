@@ -64,9 +64,12 @@ export function submitStage(script: {
   find?: (call: number, ledger: number) => Partial<TransactionAnswer> | Error;
   accountSequence?: (ledger: number) => bigint;
   note?: () => Promise<void>;
+  /** How long ago the newest ledger that was stored has closed; 5 when absent. */
+  storedSecondsAgo?: number;
 }) {
   const clock = fakeClock(START_SECONDS * 1000);
-  const view = createLedgerView({ clock, stored: { sequence: 99, closeTime: START_SECONDS - 5 } });
+  const stored = { sequence: 99, closeTime: START_SECONDS - (script.storedSecondsAgo ?? 5) };
+  const view = createLedgerView({ clock, stored });
   const closeTime = () => START_SECONDS + Math.floor(clock.monotonicMs() / 5_000) * 5;
   const ledger = () => 100 + (closeTime() - START_SECONDS) / 5;
   const stamp = () => ({ latestLedger: ledger(), latestLedgerCloseTime: closeTime() });
@@ -112,7 +115,10 @@ export function submitStage(script: {
       };
       return await Promise.resolve({ latestLedger: ledger(), entries: [entry] });
     },
-    getHealth: () => Promise.reject(new RpcError("getHealth", -32603, "no")),
+    async getHealth() {
+      const health = { status: "healthy", oldestLedger: 1, ledgerRetentionWindow: 100, ...stamp() };
+      return await Promise.resolve(observed(health));
+    },
   };
   const rpc = stubRpc(methods);
   const { journal, notes, ledgers } = memoryJournal();

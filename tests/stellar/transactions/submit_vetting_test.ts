@@ -117,6 +117,14 @@ describe("what may be submitted", () => {
     }
   });
 
+  test("nor does our own clock refuse a good one before any node was heard", async () => {
+    const { transactions, clock } = submitStage({ find: inLedger(102), storedSecondsAgo: 90_000 });
+    clock.step(-86_400_000);
+    assert.equal((await transactions.submit(transaction().toXdr())).ledger, 102);
+    const far = await fault(transactions.submit(transaction({ validForSeconds: 3_700 }).toXdr()));
+    assert.match(far.message, /at most an hour from now/);
+  });
+
   test("and nothing that is no envelope gets past, whatever it is", async () => {
     const bytes = xdr.decodeBytes(built.toXdr(), "base64");
     const mutated = fc.tuple(fc.nat({ max: bytes.length - 1 }), fc.integer({ min: 1, max: 255 })).map(([at, by]) => {
