@@ -25,11 +25,21 @@ export type Misfortune = typeof MISFORTUNES[number];
 export const DEEDS = ["makeHook", "removeHook", "rotate", "replay", "switchKey", "look", "hurry"] as const;
 export type Deed = typeof DEEDS[number];
 
-/** What an ambushed call of a machine finds: that the machine dies, stands still or is stopped in the middle of it. */
-export const AMBUSHES = ["kill", "pause", "stop"] as const;
+/** What an ambushed call of a machine finds: that the machine dies, stands still or is stopped, or the store fails, in the middle of it. */
+export const AMBUSHES = ["kill", "pause", "stop", "fault"] as const;
 
 /** In the middle of which calls, by a part of their names. */
-const AMBUSHED = ["post ", "deliveries.settle", "events.append", "intents.", "submissions.", "Transaction"];
+const AMBUSHED = [
+  "post ",
+  "deliveries.",
+  "events.append",
+  "intents.",
+  "submissions.",
+  "subscriptions.",
+  "registers.change",
+  "leases.",
+  "Transaction",
+];
 
 const HOUR_MS = 3_600_000;
 const DAYS_40_MS = 960 * HOUR_MS;

@@ -2,6 +2,7 @@ import { type LoggedEvent, matches } from "../../lib/store/event.ts";
 import { filterOf, type Reader } from "../../lib/store/webhook.ts";
 import { LONGEST_DELAY_MS } from "../../lib/webhooks/delivery/schedule.ts";
 import { type Client, HEED_MS } from "./client.ts";
+import type { Hook } from "./people.ts";
 import type { Heard } from "./receivers.ts";
 import type { Site } from "./site.ts";
 
@@ -102,9 +103,13 @@ function checkPost(
   }
 }
 
-/** Whoever asked under one key again and again has one webhook. */
-export async function checkHooks({ driver }: Site, broken: string[]): Promise<void> {
+/** Whoever asked under one key again and again has one webhook, until he asks that it goes. */
+export async function checkHooks({ driver }: Site, made: Hook[], broken: string[]): Promise<void> {
   const all = await driver.subscriptions.list({ limit: 1_000 });
+  const there = new Set(all.map(({ id }) => id));
+  for (const { id, url, isUnwanted } of made) {
+    if (!isUnwanted && !there.has(id)) broken.push(`the webhook to ${url} is gone, and nobody wanted that`);
+  }
   for (const [url, same] of Map.groupBy(all, ({ url }) => url)) {
     if (same.length > 1) broken.push(`there are ${same.length} webhooks to ${url}, which one intent has made`);
   }

@@ -29,7 +29,7 @@ export function watchTerms(site: Site, broken: (what: string) => void): void {
 /** All that has to hold when everything has been well for a while. Answers what does not. */
 export async function brokenInvariants(
   site: Site,
-  { clients, readers, streams, payers }: People,
+  { clients, readers, streams, payers, hooks }: People,
 ): Promise<string[]> {
   const broken = [...site.faults];
   const log = await wholeLog(site);
@@ -38,7 +38,7 @@ export async function brokenInvariants(
   checkLog(site, log, state, broken);
   for (const reader of [...readers, ...streams]) checkReader(reader, log, broken);
   await checkDeliveries(site, clients, log, broken);
-  await checkHooks(site, broken);
+  await checkHooks(site, hooks, broken);
   for (const client of clients) {
     checkLimit(site, client, broken);
     checkRefusals(client, broken);

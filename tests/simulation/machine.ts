@@ -21,6 +21,8 @@ export interface Ambush {
   /** A part of the call's name. */
   at: string;
   isAfter: boolean;
+  /** The store fails. */
+  isFault: boolean;
   spring(machine: Machine): void;
 }
 
@@ -101,11 +103,11 @@ export class Machine implements Owner {
   /** A call to something outside of the process: it takes time, and may be the last thing that the process does. */
   async call<T>(name: string, work: () => T | Promise<T>, fault?: () => Error): Promise<T> {
     const { world, troubles } = this;
-    const mayFail = fault !== undefined && world.chance(troubles.storeFault);
-    const failsBefore = mayFail && world.chance(0.5);
+    const ambush = this.#ambushOf(name, fault !== undefined);
+    const mayFail = fault !== undefined && (ambush?.isFault || world.chance(troubles.storeFault));
+    const failsBefore = mayFail && (ambush?.isFault ? !ambush.isAfter : world.chance(0.5));
     const dies = world.chance(troubles.crash);
     const diesBefore = dies && world.chance(0.5);
-    const ambush = this.#ambushOf(name);
     await this.#takesTime();
     if (diesBefore) this.die(`before ${name}`);
     if (ambush?.isAfter === false) {
@@ -136,9 +138,9 @@ export class Machine implements Owner {
     return answer;
   }
 
-  #ambushOf(name: string): Ambush | undefined {
+  #ambushOf(name: string, canFail: boolean): Ambush | undefined {
     const { ambush } = this;
-    if (ambush === undefined || !name.includes(ambush.at)) return undefined;
+    if (ambush === undefined || !name.includes(ambush.at) || (ambush.isFault && !canFail)) return undefined;
     this.ambush = undefined;
     return ambush;
   }

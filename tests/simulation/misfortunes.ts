@@ -106,11 +106,12 @@ export class Misfortunes {
     const spring = (on: Machine) => {
       if (fate === "kill") on.die("in an ambush");
       else if (fate === "pause") on.pause(STANDSTILL_MS + world.fate.integer(0, STANDSTILL_MS));
-      else this.#stop(running.find((one) => one.machine === on));
+      else if (fate === "stop") this.#stop(running.find((one) => one.machine === on));
     };
     machine.ambush = {
       at: world.fate.random.pick(ambushed),
       isAfter: world.fate.chance(0.5),
+      isFault: fate === "fault",
       spring: (on) => waitsMs === 0 ? spring(on) : void world.after(waitsMs, () => on.isDead || spring(on), NOBODY),
     };
   }

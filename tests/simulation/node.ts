@@ -10,7 +10,7 @@ export interface Ailment {
   lag: number;
   /** Whether it shows the network as it was before the reset. */
   showsFormer: boolean;
-  /** Probabilities of each question: it refuses, never answers, or does as asked and never answers. */
+  /** Probabilities of each question: it refuses, never answers, or does as asked and never answers, or breaks off. */
   refuses: number;
   stalls: number;
   loses: number;
@@ -104,7 +104,9 @@ export class SimulatedNode {
       const answer = this.#methods[method];
       if (answer === undefined) throw new Refusal(-32601, "method not found");
       const result = this.#bent(method, answer(params));
-      return isLost ? undefined : Response.json({ jsonrpc: "2.0", id, result });
+      const answered = JSON.stringify({ jsonrpc: "2.0", id, result });
+      if (!isLost) return new Response(answered);
+      return world.chance(0.5) ? undefined : new Response(answered.slice(0, answered.length >> 1));
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       return Response.json({ jsonrpc: "2.0", id, error: { code: error.code, message: error.message } });

@@ -1,8 +1,8 @@
 import { TransactionBuilder, xdr } from "@stellar/stellar-sdk/base";
 import { Accounts } from "./accounts.ts";
 import { ASSET, PASSPHRASE } from "./chain.ts";
-import type { Client } from "./client.ts";
-import { NOBODY } from "./world.ts";
+import type { Answered, Client } from "./client.ts";
+import { NOBODY, START_MS } from "./world.ts";
 
 /** A payment that somebody means to make once. */
 export interface PaymentIntent {
@@ -21,6 +21,8 @@ export interface PaymentIntent {
 
 /** No two intents of a world are of the same amount. */
 const FIRST_AMOUNT = 1_000;
+/** What an envelope is valid for, what a clock may be off that is taken for right, and half a minute for answers that are old. */
+const VALID_MS = 390_000;
 /** How often a payer forgets what it had, sleeps for minutes, or does not hear an answer. */
 const RATES = { crashed: 0.08, overslept: 0.03, deaf: 0.1, doubled: 0.2, asksStatus: 0.4 };
 
@@ -56,10 +58,12 @@ export class Payer {
       const prepared = await this.#ask("/v1/transactions/prepare", intent, operationOf(intent));
       if (prepared?.status === 200) {
         if (prepared.body.status === "success") return this.#heed(intent, prepared.body.hash);
+        this.#checkValidity(intent, prepared.body.validUntil);
         if (this.#may(RATES.overslept)) await this.#sleep(intent);
         if (!this.#may(RATES.crashed)) {
           const submitted = await this.#ask("/v1/transactions/submit", intent, { xdr: signed(prepared.body.xdr) });
           if (submitted?.status === 200) return this.#heed(intent, submitted.body.hash);
+          if (isSaidLate(submitted)) intent.saidFailed.add(prepared.body.hash);
           if (world.chance(RATES.asksStatus)) await this.#askStatus(intent, prepared.body.hash);
         }
       }
@@ -85,7 +89,16 @@ export class Payer {
 
   async #askStatus({ saidFailed }: PaymentIntent, hash: string): Promise<void> {
     const answered = await this.client.ask("GET", `/v1/transactions/${hash}`);
-    if (answered?.status === 200 && answered.body.status === "failed") saidFailed.add(hash);
+    const isFailed = answered?.status === 200 && answered.body.status === "failed";
+    if (isFailed || answered?.body.transactionError === "txTooLate") saidFailed.add(hash);
+  }
+
+  #checkValidity({ amount }: PaymentIntent, validUntil: number): void {
+    const { site } = this.client;
+    const inMs = validUntil * 1_000 - START_MS - site.world.nowMs;
+    if (inMs > VALID_MS) {
+      site.faults.push(`payment ${amount} is prepared for ${Math.round(inMs / 1_000)} s at ${site.world.nowMs}`);
+    }
   }
 
   #heed(intent: PaymentIntent, hash: string): void {
@@ -97,6 +110,12 @@ export class Payer {
     const { world } = this.client.site;
     return world.pass(world.random.between(fromMs, toMs), NOBODY);
   }
+}
+
+/** Told that it is over by its time, or refused for that. */
+function isSaidLate(submitted: Answered | undefined): boolean {
+  const { transactionError, message = "" } = submitted?.body?.error ?? {};
+  return transactionError === "txTooLate" || message.includes("bounded in time");
 }
 
 function operationOf({ amount, source }: PaymentIntent) {

@@ -6,10 +6,12 @@ import { StreamReader } from "./stream_reader.ts";
 import { type Dice, NOBODY } from "./world.ts";
 
 /** A webhook that its maker knows of. */
-interface Hook {
+export interface Hook {
   id: string;
   client: Client;
   url: string;
+  /** It was asked to go: it may have. */
+  isUnwanted?: true;
 }
 
 /** The webhooks' limit in a world: each costs time. */
@@ -77,6 +79,7 @@ export class People {
     makeHook: () => this.#makeHook(),
     removeHook: () =>
       this.#onHook(async (id, owner) => {
+        this.hooks.find((hook) => hook.id === id)!.isUnwanted = true;
         const removed = await owner.ask("DELETE", `/v1/webhooks/${id}`);
         if (removed?.status === 200) this.site.receivers.deletedAtMs.set(id, this.site.world.nowMs);
       }),

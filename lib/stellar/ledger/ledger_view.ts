@@ -62,6 +62,8 @@ export function createLedgerView({ clock, stored, nodes = 1 }: {
   /** The newest ledger that was news without being believed. */
   let newsAhead = 0;
   let firstSequence: number | undefined;
+  /** A ledger has closed since the first that was believed: the close time of a network that stands still is no clock. */
+  let hasMoved = false;
   /** What became of the close times that were said since this start. */
   let timeHeard: "none" | "contradicted" | "believed" = "none";
   let timeBelievedAtMs = 0;
@@ -70,12 +72,6 @@ export function createLedgerView({ clock, stored, nodes = 1 }: {
 
   function tellNews(sequence: number): void {
     for (const listener of newsListeners) listener(sequence);
-  }
-
-  /** Whether a ledger has closed since the first that was believed: the close time of a network that stands still is no clock. */
-  function hasMoved(): boolean {
-    return firstSequence !== undefined && (belief.confirmed?.sequence ?? 0) !== firstSequence &&
-      belief.confirmed?.node !== STORED;
   }
 
   /** What its time is by now, had a ledger closed since, in seconds. */
@@ -93,7 +89,7 @@ export function createLedgerView({ clock, stored, nodes = 1 }: {
       if (Math.abs(seconds - wallSeconds) <= JUDGE_LIMITS.closeTimeSlackSeconds) return Math.floor(seconds);
     }
     if (confirmed === undefined || confirmed.closeTime === 0) return Math.floor(wallSeconds);
-    if (hasMoved()) return Math.floor(since(confirmed));
+    if (hasMoved) return Math.floor(since(confirmed));
     const latest = timeHeard === "believed" ? since(believed!) + longestRest : Infinity;
     return Math.floor(Math.min(Math.max(wallSeconds, since(confirmed)), latest));
   }
@@ -119,7 +115,7 @@ export function createLedgerView({ clock, stored, nodes = 1 }: {
     timeDoubt() {
       if (timeHeard === "none") return "unheard";
       if (timeHeard === "contradicted") return "contradicted";
-      if (hasMoved() || clock.monotonicMs() - timeBelievedAtMs >= REST_SHOWS_MS) return undefined;
+      if (hasMoved || clock.monotonicMs() - timeBelievedAtMs >= REST_SHOWS_MS) return undefined;
       const aheadSeconds = clock.now() / 1000 - since(belief.believed!);
       return aheadSeconds > JUDGE_LIMITS.closeTimeSlackSeconds ? "resting" : undefined;
     },
@@ -134,7 +130,12 @@ export function createLedgerView({ clock, stored, nodes = 1 }: {
       };
       const { verdict, belief: next, isDoubtful } = judge(belief, claim, now);
       belief = next;
-      if (next.believed !== undefined && next.believed.node !== STORED) firstSequence ??= next.believed.sequence;
+      if (verdict === "current" && claim.node !== STORED) firstSequence ??= next.believed!.sequence;
+      if (next.confirmed !== undefined && firstSequence !== undefined) {
+        const { sequence, node } = next.confirmed;
+        // What was stored before is older than the first.
+        hasMoved ||= sequence > firstSequence || (sequence < firstSequence && node !== STORED);
+      }
       if ((claim.closeTime ?? 0) > 0 && claim.node !== STORED && timeHeard !== "believed") {
         const offSeconds = Math.abs(clock.now() / 1000 - claim.closeTime!);
         if (verdict === "current") [timeHeard, timeBelievedAtMs] = ["believed", clock.monotonicMs()];
