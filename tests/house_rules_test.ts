@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
-import { dirname, join, relative } from "node:path";
+import { dirname, join, matchesGlob, relative } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 
@@ -32,10 +33,38 @@ function read(path: string): Source {
   };
 }
 
-const ALL = [...sources("lib"), ...sources("cli"), read("main.ts")];
+const ALL = [...sources("lib"), ...sources("cli"), ...sources("compile"), read("main.ts")];
+
+/** What lies at the top, beside the configuration. */
+const AT_THE_TOP = [
+  ".ci",
+  "CHANGELOG.md",
+  "CONTRIBUTING.md",
+  "LICENSE",
+  "README.md",
+  "cli",
+  "compile",
+  "compile.sh",
+  "docs",
+  "lib",
+  "main.ts",
+  "tests",
+];
+const CONFIGURATION = [".gitignore", "bun.lock", "bunfig.toml", "deno.json", "deno.lock", "package.json"];
+
+/** What of a folder belongs to the project: what git knows of, or where there is no git, what it is not told to ignore. */
+function belongingTo(folder: string): string[] {
+  const { status, stdout } = spawnSync("git", ["ls-files", "-z", "."], { cwd: join(ROOT, folder), encoding: "utf8" });
+  const known = status === 0 ? stdout.split("\0").filter((path) => path !== "") : [];
+  if (known.length > 0) return [...new Set(known.map((path) => path.split("/")[0]!))].sort();
+  const ignored = readFileSync(join(ROOT, ".gitignore"), "utf8").split("\n").map((line) => line.replace(/\/$/, ""));
+  return readdirSync(join(ROOT, folder))
+    .filter((name) => ![".git", ...ignored].some((pattern) => matchesGlob(name, pattern))).sort();
+}
 
 /** The room of a file: `lib/http/routes/x.ts` → `http`, `lib/clock.ts` → `clock`, `cli/x.ts` → `cli`. */
 function room(path: string): string {
+  if (path.startsWith("compile/")) return "compile";
   if (!path.startsWith("lib/")) return "cli";
   const [, first, more] = path.split("/");
   return more === undefined ? first!.replace(/\.ts$/, "") : first!;
@@ -60,7 +89,10 @@ const MAY_IMPORT: Record<string, string[]> = {
     "stellar",
     "store",
     "sandbox",
+    // The type of what `version --licenses` prints, which is made there.
+    "compile",
   ],
+  compile: [],
   gateway: ["config", "metrics", "http", "keys", "limits", "escrow", "events", "webhooks", "stellar", "store"],
   http: ["keys", "limits", "escrow", "events", "webhooks", "store"],
   keys: ["store"],
@@ -112,11 +144,16 @@ test("only cli reads argv and prints", () => {
   assert.deepEqual(wrong, []);
 });
 
-test("nothing lies at the top of lib/ but what every room may use, and the settings", () => {
-  const top = ALL.map(({ path }) => path).filter((path) => /^lib\/[^/]+$/.test(path));
+test("nothing lies at the top but what is listed here", () => {
+  assert.deepEqual(belongingTo("."), [...AT_THE_TOP, ...CONFIGURATION].sort());
+});
+
+test("nothing lies at the top of lib/ but the rooms, what every room may use, and the settings", () => {
+  const rooms = Object.keys(MAY_IMPORT).filter((name) => !["cli", "compile"].includes(name));
+  const files = [...OPEN_TO_ALL, "config"].filter((name) => name !== "runtime");
   assert.deepEqual(
-    top.map((path) => path.slice(4, -3)).sort(),
-    [...OPEN_TO_ALL, "config"].filter((name) => name !== "runtime").sort(),
+    belongingTo("lib"),
+    rooms.map((name) => files.includes(name) ? `${name}.ts` : name).sort(),
   );
 });
 
