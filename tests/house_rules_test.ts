@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, matchesGlob, relative } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { BOUNDS } from "../lib/store/bounds.ts";
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 
@@ -155,6 +156,24 @@ test("nothing lies at the top of lib/ but the rooms, what every room may use, an
     belongingTo("lib"),
     rooms.map((name) => files.includes(name) ? `${name}.ts` : name).sort(),
   );
+});
+
+/** The folders in lib/store that are no driver. */
+const NO_DRIVERS = ["copy", "file"];
+/** What every driver has a file for, beside one for each noun of the interface. */
+const IN_EVERY_DRIVER = ["attempts", "errors", "event_query", "forgetting", "schema", "settling", "store"];
+
+test("each driver of the store has a file of the same name for each noun", () => {
+  const files = ALL.map(({ path }) => path).filter((path) => path.startsWith("lib/store/"));
+  const folders = new Set(
+    files.map((path) => path.split("/")).filter(({ length }) => length > 3).map((path) => path[2]!),
+  );
+  const drivers = [...folders].filter((folder) => !NO_DRIVERS.includes(folder));
+  assert.ok(drivers.length >= 3, drivers.join(", "));
+  const missing = drivers.flatMap((driver) =>
+    [...Object.keys(BOUNDS), ...IN_EVERY_DRIVER].map((name) => `lib/store/${driver}/${name}.ts`)
+  ).filter((path) => !files.includes(path));
+  assert.deepEqual(missing, []);
 });
 
 test("file names are snake_case", () => {
