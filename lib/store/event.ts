@@ -111,6 +111,9 @@ export function matches(filter: EventFilter, event: PublicEvent): boolean {
   return true;
 }
 
+/** Events are counted exactly up to here. */
+export const MAX_COUNTED = 10_000;
+
 /** An event's id taken apart; the parts order events within a ledger. */
 export interface EventIdParts {
   epoch: number;
