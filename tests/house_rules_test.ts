@@ -72,7 +72,18 @@ function room(path: string): string {
 }
 
 /** What everybody may import. */
-const OPEN_TO_ALL = ["bounded_map", "clock", "errors", "log", "loop", "nearest", "random", "runtime", "version"];
+const OPEN_TO_ALL = [
+  "bounded_map",
+  "clock",
+  "errors",
+  "log",
+  "loop",
+  "nearest",
+  "random",
+  "runtime",
+  "uint32",
+  "version",
+];
 
 /** Which rooms each room may import from, beside itself. */
 const MAY_IMPORT: Record<string, string[]> = {
@@ -116,6 +127,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   loop: [],
   nearest: [],
   random: [],
+  uint32: [],
   version: [],
 };
 
