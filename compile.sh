@@ -46,7 +46,7 @@ compile() { # outfile, Bun's target or nothing
     return 1
   }
   case ${2:-"$(uname -sm)"} in
-    bun-darwin-x64 | "Darwin x86_64") npx --yes "bun@$(pinned bun)" compile_macos.ts "$build/gateway" || return 1 ;;
+    bun-darwin-x64 | "Darwin x86_64") npx --yes "bun@$(pinned bun)" compile/macos.ts "$build/gateway" || return 1 ;;
   esac
   if [ -f "$build/gateway.exe" ]; then mv "$build/gateway.exe" "$1"; else mv "$build/gateway" "$1"; fi
   rm -rf "$build"
@@ -76,8 +76,8 @@ compile_with_deno() {
 case "${1:-}" in
   -h | --help | help) sed -n '2,/^set /{/^#/s/^# \{0,1\}//p;}' compile.sh && exit ;;
   engine | contracts) exec lib/sandbox/build_wasm.sh "$1" ;;
-  reference) npm run --silent setup && exec npx --yes "bun@$(pinned bun)" compile_reference.ts ;;
-  notices) npm run --silent setup && exec npx --yes "bun@$(pinned bun)" compile_notices.ts ;;
+  reference) npm run --silent setup && exec npx --yes "bun@$(pinned bun)" compile/reference.ts ;;
+  notices) npm run --silent setup && exec npx --yes "bun@$(pinned bun)" compile/notices.ts ;;
   "" | all | deno) [ $# -le 1 ] || fail 2 "unexpected \"$2\" after \"$1\"" ;;
   *)
     for target; do

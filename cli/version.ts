@@ -1,5 +1,5 @@
 import process from "node:process";
-import type { Notice, Notices } from "../compile_notices.ts";
+import type { Notice, Notices } from "../compile/notices.ts";
 import { runtimeName, runtimeVersion } from "../lib/runtime/runtime.ts";
 import { COMMIT, VERSION } from "../lib/version.ts";
 import { type Command, type CommandIo, parseFlags, refuseExtra } from "./command.ts";

@@ -1,3 +1,4 @@
+import { isoTime } from "../lib/clock.ts";
 import type { Attempt, Reader, Subscription } from "../lib/store/webhook.ts";
 import type { Backlog } from "../lib/webhooks/backlog.ts";
 import type { FailedWithAttempt } from "../lib/webhooks/failed_deliveries.ts";
@@ -112,8 +113,4 @@ function filterText({ types, deviceHash, merchant }: Subscription): string {
     ...(merchant === null ? [] : [`merchant ${merchant}`]),
   ];
   return parts.length === 0 ? "everything" : parts.join(", ");
-}
-
-function isoTime(ms: number): string {
-  return new Date(ms).toISOString();
 }

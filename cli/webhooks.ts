@@ -1,6 +1,7 @@
 import { sleep } from "../lib/clock.ts";
 import type { Store } from "../lib/store/store.ts";
 import type { Reader, Subscription } from "../lib/store/webhook.ts";
+import { MAX_UINT32 } from "../lib/uint32.ts";
 import { backlogOf } from "../lib/webhooks/backlog.ts";
 import {
   type Command,
@@ -172,7 +173,7 @@ async function deliveries({ store, io, flags: { state, limit = "50", json }, id 
 }
 
 /** What a ledger sequence can be. */
-const LEDGERS = { min: 1, max: 0xffff_ffff };
+const LEDGERS = { min: 1, max: MAX_UINT32 };
 
 async function replay({ store, io, flags, id }: Call): Promise<number> {
   const to = flags["to-ledger"];

@@ -121,7 +121,7 @@ class Gateway:
                 status = {"status": error.reason}
             if status["status"] == "success":
                 return {"hash": txid, "ledger": status["ledger"]}
-            is_overtaken = "prepare_again" in (problem.retry, status.get("retry")) or "txBadSeq" in problem.message
+            is_overtaken = "prepare_again" in (problem.retry, status.get("retry"))
             if is_overtaken and status["status"] in ("pending", "failed", "rejected", "not_found"):
                 return None
             if problem.retry == "never" or status["status"] in ("failed", "rejected") or time.time() > valid_until + 60:

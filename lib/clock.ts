@@ -17,6 +17,16 @@ export const sleep: Wait = (ms, signal) =>
     signal?.addEventListener("abort", done, { once: true });
   });
 
+/** Unix milliseconds as ISO 8601 UTC (`2026-01-01T00:00:00.000Z`). Throws a RangeError for what is no time. */
+export function isoTime(timeMs: number): string {
+  return new Date(timeMs).toISOString();
+}
+
+/** The same with seconds (`2026-01-01T00:00:00Z`), as the RPC writes close times; what is less than one is cut off. */
+export function isoSeconds(timeMs: number): string {
+  return `${isoTime(timeMs).slice(0, -5)}Z`;
+}
+
 /** Time as every part of the gateway is handed it. */
 export interface Clock {
   /** The wall clock, Unix milliseconds: for what people and the network see. It may jump, either way. */

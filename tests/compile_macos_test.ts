@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
-import { removeSignature } from "../compile_macos.ts";
+import { removeSignature } from "../compile/macos.ts";
 
 const X86_64 = 0x01000007;
 const ARM64 = 0x0100000c;

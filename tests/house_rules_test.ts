@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
-import { dirname, join, relative } from "node:path";
+import { dirname, join, matchesGlob, relative } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { BOUNDS } from "../lib/store/bounds.ts";
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 
@@ -32,17 +34,56 @@ function read(path: string): Source {
   };
 }
 
-const ALL = [...sources("lib"), ...sources("cli"), read("main.ts")];
+const ALL = [...sources("lib"), ...sources("cli"), ...sources("compile"), read("main.ts")];
+
+/** What lies at the top, beside the configuration. */
+const AT_THE_TOP = [
+  ".ci",
+  "CHANGELOG.md",
+  "CONTRIBUTING.md",
+  "LICENSE",
+  "README.md",
+  "cli",
+  "compile",
+  "compile.sh",
+  "docs",
+  "lib",
+  "main.ts",
+  "tests",
+];
+const CONFIGURATION = [".gitignore", "bun.lock", "bunfig.toml", "deno.json", "deno.lock", "package.json"];
+
+/** What of a folder belongs to the project: what git knows of, or where there is no git, what it is not told to ignore. */
+function belongingTo(folder: string): string[] {
+  const { status, stdout } = spawnSync("git", ["ls-files", "-z", "."], { cwd: join(ROOT, folder), encoding: "utf8" });
+  const known = status === 0 ? stdout.split("\0").filter((path) => path !== "") : [];
+  if (known.length > 0) return [...new Set(known.map((path) => path.split("/")[0]!))].sort();
+  const ignored = readFileSync(join(ROOT, ".gitignore"), "utf8").split("\n").map((line) => line.replace(/\/$/, ""));
+  return readdirSync(join(ROOT, folder))
+    .filter((name) => ![".git", ...ignored].some((pattern) => matchesGlob(name, pattern))).sort();
+}
 
 /** The room of a file: `lib/http/routes/x.ts` → `http`, `lib/clock.ts` → `clock`, `cli/x.ts` → `cli`. */
 function room(path: string): string {
+  if (path.startsWith("compile/")) return "compile";
   if (!path.startsWith("lib/")) return "cli";
   const [, first, more] = path.split("/");
   return more === undefined ? first!.replace(/\.ts$/, "") : first!;
 }
 
 /** What everybody may import. */
-const OPEN_TO_ALL = ["bounded_map", "clock", "errors", "log", "loop", "nearest", "random", "runtime", "version"];
+const OPEN_TO_ALL = [
+  "bounded_map",
+  "clock",
+  "errors",
+  "log",
+  "loop",
+  "nearest",
+  "random",
+  "runtime",
+  "uint32",
+  "version",
+];
 
 /** Which rooms each room may import from, beside itself. */
 const MAY_IMPORT: Record<string, string[]> = {
@@ -60,7 +101,10 @@ const MAY_IMPORT: Record<string, string[]> = {
     "stellar",
     "store",
     "sandbox",
+    // The type of what `version --licenses` prints, which is made there.
+    "compile",
   ],
+  compile: [],
   gateway: ["config", "metrics", "http", "keys", "limits", "escrow", "events", "webhooks", "stellar", "store"],
   http: ["keys", "limits", "escrow", "events", "webhooks", "store"],
   keys: ["store"],
@@ -83,6 +127,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   loop: [],
   nearest: [],
   random: [],
+  uint32: [],
   version: [],
 };
 
@@ -112,12 +157,35 @@ test("only cli reads argv and prints", () => {
   assert.deepEqual(wrong, []);
 });
 
-test("nothing lies at the top of lib/ but what every room may use, and the settings", () => {
-  const top = ALL.map(({ path }) => path).filter((path) => /^lib\/[^/]+$/.test(path));
+test("nothing lies at the top but what is listed here", () => {
+  assert.deepEqual(belongingTo("."), [...AT_THE_TOP, ...CONFIGURATION].sort());
+});
+
+test("nothing lies at the top of lib/ but the rooms, what every room may use, and the settings", () => {
+  const rooms = Object.keys(MAY_IMPORT).filter((name) => !["cli", "compile"].includes(name));
+  const files = [...OPEN_TO_ALL, "config"].filter((name) => name !== "runtime");
   assert.deepEqual(
-    top.map((path) => path.slice(4, -3)).sort(),
-    [...OPEN_TO_ALL, "config"].filter((name) => name !== "runtime").sort(),
+    belongingTo("lib"),
+    rooms.map((name) => files.includes(name) ? `${name}.ts` : name).sort(),
   );
+});
+
+/** The folders in lib/store that are no driver. */
+const NO_DRIVERS = ["copy", "file"];
+/** What every driver has a file for, beside one for each noun of the interface. */
+const IN_EVERY_DRIVER = ["attempts", "errors", "event_query", "forgetting", "schema", "settling", "store"];
+
+test("each driver of the store has a file of the same name for each noun", () => {
+  const files = ALL.map(({ path }) => path).filter((path) => path.startsWith("lib/store/"));
+  const folders = new Set(
+    files.map((path) => path.split("/")).filter(({ length }) => length > 3).map((path) => path[2]!),
+  );
+  const drivers = [...folders].filter((folder) => !NO_DRIVERS.includes(folder));
+  assert.ok(drivers.length >= 3, drivers.join(", "));
+  const missing = drivers.flatMap((driver) =>
+    [...Object.keys(BOUNDS), ...IN_EVERY_DRIVER].map((name) => `lib/store/${driver}/${name}.ts`)
+  ).filter((path) => !files.includes(path));
+  assert.deepEqual(missing, []);
 });
 
 test("file names are snake_case", () => {

@@ -183,8 +183,8 @@ export function createEventFeed(connection: Connection, options: EventFeedOption
   };
 }
 
-function isUnknown({ status, param, message }: Failure): boolean {
-  return status === 404 || (status === 400 && (param === "id" || /\bid must be\b/.test(message)));
+function isUnknown({ status, param }: Failure): boolean {
+  return status === 404 || (status === 400 && param === "id");
 }
 
 function lost(message: string): Failure {

@@ -209,8 +209,8 @@ function endedBadly({ error, contractError, transactionError, reason: paymentRea
 }
 
 /** Another transaction of the source came first: this one can never be applied. */
-function isOvertaken({ transactionError, retry, message }: Failure): boolean {
-  return retry === "prepare_again" || transactionError === "txBadSeq" || /\btxBadSeq\b/.test(message);
+function isOvertaken({ transactionError, retry }: Failure): boolean {
+  return retry === "prepare_again" || transactionError === "txBadSeq";
 }
 
 async function signedBy(

@@ -9,6 +9,7 @@ import {
   publicEvent,
 } from "../store/event.ts";
 import type { HistoryGap, Store, WatcherState } from "../store/store.ts";
+import { MAX_UINT32 } from "../uint32.ts";
 import { type HeldRange, heldRanges } from "./coverage.ts";
 import { encodeCursor } from "./cursor.ts";
 import { createLogReader, requireInteger, type Start, type Subjects } from "./log_reader.ts";
@@ -60,7 +61,6 @@ export interface History {
 }
 
 export const MAX_PAGE_EVENTS = 1_000;
-const MAX_UINT32 = 0xffff_ffff;
 const MAX_UNDECODED_COUNTED = 100;
 
 /** The event history as callers pull it: from the log alone, by sequence, so that what becomes known late comes next. */

@@ -1,6 +1,7 @@
 import { GatewayError } from "../errors.ts";
 import { type EventFilter, heightOf, type LoggedEvent } from "../store/event.ts";
 import type { LogBounds, Store } from "../store/store.ts";
+import { MAX_UINT32 } from "../uint32.ts";
 import { type CursorParts, decodeCursor, type Order } from "./cursor.ts";
 
 /** Where a reader begins. */
@@ -47,8 +48,6 @@ export interface LogReader {
     bounds: LogBounds,
   ): Promise<ReadOn>;
 }
-
-const MAX_UINT32 = 0xffff_ffff;
 
 export function createLogReader({ id, events: log }: Pick<Store, "id" | "events">): LogReader {
   return {

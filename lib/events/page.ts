@@ -1,3 +1,4 @@
+import { isoSeconds } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import type { EventsAnswer, RawEvent } from "../stellar/rpc/schemas.ts";
 import { formatEventId, type NewEvent, parseEventId, type UndecodedEvent } from "../store/event.ts";
@@ -84,11 +85,6 @@ export function toEvent(
 export function decodeAgain({ raw, ...event }: UndecodedEvent, knownAt: number, decode: Decode): NewEvent | undefined {
   const decoded = decode({ contractId: event.contractId, topic: raw.topics, value: raw.value });
   return decoded && { ...event, ...decoded, knownAt };
-}
-
-/** Unix milliseconds as ISO 8601 UTC with seconds (`2026-01-01T00:00:00Z`). Throws a RangeError for what is no time. */
-export function isoSeconds(timeMs: number): string {
-  return `${new Date(timeMs).toISOString().slice(0, 19)}Z`;
 }
 
 /** The ledger that an RPC's event id or cursor lies in, undefined when the text is neither. */

@@ -1,3 +1,4 @@
+import { isoSeconds } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import { createLoop } from "../loop.ts";
 import { STORED } from "../stellar/ledger/judge.ts";
@@ -9,7 +10,7 @@ import { afterPruning, afterReset, firstState, watchedContracts, withContracts }
 import { createAssetLookup, type Movements } from "./movement_assets.ts";
 import { createLogWriter, type LogWriterParts } from "./log_writer.ts";
 import { type Notice, type Trouble, troubleOf } from "./notices.ts";
-import { isoSeconds, type Place } from "./page.ts";
+import type { Place } from "./page.ts";
 import { createPruningCheck } from "./pruning.ts";
 import { createReader } from "./reading.ts";
 import { createGapJobs, createSecondLook, withMark } from "./repairs.ts";

@@ -178,14 +178,25 @@ function contractIdOf(passphrase: string, deployer: Address, salt: Uint8Array): 
   return Address.contract(sha256(preimage.toXdr())).toString();
 }
 
-const ALREADY_INITIALIZED = "Error(Contract, #1)";
+/** What all three contracts say to a second `initialize`. */
+const ALREADY_INITIALIZED = 1;
+
+/** The network refuses what the setup asks for. */
+class SetupError extends Error {
+  override name = "SetupError";
+
+  /** @param contractError the contract error's number, where it was a contract that refused */
+  constructor(why: string, readonly contractError?: number) {
+    super(`the sandbox could not be set up: ${why}`);
+  }
+}
 
 function initialize(network: SandboxNetwork, deployer: Keypair, contract: string, args: xdr.ScVal[]): void {
   const operation = Operation.invokeContractFunction({ contract, function: "initialize", args });
   try {
     invoke(network, deployer, operation);
   } catch (error) {
-    if (!(error instanceof Error) || !error.message.includes(ALREADY_INITIALIZED)) throw error;
+    if (!(error instanceof SetupError) || error.contractError !== ALREADY_INITIALIZED) throw error;
   }
 }
 
@@ -205,11 +216,11 @@ function transactionOf(network: SandboxNetwork, source: Keypair): TransactionBui
   return new TransactionBuilder(account, { fee: BASE_FEE, networkPassphrase: network.passphrase });
 }
 
-/** Simulates, signs, submits and closes a ledger. Throws when the network refuses. */
+/** Simulates, signs, submits and closes a ledger. Throws a SetupError when the network refuses. */
 function invoke(network: SandboxNetwork, source: Keypair, operation: xdr.Operation): void {
   const draft = transactionOf(network, source).addOperation(operation).setTimeout(0).build();
   const called = assembled(network, draft);
-  if ("error" in called) throw new Error(`the sandbox could not be set up: ${called.error}`);
+  if ("error" in called) throw new SetupError(called.error, called.contractError);
   send(network, called.transaction, source);
 }
 
@@ -220,5 +231,5 @@ function send(network: SandboxNetwork, transaction: Transaction, ...signers: Key
   const applied = network.transaction(outcome.hash);
   if (applied?.successful) return;
   const result = outcome.status === "ERROR" ? outcome.resultXdr : applied?.resultXdr ?? new Uint8Array();
-  throw new Error(`the sandbox could not be set up: ${outcome.status} ${toHex(result)}`);
+  throw new SetupError(`${outcome.status} ${toHex(result)}`);
 }

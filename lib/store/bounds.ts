@@ -1,3 +1,4 @@
+import { MAX_COUNTED } from "./event.ts";
 import type { DeliveryStore, Store } from "./store.ts";
 import { MAX_SETTLED_WRITES, partitionLease, partitionOf, settledWrites } from "./webhook.ts";
 
@@ -66,7 +67,7 @@ export const BOUNDS: Bounds = {
     append: ({ events }) => checkBatch(events, 100),
     bounds: unbounded,
     read: ({ limit }) => checkLimit(limit, 1_000),
-    count: ({ limit }) => checkLimit(limit, 10_000),
+    count: ({ limit }) => checkLimit(limit, MAX_COUNTED),
     get: unbounded,
     before: unbounded,
     undecoded: ({ limit }) => checkLimit(limit, 100),

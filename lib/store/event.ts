@@ -1,3 +1,5 @@
+import { MAX_UINT32 } from "../uint32.ts";
+
 /**
  * What an event is to every room: how it is named, ordered, filtered and shown.
  *
@@ -111,6 +113,9 @@ export function matches(filter: EventFilter, event: PublicEvent): boolean {
   return true;
 }
 
+/** Events are counted exactly up to here. */
+export const MAX_COUNTED = 10_000;
+
 /** An event's id taken apart; the parts order events within a ledger. */
 export interface EventIdParts {
   epoch: number;
@@ -121,7 +126,6 @@ export interface EventIdParts {
 }
 
 const EVENT_ID = /^(?:([1-9]\d{0,3})-)?(\d{19})-(\d{10})$/;
-const MAX_UINT32 = 0xffff_ffff;
 
 /** The parts of an event's id, undefined for text that is none. Takes the RPC's own ids and cursors, as of epoch 0. */
 export function parseEventId(id: string): EventIdParts | undefined {

@@ -56,11 +56,6 @@ export function unixSeconds(iso: string): number {
   return Math.floor(Date.parse(iso) / 1_000);
 }
 
-/** ISO 8601 UTC with seconds, as the RPC writes close times. */
-export function isoSeconds(unixSeconds: number): string {
-  return new Date(unixSeconds * 1_000).toISOString().replace(".000Z", "Z");
-}
-
 /** What is kept in the column `amount`: the amount as it is or, where the asset is known, both as JSON. */
 export function packAmount(amount: string | undefined, asset: string | undefined): string | null {
   if (asset !== undefined) return JSON.stringify([amount ?? null, asset]);

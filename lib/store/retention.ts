@@ -1,4 +1,5 @@
 import { setImmediate as othersTurn } from "node:timers/promises";
+import { isoSeconds } from "../clock.ts";
 import { matches } from "./event.ts";
 import type { LoggedEvent } from "./event.ts";
 import type { Store } from "./store.ts";
@@ -130,7 +131,7 @@ export function createRetention(parts: RetentionParts): (signal: AbortSignal) =>
     if (attemptDays > 0) await forgetAttempts(signal, nowMs - attemptDays * DAY_MS);
     if (historyDays === 0) return;
     // Written like the events' own times, with which it is compared as text.
-    await forgetEvents(signal, `${new Date(nowMs - historyDays * DAY_MS).toISOString().slice(0, 19)}Z`);
+    await forgetEvents(signal, isoSeconds(nowMs - historyDays * DAY_MS));
   }
 
   return async function forget(signal) {

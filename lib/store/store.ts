@@ -200,7 +200,7 @@ export interface EventStore {
    * `limit`, not on the depth or on how rare matches are (of several subjects at once on the rarest single one).
    */
   read(query: EventQuery & { order: "asc" | "desc"; limit: number }): Promise<LoggedEvent[]>;
-  /** How many match, counted up to `limit` (≤ 10 000). */
+  /** How many match, counted up to `limit` (≤ 10 000, `MAX_COUNTED`). */
   count(query: EventQuery & { limit: number }): Promise<number>;
   /** The decoded event with this id, undefined when there is none. */
   get(id: string): Promise<LoggedEvent | undefined>;

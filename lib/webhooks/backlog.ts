@@ -1,4 +1,5 @@
 import { setImmediate as othersTurn } from "node:timers/promises";
+import { MAX_COUNTED } from "../store/event.ts";
 import type { Store } from "../store/store.ts";
 import { filterOf, type Reader } from "../store/webhook.ts";
 
@@ -23,7 +24,6 @@ export interface Backlog {
 const READERS_PAGE = 500;
 /** So many are counted before others have their turn. */
 const COUNTED_AT_ONCE = 50;
-const MAX_COUNTED = 10_000;
 
 /** What one subscription is owed. Its cost does not grow with that. */
 export async function backlogOf({ events }: Pick<Store, "events">, reader: Reader, last: number): Promise<Backlog> {

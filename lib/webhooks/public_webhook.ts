@@ -1,3 +1,4 @@
+import { isoTime } from "../clock.ts";
 import type { Attempt, AttemptOutcome, FailedDelivery, Progress, Subscription } from "../store/webhook.ts";
 import type { FailedWithAttempt } from "./failed_deliveries.ts";
 
@@ -124,8 +125,4 @@ export function publicFailedDelivery({ delivery, event, lastAttempt }: FailedWit
     nextAttemptAt: dueAtMs === null ? null : isoTime(dueAtMs),
     lastAttempt: lastAttempt === undefined ? null : publicAttempt(lastAttempt),
   };
-}
-
-function isoTime(ms: number): string {
-  return new Date(ms).toISOString();
 }

@@ -1,5 +1,5 @@
 import { GatewayError } from "../errors.ts";
-import { heightOf, heightOfEvent, matches, MAX_LEDGER } from "../store/event.ts";
+import { heightOf, heightOfEvent, matches, MAX_COUNTED, MAX_LEDGER } from "../store/event.ts";
 import { type Store, StoreError } from "../store/store.ts";
 import { filterOf, type Replay, type Subscription } from "../store/webhook.ts";
 
@@ -17,9 +17,6 @@ export type ReplayPlan =
     /** How many events it reads at most to find those, as far as is known yet. */
     lookedThrough: number;
   };
-
-/** Deliveries are counted exactly up to here. */
-export const MAX_COUNTED = 10_000;
 
 /**
  * Works out what a replay of these ledgers would send: of what is past, for the rest the subscription hears by itself. The

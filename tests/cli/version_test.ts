@@ -7,7 +7,7 @@ import notices from "../../cli/notices.json" with { type: "json" };
 import { UsageError } from "../../cli/command.ts";
 import { command } from "../../cli/version.ts";
 import { runtimeName } from "../../lib/runtime/runtime.ts";
-import { packagesInside, ROOT } from "../../compile_notices.ts";
+import { packagesInside, ROOT } from "../../compile/notices.ts";
 import packageJson from "../../package.json" with { type: "json" };
 import { fakeIo } from "./fake_io.ts";
 

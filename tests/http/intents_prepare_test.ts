@@ -171,8 +171,8 @@ describe("prepare with an Idempotency-Key", () => {
     }
     // Another node had it.
     await applyElsewhere(card, first.body.xdr);
-    for (const  of of[gateway, other]) {
-      const again = await prepared(card, { key: "taken-in", of });
+    for (const one of [gateway, other]) {
+      const again = await prepared(card, { key: "taken-in", of: one });
       assert.equal(again.text, `${first.text.slice(0, -1)},"status":"success"}`);
     }
   });

@@ -65,6 +65,17 @@ describe("a network with a state file", () => {
     await network.stop();
   });
 
+  test("finishes a setup that was broken off before it was written down, with the contracts that are there", async () => {
+    const { network } = await startNetwork();
+    const first = bootstrapSandbox(network, { contracts: contractCode() });
+    const forgetful = new Proxy(network, {
+      get: (target, name) => name === "recall" ? () => undefined : Reflect.get(target, name),
+    });
+    const { contracts, asset } = bootstrapSandbox(forgetful, { contracts: contractCode() });
+    assert.deepEqual({ contracts, asset }, { contracts: first.contracts, asset: first.asset });
+    await network.stop();
+  });
+
   test("closes a ledger at once when it slept, so that its tip is not old", async () => {
     const first = await startNetwork({ stateFile });
     await first.network.stop();

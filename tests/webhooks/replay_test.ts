@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { MAX_COUNTED } from "../../lib/store/event.ts";
 import type { Store } from "../../lib/store/store.ts";
 import type { Subscription } from "../../lib/store/webhook.ts";
 import { nextAttempt } from "../../lib/webhooks/delivery/schedule.ts";
-import { beginReplay, MAX_COUNTED, planReplay } from "../../lib/webhooks/replays.ts";
+import { beginReplay, planReplay } from "../../lib/webhooks/replays.ts";
 import { courierStage } from "./delivery/courier_stage.ts";
 import { append, eventAt, insert, memoryStore, owedTo, START_MS, subscriptionOf } from "./parts.ts";
 

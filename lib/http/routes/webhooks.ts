@@ -3,6 +3,7 @@ import { z } from "zod";
 import { EVENT_TYPES } from "../../escrow/events.ts";
 import { address, deviceHash, mustBeOneOf } from "../../escrow/values.ts";
 import type { Reader } from "../../store/webhook.ts";
+import { MAX_UINT32 } from "../../uint32.ts";
 import { NOTHING_DELIVERED, publicAttempt, publicWebhook } from "../../webhooks/public_webhook.ts";
 import { endpoint } from "../endpoint.ts";
 import type { AppEnv } from "../exchange.ts";
@@ -10,9 +11,9 @@ import { attempt, webhookId } from "./deliveries.ts";
 import { eventAnswer, eventId } from "./events.ts";
 
 const urlRule = "must be an https:// URL";
-const ledgerRule = "must be an integer from 1 to 4294967295";
+const ledgerRule = `must be an integer from 1 to ${MAX_UINT32}`;
 
-const ledger = z.int(ledgerRule).min(1, ledgerRule).max(4_294_967_295, ledgerRule);
+const ledger = z.int(ledgerRule).min(1, ledgerRule).max(MAX_UINT32, ledgerRule);
 
 /** A filter may be given as it is answered: null where there is none. */
 const absentIfNull = <T>(filter: T | null | undefined) => filter ?? undefined;

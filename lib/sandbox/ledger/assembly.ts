@@ -1,13 +1,17 @@
 import { rpc, type Transaction } from "@stellar/stellar-sdk";
 import type { Network } from "../network_types.ts";
+import { lastContractError } from "./diagnostics.ts";
 
-/** The transaction with the resources and authorisations that its simulation asks for, or why there is none. */
+/** The transaction with the resources and authorisations that its simulation asks for, or why there is none: with the number, where a contract says so. */
 export function assembled(
   network: Pick<Network, "simulate">,
   draft: Transaction,
-): { transaction: Transaction } | { error: string } {
+): { transaction: Transaction } | { error: string; contractError?: number } {
   const simulated = network.simulate(draft.toEnvelope().toXdr(), {});
-  if (!simulated.ok) return { error: simulated.error };
+  if (!simulated.ok) {
+    const { error, diagnosticEventsXdr } = simulated;
+    return { error, contractError: lastContractError(diagnosticEventsXdr) };
+  }
   const base64 = (bytes: Uint8Array) => bytes.toBase64();
   const { transactionDataXdr, minResourceFee, result } = simulated;
   const answer = {

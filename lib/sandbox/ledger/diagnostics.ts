@@ -15,3 +15,13 @@ export function diagnosticError(error: xdr.ScError, message: string): Uint8Array
   });
   return new xdr.DiagnosticEvent({ inSuccessfulContractCall: false, event }).toXdr();
 }
+
+/** The number of the contract error that an invocation ended with, by its DiagnosticEvents; undefined when it was another's. */
+export function lastContractError(eventsXdr: Uint8Array[]): number | undefined {
+  for (const encoded of eventsXdr.toReversed()) {
+    const [kind, error] = xdr.DiagnosticEvent.fromXdr(encoded).event.body.v0.topics;
+    if (kind?.type !== "scvSymbol" || kind.sym.toString() !== "error" || error?.type !== "scvError") continue;
+    return error.error.type === "sceContract" ? error.error.contractCode : undefined;
+  }
+  return undefined;
+}

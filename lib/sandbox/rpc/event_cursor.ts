@@ -1,3 +1,4 @@
+import { MAX_UINT32 } from "../../uint32.ts";
 import { invalidParams } from "./json_rpc.ts";
 
 /**
@@ -6,7 +7,6 @@ import { invalidParams } from "./json_rpc.ts";
  */
 
 const MAX_TOID = 2n ** 63n - 1n;
-const MAX_EVENT_INDEX = 2 ** 32 - 1;
 const LEDGER_SHIFT = 32n;
 
 /** The ledger and the canonical form of a cursor a client sent. Throws -32602 for what is none. */
@@ -14,7 +14,7 @@ export function parseEventCursor(text: string): { ledger: number; id: string } {
   const match = /^(\d{1,19})-(\d{1,10})$/.exec(text);
   const toid = BigInt(match?.[1] ?? MAX_TOID + 1n);
   const index = Number(match?.[2]);
-  if (toid > MAX_TOID || !(index <= MAX_EVENT_INDEX)) throw invalidParams(`invalid event id ${text}`);
+  if (toid > MAX_TOID || !(index <= MAX_UINT32)) throw invalidParams(`invalid event id ${text}`);
   return { ledger: Number(toid >> LEDGER_SHIFT), id: eventId(toid, index) };
 }
 
@@ -26,7 +26,7 @@ export function beforeLedger(ledger: number): string {
 /** The last place within `ledger`. */
 export function endOfLedger(ledger: number): string {
   const next = BigInt(ledger + 1) << LEDGER_SHIFT;
-  return eventId(next > 0n ? next - 1n : 0n, MAX_EVENT_INDEX);
+  return eventId(next > 0n ? next - 1n : 0n, MAX_UINT32);
 }
 
 function eventId(toid: bigint, index: number): string {

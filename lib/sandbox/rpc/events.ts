@@ -1,3 +1,4 @@
+import { isoSeconds } from "../../clock.ts";
 import type { Network, NetworkEvent } from "../network_types.ts";
 import { beforeLedger, endOfLedger, parseEventCursor } from "./event_cursor.ts";
 import { readEventFilters } from "./event_filter.ts";
@@ -72,7 +73,7 @@ function eventInfo(event: NetworkEvent, format: XdrFormat) {
   return {
     type: event.type,
     ledger: event.ledger,
-    ledgerClosedAt: new Date(event.closeTime * 1000).toISOString().replace(".000Z", "Z"),
+    ledgerClosedAt: isoSeconds(event.closeTime * 1000),
     contractId: event.contractId,
     id: event.id,
     operationIndex: event.operationIndex,

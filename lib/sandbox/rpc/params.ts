@@ -1,7 +1,6 @@
 /** Readers of named params. As in the real node an explicit null is an absent param; an absent one is the zero value. */
+import { MAX_UINT32 } from "../../uint32.ts";
 import { invalidParams, type JsonRpcError, type Params } from "./json_rpc.ts";
-
-const MAX_UINT32 = 0xffff_ffff;
 
 /** A string, "" when absent. */
 export function readString(params: Params, name: string): string {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { MAX_UINT32 } from "../../uint32.ts";
 
 /**
  * What the gateway relies on in each answer of a node: checked by these schemas, and typed from them. Unknown fields are
@@ -6,7 +7,7 @@ import { z } from "zod";
  * seconds, which older nodes do not say everywhere.
  */
 
-const uint32 = z.number().int().min(0).max(0xffff_ffff);
+const uint32 = z.number().int().min(0).max(MAX_UINT32);
 /** Ledger sequences are signed 32-bit in ids and cursors (SEP-35); refused simulations say 0. */
 const ledger = z.number().int().min(0).max(0x7fff_ffff);
 const seconds = z.union([z.number(), z.string().regex(/^-?\d{1,15}$/)]).transform(Number)

@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer";
+import { isoSeconds } from "../../clock.ts";
 import {
   formatEventId,
   heightOf,
@@ -9,7 +10,7 @@ import {
   publicEvent,
   type UndecodedEvent,
 } from "../event.ts";
-import { isoSeconds, packAddress, packHash, unixSeconds, unpackAddress, unpackHash } from "../packing.ts";
+import { packAddress, packHash, unixSeconds, unpackAddress, unpackHash } from "../packing.ts";
 import type { Queries } from "./database.ts";
 import type { PostgresContext } from "./store.ts";
 import { postgresWords, type Words } from "./words.ts";
@@ -102,7 +103,7 @@ export function postgresEventRows(context: Pick<PostgresContext, "database" | "p
       id: formatEventId({ epoch: Math.floor(height / EPOCH), ledger, order: place, index: event_index }),
       contractId: ids.get(contract)!,
       ledger,
-      ledgerClosedAt: isoSeconds(closed_at),
+      ledgerClosedAt: isoSeconds(closed_at * 1_000),
       txHash: unpack(tx_hash, unpackHash),
     };
   }

@@ -1,3 +1,4 @@
+import { isoSeconds } from "../../clock.ts";
 import type { SqliteDatabase } from "../../runtime/sqlite.ts";
 import {
   formatEventId,
@@ -7,16 +8,7 @@ import {
   parseEventId,
   type UndecodedEvent,
 } from "../event.ts";
-import {
-  isoSeconds,
-  packAddress,
-  packAmount,
-  packHash,
-  unixSeconds,
-  unpackAddress,
-  unpackAmount,
-  unpackHash,
-} from "../packing.ts";
+import { packAddress, packAmount, packHash, unixSeconds, unpackAddress, unpackAmount, unpackHash } from "../packing.ts";
 import { sqliteWords, type Words } from "./words.ts";
 
 type Packed = Uint8Array | string;
@@ -95,7 +87,7 @@ export function sqliteEventRows(database: SqliteDatabase): EventRows {
       id: formatEventId({ epoch: Math.floor(height / EPOCH), ledger, order: place, index: event_index }),
       contractId: contracts.text(contract),
       ledger,
-      ledgerClosedAt: isoSeconds(closed_at),
+      ledgerClosedAt: isoSeconds(closed_at * 1_000),
       txHash: unpackHash(tx_hash),
     };
   }

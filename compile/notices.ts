@@ -33,7 +33,7 @@ export interface Found {
   folder: string;
 }
 
-export const ROOT = dirname(fileURLToPath(import.meta.url));
+export const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const IS_NOTICE = /^(licen[sc]e|copying|notice|unlicense)/i;
 
 /** The packages that the program imports, and all that they need, by name and version. */
