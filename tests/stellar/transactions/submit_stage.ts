@@ -14,7 +14,6 @@ import { createEntryReader } from "../../../lib/stellar/ledger/entries.ts";
 import { createLedgerWait } from "../../../lib/stellar/ledger/waiting.ts";
 import { accountKey } from "../../../lib/stellar/transactions/prepare.ts";
 import type { RpcClient } from "../../../lib/stellar/rpc/client.ts";
-import { RpcError } from "../../../lib/stellar/rpc/json_rpc.ts";
 import type { SendAnswer, TransactionAnswer } from "../../../lib/stellar/rpc/schemas.ts";
 import { createLedgerView } from "../../../lib/stellar/ledger/ledger_view.ts";
 import { createTransactions } from "../../../lib/stellar/transactions/transactions.ts";
