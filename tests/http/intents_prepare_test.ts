@@ -20,7 +20,7 @@ const {
   useSequence,
   applyElsewhere,
   leaveClaim,
-} = await startIntentCalls(20);
+} = await startIntentCalls(21);
 after(() => stage.close());
 
 describe("prepare with an Idempotency-Key", () => {
@@ -175,6 +175,30 @@ describe("prepare with an Idempotency-Key", () => {
       const again = await prepared(card, { key: "taken-in", of: one });
       assert.equal(again.text, `${first.text.slice(0, -1)},"status":"success"}`);
     }
+  });
+
+  test("puts nothing in the place of one that is applied just then", async () => {
+    const card = newCard();
+    let reads = Infinity;
+    let first: Answered;
+    const faults: NodeFaults = (init, ask) => {
+      const { method } = JSON.parse(String(init.body));
+      // The first read of the account is for the fate of what was turned down, the second one for what takes its place.
+      if (method === "getLedgerEntries" && --reads === 0) {
+        const { xdr } = signed(first.body.xdr, card.owner);
+        stage.network.submit(TransactionBuilder.fromXdr(xdr, stage.network.passphrase).toEnvelope().toXdr());
+        stage.network.closeLedger();
+      }
+      return ask();
+    };
+    const { gateway: unlucky } = await stage.time.until(stage.live(Infinity, faults));
+    first = await prepared(card, { key: "just-then", of: unlucky });
+    await asked("/v1/transactions/submit", signed(first.body.xdr, card.agent), { key: "just-then", of: unlucky });
+    await pass(6);
+    reads = 2;
+    const again = await prepared(card, { key: "just-then", of: unlucky });
+    assert.ok(reads <= 0);
+    assert.equal(again.text, `${first.text.slice(0, -1)},"status":"success"}`);
   });
 
   test("puts only so many in the place of what was turned down, and then the last until none may be applied", async () => {

@@ -237,3 +237,30 @@ for (const [what, wrongMs] of [["ahead of", 86_400_000], ["behind", -86_400_000]
     await courier.stop({ drainMs: 0 });
   });
 }
+
+test("a lease is trusted from when it was asked for, however late the store answers", async () => {
+  const clock = createTestClock(START_MS);
+  const store = await openStore("memory:", { now: clock.now, isShared: true });
+  let answersAfterMs = 0;
+  const late = <Args extends unknown[], T>(call: (...args: Args) => Promise<T>) => async (...args: Args) => {
+    const answer = await call(...args);
+    clock.advance(answersAfterMs);
+    return answer;
+  };
+  const { acquire, renew } = store.leases;
+  const leases = { ...store.leases, acquire: late(acquire), renew: late(renew) };
+  const partitions = createPartitions({ leases, registers: store.registers, isShared: true }, clock, "slow");
+  const held = () => ALL.filter((one) => partitions.holds(one)).length;
+  answersAfterMs = 1_000;
+  await partitions.keep(() => false);
+  assert.equal(held(), 8);
+  // The first was asked for eight seconds ago.
+  clock.advance(2_000);
+  assert.equal(held(), 7);
+  answersAfterMs = 9_000;
+  await partitions.keep(() => false);
+  assert.equal(held(), 8);
+  clock.advance(1_000);
+  assert.equal(held(), 0, "another may have taken them");
+  await store.close();
+});
