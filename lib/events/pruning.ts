@@ -1,4 +1,6 @@
 import type { Clock } from "../clock.ts";
+import { askForTime } from "../stellar/ledger/ledger_time.ts";
+import type { LedgerView } from "../stellar/ledger/ledger_view.ts";
 import type { NodesRpcClient } from "../stellar/rpc/client.ts";
 import type { Reading, ReadPage } from "./reading.ts";
 
@@ -15,10 +17,12 @@ const PATIENCE_MS = 60_000;
 
 /**
  * What one node no longer holds, another may: ledgers count as lost only when every node has said so in two looks some
- * seconds apart. A node that does not answer at all is waited for, but not for ever.
+ * seconds apart. A node that does not answer at all is waited for, but not for ever. One that holds nothing as old as the
+ * newest ledger that is believed speaks of another network, as one does that still shows the one before a reset.
  */
-export function createPruningCheck({ rpc, clock, read }: {
-  rpc: Pick<NodesRpcClient, "nodes">;
+export function createPruningCheck({ rpc, view, clock, read }: {
+  rpc: Pick<NodesRpcClient, "nodes" | "getHealth" | "getLatestLedger">;
+  view: Pick<LedgerView, "sequence">;
   clock: Clock;
   read: (request: ReadPage) => Promise<Reading>;
 }): (request: ReadPage, said: { oldestLedger: number }) => Promise<PrunedReading> {
@@ -33,6 +37,11 @@ export function createPruningCheck({ rpc, clock, read }: {
       if (reading?.kind === "page") return reading;
       if (reading?.kind === "pruned") oldestLedger = Math.min(oldestLedger, reading.oldestLedger);
       else isSilent = true;
+    }
+    if (oldestLedger > view.sequence) {
+      // Unless it is this network, far ahead: then this is how that is learnt.
+      await askForTime(rpc, request);
+      if (oldestLedger > view.sequence) return { kind: "pruned", oldestLedger, isCertain: false };
     }
     const nowMs = clock.monotonicMs();
     const place = JSON.stringify(request.place);

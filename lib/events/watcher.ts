@@ -72,7 +72,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
     createAssetLookup({ rpc, clock, movements, onNotice: onProblem, stopping: stopping.signal });
   const log = createLogWriter({ ...parts, assets, onNotice: onProblem });
   const read = createReader(rpc, parts.pageEvents);
-  const askOthers = createPruningCheck({ rpc, clock, read });
+  const askOthers = createPruningCheck({ rpc, view, clock, read });
   const resets = createResetCheck({ rpc, store, view, clock });
   const gaps = createGapJobs({ rpc, clock, log, read });
   const secondLook = createSecondLook({ rpc, clock, log, read });

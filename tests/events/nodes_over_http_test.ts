@@ -69,6 +69,8 @@ test("over real connections: lies, pruning, large pages, a silent node and a res
   // What the first no longer holds, the second does, after it was silent for a while.
   await fixture.watcher.stop();
   for (let ledger = 0; ledger < 100; ledger++) network.close({});
+  // Whose lie nobody has heard yet: alone it could leave out what the first does not hold any more.
+  second.bend = (_method, answer) => answer;
   let silent = 3;
   second.beforeCall = () => {
     if (silent-- > 0) throw new Response("busy", { status: 503 });

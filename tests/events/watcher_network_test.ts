@@ -256,6 +256,31 @@ describe("the watcher and a reset network", () => {
     );
   });
 
+  test("what a node no longer holds of the network before the reset is not missing from the new one", async () => {
+    const { network, node } = simulate({ first: 1_000, retention: 3 });
+    for (let ledger = 0; ledger < 5; ledger++) network.close({});
+    const fixture = await createFixture(network, { nodes: [node] });
+    for (let turns = 0; turns < 3; turns++) await untilAtTip(fixture);
+    network.reset(950);
+    network.close({});
+    await untilAtTip(fixture);
+    fixture.clock.pass(1_500);
+    await untilAtTip(fixture);
+    node.showsFormer = true;
+    for (let turns = 0; turns < 20; turns++) {
+      await fixture.turn();
+      assert.ok((await fixture.state()).scannedLedger <= network.latest);
+      fixture.clock.pass(3_000);
+    }
+    node.showsFormer = false;
+    network.close({});
+    await untilAtTip(fixture);
+    const { epoch, scannedLedger, gaps } = await fixture.state();
+    assert.deepEqual([epoch, scannedLedger], [1, network.latest]);
+    assert.deepEqual(gaps.filter((gap) => gap.epoch === 1), []);
+    assert.ok((await readAll(fixture.history)).includes(network.emitted.at(-1)!.txHash));
+  });
+
   test("a node that still shows the network before the reset is not believed", async () => {
     const { network, node } = simulate({ first: 5_000 });
     network.close({});
@@ -265,7 +290,10 @@ describe("the watcher and a reset network", () => {
     network.close({});
     await untilAtTip(fixture);
     node.showsFormer = true;
-    assert.equal((await fixture.turn()).outcome, "lagging");
+    for (let turns = 0; turns < 5; turns++) {
+      assert.equal((await fixture.turn()).outcome, "doubtful");
+      fixture.clock.pass(2_500);
+    }
     node.showsFormer = false;
     network.close({});
     await untilAtTip(fixture);

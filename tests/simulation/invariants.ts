@@ -1,5 +1,6 @@
 import { type LoggedEvent, parseEventId } from "../../lib/store/event.ts";
 import type { WatcherState } from "../../lib/store/store.ts";
+import { partitionLease, partitionOf } from "../../lib/store/webhook.ts";
 import type { HistoryReader } from "./client.ts";
 import { checkLimit, checkPayments, checkRefusals, checkStream } from "./client_invariants.ts";
 import { checkDeliveries, checkHooks } from "./delivery_invariants.ts";
@@ -7,13 +8,27 @@ import type { Machine } from "./machine.ts";
 import type { People } from "./people.ts";
 import type { Site } from "./site.ts";
 
-/** Whose commits go through: no lease may have two terms at work. */
+/** What a machine's clock gains on the store's in the life of a lease. */
+const LEASE_DRIFT_MS = 60;
+
+/** Whose commits go through, and who posts: no lease may have two terms at work. */
 export function watchTerms(site: Site, broken: (what: string) => void): void {
   const newest = new Map<string, number>();
+  const taken = new Map<string, { by: Machine; atMs: number }>();
+  // Who stands still between the look at its lease and the post cannot know.
+  const standsStill = site.climate.misfortunes.some(([what]) => what === "pause" || what === "ambush");
+  site.receivers.onPost = (machine, subscriptionId) => {
+    if (standsStill || site.time.wasMoved || machine.isDead) return;
+    const partition = partitionOf(subscriptionId);
+    const { by, atMs } = taken.get(partitionLease(partition)) ?? { by: machine, atMs: 0 };
+    if (by === machine || site.world.nowMs - atMs <= LEASE_DRIFT_MS) return;
+    broken(`${machine.name} posts for partition ${partition}, which ${by.name} has taken`);
+  };
   site.onStoreCall = (machine: Machine, method: string, args: unknown[], answer: unknown) => {
     if (method === "leases.acquire" && answer !== undefined) {
       const { name, term } = answer as { name: string; term: number };
       newest.set(name, term);
+      taken.set(name, { by: machine, atMs: site.world.nowMs });
     }
     const written = args[0] as { lease?: { name: string; term: number }; leases?: { name: string; term: number }[] };
     const isWrite = ["events.append", "events.appendDecoded", "deliveries.settle"].includes(method);

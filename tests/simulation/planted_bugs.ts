@@ -239,6 +239,23 @@ export const PLANTED: PlantedBug[] = [
     seed: 4,
   },
   {
+    name: "what is pruned of another network is missing from this one",
+    file: "lib/events/pruning.ts",
+    from: "if (oldestLedger > view.sequence) return",
+    to: "if (oldestLedger > Infinity) return",
+    seed: 9_616,
+    kind: kinds.resetAmongMany,
+    wasReal: true,
+  },
+  {
+    name: "a lease is trusted from the answer to its renewal on",
+    file: "lib/webhooks/delivery/partitions.ts",
+    from: "trustedUntil = trustedUntil;",
+    to: "trustedUntil = clock.monotonicMs() + LEASE_MS;",
+    seed: 1,
+    kind: kinds.deliveredSlowly,
+  },
+  {
     name: "what was turned down is forgotten once another is in its place",
     file: "lib/http/intents/transactions.ts",
     from: "kept({ ...made, inPlaceOf: refused })",

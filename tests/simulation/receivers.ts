@@ -35,6 +35,9 @@ export class Receivers {
   /** The API key of each subscription, by id. */
   readonly owners = new Map<string, string>();
 
+  /** Told of each post as it begins. */
+  onPost: (machine: Machine, subscriptionId: string) => void = () => {};
+
   constructor(readonly world: World) {}
 
   setTemper(url: string, temper: Temper): void {
@@ -50,6 +53,7 @@ export class Receivers {
   async post(machine: Machine, request: PostRequest): Promise<PostResult> {
     const { world } = this;
     const beganMs = world.nowMs;
+    this.onPost(machine, JSON.parse(request.body).subscription);
     const temper = this.#tempers.get(request.url) ?? "well";
     const aborted = new Promise<PostResult>((resolve) => {
       const give = () => resolve({ ...NO_ANSWER, error: "given up by the gateway" });
