@@ -64,6 +64,8 @@ export function createLedgerView({ clock, stored, nodes = 1 }: {
   let firstSequence: number | undefined;
   /** A ledger has closed since the first that was believed: the close time of a network that stands still is no clock. */
   let hasMoved = false;
+  /** Nodes still speak of that one after so long that it has closed none. */
+  let hasRested = false;
   /** What became of the close times that were said since this start. */
   let timeHeard: "none" | "contradicted" | "believed" = "none";
   let timeBelievedAtMs = 0;
@@ -115,7 +117,7 @@ export function createLedgerView({ clock, stored, nodes = 1 }: {
     timeDoubt() {
       if (timeHeard === "none") return "unheard";
       if (timeHeard === "contradicted") return "contradicted";
-      if (hasMoved || clock.monotonicMs() - timeBelievedAtMs >= REST_SHOWS_MS) return undefined;
+      if (hasMoved || hasRested) return undefined;
       const aheadSeconds = clock.now() / 1000 - since(belief.believed!);
       return aheadSeconds > JUDGE_LIMITS.closeTimeSlackSeconds ? "resting" : undefined;
     },
@@ -135,6 +137,9 @@ export function createLedgerView({ clock, stored, nodes = 1 }: {
         const { sequence, node } = next.confirmed;
         // What was stored before is older than the first.
         hasMoved ||= sequence > firstSequence || (sequence < firstSequence && node !== STORED);
+      }
+      if (timeHeard === "believed" && claim.node !== STORED && claim.sequence === firstSequence) {
+        hasRested ||= clock.monotonicMs() - timeBelievedAtMs >= REST_SHOWS_MS;
       }
       if ((claim.closeTime ?? 0) > 0 && claim.node !== STORED && timeHeard !== "believed") {
         const offSeconds = Math.abs(clock.now() / 1000 - claim.closeTime!);
