@@ -248,14 +248,6 @@ export const PLANTED: PlantedBug[] = [
     wasReal: true,
   },
   {
-    name: "a lease is trusted from the answer to its renewal on",
-    file: "lib/webhooks/delivery/partitions.ts",
-    from: "trustedUntil = trustedUntil;",
-    to: "trustedUntil = clock.monotonicMs() + LEASE_MS;",
-    seed: 1,
-    kind: kinds.deliveredSlowly,
-  },
-  {
     name: "what was turned down is forgotten once another is in its place",
     file: "lib/http/intents/transactions.ts",
     from: "kept({ ...made, inPlaceOf: refused })",
