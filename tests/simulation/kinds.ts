@@ -85,3 +85,9 @@ export const resetAndPruned: Kind = (climate) =>
   isRough(climate) && climate.eventsOfLedger > 3 && climate.troubles.storeFault > 0.1 &&
   share(climate, "troubles") > 0.05 && share(climate, "reset") > 0.02 && share(climate, "prune") > 0.02 &&
   share(climate, "prune") >= share(climate, "reset");
+
+/** Several deliver on stores that answer late, and nobody stands still. */
+export const deliveredSlowly: Kind = (climate) =>
+  climate.isShared && !climate.isTurned && climate.gateways > 1 && climate.hooks > 1 && climate.troubles.stall > 0 &&
+  share(climate, "troubles") > 0.1 && climate.eventsOfLedger > 1 &&
+  share(climate, "pause", "ambush", "storeClock") === 0;
