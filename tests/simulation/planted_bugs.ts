@@ -241,8 +241,8 @@ export const PLANTED: PlantedBug[] = [
   {
     name: "what is pruned of another network is missing from this one",
     file: "lib/events/pruning.ts",
-    from: "if (oldestLedger > view.sequence) return",
-    to: "if (oldestLedger > Infinity) return",
+    from: "if (oldestLedger > view.sequence) {",
+    to: "if (oldestLedger > Infinity) {",
     seed: 9_616,
     kind: kinds.resetAmongMany,
     wasReal: true,
