@@ -44,10 +44,6 @@ export const paidAmongLies: Kind = (climate) =>
   isRough(climate) && climate.payers > 2 && climate.pollMs === 5_000 && climate.lastsMs > 60_000 &&
   share(climate, "lie") > 0.3;
 
-/** Those who pay at gateways that are down for longer than nodes remember, by clocks that are minutes ahead. */
-export const paidAndForgotten: Kind = (climate) =>
-  climate.payers > 1 && climate.restartMs === 60_000 && share(climate, "prune") > 0.2 && setsClocksBy(climate, 60_000);
-
 /** Keys are disabled while clocks are set, and stores are slow. */
 export const disabledByClock: Kind = (climate) =>
   isRough(climate) && does(climate, "switchKey") && climate.troubles.stall > 0 && share(climate, "troubles") > 0.1 &&

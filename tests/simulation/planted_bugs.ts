@@ -306,15 +306,6 @@ export const PLANTED: PlantedBug[] = [
     wasReal: true,
   },
   {
-    name: "what a node has forgotten is told by a time that a wrong clock said",
-    file: "lib/stellar/transactions/fate.ts",
-    from: "if (sinceLedger !== undefined) return answer.oldestLedger > sinceLedger + 1;",
-    to: "if (sinceLedger !== undefined) return (answer.oldestLedgerCloseTime ?? 0) > validUntil - 300;",
-    seed: 7935,
-    kind: kinds.paidAndForgotten,
-    wasReal: true,
-  },
-  {
     name: "how old a verified key is goes by the wall clock",
     file: "lib/gateway/gateway.ts",
     from: "createKeyVerifier({ source: keys, clock: storeClock,",
