@@ -180,19 +180,20 @@ describe("prepare with an Idempotency-Key", () => {
   test("puts nothing in the place of one that is applied just then", async () => {
     const card = newCard();
     let reads = Infinity;
-    let first: Answered;
+    const turnedDown: { xdr?: string } = {};
     const faults: NodeFaults = (init, ask) => {
       const { method } = JSON.parse(String(init.body));
       // The first read of the account is for the fate of what was turned down, the second one for what takes its place.
       if (method === "getLedgerEntries" && --reads === 0) {
-        const { xdr } = signed(first.body.xdr, card.owner);
+        const { xdr } = signed(turnedDown.xdr!, card.owner);
         stage.network.submit(TransactionBuilder.fromXdr(xdr, stage.network.passphrase).toEnvelope().toXdr());
         stage.network.closeLedger();
       }
       return ask();
     };
     const { gateway: unlucky } = await stage.time.until(stage.live(Infinity, faults));
-    first = await prepared(card, { key: "just-then", of: unlucky });
+    const first = await prepared(card, { key: "just-then", of: unlucky });
+    turnedDown.xdr = first.body.xdr;
     await asked("/v1/transactions/submit", signed(first.body.xdr, card.agent), { key: "just-then", of: unlucky });
     await pass(6);
     reads = 2;
