@@ -62,10 +62,11 @@ export function createLedgerView({ clock, stored, nodes = 1 }: {
   /** The newest ledger that was news without being believed. */
   let newsAhead = 0;
   let firstSequence: number | undefined;
-  /** A ledger has closed since the first that was believed: the close time of a network that stands still is no clock. */
-  let hasMoved = false;
-  /** Nodes still speak of that one after so long that it has closed none. */
-  let hasRested = false;
+  /**
+   * Whether a ledger has closed since the first that was believed, for the close time of a network that stands still is no
+   * clock; or whether nodes speak of that one after so long that it has closed none. Undefined: that has not shown yet.
+   */
+  let pace: "moves" | "rests" | undefined;
   /** What became of the close times that were said since this start. */
   let timeHeard: "none" | "contradicted" | "believed" = "none";
   let timeBelievedAtMs = 0;
@@ -81,6 +82,27 @@ export function createLedgerView({ clock, stored, nodes = 1 }: {
     return closeTime + (clock.monotonicMs() - timedAtMs) / 1000;
   }
 
+  /** A network that was taken for resting may close a ledger after all; one that has moved does not rest for good. */
+  function learnPace({ node, sequence }: Claim, verdict: Verdict): void {
+    if (verdict === "current" && node !== STORED) firstSequence ??= belief.believed!.sequence;
+    if (firstSequence === undefined || pace === "moves") return;
+    const { confirmed } = belief;
+    // What was stored before is older than the first.
+    const isOther = confirmed !== undefined &&
+      (confirmed.sequence > firstSequence || (confirmed.sequence < firstSequence && confirmed.node !== STORED));
+    const hasRested = timeHeard === "believed" && node !== STORED && sequence === firstSequence &&
+      clock.monotonicMs() - timeBelievedAtMs >= REST_SHOWS_MS;
+    if (isOther) pace = "moves";
+    else if (hasRested) pace = "rests";
+  }
+
+  function learnTime({ node, closeTime = 0 }: Claim, verdict: Verdict): void {
+    if (closeTime === 0 || node === STORED || timeHeard === "believed") return;
+    const offSeconds = Math.abs(clock.now() / 1000 - closeTime);
+    if (verdict === "current") [timeHeard, timeBelievedAtMs] = ["believed", clock.monotonicMs()];
+    else if (offSeconds > JUDGE_LIMITS.closeTimeSlackSeconds) timeHeard = "contradicted";
+  }
+
   /** @param longestRest for how long it may have closed no ledger, in seconds */
   function networkSeconds(longestRest = LONGEST_REST_SECONDS): number {
     const wallSeconds = clock.now() / 1000;
@@ -91,7 +113,7 @@ export function createLedgerView({ clock, stored, nodes = 1 }: {
       if (Math.abs(seconds - wallSeconds) <= JUDGE_LIMITS.closeTimeSlackSeconds) return Math.floor(seconds);
     }
     if (confirmed === undefined || confirmed.closeTime === 0) return Math.floor(wallSeconds);
-    if (hasMoved) return Math.floor(since(confirmed));
+    if (pace === "moves") return Math.floor(since(confirmed));
     const latest = timeHeard === "believed" ? since(believed!) + longestRest : Infinity;
     return Math.floor(Math.min(Math.max(wallSeconds, since(confirmed)), latest));
   }
@@ -117,7 +139,7 @@ export function createLedgerView({ clock, stored, nodes = 1 }: {
     timeDoubt() {
       if (timeHeard === "none") return "unheard";
       if (timeHeard === "contradicted") return "contradicted";
-      if (hasMoved || hasRested) return undefined;
+      if (pace !== undefined) return undefined;
       const aheadSeconds = clock.now() / 1000 - since(belief.believed!);
       return aheadSeconds > JUDGE_LIMITS.closeTimeSlackSeconds ? "resting" : undefined;
     },
@@ -132,20 +154,8 @@ export function createLedgerView({ clock, stored, nodes = 1 }: {
       };
       const { verdict, belief: next, isDoubtful } = judge(belief, claim, now);
       belief = next;
-      if (verdict === "current" && claim.node !== STORED) firstSequence ??= next.believed!.sequence;
-      if (next.confirmed !== undefined && firstSequence !== undefined) {
-        const { sequence, node } = next.confirmed;
-        // What was stored before is older than the first.
-        hasMoved ||= sequence > firstSequence || (sequence < firstSequence && node !== STORED);
-      }
-      if (timeHeard === "believed" && claim.node !== STORED && claim.sequence === firstSequence) {
-        hasRested ||= clock.monotonicMs() - timeBelievedAtMs >= REST_SHOWS_MS;
-      }
-      if ((claim.closeTime ?? 0) > 0 && claim.node !== STORED && timeHeard !== "believed") {
-        const offSeconds = Math.abs(clock.now() / 1000 - claim.closeTime!);
-        if (verdict === "current") [timeHeard, timeBelievedAtMs] = ["believed", clock.monotonicMs()];
-        else if (offSeconds > JUDGE_LIMITS.closeTimeSlackSeconds) timeHeard = "contradicted";
-      }
+      learnPace(claim, verdict);
+      learnTime(claim, verdict);
       const sequence = next.believed?.sequence ?? 0;
       if (sequence !== before) tellNews(sequence);
       else if (verdict === "ahead" && claim.sequence !== newsAhead) tellNews(newsAhead = claim.sequence);

@@ -33,8 +33,8 @@ const CLAIMS_TO_CONFIRM = 5;
 const CLAIMS_OF_TIME = 9;
 
 /**
- * Waiting for the next ledger, for the first one that is certain, and for the time. However many wait, one poll of the node serves them
- * all: quick at first, for a network that closes at once, then once a second.
+ * Waiting for the next ledger, for the first one that is certain, and for the time. However many wait, one poll of the
+ * node serves them all: quick at first, for a network that closes at once, then once a second.
  */
 export function createLedgerWait({ rpc, view, clock: { monotonicMs, wait } }: {
   rpc: RpcClient;
