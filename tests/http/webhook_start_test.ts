@@ -93,42 +93,51 @@ const LIES: [string, (answer: Answer) => Answer][] = [
   }],
 ];
 
+/** Plays on a stage for each of the first answers to the making of a webhook, in which the node then lies. */
+async function inEachAnswer(
+  by: (answer: Answer) => Answer,
+  play: (on: Awaited<ReturnType<typeof stage>>, newWebhook: () => Promise<void>, where: string) => Promise<void>,
+): Promise<void> {
+  let lies = 0;
+  for (let answers = 0; answers < 5; answers++) {
+    const on = await stage();
+    const newWebhook = async () => {
+      on.lieOnce(answers, by);
+      await on.newWebhook();
+      if (on.hasLied()) lies++;
+    };
+    await play(on, newWebhook, `lie in answer ${answers}`);
+    await on.stop();
+  }
+  assert.ok(lies > 0, "the node was asked for it");
+}
+
+/** Two cards are registered, one after the other: their hashes. */
+async function registerTwo({ catchUp }: Awaited<ReturnType<typeof stage>>): Promise<string[]> {
+  const first = registerDevice();
+  await catchUp();
+  const second = registerDevice();
+  await catchUp();
+  return [first, second];
+}
+
 for (const [what, by] of LIES) {
   test(`a webhook that is made just as the node says ${what}, once, hears what happens from then on, and only that`, async () => {
-    let lies = 0;
-    for (let answers = 0; answers < 5; answers++) {
-      const { heard, stop, lieOnce, hasLied, newWebhook, catchUp } = await stage();
+    await inEachAnswer(by, async (on, newWebhook, where) => {
       registerDevice();
-      await catchUp();
-      lieOnce(answers, by);
+      await on.catchUp();
       await newWebhook();
-      if (hasLied()) lies++;
-      const next = registerDevice();
-      await catchUp();
-      const last = registerDevice();
-      await catchUp();
-      assert.deepEqual(heard, [next, last], `lie in answer ${answers}`);
-      await stop();
-    }
-    assert.ok(lies > 0, "the node was asked for it");
+      assert.deepEqual(on.heard, await registerTwo(on), where);
+    });
   });
 
   test(`a webhook that is the first thing asked of a new gateway misses nothing where the node says ${what}, once`, async () => {
-    let lies = 0;
-    for (let answers = 0; answers < 5; answers++) {
-      const { heard, stop, lieOnce, hasLied, newWebhook, catchUp } = await stage();
+    await inEachAnswer(by, async (on, newWebhook, where) => {
       registerDevice();
-      lieOnce(answers, by);
       await newWebhook();
-      if (hasLied()) lies++;
-      const next = registerDevice();
-      await catchUp();
-      const last = registerDevice();
-      await catchUp();
-      assert.deepEqual(heard.slice(-2), [next, last], `lie in answer ${answers}`);
-      assert.equal(new Set(heard).size, heard.length);
-      await stop();
-    }
-    assert.ok(lies > 0, "the node was asked for it");
+      const both = await registerTwo(on);
+      assert.deepEqual(on.heard.slice(-2), both, where);
+      assert.equal(new Set(on.heard).size, on.heard.length);
+    });
   });
 }
