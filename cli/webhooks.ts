@@ -1,7 +1,7 @@
 import { sleep } from "../lib/clock.ts";
 import type { Store } from "../lib/store/store.ts";
 import type { Reader, Subscription } from "../lib/store/webhook.ts";
-import { MAX_UINT32 } from "../lib/uint32.ts";
+import { MAX_UINT32 } from "../lib/ledger_numbers.ts";
 import { backlogOf } from "../lib/webhooks/backlog.ts";
 import {
   type Command,

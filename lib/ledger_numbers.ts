@@ -1,2 +1,5 @@
-/** The largest number of XDR's type uint32: what the network, its ids and its JSON-RPC take for a ledger or an index at most. */
+/** The newest ledger there can be: sequences are signed 32-bit in ids and cursors (SEP-35). */
+export const MAX_LEDGER = 0x7fff_ffff;
+
+/** The largest number of XDR's type uint32, which ids, indexes and JSON-RPC write a ledger's sequence as. */
 export const MAX_UINT32 = 0xffff_ffff;

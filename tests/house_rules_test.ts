@@ -81,7 +81,7 @@ const OPEN_TO_ALL = [
   "nearest",
   "random",
   "runtime",
-  "uint32",
+  "ledger_numbers",
   "version",
 ];
 
@@ -127,7 +127,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   loop: [],
   nearest: [],
   random: [],
-  uint32: [],
+  ledger_numbers: [],
   version: [],
 };
 

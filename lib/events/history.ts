@@ -9,7 +9,7 @@ import {
   publicEvent,
 } from "../store/event.ts";
 import type { HistoryGap, Store, WatcherState } from "../store/store.ts";
-import { MAX_UINT32 } from "../uint32.ts";
+import { MAX_UINT32 } from "../ledger_numbers.ts";
 import { type HeldRange, heldRanges } from "./coverage.ts";
 import { encodeCursor } from "./cursor.ts";
 import { createLogReader, requireInteger, type Start, type Subjects } from "./log_reader.ts";

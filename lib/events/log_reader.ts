@@ -1,7 +1,7 @@
 import { GatewayError } from "../errors.ts";
 import { type EventFilter, heightOf, type LoggedEvent } from "../store/event.ts";
 import type { LogBounds, Store } from "../store/store.ts";
-import { MAX_UINT32 } from "../uint32.ts";
+import { MAX_UINT32 } from "../ledger_numbers.ts";
 import { type CursorParts, decodeCursor, type Order } from "./cursor.ts";
 
 /** Where a reader begins. */

@@ -1,4 +1,4 @@
-import { MAX_UINT32 } from "../uint32.ts";
+import { MAX_LEDGER, MAX_UINT32 } from "../ledger_numbers.ts";
 
 /**
  * What an event is to every room: how it is named, ordered, filtered and shown.
@@ -8,8 +8,6 @@ import { MAX_UINT32 } from "../uint32.ts";
  * becomes known; in quiet times that is the order of the ledgers.
  */
 
-/** Ledger sequences are signed 32-bit in an event's id (SEP-35). */
-export const MAX_LEDGER = 0x7fff_ffff;
 const LEDGERS_PER_EPOCH = 2 ** 32;
 
 /** The height of a ledger; below 2^53 for epochs up to 9 999. */

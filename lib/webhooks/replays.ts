@@ -1,5 +1,6 @@
 import { GatewayError } from "../errors.ts";
-import { heightOf, heightOfEvent, matches, MAX_COUNTED, MAX_LEDGER } from "../store/event.ts";
+import { MAX_LEDGER } from "../ledger_numbers.ts";
+import { heightOf, heightOfEvent, matches, MAX_COUNTED } from "../store/event.ts";
 import { type Store, StoreError } from "../store/store.ts";
 import { filterOf, type Replay, type Subscription } from "../store/webhook.ts";
 

@@ -3,7 +3,8 @@ import { describe, test } from "node:test";
 import * as fc from "fast-check";
 import { GatewayError } from "../../lib/errors.ts";
 import { type CursorParts, decodeCursor, encodeCursor } from "../../lib/events/cursor.ts";
-import { heightOf, MAX_LEDGER } from "../../lib/store/event.ts";
+import { MAX_LEDGER } from "../../lib/ledger_numbers.ts";
+import { heightOf } from "../../lib/store/event.ts";
 
 const parts: fc.Arbitrary<CursorParts> = fc.record({
   storeId: fc.stringMatching(/^[0-9A-Za-z]{12}$/),

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { EVENT_TYPES } from "../../escrow/events.ts";
 import { address, deviceHash, mustBeOneOf } from "../../escrow/values.ts";
 import type { Reader } from "../../store/webhook.ts";
-import { MAX_UINT32 } from "../../uint32.ts";
+import { MAX_UINT32 } from "../../ledger_numbers.ts";
 import { NOTHING_DELIVERED, publicAttempt, publicWebhook } from "../../webhooks/public_webhook.ts";
 import { endpoint } from "../endpoint.ts";
 import type { AppEnv } from "../exchange.ts";

@@ -1,9 +1,8 @@
+import { MAX_LEDGER } from "../../ledger_numbers.ts";
 import type { Advance } from "../network_types.ts";
 
 /** Ledgers that one call may advance over; at a pace of a second they are three years. */
 const MAX_ADVANCE_LEDGERS = 100_000_000;
-/** Clients in other languages read the number of a ledger as a signed 32-bit integer. */
-const MAX_LEDGER = 2 ** 31 - 1;
 
 /** The ledgers that close while time passes, and when. */
 export interface AdvancePlan {

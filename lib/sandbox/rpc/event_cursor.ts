@@ -1,4 +1,4 @@
-import { MAX_UINT32 } from "../../uint32.ts";
+import { MAX_UINT32 } from "../../ledger_numbers.ts";
 import { invalidParams } from "./json_rpc.ts";
 
 /**

@@ -1,5 +1,5 @@
 /** Readers of named params. As in the real node an explicit null is an absent param; an absent one is the zero value. */
-import { MAX_UINT32 } from "../../uint32.ts";
+import { MAX_UINT32 } from "../../ledger_numbers.ts";
 import { invalidParams, type JsonRpcError, type Params } from "./json_rpc.ts";
 
 /** A string, "" when absent. */

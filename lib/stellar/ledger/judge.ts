@@ -1,3 +1,5 @@
+import { MAX_LEDGER } from "../../ledger_numbers.ts";
+
 /**
  * What the gateway believes of the network's newest ledger, decided from what nodes claim: no network and no clock of its
  * own. One wrong answer changes nothing for longer than a few seconds, and never moves the time.
@@ -69,8 +71,6 @@ export interface Belief {
 export type Verdict = "current" | "ahead" | "lagging";
 
 export const JUDGE_LIMITS = {
-  /** Ledger sequences are signed 32-bit (SEP-35). */
-  mostSequence: 0x7fff_ffff,
   /** So many ledgers may always have closed … */
   ledgers: 100,
   /** … and so many a second since; more when more were confirmed lately. */
@@ -134,7 +134,7 @@ export interface Judgement {
 /** Weighs one claim. */
 export function judge(belief: Belief, claim: Claim, now: JudgeNow): Judgement {
   const { node, sequence, closeTime = 0 } = claim;
-  if (!Number.isInteger(sequence) || sequence < 1 || sequence > LIMITS.mostSequence) {
+  if (!Number.isInteger(sequence) || sequence < 1 || sequence > MAX_LEDGER) {
     return { verdict: "lagging", belief, isDoubtful: false };
   }
   const heard: Heard = { node, sequence, closeTime, atMs: now.monotonicMs };

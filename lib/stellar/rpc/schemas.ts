@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { MAX_UINT32 } from "../../uint32.ts";
+import { MAX_LEDGER, MAX_UINT32 } from "../../ledger_numbers.ts";
 
 /**
  * What the gateway relies on in each answer of a node: checked by these schemas, and typed from them. Unknown fields are
@@ -9,7 +9,7 @@ import { MAX_UINT32 } from "../../uint32.ts";
 
 const uint32 = z.number().int().min(0).max(MAX_UINT32);
 /** Ledger sequences are signed 32-bit in ids and cursors (SEP-35); refused simulations say 0. */
-const ledger = z.number().int().min(0).max(0x7fff_ffff);
+const ledger = z.number().int().min(0).max(MAX_LEDGER);
 const seconds = z.union([z.number(), z.string().regex(/^-?\d{1,15}$/)]).transform(Number)
   .refine((value) => Number.isSafeInteger(value) && value >= 0);
 const version = z.union([z.number(), z.string().regex(/^\d{1,9}$/)]).transform(Number);

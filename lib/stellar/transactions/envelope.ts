@@ -38,8 +38,8 @@ export interface VettingParts {
 
 /**
  * Takes an envelope apart and refuses what the gateway does not send: anything but one signed invocation that
- * `refuseCall` lets pass, with its resources declared, bounded in time, without memo or muxed source. In
- * a fee bump the inner transaction is vetted.
+ * `refuseCall` lets pass, with its resources declared, bounded in time, without memo or muxed source. In a fee bump the
+ * inner transaction is vetted.
  * @throws {GatewayError} `invalid_request`, saying what is wrong with it
  */
 export function vetEnvelope(envelopeXdr: string, parts: VettingParts): VettedEnvelope {
