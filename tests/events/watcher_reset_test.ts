@@ -1,0 +1,176 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { createFixture, hashesOf, readAll, restart, simulate, untilAtTip } from "./parts.ts";
+import { rpcId } from "./simulated_node.ts";
+
+describe("the watcher and a reset network", () => {
+  test("a lower ledger that closed later, and what was read is gone: a new epoch from its oldest ledger", async () => {
+    const { network, node } = simulate({ first: 5_000 });
+    network.close({});
+    const fixture = await createFixture(network, { nodes: [node] });
+    await untilAtTip(fixture);
+    network.reset(10);
+    network.close({}, {});
+    await untilAtTip(fixture);
+    const state = await fixture.state();
+    assert.deepEqual([state.epoch, state.scannedLedger], [1, 11]);
+    assert.deepEqual(state.formerEpochs, [{ epoch: 0, fromLedger: 5_000, toLedger: 5_001 }]);
+    assert.deepEqual(await readAll(fixture.history), hashesOf(network.emitted));
+    assert.deepEqual(fixture.kinds(), ["reset"]);
+    assert.deepEqual(state.gaps, []);
+    const ids = (await fixture.history.page({ limit: 10 })).events.map(({ id }) => id);
+    assert.deepEqual(ids, [rpcId(5_001, 1, 1, 0), `1-${rpcId(11, 1, 1, 0)}`, `1-${rpcId(11, 2, 1, 0)}`]);
+  });
+
+  test("within the first seconds, before any ledger is confirmed", async () => {
+    const { network, node } = simulate({ first: 5_000 });
+    network.close({});
+    const fixture = await createFixture(network, { nodes: [node] });
+    await fixture.watcher.turn(0);
+    assert.equal(fixture.view.confirmed.sequence, 0);
+    network.reset(10);
+    fixture.clock.pass(5_000);
+    network.close({}, {});
+    const { reason } = await fixture.watcher.turn(0);
+    assert.equal(reason, "the RPC node shows ledger 11, ledger 4999 has been seen");
+    await untilAtTip(fixture);
+    assert.equal((await fixture.state()).epoch, 1);
+    assert.deepEqual((await readAll(fixture.history)).slice(-2), hashesOf(network.emitted).slice(-2));
+  });
+
+  test("while the gateway was off, to ledgers that are higher already: told by the hash of a ledger (T8)", async () => {
+    const { network, node } = simulate({ first: 1_000 });
+    for (let ledger = 0; ledger < 15; ledger++) network.close({});
+    const first = await createFixture(network, { nodes: [node] });
+    for (let turns = 0; turns < 4; turns++) await untilAtTip(first);
+    assert.ok((await first.state()).anchor !== undefined);
+    await first.watcher.stop();
+    network.reset(1_000);
+    for (let ledger = 0; ledger < 30; ledger++) network.close({});
+    const again = await restart(first);
+    await untilAtTip(again);
+    assert.equal((await again.state()).epoch, 1);
+    assert.deepEqual(await readAll(again.history), hashesOf(network.emitted));
+    assert.deepEqual(await again.gaps(), []);
+  });
+
+  test("what was seen of the old network but not read is a gap of the old epoch, and no job", async () => {
+    const { network, node } = simulate({ first: 5_000 });
+    for (let ledger = 0; ledger < 30; ledger++) network.close({});
+    const fixture = await createFixture(network, { nodes: [node], pageEvents: 1 });
+    await fixture.rpc.getHealth();
+    fixture.clock.pass(1_500);
+    await fixture.rpc.getHealth();
+    await fixture.watcher.turn(0);
+    const read = (await readAll(fixture.history)).length;
+    network.reset(10);
+    network.close({});
+    await untilAtTip(fixture);
+    const { gaps } = await fixture.state();
+    assert.deepEqual(gaps.map(({ epoch, toLedger }) => [epoch, toLedger]), [[0, 5_030]]);
+    assert.deepEqual(
+      await readAll(fixture.history),
+      [...hashesOf(network.emitted).slice(0, read), network.emitted.at(-1)!.txHash],
+    );
+  });
+
+  test("what a node no longer holds of the network before the reset is not missing from the new one", async () => {
+    const { network, node } = simulate({ first: 1_000, retention: 3 });
+    for (let ledger = 0; ledger < 5; ledger++) network.close({});
+    const fixture = await createFixture(network, { nodes: [node] });
+    for (let turns = 0; turns < 3; turns++) await untilAtTip(fixture);
+    network.reset(950);
+    network.close({});
+    await untilAtTip(fixture);
+    fixture.clock.pass(1_500);
+    await untilAtTip(fixture);
+    node.showsFormer = true;
+    for (let turns = 0; turns < 20; turns++) {
+      await fixture.turn();
+      assert.ok((await fixture.state()).scannedLedger <= network.latest);
+      fixture.clock.pass(3_000);
+    }
+    node.showsFormer = false;
+    network.close({});
+    await untilAtTip(fixture);
+    const { epoch, scannedLedger, gaps } = await fixture.state();
+    assert.deepEqual([epoch, scannedLedger], [1, network.latest]);
+    assert.deepEqual(gaps.filter((gap) => gap.epoch === 1), []);
+    assert.ok((await readAll(fixture.history)).includes(network.emitted.at(-1)!.txHash));
+  });
+
+  test("a node that still shows the network before the reset is not believed", async () => {
+    const { network, node } = simulate({ first: 5_000 });
+    network.close({});
+    const fixture = await createFixture(network, { nodes: [node] });
+    await untilAtTip(fixture);
+    network.reset(10);
+    network.close({});
+    await untilAtTip(fixture);
+    node.showsFormer = true;
+    for (let turns = 0; turns < 5; turns++) {
+      assert.equal((await fixture.turn()).outcome, "doubtful");
+      fixture.clock.pass(2_500);
+    }
+    node.showsFormer = false;
+    network.close({});
+    await untilAtTip(fixture);
+    assert.equal((await fixture.state()).epoch, 1);
+    assert.deepEqual(await readAll(fixture.history), hashesOf(network.emitted));
+  });
+
+  test("an older node, without hashes and close times but in getLatestLedger, is told apart all the same", async () => {
+    const { network, node } = simulate({ first: 5_000 });
+    node.tellsCloseTime = { getEvents: false, getHealth: false, getLatestLedger: true };
+    node.lacks.add("getLedgers");
+    network.close({});
+    const fixture = await createFixture(network, { nodes: [node] });
+    await untilAtTip(fixture);
+    assert.equal((await fixture.state()).latestLedgerCloseTime, network.closeTime);
+    node.lag = 1;
+    assert.equal((await fixture.turn()).outcome, "lagging");
+    node.lag = 0;
+    network.reset(10);
+    network.close({});
+    await untilAtTip(fixture);
+    assert.equal((await fixture.state()).epoch, 1);
+  });
+
+  test("a network that only went back is read again from there, in the same epoch", async () => {
+    const { network, node } = simulate();
+    for (let ledger = 0; ledger < 5; ledger++) network.close({});
+    network.closeEmpty(10);
+    const fixture = await createFixture(network, { nodes: [node] });
+    for (let turns = 0; turns < 4; turns++) await untilAtTip(fixture);
+    network.goBack(8);
+    network.close({});
+    network.close({});
+    for (let turns = 0; turns < 5; turns++) {
+      await untilAtTip(fixture);
+      fixture.clock.pass(2_500);
+    }
+    const { epoch, scannedLedger } = await fixture.state();
+    assert.deepEqual([epoch, scannedLedger], [0, network.latest]);
+    assert.deepEqual(await readAll(fixture.history), hashesOf(network.emitted));
+  });
+
+  test("a local network that goes back to a snapshot, and its clock with it, begins a new epoch where events are gone", async () => {
+    const { network, node } = simulate();
+    for (let ledger = 0; ledger < 20; ledger++) network.close({});
+    const fixture = await createFixture(network, { nodes: [node] });
+    for (let turns = 0; turns < 4; turns++) await untilAtTip(fixture);
+    network.goBack(10, 50);
+    for (let turns = 0; turns < 4; turns++) {
+      await fixture.turn();
+      fixture.clock.pass(1_000);
+    }
+    await untilAtTip(fixture);
+    assert.equal((await fixture.state()).epoch, 1);
+    assert.equal(fixture.view.sequence, network.latest);
+    network.close({});
+    await untilAtTip(fixture);
+    const now = network.emitted.filter(({ ledger }) => ledger <= 1_010).slice(0, 10);
+    const { events } = await fixture.history.page({ fromLedger: 1, limit: 100 });
+    assert.deepEqual(hashesOf(events), [...hashesOf(now), network.emitted.at(-1)!.txHash]);
+  });
+});
