@@ -7,7 +7,7 @@ import { publicAttempt, publicFailedDelivery } from "../../webhooks/public_webho
 import { endpoint } from "../endpoint.ts";
 import type { AppEnv } from "../exchange.ts";
 import { AS } from "../openapi_schemas.ts";
-import { integerText } from "../validation/event_query.ts";
+import { integerText } from "../validation/query.ts";
 
 export const webhookId = z.object({
   id: z.string().regex(/^wh_[0-9A-Za-z]{1,40}$/, "must be the id of a webhook (wh_…)").describe("wh_…"),

@@ -1,15 +1,9 @@
 import { z } from "zod";
 import { EVENT_TYPES } from "../../escrow/events.ts";
-import { address, deviceHash, gotOf, must, mustBeOneOf, transactionHash } from "../../escrow/values.ts";
+import { address, deviceHash, gotOf, mustBeOneOf, transactionHash } from "../../escrow/values.ts";
+import { MAX_UINT32 } from "../../ledger_numbers.ts";
 import { AS } from "../openapi_schemas.ts";
-
-/** An integer of these bounds as it stands in a query. */
-export const integerText = (min: number, max: number) => {
-  const rule = must(`an integer from ${min} to ${max}`);
-  return z.string().regex(/^[1-9]\d{0,9}$/, { ...rule, abort: true })
-    .refine((text) => Number(text) >= min && Number(text) <= max, rule).transform(Number)
-    .meta({ [AS]: { type: "integer", minimum: min, maximum: max } });
-};
+import { integerText } from "./query.ts";
 
 const isType = (text: string) => (EVENT_TYPES as readonly string[]).includes(text);
 const typeList = z.string().transform((text) => text.split(","))
@@ -19,7 +13,7 @@ const typeList = z.string().transform((text) => text.split(","))
       gotOf((input as string[]).find((type) => !isType(type)), EVENT_TYPES),
   }).meta({ [AS]: { type: "array", items: { type: "string", enum: EVENT_TYPES } } });
 
-const ledgerText = integerText(1, 4_294_967_295);
+const ledgerText = integerText(1, MAX_UINT32);
 
 /** Where a reader begins, and what it wants to hear of: the same for pages and streams. */
 const startAndSubjects = {

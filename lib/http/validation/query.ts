@@ -1,6 +1,9 @@
+import { z } from "zod";
 import { GatewayError } from "../../errors.ts";
+import { must } from "../../escrow/values.ts";
 import type { AnySpec } from "../endpoint.ts";
 import type { Exchange } from "../exchange.ts";
+import { AS } from "../openapi_schemas.ts";
 import { requestQuery } from "../request_target.ts";
 import { checked } from "./checked.ts";
 
@@ -8,6 +11,14 @@ import { checked } from "./checked.ts";
 const MAX_PARAMETERS = 32;
 
 const NOTHING = Object.freeze({});
+
+/** An integer of these bounds as it stands in a query. */
+export const integerText = (min: number, max: number) => {
+  const rule = must(`an integer from ${min} to ${max}`);
+  return z.string().regex(/^[1-9]\d{0,9}$/, { ...rule, abort: true })
+    .refine((text) => Number(text) >= min && Number(text) <= max, rule).transform(Number)
+    .meta({ [AS]: { type: "integer", minimum: min, maximum: max } });
+};
 
 /**
  * The query of a request by name, checked. An endpoint without one refuses the first parameter it is given.
