@@ -70,8 +70,8 @@ export function afterPruning(state: WatcherState, oldestLedger: number, noticedA
   const isUnread = Object.values(state.contracts).every(({ fromLedger }) => fromLedger > state.scannedLedger);
   // What was never in reach is not missing.
   if (isUnread) {
-    const { epoch, formerEpochs, gaps } = state;
-    return { ...firstState(watchedContracts(state), oldestLedger), epoch, formerEpochs, gaps };
+    const { epoch, formerEpochs, formerAnchor, gaps } = state;
+    return { ...firstState(watchedContracts(state), oldestLedger), epoch, formerEpochs, formerAnchor, gaps };
   }
   const ids = watchedContracts(state);
   const next = withGap(rest, state.scannedLedger + 1, oldestLedger - 1, ids, noticedAt);
@@ -88,6 +88,7 @@ export function afterReset(state: WatcherState, oldestLedger: number, noticedAt:
     epoch: state.epoch + 1,
     gaps,
     formerEpochs: held === undefined ? state.formerEpochs : [...state.formerEpochs, held],
+    formerAnchor: state.anchor ?? state.formerAnchor,
   };
 }
 

@@ -24,6 +24,13 @@ export interface ResetCheck {
   isDue(state: WatcherState): boolean;
   /** Looks whether what was read is still there. Rejects when no node answers. */
   check(state: WatcherState, signal: AbortSignal): Promise<ResetFinding>;
+  /**
+   * Whether the network before the last reset is shown, by the hash of a ledger of it; false where that can't be told.
+   * Asked where what is believed was overturned, and while it is so.
+   */
+  showsFormer(state: WatcherState, signal: AbortSignal): Promise<boolean>;
+  /** Whether that may be. */
+  mayShowFormer(): boolean;
   /** After a failure of the node: the next look is due. */
   again(): void;
   /**
@@ -51,6 +58,8 @@ export function createResetCheck({ rpc, store, view, clock }: {
   let nextAnchorMs = -Infinity;
   let failingSinceMs: number | undefined;
   let suspicion: { node: number; atMs: number } | undefined;
+  /** What was believed was overturned so often when the network was known not to be the former one. */
+  let overturned = 0;
 
   /** Lower is lag, unless two claims say otherwise; and lower but later is never what was read: close times do not fall. */
   const seemsGoneBack = ({ scannedLedger, latestLedgerCloseTime }: WatcherState) =>
@@ -105,7 +114,9 @@ export function createResetCheck({ rpc, store, view, clock }: {
         limit: 1,
       });
     // By what this node says now: the view of a gateway that stood by may be older than what another one committed.
-    const { latestLedger: latest } = await rpc.getHealth({ node, signal });
+    const { latestLedger: latest, latestLedgerCloseTime } = await rpc.getHealth({ node, signal });
+    // It lags behind what is known, in whichever network.
+    if ((latestLedgerCloseTime ?? Infinity) < view.confirmed.closeTime) return "unknown";
     if ((await known(latest + 1, state.scannedLedger)).length > 0) return "other";
     const [event] = await known(0, latest);
     if (event === undefined) return sameLedger === undefined ? "other" : { sameUpTo: sameLedger };
@@ -145,6 +156,22 @@ export function createResetCheck({ rpc, store, view, clock }: {
       suspicion = undefined;
       nextMs = nowMs + CHECK_MS;
       return { kind: "reset", oldestLedger: Math.min(first.oldestLedger, second.oldestLedger) };
+    },
+
+    mayShowFormer: () => view.overturned !== overturned,
+
+    async showsFormer({ formerAnchor }, signal) {
+      const { overturned: asOf } = view;
+      if (formerAnchor !== undefined) {
+        const { ledger: startLedger, hash } = formerAnchor;
+        const { ledgers } = await rpc.getLedgers({ startLedger, limit: 1 }, { signal }).catch((error) => {
+          if (error instanceof RpcError) return { ledgers: [] };
+          throw error;
+        });
+        if (ledgers.some((one) => one.sequence === startLedger && one.hash === hash)) return true;
+      }
+      overturned = asOf;
+      return false;
     },
 
     again() {

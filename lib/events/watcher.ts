@@ -58,6 +58,8 @@ const DOUBT_MS = 2_100;
 const CONFIRM_MS = 1_100;
 /** Behind a load balancer a node is often a ledger late; only one that stays late is worth a word. */
 const LAG_WORTH_TELLING_MS = 30_000;
+const SHOWS_FORMER = "the RPC node shows the network as it was before it was reset";
+
 /**
  * Follows the contracts' events: reads from where the last commit ended towards the node's newest ledger, and commits
  * events together with what was scanned. What is known of the network is what is committed; a poll that fails is made
@@ -95,6 +97,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
     if (!await log.open()) return await standBy();
     await log.decodeUndecoded(signal);
     if (log.state === undefined) await log.commit([], firstState(contractIds, (await oldestLedger(1, signal))!));
+    if (resets.mayShowFormer() && await resets.showsFormer(log.state!, signal)) return result("lagging", SHOWS_FORMER);
     if (await isResetDoubtful(signal)) return result("doubtful", "the network looks as if it had been reset");
     if (watchedContracts(log.state!).join() !== contractIds.join()) {
       const oldest = await oldestLedger(log.state!.scannedLedger, signal);
@@ -174,6 +177,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
       const first = await read(request);
       const reading = first.kind === "pruned" ? await askOthers(request, first) : first;
       if (reading.kind === "pruned") {
+        if (await resets.showsFormer(log.state!, signal)) return result("lagging", SHOWS_FORMER);
         if (!reading.isCertain) return result("doubtful", "the RPC node no longer holds the ledgers that come next");
         await log.commit([], afterPruning(log.state!, reading.oldestLedger, noticedAt()));
         place = { startLedger: log.state!.scannedLedger + 1 };

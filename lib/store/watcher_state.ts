@@ -29,6 +29,8 @@ export interface WatcherState {
   rpcCursor?: string;
   /** A scanned ledger and its hash, by which a reset network is told; absent: no node has said one. */
   anchor?: LedgerHash;
+  /** The anchor of the network before the last reset: a node may still show that one. */
+  formerAnchor?: LedgerHash;
   /** What one answer said of the next anchor, and which node's it was; another answer has to say the same. */
   nextAnchor?: LedgerHash & { node: number };
   /** The second look has come to this ledger. */

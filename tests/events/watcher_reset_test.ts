@@ -3,6 +3,8 @@ import { describe, test } from "node:test";
 import { createFixture, hashesOf, readAll, restart, simulate, untilAtTip } from "./parts.ts";
 import { rpcId } from "./simulated_node.ts";
 
+const LOOKS_RESET = "the network looks as if it had been reset";
+
 describe("the watcher and a reset network", () => {
   test("a lower ledger that closed later, and what was read is gone: a new epoch from its oldest ledger", async () => {
     const { network, node } = simulate({ first: 5_000 });
@@ -117,6 +119,75 @@ describe("the watcher and a reset network", () => {
     await untilAtTip(fixture);
     assert.equal((await fixture.state()).epoch, 1);
     assert.deepEqual(await readAll(fixture.history), hashesOf(network.emitted));
+  });
+
+  /** A network that was reset to this ledger, and its gateway at the newest. */
+  async function afterReset(first: number) {
+    const { network, node } = simulate({ first: 5_000 });
+    for (let ledger = 0; ledger < 5; ledger++) network.close({});
+    const fixture = await createFixture(network, { nodes: [node] });
+    for (let turns = 0; turns < 4; turns++) await untilAtTip(fixture);
+    assert.ok((await fixture.state()).anchor !== undefined);
+    network.reset(first);
+    network.close({});
+    await untilAtTip(fixture);
+    return { network, node, fixture };
+  }
+
+  /** All is told once, and the second network is the one that is followed. */
+  async function assertToldOnce({ network, node, fixture }: Awaited<ReturnType<typeof afterReset>>) {
+    node.showsFormer = false;
+    network.close({});
+    await untilAtTip(fixture);
+    assert.deepEqual(await readAll(fixture.history), hashesOf(network.emitted));
+    const { epoch, gaps, scannedLedger } = await fixture.state();
+    assert.deepEqual([epoch, gaps, scannedLedger], [1, [], network.latest]);
+  }
+
+  for (const first of [10, 4_990]) {
+    test(`a node that shows the network before the reset for ten minutes, which began anew at ${first}, is not read`, async () => {
+      const all = await afterReset(first);
+      all.node.showsFormer = true;
+      for (let turns = 0; turns < 200; turns++) {
+        await all.fixture.turn();
+        all.fixture.clock.pass(3_000);
+      }
+      await assertToldOnce(all);
+    });
+  }
+
+  test("nor at once, where the last ledger before the reset closed in the same second as the first after it", async () => {
+    const all = await afterReset(10);
+    const { closeTime } = all.network;
+    all.node.showsFormer = true;
+    all.node.bend = (_method, answer) =>
+      "latestLedgerCloseTime" in answer ? { ...answer, latestLedgerCloseTime: closeTime } : answer;
+    for (let turns = 0; turns < 10; turns++) {
+      await all.fixture.turn();
+      all.fixture.clock.pass(3_000);
+    }
+    all.node.bend = (_method, answer) => answer;
+    await assertToldOnce(all);
+  });
+
+  test("a node that shows the new network once, and then the one before with fewer ledgers, has not confirmed a reset", async () => {
+    const { network, node } = simulate({ first: 5_000 });
+    for (let ledger = 0; ledger < 5; ledger++) network.close({});
+    const fixture = await createFixture(network, { nodes: [node] });
+    for (let turns = 0; turns < 4; turns++) await untilAtTip(fixture);
+    network.reset(10);
+    for (let turns = 0; (await fixture.watcher.turn(0)).reason !== LOOKS_RESET; turns++) {
+      assert.ok(turns < 20);
+      fixture.clock.pass(1_000);
+    }
+    [node.showsFormer, node.lag] = [true, 4];
+    for (let turns = 0; turns < 5; turns++) {
+      fixture.clock.pass(3_000);
+      await fixture.watcher.turn(0);
+      assert.equal((await fixture.state()).epoch, 0);
+    }
+    node.lag = 0;
+    await assertToldOnce({ network, node, fixture });
   });
 
   test("an older node, without hashes and close times but in getLatestLedger, is told apart all the same", async () => {

@@ -54,6 +54,8 @@ export interface Belief {
   /** When each node last did and said its close time, too: where times contradict one another, a sequence alone says little. */
   spokenForBy: Record<number, number>;
   rivals: Rival[];
+  /** How often a rival has won. */
+  overturned: number;
   /** The most ledgers a second that are natural. */
   ledgersPerSecond: number;
   /** Since when our own clock and the network disagree; undefined while they agree. */
@@ -106,6 +108,7 @@ export function firstBelief(stored: { sequence: number; closeTime: number } | un
     spokenForAtMs: nowMs,
     spokenForBy: {},
     rivals: [],
+    overturned: 0,
     ledgersPerSecond: LIMITS.ledgersPerSecond,
     clockWrongSinceMs: undefined,
     networkReverts: 0,
@@ -290,6 +293,7 @@ function won(belief: Belief, earlier: Heard, later: Heard): Belief {
     spokenForAtMs: later.atMs,
     spokenForBy: {},
     rivals: [],
+    overturned: belief.overturned + 1,
     ledgersPerSecond: paceAfter(belief.ledgersPerSecond, confirmed, believed),
     clockWrongSinceMs: belief.clockWrongSinceMs,
     networkReverts: belief.networkReverts,

@@ -23,6 +23,8 @@ export interface LedgerView {
   readonly confirmed: { readonly sequence: number; readonly closeTime: number };
   /** Whether the network went back lately, by two claims, and has not come so far again. */
   readonly hasGoneBack: boolean;
+  /** How often two claims have overturned what was believed: what they speak of may be another network. */
+  readonly overturned: number;
   /** Takes in what an answer said of the newest ledger. A sequence of 0 says nothing, and is `current`. */
   hear(claim: Claim): Verdict;
   /**
@@ -134,6 +136,9 @@ export function createLedgerView({ clock, stored, nodes = 1 }: {
     },
     get hasGoneBack() {
       return belief.wentBackFrom !== undefined;
+    },
+    get overturned() {
+      return belief.overturned;
     },
     networkSeconds: () => networkSeconds(),
     timeDoubt() {

@@ -29,8 +29,8 @@ const PATIENCE = 2;
 /** A claim is confirmed by another one a second later. */
 const CONFIRM_MS = 1_100;
 const CLAIMS_TO_CONFIRM = 5;
-/** By then a network that does not rest has closed a ledger. */
-const CLAIMS_OF_TIME = 9;
+/** By then a network that does not rest has closed a ledger, and of one that does that has shown. */
+const CLAIMS_OF_TIME = 12;
 
 /**
  * Waiting for the next ledger, for the first one that is certain, and for the time. However many wait, one poll of the
@@ -84,7 +84,7 @@ export function createLedgerWait({ rpc, view, clock: { monotonicMs, wait } }: {
       await askForTime(rpc).catch(rethrowUpstream);
       if (view.timeDoubt() === "unheard") return;
     }
-    if (view.timeDoubt() !== "contradicted") return;
+    if (view.timeDoubt() === undefined) return;
     const message =
       "the network's time is not certain yet: the RPC node and this machine's clock disagree; try again in a few seconds";
     throw new GatewayError("upstream_error", message, { headers: { "Retry-After": "2" } });

@@ -153,3 +153,50 @@ describe("the newest ledger that is certain", () => {
     assert.equal(silent.calls.length, 10);
   });
 });
+
+describe("the time that is certain", () => {
+  /** A machine whose clock is off, and a node that shows so many ledgers after the 100th, five seconds each. */
+  function stage({ offSeconds = 0, ledgers }: { offSeconds?: number; ledgers(seconds: number): number }) {
+    const clock = fakeClock(START_MS);
+    clock.step(offSeconds * 1_000);
+    const view = createLedgerView({ clock });
+    const rpc = stubRpc({
+      getHealth() {
+        const later = ledgers(clock.monotonicMs() / 1_000);
+        const [latestLedger, latestLedgerCloseTime] = [100 + later, START_MS / 1_000 + 5 * later];
+        view.hear({ node: 0, sequence: latestLedger, closeTime: latestLedgerCloseTime });
+        const health = { status: "healthy", oldestLedger: 1, ledgerRetentionWindow: 100 };
+        return Promise.resolve({ ...health, latestLedger, latestLedgerCloseTime });
+      },
+    });
+    return { clock, view, wait: () => createLedgerWait({ rpc, view, clock }).timeCertain() };
+  }
+
+  const goesOn = (seconds: number) => Math.floor(seconds / 5);
+
+  test("is heard at once where the clock is right", async () => {
+    const { clock, wait } = stage({ ledgers: goesOn });
+    await wait();
+    assert.equal(clock.monotonicMs(), 0);
+  });
+
+  for (const offSeconds of [3_600, -3_600]) {
+    test(`is the network's where the clock is ${offSeconds} s ahead of it`, async () => {
+      const { clock, view, wait } = stage({ offSeconds, ledgers: goesOn });
+      await wait();
+      assert.ok(clock.monotonicMs() < 8_000);
+      assert.ok(Math.abs(view.networkSeconds() - START_MS / 1_000) < 10);
+    });
+  }
+
+  test("is the clock's where the network rests", async () => {
+    const { clock, wait } = stage({ offSeconds: 3_600, ledgers: () => 0 });
+    await wait();
+    assert.ok(clock.monotonicMs() >= 8_000 && clock.monotonicMs() < 15_000);
+  });
+
+  test("is none where the node falls behind before that has shown", async () => {
+    const { wait } = stage({ offSeconds: 3_600, ledgers: (seconds) => seconds < 3 ? 0 : -6 });
+    await assert.rejects(wait(), { code: "upstream_error", message: /not certain yet/ });
+  });
+});
