@@ -1,7 +1,7 @@
 /**
  * What of the network's events has been read, as pure functions over the watcher's state: ranges of contracts, gaps, epochs.
  */
-import type { HistoryGap, WatcherState } from "../store/store.ts";
+import type { HistoryGap, LedgerHash, WatcherState } from "../store/store.ts";
 
 /** Ledgers whose events are held; both ends belong to it. */
 export interface HeldRange {
@@ -78,17 +78,21 @@ export function afterPruning(state: WatcherState, oldestLedger: number, noticedA
   return { ...next, scannedLedger: Math.max(state.scannedLedger, oldestLedger - 1) };
 }
 
-/** The network was reset: a new epoch from this ledger on. What was seen of the old one and not read is lost. */
-export function afterReset(state: WatcherState, oldestLedger: number, noticedAt: string): WatcherState {
+/** The network was reset: a new epoch from its oldest ledger on. What was seen of the old one and not read is lost. */
+export function afterReset(
+  state: WatcherState,
+  { oldestLedger, formerAnchor }: { oldestLedger: number; formerAnchor?: LedgerHash },
+  noticedAt: string,
+): WatcherState {
   const ids = watchedContracts(state);
   const { gaps } = withGap(state, state.scannedLedger + 1, state.latestLedger, ids, noticedAt);
   const held = rangeOf(state);
   return {
-    ...firstState(ids, oldestLedger),
+    ...firstState(ids, Math.max(1, oldestLedger)),
     epoch: state.epoch + 1,
     gaps,
     formerEpochs: held === undefined ? state.formerEpochs : [...state.formerEpochs, held],
-    formerAnchor: state.anchor ?? state.formerAnchor,
+    formerAnchor: formerAnchor ?? state.formerAnchor,
   };
 }
 

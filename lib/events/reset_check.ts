@@ -3,24 +3,24 @@ import type { NodesRpcClient } from "../stellar/rpc/client.ts";
 import { RpcError } from "../stellar/rpc/json_rpc.ts";
 import type { LedgerView } from "../stellar/ledger/ledger_view.ts";
 import { formatEventId, heightOf, parseEventId } from "../store/event.ts";
-import type { Store, WatcherState } from "../store/store.ts";
+import type { LedgerHash, Store, WatcherState } from "../store/store.ts";
 import { createReader } from "./reading.ts";
 
 /**
  * `same`: the network is the one that was read. `reset`: it is another one, twice seen; `oldestLedger` is the first that it
- * holds. `doubtful`: it looks like another one, and is asked again. `gone_back`: it is the same up to a ledger
+ * holds, `formerAnchor` a ledger of the former one that it has not. `doubtful`: it looks like another one, and is asked again. `gone_back`: it is the same up to a ledger
  * (`sameUpTo`), but ledgers that came after are gone. `unknown`: nothing that is known can be compared.
  */
 export type ResetFinding =
   | { kind: "same" | "doubtful" | "unknown" }
   | { kind: "gone_back"; sameUpTo: number }
-  | { kind: "reset"; oldestLedger: number };
+  | { kind: "reset"; oldestLedger: number; formerAnchor?: LedgerHash };
 
 /** What one node says of what is known: `other` when it cannot be the same network. */
 type Said = "other" | "unknown" | { sameUpTo: number };
 
 export interface ResetCheck {
-  /** Whether it is time: at the start, when the network seems to have gone back, every ten minutes. */
+  /** Whether it is time: at the start, after a pause, when the network seems to have gone back, every ten minutes. */
   isDue(state: WatcherState): boolean;
   /** Looks whether what was read is still there. Rejects when no node answers. */
   check(state: WatcherState, signal: AbortSignal): Promise<ResetFinding>;
@@ -41,6 +41,8 @@ export interface ResetCheck {
 }
 
 const CHECK_MS = 600_000;
+/** After so long without a poll (where turns come once a minute, or the machine slept) nobody has seen what happened meanwhile. */
+const PAUSE_MS = 30_000;
 const RETRY_MS = 60_000;
 const PATIENCE_MS = 60_000;
 const SECOND_LOOK_MS = 2_000;
@@ -56,6 +58,8 @@ export function createResetCheck({ rpc, store, view, clock }: {
   const read = createReader(rpc, 100);
   let nextMs = -Infinity;
   let nextAnchorMs = -Infinity;
+  /** When it was asked last whether it is time. */
+  let askedAtMs = -Infinity;
   let failingSinceMs: number | undefined;
   let suspicion: { node: number; atMs: number } | undefined;
   /** What was believed was overturned so often when the network was known not to be the former one. */
@@ -85,6 +89,17 @@ export function createResetCheck({ rpc, store, view, clock }: {
       }
     }
     return seemsGoneBack(state) ? await askForEvents(state, node, undefined, signal) : "unknown";
+  }
+
+  /** Whether a node has this ledger, with this hash. */
+  async function shows({ ledger, hash }: LedgerHash, options: { node: number; signal: AbortSignal }): Promise<boolean> {
+    try {
+      const { ledgers } = await rpc.getLedgers({ startLedger: ledger, limit: 1 }, options);
+      return ledgers.some((one) => one.sequence === ledger && one.hash === hash);
+    } catch (error) {
+      if (error instanceof RpcError) return false;
+      throw error;
+    }
   }
 
   /**
@@ -129,7 +144,12 @@ export function createResetCheck({ rpc, store, view, clock }: {
   }
 
   return {
-    isDue: (state) => clock.monotonicMs() >= nextMs || suspicion !== undefined || seemsGoneBack(state),
+    isDue(state) {
+      const nowMs = clock.monotonicMs();
+      if (nowMs - askedAtMs > PAUSE_MS) nextMs = -Infinity;
+      askedAtMs = nowMs;
+      return nowMs >= nextMs || suspicion !== undefined || seemsGoneBack(state);
+    },
 
     async check(state, signal) {
       const nodes = rpc.nodes().length;
@@ -153,22 +173,24 @@ export function createResetCheck({ rpc, store, view, clock }: {
       if (nowMs - suspicion.atMs < apartMs) return { kind: "doubtful" };
       // Twice: what one wrong answer left out of the new network would never be read.
       const [first, second] = [await rpc.getHealth({ node, signal }), await rpc.getHealth({ node, signal })];
+      // One answer's word does here: a wrong hash is no ledger's. What went back to a snapshot still has it.
+      const anchor = state.anchor ?? state.nextAnchor;
+      const isThere = anchor !== undefined && await shows(anchor, { node, signal });
       suspicion = undefined;
       nextMs = nowMs + CHECK_MS;
-      return { kind: "reset", oldestLedger: Math.min(first.oldestLedger, second.oldestLedger) };
+      return {
+        kind: "reset",
+        oldestLedger: Math.min(first.oldestLedger, second.oldestLedger),
+        ...(anchor === undefined || isThere ? {} : { formerAnchor: { ledger: anchor.ledger, hash: anchor.hash } }),
+      };
     },
 
     mayShowFormer: () => view.overturned !== overturned,
 
     async showsFormer({ formerAnchor }, signal) {
       const { overturned: asOf } = view;
-      if (formerAnchor !== undefined) {
-        const { ledger: startLedger, hash } = formerAnchor;
-        const { ledgers } = await rpc.getLedgers({ startLedger, limit: 1 }, { signal }).catch((error) => {
-          if (error instanceof RpcError) return { ledgers: [] };
-          throw error;
-        });
-        if (ledgers.some((one) => one.sequence === startLedger && one.hash === hash)) return true;
+      for (let node = 0; node < rpc.nodes().length && formerAnchor !== undefined; node++) {
+        if (await shows(formerAnchor, { node, signal }).catch(() => false)) return true;
       }
       overturned = asOf;
       return false;

@@ -152,7 +152,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
     if (!resets.isDue(state)) return false;
     const finding = await resets.check(state, signal);
     if (finding.kind === "reset") {
-      await log.commit([], afterReset(state, Math.max(1, finding.oldestLedger), noticedAt()));
+      await log.commit([], afterReset(state, finding, noticedAt()));
     }
     if (finding.kind === "gone_back") {
       const { rpcCursor: _beyond, anchor: _gone, nextAnchor: _next, secondLook: _marks, ...rest } = state;

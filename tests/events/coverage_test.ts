@@ -107,7 +107,7 @@ describe("what of the network has been read", () => {
   test("after a reset the old epoch's gaps stay, and are no jobs; its rest is one more", () => {
     let state: WatcherState = { ...firstState(["A"], 1), scannedLedger: 10 };
     state = { ...afterPruning(state, 15, NOTICED), scannedLedger: 20, latestLedger: 25 };
-    state = afterReset(state, 3, NOTICED);
+    state = afterReset(state, { oldestLedger: 3 }, NOTICED);
     assert.deepEqual(state.gaps.map(({ epoch, fromLedger, toLedger }) => [epoch, fromLedger, toLedger]), [
       [0, 11, 14],
       [0, 21, 25],
@@ -123,7 +123,7 @@ describe("what of the network has been read", () => {
   test("a network that has pruned its first ledgers before any was read has no gap of its own, and the old epoch's stay", () => {
     let state: WatcherState = { ...firstState(["A"], 1), scannedLedger: 10 };
     state = { ...afterPruning(state, 15, NOTICED), scannedLedger: 20, latestLedger: 20 };
-    state = afterPruning(afterReset(state, 3, NOTICED), 7, NOTICED);
+    state = afterPruning(afterReset(state, { oldestLedger: 3 }, NOTICED), 7, NOTICED);
     assert.deepEqual(state.gaps.map(({ epoch, fromLedger, toLedger }) => [epoch, fromLedger, toLedger]), [[0, 11, 14]]);
     assert.deepEqual(heldRanges({ ...state, scannedLedger: 8 }), [
       { epoch: 0, fromLedger: 1, toLedger: 10 },

@@ -56,6 +56,18 @@ describe("the watcher and a reset network", () => {
     assert.deepEqual(await again.gaps(), []);
   });
 
+  test("while nobody polled for a minute, to ledgers that are higher by then", async () => {
+    const { network, node } = simulate({ first: 1_000 });
+    for (let ledger = 0; ledger < 5; ledger++) network.close({});
+    const fixture = await createFixture(network, { nodes: [node] });
+    for (let turns = 0; turns < 4; turns++) await untilAtTip(fixture);
+    network.reset(1_000);
+    for (let ledger = 0; ledger < 10; ledger++) network.close({});
+    await untilAtTip(fixture);
+    assert.equal((await fixture.state()).epoch, 1);
+    assert.deepEqual(await readAll(fixture.history), hashesOf(network.emitted));
+  });
+
   test("what was seen of the old network but not read is a gap of the old epoch, and no job", async () => {
     const { network, node } = simulate({ first: 5_000 });
     for (let ledger = 0; ledger < 30; ledger++) network.close({});
@@ -111,7 +123,7 @@ describe("the watcher and a reset network", () => {
     await untilAtTip(fixture);
     node.showsFormer = true;
     for (let turns = 0; turns < 5; turns++) {
-      assert.equal((await fixture.turn()).outcome, "doubtful");
+      assert.equal((await fixture.turn()).outcome, "lagging");
       fixture.clock.pass(2_500);
     }
     node.showsFormer = false;
@@ -223,6 +235,29 @@ describe("the watcher and a reset network", () => {
     const { epoch, scannedLedger } = await fixture.state();
     assert.deepEqual([epoch, scannedLedger], [0, network.latest]);
     assert.deepEqual(await readAll(fixture.history), hashesOf(network.emitted));
+  });
+
+  test("nor is a local network that goes back to a snapshot taken for the one before, for ledgers that both have", async () => {
+    const { network, node } = simulate();
+    for (let ledger = 0; ledger < 10; ledger++) network.close({});
+    const fixture = await createFixture(network, { nodes: [node] });
+    for (let turns = 0; turns < 4; turns++) await untilAtTip(fixture);
+    const { anchor } = await fixture.state();
+    for (let ledger = 0; ledger < 10; ledger++) network.close({});
+    await untilAtTip(fixture);
+    for (let times = 0; times < 2; times++) {
+      network.goBack(3, 15);
+      assert.ok(anchor!.ledger <= network.latest);
+      for (let turns = 0; turns < 4; turns++) {
+        await fixture.turn();
+        fixture.clock.pass(1_000);
+      }
+      assert.equal((await fixture.state()).epoch, times + 1);
+      network.close({});
+      await untilAtTip(fixture);
+    }
+    assert.equal((await fixture.state()).scannedLedger, network.latest);
+    assert.equal((await readAll(fixture.history)).at(-1), network.emitted.at(-1)!.txHash);
   });
 
   test("a local network that goes back to a snapshot, and its clock with it, begins a new epoch where events are gone", async () => {

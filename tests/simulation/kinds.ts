@@ -87,3 +87,30 @@ export const deliveredSlowly: Kind = (climate) =>
   climate.isShared && !climate.isTurned && climate.gateways > 1 && climate.hooks > 1 && climate.troubles.stall > 0 &&
   share(climate, "troubles") > 0.1 && climate.eventsOfLedger > 1 &&
   share(climate, "pause", "ambush", "storeClock") === 0;
+
+/** The network begins anew, and its nodes show it for minutes as it was before. */
+export const formerShown: Kind = (climate) => isRough(climate) && climate.lingers && share(climate, "reset") > 0.1;
+
+/** Those who pay by clocks that are hours ahead, while the only node lags. */
+export const paidAmongLag: Kind = (climate) =>
+  isRough(climate) && climate.nodes === 1 && climate.payers > 1 && climate.ailments.includes("lag") &&
+  share(climate, "ail") > 0.3 && setsClocksBy(climate, HOUR_MS);
+
+/** Cards are looked at while nodes lag. */
+export const shownAmongLag: Kind = (climate) =>
+  climate.lookers > 0 && climate.nodes > 1 && climate.ailments.includes("lag") && share(climate, "ail") > 0.1;
+
+/** Cards are looked at where others pay, and all goes well enough for each gateway to hear of it. */
+export const shownToAll: Kind = (climate) =>
+  climate.lookers > 0 && climate.payers > 0 && climate.isShared && !climate.isTurned && climate.gateways > 1 &&
+  climate.troubles.stall + climate.troubles.storeFault === 0 && share(climate, "pause", "ambush", "storeClock") === 0;
+
+/** What is past is sent again while gateways come and go. */
+export const replayed: Kind = (climate) =>
+  isRough(climate) && climate.hooks > 1 && does(climate, "replay") && climate.eventsOfLedger > 1 &&
+  share(climate, "kill", "killAll", "stop", "ambush", "storeClock", "temper") > 0.2;
+
+/** Events are kept for a day, by clocks that are days ahead. */
+export const keptForADay: Kind = (climate) =>
+  isRough(climate) && climate.retentionDays > 0 && setsClocksBy(climate, 24 * HOUR_MS) &&
+  share(climate, "kill", "killAll", "stop") > 0.1;

@@ -4,8 +4,8 @@ import type { RpcClient } from "../rpc/client.ts";
 import { RpcError } from "../rpc/json_rpc.ts";
 import type { LedgerView } from "./ledger_view.ts";
 
-/** In all longer than the view takes to correct itself (`JUDGE_LIMITS.rivalMs`). */
-const PAUSES_MS = [50, 250, 1000, 2000];
+/** In all longer than the view takes to correct itself (`JUDGE_LIMITS.rivalMs`), and than a ledger does that a node lags. */
+const PAUSES_MS = [50, 250, 1000, 2000, 3000];
 
 export interface FreshnessParts {
   rpc: RpcClient;
@@ -15,7 +15,7 @@ export interface FreshnessParts {
 
 /**
  * Asks until the answer speaks of a ledger that is not older than the believed one: a lagging node's word is old.
- * @throws {GatewayError} `upstream_error` when the fifth answer lags too, or when a call fails
+ * @throws {GatewayError} `upstream_error` when the sixth answer lags too, or when a call fails
  */
 export async function believed<T extends { latestLedger: number }>(
   { rpc, view, clock }: FreshnessParts,

@@ -90,6 +90,9 @@ export const JUDGE_LIMITS = {
   sameNodeMs: 10_000,
   /** … or sooner, against what waits to be confirmed: by then the node that said that has been asked again. */
   sameNodeLowerMs: 5_000,
+  /** So few ledgers less may be lag, for so long: by then the network has come so far. */
+  fewLedgers: 3,
+  fewLedgersMs: 18_000,
   rivalKeptMs: 60_000,
   rivals: 4,
   /** When nobody has spoken for what is believed for so long, lower claims are rivals to it. */
@@ -270,6 +273,9 @@ function weigh(belief: Belief, heard: Heard, isLower: boolean, nodes: number): J
     if (nodes === 1 || rival.node !== heard.node) return heard.atMs - rival.atMs >= LIMITS.rivalMs;
     return heard.atMs - rival.atMs >= sameNodeMs && !isOverruled(rival);
   });
+  if (winner !== undefined && isLower && mayBeLag(believed!, heard)) {
+    return { verdict, belief: confirmLower(belief, winner, heard), isDoubtful: false };
+  }
   if (winner !== undefined) return { verdict: "current", belief: won(belief, winner, heard), isDoubtful: false };
   // A node's own word counts from when it was overruled last.
   const own = alike.filter(({ node }) => node === heard.node);
@@ -278,6 +284,26 @@ function weigh(belief: Belief, heard: Heard, isLower: boolean, nodes: number): J
     ? rivals
     : [...others, { ...heard, isLower }].slice(-LIMITS.rivals);
   return { verdict, belief: { ...belief, rivals: remembered }, isDoubtful: true };
+}
+
+/** What was shown is not taken back for a node that lags: before long it will show as much. */
+function mayBeLag(believed: Known, heard: Heard): boolean {
+  const ledgers = believed.sequence - heard.sequence;
+  const earlierMs = (believed.closeTime - heard.closeTime) * 1_000;
+  const isOfItsTime = heard.closeTime === 0 || believed.closeTime === 0 ||
+    (earlierMs >= 0 && earlierMs <= LIMITS.fewLedgersMs);
+  const isSoon = heard.atMs - believed.atMs < LIMITS.fewLedgersMs;
+  return ledgers >= 1 && ledgers <= LIMITS.fewLedgers && isOfItsTime && isSoon;
+}
+
+/** Two claims speak for a ledger below what is believed: that much is certain, and what is believed waits on. */
+function confirmLower(belief: Belief, earlier: Heard, later: Heard): Belief {
+  const { believed, unconfirmed } = belief;
+  const rivals = [...belief.rivals.filter((rival) => !rival.isLower), { ...later, isLower: true }];
+  if (earlier.sequence <= (belief.confirmed?.sequence ?? 0)) return { ...belief, rivals };
+  const confirmed = knownBy(earlier, belief.confirmed);
+  const isPassed = unconfirmed !== undefined && unconfirmed.sequence <= confirmed.sequence;
+  return { ...belief, confirmed, unconfirmed: isPassed ? believed : unconfirmed, rivals };
 }
 
 /** Two claims speak for the earlier one; the later one has to be confirmed itself. */

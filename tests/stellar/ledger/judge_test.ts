@@ -138,6 +138,25 @@ describe("the judge of claims", () => {
     assert.deepEqual([on.view.sequence, on.view.closeTime], [8, closeTime + 2]);
   });
 
+  test("a node that falls behind by a few ledgers takes nothing back that one answer has shown, while it may be true", () => {
+    for (const nodes of [1, 2]) {
+      for (const lag of [1, 2, 3]) {
+        const on = stage({ nodes });
+        on.pass(4);
+        // As of a gateway that asks seldom: what is confirmed is some ledgers old.
+        on.clock.pass(5_000 * lag + 500);
+        const newest = on.truth();
+        assert.equal(on.hear(newest), "current");
+        for (let seconds = 0; seconds < 5 * lag + 10; seconds++) {
+          on.clock.pass(1_000);
+          on.hear(on.truth(lag));
+          assert.ok(on.view.sequence >= newest.sequence, `${on.view.sequence} after ${seconds} s`);
+        }
+        assert.equal(on.view.sequence, on.truth(lag).sequence);
+      }
+    }
+  });
+
   test("where there is another node, the same one confirms itself only after longer", () => {
     const on = stage({ nodes: 2 });
     on.pass(10);
