@@ -1,4 +1,5 @@
 import { type Client, HEED_MS } from "./client.ts";
+import type { CardReader } from "./card_reader.ts";
 import type { Payer } from "./payer.ts";
 import type { Site } from "./site.ts";
 import type { StreamReader } from "./stream_reader.ts";
@@ -51,6 +52,40 @@ function excessOf(admitted: Client["admitted"], rate: number): string | undefine
     }
   }
   return undefined;
+}
+
+/**
+ * What one gateway has shown, or confirmed, it does not show as of an older ledger to who asks later, and what was confirmed
+ * nor does any other; nobody is shown what never was, and in the end all are shown what is.
+ */
+export function checkCards(site: Site, readers: CardReader[], payers: Payer[], broken: string[]): void {
+  const shown = readers.flatMap((reader) => reader.shown);
+  const confirmed = payers.flatMap((payer) => payer.confirmed);
+  const known = [...shown, ...confirmed];
+  for (const one of shown) {
+    const { machine, ledger, latest, askedMs } = one;
+    if (ledger > latest) broken.push(`${machine} showed a card as of ledger ${ledger}, of ${latest}`);
+    const newer = known.find((other) =>
+      other.ledger > ledger && other.answeredMs < askedMs &&
+      (other.machine === machine || (confirmed.includes(other) && isHeardByAll(site, askedMs - other.answeredMs)))
+    );
+    if (newer === undefined) continue;
+    const after = `${Math.round(askedMs - newer.answeredMs)} ms after ${newer.machine} knew ${newer.ledger}`;
+    return void broken.push(`${machine} showed a card as of ledger ${ledger} at ${Math.round(askedMs)}, ${after}`);
+  }
+  for (const reader of readers) {
+    const last = reader.shown.at(-1);
+    const isShown = last !== undefined && last.latest - last.ledger <= 1 && site.world.nowMs - last.answeredMs < 10_000;
+    if (!isShown) broken.push(`cards are not shown as they are: ${JSON.stringify(last)} at ${site.world.nowMs}`);
+  }
+}
+
+/** Whether all gateways know by then what one has confirmed. */
+function isHeardByAll({ climate, time }: Site, afterMs: number): boolean {
+  const { stall, storeFault } = climate.troubles;
+  const mayBeDeaf = stall + storeFault > 0 || time.wasMoved ||
+    climate.misfortunes.some(([what]) => what === "pause" || what === "ambush");
+  return climate.isShared && !mayBeDeaf && afterMs > HEED_MS;
 }
 
 /** Each payment is made once, and its payer told that one; what was said to have failed for good has. */

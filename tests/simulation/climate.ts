@@ -86,11 +86,24 @@ export interface Climate {
    * a node turns down what it is sent, though another has it.
    */
   payments: { late: number; never: number; fails: number; refuses: number };
+  /** How many look at cards again and again: on networks that are not reset. */
+  lookers: number;
+  /** For how many days events are kept; 0: for ever. No world lasts that long. */
+  retentionDays: number;
+  /** Webhooks' secrets are kept sealed. */
+  isSealed: boolean;
+  /** Nodes show the network before its reset again, for minutes. */
+  lingers: boolean;
 }
 
 /** Apart from the dice of all else. */
 const TURNS = 4_000_000_007;
 const REFUSALS = 5_000_000_029;
+const KEEPING = 7_000_000_001;
+const LINGERING = 9_000_000_001;
+
+/** The longest time that nodes show a network that is no more: longer than gateways hold on to what nobody speaks for. */
+export const LINGERING_MS = 380_000;
 
 /** Draws a world's climate. */
 export function drawClimate({ seed, fate: dice }: { seed: number; fate: Dice }): Climate {
@@ -99,6 +112,9 @@ export function drawClimate({ seed, fate: dice }: { seed: number; fate: Dice }):
   const misfortunes = weights(dice, MISFORTUNES, 0.3).filter(([what]) =>
     (what !== "storeClock" || isShared) && (what !== "reset" || payers === 0)
   );
+  const lingers = misfortunes.some(([what]) => what === "reset") && new Dice(seed + LINGERING).chance(0.1);
+  const keeping = new Dice(seed + KEEPING);
+  const lookers = keeping.chance(0.3) ? keeping.integer(1, 3) : 0;
   const often = () => dice.random.pick([0.005, 0.03, 0.2]);
   return {
     isShared,
@@ -106,7 +122,7 @@ export function drawClimate({ seed, fate: dice }: { seed: number; fate: Dice }):
     gateways: isShared ? dice.integer(1, 3) : 1,
     nodes: dice.integer(1, 3),
     pollMs: dice.random.pick([1_000, 1_000, 5_000]),
-    lastsMs: dice.integer(20_000, 120_000),
+    lastsMs: dice.integer(20_000, 120_000) + (lingers ? LINGERING_MS : 0),
     misfortunes: misfortunes.length > 0 ? misfortunes : [["kill", 1]],
     misfortuneEveryMs: dice.random.pick([2_000, 6_000, 20_000]),
     restartMs: dice.random.pick([1_000, 20_000, 60_000]),
@@ -133,6 +149,10 @@ export function drawClimate({ seed, fate: dice }: { seed: number; fate: Dice }):
       fails: dice.random.pick([0, 0, 0.1]),
       refuses: new Dice(seed + REFUSALS).random.pick([0, 0, 0.2, 0.5]),
     },
+    lookers: misfortunes.some(([what]) => what === "reset") ? 0 : lookers,
+    retentionDays: keeping.chance(0.3) ? 1 : 0,
+    isSealed: keeping.chance(0.3),
+    lingers,
   };
 }
 

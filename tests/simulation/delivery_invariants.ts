@@ -2,7 +2,7 @@ import { type LoggedEvent, matches } from "../../lib/store/event.ts";
 import { filterOf, type Reader } from "../../lib/store/webhook.ts";
 import { LONGEST_DELAY_MS } from "../../lib/webhooks/delivery/schedule.ts";
 import { type Client, HEED_MS } from "./client.ts";
-import type { Hook } from "./people.ts";
+import type { Hook, TakenReplay } from "./people.ts";
 import type { Heard } from "./receivers.ts";
 import type { Site } from "./site.ts";
 
@@ -65,6 +65,7 @@ export async function checkDeliveries(
       broken.push(`${subscription.url} never got ${event.sequence} (${event.id}), and nobody says so; ${where}`);
     }
   }
+  for (const post of receivers.tested) checkPost(site, clients, post, broken);
   for (const post of receivers.heard) {
     checkPost(site, clients, post, broken);
     if (!known.has(post.eventId)) {
@@ -103,6 +104,37 @@ function checkPost(
   }
 }
 
+/** What was to be sent again was, since then, or is kept; a replay waits only at what failed. */
+export async function checkReplays(
+  { driver, receivers, climate }: Site,
+  replays: TakenReplay[],
+  log: LoggedEvent[],
+  broken: string[],
+): Promise<void> {
+  // Ledgers are those of the network as it is.
+  if (climate.misfortunes.some(([what]) => what === "reset")) return;
+  for (const { hookId, askedMs, upTo, eventId } of replays) {
+    const reader = await driver.deliveries.reader(hookId);
+    if (reader === undefined) continue;
+    const kept = await keptOf({ driver }, hookId);
+    const isKept = new Set(kept.map(({ sequence }) => sequence));
+    const mayWait = kept.some(({ state }) => state === "retrying");
+    if (reader.replay !== null && !mayWait) broken.push(`a replay to ${reader.subscription.url} does not end`);
+    if (reader.replay !== null) continue;
+    const since = receivers.heard.filter(({ subscriptionId, beganMs }) =>
+      subscriptionId === hookId && beganMs >= askedMs
+    );
+    const delivered = new Set(since.filter(({ statusCode = 500 }) => statusCode < 300).map((post) => post.eventId));
+    const filter = { ...filterOf(reader.subscription), fromHeight: undefined };
+    for (const event of log) {
+      const isAsked = eventId === undefined ? event.sequence <= upTo : event.id === eventId;
+      if (!isAsked || !matches(filter, event) || delivered.has(event.id) || isKept.has(event.sequence)) continue;
+      const when = `of a replay at ${Math.round(askedMs)}`;
+      broken.push(`${reader.subscription.url} was not sent ${event.sequence} again, ${when}`);
+    }
+  }
+}
+
 /** Whoever asked under one key again and again has one webhook, until he asks that it goes. */
 export async function checkHooks({ driver }: Site, made: Hook[], broken: string[]): Promise<void> {
   const all = await driver.subscriptions.list({ limit: 1_000 });
@@ -126,7 +158,7 @@ function checkOrder(url: string, delivered: string[], known: Map<string, LoggedE
 }
 
 /** What is kept of a webhook's failed deliveries. */
-async function keptOf({ driver }: Site, subscriptionId: string) {
+async function keptOf({ driver }: Pick<Site, "driver">, subscriptionId: string) {
   const retrying = await driver.deliveries.retrying({ subscriptionId, limit: MOST_OF_KEPT });
   const ended = [];
   while (true) {

@@ -2,8 +2,8 @@ import { type LoggedEvent, parseEventId } from "../../lib/store/event.ts";
 import type { WatcherState } from "../../lib/store/store.ts";
 import { partitionLease, partitionOf } from "../../lib/store/webhook.ts";
 import type { HistoryReader } from "./client.ts";
-import { checkLimit, checkPayments, checkRefusals, checkStream } from "./client_invariants.ts";
-import { checkDeliveries, checkHooks } from "./delivery_invariants.ts";
+import { checkCards, checkLimit, checkPayments, checkRefusals, checkStream } from "./client_invariants.ts";
+import { checkDeliveries, checkHooks, checkReplays } from "./delivery_invariants.ts";
 import type { Machine } from "./machine.ts";
 import type { People } from "./people.ts";
 import type { Site } from "./site.ts";
@@ -44,7 +44,7 @@ export function watchTerms(site: Site, broken: (what: string) => void): void {
 /** All that has to hold when everything has been well for a while. Answers what does not. */
 export async function brokenInvariants(
   site: Site,
-  { clients, readers, streams, payers, hooks }: People,
+  { clients, readers, streams, payers, hooks, replays, cardReaders }: People,
 ): Promise<string[]> {
   const broken = [...site.faults];
   const log = await wholeLog(site);
@@ -54,11 +54,13 @@ export async function brokenInvariants(
   for (const reader of [...readers, ...streams]) checkReader(reader, log, broken);
   await checkDeliveries(site, clients, log, broken);
   await checkHooks(site, hooks, broken);
+  await checkReplays(site, replays, log, broken);
   for (const client of clients) {
     checkLimit(site, client, broken);
     checkRefusals(client, broken);
   }
   for (const stream of streams) checkStream(site, stream, broken);
+  checkCards(site, cardReaders, payers, broken);
   checkPayments(site, payers, broken);
   return broken;
 }

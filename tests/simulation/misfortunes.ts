@@ -1,5 +1,5 @@
 import type { WatcherState } from "../../lib/store/store.ts";
-import { type AMBUSHES, type Climate, type Misfortune, pickWeighted } from "./climate.ts";
+import { type AMBUSHES, type Climate, LINGERING_MS, type Misfortune, pickWeighted } from "./climate.ts";
 import { type Machine, NO_TROUBLES } from "./machine.ts";
 import { type Ailment, HELD_LEDGERS, LIES, WELL } from "./node.ts";
 import type { People } from "./people.ts";
@@ -215,7 +215,13 @@ export class Misfortunes {
     // Not within the ledgers of the last minutes: none of those that could be compared would be left.
     const { scannedLedger = 0 } = driver.events.watcherState() as WatcherState | undefined ?? {};
     this.site.readBeforeReset = scannedLedger;
-    chain.reset(world.fate.random.pick([1, first - 500, first - 60, latest + 200]));
+    if (!this.climate.lingers) return chain.reset(world.fate.random.pick([1, first - 500, first - 60, latest + 200]));
+    // Nor does the new network come to where the former one is while that is shown.
+    chain.reset(world.fate.random.pick([1, first - 500, latest + 200]));
+    const lastsMs = world.fate.integer(LINGERING_MS - 60_000, LINGERING_MS);
+    world.after(world.fate.integer(5_000, 30_000), () => {
+      for (const node of this.site.nodes) node.showFormer(lastsMs);
+    }, NOBODY);
   }
 
   /** From now on nothing goes wrong any more. */

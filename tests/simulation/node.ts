@@ -1,7 +1,10 @@
 import { nativeToScVal, SorobanDataBuilder, StrKey, xdr } from "@stellar/stellar-sdk/base";
 import { rpcId } from "../events/simulated_node.ts";
 import { accountEntry } from "../stellar/account_entry.ts";
+import { calledIn } from "../../lib/stellar/transactions/envelope.ts";
 import { type Chain, type Ledgers, PASSPHRASE } from "./chain.ts";
+import type { Climate } from "./climate.ts";
+import { contractEntry, toldBy } from "./contract_state.ts";
 import { START_MS, type World } from "./world.ts";
 
 /** What ails a node for a while. */
@@ -65,8 +68,14 @@ export class SimulatedNode {
   #withheld = new Map<string, boolean>();
   #lie: Lie | undefined;
   #lied: () => void = () => {};
+  #showsFormerUntilMs = 0;
 
-  constructor(readonly name: string, readonly world: World, readonly chain: Chain) {}
+  /** Whether contracts have storage: where nobody looks at it there is none. */
+  readonly #hasCards: boolean;
+
+  constructor(readonly name: string, readonly world: World, readonly chain: Chain, { lookers }: Climate) {
+    this.#hasCards = lookers > 0;
+  }
 
   get url(): string {
     return `http://${this.name}.test/`;
@@ -85,6 +94,13 @@ export class SimulatedNode {
     this.suffer(WELL);
     this.retention = HELD_LEDGERS;
     this.#lie = undefined;
+    this.#showsFormerUntilMs = 0;
+  }
+
+  /** From now on it shows the network before the reset, for so long. */
+  showFormer(lastsMs: number): void {
+    this.world.note(`${this.name} shows the former network for ${lastsMs} ms`);
+    this.#showsFormerUntilMs = this.world.nowMs + lastsMs;
   }
 
   /** The next answer that this lie fits into says it, and tells that it did. */
@@ -114,12 +130,18 @@ export class SimulatedNode {
   }
 
   get #shown(): Ledgers {
-    return this.ailment.showsFormer && this.chain.former !== undefined ? this.chain.former : this.chain.ledgers;
+    const { former, ledgers } = this.chain;
+    return (this.ailment.showsFormer || this.#lingers) && former !== undefined ? former : ledgers;
+  }
+
+  get #lingers(): boolean {
+    return this.world.nowMs < this.#showsFormerUntilMs;
   }
 
   #range() {
     const ledgers = this.#shown;
-    const latest = Math.max(ledgers.first, ledgers.latest - this.ailment.lag);
+    // Who shows a network that has ended for long shows all of it.
+    const latest = Math.max(ledgers.first, ledgers.latest - (this.#lingers ? 0 : this.ailment.lag));
     const oldest = Math.min(latest, Math.max(ledgers.first, ledgers.latest - this.retention + 1));
     return { ledgers, oldest, latest, closeTime: ledgers.closeTimes.get(latest)! };
   }
@@ -140,7 +162,7 @@ export class SimulatedNode {
     getEvents: (params) => this.#events(params),
     getFeeStats: () => ({ sorobanInclusionFee: FEES, inclusionFee: FEES, latestLedger: this.#range().latest }),
     getLedgerEntries: ({ keys }) => ({ entries: keys!.flatMap((key) => this.#entry(key)), ...this.#newest() }),
-    simulateTransaction: () => ({ ...SIMULATED, latestLedger: this.#range().latest }),
+    simulateTransaction: ({ transaction }) => this.#simulation(transaction!),
     sendTransaction: ({ transaction }) => this.#send(transaction!),
     getTransaction: ({ hash }) => this.#transaction(hash!),
   };
@@ -193,11 +215,25 @@ export class SimulatedNode {
 
   #entry(key: string): Answer[] {
     const decoded = xdr.LedgerKey.fromXdr(key, "base64");
+    const { latest } = this.#range();
+    if (decoded.type === "contractData" && this.#hasCards) {
+      const entry = contractEntry(decoded.contractData, latest);
+      return entry === undefined ? [] : [{ key, xdr: entry, lastModifiedLedgerSeq: latest }];
+    }
     if (decoded.type !== "account") return [];
-    const { accountId } = decoded.account;
-    const address = StrKey.encodeEd25519PublicKey(accountId.ed25519.value);
-    const sequence = this.chain.accounts.sequence(address, this.#range().latest);
+    const address = StrKey.encodeEd25519PublicKey(decoded.account.accountId.ed25519.value);
+    const sequence = this.chain.accounts.sequence(address, latest);
     return [{ key, xdr: accountEntry(address, sequence), lastModifiedLedgerSeq: 1 }];
+  }
+
+  #simulation(envelope: string): Answer {
+    const { latest } = this.#range();
+    const told = this.#hasCards ? toldBy(calledIn(envelope), latest) : undefined;
+    return {
+      ...SIMULATED,
+      ...(told === undefined ? {} : { results: [{ xdr: told, auth: [] }] }),
+      latestLedger: latest,
+    };
   }
 
   #send(envelope: string): Answer {
@@ -256,8 +292,10 @@ function bend(lie: Lie, method: string, answer: Answer, world: World): Answer | 
     const { ledger: _ledger, envelopeXdr: _envelope, ...rest } = answer;
     return { ...rest, status: "NOT_FOUND" };
   }
-  const isAccount = method === "getLedgerEntries" && (answer.entries as Answer[]).length > 0;
-  return lie === "account" && isAccount ? { ...answer, entries: [] } : undefined;
+  if (lie !== "account" || method !== "getLedgerEntries") return undefined;
+  const entries = answer.entries as Answer[];
+  const others = entries.filter(({ key }) => xdr.LedgerKey.fromXdr(String(key), "base64").type !== "account");
+  return others.length < entries.length ? { ...answer, entries: others } : undefined;
 }
 
 const FEES = Object.fromEntries(["max", "min", "mode", "p50", "p90", "p95", "p99"].map((name) => [name, "100"]));

@@ -29,6 +29,8 @@ const RATES = { crashed: 0.08, overslept: 0.03, deaf: 0.1, doubled: 0.2, asksSta
 /** One who pays, again and again, each time until it was told that the payment was made: always under the same key. */
 export class Payer {
   readonly intents: PaymentIntent[] = [];
+  /** Ledgers in which it was told by a gateway that something was confirmed. */
+  readonly confirmed: { ledger: number; machine: string; answeredMs: number }[] = [];
   /** All is well from now on, and no more payments are begun. */
   isOver = false;
 
@@ -62,7 +64,7 @@ export class Payer {
         if (this.#may(RATES.overslept)) await this.#sleep(intent);
         if (!this.#may(RATES.crashed)) {
           const submitted = await this.#ask("/v1/transactions/submit", intent, { xdr: signed(prepared.body.xdr) });
-          if (submitted?.status === 200) return this.#heed(intent, submitted.body.hash);
+          if (submitted?.status === 200) return this.#heedAnswer(intent, submitted);
           if (isSaidLate(submitted)) intent.saidFailed.add(prepared.body.hash);
           if (world.chance(RATES.asksStatus)) await this.#askStatus(intent, prepared.body.hash);
         }
@@ -99,6 +101,11 @@ export class Payer {
     if (inMs > VALID_MS) {
       site.faults.push(`payment ${amount} is prepared for ${Math.round(inMs / 1_000)} s at ${site.world.nowMs}`);
     }
+  }
+
+  #heedAnswer(intent: PaymentIntent, { body: { hash, ledger }, machine }: Answered): void {
+    this.confirmed.push({ ledger, machine, answeredMs: this.client.site.world.nowMs });
+    this.#heed(intent, hash);
   }
 
   #heed(intent: PaymentIntent, hash: string): void {

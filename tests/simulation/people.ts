@@ -1,9 +1,10 @@
+import { CardReader } from "./card_reader.ts";
 import { Client, HistoryReader } from "./client.ts";
 import { type Climate, type Deed, pickWeighted } from "./climate.ts";
 import { Payer } from "./payer.ts";
-import type { Site } from "./site.ts";
+import { FIRST_LEDGER, type Site } from "./site.ts";
 import { StreamReader } from "./stream_reader.ts";
-import { type Dice, NOBODY } from "./world.ts";
+import { Dice, NOBODY } from "./world.ts";
 
 /** A webhook that its maker knows of. */
 export interface Hook {
@@ -14,11 +15,25 @@ export interface Hook {
   isUnwanted?: true;
 }
 
+/** A replay that was taken on. */
+export interface TakenReplay {
+  hookId: string;
+  askedMs: number;
+  /** Where the log ended when it was asked for. */
+  upTo: number;
+  /** Of this event alone. */
+  eventId?: string;
+}
+
 /** The webhooks' limit in a world: each costs time. */
 const MOST_HOOKS = 8;
 const MOST_REPLAYS = 4;
 /** How often the answer to a rotation is lost: for a day the former secret has to do. */
 const DEAF = 0.3;
+/** How often one event is asked for again instead of all, and a test event is sent by who looks at a webhook. */
+const RATES = { resends: 0.3, tests: 0.3 };
+/** Apart from the dice of all else. */
+const DICE = 8_000_000_011;
 const CARDS = 5;
 /** What the network's events are of. */
 const TYPES = ["escrow.funded", "device.revoked", "payment.authorized"];
@@ -29,10 +44,13 @@ export const cardAt = (dice: Dice) => dice.integer(1, CARDS).toString(16).padSta
 export class People {
   readonly readers: HistoryReader[];
   readonly streams: StreamReader[];
+  readonly cardReaders: CardReader[];
   readonly hooks: Hook[] = [];
   /** Those who make webhooks: their keys come and go. */
   readonly makers: Client[];
+  readonly replays: TakenReplay[] = [];
   isCalm = false;
+  readonly #dice: Dice;
   #urls = 0;
   #replays = 0;
 
@@ -43,9 +61,11 @@ export class People {
     readonly hurried: Client[],
     readonly payers: Payer[],
   ) {
+    this.#dice = new Dice(site.world.seed + DICE);
     this.makers = clients.slice(0, 2);
     this.readers = this.makers.map((client, n) => new HistoryReader(client, n === 0 ? 7 : 100));
     this.streams = this.makers.map((client, n) => new StreamReader(client, n + 1));
+    this.cardReaders = Array.from({ length: climate.lookers }, (_, n) => new CardReader(this.makers[n % 2]!, n + 1));
   }
 
   static async gather(site: Site, climate: Climate): Promise<People> {
@@ -67,6 +87,7 @@ export class People {
     }
     for (const payer of this.payers) void payer.live();
     for (const stream of this.streams) void stream.live();
+    for (const reader of this.cardReaders) void reader.live();
   }
 
   /** One of them does something. */
@@ -91,18 +112,32 @@ export class People {
       }),
     replay: () =>
       this.#onHook(async (id, owner) => {
-        if (++this.#replays > MOST_REPLAYS) return;
-        this.site.receivers.replayed.add(id);
-        await owner.ask("POST", `/v1/webhooks/${id}/replay`, { body: { fromLedger: 1_000 } });
+        if (++this.#replays <= MOST_REPLAYS) await this.#replay(id, owner);
       }),
     switchKey: () => this.#switchKey(),
     look: () =>
       this.#onHook(async (id, owner) => {
         await owner.ask("GET", `/v1/webhooks/${id}/deliveries`);
         await owner.ask("GET", "/v1/status");
+        if (this.#dice.chance(RATES.tests)) await owner.ask("POST", `/v1/webhooks/${id}/test`);
       }),
     hurry: () => this.#hurry(),
   };
+
+  /** Of all that is past, or of one event. */
+  async #replay(hookId: string, owner: Client): Promise<void> {
+    const { world, receivers, driver } = this.site;
+    receivers.replayed.add(hookId);
+    const askedMs = world.nowMs;
+    // A driver in memory answers at once.
+    const { last: upTo } = driver.events.bounds() as { last: number };
+    const [one] = !this.#dice.chance(RATES.resends)
+      ? []
+      : await driver.events.read({ filter: {}, after: this.#dice.integer(0, upTo), order: "asc", limit: 1 });
+    const body = one === undefined ? { fromLedger: FIRST_LEDGER } : { eventId: one.id };
+    const answered = await owner.ask("POST", `/v1/webhooks/${hookId}/replay`, { body });
+    if (answered?.status === 202) this.replays.push({ hookId, askedMs, upTo, eventId: one?.id });
+  }
 
   async #switchKey(): Promise<void> {
     const client = this.site.world.doings.random.pick(this.makers);

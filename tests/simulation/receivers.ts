@@ -20,11 +20,21 @@ export interface Heard {
   isSigned(): boolean;
 }
 
+/** What is posted. */
+interface Message {
+  subscription: string;
+  event: { id: string; type: string };
+}
+
+/** A test event's type: whoever asks for it posts it, under no lease. */
+const TEST = "webhook.test";
 const NO_ANSWER: PostResult = { error: "connection reset", responseBody: "", durationMs: 0 };
 
 /** The endpoints of everybody's webhooks. */
 export class Receivers {
   readonly heard: Heard[] = [];
+  /** Test events. */
+  readonly tested: Heard[] = [];
   readonly #tempers = new Map<string, Temper>();
   /** Plain secrets by subscription, the newest last: as their owners were told them. */
   readonly secrets = new Map<string, string[]>();
@@ -35,7 +45,7 @@ export class Receivers {
   /** The API key of each subscription, by id. */
   readonly owners = new Map<string, string>();
 
-  /** Told of each post as it begins. */
+  /** Told of each post of an event as it begins. */
   onPost: (machine: Machine, subscriptionId: string) => void = () => {};
 
   constructor(readonly world: World) {}
@@ -53,7 +63,8 @@ export class Receivers {
   async post(machine: Machine, request: PostRequest): Promise<PostResult> {
     const { world } = this;
     const beganMs = world.nowMs;
-    this.onPost(machine, JSON.parse(request.body).subscription);
+    const { subscription, event } = JSON.parse(request.body) as Message;
+    if (event.type !== TEST) this.onPost(machine, subscription);
     const temper = this.#tempers.get(request.url) ?? "well";
     const aborted = new Promise<PostResult>((resolve) => {
       const give = () => resolve({ ...NO_ANSWER, error: "given up by the gateway" });
@@ -100,8 +111,9 @@ export class Receivers {
   }
 
   #hear(request: PostRequest, beganMs: number, statusCode: number | undefined): void {
-    const { subscription, event } = JSON.parse(request.body) as { subscription: string; event: { id: string } };
-    this.heard.push({
+    const { subscription, event } = JSON.parse(request.body) as Message;
+    const heard = event.type === TEST ? this.tested : this.heard;
+    heard.push({
       beganMs,
       url: request.url,
       subscriptionId: subscription,

@@ -117,7 +117,7 @@ class Story {
     await this.#until(SETTLING_MS);
     for (const reader of people.readers) await this.#readToTheEnd(reader);
     await this.#until(STREAMING_MS);
-    for (const stream of people.streams) stream.isOver = true;
+    for (const follower of [...people.streams, ...people.cardReaders]) follower.isOver = true;
     return [...this.broken, ...await brokenInvariants(site, people)];
   }
 

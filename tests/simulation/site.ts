@@ -12,6 +12,10 @@ import { SimulatedNode } from "./node.ts";
 import { Receivers } from "./receivers.ts";
 import { START_MS, type World } from "./world.ts";
 
+export const FIRST_LEDGER = 1_000;
+/** 32 bytes in base64. */
+const SECRETS_KEY = "c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0MTI=";
+
 /** A gateway that runs on a machine, or is starting there. */
 export interface Running {
   machine: Machine;
@@ -69,8 +73,11 @@ export class Site {
     readonly driver: StoreDriver,
     readonly time: StoreTime,
   ) {
-    this.chain = new Chain(world, 1_000, climate);
-    this.nodes = Array.from({ length: climate.nodes }, (_, n) => new SimulatedNode(`node${n}`, world, this.chain));
+    this.chain = new Chain(world, FIRST_LEDGER, climate);
+    this.nodes = Array.from(
+      { length: climate.nodes },
+      (_, n) => new SimulatedNode(`node${n}`, world, this.chain, climate),
+    );
     this.receivers = new Receivers(world);
   }
 
@@ -113,6 +120,8 @@ export class Site {
       pollMs: String(this.climate.pollMs),
       rpcUrls: this.nodes.map(({ url }) => url).join(),
       networkPassphrase: PASSPHRASE,
+      retentionDays: String(this.climate.retentionDays),
+      ...(this.climate.isSealed ? { secretsKey: SECRETS_KEY } : {}),
       ...CONTRACTS,
     });
     const gateway = await createGateway({
