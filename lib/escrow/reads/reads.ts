@@ -107,7 +107,7 @@ export function createEscrowReads(parts: EscrowReadsParts): EscrowReads {
     const ahead = choice.way(kind) === "entries" ? ways.byEntries() : undefined;
     ahead?.catch(() => {});
     const running = await codes.of(kind);
-    await choice.settle(kind, running, compared);
+    await choice.choose(kind, running, compared);
     if (choice.way(kind) === "calls") return await ways.byCalls();
     return await (ahead ?? ways.byEntries());
   }
