@@ -7,7 +7,7 @@ import { rotateSecret } from "../lib/webhooks/secrets/rotation.ts";
 import { createSecretCipher, type SecretCipher, SecretsKeyError } from "../lib/webhooks/secrets/secrets.ts";
 import { createSecret } from "../lib/webhooks/delivery/signature.ts";
 import { CommandError, type CommandIo, OutputError } from "./command.ts";
-import { errorRoomOf, sentence } from "./terminal/wrap.ts";
+import { errorRoomOf, sentence } from "./terminal/line_width.ts";
 
 const SETTING = "SERVICE_API_SECRETS_KEY";
 const random = (length: number) => crypto.getRandomValues(new Uint8Array(length));
