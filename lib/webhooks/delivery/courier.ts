@@ -55,7 +55,7 @@ const LOOK_MS = 1_000;
 /** Subscription and key are looked at again after so long: a disabled key is heeded within this time. */
 export const VET_MS = 1_000;
 /** The deliveries of a disabled key, or of one whose secret can't be opened, are held back for so long at a time. */
-const HELD_MS = 2_000;
+const HOLD_BACK_MS = 2_000;
 const PUT_OFF_MS = 5_000;
 /** Cursors that moved over what nobody hears are written this often. */
 const SAVE_MS = 60_000;
@@ -216,7 +216,7 @@ export function createCourier(parts: CourierParts): Courier {
   async function vet(reader: DeliveryReader): Promise<void> {
     const vettedAt = clock.monotonicMs();
     if (!await parts.isKeyEnabled(reader.subscription.keyId)) {
-      reader.notBeforeAt = Math.max(reader.notBeforeAt, vettedAt + HELD_MS);
+      reader.notBeforeAt = Math.max(reader.notBeforeAt, vettedAt + HOLD_BACK_MS);
       return;
     }
     if (reader.recipient === undefined || clock.now() >= reader.recipientUntilMs) {
