@@ -95,8 +95,8 @@ export function createLogWriter(parts: LogWriterParts): LogWriter {
     const { assets } = parts;
     if (assets === undefined) return events;
     const decoded = events.filter((event): event is E & NewEvent => event.type !== null);
-    const held = await Promise.all(decoded.map(({ id }) => store.events.get(id)));
-    const learnt = new Map((await assets(decoded.filter((_, at) => held[at] === undefined))).map((e) => [e.id, e]));
+    const stored = await Promise.all(decoded.map(({ id }) => store.events.get(id)));
+    const learnt = new Map((await assets(decoded.filter((_, at) => stored[at] === undefined))).map((e) => [e.id, e]));
     return events.map((event) => learnt.get(event.id) ?? event);
   }
 

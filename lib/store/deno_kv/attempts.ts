@@ -19,10 +19,10 @@ export function denoKvAttempts({ kv, retry, inTurn }: DenoKvContext): AttemptMet
     const entry = await kv.get<ReaderEntry>(readerKey(subscriptionId));
     const since = entry.value?.attemptsSinceMs ?? null;
     if (since === null || since >= beforeMs) return { done: { removed: 0, isEnd: true } };
-    const held = await collect(kv.list<Attempt>({ prefix: ["attempt", subscriptionId] }, { batchSize: 500 }));
-    const old = held.filter(({ value }) => value.atMs < beforeMs).slice(0, PRUNED_PER_COMMIT);
+    const stored = await collect(kv.list<Attempt>({ prefix: ["attempt", subscriptionId] }, { batchSize: 500 }));
+    const old = stored.filter(({ value }) => value.atMs < beforeMs).slice(0, PRUNED_PER_COMMIT);
     const gone = new Set(old);
-    const left = held.filter((attempt) => !gone.has(attempt)).map(({ value }) => value.atMs);
+    const left = stored.filter((attempt) => !gone.has(attempt)).map(({ value }) => value.atMs);
     const atomic = kv.atomic().check(entry).sum(READERS_VERSION, 1n);
     for (const { key } of old) atomic.delete(key);
     const attemptsSinceMs = left.length === 0 ? null : left.reduce((least, atMs) => Math.min(least, atMs));

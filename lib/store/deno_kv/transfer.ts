@@ -72,9 +72,9 @@ export function denoKvTransfer({ kv, location }: DenoKvContext): NounDriver<Tran
 
   /** Of undecoded events the raw parts have been written: they are seen with the rest. */
   async function writeSome(step: TransferStep): Promise<void> {
-    const held = await kv.get<RegisterEntry>(registerKey(COPY_REGISTER));
-    const value = markBehind(location, held.value?.value as CopyMark | undefined, step);
-    const atomic = kv.atomic().check(held).set(held.key, { ...held.value, value });
+    const stored = await kv.get<RegisterEntry>(registerKey(COPY_REGISTER));
+    const value = markBehind(location, stored.value?.value as CopyMark | undefined, step);
+    const atomic = kv.atomic().check(stored).set(stored.key, { ...stored.value, value });
     await (writers[step.kind] as (atomic: KvAtomic, records: unknown[]) => void | Promise<void>)(atomic, step.records);
     if (await commit(atomic) !== undefined) return;
     throw new StoreError("fenced", `${location}: another copy into this store has taken over`);
@@ -185,8 +185,8 @@ function recordWriters(kv: Kv): Writers {
       times.set(name, { key, more: (times.get(name)?.more ?? 0) + 1 });
     }
     const counted = [...times.values()];
-    const held: KvEntryMaybe<number>[] = await getAll<number>(kv, counted.map(({ key }) => key));
-    held.forEach(({ key, value }, n) => atomic.set(key, (value ?? 0) + counted[n]!.more));
+    const stored: KvEntryMaybe<number>[] = await getAll<number>(kv, counted.map(({ key }) => key));
+    stored.forEach(({ key, value }, n) => atomic.set(key, (value ?? 0) + counted[n]!.more));
   }
 
   return {
