@@ -125,7 +125,7 @@ async function readsFinding(
     contracts,
     networkPassphrase: config.networkPassphrase,
     submitTimeoutMs: config.submitTimeoutMs,
-    journal: { record: nothing, settle: nothing, get: nothing, ledgerOf: nothing },
+    journal: { record: nothing, recordOutcome: nothing, get: nothing, ledgerOf: nothing },
     nextNonce: nothing,
     untold: nothing,
     keepUntold: nothing,

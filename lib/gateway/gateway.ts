@@ -14,7 +14,7 @@ import { createRetention } from "../store/retention.ts";
 import { openStoreClock } from "../store/store_clock.ts";
 import { createCaretaker } from "./caretaker.ts";
 import { createChain } from "./chain.ts";
-import { createSettling } from "./journal.ts";
+import { createOutcomeLookUp } from "./journal.ts";
 import { createHttp, wholeMs } from "./http.ts";
 import type { GatewayOptions } from "./options.ts";
 import { stopInTurn } from "./stop_steps.ts";
@@ -106,7 +106,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     historyDays: config.retentionDays,
     attemptDays: config.attemptRetentionDays,
   });
-  const settle = createSettling({
+  const lookUpOutcomes = createOutcomeLookUp({
     submissions: store.submissions,
     status: chain.escrow.transactions.status,
     networkSeconds: chain.view.networkSeconds,
@@ -114,7 +114,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   });
   const forgetting = createLoop({
     step: async (signal) => {
-      await settle(signal);
+      await lookUpOutcomes(signal);
       await forget(signal);
       return FORGET_MS;
     },
@@ -170,7 +170,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     turn: (boundMs) => turn(boundMs).catch((error) => log.error("a turn has failed; the next tries again", { error })),
     async tidy(boundMs) {
       const timeIsUp = AbortSignal.timeout(boundMs);
-      await settle(timeIsUp).then(() => forget(timeIsUp))
+      await lookUpOutcomes(timeIsUp).then(() => forget(timeIsUp))
         .catch((cause) => log.warn("what has been kept long enough cannot be forgotten", { cause }));
     },
     lookAround: async () => await chain.findings?.look(),

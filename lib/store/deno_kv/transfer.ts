@@ -50,7 +50,7 @@ import {
   subscriptionOfKey,
   WATCHER,
 } from "./schema.ts";
-import { listUnsettled } from "./submissions.ts";
+import { listWithoutOutcome } from "./submissions.ts";
 
 type Readers = { [Kind in HiddenKind]: (after: TransferKey, limit: number) => Promise<HiddenRecords[Kind][]> };
 /** Ten writes a record at most. */
@@ -208,7 +208,7 @@ function recordWriters(kv: Kv): Writers {
       for (const submission of submissions) {
         const { hash, submittedAtMs, outcome } = submission;
         atomic.set(submissionKey(hash), submission).set(submissionTimeKey(submittedAtMs, hash), true);
-        if (outcome === undefined) listUnsettled(atomic, submission);
+        if (outcome === undefined) listWithoutOutcome(atomic, submission);
       }
     },
     intents(atomic, intents) {
