@@ -17,7 +17,7 @@ import { createChain } from "./chain.ts";
 import { createOutcomeLookUp } from "./journal.ts";
 import { createHttp, wholeMs } from "./http.ts";
 import type { GatewayOptions } from "./options.ts";
-import { stopInTurn } from "./stop_steps.ts";
+import { stopInOrder } from "./stop_steps.ts";
 import { createGatewayWebhooks } from "./webhooks.ts";
 
 export type { GatewayOptions } from "./options.ts";
@@ -191,7 +191,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       clearInterval(lookingAtStoreClock);
       loopDelay?.stop();
       stopping.abort();
-      const allEnded = await stopInTurn([
+      const allEnded = await stopInOrder([
         { name: "live streams", stop: streams.stop, boundMs: 5_000 },
         { name: "looks at what other gateways saw", stop: async () => await chain.findings?.stop(), boundMs: 3_000 },
         { name: "the watcher's turns", stop: chain.watcher.stop, boundMs: 5_000 },

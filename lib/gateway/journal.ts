@@ -1,4 +1,4 @@
-import { setImmediate as othersTurn } from "node:timers/promises";
+import { setImmediate as yieldToOthers } from "node:timers/promises";
 import { type ErrorCode, ERRORS, GatewayError, type GatewayErrorOptions, RETRIES } from "../errors.ts";
 import type { SubmissionOutcome } from "../store/submission.ts";
 import type { Store } from "../store/store.ts";
@@ -73,7 +73,7 @@ export function createOutcomeLookUp({ submissions, status, networkSeconds, onUnt
         const isOver = validUntil + LATE_SECONDS < networkSeconds();
         const known = isOver ? await status(hash).catch(() => undefined) : undefined;
         if (known?.status === "success") await onUntold(hash);
-        await othersTurn();
+        await yieldToOthers();
       }
       if (page.length < PAGE) return;
       after = page.at(-1)!.hash;

@@ -6,7 +6,7 @@ import { createAttempter, type EventMessage, recipientOf } from "./delivery/atte
 import { type Courier, createCourier } from "./delivery/courier.ts";
 import { nextAttempt } from "./delivery/schedule.ts";
 import { createSecret, type RandomBytes } from "./delivery/signature.ts";
-import type { CourierLimits } from "./delivery/turns.ts";
+import type { CourierLimits } from "./delivery/post_queue.ts";
 import type { Poster } from "./post/post.ts";
 import type { SecretCipher } from "./secrets/secrets.ts";
 import { createSubscriptions, type Subscriptions } from "./subscriptions.ts";

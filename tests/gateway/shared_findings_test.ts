@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { setImmediate as othersTurn } from "node:timers/promises";
+import { setImmediate as yieldToOthers } from "node:timers/promises";
 import { test } from "node:test";
 import { createSourceChoice } from "../../lib/escrow/reads/source_choice.ts";
 import { createSharedFindings } from "../../lib/gateway/shared_findings.ts";
@@ -118,6 +118,6 @@ test("a difference that one gateway finds is heeded by the others within a minut
   assert.equal(one.choice.way("device"), "entries");
   clock.advance(60_000);
   await one.choice.choose("device", CODES, ways("a", "a"));
-  for (let turns = 0; turns < 5; turns++) await othersTurn();
+  for (let turns = 0; turns < 5; turns++) await yieldToOthers();
   assert.equal(one.choice.way("device"), "calls");
 });

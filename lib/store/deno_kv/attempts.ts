@@ -10,7 +10,7 @@ type AttemptMethods = Pick<NounDriver<DeliveryStore>, "recordAttempt" | "attempt
 const PRUNED_PER_COMMIT = 900;
 
 /** Attempts that were made: of each subscription a ring, in which the newest takes the place of the oldest. */
-export function denoKvAttempts({ kv, retry, inTurn }: DenoKvContext): AttemptMethods {
+export function denoKvAttempts({ kv, retry, oneAtATime }: DenoKvContext): AttemptMethods {
   /** Forgets attempts made before this time, as many as one commit can. */
   async function pruneSome(
     subscriptionId: string,
@@ -33,7 +33,7 @@ export function denoKvAttempts({ kv, retry, inTurn }: DenoKvContext): AttemptMet
 
   return {
     recordAttempt: (subscriptionId, attempt) =>
-      inTurn(() =>
+      oneAtATime(() =>
         retry(async () => {
           const entry = await kv.get<ReaderEntry>(readerKey(subscriptionId));
           if (entry.value === null) return { done: undefined };
@@ -60,7 +60,7 @@ export function denoKvAttempts({ kv, retry, inTurn }: DenoKvContext): AttemptMet
       return found;
     },
     pruneAttempts: (subscriptionId, beforeMs) =>
-      inTurn(async () => {
+      oneAtATime(async () => {
         for (let total = 0;;) {
           const { removed, isEnd } = await retry(() => pruneSome(subscriptionId, beforeMs));
           total += removed;

@@ -1,4 +1,4 @@
-import { setImmediate as othersTurn } from "node:timers/promises";
+import { setImmediate as yieldToOthers } from "node:timers/promises";
 import type { NounDriver } from "../checked_store.ts";
 import type { Submission, SubmissionStore } from "../submission.ts";
 import type { PostgresContext } from "./store.ts";
@@ -22,7 +22,7 @@ export function postgresSubmissions({ database, prefix }: PostgresContext): Noun
   let commit: Promise<void> | undefined;
 
   async function commitWaiting(): Promise<void> {
-    await othersTurn();
+    await yieldToOthers();
     const batch = [...waiting.values()];
     waiting = new Map();
     commit = undefined;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { TURN_POSTS } from "../../../lib/webhooks/delivery/reader.ts";
+import { POSTS_IN_A_ROW } from "../../../lib/webhooks/delivery/reader.ts";
 import { answersAfter, courierStage, hangs } from "./courier_stage.ts";
 import { eventAt, owedTo } from "../parts.ts";
 
@@ -96,7 +96,7 @@ test("where there are more with much to send than posts at once, they take turns
   await made.owe(1_000, ...ids);
   await made.pass(12_000);
   const counts = ids.map((id) => made.postedTo(id).length);
-  assert.ok(Math.min(...counts) > 0 && Math.max(...counts) - Math.min(...counts) <= TURN_POSTS, counts.join());
+  assert.ok(Math.min(...counts) > 0 && Math.max(...counts) - Math.min(...counts) <= POSTS_IN_A_ROW, counts.join());
   await made.courier.stop({ drainMs: 0 });
 });
 
