@@ -9,15 +9,15 @@ test("posts to one endpoint are few at once, and to all of them bounded", async 
   const held = {} as { clock: { wait(ms: number): Promise<void> } };
   const made = await courierStage(answersAfter(() => held.clock, 30), { limits: { posts: 64, postsPerEndpoint: 8 } });
   held.clock = made.clock;
-  const perLane = new Map<string, number>();
+  const perSubscription = new Map<string, number>();
   made.courier.start();
   await made.owe(30, ...ids);
   await made.pass(3_000);
   for (const { subscriptionId } of made.script.posted) {
-    perLane.set(subscriptionId, (perLane.get(subscriptionId) ?? 0) + 1);
+    perSubscription.set(subscriptionId, (perSubscription.get(subscriptionId) ?? 0) + 1);
   }
   assert.equal(made.script.mostInFlight(), 64);
-  assert.ok(ids.every((id) => perLane.get(id) === 30), "all of them got everything, once");
+  assert.ok(ids.every((id) => perSubscription.get(id) === 30), "all of them got everything, once");
   for (const id of ids) assert.equal((await owedTo(made.store, id)).pending, 0);
   await made.courier.stop({ drainMs: 0 });
 });
