@@ -2,7 +2,7 @@ import { type Command, type CommandIo, readAction, refuseExtra, UsageError } fro
 import { reportFailure } from "./failure.ts";
 import { helpText } from "./help.ts";
 import { didYouMean } from "../lib/nearest.ts";
-import { roomOf } from "./terminal/wrap.ts";
+import { roomOf } from "./terminal/line_width.ts";
 
 export interface Listed {
   summary: string;

@@ -1,5 +1,5 @@
 import { type CommandIo, OutputError } from "./command.ts";
-import { errorRoomOf, hanging } from "./terminal/wrap.ts";
+import { errorRoomOf, hanging } from "./terminal/line_width.ts";
 
 /** The caller's to mend, and the command's help says how. By kind: a mistake in `keygen` must not load what defines them. */
 const CALLED_WRONGLY = ["usage", "setting"];

@@ -1,4 +1,4 @@
-import { sentence } from "./terminal/wrap.ts";
+import { sentence } from "./terminal/line_width.ts";
 
 /** As long as the gateway itself waits for a receiver. */
 const TIMEOUT_MS = 10_000;

@@ -5,7 +5,7 @@ import { follow } from "./follow.ts";
 import type { Filter } from "./listen_filter.ts";
 import { forward, forwardingNotice } from "./listen_forward.ts";
 import { deliveryLine, forwardedWith } from "./listen_line.ts";
-import { roomOf, sentence } from "./terminal/wrap.ts";
+import { roomOf, sentence } from "./terminal/line_width.ts";
 
 export interface GatewayListening {
   /** `https://…`, without a slash at its end. */

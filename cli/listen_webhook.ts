@@ -9,7 +9,7 @@ import { answeredWith, deliveryLine, forwardedWith } from "./listen_line.ts";
 import { leaveSoon, untilAskedToStop } from "./running.ts";
 import { sandboxFlag } from "./sandbox/banner.ts";
 import { findSandbox, networkTime, waitingFor } from "./sandbox/running_sandbox.ts";
-import { commandToCopy, roomOf, sentence } from "./terminal/wrap.ts";
+import { commandToCopy, roomOf, sentence } from "./terminal/line_width.ts";
 
 const HOST = "127.0.0.1";
 /** A delivery is far smaller; the gateway always says how large one is. */

@@ -1,5 +1,5 @@
 import { rekeySecrets } from "../lib/webhooks/secrets/reseal.ts";
-import { createSecretBox, type SecretBox, SecretsKeyError } from "../lib/webhooks/secrets/secrets.ts";
+import { createSecretCipher, type SecretCipher, SecretsKeyError } from "../lib/webhooks/secrets/secrets.ts";
 import type { Store } from "../lib/store/store.ts";
 import { type Command, type CommandIo, parseFlags, refuseExtra, UsageError } from "./command.ts";
 import { helpText, STORE_ROW } from "./help.ts";
@@ -44,11 +44,11 @@ async function run(args: string[], io: CommandIo): Promise<number> {
   if (!flags.off && newKey === undefined) {
     throw new UsageError(`${NEW} is not set: set it to the new key, or keep the secrets plain with --off`);
   }
-  const change = { from: createSecretBox(oldKey), to: boxOf(newKey) };
+  const change = { from: createSecretCipher(oldKey), to: cipherOf(newKey) };
   return await withStore(flags.store, io, (store) => rekey(store, io, change));
 }
 
-async function rekey(store: Store, io: CommandIo, change: { from: SecretBox; to: SecretBox }): Promise<number> {
+async function rekey(store: Store, io: CommandIo, change: { from: SecretCipher; to: SecretCipher }): Promise<number> {
   const release = await holdAlone(store, { why: " and has the old key" });
   const onProgress = (count: number) => io.isTerminal && io.stderr(`\r\x1b[K${count} webhooks`);
   const count = await rekeySecrets(store, { ...change, onProgress }).finally(release);
@@ -66,10 +66,10 @@ function outcome(count: number | undefined, location: string, isSealed: boolean)
   return `the secrets of ${count} ${webhooks} in ${location} ${isSealed ? "have a new key" : "are kept plain"}`;
 }
 
-/** The box of the new key: what is wrong with it is told under its own name. */
-function boxOf(newKey: string | undefined): SecretBox {
+/** The cipher of the new key: what is wrong with it is told under its own name. */
+function cipherOf(newKey: string | undefined): SecretCipher {
   try {
-    return createSecretBox(newKey);
+    return createSecretCipher(newKey);
   } catch (error) {
     if (!(error instanceof SecretsKeyError)) throw error;
     throw new SecretsKeyError(error.message.replaceAll(OLD, NEW));

@@ -1,6 +1,6 @@
 import type { Config } from "../lib/config.ts";
 import { createGateway, type Gateway, type GatewayOptions } from "../lib/gateway/gateway.ts";
-import { stopInTurn } from "../lib/gateway/stop_steps.ts";
+import { stopInOrder } from "../lib/gateway/stop_steps.ts";
 import { type HttpServer, type Peer, serveHttp } from "../lib/runtime/serve.ts";
 import { sleep } from "../lib/clock.ts";
 import { type KeySource, keySourceFromStore, keySourceFromText } from "../lib/keys/key_source.ts";
@@ -59,7 +59,7 @@ export async function serveGateway(options: GatewayOptions, front?: Front): Prom
   const close = async () => {
     await server?.stop({ drainMs: 0 });
     const isWritten = await gateway?.stop() ?? true;
-    const isClosed = await stopInTurn([
+    const isClosed = await stopInOrder([
       { name: "the keys", stop: () => keys.close(), boundMs: CLOSE_MS },
       { name: "the store's last writes", stop: () => store.close(), boundMs: CLOSE_MS },
     ], { wait: sleep, onProblem: (message, cause) => log.warn(message, { cause }) });

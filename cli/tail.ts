@@ -13,7 +13,7 @@ import { helpText } from "./help.ts";
 import { STREAM_FILTER_FLAGS, streamFilterOf } from "./listen_filter.ts";
 import { deliveryLine } from "./listen_line.ts";
 import { findSandbox, SANDBOX_ROW, sandboxUrl, waitingFor } from "./sandbox/running_sandbox.ts";
-import { roomOf, sentence } from "./terminal/wrap.ts";
+import { roomOf, sentence } from "./terminal/line_width.ts";
 
 const FLAGS = {
   ...STREAM_FILTER_FLAGS,

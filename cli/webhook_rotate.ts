@@ -4,10 +4,10 @@ import type { Reader } from "../lib/store/webhook.ts";
 import { publicWebhook } from "../lib/webhooks/public_webhook.ts";
 import { comparedWith } from "../lib/webhooks/secrets/reseal.ts";
 import { rotateSecret } from "../lib/webhooks/secrets/rotation.ts";
-import { createSecretBox, type SecretBox, SecretsKeyError } from "../lib/webhooks/secrets/secrets.ts";
+import { createSecretCipher, type SecretCipher, SecretsKeyError } from "../lib/webhooks/secrets/secrets.ts";
 import { createSecret } from "../lib/webhooks/delivery/signature.ts";
 import { CommandError, type CommandIo, OutputError } from "./command.ts";
-import { errorRoomOf, sentence } from "./terminal/wrap.ts";
+import { errorRoomOf, sentence } from "./terminal/line_width.ts";
 
 const SETTING = "SERVICE_API_SECRETS_KEY";
 const random = (length: number) => crypto.getRandomValues(new Uint8Array(length));
@@ -27,7 +27,7 @@ export async function rotateWebhook({ store, io, wait, reader, json }: RotateCal
   if (io.isOutputUnread) {
     throw new CommandError("standard output is closed: nobody would see the new secret, so the old one stays");
   }
-  const secrets = await boxOf(store, io);
+  const secrets = await cipherOf(store, io);
   const parts = { store, secrets, createSecret: () => createSecret(random), now: io.now, wait };
   const rotated = await rotateSecret(parts, subscription);
   if (rotated === undefined) {
@@ -52,10 +52,10 @@ export async function rotateWebhook({ store, io, wait, reader, json }: RotateCal
 }
 
 /** Keeps the new secret as the gateway keeps all of them: what it could not open would stop its deliveries. */
-async function boxOf(store: Store, { env }: CommandIo): Promise<SecretBox> {
+async function cipherOf(store: Store, { env }: CommandIo): Promise<SecretCipher> {
   // An empty variable is one that is not set, as everywhere.
-  const box = createSecretBox(env[SETTING] || undefined);
-  if (await comparedWith(store, box) === "same") return box;
+  const cipher = createSecretCipher(env[SETTING] || undefined);
+  if (await comparedWith(store, cipher) === "same") return cipher;
   throw new SecretsKeyError(
     `${SETTING} is set, but the webhook secrets in the store are plain: start the gateway with it first, or unset it`,
   );

@@ -1,4 +1,4 @@
-import { setImmediate as othersTurn } from "node:timers/promises";
+import { setImmediate as yieldToOthers } from "node:timers/promises";
 import type { Wait } from "./clock.ts";
 
 /** Work that goes on in the background, a bounded step at a time. */
@@ -44,7 +44,7 @@ export function createLoop({ step, wait, onProblem }: LoopParts): Loop {
         const restMs = await step(stopping.signal);
         failures = 0;
         if (restMs > 0) await rest(restMs, true);
-        else await othersTurn();
+        else await yieldToOthers();
       } catch (cause) {
         if (failures === 0) onProblem(cause);
         await rest(Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(failures, 10)), false);

@@ -1,7 +1,7 @@
 import { type Config, settingTitle } from "../../lib/config.ts";
 import { createEscrow } from "../../lib/escrow/escrow.ts";
 import { CONTRACT_KEYS, type ContractIds, type ContractName } from "../../lib/escrow/contracts/errors.ts";
-import { isUsable } from "../../lib/escrow/contracts/stands.ts";
+import { isUsable } from "../../lib/escrow/contracts/contract_check.ts";
 import { CONTRACT_TITLES, contractWords } from "../../lib/escrow/contracts/words.ts";
 import { checkInterfaces, type ContractFinding, registriesOf } from "../../lib/escrow/contracts/interface_check.ts";
 import { GatewayError } from "../../lib/errors.ts";
@@ -125,7 +125,7 @@ async function readsFinding(
     contracts,
     networkPassphrase: config.networkPassphrase,
     submitTimeoutMs: config.submitTimeoutMs,
-    journal: { record: nothing, settle: nothing, get: nothing, ledgerOf: nothing },
+    journal: { record: nothing, recordOutcome: nothing, get: nothing, ledgerOf: nothing },
     nextNonce: nothing,
     untold: nothing,
     keepUntold: nothing,

@@ -7,7 +7,7 @@ import { examine } from "./checks.ts";
 import { fail, type Finding, findingText, ok, summary, warn } from "./findings.ts";
 import { helpText, jsonRow } from "../help.ts";
 import { parseSettingFlags } from "../setting_flags.ts";
-import { roomOf } from "../terminal/wrap.ts";
+import { roomOf } from "../terminal/line_width.ts";
 
 const NAMES = Object.keys(SETTINGS) as SettingName[];
 

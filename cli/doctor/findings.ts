@@ -1,4 +1,4 @@
-import { hanging } from "../terminal/wrap.ts";
+import { hanging } from "../terminal/line_width.ts";
 
 /** How a check came out: `warn` is worth a look, `fail` keeps the gateway from its work, `skip` could not be looked at. */
 export type Verdict = "ok" | "warn" | "fail" | "skip";

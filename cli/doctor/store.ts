@@ -6,7 +6,7 @@ import { inspectStore, type StoreInspection } from "../../lib/store/file/inspect
 import { openStore } from "../../lib/store/open.ts";
 import type { PostgresInspection } from "../../lib/store/postgres/inspect.ts";
 import { type Store, StoreError } from "../../lib/store/store.ts";
-import { createSecretBox, SecretsKeyError } from "../../lib/webhooks/secrets/secrets.ts";
+import { createSecretCipher, SecretsKeyError } from "../../lib/webhooks/secrets/secrets.ts";
 import { fail, type Finding, megabytes, ok, skip, warn } from "./findings.ts";
 
 /** Less than this on the disk is worth a word: the write-ahead log alone may take 16 MB. */
@@ -115,10 +115,10 @@ function postgresFinding({ location, isServed, isExposed }: PostgresInspection):
 /** The key of the webhook secrets against what the store keeps. */
 export async function examineSecrets({ secretsKey }: Config, { store, isNew }: ExaminedStore): Promise<Finding> {
   try {
-    const box = createSecretBox(secretsKey);
+    const cipher = createSecretCipher(secretsKey);
     if (store === undefined && !isNew) return skip("webhook secrets", "the store is not read");
-    const isSealed = box.compare(await store?.subscriptions.secretsCheck()) === "same";
-    if (!box.seals) return ok("webhook secrets", "kept plain in the store: SERVICE_API_SECRETS_KEY is not set");
+    const isSealed = cipher.compare(await store?.subscriptions.secretsCheck()) === "same";
+    if (!cipher.seals) return ok("webhook secrets", "kept plain in the store: SERVICE_API_SECRETS_KEY is not set");
     return ok("webhook secrets", isSealed ? "sealed with the key of the settings" : "the next start seals them");
   } catch (error) {
     if (!(error instanceof SecretsKeyError)) throw error;

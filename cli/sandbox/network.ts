@@ -44,11 +44,11 @@ export async function setUp(
   network: SandboxNetwork,
   { assetCode, stateFolder, settings }: SandboxFlags,
 ): Promise<Sandbox> {
-  const held = rememberedSandbox(network);
-  if (held !== undefined && assetCode !== undefined && assetCode !== held.assetCode) {
+  const remembered = rememberedSandbox(network);
+  if (remembered !== undefined && assetCode !== undefined && assetCode !== remembered.assetCode) {
     throw new CommandError(
       `--asset ${assetCode} is for a new ledger; the contracts in ${stateFolder} deal in ${
-        held.assetCode ?? "native"
+        remembered.assetCode ?? "native"
       }: ` +
         "leave the flag out, or name another folder with --state",
     );

@@ -48,13 +48,13 @@ function fitted(columns: Column[], room: number): LaidOut[] {
   const total = (some: Column[], widthOf: (column: Column) => number) =>
     some.reduce((sum, column) => sum + widthOf(column), -GAP);
   let kept = all;
-  for (let turn = 1; turn <= columns.length && total(kept, leastOf) > room; turn++) {
-    kept = kept.filter(({ goes }) => goes !== turn);
+  for (let next = 1; next <= columns.length && total(kept, leastOf) > room; next++) {
+    kept = kept.filter(({ goes }) => goes !== next);
   }
-  let spare = Math.max(0, room - total(kept, leastOf));
+  let free = Math.max(0, room - total(kept, leastOf));
   return kept.map(({ heading, index, width, least = width }) => {
-    const more = Math.min(spare, width - least);
-    spare -= more;
+    const more = Math.min(free, width - least);
+    free -= more;
     return { heading, index, width: least + more };
   });
 }

@@ -116,7 +116,7 @@ export async function write(
     } catch (error) {
       return failed("not_signed", error instanceof Error ? error.message : String(error), hash);
     }
-    const ended = await settle(signed, envelope);
+    const ended = await submitUntilKnown(signed, envelope);
     if (ended !== "again") return told(ended, hash, called);
     if (envelopes >= maxEnvelopes) {
       return failed("invalid_request", `${envelopes} envelopes were refused for their sequence number`, hash);
@@ -166,7 +166,7 @@ export async function write(
   }
 
   /** Submits until it is known what came of it; "again": it was refused, and another envelope may go through. */
-  async function settle(signed: string, { hash, validUntil }: CheckedEnvelope): Promise<Ended> {
+  async function submitUntilKnown(signed: string, { hash, validUntil }: CheckedEnvelope): Promise<Ended> {
     for (let tries = 1;; tries++) {
       const submitted = await connection.request<Confirmed>(
         "POST",

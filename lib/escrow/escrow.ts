@@ -31,7 +31,7 @@ import { type Operation, operationDigest, operationKind, refuseCall } from "./op
 import { type AssetReader, createAssetReader } from "./reads/asset_info.ts";
 import { createPaymentChecker, type PaymentChecker } from "./reads/payment_check.ts";
 import { createOperationPreparer, type PreparedRequest, type PrepareRequest } from "./operations/prepare_operation.ts";
-import { createHeldAnswers } from "./reads/held_answers.ts";
+import { createAnswerCache } from "./reads/answer_cache.ts";
 import { createEscrowReads, type EscrowReads } from "./reads/reads.ts";
 import type { KeptVerdicts } from "./reads/source_choice.ts";
 import { createCallSource } from "./reads/reads_by_calls.ts";
@@ -167,7 +167,7 @@ export function createEscrow(parts: EscrowParts): Escrow {
 
   const { submit, status, fate } = transactions;
   const accountExists = async (address: string) => (await entries.read([accountKey(address)])).entries[0] !== undefined;
-  const answers = createHeldAnswers<bigint>({ view, now: clock.monotonicMs, maxAgeMs: maxAgeMs ?? 6_000 });
+  const answers = createAnswerCache<bigint>({ view, now: clock.monotonicMs, maxAgeMs: maxAgeMs ?? 6_000 });
   return {
     reads,
     assets: createAssetReader(calls),

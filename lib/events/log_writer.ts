@@ -1,4 +1,4 @@
-import { setImmediate as othersTurn } from "node:timers/promises";
+import { setImmediate as yieldToOthers } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "../clock.ts";
 import type { LedgerView } from "../stellar/ledger/ledger_view.ts";
@@ -87,7 +87,7 @@ export function createLogWriter(parts: LogWriterParts): LogWriter {
     if (told.size > MOST_TOLD) told = new Set();
     for (const { id, type } of events) if (type === null) told.add(id);
     tellCommit(logged);
-    await othersTurn();
+    await yieldToOthers();
   }
 
   /** With the assets of those that are new: the newest ledgers are read twice. */
@@ -95,8 +95,8 @@ export function createLogWriter(parts: LogWriterParts): LogWriter {
     const { assets } = parts;
     if (assets === undefined) return events;
     const decoded = events.filter((event): event is E & NewEvent => event.type !== null);
-    const held = await Promise.all(decoded.map(({ id }) => store.events.get(id)));
-    const learnt = new Map((await assets(decoded.filter((_, at) => held[at] === undefined))).map((e) => [e.id, e]));
+    const stored = await Promise.all(decoded.map(({ id }) => store.events.get(id)));
+    const learnt = new Map((await assets(decoded.filter((_, at) => stored[at] === undefined))).map((e) => [e.id, e]));
     return events.map((event) => learnt.get(event.id) ?? event);
   }
 

@@ -116,11 +116,11 @@ export async function createChain(
     journal: createJournal(store, () => Math.max(clock.now(), view.networkSeconds() * 1_000)),
     nextNonce: (request) => store.intents.nextNonce(request),
     untold: async (source) => {
-      const [lost, unsettled] = await Promise.all([
+      const [lost, withoutOutcome] = await Promise.all([
         lostAnswers.of(source),
-        store.submissions.unsettled({ source, limit: 100 }),
+        store.submissions.withoutOutcome({ source, limit: 100 }),
       ]);
-      return [...lost, ...unsettled.map(({ hash, operation = "" }) => ({ hash, operation }))];
+      return [...lost, ...withoutOutcome.map(({ hash, operation = "" }) => ({ hash, operation }))];
     },
     keepUntold: lostAnswers.add,
     nodes: config.rpcUrls.length,

@@ -1,13 +1,13 @@
 import type { Clock } from "../clock.ts";
 import { settingTitle } from "../config.ts";
 import { CONTRACT_KEYS, type ContractIds, CONTRACTS } from "../escrow/contracts/errors.ts";
-import { type ContractStand, contractStands } from "../escrow/contracts/stands.ts";
+import { checkContracts, type ContractCheck } from "../escrow/contracts/contract_check.ts";
 import { GatewayError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { RpcClient } from "../stellar/rpc/client.ts";
 
 /** One of the three contracts, as it was when it was last looked at. */
-export interface WatchedContract extends ContractStand {
+export interface WatchedContract extends ContractCheck {
   /** Unix milliseconds; undefined before the first look. */
   lookedAtMs: number | undefined;
 }
@@ -51,7 +51,7 @@ export function createContractWatch({ rpc, contracts, log, clock, stopping }: {
     notBeforeMs = clock.monotonicMs() + pauseMs;
   }
 
-  function tell({ name, problem }: ContractStand, before: WatchedContract): void {
+  function tell({ name, problem }: ContractCheck, before: WatchedContract): void {
     if (problem === before.problem) return;
     const setting = settingTitle(CONTRACT_KEYS[name]);
     if (problem === undefined) log.info("the contract is as expected now", { setting });
@@ -61,10 +61,10 @@ export function createContractWatch({ rpc, contracts, log, clock, stopping }: {
   async function lookOnce(): Promise<void> {
     isDue = false;
     try {
-      const stands = await contractStands({ rpc: bounded, contracts });
-      stands.forEach((stand, index) => tell(stand, watched[index]!));
-      watched = stands.map((stand) => ({ ...stand, lookedAtMs: clock.now() }));
-      if (stands.some(({ problem }) => problem !== undefined)) again(PROBLEM_PAUSE_MS);
+      const checks = await checkContracts({ rpc: bounded, contracts });
+      checks.forEach((check, index) => tell(check, watched[index]!));
+      watched = checks.map((check) => ({ ...check, lookedAtMs: clock.now() }));
+      if (checks.some(({ problem }) => problem !== undefined)) again(PROBLEM_PAUSE_MS);
     } catch (error) {
       if (stopping.aborted) return;
       again(PAUSE_MS);

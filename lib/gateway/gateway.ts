@@ -14,10 +14,10 @@ import { createRetention } from "../store/retention.ts";
 import { openStoreClock } from "../store/store_clock.ts";
 import { createCaretaker } from "./caretaker.ts";
 import { createChain } from "./chain.ts";
-import { createSettling } from "./journal.ts";
+import { createOutcomeLookUp } from "./journal.ts";
 import { createHttp, wholeMs } from "./http.ts";
 import type { GatewayOptions } from "./options.ts";
-import { stopInTurn } from "./stop_steps.ts";
+import { stopInOrder } from "./stop_steps.ts";
 import { createGatewayWebhooks } from "./webhooks.ts";
 
 export type { GatewayOptions } from "./options.ts";
@@ -106,7 +106,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     historyDays: config.retentionDays,
     attemptDays: config.attemptRetentionDays,
   });
-  const settle = createSettling({
+  const lookUpOutcomes = createOutcomeLookUp({
     submissions: store.submissions,
     status: chain.escrow.transactions.status,
     networkSeconds: chain.view.networkSeconds,
@@ -114,7 +114,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   });
   const forgetting = createLoop({
     step: async (signal) => {
-      await settle(signal);
+      await lookUpOutcomes(signal);
       await forget(signal);
       return FORGET_MS;
     },
@@ -170,7 +170,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     turn: (boundMs) => turn(boundMs).catch((error) => log.error("a turn has failed; the next tries again", { error })),
     async tidy(boundMs) {
       const timeIsUp = AbortSignal.timeout(boundMs);
-      await settle(timeIsUp).then(() => forget(timeIsUp))
+      await lookUpOutcomes(timeIsUp).then(() => forget(timeIsUp))
         .catch((cause) => log.warn("what has been kept long enough cannot be forgotten", { cause }));
     },
     lookAround: async () => await chain.findings?.look(),
@@ -191,7 +191,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       clearInterval(lookingAtStoreClock);
       loopDelay?.stop();
       stopping.abort();
-      const allEnded = await stopInTurn([
+      const allEnded = await stopInOrder([
         { name: "live streams", stop: streams.stop, boundMs: 5_000 },
         { name: "looks at what other gateways saw", stop: async () => await chain.findings?.stop(), boundMs: 3_000 },
         { name: "the watcher's turns", stop: chain.watcher.stop, boundMs: 5_000 },

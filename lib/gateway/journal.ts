@@ -1,4 +1,4 @@
-import { setImmediate as othersTurn } from "node:timers/promises";
+import { setImmediate as yieldToOthers } from "node:timers/promises";
 import { type ErrorCode, ERRORS, GatewayError, type GatewayErrorOptions, RETRIES } from "../errors.ts";
 import type { SubmissionOutcome } from "../store/submission.ts";
 import type { Store } from "../store/store.ts";
@@ -18,7 +18,7 @@ const KEPT = [
 export function createJournal(store: Pick<Store, "submissions" | "events">, now: () => number): Journal {
   return {
     record: (note) => store.submissions.record({ ...note, submittedAtMs: now() }),
-    settle: (hash, outcome) => store.submissions.settle(hash, kept(outcome)),
+    recordOutcome: (hash, outcome) => store.submissions.recordOutcome(hash, kept(outcome)),
     async get(hash) {
       const submission = await store.submissions.get(hash);
       if (submission === undefined) return undefined;
@@ -56,24 +56,24 @@ const LATE_SECONDS = 60;
  * Looks what became of the envelopes whose sender was never told, because the gateway was killed or the node failed: once
  * a node has forgotten them nobody can. To be called every hour or so.
  */
-export function createSettling({ submissions, status, networkSeconds, onUntold }: {
+export function createOutcomeLookUp({ submissions, status, networkSeconds, onUntold }: {
   submissions: Store["submissions"];
   status: Transactions["status"];
   networkSeconds(): number;
   /** Told of each that was applied. */
   onUntold(hash: string): Promise<void>;
 }): (signal: AbortSignal) => Promise<void> {
-  return async function settle(signal) {
+  return async function lookUpOutcomes(signal) {
     let after: string | undefined;
     while (!signal.aborted) {
-      const page = await submissions.unsettled({ after, limit: PAGE });
+      const page = await submissions.withoutOutcome({ after, limit: PAGE });
       for (const { hash, validUntil } of page) {
         if (signal.aborted) return;
         // Telling it notes it. One that can't be told now may be later, until it is forgotten.
         const isOver = validUntil + LATE_SECONDS < networkSeconds();
         const known = isOver ? await status(hash).catch(() => undefined) : undefined;
         if (known?.status === "success") await onUntold(hash);
-        await othersTurn();
+        await yieldToOthers();
       }
       if (page.length < PAGE) return;
       after = page.at(-1)!.hash;

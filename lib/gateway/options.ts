@@ -4,7 +4,7 @@ import type { Log } from "../log.ts";
 import type { Clock } from "../clock.ts";
 import type { Fetch } from "../stellar/rpc/transport.ts";
 import type { Store } from "../store/store.ts";
-import type { CourierLimits } from "../webhooks/delivery/turns.ts";
+import type { CourierLimits } from "../webhooks/delivery/post_queue.ts";
 import type { Poster } from "../webhooks/post/post.ts";
 import type { Resolve } from "../webhooks/targets/dns.ts";
 

@@ -13,7 +13,7 @@ export interface StopStep {
  * Ends one thing after another. One that hangs or fails is told of and left behind: the next still has something to
  * write down. Answers whether all ended well; never rejects.
  */
-export async function stopInTurn(
+export async function stopInOrder(
   steps: StopStep[],
   { wait, onProblem }: { wait: Wait; onProblem(message: string, cause?: unknown): void },
 ): Promise<boolean> {

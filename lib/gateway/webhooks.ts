@@ -7,7 +7,7 @@ import { heightOf } from "../store/event.ts";
 import type { Store } from "../store/store.ts";
 import { createPoster } from "../webhooks/post/post.ts";
 import { sealSecrets } from "../webhooks/secrets/reseal.ts";
-import { createSecretBox, type SecretBox, SecretsKeyError } from "../webhooks/secrets/secrets.ts";
+import { createSecretCipher, type SecretCipher, SecretsKeyError } from "../webhooks/secrets/secrets.ts";
 import { createResolver, keepBriefly } from "../webhooks/targets/dns.ts";
 import { createTargetPolicy } from "../webhooks/targets/policy.ts";
 import { createWebhooks, type Webhooks } from "../webhooks/webhooks.ts";
@@ -77,13 +77,13 @@ async function heightAfterTip(
   throw new GatewayError("upstream_error", "no ledger was seen yet: the RPC node has not answered; try again");
 }
 
-/** The box that opens the store's secrets; with a new key it seals those that are still plain. */
-async function openSecrets({ config, store, log }: GatewayOptions): Promise<SecretBox> {
+/** The cipher that opens the store's secrets; with a new key it seals those that are still plain. */
+async function openSecrets({ config, store, log }: GatewayOptions): Promise<SecretCipher> {
   try {
-    const box = createSecretBox(config.secretsKey);
-    const sealed = await sealSecrets(store, box);
+    const cipher = createSecretCipher(config.secretsKey);
+    const sealed = await sealSecrets(store, cipher);
     if (sealed > 0) log.info("webhook secrets that were kept plain are sealed now", { secrets: sealed });
-    return box;
+    return cipher;
   } catch (error) {
     if (!(error instanceof SecretsKeyError)) throw error;
     throw new ConfigError(error.message);

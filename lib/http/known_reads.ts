@@ -8,7 +8,7 @@ export interface KnownRead {
   params: unknown;
 }
 
-/** Reads that are held in memory are asked for again and again: one look-up spares all that is known of their URL. */
+/** Cached reads are asked for again and again: one look-up spares all that is known of their URL. */
 export interface KnownReads {
   get(url: string): KnownRead | undefined;
   /** To be called for answers only: nothing is kept of what was refused. Frozen `params`: many requests share them. */
@@ -17,7 +17,7 @@ export interface KnownReads {
 }
 
 const MAX_URLS = 10_000;
-/** A longer one is none of a read that is held. */
+/** A longer one is none of a cached read. */
 const MAX_URL_LENGTH = 256;
 
 /** @param keepPath tells the router that this path comes again */

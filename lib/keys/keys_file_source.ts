@@ -13,7 +13,7 @@ export interface KeysFileSourceOptions {
 }
 
 /** A file changed so recently may change again without its time stamp showing it: some file systems count whole seconds. */
-const UNSETTLED_MS = 2_500;
+const RECENT_MS = 2_500;
 
 /**
  * Keys from a file an operator may edit. `changed()` looks at it again: a file that does not parse or has vanished
@@ -27,7 +27,7 @@ export async function openKeysFileSource({ now, onProblem, ...options }: KeysFil
   let lastText: string | undefined;
   let lastMode = 0o600;
   /** The state of the file when it was last read; undefined while its stamp proves nothing. */
-  let settledFingerprint: string | undefined;
+  let stableFingerprint: string | undefined;
   let lastProblem: string | undefined;
   let asked = false;
 
@@ -35,10 +35,10 @@ export async function openKeysFileSource({ now, onProblem, ...options }: KeysFil
   async function look(): Promise<boolean> {
     const seen = await fileState(path);
     if (seen === undefined) throw new KeysFileError(`keys file ${path} does not exist`);
-    const settled = now() - seen.modifiedAtMs >= UNSETTLED_MS;
-    if (settled && seen.fingerprint === settledFingerprint) return false;
+    const isStable = now() - seen.modifiedAtMs >= RECENT_MS;
+    if (isStable && seen.fingerprint === stableFingerprint) return false;
     const text = await readText(path);
-    settledFingerprint = settled ? seen.fingerprint : undefined;
+    stableFingerprint = isStable ? seen.fingerprint : undefined;
     warnOfMode(seen.mode);
     if (text === lastText) return false;
     lastText = text;

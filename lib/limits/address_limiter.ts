@@ -30,17 +30,17 @@ const NO_ADDRESS = "none";
 export function createAddressLimiter(
   { monotonicNow, rate, maxAddresses = 10_000 }: AddressLimiterOptions,
 ): AddressLimiter {
-  /** Used since the last turn, and not since then: whatever still is in `resting` at the next turn is full. */
+  /** Used since the last rotation, and not since then: whatever still is in `resting` at the next rotation is full. */
   let inUse = new Map<string, TokenBucket>();
   let resting = new Map<string, TokenBucket>();
-  let turnedAtMs = monotonicNow();
-  const shared = fullBucket(rate, turnedAtMs);
+  let rotatedAtMs = monotonicNow();
+  const shared = fullBucket(rate, rotatedAtMs);
 
-  function turn(nowMs: number): void {
-    if (nowMs - turnedAtMs < REFILL_MS) return;
+  function rotate(nowMs: number): void {
+    if (nowMs - rotatedAtMs < REFILL_MS) return;
     resting = inUse;
     inUse = new Map();
-    turnedAtMs = nowMs;
+    rotatedAtMs = nowMs;
   }
 
   /** The bucket of this group of addresses, made when there is a place for it. */
@@ -58,12 +58,12 @@ export function createAddressLimiter(
   return {
     take(address) {
       const nowMs = monotonicNow();
-      turn(nowMs);
+      rotate(nowMs);
       return takeToken(bucketOf(addressGroup(address) ?? NO_ADDRESS, nowMs), nowMs);
     },
     peek(address) {
       const nowMs = monotonicNow();
-      turn(nowMs);
+      rotate(nowMs);
       if (inUse.size + resting.size === 0) return peekToken(fullBucket(rate, nowMs), nowMs);
       const group = addressGroup(address()) ?? NO_ADDRESS;
       return peekToken(inUse.get(group) ?? resting.get(group) ?? fullBucket(rate, nowMs), nowMs);

@@ -84,10 +84,10 @@ const CODE_OF_MESSAGE: [RegExp, number][] = [
 export async function openSqlite(path: string, options: SqliteOptions = {}): Promise<SqliteDatabase> {
   const driver = typeof Bun !== "undefined" ? await import("./sqlite_bun.ts") : await import("./sqlite_deno.ts");
   const file = path === ":memory:" ? path : resolve(path);
-  return wrap(attempt(() => driver.openRaw(file, options.readOnly ?? false)));
+  return databaseOf(attempt(() => driver.openRaw(file, options.readOnly ?? false)));
 }
 
-function wrap(raw: RawSqlite): SqliteDatabase {
+function databaseOf(raw: RawSqlite): SqliteDatabase {
   const prepare = <R>(sql: string): SqliteStatement<R> => {
     const statement = attempt(() => raw.prepare(sql)) as SqliteStatement<R>;
     return {

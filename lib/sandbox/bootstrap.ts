@@ -57,8 +57,8 @@ const KEPT_AS = "sandbox";
 
 /** What a network was set up with before; undefined when it was not, or not to its end. */
 export function rememberedSandbox(network: SandboxNetwork): Sandbox | undefined {
-  const held = network.recall(KEPT_AS);
-  return held === undefined ? undefined : JSON.parse(held);
+  const remembered = network.recall(KEPT_AS);
+  return remembered === undefined ? undefined : JSON.parse(remembered);
 }
 
 /**
@@ -67,8 +67,8 @@ export function rememberedSandbox(network: SandboxNetwork): Sandbox | undefined 
  */
 export function bootstrapSandbox(network: SandboxNetwork, options: BootstrapOptions): Sandbox {
   const { assetCode, randomBytes = (length) => crypto.getRandomValues(new Uint8Array(length)) } = options;
-  const held = rememberedSandbox(network);
-  if (held !== undefined) return held;
+  const remembered = rememberedSandbox(network);
+  if (remembered !== undefined) return remembered;
 
   // On a fork nothing that is there already may be in the way.
   const seedOf = (role: string) =>
@@ -136,8 +136,8 @@ function newAccount(seed: Uint8Array): { address: string; secret: string } {
 
 function accountSequence(network: SandboxNetwork, address: string): bigint | undefined {
   const accountId = Keypair.fromPublicKey(address).xdrAccountId();
-  const held = network.entry(xdr.LedgerKey.account(new xdr.LedgerKeyAccount({ accountId })).toXdr());
-  const data = held && xdr.LedgerEntryData.fromXdr(held.dataXdr);
+  const entry = network.entry(xdr.LedgerKey.account(new xdr.LedgerKeyAccount({ accountId })).toXdr());
+  const data = entry && xdr.LedgerEntryData.fromXdr(entry.dataXdr);
   return data?.type === "account" ? data.account.seqNum : undefined;
 }
 

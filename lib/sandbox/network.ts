@@ -112,7 +112,7 @@ export async function createNetwork(options: NetworkOptions): Promise<SandboxNet
     return simulate(chain.validator, chain.tip(), envelopeXdr, { ...simulateOptions, prngSeed: randomBytes(32) });
   }
 
-  function settle(hash: string, transaction: AppliedTransaction | undefined) {
+  function tellOutcome(hash: string, transaction: AppliedTransaction | undefined) {
     const callback = awaited.get(hash);
     awaited.delete(hash);
     callback?.(transaction);
@@ -126,8 +126,8 @@ export async function createNetwork(options: NetworkOptions): Promise<SandboxNet
   function closeAt(closeTime: number): ClosedLedger {
     const { ready, dropped } = mempool.takeFor(closeTime);
     const applied = putBackOnFailure([...ready, ...dropped], () => chain.append(ready, closeTime));
-    for (const transaction of applied) settle(transaction.hash, transaction);
-    for (const { hash } of dropped) settle(hash, undefined);
+    for (const transaction of applied) tellOutcome(transaction.hash, transaction);
+    for (const { hash } of dropped) tellOutcome(hash, undefined);
     faucet.ledgerClosed();
     const ledger = chain.history.latestLedger();
     if (isStuck) options.onUnstuck?.();
@@ -172,7 +172,7 @@ export async function createNetwork(options: NetworkOptions): Promise<SandboxNet
   }
 
   function dropQueued() {
-    for (const { hash } of mempool.takeAll()) settle(hash, undefined);
+    for (const { hash } of mempool.takeAll()) tellOutcome(hash, undefined);
   }
 
   function advance(by: Advance): ClosedLedger {

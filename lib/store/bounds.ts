@@ -43,9 +43,9 @@ export const BOUNDS: Bounds = {
   buckets: { load: unbounded, save: (buckets) => checkBatch(buckets, 500), prune: unbounded },
   submissions: {
     record: unbounded,
-    settle: unbounded,
+    recordOutcome: unbounded,
     get: unbounded,
-    unsettled: ({ limit }) => checkLimit(limit, 500),
+    withoutOutcome: ({ limit }) => checkLimit(limit, 500),
     prune: unbounded,
   },
   intents: {

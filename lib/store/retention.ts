@@ -1,4 +1,4 @@
-import { setImmediate as othersTurn } from "node:timers/promises";
+import { setImmediate as yieldToOthers } from "node:timers/promises";
 import { isoSeconds } from "../clock.ts";
 import { matches } from "./event.ts";
 import type { LoggedEvent } from "./event.ts";
@@ -43,7 +43,7 @@ export function createRetention(parts: RetentionParts): (signal: AbortSignal) =>
 
   /** Repeats a commit while it finds something. */
   async function repeat(signal: AbortSignal, commit: () => Promise<boolean>): Promise<void> {
-    while (!signal.aborted && await commit()) await othersTurn();
+    while (!signal.aborted && await commit()) await yieldToOthers();
   }
 
   /** Unix ms; undefined while no ledger was seen: then nothing is known to be old. */
@@ -68,7 +68,7 @@ export function createRetention(parts: RetentionParts): (signal: AbortSignal) =>
       for (const reader of page) if (reader.progress.cursor < last) behind.set(reader.subscription.id, reader);
       if (page.length < READERS_PAGE) return behind;
       after = page.at(-1)!.subscription.id;
-      await othersTurn();
+      await yieldToOthers();
     }
   }
 
@@ -114,7 +114,7 @@ export function createRetention(parts: RetentionParts): (signal: AbortSignal) =>
       const page = await store.subscriptions.list({ after, limit: READERS_PAGE });
       for (const { id } of page) {
         await store.deliveries.pruneAttempts(id, beforeMs);
-        await othersTurn();
+        await yieldToOthers();
       }
       if (page.length < READERS_PAGE) return;
       after = page.at(-1)!.id;

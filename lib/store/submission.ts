@@ -33,14 +33,14 @@ export interface SubmissionStore {
    * Notes how a submission ended. An outcome with a ledger is kept for good, any other gives way to it and to a newer one;
    * a hash that is not noted is passed over. Durable when it resolves.
    */
-  settle(hash: string, outcome: SubmissionOutcome): Promise<void>;
+  recordOutcome(hash: string, outcome: SubmissionOutcome): Promise<void>;
   /** The note on this hash, undefined when this gateway never sent it. */
   get(hash: string): Promise<Submission | undefined>;
   /**
    * Submissions without an outcome, of one account or of all that have one noted: ascending by hash, at most `limit`
    * (≤ 500) after the hash `after`. The cost depends on `limit`, not on how many have an outcome.
    */
-  unsettled(page: { source?: string; after?: string; limit: number }): Promise<Submission[]>;
+  withoutOutcome(page: { source?: string; after?: string; limit: number }): Promise<Submission[]>;
   /** Forgets submissions noted before this time, with or without an outcome, at most 500 at a call; answers how many went. */
   prune(submittedBeforeMs: number): Promise<number>;
 }

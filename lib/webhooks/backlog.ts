@@ -1,4 +1,4 @@
-import { setImmediate as othersTurn } from "node:timers/promises";
+import { setImmediate as yieldToOthers } from "node:timers/promises";
 import { MAX_COUNTED } from "../store/event.ts";
 import type { Store } from "../store/store.ts";
 import { filterOf, type Reader } from "../store/webhook.ts";
@@ -66,7 +66,7 @@ export async function backlogOfAll(store: Pick<Store, "events" | "deliveries">):
       all.dead += one.dead;
       all.failing += one.failing;
       if (one.oldestKnownAt !== null) all.oldestKnownAt = Math.min(one.oldestKnownAt, all.oldestKnownAt ?? Infinity);
-      if (index % COUNTED_AT_ONCE === 0) await othersTurn();
+      if (index % COUNTED_AT_ONCE === 0) await yieldToOthers();
     }
     if (page.length < READERS_PAGE) return all;
     after = page.at(-1)!.subscription.id;

@@ -8,7 +8,7 @@ import { failedDeliveries, type FailedWithAttempt } from "./failed_deliveries.ts
 import { TEST_EVENT_TYPE } from "./public_webhook.ts";
 import { beginReplay, planReplay, planResend, type ReplayRequest } from "./replays.ts";
 import { isRotatedSince, rotateSecret, type SubscriptionWithSecret } from "./secrets/rotation.ts";
-import type { SecretBox } from "./secrets/secrets.ts";
+import type { SecretCipher } from "./secrets/secrets.ts";
 import type { TargetPolicy } from "./targets/policy.ts";
 import { createReplayAllowance, takeTest } from "./allowances.ts";
 
@@ -25,7 +25,7 @@ export interface NewSubscription {
 export interface SubscriptionsParts {
   store: Pick<Store, "subscriptions" | "deliveries" | "events" | "registers">;
   targets: TargetPolicy;
-  secrets: SecretBox;
+  secrets: SecretCipher;
   attempt: Attempter;
   createSecret(): string;
   /** Random letters and digits. */

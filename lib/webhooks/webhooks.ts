@@ -6,9 +6,9 @@ import { createAttempter, type EventMessage, recipientOf } from "./delivery/atte
 import { type Courier, createCourier } from "./delivery/courier.ts";
 import { nextAttempt } from "./delivery/schedule.ts";
 import { createSecret, type RandomBytes } from "./delivery/signature.ts";
-import type { CourierLimits } from "./delivery/turns.ts";
+import type { CourierLimits } from "./delivery/post_queue.ts";
 import type { Poster } from "./post/post.ts";
-import type { SecretBox } from "./secrets/secrets.ts";
+import type { SecretCipher } from "./secrets/secrets.ts";
 import { createSubscriptions, type Subscriptions } from "./subscriptions.ts";
 import type { TargetPolicy } from "./targets/policy.ts";
 
@@ -16,7 +16,7 @@ export interface WebhooksParts {
   store: Store;
   targets: TargetPolicy;
   poster: Poster;
-  secrets: SecretBox;
+  secrets: SecretCipher;
   /** Whether the key is there, enabled and not expired. */
   isKeyEnabled(keyId: string): Promise<boolean>;
   /** See `SubscriptionsParts`. */

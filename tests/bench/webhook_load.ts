@@ -4,7 +4,7 @@ import { randomBase62 } from "../../lib/random.ts";
 import type { NewEvent } from "../../lib/store/event.ts";
 import { type Lease, type Store, WATCHER_LEASE } from "../../lib/store/store.ts";
 import { createPoster } from "../../lib/webhooks/post/post.ts";
-import { createSecretBox } from "../../lib/webhooks/secrets/secrets.ts";
+import { createSecretCipher } from "../../lib/webhooks/secrets/secrets.ts";
 import { createTargetPolicy } from "../../lib/webhooks/targets/policy.ts";
 import { createWebhooks, type Webhooks } from "../../lib/webhooks/webhooks.ts";
 
@@ -108,7 +108,7 @@ export function localWebhooks(store: Store): Webhooks {
     store,
     targets: policy,
     poster: createPoster({ policy, now: Date.now }),
-    secrets: createSecretBox(undefined),
+    secrets: createSecretCipher(undefined),
     isKeyEnabled: () => Promise.resolve(true),
     startHeight: () => Promise.resolve(1),
     randomBytes: random,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { runCommandLine } from "../../cli/command_line.ts";
 import { command as secretsCommand } from "../../cli/secrets.ts";
-import { createSecretBox } from "../../lib/webhooks/secrets/secrets.ts";
+import { createSecretCipher } from "../../lib/webhooks/secrets/secrets.ts";
 import { sampleKey } from "../store/samples.ts";
 import { subscriptionOf } from "../webhooks/parts.ts";
 import { fakeIo } from "./fake_io.ts";
@@ -31,10 +31,13 @@ test("secrets rekey turns sealing on, changes the key and turns it off again", a
   assert.equal(on.code, 0);
   assert.match(on.out, /^the secrets of 2 webhooks in .* have a new key: start the gateway with it/);
   const sealed = (await beside.store.subscriptions.get("wh_all"))!.secret;
-  assert.equal(createSecretBox(KEY).open("wh_all", sealed), plain);
+  assert.equal(createSecretCipher(KEY).open("wh_all", sealed), plain);
   const changed = await rekey({ SERVICE_API_SECRETS_KEY: KEY, SERVICE_API_NEW_SECRETS_KEY: OTHER });
   assert.equal(changed.code, 0);
-  assert.equal(createSecretBox(OTHER).open("wh_all", (await beside.store.subscriptions.get("wh_all"))!.secret), plain);
+  assert.equal(
+    createSecretCipher(OTHER).open("wh_all", (await beside.store.subscriptions.get("wh_all"))!.secret),
+    plain,
+  );
   const off = await rekey({ SERVICE_API_SECRETS_KEY: OTHER }, "--off");
   assert.match(off.out, /^the secrets of 2 webhooks in .* are kept plain: start the gateway without/);
   assert.equal((await beside.store.subscriptions.get("wh_all"))!.secret, plain);

@@ -6,7 +6,7 @@ import { rotateWebhook } from "../../cli/webhook_rotate.ts";
 import { command } from "../../cli/webhooks.ts";
 import { VET_MS } from "../../lib/webhooks/delivery/courier.ts";
 import { sealSecrets } from "../../lib/webhooks/secrets/reseal.ts";
-import { createSecretBox } from "../../lib/webhooks/secrets/secrets.ts";
+import { createSecretCipher } from "../../lib/webhooks/secrets/secrets.ts";
 import { START_MS, subscriptionOf } from "../webhooks/parts.ts";
 import { fakeIo, type FakeIoOptions } from "./fake_io.ts";
 import { runCommand } from "./run_command.ts";
@@ -57,11 +57,11 @@ test("rotate --json prints what POST /v1/webhooks/{id}/secret answers", async ()
 });
 
 test("rotate keeps the new secret as the store's gateway does, and refuses where it could not", async () => {
-  await sealSecrets(beside.store, createSecretBox(KEY));
+  await sealSecrets(beside.store, createSecretCipher(KEY));
   const { code, out } = await rotate({ env: { SERVICE_API_SECRETS_KEY: KEY } });
   assert.equal(code, 0);
   const { secret } = await stored();
-  assert.equal(createSecretBox(KEY).open("wh_all", secret), out.trim());
+  assert.equal(createSecretCipher(KEY).open("wh_all", secret), out.trim());
   const wrong: [Record<string, string>, RegExp][] = [
     [{}, /SERVICE_API_SECRETS_KEY is not set, but the webhook secrets in the store are sealed/],
     [{ SERVICE_API_SECRETS_KEY: OTHER }, /SERVICE_API_SECRETS_KEY is not the key/],

@@ -169,7 +169,7 @@ async function createWorld({ retention, scanLimit, ...sizes }: Sizes) {
   }
 
   /** All well again: the gateway catches up, looks a second time, and so does the one who reads. */
-  async function settle(): Promise<void> {
+  async function recover(): Promise<void> {
     for (const node of nodes) {
       node.lag = 0;
       node.beforeCall = () => {};
@@ -188,7 +188,7 @@ async function createWorld({ retention, scanLimit, ...sizes }: Sizes) {
     while (await consume(7) === 7);
   }
 
-  return { network, nodes, consumed, generationOf, take, settle, fixture: () => fixture };
+  return { network, nodes, consumed, generationOf, take, recover, fixture: () => fixture };
 }
 
 describe("pulling the history", () => {
@@ -204,7 +204,7 @@ describe("pulling the history", () => {
       fc.asyncProperty(sizes, fc.array(step, { minLength: 10, maxLength: 60 }), async (sizes, steps) => {
         const world = await createWorld(sizes);
         for (const step of steps) await world.take(step);
-        await world.settle();
+        await world.recover();
         const { network, nodes, consumed, generationOf } = world;
         const { history, store } = world.fixture();
 

@@ -25,7 +25,7 @@ async function createRead() {
   return { ...fixture, hashes: hashesOf(network.emitted) };
 }
 
-async function settle({ turn, clock }: Pick<Fixture, "turn" | "clock">): Promise<void> {
+async function threeTurns({ turn, clock }: Pick<Fixture, "turn" | "clock">): Promise<void> {
   for (let turns = 0; turns < 3; turns++) {
     await turn();
     clock.pass(2_500);
@@ -100,10 +100,10 @@ describe("a page of history", () => {
     const wrong = "CB4DPMGOA374JIB2ZVD4AHW5GJKQUYNOFGRYNOJ75EFH2KCJSMHOWIRA";
     for (let ledger = 0; ledger < 85; ledger++) network.close({});
     const first = await createFixture(network, { nodes: [node], contractIds: [wrong] });
-    await settle(first);
+    await threeTurns(first);
     const { cursor } = await first.history.page({ limit: 1_000 });
     const corrected = await restart(first, { contractIds: [CONTRACT] });
-    await settle(corrected);
+    await threeTurns(corrected);
     assert.deepEqual(
       hashesOf((await corrected.history.page({ cursor, limit: 1_000 })).events),
       hashesOf(network.emitted),
@@ -226,8 +226,8 @@ describe("history over a reset of the network", () => {
     const waiting = (await history.page({ fromLedger: network.latest + 100, limit: 10 })).cursor;
     network.reset(20);
     for (let ledger = 0; ledger < 3; ledger++) network.close({});
-    await settle(fixture);
-    await settle(fixture);
+    await threeTurns(fixture);
+    await threeTurns(fixture);
     return { ...fixture, middle, waiting, hashes: hashesOf(network.emitted) };
   }
 
@@ -293,10 +293,10 @@ describe("the status of history", () => {
     const { network, node } = simulate({ retention: 10 });
     const fixture = await createFixture(network, { nodes: [node] });
     network.closeEmpty(4);
-    await settle(fixture);
+    await threeTurns(fixture);
     for (let outages = 0; outages < 2; outages++) {
       network.closeEmpty(20);
-      await settle(fixture);
+      await threeTurns(fixture);
     }
     const { held, gaps } = await fixture.history.status();
     assert.deepEqual(gaps.map(({ fromLedger, toLedger }) => [fromLedger, toLedger]), [[1_005, 1_014], [1_025, 1_034]]);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { setImmediate as turn } from "node:timers/promises";
+import { setImmediate as yieldToOthers } from "node:timers/promises";
 import { GatewayError } from "../../lib/errors.ts";
 import { createHistory } from "../../lib/events/history.ts";
 import type { EventStream, StreamFrame } from "../../lib/events/stream.ts";
@@ -51,7 +51,7 @@ export async function createStage() {
     async pass(ms: number) {
       for (let passed = 0; passed < ms; passed += 100) {
         clock.advance(100);
-        for (let turns = 0; turns < 8; turns++) await turn();
+        for (let turns = 0; turns < 8; turns++) await yieldToOthers();
       }
     },
     async [Symbol.asyncDispose]() {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { setImmediate as turn } from "node:timers/promises";
+import { setImmediate as yieldToOthers } from "node:timers/promises";
 import type { EventStream, StreamFrame } from "../../lib/events/stream.ts";
 import { append, appendMany, sampleEvent } from "../store/samples.ts";
 import { createStage, idsOf, kinds, takeEvents } from "./streams_stage.ts";
@@ -118,7 +118,7 @@ describe("a live stream", () => {
     await stage.happen(2);
     const beat = stream.next();
     await stage.pass(4_500);
-    assert.equal(await Promise.race([beat, turn("none yet")]), "none yet");
+    assert.equal(await Promise.race([beat, yieldToOthers("none yet")]), "none yet");
     stage.view.sequence = 1_235;
     await stage.pass(1_000);
     const [frame] = (await beat)!;

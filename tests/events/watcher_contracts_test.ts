@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { createFixture, type Fixture, hashesOf, OTHER_CONTRACT, readAll, restart, simulate } from "./parts.ts";
 import { CONTRACT } from "./simulated_node.ts";
 
-async function settle({ turn, clock }: Fixture): Promise<void> {
+async function threeTurns({ turn, clock }: Fixture): Promise<void> {
   for (let turns = 0; turns < 3; turns++) {
     await turn();
     clock.pass(2_500);
@@ -16,10 +16,10 @@ describe("the watcher and its contracts", () => {
     network.close({}, { contractId: OTHER_CONTRACT });
     network.close({});
     const first = await createFixture(network, { nodes: [node] });
-    await settle(first);
+    await threeTurns(first);
     const { cursor } = await first.history.page({ limit: 10 });
     const again = await restart(first, { contractIds: [OTHER_CONTRACT, CONTRACT] });
-    await settle(again);
+    await threeTurns(again);
     const shown = (await again.history.page({ limit: 10 })).events;
     assert.deepEqual(shown.map(({ contractId }) => contractId), [CONTRACT, CONTRACT, OTHER_CONTRACT]);
     assert.equal((await again.history.page({ cursor, limit: 10 })).events.length, 1);
@@ -41,7 +41,7 @@ describe("the watcher and its contracts", () => {
     node.beforeCall = (method) => {
       if (method === "getEvents" && closes-- > 0) network.close();
     };
-    await settle(again);
+    await threeTurns(again);
     assert.deepEqual(await again.gaps(), []);
     const ofOther = network.emitted.filter(({ contractId, ledger }) => contractId === OTHER_CONTRACT && ledger > 1_025);
     const all = new Set(await readAll(again.history));
@@ -55,19 +55,19 @@ describe("the watcher and its contracts", () => {
     const { network, node } = simulate({ retention: 20 });
     network.close({});
     let fixture = await createFixture(network, { nodes: [node] });
-    await settle(fixture);
+    await threeTurns(fixture);
     const away = (await fixture.state()).scannedLedger;
     fixture = await restart(fixture, { contractIds: [OTHER_CONTRACT] });
-    await settle(fixture);
+    await threeTurns(fixture);
     for (let ledger = 0; ledger < 60; ledger++) {
       network.close({}, { contractId: OTHER_CONTRACT });
       await fixture.turn();
     }
-    await settle(fixture);
+    await threeTurns(fixture);
     assert.deepEqual(await fixture.gaps(), []);
     fixture = await restart(fixture, { contractIds: [CONTRACT] });
     const oldest = node.oldest;
-    await settle(fixture);
+    await threeTurns(fixture);
     const { gaps, contracts } = await fixture.state();
     assert.deepEqual(
       gaps.map(({ fromLedger, toLedger, contractIds }) => ({ fromLedger, toLedger, contractIds })),
@@ -89,11 +89,11 @@ describe("the watcher and its contracts", () => {
   test("what is told names the new ones by their setting, and those that are watched no more", async () => {
     const { network, node } = simulate();
     let fixture = await createFixture(network, { nodes: [node] });
-    await settle(fixture);
+    await threeTurns(fixture);
     const told = async (contractIds: string[]) => {
       const titleOf = (id: string) => `SERVICE_API_${id === CONTRACT ? "FIRST" : "OTHER"}`;
       fixture = await restart(fixture, { contractIds, titleOf });
-      await settle(fixture);
+      await threeTurns(fixture);
       return fixture.problems.map(({ message }) => message);
     };
     const since = "earlier events of a new one are read as far back as an RPC node holds them";
@@ -111,13 +111,13 @@ describe("the watcher and its contracts", () => {
     const { network, node } = simulate({ first: 5_000 });
     for (let ledger = 0; ledger < 30; ledger++) network.close({});
     const first = await createFixture(network, { nodes: [node] });
-    await settle(first);
+    await threeTurns(first);
     await first.watcher.stop();
     network.reset(10);
     network.close({ contractId: OTHER_CONTRACT });
     const again = await restart(first, { contractIds: [OTHER_CONTRACT] });
-    await settle(again);
-    await settle(again);
+    await threeTurns(again);
+    await threeTurns(again);
     const { epoch, contracts, formerEpochs } = await again.state();
     assert.equal(epoch, 1);
     assert.deepEqual(contracts, { [OTHER_CONTRACT]: { fromLedger: 10, toLedger: null } });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import process from "node:process";
 import { describe, test } from "node:test";
-import { COURIER_LIMITS } from "../../lib/webhooks/delivery/turns.ts";
+import { COURIER_LIMITS } from "../../lib/webhooks/delivery/post_queue.ts";
 import { type KillRun, runKills } from "./kill_run.ts";
 import { hears, type Listener, missing } from "./listener.ts";
 import { assertNone, assertReceipts } from "./receipts.ts";

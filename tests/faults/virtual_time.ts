@@ -1,4 +1,4 @@
-import { setImmediate as othersTurn } from "node:timers/promises";
+import { setImmediate as yieldToOthers } from "node:timers/promises";
 import type { Clock } from "../../lib/clock.ts";
 import type { Schedule } from "../../lib/sandbox/ledger/ticker.ts";
 
@@ -38,7 +38,7 @@ export function createVirtualTime(startMs: number): VirtualTime {
   /** Until nobody has anything to do, or this is over. */
   async function idle(isOver: () => boolean): Promise<void> {
     for (let turn = 0; turn < IDLE_TURNS && !isOver(); turn++) {
-      await othersTurn();
+      await yieldToOthers();
       if (underWay.size === 0) continue;
       await Promise.allSettled(underWay);
       turn = -1;

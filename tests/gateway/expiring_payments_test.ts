@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
-import { setImmediate as othersTurn } from "node:timers/promises";
+import { setImmediate as yieldToOthers } from "node:timers/promises";
 import { createExpiringPayments, type Expiring } from "../../lib/escrow/reads/expiring_payments.ts";
 import type { PendingAnswer } from "../../lib/escrow/reads/reads.ts";
 import { paymentLogOf } from "../../lib/gateway/event_log.ts";
@@ -232,7 +232,7 @@ describe("whoever is shown payments that are about to expire", () => {
     const slow = one.watch(async (merchant) => await hung.then(() => one.pending(merchant)), () => Promise.resolve());
     assert.deepEqual(await slow.now(), { ...none, complete: false });
     answer();
-    while (!(await slow.now()).complete) await othersTurn();
+    while (!(await slow.now()).complete) await yieldToOthers();
     assert.deepEqual(await slow.now(), {
       payments: 1,
       merchants: 1,

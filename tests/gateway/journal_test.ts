@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { GatewayError } from "../../lib/errors.ts";
-import { createJournal, createSettling } from "../../lib/gateway/journal.ts";
+import { createJournal, createOutcomeLookUp } from "../../lib/gateway/journal.ts";
 import { createLostAnswers } from "../../lib/gateway/lost_answers.ts";
 import { openStore } from "../../lib/store/open.ts";
 import { append, eventAt, memoryStore } from "../webhooks/parts.ts";
@@ -27,7 +27,7 @@ test("an outcome comes out of the store as it went in, its error with everything
   });
   await journal.record(noteOf(1));
   assert.deepEqual(await journal.get(hashOf(1)), { validUntil: 1_793_491_500 });
-  await journal.settle(hashOf(1), { status: "failed", ledger: 7, error });
+  await journal.recordOutcome(hashOf(1), { status: "failed", ledger: 7, error });
   const { outcome } = (await journal.get(hashOf(1)))!;
   const { code, message, contractError, reason, retry, param, status, headers, cause } = outcome!.error!;
   assert.deepEqual([outcome!.status, outcome!.ledger, code, message], ["failed", 7, error.code, error.message]);
@@ -39,7 +39,7 @@ test("an outcome comes out of the store as it went in, its error with everything
   ]);
   assert.deepEqual([status, headers, cause], [422, {}, undefined]);
   await journal.record(noteOf(2));
-  await journal.settle(hashOf(2), { status: "success", ledger: 8 });
+  await journal.recordOutcome(hashOf(2), { status: "success", ledger: 8 });
   assert.deepEqual((await journal.get(hashOf(2)))!.outcome, { status: "success", ledger: 8 });
   assert.equal(await journal.get(hashOf(3)), undefined);
 });
@@ -49,7 +49,7 @@ test("what a newer program kept of an error is told as far as this one knows it"
   const journal = createJournal(store, () => NOW_MS);
   await journal.record(noteOf(1));
   const error = { code: "brand_new", message: "no", retry: "tomorrow" };
-  await store.submissions.settle(hashOf(1), { status: "rejected", error });
+  await store.submissions.recordOutcome(hashOf(1), { status: "rejected", error });
   const restored = (await journal.get(hashOf(1)))!.outcome!.error!;
   assert.deepEqual([restored.code, restored.message, restored.retry], ["invalid_request", "no", "never"]);
 });
@@ -62,7 +62,7 @@ test("the ledger of a transaction is that of an event it made, in the log", asyn
   assert.equal(await journal.ledgerOf(hashOf(6)), undefined);
 });
 
-test("what nobody asked for is settled once its time is over, however much it is, and what can't be told is passed over", async () => {
+test("what nobody asked for is looked up once its time is over, however much it is, and what can't be told is passed over", async () => {
   const store = await memoryStore();
   const journal = createJournal(store, () => NOW_MS);
   for (let n = 0; n < 450; n++) await journal.record(noteOf(n, n === 449 ? 1_000 : 100));
@@ -70,24 +70,24 @@ test("what nobody asked for is settled once its time is over, however much it is
   const status = async (hash: string) => {
     asked.push(hash);
     if (hash === hashOf(7)) throw new GatewayError("not_found", "forgotten");
-    await journal.settle(hash, { status: "success", ledger: 7 });
+    await journal.recordOutcome(hash, { status: "success", ledger: 7 });
     return { hash, status: "success" as const };
   };
   const lostAnswers = createLostAnswers(store);
-  const settle = createSettling({
+  const lookUpOutcomes = createOutcomeLookUp({
     submissions: store.submissions,
     status,
     networkSeconds: () => 500,
     onUntold: lostAnswers.add,
   });
-  await settle(new AbortController().signal);
+  await lookUpOutcomes(new AbortController().signal);
   assert.equal(asked.length, 449);
-  const left = (await store.submissions.unsettled({ limit: 9 })).map(({ hash }) => hash);
+  const left = (await store.submissions.withoutOutcome({ limit: 9 })).map(({ hash }) => hash);
   assert.deepEqual(left, [hashOf(7), hashOf(449)]);
   const untold = await lostAnswers.of("G1");
   assert.equal(untold.length, 50, "the newest ones");
   assert.deepEqual(untold[0], { hash: hashOf(448), operation: "ab" });
-  await settle(AbortSignal.abort());
+  await lookUpOutcomes(AbortSignal.abort());
   assert.equal(asked.length, 449);
 });
 

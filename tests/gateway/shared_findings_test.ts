@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { setImmediate as othersTurn } from "node:timers/promises";
+import { setImmediate as yieldToOthers } from "node:timers/promises";
 import { test } from "node:test";
 import { createSourceChoice } from "../../lib/escrow/reads/source_choice.ts";
 import { createSharedFindings } from "../../lib/gateway/shared_findings.ts";
@@ -90,7 +90,7 @@ test("a store that fails is told once, and keeps nobody from working", async () 
     await one.findings.look();
   }
   assert.equal(one.problems.length, 1);
-  await one.choice.settle("device", CODES, ways("a", "a"));
+  await one.choice.choose("device", CODES, ways("a", "a"));
   assert.equal(one.choice.way("device"), "entries");
 });
 
@@ -98,26 +98,26 @@ test("which way reads go is found out once for all gateways, for each code of th
   const { gateway } = await stage();
   const [one, two] = [gateway(), gateway()];
   const [first, second, other] = [ways("a", "a"), ways("a", "a"), ways("a", "a")];
-  await one.choice.settle("device", CODES, first);
-  await two.choice.settle("device", CODES, second);
+  await one.choice.choose("device", CODES, first);
+  await two.choice.choose("device", CODES, second);
   assert.deepEqual([two.choice.way("device"), first.made.count, second.made.count], ["entries", 2, 0]);
-  await two.choice.settle("device", `${CODES}!`, other);
+  await two.choice.choose("device", `${CODES}!`, other);
   assert.equal(other.made.count, 2);
 });
 
 test("a difference that one gateway finds is heeded by the others within a minute, and never taken back", async () => {
   const { clock, gateway } = await stage();
   const [one, two, late] = [gateway(), gateway(), gateway()];
-  await one.choice.settle("device", CODES, ways("a", "a"));
+  await one.choice.choose("device", CODES, ways("a", "a"));
   await one.findings.verdicts.put("device", CODES, "calls");
   await one.findings.verdicts.put("device", CODES, "entries");
-  await late.choice.settle("device", CODES, ways("a", "a"));
+  await late.choice.choose("device", CODES, ways("a", "a"));
   assert.equal(late.choice.way("device"), "calls");
   assert.match(late.problems.join(), /reads go by calls/);
-  await two.choice.settle("pending", CODES, ways("a", "b"));
+  await two.choice.choose("pending", CODES, ways("a", "b"));
   assert.equal(one.choice.way("device"), "entries");
   clock.advance(60_000);
-  await one.choice.settle("device", CODES, ways("a", "a"));
-  for (let turns = 0; turns < 5; turns++) await othersTurn();
+  await one.choice.choose("device", CODES, ways("a", "a"));
+  for (let turns = 0; turns < 5; turns++) await yieldToOthers();
   assert.equal(one.choice.way("device"), "calls");
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { stopInTurn } from "../../lib/gateway/stop_steps.ts";
+import { stopInOrder } from "../../lib/gateway/stop_steps.ts";
 import { fakeClock } from "../stellar/rpc/stub_rpc.ts";
 
 function stopping() {
@@ -19,7 +19,7 @@ function stopping() {
     step,
     tookMs: () => now() - startMs,
     run: (steps: ReturnType<typeof step>[]) =>
-      stopInTurn(steps, { wait, onProblem: (message, cause) => problems.push(`${message}: ${cause}`) }),
+      stopInOrder(steps, { wait, onProblem: (message, cause) => problems.push(`${message}: ${cause}`) }),
   };
 }
 

@@ -2,7 +2,7 @@ import { Keypair } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { after, before, test } from "node:test";
-import { setImmediate as othersTurn } from "node:timers/promises";
+import { setImmediate as yieldToOthers } from "node:timers/promises";
 import { hashVal } from "../../lib/escrow/reads/storage_keys.ts";
 import { addressOf, callNow } from "../sandbox/past_the_gateway.ts";
 import { createTestClock } from "../test_clock.ts";
@@ -74,7 +74,7 @@ async function stage() {
         let isOver = false;
         const turn = api.gateway.turn(60_000).then(() => isOver = true);
         while (!isOver) {
-          for (let others = 0; others < 20; others++) await othersTurn();
+          for (let others = 0; others < 20; others++) await yieldToOthers();
           clock.advance(100);
         }
         await turn;

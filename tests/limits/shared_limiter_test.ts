@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
-import { setImmediate as othersTurn } from "node:timers/promises";
+import { setImmediate as yieldToOthers } from "node:timers/promises";
 import fc from "fast-check";
 import type { Limiter } from "../../lib/limits/limiter.ts";
 import { createSharedLimiter } from "../../lib/limits/shared_limiter.ts";
@@ -119,7 +119,7 @@ describe("the limiter of gateways that share a store", () => {
     assert.ok(asked <= 2, `${asked} questions`);
     assert.ok(!(limiter.take("key", 100) instanceof Promise), "leased");
     while ((await limiter.take("key", 100)).allowed);
-    await othersTurn();
+    await yieldToOthers();
     const before = asked;
     for (let n = 0; n < 100; n++) assert.ok(!(limiter.take("key", 100) instanceof Promise), "refused just now");
     assert.equal(asked, before);
@@ -224,7 +224,7 @@ describe("the limiter of gateways that share a store", () => {
     const limiter = makeLimiter("a");
     await limiter.take("k1");
     await limiter.take("k2");
-    await othersTurn();
+    await yieldToOthers();
     pass(60_000);
     await limiter.flush();
     assert.equal(limiter.size, 0);

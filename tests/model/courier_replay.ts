@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { setImmediate as othersTurn } from "node:timers/promises";
+import { setImmediate as yieldToOthers } from "node:timers/promises";
 import type { Clock, Wait } from "../../lib/clock.ts";
 import { openStore } from "../../lib/store/open.ts";
 import { type Store, StoreError } from "../../lib/store/store.ts";
@@ -15,7 +15,7 @@ const SUBSCRIPTION = "wh_1";
 const LEASE = partitionLease(partitionOf(SUBSCRIPTION));
 
 async function flush(): Promise<void> {
-  for (let turn = 0; turn < 25; turn++) await othersTurn();
+  for (let turn = 0; turn < 25; turn++) await yieldToOthers();
 }
 
 /** A call of the store that is held up until the trace does it, and its answer until the trace lets it be heard. */

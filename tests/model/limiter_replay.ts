@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { setImmediate as othersTurn } from "node:timers/promises";
+import { setImmediate as yieldToOthers } from "node:timers/promises";
 import type { LeasedBucket } from "../../lib/limits/leased_bucket.ts";
 import { createSharedLimiter } from "../../lib/limits/shared_limiter.ts";
 import type { Verdict } from "../../lib/limits/token_bucket.ts";
@@ -11,7 +11,7 @@ import type { State } from "./quint.ts";
 const KEY = "key1";
 
 async function flush(): Promise<void> {
-  for (let turn = 0; turn < 5; turn++) await othersTurn();
+  for (let turn = 0; turn < 5; turn++) await yieldToOthers();
 }
 
 /** A gateway's real limiter, whose question to the store and whose answer wait until the trace lets them through. */

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { setImmediate as othersTurn } from "node:timers/promises";
+import { setImmediate as yieldToOthers } from "node:timers/promises";
 import { type SeededRandom, seededRandom } from "../faults/seeded_random.ts";
 
 /** Whose a timer is: a gateway that may be dead or stopped by then, with a clock of its own. */
@@ -157,7 +157,7 @@ export class World extends Dice {
   async #quiet(): Promise<void> {
     for (let quiet = 0; quiet < (this.#isReading ? READING_TURNS : QUIET_TURNS); quiet++) {
       const before = this.#movements;
-      await othersTurn();
+      await yieldToOthers();
       if (this.#movements !== before) quiet = -1;
     }
     this.#isReading = false;

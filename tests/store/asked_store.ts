@@ -26,7 +26,7 @@ export async function answers(store: Store): Promise<Record<string, unknown>> {
     ended: await of((id) => deliveries.ended({ subscriptionId: id, limit: 200 })),
     attempts: await of((id) => deliveries.attempts(id, { limit: 200 })),
     submission: await submissions.get("5".padStart(64, "0")),
-    unsettled: await submissions.unsettled({ limit: 500 }),
+    withoutOutcome: await submissions.withoutOutcome({ limit: 500 }),
     intent: await intents.get({ keyId: "k1", kind: "submit", key: "order-1" }),
     register: await store.registers.read("ledger"),
   };

@@ -110,7 +110,7 @@ export function callContract({ store, location, anotherHandle }: Subject): void 
       [200, (limit) => deliveries.retrying({ subscriptionId: "wh_1", limit })],
       [200, (limit) => deliveries.ended({ subscriptionId: "wh_1", limit })],
       [200, (limit) => deliveries.attempts("wh_1", { limit })],
-      [500, (limit) => submissions.unsettled({ limit })],
+      [500, (limit) => submissions.withoutOutcome({ limit })],
       [500, (limit) => transfer.read({ kind: "intents", after: [], limit })],
     ];
     for (const [most, call] of limited) {

@@ -19,8 +19,8 @@ export function submissionContract({ store }: Subject): void {
   };
   const rejected: SubmissionOutcome = { status: "rejected", error: { code: "invalid_request", message: "txBadSeq" } };
   const outcomeOf = async (n: number) => (await store().submissions.get(sample(n).hash))?.outcome;
-  const unsettled = async (page: { source?: string; after?: string; limit: number }) =>
-    (await store().submissions.unsettled(page)).map(({ hash }) => parseInt(hash, 16));
+  const withoutOutcome = async (page: { source?: string; after?: string; limit: number }) =>
+    (await store().submissions.withoutOutcome(page)).map(({ hash }) => parseInt(hash, 16));
 
   test("submissions.get answers what was noted, undefined for a hash never sent", async () => {
     await store().submissions.record(sample(1));
@@ -59,13 +59,13 @@ export function submissionContract({ store }: Subject): void {
     assert.equal((await store().submissions.get(sample(609).hash))?.validUntil, 7);
   });
 
-  test("submissions.settle notes how one ended, and passes over a hash that is not noted", async () => {
+  test("submissions.recordOutcome notes how one ended, and passes over a hash that is not noted", async () => {
     for (const [n, outcome] of [success, failed, rejected].entries()) {
       await store().submissions.record(sample(n));
-      await store().submissions.settle(sample(n).hash, outcome);
+      await store().submissions.recordOutcome(sample(n).hash, outcome);
       assert.deepEqual(await store().submissions.get(sample(n).hash), { ...sample(n), outcome });
     }
-    await store().submissions.settle(sample(9).hash, success);
+    await store().submissions.recordOutcome(sample(9).hash, success);
     assert.equal(await store().submissions.get(sample(9).hash), undefined);
   });
 
@@ -73,40 +73,40 @@ export function submissionContract({ store }: Subject): void {
     await store().submissions.record(sample(1));
     const tooLate: SubmissionOutcome = { status: "failed", error: { code: "invalid_request", message: "txTooLate" } };
     for (const outcome of [rejected, tooLate, success]) {
-      await store().submissions.settle(sample(1).hash, outcome);
+      await store().submissions.recordOutcome(sample(1).hash, outcome);
       assert.deepEqual(await outcomeOf(1), outcome);
     }
-    await store().submissions.settle(sample(1).hash, rejected);
+    await store().submissions.recordOutcome(sample(1).hash, rejected);
     assert.deepEqual(await outcomeOf(1), success);
   });
 
   test("submissions.record takes back an outcome without a ledger, for it is being sent again", async () => {
     await store().submissions.record(sample(1));
-    await store().submissions.settle(sample(1).hash, rejected);
+    await store().submissions.recordOutcome(sample(1).hash, rejected);
     await store().submissions.record({ ...sample(1), validUntil: 1, submittedAtMs: 1 });
     assert.deepEqual(await store().submissions.get(sample(1).hash), sample(1));
-    assert.deepEqual(await unsettled({ limit: 9 }), [1]);
-    await store().submissions.settle(sample(1).hash, failed);
+    assert.deepEqual(await withoutOutcome({ limit: 9 }), [1]);
+    await store().submissions.recordOutcome(sample(1).hash, failed);
     await store().submissions.record(sample(1));
     assert.deepEqual(await outcomeOf(1), failed);
-    assert.deepEqual(await unsettled({ limit: 9 }), []);
+    assert.deepEqual(await withoutOutcome({ limit: 9 }), []);
   });
 
-  test("submissions.unsettled pages through those without an outcome by hash, of one account or of all", async () => {
+  test("submissions.withoutOutcome pages through those without an outcome by hash, of one account or of all", async () => {
     await Promise.all(Array.from({ length: 12 }, (_, n) => store().submissions.record(sample(n))));
     const { source: _, operation: __, ...ofAFormerProgram } = sample(20);
     await store().submissions.record(ofAFormerProgram);
-    await store().submissions.settle(sample(4).hash, success);
-    await store().submissions.settle(sample(5).hash, rejected);
-    assert.deepEqual(await unsettled({ limit: 500 }), [0, 1, 2, 3, 6, 7, 8, 9, 10, 11]);
-    assert.deepEqual(await unsettled({ limit: 3, after: sample(3).hash }), [6, 7, 8]);
-    assert.deepEqual(await unsettled({ source: "G1", limit: 500 }), [1, 7, 10]);
-    assert.deepEqual(await unsettled({ source: "G1", limit: 1, after: sample(1).hash }), [7]);
-    assert.deepEqual(await unsettled({ source: "G3", limit: 9 }), []);
-    assert.deepEqual(await store().submissions.unsettled({ source: "G2", limit: 1 }), [sample(2)]);
+    await store().submissions.recordOutcome(sample(4).hash, success);
+    await store().submissions.recordOutcome(sample(5).hash, rejected);
+    assert.deepEqual(await withoutOutcome({ limit: 500 }), [0, 1, 2, 3, 6, 7, 8, 9, 10, 11]);
+    assert.deepEqual(await withoutOutcome({ limit: 3, after: sample(3).hash }), [6, 7, 8]);
+    assert.deepEqual(await withoutOutcome({ source: "G1", limit: 500 }), [1, 7, 10]);
+    assert.deepEqual(await withoutOutcome({ source: "G1", limit: 1, after: sample(1).hash }), [7]);
+    assert.deepEqual(await withoutOutcome({ source: "G3", limit: 9 }), []);
+    assert.deepEqual(await store().submissions.withoutOutcome({ source: "G2", limit: 1 }), [sample(2)]);
     await store().submissions.prune(sample(8).submittedAtMs);
-    assert.deepEqual(await unsettled({ limit: 500 }), [8, 9, 10, 11]);
-    assert.deepEqual(await unsettled({ source: "G1", limit: 500 }), [10]);
+    assert.deepEqual(await withoutOutcome({ limit: 500 }), [8, 9, 10, 11]);
+    assert.deepEqual(await withoutOutcome({ source: "G1", limit: 500 }), [10]);
   });
 
   test("what was being noted when the store is closed is noted or rejected, never left open", async () => {

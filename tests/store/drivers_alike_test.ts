@@ -160,7 +160,7 @@ function intentChanges(seen: Intent | undefined, call: (...made: Call) => Call):
 }
 
 function submissionChanges(call: (...made: Call) => Call): fc.Arbitrary<Call> {
-  const settled = fc.record({
+  const outcomes = fc.record({
     status: fc.constantFrom("success", "failed", "rejected"),
     ledger: upTo(9),
     error: fc.constant({ code: "invalid_request", message: "no" }),
@@ -170,7 +170,7 @@ function submissionChanges(call: (...made: Call) => Call): fc.Arbitrary<Call> {
     fc.tuple(hash, upTo(9), noted).map(([one, ms, fields]) =>
       call("submissions", "record", { hash: one, validUntil: 1, submittedAtMs: START_MS + ms, ...fields })
     ),
-    fc.tuple(hash, settled).map(([one, outcome]) => call("submissions", "settle", one, outcome)),
+    fc.tuple(hash, outcomes).map(([one, outcome]) => call("submissions", "recordOutcome", one, outcome)),
     upTo(9).map((ms) => call("submissions", "prune", START_MS + ms)),
   );
 }
@@ -200,8 +200,8 @@ const questions: fc.Arbitrary<Call[]> = fc.record({
   ["subscriptions", "list", { limit }],
   ["intents", "get", INTENT],
   ["submissions", "get", origin.txHash],
-  ["submissions", "unsettled", { source: "G1", after: origin.txHash, limit }],
-  ["submissions", "unsettled", { limit }],
+  ["submissions", "withoutOutcome", { source: "G1", after: origin.txHash, limit }],
+  ["submissions", "withoutOutcome", { limit }],
 ]);
 
 /** The answer, or of which kind the refusal was. */

@@ -64,7 +64,9 @@ async function fillIntents(store: Store): Promise<void> {
   );
   const outcome = (n: number) =>
     n % 4 === 1 ? { status: "success" as const, ledger: n } : { status: "failed" as const, error: { code: "x" } };
-  await Promise.all(numbers.filter((n) => n % 2 === 1).map((n) => store.submissions.settle(hashOf(n), outcome(n))));
+  await Promise.all(
+    numbers.filter((n) => n % 2 === 1).map((n) => store.submissions.recordOutcome(hashOf(n), outcome(n))),
+  );
   for (let n = 0; n < 12; n++) {
     const name: IntentName = { keyId: `k${n % 3}`, kind: n % 2 === 0 ? "prepare" : "submit", key: `order-${n}` };
     const step = {

@@ -201,10 +201,10 @@ function describePlans(programs: string): void {
       await subscriptions.purgeDeleted();
       await keys.delete("k8");
       await submissions.record({ hash: "h0", validUntil: 1, submittedAtMs: 1 });
-      await submissions.settle("h9", { status: "success", ledger: 5 });
+      await submissions.recordOutcome("h9", { status: "success", ledger: 5 });
       await submissions.get("h9");
-      await submissions.unsettled({ limit: 100 });
-      await submissions.unsettled({ source: "G1", limit: 100 });
+      await submissions.withoutOutcome({ limit: 100 });
+      await submissions.withoutOutcome({ source: "G1", limit: 100 });
       await submissions.prune(500);
       await intents.get(of);
       await intents.claim({

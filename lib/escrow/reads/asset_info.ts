@@ -41,8 +41,8 @@ export function createAssetReader(calls: ContractCalls): AssetReader {
   }
 
   return async function assetInfo(asset) {
-    const held = known.get(asset);
-    if (held !== undefined) return held;
+    const cached = known.get(asset);
+    if (cached !== undefined) return cached;
     const [symbol, name, decimals] = await Promise.all([
       said(asset, "symbol", asText),
       said(asset, "name", asText),

@@ -31,7 +31,7 @@ interface Waiting {
   expiring: number[];
 }
 
-const HOLD_MS = 60_000;
+const CACHED_MS = 60_000;
 /** Nobody who asks how the gateway does waits longer for a node. */
 const PATIENCE_MS = 1_000;
 /** While not all of the log was looked at. */
@@ -61,8 +61,8 @@ export function createExpiringPayments({ log, reads, shortestLife, latestLedger,
 }): ExpiringPayments {
   const waiting = new Map<string, Waiting>();
   const merchants = createWaitingMerchants({ log, isWaiting: (merchant) => waiting.has(merchant) });
-  let held: Promise<Expiring> | undefined;
-  let heldUntilMs = -Infinity;
+  let cached: Promise<Expiring> | undefined;
+  let cachedUntilMs = -Infinity;
   let looks = 0;
 
   /** False while not all of the log was looked at. */
@@ -111,20 +111,20 @@ export function createExpiringPayments({ log, reads, shortestLife, latestLedger,
     const seconds = nowMs() / 1_000;
     const due = [...waiting].filter(([, { dueAt }]) => dueAt <= seconds).sort(([, a], [, b]) => a.askedIn - b.askedIn);
     await Promise.all(due.slice(0, ASKED_AT_ONCE).map(([merchant, one]) => ask(merchant, one, seconds)));
-    if (!isCaughtUp) heldUntilMs = nowMs() + CATCHING_UP_MS;
+    if (!isCaughtUp) cachedUntilMs = nowMs() + CATCHING_UP_MS;
     return found(seconds, isCaughtUp);
   }
 
   return {
     async now() {
-      if (held === undefined || nowMs() >= heldUntilMs) {
-        heldUntilMs = nowMs() + HOLD_MS;
-        held = look();
-        held.catch(() => heldUntilMs = -Infinity);
+      if (cached === undefined || nowMs() >= cachedUntilMs) {
+        cachedUntilMs = nowMs() + CACHED_MS;
+        cached = look();
+        cached.catch(() => cachedUntilMs = -Infinity);
       }
       const answered = new AbortController();
       const late = wait(PATIENCE_MS, answered.signal).then(() => undefined);
-      const looked = await Promise.race([held, late]).finally(() => answered.abort());
+      const looked = await Promise.race([cached, late]).finally(() => answered.abort());
       return looked ?? found(nowMs() / 1_000, false);
     },
   };

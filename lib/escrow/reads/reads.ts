@@ -3,7 +3,7 @@ import type { LedgerView } from "../../stellar/ledger/ledger_view.ts";
 import type { ContractCodes } from "../contracts/codes.ts";
 import type { AgentPolicy } from "../decode.ts";
 import type { LedgerClock, LedgerTimes } from "../../stellar/ledger/ledger_clock.ts";
-import { createHeldAnswers } from "./held_answers.ts";
+import { createAnswerCache } from "./answer_cache.ts";
 import type { AsOf, Card, Pending, ReadSource, WalletDevices } from "./read_source.ts";
 import type { EntrySource } from "./reads_by_entries.ts";
 import { type BothWays, createSourceChoice, type KeptVerdicts, READ_KINDS, type ReadKind } from "./source_choice.ts";
@@ -49,8 +49,8 @@ export interface PendingPaymentAnswer {
 }
 
 /**
- * What is known of the contracts. An answer held for the newest ledger comes at once, without a promise, and is the same
- * object each time. Every method throws or rejects with `upstream_error` when the node fails.
+ * What is known of the contracts. An answer cached for the newest ledger comes at once, without a promise, and is the
+ * same object each time. Every method throws or rejects with `upstream_error` when the node fails.
  */
 export interface EscrowReads {
   /** @throws {GatewayError} `device_not_found` */
@@ -94,20 +94,20 @@ export function createEscrowReads(parts: EscrowReadsParts): EscrowReads {
   const { byEntries, byCalls, codes, view, now } = parts;
   const { onProblem, onNewCodes, verdicts } = parts;
   const choice = createSourceChoice({ now, verdicts, onProblem, onNewCodes });
-  const hold = <T>() => createHeldAnswers<T>({ view, now, maxAgeMs: parts.maxAgeMs ?? 6_000 });
-  const cards = hold<AsOf<Card>>();
-  const devices = hold<Device>();
-  const policies = hold<Policy>();
-  const wallets = hold<string[]>();
-  const walletSizes = hold<number>();
-  const pendings = hold<PendingAnswer>();
+  const cache = <T>() => createAnswerCache<T>({ view, now, maxAgeMs: parts.maxAgeMs ?? 6_000 });
+  const cards = cache<AsOf<Card>>();
+  const devices = cache<Device>();
+  const policies = cache<Policy>();
+  const wallets = cache<string[]>();
+  const walletSizes = cache<number>();
+  const pendings = cache<PendingAnswer>();
 
   async function read<T>(kind: ReadKind, ways: BothWays<T>, compared: BothWays<T> = ways): Promise<AsOf<T>> {
     // The codes are asked for in the same breath, so that both go out in one upstream call.
     const ahead = choice.way(kind) === "entries" ? ways.byEntries() : undefined;
     ahead?.catch(() => {});
     const running = await codes.of(kind);
-    await choice.settle(kind, running, compared);
+    await choice.choose(kind, running, compared);
     if (choice.way(kind) === "calls") return await ways.byCalls();
     return await (ahead ?? ways.byEntries());
   }

@@ -23,7 +23,7 @@ export interface SourceChoice {
    * Makes the first read of a kind, with this code of the contracts, both ways; resolves when the way is chosen, or
    * could not be chosen now. Never rejects.
    */
-  settle<T>(kind: ReadKind, codes: string, read: BothWays<T>): Promise<void>;
+  choose<T>(kind: ReadKind, codes: string, read: BothWays<T>): Promise<void>;
 }
 
 /** What all gateways on one store found out together. */
@@ -33,7 +33,7 @@ export interface KeptVerdicts {
   put(kind: ReadKind, codes: string, way: "entries" | "calls"): Promise<void>;
 }
 
-interface Stand {
+interface Choice {
   codes: string;
   way: "entries" | "calls" | "not_compared";
   /** When the others are asked whether they found a difference. */
@@ -60,12 +60,12 @@ export function createSourceChoice({ now, verdicts, onProblem, onNewCodes }: {
   /** Told when the contracts run other code than at the last read of a kind. */
   onNewCodes?: () => void;
 }): SourceChoice {
-  const stands = new Map<ReadKind, Stand>();
+  const choices = new Map<ReadKind, Choice>();
 
-  function standOf(kind: ReadKind, codes: string): Stand {
-    const held = stands.get(kind);
-    if (held?.codes === codes) return held;
-    const fresh: Stand = {
+  function choiceOf(kind: ReadKind, codes: string): Choice {
+    const known = choices.get(kind);
+    if (known?.codes === codes) return known;
+    const fresh: Choice = {
       codes,
       way: "not_compared",
       askOthersMs: 0,
@@ -73,51 +73,53 @@ export function createSourceChoice({ now, verdicts, onProblem, onNewCodes }: {
       notBeforeMs: 0,
       emptyComparisons: 0,
     };
-    stands.set(kind, fresh);
-    if (held !== undefined) onNewCodes?.();
+    choices.set(kind, fresh);
+    if (known !== undefined) onNewCodes?.();
     return fresh;
   }
 
-  function decide(kind: ReadKind, stand: Stand, way: "entries" | "calls"): void {
-    if (way === "calls" && stand.way !== "calls") onProblem?.(`${kind}: ${DIFFERENT}`);
-    stand.way = way;
+  function decide(kind: ReadKind, choice: Choice, way: "entries" | "calls"): void {
+    if (way === "calls" && choice.way !== "calls") onProblem?.(`${kind}: ${DIFFERENT}`);
+    choice.way = way;
   }
 
   /** Takes over what another gateway has found; a store that fails keeps nobody from comparing. */
-  async function askOthers(kind: ReadKind, stand: Stand): Promise<void> {
-    stand.askOthersMs = now() + ASK_OTHERS_MS;
-    const way = await verdicts?.get(kind, stand.codes).catch(() => undefined);
-    if (way === "calls" || (way === "entries" && stand.way === "not_compared")) decide(kind, stand, way);
+  async function askOthers(kind: ReadKind, choice: Choice): Promise<void> {
+    choice.askOthersMs = now() + ASK_OTHERS_MS;
+    const way = await verdicts?.get(kind, choice.codes).catch(() => undefined);
+    if (way === "calls" || (way === "entries" && choice.way === "not_compared")) decide(kind, choice, way);
   }
 
-  async function compare<T>(kind: ReadKind, stand: Stand, read: BothWays<T>): Promise<void> {
+  async function compare<T>(kind: ReadKind, choice: Choice, read: BothWays<T>): Promise<void> {
     try {
-      if (now() >= stand.askOthersMs) await askOthers(kind, stand);
-      if (stand.way === "not_compared") {
+      if (now() >= choice.askOthersMs) await askOthers(kind, choice);
+      if (choice.way === "not_compared") {
         const verdict = await comparison(read);
-        const isEnough = verdict !== "empty" || (stand.emptyComparisons += 1) >= ENOUGH_EMPTY;
+        const isEnough = verdict !== "empty" || (choice.emptyComparisons += 1) >= ENOUGH_EMPTY;
         const way = verdict === "different" ? "calls" : "entries";
         if (isEnough) {
-          decide(kind, stand, way);
-          await verdicts?.put(kind, stand.codes, way).catch(() => {});
+          decide(kind, choice, way);
+          await verdicts?.put(kind, choice.codes, way).catch(() => {});
         }
       }
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       onProblem?.(`${kind}: storage and functions of the contracts could not be compared: ${why}`);
-      stand.notBeforeMs = now() + PAUSE_MS;
+      choice.notBeforeMs = now() + PAUSE_MS;
     }
-    stand.comparing = undefined;
+    choice.comparing = undefined;
   }
 
   return {
-    way: (kind) => stands.get(kind)?.way ?? "not_compared",
-    async settle(kind, codes, read) {
-      const stand = standOf(kind, codes);
-      if (stand.way === "entries" && verdicts !== undefined && now() >= stand.askOthersMs) void askOthers(kind, stand);
-      if (stand.way !== "not_compared") return;
-      if (stand.comparing === undefined && now() >= stand.notBeforeMs) stand.comparing = compare(kind, stand, read);
-      await stand.comparing;
+    way: (kind) => choices.get(kind)?.way ?? "not_compared",
+    async choose(kind, codes, read) {
+      const choice = choiceOf(kind, codes);
+      if (choice.way === "entries" && verdicts !== undefined && now() >= choice.askOthersMs) {
+        void askOthers(kind, choice);
+      }
+      if (choice.way !== "not_compared") return;
+      if (choice.comparing === undefined && now() >= choice.notBeforeMs) choice.comparing = compare(kind, choice, read);
+      await choice.comparing;
     },
   };
 }

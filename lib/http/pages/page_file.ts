@@ -63,7 +63,7 @@ export function createPageAnswer(file: PageFile): (request: Request) => Promise<
     const compressed = gzip !== undefined && takesGzip(headers) ? gzip : undefined;
     const etag = `"${hash}${compressed === undefined ? "" : "-gzip"}"`;
     const own = { ...lasting, etag, ...(gzip === undefined ? {} : { vary: "Accept-Encoding" }) };
-    if (isHeld(headers.get("if-none-match"), etag)) return new Response(null, { status: 304, headers: own });
+    if (isCached(headers.get("if-none-match"), etag)) return new Response(null, { status: 304, headers: own });
     return compressed === undefined
       ? new Response(plain, { headers: own })
       : new Response(compressed, { headers: { ...own, "content-encoding": "gzip" } });
@@ -107,6 +107,6 @@ function takesGzip(headers: Headers): boolean {
 }
 
 /** Whether the browser holds this already (RFC 9110 §13.1.2: compared weakly). */
-function isHeld(presented: string | null, etag: string): boolean {
+function isCached(presented: string | null, etag: string): boolean {
   return presented !== null && presented.split(",").some((one) => one.trim().replace(/^W\//, "") === etag);
 }

@@ -34,7 +34,7 @@ export const devices = new Hono<AppEnv>()
       summary: "A device with its policy and its escrow balance",
       params: hashParam,
       answer: deviceAnswer,
-      held: true,
+      cached: true,
       errors: ["device_not_found", "upstream_error"],
     }, ({ params }, { reads }) => reads.device(params.hash)),
   )
@@ -47,7 +47,7 @@ export const devices = new Hono<AppEnv>()
       description: "Answered also for a device that the device registry does not know.",
       params: hashParam,
       answer: policyAnswer,
-      held: true,
+      cached: true,
       errors: ["agent_not_found", "upstream_error"],
     }, ({ params }, { reads }) => reads.policy(params.hash)),
   );

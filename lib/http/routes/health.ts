@@ -14,7 +14,7 @@ export const health = new Hono<AppEnv>()
       scopes: [],
       summary: "Whether the gateway is alive",
       answer: z.object({ ok: z.literal(true) }).meta({ id: "Health" }),
-      held: true,
+      cached: true,
       ignoresQuery: true,
       errors: [],
     }, () => ALIVE),

@@ -24,7 +24,7 @@ export const network = new Hono<AppEnv>()
       scopes: ["read"],
       summary: "The network and the contracts behind this gateway",
       answer: networkAnswer,
-      held: true,
+      cached: true,
       errors: [],
     }, (_input, { network }) => network()),
   );

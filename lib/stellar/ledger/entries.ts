@@ -19,7 +19,7 @@ export interface EntryReader {
    * @throws {GatewayError} `upstream_error` when the node fails, lags, or shows three times entries of different ledgers
    */
   read(keys: string[], options?: { fresh?: boolean }): Promise<EntriesAnswer>;
-  /** The same without asking anybody: undefined unless every entry is held. */
+  /** The same without asking anybody: undefined unless every entry is cached. */
   readNow(keys: string[]): EntriesAnswer | undefined;
 }
 
@@ -29,7 +29,7 @@ export interface EntryReaderParts {
   clock: Clock;
   /** How long an answer holds when no new ledger is seen; 6 000 when absent. */
   maxAgeMs?: number;
-  /** How many entries are held; 50 000 when absent. */
+  /** How many entries are cached; 50 000 when absent. */
   maxEntries?: number;
 }
 
@@ -41,8 +41,8 @@ const TRIES = 3;
  */
 export function createEntryReader(parts: EntryReaderParts): EntryReader {
   const { rpc, view, clock, maxAgeMs = 6_000, maxEntries = 50_000 } = parts;
-  const held = new Map<string, ReadEntry & { readAtMs: number }>();
-  view.onNews(() => held.clear());
+  const cached = new Map<string, ReadEntry & { readAtMs: number }>();
+  view.onNews(() => cached.clear());
 
   const batches = createEntryBatches({
     clock,
@@ -51,18 +51,18 @@ export function createEntryReader(parts: EntryReaderParts): EntryReader {
       const present = new Map(answer.entries.map((entry) => [entry.key, entry]));
       const found = new Map(keys.map((key) => [key, { ledger: answer.latestLedger, entry: present.get(key) }]));
       // The view may have moved on since the answer was believed: it holds for its own ledger only.
-      if (answer.latestLedger === view.sequence) { for (const [key, one] of found) hold(key, one); }
+      if (answer.latestLedger === view.sequence) { for (const [key, one] of found) keep(key, one); }
       return found;
     },
   });
 
-  function hold(key: string, found: ReadEntry): void {
-    if (held.size >= maxEntries) held.delete(held.keys().next().value!);
-    held.set(key, { ...found, readAtMs: clock.monotonicMs() });
+  function keep(key: string, found: ReadEntry): void {
+    if (cached.size >= maxEntries) cached.delete(cached.keys().next().value!);
+    cached.set(key, { ...found, readAtMs: clock.monotonicMs() });
   }
 
-  function heldNow(key: string, nowMs: number): ReadEntry | undefined {
-    const found = held.get(key);
+  function cachedNow(key: string, nowMs: number): ReadEntry | undefined {
+    const found = cached.get(key);
     return found !== undefined && nowMs - found.readAtMs <= maxAgeMs ? found : undefined;
   }
 
@@ -70,7 +70,7 @@ export function createEntryReader(parts: EntryReaderParts): EntryReader {
     const nowMs = clock.monotonicMs();
     const entries: (RawLedgerEntry | undefined)[] = [];
     for (const key of keys) {
-      const found = heldNow(key, nowMs);
+      const found = cachedNow(key, nowMs);
       if (found === undefined) return undefined;
       entries.push(found.entry);
     }
@@ -84,7 +84,7 @@ export function createEntryReader(parts: EntryReaderParts): EntryReader {
         const nowMs = clock.monotonicMs();
         const passOver = fresh && tried === 0;
         const found = await Promise.all(
-          keys.map((key) => (passOver ? undefined : heldNow(key, nowMs)) ?? batches.ask(key, fresh)),
+          keys.map((key) => (passOver ? undefined : cachedNow(key, nowMs)) ?? batches.ask(key, fresh)),
         );
         const ledger = found[0]?.ledger ?? view.sequence;
         if (found.every((one) => one.ledger === ledger)) return { ledger, entries: found.map((one) => one.entry) };

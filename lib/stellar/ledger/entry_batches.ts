@@ -70,13 +70,13 @@ export function createEntryBatches({ fetchEntries, clock: { monotonicMs, wait } 
     queue = queue.slice(MAX_KEYS_PER_CALL);
     inFlight += 1;
     lastCallAtMs = monotonicMs();
-    void settle(keys).finally(() => {
+    void answer(keys).finally(() => {
       inFlight -= 1;
       pump();
     });
   }
 
-  async function settle(keys: string[]): Promise<void> {
+  async function answer(keys: string[]): Promise<void> {
     try {
       const found = await fetchEntries(keys);
       for (const key of keys) {

@@ -8,7 +8,7 @@ const KEY = xdr.LedgerKey.configSetting(
 ).toXdr("base64");
 /** The public network's, where it can't be read. */
 const USUAL_LEDGERS = 17_280;
-const HOLD_MS = 600_000;
+const CACHED_MS = 600_000;
 
 /** How many ledgers a temporary entry lives at the least (CAP-46-12): the network's setting, read every ten minutes. */
 export function createShortestLife({ entries, clock }: {
@@ -16,10 +16,10 @@ export function createShortestLife({ entries, clock }: {
   clock: Pick<Clock, "monotonicMs">;
 }): () => Promise<number> {
   let ledgers = USUAL_LEDGERS;
-  let heldUntilMs = -Infinity;
+  let cachedUntilMs = -Infinity;
 
   return async function shortestLife() {
-    if (clock.monotonicMs() < heldUntilMs) return ledgers;
+    if (clock.monotonicMs() < cachedUntilMs) return ledgers;
     const { entries: [setting] } = await entries.read([KEY]);
     ledgers = setting === undefined ? USUAL_LEDGERS : nodeXdr("the network's settings", () => {
       const data = xdr.LedgerEntryData.fromXdr(setting.xdr, "base64");
@@ -28,7 +28,7 @@ export function createShortestLife({ entries, clock }: {
       }
       return data.configSetting.stateArchivalSettings.minTemporaryTtl;
     });
-    heldUntilMs = clock.monotonicMs() + HOLD_MS;
+    cachedUntilMs = clock.monotonicMs() + CACHED_MS;
     return ledgers;
   };
 }

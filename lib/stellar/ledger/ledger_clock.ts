@@ -16,7 +16,7 @@ export interface LedgerClock {
 
 /** What the public network aims at. */
 const USUAL_PACE = 5;
-const HOLD_MS = 600_000;
+const CACHED_MS = 600_000;
 
 /** The ledgers' time and pace: the average over what the node holds, looked at every ten minutes. */
 export function createLedgerClock({ rpc, clock, ledgerTime }: {
@@ -25,11 +25,11 @@ export function createLedgerClock({ rpc, clock, ledgerTime }: {
   ledgerTime(): number | Promise<number>;
 }): LedgerClock {
   let pace = USUAL_PACE;
-  let heldUntilMs = -Infinity;
+  let cachedUntilMs = -Infinity;
 
   /** A node that does not say it, or can't be asked, leaves the pace as it is. */
   async function lookAtPace(): Promise<void> {
-    heldUntilMs = clock.monotonicMs() + HOLD_MS;
+    cachedUntilMs = clock.monotonicMs() + CACHED_MS;
     const health = await rpc.getHealth().catch(() => undefined);
     const { latestLedger, oldestLedger, latestLedgerCloseTime: latest, oldestLedgerCloseTime: oldest } = health ?? {};
     if (latest === undefined || oldest === undefined || latestLedger! <= oldestLedger!) return;
@@ -39,7 +39,7 @@ export function createLedgerClock({ rpc, clock, ledgerTime }: {
 
   return {
     async now() {
-      if (clock.monotonicMs() >= heldUntilMs) await lookAtPace();
+      if (clock.monotonicMs() >= cachedUntilMs) await lookAtPace();
       return { seconds: await ledgerTime(), pace };
     },
   };

@@ -5,7 +5,7 @@ import type { RpcClient } from "../rpc/client.ts";
 export const MIN_INCLUSION_FEE = 100n;
 export const MAX_INCLUSION_FEE = 1_000_000n;
 
-const HOLD_MS = 5_000;
+const CACHED_MS = 5_000;
 
 export interface InclusionFees {
   /**
@@ -39,7 +39,7 @@ export function createInclusionFees({ rpc, clock, onProblem }: {
 
   return {
     bid() {
-      if (asked === undefined || clock.monotonicMs() - askedAtMs > HOLD_MS) {
+      if (asked === undefined || clock.monotonicMs() - askedAtMs > CACHED_MS) {
         askedAtMs = clock.monotonicMs();
         asked = ask();
       }

@@ -27,7 +27,7 @@ export interface Journal {
   /** Notes an envelope durably; resolves before anything is sent. */
   record(note: NewNote): Promise<void>;
   /** Notes how it ended; passes over a hash that is not noted. */
-  settle(hash: string, outcome: Outcome): Promise<void>;
+  recordOutcome(hash: string, outcome: Outcome): Promise<void>;
   /** The note on this hash, undefined when it was not sent from here. */
   get(hash: string): Promise<{ validUntil: number; outcome?: Outcome } | undefined>;
   /** The ledger of an event that this transaction is known to have made: it was applied with success. */

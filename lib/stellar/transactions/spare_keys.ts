@@ -27,23 +27,23 @@ export interface SpareKeys {
 }
 
 /** Voted on now and then; whoever prepares just then may be told to prepare again. */
-const HOLD_MS = 600_000;
+const CACHED_MS = 600_000;
 
 /** Reads the network's settings, at most every ten minutes. */
 export function createFootprintTerms(
   { entries, clock }: { entries: EntryReader; clock: Clock },
 ): { read(): Promise<FootprintTerms> } {
-  let held: FootprintTerms | undefined;
-  let heldUntilMs = -Infinity;
+  let cached: FootprintTerms | undefined;
+  let cachedUntilMs = -Infinity;
 
   return {
     /** @throws {GatewayError} `upstream_error` when they can't be read */
     async read() {
-      if (held !== undefined && clock.monotonicMs() < heldUntilMs) return held;
+      if (cached !== undefined && clock.monotonicMs() < cachedUntilMs) return cached;
       const { entries: found } = await entries.read(SETTING_KEYS);
-      held = decodedTerms(found.map((entry) => entry?.xdr));
-      heldUntilMs = clock.monotonicMs() + HOLD_MS;
-      return held;
+      cached = decodedTerms(found.map((entry) => entry?.xdr));
+      cachedUntilMs = clock.monotonicMs() + CACHED_MS;
+      return cached;
     },
   };
 }

@@ -172,7 +172,7 @@ async function afterRejection(
 ): Promise<Outcome | undefined> {
   const { hash, source, sequence } = envelope;
   // The account first: had it been read after, a ledger in between could make an applied envelope look new.
-  const held = code !== "txBadSeq" ? undefined : await accountSequence(parts.entries, source).catch((cause) => {
+  const current = code !== "txBadSeq" ? undefined : await accountSequence(parts.entries, source).catch((cause) => {
     throw outcomeUnknown(hash, "the network answered txBadSeq, and the account can't be read", cause);
   });
   const before = await endedBefore(parts, envelope, code);
@@ -181,7 +181,7 @@ async function afterRejection(
     progress.accepted = true;
     return undefined;
   }
-  const isNext = held !== undefined && held + 1n === sequence;
+  const isNext = current !== undefined && current + 1n === sequence;
   if (!isNext || progress.badSequences >= LEDGERS_FOR_BAD_SEQUENCE) {
     return { status: "rejected", error: rejection(code, hash) };
   }

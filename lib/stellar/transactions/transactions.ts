@@ -68,17 +68,17 @@ export function createTransactions(parts: TransactionsParts): Transactions {
   async function submitOnce(envelope: VettedEnvelope): Promise<Confirmed> {
     const { hash, innerHash } = envelope;
     const outcome = await sendAndConfirm(parts, envelope);
-    const settled = settle(new Set([hash, innerHash]), outcome);
+    const recorded = recordOutcome(new Set([hash, innerHash]), outcome);
     // Nobody waits for a success to be noted: the node says the same.
     if (outcome.status === "success") return { hash, ledger: outcome.ledger! };
-    await settled;
+    await recorded;
     throw outcome.error;
   }
 
   /** Never rejects: what can't be noted will be found out again. */
-  async function settle(hashes: Iterable<string>, outcome: Outcome): Promise<void> {
+  async function recordOutcome(hashes: Iterable<string>, outcome: Outcome): Promise<void> {
     try {
-      await Promise.all([...hashes].map((hash) => journal.settle(hash, outcome)));
+      await Promise.all([...hashes].map((hash) => journal.recordOutcome(hash, outcome)));
     } catch (error) {
       onProblem?.(`the outcome of a transaction could not be noted: ${(error as Error).message}`);
     }
@@ -131,7 +131,7 @@ export function createTransactions(parts: TransactionsParts): Transactions {
       // Where it was in no ledger one may know better: it may have been sent again elsewhere, or the node was wrong.
       const outcome = noted?.outcome?.ledger === undefined ? await foundOut(hash, noted) : noted.outcome;
       if (outcome === undefined) return { hash, status: "pending" };
-      if (outcome !== noted?.outcome) await settle([hash], outcome);
+      if (outcome !== noted?.outcome) await recordOutcome([hash], outcome);
       return statusOf(hash, outcome);
     },
 

@@ -10,7 +10,7 @@ type AttemptMethods = Pick<NounDriver<DeliveryStore>, "recordAttempt" | "attempt
 const PRUNED_PER_COMMIT = 900;
 
 /** Attempts that were made: of each subscription a ring, in which the newest takes the place of the oldest. */
-export function denoKvAttempts({ kv, retry, inTurn }: DenoKvContext): AttemptMethods {
+export function denoKvAttempts({ kv, retry, oneAtATime }: DenoKvContext): AttemptMethods {
   /** Forgets attempts made before this time, as many as one commit can. */
   async function pruneSome(
     subscriptionId: string,
@@ -19,10 +19,10 @@ export function denoKvAttempts({ kv, retry, inTurn }: DenoKvContext): AttemptMet
     const entry = await kv.get<ReaderEntry>(readerKey(subscriptionId));
     const since = entry.value?.attemptsSinceMs ?? null;
     if (since === null || since >= beforeMs) return { done: { removed: 0, isEnd: true } };
-    const held = await collect(kv.list<Attempt>({ prefix: ["attempt", subscriptionId] }, { batchSize: 500 }));
-    const old = held.filter(({ value }) => value.atMs < beforeMs).slice(0, PRUNED_PER_COMMIT);
+    const stored = await collect(kv.list<Attempt>({ prefix: ["attempt", subscriptionId] }, { batchSize: 500 }));
+    const old = stored.filter(({ value }) => value.atMs < beforeMs).slice(0, PRUNED_PER_COMMIT);
     const gone = new Set(old);
-    const left = held.filter((attempt) => !gone.has(attempt)).map(({ value }) => value.atMs);
+    const left = stored.filter((attempt) => !gone.has(attempt)).map(({ value }) => value.atMs);
     const atomic = kv.atomic().check(entry).sum(READERS_VERSION, 1n);
     for (const { key } of old) atomic.delete(key);
     const attemptsSinceMs = left.length === 0 ? null : left.reduce((least, atMs) => Math.min(least, atMs));
@@ -33,7 +33,7 @@ export function denoKvAttempts({ kv, retry, inTurn }: DenoKvContext): AttemptMet
 
   return {
     recordAttempt: (subscriptionId, attempt) =>
-      inTurn(() =>
+      oneAtATime(() =>
         retry(async () => {
           const entry = await kv.get<ReaderEntry>(readerKey(subscriptionId));
           if (entry.value === null) return { done: undefined };
@@ -60,7 +60,7 @@ export function denoKvAttempts({ kv, retry, inTurn }: DenoKvContext): AttemptMet
       return found;
     },
     pruneAttempts: (subscriptionId, beforeMs) =>
-      inTurn(async () => {
+      oneAtATime(async () => {
         for (let total = 0;;) {
           const { removed, isEnd } = await retry(() => pruneSome(subscriptionId, beforeMs));
           total += removed;

@@ -24,7 +24,7 @@ const CLAMPED_PER_COMMIT = 250;
 
 /** How far each subscription has come, and what failed. */
 export function denoKvDeliveries(context: DenoKvContext): NounDriver<DeliveryStore> {
-  const { kv, location, retry, inTurn } = context;
+  const { kv, location, retry, oneAtATime } = context;
 
   async function sequencesIn(range: KvListSelector, limit: number, reverse = false): Promise<number[]> {
     const entries = await collect(kv.list(range, { limit, batchSize: limit, reverse }));
@@ -119,7 +119,7 @@ export function denoKvDeliveries(context: DenoKvContext): NounDriver<DeliverySto
         (failed) => state === undefined ? failed.state !== "retrying" : failed.state === state,
       ),
     clampDue: (subscriptionId, latestDueAtMs) =>
-      inTurn(async () => {
+      oneAtATime(async () => {
         for (let total = 0;;) {
           const clamped = await retry(() => clampSome(subscriptionId, latestDueAtMs));
           total += clamped;
@@ -127,7 +127,7 @@ export function denoKvDeliveries(context: DenoKvContext): NounDriver<DeliverySto
         }
       }),
     insertReplay: (replay) =>
-      inTurn(() =>
+      oneAtATime(() =>
         retry(async () => {
           const entry = await kv.get<ReaderEntry>(readerKey(replay.subscriptionId));
           if (entry.value === null) return { done: undefined };

@@ -133,8 +133,8 @@ async function* sequencesOf(kv: Kv, filter: EventFilter, course: Course): AsyncG
 }
 
 async function cursorOf(kv: Kv, filter: EventFilter, course: Course): Promise<Cursor> {
-  const held = (await collect(kv.list({ prefix: ["log_type"] }))).map(({ key }) => key[1] as string);
-  const types = held.filter((type) => filter.types === undefined || filter.types.includes(type));
+  const stored = (await collect(kv.list({ prefix: ["log_type"] }))).map(({ key }) => key[1] as string);
+  const types = stored.filter((type) => filter.types === undefined || filter.types.includes(type));
   const subjects = SUBJECTS.filter((field) => filter[field] !== undefined);
   const ofSubject = (field: Subject) =>
     anyOf(types.map((type) => indexCursor(kv, subjectIndex(field, filter[field]!, type), course)), course);

@@ -59,8 +59,8 @@ export function denoKvEvents(context: DenoKvContext): NounDriver<EventStore> {
       retry(async () => {
         const { atomic, log } = await startCommit(lease);
         const once = firstOfEach(events);
-        const held = await getAll<number>(kv, once.map(({ id }) => idKey(id)));
-        const fresh = once.filter((_, index) => held[index]!.value === null);
+        const stored = await getAll<number>(kv, once.map(({ id }) => idKey(id)));
+        const fresh = once.filter((_, index) => stored[index]!.value === null);
         const undecoded = fresh.filter((event) => event.type === null);
         await writeRawParts(kv, undecoded);
         const logged = putLogged(atomic, log, fresh.filter((event) => event.type !== null));
@@ -85,8 +85,8 @@ export function denoKvEvents(context: DenoKvContext): NounDriver<EventStore> {
       const logged = await retry(async () => {
         const { atomic, log } = await startCommit(lease);
         const once = firstOfEach(events);
-        const held = await getAll<number>(kv, once.map(({ id }) => idKey(id)));
-        const logged = putLogged(atomic, log, once.filter((_, index) => held[index]!.value === 0));
+        const stored = await getAll<number>(kv, once.map(({ id }) => idKey(id)));
+        const logged = putLogged(atomic, log, once.filter((_, index) => stored[index]!.value === 0));
         for (const { id } of logged) atomic.delete(undecodedKey(id));
         return await commit(atomic) ? { done: logged } : undefined;
       });
@@ -103,8 +103,8 @@ export function denoKvEvents(context: DenoKvContext): NounDriver<EventStore> {
       const removed = await retry(async () => {
         // Checked and written, so that what is decoded meanwhile stays in the log.
         const log = await kv.get<LogEntry>(LOG);
-        const held = await getAll<number>(kv, old.map(({ id }) => idKey(id)));
-        const left = old.filter((_, index) => held[index]!.value === 0);
+        const stored = await getAll<number>(kv, old.map(({ id }) => idKey(id)));
+        const left = old.filter((_, index) => stored[index]!.value === 0);
         const atomic = kv.atomic().check(log).set(LOG, log.value ?? EMPTY_LOG);
         for (const { id } of left) atomic.delete(undecodedKey(id)).delete(idKey(id));
         return await commit(atomic) ? { done: left } : undefined;

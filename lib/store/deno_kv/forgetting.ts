@@ -31,7 +31,7 @@ const FAILED_PER_COMMIT = 150;
 const PARTITION_LEASES = Array.from({ length: PARTITIONS }, (_, partition) => leaseKey(partitionLease(partition)));
 
 /** `EventStore.forget`: the oldest events go, and what is kept of their deliveries. */
-export function denoKvForget({ kv, retry, inTurn }: DenoKvContext): NounDriver<EventStore>["forget"] {
+export function denoKvForget({ kv, retry, oneAtATime }: DenoKvContext): NounDriver<EventStore>["forget"] {
   /** Ends failed deliveries, as many as one commit can; with the last of them the events count as gone. */
   async function forgetSome(
     { upTo, undelivered }: ForgetStep,
@@ -87,7 +87,7 @@ export function denoKvForget({ kv, retry, inTurn }: DenoKvContext): NounDriver<E
 
   return async (step) => {
     for (;;) {
-      const done = await inTurn(() => retry(() => forgetSome(step)));
+      const done = await oneAtATime(() => retry(() => forgetSome(step)));
       if (done === "refused") return false;
       if (done === "more") continue;
       await removeForgotten();

@@ -30,7 +30,7 @@ export interface DenoKvContext {
   /** Repeats a read and a checked commit until nobody else wrote in between; `attempt` answers undefined when one did. */
   retry<T>(attempt: () => Promise<{ done: T } | undefined>): Promise<T>;
   /** Does what changes readers one after the other: within this process nothing comes in between then. */
-  inTurn<T>(work: () => Promise<T>): Promise<T>;
+  oneAtATime<T>(work: () => Promise<T>): Promise<T>;
 }
 
 /** `DenoKvContext.retry`: whoever was not the first waits for a moment that differs from the others'. */
@@ -43,8 +43,8 @@ export async function retry<T>(location: string, attempt: () => Promise<{ done: 
   throw new StoreError("locked", `${location}: other processes keep changing the same record: try again`);
 }
 
-/** `DenoKvContext.inTurn`. */
-export function createTurns(): DenoKvContext["inTurn"] {
+/** `DenoKvContext.oneAtATime`. */
+export function createOneAtATime(): DenoKvContext["oneAtATime"] {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {
     const mine = last.then(work);

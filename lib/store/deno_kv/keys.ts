@@ -71,12 +71,12 @@ export function denoKvKeys({ kv, location, retry }: DenoKvContext): NounDriver<K
     touch: (uses) =>
       retry(async () => {
         const versions = await kv.getMany([VERSION, USES]);
-        const held = await getAll<KeyEntry>(kv, uses.map(({ id }) => keyOf(id)));
+        const stored = await getAll<KeyEntry>(kv, uses.map(({ id }) => keyOf(id)));
         const noted = await getAll<string>(kv, uses.map(({ id }) => usedOf(id)));
         const latest = new Map<string, string>();
         uses.forEach(({ id, lastUsedAt }, index) => {
           const before = latest.get(id) ?? noted[index]!.value;
-          if (held[index]!.value === null || (before !== null && lastUsedAt <= before)) return;
+          if (stored[index]!.value === null || (before !== null && lastUsedAt <= before)) return;
           latest.set(id, lastUsedAt);
         });
         if (latest.size === 0) return { done: undefined };

@@ -1,4 +1,4 @@
-import { setImmediate as othersTurn } from "node:timers/promises";
+import { setImmediate as yieldToOthers } from "node:timers/promises";
 import { sleep, type Wait } from "../../clock.ts";
 import type { Kv, KvAtomic, KvListSelector } from "../../runtime/kv.ts";
 import { openSqlite } from "../../runtime/sqlite.ts";
@@ -114,7 +114,7 @@ async function repeat(kv: Kv, step: Step): Promise<void> {
     const isMore = await step(kv, atomic, next);
     if (isMore || next.inOrder !== entry.value.inOrder) await commit(atomic.set(MIGRATION, next));
     if (!isMore) return;
-    await othersTurn();
+    await yieldToOthers();
   }
 }
 

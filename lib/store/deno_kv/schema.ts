@@ -37,8 +37,8 @@ export const submissionTimeKey = (submittedAtMs: number, hash: string): KvKey =>
   hash,
 ];
 /** Lists those without an outcome; and those of one account. */
-export const UNSETTLED: KvKey = ["submission_unsettled"];
-export const unsettledOf = (source: string): KvKey => ["submission_unsettled_of", source];
+export const WITHOUT_OUTCOME: KvKey = ["submission_unsettled"];
+export const withoutOutcomeOf = (source: string): KvKey => ["submission_unsettled_of", source];
 
 /** `IntentEntry`. */
 export const intentKey = ({ keyId, kind, key }: IntentName): KvKey => ["intent", keyId, kind, key];

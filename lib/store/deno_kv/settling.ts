@@ -27,7 +27,7 @@ const WRITES_PER_COMMIT = MAX_SETTLED_WRITES + 50;
  * `DeliveryStore.settle`. A commit checks the leases, and a version for all that is changed without one; it writes the
  * leases as they are, so that of two commits under the same lease the later has to look again.
  */
-export function denoKvSettling({ kv, location, retry, inTurn }: DenoKvContext): DeliveryStore["settle"] {
+export function denoKvSettling({ kv, location, retry, oneAtATime }: DenoKvContext): DeliveryStore["settle"] {
   const cache = createReaderCache();
 
   /** Answers the readers that keep too much now. */
@@ -144,7 +144,7 @@ export function denoKvSettling({ kv, location, retry, inTurn }: DenoKvContext): 
   }
 
   return ({ leases, settlements }) =>
-    inTurn(async () => {
+    oneAtATime(async () => {
       for (const parts of commitsOf(settlements)) {
         for (const id of await retry(() => settleOnce(leases, parts))) {
           while (await retry(() => dropSome(id)));

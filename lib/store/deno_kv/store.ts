@@ -9,7 +9,7 @@ import { denoKvBuckets } from "./buckets.ts";
 import { denoKvDeliveries } from "./deliveries.ts";
 import { toStoreError } from "./errors.ts";
 import { denoKvEvents } from "./events.ts";
-import { createTurns, type DenoKvContext, retry } from "./io.ts";
+import { createOneAtATime, type DenoKvContext, retry } from "./io.ts";
 import { denoKvIntents } from "./intents.ts";
 import { denoKvKeys } from "./keys.ts";
 import { denoKvLeases } from "./leases.ts";
@@ -56,7 +56,7 @@ function createDriver(
     now,
     isHeld: () => lock !== undefined,
     retry: (attempt) => retry(location, attempt),
-    inTurn: createTurns(),
+    oneAtATime: createOneAtATime(),
   };
   const leases = denoKvLeases(context);
 

@@ -2,7 +2,7 @@ import type { KvAtomic } from "../../runtime/kv.ts";
 import type { NounDriver } from "../checked_store.ts";
 import type { Submission, SubmissionStore } from "../submission.ts";
 import { chunks, collect, commit, type DenoKvContext, getAll, next, present } from "./io.ts";
-import { submissionKey, submissionTimeKey, UNSETTLED, unsettledOf } from "./schema.ts";
+import { submissionKey, submissionTimeKey, WITHOUT_OUTCOME, withoutOutcomeOf } from "./schema.ts";
 
 const PRUNED_AT_A_CALL = 500;
 /** Four deletes each: well below the 1 000 writes of one commit. */
@@ -12,7 +12,7 @@ const PRUNED_PER_COMMIT = 200;
 export function denoKvSubmissions({ kv, retry }: DenoKvContext): NounDriver<SubmissionStore> {
   function unlist(atomic: KvAtomic, { hash, source }: Submission): KvAtomic {
     if (source === undefined) return atomic;
-    return atomic.delete([...UNSETTLED, hash]).delete([...unsettledOf(source), hash]);
+    return atomic.delete([...WITHOUT_OUTCOME, hash]).delete([...withoutOutcomeOf(source), hash]);
   }
 
   return {
@@ -24,9 +24,9 @@ export function denoKvSubmissions({ kv, retry }: DenoKvContext): NounDriver<Subm
         const note = entry.value === null ? present(submission) : before as Submission;
         const atomic = kv.atomic().check(entry).set(entry.key, note)
           .set(submissionTimeKey(note.submittedAtMs, note.hash), true);
-        return await commit(listUnsettled(atomic, note)) ? { done: undefined } : undefined;
+        return await commit(listWithoutOutcome(atomic, note)) ? { done: undefined } : undefined;
       }),
-    settle: (hash, outcome) =>
+    recordOutcome: (hash, outcome) =>
       retry(async () => {
         const entry = await kv.get<Submission>(submissionKey(hash));
         const before = entry.value;
@@ -36,8 +36,8 @@ export function denoKvSubmissions({ kv, retry }: DenoKvContext): NounDriver<Subm
         return await commit(unlist(atomic, before)) ? { done: undefined } : undefined;
       }),
     get: async (hash) => (await kv.get<Submission>(submissionKey(hash))).value ?? undefined,
-    async unsettled({ source, after, limit }) {
-      const prefix = source === undefined ? UNSETTLED : unsettledOf(source);
+    async withoutOutcome({ source, after, limit }) {
+      const prefix = source === undefined ? WITHOUT_OUTCOME : withoutOutcomeOf(source);
       const range = after === undefined ? { prefix } : { prefix, start: [...prefix, next(after)] };
       const listed = await collect(kv.list(range, { limit, batchSize: Math.min(limit, 500) }));
       const found = await getAll<Submission>(kv, listed.map(({ key }) => submissionKey(key.at(-1) as string)));
@@ -62,7 +62,7 @@ export function denoKvSubmissions({ kv, retry }: DenoKvContext): NounDriver<Subm
 }
 
 /** Those of programs before intents say no account: they are listed nowhere. */
-export function listUnsettled(atomic: KvAtomic, { hash, source }: Submission): KvAtomic {
+export function listWithoutOutcome(atomic: KvAtomic, { hash, source }: Submission): KvAtomic {
   if (source === undefined) return atomic;
-  return atomic.set([...UNSETTLED, hash], true).set([...unsettledOf(source), hash], true);
+  return atomic.set([...WITHOUT_OUTCOME, hash], true).set([...withoutOutcomeOf(source), hash], true);
 }

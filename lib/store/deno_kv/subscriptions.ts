@@ -54,7 +54,7 @@ export function denoKvSubscriptions({ kv, location, retry }: DenoKvContext): Nou
     insert: (subscription, maxPerKey) =>
       retry(async () => {
         const { id, keyId } = subscription;
-        const [count, held, log, deleted] = await kv.getMany<[number, Subscription, LogEntry, true]>([
+        const [count, stored, log, deleted] = await kv.getMany<[number, Subscription, LogEntry, true]>([
           subscriptionCountKey(keyId),
           subscriptionKey(id),
           LOG,
@@ -68,10 +68,10 @@ export function denoKvSubscriptions({ kv, location, retry }: DenoKvContext): Nou
         if ((count.value ?? 0) >= maxPerKey) {
           throw new StoreError("exists", `${location}: the key "${keyId}" has ${maxPerKey} subscriptions already`);
         }
-        if (held.value) {
+        if (stored.value) {
           throw new StoreError("exists", `${location} holds a subscription with the id "${id}" already`);
         }
-        const atomic = kv.atomic().check(count, held, log, deleted).sum(SUBSCRIPTIONS_VERSION, 1n)
+        const atomic = kv.atomic().check(count, stored, log, deleted).sum(SUBSCRIPTIONS_VERSION, 1n)
           .set(count.key, (count.value ?? 0) + 1)
           .set(subscriptionKey(id), present(subscription))
           .set(subscriptionOfKey(keyId, id), true)
@@ -116,10 +116,10 @@ export function denoKvSubscriptions({ kv, location, retry }: DenoKvContext): Nou
     resealSecrets: ({ secrets, check }) =>
       retry(async () => {
         const version = await kv.get(SUBSCRIPTIONS_VERSION);
-        const held = await getAll<Subscription>(kv, secrets.map(({ id }) => subscriptionKey(id)));
+        const stored = await getAll<Subscription>(kv, secrets.map(({ id }) => subscriptionKey(id)));
         const atomic = kv.atomic().check(version);
         let rewritten = 0;
-        held.forEach(({ key, value }, index) => {
+        stored.forEach(({ key, value }, index) => {
           const { expectedSecret, secret, previousSecret, olderSecret } = secrets[index]!;
           if (value?.secret !== expectedSecret) return;
           atomic.set(key, present({ ...value, secret, previousSecret, olderSecret }));
@@ -149,9 +149,9 @@ export async function listOfKey(kv: Kv, keyId: string, after: string, limit: num
   const range = { prefix: ["subscription_by_key", keyId], start: subscriptionOfKey(keyId, next(after)) };
   for (;;) {
     const ids = (await collect(kv.list(range, { limit, batchSize: 500 }))).map(({ key }) => key[2] as string);
-    const held = (await getAll<Subscription>(kv, ids.map(subscriptionKey))).map(({ value }) => value);
+    const stored = (await getAll<Subscription>(kv, ids.map(subscriptionKey))).map(({ value }) => value);
     // One that was deleted just now is not missing from a page that would then look like the last: read anew.
-    if (held.every((subscription) => subscription !== null)) return held;
+    if (stored.every((subscription) => subscription !== null)) return stored;
   }
 }
 

@@ -50,7 +50,7 @@ import {
   subscriptionOfKey,
   WATCHER,
 } from "./schema.ts";
-import { listUnsettled } from "./submissions.ts";
+import { listWithoutOutcome } from "./submissions.ts";
 
 type Readers = { [Kind in HiddenKind]: (after: TransferKey, limit: number) => Promise<HiddenRecords[Kind][]> };
 /** Ten writes a record at most. */
@@ -72,9 +72,9 @@ export function denoKvTransfer({ kv, location }: DenoKvContext): NounDriver<Tran
 
   /** Of undecoded events the raw parts have been written: they are seen with the rest. */
   async function writeSome(step: TransferStep): Promise<void> {
-    const held = await kv.get<RegisterEntry>(registerKey(COPY_REGISTER));
-    const value = markBehind(location, held.value?.value as CopyMark | undefined, step);
-    const atomic = kv.atomic().check(held).set(held.key, { ...held.value, value });
+    const stored = await kv.get<RegisterEntry>(registerKey(COPY_REGISTER));
+    const value = markBehind(location, stored.value?.value as CopyMark | undefined, step);
+    const atomic = kv.atomic().check(stored).set(stored.key, { ...stored.value, value });
     await (writers[step.kind] as (atomic: KvAtomic, records: unknown[]) => void | Promise<void>)(atomic, step.records);
     if (await commit(atomic) !== undefined) return;
     throw new StoreError("fenced", `${location}: another copy into this store has taken over`);
@@ -185,8 +185,8 @@ function recordWriters(kv: Kv): Writers {
       times.set(name, { key, more: (times.get(name)?.more ?? 0) + 1 });
     }
     const counted = [...times.values()];
-    const held: KvEntryMaybe<number>[] = await getAll<number>(kv, counted.map(({ key }) => key));
-    held.forEach(({ key, value }, n) => atomic.set(key, (value ?? 0) + counted[n]!.more));
+    const stored: KvEntryMaybe<number>[] = await getAll<number>(kv, counted.map(({ key }) => key));
+    stored.forEach(({ key, value }, n) => atomic.set(key, (value ?? 0) + counted[n]!.more));
   }
 
   return {
@@ -208,7 +208,7 @@ function recordWriters(kv: Kv): Writers {
       for (const submission of submissions) {
         const { hash, submittedAtMs, outcome } = submission;
         atomic.set(submissionKey(hash), submission).set(submissionTimeKey(submittedAtMs, hash), true);
-        if (outcome === undefined) listUnsettled(atomic, submission);
+        if (outcome === undefined) listWithoutOutcome(atomic, submission);
       }
     },
     intents(atomic, intents) {

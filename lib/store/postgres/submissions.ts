@@ -1,4 +1,4 @@
-import { setImmediate as othersTurn } from "node:timers/promises";
+import { setImmediate as yieldToOthers } from "node:timers/promises";
 import type { NounDriver } from "../checked_store.ts";
 import type { Submission, SubmissionStore } from "../submission.ts";
 import type { PostgresContext } from "./store.ts";
@@ -22,7 +22,7 @@ export function postgresSubmissions({ database, prefix }: PostgresContext): Noun
   let commit: Promise<void> | undefined;
 
   async function commitWaiting(): Promise<void> {
-    await othersTurn();
+    await yieldToOthers();
     const batch = [...waiting.values()];
     waiting = new Map();
     commit = undefined;
@@ -42,7 +42,7 @@ export function postgresSubmissions({ database, prefix }: PostgresContext): Noun
       if (!waiting.has(hash)) waiting.set(hash, row);
       return commit ??= commitWaiting();
     },
-    async settle(hash, outcome) {
+    async recordOutcome(hash, outcome) {
       await database.write(
         `UPDATE ${prefix}submission SET outcome = $2, outcome_ledger = $3
         WHERE hash = $1 AND (outcome_ledger IS NULL OR $3::bigint IS NOT NULL)`,
@@ -56,7 +56,7 @@ export function postgresSubmissions({ database, prefix }: PostgresContext): Noun
       );
       return row && toSubmission(row);
     },
-    async unsettled({ source, after = "", limit }) {
+    async withoutOutcome({ source, after = "", limit }) {
       const ofSource = source === undefined ? "" : "source = $3 AND";
       const rows = await database.read<SubmissionRow>(
         `SELECT ${COLUMNS}, outcome FROM ${prefix}submission

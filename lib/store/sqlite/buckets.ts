@@ -1,4 +1,4 @@
-import { setImmediate as othersTurn } from "node:timers/promises";
+import { setImmediate as yieldToOthers } from "node:timers/promises";
 import type { NounDriver } from "../checked_store.ts";
 import type { BucketState, BucketStore } from "../store.ts";
 import type { SqliteContext } from "./store.ts";
@@ -29,7 +29,7 @@ export function sqliteBuckets({ database }: SqliteContext): NounDriver<BucketSto
         if (end === null) return;
         prune.run(after, end, updatedBeforeMs);
         after = end;
-        await othersTurn();
+        await yieldToOthers();
       }
     },
   };

@@ -1,4 +1,4 @@
-import { setImmediate as othersTurn } from "node:timers/promises";
+import { setImmediate as yieldToOthers } from "node:timers/promises";
 import type { SqliteDatabase } from "../../runtime/sqlite.ts";
 
 /** Does this in the commit that ends this turn of the event loop; must not throw but for a fault of the database. */
@@ -10,7 +10,7 @@ export function createCommitTogether(database: SqliteDatabase): CommitTogether {
   let commit: Promise<unknown[]> | undefined;
 
   async function commitWaiting(): Promise<unknown[]> {
-    await othersTurn();
+    await yieldToOthers();
     const batch = waiting;
     waiting = [];
     commit = undefined;

@@ -17,13 +17,13 @@ export function sqliteSubmissions({ database, commitTogether }: SqliteContext): 
   const insert = database.prepare(`
     INSERT INTO submission (hash, valid_until, submitted_at_ms, source, operation) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT (hash) DO UPDATE SET outcome = NULL WHERE outcome ->> 'ledger' IS NULL`);
-  const settle = database.prepare(`
+  const recordOutcome = database.prepare(`
     UPDATE submission SET outcome = ?1
     WHERE hash = ?2 AND (outcome ->> 'ledger' IS NULL OR ?1 ->> 'ledger' IS NOT NULL)`);
   const select = database.prepare<SubmissionRow>("SELECT * FROM submission WHERE hash = ?");
-  const unsettled = database.prepare<SubmissionRow>(`
+  const withoutOutcome = database.prepare<SubmissionRow>(`
     SELECT * FROM submission WHERE outcome IS NULL AND source IS NOT NULL AND hash > ? ORDER BY hash LIMIT ?`);
-  const unsettledOf = database.prepare<SubmissionRow>(`
+  const withoutOutcomeOf = database.prepare<SubmissionRow>(`
     SELECT * FROM submission WHERE outcome IS NULL AND source IS NOT NULL AND source = ? AND hash > ?
     ORDER BY hash LIMIT ?`);
   const prune = database.prepare(`
@@ -33,13 +33,15 @@ export function sqliteSubmissions({ database, commitTogether }: SqliteContext): 
   return {
     record: ({ hash, validUntil, submittedAtMs, source = null, operation = null }) =>
       commitTogether(() => void insert.run(hash, validUntil, submittedAtMs, source, operation)),
-    settle: (hash, outcome) => commitTogether(() => void settle.run(JSON.stringify(outcome), hash)),
+    recordOutcome: (hash, outcome) => commitTogether(() => void recordOutcome.run(JSON.stringify(outcome), hash)),
     get(hash) {
       const row = select.get(hash);
       return row && toSubmission(row);
     },
-    unsettled: ({ source, after = "", limit }) =>
-      (source === undefined ? unsettled.all(after, limit) : unsettledOf.all(source, after, limit)).map(toSubmission),
+    withoutOutcome: ({ source, after = "", limit }) =>
+      (source === undefined ? withoutOutcome.all(after, limit) : withoutOutcomeOf.all(source, after, limit)).map(
+        toSubmission,
+      ),
     prune: (submittedBeforeMs) => prune.run(submittedBeforeMs).changes,
   };
 }

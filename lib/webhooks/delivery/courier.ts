@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers";
-import { setImmediate as othersTurn } from "node:timers/promises";
+import { setImmediate as yieldToOthers } from "node:timers/promises";
 import type { Clock } from "../../clock.ts";
 import { createLoop } from "../../loop.ts";
 import type { LoggedEvent } from "../../store/event.ts";
@@ -14,7 +14,7 @@ import { canPost, cursorOf, type DeliveryReader, isKeptKnown, learn, type Post, 
 import { createReaders } from "./readers.ts";
 import { breakAfter } from "./schedule.ts";
 import { ageOf, failedDelivery, isDone, type Outcome, settlementsOf, takeOld, writesOf } from "./settlement.ts";
-import { COURIER_LIMITS, type CourierLimits, createTurns } from "./turns.ts";
+import { COURIER_LIMITS, type CourierLimits, createPostQueue } from "./post_queue.ts";
 
 export interface CourierParts {
   store: Pick<Store, "events" | "deliveries" | "leases" | "subscriptions" | "registers" | "isShared">;
@@ -55,7 +55,7 @@ const LOOK_MS = 1_000;
 /** Subscription and key are looked at again after so long: a disabled key is heeded within this time. */
 export const VET_MS = 1_000;
 /** The deliveries of a disabled key, or of one whose secret can't be opened, are held back for so long at a time. */
-const HELD_MS = 2_000;
+const HOLD_BACK_MS = 2_000;
 const PUT_OFF_MS = 5_000;
 /** Cursors that moved over what nobody hears are written this often. */
 const SAVE_MS = 60_000;
@@ -73,7 +73,7 @@ export function createCourier(parts: CourierParts): Courier {
   const { store, clock, onProblem, gatherMs = 20 } = parts;
   const limits = { ...COURIER_LIMITS, ...parts.limits };
   const partitions = createPartitions(store, clock, parts.holder);
-  const turns = createTurns(limits);
+  const postQueue = createPostQueue(limits);
   const reading = createReading(store, clock);
   const readers = createReaders({ store, partitions, clock });
   const { active } = readers;
@@ -114,7 +114,7 @@ export function createCourier(parts: CourierParts): Courier {
     networkMs = ((await store.events.watcherState())?.latestLedgerCloseTime ?? 0) * 1_000;
     await dueTimes.mend();
     await followLog();
-    turns.sweep(clock.monotonicMs());
+    postQueue.sweep(clock.monotonicMs());
     for (const reader of active) advance(reader);
     pump();
     if (clock.monotonicMs() - savedAt >= SAVE_MS) saveCursors();
@@ -128,7 +128,7 @@ export function createCourier(parts: CourierParts): Courier {
   }
 
   function nextLookMs(): number {
-    let restMs = turns.underWay > 0 ? Math.min(LOOK_MS, limits.slowMs / 2) : LOOK_MS;
+    let restMs = postQueue.underWay > 0 ? Math.min(LOOK_MS, limits.slowMs / 2) : LOOK_MS;
     const [nowMs, nowAt] = [clock.now(), clock.monotonicMs()];
     for (const { notBeforeAt, nextDueAtMs } of active) {
       if (notBeforeAt > nowAt) restMs = Math.min(restMs, notBeforeAt - nowAt);
@@ -148,7 +148,7 @@ export function createCourier(parts: CourierParts): Courier {
       for (const event of events) for (const reader of readers.matching(event)) hand(reader, event);
       tail = events.length < LOG_PAGE ? last : events.at(-1)!.sequence;
       pump();
-      await othersTurn();
+      await yieldToOthers();
     }
   }
 
@@ -182,7 +182,7 @@ export function createCourier(parts: CourierParts): Courier {
     const isVetted = reader.recipient !== undefined && nowAt - reader.vettedAt < VET_MS;
     const mayLook = !reader.isLooking && unsettled.size <= MOST_UNSETTLED;
     if (mayLook && (reading.isNeeded(reader, tail) || (mayPost && !isVetted))) look(reader);
-    if (mayPost && isVetted) turns.offer(reader);
+    if (mayPost && isVetted) postQueue.offer(reader);
     else if (isQuiet(reader)) active.delete(reader);
   }
 
@@ -216,7 +216,7 @@ export function createCourier(parts: CourierParts): Courier {
   async function vet(reader: DeliveryReader): Promise<void> {
     const vettedAt = clock.monotonicMs();
     if (!await parts.isKeyEnabled(reader.subscription.keyId)) {
-      reader.notBeforeAt = Math.max(reader.notBeforeAt, vettedAt + HELD_MS);
+      reader.notBeforeAt = Math.max(reader.notBeforeAt, vettedAt + HOLD_BACK_MS);
       return;
     }
     if (reader.recipient === undefined || clock.now() >= reader.recipientUntilMs) {
@@ -238,7 +238,7 @@ export function createCourier(parts: CourierParts): Courier {
 
   function pump(): void {
     while (!isStopping && unsettled.size <= MOST_UNSETTLED) {
-      const reader = turns.next();
+      const reader = postQueue.next();
       if (reader === undefined) return;
       const nowAt = clock.monotonicMs();
       if (!canPost(reader, nowAt) || reader.recipient === undefined) continue;
@@ -262,7 +262,7 @@ export function createCourier(parts: CourierParts): Courier {
   }
 
   async function makePost(reader: DeliveryReader, post: Post, nowAt: number): Promise<void> {
-    const slot = turns.begin(reader, nowAt);
+    const slot = postQueue.begin(reader, nowAt);
     try {
       const made = await parts.attempt({
         recipient: reader.recipient!,
@@ -282,8 +282,8 @@ export function createCourier(parts: CourierParts): Courier {
       reader.notBeforeAt = clock.monotonicMs() + PUT_OFF_MS;
       onProblem("a delivery could not be attempted", cause);
     } finally {
-      turns.end(slot);
-      if (turns.underWay === 0) whenIdle?.();
+      postQueue.end(slot);
+      if (postQueue.underWay === 0) whenIdle?.();
       advance(reader);
       pumpSoon();
     }
@@ -385,7 +385,7 @@ export function createCourier(parts: CourierParts): Courier {
 
   /** Whether nothing is left to do before then. */
   async function isIdle(forMs: number): Promise<boolean> {
-    if (!readers.isLoaded() || turns.underWay + looking.size + unsettled.size > 0) return false;
+    if (!readers.isLoaded() || postQueue.underWay + looking.size + unsettled.size > 0) return false;
     if ((await store.events.bounds()).last > tail) return false;
     const [untilMs, untilAt] = [clock.now() + forMs, clock.monotonicMs() + forMs];
     return [...active].every((reader) =>
@@ -398,7 +398,7 @@ export function createCourier(parts: CourierParts): Courier {
   async function drain(drainMs: number): Promise<void> {
     const idle = new Promise<void>((resolve) => {
       whenIdle = resolve;
-      if (turns.underWay === 0) resolve();
+      if (postQueue.underWay === 0) resolve();
     });
     const cut = new AbortController();
     if (drainMs > 0) await Promise.race([idle, clock.wait(drainMs, cut.signal)]);

@@ -92,8 +92,8 @@ export interface DeliveryReader {
   isLooking: boolean;
   /** Waits for its turn to post. */
   isReady: boolean;
-  /** How many posts are left of its turn. */
-  turnPosts: number;
+  /** How many posts it may still make before the others do. */
+  postsLeft: number;
   /** Deleted, or another process delivers to it. */
   isClosed: boolean;
 }
@@ -111,8 +111,8 @@ export interface ReplayTrack extends Track {
   isEnding: boolean;
 }
 
-/** Posts of one turn: what many readers come to is written down with less work when it comes in runs. */
-export const TURN_POSTS = 32;
+/** A reader posts so often before the others do: what they come to is written down with less work in runs. */
+export const POSTS_IN_A_ROW = 32;
 
 export function openReader(
   { subscription, progress, replay }: Reader,
@@ -148,7 +148,7 @@ export function openReader(
     vettedAt: -Infinity,
     isLooking: false,
     isReady: false,
-    turnPosts: TURN_POSTS,
+    postsLeft: POSTS_IN_A_ROW,
     isClosed: false,
   };
 }

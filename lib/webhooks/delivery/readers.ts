@@ -1,4 +1,4 @@
-import { setImmediate as othersTurn } from "node:timers/promises";
+import { setImmediate as yieldToOthers } from "node:timers/promises";
 import type { Clock } from "../../clock.ts";
 import type { LoggedEvent } from "../../store/event.ts";
 import type { Store } from "../../store/store.ts";
@@ -73,7 +73,7 @@ export function createReaders({ store, partitions, clock }: {
       }
       if (page.length < PAGE) return there;
       after = page.at(-1)!.subscription.id;
-      await othersTurn();
+      await yieldToOthers();
     }
   }
 

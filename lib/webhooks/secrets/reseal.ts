@@ -1,6 +1,6 @@
 import type { Store } from "../../store/store.ts";
 import type { FormerSecret, Subscription } from "../../store/webhook.ts";
-import { type SecretBox, SecretsKeyError } from "./secrets.ts";
+import { type SecretCipher, SecretsKeyError } from "./secrets.ts";
 
 type SecretStore = Pick<Store, "subscriptions">;
 
@@ -10,31 +10,31 @@ const STEP = 100;
 const UNDER_WAY = "rekey-under-way";
 
 /**
- * Makes a store fit for this box at the start of a gateway: with a key, secrets that are still plain are sealed. Answers
- * how many were.
+ * Makes a store fit for this cipher at the start of a gateway: with a key, secrets that are still plain are sealed.
+ * Answers how many were.
  * @throws {SecretsKeyError} when the store's secrets were sealed with another key, or there is none
  */
-export async function sealSecrets(store: SecretStore, box: SecretBox): Promise<number> {
-  const isPlain = await comparedWith(store, box) === "plain";
-  if (!box.seals) return 0;
+export async function sealSecrets(store: SecretStore, cipher: SecretCipher): Promise<number> {
+  const isPlain = await comparedWith(store, cipher) === "plain";
+  if (!cipher.seals) return 0;
   // Written first: from here on no gateway starts without the key, and plain secrets can be read with it too.
-  if (isPlain) await store.subscriptions.resealSecrets({ secrets: [], check: box.checkText() ?? null });
-  return await reseal(store, box, box);
+  if (isPlain) await store.subscriptions.resealSecrets({ secrets: [], check: cipher.checkText() ?? null });
+  return await reseal(store, cipher, cipher);
 }
 
 /**
- * Compares the box with how the store keeps its secrets. `same`: it opens them, and what it seals the store's gateway can
- * read. `plain`: the box has a key, and the store has none yet.
+ * Compares the cipher with how the store keeps its secrets. `same`: it opens them, and what it seals the store's gateway
+ * can read. `plain`: the cipher has a key, and the store has none yet.
  * @throws {SecretsKeyError} when they are sealed with another key, there is none, or a change of it is under way
  */
-export async function comparedWith(store: SecretStore, box: SecretBox): Promise<"same" | "plain"> {
+export async function comparedWith(store: SecretStore, cipher: SecretCipher): Promise<"same" | "plain"> {
   const check = await store.subscriptions.secretsCheck();
   if (check === UNDER_WAY) {
     throw new SecretsKeyError(
       "a change of it was interrupted: run `gateway secrets rekey` again, with the same two keys",
     );
   }
-  return box.compare(check);
+  return cipher.compare(check);
 }
 
 /**
@@ -45,7 +45,7 @@ export async function comparedWith(store: SecretStore, box: SecretBox): Promise<
  */
 export async function rekeySecrets(
   store: SecretStore,
-  { from, to, onProgress }: { from: SecretBox; to: SecretBox; onProgress?(count: number): void },
+  { from, to, onProgress }: { from: SecretCipher; to: SecretCipher; onProgress?(count: number): void },
 ): Promise<number | undefined> {
   const check = await store.subscriptions.secretsCheck();
   if (check !== UNDER_WAY) {
@@ -61,8 +61,8 @@ export async function rekeySecrets(
 /** Keeps every secret as `to` does. Answers how many subscriptions it changed. */
 async function reseal(
   store: SecretStore,
-  from: SecretBox,
-  to: SecretBox,
+  from: SecretCipher,
+  to: SecretCipher,
   onProgress?: (count: number) => void,
 ): Promise<number> {
   let changed = 0;
@@ -85,7 +85,7 @@ function storedSecrets({ secret, previousSecret, olderSecret }: Subscription): s
   return [secret, ...[previousSecret, olderSecret].flatMap((former) => former?.secret ?? [])];
 }
 
-function resealed({ id, secret, previousSecret, olderSecret }: Subscription, from: SecretBox, to: SecretBox) {
+function resealed({ id, secret, previousSecret, olderSecret }: Subscription, from: SecretCipher, to: SecretCipher) {
   const again = (stored: string) => to.isCurrent(stored) ? stored : to.seal(id, from.open(id, stored));
   const formerAgain = (former: FormerSecret) => ({ ...former, secret: again(former.secret) });
   return {

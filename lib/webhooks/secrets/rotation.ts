@@ -3,14 +3,14 @@ import { GatewayError } from "../../errors.ts";
 import type { Store } from "../../store/store.ts";
 import type { Subscription } from "../../store/webhook.ts";
 import { VET_MS } from "../delivery/courier.ts";
-import type { SecretBox } from "./secrets.ts";
+import type { SecretCipher } from "./secrets.ts";
 
 /** A subscription with the secret that signs what it gets: shown at its creation and at a rotation. */
 export type SubscriptionWithSecret = Subscription & { plainSecret: string };
 
 export interface RotationParts {
   store: Pick<Store, "subscriptions">;
-  secrets: SecretBox;
+  secrets: SecretCipher;
   createSecret(): string;
   /** Unix milliseconds. */
   now(): number;

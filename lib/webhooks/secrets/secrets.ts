@@ -8,7 +8,7 @@ export class SecretsKeyError extends Error {
 }
 
 /** How subscription secrets are kept: sealed with the key of `SERVICE_API_SECRETS_KEY`, or plain without one. */
-export interface SecretBox {
+export interface SecretCipher {
   /** Whether there is a key: `seal` encrypts. */
   readonly seals: boolean;
   /** The form to store, bound to this subscription: sealed for one, it does not open for another. */
@@ -43,7 +43,7 @@ const CHECK = "secrets check";
  * @param secretsKey 32 bytes in base64 or hex; undefined: secrets are kept plain.
  * @throws {SecretsKeyError} when it is anything else. The message never holds the key.
  */
-export function createSecretBox(secretsKey: string | undefined): SecretBox {
+export function createSecretCipher(secretsKey: string | undefined): SecretCipher {
   const key = secretsKey === undefined ? undefined : parseKey(secretsKey);
   // Tells keys apart; says nothing about 256 random bits.
   const keyId = key === undefined ? undefined : createHmac("sha256", key).update("key id").digest("hex").slice(0, 12);

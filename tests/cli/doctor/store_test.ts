@@ -5,7 +5,7 @@ import { runtimeName } from "../../../lib/runtime/runtime.ts";
 import { openSqlite } from "../../../lib/runtime/sqlite.ts";
 import { openStore } from "../../../lib/store/open.ts";
 import { sealSecrets } from "../../../lib/webhooks/secrets/reseal.ts";
-import { createSecretBox } from "../../../lib/webhooks/secrets/secrets.ts";
+import { createSecretCipher } from "../../../lib/webhooks/secrets/secrets.ts";
 import { makeFormerFile } from "../../store/former_store.ts";
 import { sampleKey } from "../../store/samples.ts";
 import { type DoctorStage, says, startDoctorStage } from "./stage.ts";
@@ -102,7 +102,7 @@ describe("doctor: keys and secrets", () => {
 
   test("a secrets key that is missing, another, or malformed is told", async () => {
     const secretsKey = "ab".repeat(32);
-    const setting = await doctor.storeWith((store) => sealSecrets(store, createSecretBox(secretsKey)));
+    const setting = await doctor.storeWith((store) => sealSecrets(store, createSecretCipher(secretsKey)));
     says(await doctor.finding("webhook secrets", { store: setting, secretsKey }), "ok", /sealed with the key/);
     says(await doctor.finding("webhook secrets", { store: setting }), "fail", /SERVICE_API_SECRETS_KEY is not set/);
     const another = await doctor.finding("webhook secrets", { store: setting, secretsKey: "cd".repeat(32) });

@@ -12,7 +12,7 @@ export function memoryJournal() {
       notes.set(note.hash, outcome?.ledger === undefined ? before : { ...before, outcome });
       return Promise.resolve();
     },
-    settle(hash, outcome) {
+    recordOutcome(hash, outcome) {
       const note = notes.get(hash);
       if (note !== undefined && (note.outcome?.ledger === undefined || outcome.ledger !== undefined)) {
         notes.set(hash, { ...note, outcome });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { TURN_POSTS } from "../../../lib/webhooks/delivery/reader.ts";
+import { POSTS_IN_A_ROW } from "../../../lib/webhooks/delivery/reader.ts";
 import { answersAfter, courierStage, hangs } from "./courier_stage.ts";
 import { eventAt, owedTo } from "../parts.ts";
 
@@ -9,15 +9,15 @@ test("posts to one endpoint are few at once, and to all of them bounded", async 
   const held = {} as { clock: { wait(ms: number): Promise<void> } };
   const made = await courierStage(answersAfter(() => held.clock, 30), { limits: { posts: 64, postsPerEndpoint: 8 } });
   held.clock = made.clock;
-  const perLane = new Map<string, number>();
+  const perSubscription = new Map<string, number>();
   made.courier.start();
   await made.owe(30, ...ids);
   await made.pass(3_000);
   for (const { subscriptionId } of made.script.posted) {
-    perLane.set(subscriptionId, (perLane.get(subscriptionId) ?? 0) + 1);
+    perSubscription.set(subscriptionId, (perSubscription.get(subscriptionId) ?? 0) + 1);
   }
   assert.equal(made.script.mostInFlight(), 64);
-  assert.ok(ids.every((id) => perLane.get(id) === 30), "all of them got everything, once");
+  assert.ok(ids.every((id) => perSubscription.get(id) === 30), "all of them got everything, once");
   for (const id of ids) assert.equal((await owedTo(made.store, id)).pending, 0);
   await made.courier.stop({ drainMs: 0 });
 });
@@ -96,7 +96,7 @@ test("where there are more with much to send than posts at once, they take turns
   await made.owe(1_000, ...ids);
   await made.pass(12_000);
   const counts = ids.map((id) => made.postedTo(id).length);
-  assert.ok(Math.min(...counts) > 0 && Math.max(...counts) - Math.min(...counts) <= TURN_POSTS, counts.join());
+  assert.ok(Math.min(...counts) > 0 && Math.max(...counts) - Math.min(...counts) <= POSTS_IN_A_ROW, counts.join());
   await made.courier.stop({ drainMs: 0 });
 });
 

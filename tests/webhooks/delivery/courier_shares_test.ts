@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { setImmediate as othersTurn } from "node:timers/promises";
+import { setImmediate as yieldToOthers } from "node:timers/promises";
 import { openStore } from "../../../lib/store/open.ts";
 import { partitionOf, PARTITIONS } from "../../../lib/store/webhook.ts";
 import { createPartitions, type Partitions } from "../../../lib/webhooks/delivery/partitions.ts";
@@ -132,7 +132,7 @@ async function twoCouriers(answer: Parameters<typeof courierStage>[0]) {
 const IDS = Array.from({ length: 24 }, (_, n) => `wh_${n}`);
 
 test("two couriers share the work, and nothing is delivered twice when one hands over", async () => {
-  const { store, one, two } = await twoCouriers(() => othersTurn("delivered" as const));
+  const { store, one, two } = await twoCouriers(() => yieldToOthers("delivered" as const));
   one.courier.start();
   await one.owe(3, ...IDS);
   await one.pass(2_000, 50);

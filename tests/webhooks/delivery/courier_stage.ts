@@ -1,8 +1,8 @@
-import { setImmediate as othersTurn } from "node:timers/promises";
+import { setImmediate as yieldToOthers } from "node:timers/promises";
 import { openStoreClock } from "../../../lib/store/store_clock.ts";
 import type { Store } from "../../../lib/store/store.ts";
 import { createCourier } from "../../../lib/webhooks/delivery/courier.ts";
-import type { CourierLimits } from "../../../lib/webhooks/delivery/turns.ts";
+import type { CourierLimits } from "../../../lib/webhooks/delivery/post_queue.ts";
 import { createTestClock, type TestClock } from "../../test_clock.ts";
 import {
   type Answer,
@@ -58,10 +58,10 @@ export async function courierStage(answer: (post: Posted) => Answer, options: Op
   /** Lets so much time pass, in small steps, so that everything has its turn. */
   async function pass(ms: number, stepMs = 10): Promise<void> {
     for (let passed = 0; passed < ms; passed += stepMs) {
-      for (let turn = 0; turn < 20; turn++) await othersTurn();
+      for (let turn = 0; turn < 20; turn++) await yieldToOthers();
       clock.advance(Math.min(stepMs, ms - passed));
     }
-    for (let turn = 0; turn < 20; turn++) await othersTurn();
+    for (let turn = 0; turn < 20; turn++) await yieldToOthers();
   }
 
   let ledger = 100;

@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Store } from "../../../lib/store/store.ts";
 import { rekeySecrets, sealSecrets } from "../../../lib/webhooks/secrets/reseal.ts";
-import { createSecretBox, type SecretBox, SecretsKeyError } from "../../../lib/webhooks/secrets/secrets.ts";
+import { createSecretCipher, type SecretCipher, SecretsKeyError } from "../../../lib/webhooks/secrets/secrets.ts";
 import { bentStore } from "../../store/bent_store.ts";
 import { insert, memoryStore, subscriptionOf } from "../parts.ts";
 
-const plain = createSecretBox(undefined);
-const first = createSecretBox("01".repeat(32));
-const second = createSecretBox("02".repeat(32));
+const plain = createSecretCipher(undefined);
+const first = createSecretCipher("01".repeat(32));
+const second = createSecretCipher("02".repeat(32));
 const idOf = (n: number) => `wh_${String(n).padStart(4, "0")}`;
 const secretOf = (n: number) => `whsec_${btoa(`secret number ${n} of all of these`)}`;
 const COUNT = 250;
@@ -23,18 +23,18 @@ async function storeWithSecrets(): Promise<Store> {
   return store;
 }
 
-/** Checks that every secret is kept as this box keeps it, and is still the same. */
-async function assertKeptBy(store: Store, box: SecretBox): Promise<void> {
+/** Checks that every secret is kept as this cipher keeps it, and is still the same. */
+async function assertKeptBy(store: Store, cipher: SecretCipher): Promise<void> {
   for (let n = 0; n < COUNT; n++) {
     const { id, secret, previousSecret } = (await store.subscriptions.get(idOf(n)))!;
-    assert.ok(box.isCurrent(secret), secret.slice(0, 12));
-    assert.equal(box.open(id, secret), secretOf(n));
+    assert.ok(cipher.isCurrent(secret), secret.slice(0, 12));
+    assert.equal(cipher.open(id, secret), secretOf(n));
     if (n % 10 !== 0) continue;
-    assert.ok(box.isCurrent(previousSecret!.secret));
-    assert.equal(box.open(id, previousSecret!.secret), `${secretOf(n)}old`);
+    assert.ok(cipher.isCurrent(previousSecret!.secret));
+    assert.equal(cipher.open(id, previousSecret!.secret), `${secretOf(n)}old`);
     assert.equal(previousSecret!.untilMs, 5);
   }
-  assert.equal(box.compare(await store.subscriptions.secretsCheck()), "same");
+  assert.equal(cipher.compare(await store.subscriptions.secretsCheck()), "same");
 }
 
 test("without a key secrets stay plain", async () => {

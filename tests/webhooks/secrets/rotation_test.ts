@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { GatewayError } from "../../../lib/errors.ts";
 import { recipientOf } from "../../../lib/webhooks/delivery/attempt.ts";
 import { sealSecrets } from "../../../lib/webhooks/secrets/reseal.ts";
-import { createSecretBox } from "../../../lib/webhooks/secrets/secrets.ts";
+import { createSecretCipher } from "../../../lib/webhooks/secrets/secrets.ts";
 import { signatureHeaders } from "../../../lib/webhooks/delivery/signature.ts";
 import { createSubscriptions } from "../../../lib/webhooks/subscriptions.ts";
 import { insert, memoryStore, START_MS, subscriptionOf } from "../parts.ts";
@@ -17,12 +17,12 @@ async function createRotated() {
   await insert(store, subscriptionOf("wh_1", { secret: secretOf("a") }));
   let nowMs = START_MS;
   let letter = "a".charCodeAt(0);
-  let box = createSecretBox(undefined);
+  let cipher = createSecretCipher(undefined);
   const never = () => assert.fail("not asked for");
   const subscriptions = createSubscriptions({
     store,
     targets: { check: never, resolve: never } as never,
-    secrets: { ...box, seal: (id, plain) => box.seal(id, plain) },
+    secrets: { ...cipher, seal: (id, plain) => cipher.seal(id, plain) },
     attempt: never,
     createSecret: () => secretOf(String.fromCharCode(++letter)),
     randomText: never,
@@ -50,13 +50,13 @@ async function createRotated() {
       return await subscriptions.rotateSecret("key1", "wh_1");
     },
     async sealWith(key: string) {
-      box = createSecretBox(key);
-      return await sealSecrets(store, box);
+      cipher = createSecretCipher(key);
+      return await sealSecrets(store, cipher);
     },
     /** Which secrets sign so many hours later, in the order of their signatures. */
     async signAfter(hours: number) {
       nowMs += hours * HOUR_MS;
-      const { secrets } = recipientOf((await store.subscriptions.get("wh_1"))!, box.open, nowMs);
+      const { secrets } = recipientOf((await store.subscriptions.get("wh_1"))!, cipher.open, nowMs);
       return signaturesOf(secrets).map((signature) => nameOf.get(signature)).join("");
     },
   };

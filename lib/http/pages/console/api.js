@@ -151,7 +151,7 @@ export function keepLoading({ load, show, fail, everyMs, signal }) {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let timer;
   let isLoading = false;
-  async function turn() {
+  async function round() {
     clearTimeout(timer);
     if (signal.aborted || isLoading) return;
     let waitMs = everyMs;
@@ -170,10 +170,10 @@ export function keepLoading({ load, show, fail, everyMs, signal }) {
       }
     }
     isLoading = false;
-    if (!signal.aborted) timer = setTimeout(turn, waitMs);
+    if (!signal.aborted) timer = setTimeout(round, waitMs);
   }
-  document.addEventListener("visibilitychange", () => !document.hidden && turn(), { signal });
+  document.addEventListener("visibilitychange", () => !document.hidden && round(), { signal });
   signal.addEventListener("abort", () => clearTimeout(timer));
-  void turn();
-  return turn;
+  void round();
+  return round;
 }

@@ -68,7 +68,7 @@ function newWebhook(onMade) {
     autocomplete: "off",
     spellcheck: "false",
   });
-  const boxes = EVENT_TYPES.map((type) => h("input", { type: "checkbox", value: type, id: `new-${type}` }));
+  const checkboxes = EVENT_TYPES.map((type) => h("input", { type: "checkbox", value: type, id: `new-${type}` }));
   const ordered = h("input", { type: "checkbox", id: "new-ordered" });
   const result = h("div");
   const form = h(
@@ -77,7 +77,7 @@ function newWebhook(onMade) {
       class: "panel wide",
       onsubmit: async (/** @type {Event} */ event) => {
         event.preventDefault();
-        const types = boxes.filter(({ checked }) => checked).map(({ value }) => value);
+        const types = checkboxes.filter(({ checked }) => checked).map(({ value }) => value);
         try {
           const made = await post("v1/webhooks", {
             url: url.value,
@@ -98,7 +98,7 @@ function newWebhook(onMade) {
       "fieldset",
       {},
       h("legend", {}, "Only these events; all when none is chosen"),
-      boxes.map((box) => h("label", { class: "choice" }, box, " ", box.value)),
+      checkboxes.map((checkbox) => h("label", { class: "choice" }, checkbox, " ", checkbox.value)),
     ),
     h("label", { class: "choice" }, ordered, " Strictly one at a time, waiting at one that failed"),
     result,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { commandToCopy, cut, errorRoomOf, hanging, roomOf, sentence } from "../../../cli/terminal/wrap.ts";
+import { commandToCopy, cut, errorRoomOf, hanging, roomOf, sentence } from "../../../cli/terminal/line_width.ts";
 
 const ID = "C".padEnd(56, "7");
 

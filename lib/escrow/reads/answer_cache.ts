@@ -1,37 +1,37 @@
 import type { LedgerView } from "../../stellar/ledger/ledger_view.ts";
 import type { AsOf } from "./read_source.ts";
 
-export interface HeldAnswers<T> {
-  /** The answer held under `key`, at once; else what `ask` finds, joined by whoever asks meanwhile. */
+export interface AnswerCache<T> {
+  /** The answer cached under `key`, at once; else what `ask` finds, joined by whoever asks meanwhile. */
   get(key: string, ask: () => AsOf<T> | Promise<AsOf<T>>): T | Promise<T>;
 }
 
-const MOST_HELD = 50_000;
+const MOST_CACHED = 50_000;
 
-/** Answers that hold until the next ledger is seen, or for `maxAgeMs`. Failures are not held. */
-export function createHeldAnswers<T>(
+/** Answers that hold until the next ledger is seen, or for `maxAgeMs`. Failures are not cached. */
+export function createAnswerCache<T>(
   { view, now, maxAgeMs }: { view: LedgerView; now: () => number; maxAgeMs: number },
-): HeldAnswers<T> {
-  const held = new Map<string, { value: T; heldSinceMs: number }>();
+): AnswerCache<T> {
+  const cached = new Map<string, { value: T; cachedAtMs: number }>();
   const asked = new Map<string, Promise<T>>();
   view.onNews(() => {
-    held.clear();
+    cached.clear();
     // What was asked before may be true of the ledger before: later callers ask anew.
     asked.clear();
   });
 
   function keep(key: string, { ledger, value }: AsOf<T>): T {
     if (ledger === view.sequence) {
-      if (held.size >= MOST_HELD) held.delete(held.keys().next().value!);
-      held.set(key, { value, heldSinceMs: now() });
+      if (cached.size >= MOST_CACHED) cached.delete(cached.keys().next().value!);
+      cached.set(key, { value, cachedAtMs: now() });
     }
     return value;
   }
 
   return {
     get(key, ask) {
-      const found = held.get(key);
-      if (found !== undefined && now() - found.heldSinceMs <= maxAgeMs) return found.value;
+      const found = cached.get(key);
+      if (found !== undefined && now() - found.cachedAtMs <= maxAgeMs) return found.value;
       const joined = asked.get(key);
       if (joined !== undefined) return joined;
       const answer = ask();

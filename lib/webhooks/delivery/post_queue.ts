@@ -1,4 +1,4 @@
-import { type DeliveryReader, isTroubled, TURN_POSTS } from "./reader.ts";
+import { type DeliveryReader, isTroubled, POSTS_IN_A_ROW } from "./reader.ts";
 
 /** How far a courier goes. All of it is bounded, so that no endpoint can hold up another. */
 export interface CourierLimits {
@@ -29,11 +29,11 @@ export interface Slot {
   isTroubled: boolean;
 }
 
-/** Whose turn it is to post: every reader in turn, those in trouble within a number of their own. */
-export interface Turns {
+/** Which reader posts next: each after the others, those in trouble within a number of their own. */
+export interface PostQueue {
   /** The reader has something to post. */
   offer(reader: DeliveryReader): void;
-  /** Whose turn it is, as long as there is room; it has to be offered again. */
+  /** The reader that posts next, as long as there is room; it has to be offered again. */
   next(): DeliveryReader | undefined;
   begin(reader: DeliveryReader, nowAt: number): Slot;
   end(slot: Slot): void;
@@ -42,7 +42,7 @@ export interface Turns {
   readonly underWay: number;
 }
 
-export function createTurns(limits: CourierLimits): Turns {
+export function createPostQueue(limits: CourierLimits): PostQueue {
   const well: DeliveryReader[] = [];
   const troubled: DeliveryReader[] = [];
   /** In the order they began. */
@@ -54,9 +54,9 @@ export function createTurns(limits: CourierLimits): Turns {
       if (reader.isReady) return;
       reader.isReady = true;
       const waiting = isTroubled(reader) ? troubled : well;
-      // First those whose turn has just begun or goes on: what is new does not wait behind what is much.
-      if (reader.turnPosts > 0) return void waiting.unshift(reader);
-      reader.turnPosts = TURN_POSTS;
+      // First those with posts left: what is new does not wait behind what is much.
+      if (reader.postsLeft > 0) return void waiting.unshift(reader);
+      reader.postsLeft = POSTS_IN_A_ROW;
       waiting.push(reader);
     },
     next() {
@@ -72,7 +72,7 @@ export function createTurns(limits: CourierLimits): Turns {
       slots.add(slot);
       if (slot.isTroubled) troubledPosts++;
       reader.inFlight++;
-      reader.turnPosts--;
+      reader.postsLeft--;
       return slot;
     },
     end(slot) {

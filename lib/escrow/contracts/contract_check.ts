@@ -3,7 +3,7 @@ import { CONTRACT_TITLES, contractWords } from "./words.ts";
 import { checkInterfaces, type ContractFinding, type InterfaceCheckParts, registriesOf } from "./interface_check.ts";
 
 /** Whether one of the three contracts is what the gateway needs. */
-export interface ContractStand {
+export interface ContractCheck {
   name: ContractName;
   id: string;
   /** What is there instead, as one sentence for the operator; undefined when all is as it should be. */
@@ -20,20 +20,20 @@ export function isUsable({ state }: ContractFinding): boolean {
  * initialised with these registries.
  * @throws {GatewayError} `upstream_error` when the node fails
  */
-export async function contractStands(parts: InterfaceCheckParts): Promise<ContractStand[]> {
+export async function checkContracts(parts: InterfaceCheckParts): Promise<ContractCheck[]> {
   const findings = await checkInterfaces(parts);
-  const stands = findings.map((finding) => ({
+  const checks = findings.map((finding) => ({
     name: finding.name,
     id: finding.id,
     problem: finding.state === "as_expected" ? undefined : contractWords(finding),
   }));
-  if (!findings.every(isUsable)) return stands;
+  if (!findings.every(isUsable)) return checks;
   const own = await registriesOf(parts);
-  return stands.map((stand) => ({ ...stand, problem: stand.problem ?? registryProblem(stand, own) }));
+  return checks.map((check) => ({ ...check, problem: check.problem ?? registryProblem(check, own) }));
 }
 
 /** The escrow asks the registries it was initialised with, whatever the settings say. */
-function registryProblem({ name, id }: ContractStand, own: Awaited<ReturnType<typeof registriesOf>>) {
+function registryProblem({ name, id }: ContractCheck, own: Awaited<ReturnType<typeof registriesOf>>) {
   if (name === "payment_escrow") {
     const isInitialised = own.deviceRegistry !== undefined && own.agentRegistry !== undefined;
     return isInitialised ? undefined : `${id} is not initialised: it knows no registries`;
