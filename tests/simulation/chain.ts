@@ -17,6 +17,8 @@ export const PASSPHRASE = "A simulated network";
 
 /** How long a ledger takes. */
 export const LEDGER_MS = 5_000;
+/** So many ledgers there are from the beginning: a node that lags shows others, and not one for long, as one that rests does. */
+const HISTORY = 25;
 
 /** One thing that happened on the network. */
 export interface Happened {
@@ -51,17 +53,25 @@ export class Chain {
   constructor(readonly world: World, firstLedger: number, { payments }: Climate) {
     this.accounts = new Accounts(world, PASSPHRASE, payments);
     this.ledgers = newLedgers(0, firstLedger);
+    for (let age = HISTORY; age > 0; age--) this.#closeEmpty(START_MS - age * LEDGER_MS);
     this.close([]);
+  }
+
+  /** Answers its number and its close time. */
+  #closeEmpty(atMs: number): { ledger: number; closeTime: number } {
+    const { ledgers } = this;
+    const ledger = ledgers.latest += 1;
+    const closeTime = Math.floor(atMs / 1_000);
+    ledgers.closeTimes.set(ledger, closeTime);
+    ledgers.hashes.set(ledger, (++this.#count).toString(16).padStart(64, "f"));
+    return { ledger, closeTime };
   }
 
   /** Closes a ledger in which these cards were funded or revoked, and some of the payments made that wait. */
   close(cards: string[]): void {
     const { ledgers, world } = this;
     this.closedAtMs = world.nowMs;
-    const ledger = ledgers.latest += 1;
-    const closeTime = Math.floor((START_MS + world.nowMs) / 1_000);
-    ledgers.closeTimes.set(ledger, closeTime);
-    ledgers.hashes.set(ledger, (++this.#count).toString(16).padStart(64, "f"));
+    const { ledger, closeTime } = this.#closeEmpty(START_MS + world.nowMs);
     const paid = this.accounts.close(ledger, closeTime);
     const events = [
       ...cards.map((card, index) => this.#cardEvent(card, ledger, index)),

@@ -112,7 +112,9 @@ export function drawClimate({ seed, fate: dice }: { seed: number; fate: Dice }):
   const misfortunes = weights(dice, MISFORTUNES, 0.3).filter(([what]) =>
     (what !== "storeClock" || isShared) && (what !== "reset" || payers === 0)
   );
-  const lingers = misfortunes.some(([what]) => what === "reset") && new Dice(seed + LINGERING).chance(0.1);
+  const has = (misfortune: Misfortune) => misfortunes.some(([what]) => what === misfortune);
+  // A ledger of the former network is needed to tell it by.
+  const lingers = has("reset") && !has("prune") && new Dice(seed + LINGERING).chance(0.1);
   const keeping = new Dice(seed + KEEPING);
   const lookers = keeping.chance(0.3) ? keeping.integer(1, 3) : 0;
   const often = () => dice.random.pick([0.005, 0.03, 0.2]);
@@ -149,7 +151,7 @@ export function drawClimate({ seed, fate: dice }: { seed: number; fate: Dice }):
       fails: dice.random.pick([0, 0, 0.1]),
       refuses: new Dice(seed + REFUSALS).random.pick([0, 0, 0.2, 0.5]),
     },
-    lookers: misfortunes.some(([what]) => what === "reset") ? 0 : lookers,
+    lookers: has("reset") ? 0 : lookers,
     retentionDays: keeping.chance(0.3) ? 1 : 0,
     isSealed: keeping.chance(0.3),
     lingers,

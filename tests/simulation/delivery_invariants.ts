@@ -65,9 +65,9 @@ export async function checkDeliveries(
       broken.push(`${subscription.url} never got ${event.sequence} (${event.id}), and nobody says so; ${where}`);
     }
   }
-  for (const post of receivers.tested) checkPost(site, clients, post, broken);
+  for (const post of [...receivers.tested, ...receivers.heard]) checkPost(site, post, broken);
   for (const post of receivers.heard) {
-    checkPost(site, clients, post, broken);
+    checkHeed(site, clients, post, broken);
     if (!known.has(post.eventId)) {
       broken.push(`${post.subscriptionId} was sent ${post.eventId}, which is not in the log`);
     }
@@ -80,13 +80,9 @@ function longestDelayMs({ climate, time }: Site, attempts: number): number {
   return Math.max(TOLD_SECONDS[attempts - 1]! * 1.1, MOST_ASKED_SECONDS) * 1_000 + WRONG_MS;
 }
 
-/** Nothing is sent to who is gone, or whose key is disabled, and all is signed. */
-function checkPost(
-  { receivers, climate }: Site,
-  clients: Client[],
-  { subscriptionId, eventId, isSigned, beganMs }: Heard,
-  broken: string[],
-): void {
+/** Nothing is sent to who is gone, and all is signed. */
+function checkPost({ receivers, climate }: Site, post: Heard, broken: string[]): void {
+  const { subscriptionId, eventId, isSigned, beganMs } = post;
   const deletedMs = receivers.deletedAtMs.get(subscriptionId) ?? Infinity;
   if (beganMs - deletedMs > GONE_MS) {
     broken.push(`${subscriptionId} was sent ${eventId} ${beganMs - deletedMs} ms after it was deleted`);
@@ -97,6 +93,11 @@ function checkPost(
   if (receivers.secrets.has(subscriptionId) && !endsEarly && !isSigned()) {
     broken.push(`${subscriptionId} was sent ${eventId} with a signature that is none`);
   }
+}
+
+/** Nothing is sent to whose key is disabled; a test event was asked for with one that was not. */
+function checkHeed({ receivers }: Site, clients: Client[], post: Heard, broken: string[]): void {
+  const { subscriptionId, eventId, beganMs } = post;
   const owner = clients.find(({ keyId }) => receivers.owners.get(subscriptionId) === keyId);
   const last = owner?.switched.filter(({ atMs }) => atMs <= beganMs).at(-1);
   if (last?.enabled === false && beganMs - last.atMs > HEED_MS * 1.01) {

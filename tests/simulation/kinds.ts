@@ -39,6 +39,11 @@ export const paidAgain: Kind = (climate) =>
   isRough(climate) && !climate.isShared && climate.payers > 1 && climate.restartMs <= 20_000 &&
   share(climate, "kill", "killAll", "stop") > 0.4 && climate.clockStepsMs.some((ms) => Math.abs(ms) > HOUR_MS);
 
+/** Those who pay at gateways that die again and again, just as they keep what an intent came to, too. */
+export const paidAmongDeaths: Kind = (climate) =>
+  isRough(climate) && climate.payers > 2 && climate.restartMs <= 20_000 &&
+  share(climate, "kill", "killAll", "ambush") > 0.6;
+
 /** Those who pay while nodes say that they know nothing of it, and gateways read seldom. */
 export const paidAmongLies: Kind = (climate) =>
   isRough(climate) && climate.payers > 2 && climate.pollMs === 5_000 && climate.lastsMs > 60_000 &&

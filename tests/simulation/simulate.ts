@@ -1,6 +1,6 @@
 // Lives through simulated worlds, one for each seed, until seeds or time are over:
 //   simulate.ts [--seeds N] [--from SEED] [--these SEED,SEED] [--seconds N] [--misfortunes K] [--without KIND,KIND] [--show]
-//     [--until-broken]
+//     [--traces] [--until-broken]
 // A world that breaks is lived through again with fewer misfortunes, and without some kinds of them, for as long as it
 // breaks; how to repeat the shortest form is printed.
 import process from "node:process";
@@ -41,6 +41,7 @@ const { values } = parseArgs({
     misfortunes: { type: "string", default: "Infinity" },
     without: { type: "string" },
     show: { type: "boolean", default: false },
+    traces: { type: "boolean", default: false },
     "until-broken": { type: "boolean", default: false },
   },
 });
@@ -63,7 +64,7 @@ for (const seed of these ?? seedsFrom(Number(values.from), Number(values.seeds))
   sum.lived++;
   for (const name of ["steps", "simulatedMs", "events", "deliveries", "payments"] as const) sum[name] += result[name];
   if (values.show) { for (const line of result.logged) console.log(line); }
-  if (values.seeds === "1") console.log(`seed ${seed}: trace ${result.trace}`);
+  if (values.seeds === "1" || values.traces) console.log(`seed ${seed}: trace ${result.trace}`);
   if (result.broken.length === 0) continue;
   sum.failed++;
   console.log(`seed ${seed} (trace ${result.trace}) breaks:`);

@@ -71,7 +71,8 @@ export function createLedgerView({ clock, stored, nodes = 1 }: {
   let pace: "moves" | "rests" | undefined;
   /** What became of the close times that were said since this start. */
   let timeHeard: "none" | "contradicted" | "believed" = "none";
-  let timeBelievedAtMs = 0;
+  /** Which ledger each node speaks of, and since when: it has shown no other one since. */
+  const shownBy = new Map<number, { sequence: number; sinceMs: number }>();
   const newsListeners = new Set<(sequence: number) => void>();
   const doubtListeners = new Set<(claim: Claim) => void>();
 
@@ -86,6 +87,7 @@ export function createLedgerView({ clock, stored, nodes = 1 }: {
 
   /** A network that was taken for resting may close a ledger after all; one that has moved does not rest for good. */
   function learnPace({ node, sequence }: Claim, verdict: Verdict): void {
+    if (shownBy.get(node)?.sequence !== sequence) shownBy.set(node, { sequence, sinceMs: clock.monotonicMs() });
     if (verdict === "current" && node !== STORED) firstSequence ??= belief.believed!.sequence;
     if (firstSequence === undefined || pace === "moves") return;
     const { confirmed } = belief;
@@ -93,7 +95,7 @@ export function createLedgerView({ clock, stored, nodes = 1 }: {
     const isOther = confirmed !== undefined &&
       (confirmed.sequence > firstSequence || (confirmed.sequence < firstSequence && confirmed.node !== STORED));
     const hasRested = timeHeard === "believed" && node !== STORED && sequence === firstSequence &&
-      clock.monotonicMs() - timeBelievedAtMs >= REST_SHOWS_MS;
+      clock.monotonicMs() - shownBy.get(node)!.sinceMs >= REST_SHOWS_MS;
     if (isOther) pace = "moves";
     else if (hasRested) pace = "rests";
   }
@@ -101,7 +103,7 @@ export function createLedgerView({ clock, stored, nodes = 1 }: {
   function learnTime({ node, closeTime = 0 }: Claim, verdict: Verdict): void {
     if (closeTime === 0 || node === STORED || timeHeard === "believed") return;
     const offSeconds = Math.abs(clock.now() / 1000 - closeTime);
-    if (verdict === "current") [timeHeard, timeBelievedAtMs] = ["believed", clock.monotonicMs()];
+    if (verdict === "current") timeHeard = "believed";
     else if (offSeconds > JUDGE_LIMITS.closeTimeSlackSeconds) timeHeard = "contradicted";
   }
 

@@ -195,6 +195,15 @@ describe("the time that is certain", () => {
     assert.ok(clock.monotonicMs() >= 8_000 && clock.monotonicMs() < 15_000);
   });
 
+  test("is none where the node falls behind, and has come as far as at first by then", async () => {
+    // The sixth ledger when it is asked first, the first when it has fallen behind, and one more each second.
+    const { wait } = stage({
+      offSeconds: 3_600,
+      ledgers: (seconds) => seconds < 3 ? 6 : Math.min(6, Math.floor(seconds) - 4),
+    });
+    await assert.rejects(wait(), { code: "upstream_error", message: /not certain yet/ });
+  });
+
   test("is none where the node falls behind before that has shown", async () => {
     const { wait } = stage({ offSeconds: 3_600, ledgers: (seconds) => seconds < 3 ? 0 : -6 });
     await assert.rejects(wait(), { code: "upstream_error", message: /not certain yet/ });
