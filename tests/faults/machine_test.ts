@@ -19,6 +19,8 @@ import {
 import { beginLife } from "./mortal_gateway.ts";
 import { startServe } from "./serve_process.ts";
 
+/** Longer than leases last; minutes with FAULT_STANDSTILL_SECONDS. */
+const STANDSTILL_MS = Number(process.env.FAULT_STANDSTILL_SECONDS ?? 12) * 1_000;
 /** What the machine itself does to a gateway. */
 const folder = mkdtempSync(join(tmpdir(), "machine-"));
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -129,7 +131,7 @@ test("a gateway that was stopped for longer than its leases last goes on, and no
     await receiver.until(1, 60_000);
     gateway.suspend();
     for (let n = 0; n < 3; n++) await fund();
-    await pause(12_000);
+    await pause(STANDSTILL_MS);
     gateway.wake();
     await fund();
     await receiver.until(hashes.length, 60_000);

@@ -386,7 +386,7 @@ export const PLANTED: PlantedBug[] = [
     file: "lib/stellar/ledger/waiting.ts",
     from: "if (view.timeDoubt() === undefined) return;\n    const message",
     to: 'if (view.timeDoubt() !== "contradicted") return;\n    const message',
-    seed: 19210,
+    seed: 32820,
     kind: kinds.paidAmongLag,
     wasReal: true,
   },

@@ -75,6 +75,8 @@ export class World extends Dice {
   #movements = 0;
   #isReading = false;
   readonly #trace = createHash("sha256");
+  /** What happened in this step. */
+  #noted: string[] = [];
   #said: ((line: string) => void) | undefined;
 
   constructor(readonly seed: number, said?: (line: string) => void) {
@@ -105,13 +107,20 @@ export class World extends Dice {
   note(line: string): void {
     this.#movements++;
     const stamped = `${this.nowMs.toFixed(3)} ${line}`;
-    this.#trace.update(`${stamped}\n`);
+    this.#noted.push(stamped);
     this.#said?.(stamped);
   }
 
   /** SHA-256 of the trace so far, in short. */
   traceHash(): string {
+    this.#traceNoted();
     return this.#trace.copy().digest("hex").slice(0, 16);
+  }
+
+  /** Which of those that one step wakes goes on first is the runtime's affair. */
+  #traceNoted(): void {
+    for (const line of this.#noted.sort()) this.#trace.update(`${line}\n`);
+    this.#noted = [];
   }
 
   /** Lets the world go on until then, or until `isOver`. */
@@ -135,6 +144,7 @@ export class World extends Dice {
         this.#current = timer.owner;
         timer.run();
         await this.#quiet();
+        this.#traceNoted();
         this.#current = undefined;
       }
       if (!isOver()) this.nowMs = Math.max(this.nowMs, untilMs);

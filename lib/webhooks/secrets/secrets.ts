@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { createCipheriv, createDecipheriv, createHmac, randomBytes } from "node:crypto";
+import { createCipheriv, createDecipheriv, createHmac } from "node:crypto";
 
 /** The secrets key is missing, malformed, or not the one that the store's secrets were sealed with. */
 export class SecretsKeyError extends Error {
@@ -50,7 +50,7 @@ export function createSecretCipher(secretsKey: string | undefined): SecretCipher
 
   function seal(boundTo: string, plain: string): string {
     if (key === undefined) return plain;
-    const nonce = randomBytes(NONCE_BYTES);
+    const nonce = crypto.getRandomValues(Buffer.alloc(NONCE_BYTES));
     const cipher = createCipheriv("aes-256-gcm", key, nonce);
     cipher.setAAD(new TextEncoder().encode(boundTo));
     const sealed = Buffer.concat([cipher.update(plain, "utf8"), cipher.final(), cipher.getAuthTag()]);
