@@ -25,8 +25,8 @@ export interface ResetCheck {
   /** Looks whether what was read is still there. Rejects when no node answers. */
   check(state: WatcherState, signal: AbortSignal): Promise<ResetFinding>;
   /**
-   * Whether the network before the last reset is shown, by the hash of a ledger of it; false where that can't be told.
-   * Asked where what is believed was overturned, and while it is so.
+   * Whether the node in use shows the network before the last reset, by the hash of a ledger of it; false where that can't be
+   * told. Asked where what is believed was overturned, and while it is so.
    */
   showsFormer(state: WatcherState, signal: AbortSignal): Promise<boolean>;
   /** Whether that may be. */
@@ -189,9 +189,7 @@ export function createResetCheck({ rpc, store, view, clock }: {
 
     async showsFormer({ formerAnchor }, signal) {
       const { overturned: asOf } = view;
-      for (let node = 0; node < rpc.nodes().length && formerAnchor !== undefined; node++) {
-        if (await shows(formerAnchor, { node, signal }).catch(() => false)) return true;
-      }
+      if (formerAnchor !== undefined && await shows(formerAnchor, { node: inUse(), signal })) return true;
       overturned = asOf;
       return false;
     },

@@ -182,6 +182,36 @@ describe("the watcher and a reset network", () => {
     await assertToldOnce(all);
   });
 
+  test("nor does one of two nodes that goes on showing it keep the other from being read", async () => {
+    const { network, node } = simulate({ first: 5_000 });
+    const stale = network.node();
+    for (let ledger = 0; ledger < 5; ledger++) network.close({});
+    const fixture = await createFixture(network, { nodes: [node, stale] });
+    for (let turns = 0; turns < 4; turns++) await untilAtTip(fixture);
+    network.reset(10);
+    network.close({});
+    await untilAtTip(fixture);
+    stale.showsFormer = true;
+    // For so long that the other one's word is all there is.
+    node.beforeCall = () => {
+      throw new Response("down", { status: 503 });
+    };
+    for (let turns = 0; turns < 200; turns++) {
+      await fixture.turn();
+      fixture.clock.pass(3_000);
+    }
+    node.beforeCall = () => {};
+    for (let turns = 0; turns < 30; turns++) {
+      await fixture.turn();
+      network.close({});
+    }
+    const { epoch, scannedLedger, gaps } = await fixture.state();
+    assert.ok(scannedLedger >= network.latest - 1, `read to ${scannedLedger} of ${network.latest}`);
+    assert.deepEqual([epoch, gaps], [1, []]);
+    const read = await readAll(fixture.history);
+    assert.deepEqual(read, hashesOf(network.emitted).slice(0, read.length));
+  });
+
   test("a node that shows the new network once, and then the one before with fewer ledgers, has not confirmed a reset", async () => {
     const { network, node } = simulate({ first: 5_000 });
     for (let ledger = 0; ledger < 5; ledger++) network.close({});
