@@ -113,7 +113,7 @@ export function drawClimate({ seed, fate: dice }: { seed: number; fate: Dice }):
     (what !== "storeClock" || isShared) && (what !== "reset" || payers === 0)
   );
   const has = (misfortune: Misfortune) => misfortunes.some(([what]) => what === misfortune);
-  // A ledger of the former network is needed to tell it by.
+  // With nodes that hold minutes only, there is soon nothing to tell the former network by.
   const lingers = has("reset") && !has("prune") && new Dice(seed + LINGERING).chance(0.1);
   const keeping = new Dice(seed + KEEPING);
   const lookers = keeping.chance(0.3) ? keeping.integer(1, 3) : 0;

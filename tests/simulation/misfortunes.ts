@@ -213,9 +213,11 @@ export class Misfortunes {
     this.wasReset = true;
     const { first, latest } = chain.ledgers;
     // Not within the ledgers of the last minutes: none of those that could be compared would be left.
-    const { scannedLedger = 0 } = driver.events.watcherState() as WatcherState | undefined ?? {};
-    this.site.readBeforeReset = scannedLedger;
-    if (!this.climate.lingers) return chain.reset(world.fate.random.pick([1, first - 500, first - 60, latest + 200]));
+    const state = driver.events.watcherState() as WatcherState | undefined;
+    this.site.readBeforeReset = state?.scannedLedger ?? 0;
+    // A ledger of the former network is needed to tell it by.
+    const lingers = this.climate.lingers && (state?.anchor ?? state?.nextAnchor) !== undefined;
+    if (!lingers) return chain.reset(world.fate.random.pick([1, first - 500, first - 60, latest + 200]));
     // Nor does the new network come to where the former one is while that is shown.
     chain.reset(world.fate.random.pick([1, first - 500, latest + 200]));
     const lastsMs = world.fate.integer(LINGERING_MS - 60_000, LINGERING_MS);
