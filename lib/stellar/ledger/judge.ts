@@ -147,7 +147,8 @@ export function judge(belief: Belief, claim: Claim, now: JudgeNow): Judgement {
   const agreesWithClock = closeTime > 0 && Math.abs(closeTime - now.wallSeconds) <= LIMITS.closeTimeSlackSeconds;
   const isWitnessed = agreesWithClock && !isClockWrong(belief, now.monotonicMs);
   let relation = relate(belief, heard, isWitnessed);
-  if (relation === "behind" && isWitnessed && now.networkReverts > belief.networkReverts) relation = "rival";
+  const isOlder = relation === "behind" || relation === "lower";
+  if (isOlder && isWitnessed && now.networkReverts > belief.networkReverts) relation = "rival";
   if (relation === "behind") return { verdict: "lagging", belief, isDoubtful: false };
   const judgement = relation === "follows"
     ? { verdict: "current" as const, belief: follow(belief, heard), isDoubtful: false }

@@ -218,6 +218,23 @@ describe("the judge of claims", () => {
     }
   });
 
+  test("a network whose own clock says that it went back is followed at once, also by one ledger that was just shown", () => {
+    const on = stage();
+    on.pass(101);
+    on.clock.pass(4_500);
+    const shown = on.truth();
+    on.hear(shown);
+    on.clock.step(-5_000);
+    on.tellRevert();
+    const back = () => ({ sequence: on.truth().sequence - 1, closeTime: on.truth().closeTime - 5 });
+    for (let seconds = 0; seconds < 3; seconds++) {
+      on.hear(back());
+      on.clock.pass(1_000);
+    }
+    assert.equal(on.view.sequence, back().sequence);
+    assert.ok(on.view.sequence < shown.sequence);
+  });
+
   test("a lagging node beside a clock that is set back is not the network gone back, but where the network's own clock says so", () => {
     for (const isTold of [true, false]) {
       const on = stage();
