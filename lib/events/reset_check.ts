@@ -61,6 +61,7 @@ export function createResetCheck({ rpc, store, view, clock }: {
   /** When it was asked last whether it is time. */
   let askedAtMs = -Infinity;
   let failingSinceMs: number | undefined;
+  let formerFailingSinceMs: number | undefined;
   let suspicion: { node: number; atMs: number } | undefined;
   /** What was believed was overturned so often when the network was known not to be the former one. */
   let overturned = 0;
@@ -91,15 +92,22 @@ export function createResetCheck({ rpc, store, view, clock }: {
     return seemsGoneBack(state) ? await askForEvents(state, node, undefined, signal) : "unknown";
   }
 
-  /** Whether a node has this ledger, with this hash. */
+  /** Whether a node has this ledger, with this hash; a node that does not know the method has none. */
   async function shows({ ledger, hash }: LedgerHash, options: { node: number; signal: AbortSignal }): Promise<boolean> {
     try {
       const { ledgers } = await rpc.getLedgers({ startLedger: ledger, limit: 1 }, options);
       return ledgers.some((one) => one.sequence === ledger && one.hash === hash);
     } catch (error) {
-      if (error instanceof RpcError) return false;
+      if (error instanceof RpcError && (error.range !== undefined || error.kind === "unknown_method")) return false;
       throw error;
     }
+  }
+
+  /** A node that does not tell whether it shows the former network is waited for, but not for ever. */
+  function orUntold(error: unknown): undefined {
+    const nowMs = clock.monotonicMs();
+    formerFailingSinceMs ??= nowMs;
+    if (nowMs - formerFailingSinceMs < PATIENCE_MS) throw error;
   }
 
   /**
@@ -146,7 +154,7 @@ export function createResetCheck({ rpc, store, view, clock }: {
   return {
     isDue(state) {
       const nowMs = clock.monotonicMs();
-      if (nowMs - askedAtMs > PAUSE_MS) nextMs = -Infinity;
+      if (nowMs - askedAtMs > PAUSE_MS) nextMs = Math.min(nextMs, nowMs);
       askedAtMs = nowMs;
       return nowMs >= nextMs || suspicion !== undefined || seemsGoneBack(state);
     },
@@ -175,7 +183,7 @@ export function createResetCheck({ rpc, store, view, clock }: {
       const [first, second] = [await rpc.getHealth({ node, signal }), await rpc.getHealth({ node, signal })];
       // One answer's word does here: a wrong hash is no ledger's. What went back to a snapshot still has it.
       const anchor = state.anchor ?? state.nextAnchor;
-      const isThere = anchor !== undefined && await shows(anchor, { node, signal });
+      const isThere = anchor !== undefined && await shows(anchor, { node, signal }).catch(() => true);
       suspicion = undefined;
       nextMs = nowMs + CHECK_MS;
       return {
@@ -187,9 +195,15 @@ export function createResetCheck({ rpc, store, view, clock }: {
 
     mayShowFormer: () => view.overturned !== overturned,
 
-    async showsFormer({ formerAnchor }, signal) {
+    async showsFormer({ formerAnchor, latestLedgerCloseTime }, signal) {
       const { overturned: asOf } = view;
-      if (formerAnchor !== undefined && await shows(formerAnchor, { node: inUse(), signal })) return true;
+      // A network that has closed ledgers since is not the former one, whatever it was before.
+      if (formerAnchor !== undefined && view.confirmed.closeTime <= latestLedgerCloseTime) {
+        const isShown = await shows(formerAnchor, { node: inUse(), signal }).catch(orUntold);
+        if (isShown) return true;
+        if (isShown === undefined) return false;
+      }
+      formerFailingSinceMs = undefined;
       overturned = asOf;
       return false;
     },

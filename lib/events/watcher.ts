@@ -188,6 +188,10 @@ export function createWatcher(parts: WatcherParts): Watcher {
       lastNode = reading.node;
       const isTimed = view.closeTimeIsExact && view.confirmed.sequence === answer.latestLedger;
       if (answer.latestLedgerCloseTime === undefined && !isTimed) await askForTime(rpc, { signal });
+      // This answer itself may have overturned what was believed.
+      if (resets.mayShowFormer() && await resets.showsFormer(log.state!, signal)) {
+        return result("lagging", SHOWS_FORMER);
+      }
       const isFormer = (answer.latestLedgerCloseTime ?? Infinity) < view.confirmed.closeTime;
       if (answer.latestLedger < view.confirmed.sequence || isFormer) return lagging(answer.latestLedger);
       if (answer.latestLedger > view.sequence) {

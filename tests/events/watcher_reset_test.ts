@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createFixture, hashesOf, readAll, restart, simulate, untilAtTip } from "./parts.ts";
-import { rpcId } from "./simulated_node.ts";
+import { createSimulatedNetwork, NodeRefusal, rpcId } from "./simulated_node.ts";
 
 const LOOKS_RESET = "the network looks as if it had been reset";
 
@@ -180,6 +180,86 @@ describe("the watcher and a reset network", () => {
     }
     all.node.bend = (_method, answer) => answer;
     await assertToldOnce(all);
+  });
+
+  for (const refusals of [0, 1]) {
+    test(`nor where both networks have the ledgers that come next, and the node refuses ${refusals} times to tell`, async () => {
+      const { network, node } = simulate({ first: 5_000 });
+      for (let ledger = 0; ledger < 20; ledger++) network.close({});
+      const fixture = await createFixture(network, { nodes: [node] });
+      for (let turns = 0; turns < 4; turns++) await untilAtTip(fixture);
+      network.reset(5_000);
+      network.close({});
+      for (let turns = 0; turns < 20; turns++) {
+        await fixture.turn();
+        fixture.clock.pass(2_500);
+      }
+      network.close({});
+      await untilAtTip(fixture);
+      node.showsFormer = true;
+      const { overturned } = fixture.view;
+      let refused = 0;
+      node.beforeCall = (method) => {
+        if (method !== "getLedgers" || fixture.view.overturned === overturned || refused++ >= refusals) return;
+        throw new NodeRefusal(-32603, "internal error");
+      };
+      for (let turns = 0; turns < 200; turns++) {
+        await fixture.turn();
+        fixture.clock.pass(3_000);
+      }
+      await assertToldOnce({ network, node, fixture });
+    });
+  }
+
+  test("a network that was away for a minute, while another was shown, and lives on is followed again", async () => {
+    const { network, node } = simulate({ first: 5_000 });
+    const other = createSimulatedNetwork(network.clock, 10);
+    const [own, wrong] = [node.answer, other.node().answer];
+    let shown = own;
+    node.answer = (body) => shown(body);
+    const close = () => {
+      network.close({});
+      other.close({});
+    };
+    for (let ledger = 0; ledger < 50; ledger++) close();
+    const fixture = await createFixture(network, { nodes: [node] });
+    for (let turns = 0; turns < 4; turns++) await untilAtTip(fixture);
+    shown = wrong;
+    for (let turns = 0; turns < 6; turns++) {
+      close();
+      await fixture.turn();
+    }
+    shown = own;
+    for (let turns = 0; turns < 300; turns++) {
+      close();
+      await fixture.turn();
+    }
+    const { scannedLedger } = await fixture.state();
+    assert.ok(scannedLedger >= network.latest - 2, `${scannedLedger} of ${network.latest}`);
+  });
+
+  test("a node that tells no hashes any more is read on, in polls and in turns a minute apart", async () => {
+    const { network, node } = simulate({ first: 5_000 });
+    for (let ledger = 0; ledger < 5; ledger++) network.close({});
+    const fixture = await createFixture(network, { nodes: [node] });
+    for (let turns = 0; turns < 4; turns++) await untilAtTip(fixture);
+    network.reset(10);
+    network.close({});
+    for (let turns = 0; turns < 5; turns++) await untilAtTip(fixture);
+    node.beforeCall = (method) => {
+      if (method === "getLedgers") throw new Response("forbidden", { status: 403 });
+    };
+    fixture.view.hear({ node: 0, sequence: network.latest + 5, closeTime: network.closeTime });
+    for (const ledgers of [1, 12]) {
+      const outcomes: string[] = [];
+      for (let turns = 0; turns < 40; turns++) {
+        network.closeEmpty(ledgers - 1);
+        network.close({});
+        outcomes.push((await fixture.turn()).outcome);
+      }
+      assert.equal((await fixture.state()).scannedLedger, network.latest);
+      assert.ok(outcomes.slice(15).every((outcome) => outcome === "at_tip"), outcomes.join());
+    }
   });
 
   test("nor does one of two nodes that goes on showing it keep the other from being read", async () => {

@@ -2,7 +2,7 @@ import { MAX_LEDGER } from "../../ledger_numbers.ts";
 
 /**
  * What the gateway believes of the network's newest ledger, decided from what nodes claim: no network and no clock of its
- * own. One wrong answer changes nothing for longer than a few seconds, and never moves the time.
+ * own. One wrong answer changes nothing for longer than a few seconds, or than a few ledgers take, and never moves the time.
  *
  * A claim that follows naturally from what is known is *believed* at once, and *confirmed* when another claim, a second
  * later or of another node, does not fall short of it. What does not follow is a *rival*: it is asked for again, and wins
@@ -93,6 +93,8 @@ export const JUDGE_LIMITS = {
   /** So few ledgers less may be lag, for so long: by then the network has come so far. */
   fewLedgers: 3,
   fewLedgersMs: 18_000,
+  /** A network that has closed no ledger for so long rests. */
+  restMs: 25_000,
   rivalKeptMs: 60_000,
   rivals: 4,
   /** When nobody has spoken for what is believed for so long, lower claims are rivals to it. */
@@ -274,7 +276,7 @@ function weigh(belief: Belief, heard: Heard, isLower: boolean, nodes: number): J
     if (nodes === 1 || rival.node !== heard.node) return heard.atMs - rival.atMs >= LIMITS.rivalMs;
     return heard.atMs - rival.atMs >= sameNodeMs && !isOverruled(rival);
   });
-  if (winner !== undefined && isLower && mayBeLag(believed!, heard)) {
+  if (winner !== undefined && isLower && mayBeLag(belief, heard)) {
     return { verdict, belief: confirmLower(belief, winner, heard), isDoubtful: false };
   }
   if (winner !== undefined) return { verdict: "current", belief: won(belief, winner, heard), isDoubtful: false };
@@ -288,13 +290,16 @@ function weigh(belief: Belief, heard: Heard, isLower: boolean, nodes: number): J
 }
 
 /** What was shown is not taken back for a node that lags: before long it will show as much. */
-function mayBeLag(believed: Known, heard: Heard): boolean {
+function mayBeLag({ believed, confirmed }: Belief, heard: Heard): boolean {
+  if (believed === undefined) return false;
   const ledgers = believed.sequence - heard.sequence;
   const earlierMs = (believed.closeTime - heard.closeTime) * 1_000;
   const isOfItsTime = heard.closeTime === 0 || believed.closeTime === 0 ||
     (earlierMs >= 0 && earlierMs <= LIMITS.fewLedgersMs);
   const isSoon = heard.atMs - believed.atMs < LIMITS.fewLedgersMs;
-  return ledgers >= 1 && ledgers <= LIMITS.fewLedgers && isOfItsTime && isSoon;
+  // One that rests has no node that lags.
+  const hasMoved = confirmed !== undefined && believed.atMs - confirmed.atMs <= LIMITS.restMs;
+  return hasMoved && ledgers >= 1 && ledgers <= LIMITS.fewLedgers && isOfItsTime && isSoon;
 }
 
 /** Two claims speak for a ledger below what is believed: that much is certain, and what is believed waits on. */

@@ -158,6 +158,21 @@ describe("the judge of claims", () => {
     }
   });
 
+  test("one ledger too many at a network that rests is taken back within seconds", () => {
+    for (const nodes of [1, 2]) {
+      const on = stage({ nodes });
+      const said = { sequence: 1_000, closeTime: START };
+      const rest = () => {
+        on.clock.pass(1_000);
+        for (let node = 0; node < nodes; node++) on.hear({ node, ...said });
+      };
+      for (let seconds = 0; seconds < 30; seconds++) rest();
+      on.hear({ sequence: 1_001, closeTime: START + 30 });
+      for (let seconds = 0; seconds < 6; seconds++) rest();
+      assert.equal(on.view.sequence, 1_000);
+    }
+  });
+
   test("where there is another node, the same one confirms itself only after longer", () => {
     const on = stage({ nodes: 2 });
     on.pass(10);
