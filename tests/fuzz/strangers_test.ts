@@ -105,7 +105,8 @@ test(
         }
       }));
     }
-    await ask(isLong ? 50_000 : 3_000);
+    // By then V8 has as much room for what is soon collected as it wants: what is in use does not grow any more.
+    await ask(isLong ? 300_000 : 3_000);
     const before = served.memory();
     const inputs = inputCount(6_000);
     await ask(inputs);
