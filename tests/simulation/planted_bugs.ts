@@ -350,7 +350,7 @@ export const PLANTED: PlantedBug[] = [
     file: COURIER,
     from: "        if (!isFenced(cause) && failures === 0) onProblem(",
     to: "        if (isFenced(cause)) await readers.closeLost();\n        else if (failures === 0) onProblem(",
-    seed: 239134,
+    seed: 598905,
     kind: kinds.fencedAmongFaults,
     wasReal: true,
   },
