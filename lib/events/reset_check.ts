@@ -4,12 +4,14 @@ import { RpcError } from "../stellar/rpc/json_rpc.ts";
 import type { LedgerView } from "../stellar/ledger/ledger_view.ts";
 import { formatEventId, heightOf, parseEventId } from "../store/event.ts";
 import type { LedgerHash, Store, WatcherState } from "../store/store.ts";
+import { hasLedger } from "./former_network.ts";
 import { createReader } from "./reading.ts";
 
 /**
  * `same`: the network is the one that was read. `reset`: it is another one, twice seen; `oldestLedger` is the first that it
- * holds, `formerAnchor` a ledger of the former one that it has not. `doubtful`: it looks like another one, and is asked again. `gone_back`: it is the same up to a ledger
- * (`sameUpTo`), but ledgers that came after are gone. `unknown`: nothing that is known can be compared.
+ * holds, `formerAnchor` a ledger of the former one that it has not. `doubtful`: it looks like another one, and is asked
+ * again. `gone_back`: it is the same up to a ledger (`sameUpTo`), but ledgers that came after are gone. `unknown`: nothing
+ * that is known can be compared.
  */
 export type ResetFinding =
   | { kind: "same" | "doubtful" | "unknown" }
@@ -24,13 +26,6 @@ export interface ResetCheck {
   isDue(state: WatcherState): boolean;
   /** Looks whether what was read is still there. Rejects when no node answers. */
   check(state: WatcherState, signal: AbortSignal): Promise<ResetFinding>;
-  /**
-   * Whether the node in use shows the network before the last reset, by the hash of a ledger of it; false where that can't be
-   * told. Asked where what is believed was overturned, and while it is so.
-   */
-  showsFormer(state: WatcherState, signal: AbortSignal): Promise<boolean>;
-  /** Whether that may be. */
-  mayShowFormer(): boolean;
   /** After a failure of the node: the next look is due. */
   again(): void;
   /**
@@ -41,7 +36,7 @@ export interface ResetCheck {
 }
 
 const CHECK_MS = 600_000;
-/** After so long without a poll (where turns come once a minute, or the machine slept) nobody has seen what happened meanwhile. */
+/** After so long without a poll (turns that come once a minute, a machine that slept) nobody has seen what happened. */
 const PAUSE_MS = 30_000;
 const RETRY_MS = 60_000;
 const PATIENCE_MS = 60_000;
@@ -61,11 +56,7 @@ export function createResetCheck({ rpc, store, view, clock }: {
   /** When it was asked last whether it is time. */
   let askedAtMs = -Infinity;
   let failingSinceMs: number | undefined;
-  let formerFailingSinceMs: number | undefined;
   let suspicion: { node: number; atMs: number } | undefined;
-  /** What was believed was overturned so often when the network was known not to be the former one. */
-  let overturned = 0;
-
   /** Lower is lag, unless two claims say otherwise; and lower but later is never what was read: close times do not fall. */
   const seemsGoneBack = ({ scannedLedger, latestLedgerCloseTime }: WatcherState) =>
     view.confirmed.sequence > 0 && view.confirmed.sequence < scannedLedger &&
@@ -90,24 +81,6 @@ export function createResetCheck({ rpc, store, view, clock }: {
       }
     }
     return seemsGoneBack(state) ? await askForEvents(state, node, undefined, signal) : "unknown";
-  }
-
-  /** Whether a node has this ledger, with this hash; a node that does not know the method has none. */
-  async function shows({ ledger, hash }: LedgerHash, options: { node: number; signal: AbortSignal }): Promise<boolean> {
-    try {
-      const { ledgers } = await rpc.getLedgers({ startLedger: ledger, limit: 1 }, options);
-      return ledgers.some((one) => one.sequence === ledger && one.hash === hash);
-    } catch (error) {
-      if (error instanceof RpcError && (error.range !== undefined || error.kind === "unknown_method")) return false;
-      throw error;
-    }
-  }
-
-  /** A node that does not tell whether it shows the former network is waited for, but not for ever. */
-  function orUntold(error: unknown): undefined {
-    const nowMs = clock.monotonicMs();
-    formerFailingSinceMs ??= nowMs;
-    if (nowMs - formerFailingSinceMs < PATIENCE_MS) throw error;
   }
 
   /**
@@ -183,7 +156,7 @@ export function createResetCheck({ rpc, store, view, clock }: {
       const [first, second] = [await rpc.getHealth({ node, signal }), await rpc.getHealth({ node, signal })];
       // One answer's word does here: a wrong hash is no ledger's. What went back to a snapshot still has it.
       const anchor = state.anchor ?? state.nextAnchor;
-      const isThere = anchor !== undefined && await shows(anchor, { node, signal }).catch(() => true);
+      const isThere = anchor !== undefined && await hasLedger(rpc, anchor, { node, signal }).catch(() => true);
       suspicion = undefined;
       nextMs = nowMs + CHECK_MS;
       return {
@@ -191,21 +164,6 @@ export function createResetCheck({ rpc, store, view, clock }: {
         oldestLedger: Math.min(first.oldestLedger, second.oldestLedger),
         ...(anchor === undefined || isThere ? {} : { formerAnchor: { ledger: anchor.ledger, hash: anchor.hash } }),
       };
-    },
-
-    mayShowFormer: () => view.overturned !== overturned,
-
-    async showsFormer({ formerAnchor, latestLedgerCloseTime }, signal) {
-      const { overturned: asOf } = view;
-      // A network that has closed ledgers since is not the former one, whatever it was before.
-      if (formerAnchor !== undefined && view.confirmed.closeTime <= latestLedgerCloseTime) {
-        const isShown = await shows(formerAnchor, { node: inUse(), signal }).catch(orUntold);
-        if (isShown) return true;
-        if (isShown === undefined) return false;
-      }
-      formerFailingSinceMs = undefined;
-      overturned = asOf;
-      return false;
     },
 
     again() {

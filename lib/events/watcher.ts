@@ -7,6 +7,7 @@ import type { NodesRpcClient } from "../stellar/rpc/client.ts";
 import { heightOf } from "../store/event.ts";
 import { type Store, StoreError, type WatcherState } from "../store/store.ts";
 import { afterPruning, afterReset, firstState, watchedContracts, withContracts } from "./coverage.ts";
+import { createFormerNetworkCheck } from "./former_network.ts";
 import { createAssetLookup, type Movements } from "./movement_assets.ts";
 import { createLogWriter, type LogWriterParts } from "./log_writer.ts";
 import { type Notice, type Trouble, troubleOf } from "./notices.ts";
@@ -75,6 +76,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
   const log = createLogWriter({ ...parts, assets, onNotice: onProblem });
   const read = createReader(rpc, parts.pageEvents);
   const askOthers = createPruningCheck({ rpc, view, clock, read });
+  const showsFormer = createFormerNetworkCheck({ rpc, view, clock });
   const resets = createResetCheck({ rpc, store, view, clock });
   const gaps = createGapJobs({ rpc, clock, log, read });
   const secondLook = createSecondLook({ rpc, clock, log, read });
@@ -97,7 +99,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
     if (!await log.open()) return await standBy();
     await log.decodeUndecoded(signal);
     if (log.state === undefined) await log.commit([], firstState(contractIds, (await oldestLedger(1, signal))!));
-    if (resets.mayShowFormer() && await resets.showsFormer(log.state!, signal)) return result("lagging", SHOWS_FORMER);
+    if (await showsFormer(log.state!, { signal })) return result("lagging", SHOWS_FORMER);
     if (await isResetDoubtful(signal)) return result("doubtful", "the network looks as if it had been reset");
     if (watchedContracts(log.state!).join() !== contractIds.join()) {
       const oldest = await oldestLedger(log.state!.scannedLedger, signal);
@@ -177,7 +179,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
       const first = await read(request);
       const reading = first.kind === "pruned" ? await askOthers(request, first) : first;
       if (reading.kind === "pruned") {
-        if (await resets.showsFormer(log.state!, signal)) return result("lagging", SHOWS_FORMER);
+        if (await showsFormer(log.state!, { isPruned: true, signal })) return result("lagging", SHOWS_FORMER);
         if (!reading.isCertain) return result("doubtful", "the RPC node no longer holds the ledgers that come next");
         await log.commit([], afterPruning(log.state!, reading.oldestLedger, noticedAt()));
         place = { startLedger: log.state!.scannedLedger + 1 };
@@ -189,9 +191,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
       const isTimed = view.closeTimeIsExact && view.confirmed.sequence === answer.latestLedger;
       if (answer.latestLedgerCloseTime === undefined && !isTimed) await askForTime(rpc, { signal });
       // This answer itself may have overturned what was believed.
-      if (resets.mayShowFormer() && await resets.showsFormer(log.state!, signal)) {
-        return result("lagging", SHOWS_FORMER);
-      }
+      if (await showsFormer(log.state!, { signal })) return result("lagging", SHOWS_FORMER);
       const isFormer = (answer.latestLedgerCloseTime ?? Infinity) < view.confirmed.closeTime;
       if (answer.latestLedger < view.confirmed.sequence || isFormer) return lagging(answer.latestLedger);
       if (answer.latestLedger > view.sequence) {

@@ -374,9 +374,9 @@ export const PLANTED: PlantedBug[] = [
   },
   {
     name: "what a node shows of the network before its reset is read as new",
-    file: "lib/events/reset_check.ts",
-    from: "        if (isShown) return true;\n",
-    to: "",
+    file: "lib/events/former_network.ts",
+    from: "if (isThere !== false) return isThere ?? false;",
+    to: "void isThere;",
     seed: 552,
     kind: kinds.formerShown,
     wasReal: true,

@@ -1,0 +1,61 @@
+import type { Clock } from "../clock.ts";
+import type { LedgerView } from "../stellar/ledger/ledger_view.ts";
+import type { NodesRpcClient } from "../stellar/rpc/client.ts";
+import { RpcError } from "../stellar/rpc/json_rpc.ts";
+import type { LedgerHash, WatcherState } from "../store/store.ts";
+
+/** How long a node that does not tell is waited for. */
+const PATIENCE_MS = 60_000;
+
+/**
+ * Whether a node has this ledger, with this hash; one that does not know the method has none. Rejects when it does not tell.
+ */
+export async function hasLedger(
+  rpc: Pick<NodesRpcClient, "getLedgers">,
+  { ledger, hash }: LedgerHash,
+  options: { node: number; signal: AbortSignal },
+): Promise<boolean> {
+  try {
+    const { ledgers } = await rpc.getLedgers({ startLedger: ledger, limit: 1 }, options);
+    return ledgers.some((one) => one.sequence === ledger && one.hash === hash);
+  } catch (error) {
+    if (error instanceof RpcError && (error.range !== undefined || error.kind === "unknown_method")) return false;
+    throw error;
+  }
+}
+
+/**
+ * Tells whether the node in use shows the network before its last reset again, by the hash of a ledger of that one: nothing
+ * of it is to be read as new. Looked at where what is believed was overturned, for as long as it is so, and where ledgers
+ * that come next are said to be gone (`isPruned`). False where it can't be told. Rejects while a node does not tell, for a
+ * minute at most.
+ */
+export function createFormerNetworkCheck({ rpc, view, clock }: {
+  rpc: Pick<NodesRpcClient, "getLedgers" | "nodes">;
+  view: Pick<LedgerView, "overturned" | "confirmed">;
+  clock: Clock;
+}): (state: WatcherState, options: { isPruned?: boolean; signal: AbortSignal }) => Promise<boolean> {
+  /** What was believed had been overturned so often when the network was known not to be the former one. */
+  let overturned = 0;
+  let failingSinceMs: number | undefined;
+
+  function orUntold(error: unknown): undefined {
+    const nowMs = clock.monotonicMs();
+    failingSinceMs ??= nowMs;
+    if (nowMs - failingSinceMs < PATIENCE_MS) throw error;
+  }
+
+  return async function isShown({ formerAnchor, latestLedgerCloseTime }, { isPruned = false, signal }) {
+    const { overturned: asOf } = view;
+    if (asOf === overturned && !isPruned) return false;
+    // A network that has closed ledgers since is not the former one, whatever it was before.
+    if (formerAnchor !== undefined && view.confirmed.closeTime <= latestLedgerCloseTime) {
+      const node = Math.max(0, rpc.nodes().findIndex(({ inUse }) => inUse));
+      const isThere = await hasLedger(rpc, formerAnchor, { node, signal }).catch(orUntold);
+      if (isThere !== false) return isThere ?? false;
+    }
+    failingSinceMs = undefined;
+    overturned = asOf;
+    return false;
+  };
+}
