@@ -1,7 +1,8 @@
 import type { WatcherState } from "../../lib/store/store.ts";
 import { type AMBUSHES, type Climate, LINGERING_MS, type Misfortune, pickWeighted } from "./climate.ts";
 import { type Machine, NO_TROUBLES } from "./machine.ts";
-import { type Ailment, HELD_LEDGERS, LIES, WELL } from "./node.ts";
+import { LIES } from "./lies.ts";
+import { type Ailment, HELD_LEDGERS, WELL } from "./node.ts";
 import type { People } from "./people.ts";
 import type { RunOptions } from "./run.ts";
 import type { Running, Site } from "./site.ts";

@@ -5,6 +5,7 @@ import { calledIn } from "../../lib/stellar/transactions/envelope.ts";
 import { type Chain, type Ledgers, PASSPHRASE } from "./chain.ts";
 import type { Climate } from "./climate.ts";
 import { contractEntry, toldBy } from "./contract_state.ts";
+import { type Answer, bend, type Lie } from "./lies.ts";
 import { START_MS, type World } from "./world.ts";
 
 /** What ails a node for a while. */
@@ -37,12 +38,6 @@ export const AILMENTS = Object.keys(WELL) as (keyof Ailment)[];
 /** An older event is shown by all: who looks a second time some minutes later must find it. */
 const WITHHELD_MS = 100_000;
 export const HELD_LEDGERS = 100_000;
-
-/** What one answer may say that is wrong. */
-export const LIES = ["higher", "lower", "time", "oldest", "hash", "notFound", "account"] as const;
-export type Lie = typeof LIES[number];
-
-type Answer = Record<string, unknown>;
 
 interface Params {
   startLedger?: number;
@@ -270,32 +265,6 @@ export class SimulatedNode {
     this.#lied();
     return bent;
   }
-}
-
-/** Undefined: it does not fit. */
-function bend(lie: Lie, method: string, answer: Answer, world: World): Answer | undefined {
-  const isLatest = method === "getLatestLedger";
-  const [height, time] = isLatest ? ["sequence", "closeTime"] : ["latestLedger", "latestLedgerCloseTime"];
-  const by = (field: string, steps: number[]) => {
-    if (answer[field] === undefined) return undefined;
-    return { ...answer, [field]: Math.max(1, Number(answer[field]) + world.random.pick(steps)) };
-  };
-  if (lie === "higher") return by(height!, [1, 50, 1_000_000, 2 ** 32]);
-  if (lie === "lower") return by(height!, [-1, -50, -900]);
-  if (lie === "time") return by(time!, [3_600, 86_400 * 3_650, -3_600]);
-  if (lie === "oldest") return by("oldestLedger", [10, 5_000]);
-  if (lie === "hash" && method === "getLedgers") {
-    const ledgers = (answer.ledgers as Answer[]).map((ledger) => ({ ...ledger, hash: "e".repeat(64) }));
-    return { ...answer, ledgers };
-  }
-  if (lie === "notFound" && method === "getTransaction" && answer.status !== "NOT_FOUND") {
-    const { ledger: _ledger, envelopeXdr: _envelope, ...rest } = answer;
-    return { ...rest, status: "NOT_FOUND" };
-  }
-  if (lie !== "account" || method !== "getLedgerEntries") return undefined;
-  const entries = answer.entries as Answer[];
-  const others = entries.filter(({ key }) => xdr.LedgerKey.fromXdr(String(key), "base64").type !== "account");
-  return others.length < entries.length ? { ...answer, entries: others } : undefined;
 }
 
 const FEES = Object.fromEntries(["max", "min", "mode", "p50", "p90", "p95", "p99"].map((name) => [name, "100"]));
