@@ -131,4 +131,19 @@ describe("what of the network has been read", () => {
       { epoch: 1, fromLedger: 7, toLedger: 8 },
     ]);
   });
+
+  test("the ledger by which a former network is told stays known, until a later one takes its place", () => {
+    const [first, second] = [{ ledger: 10, hash: "aa" }, { ledger: 6, hash: "bb" }];
+    const reset = afterReset(
+      { ...firstState(["A"], 1), scannedLedger: 12 },
+      { oldestLedger: 3, formerAnchor: first },
+      NOTICED,
+    );
+    assert.deepEqual(reset.formerAnchor, first);
+    assert.deepEqual(afterPruning(reset, 7, NOTICED).formerAnchor, first);
+    const again = { ...reset, scannedLedger: 8 };
+    assert.deepEqual(afterPruning(again, 12, NOTICED).formerAnchor, first);
+    assert.deepEqual(afterReset(again, { oldestLedger: 2 }, NOTICED).formerAnchor, first);
+    assert.deepEqual(afterReset(again, { oldestLedger: 2, formerAnchor: second }, NOTICED).formerAnchor, second);
+  });
 });

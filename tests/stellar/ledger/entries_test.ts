@@ -103,10 +103,20 @@ describe("reading ledger entries", () => {
     assert.equal(asked.length, 3);
   });
 
+  test("waits for as long as a ledger takes, for a node that is about to have it", async () => {
+    const { reader: entries, asked, view, clock } = reader({ ledger: (call) => call < 6 ? 90 : 100 });
+    view.hear({ node: 0, sequence: 100, closeTime: 1_800_000_050 });
+    const beganMs = clock.monotonicMs();
+    assert.equal((await entries.read(["a"])).ledger, 100);
+    assert.equal(asked.length, 6);
+    assert.ok(clock.monotonicMs() - beganMs > 6_000);
+  });
+
   test("fails when the node goes on lagging", async () => {
-    const { reader: entries, view } = reader({ ledger: () => 90 });
+    const { reader: entries, asked, view } = reader({ ledger: () => 90 });
     view.hear({ node: 0, sequence: 100, closeTime: 1_800_000_050 });
     assert.match(await upstream(entries.read(["a"])), /speaks of ledger 90, while ledger 100 has been seen/);
+    assert.equal(asked.length, 6);
   });
 
   test("believes a lower ledger once answers with later close times show that the view is wrong", async () => {
