@@ -1,23 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { firstState } from "../../lib/events/coverage.ts";
-import { createFormerNetworkCheck, hasLedger } from "../../lib/events/former_network.ts";
-import type { RpcClient } from "../../lib/stellar/rpc/client.ts";
-import { RpcError } from "../../lib/stellar/rpc/json_rpc.ts";
-import { fakeClock } from "../stellar/rpc/stub_rpc.ts";
-import { createFixture, hashesOf, readAll, simulate, untilAtTip } from "./parts.ts";
+import { createFixture, follow, hashesOf, readAll, simulate, untilAtTip } from "./parts.ts";
 import { createSimulatedNetwork, NodeRefusal } from "./simulated_node.ts";
 
 const LOOKS_RESET = "the network looks as if it had been reset";
-
-/** A gateway that has followed so many ledgers, an event in each, for long enough to know a ledger's hash. */
-async function follow({ network, node }: Pick<ReturnType<typeof simulate>, "network" | "node">, ledgers: number) {
-  for (let ledger = 0; ledger < ledgers; ledger++) network.close({});
-  const fixture = await createFixture(network, { nodes: [node] });
-  for (let turns = 0; turns < 4; turns++) await untilAtTip(fixture);
-  assert.ok((await fixture.state()).anchor !== undefined);
-  return { network, node, fixture };
-}
 
 describe("a network before its reset that is shown again", () => {
   test("what a node no longer holds of the network before the reset is not missing from the new one", async () => {
@@ -240,42 +226,5 @@ describe("a network before its reset that is shown again", () => {
     }
     assert.equal((await fixture.state()).scannedLedger, network.latest);
     assert.equal((await readAll(fixture.history)).at(-1), network.emitted.at(-1)!.txHash);
-  });
-
-  test("a node that does not tell is waited for, a minute at most, and anew once it has told", async () => {
-    const clock = fakeClock();
-    const view = { overturned: 0, confirmed: { sequence: 5, closeTime: 50 } };
-    const formerAnchor = { ledger: 4, hash: "aa" };
-    const untold = () => Promise.reject(new Error("timeout"));
-    let getLedgers: RpcClient["getLedgers"] = untold;
-    const rpc = { getLedgers: (...asked: Parameters<typeof getLedgers>) => getLedgers(...asked), nodes: () => [] };
-    const isShown = createFormerNetworkCheck({ rpc, view, clock });
-    const state = { ...firstState(["A"], 1), latestLedgerCloseTime: 50, formerAnchor };
-    const ask = () => isShown(state, { signal: AbortSignal.timeout(5_000) });
-    const told = (hash: string) => () =>
-      Promise.resolve({ ledgers: [{ sequence: 4, hash, ledgerCloseTime: 40 }], latestLedger: 5, oldestLedger: 1 });
-    for (const overturned of [1, 2]) {
-      view.overturned = overturned;
-      getLedgers = untold;
-      await assert.rejects(ask, /timeout/);
-      clock.pass(59_000);
-      await assert.rejects(ask, /timeout/);
-      clock.pass(2_000);
-      assert.equal(await ask(), false);
-      getLedgers = told("aa");
-      assert.equal(await ask(), true);
-      getLedgers = told("bb");
-      assert.equal(await ask(), false);
-    }
-  });
-
-  test("a node that is past that ledger, or knows no such method, has it not; one in trouble does not tell", async () => {
-    const ask = (code: number, message: string) => {
-      const rpc = { getLedgers: () => Promise.reject(new RpcError("getLedgers", code, message)) };
-      return hasLedger(rpc, { ledger: 4, hash: "aa" }, { node: 0, signal: AbortSignal.timeout(5_000) });
-    };
-    assert.equal(await ask(-32600, "startLedger must be within the ledger range: 5 - 9"), false);
-    assert.equal(await ask(-32601, "method not found"), false);
-    await assert.rejects(() => ask(-32603, "database is locked"), RpcError);
   });
 });

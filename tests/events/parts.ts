@@ -116,6 +116,18 @@ export async function untilAtTip({ turn, clock }: Pick<Fixture, "turn" | "clock"
   }
 }
 
+/** A gateway that has followed so many ledgers, an event in each, for long enough to know a ledger's hash. */
+export async function follow(
+  { network, node }: Pick<ReturnType<typeof simulate>, "network" | "node">,
+  ledgers: number,
+) {
+  for (let ledger = 0; ledger < ledgers; ledger++) network.close({});
+  const fixture = await createFixture(network, { nodes: [node] });
+  for (let turns = 0; turns < 4; turns++) await untilAtTip(fixture);
+  assert.ok((await fixture.state()).anchor !== undefined);
+  return { network, node, fixture };
+}
+
 /** The transaction hashes of all events that history shows now, in the order of the log. */
 export async function readAll(history: History, limit = 1_000): Promise<string[]> {
   const hashes: string[] = [];

@@ -54,6 +54,28 @@ describe("the watcher and a reset network", () => {
     assert.deepEqual(await again.gaps(), []);
   });
 
+  test("nothing is read after a start until a node tells the hash, within a minute", async () => {
+    const { network, node } = simulate({ first: 1_000 });
+    for (let ledger = 0; ledger < 15; ledger++) network.close({});
+    const first = await createFixture(network, { nodes: [node] });
+    for (let turns = 0; turns < 4; turns++) await untilAtTip(first);
+    network.reset(1_000);
+    for (let ledger = 0; ledger < 30; ledger++) network.close({});
+    node.beforeCall = (method) => {
+      if (method === "getLedgers") throw new Response("not now", { status: 503 });
+    };
+    const again = await restart(first);
+    for (let turns = 0; turns < 10; turns++) {
+      await again.watcher.turn(0);
+      again.clock.pass(4_000);
+      assert.equal((await readAll(again.history)).length, 15);
+    }
+    node.beforeCall = () => {};
+    await untilAtTip(again);
+    assert.equal((await again.state()).epoch, 1);
+    assert.deepEqual(await readAll(again.history), hashesOf(network.emitted));
+  });
+
   test("while nobody polled for a minute, to ledgers that are higher by then", async () => {
     const { network, node } = simulate({ first: 1_000 });
     for (let ledger = 0; ledger < 5; ledger++) network.close({});

@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { firstState } from "../../lib/events/coverage.ts";
+import { createFormerNetworkCheck, hasLedger } from "../../lib/events/former_network.ts";
+import type { RpcClient } from "../../lib/stellar/rpc/client.ts";
+import { RpcError } from "../../lib/stellar/rpc/json_rpc.ts";
+import { fakeClock } from "../stellar/rpc/stub_rpc.ts";
+import { createFixture, follow, simulate, untilAtTip } from "./parts.ts";
+
+describe("the ledger by which a former network is told", () => {
+  test("it is told by a ledger that one answer has named, where the network was reset before a second one did", async () => {
+    const { network, node } = simulate({ first: 5_000 });
+    network.close({});
+    const fixture = await createFixture(network, { nodes: [node] });
+    await untilAtTip(fixture);
+    const { anchor, nextAnchor } = await fixture.state();
+    assert.equal(anchor, undefined);
+    network.reset(10);
+    network.close({});
+    await untilAtTip(fixture);
+    assert.deepEqual((await fixture.state()).formerAnchor, { ledger: nextAnchor!.ledger, hash: nextAnchor!.hash });
+  });
+
+  test("nothing is taken for a ledger of it that may still be there, when the node does not tell", async () => {
+    const { network, node, fixture } = await follow(simulate(), 10);
+    for (let ledger = 0; ledger < 10; ledger++) network.close({});
+    await untilAtTip(fixture);
+    network.goBack(3, 15);
+    let asked = 0;
+    // Both looks are answered.
+    node.beforeCall = (method) => {
+      if (method === "getLedgers" && ++asked === 3) throw new Response("not now", { status: 503 });
+    };
+    for (let turns = 0; turns < 4; turns++) {
+      await fixture.turn();
+      fixture.clock.pass(1_000);
+    }
+    const { epoch, formerAnchor } = await fixture.state();
+    assert.deepEqual([epoch, formerAnchor], [1, undefined]);
+    assert.ok(asked >= 3);
+  });
+
+  test("a node that does not tell is waited for, a minute at most, and anew once it has told", async () => {
+    const clock = fakeClock();
+    const view = { overturned: 0, confirmed: { sequence: 5, closeTime: 50 } };
+    const formerAnchor = { ledger: 4, hash: "aa" };
+    const untold = () => Promise.reject(new Error("timeout"));
+    let getLedgers: RpcClient["getLedgers"] = untold;
+    const rpc = { getLedgers: (...asked: Parameters<typeof getLedgers>) => getLedgers(...asked), nodes: () => [] };
+    const isShown = createFormerNetworkCheck({ rpc, view, clock });
+    const state = { ...firstState(["A"], 1), latestLedgerCloseTime: 50, formerAnchor };
+    const ask = () => isShown(state, { signal: AbortSignal.timeout(5_000) });
+    const told = (hash: string) => () =>
+      Promise.resolve({ ledgers: [{ sequence: 4, hash, ledgerCloseTime: 40 }], latestLedger: 5, oldestLedger: 1 });
+    for (const overturned of [1, 2]) {
+      view.overturned = overturned;
+      getLedgers = untold;
+      await assert.rejects(ask, /timeout/);
+      clock.pass(59_000);
+      await assert.rejects(ask, /timeout/);
+      clock.pass(2_000);
+      assert.equal(await ask(), false);
+      getLedgers = told("aa");
+      assert.equal(await ask(), true);
+      getLedgers = told("bb");
+      assert.equal(await ask(), false);
+    }
+  });
+
+  test("a node that is past that ledger, or knows no such method, has it not; one in trouble does not tell", async () => {
+    const ask = (code: number, message: string) => {
+      const rpc = { getLedgers: () => Promise.reject(new RpcError("getLedgers", code, message)) };
+      return hasLedger(rpc, { ledger: 4, hash: "aa" }, { node: 0, signal: AbortSignal.timeout(5_000) });
+    };
+    assert.equal(await ask(-32600, "startLedger must be within the ledger range: 5 - 9"), false);
+    assert.equal(await ask(-32601, "method not found"), false);
+    await assert.rejects(() => ask(-32603, "database is locked"), RpcError);
+  });
+});
