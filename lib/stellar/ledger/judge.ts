@@ -60,7 +60,7 @@ export interface Belief {
   ledgersPerSecond: number;
   /** Since when our own clock and the network disagree; undefined while they agree. */
   clockWrongSinceMs: number | undefined;
-  /** How often the network was known to have been taken back when a claim was believed last. */
+  /** How often the network was known to have been taken back when it was followed in that last. */
   networkReverts: number;
   /** The network went back from this ledger, and has not come so far again. */
   wentBackFrom: number | undefined;
@@ -150,7 +150,9 @@ export function judge(belief: Belief, claim: Claim, now: JudgeNow): Judgement {
   const isWitnessed = agreesWithClock && !isClockWrong(belief, now.monotonicMs);
   let relation = relate(belief, heard, isWitnessed);
   const isOlder = relation === "behind" || relation === "lower";
-  if (isOlder && isWitnessed && now.networkReverts > belief.networkReverts) relation = "rival";
+  // What was on its way meanwhile speaks for the network as it was, and puts our clock in the wrong: that decides nothing.
+  const isTakenBack = isOlder && agreesWithClock && now.networkReverts > belief.networkReverts;
+  if (isTakenBack) relation = "rival";
   if (relation === "behind") return { verdict: "lagging", belief, isDoubtful: false };
   const judgement = relation === "follows"
     ? { verdict: "current" as const, belief: follow(belief, heard), isDoubtful: false }
@@ -159,7 +161,7 @@ export function judge(belief: Belief, claim: Claim, now: JudgeNow): Judgement {
   // A clock that was wrong from the first claim on is; one that was moved may be waiting for a ledger to follow.
   const wrongSinceMs = belief.clockWrongSinceMs ?? (belief.believed === undefined ? -Infinity : now.monotonicMs);
   const clockWrongSinceMs = agreesWithClock ? undefined : wrongSinceMs;
-  const { networkReverts } = now;
+  const { networkReverts } = isTakenBack ? now : belief;
   return { ...judgement, belief: { ...judgement.belief, clockWrongSinceMs, networkReverts } };
 }
 

@@ -270,6 +270,29 @@ describe("the judge of claims", () => {
     }
   });
 
+  for (const backSeconds of [30, 3_600]) {
+    for (const apartSeconds of [1, 6]) {
+      test(`an answer from before the network went back by ${backSeconds} s keeps nobody from following, asked every ${apartSeconds} s`, () => {
+        const on = stage();
+        on.pass(100);
+        const onItsWay = on.truth();
+        on.clock.step(-backSeconds * 1000);
+        on.tellRevert();
+        on.hear(onItsWay);
+        const back = () => ({
+          sequence: on.truth().sequence - backSeconds / 5,
+          closeTime: on.truth().closeTime - backSeconds,
+        });
+        for (let asked = 0; asked < 4; asked++) {
+          on.clock.pass(apartSeconds * 1_000);
+          on.hear(back());
+        }
+        assert.equal(on.view.sequence, back().sequence);
+        assert.equal(on.view.hasGoneBack, true);
+      });
+    }
+  }
+
   test("what was stored before a start is gone on from, after whatever time", () => {
     for (const seconds of [0, 10, 3_600, 40 * 86_400]) {
       const stored = { sequence: 1_000, closeTime: START };
