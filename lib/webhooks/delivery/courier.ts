@@ -75,9 +75,9 @@ export function createCourier(parts: CourierParts): Courier {
   const partitions = createPartitions(store, clock, parts.holder);
   const postQueue = createPostQueue(limits);
   const reading = createReading(store, clock);
-  const readers = createReaders({ store, partitions, clock });
+  const dueTimes = createDueTimes({ clock, bringBack: (latestDueAtMs) => readers.bringBackDue(latestDueAtMs) });
+  const readers = createReaders({ store, partitions, latestDueAtMs: dueTimes.latestDueAtMs });
   const { active } = readers;
-  const dueTimes = createDueTimes({ clock, bringBack: readers.bringBackDue });
   /** How many outcomes of each partition are not written down yet. */
   const unwritten = new Array<number>(PARTITIONS).fill(0);
   const looking = new Set<Promise<void>>();
@@ -361,7 +361,11 @@ export function createCourier(parts: CourierParts): Courier {
       reader.retrying.delete(delivery.sequence);
       if (delivery.failed !== undefined || delivery.track === undefined) kept.add(reader);
     }
-    for (const reader of kept) reader.keptChanges++;
+    for (const reader of kept) {
+      reader.keptChanges++;
+      // It was quiet: a clock that is set back from now on may put off what it keeps.
+      if (!reader.isClosed) active.add(reader);
+    }
     try {
       for (const reader of kept) if (!await reading.learnDue(reader)) readers.close(reader);
     } catch (cause) {

@@ -1,4 +1,5 @@
 import { type Clock, createStepWatch } from "../../clock.ts";
+import { LONGEST_DELAY_MS } from "./schedule.ts";
 
 /** Sees to it that nothing is due by a time which the clock, set back since, will say only in weeks. */
 export interface DueTimes {
@@ -6,12 +7,16 @@ export interface DueTimes {
   readonly stepsBack: number;
   /** What was reckoned when it had been set back so often is in the store now. */
   written(stepsBack: number): void;
+  /** What another gateway has kept is due no later than this, Unix ms: soon, where the clock has lately been set back. */
+  latestDueAtMs(): number;
   /** Looks at the clock, and brings back what may be due too late. Rejects when the store fails: the next call tries again. */
   mend(): Promise<void>;
 }
 
 /** A smaller step makes no retry late by more than that. */
 const STEP_WORTH_MENDING_MS = 60_000;
+/** By then each gateway has noticed a step of the clock they share, or is dead, and what it kept is another's. */
+const LATELY_MS = 600_000;
 
 /** @param options `bringBack`: nothing that is kept is due further ahead than this afterwards, Unix ms */
 export function createDueTimes({ clock, bringBack }: {
@@ -20,6 +25,7 @@ export function createDueTimes({ clock, bringBack }: {
 }): DueTimes {
   const stepOfClock = createStepWatch(clock);
   let stepsBack = 0;
+  let steppedBackAt = -Infinity;
   let isInDoubt = false;
 
   return {
@@ -29,9 +35,14 @@ export function createDueTimes({ clock, bringBack }: {
     written(before) {
       if (before !== stepsBack) isInDoubt = true;
     },
+    latestDueAtMs() {
+      const isLate = clock.monotonicMs() - steppedBackAt > LATELY_MS;
+      return clock.now() + (isLate ? LONGEST_DELAY_MS : STEP_WORTH_MENDING_MS);
+    },
     async mend() {
       if (stepOfClock() <= -STEP_WORTH_MENDING_MS) {
         stepsBack++;
+        steppedBackAt = clock.monotonicMs();
         isInDoubt = true;
       }
       if (!isInDoubt) return;

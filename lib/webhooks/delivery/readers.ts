@@ -1,12 +1,10 @@
 import { setImmediate as yieldToOthers } from "node:timers/promises";
-import type { Clock } from "../../clock.ts";
 import type { LoggedEvent } from "../../store/event.ts";
 import type { Store } from "../../store/store.ts";
 import { filterOf, partitionOf, type Reader } from "../../store/webhook.ts";
 import { createMatcher } from "./matching.ts";
 import type { Partitions } from "./partitions.ts";
 import { type DeliveryReader, isKeptKnown, openReader, openReplay } from "./reader.ts";
-import { LONGEST_DELAY_MS } from "./schedule.ts";
 import { isDone } from "./settlement.ts";
 
 /** The readers of the subscriptions in one's own partitions: who listens. */
@@ -36,11 +34,11 @@ export interface Readers {
 const PAGE = 500;
 const MOST_FINISHED = 500;
 
-export function createReaders({ store, partitions, clock }: {
+export function createReaders({ store, partitions, latestDueAtMs }: {
   store: Pick<Store, "deliveries" | "subscriptions">;
   partitions: Partitions;
-  /** The time by which retries are due. */
-  clock: Pick<Clock, "now">;
+  /** As in `DueTimes`. */
+  latestDueAtMs: () => number;
 }): Readers {
   const readers = new Map<string, DeliveryReader>();
   const active = new Set<DeliveryReader>();
@@ -96,7 +94,7 @@ export function createReaders({ store, partitions, clock }: {
     }
     const reader = openReader({ subscription, progress, replay }, partition, lease);
     // Before it is taken in: from then on the log goes on for it, which has to be handed to it.
-    if (progress.nextDueAtMs !== null) await bringBack(reader, clock.now() + LONGEST_DELAY_MS);
+    if (progress.nextDueAtMs !== null) await bringBack(reader, latestDueAtMs());
     if (readers.has(subscription.id)) return;
     readers.set(subscription.id, reader);
     active.add(reader);
@@ -123,6 +121,8 @@ export function createReaders({ store, partitions, clock }: {
   async function bringBack(reader: DeliveryReader, latestDueAtMs: number): Promise<void> {
     await store.deliveries.clampDue(reader.subscription.id, latestDueAtMs);
     reader.nextDueAtMs = Math.min(reader.nextDueAtMs ?? latestDueAtMs, latestDueAtMs);
+    // What is being read of it may be of before.
+    reader.keptChanges++;
   }
 
   return {

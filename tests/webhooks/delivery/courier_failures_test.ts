@@ -305,6 +305,38 @@ for (const ordered of [true, false]) {
   });
 }
 
+test("a clock that is set back while it is read when to try again delays nothing", async () => {
+  let isSlow = false;
+  const made = await courierStage(failsOnce(eventAt(101).id), {
+    retryMs: 5_000,
+    store: (store) => ({
+      ...store,
+      deliveries: {
+        ...store.deliveries,
+        reader: async (id) => {
+          const found = await store.deliveries.reader(id);
+          if (isSlow) await made.clock.wait(3_000);
+          return found;
+        },
+      },
+    }),
+  });
+  made.clock.step(40 * DAY_MS);
+  made.courier.start();
+  await made.owe(0, "wh_1");
+  await made.pass(100);
+  isSlow = true;
+  await made.owe(1, "wh_1");
+  await made.pass(1_000);
+  made.clock.step(-40 * DAY_MS);
+  await made.pass(5_000);
+  isSlow = false;
+  await made.pass(75_000, 50);
+  assert.equal(made.postedTo("wh_1").length, 2);
+  assert.equal((await owedTo(made.store, "wh_1")).pending, 0);
+  await made.courier.stop({ drainMs: 0 });
+});
+
 test("a due time further ahead than any legal delay is brought back at the start", async () => {
   const made = await courierStage(({ attempt }) => attempt === 1 ? "retry" : "delivered", { retryMs: 400 * DAY_MS });
   made.courier.start();
