@@ -47,11 +47,17 @@ export function createEntryReader(parts: EntryReaderParts): EntryReader {
   const batches = createEntryBatches({
     clock,
     async fetchEntries(keys) {
-      const answer = await believed({ rpc, view, clock }, () => rpc.getLedgerEntries(keys));
+      let known = 0;
+      const answer = await believed({ rpc, view, clock }, () => {
+        known = view.sequence;
+        return rpc.getLedgerEntries(keys);
+      });
       const present = new Map(answer.entries.map((entry) => [entry.key, entry]));
       const found = new Map(keys.map((key) => [key, { ledger: answer.latestLedger, entry: present.get(key) }]));
-      // The view may have moved on since the answer was believed: it holds for its own ledger only.
-      if (answer.latestLedger === view.sequence) { for (const [key, one] of found) keep(key, one); }
+      // It holds for its own ledger only: the view may have moved on since. And an answer that was the first to speak of a
+      // ledger may be wrong, and of the one before.
+      const isKnown = answer.latestLedger === view.sequence && answer.latestLedger === known;
+      if (isKnown) { for (const [key, one] of found) keep(key, one); }
       return found;
     },
   });

@@ -10,7 +10,7 @@ import { MAX_LEDGER } from "../../ledger_numbers.ts";
  * what is believed.
  */
 
-/** Stands for the node of what was stored before a start. */
+/** Stands for the node of what is stored: before a start, or by another gateway. */
 export const STORED = -1;
 
 /** What an answer of a node says of the newest ledger. */
@@ -182,9 +182,12 @@ function relate(belief: Belief, heard: Heard, isWitnessed: boolean): "follows" |
   }
   const isOlder = confirmed !== undefined &&
     (heard.sequence < confirmed.sequence || (heard.closeTime > 0 && heard.closeTime < confirmed.closeTime));
-  if (belief.unconfirmed !== undefined && !isOlder) return "lower";
+  const isStored = heard.node === STORED;
+  if (belief.unconfirmed !== undefined && !isOlder && !isStored) return "lower";
   // Close times never fall as sequences rise: an older ledger that closed later is of another history.
   if (heard.sequence < believed.timedSequence && heard.closeTime > believed.closeTime) return "rival";
+  // How far somebody has read says nothing of what there is beyond.
+  if (isStored) return "behind";
   return heard.atMs - belief.spokenForAtMs >= LIMITS.forgottenMs ? "rival" : "behind";
 }
 

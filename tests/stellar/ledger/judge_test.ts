@@ -124,55 +124,6 @@ describe("the judge of claims", () => {
     assert.ok(on.isTrue());
   });
 
-  test("a lower ledger that closed later changes nothing by one answer, and is followed by two (T6)", () => {
-    const on = stage();
-    on.pass(10);
-    assert.equal(on.hear({ sequence: 7, closeTime: on.truth().closeTime + 20 }), "lagging");
-    on.pass(120);
-    assert.ok(on.isTrue());
-    const closeTime = on.truth().closeTime + 20;
-    on.hear({ sequence: 7, closeTime });
-    on.clock.pass(1_900);
-    assert.equal(on.hear({ sequence: 7, closeTime }), "lagging", "too soon to confirm");
-    on.clock.pass(100);
-    assert.equal(on.hear({ sequence: 8, closeTime: closeTime + 2 }), "current");
-    assert.deepEqual([on.view.sequence, on.view.closeTime], [8, closeTime + 2]);
-  });
-
-  test("a node that falls behind by a few ledgers takes nothing back that one answer has shown, while it may be true", () => {
-    for (const nodes of [1, 2]) {
-      for (const lag of [1, 2, 3]) {
-        const on = stage({ nodes });
-        on.pass(4);
-        // As of a gateway that asks seldom: what is confirmed is some ledgers old.
-        on.clock.pass(5_000 * lag + 500);
-        const newest = on.truth();
-        assert.equal(on.hear(newest), "current");
-        for (let seconds = 0; seconds < 5 * lag + 10; seconds++) {
-          on.clock.pass(1_000);
-          on.hear(on.truth(lag));
-          assert.ok(on.view.sequence >= newest.sequence, `${on.view.sequence} after ${seconds} s`);
-        }
-        assert.equal(on.view.sequence, on.truth(lag).sequence);
-      }
-    }
-  });
-
-  test("one ledger too many at a network that rests is taken back within seconds", () => {
-    for (const nodes of [1, 2]) {
-      const on = stage({ nodes });
-      const said = { sequence: 1_000, closeTime: START };
-      const rest = () => {
-        on.clock.pass(1_000);
-        for (let node = 0; node < nodes; node++) on.hear({ node, ...said });
-      };
-      for (let seconds = 0; seconds < 30; seconds++) rest();
-      on.hear({ sequence: 1_001, closeTime: START + 30 });
-      for (let seconds = 0; seconds < 6; seconds++) rest();
-      assert.equal(on.view.sequence, 1_000);
-    }
-  });
-
   test("where there is another node, the same one confirms itself only after longer", () => {
     const on = stage({ nodes: 2 });
     on.pass(10);
@@ -203,20 +154,6 @@ describe("the judge of claims", () => {
     assert.equal(jump(), "current");
   });
 
-  test("the network before a reset, numbered higher and closed earlier, is not gone back to", () => {
-    const on = stage({ firstSequence: 5_000 });
-    on.pass(10);
-    const reset = (seconds: number) => ({ sequence: 20 + seconds, closeTime: START + 30 + seconds });
-    on.hear(reset(0));
-    on.clock.pass(3_000);
-    assert.equal(on.hear(reset(3)), "current");
-    for (let times = 0; times < 5; times++) {
-      assert.equal(on.hear({ sequence: 5_003, closeTime: START + 15 }), "lagging");
-      on.clock.pass(3_000);
-    }
-    assert.equal(on.view.sequence, 23);
-  });
-
   test("a jump after a sleep of the machine is followed at once where our own clock speaks for it, else by two claims", () => {
     for (const isClockRight of [true, false]) {
       const on = stage();
@@ -232,66 +169,6 @@ describe("the judge of claims", () => {
       assert.equal(on.view.closeTime, later(0).closeTime);
     }
   });
-
-  test("a network whose own clock says that it went back is followed at once, also by one ledger that was just shown", () => {
-    const on = stage();
-    on.pass(101);
-    on.clock.pass(4_500);
-    const shown = on.truth();
-    on.hear(shown);
-    on.clock.step(-5_000);
-    on.tellRevert();
-    const back = () => ({ sequence: on.truth().sequence - 1, closeTime: on.truth().closeTime - 5 });
-    for (let seconds = 0; seconds < 3; seconds++) {
-      on.hear(back());
-      on.clock.pass(1_000);
-    }
-    assert.equal(on.view.sequence, back().sequence);
-    assert.ok(on.view.sequence < shown.sequence);
-  });
-
-  test("a lagging node beside a clock that is set back is not the network gone back, but where the network's own clock says so", () => {
-    for (const isTold of [true, false]) {
-      const on = stage();
-      on.pass(100);
-      const [from, backSeconds] = [on.truth(), 30];
-      on.clock.step(-backSeconds * 1000);
-      if (isTold) on.tellRevert();
-      const back = () => ({
-        sequence: on.truth().sequence - backSeconds / 5,
-        closeTime: on.truth().closeTime - backSeconds,
-      });
-      for (let seconds = 0; seconds < 4; seconds++) {
-        on.hear(back());
-        on.clock.pass(1_000);
-      }
-      assert.equal(on.view.sequence, isTold ? back().sequence : from.sequence);
-      assert.equal(on.view.hasGoneBack, isTold);
-    }
-  });
-
-  for (const backSeconds of [30, 3_600]) {
-    for (const apartSeconds of [1, 6]) {
-      test(`an answer from before the network went back by ${backSeconds} s keeps nobody from following, asked every ${apartSeconds} s`, () => {
-        const on = stage();
-        on.pass(100);
-        const onItsWay = on.truth();
-        on.clock.step(-backSeconds * 1000);
-        on.tellRevert();
-        on.hear(onItsWay);
-        const back = () => ({
-          sequence: on.truth().sequence - backSeconds / 5,
-          closeTime: on.truth().closeTime - backSeconds,
-        });
-        for (let asked = 0; asked < 4; asked++) {
-          on.clock.pass(apartSeconds * 1_000);
-          on.hear(back());
-        }
-        assert.equal(on.view.sequence, back().sequence);
-        assert.equal(on.view.hasGoneBack, true);
-      });
-    }
-  }
 
   test("what was stored before a start is gone on from, after whatever time", () => {
     for (const seconds of [0, 10, 3_600, 40 * 86_400]) {
