@@ -56,7 +56,10 @@ export async function checkDeliveries(
       broken.push(`${subscription.url} was sent ${eventId}, which it does not listen to`);
     }
     if (subscription.ordered && !receivers.replayed.has(subscription.id)) {
-      checkOrder(subscription.url, [...delivered], known, broken);
+      // What was rejected is over; who has lost a lease without knowing it may still repeat it.
+      const ended = new Set(kept.flatMap(({ state, sequence }) => state === "retrying" ? [] : [sequence]));
+      const inOrder = [...delivered].filter((eventId) => !ended.has(known.get(eventId)?.sequence ?? 0));
+      checkOrder(subscription.url, inOrder, known, broken);
     }
     for (const event of log) {
       if (event.sequence <= (site.owedAfter.get(subscription.id) ?? 0) || !matches(filter, event)) continue;

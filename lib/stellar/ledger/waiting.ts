@@ -15,11 +15,11 @@ export interface LedgerWait {
    */
   confirmed(): Promise<number>;
   /**
-   * Waits until there is no reason any more to doubt the network's time: the first seconds after a start, where our own
-   * clock disagrees with it. Where no node says a time, ours has to do.
+   * The network's time, Unix seconds, once there is no reason any more to doubt it: in the first seconds after a start
+   * there is one, where our own clock disagrees. Where no node says a time, ours has to do.
    * @throws {GatewayError} `upstream_error` when it has not shown after some seconds which is right, or no node answers
    */
-  timeCertain(): Promise<void>;
+  certainTime(): Promise<number>;
 }
 
 const FIRST_POLL_MS = 3;
@@ -76,24 +76,25 @@ export function createLedgerWait({ rpc, view, clock: { monotonicMs, wait } }: {
     throw new GatewayError("upstream_error", message, { headers: { "Retry-After": "1" } });
   }
 
-  let certain: Promise<void> | undefined;
+  let certain: Promise<number> | undefined;
 
-  async function untilTimeCertain(): Promise<void> {
+  async function untilTimeCertain(): Promise<number> {
     for (let claims = 0; claims < CLAIMS_OF_TIME && view.timeDoubt() !== undefined; claims++) {
       if (claims > 0) await wait(CONFIRM_MS);
       await askForTime(rpc).catch(rethrowUpstream);
-      if (view.timeDoubt() === "unheard") return;
+      if (view.timeDoubt() === "unheard") return view.networkSeconds();
     }
-    if (view.timeDoubt() === undefined) return;
+    if (view.timeDoubt() === undefined) return view.networkSeconds();
     const message =
       "the network's time is not certain yet: the RPC node and this machine's clock disagree; try again in a few seconds";
     throw new GatewayError("upstream_error", message, { headers: { "Retry-After": "2" } });
   }
 
   return {
-    async timeCertain() {
-      if (view.timeDoubt() === undefined) return;
-      await (certain ??= untilTimeCertain().finally(() => certain = undefined));
+    async certainTime() {
+      // At once: a clock that is moved a moment later makes no time that nobody has looked at.
+      if (view.timeDoubt() === undefined) return view.networkSeconds();
+      return await (certain ??= untilTimeCertain().finally(() => certain = undefined));
     },
     confirmed() {
       if (view.confirmed.sequence > 0) return Promise.resolve(view.confirmed.sequence);

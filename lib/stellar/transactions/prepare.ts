@@ -7,7 +7,6 @@ import type { InclusionFees } from "./fees.ts";
 import { nodeXdr } from "./node_xdr.ts";
 import type { CallGuard, CallInEnvelope } from "./call_guard.ts";
 import type { RawLedgerEntry, RawSimulation } from "../rpc/schemas.ts";
-import type { LedgerView } from "../ledger/ledger_view.ts";
 import type { LedgerWait } from "../ledger/waiting.ts";
 import { type Excess, excessOf } from "./size.ts";
 import type { FootprintTerms } from "./spare_keys.ts";
@@ -32,7 +31,6 @@ export interface PrepareParts {
   calls: ContractCalls;
   entries: EntryReader;
   fees: InclusionFees;
-  view: LedgerView;
   ledgers: LedgerWait;
   networkPassphrase: string;
   /** What has to hold before this call is prepared or sent; undefined: nothing. */
@@ -92,8 +90,6 @@ export async function prepareTransaction(
     readAccount(entries, source, guard?.keys ?? []),
     calls.simulate(call, source),
     fees.bid(),
-    // By a clock that is ahead the envelope would be valid for long.
-    parts.ledgers.timeCertain(),
   ]);
   if (sequence === undefined) {
     throw new GatewayError("not_found", `source ${source} does not exist on this network; it has to be funded first`, {
@@ -108,7 +104,8 @@ export async function prepareTransaction(
   const excess = await excessOf(simulation.transactionData!, parts.terms);
   if (excess !== undefined) throw await parts.explainExcess(call, excess);
   const transactionData = await widen?.(simulation) ?? simulation.transactionData!;
-  const validUntil = parts.view.networkSeconds() + VALID_FOR_SECONDS;
+  // By a clock that is ahead the envelope would be valid for long.
+  const validUntil = await parts.ledgers.certainTime() + VALID_FOR_SECONDS;
   const operation = Operation.invokeContractFunction({ ...call, auth: authorisations });
   const builder = new TransactionBuilder(new Account(source, sequence.toString()), {
     fee: inclusionFee.toString(),

@@ -113,9 +113,10 @@ export function createTransactions(parts: TransactionsParts): Transactions {
         networkPassphrase,
         refuseCall: parts.refuseCall,
       });
+      const latest = envelope.validUntil - LONGEST_VALIDITY_SECONDS;
       // By a clock that is behind, a good time bound would seem to be hours away.
-      if (envelope.validUntil > view.networkSeconds() + LONGEST_VALIDITY_SECONDS) await parts.ledgers.timeCertain();
-      requireNearBound(envelope.validUntil, view.networkSeconds());
+      const seconds = view.networkSeconds() < latest ? await parts.ledgers.certainTime() : view.networkSeconds();
+      requireNearBound(envelope.validUntil, seconds);
       await onVetted?.(envelope);
       // The signatures are no part of the hash: another set of them is another attempt.
       const joined = underWay.get(envelope.xdr);

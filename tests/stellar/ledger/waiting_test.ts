@@ -169,7 +169,7 @@ describe("the time that is certain", () => {
         return Promise.resolve({ ...health, latestLedger, latestLedgerCloseTime });
       },
     });
-    return { clock, view, wait: () => createLedgerWait({ rpc, view, clock }).timeCertain() };
+    return { clock, view, wait: () => createLedgerWait({ rpc, view, clock }).certainTime() };
   }
 
   const goesOn = (seconds: number) => Math.floor(seconds / 5);
@@ -178,6 +178,14 @@ describe("the time that is certain", () => {
     const { clock, wait } = stage({ ledgers: goesOn });
     await wait();
     assert.equal(clock.monotonicMs(), 0);
+  });
+
+  test("is that of the moment in which it was certain, though the clock is moved right after", async () => {
+    const { clock, wait } = stage({ ledgers: goesOn });
+    await wait();
+    const asked = wait();
+    clock.step(3_600_000);
+    assert.equal(await asked, START_MS / 1_000);
   });
 
   for (const offSeconds of [3_600, -3_600]) {
