@@ -109,8 +109,8 @@ export const IN_HISTORY = [
   {
     name: "a network that lags is taken for one that rests",
     file: "lib/stellar/ledger/waiting.ts",
-    from: "if (view.timeDoubt() === undefined) return;\n    const message",
-    to: 'if (view.timeDoubt() !== "contradicted") return;\n    const message',
+    from: "if (view.timeDoubt() === undefined) return view.networkSeconds();\n    const message",
+    to: 'if (view.timeDoubt() !== "contradicted") return view.networkSeconds();\n    const message',
     seed: 32820,
     kind: kinds.paidAmongLag,
     wasReal: true,
@@ -118,8 +118,8 @@ export const IN_HISTORY = [
   {
     name: "a card is shown as a lagging node has it",
     file: "lib/stellar/ledger/freshness.ts",
-    from: "if (answer.latestLedger >= view.sequence || answer.latestLedger === 0) return answer;",
-    to: "if (answer.latestLedger >= 0) return answer;",
+    from: "if (answer.latestLedger === view.sequence) return answer;",
+    to: "if (answer.latestLedger > 0) return answer;",
     seed: 467,
     kind: kinds.shownAmongLag,
   },

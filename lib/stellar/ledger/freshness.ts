@@ -4,6 +4,11 @@ import type { RpcClient } from "../rpc/client.ts";
 import { RpcError } from "../rpc/json_rpc.ts";
 import type { LedgerView } from "./ledger_view.ts";
 
+/** Later than one who polls once a second has confirmed it. */
+const CONFIRM_MS = 1_500;
+/** Views that are about to be confirmed. */
+const confirming = new WeakSet<LedgerView>();
+
 /** In all longer than the view takes to correct itself (`JUDGE_LIMITS.rivalMs`), and than a ledger does that a node lags. */
 const PAUSES_MS = [50, 250, 1000, 2000, 3000];
 
@@ -14,8 +19,9 @@ export interface FreshnessParts {
 }
 
 /**
- * Asks until the answer speaks of a ledger that is not older than the believed one: a lagging node's word is old.
- * @throws {GatewayError} `upstream_error` when the sixth answer lags too, or when a call fails
+ * Asks until the answer speaks of the believed ledger: a lagging node's word is old, and a newer ledger that is not believed
+ * yet may be none, or one that others are far from.
+ * @throws {GatewayError} `upstream_error` when the sixth answer will not do either, or when a call fails
  */
 export async function believed<T extends { latestLedger: number }>(
   { rpc, view, clock }: FreshnessParts,
@@ -24,18 +30,36 @@ export async function believed<T extends { latestLedger: number }>(
   for (let lagged = 0;; lagged += 1) {
     const answer = await ask().catch(rethrowUpstream);
     // A refused simulation is of ledger 0.
-    if (answer.latestLedger >= view.sequence || answer.latestLedger === 0) return answer;
-    const pauseMs = PAUSES_MS[lagged];
-    if (pauseMs === undefined) {
-      throw new GatewayError(
-        "upstream_error",
-        `the RPC node lags: it speaks of ledger ${answer.latestLedger}, while ledger ${view.sequence} has been seen`,
-      );
+    if (answer.latestLedger === 0) return answer;
+    if (answer.latestLedger === view.sequence) {
+      void confirmSoon({ rpc, view, clock });
+      return answer;
     }
+    const pauseMs = PAUSES_MS[lagged];
+    if (pauseMs === undefined) throw notBelieved(answer.latestLedger, view.sequence);
     await clock.wait(pauseMs);
     // It may be the view that is wrong: only an answer with a close time corrects it. A failure here changes nothing.
     await rpc.getHealth().catch(() => undefined);
   }
+}
+
+/**
+ * What was shown is confirmed also where nobody else asks so soon: what waits for that is taken back for a node that lags.
+ * A failure changes nothing.
+ */
+async function confirmSoon({ rpc, view, clock }: FreshnessParts): Promise<void> {
+  if (view.confirmed.sequence >= view.sequence || confirming.has(view)) return;
+  confirming.add(view);
+  await clock.wait(CONFIRM_MS);
+  confirming.delete(view);
+  if (view.confirmed.sequence < view.sequence) await rpc.getHealth().catch(() => undefined);
+}
+
+function notBelieved(latestLedger: number, believedLedger: number): GatewayError {
+  const message = latestLedger > believedLedger
+    ? "it is not certain yet which ledger the network is at: try again in a moment"
+    : `the RPC node lags: it speaks of ledger ${latestLedger}, while ledger ${believedLedger} has been seen`;
+  return new GatewayError("upstream_error", message);
 }
 
 /**

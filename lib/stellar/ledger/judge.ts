@@ -51,6 +51,8 @@ export interface Belief {
   unconfirmed: Known | undefined;
   /** When somebody last spoke for what is believed. */
   spokenForAtMs: number;
+  /** Since when nodes have said less than that, though no less than is confirmed; undefined: they do not, or lag. */
+  lowerSinceMs: number | undefined;
   /** When each node last did and said its close time, too: where times contradict one another, a sequence alone says little. */
   spokenForBy: Record<number, number>;
   rivals: Rival[];
@@ -111,6 +113,7 @@ export function firstBelief(stored: { sequence: number; closeTime: number } | un
     confirmed: known,
     unconfirmed: undefined,
     spokenForAtMs: nowMs,
+    lowerSinceMs: undefined,
     spokenForBy: {},
     rivals: [],
     overturned: 0,
@@ -153,10 +156,14 @@ export function judge(belief: Belief, claim: Claim, now: JudgeNow): Judgement {
   // What was on its way meanwhile speaks for the network as it was, and puts our clock in the wrong: that decides nothing.
   const isTakenBack = isOlder && agreesWithClock && now.networkReverts > belief.networkReverts;
   if (isTakenBack) relation = "rival";
-  if (relation === "behind") return { verdict: "lagging", belief, isDoubtful: false };
+  if (relation === "behind") {
+    const lowerSinceMs = node === STORED ? belief.lowerSinceMs : undefined;
+    return { verdict: "lagging", belief: { ...belief, lowerSinceMs }, isDoubtful: false };
+  }
+  const lowerSinceMs = relation === "lower" ? belief.lowerSinceMs ?? now.monotonicMs : undefined;
   const judgement = relation === "follows"
-    ? { verdict: "current" as const, belief: follow(belief, heard), isDoubtful: false }
-    : weigh(belief, heard, relation === "lower", now.nodes);
+    ? { verdict: "current" as const, belief: follow({ ...belief, lowerSinceMs }, heard), isDoubtful: false }
+    : weigh({ ...belief, lowerSinceMs }, heard, relation === "lower", now.nodes);
   if (judgement.verdict !== "current" || closeTime === 0) return judgement;
   // A clock that was wrong from the first claim on is; one that was moved may be waiting for a ledger to follow.
   const wrongSinceMs = belief.clockWrongSinceMs ?? (belief.believed === undefined ? -Infinity : now.monotonicMs);
@@ -226,8 +233,10 @@ function knownBy(heard: Heard, before?: Known): Known {
 function follow(belief: Belief, heard: Heard): Belief {
   const believed = knownBy(heard, belief.believed);
   const rivals = belief.rivals.filter((rival) => {
-    const isMoreThanOld = rival.isLower || rival.sequence > believed.sequence || rival.closeTime > believed.closeTime;
-    return isMoreThanOld && heard.atMs - rival.atMs <= LIMITS.rivalKeptMs;
+    if (heard.atMs - rival.atMs > LIMITS.rivalKeptMs) return false;
+    // A lower claim counts from when somebody spoke for what is believed last; a sequence alone says little.
+    if (rival.isLower) return heard.closeTime === 0;
+    return rival.sequence > believed.sequence || rival.closeTime > believed.closeTime;
   });
   const wentBackFrom = believed.sequence > (belief.wentBackFrom ?? 0) ? undefined : belief.wentBackFrom;
   const spokenForBy = heard.closeTime === 0 ? belief.spokenForBy : { ...belief.spokenForBy, [heard.node]: heard.atMs };
@@ -295,13 +304,13 @@ function weigh(belief: Belief, heard: Heard, isLower: boolean, nodes: number): J
 }
 
 /** What was shown is not taken back for a node that lags: before long it will show as much. */
-function mayBeLag({ believed, confirmed }: Belief, heard: Heard): boolean {
-  if (believed === undefined) return false;
+function mayBeLag({ believed, confirmed, lowerSinceMs, spokenForAtMs }: Belief, heard: Heard): boolean {
+  if (believed === undefined || lowerSinceMs === undefined) return false;
   const ledgers = believed.sequence - heard.sequence;
   const earlierMs = (believed.closeTime - heard.closeTime) * 1_000;
   const isOfItsTime = heard.closeTime === 0 || believed.closeTime === 0 ||
     (earlierMs >= 0 && earlierMs <= LIMITS.fewLedgersMs);
-  const isSoon = heard.atMs - believed.atMs < LIMITS.fewLedgersMs;
+  const isSoon = heard.atMs - lowerSinceMs < LIMITS.fewLedgersMs && heard.atMs - spokenForAtMs < LIMITS.forgottenMs;
   // One that rests has no node that lags.
   const hasMoved = confirmed !== undefined && believed.atMs - confirmed.atMs <= LIMITS.restMs;
   return hasMoved && ledgers >= 1 && ledgers <= LIMITS.fewLedgers && isOfItsTime && isSoon;
@@ -328,6 +337,7 @@ function won(belief: Belief, earlier: Heard, later: Heard): Belief {
     confirmed,
     unconfirmed: believed.sequence === confirmed.sequence ? undefined : believed,
     spokenForAtMs: later.atMs,
+    lowerSinceMs: undefined,
     spokenForBy: {},
     rivals: [],
     overturned: belief.overturned + 1,

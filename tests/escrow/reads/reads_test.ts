@@ -241,10 +241,11 @@ describe("what reads rely on", () => {
     await gateway.escrow.reads.walletDevices(sandbox.owner.publicKey());
     sandbox.network.closeLedger();
     await gateway.rpc.getLatestLedger();
-    const before = [...sandbox.counts.values()].reduce((sum, n) => sum + n, 0);
+    // Besides, a moment later, the ledger that was shown is confirmed.
+    const asked = () => [...sandbox.counts].reduce((sum, [method, n]) => method === "getHealth" ? sum : sum + n, 0);
+    const before = asked();
     await gateway.escrow.reads.walletDevices(sandbox.owner.publicKey());
-    const calls = [...sandbox.counts.values()].reduce((sum, n) => sum + n, 0) - before;
-    assert.equal(calls, 2);
+    assert.equal(asked() - before, 2);
   });
 
   test("a pending payment counts as long as it lives", async () => {

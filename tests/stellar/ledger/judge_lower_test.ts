@@ -38,6 +38,37 @@ describe("the judge of claims, when ledgers are lower than before", () => {
     }
   });
 
+  test("nor does one that falls far behind at once, and comes back ledger by ledger", () => {
+    const on = stage();
+    on.pass(102);
+    on.clock.pass(3_000);
+    const shown = on.truth();
+    assert.equal(on.hear(shown), "current");
+    assert.equal(on.view.confirmed.sequence, shown.sequence - 1);
+    for (let seconds = 0; seconds < 60; seconds++) {
+      on.clock.pass(1_000);
+      const behind = Math.max(0, 5 - Math.floor(seconds / 10));
+      on.hear({ sequence: shown.sequence - behind, closeTime: shown.closeTime - 5 * behind });
+      assert.equal(on.view.sequence, shown.sequence);
+    }
+  });
+
+  test("what a lagging node said before counts for nothing against what it has shown since", () => {
+    const on = stage();
+    on.pass(102);
+    const lagging = on.truth();
+    on.clock.pass(38_000);
+    const shown = on.truth();
+    on.hear(shown);
+    on.clock.pass(300);
+    on.hear(lagging);
+    on.clock.pass(2_500);
+    on.hear(shown);
+    on.clock.pass(300);
+    on.hear(lagging);
+    assert.equal(on.view.sequence, shown.sequence);
+  });
+
   test("one ledger too many at a network that rests is taken back within seconds", () => {
     for (const nodes of [1, 2]) {
       const on = stage({ nodes });
