@@ -1,11 +1,14 @@
 import { type Client, HEED_MS } from "./client.ts";
-import type { CardReader } from "./card_reader.ts";
+import type { CardReader, ShownCard } from "./card_reader.ts";
 import type { Payer } from "./payer.ts";
 import type { Site } from "./site.ts";
 import type { StreamReader } from "./stream_reader.ts";
 
 /** A payment is made by then while all is well and ledgers close: one submit may wait in vain for what the network has lost. */
 const PAID_MS = 95_000;
+
+/** A second, by a clock that is a little slow. */
+const CONFIRM_MS = 1_100;
 
 /** What a key was let in for that was disabled from well before the question until the answer. */
 export function checkRefusals({ admitted, switched, keyId }: Client, broken: string[]): void {
@@ -55,19 +58,22 @@ function excessOf(admitted: Client["admitted"], rate: number): string | undefine
 }
 
 /**
- * What one gateway has shown, or confirmed, it does not show as of an older ledger to who asks later, and what was confirmed
- * nor does any other; nobody is shown what never was, and in the end all are shown what is.
+ * What one gateway has shown that more than one answer spoke for, or has confirmed, it does not show as of an older ledger to
+ * who asks later, and what was confirmed nor does any other; nobody is shown what never was, and in the end all are shown
+ * what is.
  */
 export function checkCards(site: Site, readers: CardReader[], payers: Payer[], broken: string[]): void {
   const shown = readers.flatMap((reader) => reader.shown);
   const confirmed = payers.flatMap((payer) => payer.confirmed);
-  const known = [...shown, ...confirmed];
   for (const one of shown) {
     const { machine, ledger, latest, askedMs } = one;
     if (ledger > latest) broken.push(`${machine} showed a card as of ledger ${ledger}, of ${latest}`);
-    const newer = known.find((other) =>
-      other.ledger > ledger && other.answeredMs < askedMs &&
-      (other.machine === machine || (confirmed.includes(other) && isHeardByAll(site, askedMs - other.answeredMs)))
+    const isNewer = (other: { ledger: number; answeredMs: number }) =>
+      other.ledger > ledger && other.answeredMs < askedMs;
+    const newer = confirmed.find((other) =>
+      isNewer(other) && (other.machine === machine || isHeardByAll(site, askedMs - other.answeredMs))
+    ) ?? shown.find((other) =>
+      isNewer(other) && other.machine === machine && isSpokenFor(site, other, askedMs)
     );
     if (newer === undefined) continue;
     const after = `${Math.round(askedMs - newer.answeredMs)} ms after ${newer.machine} knew ${newer.ledger}`;
@@ -78,6 +84,20 @@ export function checkCards(site: Site, readers: CardReader[], payers: Payer[], b
     const isShown = last !== undefined && last.latest - last.ledger <= 1 && site.world.nowMs - last.answeredMs < 10_000;
     if (!isShown) broken.push(`cards are not shown as they are: ${JSON.stringify(last)} at ${site.world.nowMs}`);
   }
+}
+
+/**
+ * Whether nodes had told that gateway of this ledger for long enough: what one answer alone has said may be a lie, and is
+ * taken back. It is confirmed by one a second later, which may be for the ledger before.
+ */
+function isSpokenFor({ told }: Site, { machine, ledger }: ShownCard, untilMs: number): boolean {
+  let [answers, lastMs] = [0, -Infinity];
+  for (const one of told.get(machine) ?? []) {
+    if (one.atMs >= untilMs || one.ledger < ledger || one.atMs - lastMs < CONFIRM_MS) continue;
+    answers++;
+    lastMs = one.atMs;
+  }
+  return answers > 2;
 }
 
 /** Whether all gateways know by then what one has confirmed. */

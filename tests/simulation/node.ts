@@ -104,8 +104,11 @@ export class SimulatedNode {
     this.#lied = lied;
   }
 
-  /** Answers a JSON-RPC request; undefined: never. */
-  answer(body: string): Response | undefined {
+  /**
+   * Answers a JSON-RPC request; undefined: never.
+   * @param told hears which ledger a whole answer says is the newest, and when that closed
+   */
+  answer(body: string, told = (_ledger: number) => {}): Response | undefined {
     const { id, method, params = {} } = JSON.parse(body) as { id: number; method: string; params?: Params };
     const { world, ailment } = this;
     if (world.chance(ailment.stalls)) return undefined;
@@ -116,6 +119,7 @@ export class SimulatedNode {
       if (answer === undefined) throw new Refusal(-32601, "method not found");
       const result = this.#bent(method, answer(params));
       const answered = JSON.stringify({ jsonrpc: "2.0", id, result });
+      if (!isLost && result.latestLedgerCloseTime !== undefined) told(Number(result.latestLedger));
       if (!isLost) return new Response(answered);
       return world.chance(0.5) ? undefined : new Response(answered.slice(0, answered.length >> 1));
     } catch (error) {

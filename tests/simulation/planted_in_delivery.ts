@@ -46,7 +46,7 @@ export const IN_DELIVERY = [
     file: READERS,
     from: "await store.deliveries.clampDue(reader.subscription.id, latestDueAtMs);\n    reader.nextDueAtMs = Math.min(",
     to: "reader.nextDueAtMs = Math.max(",
-    seed: 2,
+    seed: 67,
   },
   {
     name: "one that is full misses the event that comes next",
@@ -88,7 +88,7 @@ export const IN_DELIVERY = [
     file: READER,
     from: "reader.retryingCount + reader.unsettledFailures > 0",
     to: "reader.retryingCount + reader.unsettledFailures > 1_000",
-    seed: 3,
+    seed: 49,
   },
   {
     name: "the next attempt is months away",
@@ -109,7 +109,7 @@ export const IN_DELIVERY = [
     file: READERS,
     from: "    for (const [id, reader] of readers) if (!there.has(id) ||",
     to: '    for (const [id, reader] of readers) if (id === "" && !there.has(id) ||',
-    seed: 61,
+    seed: 3,
   },
   {
     name: "a lease lasts for as long as a clock was set back",

@@ -58,6 +58,8 @@ export class Site {
   readonly faults: string[] = [];
   /** Where the log ended when each subscription was made, by id: what was known before is not owed to it. */
   readonly owedAfter = new Map<string, number>();
+  /** Which ledgers nodes have told each machine of, by its name. */
+  readonly told = new Map<string, { ledger: number; atMs: number }[]>();
   /** How far the network was read when it was reset: what came after is gone with it. */
   readBeforeReset = 0;
   /** Told of each call to the store that had its effect. */
@@ -196,7 +198,15 @@ export class Site {
     const aborted = new Promise<never>((_, reject) => {
       signal?.addEventListener("abort", () => reject(new DOMException("aborted", "AbortError")), { once: true });
     });
-    const asked = machine.call(`${node.name} ${JSON.parse(String(body)).method}`, () => node.answer(String(body)));
+    const told = (ledger: number) => {
+      const known = this.told.get(machine.name) ?? [];
+      known.push({ ledger, atMs: this.world.nowMs });
+      this.told.set(machine.name, known);
+    };
+    const asked = machine.call(
+      `${node.name} ${JSON.parse(String(body)).method}`,
+      () => node.answer(String(body), told),
+    );
     const answer = await Promise.race([asked, aborted]);
     return answer ?? await aborted;
   }
