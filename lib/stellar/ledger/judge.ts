@@ -304,13 +304,13 @@ function weigh(belief: Belief, heard: Heard, isLower: boolean, nodes: number): J
 }
 
 /** What was shown is not taken back for a node that lags: before long it will show as much. */
-function mayBeLag({ believed, confirmed, lowerSinceMs, spokenForAtMs }: Belief, heard: Heard): boolean {
+function mayBeLag({ believed, confirmed, lowerSinceMs }: Belief, heard: Heard): boolean {
   if (believed === undefined || lowerSinceMs === undefined) return false;
   const ledgers = believed.sequence - heard.sequence;
   const earlierMs = (believed.closeTime - heard.closeTime) * 1_000;
   const isOfItsTime = heard.closeTime === 0 || believed.closeTime === 0 ||
     (earlierMs >= 0 && earlierMs <= LIMITS.fewLedgersMs);
-  const isSoon = heard.atMs - lowerSinceMs < LIMITS.fewLedgersMs && heard.atMs - spokenForAtMs < LIMITS.forgottenMs;
+  const isSoon = heard.atMs - lowerSinceMs < LIMITS.fewLedgersMs;
   // One that rests has no node that lags.
   const hasMoved = confirmed !== undefined && believed.atMs - confirmed.atMs <= LIMITS.restMs;
   return hasMoved && ledgers >= 1 && ledgers <= LIMITS.fewLedgers && isOfItsTime && isSoon;

@@ -59,14 +59,43 @@ describe("the judge of claims, when ledgers are lower than before", () => {
     const lagging = on.truth();
     on.clock.pass(38_000);
     const shown = on.truth();
-    on.hear(shown);
-    on.clock.pass(300);
-    on.hear(lagging);
-    on.clock.pass(2_500);
-    on.hear(shown);
-    on.clock.pass(300);
-    on.hear(lagging);
+    for (const [claim, afterMs] of [[shown, 200], [lagging, 700], [shown, 1_600], [lagging, 1_000]] as const) {
+      on.hear(claim);
+      on.clock.pass(afterMs);
+    }
     assert.equal(on.view.sequence, shown.sequence);
+  });
+
+  test("one ledger too many at a network that then closes none is taken back after eighteen seconds", () => {
+    const on = stage();
+    on.pass(101);
+    const last = on.truth();
+    on.hear({ sequence: last.sequence + 1, closeTime: last.closeTime + 5 });
+    for (let seconds = 0; seconds < 30; seconds++) {
+      on.clock.pass(1_000);
+      on.hear(last);
+      on.hear({ node: STORED, sequence: last.sequence - 2, closeTime: last.closeTime - 10 });
+      if (seconds < 15) assert.equal(on.view.sequence, last.sequence + 1);
+    }
+    assert.equal(on.view.sequence, last.sequence);
+  });
+
+  test("and after five minutes where a node lags besides", () => {
+    const on = stage();
+    on.pass(101);
+    const last = on.truth();
+    on.hear({ sequence: last.sequence + 1, closeTime: last.closeTime + 5 });
+    const say = (seconds: number) => {
+      for (let second = 0; second < seconds; second++) {
+        on.clock.pass(1_000);
+        on.hear(last);
+        if (second % 5 === 0) on.hear({ sequence: last.sequence - 2, closeTime: last.closeTime - 10 });
+      }
+    };
+    say(290);
+    assert.equal(on.view.sequence, last.sequence + 1);
+    say(20);
+    assert.equal(on.view.sequence, last.sequence);
   });
 
   test("one ledger too many at a network that rests is taken back within seconds", () => {

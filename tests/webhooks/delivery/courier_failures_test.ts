@@ -337,6 +337,21 @@ test("a clock that is set back while it is read when to try again delays nothing
   await made.courier.stop({ drainMs: 0 });
 });
 
+test("a start alone brings no retry forward", async () => {
+  const made = await courierStage(() => "retry", { retryMs: 600_000 });
+  made.courier.start();
+  await made.owe(1, "wh_1");
+  await made.pass(100);
+  await made.courier.stop({ drainMs: 0 });
+  const next = await courierStage(() => "delivered", { on: made.store, clock: made.clock });
+  next.courier.start();
+  await next.pass(590_000, 1_000);
+  assert.equal(next.script.posted.length, 0);
+  await next.pass(20_000, 1_000);
+  assert.equal(next.script.posted.length, 1);
+  await next.courier.stop({ drainMs: 0 });
+});
+
 test("a due time further ahead than any legal delay is brought back at the start", async () => {
   const made = await courierStage(({ attempt }) => attempt === 1 ? "retry" : "delivered", { retryMs: 400 * DAY_MS });
   made.courier.start();
