@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Store, StoreError } from "../../../lib/store/store.ts";
 import type { Reader } from "../../../lib/store/webhook.ts";
-import { append, eventAt, owedTo, type Posted, START_MS } from "../parts.ts";
-import { courierStage } from "./courier_stage.ts";
+import { append, eventAt, owedTo, START_MS } from "../parts.ts";
+import { courierStage, failsOnce } from "./courier_stage.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -176,16 +176,6 @@ test("one that keeps the order waits at what failed, and asks with it whether th
   await made.courier.stop({ drainMs: 0 });
 });
 
-/** Takes this event only when it comes again. */
-function failsOnce(eventId: string) {
-  const failed = new Set<string>();
-  return (post: Posted) => {
-    const fails = post.eventId === eventId && !failed.has(eventId);
-    failed.add(post.eventId);
-    return fails ? "retry" : "delivered";
-  };
-}
-
 /** A store that says what is kept of failed deliveries in this way, from the first that is kept on. */
 function whenAskedForKept(
   answer: (ask: () => Promise<Reader | undefined>, nth: number) => Promise<Reader | undefined>,
@@ -273,96 +263,3 @@ for (
     });
   }
 }
-
-for (const ordered of [true, false]) {
-  test(`a clock that is set back while a failure is being written down delays nothing${ordered ? " in order" : ""}`, async () => {
-    let isSlow = true;
-    const made = await courierStage(failsOnce(eventAt(101).id), {
-      ordered,
-      retryMs: 5_000,
-      store: (store) => ({
-        ...store,
-        deliveries: {
-          ...store.deliveries,
-          settle: async (settlements) => {
-            if (isSlow) await made.clock.wait(3_000);
-            await store.deliveries.settle(settlements);
-          },
-        },
-      }),
-    });
-    made.clock.step(40 * DAY_MS);
-    made.courier.start();
-    await made.owe(1, "wh_1");
-    await made.pass(1_000);
-    made.clock.step(-40 * DAY_MS);
-    await made.pass(5_000);
-    isSlow = false;
-    await made.pass(75_000, 50);
-    assert.equal(made.postedTo("wh_1").length, 2);
-    assert.equal((await owedTo(made.store, "wh_1")).pending, 0);
-    await made.courier.stop({ drainMs: 0 });
-  });
-}
-
-test("a clock that is set back while it is read when to try again delays nothing", async () => {
-  let isSlow = false;
-  const made = await courierStage(failsOnce(eventAt(101).id), {
-    retryMs: 5_000,
-    store: (store) => ({
-      ...store,
-      deliveries: {
-        ...store.deliveries,
-        reader: async (id) => {
-          const found = await store.deliveries.reader(id);
-          if (isSlow) await made.clock.wait(3_000);
-          return found;
-        },
-      },
-    }),
-  });
-  made.clock.step(40 * DAY_MS);
-  made.courier.start();
-  await made.owe(0, "wh_1");
-  await made.pass(100);
-  isSlow = true;
-  await made.owe(1, "wh_1");
-  await made.pass(1_000);
-  made.clock.step(-40 * DAY_MS);
-  await made.pass(5_000);
-  isSlow = false;
-  await made.pass(75_000, 50);
-  assert.equal(made.postedTo("wh_1").length, 2);
-  assert.equal((await owedTo(made.store, "wh_1")).pending, 0);
-  await made.courier.stop({ drainMs: 0 });
-});
-
-test("a start alone brings no retry forward", async () => {
-  const made = await courierStage(() => "retry", { retryMs: 600_000 });
-  made.courier.start();
-  await made.owe(1, "wh_1");
-  await made.pass(100);
-  await made.courier.stop({ drainMs: 0 });
-  const next = await courierStage(() => "delivered", { on: made.store, clock: made.clock });
-  next.courier.start();
-  await next.pass(590_000, 1_000);
-  assert.equal(next.script.posted.length, 0);
-  await next.pass(20_000, 1_000);
-  assert.equal(next.script.posted.length, 1);
-  await next.courier.stop({ drainMs: 0 });
-});
-
-test("a due time further ahead than any legal delay is brought back at the start", async () => {
-  const made = await courierStage(({ attempt }) => attempt === 1 ? "retry" : "delivered", { retryMs: 400 * DAY_MS });
-  made.courier.start();
-  await made.owe(1, "wh_1");
-  await made.pass(100);
-  await made.courier.stop({ drainMs: 0 });
-  const next = await courierStage(() => "delivered", { on: made.store, clock: made.clock });
-  next.courier.start();
-  await next.pass(1_000, 100);
-  assert.equal(next.script.posted.length, 0);
-  await next.pass(27 * HOUR_MS, 60_000);
-  assert.equal(next.script.posted.length, 1);
-  await next.courier.stop({ drainMs: 0 });
-});

@@ -176,35 +176,6 @@ test("posts under way are written down before their partition is handed over", a
   await Promise.all([one.courier.stop({ drainMs: 0 }), two.courier.stop({ drainMs: 0 })]);
 });
 
-test("what another courier has kept is not put off by a clock that was set back before its partitions came", async () => {
-  const clock = createTestClock(START_MS);
-  const store = await openStore("memory:", { now: clock.now });
-  const dead = await courierStage(() => "retry", { on: store, clock, holder: "dead", retryMs: 5_000 });
-  dead.courier.start();
-  await dead.owe(1, "wh_1");
-  await dead.pass(1_000, 100);
-  await dead.courier.stop({ drainMs: 0 });
-  let isHeld = true;
-  const alive = await courierStage(() => "delivered", {
-    on: store,
-    clock,
-    holder: "alive",
-    store: (whole) => {
-      const acquire: typeof whole.leases.acquire = async (wanted) =>
-        isHeld ? undefined : await whole.leases.acquire(wanted);
-      return { ...whole, leases: { ...whole.leases, acquire } };
-    },
-  });
-  alive.courier.start();
-  await alive.pass(1_500, 100);
-  clock.step(-7_200_000);
-  await alive.pass(3_000, 100);
-  isHeld = false;
-  await alive.pass(75_000, 100);
-  assert.equal(alive.postedTo("wh_1").length, 1);
-  await alive.courier.stop({ drainMs: 0 });
-});
-
 test("a dead courier's deliveries go on within 15 s, with what it knew of endpoints that fail", async () => {
   let isDead = false;
   const clock = createTestClock(START_MS);

@@ -89,3 +89,13 @@ export const answersAfter = (clock: () => { wait(ms: number): Promise<void> }, m
   await clock().wait(ms);
   return "delivered" as const;
 };
+
+/** Takes this event only when it comes again. */
+export function failsOnce(eventId: string) {
+  const failed = new Set<string>();
+  return (post: Posted) => {
+    const fails = post.eventId === eventId && !failed.has(eventId);
+    failed.add(post.eventId);
+    return fails ? "retry" : "delivered";
+  };
+}

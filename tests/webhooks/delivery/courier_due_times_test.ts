@@ -1,0 +1,131 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { openStore } from "../../../lib/store/open.ts";
+import { createTestClock } from "../../test_clock.ts";
+import { eventAt, owedTo, START_MS } from "../parts.ts";
+import { courierStage, failsOnce } from "./courier_stage.ts";
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+for (const ordered of [true, false]) {
+  test(`a clock that is set back while a failure is being written down delays nothing${ordered ? " in order" : ""}`, async () => {
+    let isSlow = true;
+    const made = await courierStage(failsOnce(eventAt(101).id), {
+      ordered,
+      retryMs: 5_000,
+      store: (store) => ({
+        ...store,
+        deliveries: {
+          ...store.deliveries,
+          settle: async (settlements) => {
+            if (isSlow) await made.clock.wait(3_000);
+            await store.deliveries.settle(settlements);
+          },
+        },
+      }),
+    });
+    made.clock.step(40 * DAY_MS);
+    made.courier.start();
+    await made.owe(1, "wh_1");
+    await made.pass(1_000);
+    made.clock.step(-40 * DAY_MS);
+    await made.pass(5_000);
+    isSlow = false;
+    await made.pass(75_000, 50);
+    assert.equal(made.postedTo("wh_1").length, 2);
+    assert.equal((await owedTo(made.store, "wh_1")).pending, 0);
+    await made.courier.stop({ drainMs: 0 });
+  });
+}
+
+test("a clock that is set back while it is read when to try again delays nothing", async () => {
+  let isSlow = false;
+  const made = await courierStage(failsOnce(eventAt(101).id), {
+    retryMs: 5_000,
+    store: (store) => ({
+      ...store,
+      deliveries: {
+        ...store.deliveries,
+        reader: async (id) => {
+          const found = await store.deliveries.reader(id);
+          if (isSlow) await made.clock.wait(3_000);
+          return found;
+        },
+      },
+    }),
+  });
+  made.clock.step(40 * DAY_MS);
+  made.courier.start();
+  await made.owe(0, "wh_1");
+  await made.pass(100);
+  isSlow = true;
+  await made.owe(1, "wh_1");
+  await made.pass(1_000);
+  made.clock.step(-40 * DAY_MS);
+  await made.pass(5_000);
+  isSlow = false;
+  await made.pass(75_000, 50);
+  assert.equal(made.postedTo("wh_1").length, 2);
+  assert.equal((await owedTo(made.store, "wh_1")).pending, 0);
+  await made.courier.stop({ drainMs: 0 });
+});
+
+test("a start alone brings no retry forward", async () => {
+  const made = await courierStage(() => "retry", { retryMs: 600_000 });
+  made.courier.start();
+  await made.owe(1, "wh_1");
+  await made.pass(100);
+  await made.courier.stop({ drainMs: 0 });
+  const next = await courierStage(() => "delivered", { on: made.store, clock: made.clock });
+  next.courier.start();
+  await next.pass(590_000, 1_000);
+  assert.equal(next.script.posted.length, 0);
+  await next.pass(20_000, 1_000);
+  assert.equal(next.script.posted.length, 1);
+  await next.courier.stop({ drainMs: 0 });
+});
+
+test("a due time further ahead than any legal delay is brought back at the start", async () => {
+  const made = await courierStage(({ attempt }) => attempt === 1 ? "retry" : "delivered", { retryMs: 400 * DAY_MS });
+  made.courier.start();
+  await made.owe(1, "wh_1");
+  await made.pass(100);
+  await made.courier.stop({ drainMs: 0 });
+  const next = await courierStage(() => "delivered", { on: made.store, clock: made.clock });
+  next.courier.start();
+  await next.pass(1_000, 100);
+  assert.equal(next.script.posted.length, 0);
+  await next.pass(27 * HOUR_MS, 60_000);
+  assert.equal(next.script.posted.length, 1);
+  await next.courier.stop({ drainMs: 0 });
+});
+
+test("what another courier has kept is not put off by a clock that was set back before its partitions came", async () => {
+  const clock = createTestClock(START_MS);
+  const store = await openStore("memory:", { now: clock.now });
+  const dead = await courierStage(() => "retry", { on: store, clock, holder: "dead", retryMs: 5_000 });
+  dead.courier.start();
+  await dead.owe(1, "wh_1");
+  await dead.pass(1_000, 100);
+  await dead.courier.stop({ drainMs: 0 });
+  let isHeld = true;
+  const alive = await courierStage(() => "delivered", {
+    on: store,
+    clock,
+    holder: "alive",
+    store: (whole) => {
+      const acquire: typeof whole.leases.acquire = async (wanted) =>
+        isHeld ? undefined : await whole.leases.acquire(wanted);
+      return { ...whole, leases: { ...whole.leases, acquire } };
+    },
+  });
+  alive.courier.start();
+  await alive.pass(1_500, 100);
+  clock.step(-7_200_000);
+  await alive.pass(3_000, 100);
+  isHeld = false;
+  await alive.pass(75_000, 100);
+  assert.equal(alive.postedTo("wh_1").length, 1);
+  await alive.courier.stop({ drainMs: 0 });
+});
