@@ -118,8 +118,8 @@ export const IN_HISTORY = [
   {
     name: "a card is shown as a lagging node has it",
     file: "lib/stellar/ledger/freshness.ts",
-    from: "if (answer.latestLedger === view.sequence) {",
-    to: "if (answer.latestLedger > 0) {",
+    from: "if (answer.latestLedger >= view.sequence && !isAwaited) {",
+    to: "if (!isAwaited) {",
     seed: 467,
     kind: kinds.shownAmongLag,
   },

@@ -19,28 +19,40 @@ export interface FreshnessParts {
 }
 
 /**
- * Asks until the answer speaks of the believed ledger: a lagging node's word is old, and a newer ledger that is not believed
- * yet may be none, or one that others are far from.
- * @throws {GatewayError} `upstream_error` when the sixth answer will not do either, or when a call fails
+ * Asks until the answer speaks of a ledger that is not older than the believed one: a lagging node's word is old. At a start
+ * with a clock that disagrees with the node nothing is believed for seconds, and nobody knows yet whether it lags: these
+ * are waited for. Later an answer of a newer ledger that is not believed does.
+ * @throws {GatewayError} `upstream_error` when the sixth answer lags too, or when a call fails
  */
 export async function believed<T extends { latestLedger: number }>(
   { rpc, view, clock }: FreshnessParts,
   ask: () => Promise<T>,
 ): Promise<T> {
-  for (let lagged = 0;; lagged += 1) {
+  for (let asked = 0;; asked += 1) {
     const answer = await ask().catch(rethrowUpstream);
     // A refused simulation is of ledger 0.
     if (answer.latestLedger === 0) return answer;
-    if (answer.latestLedger === view.sequence) {
+    const pauseMs = PAUSES_MS[asked];
+    const isAwaited = answer.latestLedger > view.sequence && isUnsettled(view) && pauseMs !== undefined;
+    if (answer.latestLedger >= view.sequence && !isAwaited) {
       void confirmSoon({ rpc, view, clock });
       return answer;
     }
-    const pauseMs = PAUSES_MS[lagged];
-    if (pauseMs === undefined) throw notBelieved(answer.latestLedger, view.sequence);
+    if (pauseMs === undefined) {
+      throw new GatewayError(
+        "upstream_error",
+        `the RPC node lags: it speaks of ledger ${answer.latestLedger}, while ledger ${view.sequence} has been seen`,
+      );
+    }
     await clock.wait(pauseMs);
     // It may be the view that is wrong: only an answer with a close time corrects it. A failure here changes nothing.
     await rpc.getHealth().catch(() => undefined);
   }
+}
+
+/** Whether nothing that was said since this start is believed. */
+function isUnsettled(view: LedgerView): boolean {
+  return view.sequence === 0 || view.timeDoubt() === "contradicted";
 }
 
 /**
@@ -53,13 +65,6 @@ async function confirmSoon({ rpc, view, clock }: FreshnessParts): Promise<void> 
   await clock.wait(CONFIRM_MS);
   confirming.delete(view);
   if (view.confirmed.sequence < view.sequence) await rpc.getHealth().catch(() => undefined);
-}
-
-function notBelieved(latestLedger: number, believedLedger: number): GatewayError {
-  const message = latestLedger > believedLedger
-    ? "it is not certain yet which ledger the network is at: try again in a moment"
-    : `the RPC node lags: it speaks of ledger ${latestLedger}, while ledger ${believedLedger} has been seen`;
-  return new GatewayError("upstream_error", message);
 }
 
 /**

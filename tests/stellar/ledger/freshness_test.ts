@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createEntryReader } from "../../../lib/stellar/ledger/entries.ts";
+import { createLedgerView } from "../../../lib/stellar/ledger/ledger_view.ts";
+import { createRpcClient } from "../../../lib/stellar/rpc/client.ts";
+import { fakeClock } from "../rpc/stub_rpc.ts";
+
+const START = 1_800_000_000;
+
+/** Two nodes of a network that closes a ledger every five seconds; the second is always so many ledgers behind. */
+function stage({ lag }: { lag: number }) {
+  const clock = fakeClock(START * 1_000);
+  const view = createLedgerView({ clock, nodes: 2 });
+  const down = new Set<string>();
+  const fetch = (url: string, { body }: { body: string }) => {
+    const name = new URL(url).hostname;
+    if (down.has(name)) return Promise.reject(new TypeError("refused"));
+    const { id, method } = JSON.parse(body);
+    const closed = Math.floor(clock.monotonicMs() / 5_000) - (name === "node-1.test" ? lag : 0);
+    const [latestLedger, closeTime] = [10_000 + closed, String(START + 5 * closed)];
+    const newest = {
+      latestLedger,
+      latestLedgerCloseTime: closeTime,
+      oldestLedger: 2,
+      oldestLedgerCloseTime: String(START - 50_000),
+    };
+    const answers: Record<string, unknown> = {
+      getHealth: { status: "healthy", ledgerRetentionWindow: 120_960, ...newest },
+      getLatestLedger: { id: "0".repeat(64), protocolVersion: 23, sequence: latestLedger, closeTime },
+    };
+    const result = answers[method] ?? { entries: [], latestLedger };
+    return Promise.resolve(Response.json({ jsonrpc: "2.0", id, result }));
+  };
+  // What the client waits for besides, a time-out or the next look at a node, is not what passes here.
+  const wait = (ms: number, signal?: AbortSignal) =>
+    ms > 3_000
+      ? new Promise<void>((resolve) => signal?.addEventListener("abort", () => resolve()))
+      : clock.wait(ms, signal);
+  const urls = ["http://node-0.test", "http://node-1.test"];
+  const rpc = createRpcClient({ urls, fetch: fetch as never, timeoutMs: 10_000, view, clock: { ...clock, wait } });
+  const entries = createEntryReader({ rpc, view, clock });
+  return { clock, view, down, rpc, read: () => entries.read(["AAAA"], { fresh: true }) };
+}
+
+test("a node that comes back far ahead of the one that was believed meanwhile is read at once", async () => {
+  const { clock, view, down, rpc, read } = stage({ lag: 150 });
+  down.add("node-0.test");
+  for (let polls = 0; polls < 40; polls++) {
+    clock.pass(1_500);
+    await rpc.getHealth().catch(() => undefined);
+  }
+  const believedLedger = view.sequence;
+  down.clear();
+  let latest = 0;
+  for (let reads = 0; reads < 400; reads++) {
+    clock.pass(2_000);
+    const askedAtMs = clock.monotonicMs();
+    ({ ledger: latest } = await read());
+    assert.ok(clock.monotonicMs() - askedAtMs <= 3_000);
+  }
+  assert.ok(latest > believedLedger + 150);
+});
