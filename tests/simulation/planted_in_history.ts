@@ -144,7 +144,7 @@ export const IN_HISTORY = [
     file: "lib/store/retention.ts",
     from: "Math.min(now(), closeTime * 1_000)",
     to: "now()",
-    seed: 18,
+    seed: 664,
     kind: kinds.keptForADay,
   },
 ];

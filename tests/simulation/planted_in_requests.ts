@@ -104,7 +104,7 @@ export const IN_REQUESTS = [
     file: "lib/store/sqlite/intents.ts",
     from: "const usedAtMs = Math.max(now(), atMs);",
     to: "void atMs;\n        const usedAtMs = now();",
-    seed: 222079,
+    seed: 398338,
     kind: kinds.madeByClock,
     wasReal: true,
   },
