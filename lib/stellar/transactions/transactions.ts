@@ -113,9 +113,9 @@ export function createTransactions(parts: TransactionsParts): Transactions {
         networkPassphrase,
         refuseCall: parts.refuseCall,
       });
-      const latest = envelope.validUntil - LONGEST_VALIDITY_SECONDS;
+      let seconds = view.networkSeconds();
       // By a clock that is behind, a good time bound would seem to be hours away.
-      const seconds = view.networkSeconds() < latest ? await parts.ledgers.certainTime() : view.networkSeconds();
+      if (envelope.validUntil > seconds + LONGEST_VALIDITY_SECONDS) seconds = await parts.ledgers.certainTime();
       requireNearBound(envelope.validUntil, seconds);
       await onVetted?.(envelope);
       // The signatures are no part of the hash: another set of them is another attempt.

@@ -36,8 +36,8 @@ export function createDueTimes({ clock, bringBack }: {
       if (before !== stepsBack) isInDoubt = true;
     },
     latestDueAtMs() {
-      const isLate = clock.monotonicMs() - steppedBackAt > LATELY_MS;
-      return clock.now() + (isLate ? LONGEST_DELAY_MS : STEP_WORTH_MENDING_MS);
+      const isLately = clock.monotonicMs() - steppedBackAt <= LATELY_MS;
+      return clock.now() + (isLately ? STEP_WORTH_MENDING_MS : LONGEST_DELAY_MS);
     },
     async mend() {
       if (stepOfClock() <= -STEP_WORTH_MENDING_MS) {
