@@ -106,7 +106,7 @@ export class SimulatedNode {
 
   /**
    * Answers a JSON-RPC request; undefined: never.
-   * @param told hears which ledger a whole answer says is the newest, and when that closed
+   * @param told hears the newest ledger of each answer that arrives whole and says when that closed
    */
   answer(body: string, told = (_ledger: number) => {}): Response | undefined {
     const { id, method, params = {} } = JSON.parse(body) as { id: number; method: string; params?: Params };
