@@ -1,5 +1,6 @@
 import type { Config } from "../../lib/config.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { createLedgerView } from "../../lib/stellar/ledger/ledger_view.ts";
 import type { Fetch } from "../../lib/stellar/rpc/transport.ts";
 import type { Resolve } from "../../lib/webhooks/targets/dns.ts";
 import { examineContracts } from "./contracts.ts";
@@ -37,7 +38,9 @@ export async function* examine(parts: ExaminationParts): AsyncGenerator<Finding>
       yield store === undefined && !examined.isNew
         ? skip("history", "the store is not read")
         : historyFinding(await store?.events.watcherState(), node.health);
-      yield* examineContracts({ ...parts, rpc: node.rpc, store });
+      // Who looks once has seen nothing before that an answer could be older than: all are taken at once.
+      const view = createLedgerView({ clock, stored: { sequence: 1, closeTime: 0 } });
+      yield* examineContracts({ ...parts, rpc: node.rpc, view, store });
     }
     if (target !== undefined) yield await examineTarget(target, resolve);
   } finally {

@@ -7,7 +7,7 @@ import { checkInterfaces, type ContractFinding, registriesOf } from "../../lib/e
 import { GatewayError } from "../../lib/errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { RpcClient } from "../../lib/stellar/rpc/client.ts";
-import { createLedgerView } from "../../lib/stellar/ledger/ledger_view.ts";
+import type { LedgerView } from "../../lib/stellar/ledger/ledger_view.ts";
 import type { Store } from "../../lib/store/store.ts";
 import { fail, type Finding, ok, skip, warn } from "./findings.ts";
 import { assetsFinding, movementsFinding, ownersFinding } from "./guards.ts";
@@ -15,6 +15,7 @@ import { assetsFinding, movementsFinding, ownersFinding } from "./guards.ts";
 export interface ContractParts {
   config: Config;
   rpc: RpcClient;
+  view: LedgerView;
   store: Store | undefined;
   clock: Clock;
 }
@@ -112,7 +113,7 @@ const nothing = () => Promise.reject(new Error("the doctor prepares and submits 
 
 /** Reads one card both ways, as the gateway does at its first read. */
 async function readsFinding(
-  { config, rpc, store, clock }: ContractParts,
+  { config, rpc, view, store, clock }: ContractParts,
   contracts: ContractIds,
 ): Promise<Finding> {
   const query = { filter: { types: ["device.registered"] }, order: "asc" as const, limit: 1 };
@@ -120,7 +121,7 @@ async function readsFinding(
   if (registered?.deviceHash === undefined) return skip("reads", "no card is known yet to read both ways");
   const { reads } = createEscrow({
     rpc,
-    view: createLedgerView({ clock }),
+    view,
     clock,
     contracts,
     networkPassphrase: config.networkPassphrase,

@@ -3,10 +3,11 @@ import { after, before, describe, test } from "node:test";
 import { UsageError } from "../../../cli/command.ts";
 import { command } from "../../../cli/doctor/doctor.ts";
 import type { Finding } from "../../../cli/doctor/findings.ts";
+import { systemClock } from "../../../lib/clock.ts";
 import { type HttpServer, serveHttp } from "../../../lib/runtime/serve.ts";
 import { sampleKey } from "../../store/samples.ts";
 import { fakeIo } from "../fake_io.ts";
-import { type DoctorStage, NODE, startDoctorStage } from "./stage.ts";
+import { type DoctorStage, NODE, quickWait, startDoctorStage } from "./stage.ts";
 
 let doctor: DoctorStage;
 before(async () => {
@@ -22,7 +23,18 @@ describe("doctor: all of it", () => {
       await store.network.bind(doctor.sandbox.network.passphrase);
       await store.keys.insert(sampleKey("a"));
     });
-    const findings = await doctor.examined({ store });
+    const waitedMs: number[] = [];
+    const clock = {
+      now: doctor.sandbox.nowMs,
+      monotonicMs: systemClock.monotonicMs,
+      wait: (delayMs: number, signal?: AbortSignal) => {
+        // A deadline of a call is called off when that has ended.
+        if (signal === undefined) waitedMs.push(delayMs);
+        return quickWait(delayMs, signal);
+      },
+    };
+    const findings = await doctor.examined({ store }, { clock });
+    assert.deepEqual(waitedMs, [], "nobody waits for what is well");
     assert.deepEqual(notWell(findings).map(({ check, verdict }) => [check, verdict]), [
       ["card owners", "warn"],
       ["assets", "warn"],
