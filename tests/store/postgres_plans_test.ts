@@ -149,6 +149,35 @@ function describePlans(programs: string): void {
     assert.ok(!steps.some((step) => /Seq Scan on|hashed/.test(step)), steps.join("\n"));
   });
 
+  test("a plan that was made while little had failed finds each failed delivery by its key", async () => {
+    const setting = parsePostgresSetting(cluster.setting({ schema: "failing" }));
+    const id = await migrate(database, setting, false);
+    const heard = listening(database);
+    const failing = createPostgresDriver(heard.database, setting.location, tablePrefix(setting), id);
+    const lease = (await failing.leases.acquire({ name: "watcher", holder: "h", durationMs: 60_000 }))!;
+    await failing.subscriptions.insert(sampleSubscription("wh_1"), 99);
+    await failing.events.append({
+      lease,
+      events: Array.from({ length: 1_600 }, (_, at) => sampleEvent(at + 1)),
+      state: sampleState(1),
+    });
+    const name = partitionLease(partitionOf("wh_1"));
+    const leases = [(await failing.leases.acquire({ name, holder: "h", durationMs: 60_000 }))!];
+    for (let first = 1; first < 1_600; first += 200) {
+      const failed = Array.from({ length: 200 }, (_, at) => sampleFailed(first + at, "dead"));
+      await failing.deliveries.settle({ leases, settlements: [{ subscriptionId: "wh_1", failed, attempts: [] }] });
+    }
+    const look = heard.statements.findLast(({ sql }) => /^SELECT .*failed_delivery/s.test(sql))!;
+    const steps = await cluster.sql(
+      `SET plan_cache_mode = force_generic_plan; PREPARE look (text) AS ${look.sql}; EXPLAIN (COSTS OFF) EXECUTE look ('[]')`,
+    );
+    assert.match(
+      steps,
+      /Index Scan using failed_delivery_pkey.*\n +Index Cond: \(.*subscription = .*sequence = /,
+      steps,
+    );
+  });
+
   test("no statement goes through all of what grows", async () => {
     const lease = (await driver.leases.acquire({ name: "watcher", holder: "h", durationMs: 60_000 }))!;
     const name = partitionLease(partitionOf("wh_7"));

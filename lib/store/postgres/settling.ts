@@ -37,11 +37,12 @@ export function postgresSettling(
   leases: PostgresLeases,
 ): (step: Parameters<DeliveryStore["settle"]>[0]) => Promise<void> {
   const ofReaders = lockProgress(prefix, `id IN (SELECT id FROM ${givenRows("id text")})`);
-  const readStates = `SELECT subscription.id, failed.sequence, failed.state
-    FROM ${givenRows("id text, sequence bigint")}
-      JOIN ${prefix}subscription AS subscription ON subscription.id = given.id
-      JOIN ${prefix}failed_delivery AS failed
-        ON failed.subscription = subscription.number AND failed.sequence = given.sequence`;
+  // Each by its key: as a join, planned while little had failed, it would go through all of a subscription's for each.
+  const readStates = `SELECT given.id, given.sequence, (
+      SELECT failed.state FROM ${prefix}failed_delivery AS failed
+      WHERE failed.subscription = (SELECT number FROM ${prefix}subscription WHERE id = given.id)
+        AND failed.sequence = given.sequence
+    ) AS state FROM ${givenRows("id text, sequence bigint")}`;
 
   async function look(queries: Queries, settlements: Settlement[]) {
     const ids = [...new Set(settlements.map(({ subscriptionId }) => subscriptionId))].map((id) => ({ id }));
@@ -54,13 +55,15 @@ export function postgresSettling(
       fails ? queries.read(`SELECT forgotten FROM ${prefix}log_start FOR SHARE`) : undefined,
       fails ? log.bounds(queries) : { last: 0, forgotten: 0 },
       queries.read<ProgressRow & { id: string }>(ofReaders, [ids]),
-      named.length === 0 ? [] : queries.read<{ id: string; sequence: number; state: State }>(readStates, [named]),
+      named.length === 0
+        ? []
+        : queries.read<{ id: string; sequence: number; state: State | null }>(readStates, [named]),
     ]);
     const parts = new Map<string, Part>();
     for (const { id, ...row } of rows) {
       parts.set(id, { row, states: new Map(), kept: new Map() });
     }
-    for (const { id, sequence, state } of states) parts.get(id)?.states.set(sequence, state);
+    for (const { id, sequence, state } of states) if (state !== null) parts.get(id)?.states.set(sequence, state);
     return { bounds, parts };
   }
 
