@@ -23,7 +23,7 @@ contracts=lib/sandbox/contracts/Cargo.toml
 # other languages) is tested once in a whole run, by Bun's.
 once=tests/browser/,tests/compile_macos_test.ts,tests/e2e/executable_test.ts,tests/e2e/executable_operating_test.ts
 once=$once,tests/client/package_test.ts,tests/docs/client_py_test.ts,tests/docs/deployment_files_test.ts
-once=$once,tests/docs/dockerfile_test.ts,tests/sandbox/rpc/python_sdk_test.ts
+once=$once,tests/docs/dockerfile_test.ts,tests/sandbox/rpc/python_sdk_test.ts,tests/http/openapi_clients_test.ts
 out=$(mktemp -d) || exit 1
 trap 'rm -rf "$out"' EXIT
 # A shell lets what it runs in the background live on after Ctrl-C.
@@ -45,7 +45,7 @@ step() {
   fi
 }
 
-# begin NAME COMMAND…: a test runner in the background.
+# begin NAME COMMAND…: in the background.
 begin() {
   name=$1
   shift
@@ -98,15 +98,16 @@ else
 fi
 # simulated SECONDS: worlds that nobody has lived through yet, by the seeds from this moment on, unless they are named.
 simulated() {
-  bun tests/simulation/simulate.ts --from "${SIMULATE_FROM:-$(date +%s)}" --seeds "${SIMULATE_SEEDS:-1000000}" \
-    --seconds "$1" >"$out/simulation" 2>&1
-  status=$?
-  cat "$out/simulation"
-  [ "$status" -eq 0 ] && passed=$((passed + 1)) || failed=$((failed + 1))
-  echo "$([ "$status" -eq 0 ] && echo "ok   " || echo "FAIL ") simulation"
-  failed_before=$failed
-  step "planted bugs are found" bun tests/simulation/planted.ts
-  [ "$failed" -gt "$failed_before" ] || cat "$out/step"
+  begin "simulation" bun tests/simulation/simulate.ts --from "${SIMULATE_FROM:-$(date +%s)}" \
+    --seeds "${SIMULATE_SEEDS:-1000000}" --seconds "$1"
+  begin "planted bugs are found" bun tests/simulation/planted.ts
+  wait
+  for name in "simulation" "planted bugs are found"; do
+    cat "$out/$name"
+    status=$(cat "$out/$name.status" 2>/dev/null || echo 1)
+    [ "$status" -eq 0 ] && passed=$((passed + 1)) || failed=$((failed + 1))
+    echo "$([ "$status" -eq 0 ] && echo "ok   " || echo "FAIL ") $name"
+  done
 }
 
 # Before the tests, one of which writes the README's samples into a folder here.

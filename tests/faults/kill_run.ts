@@ -38,7 +38,7 @@ const LIFE_MS = 600;
 const STARTING_MS = 500;
 /** Longer than a post may take: some see their time-out. */
 const LONG_LIFE_MS = 10_500;
-const LONG_LIFE_EVERY = 20;
+const LONG_LIFE_EVERY = 10;
 const AFTER_RECEIPT_MS = 20;
 /** Of the lives that end with a write to the store. */
 const MOST_WRITES = 25;

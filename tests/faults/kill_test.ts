@@ -11,7 +11,7 @@ import { assertNone, assertReceipts } from "./receipts.ts";
  * network that lives on and endpoints answer 200, 500, 429, nothing, or hang. FAULT_KILLS: how often it is killed (in both
  * tests together), FAULT_SEED: repeats the choices of an earlier run.
  */
-const KILLS = Number(process.env.FAULT_KILLS ?? 40);
+const KILLS = Number(process.env.FAULT_KILLS ?? 24);
 const SEED = Number(process.env.FAULT_SEED ?? Date.now() % 1_000_000_000);
 const TIMEOUT_MS = 600_000 + KILLS * 20_000;
 const OWN_DRIVER = "deno" in process.versions ? "deno-kv" : "sqlite";
