@@ -37,22 +37,31 @@ export function createFormerNetworkCheck({ rpc, view, clock }: {
 }): (state: WatcherState, options: { isPruned?: boolean; signal: AbortSignal }) => Promise<boolean> {
   /** What was believed had been overturned so often when the network was known not to be the former one. */
   let overturned = 0;
+  /** Since when nodes have not told. */
   let failingSinceMs: number | undefined;
 
-  function orUntold(error: unknown): undefined {
-    const nowMs = clock.monotonicMs();
-    failingSinceMs ??= nowMs;
-    if (nowMs - failingSinceMs < PATIENCE_MS) throw error;
+  /** Whether the node in use has it; undefined: it does not tell, and was waited for. */
+  async function isThere(formerAnchor: LedgerHash, signal: AbortSignal): Promise<boolean | undefined> {
+    const node = Math.max(0, rpc.nodes().findIndex(({ inUse }) => inUse));
+    try {
+      const has = await hasLedger(rpc, formerAnchor, { node, signal });
+      failingSinceMs = undefined;
+      return has;
+    } catch (error) {
+      const nowMs = clock.monotonicMs();
+      failingSinceMs ??= nowMs;
+      if (nowMs - failingSinceMs < PATIENCE_MS) throw error;
+      return undefined;
+    }
   }
 
   return async function isShown({ formerAnchor, latestLedgerCloseTime }, { isPruned = false, signal }) {
     const { overturned: asOf } = view;
-    if (asOf === overturned && !isPruned) return false;
+    const isAsked = asOf !== overturned || isPruned;
     // A network that has closed ledgers since is not the former one, whatever it was before.
-    if (formerAnchor !== undefined && view.confirmed.closeTime <= latestLedgerCloseTime) {
-      const node = Math.max(0, rpc.nodes().findIndex(({ inUse }) => inUse));
-      const isThere = await hasLedger(rpc, formerAnchor, { node, signal }).catch(orUntold);
-      if (isThere !== false) return isThere ?? false;
+    if (isAsked && formerAnchor !== undefined && view.confirmed.closeTime <= latestLedgerCloseTime) {
+      const has = await isThere(formerAnchor, signal);
+      if (has !== false) return has ?? false;
     }
     failingSinceMs = undefined;
     overturned = asOf;

@@ -40,29 +40,51 @@ describe("the ledger by which a former network is told", () => {
     assert.ok(asked >= 3);
   });
 
-  test("a node that does not tell is waited for, a minute at most, and anew once it has told", async () => {
+  /** The check, as of a node that tells what is set last: that it has the ledger, that it has not, or nothing. */
+  function check() {
     const clock = fakeClock();
     const view = { overturned: 0, confirmed: { sequence: 5, closeTime: 50 } };
+    let says: "former" | "new" | "nothing" = "nothing";
+    const getLedgers: RpcClient["getLedgers"] = () => {
+      if (says === "nothing") return Promise.reject(new Error("timeout"));
+      const ledgers = [{ sequence: 4, hash: says === "former" ? "aa" : "bb", ledgerCloseTime: 40 }];
+      return Promise.resolve({ ledgers, latestLedger: 5, oldestLedger: 1 });
+    };
+    const isShown = createFormerNetworkCheck({ rpc: { getLedgers, nodes: () => [] }, view, clock });
     const formerAnchor = { ledger: 4, hash: "aa" };
-    const untold = () => Promise.reject(new Error("timeout"));
-    let getLedgers: RpcClient["getLedgers"] = untold;
-    const rpc = { getLedgers: (...asked: Parameters<typeof getLedgers>) => getLedgers(...asked), nodes: () => [] };
-    const isShown = createFormerNetworkCheck({ rpc, view, clock });
     const state = { ...firstState(["A"], 1), latestLedgerCloseTime: 50, formerAnchor };
-    const ask = () => isShown(state, { signal: AbortSignal.timeout(5_000) });
-    const told = (hash: string) => () =>
-      Promise.resolve({ ledgers: [{ sequence: 4, hash, ledgerCloseTime: 40 }], latestLedger: 5, oldestLedger: 1 });
+    return {
+      clock,
+      view,
+      set: (to: typeof says) => void (says = to),
+      ask: (isPruned = false) => isShown(state, { isPruned, signal: AbortSignal.timeout(5_000) }),
+    };
+  }
+
+  test("a node that does not tell is waited for, a minute at most, and anew once it has told", async () => {
+    const { clock, view, set, ask } = check();
     for (const overturned of [1, 2]) {
       view.overturned = overturned;
-      getLedgers = untold;
-      await assert.rejects(ask, /timeout/);
+      set("nothing");
+      await assert.rejects(ask(), /timeout/);
       clock.pass(59_000);
-      await assert.rejects(ask, /timeout/);
+      await assert.rejects(ask(), /timeout/);
       clock.pass(2_000);
       assert.equal(await ask(), false);
-      getLedgers = told("aa");
+      set("former");
       assert.equal(await ask(), true);
-      getLedgers = told("bb");
+      set("nothing");
+      await assert.rejects(ask(), /timeout/, "it told a moment ago");
+      set("new");
+      assert.equal(await ask(), false);
+    }
+  });
+
+  test("and anew when it was not asked in between", async () => {
+    const { clock, ask } = check();
+    for (let times = 0; times < 3; times++) {
+      await assert.rejects(ask(true), /timeout/);
+      clock.pass(120_000);
       assert.equal(await ask(), false);
     }
   });
