@@ -1,3 +1,5 @@
+import { StoreError } from "./store.ts";
+
 /** Which intent: the caller's `Idempotency-Key`, which counts for each API key and each kind of request by itself. */
 export interface IntentName {
   keyId: string;
@@ -81,6 +83,11 @@ export interface IntentStore {
 
 /** The greatest nonce that the contract's u64 holds. */
 export const MAX_NONCE = 18_446_744_073_709_551_615n;
+
+/** What a write under a claim that is not the newest of its intent rejects with. */
+export function intentFenced(location: string, { kind, term }: IntentClaim): StoreError {
+  return new StoreError("fenced", `${location}: another has claimed this intent (${kind}) since its term ${term}`);
+}
 
 /** A claim as it is kept. */
 export interface KeptClaim {

@@ -1,5 +1,5 @@
 import type { EventFilter, LoggedEvent, NewEvent, UndecodedEvent } from "./event.ts";
-import type { IntentStore } from "./intent.ts";
+import type { IntentClaim, IntentStore } from "./intent.ts";
 import type { RegisterStore } from "./register.ts";
 import type { SubmissionStore } from "./submission.ts";
 import type { TransferStore } from "./transfer.ts";
@@ -229,9 +229,10 @@ export interface EventStore {
 export interface SubscriptionStore {
   /**
    * Adds a subscription, its cursor at the end of the log. Rejects with `exists` when its key has `maxPerKey` already
-   * (counted atomically), or when the id is taken.
+   * (counted atomically), or when the id is taken; with `fenced` when another has claimed the intent it is made for, since
+   * this `claim`.
    */
-  insert(subscription: Subscription, maxPerKey: number): Promise<void>;
+  insert(subscription: Subscription, maxPerKey: number, claim?: IntentClaim): Promise<void>;
   /** The subscription with this id, undefined when there is none. */
   get(id: string): Promise<Subscription | undefined>;
   /** Of one key, or of all when absent: ascending by id, at most `limit` (≤ 1 000) after the id `after`. */

@@ -1,5 +1,6 @@
 import { GatewayError } from "../errors.ts";
 import type { Clock } from "../clock.ts";
+import type { IntentClaim } from "../store/intent.ts";
 import { publicEvent } from "../store/event.ts";
 import { type Store, StoreError } from "../store/store.ts";
 import type { Attempt, FailedDelivery, Reader, Subscription } from "../store/webhook.ts";
@@ -40,10 +41,11 @@ export interface SubscriptionsParts {
 /** What the owner of an API key does with its subscriptions. Those of other keys are `not_found`. */
 export interface Subscriptions {
   /**
-   * Makes a subscription, with this `id` where one is given: if there is one already, that is answered.
+   * Makes a subscription; under the claim of an intent that one's, with its id: if there is one already, that is answered.
    * @throws {GatewayError} `invalid_request` for a refused target, and when the key has as many as it may
+   * @throws {StoreError} `fenced` when another has claimed the intent since
    */
-  create(keyId: string, wanted: NewSubscription, id?: string): Promise<SubscriptionWithSecret>;
+  create(keyId: string, wanted: NewSubscription, claim?: IntentClaim): Promise<SubscriptionWithSecret>;
   /** One of the key's with the secret that signs now, undefined when there is none. */
   withSecret(keyId: string, id: string): Promise<SubscriptionWithSecret | undefined>;
   /** Ascending by id. */
@@ -112,7 +114,8 @@ export function createSubscriptions(parts: SubscriptionsParts): Subscriptions {
   }
 
   return {
-    async create(keyId, { url, types, deviceHash, merchant, ordered }, id = `wh_${randomText(ID_LENGTH)}`) {
+    async create(keyId, { url, types, deviceHash, merchant, ordered }, claim) {
+      const id = `wh_${claim?.id ?? randomText(ID_LENGTH)}`;
       await targets.check(url);
       const plainSecret = createSecret();
       const subscription: Subscription = {
@@ -129,7 +132,7 @@ export function createSubscriptions(parts: SubscriptionsParts): Subscriptions {
         startHeight: await startHeight(),
       };
       try {
-        await store.subscriptions.insert(subscription, MAX_SUBSCRIPTIONS_PER_KEY);
+        await store.subscriptions.insert(subscription, MAX_SUBSCRIPTIONS_PER_KEY, claim);
       } catch (error) {
         if (!(error instanceof StoreError) || error.kind !== "exists") throw error;
         const there = await withSecret(keyId, id);

@@ -201,4 +201,29 @@ describe("the creation of a webhook with an Idempotency-Key", () => {
     assert.equal(again.status, 404);
     assert.match(again.body.error.message, /was deleted since/);
   });
+
+  test("whoever was slow does not make again what another made and its owner deleted", async () => {
+    const apiKey = await stage.newKey(["webhooks"]);
+    let goesOn = () => {};
+    const slow = (store: typeof stage.store) =>
+      bentStore(store, {
+        subscriptions: {
+          insert: async (...of) => {
+            await new Promise<void>((resolve) => goesOn = resolve);
+            return await store.subscriptions.insert(...of);
+          },
+        },
+      });
+    const { gateway: slept } = await stage.time.until(stage.live(Infinity, undefined, slow));
+    const late = ask("/v1/webhooks", wanted("a"), { key: "late", apiKey, of: slept });
+    await pass(31);
+    const { body } = await created(wanted("a"), { key: "late", apiKey });
+    await asked(`/v1/webhooks/${body.id}`, undefined, { apiKey, method: "DELETE" });
+    goesOn();
+    const { status, text } = await stage.time.until(late);
+    assert.equal(status, 404, text);
+    assert.match(text, /was deleted since/);
+    const held = await asked("/v1/webhooks", undefined, { apiKey, method: "GET" });
+    assert.deepEqual(held.body.webhooks, []);
+  });
 });

@@ -107,10 +107,10 @@ export const IN_HISTORY = [
     wasReal: true,
   },
   {
-    name: "how long a node has not told goes on being counted after it has",
+    name: "who does not tell whether it shows the former network is not waited for",
     file: "lib/events/former_network.ts",
-    from: "      failingSinceMs = undefined;\n      return has;",
-    to: "      return has;",
+    from: "const PATIENCE_MS = 60_000;",
+    to: "const PATIENCE_MS = 0;",
     seed: 310_004_866,
     kind: kinds.formerShown,
     wasReal: true,

@@ -28,10 +28,19 @@ export const IN_REQUESTS = [
   {
     name: "a webhook that was made is made again",
     file: "lib/http/intents/webhooks.ts",
-    from: "webhooks.create(keyId, wanted, `wh_${intentId}`)",
-    to: 'webhooks.create(keyId, wanted, intentId === "" ? intentId : undefined)',
+    from: "webhooks.create(keyId, wanted, claim)",
+    to: 'webhooks.create(keyId, wanted, claim.id === "" ? claim : undefined)',
     seed: 659,
     kind: kinds.madeAmongFaults,
+  },
+  {
+    name: "who was slow makes a webhook again that its owner has deleted",
+    file: "lib/store/sqlite/subscriptions.ts",
+    from: "if (claim !== undefined) {",
+    to: 'if (claim?.id === "") {',
+    seed: 330_000_339,
+    kind: kinds.madeAmongFaults,
+    wasReal: true,
   },
   {
     name: "an envelope is answered before it is kept",

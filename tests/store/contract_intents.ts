@@ -4,6 +4,7 @@ import type { Intent, IntentClaim, IntentName } from "../../lib/store/intent.ts"
 import type { Store } from "../../lib/store/store.ts";
 import { storeError } from "./samples.ts";
 import type { Subject } from "./store_contract.ts";
+import { sampleSubscription } from "./webhook_samples.ts";
 
 const MINUTE_MS = 60_000;
 const REQUEST = "ab".repeat(32);
@@ -137,6 +138,29 @@ export function intentContract({ store, anotherHandle, now, pass, isPersistent }
     await store().intents.release(lost);
     await store().intents.complete(anew, { request: REQUEST, result: "mine" });
     assert.equal((await store().intents.get(named("a")))!.result, "mine");
+  });
+
+  test("subscriptions.insert under a claim that is lost is fenced, and writes nothing, also where there was one already", async () => {
+    const lost = await claimed(store(), named("a", { kind: "webhook" }));
+    pass(MINUTE_MS);
+    const newest = await claimed(await anotherHandle(), named("a", { kind: "webhook" }));
+    const subscription = sampleSubscription("wh_1");
+    const version = await store().subscriptions.version();
+    const isFenced = storeError("fenced", store().location);
+    await assert.rejects(store().subscriptions.insert(subscription, 9, lost), isFenced);
+    assert.equal(await store().subscriptions.version(), version);
+    await store().subscriptions.insert(subscription, 9, newest);
+    assert.deepEqual(await store().subscriptions.get("wh_1"), subscription);
+    await assert.rejects(store().subscriptions.insert(subscription, 9, lost), isFenced);
+    await store().intents.complete(newest, { request: REQUEST, result: "wh_1" });
+    await store().subscriptions.delete("wh_1");
+    await assert.rejects(store().subscriptions.insert(subscription, 9, lost), isFenced);
+    assert.equal(await store().subscriptions.get("wh_1"), undefined);
+    await store().intents.release(await claimed(store(), named("b", { kind: "webhook" })));
+    await assert.rejects(
+      store().subscriptions.insert(subscription, 9, { ...named("b", { kind: "webhook" }), id: idOf(1), term: 1 }),
+      isFenced,
+    );
   });
 
   test("release forgets an intent without a result, and keeps one that has one", async () => {

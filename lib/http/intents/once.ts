@@ -19,10 +19,11 @@ export interface Task<T> {
    */
   givesWay?(result: string | undefined): boolean | Promise<boolean>;
   /**
-   * Does it; `id` is the intent's own, and the same however often it is tried. Undefined: it is not what it was any more
-   * when `repeat` looked, who is to look again. A `GatewayError` says that nothing was done.
+   * Does it under this claim, whose `id` is the intent's own, and the same however often it is tried. Undefined: it is not
+   * what it was any more when `repeat` looked, who is to look again; a `fenced` write says the same. A `GatewayError` says
+   * that nothing was done.
    */
-  work(id: string): Promise<{ answer: T; result: string } | undefined>;
+  work(claim: IntentClaim): Promise<{ answer: T; result: string } | undefined>;
 }
 
 export type Once = <T>(name: IntentName, task: Task<T>) => Promise<T>;
@@ -56,7 +57,8 @@ const LONGEST_PAUSE_MS = 500;
  * - What came of it is in the store before it is answered; so what was answered is what everybody is told from then on.
  * - A claim ends by itself. Who is killed before `complete` has answered nothing; who was only slow is fenced there, and
  *   tells what the other came to.
- * - What `work` does in the world beside its answer is done under the intent's `id`, which outlives the claim.
+ * - What `work` does in the world beside its answer is done under the intent's `id`, which outlives the claim, and where it
+ *   may be undone by others under the claim itself.
  */
 export function createOnce({ intents, clock, networkSeconds, newId }: {
   intents: IntentStore;
@@ -128,8 +130,9 @@ export function createOnce({ intents, clock, networkSeconds, newId }: {
   async function done<T>(claim: IntentClaim, task: Task<T>): Promise<{ is: T } | undefined> {
     let work;
     try {
-      work = await task.work(claim.id);
+      work = await task.work(claim);
     } catch (error) {
+      if (isFenced(error)) return undefined;
       // Of any other error it is not known what was done: the claim ends by itself, and the next one goes on from there.
       if (error instanceof GatewayError) await intents.release(claim);
       throw error;
@@ -148,10 +151,15 @@ export function createOnce({ intents, clock, networkSeconds, newId }: {
       await intents.complete(claim, { ...done, atMs: networkMs() });
       return true;
     } catch (error) {
-      if (error instanceof StoreError && error.kind === "fenced") return false;
+      if (isFenced(error)) return false;
       throw error;
     }
   }
+}
+
+/** Whether another has claimed the intent since. */
+function isFenced(error: unknown): boolean {
+  return error instanceof StoreError && error.kind === "fenced";
 }
 
 function anotherRequest({ key }: IntentName): GatewayError {

@@ -10,7 +10,8 @@ export type CreateWebhook = (wanted: NewSubscription, asker: Asker) => Promise<S
 
 /**
  * Creates a subscription; for an intent the same one again, with its secret, which stands nowhere but in the subscription
- * itself. Its id is the intent's: a gateway that was killed after it had made it finds it.
+ * itself. Its id is the intent's: a gateway that was killed after it had made it finds it. It is made under the claim: who
+ * was slow does not make it again when it was deleted meanwhile.
  */
 export function createWebhookIntents(
   { once, webhooks }: { once: Once; webhooks: Pick<Subscriptions, "create" | "withSecret"> },
@@ -26,8 +27,8 @@ export function createWebhookIntents(
           `the webhook ${id}, which this ${IDEMPOTENCY_KEY} made, was deleted since: another needs a new key`;
         throw new GatewayError("not_found", message, { param: IDEMPOTENCY_KEY });
       },
-      async work(intentId) {
-        const made = await webhooks.create(keyId, wanted, `wh_${intentId}`);
+      async work(claim) {
+        const made = await webhooks.create(keyId, wanted, claim);
         return { answer: made, result: made.id };
       },
     });

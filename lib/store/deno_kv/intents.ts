@@ -1,8 +1,7 @@
 import type { KvAtomic, KvEntryMaybe, KvU64 } from "../../runtime/kv.ts";
 import type { NounDriver } from "../checked_store.ts";
-import { claimedForMs, nonceAfter, type NonceOut } from "../intent.ts";
+import { claimedForMs, intentFenced, nonceAfter, type NonceOut } from "../intent.ts";
 import type { Intent, IntentClaim, IntentName, IntentStore } from "../intent.ts";
-import { StoreError } from "../store.ts";
 import { collect, commit, type DenoKvContext, getAll, MAX_CHECKS } from "./io.ts";
 import {
   INTENT_COUNT,
@@ -110,13 +109,7 @@ export function denoKvIntents({ kv, location, handle, now, isHeld, retry }: Deno
     complete: (claim, { request, result, atMs = 0 }) =>
       retry(async () => {
         const entry = await claimed(claim);
-        if (entry === undefined) {
-          const { kind, term } = claim;
-          throw new StoreError(
-            "fenced",
-            `${location}: another has claimed this intent (${kind}) since its term ${term}`,
-          );
-        }
+        if (entry === undefined) throw intentFenced(location, claim);
         const { id, term, completedAtMs } = entry.value;
         const { keyId, kind, key } = claim;
         const name = { keyId, kind, key };

@@ -1,11 +1,14 @@
 import type { Kv, KvAtomic, KvEntryMaybe, KvKey, KvU64 } from "../../runtime/kv.ts";
 import type { NounDriver } from "../checked_store.ts";
+import { intentFenced } from "../intent.ts";
 import { StoreError, type SubscriptionStore } from "../store.ts";
 import type { Subscription } from "../webhook.ts";
 import { collect, commit, type DenoKvContext, getAll, next, present } from "./io.ts";
 import {
   deletedKey,
   failedKey,
+  type IntentEntry,
+  intentKey,
   LOG,
   type LogEntry,
   type ReaderEntry,
@@ -51,7 +54,7 @@ export function denoKvSubscriptions({ kv, location, retry }: DenoKvContext): Nou
     });
 
   return {
-    insert: (subscription, maxPerKey) =>
+    insert: (subscription, maxPerKey, claim) =>
       retry(async () => {
         const { id, keyId } = subscription;
         const [count, stored, log, deleted] = await kv.getMany<[number, Subscription, LogEntry, true]>([
@@ -60,6 +63,10 @@ export function denoKvSubscriptions({ kv, location, retry }: DenoKvContext): Nou
           LOG,
           deletedKey(id),
         ]);
+        const intent = claim && await kv.get<IntentEntry>(intentKey(claim));
+        if (claim !== undefined && (intent?.value?.id !== claim.id || intent.value.term !== claim.term)) {
+          throw intentFenced(location, claim);
+        }
         if (deleted.value !== null) {
           // What another of this id has left would pass for its own.
           while (await purgeSome(deleted));
@@ -71,7 +78,8 @@ export function denoKvSubscriptions({ kv, location, retry }: DenoKvContext): Nou
         if (stored.value) {
           throw new StoreError("exists", `${location} holds a subscription with the id "${id}" already`);
         }
-        const atomic = kv.atomic().check(count, stored, log, deleted).sum(SUBSCRIPTIONS_VERSION, 1n)
+        const atomic = kv.atomic().check(count, stored, log, deleted, ...(intent === undefined ? [] : [intent]))
+          .sum(SUBSCRIPTIONS_VERSION, 1n)
           .set(count.key, (count.value ?? 0) + 1)
           .set(subscriptionKey(id), present(subscription))
           .set(subscriptionOfKey(keyId, id), true)

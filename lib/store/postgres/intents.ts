@@ -1,7 +1,6 @@
 import type { NounDriver } from "../checked_store.ts";
-import { claimedForMs, MAX_NONCE } from "../intent.ts";
-import type { Intent, IntentStore } from "../intent.ts";
-import { StoreError } from "../store.ts";
+import { claimedForMs, intentFenced, MAX_NONCE } from "../intent.ts";
+import type { Intent, IntentClaim, IntentStore } from "../intent.ts";
 import { NOW_MS } from "./clock.ts";
 import type { Queries } from "./database.ts";
 import type { PostgresContext } from "./store.ts";
@@ -26,6 +25,16 @@ const anyShard = () => Math.floor(Math.random() * SHARDS);
 
 const IS_NAMED = "key_id = $1 AND kind = $2 AND key = $3";
 const IS_CLAIMED = `${IS_NAMED} AND id = $4 AND term = $5`;
+
+/** Whether a claim is the newest of its intent: then nobody makes another before the transaction is over. */
+export async function holdClaim(
+  queries: Queries,
+  prefix: string,
+  { keyId, kind, key, id, term }: IntentClaim,
+): Promise<boolean> {
+  const sql = `SELECT term FROM ${prefix}intent WHERE ${IS_CLAIMED} FOR SHARE`;
+  return (await queries.write(sql, [keyId, kind, key, id, term])).length > 0;
+}
 
 /** Intents, and nonces that are out. */
 export function postgresIntents({ database, location, prefix }: PostgresContext): NounDriver<IntentStore> {
@@ -97,14 +106,14 @@ export function postgresIntents({ database, location, prefix }: PostgresContext)
       if (found!.made > 0) return { ...name, id, term: 1 };
       return found!.room > 0 || found!.there > 0 ? "taken" : "full";
     },
-    async complete({ keyId, kind, key, id, term }, { request, result, atMs = 0 }) {
+    async complete(claim, { request, result, atMs = 0 }) {
+      const { keyId, kind, key, id, term } = claim;
       const { count } = await database.write(
         `UPDATE ${prefix}intent SET request = $6, result = $7, completed_at_ms = greatest(completed_at_ms, ${NOW_MS}, $8), claimed_until_ms = NULL
         WHERE ${IS_CLAIMED}`,
         [keyId, kind, key, id, term, request, result, Math.floor(atMs)],
       );
-      if (count > 0) return;
-      throw new StoreError("fenced", `${location}: another has claimed this intent (${kind}) since its term ${term}`);
+      if (count === 0) throw intentFenced(location, claim);
     },
     release: ({ keyId, kind, key, id, term }) =>
       database.transaction(async (queries) => {

@@ -1,7 +1,9 @@
 import type { NounDriver } from "../checked_store.ts";
+import { type IntentClaim, intentFenced } from "../intent.ts";
 import { StoreError, type SubscriptionStore } from "../store.ts";
 import type { FormerSecret, Secrets, Subscription } from "../webhook.ts";
 import { givenRows, type PostgresDatabase, type Queries } from "./database.ts";
+import { holdClaim } from "./intents.ts";
 import { newestRow } from "./log.ts";
 import type { PostgresContext } from "./store.ts";
 
@@ -56,13 +58,20 @@ export function deleteSubscriptions(prefix: string, where: string): string {
 export function postgresSubscriptions(context: PostgresContext): NounDriver<SubscriptionStore> {
   const { database, location, prefix } = context;
 
-  async function insert(queries: Queries, subscription: Subscription, maxPerKey: number): Promise<void> {
+  async function insert(
+    queries: Queries,
+    subscription: Subscription,
+    maxPerKey: number,
+    claim: IntentClaim | undefined,
+  ): Promise<void> {
     const { id, keyId } = subscription;
     // The version's row first: of those inserted at once each waits for the one before, so that the count is right.
-    const [, counted] = await Promise.all([
+    const [, isNewest, counted] = await Promise.all([
       queries.write(raiseVersion(prefix)),
+      claim === undefined || holdClaim(queries, prefix, claim),
       queries.read<{ n: number }>(`SELECT count(*) AS n FROM ${prefix}subscription WHERE key_id = $1`, [keyId]),
     ]);
+    if (!isNewest) throw intentFenced(location, claim!);
     if (counted[0]!.n >= maxPerKey) {
       throw new StoreError("exists", `${location}: the key "${keyId}" has ${maxPerKey} subscriptions already`);
     }
@@ -80,7 +89,8 @@ export function postgresSubscriptions(context: PostgresContext): NounDriver<Subs
   }
 
   return {
-    insert: (subscription, maxPerKey) => database.transaction((queries) => insert(queries, subscription, maxPerKey)),
+    insert: (subscription, maxPerKey, claim) =>
+      database.transaction((queries) => insert(queries, subscription, maxPerKey, claim)),
     async get(id) {
       const [row] = await database.read<SubscriptionRow>(
         `SELECT ${SUBSCRIPTION_COLUMNS} FROM ${prefix}subscription WHERE id = $1`,

@@ -1,7 +1,6 @@
 import type { NounDriver } from "../checked_store.ts";
-import { claimedForMs, nonceAfter } from "../intent.ts";
+import { claimedForMs, intentFenced, nonceAfter } from "../intent.ts";
 import type { Intent, IntentStore } from "../intent.ts";
-import { StoreError } from "../store.ts";
 import type { SqliteContext } from "./store.ts";
 
 interface IntentRow {
@@ -84,12 +83,12 @@ export function sqliteIntents(context: SqliteContext): NounDriver<IntentStore> {
         return { ...name, id: row.id, term: row.term + 1 };
       });
     },
-    async complete({ keyId, kind, key, id, term }, { request, result, atMs = 0 }) {
+    async complete(claim, { request, result, atMs = 0 }) {
+      const { keyId, kind, key, id, term } = claim;
       const { changes } = await commitTogether(() =>
         complete.run(request, result, Math.max(now(), atMs), keyId, kind, key, id, term)
       );
-      if (changes > 0) return;
-      throw new StoreError("fenced", `${location}: another has claimed this intent (${kind}) since its term ${term}`);
+      if (changes === 0) throw intentFenced(location, claim);
     },
     release: ({ keyId, kind, key, id, term }) =>
       commitTogether(() => {

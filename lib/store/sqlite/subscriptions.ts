@@ -1,5 +1,6 @@
 import type { SqliteValue } from "../../runtime/sqlite.ts";
 import type { NounDriver } from "../checked_store.ts";
+import { intentFenced } from "../intent.ts";
 import { StoreError, type SubscriptionStore } from "../store.ts";
 import { ATTEMPTS_KEPT, type FormerSecret, type Secrets, type Subscription } from "../webhook.ts";
 import type { SqliteLog } from "./log.ts";
@@ -51,6 +52,9 @@ export function sqliteSubscriptions(
       older_secret_until_ms = ? WHERE id = ? AND secret = ?`);
   const hearFrom = database.prepare("UPDATE subscription SET start_height = ?1 WHERE start_height > ?1");
   const remove = database.prepare("DELETE FROM subscription WHERE id = ?");
+  const newestClaim = database.prepare<{ id: string; term: number }>(
+    "SELECT id, term FROM intent WHERE key_id = ? AND kind = ? AND key = ?",
+  );
   const version = database.prepare<{ version: number }>("SELECT version FROM subscriptions_version");
   const readCheck = database.prepare<{ text: string }>("SELECT text FROM secrets_check");
   const writeCheck = database.prepare("INSERT OR REPLACE INTO secrets_check (only_row, text) VALUES (1, ?)");
@@ -73,9 +77,13 @@ export function sqliteSubscriptions(
   }
 
   return {
-    insert: (subscription, maxPerKey) =>
+    insert: (subscription, maxPerKey, claim) =>
       database.transaction(() => {
         const { id, keyId } = subscription;
+        if (claim !== undefined) {
+          const newest = newestClaim.get(claim.keyId, claim.kind, claim.key);
+          if (newest?.id !== claim.id || newest.term !== claim.term) throw intentFenced(location, claim);
+        }
         if (countOfKey.get(keyId)!.count >= maxPerKey) {
           throw new StoreError("exists", `${location}: the key "${keyId}" has ${maxPerKey} subscriptions already`);
         }
