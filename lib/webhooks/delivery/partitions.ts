@@ -46,19 +46,19 @@ export function createPartitions(
 ): Partitions {
   const held = new Map<number, Held>();
   let lookedAt = -Infinity;
+  /** What is held has changed since `keep` has answered: where the store fails in between, the next one says so. */
+  let hasChanged = false;
 
-  async function renew(): Promise<boolean> {
+  async function renew(): Promise<void> {
     // Trust begins at the attempt: the answer may come late.
     const trustedUntil = clock.monotonicMs() + LEASE_MS;
     const renewed = new Set(
       (await store.renew([...held.values()].map(({ lease }) => lease), LEASE_MS)).map(({ name }) => name),
     );
-    let changed = false;
     for (const [partition, { lease }] of held) {
       if (renewed.has(lease.name)) held.get(partition)!.trustedUntil = trustedUntil;
-      else changed = held.delete(partition);
+      else hasChanged = held.delete(partition);
     }
-    return changed;
   }
 
   /** Says that this courier is there; answers how many partitions are its share. */
@@ -80,38 +80,37 @@ export function createPartitions(
     return rest;
   }
 
-  async function acquire(most: number): Promise<boolean> {
-    let changed = false;
+  async function acquire(most: number): Promise<void> {
     for (let partition = 0; partition < PARTITIONS && held.size < most; partition++) {
       if (held.has(partition)) continue;
       const trustedUntil = clock.monotonicMs() + LEASE_MS;
       const lease = await store.acquire({ name: partitionLease(partition), holder, durationMs: LEASE_MS });
       if (lease === undefined) continue;
       held.set(partition, { lease, trustedUntil, isLeaving: false });
-      changed = true;
+      hasChanged = true;
     }
-    return changed;
   }
 
-  async function giveBackLeaving(isBusy: (partition: number) => boolean): Promise<boolean> {
+  async function giveBackLeaving(isBusy: (partition: number) => boolean): Promise<void> {
     const idle = [...held].filter(([partition, { isLeaving }]) => isLeaving && !isBusy(partition));
-    if (idle.length === 0) return false;
-    for (const [partition] of idle) held.delete(partition);
+    if (idle.length === 0) return;
+    for (const [partition] of idle) hasChanged = held.delete(partition);
     await store.release(idle.map(([, { lease }]) => lease));
-    return true;
   }
 
   return {
     async keep(isBusy) {
-      let changed = false;
       if (clock.monotonicMs() - lookedAt >= LOOK_MS) {
         lookedAt = clock.monotonicMs();
-        changed = held.size > 0 && await renew();
+        if (held.size > 0) await renew();
         const most = await share();
         [...held.values()].forEach((one, place) => one.isLeaving = place >= most);
-        changed = await acquire(most) || changed;
+        await acquire(most);
       }
-      return await giveBackLeaving(isBusy) || changed;
+      await giveBackLeaving(isBusy);
+      const answer = hasChanged;
+      hasChanged = false;
+      return answer;
     },
     holds(partition) {
       const found = held.get(partition);

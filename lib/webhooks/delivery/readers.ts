@@ -49,9 +49,10 @@ export function createReaders({ store, partitions, latestDueAtMs }: {
   let seenVersion: number | undefined;
 
   async function load(partitionsChanged: boolean): Promise<void> {
-    const version = await store.subscriptions.version();
-    if (version === seenVersion && !partitionsChanged) return;
     // Whatever the store fails on is loaded again: who was not taken in, or is not in the matcher, would hear nothing.
+    if (partitionsChanged) seenVersion = undefined;
+    const version = await store.subscriptions.version();
+    if (version === seenVersion) return;
     seenVersion = undefined;
     const there = await takeInAll();
     for (const [id, reader] of readers) if (!there.has(id) || !isOwn(reader)) close(reader);

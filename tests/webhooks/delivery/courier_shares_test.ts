@@ -2,10 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as yieldToOthers } from "node:timers/promises";
 import { openStore } from "../../../lib/store/open.ts";
-import { partitionOf, PARTITIONS } from "../../../lib/store/webhook.ts";
+import { type Lease, StoreError } from "../../../lib/store/store.ts";
+import { partitionLease, partitionOf, PARTITIONS } from "../../../lib/store/webhook.ts";
+import { bentStore } from "../../store/bent_store.ts";
 import { createPartitions, type Partitions } from "../../../lib/webhooks/delivery/partitions.ts";
 import { createTestClock, type TestClock } from "../../test_clock.ts";
-import { owedTo, START_MS } from "../parts.ts";
+import { insert, owedTo, START_MS, subscriptionOf } from "../parts.ts";
 import { courierStage, hangs } from "./courier_stage.ts";
 
 const ALL = Array.from({ length: PARTITIONS }, (_, partition) => partition);
@@ -264,3 +266,49 @@ test("a lease is trusted from when it was asked for, however late the store answ
   assert.equal(held(), 0, "another may have taken them");
   await store.close();
 });
+
+for (const failing of ["another is asked for", "subscriptions are looked at"] as const) {
+  test(`what was taken over is delivered, also when the store fails just as ${failing}`, async () => {
+    const bare = await openStore("memory:", { isShared: true });
+    let hasTaken = false;
+    let hasFailed = false;
+    const failOnce = (what: typeof failing) => {
+      if (!hasTaken || hasFailed || what !== failing) return;
+      hasFailed = true;
+      throw new StoreError("unavailable", "the store could not be reached");
+    };
+    const { courier, pass, owe, postedTo } = await courierStage(() => "delivered", {
+      on: bentStore(bare, {
+        leases: {
+          async acquire(step) {
+            failOnce("another is asked for");
+            const lease = await bare.leases.acquire(step);
+            hasTaken ||= lease !== undefined;
+            return lease;
+          },
+        },
+        subscriptions: {
+          async version() {
+            failOnce("subscriptions are looked at");
+            return await bare.subscriptions.version();
+          },
+        },
+      }),
+    });
+    await insert(bare, subscriptionOf("wh_1"));
+    const leases: Lease[] = [];
+    for (const name of ALL.map(partitionLease)) {
+      leases.push((await bare.leases.acquire({ name, holder: "other", durationMs: 60_000 }))!);
+    }
+    courier.start();
+    await pass(3_000);
+    // The others stay where they are.
+    await bare.leases.release(leases.splice(partitionOf("wh_1"), 1));
+    await pass(10_000);
+    assert.ok(hasFailed);
+    await owe(2, "wh_1");
+    await pass(5_000);
+    assert.equal(postedTo("wh_1").length, 2);
+    await courier.stop({ drainMs: 0 });
+  });
+}
