@@ -26,6 +26,8 @@ export interface ResetCheck {
   isDue(state: WatcherState): boolean;
   /** Looks whether what was read is still there. Rejects when no node answers. */
   check(state: WatcherState, signal: AbortSignal): Promise<ResetFinding>;
+  /** What was found last is written down: until then every check answers it again. */
+  written(): void;
   /** After a failure of the node: the next look is due. */
   again(): void;
   /**
@@ -57,6 +59,10 @@ export function createResetCheck({ rpc, store, view, clock }: {
   let askedAtMs = -Infinity;
   let failingSinceMs: number | undefined;
   let suspicion: { node: number; atMs: number } | undefined;
+  /** What was found and changes what is held: it is said again until that is written down, whatever the network shows by then. */
+  let found: { epoch: number; scannedLedger: number; finding: ResetFinding } | undefined;
+  const foundOf = ({ epoch, scannedLedger }: WatcherState) =>
+    found?.epoch === epoch && found.scannedLedger === scannedLedger ? found.finding : undefined;
   /** Lower is lag, unless two claims say otherwise; and lower but later is never what was read: close times do not fall. */
   const seemsGoneBack = ({ scannedLedger, latestLedgerCloseTime }: WatcherState) =>
     view.confirmed.sequence > 0 && view.confirmed.sequence < scannedLedger &&
@@ -124,46 +130,62 @@ export function createResetCheck({ rpc, store, view, clock }: {
     return isThere ? { sameUpTo: Math.max(sameLedger ?? 0, startLedger - 1) } : "other";
   }
 
+  async function look(state: WatcherState, signal: AbortSignal): Promise<ResetFinding> {
+    const nodes = rpc.nodes().length;
+    let node = suspicion === undefined ? inUse() : (suspicion.node + 1) % nodes;
+    const said = await ask(state, node, signal).catch(async (error) => {
+      if (suspicion === undefined || node === suspicion.node) return orUnknown(state, error);
+      // Without the other node, the one that said it first is asked again.
+      node = suspicion.node;
+      return await ask(state, node, signal);
+    });
+    failingSinceMs = undefined;
+    if (said !== "other") {
+      suspicion = undefined;
+      nextMs = clock.monotonicMs() + CHECK_MS;
+      if (said === "unknown") return { kind: "unknown" };
+      return seemsGoneBack(state) ? { kind: "gone_back", sameUpTo: said.sameUpTo } : { kind: "same" };
+    }
+    const nowMs = clock.monotonicMs();
+    suspicion ??= { node, atMs: nowMs };
+    const apartMs = nodes > 1 && node === suspicion.node ? SAME_NODE_MS : SECOND_LOOK_MS;
+    if (nowMs - suspicion.atMs < apartMs) return { kind: "doubtful" };
+    // Twice: what one wrong answer left out of the new network would never be read.
+    const [first, second] = [await rpc.getHealth({ node, signal }), await rpc.getHealth({ node, signal })];
+    // One answer's word does here: a wrong hash is no ledger's. What went back to a snapshot still has it.
+    const anchor = state.anchor ?? state.nextAnchor;
+    const isThere = anchor !== undefined && await hasLedger(rpc, anchor, { node, signal }).catch(() => true);
+    suspicion = undefined;
+    nextMs = nowMs + CHECK_MS;
+    return {
+      kind: "reset",
+      oldestLedger: Math.min(first.oldestLedger, second.oldestLedger),
+      ...(anchor === undefined || isThere ? {} : { formerAnchor: { ledger: anchor.ledger, hash: anchor.hash } }),
+    };
+  }
+
   return {
     isDue(state) {
       const nowMs = clock.monotonicMs();
       if (nowMs - askedAtMs > PAUSE_MS) nextMs = Math.min(nextMs, nowMs);
       askedAtMs = nowMs;
-      return nowMs >= nextMs || suspicion !== undefined || seemsGoneBack(state);
+      // Another gateway has written it down.
+      if (foundOf(state) === undefined) found = undefined;
+      return nowMs >= nextMs || found !== undefined || suspicion !== undefined || seemsGoneBack(state);
     },
 
     async check(state, signal) {
-      const nodes = rpc.nodes().length;
-      let node = suspicion === undefined ? inUse() : (suspicion.node + 1) % nodes;
-      const said = await ask(state, node, signal).catch(async (error) => {
-        if (suspicion === undefined || node === suspicion.node) return orUnknown(state, error);
-        // Without the other node, the one that said it first is asked again.
-        node = suspicion.node;
-        return await ask(state, node, signal);
-      });
-      failingSinceMs = undefined;
-      if (said !== "other") {
-        suspicion = undefined;
-        nextMs = clock.monotonicMs() + CHECK_MS;
-        if (said === "unknown") return { kind: "unknown" };
-        return seemsGoneBack(state) ? { kind: "gone_back", sameUpTo: said.sameUpTo } : { kind: "same" };
-      }
-      const nowMs = clock.monotonicMs();
-      suspicion ??= { node, atMs: nowMs };
-      const apartMs = nodes > 1 && node === suspicion.node ? SAME_NODE_MS : SECOND_LOOK_MS;
-      if (nowMs - suspicion.atMs < apartMs) return { kind: "doubtful" };
-      // Twice: what one wrong answer left out of the new network would never be read.
-      const [first, second] = [await rpc.getHealth({ node, signal }), await rpc.getHealth({ node, signal })];
-      // One answer's word does here: a wrong hash is no ledger's. What went back to a snapshot still has it.
-      const anchor = state.anchor ?? state.nextAnchor;
-      const isThere = anchor !== undefined && await hasLedger(rpc, anchor, { node, signal }).catch(() => true);
-      suspicion = undefined;
-      nextMs = nowMs + CHECK_MS;
-      return {
-        kind: "reset",
-        oldestLedger: Math.min(first.oldestLedger, second.oldestLedger),
-        ...(anchor === undefined || isThere ? {} : { formerAnchor: { ledger: anchor.ledger, hash: anchor.hash } }),
-      };
+      const before = foundOf(state);
+      if (before !== undefined) return before;
+      const finding = await look(state, signal);
+      const { epoch, scannedLedger } = state;
+      const isChange = finding.kind === "reset" || finding.kind === "gone_back";
+      found = isChange ? { epoch, scannedLedger, finding } : undefined;
+      return finding;
+    },
+
+    written() {
+      found = undefined;
     },
 
     again() {

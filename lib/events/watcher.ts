@@ -155,6 +155,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
     const finding = await resets.check(state, signal);
     if (finding.kind === "reset") {
       await log.commit([], afterReset(state, finding, noticedAt()));
+      resets.written();
     }
     if (finding.kind === "gone_back") {
       const { rpcCursor: _beyond, anchor: _gone, nextAnchor: _next, secondLook: _marks, ...rest } = state;
@@ -163,6 +164,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
       // First: what is read anew then is of ledgers that a webhook made since would take for old.
       await store.subscriptions.hearFrom(heightOf(state.epoch, scannedLedger + 1));
       await log.commit([], { ...rest, scannedLedger, checkedLedger });
+      resets.written();
     }
     return finding.kind === "doubtful";
   }

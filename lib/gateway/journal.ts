@@ -71,8 +71,7 @@ export function createOutcomeLookUp({ submissions, status, networkSeconds, onUnt
         if (signal.aborted) return;
         // Telling it notes it. One that can't be told now may be later, until it is forgotten.
         const isOver = validUntil + LATE_SECONDS < networkSeconds();
-        const known = isOver ? await status(hash).catch(() => undefined) : undefined;
-        if (known?.status === "success") await onUntold(hash);
+        if (isOver) await status(hash, onUntold).catch(() => {});
         await yieldToOthers();
       }
       if (page.length < PAGE) return;

@@ -88,9 +88,12 @@ export function createBacklog(
     const startedAt = monotonicMs();
     holdsUntil = Infinity;
     try {
-      return await backlogOfAll(store);
-    } finally {
+      const all = await backlogOfAll(store);
       holdsUntil = monotonicMs() + HOLDS_TIMES * (monotonicMs() - startedAt);
+      return all;
+    } catch (cause) {
+      holdsUntil = -Infinity;
+      throw cause;
     }
   }
 

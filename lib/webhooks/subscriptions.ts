@@ -93,6 +93,8 @@ const ID_LENGTH = 22;
 export function createSubscriptions(parts: SubscriptionsParts): Subscriptions {
   const { store, targets, secrets, attempt, createSecret, randomText, startHeight, clock, onChange } = parts;
   const replays = createReplayAllowance(store);
+  /** What was written down stands: a courier that cannot look at it now sees by the version that it has changed. */
+  const changed = (id: string) => onChange(id).catch(() => {});
 
   async function own(keyId: string, id: string): Promise<Reader> {
     const reader = await store.deliveries.reader(id);
@@ -140,7 +142,7 @@ export function createSubscriptions(parts: SubscriptionsParts): Subscriptions {
         const message = `this API key has ${MAX_SUBSCRIPTIONS_PER_KEY} webhooks, as many as it may: delete one first`;
         throw new GatewayError("invalid_request", message);
       }
-      await onChange(id);
+      await changed(id);
       return { ...subscription, plainSecret };
     },
 
@@ -156,7 +158,7 @@ export function createSubscriptions(parts: SubscriptionsParts): Subscriptions {
     async remove(keyId, id) {
       await own(keyId, id);
       await store.subscriptions.delete(id);
-      await onChange(id);
+      await changed(id);
     },
 
     async rotateSecret(keyId, id) {
@@ -176,7 +178,7 @@ export function createSubscriptions(parts: SubscriptionsParts): Subscriptions {
           },
         );
       }
-      await onChange(id);
+      await changed(id);
       return rotated;
     },
 
@@ -229,7 +231,7 @@ export function createSubscriptions(parts: SubscriptionsParts): Subscriptions {
       await replays.require(keyId);
       const replay = await beginReplay(store, id, plan, { id: `rp_${randomText(ID_LENGTH)}`, nowMs: clock.now() });
       await replays.take(keyId, lookedThrough);
-      await onChange(id);
+      await changed(id);
       return { id: replay.id, deliveries, atLeast };
     },
   };

@@ -67,9 +67,10 @@ test("what nobody asked for is looked up once its time is over, however much it 
   const journal = createJournal(store, () => NOW_MS);
   for (let n = 0; n < 450; n++) await journal.record(noteOf(n, n === 449 ? 1_000 : 100));
   const asked: string[] = [];
-  const status = async (hash: string) => {
+  const status = async (hash: string, beforeNoted?: (hash: string) => Promise<void>) => {
     asked.push(hash);
     if (hash === hashOf(7)) throw new GatewayError("not_found", "forgotten");
+    await beforeNoted?.(hash);
     await journal.recordOutcome(hash, { status: "success", ledger: 7 });
     return { hash, status: "success" as const };
   };

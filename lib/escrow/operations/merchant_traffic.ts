@@ -21,7 +21,8 @@ export interface MerchantTraffic {
 interface Merchant {
   /** By source, for a sequence number is applied once; each until when its newest envelope is valid, oldest first. */
   payers: Map<string, { untilMs: number }>;
-  claimUntilMs: number;
+  /** Until when its newest claim is valid. */
+  claim: { untilMs: number } | undefined;
   /** The most other payments that one was out with of late. */
   most: number;
   mostUntilMs: number;
@@ -43,7 +44,7 @@ export function createMerchantTraffic(
   /** Set anew each time, so that those seldom heard of are forgotten first. */
   function of(address: string): Merchant {
     const merchant = merchants.get(address) ??
-      { payers: new Map(), claimUntilMs: -Infinity, most: 0, mostUntilMs: -Infinity };
+      { payers: new Map(), claim: undefined, most: 0, mostUntilMs: -Infinity };
     merchants.delete(address);
     merchants.set(address, merchant);
     if (merchants.size > MOST_MERCHANTS) merchants.delete(merchants.keys().next().value!);
@@ -66,9 +67,11 @@ export function createMerchantTraffic(
       const merchant = of(address);
       const untilMs = now() + validForMs;
       if (kind === "claim") {
-        const before = merchant.claimUntilMs;
-        merchant.claimUntilMs = untilMs;
-        return () => void (merchant.claimUntilMs = before);
+        const before = merchant.claim;
+        const claim = merchant.claim = { untilMs };
+        return () => {
+          if (merchant.claim === claim) merchant.claim = before;
+        };
       }
       const before = merchant.payers.get(source);
       const handedOut = { untilMs };
@@ -86,12 +89,15 @@ export function createMerchantTraffic(
       const isPayer = merchant.payers.has(source);
       const payments = merchant.payers.size - (isPayer ? 1 : 0);
       if (isPayer) atLeast(merchant, payments);
-      return { payments: Math.max(payments, merchant.most), claim: merchant.claimUntilMs >= now() };
+      return {
+        payments: Math.max(payments, merchant.most),
+        claim: merchant.claim !== undefined && merchant.claim.untilMs >= now(),
+      };
     },
 
     confirmed(address, source, kind) {
       const merchant = of(address);
-      if (kind === "claim") merchant.claimUntilMs = -Infinity;
+      if (kind === "claim") merchant.claim = undefined;
       else merchant.payers.delete(source);
     },
 

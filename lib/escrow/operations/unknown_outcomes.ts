@@ -30,13 +30,12 @@ export function createOutcomeWarnings({ contracts, status, untold, keepUntold }:
     const digest = operationDigest(contractCall(contracts, source, filledIn(operation)));
     const same = sent.filter((submission) => submission.operation === digest).slice(0, MOST_LOOKED_AT);
     for (const { hash } of same) {
-      const known = await status(hash).catch(() => undefined);
+      const known = await status(hash, keepUntold).catch(() => undefined);
       const where = `ask GET /v1/transactions/${hash} before you sign this one`;
       if (known === undefined || known.status === "pending") {
         return `the same operation of this source was submitted in transaction ${hash}, and its outcome is not known: ${where}`;
       }
       if (known.status === "success") {
-        await keepUntold(hash);
         return `the same operation of this source was submitted in transaction ${hash}, whose answer was lost, and it was ` +
           `applied in ledger ${known.ledger}: ${where}`;
       }

@@ -41,6 +41,8 @@ interface Choice {
   comparing: Promise<void> | undefined;
   notBeforeMs: number;
   emptyComparisons: number;
+  /** What was found here is not in the store yet. */
+  isUntold: boolean;
 }
 
 /** After a comparison that could not be finished the next one waits this long: reads must not fail for it. */
@@ -72,6 +74,7 @@ export function createSourceChoice({ now, verdicts, onProblem, onNewCodes }: {
       comparing: undefined,
       notBeforeMs: 0,
       emptyComparisons: 0,
+      isUntold: false,
     };
     choices.set(kind, fresh);
     if (known !== undefined) onNewCodes?.();
@@ -86,8 +89,15 @@ export function createSourceChoice({ now, verdicts, onProblem, onNewCodes }: {
   /** Takes over what another gateway has found; a store that fails keeps nobody from comparing. */
   async function askOthers(kind: ReadKind, choice: Choice): Promise<void> {
     choice.askOthersMs = now() + ASK_OTHERS_MS;
+    if (choice.isUntold && choice.way !== "not_compared") await tellOthers(kind, choice, choice.way);
     const way = await verdicts?.get(kind, choice.codes).catch(() => undefined);
     if (way === "calls" || (way === "entries" && choice.way === "not_compared")) decide(kind, choice, way);
+  }
+
+  /** What others are not told now they are told at the next look at what they found. */
+  async function tellOthers(kind: ReadKind, choice: Choice, way: "entries" | "calls"): Promise<void> {
+    choice.isUntold = true;
+    await verdicts?.put(kind, choice.codes, way).then(() => choice.isUntold = false, () => {});
   }
 
   async function compare<T>(kind: ReadKind, choice: Choice, read: BothWays<T>): Promise<void> {
@@ -99,7 +109,7 @@ export function createSourceChoice({ now, verdicts, onProblem, onNewCodes }: {
         const way = verdict === "different" ? "calls" : "entries";
         if (isEnough) {
           decide(kind, choice, way);
-          await verdicts?.put(kind, choice.codes, way).catch(() => {});
+          await tellOthers(kind, choice, way);
         }
       }
     } catch (error) {
@@ -114,7 +124,7 @@ export function createSourceChoice({ now, verdicts, onProblem, onNewCodes }: {
     way: (kind) => choices.get(kind)?.way ?? "not_compared",
     async choose(kind, codes, read) {
       const choice = choiceOf(kind, codes);
-      if (choice.way === "entries" && verdicts !== undefined && now() >= choice.askOthersMs) {
+      if ((choice.way === "entries" || choice.isUntold) && verdicts !== undefined && now() >= choice.askOthersMs) {
         void askOthers(kind, choice);
       }
       if (choice.way !== "not_compared") return;

@@ -44,9 +44,10 @@ export interface Transactions {
   /**
    * What became of a transaction: of one this gateway sent, `pending` until a ledger has closed after its time bound, and
    * told from what is noted here for as long as that is kept.
+   * @param beforeNoted done before it is noted that it was applied: from then on nobody asks what became of it
    * @throws {GatewayError} `not_found` for a hash that neither the node nor this gateway knows
    */
-  status(hash: string): Promise<TransactionStatus>;
+  status(hash: string, beforeNoted?: (hash: string) => Promise<void>): Promise<TransactionStatus>;
   /** What can still become of an envelope that was handed out; see `fateOf`. */
   fate(envelope: HandedOut): Promise<Fate>;
 }
@@ -127,12 +128,15 @@ export function createTransactions(parts: TransactionsParts): Transactions {
       return await own;
     },
 
-    async status(hash) {
+    async status(hash, beforeNoted) {
       const noted = await journal.get(hash);
       // Where it was in no ledger one may know better: it may have been sent again elsewhere, or the node was wrong.
       const outcome = noted?.outcome?.ledger === undefined ? await foundOut(hash, noted) : noted.outcome;
       if (outcome === undefined) return { hash, status: "pending" };
-      if (outcome !== noted?.outcome) await recordOutcome([hash], outcome);
+      if (outcome !== noted?.outcome) {
+        if (outcome.status === "success") await beforeNoted?.(hash);
+        await recordOutcome([hash], outcome);
+      }
       return statusOf(hash, outcome);
     },
 

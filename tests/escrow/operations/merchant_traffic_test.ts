@@ -71,3 +71,11 @@ describe("the others at a merchant", () => {
     assert.equal(others("merchant", "a").payments, 0);
   });
 });
+
+test("a claim that could not be prepared does not take back one that was handed out meanwhile", () => {
+  const traffic = createMerchantTraffic({ now: () => 0, validForMs: 300_000 });
+  const withdraw = traffic.handOut("M", "M", "claim");
+  traffic.handOut("M", "M", "claim");
+  withdraw();
+  assert.equal(traffic.others("M", "P").claim, true);
+});

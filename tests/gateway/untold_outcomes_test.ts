@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createJournal, createOutcomeLookUp } from "../../lib/gateway/journal.ts";
+import { createLostAnswers } from "../../lib/gateway/lost_answers.ts";
+import { createOutcomeWarnings } from "../../lib/escrow/operations/unknown_outcomes.ts";
+import { contractCall, operationDigest } from "../../lib/escrow/operations/operations.ts";
+import { StoreError } from "../../lib/store/store.ts";
+import { memoryStore } from "../webhooks/parts.ts";
+
+const NOW_MS = 1_793_491_200_000;
+const HASH = "01".repeat(32);
+const SOURCE = "GAAZI4TCR3TY5OJHCTJC2A4QSY6CJWJH5IAJTGKIN2ER7LBNVKOCCWN7";
+const CONTRACT = "CA5S4S7QGHJHJWVJBYL3CXZXZTNGKXMNZVDAEQNN7NUXFP4D7BYK7HIX";
+
+/** A store in which one payment was sent, and whose registers fail once. */
+async function sentOnce() {
+  const contracts = { wallet: CONTRACT, paymentEscrow: CONTRACT, agentRegistry: CONTRACT } as never;
+  const operation = { kind: "fundEscrow", deviceHash: "ab".repeat(32), asset: CONTRACT, amount: "5" } as never;
+  const store = await memoryStore();
+  const journal = createJournal(store, () => NOW_MS);
+  const digest = operationDigest(contractCall(contracts, SOURCE, operation));
+  await journal.record({ hash: HASH, validUntil: 100, source: SOURCE, operation: digest });
+  let failures = 0;
+  const registers = Object.create(store.registers, {
+    change: {
+      value: (...args: Parameters<typeof store.registers.change>) =>
+        failures++ === 0
+          ? Promise.reject(new StoreError("unavailable", "the store is away"))
+          : store.registers.change(...args),
+    },
+  });
+  const lostAnswers = createLostAnswers({ registers, submissions: store.submissions });
+  /** As of a node that knows of it: what it says is noted. */
+  const status = async (hash: string, beforeNoted?: (hash: string) => Promise<void>) => {
+    await beforeNoted?.(hash);
+    await journal.recordOutcome(hash, { status: "success", ledger: 7 });
+    return { hash, status: "success" as const, ledger: 7 };
+  };
+  const warning = createOutcomeWarnings({
+    contracts,
+    status,
+    untold: async (source) => {
+      const [lost, open] = await Promise.all([
+        lostAnswers.of(source),
+        store.submissions.withoutOutcome({ source, limit: 100 }),
+      ]);
+      return [...lost, ...open.map(({ hash, operation = "" }) => ({ hash, operation }))];
+    },
+    keepUntold: lostAnswers.add,
+  });
+  const lookUp = createOutcomeLookUp({
+    submissions: store.submissions,
+    status,
+    networkSeconds: () => 500,
+    onUntold: lostAnswers.add,
+  });
+  return { warning: () => warning({ source: SOURCE, operation }), lookUp, lostAnswers };
+}
+
+test("who prepares again is warned of a payment whose answer was lost, also where the store failed on the first warning", async () => {
+  const { warning } = await sentOnce();
+  await warning().catch(() => {});
+  assert.match(await warning() ?? "no warning", /was applied in ledger 7/);
+});
+
+test("a payment that nobody was told of is found again where the store failed as it was looked up", async () => {
+  const { lookUp, lostAnswers } = await sentOnce();
+  const signal = new AbortController().signal;
+  await lookUp(signal).catch(() => {});
+  await lookUp(signal);
+  assert.deepEqual((await lostAnswers.of(SOURCE)).map(({ hash }) => hash), [HASH]);
+});

@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { StoreError } from "../../lib/store/store.ts";
+import { createSecretCipher } from "../../lib/webhooks/secrets/secrets.ts";
+import { createSubscriptions } from "../../lib/webhooks/subscriptions.ts";
+import { insert, memoryStore, START_MS, subscriptionOf } from "./parts.ts";
+
+const NEW_SECRET = `whsec_${btoa("fedcba9876543210fedcba9876543210")}`;
+
+async function stage() {
+  const store = await memoryStore();
+  const onChange = { fails: false };
+  const subscriptions = createSubscriptions({
+    store,
+    targets: { check: () => Promise.resolve(), resolve: () => assert.fail() } as never,
+    secrets: createSecretCipher(undefined),
+    attempt: () => assert.fail(),
+    createSecret: () => NEW_SECRET,
+    randomText: (length) => "x".repeat(length),
+    startHeight: () => Promise.resolve(101),
+    clock: { now: () => START_MS, monotonicMs: () => START_MS, wait: () => Promise.resolve() },
+    // As a courier answers that can't read the subscription just then.
+    onChange: () =>
+      onChange.fails ? Promise.reject(new StoreError("unavailable", "the store is away")) : Promise.resolve(),
+  });
+  return { store, subscriptions, onChange };
+}
+
+test("a secret that was rotated is told, also where the courier can't look at it at once", async () => {
+  const { store, subscriptions, onChange } = await stage();
+  await insert(store, subscriptionOf("wh_1"));
+  onChange.fails = true;
+  const told = await subscriptions.rotateSecret("key1", "wh_1").catch((error) => error);
+  assert.equal((await store.subscriptions.get("wh_1"))!.secret, NEW_SECRET, "it signs from here on");
+  assert.equal(told.plainSecret, NEW_SECRET, String(told));
+});
+
+test("a webhook that was made is told, also where the courier can't look at it at once", async () => {
+  const { store, subscriptions, onChange } = await stage();
+  onChange.fails = true;
+  const told = await subscriptions.create("key1", { url: "https://a.example/" }).catch((error) => error);
+  assert.equal((await store.subscriptions.list({ limit: 10 })).length, 1, "it is there");
+  assert.equal(told.plainSecret, NEW_SECRET, String(told));
+});
