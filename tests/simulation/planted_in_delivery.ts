@@ -161,15 +161,6 @@ export const IN_DELIVERY = [
     wasReal: true,
   },
   {
-    name: "what was taken over is delivered by nobody where the store fails right then",
-    file: "lib/webhooks/delivery/partitions.ts",
-    from: "    async keep(isBusy) {\n",
-    to: "    async keep(isBusy) {\n      hasChanged = false;\n",
-    seed: 340_000_835,
-    kind: kinds.fencedAmongFaults,
-    wasReal: true,
-  },
-  {
     name: "a replay ends when its last event is being posted",
     file: "lib/webhooks/delivery/settlement.ts",
     from: "replay.queue.length === 0 && replay.outstanding.size === 0",

@@ -30,7 +30,7 @@ export const IN_REQUESTS = [
     file: "lib/http/intents/webhooks.ts",
     from: "webhooks.create(keyId, wanted, claim)",
     to: 'webhooks.create(keyId, wanted, claim.id === "" ? claim : undefined)',
-    seed: 659,
+    seed: 1509,
     kind: kinds.madeAmongFaults,
   },
   {
