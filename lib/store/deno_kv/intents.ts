@@ -1,4 +1,4 @@
-import type { KvAtomic, KvEntryMaybe, KvU64 } from "../../runtime/kv.ts";
+import type { Kv, KvAtomic, KvEntryMaybe, KvU64 } from "../../runtime/kv.ts";
 import type { NounDriver } from "../checked_store.ts";
 import { claimedForMs, intentFenced, nonceAfter, type NonceOut } from "../intent.ts";
 import type { Intent, IntentClaim, IntentName, IntentStore } from "../intent.ts";
@@ -21,6 +21,16 @@ const MINUS_ONE = 2n ** 64n - 1n;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
+/** The entry while the claim is its newest. */
+export async function claimedEntry(
+  kv: Kv,
+  claim: IntentClaim,
+): Promise<KvEntryMaybe<IntentEntry> & { value: IntentEntry } | undefined> {
+  const entry = await kv.get<IntentEntry>(intentKey(claim));
+  const { value } = entry;
+  return value !== null && value.id === claim.id && value.term === claim.term ? { ...entry, value } : undefined;
+}
+
 /** Intents, and nonces that are out. */
 export function denoKvIntents({ kv, location, handle, now, isHeld, retry }: DenoKvContext): NounDriver<IntentStore> {
   /** Whoever else held the store before is dead, and so is its claim. */
@@ -32,13 +42,6 @@ export function denoKvIntents({ kv, location, handle, now, isHeld, retry }: Deno
     const { id, term, request, result } = entry;
     const intent: Intent = { id, term, request, claimedForMs: remainingMs(entry) };
     return result === null ? intent : { ...intent, result: decoder.decode(result) };
-  }
-
-  /** The entry while the claim is its newest. */
-  async function claimed(claim: IntentClaim): Promise<KvEntryMaybe<IntentEntry> & { value: IntentEntry } | undefined> {
-    const entry = await kv.get<IntentEntry>(intentKey(claim));
-    const { value } = entry;
-    return value !== null && value.id === claim.id && value.term === claim.term ? { ...entry, value } : undefined;
   }
 
   async function isFull(keyId: string, mostOfKey: number, mostInAll: number): Promise<boolean> {
@@ -108,7 +111,7 @@ export function denoKvIntents({ kv, location, handle, now, isHeld, retry }: Deno
     },
     complete: (claim, { request, result, atMs = 0 }) =>
       retry(async () => {
-        const entry = await claimed(claim);
+        const entry = await claimedEntry(kv, claim);
         if (entry === undefined) throw intentFenced(location, claim);
         const { id, term, completedAtMs } = entry.value;
         const { keyId, kind, key } = claim;
@@ -127,7 +130,7 @@ export function denoKvIntents({ kv, location, handle, now, isHeld, retry }: Deno
       }),
     release: (claim) =>
       retry(async () => {
-        const entry = await claimed(claim);
+        const entry = await claimedEntry(kv, claim);
         if (entry === undefined) return { done: undefined };
         const atomic = kv.atomic().check(entry);
         if (entry.value.result === null) remove(atomic, claim, entry.value);

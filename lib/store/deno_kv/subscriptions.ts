@@ -1,14 +1,13 @@
 import type { Kv, KvAtomic, KvEntryMaybe, KvKey, KvU64 } from "../../runtime/kv.ts";
 import type { NounDriver } from "../checked_store.ts";
 import { intentFenced } from "../intent.ts";
+import { claimedEntry } from "./intents.ts";
 import { StoreError, type SubscriptionStore } from "../store.ts";
 import type { Subscription } from "../webhook.ts";
 import { collect, commit, type DenoKvContext, getAll, next, present } from "./io.ts";
 import {
   deletedKey,
   failedKey,
-  type IntentEntry,
-  intentKey,
   LOG,
   type LogEntry,
   type ReaderEntry,
@@ -63,10 +62,8 @@ export function denoKvSubscriptions({ kv, location, retry }: DenoKvContext): Nou
           LOG,
           deletedKey(id),
         ]);
-        const intent = claim && await kv.get<IntentEntry>(intentKey(claim));
-        if (claim !== undefined && (intent?.value?.id !== claim.id || intent.value.term !== claim.term)) {
-          throw intentFenced(location, claim);
-        }
+        const intent = claim && await claimedEntry(kv, claim);
+        if (claim !== undefined && intent === undefined) throw intentFenced(location, claim);
         if (deleted.value !== null) {
           // What another of this id has left would pass for its own.
           while (await purgeSome(deleted));

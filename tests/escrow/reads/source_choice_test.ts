@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setImmediate as yieldToOthers } from "node:timers/promises";
 import { createSourceChoice } from "../../../lib/escrow/reads/source_choice.ts";
 import { StoreError } from "../../../lib/store/store.ts";
 
@@ -30,7 +31,7 @@ test("that the two ways differ is told to the other gateways, also where the sto
     nowMs += 61_000;
     for (const choice of [one, other]) {
       await choice.choose("policy", "codes", read("called"));
-      await new Promise((resolve) => setTimeout(resolve, 1));
+      await yieldToOthers();
     }
   }
   assert.equal(kept, "calls");

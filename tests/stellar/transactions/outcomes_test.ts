@@ -41,6 +41,18 @@ describe("what became of an envelope that was sent from here", () => {
     assert.deepEqual(notes.get(HASH)!.outcome, { status: "success", ledger: 79 });
   });
 
+  test("is not noted as applied before it is done what has to be done first, however often that fails", async () => {
+    const { transactions, notes } = submitStage({ find: () => ({ status: "SUCCESS", ledger: 90 }) });
+    notes.set(HASH, NOTE);
+    const failing = () => Promise.reject(new Error("the store is away"));
+    for (let times = 0; times < 2; times++) await assert.rejects(transactions.status(HASH, failing), /is away/);
+    assert.equal(notes.get(HASH)!.outcome, undefined);
+    const done: string[] = [];
+    await transactions.status(HASH, (hash) => Promise.resolve(void done.push(hash)));
+    assert.deepEqual(done, [HASH]);
+    assert.deepEqual(notes.get(HASH)!.outcome, { status: "success", ledger: 90 });
+  });
+
   test("is not guessed when the node has forgotten it and nothing is noted: nobody is told to prepare again", async () => {
     for (const noted of [true, false]) {
       const { transactions, notes, clock } = submitStage({ find: forgotten, accountSequence: () => 42n });
