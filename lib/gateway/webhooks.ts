@@ -51,6 +51,7 @@ export async function createGatewayWebhooks(
     poster: targets.poster ?? createPoster({ policy, now: clock.monotonicMs, ca: targets.ca }),
     secrets: await openSecrets(options),
     isKeyEnabled,
+    isKeyThere: async (keyId) => await keys.get(keyId) !== undefined,
     startHeight: () => heightAfterTip(store, { clock, watch }),
     randomBytes: random,
     randomText: (length) => randomBase62(length, random),

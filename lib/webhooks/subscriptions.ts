@@ -31,6 +31,8 @@ export interface SubscriptionsParts {
   createSecret(): string;
   /** Random letters and digits. */
   randomText(length: number): string;
+  /** Whether the key was not deleted. */
+  isKeyThere(keyId: string): Promise<boolean>;
   /** The height after the committed tip. Rejects with `upstream_error` while no ledger was seen yet. */
   startHeight(): Promise<number>;
   clock: Clock;
@@ -42,7 +44,8 @@ export interface SubscriptionsParts {
 export interface Subscriptions {
   /**
    * Makes a subscription; under the claim of an intent that one's, with its id: if there is one already, that is answered.
-   * @throws {GatewayError} `invalid_request` for a refused target, and when the key has as many as it may
+   * @throws {GatewayError} `invalid_request` for a refused target, and when the key has as many as it may;
+   *   `unauthorized` when it was deleted meanwhile
    * @throws {StoreError} `fenced` when another has claimed the intent since
    */
   create(keyId: string, wanted: NewSubscription, claim?: IntentClaim): Promise<SubscriptionWithSecret>;
@@ -91,7 +94,7 @@ export const MAX_SUBSCRIPTIONS_PER_KEY = 100;
 const ID_LENGTH = 22;
 
 export function createSubscriptions(parts: SubscriptionsParts): Subscriptions {
-  const { store, targets, secrets, attempt, createSecret, randomText, startHeight, clock, onChange } = parts;
+  const { store, targets, secrets, attempt, createSecret, randomText, isKeyThere, startHeight, clock, onChange } = parts;
   const replays = createReplayAllowance(store);
   /** What was written down stands: a courier that cannot look at it now sees by the version that it has changed. */
   const changed = (id: string) => onChange(id).catch(() => {});
@@ -141,6 +144,11 @@ export function createSubscriptions(parts: SubscriptionsParts): Subscriptions {
         if (there !== undefined) return there;
         const message = `this API key has ${MAX_SUBSCRIPTIONS_PER_KEY} webhooks, as many as it may: delete one first`;
         throw new GatewayError("invalid_request", message);
+      }
+      // A key that was deleted meanwhile took its webhooks with it, but for this one.
+      if (!await isKeyThere(keyId).catch(() => true)) {
+        await store.subscriptions.delete(id);
+        throw new GatewayError("unauthorized", "this API key was deleted meanwhile");
       }
       await changed(id);
       return { ...subscription, plainSecret };

@@ -20,6 +20,8 @@ export interface WebhooksParts {
   /** Whether the key is there, enabled and not expired. */
   isKeyEnabled(keyId: string): Promise<boolean>;
   /** See `SubscriptionsParts`. */
+  isKeyThere(keyId: string): Promise<boolean>;
+  /** See `SubscriptionsParts`. */
   startHeight(): Promise<number>;
   randomBytes: RandomBytes;
   /** Random letters and digits. */
@@ -96,6 +98,7 @@ export function createWebhooks(parts: WebhooksParts): Webhooks {
       attempt,
       createSecret: () => createSecret(parts.randomBytes),
       randomText,
+      isKeyThere: parts.isKeyThere,
       startHeight: parts.startHeight,
       clock,
       onChange: async (subscriptionId) => await courier?.changed(subscriptionId),

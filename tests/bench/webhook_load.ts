@@ -110,6 +110,7 @@ export function localWebhooks(store: Store): Webhooks {
     poster: createPoster({ policy, now: Date.now }),
     secrets: createSecretCipher(undefined),
     isKeyEnabled: () => Promise.resolve(true),
+    isKeyThere: () => Promise.resolve(true),
     startHeight: () => Promise.resolve(1),
     randomBytes: random,
     randomText: (length) => randomBase62(length, random),

@@ -10,6 +10,7 @@ const NEW_SECRET = `whsec_${btoa("fedcba9876543210fedcba9876543210")}`;
 async function stage() {
   const store = await memoryStore();
   const onChange = { fails: false };
+  const key = { isThere: () => Promise.resolve(true) };
   const subscriptions = createSubscriptions({
     store,
     targets: { check: () => Promise.resolve(), resolve: () => assert.fail() } as never,
@@ -18,12 +19,13 @@ async function stage() {
     createSecret: () => NEW_SECRET,
     randomText: (length) => "x".repeat(length),
     startHeight: () => Promise.resolve(101),
+    isKeyThere: () => key.isThere(),
     clock: { now: () => START_MS, monotonicMs: () => START_MS, wait: () => Promise.resolve() },
     // As a courier answers that can't read the subscription just then.
     onChange: () =>
       onChange.fails ? Promise.reject(new StoreError("unavailable", "the store is away")) : Promise.resolve(),
   });
-  return { store, subscriptions, onChange };
+  return { store, subscriptions, onChange, key };
 }
 
 test("a secret that was rotated is told, also where the courier can't look at it at once", async () => {
@@ -41,4 +43,19 @@ test("a webhook that was made is told, also where the courier can't look at it a
   const told = await subscriptions.create("key1", { url: "https://a.example/" }).catch((error) => error);
   assert.equal((await store.subscriptions.list({ limit: 10 })).length, 1, "it is there");
   assert.equal(told.plainSecret, NEW_SECRET, String(told));
+});
+
+test("a key that is deleted while a webhook of it is made leaves none behind", async () => {
+  const { store, subscriptions, key } = await stage();
+  key.isThere = () => Promise.resolve(false);
+  const refused = await subscriptions.create("key1", { url: "https://a.example/" }).catch((error) => error);
+  assert.deepEqual(await store.subscriptions.list({ limit: 10 }), []);
+  assert.equal(refused.code, "unauthorized");
+});
+
+test("a webhook stays where it cannot be told whether its key was deleted meanwhile", async () => {
+  const { store, subscriptions, key } = await stage();
+  key.isThere = () => Promise.reject(new StoreError("unavailable", "the store is away"));
+  const { id } = await subscriptions.create("key1", { url: "https://a.example/" });
+  assert.equal((await store.subscriptions.list({ limit: 10 }))[0]?.id, id);
 });

@@ -26,6 +26,7 @@ async function createRotated() {
     attempt: never,
     createSecret: () => secretOf(String.fromCharCode(++letter)),
     randomText: never,
+    isKeyThere: never,
     startHeight: never,
     clock: { now: () => nowMs, monotonicMs: () => nowMs, wait: () => Promise.resolve() },
     onChange: () => Promise.resolve(),
