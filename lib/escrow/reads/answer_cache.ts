@@ -20,8 +20,9 @@ export function createAnswerCache<T>(
     asked.clear();
   });
 
-  function keep(key: string, { ledger, value }: AsOf<T>): T {
-    if (ledger === view.sequence) {
+  /** An answer that was the first to speak of a ledger may be wrong, and of the one before: `known` was, when it was asked. */
+  function keep(key: string, { ledger, value }: AsOf<T>, known: number): T {
+    if (ledger === view.sequence && ledger === known) {
       if (cached.size >= MOST_CACHED) cached.delete(cached.keys().next().value!);
       cached.set(key, { value, cachedAtMs: now() });
     }
@@ -34,9 +35,10 @@ export function createAnswerCache<T>(
       if (found !== undefined && now() - found.cachedAtMs <= maxAgeMs) return found.value;
       const joined = asked.get(key);
       if (joined !== undefined) return joined;
+      const known = view.sequence;
       const answer = ask();
-      if (!(answer instanceof Promise)) return keep(key, answer);
-      const own: Promise<T> = answer.then((one) => keep(key, one)).finally(() => {
+      if (!(answer instanceof Promise)) return keep(key, answer, known);
+      const own: Promise<T> = answer.then((one) => keep(key, one, known)).finally(() => {
         if (asked.get(key) === own) asked.delete(key);
       });
       asked.set(key, own);

@@ -41,8 +41,8 @@ export interface LedgerView {
   /** By how many seconds the network's time is ahead of our own clock (negative: behind it), where that is over a minute. */
   clockDisagreement(): number | undefined;
   /**
-   * Called with the sequence when the believed ledger changes, and when an answer speaks of a newer one that is not
-   * believed yet: what was read before may be old now. Answers how to stop.
+   * Called with the sequence when the believed ledger changes or is overturned, and when an answer speaks of a newer one
+   * that is not believed yet: what was read before may be old now. Answers how to stop.
    */
   onNews(listener: (sequence: number) => void): () => void;
   /** Called with a claim that has to be asked for again; answers how to stop. */
@@ -152,7 +152,7 @@ export function createLedgerView({ clock, stored, nodes = 1 }: {
     },
     hear(claim) {
       if (claim.sequence === 0) return "current";
-      const before = belief.believed?.sequence ?? 0;
+      const before = belief;
       const now = {
         monotonicMs: clock.monotonicMs(),
         wallSeconds: clock.now() / 1000,
@@ -164,7 +164,7 @@ export function createLedgerView({ clock, stored, nodes = 1 }: {
       learnPace(claim, verdict);
       learnTime(claim, verdict);
       const sequence = next.believed?.sequence ?? 0;
-      if (sequence !== before) tellNews(sequence);
+      if (sequence !== (before.believed?.sequence ?? 0) || next.overturned !== before.overturned) tellNews(sequence);
       else if (verdict === "ahead" && claim.sequence !== newsAhead) tellNews(newsAhead = claim.sequence);
       if (isDoubtful) { for (const listener of doubtListeners) listener(claim); }
       return verdict;
