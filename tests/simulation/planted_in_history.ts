@@ -141,15 +141,6 @@ export const IN_HISTORY = [
     kind: kinds.shownAmongLag,
   },
   {
-    name: "an answer that spoke of a ledger before it closed is shown on when it has",
-    file: "lib/escrow/reads/answer_cache.ts",
-    from: "if (ledger === view.sequence && ledger === known) {",
-    to: "if (ledger === view.sequence) {",
-    seed: 410000198,
-    kind: kinds.shownAmongLag,
-    wasReal: true,
-  },
-  {
     name: "gateways do not tell one another of what was confirmed",
     file: "lib/gateway/shared_findings.ts",
     from: "      view.hear({ node: STORED, sequence: seen.sequence, closeTime: seen.closeTime ?? undefined });\n",
