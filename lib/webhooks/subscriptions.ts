@@ -94,7 +94,8 @@ export const MAX_SUBSCRIPTIONS_PER_KEY = 100;
 const ID_LENGTH = 22;
 
 export function createSubscriptions(parts: SubscriptionsParts): Subscriptions {
-  const { store, targets, secrets, attempt, createSecret, randomText, isKeyThere, startHeight, clock, onChange } = parts;
+  const { store, targets, secrets, attempt, createSecret, randomText, isKeyThere, startHeight, clock, onChange } =
+    parts;
   const replays = createReplayAllowance(store);
   /** What was written down stands: a courier that cannot look at it now sees by the version that it has changed. */
   const changed = (id: string) => onChange(id).catch(() => {});
