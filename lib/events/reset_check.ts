@@ -60,13 +60,21 @@ export function createResetCheck({ rpc, store, view, clock }: {
   let failingSinceMs: number | undefined;
   let suspicion: { node: number; atMs: number } | undefined;
   /** What was found and changes what is held: it is said again until that is written down, whatever the network shows by then. */
-  let found: { epoch: number; scannedLedger: number; finding: ResetFinding } | undefined;
+  let found: { epoch: number; scannedLedger: number; overturned: number; finding: ResetFinding } | undefined;
   const foundOf = ({ epoch, scannedLedger }: WatcherState) =>
     found?.epoch === epoch && found.scannedLedger === scannedLedger ? found.finding : undefined;
+  /** How often the view had been overturned when what was found last was: how it went back until then is written down. */
+  let writtenOverturned = 0;
+
   /** Lower is lag, unless two claims say otherwise; and lower but later is never what was read: close times do not fall. */
-  const seemsGoneBack = ({ scannedLedger, latestLedgerCloseTime }: WatcherState) =>
-    view.confirmed.sequence > 0 && view.confirmed.sequence < scannedLedger &&
-    (view.hasGoneBack || view.confirmed.closeTime > latestLedgerCloseTime);
+  function seemsGoneBack({ scannedLedger, latestLedger, latestLedgerCloseTime }: WatcherState): boolean {
+    const { sequence, closeTime } = view.confirmed;
+    if (sequence === 0 || sequence >= scannedLedger) return false;
+    // The time is that of the newest ledger, and not of all that a node did not hold any more.
+    const isLower = latestLedger === 0 || sequence < latestLedger;
+    const hasGoneBack = view.hasGoneBack && view.overturned > writtenOverturned;
+    return hasGoneBack || (isLower && closeTime > latestLedgerCloseTime);
+  }
 
   const inUse = () => Math.max(0, rpc.nodes().findIndex((node) => node.inUse));
 
@@ -180,11 +188,12 @@ export function createResetCheck({ rpc, store, view, clock }: {
       const finding = await look(state, signal);
       const { epoch, scannedLedger } = state;
       const isChange = finding.kind === "reset" || finding.kind === "gone_back";
-      found = isChange ? { epoch, scannedLedger, finding } : undefined;
+      found = isChange ? { epoch, scannedLedger, overturned: view.overturned, finding } : undefined;
       return finding;
     },
 
     written() {
+      if (found !== undefined) writtenOverturned = found.overturned;
       found = undefined;
     },
 

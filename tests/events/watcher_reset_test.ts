@@ -125,6 +125,56 @@ describe("the watcher and a reset network", () => {
     assert.equal((await fixture.state()).epoch, 1);
   });
 
+  test("a node that lags after a pause, and holds no more than a ledger, shows no reset", async () => {
+    const { network, node } = simulate({ first: 1_000, retention: 1 });
+    network.close();
+    const fixture = await createFixture(network, { nodes: [node] });
+    await untilAtTip(fixture);
+    for (const ledgers of [3, 7]) {
+      for (let ledger = 0; ledger < ledgers; ledger++) network.close({});
+      await fixture.watcher.turn(0);
+    }
+    const { scannedLedger, latestLedger } = await fixture.state();
+    assert.deepEqual([scannedLedger, latestLedger], [1_010, 1_004], "it has read on beyond what is confirmed");
+    node.lag = 2;
+    for (let turns = 0; turns < 10; turns++) {
+      await fixture.watcher.turn(0);
+      fixture.clock.pass(2_500);
+    }
+    node.lag = 0;
+    network.close({});
+    await untilAtTip(fixture);
+    assert.equal((await fixture.state()).epoch, 0);
+    const told = await readAll(fixture.history);
+    assert.deepEqual(told, [...new Set(told)]);
+  });
+
+  test("a node that lags after a reset that is written down shows no other one", async () => {
+    const { network, node } = simulate({ first: 5_000, retention: 1 });
+    network.close({});
+    const fixture = await createFixture(network, { nodes: [node] });
+    await untilAtTip(fixture);
+    network.reset(10);
+    network.close();
+    await untilAtTip(fixture);
+    assert.equal((await fixture.state()).epoch, 1);
+    for (const ledgers of [3, 7]) {
+      for (let ledger = 0; ledger < ledgers; ledger++) network.close({});
+      await fixture.watcher.turn(0);
+    }
+    node.lag = 2;
+    for (let turns = 0; turns < 10; turns++) {
+      await fixture.watcher.turn(0);
+      fixture.clock.pass(2_500);
+    }
+    node.lag = 0;
+    network.close({});
+    await untilAtTip(fixture);
+    assert.equal((await fixture.state()).epoch, 1);
+    const told = await readAll(fixture.history);
+    assert.deepEqual(told, [...new Set(told)]);
+  });
+
   test("a network that only went back is read again from there, in the same epoch", async () => {
     const { network, node } = simulate();
     for (let ledger = 0; ledger < 5; ledger++) network.close({});
