@@ -7,7 +7,9 @@ import { storeSetting } from "./store_setting.ts";
 /** The webhooks of one API key. */
 export interface KeyWebhooks {
   count: number;
-  /** Deletes them, with what is still owed to them. */
+  /** They are not in the place of the key: to delete it leaves them there. */
+  areApart: boolean;
+  /** Deletes those that there are by now, with what is still owed to them. */
   remove(): Promise<void>;
   close(): Promise<void>;
 }
@@ -27,11 +29,12 @@ const LIMIT = 1_000;
 export async function webhooksOfKey(place: KeyPlace, io: CommandIo, keyId: string): Promise<KeyWebhooks> {
   const opened = isStore(place) ? undefined : await openIfThere(storeSetting(undefined, io.env, ANY));
   const store = isStore(place) ? place : opened;
-  const ids = (await store?.subscriptions.list({ keyId, limit: LIMIT }) ?? []).map(({ id }) => id);
+  const list = async () => await store?.subscriptions.list({ keyId, limit: LIMIT }) ?? [];
   return {
-    count: ids.length,
+    count: (await list()).length,
+    areApart: opened !== undefined,
     async remove() {
-      for (const id of ids) await store!.subscriptions.delete(id);
+      for (const { id } of await list()) await store!.subscriptions.delete(id);
     },
     async close() {
       await opened?.close();

@@ -157,9 +157,14 @@ async function removeWith(webhooks: KeyWebhooks, record: KeyRecord, { place, io,
       throw new CommandError("nothing was deleted");
     }
   }
-  // The key first: nothing can make another webhook with it then.
+  if (webhooks.areApart) {
+    // Before the key: gone before them it could not be deleted again, and they would stay.
+    await place.keys.setDisabled(record.id, true);
+    await webhooks.remove();
+  }
   if (!await place.keys.delete(record.id)) throw unknownKey(place, record.id);
-  await webhooks.remove();
+  // One may have been under way.
+  if (webhooks.areApart) await webhooks.remove();
   if (json) io.stdout(JSON.stringify({ id: record.id, deleted: true, webhooks: count }) + "\n");
   else io.stdout(`deleted ${named(record)}${its} from ${place.location}\n`);
   return 0;

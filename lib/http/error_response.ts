@@ -36,10 +36,14 @@ function asGatewayError(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
   if (error instanceof StoreError) {
     // The operator finds the store's path in the log; a stranger does not.
-    return new GatewayError("unavailable", "the gateway's store cannot be used right now; nothing was written", {
-      headers: { "Retry-After": "1" },
-      cause: error,
-    });
+    return new GatewayError(
+      "unavailable",
+      "the gateway's store cannot be used right now; whether something was written is not known",
+      {
+        headers: { "Retry-After": "1" },
+        cause: error,
+      },
+    );
   }
   return new GatewayError("internal_error", INTERNAL, { cause: error });
 }

@@ -96,6 +96,9 @@ export async function beginReplay(
   try {
     await deliveries.insertReplay(replay);
   } catch (error) {
+    // The answer alone may be lost: who is told of a failure begins another.
+    const reader = await deliveries.reader(subscriptionId).catch(() => undefined);
+    if (reader?.replay?.id === id) return replay;
     if (!(error instanceof StoreError) || error.kind !== "exists") throw error;
     throw new GatewayError("invalid_request", `a replay of ${subscriptionId} is under way: wait until it has ended`, {
       retry: "same",

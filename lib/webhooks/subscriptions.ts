@@ -1,53 +1,33 @@
 import { GatewayError } from "../errors.ts";
-import type { Clock } from "../clock.ts";
 import type { IntentClaim } from "../store/intent.ts";
 import { publicEvent } from "../store/event.ts";
-import { type Store, StoreError } from "../store/store.ts";
-import type { Attempt, FailedDelivery, Reader, Subscription } from "../store/webhook.ts";
+import type { Store } from "../store/store.ts";
+import type { Attempt, FailedDelivery, Reader } from "../store/webhook.ts";
+import {
+  createSubscription,
+  type CreationParts,
+  ID_LENGTH,
+  MAX_SUBSCRIPTIONS_PER_KEY,
+  type NewSubscription,
+  withSecret,
+} from "./creation.ts";
 import { type Attempter, type EventMessage, recipientOf, type SignedPost, signedPost } from "./delivery/attempt.ts";
 import { failedDeliveries, type FailedWithAttempt } from "./failed_deliveries.ts";
 import { TEST_EVENT_TYPE } from "./public_webhook.ts";
 import { beginReplay, planReplay, planResend, type ReplayRequest } from "./replays.ts";
 import { isRotatedSince, rotateSecret, type SubscriptionWithSecret } from "./secrets/rotation.ts";
-import type { SecretCipher } from "./secrets/secrets.ts";
-import type { TargetPolicy } from "./targets/policy.ts";
 import { createReplayAllowance, takeTest } from "./allowances.ts";
 
-export interface NewSubscription {
-  url: string;
-  /** Only these event types; absent: all. */
-  types?: string[];
-  deviceHash?: string;
-  merchant?: string;
-  /** Strictly one delivery at a time; false when absent. */
-  ordered?: boolean;
-}
-
-export interface SubscriptionsParts {
+export interface SubscriptionsParts extends CreationParts {
   store: Pick<Store, "subscriptions" | "deliveries" | "events" | "registers">;
-  targets: TargetPolicy;
-  secrets: SecretCipher;
   attempt: Attempter;
-  createSecret(): string;
-  /** Random letters and digits. */
-  randomText(length: number): string;
-  /** Whether the key was not deleted. */
-  isKeyThere(keyId: string): Promise<boolean>;
-  /** The height after the committed tip. Rejects with `upstream_error` while no ledger was seen yet. */
-  startHeight(): Promise<number>;
-  clock: Clock;
   /** Called after a subscription was made, changed or deleted, and after a replay was begun. */
   onChange(subscriptionId: string): Promise<void>;
 }
 
 /** What the owner of an API key does with its subscriptions. Those of other keys are `not_found`. */
 export interface Subscriptions {
-  /**
-   * Makes a subscription; under the claim of an intent that one's, with its id: if there is one already, that is answered.
-   * @throws {GatewayError} `invalid_request` for a refused target, and when the key has as many as it may;
-   *   `unauthorized` when it was deleted meanwhile
-   * @throws {StoreError} `fenced` when another has claimed the intent since
-   */
+  /** As `createSubscription` does. */
   create(keyId: string, wanted: NewSubscription, claim?: IntentClaim): Promise<SubscriptionWithSecret>;
   /** One of the key's with the secret that signs now, undefined when there is none. */
   withSecret(keyId: string, id: string): Promise<SubscriptionWithSecret | undefined>;
@@ -90,12 +70,8 @@ export interface Sent {
   isRotatedSince: boolean;
 }
 
-export const MAX_SUBSCRIPTIONS_PER_KEY = 100;
-const ID_LENGTH = 22;
-
 export function createSubscriptions(parts: SubscriptionsParts): Subscriptions {
-  const { store, targets, secrets, attempt, createSecret, randomText, isKeyThere, startHeight, clock, onChange } =
-    parts;
+  const { store, secrets, attempt, createSecret, randomText, clock, onChange } = parts;
   const replays = createReplayAllowance(store);
   /** What was written down stands: a courier that cannot look at it now sees by the version that it has changed. */
   const changed = (id: string) => onChange(id).catch(() => {});
@@ -113,46 +89,11 @@ export function createSubscriptions(parts: SubscriptionsParts): Subscriptions {
     return event && { id: eventId, type: eventType, json: JSON.stringify(publicEvent(event)) };
   }
 
-  async function withSecret(keyId: string, id: string): Promise<SubscriptionWithSecret | undefined> {
-    const subscription = await store.subscriptions.get(id);
-    if (subscription?.keyId !== keyId) return undefined;
-    return { ...subscription, plainSecret: secrets.open(id, subscription.secret) };
-  }
-
   return {
-    async create(keyId, { url, types, deviceHash, merchant, ordered }, claim) {
-      const id = `wh_${claim?.id ?? randomText(ID_LENGTH)}`;
-      await targets.check(url);
-      const plainSecret = createSecret();
-      const subscription: Subscription = {
-        id,
-        keyId,
-        url,
-        types: types === undefined ? null : [...new Set(types)],
-        deviceHash: deviceHash ?? null,
-        merchant: merchant ?? null,
-        ordered: ordered ?? false,
-        secret: secrets.seal(id, plainSecret),
-        previousSecret: null,
-        createdAt: new Date(clock.now()).toISOString(),
-        startHeight: await startHeight(),
-      };
-      try {
-        await store.subscriptions.insert(subscription, MAX_SUBSCRIPTIONS_PER_KEY, claim);
-      } catch (error) {
-        if (!(error instanceof StoreError) || error.kind !== "exists") throw error;
-        const there = await withSecret(keyId, id);
-        if (there !== undefined) return there;
-        const message = `this API key has ${MAX_SUBSCRIPTIONS_PER_KEY} webhooks, as many as it may: delete one first`;
-        throw new GatewayError("invalid_request", message);
-      }
-      // A key that was deleted meanwhile took its webhooks with it, but for this one.
-      if (!await isKeyThere(keyId).catch(() => true)) {
-        await store.subscriptions.delete(id);
-        throw new GatewayError("unauthorized", "this API key was deleted meanwhile");
-      }
-      await changed(id);
-      return { ...subscription, plainSecret };
+    async create(keyId, wanted, claim) {
+      const created = await createSubscription(parts, keyId, wanted, claim);
+      await changed(created.id);
+      return created;
     },
 
     async list(keyId) {
@@ -162,7 +103,7 @@ export function createSubscriptions(parts: SubscriptionsParts): Subscriptions {
     },
 
     get: own,
-    withSecret,
+    withSecret: (keyId, id) => withSecret(parts, keyId, id),
 
     async remove(keyId, id) {
       await own(keyId, id);
@@ -239,7 +180,8 @@ export function createSubscriptions(parts: SubscriptionsParts): Subscriptions {
       if (dryRun) return { id: null, deliveries, atLeast };
       await replays.require(keyId);
       const replay = await beginReplay(store, id, plan, { id: `rp_${randomText(ID_LENGTH)}`, nowMs: clock.now() });
-      await replays.take(keyId, lookedThrough);
+      // It has begun, whether or not that can be noted: who is told of a failure begins another.
+      await replays.take(keyId, lookedThrough).catch(() => {});
       await changed(id);
       return { id: replay.id, deliveries, atLeast };
     },

@@ -19,9 +19,9 @@ export interface WebhooksParts {
   secrets: SecretCipher;
   /** Whether the key is there, enabled and not expired. */
   isKeyEnabled(keyId: string): Promise<boolean>;
-  /** See `SubscriptionsParts`. */
+  /** See `CreationParts`. */
   isKeyThere(keyId: string): Promise<boolean>;
-  /** See `SubscriptionsParts`. */
+  /** See `CreationParts`. */
   startHeight(): Promise<number>;
   randomBytes: RandomBytes;
   /** Random letters and digits. */

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { GatewayError } from "../../errors.ts";
-import type { NewSubscription, Subscriptions } from "../../webhooks/subscriptions.ts";
+import type { NewSubscription } from "../../webhooks/creation.ts";
+import type { Subscriptions } from "../../webhooks/subscriptions.ts";
 import type { SubscriptionWithSecret } from "../../webhooks/secrets/rotation.ts";
 import { IDEMPOTENCY_KEY } from "../validation/idempotency_key.ts";
 import type { Once } from "./once.ts";

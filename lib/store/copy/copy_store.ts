@@ -169,8 +169,9 @@ async function tallyOf(store: Store, kind: TransferKind, onPage = (_records: num
 
 /** From here on it is a store like any other. */
 async function finish(target: Store, run: string): Promise<void> {
-  const isOwn = await target.registers.change(COPY_REGISTER, (mark: CopyMark | undefined) => {
-    return mark?.run === run ? { value: mark, keepMs: 0, answer: true } : { keepMs: 0, answer: false };
+  const isOwn = await target.registers.change(COPY_REGISTER, (mark: CopyMark | undefined, nowMs) => {
+    // Over by every clock: who serves from it may have another one.
+    return mark?.run === run ? { value: mark, keepMs: -nowMs, answer: true } : { keepMs: 0, answer: false };
   });
   if (!isOwn) throw new StoreError("fenced", `${target.location}: another copy into this store has taken over`);
 }

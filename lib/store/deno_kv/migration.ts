@@ -71,10 +71,13 @@ async function begin({ kv, file, location, ...options }: MigrationParts): Promis
   const from = schema.value!;
   if (from === SCHEMA_VERSION) return;
   // Of several who do this at once one succeeds, and nothing else is to be done.
-  const raise = async () =>
-    void await commit(
+  const raise = async (keepCopy = () => {}) => {
+    // Before: after it nobody would give the copy its name where this is killed.
+    keepCopy();
+    await commit(
       kv.atomic().check(schema).set(SCHEMA, SCHEMA_VERSION).set(MIGRATION, { from }).set(STORE_ID, newStoreId()),
     );
+  };
   if (file === undefined || await holdsAtMost(kv, 1)) return await raise();
   const database = await openSqlite(file, { readOnly: true });
   const versionOf = async () => (await kv.get<number>(SCHEMA)).value!;

@@ -13,7 +13,16 @@ import { createReading, READ_AHEAD } from "./reading.ts";
 import { canPost, cursorOf, type DeliveryReader, isKeptKnown, learn, type Post, putBack, takeNext } from "./reader.ts";
 import { createReaders } from "./readers.ts";
 import { breakAfter } from "./schedule.ts";
-import { ageOf, failedDelivery, isDone, type Outcome, settlementsOf, takeOld, writesOf } from "./settlement.ts";
+import {
+  ageOf,
+  failedDelivery,
+  isDone,
+  leaveOutNoted,
+  type Outcome,
+  settlementsOf,
+  takeOld,
+  writesOf,
+} from "./settlement.ts";
 import { COURIER_LIMITS, type CourierLimits, createPostQueue } from "./post_queue.ts";
 
 export interface CourierParts {
@@ -329,6 +338,7 @@ export function createCourier(parts: CourierParts): Courier {
       const own = settlements.filter(({ subscriptionId }) => !ofReader.get(subscriptionId)!.isClosed);
       const leases = new Set(own.map(({ subscriptionId }) => ofReader.get(subscriptionId)!.lease));
       try {
+        if (failures > 0) await leaveOutNoted(store, own);
         if (own.length > 0) await settle({ leases: [...leases], settlements: own });
         break;
       } catch (cause) {

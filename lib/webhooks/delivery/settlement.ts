@@ -1,4 +1,5 @@
 import { type FailedDelivery, type NewAttempt, type Settlement, WRITES } from "../../store/webhook.ts";
+import type { Store } from "../../store/store.ts";
 import { cursorOf, type DeliveryReader, isDown, type Post, type Track } from "./reader.ts";
 import { MAX_AGE_MS } from "./schedule.ts";
 
@@ -56,6 +57,30 @@ export function settlementsOf(outcomes: Outcome[]): Settlement[] {
     }
   }
   return [...settlements.values()];
+}
+
+/** So many attempts are read at a time. */
+const PAGE = 200;
+
+/** Leaves out attempts that are noted already: of a commit that failed it is not known whether it was made. */
+export async function leaveOutNoted(
+  { deliveries }: Pick<Store, "deliveries">,
+  settlements: Settlement[],
+): Promise<void> {
+  const keyOf = ({ replayId, eventId, number, atMs, durationMs }: NewAttempt) =>
+    [replayId, eventId, number, atMs, durationMs].join();
+  for (const settlement of settlements) {
+    const noted = new Set<string>();
+    // A few tests may have been noted since.
+    const most = settlement.attempts.length === 0 ? 0 : settlement.attempts.length + PAGE;
+    for (let before: number | undefined; noted.size < most;) {
+      const page = await deliveries.attempts(settlement.subscriptionId, { before, limit: PAGE });
+      for (const attempt of page) noted.add(keyOf(attempt));
+      if (page.length < PAGE) break;
+      before = page.at(-1)!.ordinal;
+    }
+    settlement.attempts = settlement.attempts.filter((attempt) => !noted.has(keyOf(attempt)));
+  }
 }
 
 /** Whether a replay has sent all that it is about, and all of it is written down. */

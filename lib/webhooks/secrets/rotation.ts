@@ -51,8 +51,19 @@ export async function rotateSecret(
     previousSecret: { secret, untilMs: now() + ROTATION_MS },
     olderSecret: signing[0] ?? undefined,
   };
-  if (!await store.subscriptions.setSecrets(id, secret, rotated)) return undefined;
+  if (!await replaced()) return undefined;
   // Until then couriers may sign with the old secret alone: whoever is told the new one may rely on it.
   await wait(VET_MS);
   return { ...subscription, ...rotated, plainSecret };
+
+  /** Where the answer alone was lost the new secret signs, and nobody else can tell it. */
+  async function replaced(): Promise<boolean> {
+    try {
+      return await store.subscriptions.setSecrets(id, secret, rotated);
+    } catch (error) {
+      const kept = await store.subscriptions.get(id).catch(() => undefined);
+      if (kept?.secret !== rotated.secret) throw error;
+      return true;
+    }
+  }
 }

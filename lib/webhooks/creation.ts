@@ -1,0 +1,108 @@
+import type { Clock } from "../clock.ts";
+import { GatewayError } from "../errors.ts";
+import type { IntentClaim } from "../store/intent.ts";
+import { type Store, StoreError } from "../store/store.ts";
+import type { Subscription } from "../store/webhook.ts";
+import type { SubscriptionWithSecret } from "./secrets/rotation.ts";
+import type { SecretCipher } from "./secrets/secrets.ts";
+import type { TargetPolicy } from "./targets/policy.ts";
+
+export interface NewSubscription {
+  url: string;
+  /** Only these event types; absent: all. */
+  types?: string[];
+  deviceHash?: string;
+  merchant?: string;
+  /** Strictly one delivery at a time; false when absent. */
+  ordered?: boolean;
+}
+
+export interface CreationParts {
+  store: Pick<Store, "subscriptions">;
+  targets: Pick<TargetPolicy, "check">;
+  secrets: SecretCipher;
+  createSecret(): string;
+  /** Random letters and digits. */
+  randomText(length: number): string;
+  /** Whether the key was not deleted. */
+  isKeyThere(keyId: string): Promise<boolean>;
+  /** The height after the committed tip. Rejects with `upstream_error` while no ledger was seen yet. */
+  startHeight(): Promise<number>;
+  clock: Clock;
+}
+
+export const MAX_SUBSCRIPTIONS_PER_KEY = 100;
+/** Of what an id has after its prefix. */
+export const ID_LENGTH = 22;
+
+/** One of the key's with the secret that signs now, undefined when there is none. */
+export async function withSecret(
+  { store, secrets }: Pick<CreationParts, "store" | "secrets">,
+  keyId: string,
+  id: string,
+): Promise<SubscriptionWithSecret | undefined> {
+  const subscription = await store.subscriptions.get(id);
+  if (subscription?.keyId !== keyId) return undefined;
+  return { ...subscription, plainSecret: secrets.open(id, subscription.secret) };
+}
+
+/**
+ * Makes a subscription; under the claim of an intent that one's, with its id: if there is one already, that is answered.
+ * @throws {GatewayError} `invalid_request` for a refused target, and when the key has as many as it may; `unauthorized` when
+ *   it was deleted meanwhile
+ * @throws {StoreError} `fenced` when another has claimed the intent since
+ */
+export async function createSubscription(
+  parts: CreationParts,
+  keyId: string,
+  { url, types, deviceHash, merchant, ordered }: NewSubscription,
+  claim?: IntentClaim,
+): Promise<SubscriptionWithSecret> {
+  const { store, targets, secrets, clock } = parts;
+  const id = `wh_${claim?.id ?? parts.randomText(ID_LENGTH)}`;
+  // First: an intent whose target is refused is forgotten, and this one may have been made before a crash.
+  const before = claim && await withSecret(parts, keyId, id);
+  if (before !== undefined) return before;
+  await targets.check(url);
+  const plainSecret = parts.createSecret();
+  const subscription: Subscription = {
+    id,
+    keyId,
+    url,
+    types: types === undefined ? null : [...new Set(types)],
+    deviceHash: deviceHash ?? null,
+    merchant: merchant ?? null,
+    ordered: ordered ?? false,
+    secret: secrets.seal(id, plainSecret),
+    previousSecret: null,
+    createdAt: new Date(clock.now()).toISOString(),
+    startHeight: await parts.startHeight(),
+  };
+  const added = await add(parts, subscription, claim) ?? { ...subscription, plainSecret };
+  // A key that was deleted meanwhile took its webhooks with it, but for this one.
+  if (await parts.isKeyThere(keyId).catch(() => true)) return added;
+  await store.subscriptions.delete(id);
+  throw new GatewayError("unauthorized", "this API key was deleted meanwhile");
+}
+
+/** Undefined: it was added; else the one that is there already, made by another or by a commit whose answer was lost. */
+async function add(
+  parts: CreationParts,
+  subscription: Subscription,
+  claim: IntentClaim | undefined,
+): Promise<SubscriptionWithSecret | undefined> {
+  const { id, keyId } = subscription;
+  try {
+    await parts.store.subscriptions.insert(subscription, MAX_SUBSCRIPTIONS_PER_KEY, claim);
+  } catch (error) {
+    if (!(error instanceof StoreError) || error.kind === "fenced") throw error;
+    const isFull = error.kind === "exists";
+    const there = await withSecret(parts, keyId, id).catch((cause) => {
+      throw isFull ? cause : error;
+    });
+    if (there !== undefined) return there;
+    if (!isFull) throw error;
+    const message = `this API key has ${MAX_SUBSCRIPTIONS_PER_KEY} webhooks, as many as it may: delete one first`;
+    throw new GatewayError("invalid_request", message);
+  }
+}

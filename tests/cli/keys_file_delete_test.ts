@@ -1,0 +1,37 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { command } from "../../cli/keys.ts";
+import { openKeysFile } from "../../lib/keys/keys_file.ts";
+import { openSqlite } from "../../lib/runtime/sqlite.ts";
+import { openStore } from "../../lib/store/open.ts";
+import { fakeIo } from "./fake_io.ts";
+import { runCommand } from "./run_command.ts";
+import { sampleKey } from "../store/samples.ts";
+import { insert, subscriptionOf } from "../webhooks/parts.ts";
+
+test("keys delete that came to an end between a keys file and the webhooks goes on when it is run again", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "keys-delete-"));
+  const [file, path] = [join(folder, "keys.json"), join(folder, "gateway.db")];
+  const store = await openStore(`sqlite:${path}`);
+  await insert(store, subscriptionOf("wh_1"));
+  await openKeysFile(file).keys.insert(sampleKey("key1"));
+  const remove = async () => {
+    const io = fakeIo({ env: { SERVICE_API_STORE: `sqlite:${path}` } });
+    return [await runCommand(command, ["delete", "key1", "--yes", "--keys-file", file], io), io.err];
+  };
+  // Like a kill between the two: nothing can be written to the store.
+  const writer = await openSqlite(path);
+  writer.exec("BEGIN IMMEDIATE");
+  const first = await remove();
+  writer.exec("ROLLBACK");
+  writer.close();
+  const second = await remove();
+  assert.equal(first[0], 1, String(first));
+  assert.deepEqual(await store.subscriptions.list({ limit: 10 }), [], `${first}\n${second}`);
+  assert.equal(await openKeysFile(file).keys.get("key1"), undefined);
+  await store.close();
+  await rm(folder, { recursive: true });
+});

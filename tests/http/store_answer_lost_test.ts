@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { StoreError } from "../../lib/store/store.ts";
+import { startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
+import { bentStore } from "../store/bent_store.ts";
+
+let on: TestNetwork;
+before(async () => on = await startTestNetwork());
+after(() => on.network.stop());
+
+/** The commit is made, its answer lost; then the store is away for a moment. */
+async function stage() {
+  let isAway = false;
+  const lost = () => new StoreError("unavailable", "the connection was cut");
+  const api = await startGateway(on, {
+    targets: { resolve: () => Promise.resolve(["1.1.1.1"]) } as never,
+    store: (store) =>
+      bentStore(store, {
+        subscriptions: {
+          async insert(...of) {
+            await store.subscriptions.insert(...of);
+            isAway = true;
+            throw lost();
+          },
+          get: (id) => isAway ? Promise.reject(lost()) : store.subscriptions.get(id),
+        },
+      }),
+  });
+  return { api, comesBack: () => void (isAway = false) };
+}
+
+test("who made a webhook and heard of a failure is not told that nothing was written", async () => {
+  const { api, comesBack } = await stage();
+  const body = { url: "https://a.example/" };
+  const failed = await api.request("POST", "/v1/webhooks", { body });
+  comesBack();
+  assert.equal(failed.status, 503);
+  const { body: { webhooks } } = await api.request("GET", "/v1/webhooks");
+  assert.equal(webhooks.length, 1, "it was written");
+  assert.doesNotMatch(failed.body.error.message, /nothing was written/);
+  await api.stop();
+});

@@ -1,0 +1,32 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { StoreError } from "../../../lib/store/store.ts";
+import { bentStore } from "../../store/bent_store.ts";
+import { courierStage } from "./courier_stage.ts";
+
+test("an attempt is listed once, also where the answer of the commit that noted it was lost", async () => {
+  let losses = 0;
+  const made = await courierStage(() => "delivered", {
+    store: (store) =>
+      bentStore(store, {
+        deliveries: {
+          async settle(step) {
+            await store.deliveries.settle(step);
+            if (step.settlements.some(({ attempts }) => attempts.length > 0) && losses++ === 0) {
+              throw new StoreError("unavailable", "the connection was cut");
+            }
+          },
+        },
+      }),
+  });
+  made.courier.start();
+  await made.owe(3, "wh_1");
+  await made.pass(3_000);
+  const attempts = await made.store.deliveries.attempts("wh_1", { limit: 100 });
+  assert.equal(made.postedTo("wh_1").length, 3);
+  assert.deepEqual(
+    attempts.map(({ eventId }) => eventId).sort(),
+    made.postedTo("wh_1").map((one) => one.eventId).sort(),
+  );
+  await made.courier.stop({ drainMs: 0 });
+});
