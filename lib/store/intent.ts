@@ -96,13 +96,16 @@ export interface KeptClaim {
   durationMs: number;
 }
 
+/** The clocks of gateways that share a store without one of its own differ by less. */
+export const CLAIM_SLACK_MS = 5_000;
+
 /**
- * How much longer a claim keeps others off, in milliseconds. One that ends later than it could have been made for is of a
- * clock that was set back since: it is over, as whoever made it is fenced by whoever makes the next one.
+ * How much longer a claim keeps others off, in milliseconds. One that ends much later than it could have been made for is
+ * of a clock that was set back since: it is over, as whoever made it is fenced by whoever makes the next one.
  */
 export function claimedForMs({ untilMs, durationMs }: KeptClaim, nowMs: number): number {
   const remainingMs = untilMs - nowMs;
-  return remainingMs > durationMs ? 0 : Math.max(0, remainingMs);
+  return remainingMs > durationMs + CLAIM_SLACK_MS ? 0 : Math.min(durationMs, Math.max(0, remainingMs));
 }
 
 /** The newest nonce that was handed out for an agent and a device. */

@@ -80,10 +80,12 @@ export function createRetention(parts: RetentionParts): (signal: AbortSignal) =>
     const old = end < 0 ? first : first.slice(0, end);
     if (old.length === 0) return false;
     const upTo = old.at(-1)!.sequence;
-    const waiting = [...behind.values()].filter(({ progress }) => progress.cursor < upTo);
+    const isBefore = ({ progress }: Reader) => progress.cursor < upTo;
+    const waiting = [...behind.values()].filter(isBefore);
     for (let from = 0; from === 0 || from < waiting.length; from += READERS_AT_ONCE) {
-      const some = waiting.slice(from, from + READERS_AT_ONCE);
-      if (!await forgetFor(some, old, upTo)) await lookAgain(behind, some);
+      let some = waiting.slice(from, from + READERS_AT_ONCE);
+      // Until it is written: of events that are gone nobody counts what was not delivered.
+      while (!await forgetFor(some, old, upTo)) some = (await lookAgain(behind, some)).filter(isBefore);
     }
     return true;
   }
@@ -99,13 +101,16 @@ export function createRetention(parts: RetentionParts): (signal: AbortSignal) =>
     return true;
   }
 
-  /** One of them has moved on meanwhile. */
-  async function lookAgain(behind: Map<string, Reader>, readers: Reader[]): Promise<void> {
+  /** One of them has moved on meanwhile: all of them as they are now. */
+  async function lookAgain(behind: Map<string, Reader>, readers: Reader[]): Promise<Reader[]> {
+    const found: Reader[] = [];
     for (const { subscription: { id } } of readers) {
-      const found = await store.deliveries.reader(id);
-      if (found === undefined) behind.delete(id);
-      else behind.set(id, found);
+      const reader = await store.deliveries.reader(id);
+      if (reader === undefined) behind.delete(id);
+      else found.push(reader);
     }
+    for (const reader of found) behind.set(reader.subscription.id, reader);
+    return found;
   }
 
   async function forgetAttempts(signal: AbortSignal, beforeMs: number): Promise<void> {

@@ -39,6 +39,13 @@ export function attemptContract({ store, anotherHandle }: Subject): void {
     ]);
   });
 
+  test("of a test event that was delivered the answer's body is kept", async () => {
+    await subscribe(store(), "wh_1");
+    const noted = sampleAttempt(1, { eventType: "webhook.test", responseBody: "thanks" });
+    await store().deliveries.recordAttempt("wh_1", noted);
+    assert.deepEqual(await store().deliveries.attempts("wh_1", { limit: 1 }), [{ ...noted, ordinal: 1 }]);
+  });
+
   test("attempts made through two handles at once get an ordinal each", async () => {
     await subscribe(store(), "wh_1");
     const other = await anotherHandle();

@@ -53,6 +53,13 @@ const roomFor = async (store: Store, name: IntentName, most: number) =>
   await claimAs(store, name, undefined, { mostOfKey: most, mostInAll: most });
 
 export function intentContract({ store, anotherHandle, now, pass, isPersistent }: Subject): void {
+  test("a claim keeps off others whose clock is some milliseconds behind", async () => {
+    await claimed(store(), named("a"));
+    pass(-5);
+    assert.equal((await store().intents.get(named("a")))!.claimedForMs, MINUTE_MS);
+    assert.equal(await claim(store(), named("a"), { id: idOf(2) }), "taken");
+  });
+
   test("an intent is made by its first claim, and there is none before", async () => {
     assert.equal(await store().intents.get(named("a")), undefined);
     assert.deepEqual(await claimed(store(), named("a")), { ...named("a"), id: idOf(1), term: 1 });

@@ -80,8 +80,7 @@ export function noteAttempts(
   return attempts.map((attempt) => {
     reader.ordinal += 1;
     reader.attemptsSinceMs = Math.min(reader.attemptsSinceMs ?? Infinity, attempt.atMs);
-    const responseBody = attempt.outcome === "delivered" ? null : attempt.responseBody;
-    const kept: Attempt = { ...attempt, responseBody, ordinal: reader.ordinal };
+    const kept: Attempt = { ...attempt, ordinal: reader.ordinal };
     atomic.set(attemptKey(subscriptionId, slotOf(reader.ordinal)), kept);
     return kept;
   });

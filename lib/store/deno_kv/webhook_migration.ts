@@ -244,5 +244,7 @@ export const removeOfDeleted: Step = async (kv, atomic) => {
 function toAttempt({ id: _, subscriptionId: __, deliveryId, number, outcome, ...rest }: FormerAttempt): NewAttempt {
   const [, replayId = null] = deliveryId?.split(":") ?? [];
   const isTest = deliveryId === null;
-  return { ...rest, replayId, number: isTest ? 0 : number, outcome: outcome === "ended" ? "rejected" : outcome };
+  const responseBody = outcome === "delivered" ? null : rest.responseBody;
+  const kept = { ...rest, replayId, responseBody, number: isTest ? 0 : number };
+  return { ...kept, outcome: outcome === "ended" ? "rejected" : outcome };
 }

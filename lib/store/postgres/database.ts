@@ -78,8 +78,20 @@ export function openDatabase(setting: PostgresSetting, { answerMs = ANSWER_MS } 
     }
   }
 
+  /** Again what lost against another: it has written nothing. */
+  async function untilWon<T>(work: () => Promise<T>): Promise<T> {
+    for (let tries = 1;; tries++) {
+      try {
+        return await work();
+      } catch (error) {
+        if (!isConflict(error) || tries === MOST_TRIES) throw error;
+        await passed(Math.random() * 10 * 2 ** tries);
+      }
+    }
+  }
+
   const write: Queries["write"] = (sql, parameters) =>
-    answered(false, (connection) => connection.send(sql, parameters));
+    untilWon(() => answered(false, (connection) => connection.send(sql, parameters)));
 
   return {
     async read(sql, parameters) {
@@ -91,16 +103,7 @@ export function openDatabase(setting: PostgresSetting, { answerMs = ANSWER_MS } 
       }
     },
     write,
-    async transaction(work) {
-      for (let tries = 1;; tries++) {
-        try {
-          return await answered(true, (connection) => tryTransaction(connection, work));
-        } catch (error) {
-          if (!isConflict(error) || tries === MOST_TRIES) throw error;
-          await passed(Math.random() * 10 * 2 ** tries);
-        }
-      }
-    },
+    transaction: (work) => untilWon(() => answered(true, (connection) => tryTransaction(connection, work))),
     listen(channel, onPayload) {
       if (!setting.prepare || closing !== undefined) return;
       listener ??= postgres(driverOptions(setting));

@@ -1,5 +1,5 @@
 import type { NounDriver } from "../checked_store.ts";
-import { claimedForMs, intentFenced, MAX_NONCE } from "../intent.ts";
+import { CLAIM_SLACK_MS, claimedForMs, intentFenced, MAX_NONCE } from "../intent.ts";
 import type { Intent, IntentClaim, IntentStore } from "../intent.ts";
 import { NOW_MS } from "./clock.ts";
 import type { Queries } from "./database.ts";
@@ -58,7 +58,7 @@ export function postgresIntents({ database, location, prefix }: PostgresContext)
     UPDATE ${prefix}intent SET term = term + 1, claimed_until_ms = ${NOW_MS} + $6::bigint, claim_duration_ms = $6::bigint,
       completed_at_ms = greatest(completed_at_ms, ${NOW_MS}, $7::bigint)
     WHERE ${IS_CLAIMED} AND (claimed_until_ms IS NULL OR claimed_until_ms <= ${NOW_MS}
-      OR claimed_until_ms - ${NOW_MS} > claim_duration_ms)`;
+      OR claimed_until_ms - ${NOW_MS} > claim_duration_ms + ${CLAIM_SLACK_MS})`;
 
   /** Counts those that went: of each key, and in all. */
   async function countGone(queries: Queries, gone: { key_id: string }[]): Promise<void> {
@@ -142,14 +142,17 @@ export function postgresIntents({ database, location, prefix }: PostgresContext)
     prune: (usedBeforeMs) =>
       database.transaction(async (queries) => {
         const gone = await queries.write<{ key_id: string }>(
+          // The condition twice: one that was used again meanwhile is looked at anew, and the inner SELECT is not.
           `DELETE FROM ${prefix}intent WHERE (key_id, kind, key) IN (SELECT key_id, kind, key FROM ${prefix}intent
-            WHERE completed_at_ms < $1 ORDER BY completed_at_ms LIMIT ${PRUNED_AT_A_CALL}) RETURNING key_id`,
+            WHERE completed_at_ms < $1 ORDER BY completed_at_ms LIMIT ${PRUNED_AT_A_CALL})
+            AND completed_at_ms < $1 RETURNING key_id`,
           [usedBeforeMs],
         );
         const [nonces] = await Promise.all([
           queries.write(
             `DELETE FROM ${prefix}nonce_out WHERE (device_hash, agent) IN (SELECT device_hash, agent
-              FROM ${prefix}nonce_out WHERE until_ms <= ${NOW_MS} ORDER BY until_ms LIMIT $1)`,
+              FROM ${prefix}nonce_out WHERE until_ms <= ${NOW_MS} ORDER BY until_ms LIMIT $1)
+              AND until_ms <= ${NOW_MS}`,
             [PRUNED_AT_A_CALL - gone.length],
           ),
           countGone(queries, gone),

@@ -55,9 +55,10 @@ export function postgresLog({ database, prefix }: Pick<PostgresContext, "databas
     bounds,
     reached,
     async before(height) {
-      const first = await reached(height);
+      // In this order: what is appended meanwhile lies beyond the bounds.
       const { last, forgotten } = await bounds();
-      return first === undefined ? last : Math.max(first - 1, forgotten);
+      const first = await reached(height);
+      return first === undefined ? last : Math.min(last, Math.max(first - 1, forgotten));
     },
     async append(queries) {
       const [row] = await queries.read<{ version: number; last: number; height: number }>(

@@ -53,8 +53,9 @@ export function postgresRegisters({ database, prefix }: PostgresContext): NounDr
       }),
     async prune() {
       const { count } = await database.write(
+        // The condition twice: one that was changed meanwhile is looked at anew, and the inner SELECT is not.
         `DELETE FROM ${prefix}register WHERE name = ANY (ARRAY(SELECT name FROM ${prefix}register
-          WHERE until_ms <= ${NOW_MS} ORDER BY until_ms LIMIT ${PRUNED_AT_A_CALL}))`,
+          WHERE until_ms <= ${NOW_MS} ORDER BY until_ms LIMIT ${PRUNED_AT_A_CALL})) AND until_ms <= ${NOW_MS}`,
       );
       return count;
     },

@@ -45,11 +45,18 @@ export async function versionOf(queries: Queries, prefix: string, name: "keys" |
   return row!.version;
 }
 
-/** Deletes subscriptions with their progress and replay, notes what they leave behind, and raises the version. */
+/**
+ * Deletes subscriptions with their progress and replay, notes what they leave behind, and raises the version. Progress
+ * first, as whoever settles locks it: then none waits for the other in a circle.
+ */
 export function deleteSubscriptions(prefix: string, where: string): string {
   return `WITH gone AS (DELETE FROM ${prefix}subscription WHERE ${where} RETURNING number),
-      without_progress AS (DELETE FROM ${prefix}progress WHERE subscription = ANY (ARRAY(SELECT number FROM gone))),
-      without_replay AS (DELETE FROM ${prefix}replay WHERE subscription = ANY (ARRAY(SELECT number FROM gone))),
+      without_progress AS (
+        DELETE FROM ${prefix}progress WHERE subscription = ANY (ARRAY(SELECT number FROM gone)) RETURNING subscription
+      ),
+      without_replay AS (
+        DELETE FROM ${prefix}replay WHERE subscription = ANY (ARRAY(SELECT subscription FROM without_progress))
+      ),
       noted AS (INSERT INTO ${prefix}deleted_subscription (number) SELECT number FROM gone)
     ${raiseVersion(prefix, "gone")}`;
 }
@@ -191,7 +198,11 @@ async function purgeDeleted(database: PostgresDatabase, prefix: string): Promise
       ),
     );
     if (purged.some(({ count }) => count === PURGE_STEP)) return true;
-    await queries.write(`DELETE FROM ${prefix}deleted_subscription WHERE number = $1`, [deleted.number]);
+    await Promise.all([
+      // One that was inserted while its subscription was deleted.
+      queries.write(`DELETE FROM ${prefix}replay WHERE subscription = $1`, [deleted.number]),
+      queries.write(`DELETE FROM ${prefix}deleted_subscription WHERE number = $1`, [deleted.number]),
+    ]);
     return another !== undefined;
   });
 }

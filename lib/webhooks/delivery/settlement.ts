@@ -73,7 +73,8 @@ export async function leaveOutNoted(
     const noted = new Set<string>();
     // A few tests may have been noted since.
     const most = settlement.attempts.length === 0 ? 0 : settlement.attempts.length + PAGE;
-    for (let before: number | undefined; noted.size < most;) {
+    let before: number | undefined;
+    while (noted.size < most) {
       const page = await deliveries.attempts(settlement.subscriptionId, { before, limit: PAGE });
       for (const attempt of page) noted.add(keyOf(attempt));
       if (page.length < PAGE) break;

@@ -1,0 +1,209 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { setTimeout as passed } from "node:timers/promises";
+import { heightOf } from "../../lib/store/event.ts";
+import { openStore } from "../../lib/store/open.ts";
+import { openDatabase, type PostgresDatabase } from "../../lib/store/postgres/database.ts";
+import { tablePrefix } from "../../lib/store/postgres/schema.ts";
+import { parsePostgresSetting } from "../../lib/store/postgres/setting.ts";
+import { postgresLog } from "../../lib/store/postgres/log.ts";
+import { type Cluster, findPostgres, startCluster } from "./postgres_cluster.ts";
+import { append, appendMany, sampleEvent } from "./samples.ts";
+import { courierLeases, sampleFailed, sampleReplay, settle, subscribe } from "./webhook_samples.ts";
+
+const programs = findPostgres();
+const START_MS = 1_793_491_200_000;
+const DAY_MS = 86_400_000;
+const NAMES = Array.from({ length: 20 }, (_, n) => String(n).padStart(2, "0"));
+
+describe("what happens at the same time in PostgreSQL", { skip: programs === undefined }, () => {
+  let cluster: Cluster;
+  let schemas = 0;
+  before(async () => {
+    cluster = await startCluster(programs!);
+    await cluster.useTestClock();
+  });
+  after(() => cluster.remove());
+
+  function newSetting(): string {
+    cluster.setClock(START_MS);
+    return cluster.setting({ schema: `race_${++schemas}` });
+  }
+
+  /** Begins `prune`, which waits for a row that another session holds; does `work` meanwhile, and has it go on. */
+  async function whilePruning(
+    setting: string,
+    lock: string,
+    prune: () => Promise<number>,
+    work: () => Promise<void>[],
+  ): Promise<void> {
+    const parsed = parsePostgresSetting(setting);
+    const database = openDatabase(parsed);
+    let all: Promise<unknown[]> | undefined;
+    await database.transaction(async (queries) => {
+      await queries.read(lock.replace("PREFIX.", tablePrefix(parsed)));
+      const pruning = prune();
+      await passed(300);
+      all = Promise.all([pruning, ...work()]);
+      await passed(500);
+    });
+    await all;
+    await database.close();
+  }
+
+  test("before says no sequence of an event of this height that is appended meanwhile", async () => {
+    const setting = newSetting();
+    const store = await openStore(setting);
+    await append(store, sampleEvent(1), sampleEvent(2));
+    const parsed = parsePostgresSetting(setting);
+    const database = openDatabase(parsed);
+    let isFirst = true;
+    const slow: PostgresDatabase = {
+      ...database,
+      async read<Row>(...query: Parameters<PostgresDatabase["read"]>) {
+        const rows = await database.read<Row>(...query);
+        if (isFirst) {
+          isFirst = false;
+          await append(store, sampleEvent(3));
+        }
+        return rows;
+      },
+    };
+    const log = postgresLog({ database: slow, prefix: tablePrefix(parsed) });
+    const sequence = await log.before(heightOf(0, 1_003));
+    await database.close();
+    await store.close();
+    assert.equal(sequence, 2);
+  });
+
+  test("a replay that begins while its subscription is deleted is not left behind", async () => {
+    const setting = newSetting();
+    const store = await openStore(setting);
+    await subscribe(store, "wh_1");
+    const parsed = parsePostgresSetting(setting);
+    const prefix = tablePrefix(parsed);
+    const database = openDatabase(parsed);
+    let all: Promise<unknown> | undefined;
+    await database.transaction(async (queries) => {
+      // Holds the replay up, when it is written and not committed.
+      await queries.read(`SELECT 1 FROM ${prefix}version FOR UPDATE`);
+      const replaying = store.deliveries.insertReplay(sampleReplay("rp_1", "wh_1"));
+      await passed(200);
+      all = Promise.all([replaying, store.subscriptions.delete("wh_1")]);
+      await passed(200);
+    });
+    await all;
+    while (await store.subscriptions.purgeDeleted());
+    const [row] = await database.read<{ left: number }>(`SELECT count(*) AS left FROM ${prefix}replay`);
+    await database.close();
+    await store.close();
+    assert.equal(row!.left, 0);
+  });
+
+  test("a subscription is deleted while its replay is sent", async () => {
+    const setting = newSetting();
+    const store = await openStore(setting);
+    await subscribe(store, "wh_1");
+    await appendMany(store, 1, 9);
+    await store.deliveries.insertReplay(sampleReplay("rp_1", "wh_1"));
+    await settle(store, { subscriptionId: "wh_1", failed: [sampleFailed(1, "retrying")] });
+    const leases = await courierLeases(store, "wh_1");
+    const parsed = parsePostgresSetting(setting);
+    const database = openDatabase(parsed);
+    let all: Promise<unknown> | undefined;
+    await database.transaction(async (queries) => {
+      // Holds the settlement up between its progress and its replay.
+      await queries.read(`SELECT 1 FROM ${tablePrefix(parsed)}failed_delivery FOR UPDATE`);
+      const settling = store.deliveries.settle({
+        leases,
+        settlements: [{
+          subscriptionId: "wh_1",
+          failed: [sampleFailed(1, "dead")],
+          replay: { id: "rp_1", cursor: 3, done: false },
+          attempts: [],
+        }],
+      });
+      await passed(200);
+      const deleting = store.subscriptions.delete("wh_1");
+      await passed(200);
+      all = Promise.all([settling, deleting]);
+      all.catch(() => {});
+    });
+    await all;
+    await database.close();
+    const left = await store.subscriptions.get("wh_1");
+    await store.close();
+    assert.equal(left, undefined);
+  });
+
+  test("a nonce that was handed out is not handed out again", async () => {
+    const setting = newSetting();
+    const store = await openStore(setting);
+    const next = (agent: string) => store.intents.nextNonce({ deviceHash: "d", agent, used: "5", validForMs: 60_000 });
+    await next("first");
+    cluster.setClock(START_MS + 1);
+    for (const agent of NAMES) await next(agent);
+    cluster.setClock(START_MS + 100_000);
+    const given = new Map<string, string>();
+    await whilePruning(
+      setting,
+      "SELECT 1 FROM PREFIX.nonce_out WHERE agent = 'first' FOR UPDATE",
+      () => store.intents.prune(0),
+      () => NAMES.map(async (agent) => void given.set(agent, await next(agent))),
+    );
+    const again = new Map<string, string>();
+    for (const agent of NAMES) again.set(agent, await next(agent));
+    await store.close();
+    for (const agent of NAMES) assert.deepEqual([given.get(agent), again.get(agent)], ["6", "7"], agent);
+  });
+
+  test("an intent that was claimed again is there until it is completed", async () => {
+    const setting = newSetting();
+    const store = await openStore(setting);
+    const nameOf = (key: string) => ({ keyId: "k", kind: "submit" as const, key });
+    const claim = async (key: string) => {
+      const seen = await store.intents.get(nameOf(key));
+      const step = { name: nameOf(key), seen, id: `id-${key}`, request: "r", durationMs: 60_000 };
+      const claimed = await store.intents.claim({ ...step, mostOfKey: 100, mostInAll: 100 });
+      if (typeof claimed === "string") throw new Error(claimed);
+      return claimed;
+    };
+    for (const key of ["first", ...NAMES]) {
+      await store.intents.complete(await claim(key), { request: "r", result: "{}" });
+    }
+    const nowMs = START_MS + 8 * DAY_MS;
+    cluster.setClock(nowMs);
+    await whilePruning(
+      setting,
+      "SELECT 1 FROM PREFIX.intent WHERE key = 'first' FOR UPDATE",
+      () => store.intents.prune(nowMs - 7 * DAY_MS),
+      () => NAMES.map(async (key) => store.intents.complete(await claim(key), { request: "r", result: "new" })),
+    );
+    const results = await Promise.all(NAMES.map(async (key) => (await store.intents.get(nameOf(key)))?.result));
+    await store.close();
+    assert.deepEqual(results, NAMES.map(() => "new"));
+  });
+
+  test("a register that was changed again keeps its value", async () => {
+    const setting = newSetting();
+    const store = await openStore(setting);
+    const count = (name: string) =>
+      store.registers.change<number, void>(
+        name,
+        (value = 0) => ({ value: value + 1, keepMs: 60_000, answer: undefined }),
+      );
+    await count("first");
+    cluster.setClock(START_MS + 1);
+    for (const name of NAMES) await count(name);
+    cluster.setClock(START_MS + 100_000);
+    await whilePruning(
+      setting,
+      "SELECT 1 FROM PREFIX.register WHERE name = 'first' FOR UPDATE",
+      () => store.registers.prune(),
+      () => NAMES.map(count),
+    );
+    const values = await Promise.all(NAMES.map((name) => store.registers.read(name)));
+    await store.close();
+    assert.deepEqual(values, NAMES.map(() => 1));
+  });
+});

@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { openStore } from "../../lib/store/open.ts";
+import { createRetention } from "../../lib/store/retention.ts";
+import { appendMany, scanned } from "./samples.ts";
+import { settle, START_MS, subscribe } from "./webhook_samples.ts";
+
+const DAY_MS = 86_400_000;
+
+test("of more than a hundred readers each is told what it was not sent, whoever moves on meanwhile", async () => {
+  const store = await openStore("memory:");
+  const ids = Array.from({ length: 150 }, (_, n) => `wh_${String(n).padStart(3, "0")}`);
+  await subscribe(store, ...ids);
+  await appendMany(store, 1, 300);
+  await scanned(store, 1_400, { latestLedgerCloseTime: (START_MS + 40 * DAY_MS) / 1_000 });
+  let calls = 0;
+  const events = {
+    ...store.events,
+    forget: async (step: Parameters<typeof store.events.forget>[0]) => {
+      // The last reader is sent its first event just before the second hundred is written.
+      if (++calls === 2) await settle(store, { subscriptionId: ids.at(-1)!, cursor: 1 });
+      return await store.events.forget(step);
+    },
+  };
+  const forget = createRetention({
+    store: { ...store, events },
+    holder: "h",
+    now: () => START_MS + 40 * DAY_MS,
+    historyDays: 30,
+    attemptDays: 0,
+  });
+  await forget(new AbortController().signal);
+  assert.deepEqual(await store.events.bounds(), { last: 300, forgotten: 300 });
+  const dead = new Map<number, number>();
+  for (const { progress } of await store.deliveries.readers({ limit: 500 })) {
+    dead.set(progress.dead, (dead.get(progress.dead) ?? 0) + 1);
+  }
+  await store.close();
+  assert.deepEqual([...dead].sort(), [[299, 1], [300, 149]]);
+});
