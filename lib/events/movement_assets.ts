@@ -1,4 +1,5 @@
 import type { Clock } from "../clock.ts";
+import { GatewayError } from "../errors.ts";
 import type { NodesRpcClient } from "../stellar/rpc/client.ts";
 import { RpcError } from "../stellar/rpc/json_rpc.ts";
 import type { AppliedTransaction } from "../stellar/rpc/schemas.ts";
@@ -26,8 +27,8 @@ const PAUSE_MS = 500;
 const FAILED_POLLS = 3;
 
 /**
- * Reads the transactions that movements happened in: one upstream call for each ledger with any, a further one only where
- * more than 200 transactions lie between them.
+ * Reads the transactions that movements happened in: one upstream call for each ledger with any, further ones only where
+ * more than 200 transactions lie between them, or more than the node answers at once.
  */
 export function createAssetLookup({ rpc, clock, movements, onNotice, stopping }: {
   rpc: Pick<NodesRpcClient, "getTransactions">;
@@ -44,15 +45,22 @@ export function createAssetLookup({ rpc, clock, movements, onNotice, stopping }:
     const { ledger } = events[0]!;
     const found = new Map<string, AppliedTransaction>();
     const places = events.map(placeOf).sort((a, b) => a - b);
+    let most = MOST_TRANSACTIONS;
     for (let from = 0; from < places.length;) {
-      const within = places.filter((place) => place < places[from]! + MOST_TRANSACTIONS - 1);
       const first = places[from]!;
+      const within = places.slice(from).filter((place) => place < first + most - 1);
       const limit = within.at(-1)! - first + 2;
       const wanted = new Set(events.filter((event) => within.includes(placeOf(event))).map(({ txHash }) => txHash));
-      for (const transaction of await readPage(ledger, first, limit, wanted)) {
-        found.set(transaction.txHash, transaction);
+      try {
+        for (const transaction of await readPage(ledger, first, limit, wanted)) {
+          found.set(transaction.txHash, transaction);
+        }
+        from += within.length;
+      } catch (error) {
+        const isTooMuch = error instanceof RpcError && (error.kind === "limit" || error.kind === "too_large");
+        if (!isTooMuch || limit === 2) throw error;
+        most = Math.ceil(limit / 2);
       }
-      from = within.length;
     }
     return found;
   }
@@ -61,12 +69,13 @@ export function createAssetLookup({ rpc, clock, movements, onNotice, stopping }:
     // After the one before the one before the first: whether a node counts from 0 or from 1, it is among them.
     const cursor = String((BigInt(ledger) << 32n) | (BigInt(Math.max(0, first - 2)) << 12n) | 1n);
     for (let tried = 1;; tried += 1) {
-      const { transactions } = await rpc.getTransactions(
-        { cursor, limit: Math.min(MOST_TRANSACTIONS, limit) },
-        { signal: stopping },
-      );
+      const { transactions, latestLedger } = await rpc.getTransactions({ cursor, limit }, { signal: stopping });
       const hashes = new Set(transactions.map(({ txHash }) => txHash));
-      if ([...wanted].every((hash) => hashes.has(hash)) || tried === TRIES) return transactions;
+      if ([...wanted].every((hash) => hashes.has(hash))) return transactions;
+      if (tried === TRIES) {
+        if (latestLedger >= ledger) return transactions;
+        throw new GatewayError("upstream_error", `the RPC node does not show ledger ${ledger} yet`);
+      }
       await clock.wait(PAUSE_MS, stopping);
     }
   }
@@ -84,8 +93,9 @@ export function createAssetLookup({ rpc, clock, movements, onNotice, stopping }:
       });
     } catch (error) {
       const polls = (failed.get(ledger) ?? 0) + 1;
-      // A node that answers an error would answer it again.
-      if (!(error instanceof RpcError) && polls < FAILED_POLLS) {
+      // A node that refuses would refuse again; one in trouble may be well by then.
+      const isRefused = error instanceof RpcError && error.kind !== "trouble";
+      if (!isRefused && polls < FAILED_POLLS) {
         failed.set(ledger, polls);
         throw error;
       }

@@ -105,8 +105,8 @@ export function decodeSimulated({ value }: { value: string }) {
 }
 
 /**
- * A network that closes ledgers when told to, and nodes of it with getEvents, getLedgers, getHealth and getLatestLedger,
- * after stellar-rpc v28: ranges, scan limit, cursors and errors are the real ones. Tests bend the nodes: they lag, prune,
+ * A network that closes ledgers when told to, and nodes of it with getEvents, getTransactions (of those with events),
+ * getLedgers, getHealth and getLatestLedger, after stellar-rpc v28: ranges, scan limit, cursors and errors are the real ones. Tests bend the nodes: they lag, prune,
  * lie, fail. The network's clock has nothing to do with the wall clock of the gateway.
  */
 export function createSimulatedNetwork(machine: FakeClock, firstLedger = 1_000): SimulatedNetwork {
@@ -269,12 +269,27 @@ function createNode(
       }
       return { ledgers, cursor: String(end), ...newest("getHealth") };
     },
+    getTransactions({ pagination }) {
+      const { limit, cursor } = pagination!;
+      requireLimit(limit);
+      const { shown, latest } = view();
+      const after = BigInt(cursor!);
+      const events = [...shown.events.values()].flat().filter(({ id, ledger }) =>
+        ledger <= latest && BigInt(id.slice(0, 19)) > after
+      );
+      const transactions = events.slice(0, limit).map(({ ledger, txHash }) => ({ status: "SUCCESS", ledger, txHash }));
+      return { transactions, cursor, ...newest("getEvents") };
+    },
     getEvents,
   };
 
+  function requireLimit(limit: number): void {
+    if (limit > maxLimit) throw new NodeRefusal(-32602, `limit must not exceed ${maxLimit}`);
+  }
+
   function getEvents({ startLedger, filters, pagination }: Params): EventsAnswer {
     const { limit, cursor } = pagination!;
-    if (limit > maxLimit) throw new NodeRefusal(-32602, `limit must not exceed ${maxLimit}`);
+    requireLimit(limit);
     const { shown, oldest, latest } = view();
     const start = cursor === undefined ? startLedger! : Number(BigInt(cursor.slice(0, 19)) >> 32n);
     if (start < oldest || start > latest) {

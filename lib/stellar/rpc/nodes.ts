@@ -82,6 +82,7 @@ const REPEATABLE = new Set([
   "getLedgerEntries",
   "simulateTransaction",
   "getTransaction",
+  "getTransactions",
   "getEvents",
   "getLedgers",
 ]);
