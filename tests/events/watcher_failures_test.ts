@@ -37,6 +37,23 @@ describe("the watcher outlives what fails", () => {
     assert.deepEqual(await readAll(history), hashesOf(network.emitted));
   });
 
+  for (const problem of ["context deadline exceeded", "database disk image is malformed"]) {
+    test(`events are read from another node while the first one's database fails: ${problem}`, async () => {
+      const { network, node } = simulate();
+      network.close(...empty(3));
+      // In stellar-rpc's words and with its code.
+      node.beforeCall = (method) => {
+        if (method === "getEvents") throw new NodeRefusal(-32600, `${problem}\ndb read failed for requested parameter`);
+      };
+      const { turn, history, clock } = await createFixture(network, { nodes: [node, network.node()] });
+      for (let minutes = 0; minutes < 10; minutes++) {
+        await turn();
+        clock.pass(60_000);
+      }
+      assert.deepEqual(await readAll(history), hashesOf(network.emitted));
+    });
+  }
+
   test("a full store acknowledges nothing: the same events are committed later, once", async () => {
     const { network, node } = simulate();
     for (let ledger = 0; ledger < 30; ledger++) network.close(...empty(10));

@@ -28,7 +28,7 @@ export class RpcError extends Error {
     super(message);
     this.name = "RpcError";
     this.range = rangeIn(message);
-    this.kind = kindOf(code, message, this.range !== undefined);
+    this.kind = kindOf(method, code, message, this.range !== undefined);
   }
 }
 
@@ -37,13 +37,15 @@ const REFUSALS = new Set<number | undefined>([-32600, -32602]);
 /** Internal error or unhealthy, method time-out, could not process. */
 const TROUBLES = new Set<number | undefined>([-32603, -32001, -32003]);
 
-function kindOf(code: number | undefined, message: string, hasRange: boolean): RpcErrorKind {
+function kindOf(method: string, code: number | undefined, message: string, hasRange: boolean): RpcErrorKind {
   if (code === undefined) return "too_large";
   if (code === -32601) return "unknown_method";
   if (TROUBLES.has(code)) return "trouble";
   if (!REFUSALS.has(code)) return "other";
   if (hasRange) return "out_of_range";
-  return /\blimit\b/i.test(message) ? "limit" : "refused";
+  if (/\blimit\b/i.test(message)) return "limit";
+  // stellar-rpc's getEvents says so when its database fails; what is wrong with params has the other code.
+  return method === "getEvents" && code === -32600 ? "trouble" : "refused";
 }
 
 /** getEvents and getLedgers say in words which ledgers they hold. */

@@ -14,7 +14,7 @@ describe("an error of a node", () => {
     [-32602, "limit must not exceed 100", "limit", undefined],
     [-32600, "limit must not exceed 200", "limit", undefined],
     [-32602, "invalid XDR", "refused", undefined],
-    [-32600, "could not read events", "refused", undefined],
+    [-32600, "db read failed for requested parameter", "trouble", undefined],
     [-32601, "method not found", "unknown_method", undefined],
     [-32603, "database is locked", "trouble", undefined],
     [-32001, "request exceeded processing limit threshold", "trouble", undefined],
