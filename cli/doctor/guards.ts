@@ -42,7 +42,8 @@ export async function movementsFinding(
 ): Promise<Finding> {
   if (store === undefined) return skip("movements", "there is no log to look at yet");
   const assets = createAssetList(config.assets, config.networkPassphrase);
-  const movements = createForeignMovements({ log: store.events, assets, onForeign: () => {} });
+  const contractIds = [config.deviceRegistry, config.agentRegistry, config.paymentEscrow];
+  const movements = createForeignMovements({ log: store.events, contractIds, assets, onForeign: () => {} });
   await movements.look();
   const { count, last } = movements.found();
   if (last === undefined) return ok("movements", "none of those in the log is in an asset that it should not be in");

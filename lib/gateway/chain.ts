@@ -135,7 +135,7 @@ export async function createChain(
     nowMs: () => view.networkSeconds() * 1_000,
     wait: clock.wait,
   });
-  const foreignAssets = watchForeignAssets({ store, assets, log });
+  const foreignAssets = watchForeignAssets({ store, contractIds: Object.values(contracts), assets, log });
   const watcher = createWatcher({
     rpc,
     store,

@@ -5,7 +5,10 @@ import type { Store } from "../store/store.ts";
 
 /* The store's log, as those of `lib/escrow` ask it who know no store. */
 
-/** As what the assets in an escrow are learnt from: complete from where the last gap of this contract ends. */
+/**
+ * As what the assets in an escrow are learnt from: complete from where the last gap of this contract ends, and without what a
+ * store that is older has of a former one.
+ */
 export function eventLogOf(
   { events }: Pick<Store, "events">,
   paymentEscrow: string,
@@ -21,7 +24,7 @@ export function eventLogOf(
         .map(({ toLedger }) => toLedger + 1);
       return { scannedLedger, completeFromHeight: heightOf(epoch, Math.max(0, ...ends)) };
     },
-    read: (query) => events.read(query),
+    read: async (query) => (await events.read(query)).filter(({ contractId }) => contractId === paymentEscrow),
     catchUp,
   };
 }

@@ -11,8 +11,10 @@ import type { Store } from "../store/store.ts";
 const MOST_WARNED = 100;
 
 /** Follows the store's log for movements in foreign assets, and says so in ours: once for each asset and reason. */
-export function watchForeignAssets({ store, assets, log }: {
+export function watchForeignAssets({ store, contractIds, assets, log }: {
   store: Pick<Store, "events">;
+  /** The contracts of now. */
+  contractIds: readonly string[];
   assets: AssetList;
   log: Log;
 }): ForeignMovements {
@@ -30,7 +32,7 @@ export function watchForeignAssets({ store, assets, log }: {
     });
   }
 
-  const movements = createForeignMovements({ log: store.events, assets, onForeign: tell });
+  const movements = createForeignMovements({ log: store.events, contractIds, assets, onForeign: tell });
   return {
     found: movements.found,
     // What the store fails at is told elsewhere; the next commit looks again.

@@ -21,6 +21,7 @@ export interface MovementEvent {
   sequence: number;
   id: string;
   type: string;
+  contractId: string;
   ledger: number;
   deviceHash?: string;
   merchant?: string;
@@ -34,11 +35,17 @@ export interface ForeignMovement {
   because: ForeignBecause;
 }
 
+interface MovementFilter {
+  types: string[];
+  deviceHash?: string;
+  merchant?: string;
+}
+
 /** What the log is asked. Everything in the order of sequences. */
 export interface MovementLog {
   bounds(): Promise<{ last: number }>;
   read(query: {
-    filter: { types: string[]; deviceHash?: string; merchant?: string };
+    filter: MovementFilter;
     /** Exclusive. */
     after?: number;
     /** Inclusive. */
@@ -68,15 +75,17 @@ const MOST_CARDS = 10_000;
 /**
  * Follows the log for movements in an asset that they should not be in: the contracts take any, and pay it out of the one
  * balance that they keep for all. Asks nobody but the log. What the log does not say (an asset that was not learnt, a policy
- * from before it) is not held against a movement.
+ * from before it) is not held against a movement, nor what happened at other contracts or in another life of the network.
  */
-export function createForeignMovements({ log, assets, onForeign }: {
+export function createForeignMovements({ log, contractIds, assets, onForeign }: {
   log: MovementLog;
+  /** The contracts of now: the log keeps the events of those that were watched before. */
+  contractIds: readonly string[];
   assets: Pick<AssetList, "has">;
   /** Told of each as it is found, in the log's order. */
   onForeign(movement: ForeignMovement): void;
 }): ForeignMovements {
-  /** By card, the asset that its newest policy names; null: the log does not know, or there is none. */
+  /** By life of the network and card, the asset that its newest policy names; null: the log does not know, or there is none. */
   const policies = createRecentMap<string | null>(MOST_CARDS);
   /** By life of the network and card, what its escrow holds. */
   const held = createRecentMap<Holdings>(MOST_CARDS);
@@ -85,50 +94,51 @@ export function createForeignMovements({ log, assets, onForeign }: {
   let count = 0;
   let last: ForeignMovement | undefined;
 
+  const isOurs = ({ contractId }: MovementEvent) => contractIds.includes(contractId);
+
+  /** The newest so many before this event, without those of other contracts and of another life of the network. */
+  async function before(event: MovementEvent, filter: MovementFilter, limit: number): Promise<MovementEvent[]> {
+    const found = await log.read({ filter, upTo: event.sequence - 1, order: "desc", limit });
+    return found.filter((one) => isOurs(one) && lifeOf(one) === lifeOf(event));
+  }
+
   /** The asset that the card's policy named before this event. */
-  async function policyAsset({ deviceHash, sequence }: MovementEvent): Promise<string | null> {
+  async function policyAsset(event: MovementEvent): Promise<string | null> {
+    const { deviceHash } = event;
     if (deviceHash === undefined) return null;
-    const known = policies.get(deviceHash);
+    const known = policies.get(keyOf(event));
     if (known !== undefined) return known;
-    const filter = { types: ["agent.registered", "agent.revoked"], deviceHash };
-    const [before] = await log.read({ filter, upTo: sequence - 1, order: "desc", limit: 1 });
-    const asset = before?.asset ?? null;
-    policies.set(deviceHash, asset);
+    const [policy] = await before(event, { types: ["agent.registered", "agent.revoked"], deviceHash }, 1);
+    const asset = policy?.asset ?? null;
+    policies.set(keyOf(event), asset);
     return asset;
   }
 
-  /** What the card's escrow held before this event, as far as the log of this life of the network says. */
-  async function heldBefore({ id, deviceHash, sequence }: MovementEvent, key: string): Promise<Holdings> {
-    const known = held.get(key);
+  /** What the card's escrow held before this event, as far as the log says. */
+  async function heldBefore(event: MovementEvent): Promise<Holdings> {
+    const known = held.get(keyOf(event));
     if (known !== undefined) return known;
-    const filter = { types: ESCROW_MOVEMENTS, deviceHash };
-    const before = await log.read({ filter, upTo: sequence - 1, order: "desc", limit: MOST_MOVEMENTS });
-    const ofThisLife = before.filter((event) => lifeOf(event) === lifeOf({ id }));
-    return ofThisLife.reduceRight((holdings, event) => afterMovement(holdings, event).holdings, new Map() as Holdings);
+    const found = await before(event, { types: ESCROW_MOVEMENTS, deviceHash: event.deviceHash }, MOST_MOVEMENTS);
+    return found.reduceRight((holdings, one) => afterMovement(holdings, one).holdings, new Map() as Holdings);
   }
 
   /** Whether a movement puts a second asset into an escrow, or takes out what was there in another. Notes the movement. */
   async function isOfAnother(event: MovementEvent): Promise<boolean> {
     const { type, deviceHash, asset } = event;
     if (deviceHash === undefined) return false;
-    const key = `${lifeOf(event)} ${deviceHash}`;
-    const before = await heldBefore(event, key);
-    const { holdings, foreign } = afterMovement(before, event);
-    held.set(key, holdings);
+    const holdings = await heldBefore(event);
+    const { holdings: after, foreign } = afterMovement(holdings, event);
+    held.set(keyOf(event), after);
     if (type !== "escrow.funded") return foreign > 0n;
-    return asset !== undefined && heldInOthers(before, asset).length > 0;
+    return asset !== undefined && heldInOthers(holdings, asset).length > 0;
   }
 
   /** The assets of what a claim collected: all that was authorised for the merchant since the claim before. */
-  async function authorizedAssets({ merchant, sequence }: MovementEvent): Promise<string[]> {
-    const before = await log.read({
-      filter: { types: ["payment.authorized", "payment.claimed"], merchant },
-      upTo: sequence - 1,
-      order: "desc",
-      limit: MOST_AUTHORIZED,
-    });
-    const claimed = before.findIndex(({ type }) => type === "payment.claimed");
-    return before.slice(0, claimed === -1 ? undefined : claimed).flatMap(({ asset }) => asset ?? []);
+  async function authorizedAssets(event: MovementEvent): Promise<string[]> {
+    const filter = { types: ["payment.authorized", "payment.claimed"], merchant: event.merchant };
+    const found = await before(event, filter, MOST_AUTHORIZED);
+    const claimed = found.findIndex(({ type }) => type === "payment.claimed");
+    return found.slice(0, claimed === -1 ? undefined : claimed).flatMap(({ asset }) => asset ?? []);
   }
 
   async function foreign(event: MovementEvent & { asset: string }): Promise<ForeignBecause | undefined> {
@@ -147,7 +157,7 @@ export function createForeignMovements({ log, assets, onForeign }: {
   async function lookAt(event: MovementEvent): Promise<void> {
     const { asset, deviceHash, type } = event;
     if (type === "agent.registered" || type === "agent.revoked") {
-      if (deviceHash !== undefined) policies.set(deviceHash, asset ?? null);
+      if (deviceHash !== undefined) policies.set(keyOf(event), asset ?? null);
       return;
     }
     if (asset === undefined) return void await isOfAnother(event);
@@ -164,7 +174,7 @@ export function createForeignMovements({ log, assets, onForeign }: {
     while (looked < upTo) {
       const events = await log.read({ filter: { types: LOOKED_AT }, after: looked, upTo, order: "asc", limit: PAGE });
       for (const event of events) {
-        await lookAt(event);
+        if (isOurs(event)) await lookAt(event);
         // What the store fails at later does not have this one counted twice.
         looked = event.sequence;
       }
@@ -184,4 +194,9 @@ export function createForeignMovements({ log, assets, onForeign }: {
 /** What stands before the node's own 30 characters of an event's id tells the network's lives apart. */
 function lifeOf({ id }: Pick<MovementEvent, "id">): string {
   return id.slice(0, -30);
+}
+
+/** By which a card of one life of the network is remembered. */
+function keyOf(event: MovementEvent): string {
+  return `${lifeOf(event)} ${event.deviceHash}`;
 }

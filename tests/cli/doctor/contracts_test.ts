@@ -122,9 +122,10 @@ describe("doctor: the contracts", () => {
 
   test("tells movements that the log has in assets that they should not be in", async () => {
     const { asset, contracts } = doctor.sandbox;
+    const [of, funded] = [{ contractId: contracts.paymentEscrow, deviceHash: DEVICE }, contracts.deviceRegistry];
     const events = [
-      sampleEvent(1, { type: "agent.registered", deviceHash: DEVICE, asset }),
-      sampleEvent(2, { type: "escrow.funded", deviceHash: DEVICE, amount: "5", asset: contracts.deviceRegistry }),
+      sampleEvent(1, { type: "agent.registered", deviceHash: DEVICE, contractId: contracts.agentRegistry, asset }),
+      sampleEvent(2, { type: "escrow.funded", ...of, amount: "5", asset: funded }),
     ];
     const store = await doctor.storeWith((store) => scanned(store, 3, { latestLedger: 4 }, events));
     says(

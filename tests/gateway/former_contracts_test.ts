@@ -1,0 +1,131 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { createAssetList } from "../../lib/escrow/assets/asset_list.ts";
+import { createEscrowLog } from "../../lib/escrow/assets/escrow_log.ts";
+import { guardAssets } from "../../lib/escrow/operations/asset_guard.ts";
+import { eventLogOf } from "../../lib/gateway/event_log.ts";
+import { watchForeignAssets } from "../../lib/gateway/foreign_assets.ts";
+import { formatEventId, type LoggedEvent, matches } from "../../lib/store/event.ts";
+import { firstState } from "../../lib/events/coverage.ts";
+import type { Store } from "../../lib/store/store.ts";
+
+/* A gateway that was pointed at a new deployment of the contracts, with the same store: the same cards, another asset. */
+
+const FORMER = { escrow: "C-former-escrow", agents: "C-former-agents" };
+const NOW = { escrow: "C-escrow", agents: "C-agents" };
+const CARD = "ab".repeat(32);
+
+type Move = { of: string; type: string; asset?: string; amount?: number; merchant?: string; epoch?: number };
+
+/** A store whose log has these events, one a ledger. */
+function storeOf(moves: Move[]): Pick<Store, "events"> {
+  const events = moves.map(({ of, type, asset, amount, merchant, epoch = 0 }, at): LoggedEvent => ({
+    sequence: at + 1,
+    id: formatEventId({ epoch, ledger: at + 1, order: 4096, index: 0 }),
+    type,
+    contractId: of,
+    ledger: at + 1,
+    ledgerClosedAt: "2026-11-22T00:00:00Z",
+    txHash: "0".repeat(64),
+    ...(merchant === undefined ? { deviceHash: CARD } : { merchant }),
+    asset,
+    ...(amount === undefined ? {} : { amount: `${amount}` }),
+    knownAt: 0,
+  }));
+  const read: Store["events"]["read"] = ({ filter, after = 0, upTo = Infinity, order, limit }) => {
+    const found = events.filter((one) => one.sequence > after && one.sequence <= upTo && matches(filter, one));
+    return Promise.resolve((order === "desc" ? found.reverse() : found).slice(0, limit));
+  };
+  const scanned = { ...firstState([NOW.escrow], 1), scannedLedger: 100 };
+  const store = {
+    read,
+    bounds: () => Promise.resolve({ last: events.length, forgotten: 0 }),
+    watcherState: () => Promise.resolve(scanned),
+  };
+  return { events: store as unknown as Store["events"] };
+}
+
+async function alarms(moves: Move[]): Promise<string[]> {
+  const told: string[] = [];
+  const log = { warn: (_: string, { because }: { because: string }) => told.push(because) };
+  const contractIds = [NOW.agents, NOW.escrow];
+  const parts = { store: storeOf(moves), assets: createAssetList([], "Test"), log: log as never, contractIds };
+  await watchForeignAssets(parts).look();
+  return told;
+}
+
+describe("what happened at a former deployment of the contracts", () => {
+  test("is no alarm at this one: what its escrow held", async () => {
+    assert.deepEqual(
+      await alarms([
+        { of: FORMER.escrow, type: "escrow.funded", asset: "X", amount: 100 },
+        { of: NOW.agents, type: "agent.registered", asset: "Y" },
+        { of: NOW.escrow, type: "escrow.funded", asset: "Y", amount: 40 },
+      ]),
+      [],
+    );
+  });
+
+  test("is no alarm at this one: the policy of then", async () => {
+    assert.deepEqual(
+      await alarms([
+        { of: FORMER.agents, type: "agent.registered", asset: "X" },
+        { of: NOW.escrow, type: "escrow.funded", asset: "Y", amount: 40 },
+      ]),
+      [],
+    );
+  });
+
+  test("is no alarm at this one: what was authorised and never claimed", async () => {
+    const merchant = "G";
+    assert.deepEqual(
+      await alarms([
+        { of: FORMER.escrow, type: "payment.authorized", asset: "X", amount: 5, merchant },
+        { of: NOW.escrow, type: "payment.authorized", asset: "Y", amount: 5, merchant },
+        { of: NOW.escrow, type: "payment.claimed", asset: "Y", amount: 5, merchant },
+      ]),
+      [],
+    );
+  });
+
+  test("does not keep a card from being funded at this one, whose own funding no node holds any more", async () => {
+    const store = storeOf([{ of: FORMER.escrow, type: "escrow.funded", asset: "X", amount: 100 }]);
+    const clock = { monotonicMs: () => 0, wait: () => Promise.resolve() };
+    const log = createEscrowLog({ log: eventLogOf(store, NOW.escrow, () => Promise.resolve()), clock });
+    const call = { kind: "fundEscrow", deviceHash: CARD, asset: "Y", amount: undefined, param: "source" } as const;
+    await guardAssets(log, call, { balance: 40n, changedIn: undefined });
+  });
+
+  test("an alarm of this one is one all the same", async () => {
+    assert.deepEqual(
+      await alarms([
+        { of: FORMER.escrow, type: "escrow.funded", asset: "X", amount: 100 },
+        { of: NOW.escrow, type: "escrow.funded", asset: "Y", amount: 40 },
+        { of: NOW.escrow, type: "escrow.funded", asset: "Z", amount: 40 },
+      ]),
+      ["not_what_was_funded"],
+    );
+  });
+});
+
+test("what was authorised before a reset of the network is no alarm at a claim after it", async () => {
+  const merchant = "G";
+  assert.deepEqual(
+    await alarms([
+      { of: NOW.escrow, type: "payment.authorized", asset: "X", amount: 5, merchant },
+      { of: NOW.escrow, type: "payment.authorized", asset: "Y", amount: 5, merchant, epoch: 1 },
+      { of: NOW.escrow, type: "payment.claimed", asset: "Y", amount: 5, merchant, epoch: 1 },
+    ]),
+    [],
+  );
+});
+
+test("a policy of before a reset of the network is none after it", async () => {
+  assert.deepEqual(
+    await alarms([
+      { of: NOW.agents, type: "agent.registered", asset: "X" },
+      { of: NOW.escrow, type: "escrow.funded", asset: "Y", amount: 5, epoch: 1 },
+    ]),
+    [],
+  );
+});
