@@ -2,6 +2,7 @@ import { createRecentMap } from "../../bounded_map.ts";
 import type { ContractCalls } from "../../stellar/transactions/contract_call.ts";
 import type { RawLedgerEntry } from "../../stellar/rpc/schemas.ts";
 import { asCode, asU32, entryValue, returnedValue } from "../decode.ts";
+import { requireHostError } from "../refusals/error_trace.ts";
 
 /**
  * Tells whether a contract, whose instance this is, is a token: the protocol's own for an asset, or one that says how many
@@ -18,6 +19,7 @@ export function createTokenCheck(calls: ContractCalls): TokenCheck {
 
   async function saysDecimals(contract: string): Promise<boolean> {
     const { error, results } = await calls.simulate({ contract, function: "decimals", args: [] });
+    if (error !== undefined) requireHostError(error, `decimals() of ${contract}`);
     if (error !== undefined || results?.[0] === undefined) return false;
     try {
       returnedValue(results[0].xdr, asU32);

@@ -3,6 +3,7 @@ import { createRecentMap } from "../../bounded_map.ts";
 import { GatewayError } from "../../errors.ts";
 import type { ContractCalls } from "../../stellar/transactions/contract_call.ts";
 import { asU32, type Decode, returnedValue } from "../decode.ts";
+import { requireHostError } from "../refusals/error_trace.ts";
 
 /** What the contract of an asset says of itself (SEP-41). */
 export interface AssetInfo {
@@ -37,6 +38,7 @@ export function createAssetReader(calls: ContractCalls): AssetReader {
   async function said<T>(contract: string, getter: string, decode: Decode<T>): Promise<T> {
     const { error, results } = await calls.simulate({ contract, function: getter, args: [] });
     if (error === undefined && results?.[0] !== undefined) return returnedValue(results[0].xdr, decode);
+    if (error !== undefined) requireHostError(error, `${getter}() of ${contract}`);
     throw new GatewayError("not_found", `${contract} is no token on this network: it does not answer ${getter}()`);
   }
 

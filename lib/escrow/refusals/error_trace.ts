@@ -1,4 +1,6 @@
 import { StrKey, xdr } from "@stellar/stellar-sdk/base";
+import { GatewayError } from "../../errors.ts";
+import { clipped } from "../../stellar/rpc/json_rpc.ts";
 import { nodeXdr } from "../../stellar/transactions/node_xdr.ts";
 
 /** An error of the host or of a contract: `Error(Contract, #6)`, `Error(Storage, MissingValue)`. */
@@ -69,6 +71,22 @@ export function traceError(events: string[], text?: string): ErrorTrace | undefi
 function errorInText(text: string): HostError | undefined {
   const found = /Error\((\w+), (#\d+|\w+)\)/.exec(text);
   return found === null ? undefined : { type: found[1]!, code: found[2]! };
+}
+
+/**
+ * Lets errors of the host pass, which say something of what was called. A busy node has others: `preflight queue full`.
+ * @param error the simulation's
+ * @throws {GatewayError} `upstream_error` for what is the node's own
+ */
+export function requireHostError(error: string, called: string): void {
+  if (errorInText(error) === undefined) throw notSimulated(error, called);
+}
+
+/** A simulation failed for the node's own sake. */
+export function notSimulated(error: string, called: string): GatewayError {
+  // Its own words are for the log.
+  const cause = clipped(error.split("\n", 1)[0]!);
+  return new GatewayError("upstream_error", `the RPC node could not simulate ${called}`, { cause });
 }
 
 /** The innermost call that neither returned nor was given up by a caller that caught its error. */

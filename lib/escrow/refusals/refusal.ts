@@ -2,11 +2,10 @@ import { GatewayError } from "../../errors.ts";
 import type { ContractCall } from "../../stellar/transactions/contract_call.ts";
 import type { Excess } from "../../stellar/transactions/size.ts";
 import { type LedgerFailure, rejection } from "../../stellar/transactions/rejections.ts";
-import { clipped } from "../../stellar/rpc/json_rpc.ts";
 import type { RawSimulation } from "../../stellar/rpc/schemas.ts";
 import { ASSET_CONTRACT_ERRORS, CONTRACT_ERRORS, type ContractIds, contractName } from "../contracts/errors.ts";
 import type { Explanations } from "./explanations.ts";
-import { type ErrorTrace, type HostError, traceError } from "./error_trace.ts";
+import { type ErrorTrace, type HostError, notSimulated, traceError } from "./error_trace.ts";
 
 /** What the invocation needs has changed since it was simulated: another came in between. */
 export class OutsideFootprint extends GatewayError {
@@ -114,10 +113,7 @@ export function createRefusals({ contracts, isAssetContract, explanations }: Ref
   return {
     async ofSimulation(call, { error = "", events = [] }) {
       const trace = traceError(events, error);
-      if (trace !== undefined) return await explained(call, trace, "prepare");
-      // Its own words are for the log.
-      const cause = clipped(error.split("\n", 1)[0]!);
-      return new GatewayError("upstream_error", `the RPC node could not simulate ${shown(call)}`, { cause });
+      return trace === undefined ? notSimulated(error, shown(call)) : await explained(call, trace, "prepare");
     },
     ofExcess: (call, excess) => tooLarge(call, excess.words, excess),
     async ofFailure(call, failure) {
