@@ -56,6 +56,7 @@ export function createExpiringPayments({ log, reads, shortestLife, latestLedger,
   shortestLife(): Promise<number>;
   /** 0 before the first. */
   latestLedger(): number;
+  /** The network's time: it goes back where a clock turns out to have been ahead. */
   nowMs: () => number;
   wait: Wait;
 }): ExpiringPayments {
@@ -88,7 +89,7 @@ export function createExpiringPayments({ log, reads, shortestLife, latestLedger,
     const quarters = payments.flatMap((payment) => lastQuarterOf(payment) ?? []);
     one.isTold = quarters.length === payments.length;
     one.expiring = quarters.flatMap(({ from, expiresAt }) => from <= seconds ? [expiresAt] : []);
-    one.dueAt = one.isTold ? Math.min(seconds + LOOK_AGAIN_SECONDS, ...quarters.map(({ from }) => from)) : seconds;
+    one.dueAt = one.isTold ? Math.min(seconds + LOOK_AGAIN_SECONDS, ...quarters.map(({ from }) => from)) : -Infinity;
   }
 
   /** What the last answers told together. */
@@ -109,7 +110,9 @@ export function createExpiringPayments({ log, reads, shortestLife, latestLedger,
     looks += 1;
     const isCaughtUp = await follow();
     const seconds = nowMs() / 1_000;
-    const due = [...waiting].filter(([, { dueAt }]) => dueAt <= seconds).sort(([, a], [, b]) => a.askedIn - b.askedIn);
+    // Further off than it is ever put: by a time that was ahead.
+    const isDue = ({ dueAt }: Waiting) => dueAt <= seconds || dueAt > seconds + LOOK_AGAIN_SECONDS;
+    const due = [...waiting].filter(([, one]) => isDue(one)).sort(([, a], [, b]) => a.askedIn - b.askedIn);
     await Promise.all(due.slice(0, ASKED_AT_ONCE).map(([merchant, one]) => ask(merchant, one, seconds)));
     if (!isCaughtUp) cachedUntilMs = nowMs() + CATCHING_UP_MS;
     return found(seconds, isCaughtUp);
@@ -117,7 +120,9 @@ export function createExpiringPayments({ log, reads, shortestLife, latestLedger,
 
   return {
     async now() {
-      if (cached === undefined || nowMs() >= cachedUntilMs) {
+      const leftMs = cachedUntilMs - nowMs();
+      // More than it ever is: by a time that was ahead.
+      if (cached === undefined || leftMs <= 0 || leftMs > CACHED_MS) {
         cachedUntilMs = nowMs() + CACHED_MS;
         cached = look();
         cached.catch(() => cachedUntilMs = -Infinity);

@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { PendingPaymentAnswer } from "../../lib/escrow/reads/reads.ts";
+import { createExpiringPayments } from "../../lib/escrow/reads/expiring_payments.ts";
+import { createLedgerView } from "../../lib/stellar/ledger/ledger_view.ts";
+import { fakeClock } from "../stellar/rpc/stub_rpc.ts";
+
+const LIFE = 17_280;
+const LATEST = 100_000;
+const AUTHORIZED = LATEST - LIFE + 1_000;
+const PACE = 5;
+/** When ledger LATEST closes, Unix seconds. */
+const NOW = 1_800_000_000;
+const DAY_MS = 86_400_000;
+
+const secondsOf = (ledger: number) => NOW + (ledger - LATEST) * PACE;
+
+/** A payment in the last quarter of its life, and a gateway that starts with a clock that is ahead. */
+function stage({ aheadMs, stored }: { aheadMs: number; stored?: number }) {
+  const clock = fakeClock(NOW * 1_000 + aheadMs);
+  const view = createLedgerView({
+    clock,
+    stored: stored === undefined ? undefined : { sequence: stored, closeTime: secondsOf(stored) },
+  });
+  const payment = {
+    deviceHash: "ab".repeat(32),
+    amount: "1",
+    authorizedAt: secondsOf(AUTHORIZED),
+    expiresAt: secondsOf(AUTHORIZED + LIFE),
+  };
+  const chain: { payments: PendingPaymentAnswer[] } = { payments: [payment] };
+  const expiring = createExpiringPayments({
+    log: {
+      heightOf: (ledger) => Promise.resolve(ledger),
+      last: () => Promise.resolve(1),
+      before: (height) => Promise.resolve(height > AUTHORIZED ? 1 : 0),
+      authorized: ({ after }) =>
+        Promise.resolve(after === 0 ? [{ merchant: "M", height: AUTHORIZED, sequence: 1 }] : []),
+      claimedSince: () => Promise.resolve(undefined),
+    },
+    reads: { pending: () => Promise.resolve({ pending: "1", payments: chain.payments }) },
+    shortestLife: () => Promise.resolve(LIFE),
+    latestLedger: () => view.sequence,
+    nowMs: () => view.networkSeconds() * 1_000,
+    wait: () => new Promise(() => {}),
+  });
+  /** So many ledgers close, and the node says so. */
+  function close(ledgers: number): void {
+    for (let closed = 0; closed < ledgers; closed++) {
+      const ledger = LATEST + Math.floor(clock.monotonicMs() / 1_000 / PACE);
+      view.hear({ node: 0, sequence: ledger, closeTime: secondsOf(ledger) });
+      clock.pass(PACE * 1_000);
+    }
+  }
+  return { expiring, chain, close };
+}
+
+test("payments that expire are told, though the clock was a day ahead when they were first asked for", async () => {
+  const { expiring, close } = stage({ aheadMs: DAY_MS });
+  // In the first second, as a scrape may come: no node has answered yet.
+  assert.deepEqual(await expiring.now(), { payments: 0, merchants: 0, firstAt: null, complete: false });
+  close(13);
+  const firstAt = secondsOf(AUTHORIZED + LIFE);
+  assert.deepEqual(await expiring.now(), { payments: 1, merchants: 1, firstAt, complete: true });
+});
+
+for (const aheadMs of [DAY_MS / 48, DAY_MS]) {
+  test(`what was claimed since is told no more, though the clock was ${aheadMs / 60_000} minutes ahead at the start`, async () => {
+    const { expiring, chain, close } = stage({ aheadMs, stored: LATEST - 1 });
+    await expiring.now();
+    chain.payments = [];
+    close(13);
+    assert.deepEqual(await expiring.now(), { payments: 0, merchants: 0, firstAt: null, complete: true });
+  });
+}
+
+test("a payment that lives longer is not told when it is not its time yet", async () => {
+  const { expiring, chain, close } = stage({ aheadMs: DAY_MS, stored: LATEST - 1 });
+  chain.payments = [{ ...chain.payments[0]!, expiresAt: secondsOf(AUTHORIZED + LIFE * 2) }];
+  assert.equal((await expiring.now()).payments, 1, "it is, by the clock that is ahead");
+  close(13);
+  assert.deepEqual(await expiring.now(), { payments: 0, merchants: 0, firstAt: null, complete: true });
+});
+
+test("a merchant is asked again soon whose payments the node did not tell when the clock was ahead", async () => {
+  const { expiring, chain, close } = stage({ aheadMs: DAY_MS / 48, stored: LATEST - 1 });
+  const [payment] = chain.payments;
+  chain.payments = [{ ...payment!, expiresAt: null }];
+  assert.equal((await expiring.now()).complete, false);
+  chain.payments = [payment!];
+  close(13);
+  const firstAt = secondsOf(AUTHORIZED + LIFE);
+  assert.deepEqual(await expiring.now(), { payments: 1, merchants: 1, firstAt, complete: true });
+});
