@@ -117,7 +117,7 @@ export function createRefusals({ contracts, isAssetContract, explanations }: Ref
     },
     ofExcess: (call, excess) => tooLarge(call, excess.words, excess),
     async ofFailure(call, failure) {
-      const trace = traceError(failure.diagnosticEvents);
+      const trace = readableTrace(failure.diagnosticEvents);
       if (call !== undefined && trace !== undefined) return await explained(call, trace, "ledger");
       if (call === undefined) return rejection(failure.code, failure.hash, failure.ledger);
       return new GatewayError(
@@ -127,6 +127,15 @@ export function createRefusals({ contracts, isAssetContract, explanations }: Ref
       );
     },
   };
+}
+
+/** Undefined, too, where the events can't be read, as of a newer protocol: what failed in a ledger has failed all the same. */
+function readableTrace(events: string[]): ErrorTrace | undefined {
+  try {
+    return traceError(events);
+  } catch {
+    return undefined;
+  }
 }
 
 /** A contract that the gateway was pointed at is not there: its id is wrong, or the network was reset. */

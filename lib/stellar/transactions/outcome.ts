@@ -34,9 +34,17 @@ export async function outcomeOf(
   const { resultXdr } = answer;
   const code = resultXdr === undefined ? "txFailed" : nodeXdr("resultXdr", () => resultCode(resultXdr));
   if (code !== TRAPPED) return { status: "failed", ledger, error: rejection(code, hash, ledger) };
-  const events = nodeXdr("resultMetaXdr", () => diagnosticEvents(answer));
-  const error = await parts.explainFailure(call, { hash, ledger, code, diagnosticEvents: events });
+  const error = await parts.explainFailure(call, { hash, ledger, code, diagnosticEvents: recordedIn(answer) });
   return { status: "failed", ledger, error };
+}
+
+/** None where they can't be read, as of a newer protocol: it has failed all the same. */
+function recordedIn(answer: TransactionAnswer): string[] {
+  try {
+    return diagnosticEvents(answer);
+  } catch {
+    return [];
+  }
 }
 
 /** The outcome of what no ledger took in before its time bound. */

@@ -169,4 +169,10 @@ describe("a refusal", () => {
     assert.deepEqual([silent.code, silent.transactionError], ["contract_refused", "invokeHostFunctionTrapped"]);
     assert.match(silent.message, /failed in ledger 7 .* does not say why/);
   });
+
+  test("in a ledger is one, though what the node recorded of it can't be read", async () => {
+    const failure = { hash: "ab", ledger: 7, code: "invokeHostFunctionTrapped", diagnosticEvents: ["AAAA"] };
+    const told = await refusals.ofFailure(CALL, failure);
+    assert.deepEqual([told.code, told.transactionError], ["contract_refused", "invokeHostFunctionTrapped"]);
+  });
 });
