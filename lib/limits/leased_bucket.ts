@@ -118,12 +118,14 @@ function refilled(bucket: LeasedBucket, atMs: number): LeasedBucket {
   return { rate: bucket.rate, units, updatedAtMs, leases };
 }
 
-/** Another rate: the bucket stays as full as it was, in proportion. */
+/** Another rate: the bucket stays as full as it was, in proportion, and of a lower rate what is leased with it. */
 function withRate(bucket: LeasedBucket, rate: number, nowMs: number): LeasedBucket {
   if (bucket.rate === rate) return bucket;
   const before = refilled(bucket, nowMs);
-  const units = Math.floor((before.units / bucket.rate) * rate);
-  return { ...before, rate, units: Math.max(0, Math.min(units, roomIn({ ...before, rate }))) };
+  const inProportion = (units: number) => Math.floor((units / bucket.rate) * rate);
+  const leases = before.leases.map((lease) => ({ ...lease, units: Math.min(lease.units, inProportion(lease.units)) }));
+  const room = roomIn({ ...before, rate, leases });
+  return { ...before, rate, leases, units: Math.max(0, Math.min(inProportion(before.units), room)) };
 }
 
 /** What was written by a clock that was far ahead counts as written now: else nothing would refill until then. */

@@ -83,6 +83,8 @@ export function createSharedLimiter(options: SharedLimiterOptions): Limiter {
     if (key.rate !== rate) {
       key.rate = rate;
       key.bucket = undefined;
+      // Leased by the measure of another rate: to be given back.
+      key.spendBy = -Infinity;
       key.refusedUntil = -Infinity;
     }
     return key;
@@ -168,7 +170,7 @@ export function createSharedLimiter(options: SharedLimiterOptions): Limiter {
     Object.assign(key, {
       tokens: leased,
       leased,
-      spendBy: nowMs + SPEND_MS,
+      spendBy: key.rate === request.rate ? nowMs + SPEND_MS : -Infinity,
       answeredAt,
       aheadMs,
       bucket,

@@ -83,8 +83,7 @@ export function createEscrowLog({ log, clock }: {
       if (reach === undefined) return unknown;
       const filter = { types: ESCROW_MOVEMENTS, deviceHash, fromHeight: reach.completeFromHeight };
       const movements = await newest(filter, MOST_MOVEMENTS);
-      // The log has what came late at its end; ids are in the order of the ledgers.
-      const inOrder = movements.toSorted((a, b) => a.id < b.id ? 1 : -1);
+      const inOrder = movements.toSorted(newestLedgerFirst);
       const found = holdingsOf(balance, inOrder);
       if (found === undefined) return unknown;
       if (!found.has(UNKNOWN_ASSET) || movements.length < MOST_MOVEMENTS) return found;
@@ -113,7 +112,7 @@ export function createEscrowLog({ log, clock }: {
     async unclaimed(merchant) {
       if (log === undefined) return [];
       const filter = { types: ["payment.authorized", "payment.claimed"], merchant };
-      const events = await newest(filter, MOST_PAYMENTS);
+      const events = (await newest(filter, MOST_PAYMENTS)).toSorted(newestLedgerFirst);
       const claimed = events.findIndex(({ type }) => type === "payment.claimed");
       return events.slice(0, claimed === -1 ? undefined : claimed);
     },
@@ -130,6 +129,11 @@ export function createEscrowLog({ log, clock }: {
     },
   };
   return escrow;
+}
+
+/** The log has what came late at its end; ids are in the order of the ledgers. */
+function newestLedgerFirst(a: EscrowEvent, b: EscrowEvent): number {
+  return a.id < b.id ? 1 : -1;
 }
 
 function notReadYet(ledger: number): GatewayError {

@@ -96,10 +96,12 @@ export function createForeignMovements({ log, contractIds, assets, onForeign }: 
 
   const isOurs = ({ contractId }: MovementEvent) => contractIds.includes(contractId);
 
-  /** The newest so many before this event, without those of other contracts and of another life of the network. */
+  /** The newest so many before this event, newest ledger first, without those of other contracts and lives of the network. */
   async function before(event: MovementEvent, filter: MovementFilter, limit: number): Promise<MovementEvent[]> {
     const found = await log.read({ filter, upTo: event.sequence - 1, order: "desc", limit });
-    return found.filter((one) => isOurs(one) && lifeOf(one) === lifeOf(event));
+    // The log has what came late at its end; ids are in the order of the ledgers.
+    const isBefore = (one: MovementEvent) => isOurs(one) && lifeOf(one) === lifeOf(event) && one.id < event.id;
+    return found.filter(isBefore).sort((a, b) => a.id < b.id ? 1 : -1);
   }
 
   /** The asset that the card's policy named before this event. */

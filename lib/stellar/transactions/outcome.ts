@@ -94,8 +94,8 @@ export async function endedBefore(
   envelope: VettedEnvelope,
   code: string,
 ): Promise<Outcome | undefined> {
-  const { hash, validUntil, source, sequence } = envelope;
-  const answer = await believed(parts, () => parts.rpc.getTransaction(hash)).catch((cause) => {
+  const { hash, innerHash, validUntil, source, sequence } = envelope;
+  const answer = await believed(parts, () => foundOf(parts.rpc, envelope)).catch((cause) => {
     throw outcomeUnknown(hash, `it would be ${code} now, and the RPC node does not say whether it was applied`, cause);
   });
   if (answer.status !== "NOT_FOUND" || !hasForgotten(answer, validUntil)) {
@@ -103,6 +103,8 @@ export async function endedBefore(
   }
   const noted = (await parts.journal.get(hash))?.outcome;
   if (noted !== undefined) return noted;
+  const ofInner = (await parts.journal.get(innerHash))?.outcome;
+  if (ofInner?.ledger !== undefined) return ofInner;
   // What was applied has used its sequence number.
   const account = await readAccount(parts.entries, source).catch((cause) => {
     throw outcomeUnknown(hash, `it would be ${code} now, and the account can't be read`, cause);
@@ -110,4 +112,10 @@ export async function endedBefore(
   if ((account.sequence ?? 0n) >= sequence) throw outcomeForgotten(hash);
   const { view } = parts;
   return account.ledger >= view.confirmed.sequence && isOver(view, validUntil, answer) ? tooLate(hash) : undefined;
+}
+
+/** The inner transaction of a fee bump may have been applied by itself, or in another fee bump. */
+async function foundOf(rpc: RpcClient, { hash, innerHash }: VettedEnvelope): Promise<TransactionAnswer> {
+  const answer = await rpc.getTransaction(hash);
+  return answer.status === "NOT_FOUND" && innerHash !== hash ? await rpc.getTransaction(innerHash) : answer;
 }

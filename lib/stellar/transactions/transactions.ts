@@ -68,8 +68,11 @@ export function createTransactions(parts: TransactionsParts): Transactions {
 
   async function submitOnce(envelope: VettedEnvelope): Promise<Confirmed> {
     const { hash, innerHash } = envelope;
+    const inner = innerHash === hash ? undefined : await journal.get(innerHash);
     const outcome = await sendAndConfirm(parts, envelope);
-    const recorded = recordOutcome(new Set([hash, innerHash]), outcome);
+    // That the network would not take a fee bump says nothing of its inner transaction, where that was sent by itself before.
+    const isOfBoth = outcome.ledger !== undefined || inner === undefined || inner.outcome !== undefined;
+    const recorded = recordOutcome(isOfBoth ? new Set([hash, innerHash]) : [hash], outcome);
     // Nobody waits for a success to be noted: the node says the same.
     if (outcome.status === "success") return { hash, ledger: outcome.ledger! };
     await recorded;
