@@ -60,7 +60,7 @@ export function sqliteEventQueries(
 ): EventQueries {
   const statements = new Map<string, SqliteStatement<unknown>>();
 
-  /** There are few forms: a column, how many types, which order. */
+  /** What is asked for is bound and never spelt out: the forms are bounded by the columns, how many types, which order. */
   function prepared<R>(sql: string): SqliteStatement<R> {
     let statement = statements.get(sql);
     if (statement === undefined) statements.set(sql, statement = database.prepare(sql));
@@ -91,7 +91,7 @@ export function sqliteEventQueries(
       const value = filter[key as SubjectKey];
       return value === undefined ? [] : [{ subject, value: subject.pack(value) }];
     });
-    const wanted = filter.types?.map((type) => types.find(type)).filter((number) => number !== undefined);
+    const wanted = filter.types && numbersOf(filter.types);
     if (wanted?.length === 0) return [];
 
     // A late event may lie anywhere, and another handle may append meanwhile.
@@ -101,7 +101,7 @@ export function sqliteEventQueries(
     ];
     const by = rarest(given);
     const rest = [...given.filter((one) => one !== by).map(residual), ...heights];
-    const ranges = subjectRanges(by, wanted && [...new Set(wanted)])
+    const ranges = subjectRanges(by, wanted)
       .map(({ index, ...range }) => ({ index, ...all([range, between(from, onTime), ...rest]) }));
     if (onTime === upTo) return ranges;
     const late = all([
@@ -112,6 +112,11 @@ export function sqliteEventQueries(
       ...heights,
     ]);
     return [...ranges, { index: "event_late", ...late }];
+  }
+
+  /** Each once, however often it is named: statements go by how many there are. */
+  function numbersOf(names: string[]): number[] {
+    return [...new Set(names.map((name) => types.find(name)).filter((number) => number !== undefined))];
   }
 
   /** One range a type where the index has the type before the sequence. */
@@ -159,7 +164,7 @@ function residual({ subject, value }: Given): Condition {
 }
 
 function ofTypes(numbers: number[]): Condition {
-  return { where: `+type IN (${numbers.join(", ")})`, params: [] };
+  return { where: `+type IN (${numbers.map(() => "?").join(", ")})`, params: numbers };
 }
 
 function between(after: number, upTo: number): Condition {
