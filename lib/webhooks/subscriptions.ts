@@ -36,7 +36,7 @@ export interface Subscriptions {
   get(keyId: string, id: string): Promise<Reader>;
   remove(keyId: string, id: string): Promise<void>;
   /** Gives it a new secret; the one before signs too for a day. @throws as `rotateSecret` does */
-  rotateSecret(keyId: string, id: string): Promise<SubscriptionWithSecret>;
+  rotateSecret(keyId: string, id: string): Promise<SubscriptionWithSecret & Pick<Reader, "progress">>;
   /** Posts a test event now. @throws {GatewayError} `rate_limited` after six in a minute */
   test(keyId: string, id: string): Promise<Attempt>;
   /** Newest first; `cursor` is null when there are no older ones. */
@@ -112,7 +112,7 @@ export function createSubscriptions(parts: SubscriptionsParts): Subscriptions {
     },
 
     async rotateSecret(keyId, id) {
-      const { subscription } = await own(keyId, id);
+      const { subscription, progress } = await own(keyId, id);
       const rotated = await rotateSecret(
         { store, secrets, createSecret, now: clock.now, wait: clock.wait },
         subscription,
@@ -129,7 +129,7 @@ export function createSubscriptions(parts: SubscriptionsParts): Subscriptions {
         );
       }
       await changed(id);
-      return rotated;
+      return { ...rotated, progress };
     },
 
     async test(keyId, id) {

@@ -29,6 +29,27 @@ async function stage() {
   return { api, comesBack: () => void (isAway = false) };
 }
 
+test("a new secret is told although the store is away right after it was written", async () => {
+  let isAway = false;
+  const api = await startGateway(on, {
+    targets: { resolve: () => Promise.resolve(["1.1.1.1"]) } as never,
+    store: (store) =>
+      bentStore(store, {
+        subscriptions: { setSecrets: async (...of) => isAway = await store.subscriptions.setSecrets(...of) },
+        deliveries: {
+          reader: (id) =>
+            isAway ? Promise.reject(new StoreError("unavailable", "it restarts")) : store.deliveries.reader(id),
+        },
+      }),
+  });
+  const { body: made } = await api.request("POST", "/v1/webhooks", { body: { url: "https://a.example/" } });
+  const { status, body } = await api.request("POST", `/v1/webhooks/${made.id}/secret`);
+  assert.equal(status, 200, JSON.stringify(body));
+  assert.equal((await api.store.subscriptions.get(made.id))!.secret, body.secret);
+  assert.ok(body.previousSecretUntil);
+  await api.stop();
+});
+
 test("who made a webhook and heard of a failure is not told that nothing was written", async () => {
   const { api, comesBack } = await stage();
   const body = { url: "https://a.example/" };

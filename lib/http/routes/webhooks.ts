@@ -147,8 +147,9 @@ export const webhooks = new Hono<AppEnv>()
       answer: webhookWithSecret,
       errors: ["not_found"],
     }, async ({ key, params }, { webhooks }) => {
-      const { plainSecret } = await webhooks.rotateSecret(key.id, params.id);
-      return { ...shown(await webhooks.get(key.id, params.id)), secret: plainSecret };
+      // Nothing is read after it: what has been written must not be kept from its owner by a store that fails then.
+      const { plainSecret, progress, ...subscription } = await webhooks.rotateSecret(key.id, params.id);
+      return { ...shown({ subscription, progress }), secret: plainSecret };
     }),
   )
   .post(
