@@ -36,29 +36,27 @@ type Replayed = { hourMs: number; events: number }[];
 
 export interface ReplayAllowance {
   /**
-   * The first replay of a day may be of any size, and so may one for which something is left.
-   * @throws {GatewayError} `rate_limited` when nothing is
+   * Counts a replay that looks through so many events, before it is begun. The first one of a day may be of any size, and so
+   * may one for which something is left.
+   * @throws {GatewayError} `rate_limited` when nothing is; then nothing is counted
    */
-  require(keyId: string): Promise<void>;
-  /** A replay that looks through so many events was begun. */
   take(keyId: string, events: number): Promise<void>;
+  /** What was taken is not used: the replay was not begun. */
+  giveBack(keyId: string, events: number): Promise<void>;
 }
 
 /** What the replays of an API key may still send, kept in the store. */
 export function createReplayAllowance({ registers }: Pick<Store, "registers">): ReplayAllowance {
   const nameOf = (keyId: string) => `replayed/${keyId}`;
-  // A time that lies ahead is of a clock that was set back since.
-  const ofToday = (replayed: Replayed, nowMs: number) =>
-    replayed.filter(({ hourMs }) => hourMs > nowMs - DAY_MS && hourMs <= nowMs);
 
   return {
-    async require(keyId) {
+    async take(keyId, events) {
       const waitMs = await registers.change(nameOf(keyId), (replayed: Replayed | undefined, nowMs) => {
-        const today = ofToday(replayed ?? [], nowMs);
+        const today = ofToday(replayed, nowMs);
         let left = MAX_REPLAYED - today.reduce((sum, { events }) => sum + events, 0);
         const freedBy = left > 0 ? undefined : today.find(({ events }) => (left += events) > 0)!;
         return {
-          value: undefined,
+          value: freedBy === undefined ? counted(today, events, nowMs) : undefined,
           keepMs: DAY_MS,
           answer: freedBy === undefined ? 0 : freedBy.hourMs + DAY_MS - nowMs,
         };
@@ -70,13 +68,22 @@ export function createReplayAllowance({ registers }: Pick<Store, "registers">): 
         headers: { "Retry-After": String(Math.ceil(waitMs / 1_000)) },
       });
     },
-    take: (keyId, events) =>
+    giveBack: (keyId, events) =>
       registers.change(nameOf(keyId), (replayed: Replayed | undefined, nowMs) => {
-        const hourMs = nowMs - nowMs % HOUR_MS;
-        const today = ofToday(replayed ?? [], nowMs);
-        const before = today.filter((one) => one.hourMs !== hourMs);
-        const now = today.find((one) => one.hourMs === hourMs)?.events ?? 0;
-        return { value: [...before, { hourMs, events: now + events }], keepMs: DAY_MS, answer: undefined };
+        return { value: counted(ofToday(replayed, nowMs), -events, nowMs), keepMs: DAY_MS, answer: undefined };
       }),
   };
+}
+
+/** A time that lies ahead is of a clock that was set back since. */
+function ofToday(replayed: Replayed = [], nowMs: number): Replayed {
+  return replayed.filter(({ hourMs }) => hourMs > nowMs - DAY_MS && hourMs <= nowMs);
+}
+
+/** With so many events more in this hour. */
+function counted(today: Replayed, events: number, nowMs: number): Replayed {
+  const hourMs = nowMs - nowMs % HOUR_MS;
+  const before = today.filter((one) => one.hourMs !== hourMs);
+  const now = today.find((one) => one.hourMs === hourMs)?.events ?? 0;
+  return [...before, { hourMs, events: now + events }];
 }

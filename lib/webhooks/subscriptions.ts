@@ -178,10 +178,13 @@ export function createSubscriptions(parts: SubscriptionsParts): Subscriptions {
         : await planReplay(store, subscription, what);
       const { deliveries, atLeast, lookedThrough } = plan;
       if (dryRun) return { id: null, deliveries, atLeast };
-      await replays.require(keyId);
-      const replay = await beginReplay(store, id, plan, { id: `rp_${randomText(ID_LENGTH)}`, nowMs: clock.now() });
-      // It has begun, whether or not that can be noted: who is told of a failure begins another.
-      await replays.take(keyId, lookedThrough).catch(() => {});
+      await replays.take(keyId, lookedThrough);
+      const job = { id: `rp_${randomText(ID_LENGTH)}`, nowMs: clock.now() };
+      const replay = await beginReplay(store, id, plan, job).catch(async (error) => {
+        // What is refused was not begun; of what the store failed on that is not known.
+        if (error instanceof GatewayError) await replays.giveBack(keyId, lookedThrough).catch(() => {});
+        throw error;
+      });
       await changed(id);
       return { id: replay.id, deliveries, atLeast };
     },

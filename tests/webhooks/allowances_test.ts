@@ -36,14 +36,14 @@ test("replays of a key are begun until they have looked through a million events
   let nowMs = startMs;
   const store = await openStore("memory:", { now: () => nowMs, isShared: true });
   const [one, other] = [createReplayAllowance(store), createReplayAllowance(store)];
-  const refusal = (keyId: string): Promise<GatewayError | undefined> =>
-    other.require(keyId).then(() => undefined, (error) => {
+  const refusal = (keyId: string, events = 1): Promise<GatewayError | undefined> =>
+    other.take(keyId, events).then(() => undefined, (error) => {
       assert.ok(error instanceof GatewayError);
       return error;
     });
   for (let n = 0; n < 4; n++) {
-    assert.equal(await refusal("key"), undefined);
-    await one.take("key", MAX_REPLAYED / 4);
+    assert.equal(await refusal("key", MAX_REPLAYED / 8), undefined);
+    await one.take("key", MAX_REPLAYED / 8);
     nowMs += 3_600_000;
   }
   const refused = await refusal("key");
@@ -51,9 +51,11 @@ test("replays of a key are begun until they have looked through a million events
   assert.match(refused!.message, /looked through 1000000 events in a day/);
   assert.equal(await refusal("another"), undefined);
   nowMs = startMs + 86_400_000;
-  assert.equal(await refusal("key"), undefined, "the first hour is a day ago");
-  await one.take("key", 3 * MAX_REPLAYED);
+  assert.equal(await refusal("key", 3 * MAX_REPLAYED), undefined, "the first hour is a day ago");
   assert.equal((await refusal("key"))?.headers["Retry-After"], String(86_400));
+  await one.giveBack("key", 3 * MAX_REPLAYED);
+  assert.equal(await refusal("key"), undefined, "what was not begun is not counted");
+  await one.take("key", 3 * MAX_REPLAYED);
   nowMs -= 2 * 86_400_000;
   assert.equal(await refusal("key"), undefined, "a clock that was set back holds nobody up");
   await store.close();

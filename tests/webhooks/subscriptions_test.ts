@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { StoreError } from "../../lib/store/store.ts";
 import { createSecretCipher } from "../../lib/webhooks/secrets/secrets.ts";
+import { createReplayAllowance, MAX_REPLAYED } from "../../lib/webhooks/allowances.ts";
 import { createSubscriptions } from "../../lib/webhooks/subscriptions.ts";
-import { insert, memoryStore, START_MS, subscriptionOf } from "./parts.ts";
+import { append, eventAt, insert, memoryStore, START_MS, subscriptionOf } from "./parts.ts";
 
 const NEW_SECRET = `whsec_${btoa("fedcba9876543210fedcba9876543210")}`;
 
@@ -11,13 +12,14 @@ async function stage() {
   const store = await memoryStore();
   const onChange = { fails: false };
   const key = { isThere: () => Promise.resolve(true) };
+  let ids = 0;
   const subscriptions = createSubscriptions({
     store,
     targets: { check: () => Promise.resolve(), resolve: () => assert.fail() } as never,
     secrets: createSecretCipher(undefined),
     attempt: () => assert.fail(),
     createSecret: () => NEW_SECRET,
-    randomText: (length) => "x".repeat(length),
+    randomText: (length) => String(++ids).padStart(length, "0"),
     startHeight: () => Promise.resolve(101),
     isKeyThere: () => key.isThere(),
     clock: { now: () => START_MS, monotonicMs: () => START_MS, wait: () => Promise.resolve() },
@@ -58,4 +60,31 @@ test("a webhook stays where it cannot be told whether its key was deleted meanwh
   key.isThere = () => Promise.reject(new StoreError("unavailable", "the store is away"));
   const { id } = await subscriptions.create("key1", { url: "https://a.example/" });
   assert.equal((await store.subscriptions.list({ limit: 10 }))[0]?.id, id);
+});
+
+/** How each of the webhooks' replays went, asked for at once. */
+async function replayAtOnce(on: Awaited<ReturnType<typeof stage>>, ids: string[]) {
+  const asked = ids.map((id) => on.subscriptions.replay("key1", id, { fromLedger: 101, dryRun: false }));
+  return (await Promise.allSettled(asked)).map((one) => one.status === "fulfilled" ? "begun" : one.reason.code);
+}
+
+test("replays begun at once take no more of a day's allowance than one after the other", async () => {
+  const on = await stage();
+  const ids = Array.from({ length: 5 }, (_, n) => `wh_${n}`);
+  await insert(on.store, ...ids.map((id) => subscriptionOf(id)));
+  await append(on.store, [eventAt(101)], 200);
+  await createReplayAllowance(on.store).take("key1", MAX_REPLAYED - 1);
+  const went = await replayAtOnce(on, ids);
+  assert.deepEqual(went.toSorted(), ["begun", ...Array(4).fill("rate_limited")]);
+});
+
+test("a replay that is refused because another is under way takes nothing of the day's allowance", async () => {
+  const on = await stage();
+  await insert(on.store, subscriptionOf("wh_1"), subscriptionOf("wh_2"), subscriptionOf("wh_3"));
+  await append(on.store, [eventAt(101)], 200);
+  await createReplayAllowance(on.store).take("key1", MAX_REPLAYED - 2);
+  assert.deepEqual(await replayAtOnce(on, ["wh_1"]), ["begun"]);
+  assert.deepEqual(await replayAtOnce(on, ["wh_1"]), ["invalid_request"]);
+  assert.deepEqual(await replayAtOnce(on, ["wh_2"]), ["begun"]);
+  assert.deepEqual(await replayAtOnce(on, ["wh_3"]), ["rate_limited"]);
 });
