@@ -41,7 +41,7 @@ export async function createGatewayWebhooks(
 
   async function isKeyEnabled(keyId: string): Promise<boolean> {
     const record = await keys.get(keyId);
-    return record !== undefined && !record.disabled &&
+    return record !== undefined && !record.disabled && record.scopes.includes("webhooks") &&
       (record.expiresAt === undefined || clock.now() < Date.parse(record.expiresAt));
   }
 

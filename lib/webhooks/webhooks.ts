@@ -17,7 +17,7 @@ export interface WebhooksParts {
   targets: TargetPolicy;
   poster: Poster;
   secrets: SecretCipher;
-  /** Whether the key is there, enabled and not expired. */
+  /** Whether the key is there, enabled, not expired and has the scope `webhooks`. */
   isKeyEnabled(keyId: string): Promise<boolean>;
   /** See `CreationParts`. */
   isKeyThere(keyId: string): Promise<boolean>;

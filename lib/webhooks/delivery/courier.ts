@@ -28,7 +28,7 @@ import { COURIER_LIMITS, type CourierLimits, createPostQueue } from "./post_queu
 export interface CourierParts {
   store: Pick<Store, "events" | "deliveries" | "leases" | "subscriptions" | "registers" | "isShared">;
   attempt: Attempter;
-  /** Whether the key is there, enabled and not expired: the deliveries of others are held back. */
+  /** Whether the key is there, enabled, not expired and has the scope `webhooks`: the deliveries of others are held back. */
   isKeyEnabled(keyId: string): Promise<boolean>;
   /** The subscription with its secrets opened. */
   recipient(subscription: Subscription): Recipient;
