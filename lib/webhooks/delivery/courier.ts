@@ -188,10 +188,10 @@ export function createCourier(parts: CourierParts): Courier {
       note({ reader });
     }
     const mayPost = canPost(reader, nowAt);
-    const isVetted = reader.recipient !== undefined && nowAt - reader.vettedAt < VET_MS;
+    const vetted = isVetted(reader, nowAt);
     const mayLook = !reader.isLooking && unsettled.size <= MOST_UNSETTLED;
-    if (mayLook && (reading.isNeeded(reader, tail) || (mayPost && !isVetted))) look(reader);
-    if (mayPost && isVetted) postQueue.offer(reader);
+    if (mayLook && (reading.isNeeded(reader, tail) || (mayPost && !vetted))) look(reader);
+    if (mayPost && vetted) postQueue.offer(reader);
     else if (isQuiet(reader)) active.delete(reader);
   }
 
@@ -218,7 +218,7 @@ export function createCourier(parts: CourierParts): Courier {
 
   async function readFor(reader: DeliveryReader): Promise<void> {
     await reading.read(reader, tail);
-    if (clock.monotonicMs() - reader.vettedAt >= VET_MS || reader.recipient === undefined) await vet(reader);
+    if (!isVetted(reader, clock.monotonicMs())) await vet(reader);
   }
 
   /** Key and secrets: what was changed is heeded within a second. */
@@ -250,8 +250,10 @@ export function createCourier(parts: CourierParts): Courier {
       const reader = postQueue.next();
       if (reader === undefined) return;
       const nowAt = clock.monotonicMs();
-      if (!canPost(reader, nowAt) || reader.recipient === undefined) continue;
+      if (!canPost(reader, nowAt)) continue;
       if (!readers.isOwn(reader) || !partitions.holds(reader.partition)) continue;
+      // It waited for so long that its key may be disabled by now. When that is known it comes first, and this goes on.
+      if (!isVetted(reader, nowAt)) return advance(reader);
       void makePost(reader, takeNext(reader, clock.now()), nowAt);
       advance(reader);
     }
@@ -442,6 +444,11 @@ export function createCourier(parts: CourierParts): Courier {
       await partitions.release().catch((cause) => onProblem("leases could not be given back", cause));
     },
   };
+}
+
+/** Whether its key and secrets were looked at lately: nothing is posted without. */
+function isVetted({ recipient, vettedAt }: DeliveryReader, nowAt: number): boolean {
+  return recipient !== undefined && nowAt - vettedAt < VET_MS;
 }
 
 const isFenced = (cause: unknown): boolean => cause instanceof StoreError && cause.kind === "fenced";

@@ -71,6 +71,29 @@ test("a key that is disabled in the midst of a long queue is heeded within a sec
   await made.courier.stop({ drainMs: 0 });
 });
 
+test("a key that is disabled while its webhook waits for a turn to post is heeded", async () => {
+  let isEnabled = true;
+  const held = {} as { clock: { wait(ms: number): Promise<void> } };
+  const made = await courierStage(answersAfter(() => held.clock, 8_000), {
+    isKeyEnabled: (id) => id !== "key_of_wh_2" || isEnabled,
+    limits: { posts: 1, troubledPosts: 1, allPosts: 1 },
+  });
+  held.clock = made.clock;
+  made.courier.start();
+  await made.pass(100);
+  await made.owe(1, "wh_1", "wh_2", "wh_3");
+  await made.pass(1_000);
+  assert.deepEqual(made.script.posted.map(({ subscriptionId }) => subscriptionId), ["wh_1"]);
+  isEnabled = false;
+  await made.pass(20_000, 50);
+  assert.equal(made.postedTo("wh_2").length, 0);
+  assert.equal(made.postedTo("wh_3").length, 1, "those that wait behind it have their turn");
+  isEnabled = true;
+  await made.pass(12_000, 50);
+  assert.equal(made.postedTo("wh_2").length, 1);
+  await made.courier.stop({ drainMs: 0 });
+});
+
 test("a subscription deleted while its posts are under way gets nothing more", async () => {
   const held = {} as { clock: { wait(ms: number): Promise<void> } };
   const made = await courierStage(answersAfter(() => held.clock, 200));
