@@ -63,6 +63,9 @@ export interface EndpointSpec<P = unknown, Q = unknown, B = unknown, A extends o
 // deno-lint-ignore no-explicit-any
 export type AnySpec = EndpointSpec<any, any, any, any>;
 
+/** After a body that took longer the key is looked at again. */
+const SLOW_BODY_MS = 100;
+
 /** A Hono handler that says what it takes and answers. */
 export type Endpoint = Handler<AppEnv> & { spec: AnySpec };
 
@@ -110,7 +113,19 @@ export function endpoint<P = Record<never, never>, Q = Record<never, never>, B =
     const signal = () => exchange.request.signal;
     const input = { params, query, body: undefined, idempotencyKey, key, signal } as Input<P, Q, B>;
     const body = checkedBody(spec, exchange);
-    return body === undefined ? called(c, input) : body.then((b) => called(c, { ...input, body: b as B }));
+    if (body === undefined) return called(c, input);
+    return body.then((b) => {
+      const whole = { ...input, body: b as B };
+      const isSlow = performance.now() - exchange.begunAt > SLOW_BODY_MS;
+      return isSlow && key !== undefined ? confirmed(c, whole) : called(c, whole);
+    });
+  }
+
+  /** A body may take half a minute to come: the key may have been disabled meanwhile, or have lost the scope. */
+  async function confirmed(c: AppContext, input: Input<P, Q, B>): Promise<Response> {
+    const key = await authenticate(c.env);
+    requireScope(key, spec.scopes);
+    return await called(c, { ...input, key });
   }
 
   function called(c: AppContext, input: Input<P, Q, B>): Response | Promise<Response> {
