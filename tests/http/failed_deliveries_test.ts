@@ -153,6 +153,19 @@ test("the newest attempt is found among all that are kept, a probe and that of a
   assert.deepEqual(await found(), [null, null, null], "1 000 attempts are kept");
 });
 
+test("a webhook that is created again with its Idempotency-Key says what has failed since", async () => {
+  const create = () =>
+    api.request("POST", "/v1/webhooks", {
+      body: { url: "http://127.0.0.1:9/ensured" },
+      headers: { "idempotency-key": "ensured" },
+    });
+  const { body: made } = await create();
+  await settle(api.store, { subscriptionId: made.id, failed: [sampleFailed(1, "rejected"), sampleFailed(2, "dead")] });
+  const again = await create();
+  assert.equal(again.status, 201);
+  assert.deepEqual(again.body, { ...made, rejected: 1, dead: 1 });
+});
+
 test("another key's failed deliveries are not found", async () => {
   const path = await withFailed([sampleFailed(1, "dead")], [], await api.newKey());
   const { status, body } = await api.request("GET", `${path}?state=dead`);

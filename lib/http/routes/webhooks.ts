@@ -96,7 +96,10 @@ export const webhooks = new Hono<AppEnv>()
       errors: ["not_found", "upstream_error"],
     }, async ({ key, body, idempotencyKey }, { webhooks }) => {
       const { plainSecret, ...subscription } = await webhooks.create(body, { keyId: key.id, idempotencyKey });
-      return { ...shown({ subscription, progress: NOTHING_DELIVERED }), secret: plainSecret };
+      // One that was there already may have failed since; where that cannot be read its secret is told all the same.
+      const there = idempotencyKey && await webhooks.get(key.id, subscription.id).catch(() => undefined);
+      const progress = there ? there.progress : NOTHING_DELIVERED;
+      return { ...shown({ subscription, progress }), secret: plainSecret };
     }),
   )
   .get(
