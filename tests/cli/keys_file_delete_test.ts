@@ -12,14 +12,25 @@ import { runCommand } from "./run_command.ts";
 import { sampleKey } from "../store/samples.ts";
 import { insert, subscriptionOf } from "../webhooks/parts.ts";
 
-test("keys delete that came to an end between a keys file and the webhooks goes on when it is run again", async () => {
+/** A key in a file, and a store beside it. */
+async function stage() {
   const folder = await mkdtemp(join(tmpdir(), "keys-delete-"));
   const [file, path] = [join(folder, "keys.json"), join(folder, "gateway.db")];
   const store = await openStore(`sqlite:${path}`);
-  await insert(store, subscriptionOf("wh_1"));
   await openKeysFile(file).keys.insert(sampleKey("key1"));
+  const io = () => fakeIo({ env: { SERVICE_API_STORE: `sqlite:${path}` } });
+  const close = async () => {
+    await store.close();
+    await rm(folder, { recursive: true });
+  };
+  return { file, path, store, io, close };
+}
+
+test("keys delete that came to an end between a keys file and the webhooks goes on when it is run again", async () => {
+  const { file, path, store, io: newIo, close } = await stage();
+  await insert(store, subscriptionOf("wh_1"));
   const remove = async () => {
-    const io = fakeIo({ env: { SERVICE_API_STORE: `sqlite:${path}` } });
+    const io = newIo();
     return [await runCommand(command, ["delete", "key1", "--yes", "--keys-file", file], io), io.err];
   };
   // Like a kill between the two: nothing can be written to the store.
@@ -32,6 +43,19 @@ test("keys delete that came to an end between a keys file and the webhooks goes 
   assert.equal(first[0], 1, String(first));
   assert.deepEqual(await store.subscriptions.list({ limit: 10 }), [], `${first}\n${second}`);
   assert.equal(await openKeysFile(file).keys.get("key1"), undefined);
-  await store.close();
-  await rm(folder, { recursive: true });
+  await close();
+});
+
+test("keys delete deletes the webhooks that were made while it was asking, too", async () => {
+  const { file, store, io: newIo, close } = await stage();
+  const io = newIo();
+  io.ask = async () => {
+    // Somebody thinks it over, and the application goes on meanwhile.
+    await insert(store, subscriptionOf("wh_meanwhile"));
+    return "y";
+  };
+  assert.equal(await runCommand(command, ["delete", "key1", "--keys-file", file], io), 0, io.err);
+  assert.deepEqual(await store.subscriptions.list({ limit: 10 }), [], io.out);
+  assert.equal(await openKeysFile(file).keys.get("key1"), undefined);
+  await close();
 });
