@@ -8,7 +8,7 @@ import {
   type PublicEvent,
   publicEvent,
 } from "../store/event.ts";
-import type { HistoryGap, Store, WatcherState } from "../store/store.ts";
+import type { HistoryGap, LogBounds, Store, WatcherState } from "../store/store.ts";
 import { MAX_UINT32 } from "../ledger_numbers.ts";
 import { type HeldRange, heldRanges } from "./coverage.ts";
 import { encodeCursor } from "./cursor.ts";
@@ -70,11 +70,11 @@ export function createHistory({ store, view }: { store: Pick<Store, "id" | "even
 
   const latestLedger = (state: WatcherState | undefined) => view.sequence || (state?.latestLedger ?? 0);
 
-  /** To be asked after the events were read: what was forgotten meanwhile is not said to be held. */
-  async function held(state: WatcherState | undefined): Promise<HeldRange[]> {
+  /** @param bounds of after the events were read: what was forgotten meanwhile is not said to be held */
+  async function held(state: WatcherState | undefined, bounds?: LogBounds): Promise<HeldRange[]> {
     if (state === undefined) return [];
     const ranges = heldRanges(state);
-    const { forgotten } = await log.bounds();
+    const { forgotten } = bounds ?? await log.bounds();
     if (forgotten === 0) return ranges;
     const [oldest] = await log.read({ filter: {}, after: forgotten, order: "asc", limit: 1 });
     if (oldest === undefined) return [];
@@ -88,8 +88,8 @@ export function createHistory({ store, view }: { store: Pick<Store, "id" | "even
       });
   }
 
-  async function oldestLedger(state: WatcherState | undefined): Promise<number | null> {
-    return (await held(state)).find(({ epoch }) => epoch === state!.epoch)?.fromLedger ?? null;
+  async function oldestLedger(state: WatcherState | undefined, bounds?: LogBounds): Promise<number | null> {
+    return (await held(state, bounds)).find(({ epoch }) => epoch === state!.epoch)?.fromLedger ?? null;
   }
 
   return {
@@ -102,11 +102,14 @@ export function createHistory({ store, view }: { store: Pick<Store, "id" | "even
       const from = await reader.begin(query, epoch, bounds);
       const toHeight = toLedger === undefined ? undefined : heightOf(epoch, toLedger);
       const { events, place } = await reader.read(from, { subjects, toHeight, limit }, bounds);
+      const boundsAfter = await log.bounds();
+      // A cursor that was good may have become too old while the events after it were read.
+      if (query.cursor !== undefined) await reader.begin(query, epoch, boundsAfter);
       return {
         events: events.map(publicEvent),
         cursor: encodeCursor(place),
         latestLedger: latestLedger(state),
-        oldestLedger: await oldestLedger(state),
+        oldestLedger: await oldestLedger(state, boundsAfter),
       };
     },
 

@@ -99,7 +99,7 @@ export function createStream(parts: StreamParts): FedStream {
     wake();
   }
 
-  /** Reads what is held after its place; at the end of it the stream is live. */
+  /** Reads what is held after its place, anew when that was forgotten meanwhile; at the end of it the stream is live. */
   async function readOn(): Promise<StreamFrame[]> {
     const frames: StreamFrame[] = [];
     const bounds = await parts.bounds();
@@ -108,6 +108,8 @@ export function createStream(parts: StreamParts): FedStream {
       place = { ...place, sequence: bounds.forgotten };
     }
     const read = await reader.read(place, { subjects, limit: PAGE_EVENTS }, bounds);
+    const mayMiss = place.sequence < bounds.last;
+    if (mayMiss && place.sequence < (await parts.bounds()).forgotten) return [...frames, ...await readOn()];
     place = read.place;
     frames.push(...read.events.map(frameOf));
     isLive = read.isAtEnd && join(stream);

@@ -5,21 +5,22 @@ import { createHistory } from "../../lib/events/history.ts";
 import type { EventStream, StreamFrame } from "../../lib/events/stream.ts";
 import { createEventStreams, type StreamRequest } from "../../lib/events/streams.ts";
 import { openStore } from "../../lib/store/open.ts";
-import type { WatcherState } from "../../lib/store/store.ts";
+import type { Store, WatcherState } from "../../lib/store/store.ts";
 import { append, sampleEvent, scanned } from "../store/samples.ts";
 import { createTestClock } from "../test_clock.ts";
 
-/** Live streams over a store in memory, on a clock that stands still. */
-export async function createStage() {
+/** Live streams over a store in memory, which `bend` may bend for them, on a clock that stands still. */
+export async function createStage(bend = (store: Store) => store) {
   const store = await openStore("memory:");
   const clock = createTestClock();
   const history = createHistory({ store, view: { sequence: 0 } as never });
   const problems: string[] = [];
   let reads = 0;
-  const events = Object.create(store.events, {
-    read: { value: (query: Parameters<typeof store.events.read>[0]) => (reads++, store.events.read(query)) },
+  const bent = bend(store);
+  const events = Object.create(bent.events, {
+    read: { value: (query: Parameters<typeof store.events.read>[0]) => (reads++, bent.events.read(query)) },
   });
-  const observed: typeof store = Object.create(store, { events: { value: events } });
+  const observed: typeof store = Object.create(bent, { events: { value: events } });
   const view = { sequence: 0 };
   const streams = createEventStreams({
     store: observed,

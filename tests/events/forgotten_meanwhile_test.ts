@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { createHistory } from "../../lib/events/history.ts";
+import type { Store } from "../../lib/store/store.ts";
+import { bentStore } from "../store/bent_store.ts";
+import { appendMany, sampleEvent, scanned } from "../store/samples.ts";
+import { createStage, idsOf, kinds, refusedWith } from "./streams_stage.ts";
+
+/** Events go once, between a reader's look at what is held and its read. */
+function forgetsMeanwhile(store: Store, upTo: number): Store {
+  let isDone = false;
+  return bentStore(store, {
+    events: {
+      async read(query) {
+        if (!isDone) await store.events.forget({ upTo, undelivered: [] });
+        isDone = true;
+        return await store.events.read(query);
+      },
+    },
+  });
+}
+
+describe("events that are forgotten while they are read", () => {
+  test("are not passed over by a page: its cursor is refused", async () => {
+    await using stage = await createStage();
+    await appendMany(stage.store, 1, 10);
+    await scanned(stage.store, 1_010);
+    const { cursor } = await stage.history.page({ limit: 2 });
+    const history = createHistory({ store: forgetsMeanwhile(stage.store, 5), view: { sequence: 0 } as never });
+    await assert.rejects(history.page({ cursor, limit: 3 }), refusedWith("invalid_request", /older than what is held/));
+  });
+
+  test("are not said to be held by a page that begins at a ledger", async () => {
+    await using stage = await createStage();
+    await appendMany(stage.store, 1, 10);
+    await scanned(stage.store, 1_010);
+    const history = createHistory({ store: forgetsMeanwhile(stage.store, 5), view: { sequence: 0 } as never });
+    const { events, oldestLedger } = await history.page({ fromLedger: 1_003, limit: 1 });
+    assert.deepEqual([events[0]!.ledger, oldestLedger], [1_006, 1_007]);
+  });
+
+  test("are told by a stream, as a gap", async () => {
+    await using stage = await createStage((store) => forgetsMeanwhile(store, 5));
+    await appendMany(stage.store, 1, 10);
+    await scanned(stage.store, 1_010);
+    const frames = (await (await stage.open()).next())!;
+    assert.deepEqual(kinds(frames).slice(0, 2), ["gap", "event"]);
+    assert.deepEqual(idsOf(frames), [6, 7, 8, 9, 10].map((n) => sampleEvent(n).id));
+  });
+});
