@@ -290,8 +290,8 @@ export interface DeliveryStore {
   /** Brings back every due time of a subscription's retries that lies after this; answers how many it brought back. */
   clampDue(subscriptionId: string, latestDueAtMs: number): Promise<number>;
 
-  /** Adds a replay. Rejects with `exists` while the subscription has one; passes over a deleted subscription. */
-  insertReplay(replay: Replay): Promise<void>;
+  /** Adds a replay; false, and nothing added, when the subscription is gone. Rejects with `exists` while it has one. */
+  insertReplay(replay: Replay): Promise<boolean>;
 
   /** Notes the attempt of a test event; passes over a deleted subscription. Answers it with its ordinal. */
   recordAttempt(subscriptionId: string, attempt: NewAttempt): Promise<Attempt | undefined>;

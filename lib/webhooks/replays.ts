@@ -82,7 +82,7 @@ export async function planResend(
 
 /**
  * Begins the replay that was planned: a job that the serving gateway works off, also after a restart.
- * @throws {GatewayError} `invalid_request` while the subscription has another one
+ * @throws {GatewayError} `invalid_request` while the subscription has another one, `not_found` when it is gone
  */
 export async function beginReplay(
   { deliveries }: Pick<Store, "deliveries">,
@@ -93,8 +93,9 @@ export async function beginReplay(
   const replay: Replay = { id, subscriptionId, ...plan, createdAtMs: nowMs };
   // With nothing to send there is nothing to begin.
   if (plan.deliveries === 0 && plan.endSequence !== null) return replay;
+  let isThere;
   try {
-    await deliveries.insertReplay(replay);
+    isThere = await deliveries.insertReplay(replay);
   } catch (error) {
     // The answer alone may be lost: who is told of a failure begins another.
     const reader = await deliveries.reader(subscriptionId).catch(() => undefined);
@@ -104,5 +105,6 @@ export async function beginReplay(
       retry: "same",
     });
   }
+  if (!isThere) throw new GatewayError("not_found", `the webhook ${subscriptionId} was deleted meanwhile`);
   return replay;
 }

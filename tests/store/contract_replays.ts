@@ -41,9 +41,10 @@ export function replayContract({ store, anotherHandle }: Subject): void {
   test("insertReplay passes over a deleted subscription", async () => {
     await subscribe(store(), "wh_1");
     await store().subscriptions.delete("wh_1");
-    await store().deliveries.insertReplay(sampleReplay("rp_1", "wh_1"));
+    assert.equal(await store().deliveries.insertReplay(sampleReplay("rp_1", "wh_1")), false);
     await subscribe(store(), "wh_1");
     assert.equal(await replayOf("wh_1"), null);
+    assert.equal(await store().deliveries.insertReplay(sampleReplay("rp_1", "wh_1")), true);
   });
 
   test("a new replay raises subscriptions.version; its progress and its end do not", async () => {

@@ -1,20 +1,21 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { StoreError } from "../../lib/store/store.ts";
+import { type Store, StoreError } from "../../lib/store/store.ts";
 import { createSecretCipher } from "../../lib/webhooks/secrets/secrets.ts";
 import { createReplayAllowance, MAX_REPLAYED } from "../../lib/webhooks/allowances.ts";
 import { createSubscriptions } from "../../lib/webhooks/subscriptions.ts";
+import { bentStore } from "../store/bent_store.ts";
 import { append, eventAt, insert, memoryStore, START_MS, subscriptionOf } from "./parts.ts";
 
 const NEW_SECRET = `whsec_${btoa("fedcba9876543210fedcba9876543210")}`;
 
-async function stage() {
+async function stage(bend = (store: Store) => store) {
   const store = await memoryStore();
   const onChange = { fails: false };
   const key = { isThere: () => Promise.resolve(true) };
   let ids = 0;
   const subscriptions = createSubscriptions({
-    store,
+    store: bend(store),
     targets: { check: () => Promise.resolve(), resolve: () => assert.fail() } as never,
     secrets: createSecretCipher(undefined),
     attempt: () => assert.fail(),
@@ -60,6 +61,27 @@ test("a webhook stays where it cannot be told whether its key was deleted meanwh
   key.isThere = () => Promise.reject(new StoreError("unavailable", "the store is away"));
   const { id } = await subscriptions.create("key1", { url: "https://a.example/" });
   assert.equal((await store.subscriptions.list({ limit: 10 }))[0]?.id, id);
+});
+
+test("a replay of a webhook that is deleted just then is not found, and takes nothing of the day's allowance", async () => {
+  const { store, subscriptions } = await stage((store) =>
+    bentStore(store, {
+      deliveries: {
+        async insertReplay(replay) {
+          await store.subscriptions.delete(replay.subscriptionId);
+          return await store.deliveries.insertReplay(replay);
+        },
+      },
+    })
+  );
+  await insert(store, subscriptionOf("wh_1"));
+  await append(store, [eventAt(101)], 200);
+  await createReplayAllowance(store).take("key1", MAX_REPLAYED - 1);
+  const refused = await subscriptions.replay("key1", "wh_1", { fromLedger: 101, dryRun: false }).catch((error) =>
+    error
+  );
+  assert.equal(refused.code, "not_found", JSON.stringify(refused));
+  await createReplayAllowance(store).take("key1", 1);
 });
 
 /** How each of the webhooks' replays went, asked for at once. */

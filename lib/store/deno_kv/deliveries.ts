@@ -130,7 +130,7 @@ export function denoKvDeliveries(context: DenoKvContext): NounDriver<DeliverySto
       oneAtATime(() =>
         retry(async () => {
           const entry = await kv.get<ReaderEntry>(readerKey(replay.subscriptionId));
-          if (entry.value === null) return { done: undefined };
+          if (entry.value === null) return { done: false };
           if (entry.value.replay !== null) {
             throw new StoreError(
               "exists",
@@ -139,7 +139,7 @@ export function denoKvDeliveries(context: DenoKvContext): NounDriver<DeliverySto
           }
           const atomic = kv.atomic().check(entry).sum(READERS_VERSION, 1n).sum(SUBSCRIPTIONS_VERSION, 1n)
             .set(entry.key, { ...entry.value, replay });
-          return await commit(atomic) ? { done: undefined } : undefined;
+          return await commit(atomic) ? { done: true } : undefined;
         })
       ),
   };

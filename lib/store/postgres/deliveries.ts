@@ -93,7 +93,7 @@ export function postgresDeliveries(
     });
   }
 
-  async function insertReplay(replay: Replay): Promise<void> {
+  async function insertReplay(replay: Replay): Promise<boolean> {
     const { id, subscriptionId, fromHeight, toHeight, cursor, endSequence, deliveries, atLeast, createdAtMs } = replay;
     const [found] = await database.write<{ there: number; inserted: number }>(
       `WITH subscription AS (SELECT number FROM ${prefix}subscription WHERE id = $2 FOR SHARE), inserted AS (
@@ -105,7 +105,7 @@ export function postgresDeliveries(
       SELECT (SELECT count(*) FROM subscription) AS there, (SELECT count(*) FROM inserted) AS inserted`,
       [id, subscriptionId, fromHeight, toHeight, cursor, endSequence, deliveries, atLeast, createdAtMs],
     );
-    if (found!.there === found!.inserted) return;
+    if (found!.there === found!.inserted) return found!.there > 0;
     throw new StoreError("exists", `${location} holds a replay of the subscription "${subscriptionId}" already`);
   }
 

@@ -131,7 +131,7 @@ export function sqliteDeliveries(
 
     insertReplay: (replay) =>
       database.transaction(() =>
-        ofSubscription(replay.subscriptionId, undefined, (subscription) => {
+        ofSubscription(replay.subscriptionId, false, (subscription) => {
           const { id, fromHeight, toHeight, cursor, endSequence, deliveries, atLeast, createdAtMs } = replay;
           const heights = [fromHeight, toHeight];
           const said = [deliveries, atLeast ? 1 : 0];
@@ -144,7 +144,7 @@ export function sqliteDeliveries(
             ...said,
             createdAtMs,
           );
-          if (changes > 0) return;
+          if (changes > 0) return true;
           throw new StoreError(
             "exists",
             `${location} holds a replay of the subscription "${replay.subscriptionId}" already`,
