@@ -31,7 +31,7 @@ export type Once = <T>(name: IntentName, task: Task<T>) => Promise<T>;
 export const INTENT_LIMITS = {
   /** How long a claim keeps others off: longer than any work takes while all is well. */
   claimMs: 30_000,
-  /** How long whoever comes second waits for the first. */
+  /** How long whoever comes second waits for the first, and how long work is begun again that came to nothing. */
   waitMs: 10_000,
   /** About 600 MB of a store. */
   mostOfKey: 200_000,
@@ -75,6 +75,7 @@ export function createOnce({ intents, clock, networkSeconds, newId }: {
     const endsAtMs = clock.monotonicMs() + waitMs;
     let looked: Intent | undefined;
     for (let pauseMs = FIRST_PAUSE_MS;; pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2)) {
+      const isLastLook = clock.monotonicMs() >= endsAtMs;
       const seen = await intents.get(name);
       // What has no new result since is not asked about again while another is at it.
       if (seen !== undefined && (seen.id !== looked?.id || seen.result !== looked.result)) {
@@ -82,6 +83,7 @@ export function createOnce({ intents, clock, networkSeconds, newId }: {
         if (answer !== undefined) return answer.is;
         looked = seen;
       }
+      if (isLastLook) throw busy(seen?.claimedForMs ?? 0);
       if (seen === undefined || seen.claimedForMs === 0) {
         const claim = await intents.claim({
           name,
@@ -98,10 +100,8 @@ export function createOnce({ intents, clock, networkSeconds, newId }: {
           const answer = await done(claim, task);
           if (answer !== undefined) return answer.is;
           looked = undefined;
-          continue;
         }
       }
-      if (clock.monotonicMs() >= endsAtMs) throw busy(seen?.claimedForMs ?? 0);
       await clock.wait(pauseMs);
     }
   };

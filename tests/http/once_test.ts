@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createOnce, INTENT_LIMITS, type Task } from "../../lib/http/intents/once.ts";
+import { openStore } from "../../lib/store/open.ts";
+import { START_MS } from "../webhooks/parts.ts";
+
+const NAME = { keyId: "key1", kind: "prepare", key: "order-7" } as const;
+
+/** On a clock that waits for nobody: how it ended, and after how many milliseconds. */
+async function ended(task: Pick<Task<string>, "repeat" | "work">) {
+  let nowMs = START_MS;
+  const store = await openStore("memory:", { now: () => nowMs });
+  const clock = {
+    now: () => nowMs,
+    monotonicMs: () => nowMs,
+    wait: (ms: number) => Promise.resolve(void (nowMs += ms)),
+  };
+  let ids = 0;
+  const newId = () => String(++ids).padStart(22, "0");
+  const once = createOnce({ intents: store.intents, clock, networkSeconds: () => nowMs / 1_000, newId });
+  const answer = await once(NAME, { request: "ab".repeat(32), ...task }).catch((error) => error);
+  await store.close();
+  return { answer, afterMs: nowMs - START_MS };
+}
+
+test("work that never is what it was when it was looked at is tried with pauses, and given up with a 409", async () => {
+  let works = 0;
+  const { answer, afterMs } = await ended({
+    repeat: () => Promise.resolve(undefined),
+    work() {
+      assert.ok(++works < 1_000, "without a pause or an end");
+      return Promise.resolve(undefined);
+    },
+  });
+  assert.deepEqual([answer.status, answer.retry], [409, "same"], String(answer));
+  assert.ok(works > 1 && works < 50, `${works} tries`);
+  assert.ok(afterMs >= INTENT_LIMITS.waitMs && afterMs <= INTENT_LIMITS.waitMs + 1_000, `${afterMs} ms`);
+});
+
+test("work that is not what it was once is done after a pause", async () => {
+  let works = 0;
+  const { answer, afterMs } = await ended({
+    repeat: () => assert.fail("nothing was answered yet"),
+    work: () => Promise.resolve(++works === 1 ? undefined : { answer: "done", result: "done" }),
+  });
+  assert.equal(answer, "done");
+  assert.ok(afterMs > 0 && afterMs < 100, `${afterMs} ms`);
+});
