@@ -123,8 +123,14 @@ export function createEventStreams({ store, history, view, clock, onProblem }: S
 
   /** Whoever has read all that is held hears what is new; not one that has to read what the others were handed meanwhile. */
   function join(stream: FedStream): boolean {
-    if (live.size === 0) tail = stream.sequence;
-    if (stream.sequence < tail || !streams.has(stream)) return false;
+    if (!streams.has(stream)) return false;
+    if (live.size === 0) {
+      tail = stream.sequence;
+      // While nobody was live nobody read what is beyond it.
+      hasNews = true;
+      loop.wake();
+    }
+    if (stream.sequence < tail) return false;
     live.add(stream);
     return true;
   }

@@ -3,6 +3,7 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 import { setImmediate as yieldToOthers } from "node:timers/promises";
 import type { EventStream, StreamFrame } from "../../lib/events/stream.ts";
+import { bentStore } from "../store/bent_store.ts";
 import { append, appendMany, sampleEvent } from "../store/samples.ts";
 import { createStage, idsOf, kinds, takeEvents } from "./streams_stage.ts";
 
@@ -22,6 +23,32 @@ describe("a live stream", () => {
     await stage.happen(252);
     assert.deepEqual([...idsOf(held), ...idsOf((await more)!)], events.map(({ id }) => id));
     assert.deepEqual(idsOf((await stream.next())!), [sampleEvent(252).id]);
+  });
+
+  test("sends what is committed while it is about to go on live, also where it is the only one", async () => {
+    let happens = async () => {};
+    await using stage = await createStage((store) =>
+      bentStore(store, {
+        events: {
+          async read(query) {
+            const found = await store.events.read(query);
+            await happens();
+            return found;
+          },
+        },
+      })
+    );
+    await appendMany(stage.store, 1, 2);
+    happens = async () => {
+      happens = async () => {};
+      await stage.happen(3);
+      await stage.pass(600);
+    };
+    const stream = await stage.open();
+    await takeEvents(stream, 2);
+    const more = stream.next();
+    await stage.pass(600);
+    assert.deepEqual(idsOf((await Promise.race([more, Promise.resolve([])]))!), [sampleEvent(3).id]);
   });
 
   test("the cursor of every frame is one that a page and a stream go on from", async () => {
