@@ -83,7 +83,7 @@ async function exchange(fetch: Fetch, node: RpcNode, body: string, signal: Abort
     throw new AttemptFailure(`could not be reached${reason && `: ${reason}`}`, true);
   }
   if (response.status !== 200) {
-    await response.body?.cancel();
+    await response.body?.cancel().catch(() => {});
     if (response.status === 0 || (response.status >= 300 && response.status < 400)) {
       throw new AttemptFailure("answered with a redirect, which is not followed", false);
     }
@@ -115,7 +115,7 @@ async function readBounded(response: Response): Promise<string> {
     if (done) break;
     length += value.byteLength;
     if (length > MAX_ANSWER_BYTES) {
-      await reader.cancel();
+      await reader.cancel().catch(() => {});
       throw new AnswerTooLarge(`the answer is larger than ${MAX_ANSWER_BYTES} bytes`);
     }
     chunks.push(value);

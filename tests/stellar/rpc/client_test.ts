@@ -84,11 +84,13 @@ describe("the RPC client", () => {
   });
 
   test("tries a call once more when the node is busy, unreachable, or breaks off", async () => {
+    const brokenOff = () => new ReadableStream({ start: (c) => c.error(new TypeError("connection reset")) });
     const faults: Answer[] = [
       () => new Response("busy", { status: 503 }),
       () => new Response("slow", { status: 504 }),
       () => Promise.reject(new TypeError("connection refused")),
-      () => new Response(new ReadableStream({ start: (c) => c.error(new TypeError("connection reset")) })),
+      () => new Response(brokenOff()),
+      () => new Response(brokenOff(), { status: 503 }),
     ];
     for (const fault of faults) {
       const { rpc, asked, problems } = client([fault, result(LATEST)]);
@@ -141,6 +143,7 @@ describe("the RPC client", () => {
             sent += chunk.length;
             controller.enqueue(chunk);
           },
+          cancel: () => Promise.reject(new TypeError("connection reset")),
         }),
       )]);
     const error = await rpc.getLatestLedger().then(() => assert.fail("it resolved"), (error) => error);
