@@ -1,20 +1,21 @@
 import assert from "node:assert/strict";
-import { renameSync } from "node:fs";
+import { mkdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { startServe } from "../faults/serve_process.ts";
 import { createClient } from "./client.ts";
 import { flagsFor, makeKey, type SandboxInfo } from "./sandbox_process.ts";
 
 /**
- * Somebody moves the store's file away under a running gateway: it says so, takes nothing on that it could not keep, goes on
+ * Somebody moves the store's file away under a running gateway, with its folder: it says so, takes nothing on that it could not keep, goes on
  * answering reads, and its exit code is none of a gateway that has lost nothing. The same story is told to the sources
  * on both runtimes and to the compiled executable.
  *
  * @param folder where the store goes
  */
 export async function tellLostStore(info: SandboxInfo, command: string[], folder: string): Promise<void> {
-  const path = join(folder, "lost.db");
-  const store = `sqlite:${path}`;
+  const ownFolder = join(folder, "lost");
+  mkdirSync(ownFolder);
+  const store = `sqlite:${join(ownFolder, "lost.db")}`;
   const key = await makeKey(command, store, { scopes: "read,write,webhooks", rate: 6_000 });
   const gateway = await startServe(flagsFor(info, { store, "poll-ms": "100" }), { command });
   const api = createClient(gateway.url, key);
@@ -23,7 +24,7 @@ export async function tellLostStore(info: SandboxInfo, command: string[], folder
   try {
     const made = await api.post("/v1/webhooks", hook);
     assert.equal(made.status, 201);
-    renameSync(path, `${path}.away`);
+    renameSync(ownFolder, `${ownFolder}.away`);
     for (const deadline = Date.now() + 300_000; (await api.get("/v1/health")).status !== 503;) {
       assert.ok(Date.now() < deadline, gateway.log());
       await new Promise((resolve) => setTimeout(resolve, 20));

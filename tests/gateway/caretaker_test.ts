@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, renameSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -37,6 +37,23 @@ test("a store whose file is removed, or replaced, is told once, and is well agai
   caretaker.look();
   assert.equal(caretaker.isStoreGone(), false);
   assert.ok(lines.some((line) => line.includes("the store's file is there again")));
+});
+
+test("a store whose whole folder is gone is told like one whose file is, and nothing is said of a disk", () => {
+  const data = join(folder, "data");
+  mkdirSync(data);
+  writeFileSync(join(data, "gateway.db"), "store");
+  const askDisk = (path: string) => ({ ...statfsSync(path), bavail: 1_000_000_000 });
+  const { caretaker, lines } = stage(`sqlite:${join(data, "gateway.db")}`, askDisk);
+  caretaker.look();
+  renameSync(data, `${data}.away`);
+  caretaker.look();
+  assert.equal(caretaker.isStoreGone(), true);
+  assert.equal(caretaker.troubles().length, 1);
+  renameSync(`${data}.away`, data);
+  caretaker.look();
+  assert.equal(caretaker.isStoreGone(), false);
+  assert.equal(lines.length, 2);
 });
 
 test("a disk that is almost full is told once, and once when it has room again; until then it is a trouble", () => {

@@ -37,14 +37,29 @@ export function watchStoreFile(location: string, askDisk: AskDisk = statfsSync):
   const opened = identify();
   const directory = dirname(path);
 
-  return function look() {
+  let file: StoreFileState["file"] = "there";
+  let room = { freeBytes: Infinity, isDiskLow: false };
+
+  function lookAtFile(): void {
+    const now = identify();
+    file = now === undefined ? "removed" : now === opened ? "there" : "replaced";
+  }
+
+  function lookAtDisk(): void {
     const { bavail, blocks, bsize } = askDisk(directory);
     const freeBytes = bavail * bsize;
-    const now = identify();
-    return {
-      file: now === undefined ? "removed" : now === opened ? "there" : "replaced",
-      freeBytes,
-      isDiskLow: freeBytes < Math.max(LOW_BYTES, Math.min(MOST_LOW_BYTES, LOW_SHARE * blocks * bsize)),
-    };
+    const lowBytes = Math.max(LOW_BYTES, Math.min(MOST_LOW_BYTES, LOW_SHARE * blocks * bsize));
+    room = { freeBytes, isDiskLow: freeBytes < lowBytes };
+  }
+
+  return function look() {
+    for (const lookAt of [lookAtFile, lookAtDisk]) {
+      try {
+        lookAt();
+      } catch {
+        // It stays as it was last seen: of the disk of a folder that is gone, nothing can be learnt.
+      }
+    }
+    return { file, ...room };
   };
 }
