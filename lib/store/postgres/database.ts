@@ -59,11 +59,20 @@ export function openDatabase(setting: PostgresSetting, { answerMs = ANSWER_MS } 
   let renewedAt = 0;
   let closing: Promise<void> | undefined;
 
-  /** Gives all connections up where one does not answer: a network that drops everything tells nobody. */
-  async function answered<T>(isAlone: boolean, work: (connection: Connection) => Promise<T>): Promise<T> {
+  /**
+   * Gives all connections up where one does not answer: a network that drops everything tells nobody. Who was told so may do
+   * the same again: work that waited for a connection until then is never begun, and a transaction is not committed.
+   * @param work its signal is aborted when its caller has been told
+   */
+  async function answered<T>(
+    isAlone: boolean,
+    work: (connection: Connection, signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
     const askedAt = performance.now();
-    const timer = new AbortController();
-    const late = passed(answerMs, undefined, { signal: timer.signal }).then(() => {
+    const told = new AbortController();
+    const { signal } = told;
+    const late = passed(answerMs, undefined, { signal }).then(() => {
+      told.abort();
       if (askedAt >= renewedAt && closing === undefined) {
         renewedAt = performance.now();
         pool.renew();
@@ -72,9 +81,12 @@ export function openDatabase(setting: PostgresSetting, { answerMs = ANSWER_MS } 
     });
     late.catch(() => {});
     try {
-      return await Promise.race([pool.use(isAlone, work), late]);
+      return await Promise.race([
+        pool.use(isAlone, (connection) => signal.aborted ? late : work(connection, signal)),
+        late,
+      ]);
     } finally {
-      timer.abort();
+      told.abort();
     }
   }
 
@@ -103,7 +115,8 @@ export function openDatabase(setting: PostgresSetting, { answerMs = ANSWER_MS } 
       }
     },
     write,
-    transaction: (work) => untilWon(() => answered(true, (connection) => tryTransaction(connection, work))),
+    transaction: (work) =>
+      untilWon(() => answered(true, (connection, signal) => tryTransaction(connection, work, signal))),
     listen(channel, onPayload) {
       if (!setting.prepare || closing !== undefined) return;
       listener ??= postgres(driverOptions(setting));
@@ -114,8 +127,15 @@ export function openDatabase(setting: PostgresSetting, { answerMs = ANSWER_MS } 
   };
 }
 
-/** Nothing is sent once it is over: it would be a commit of its own, or part of another's transaction. */
-async function tryTransaction<T>(connection: Connection, work: (queries: Queries) => Promise<T>): Promise<T> {
+/**
+ * Nothing is sent once it is over: it would be a commit of its own, or part of another's transaction.
+ * @param signal aborted when nobody waits for it any more: then it is not committed
+ */
+async function tryTransaction<T>(
+  connection: Connection,
+  work: (queries: Queries) => Promise<T>,
+  signal: AbortSignal,
+): Promise<T> {
   let isOver = false;
   let failure: { error: unknown } | undefined;
   const query: Queries["write"] = async (sql, parameters) => {
@@ -132,6 +152,7 @@ async function tryTransaction<T>(connection: Connection, work: (queries: Queries
     const [done] = await Promise.all([work({ read: query, write: query }), begun]);
     // A COMMIT of what has failed is answered as if nothing were wrong.
     if (failure !== undefined) throw failure.error;
+    signal.throwIfAborted();
     const committed = query("COMMIT");
     isOver = true;
     await committed;

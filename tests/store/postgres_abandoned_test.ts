@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { openDatabase } from "../../lib/store/postgres/database.ts";
+import { parsePostgresSetting } from "../../lib/store/postgres/setting.ts";
+import { type Cluster, findPostgres, startCluster } from "./postgres_cluster.ts";
+import { until } from "../until.ts";
+import { type PostgresProxy, startPostgresProxy } from "./postgres_proxy.ts";
+
+const programs = findPostgres();
+const skip = programs === undefined && "needs PostgreSQL's programs";
+let cluster: Cluster;
+let proxy: PostgresProxy;
+before(async () => {
+  if (programs === undefined) return;
+  cluster = await startCluster(programs);
+  await cluster.sql("CREATE TABLE public.done (n integer)");
+  proxy = await startPostgresProxy(cluster.port);
+});
+after(async () => {
+  proxy?.close();
+  await cluster?.remove();
+});
+
+test(
+  "a transaction whose caller was told that nothing came is not done later, whether it was begun or not",
+  { skip },
+  async () => {
+    const setting = parsePostgresSetting(`postgres://postgres@127.0.0.1:${proxy.port}/gateway?pool=2`);
+    const database = openDatabase(setting, { answerMs: 500 });
+    const answer = () => until(() => database.read("SELECT n FROM public.done").catch(() => undefined));
+    let begun = 0;
+    const insert = (n: number) =>
+      database.transaction(async (queries) => {
+        begun += 1;
+        await queries.write("INSERT INTO public.done (n) VALUES ($1)", [n]);
+      });
+    try {
+      await answer();
+      proxy.stall();
+      const told = await Promise.allSettled(Array.from({ length: 200 }, (_, n) => insert(n)));
+      assert.ok(told.every(({ status }) => status === "rejected"));
+      const begunInTime = begun;
+      proxy.cut();
+      proxy.flow();
+      // Begun after all that was asked before it.
+      assert.deepEqual([...await answer()], []);
+      assert.equal(begun, begunInTime);
+    } finally {
+      await database.close();
+    }
+  },
+);
