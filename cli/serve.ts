@@ -52,7 +52,11 @@ async function serve(args: string[], io: CommandIo): Promise<number> {
     log.error("gateway is ended at once by a second signal: requests under way get no answer", { signal })
   );
   const store = await openStore(config.store, { onNotice: log.info });
-  const keys = await openKeySource(config, store, log, io.now);
+  const keys = await openKeySource(config, store, log, io.now).catch(async (error) => {
+    // Its connections keep the process alive.
+    await store.close();
+    throw error;
+  });
   const running = await serveGateway({ config, store, keys, log });
   log.info("gateway is listening", {
     url: running.url,
@@ -60,7 +64,8 @@ async function serve(args: string[], io: CommandIo): Promise<number> {
     store: store.location,
     keys: keys.location,
   });
-  if (await keys.isEmpty()) {
+  // A store that cannot tell just now ends no gateway that runs.
+  if (await keys.isEmpty().catch(() => false)) {
     log.warn("there are no API keys yet: create one with `gateway keygen`", { keys: keys.location });
   }
   const signal = await stopAsked;

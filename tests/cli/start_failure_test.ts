@@ -3,9 +3,12 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { after, before, describe, test } from "node:test";
 import { lockFile } from "../../lib/runtime/file_lock.ts";
+import { openStore } from "../../lib/store/open.ts";
 import { runGateway } from "../e2e/sandbox_process.ts";
+import { startServe } from "../faults/serve_process.ts";
+import { type Cluster, findPostgres, startCluster } from "../store/postgres_cluster.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "start-failure-"));
 const taken = createServer();
@@ -79,4 +82,34 @@ test("a sandbox that has no place for its own folder names it, and what to set",
         "--state\n",
     });
   }
+});
+
+const programs = findPostgres();
+const skip = programs === undefined && "needs PostgreSQL's programs";
+describe("on PostgreSQL, whose connections keep a process alive,", { skip }, () => {
+  let cluster: Cluster;
+  before(async () => void (cluster = await startCluster(programs!)));
+  after(() => cluster.remove());
+
+  test("a gateway whose keys cannot be read ends, and says why", async () => {
+    const keysFile = join(folder, "keys.json");
+    writeFileSync(keysFile, '[{ "id": "half', { mode: 0o600 });
+    const env = { SERVICE_API_STORE: cluster.setting() };
+    const { code, stderr } = await runGateway(["serve", "--port", "0", "--keys-file", keysFile], env);
+    assert.match(stderr, /keys file .* must be JSON/);
+    assert.equal(code, 1);
+  });
+
+  test("a gateway that could not be told whether there are keys serves, and stops when it is asked to", async () => {
+    await (await openStore(cluster.setting())).close();
+    await cluster.sql("DROP TABLE gateway.api_key");
+    const gateway = await startServe({ "port": "0", "store": cluster.setting(), "rpc-url": "http://127.0.0.1:9" });
+    try {
+      assert.equal((await fetch(`${gateway.url}/v1/health`)).status, 200);
+      gateway.signal("SIGTERM");
+      assert.equal(await gateway.ended, 0, gateway.log());
+    } finally {
+      gateway.kill();
+    }
+  });
 });
