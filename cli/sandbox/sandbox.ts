@@ -43,8 +43,12 @@ async function sandbox(flags: SandboxFlags, io: CommandIo): Promise<number> {
   // Loaded here: what acts on a running sandbox must not wait for what makes one.
   const { startSandbox } = await import("./start.ts");
   const running = await startSandbox(flags, io);
-  io.stdout(flags.json ? JSON.stringify(running.info) + "\n" : sandboxBanner(running.info, io.program));
-  await stopAsked;
-  await running.stop();
+  try {
+    io.stdout(flags.json ? JSON.stringify(running.info) + "\n" : sandboxBanner(running.info, io.program));
+    await stopAsked;
+  } finally {
+    // Where nobody reads its output, too: what runs keeps the process alive.
+    await running.stop();
+  }
   return leaveSoon(0);
 }

@@ -32,6 +32,7 @@ function shell(script: string): Promise<{ code: number; err: string }> {
 
 const printed = () => readFileSync(join(folder, "printed"), "utf8");
 
+const sandbox = "sandbox --port 0 --rpc-port 0 --ledger-ms 0";
 const keygen = "keygen --name lost --scopes read --keys-file keys.json";
 
 async function assertNoKeys(): Promise<void> {
@@ -42,13 +43,14 @@ async function assertNoKeys(): Promise<void> {
 
 function registerTests(): void {
   test("a reader that has gone ends a command without a word, as it ends any other program", async () => {
-    for (const args of ["help", "version", "openapi"]) {
+    for (const args of ["help", "version", "openapi", sandbox]) {
       assert.deepEqual(await gatewayWithoutReader(args), { code: 141, err: "" }, args);
     }
   });
 
   test("a full disk is one line, and a failure", async () => {
-    for (const [args, who] of [["help", "gateway"], ["version", "gateway version"]]) {
+    const cases = [["help", "gateway"], ["version", "gateway version"], [sandbox, "gateway sandbox"]];
+    for (const [args, who] of cases) {
       const { code, err } = await gateway(args!, ">/dev/full");
       assert.deepEqual([code, err], [1, `${who}: standard output cannot be written: the disk is full\n`]);
     }
