@@ -16,9 +16,9 @@ export interface KeysFileSourceOptions {
 const RECENT_MS = 2_500;
 
 /**
- * Keys from a file an operator may edit. `changed()` looks at it again: a file that does not parse or has vanished
- * leaves the keys as they were. Use is not noted in it: writing there would race with an operator's editor, and lose a
- * `disabled`.
+ * Keys from a file an operator may edit. `changed()` looks at it again: a file that does not parse, is empty or has
+ * vanished leaves the keys as they were. Use is not noted in it: writing there would race with an operator's editor, and
+ * lose a `disabled`.
  * @throws {KeysFileError} when the file is there but cannot be used. A missing one is a problem told, and holds no keys.
  */
 export async function openKeysFileSource({ now, onProblem, ...options }: KeysFileSourceOptions): Promise<KeySource> {
@@ -42,6 +42,10 @@ export async function openKeysFileSource({ now, onProblem, ...options }: KeysFil
     warnOfMode(seen.mode);
     if (text === lastText) return false;
     lastText = text;
+    // A program that writes a file in its place empties it first, and may then find no room.
+    if (text.trim() === "" && keys.size > 0) {
+      throw new KeysFileError(`keys file ${path} is empty: write [] into it where there are to be no keys`);
+    }
     keys = new Map((await recordsIn(path, text)).map((record) => [record.id, record]));
     return true;
   }

@@ -102,6 +102,33 @@ describe("keys from a file", () => {
     assert.equal(problems.length, 2);
   });
 
+  test("stay as they were when the file is emptied, as by an editor on a full disk; [] means none", async () => {
+    const { record } = testKey();
+    await writeRecords(record);
+    const source = await open();
+    await source.changed();
+    await write("\n");
+    assert.equal(await source.changed(), false);
+    assert.equal(await source.changed(), false);
+    assert.deepEqual(await source.get(record.id), record);
+    const told =
+      `keys file ${path} is empty: write [] into it where there are to be no keys; the keys stay as they were`;
+    assert.deepEqual(problems, [told]);
+    await writeRecords();
+    assert.equal(await source.changed(), true);
+    assert.equal(await source.isEmpty(), true);
+  });
+
+  test("may be none in an empty file at the start, before the first is made", async () => {
+    await write("");
+    const source = await open();
+    assert.deepEqual([await source.isEmpty(), problems], [true, []]);
+    const { record } = testKey();
+    await openKeysFile(path).keys.insert(record);
+    assert.equal(await source.changed(), true);
+    assert.deepEqual(await source.get(record.id), record);
+  });
+
   test("stay as they were when the file vanishes, and go on when it comes back", async () => {
     const { record } = testKey();
     await writeRecords(record);
