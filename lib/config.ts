@@ -1,6 +1,7 @@
 import { StrKey } from "@stellar/stellar-sdk";
 import { z } from "zod";
 import { LOG_LEVELS } from "./log.ts";
+import { percentDecoded } from "./percent_encoding.ts";
 import { defaultStoreSetting } from "./store/default_store.ts";
 
 /** Prefix of every setting in the environment. */
@@ -16,6 +17,13 @@ const contractId = z.string().refine((id) => StrKey.isValidContract(id), "must b
 const httpUrl = z.string().refine(
   (text) => /^https?:\/\/[^/]/i.test(text) && URL.canParse(text) && new URL(text).port !== "0",
   "must be an http:// or https:// URL with a host, and a port that is not 0",
+);
+
+const nodeUrl = httpUrl.pipe(
+  z.string().refine((text) => {
+    const { username, password } = new URL(text);
+    return percentDecoded(`${username}:${password}`) !== undefined;
+  }, "must be a URL that says %25 for a % in its user and password"),
 );
 
 /** The parts of a comma-separated value. */
@@ -125,7 +133,7 @@ export const SETTINGS = {
     help: "Stellar RPC node; of several, comma-separated, the first that is well is asked",
     secret: true,
     schema: z.string().transform(list).pipe(
-      z.array(httpUrl).min(1, "must be an http:// or https:// URL with a host, and a port that is not 0"),
+      z.array(nodeUrl).min(1, "must be an http:// or https:// URL with a host, and a port that is not 0"),
     ),
   }),
   publicRpcUrl: setting({

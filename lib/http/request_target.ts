@@ -4,6 +4,8 @@
  * is, and Bun leaves it out where it is missing or wrong.
  */
 
+import { percentDecoded } from "../percent_encoding.ts";
+
 /** `uri-host [ ":" port ]` (RFC 9110 §7.2), without percent-encoding, which nobody's name has. */
 const HOST = /^(?:[\w.~-]+|\[[0-9a-f:.]+\])(?::(\d{0,5}))?$/i;
 
@@ -58,9 +60,5 @@ const MAX_SHOWN_LENGTH = 200;
 /** The path for people and for the log, which masks what is secret in it: decoded, and cut. */
 export function shownPath(request: Request): string {
   const start = requestPath(request).slice(0, MAX_SHOWN_LENGTH);
-  try {
-    return decodeURIComponent(start);
-  } catch {
-    return start;
-  }
+  return percentDecoded(start) ?? start;
 }

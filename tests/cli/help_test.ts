@@ -167,6 +167,10 @@ describe("the command line", () => {
       ["serve", "--rpc-url", "foo"],
       /--rpc-url must be an http:\/\/ or https:\/\/ URL with a host, .*, got 3 characters\n/,
     ],
+    [
+      ["serve", "--rpc-url", "http://u:50%hush@h"],
+      /--rpc-url must be a URL that says %25 for a %.*, got 18 characters\n/,
+    ],
     [["serve", "--rpc-url", "http://a,hush"], /https:\/\/ URL with a host, .*, which number 2 of the 2 given is not\n/],
   ];
   for (const [args, says] of wrong) {

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { percentDecoded } from "../../percent_encoding.ts";
 import { StoreError } from "../store.ts";
 
 /** Where a PostgreSQL store is, and how it is reached. */
@@ -42,7 +43,7 @@ export function parsePostgresSetting(setting: string, env = process.env): Postgr
     if (PARAMETERS.includes(name)) continue;
     throw wrong(`the store's URL has an unknown parameter ${JSON.stringify(name)}: known are ${PARAMETERS.join(", ")}`);
   }
-  const database = decodeURIComponent(url.pathname.slice(1));
+  const database = decoded(url.pathname.slice(1));
   if (database === "") throw wrong("the store's URL must name a database: postgres://USER@HOST:5432/DATABASE");
   const schema = parameters.get("schema") ?? DEFAULT_SCHEMA;
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema) || schema.startsWith("pg_")) {
@@ -57,8 +58,8 @@ export function parsePostgresSetting(setting: string, env = process.env): Postgr
     host,
     port,
     database,
-    user: decodeURIComponent(url.username) || undefined,
-    password: decodeURIComponent(url.password) || env.PGPASSWORD || undefined,
+    user: decoded(url.username) || undefined,
+    password: decoded(url.password) || env.PGPASSWORD || undefined,
     schema,
     ...securityOf(parameters),
     prepare: oneOf(parameters, "prepare", ["true", "false"], "true") === "true",
@@ -66,12 +67,18 @@ export function parsePostgresSetting(setting: string, env = process.env): Postgr
   };
 }
 
+function decoded(part: string): string {
+  const text = percentDecoded(part);
+  if (text === undefined) throw wrong("the store's URL must say %25 for a %, in a user and a password as well");
+  return text;
+}
+
 function hostOf(url: URL): string {
   const directory = url.searchParams.get("host");
   if (directory !== null && !directory.startsWith("/")) {
     throw wrong("host, as a parameter, must be the directory of a Unix socket, which stands instead of the URL's host");
   }
-  const host = directory ?? decodeURIComponent(url.hostname.replace(/^\[(.*)\]$/, "$1"));
+  const host = directory ?? decoded(url.hostname.replace(/^\[(.*)\]$/, "$1"));
   if (host === "") throw wrong("the store's URL must name a host: postgres://USER@HOST:5432/DATABASE");
   return host;
 }
