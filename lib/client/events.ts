@@ -34,7 +34,7 @@ export interface EventFeedOptions extends EventSubjects {
   cursor?: string;
   /** Whether it goes on when all that is held has been told; true when absent. */
   live?: boolean;
-  /** Told what is said between events. */
+  /** Told what is said between events; what it throws ends the feed. */
   onNotice?(notice: EventNotice): void;
   /** Ends the feed, without an error. */
   signal?: AbortSignal;
@@ -58,6 +58,13 @@ export class FeedError extends Error {
   constructor(readonly failure: Failure) {
     super(`${failure.reason}: ${failure.message}`);
   }
+}
+
+interface Frame {
+  event: string;
+  id: string;
+  // deno-lint-ignore no-explicit-any -- what the event says
+  data: any;
 }
 
 type Page = Endpoints["GET /v1/events"]["answer"];
@@ -141,32 +148,32 @@ export function createEventFeed(connection: Connection, options: EventFeedOption
         await away(opened);
         return "again";
       }
-      for await (const frame of serverSentEvents(opened.body!)) {
+      for await (const frame of framesOf(opened.body!)) {
+        if ("reason" in frame) {
+          await away(frame);
+          break;
+        }
+        const { event, id, data } = frame;
         heard();
         isBack();
-        const data = JSON.parse(frame.data);
-        if (frame.event === "revoked") throw new FeedError(revoked(data.reason));
-        if (frame.event === "message") {
+        if (event === "revoked") throw new FeedError(revoked(data.reason));
+        if (event === "message") {
           // Who takes long over an event is not told that the stream is silent.
           clearTimeout(timer);
-          cursor = frame.id;
+          cursor = id;
           yield data;
           heard();
         } else {
-          if (frame.id !== "") cursor = frame.id;
-          onNotice({ type: frame.event, ...data });
-          if (frame.event === "caught_up" && !live) return "done";
+          if (id !== "") cursor = id;
+          onNotice({ type: event, ...data });
+          if (event === "caught_up" && !live) return "done";
         }
         if (signal?.aborted) return "done";
       }
-      await away(lost("the stream ended"));
-    } catch (cause) {
-      if (cause instanceof FeedError) throw cause;
-      await away(lost(cause instanceof Error ? cause.message : String(cause)));
+      return "again";
     } finally {
       clearTimeout(timer);
     }
-    return "again";
   }
 
   async function* all(): AsyncGenerator<GatewayEvent> {
@@ -181,6 +188,17 @@ export function createEventFeed(connection: Connection, options: EventFeedOption
     },
     [Symbol.asyncIterator]: all,
   };
+}
+
+/** What a stream says, and at last how it ended: what is thrown where these are read is the reader's own error. */
+async function* framesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Frame | Failure> {
+  let end = "the stream ended";
+  try {
+    for await (const { event, id, data } of serverSentEvents(body)) yield { event, id, data: JSON.parse(data) };
+  } catch (cause) {
+    end = cause instanceof Error ? cause.message : String(cause);
+  }
+  yield lost(end);
 }
 
 function isUnknown({ status, param }: Failure): boolean {

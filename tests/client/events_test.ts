@@ -1,0 +1,32 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createGatewayClient } from "../../lib/client/client.ts";
+
+const gap = 'event: gap\ndata: {"reason":"not_read"}\n\n';
+const first: [what: string, notice: string, answer: () => Promise<Response>][] = [
+  ["a gap", "gap", () => Promise.resolve(new Response(gap))],
+  ["a stream that ends", "away", () => Promise.resolve(new Response(""))],
+  ["a stream that breaks off", "away", () => {
+    const broken = new ReadableStream({ start: (controller) => controller.error(new TypeError("reset")) });
+    return Promise.resolve(new Response(broken));
+  }],
+  ["a gateway that is away", "away", () => Promise.reject(new TypeError("refused"))],
+];
+for (const [what, type, answer] of first) {
+  test(`what onNotice throws of ${what} is the reader's own error, which ends the feed`, async () => {
+    let opened = 0;
+    let told = 0;
+    const gateway = createGatewayClient({
+      baseUrl: "http://gateway.test",
+      fetch: () => ++opened === 1 ? answer() : Promise.resolve(Response.json({}, { status: 400 })),
+    });
+    const feed = gateway.events({
+      onNotice(notice) {
+        told += 1;
+        if (notice.type === type) throw new RangeError("stop here");
+      },
+    });
+    await assert.rejects(Array.fromAsync(feed), RangeError);
+    assert.deepEqual([opened, told], [1, 1]);
+  });
+}
