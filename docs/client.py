@@ -41,7 +41,7 @@ class Gateway:
         except HTTPError as answer:
             text = answer.read()
             error = json.loads(text).get("error", {}) if text[:1] == b"{" else {}
-            wait = int(answer.headers.get("Retry-After", 0))
+            wait = int(after) if (after := answer.headers.get("Retry-After", "")).isdecimal() else 0
             retry = error.pop("retry", "same" if answer.code == 429 or answer.code >= 500 else "never")
             reason, message = error.pop("code", "not_a_gateway"), error.pop("message", f"HTTP {answer.code}")
             raise GatewayError(reason, message, retry, status=answer.code, wait=wait, error=error)

@@ -72,6 +72,8 @@ export interface Connection {
 }
 
 const TIMEOUT_MS = 75_000;
+/** Timers count milliseconds in 31 bits: one that is set for longer is over at once. */
+const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 const MAX_WAIT_MS = 60_000;
 
 /** @throws {TypeError} when `baseUrl` is none */
@@ -89,7 +91,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     body: unknown,
     { signal, idempotencyKey }: RequestOptions,
   ): Promise<{ response: Response; answer: unknown } | Failure> {
-    const timeUp = AbortSignal.timeout(timeoutMs);
+    const timeUp = AbortSignal.timeout(Math.min(timeoutMs, LONGEST_TIMEOUT_MS));
     try {
       const response = await ask(root + path, {
         method,
@@ -115,7 +117,7 @@ export function createConnection(options: ConnectionOptions): Connection {
         if ("ok" in asked) return asked;
         const { response, answer } = asked;
         if (response.ok && typeof answer === "object" && answer !== null) return { ok: true, ...answer as Answer };
-        const waitMs = 1_000 * (Number(response.headers.get("retry-after")) || 1);
+        const waitMs = 1_000 * Math.max(1, Number(response.headers.get("retry-after")) || 1);
         if (response.status !== 429 || waitedMs + waitMs > maxWaitMs) return failureOf(response, answer);
         waitedMs += waitMs;
         if (!await pause(waitMs, options.signal)) return unreachable(options.signal?.reason);

@@ -47,6 +47,7 @@ test(
         forged: [null, null, null],
         stranger: "unauthorized",
         away: "unreachable",
+        busy: "not_a_gateway",
         refused: "contract_refused",
         units: ["45000000", "100000000", "1"],
       });

@@ -7,6 +7,7 @@ import os
 import sys
 import threading
 import time
+from http.server import BaseHTTPRequestHandler, HTTPServer
 
 sys.path.insert(0, sys.argv[1])
 from client import Gateway, GatewayError, hash_card, receive, to_units  # noqa: E402
@@ -101,6 +102,22 @@ refusals = [refusal(lambda: Compromised(bend).write(fund, keys["owner"])) for be
 elsewhere = {**network, "contracts": {**network["contracts"], "paymentEscrow": network["contracts"]["agentRegistry"]}}
 refusals.append(refusal(lambda: Gateway(setting["gateway"], setting["apiKey"], elsewhere).write(fund, keys["owner"])))
 
+
+class Busy(BaseHTTPRequestHandler):
+    """A proxy that says when to come again as a date, as HTTP lets it."""
+
+    def do_GET(self):
+        self.send_response(503)
+        self.send_header("Retry-After", "Wed, 21 Oct 2015 07:28:00 GMT")
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+busy = HTTPServer(("127.0.0.1", 0), Busy)
+threading.Thread(target=busy.serve_forever, daemon=True).start()
+
 held = [event["type"] for event, _cursor in gateway.events(live=False, fromLedger=latest + 1, deviceHash=card)]
 secret, body, at = "whsec_" + "a" * 43 + "=", b'{"subscription":"wh_1","event":{"type":"payment.claimed"}}', str(int(time.time()))
 mac = hmac.new(secret.encode(), f"{at}.".encode() + body, hashlib.sha256).hexdigest()
@@ -113,6 +130,7 @@ print(json.dumps({
     "forged": [receive(body, f"t={at},v1={'0' * 64}", secret), receive(body, f"t=1,v1={mac}", secret), receive(body, "", secret)],
     "stranger": refusal(lambda: Gateway(setting["gateway"], "service_sk_x").request("GET", "/v1/network")),
     "away": refusal(lambda: Gateway("http://127.0.0.1:1", "x", patience=0).request("GET", "/v1/network")),
+    "busy": refusal(lambda: Gateway(f"http://127.0.0.1:{busy.server_port}", "x", patience=0).request("GET", "/v1/network")),
     "refused": refusal(lambda: gateway.write({**payment, "deviceHash": other}, keys["agent"])),
     "units": [to_units("4.5"), to_units("10"), to_units("0.0000001")],
 }))

@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createGatewayClient } from "../../lib/client/client.ts";
+
+const baseUrl = "http://gateway.test";
+
+test("a Retry-After that is no number of seconds to come is taken for one second", async () => {
+  for (const retryAfter of ["-1", "0", "0.001", "Wed, 21 Oct 2015 07:28:00 GMT"]) {
+    let asked = 0;
+    const gateway = createGatewayClient({
+      baseUrl,
+      maxWaitMs: 1_500,
+      fetch: () => {
+        const isBusy = ++asked < 100;
+        return Promise.resolve(
+          Response.json({}, isBusy ? { status: 429, headers: { "retry-after": retryAfter } } : {}),
+        );
+      },
+    });
+    assert.equal((await gateway.health()).ok, false);
+    assert.equal(asked, 2, retryAfter);
+  }
+});
+
+test("a timeoutMs that is longer than timers take is none: the answer is waited for", async () => {
+  for (const timeoutMs of [2 ** 31, Number.MAX_SAFE_INTEGER, Infinity]) {
+    const gateway = createGatewayClient({
+      baseUrl,
+      timeoutMs,
+      fetch: async (_url, { signal }) => {
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        signal!.throwIfAborted();
+        return Response.json({});
+      },
+    });
+    assert.deepEqual(await gateway.health(), { ok: true }, String(timeoutMs));
+  }
+});
