@@ -89,7 +89,10 @@ export function createHistory({ store, view }: { store: Pick<Store, "id" | "even
   }
 
   async function oldestLedger(state: WatcherState | undefined, bounds?: LogBounds): Promise<number | null> {
-    return (await held(state, bounds)).find(({ epoch }) => epoch === state!.epoch)?.fromLedger ?? null;
+    const first = (await held(state, bounds)).find(({ epoch }) => epoch === state!.epoch)?.fromLedger;
+    if (first !== undefined || state === undefined) return first ?? null;
+    // All that happened was forgotten: what comes next is the first that is surely held.
+    return (bounds ?? await log.bounds()).forgotten > 0 ? state.scannedLedger + 1 : null;
   }
 
   return {

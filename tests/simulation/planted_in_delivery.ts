@@ -145,8 +145,8 @@ export const IN_DELIVERY = [
   {
     name: "the next attempt is counted from the beginning of this one",
     file: "lib/webhooks/delivery/attempt.ts",
-    from: "next(attempts + 1, outcomeOf(result), clock.now(), ageMs)",
-    to: "next(attempts + 1, outcomeOf(result), atMs + durationMs, ageMs)",
+    from: "next(attempt, outcomeOf(result), clock.now(), ageMs)",
+    to: "next(attempt, outcomeOf(result), atMs + durationMs, ageMs)",
     seed: 103_116,
     kind: kinds.postedByClock,
     wasReal: true,

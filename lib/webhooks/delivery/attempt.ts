@@ -61,8 +61,10 @@ export function createAttempter({ post, clock, next }: AttemptParts): Attempter 
       signal,
     });
     const durationMs = Math.max(0, Math.round(result.durationMs));
+    // A probe is no attempt, and so is never the last one.
+    const attempt = kind === "probe" ? Math.max(1, attempts) : attempts + 1;
     // By the clock as it is now: it may have been set meanwhile.
-    const { outcome, nextAttemptAtMs = null } = next(attempts + 1, outcomeOf(result), clock.now(), ageMs);
+    const { outcome, nextAttemptAtMs = null } = next(attempt, outcomeOf(result), clock.now(), ageMs);
     const isDelivered = outcome === "delivered";
     return {
       replayId,

@@ -10,7 +10,17 @@ import { createDueTimes } from "./due_times.ts";
 import { createGathering } from "./gathering.ts";
 import { createPartitions } from "./partitions.ts";
 import { createReading, READ_AHEAD } from "./reading.ts";
-import { canPost, cursorOf, type DeliveryReader, isKeptKnown, learn, type Post, putBack, takeNext } from "./reader.ts";
+import {
+  canPost,
+  cursorOf,
+  type DeliveryReader,
+  isKeptKnown,
+  learn,
+  letGo,
+  type Post,
+  putBack,
+  takeNext,
+} from "./reader.ts";
 import { createReaders } from "./readers.ts";
 import { breakAfter } from "./schedule.ts";
 import {
@@ -94,6 +104,8 @@ export function createCourier(parts: CourierParts): Courier {
   /** Readers at the end of the log have been handed all events up to here. */
   let tail = 0;
   let networkMs = 0;
+  /** Readers hold nothing any more that was forgotten up to here, but what is under way. */
+  let letGoUpTo = 0;
   /** Readers are taken in from here on: before, the end of the log is not known. */
   let isLoaded = false;
   let savedAt = clock.monotonicMs();
@@ -149,7 +161,9 @@ export function createCourier(parts: CourierParts): Courier {
   // What is new.
 
   async function followLog(): Promise<void> {
-    const { last } = await store.events.bounds();
+    const { last, forgotten } = await store.events.bounds();
+    if (forgotten > letGoUpTo) { for (const reader of active) letGo(reader, forgotten); }
+    letGoUpTo = forgotten;
     while (tail < last && !isStopping) {
       const events = readers.isEmpty()
         ? []
@@ -252,8 +266,6 @@ export function createCourier(parts: CourierParts): Courier {
       const nowAt = clock.monotonicMs();
       if (!canPost(reader, nowAt)) continue;
       if (!readers.isOwn(reader) || !partitions.holds(reader.partition)) continue;
-      // It waited for so long that its key may be disabled by now. When that is known it comes first, and this goes on.
-      if (!isVetted(reader, nowAt)) return advance(reader);
       void makePost(reader, takeNext(reader, clock.now()), nowAt);
       advance(reader);
     }
@@ -275,6 +287,9 @@ export function createCourier(parts: CourierParts): Courier {
   async function makePost(reader: DeliveryReader, post: Post, nowAt: number): Promise<void> {
     const slot = postQueue.begin(reader, nowAt);
     try {
+      // It has waited for so long that its key may be disabled by now.
+      if (!isVetted(reader, nowAt)) await vet(reader);
+      if (reader.isClosed || !isVetted(reader, nowAt)) return putBack(reader, post);
       const made = await parts.attempt({
         recipient: reader.recipient!,
         message: parts.message(post.event),

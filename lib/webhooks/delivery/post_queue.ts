@@ -1,4 +1,4 @@
-import { type DeliveryReader, isTroubled, POSTS_IN_A_ROW } from "./reader.ts";
+import { type DeliveryReader, isDown, isTroubled, POSTS_IN_A_ROW } from "./reader.ts";
 
 /** How far a courier goes. All of it is bounded, so that no endpoint can hold up another. */
 export interface CourierLimits {
@@ -53,6 +53,8 @@ export function createPostQueue(limits: CourierLimits): PostQueue {
     offer(reader) {
       if (reader.isReady) return;
       reader.isReady = true;
+      // Those that are down wait for one another: who has only failed once, or is slow, does not wait for all of them.
+      if (isDown(reader)) return void troubled.push(reader);
       const waiting = isTroubled(reader) ? troubled : well;
       // First those with posts left: what is new does not wait behind what is much.
       if (reader.postsLeft > 0) return void waiting.unshift(reader);

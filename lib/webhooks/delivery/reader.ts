@@ -80,6 +80,8 @@ export interface DeliveryReader {
   failures: number;
   /** It has failed since this reader was opened: before that nobody knows how it does now. */
   isKnownToFail: boolean;
+  /** It was last sent what had failed before: while it fails, what is new and that take turns. */
+  wasAgain: boolean;
   /** Its last answer took long, or is still awaited. */
   isSlow: boolean;
   /** Unix ms; null: it is well. */
@@ -140,8 +142,9 @@ export function openReader(
     unsettledFailures: 0,
     limit: 1,
     // One that was failing is asked with a probe first.
-    failures: progress.failingSinceMs === null ? 0 : 2,
+    failures: progress.failingSinceMs === null ? 0 : PROBED_FROM,
     isKnownToFail: false,
+    wasAgain: false,
     isSlow: false,
     failingSinceMs: progress.failingSinceMs,
     notBeforeAt: -Infinity,
@@ -178,6 +181,17 @@ export function isDown({ failures }: DeliveryReader): boolean {
   return breakAfter(failures) > 0;
 }
 
+/** After so many failures in a row it is the endpoint that fails, and not what it was sent. */
+const PROBED_FROM = 8;
+/** Now and then it is an attempt all the same: others wait behind it. Odd, for what is due again may be every second one. */
+const PROBES_OF_ONE = 5;
+
+/** Whether a failure of what is new uses up no attempt: where that may be what fails, it has to make way for the next. */
+function isProbed(reader: DeliveryReader): boolean {
+  const { failures } = reader;
+  return isDown(reader) && (reader.subscription.ordered || (failures >= PROBED_FROM && failures % PROBES_OF_ONE > 0));
+}
+
 /** Whether what the store keeps of its failed deliveries is what it kept when it was asked last. */
 export function isKeptKnown({ keptChanges, keptLearnt }: DeliveryReader): boolean {
   return keptChanges === keptLearnt;
@@ -195,9 +209,15 @@ export function canPost(reader: DeliveryReader, nowAt: number): boolean {
   return reader.log.queue.length > 0 || (reader.replay?.queue.length ?? 0) > 0;
 }
 
-/** Takes what is to be posted next: what is due again (early, as a probe), what is new, then what is replayed. */
+/**
+ * Takes what is to be posted next: what is due again (early, as a probe), what is new, then what is replayed. While the
+ * endpoint fails, what is due again and the rest take turns.
+ */
 export function takeNext(reader: DeliveryReader, nowMs: number): Post {
-  const kept = reader.due.shift();
+  const isNewNext = isDown(reader) && !reader.subscription.ordered && reader.wasAgain &&
+    reader.log.queue.length + (reader.replay?.queue.length ?? 0) > 0;
+  const kept = isNewNext ? undefined : reader.due.shift();
+  reader.wasAgain = kept !== undefined;
   if (kept !== undefined) {
     const { delivery: again, event } = kept;
     return { event, track: undefined, again, replayId: null, isProbe: again.dueAtMs! > nowMs };
@@ -206,7 +226,7 @@ export function takeNext(reader: DeliveryReader, nowMs: number): Post {
   const event = track.queue.shift()!;
   track.outstanding.add(event.sequence);
   const replayId = track === reader.replay ? reader.replay.id : null;
-  return { event, track, again: undefined, replayId, isProbe: isDown(reader) };
+  return { event, track, again: undefined, replayId, isProbe: isProbed(reader) };
 }
 
 /** Puts back what was not attempted after all, or was a probe that failed: it is next again. */
@@ -215,6 +235,17 @@ export function putBack(reader: DeliveryReader, { track, event, again }: Post): 
   if (track === undefined) return;
   track.outstanding.delete(event.sequence);
   track.queue.unshift(event);
+}
+
+/** Lets go of what was forgotten, which the store has counted. */
+export function letGo(reader: DeliveryReader, forgotten: number): void {
+  const { log, replay, due, retrying } = reader;
+  for (const { queue } of replay === undefined ? [log] : [log, replay]) {
+    while (queue.length > 0 && queue[0]!.sequence <= forgotten) queue.shift();
+  }
+  for (const { delivery: { sequence } } of due) if (sequence <= forgotten) retrying.delete(sequence);
+  reader.due = due.filter(({ delivery }) => delivery.sequence > forgotten);
+  if (reader.due.length < due.length) reader.keptChanges++;
 }
 
 /** Learns from an attempt how the endpoint does and how much it can take. */

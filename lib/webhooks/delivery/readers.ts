@@ -89,7 +89,11 @@ export function createReaders({ store, partitions, latestDueAtMs }: {
       known.subscription = subscription;
       known.filter = filterOf(subscription);
       known.recipient = undefined;
-      if (replay !== null) known.replay ??= openReplay(subscription, replay);
+      if (replay !== null && replay.id !== known.replay?.id) {
+        // The end of the one before it is in the store already: there is one at a time.
+        if (known.replay !== undefined) finish(known.replay.id);
+        known.replay = openReplay(subscription, replay);
+      }
       active.add(known);
       return;
     }
@@ -100,6 +104,11 @@ export function createReaders({ store, partitions, latestDueAtMs }: {
     readers.set(subscription.id, reader);
     active.add(reader);
     matcher.add(reader.filter, reader);
+  }
+
+  function finish(replayId: string): void {
+    finishedReplays.add(replayId);
+    if (finishedReplays.size > MOST_FINISHED) finishedReplays.delete(finishedReplays.values().next().value!);
   }
 
   async function look(subscriptionId: string): Promise<DeliveryReader | undefined> {
@@ -149,8 +158,7 @@ export function createReaders({ store, partitions, latestDueAtMs }: {
     forgetReplay(reader) {
       const { replay } = reader;
       if (replay === undefined || !replay.isEnding || !isDone(replay)) return;
-      finishedReplays.add(replay.id);
-      if (finishedReplays.size > MOST_FINISHED) finishedReplays.delete(finishedReplays.values().next().value!);
+      finish(replay.id);
       reader.replay = undefined;
     },
   };

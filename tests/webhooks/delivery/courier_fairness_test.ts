@@ -77,8 +77,8 @@ test("those that fail and hang have few posts under way at once, so that those t
     return kind === "probe" ? hangs() : "retry";
   }, { limits: { posts: 8, troubledPosts: 6, allPosts: 16 }, retryMs: 3_600_000 });
   made.courier.start();
-  await made.owe(5, ...troubled);
-  await made.pass(10_000, 50);
+  await made.owe(12, ...troubled);
+  await made.pass(30_000, 50);
   assert.equal(made.script.inFlight(), 6);
   await made.owe(10, ...well);
   await made.pass(200);
