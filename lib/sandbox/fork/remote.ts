@@ -95,13 +95,19 @@ interface EntryAnswer {
   key: string;
   /** LedgerEntryData, base64. */
   xdr: string;
+  /** LedgerEntryExt, base64: who sponsors it. Older nodes do not say. */
+  extXdr?: string;
   lastModifiedLedgerSeq: number;
   liveUntilLedgerSeq?: number;
 }
 
-/** Who sponsors an entry is left behind: there is no sponsorship here. */
-function stateEntry({ xdr: data, lastModifiedLedgerSeq, liveUntilLedgerSeq }: EntryAnswer): StateEntry {
-  const entryXdr = createXdrWriter().uint32(lastModifiedLedgerSeq).raw(Uint8Array.fromBase64(data)).uint32(0).finish();
+/** The LedgerEntryExt of what nobody sponsors. */
+const VOID_EXTENSION = "AAAAAA==";
+
+function stateEntry({ xdr, extXdr, lastModifiedLedgerSeq, liveUntilLedgerSeq }: EntryAnswer): StateEntry {
+  const data = Uint8Array.fromBase64(xdr);
+  const ext = Uint8Array.fromBase64(extXdr ?? VOID_EXTENSION);
+  const entryXdr = createXdrWriter().uint32(lastModifiedLedgerSeq).raw(data).raw(ext).finish();
   if (liveUntilLedgerSeq === undefined) return { entryXdr };
   // An archived entry comes with 0, which would stand for one that never expires.
   return { entryXdr, liveUntilLedger: Math.max(1, liveUntilLedgerSeq), ttlModifiedLedger: lastModifiedLedgerSeq };
