@@ -149,14 +149,3 @@ export function withSequence(
   const used = withFields(account, { seqNum });
   return withExtensions(used, { seqLedger: ledgerSequence, seqTime: BigInt(closeTime) });
 }
-
-/** The account with these signers; each of them costs a subentry. */
-export function withSigners(account: xdr.AccountEntry, signers: xdr.Signer[]): xdr.AccountEntry {
-  const numSubEntries = account.numSubEntries + signers.length - account.signers.length;
-  const changed = withFields(account, { signers, numSubEntries });
-  if (account.ext.type === "v0" || account.ext.v1.ext.type === "v0") return changed;
-  const sponsors = extensionsOf(account).signerSponsors;
-  const sponsorOf = ({ key }: xdr.Signer) =>
-    sponsors[account.signers.findIndex((held) => held.key.equals(key))] ?? null;
-  return withExtensions(changed, { signerSponsors: signers.map(sponsorOf) });
-}

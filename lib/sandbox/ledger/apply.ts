@@ -1,7 +1,8 @@
 import type { xdr } from "@stellar/stellar-sdk";
-import { loadAccount, storeAccount, withSequence, withSigners } from "./accounts.ts";
+import { loadAccount, storeAccount, withSequence } from "./accounts.ts";
 import type { Application, ClosingLedger } from "./application.ts";
 import { createXdrWriter, sameBytes, sha256 } from "./bytes.ts";
+import { replaceSigners } from "./classic_entries.ts";
 import { applyClassicOperation } from "./classic/operations.ts";
 import type { OperationContext } from "./classic/operation.ts";
 import { type CheckContext, checkTransaction, isPreAuthorized } from "./envelope_checks.ts";
@@ -72,7 +73,7 @@ function removePreAuthorized(changes: LedgerChanges, accounts: Uint8Array[], has
     const left = account.signers.filter(({ key }) =>
       key.type !== "signerKeyTypePreAuthTx" || !sameBytes(key.preAuthTx.value, hash)
     );
-    storeAccount(changes, withSigners(account, left), ledger);
+    storeAccount(changes, replaceSigners(changes, account, left, ledger), ledger);
   }
 }
 

@@ -87,9 +87,35 @@ export function removeSponsored(
   ledgerSequence: number,
 ): void {
   const sponsorId = sponsorOf(entry.ext);
-  const sponsor = sponsorId && loadAccount(changes, sponsorId);
-  if (sponsor) addSponsoring(changes, sponsor, -reserves, ledgerSequence);
+  if (sponsorId) giveBack(changes, sponsorId, reserves, ledgerSequence);
   changes.remove(keyOf(keyXdr));
+}
+
+/** The account with these signers, each a subentry; the reserves of those it no longer has go back to their sponsors. */
+export function replaceSigners(
+  changes: LedgerChanges,
+  account: xdr.AccountEntry,
+  signers: xdr.Signer[],
+  ledgerSequence: number,
+): xdr.AccountEntry {
+  const numSubEntries = account.numSubEntries + signers.length - account.signers.length;
+  const changed = withFields(account, { signers, numSubEntries });
+  if (account.ext.type === "v0" || account.ext.v1.ext.type === "v0") return changed;
+  const { signerSponsors, numSponsored } = extensionsOf(account);
+  const sponsorOfSigner = ({ key }: xdr.Signer) =>
+    signerSponsors[account.signers.findIndex((held) => held.key.equals(key))] ?? null;
+  const isGone = ({ key }: xdr.Signer) => !signers.some((left) => left.key.equals(key));
+  const freed = account.signers.filter(isGone).map(sponsorOfSigner).filter((sponsor) => sponsor !== null);
+  for (const { ed25519 } of freed) giveBack(changes, ed25519.value, 1, ledgerSequence);
+  return withExtensions(changed, {
+    signerSponsors: signers.map(sponsorOfSigner),
+    numSponsored: numSponsored - freed.length,
+  });
+}
+
+function giveBack(changes: LedgerChanges, sponsorId: Uint8Array, reserves: number, ledgerSequence: number): void {
+  const sponsor = loadAccount(changes, sponsorId);
+  if (sponsor) addSponsoring(changes, sponsor, -reserves, ledgerSequence);
 }
 
 /** Makes an account pay so many base reserves more for entries that are not its own. */

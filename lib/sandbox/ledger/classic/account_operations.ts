@@ -18,6 +18,7 @@ import {
   loadEntry,
   removeSponsored,
   removeSubentry,
+  replaceSigners,
   storeEntry,
   subentryProblem,
 } from "../classic_entries.ts";
@@ -101,6 +102,7 @@ export function mergeAccount(destination: xdr.MuxedAccount, context: OperationCo
   const { balance } = source;
   if (!canReceive(receiver, balance)) return failure("accountMerge", ACCOUNT_MERGE.destinationFull);
   storeAccount(changes, withFields(receiver, { balance: receiver.balance + balance }), ledgerSequence);
+  replaceSigners(changes, source, [], ledgerSequence);
   removeSponsored(changes, keyXdr, entry, ACCOUNT_RESERVES, ledgerSequence);
   const event = movementEvent({
     networkId,

@@ -1,7 +1,7 @@
 import type { xdr } from "@stellar/stellar-sdk";
-import { loadAccount, storeAccount, withFields, withSigners } from "../accounts.ts";
+import { loadAccount, storeAccount, withFields } from "../accounts.ts";
 import { keyOf, sameBytes } from "../bytes.ts";
-import { subentryProblem } from "../classic_entries.ts";
+import { replaceSigners, subentryProblem } from "../classic_entries.ts";
 import { operationResult } from "../results.ts";
 import { failure, type OperationContext, type OperationOutcome, refusal, success } from "./operation.ts";
 
@@ -77,19 +77,19 @@ export function setOptions(
   const wanted = [op.masterWeight, op.lowThreshold, op.medThreshold, op.highThreshold];
   account = withFields(account, { thresholds: Uint8Array.from(wanted, (weight, i) => weight ?? held[i] ?? 0) });
   if (op.signer) {
-    const signed = applySigner(account, op.signer);
-    if ("ok" in signed) return signed;
-    account = signed;
+    const signers = signersWith(account, op.signer);
+    if ("ok" in signers) return signers;
+    account = replaceSigners(changes, account, signers, ledgerSequence);
   }
   storeAccount(changes, account, ledgerSequence);
   return success("setOptions");
 }
 
-/** The account with the signer added, changed or (weight 0) removed; the failure when that can't be. */
-function applySigner(account: xdr.AccountEntry, signer: xdr.Signer): xdr.AccountEntry | OperationOutcome {
+/** The account's signers with this one added, changed or (weight 0) removed; the failure when that can't be. */
+function signersWith(account: xdr.AccountEntry, signer: xdr.Signer): xdr.Signer[] | OperationOutcome {
   const others = account.signers.filter((held) => !held.key.equals(signer.key));
   const known = others.length < account.signers.length;
-  if (signer.weight === 0) return known ? withSigners(account, others) : account;
+  if (signer.weight === 0) return others;
   if (!known) {
     if (account.signers.length >= MAX_SIGNERS) return failure("setOptions", CODES.tooManySigners);
     const problem = subentryProblem(account);
@@ -99,5 +99,5 @@ function applySigner(account: xdr.AccountEntry, signer: xdr.Signer): xdr.Account
   const sorted = [...others, signer].map((s) => ({ s, key: keyOf(s.key.toXdr()) })).sort((a, b) =>
     a.key < b.key ? -1 : 1
   );
-  return withSigners(account, sorted.map(({ s }) => s));
+  return sorted.map(({ s }) => s);
 }
