@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import { Memo, Operation, SorobanDataBuilder, xdr } from "@stellar/stellar-sdk";
-import { build, refusal, signed, submit } from "./sandbox_network.ts";
+import { altered } from "./envelope_parts.ts";
+import { apply, build, codesOf, refusal, signed, submit } from "./sandbox_network.ts";
 import {
   type Alterations,
   alteredRegistration,
@@ -55,16 +56,37 @@ describe("a Soroban envelope is refused", () => {
     assert.match(JSON.stringify(data.toJson()), /resourceFee.*lower/);
   });
 
-  test("with a memo or a muxed source: txSorobanInvalid", () => {
-    assert.equal(refused({ tx: () => ({ memo: Memo.text("hi").toXdrObject() }) }), "txSorobanInvalid");
-    const muxed = xdr.MuxedAccount.keyTypeMuxedEd25519(
+  const memo = Memo.text("hi").toXdrObject();
+  const muxedOwner = () =>
+    xdr.MuxedAccount.keyTypeMuxedEd25519(
       new xdr.MuxedAccountMed25519({ id: 1n, ed25519: on.owner.rawPublicKey() }),
     );
+  test("with a memo or a muxed source: txSorobanInvalid", () => {
+    assert.equal(refused({ tx: () => ({ memo }) }), "txSorobanInvalid");
+    const muxed = muxedOwner();
     assert.equal(refused({ tx: () => ({ sourceAccount: muxed }) }), "txSorobanInvalid");
     const within = (tx: xdr.Transaction) => ({
       operations: [new xdr.Operation({ sourceAccount: muxed, body: tx.operations[0]!.body })],
     });
     assert.equal(refused({ tx: within }), "txSorobanInvalid");
+  });
+
+  test("unless it invokes nothing: an extension and a restoration of entries may have a memo and a muxed source", () => {
+    const resources = () => new SorobanDataBuilder().setResourceFee(1_000_000n);
+    const extend = Operation.extendFootprintTtl({ extendTo: 100 });
+    const restore = Operation.restoreFootprint({});
+    for (
+      const [operation, data] of [
+        [extend, resources().setReadOnly(codeKeys(1))],
+        [restore, resources().setReadWrite(codeKeys(1))],
+      ] as const
+    ) {
+      for (const fields of [{ memo }, { sourceAccount: muxedOwner() }]) {
+        const plain = build(on.network, on.owner, [operation], { sorobanData: data.build() });
+        const applied = apply(on.network, signed(altered(on.network, plain, fields), on.owner));
+        assert.equal(applied.successful, true, codesOf(applied.resultXdr));
+      }
+    }
   });
 
   const archived = (...archivedSorobanEntries: number[]) => (data: SorobanDataBuilder) => {

@@ -53,8 +53,12 @@ function askEngine(engine: Engine, header: LedgerHeader, frame: SorobanFrame): R
   }
 }
 
-/** Since protocol 25: a memo or a muxed account would let a contract call look like a payment to someone else. */
+/**
+ * Since protocol 25: a memo or a muxed account would let a contract call look like a payment to someone else. Extensions
+ * and restorations may have them.
+ */
 function hasAllowedMemo(frame: SorobanFrame): boolean {
+  if (frame.sorobanBody.type !== "invokeHostFunction") return true;
   const operationSource = frame.tx.operations[0]?.sourceAccount;
   return frame.tx.memo.type === "memoNone" && frame.tx.sourceAccount.type === "keyTypeEd25519" &&
     (!operationSource || operationSource.type === "keyTypeEd25519");
