@@ -245,35 +245,3 @@ describe("classic operations", () => {
     assert.deepEqual(network.fees().soroban, []);
   });
 });
-
-describe("the faucet", () => {
-  test("funds many accounts at once, and rejects those that have enough", async () => {
-    const { network } = await startNetwork();
-    const wanted = [alice, bob, carol].map((pair) => network.fund(pair.publicKey()));
-    network.closeLedger();
-    network.closeLedger();
-    const funded = await Promise.all(wanted);
-    assert.deepEqual(funded.map((t) => t.successful), [true, true, true]);
-    assert.equal(funded[1]!.hash, funded[2]!.hash);
-    assert.equal(balanceOf(network, carol), 100_000_000_000n);
-    await assert.rejects(network.fund(alice.publicKey()), /is already funded to the starting balance/);
-  });
-
-  test("waits for its turn when the root account has something else waiting", async () => {
-    const { network } = await startNetwork();
-    const root = Keypair.master(network.passphrase);
-    const create = Operation.createAccount({ destination: bob.publicKey(), startingBalance: "5" });
-    submit(network, signed(build(network, root, [create]), root));
-    const funded = network.fund(alice.publicKey());
-    network.closeLedger();
-    network.closeLedger();
-    assert.equal((await funded).successful, true);
-  });
-
-  test("rejects what waits when the network stops", async () => {
-    const { network } = await startNetwork();
-    const wanted = [alice, bob].map((pair) => network.fund(pair.publicKey()));
-    await network.stop();
-    for (const request of wanted) await assert.rejects(request, /dropped/);
-  });
-});

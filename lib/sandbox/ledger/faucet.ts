@@ -11,7 +11,7 @@ import {
   xdr,
 } from "@stellar/stellar-sdk";
 import { AlreadyFunded, type AppliedTransaction, type Network } from "../network_types.ts";
-import { loadAccount } from "./accounts.ts";
+import { availableBalance, loadAccount } from "./accounts.ts";
 import { keyOf } from "./bytes.ts";
 import { assembled } from "./assembly.ts";
 import { rootKeypair } from "./genesis.ts";
@@ -79,7 +79,13 @@ export function createFaucet({ passphrase, state, simulate, submit, whenClosed }
     return builder.setTimeout(0).build();
   }
 
+  function canPay(count: number): boolean {
+    const account = loadAccount(state, root.rawPublicKey());
+    return account !== undefined && availableBalance(account) >= BigInt(count) * STARTING_STROOPS;
+  }
+
   function build(addresses: string[]): { transaction: Transaction } | { error: string } {
+    if (!canPay(addresses.length)) return { error: "the root account has too few lumens" };
     const [first] = addresses as [string];
     if (StrKey.isValidContract(first)) return assembled({ simulate }, draftOf([toContract(passphrase, root, first)]));
     const operations = addresses.map((destination) =>
@@ -108,7 +114,8 @@ export function createFaucet({ passphrase, state, simulate, submit, whenClosed }
       underWay = false;
       for (const request of batch.values()) {
         if (transaction?.successful) request.resolve(transaction);
-        else if (transaction) requests.push(request); // One of the accounts came or went meanwhile: sort that out anew.
+        // The root account was emptied meanwhile, or one of the others came or went: sort that out anew.
+        else if (transaction) requests.push(request);
         else request.reject(new Error("the network has dropped the transaction"));
       }
       fundNext();
