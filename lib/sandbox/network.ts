@@ -207,6 +207,7 @@ export async function createNetwork(options: NetworkOptions): Promise<SandboxNet
   return {
     passphrase,
     protocolVersion: PROTOCOL_VERSION,
+    ledgerMs,
     retentionLedgers,
     latestLedger: history.latestLedger,
     oldestLedger: history.oldestLedger,

@@ -139,6 +139,8 @@ export class AlreadyFunded extends Error {
 export interface Network {
   readonly passphrase: string;
   readonly protocolVersion: number;
+  /** Time between ledgers; 0: a transaction's ledger closes at once. */
+  readonly ledgerMs: number;
   latestLedger(): ClosedLedger;
   oldestLedger(): ClosedLedger;
   /** A held ledger, undefined when it is not (or not yet) held. */

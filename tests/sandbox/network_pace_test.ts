@@ -3,6 +3,7 @@ import { describe, test } from "node:test";
 import { Asset, Keypair, Operation } from "@stellar/stellar-sdk";
 import { bootstrapSandbox } from "../../lib/sandbox/bootstrap.ts";
 import { scheduleWithTimers } from "../../lib/sandbox/ledger/ticker.ts";
+import { getHealth } from "../../lib/sandbox/rpc/node.ts";
 import { build, contractCode, fakeTimers, signed, START_SECONDS, startNetwork, submit } from "./sandbox_network.ts";
 
 /** Long enough that a busy machine's delays do not matter. */
@@ -53,4 +54,20 @@ describe("the pace of a network that was just set up", () => {
     assert.deepEqual(timers.delays(), [1_000]);
     await network.stop();
   });
+});
+
+describe("at every pace that --ledger-ms takes", () => {
+  for (const ledgerMs of [0, 1_000, 30_000, 60_000]) {
+    test(`the node is healthy until the next ledger closes: ${ledgerMs}`, async () => {
+      const timers = fakeTimers();
+      let nowMs = START_SECONDS * 1000 + 700;
+      const { network } = await startNetwork({ ledgerMs, schedule: timers.schedule, now: () => nowMs });
+      for (let ledger = 0; ledger < 3; ledger++) {
+        nowMs += timers.delays()[0]!;
+        assert.equal(getHealth(network, nowMs).status, "healthy");
+        timers.fire();
+      }
+      await network.stop();
+    });
+  }
 });

@@ -3,15 +3,16 @@ import { INTERNAL_ERROR, JsonRpcError } from "./json_rpc.ts";
 
 const MAX_LEDGER_AGE_MS = 30_000;
 
-/** `getHealth`: -32603 once the newest ledger is older than 30 s. */
+/** `getHealth`: -32603 once the newest ledger is older than 30 s or, where ledgers take longer than 15 s, than two of them. */
 export function getHealth(network: Network, nowMs: number) {
   const latest = network.latestLedger();
   const oldest = network.oldestLedger();
   const ageMs = nowMs - latest.closeTime * 1000;
-  if (ageMs > MAX_LEDGER_AGE_MS) {
+  const longestMs = Math.max(MAX_LEDGER_AGE_MS, 2 * network.ledgerMs);
+  if (ageMs > longestMs) {
     throw new JsonRpcError(
       INTERNAL_ERROR,
-      `latency (${seconds(ageMs)}) since last known ledger closed is too high (>${seconds(MAX_LEDGER_AGE_MS)})`,
+      `latency (${seconds(ageMs)}) since last known ledger closed is too high (>${seconds(longestMs)})`,
     );
   }
   return {
