@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
-import { type Keypair, TransactionBuilder, xdr } from "@stellar/stellar-sdk";
+import { type Keypair, Operation, TransactionBuilder, xdr } from "@stellar/stellar-sdk";
 import type { SandboxNetwork } from "../../lib/sandbox/network.ts";
 import { alice, bob, pay, poor } from "./envelope_parts.ts";
-import { accountOf, build, fund, refusal, signed, startNetwork, submit } from "./sandbox_network.ts";
+import { accountOf, apply, build, fund, refusal, signed, startNetwork, submit } from "./sandbox_network.ts";
 
 describe("the queue", () => {
   let network: SandboxNetwork;
@@ -57,6 +57,16 @@ describe("the queue", () => {
     network.closeLedger();
     assert.equal(network.transaction(better.hash)?.successful, true);
     assert.equal(network.transaction(waiting.hash().toHex()), undefined);
+  });
+
+  test("asks of a fee source that pays for both only the fee bump's fee, not that of what it takes the place of", () => {
+    // Enough above the reserve for the fee bump's 2,000 stroops, but not for the 100 beside it.
+    const create = Operation.createAccount({ destination: poor.publicKey(), startingBalance: "1.0002050" });
+    apply(network, signed(build(network, alice, [create]), alice));
+    const waiting = transaction(poor);
+    assert.equal(submit(network, waiting).status, "PENDING");
+    const bump = TransactionBuilder.buildFeeBumpTransaction(poor, "1000", waiting, network.passphrase);
+    assert.equal(apply(network, signed(bump, poor)).successful, true);
   });
 
   test("drops what has become too late before its ledger closes", () => {

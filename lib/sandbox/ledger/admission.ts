@@ -22,7 +22,7 @@ function wouldCharge({ inner, operationCount }: Envelope): bigint {
 /**
  * Everything a validator checks before it lets an envelope into its queue (stellar-core's `checkValid` and what the queue
  * adds): the TransactionResult of the refusal, undefined when it may wait for the next ledger.
- * @param committed fees of what the fee source has waiting already, stroops
+ * @param committed fees of what else the fee source has waiting, stroops
  */
 export function checkEnvelope(
   envelope: Envelope,

@@ -36,7 +36,7 @@ export function createMempool({ chain, now, ledgerMs, limit, onQueued }: Mempool
       closeTimeSlack: secondsSince + Math.ceil(2 * ledgerMs / 1000),
       checkResources: validator.checkResources,
     };
-    return checkEnvelope(envelope, context, validator.verifySignature, queue.committedFees(envelope.feeSource));
+    return checkEnvelope(envelope, context, validator.verifySignature, queue.committedBeside(envelope));
   }
 
   return {

@@ -21,8 +21,12 @@ export function createTransactionQueue(limit: number) {
     },
     isFull: () => bySource.size >= limit,
     waitingOf: (source: Uint8Array) => bySource.get(keyOf(source)),
-    /** Fees the account has committed itself to, stroops. */
-    committedFees: (feeSource: Uint8Array) => feesBySource.get(keyOf(feeSource)) ?? 0n,
+    /** Fees that the envelope's fee source has committed itself to, stroops; not that of what the envelope would replace. */
+    committedBeside({ feeSource, inner }: Envelope): bigint {
+      const replaced = bySource.get(keyOf(inner.source));
+      const freed = replaced && sameBytes(replaced.feeSource, feeSource) ? replaced.fullFee : 0n;
+      return (feesBySource.get(keyOf(feeSource)) ?? 0n) - freed;
+    },
     /** Adds an envelope in the place of what its source had waiting. */
     put(envelope: Envelope) {
       const key = keyOf(envelope.inner.source);
