@@ -112,10 +112,11 @@ export async function createNetwork(options: NetworkOptions): Promise<SandboxNet
     return simulate(chain.validator, chain.tip(), envelopeXdr, { ...simulateOptions, prngSeed: randomBytes(32) });
   }
 
-  function tellOutcome(hash: string, transaction: AppliedTransaction | undefined) {
-    const callback = awaited.get(hash);
-    awaited.delete(hash);
-    callback?.(transaction);
+  /** To be called when nothing waits any more: what was awaited was applied, by itself or in a fee bump, or never will be. */
+  function tellOutcomes() {
+    const callbacks = [...awaited];
+    awaited.clear();
+    for (const [hash, callback] of callbacks) callback(chain.history.transaction(hash));
   }
 
   function close(inTime: boolean): ClosedLedger {
@@ -125,9 +126,8 @@ export async function createNetwork(options: NetworkOptions): Promise<SandboxNet
 
   function closeAt(closeTime: number): ClosedLedger {
     const { ready, dropped } = mempool.takeFor(closeTime);
-    const applied = putBackOnFailure([...ready, ...dropped], () => chain.append(ready, closeTime));
-    for (const transaction of applied) tellOutcome(transaction.hash, transaction);
-    for (const { hash } of dropped) tellOutcome(hash, undefined);
+    putBackOnFailure([...ready, ...dropped], () => chain.append(ready, closeTime));
+    tellOutcomes();
     faucet.ledgerClosed();
     const ledger = chain.history.latestLedger();
     if (isStuck) options.onUnstuck?.();
@@ -137,9 +137,9 @@ export async function createNetwork(options: NetworkOptions): Promise<SandboxNet
   }
 
   /** A ledger that could not be written has not happened; what has no place in one at all is not tried again. */
-  function putBackOnFailure<T>(envelopes: Envelope[], append: () => T): T {
+  function putBackOnFailure(envelopes: Envelope[], append: () => void): void {
     try {
-      return append();
+      append();
     } catch (error) {
       if (error instanceof SqliteError) mempool.putBack(envelopes);
       throw error;
@@ -172,7 +172,8 @@ export async function createNetwork(options: NetworkOptions): Promise<SandboxNet
   }
 
   function dropQueued() {
-    for (const { hash } of mempool.takeAll()) tellOutcome(hash, undefined);
+    mempool.takeAll();
+    tellOutcomes();
   }
 
   function advance(by: Advance): ClosedLedger {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { Operation } from "@stellar/stellar-sdk";
+import { Operation, TransactionBuilder } from "@stellar/stellar-sdk";
 import { rootKeypair } from "../../lib/sandbox/ledger/genesis.ts";
 import type { SandboxNetwork } from "../../lib/sandbox/network.ts";
 import { alice, bob, pay } from "./envelope_parts.ts";
@@ -37,6 +37,33 @@ describe("the faucet", () => {
     const wanted = [alice, bob].map((pair) => network.fund(pair.publicKey()));
     await network.stop();
     for (const request of wanted) await assert.rejects(request, /dropped/);
+  });
+
+  test("has paid when its transaction is applied in a fee bump of somebody else's", async () => {
+    const { network } = await startNetwork();
+    await fund(network, alice);
+    const root = rootKeypair(network.passphrase);
+    const funded = network.fund(bob.publicKey());
+    // The same transaction as the faucet's.
+    const payment = Operation.createAccount({ destination: bob.publicKey(), startingBalance: "10000" });
+    const inner = signed(build(network, root, [payment]), root);
+    assert.equal(submit(network, inner).status, "DUPLICATE");
+    const bump = signed(TransactionBuilder.buildFeeBumpTransaction(alice, "1000", inner, network.passphrase), alice);
+    apply(network, bump);
+    assert.equal(await endOf(network, funded), "paid");
+    assert.equal(await endOf(network, network.fund(carol.publicKey())), "paid");
+  });
+
+  test("goes on when something else takes the place of its transaction", async () => {
+    const { network } = await startNetwork();
+    await fund(network, alice);
+    const root = rootKeypair(network.passphrase);
+    const funded = network.fund(bob.publicKey());
+    const other = signed(build(network, root, [pay(alice)]), root);
+    const bump = signed(TransactionBuilder.buildFeeBumpTransaction(alice, "1000", other, network.passphrase), alice);
+    apply(network, bump);
+    assert.equal(await endOf(network, funded), "refused");
+    assert.equal(await endOf(network, network.fund(carol.publicKey())), "paid");
   });
 
   test("refuses when the root account has less than it pays", async () => {

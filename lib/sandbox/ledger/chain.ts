@@ -2,7 +2,6 @@ import { Asset, StrKey } from "@stellar/stellar-sdk";
 import { loadEngine } from "../engine.ts";
 import type { Fork } from "../fork/fork.ts";
 import type { Remote } from "../fork/remote.ts";
-import type { AppliedTransaction } from "../network_types.ts";
 import { keyOf, sha256 } from "./bytes.ts";
 import { type Closed, closeLedger, engineHeader, type Validator } from "./close.ts";
 import type { Envelope } from "./envelopes.ts";
@@ -65,15 +64,15 @@ export async function openChain(options: ChainOptions) {
   };
 
   /** On disk first: what cannot be written has not happened. */
-  function adopt(closed: Closed): AppliedTransaction[] {
+  function adopt(closed: Closed): void {
     file?.save([closed], history.oldestWith([closed.record]));
-    return take(closed);
+    take(closed);
   }
 
-  function take(closed: Closed): AppliedTransaction[] {
+  function take(closed: Closed): void {
     state.commit(closed.changes);
     tip = closed.tip;
-    return history.add(closed.record);
+    history.add(closed.record);
   }
 
   /**
@@ -136,7 +135,7 @@ export async function openChain(options: ChainOptions) {
     snapshot: (name: string, aheadMs: number) => snapshots.take({ name, tip, record: history.latestRecord(), aheadMs }),
     snapshots: snapshots.names,
     returnTo,
-    /** Closes the next ledger with these envelopes; answers what was applied. */
+    /** Closes the next ledger with these envelopes. */
     append: (envelopes: Envelope[], closeTime: number) => adopt(closeLedger(validator, tip, envelopes, closeTime)),
     recall: (name: string) => kept.get(name),
     keep(name: string, text: string) {

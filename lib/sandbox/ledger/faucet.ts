@@ -27,7 +27,7 @@ const FEE_PER_OPERATION = "100";
 export interface FaucetOptions extends Pick<Network, "simulate" | "submit"> {
   passphrase: string;
   state: LedgerView;
-  /** Calls back once when the transaction's ledger has closed; undefined: it was dropped. */
+  /** Calls back once when the transaction's ledger has closed; undefined: it was dropped, or replaced. */
   whenClosed(hash: string, callback: (transaction: AppliedTransaction | undefined) => void): void;
 }
 

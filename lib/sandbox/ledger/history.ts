@@ -72,7 +72,7 @@ export function createHistory(retentionLedgers: number) {
     ledgers.delete(sequence);
   }
 
-  function put(record: LedgerRecord): HeldLedger {
+  function put(record: LedgerRecord): void {
     const ledger = hold(record);
     ledgers.set(record.sequence, ledger);
     held.push(record.sequence);
@@ -81,7 +81,6 @@ export function createHistory(retentionLedgers: number) {
       const innerHash = record.transactions[index]?.innerHash;
       if (innerHash) byHash.set(innerHash, transaction);
     }
-    return ledger;
   }
 
   /** Index of the first held ledger from `sequence` on. */
@@ -112,12 +111,11 @@ export function createHistory(retentionLedgers: number) {
       const beyond = Math.max(0, held.length + added.length - retentionLedgers);
       return held[beyond] ?? added[beyond - held.length]!.sequence;
     },
-    /** Adds the next ledger and lets go of what is beyond retention. Answers its transactions. */
-    add(record: LedgerRecord): AppliedTransaction[] {
-      const { transactions } = put(record);
+    /** Adds the next ledger and lets go of what is beyond retention. */
+    add(record: LedgerRecord): void {
+      put(record);
       const beyond = held.length - retentionLedgers;
       if (beyond > 0) { for (const sequence of held.splice(0, beyond)) forget(sequence); }
-      return transactions;
     },
     /** Makes this ledger the latest one again; forgets those after it. */
     returnTo(record: LedgerRecord) {
