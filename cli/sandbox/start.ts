@@ -178,10 +178,11 @@ async function startGateway(
   return { url: running.url, store: store.location, apiKey: await sandboxKey(network, store) };
 }
 
-/** The key of this sandbox: the one of an earlier run where the store still has it, else a new one. */
+/** The key of this sandbox: the one of an earlier run where that still works, else a new one. */
 async function sandboxKey(network: SandboxNetwork, store: Store): Promise<string> {
   const kept = network.recall(KEY_KEPT_AS);
-  if (kept !== undefined && await store.keys.get(JSON.parse(kept).id) !== undefined) return JSON.parse(kept).key;
+  const former: { id: string; key: string } | undefined = kept && JSON.parse(kept);
+  if (former && (await store.keys.get(former.id))?.disabled === false) return former.key;
   const { key, record } = mintKey({ name: "sandbox", scopes: [...SCOPES], rate: KEY_RATE, now: network.now(), random });
   await store.keys.insert(record);
   network.keep(KEY_KEPT_AS, JSON.stringify({ id: record.id, key }));

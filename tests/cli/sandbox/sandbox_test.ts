@@ -44,6 +44,21 @@ test("a sandbox goes on with a store whose webhook secrets were sealed, given th
   assert.equal(statSync(join(state, "ledger.db")).mode & 0o777, 0o600, "it holds the accounts' secrets");
 });
 
+test("a sandbox that goes on has a key that works, also when its former one was disabled or deleted", async () => {
+  const state = mkdtempSync(join(folder, "state-"));
+  const keys = new Set<string>();
+  for (const flags of [["disable"], ["delete", "--yes"], undefined]) {
+    const sandbox = await startSandbox(undefined, ["--state", state]);
+    const { gateway, apiKey, store } = sandbox.info;
+    keys.add(apiKey);
+    assert.equal((await createClient(gateway, apiKey).get("/v1/network")).status, 200);
+    assert.equal(await sandbox.stop(), 0, sandbox.log());
+    const id = apiKey.split("_")[2]!;
+    if (flags) assert.equal((await runGateway(["keys", ...flags, id, "--store", store])).code, 0);
+  }
+  assert.equal(keys.size, 3);
+});
+
 test("a sandbox leaves alone what the environment says to serve", async () => {
   const sandbox = await startSandbox(undefined, [], {
     SERVICE_API_RPC_URL: "nonsense",
