@@ -40,11 +40,12 @@ export function createFormerNetworkCheck({ rpc, view, clock }: {
   /** Since when nodes have not told. */
   let failingSinceMs: number | undefined;
 
-  /** Whether the node in use has it; undefined: it does not tell, and was waited for. */
+  /** Whether the node in use has it, which it denies twice: one answer may be wrong. Undefined: it was waited for in vain. */
   async function isThere(formerAnchor: LedgerHash, signal: AbortSignal): Promise<boolean | undefined> {
     const node = Math.max(0, rpc.nodes().findIndex(({ inUse }) => inUse));
     try {
-      const has = await hasLedger(rpc, formerAnchor, { node, signal });
+      const ask = () => hasLedger(rpc, formerAnchor, { node, signal });
+      const has = await ask() || await ask();
       failingSinceMs = undefined;
       return has;
     } catch (error) {

@@ -45,9 +45,11 @@ describe("the ledger by which a former network is told", () => {
     const clock = fakeClock();
     const view = { overturned: 0, confirmed: { sequence: 5, closeTime: 50 } };
     let says: "former" | "new" | "nothing" = "nothing";
+    let liesNow = false;
     const getLedgers: RpcClient["getLedgers"] = () => {
       if (says === "nothing") return Promise.reject(new Error("timeout"));
-      const ledgers = [{ sequence: 4, hash: says === "former" ? "aa" : "bb", ledgerCloseTime: 40 }];
+      const ledgers = [{ sequence: 4, hash: says === "former" && !liesNow ? "aa" : "bb", ledgerCloseTime: 40 }];
+      liesNow = false;
       return Promise.resolve({ ledgers, latestLedger: 5, oldestLedger: 1 });
     };
     const isShown = createFormerNetworkCheck({ rpc: { getLedgers, nodes: () => [] }, view, clock });
@@ -57,6 +59,7 @@ describe("the ledger by which a former network is told", () => {
       clock,
       view,
       set: (to: typeof says) => void (says = to),
+      lie: () => void (liesNow = true),
       ask: (isPruned = false) => isShown(state, { isPruned, signal: AbortSignal.timeout(5_000) }),
     };
   }
@@ -77,6 +80,17 @@ describe("the ledger by which a former network is told", () => {
       await assert.rejects(ask(), /timeout/, "it told a moment ago");
       set("new");
       assert.equal(await ask(), false);
+    }
+  });
+
+  test("one wrong answer does not make the former network another", async () => {
+    const { view, set, lie, ask } = check();
+    view.overturned = 1;
+    set("former");
+    for (let times = 0; times < 3; times++) {
+      assert.equal(await ask(), true);
+      lie();
+      assert.equal(await ask(true), true);
     }
   });
 

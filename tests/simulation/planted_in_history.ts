@@ -141,6 +141,15 @@ export const IN_HISTORY = [
     kind: kinds.shownAmongLag,
   },
   {
+    name: "one wrong hash makes the network before a reset another one",
+    file: "lib/events/former_network.ts",
+    from: "const has = await ask() || await ask();",
+    to: "const has = await ask();",
+    seed: 419000074,
+    kind: kinds.formerShown,
+    wasReal: true,
+  },
+  {
     name: "gateways do not tell one another of what was confirmed",
     file: "lib/gateway/shared_findings.ts",
     from: "      view.hear({ node: STORED, sequence: seen.sequence, closeTime: seen.closeTime ?? undefined });\n",
