@@ -179,9 +179,9 @@ export function createEscrow(parts: EscrowParts): Escrow {
       ledgerTime,
       assets,
       accountExists,
-      // Once a ledger for each card and asset.
+      // Once a ledger for each card, asset and balance: the first answer of a ledger may be of the one before.
       spendable: (deviceHash, asset, { ledger, value: { balance } }) =>
-        answers.get(`${deviceHash} ${asset}`, async () => {
+        answers.get(`${deviceHash} ${asset} ${balance}`, async () => {
           return { ledger, value: await log.spendable(deviceHash, asset, balance) };
         }),
     }),

@@ -37,7 +37,7 @@ export function createAssetLookup({ rpc, clock, movements, onNotice, stopping }:
   onNotice(notice: Notice): void;
   stopping: AbortSignal;
 }): AssetLookup {
-  /** How many polls in a row have failed at a ledger. */
+  /** How many polls have failed at a ledger, until one has come through all that it was asked for. */
   const failed = new Map<number, number>();
 
   /** The transactions of one ledger that these events are of, by hash. */
@@ -85,7 +85,6 @@ export function createAssetLookup({ rpc, clock, movements, onNotice, stopping }:
     const { ledger } = events[0]!;
     try {
       const transactions = await transactionsOf(events);
-      failed.delete(ledger);
       return events.map((event) => {
         const transaction = transactions.get(event.txHash);
         const asset = transaction && movements.assetIn(event, transaction);
@@ -94,12 +93,9 @@ export function createAssetLookup({ rpc, clock, movements, onNotice, stopping }:
     } catch (error) {
       const polls = (failed.get(ledger) ?? 0) + 1;
       // A node that refuses would refuse again; one in trouble may be well by then.
-      const isRefused = error instanceof RpcError && error.kind !== "trouble";
-      if (!isRefused && polls < FAILED_POLLS) {
-        failed.set(ledger, polls);
-        throw error;
-      }
-      failed.delete(ledger);
+      const isRefused = error instanceof RpcError && error.kind !== "trouble" && error.kind !== "other";
+      failed.set(ledger, polls);
+      if (!isRefused && polls < FAILED_POLLS) throw error;
       return events;
     }
   }
@@ -112,6 +108,7 @@ export function createAssetLookup({ rpc, clock, movements, onNotice, stopping }:
       const some = await Promise.all(ledgers.slice(at, at + AT_ONCE).map(assetsOf));
       for (const event of some.flat()) learnt.set(event.id, event);
     }
+    for (const [one] of ledgers) failed.delete(one!.ledger);
     const unknown = [...learnt.values()].filter(({ asset }) => asset === undefined);
     if (unknown.length > 0) {
       const message =

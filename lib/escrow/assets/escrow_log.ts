@@ -131,9 +131,9 @@ export function createEscrowLog({ log, clock }: {
   return escrow;
 }
 
-/** The log has what came late at its end; ids are in the order of the ledgers. */
+/** The log has what came late at its end; ids are in the order of the ledgers, those of later lives of the network longer. */
 function newestLedgerFirst(a: EscrowEvent, b: EscrowEvent): number {
-  return a.id < b.id ? 1 : -1;
+  return b.id.length - a.id.length || (a.id < b.id ? 1 : -1);
 }
 
 function notReadYet(ledger: number): GatewayError {

@@ -96,12 +96,16 @@ export function createForeignMovements({ log, contractIds, assets, onForeign }: 
 
   const isOurs = ({ contractId }: MovementEvent) => contractIds.includes(contractId);
 
-  /** The newest so many before this event, newest ledger first, without those of other contracts and lives of the network. */
-  async function before(event: MovementEvent, filter: MovementFilter, limit: number): Promise<MovementEvent[]> {
-    const found = await log.read({ filter, upTo: event.sequence - 1, order: "desc", limit });
+  /**
+   * The newest so many before this event, newest ledger first, without those of other contracts and lives of the network.
+   * `isLate`: there are some after it, so that what was before it is not what is now.
+   */
+  async function before(event: MovementEvent, filter: MovementFilter, limit: number) {
+    const read = await log.read({ filter, upTo: event.sequence - 1, order: "desc", limit });
+    const ours = read.filter((one) => isOurs(one) && lifeOf(one) === lifeOf(event));
     // The log has what came late at its end; ids are in the order of the ledgers.
-    const isBefore = (one: MovementEvent) => isOurs(one) && lifeOf(one) === lifeOf(event) && one.id < event.id;
-    return found.filter(isBefore).sort((a, b) => a.id < b.id ? 1 : -1);
+    const found = ours.filter((one) => one.id < event.id).sort((a, b) => a.id < b.id ? 1 : -1);
+    return { found, isLate: found.length < ours.length };
   }
 
   /** The asset that the card's policy named before this event. */
@@ -110,27 +114,29 @@ export function createForeignMovements({ log, contractIds, assets, onForeign }: 
     if (deviceHash === undefined) return null;
     const known = policies.get(keyOf(event));
     if (known !== undefined) return known;
-    const [policy] = await before(event, { types: ["agent.registered", "agent.revoked"], deviceHash }, 1);
-    const asset = policy?.asset ?? null;
-    policies.set(keyOf(event), asset);
+    const { found, isLate } = await before(event, { types: ["agent.registered", "agent.revoked"], deviceHash }, 1);
+    const asset = found[0]?.asset ?? null;
+    if (!isLate) policies.set(keyOf(event), asset);
     return asset;
   }
 
   /** What the card's escrow held before this event, as far as the log says. */
-  async function heldBefore(event: MovementEvent): Promise<Holdings> {
+  async function heldBefore(event: MovementEvent): Promise<{ holdings: Holdings; isLate: boolean }> {
     const known = held.get(keyOf(event));
-    if (known !== undefined) return known;
-    const found = await before(event, { types: ESCROW_MOVEMENTS, deviceHash: event.deviceHash }, MOST_MOVEMENTS);
-    return found.reduceRight((holdings, one) => afterMovement(holdings, one).holdings, new Map() as Holdings);
+    if (known !== undefined) return { holdings: known, isLate: false };
+    const filter = { types: ESCROW_MOVEMENTS, deviceHash: event.deviceHash };
+    const { found, isLate } = await before(event, filter, MOST_MOVEMENTS);
+    const none: Holdings = new Map();
+    return { holdings: found.reduceRight((holdings, one) => afterMovement(holdings, one).holdings, none), isLate };
   }
 
   /** Whether a movement puts a second asset into an escrow, or takes out what was there in another. Notes the movement. */
   async function isOfAnother(event: MovementEvent): Promise<boolean> {
     const { type, deviceHash, asset } = event;
     if (deviceHash === undefined) return false;
-    const holdings = await heldBefore(event);
+    const { holdings, isLate } = await heldBefore(event);
     const { holdings: after, foreign } = afterMovement(holdings, event);
-    held.set(keyOf(event), after);
+    if (!isLate) held.set(keyOf(event), after);
     if (type !== "escrow.funded") return foreign > 0n;
     return asset !== undefined && heldInOthers(holdings, asset).length > 0;
   }
@@ -138,7 +144,7 @@ export function createForeignMovements({ log, contractIds, assets, onForeign }: 
   /** The assets of what a claim collected: all that was authorised for the merchant since the claim before. */
   async function authorizedAssets(event: MovementEvent): Promise<string[]> {
     const filter = { types: ["payment.authorized", "payment.claimed"], merchant: event.merchant };
-    const found = await before(event, filter, MOST_AUTHORIZED);
+    const { found } = await before(event, filter, MOST_AUTHORIZED);
     const claimed = found.findIndex(({ type }) => type === "payment.claimed");
     return found.slice(0, claimed === -1 ? undefined : claimed).flatMap(({ asset }) => asset ?? []);
   }
