@@ -93,6 +93,7 @@ test("the box says what a prepared envelope would do, and asks nobody", { skip }
   const says = watched.page.locator("#envelope-says");
   await says.getByText(/You are about to sign: register card 9a41… as yours/).waitFor();
   assert.match(await says.innerText(), new RegExp(body.hash));
+  assert.equal(await says.getAttribute("class"), "good");
   assert.deepEqual(watched.asked.slice(before), []);
   await watched.page.getByLabel("An envelope").fill("AAAA");
   await says.getByText("This cannot be read").waitFor();

@@ -2,6 +2,8 @@
 
 /** Words that examples leave open, as they stand in the text, with what is known of them. @type {Map<string, string>} */
 const known = new Map([["GATEWAY", location.origin]]);
+/** The gateway's contracts by name, once they are known. @type {Record<string, string> | undefined} */
+let contracts;
 const OPEN =
   /\$(GATEWAY|KEY|PASSPHRASE|RPC|DEVICE_REGISTRY|AGENT_REGISTRY|PAYMENT_ESCROW|ASSET|OWNER_SECRET|AGENT_SECRET|MERCHANT_SECRET|OWNER|AGENT|MERCHANT)\b/g;
 
@@ -14,7 +16,8 @@ function fill() {
 
 /** @param {{ rpc?: string, rpcUrl?: string, networkPassphrase: string, contracts: Record<string, string>, asset?: string }} info */
 function learn(info) {
-  const { deviceRegistry, agentRegistry, paymentEscrow } = info.contracts;
+  contracts = info.contracts;
+  const { deviceRegistry, agentRegistry, paymentEscrow } = contracts;
   known.set("RPC", info.rpc ?? info.rpcUrl);
   known.set("PASSPHRASE", info.networkPassphrase);
   known.set("DEVICE_REGISTRY", deviceRegistry).set("AGENT_REGISTRY", agentRegistry).set(
@@ -157,4 +160,4 @@ choose(chosenLanguage() || "TypeScript");
 if (matchMedia("(max-width: 60rem)").matches) document.querySelector(".menu").open = false;
 setUpFilling();
 const box = document.querySelector("#envelope-box");
-if (box !== null) import("./envelope_box.js").then(({ workEnvelopeBox }) => workEnvelopeBox(box));
+if (box !== null) import("./envelope_box.js").then(({ workEnvelopeBox }) => workEnvelopeBox(box, () => contracts));

@@ -58,6 +58,8 @@ const ENVELOPE_FEE_BUMP = 5;
 const INVOKE_HOST_FUNCTION = 24;
 const SIGNATURE_BYTES = 72;
 
+/** @typedef {{ contract: string, function: string, args: unknown[], under: Invocation[] }} Invocation */
+
 /**
  * @typedef {object} Decoded
  * @property {string} source who has to sign
@@ -66,6 +68,7 @@ const SIGNATURE_BYTES = 72;
  * @property {string} contract
  * @property {string} function
  * @property {unknown[]} args addresses as text, bytes as hex, numbers as bigint
+ * @property {Invocation[]} authorised what the signature allows, each with what is called beneath it
  * @property {string} hash what is signed, hex
  * @property {number} signatures how many it has
  * @property {boolean} isFeeBump whether another account pays the fee
@@ -93,9 +96,8 @@ export async function decodeEnvelope(base64, passphrase) {
   if (count !== 1) throw new Error(`it has ${count} operations; the gateway's have one`);
   if (reader.optional(() => muxed(reader)) !== undefined) throw new Error("its operation acts for another account");
   if (reader.int() !== INVOKE_HOST_FUNCTION || reader.int() !== 0) throw new Error("it is no call of a contract");
-  const contract = address(reader);
-  const name = reader.text();
-  const args = reader.array(() => value(reader));
+  const called = call(reader);
+  const authorised = reader.array(() => authorisation(reader));
   const { signatures, end } = signaturesOf(bytes);
   const network = await sha256(new TextEncoder().encode(passphrase));
   const hash = hex(await sha256(joined(network, bytes.subarray(0, end))));
@@ -103,13 +105,29 @@ export async function decodeEnvelope(base64, passphrase) {
     source: payer?.source ?? source,
     fee: payer?.fee ?? fee,
     validUntil,
-    contract,
-    function: name,
-    args,
+    ...called,
+    authorised,
     hash,
     signatures,
     isFeeBump,
   };
+}
+
+/** @param {Reader} reader */
+function call(reader) {
+  return { contract: address(reader), function: reader.text(), args: reader.array(() => value(reader)) };
+}
+
+/** @param {Reader} reader */
+function authorisation(reader) {
+  if (reader.int() !== 0) throw new Error("it authorises in another's name");
+  return invocation(reader);
+}
+
+/** @param {Reader} reader @returns {Invocation} */
+function invocation(reader) {
+  if (reader.int() !== 0) throw new Error("it authorises more than calls");
+  return { ...call(reader), under: reader.array(() => invocation(reader)) };
 }
 
 /** They stand last, each with its length: the transaction, which is what is hashed, ends before their count. */

@@ -27,11 +27,22 @@ const MEANINGS = {
 const time = (/** @type {bigint} */ seconds) =>
   new Date(Number(seconds) * 1000).toISOString().replace("T", " ").replace(".000Z", " UTC");
 
+/** Which contract each function is of; all others are the escrow's. */
+const CONTRACTS = {
+  register: "deviceRegistry",
+  revoke: "deviceRegistry",
+  register_agent: "agentRegistry",
+  revoke_agent: "agentRegistry",
+};
+
+/** @typedef {Record<string, string> | undefined} Contracts the gateway's by name, as `GET /v1/network` has them; undefined: not known */
+
 /**
- * What signing an envelope would do, as a sentence.
- * @param {string} text an envelope, or the JSON of an answer of prepare @param {string} passphrase
+ * What signing an envelope would do, as a sentence, and a verdict: `good` is what the gateway prepares, `bad` what it never
+ * does, and `open` where nothing speaks against it but whose contract it calls is not known.
+ * @param {string} text an envelope, or the JSON of an answer of prepare @param {string} passphrase @param {Contracts} [contracts]
  */
-export async function explain(text, passphrase) {
+export async function explain(text, passphrase, contracts) {
   const given = text.trim().startsWith("{") ? JSON.parse(text) : { xdr: text };
   const network = given.networkPassphrase ?? passphrase;
   const call = await decodeEnvelope(String(given.xdr ?? ""), network);
@@ -41,19 +52,47 @@ export async function explain(text, passphrase) {
     if (amount === undefined) return isNative ? "XLM" : `asset ${account(asset)}`;
     return isNative ? `${lumens(amount)} XLM` : `${amount} of asset ${account(asset)}, in its smallest unit`;
   };
-  const meaning = Object.hasOwn(MEANINGS, call.function) ? MEANINGS[call.function] : undefined;
-  const what = meaning?.(call.args, money) ??
-    `call ${call.function} of ${account(call.contract)}, which is no operation of the gateway`;
+  const wrong = objection(call, contracts);
+  const what = wrong === undefined
+    ? MEANINGS[call.function](call.args, money)
+    : `call ${call.function} of ${account(call.contract)}, ${wrong}`;
   const until = call.validUntil === undefined ? "" : `, valid until ${time(call.validUntil)}`;
+  const verdict = wrong !== undefined ? "bad" : contracts === undefined ? "open" : "good";
+  const open = ` Whether ${account(call.contract)} is this gateway's contract is not known here: ` +
+    "compare it, or fill the examples with a key.";
   return {
-    sentence: `You are about to sign: ${what}, fee at most ${lumens(call.fee)} XLM${until}.`,
+    sentence: `You are about to sign: ${what}, fee at most ${lumens(call.fee)} XLM${until}.` +
+      (verdict === "open" ? open : ""),
     ...call,
-    isKnown: meaning !== undefined,
+    verdict,
   };
 }
 
-/** @param {HTMLFormElement} box */
-export function workEnvelopeBox(box) {
+/**
+ * Why a call is none that the gateway prepares; undefined: nothing speaks against it.
+ * @param {import("./envelope.js").Decoded} call @param {Contracts} contracts
+ */
+function objection(call, contracts) {
+  if (!Object.hasOwn(MEANINGS, call.function)) return "which is no operation of the gateway";
+  if (allowsMore(call)) {
+    const calls = (one) => [`${one.function} of ${account(one.contract)}`, ...one.under.flatMap(calls)];
+    return `and allow ${call.authorised.flatMap(calls).join(", ")} in your name, as no operation of the gateway does`;
+  }
+  const own = contracts?.[CONTRACTS[call.function] ?? "paymentEscrow"];
+  return contracts === undefined || own === call.contract ? undefined : "which is not this gateway's contract for that";
+}
+
+/** Whether the signature allows other calls than the operation makes: of all, funding alone has one beneath it. */
+function allowsMore({ contract, function: name, args, authorised }) {
+  const [asset, from, , amount] = args;
+  const transfer = { contract: asset, function: "transfer", args: [from, contract, amount], under: [] };
+  const own = { contract, function: name, args, under: name === "fund_escrow" ? [transfer] : [] };
+  const text = (one) => JSON.stringify(one, (_, value) => typeof value === "bigint" ? String(value) : value);
+  return authorised.length > 1 || authorised.some((one) => text(one) !== text(own));
+}
+
+/** @param {HTMLFormElement} box @param {() => Contracts} contracts as far as they are known by then */
+export function workEnvelopeBox(box, contracts) {
   const [envelope, passphrase] = box.querySelectorAll("textarea, input");
   const says = box.querySelector("output");
   const idle = says.textContent;
@@ -62,9 +101,10 @@ export function workEnvelopeBox(box) {
     says.className = "";
     if (text.trim() === "") return says.textContent = idle;
     try {
-      const { sentence, source, contract, hash, signatures, isKnown } = await explain(text, passphrase.value);
+      const said = await explain(text, passphrase.value, contracts());
       if (text !== envelope.value) return;
-      says.className = isKnown ? "good" : "bad";
+      const { sentence, source, contract, hash, signatures, verdict } = said;
+      says.className = verdict;
       const rows = { "Signs": source, "Contract": contract, "Hash": hash, "Signatures so far": String(signatures) };
       const list = document.createElement("dl");
       for (const [name, value] of Object.entries(rows)) {
