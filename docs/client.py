@@ -14,8 +14,9 @@ import hmac
 import json
 import time
 import uuid
-from decimal import Decimal
-from urllib.error import HTTPError, URLError
+from fractions import Fraction
+from http.client import HTTPException
+from urllib.error import HTTPError
 from urllib.parse import urlencode
 from urllib.request import Request, urlopen
 
@@ -39,13 +40,16 @@ class Gateway:
             request = Request(self.base_url + path, body and json.dumps(body).encode(), headers, method=method)
             return urlopen(request, timeout=timeout or self.timeout)
         except HTTPError as answer:
-            text = answer.read()
-            error = json.loads(text).get("error", {}) if text[:1] == b"{" else {}
-            wait = int(after) if (after := answer.headers.get("Retry-After", "")).isdecimal() else 0
+            try:
+                error = dict(json.load(answer)["error"])
+            except (OSError, HTTPException, ValueError, TypeError, KeyError):  # Something else answers in the gateway's place.
+                error = {}
+            wait = answer.headers.get("Retry-After", "")
+            wait = int(wait) if wait.isdecimal() else 0
             retry = error.pop("retry", "same" if answer.code == 429 or answer.code >= 500 else "never")
             reason, message = error.pop("code", "not_a_gateway"), error.pop("message", f"HTTP {answer.code}")
             raise GatewayError(reason, message, retry, status=answer.code, wait=wait, error=error)
-        except (URLError, OSError) as problem:
+        except (OSError, HTTPException) as problem:
             raise GatewayError("unreachable", str(problem), "same")
 
     def request(self, method, path, body=None, headers={}):
@@ -55,7 +59,7 @@ class Gateway:
             try:
                 with self.open(method, path, body, headers) as answer:
                     return json.load(answer)
-            except (OSError, ValueError, GatewayError) as problem:
+            except (OSError, HTTPException, ValueError, GatewayError) as problem:
                 error = problem if isinstance(problem, GatewayError) else GatewayError("unreachable", str(problem), "same")
             pause = min(5, pause * 2)
             wait = error.more.get("wait") or pause
@@ -63,8 +67,9 @@ class Gateway:
                 raise error
             time.sleep(wait)
 
-    def events(self, cursor=None, live=True, **query):
-        """The history, then what happens: yields (event, cursor), each event once. Filters as for GET /v1/events."""
+    def events(self, cursor=None, live=True, on_gap=None, **query):
+        """The history, then what happens: yields (event, cursor), each event once. Filters as for GET /v1/events.
+        `on_gap` is called with what the gateway says where events may be missing."""
         pause = 0.5
         while True:
             start = {**query, "cursor": cursor, "fromLedger": None} if cursor else query
@@ -83,9 +88,11 @@ class Gateway:
                             raise GatewayError("unauthorized", f"the key no longer stands: {data}")
                         if name == "caught_up" and not live:
                             return
+                        if name == "gap" and on_gap:
+                            on_gap(json.loads(data))
                         if name is None and data:
                             yield json.loads(data), cursor
-            except (OSError, GatewayError) as problem:
+            except (OSError, HTTPException, GatewayError) as problem:
                 if getattr(problem, "retry", "same") == "never":
                     raise
             time.sleep(pause)
@@ -108,24 +115,32 @@ class Gateway:
 
     def _settled(self, envelope, txid, valid_until, headers):
         """What became of an envelope; None: it was refused, and another may go through."""
+        unknown = GatewayError("outcome_unknown", f"whether {txid} was applied is not known yet", "same", hash=txid)
         while True:
-            problem = GatewayError("outcome_unknown", f"whether {txid} was applied is not known yet", "same", hash=txid)
+            problem = unknown
             try:
                 if envelope.signatures:
                     return self.request("POST", "/v1/transactions/submit", {"xdr": envelope.to_xdr()}, headers)
             except GatewayError as error:
                 problem = error
             try:
-                status = self.request("GET", f"/v1/transactions/{txid}")
+                answer = self.request("GET", f"/v1/transactions/{txid}")
             except GatewayError as error:
-                status = {"status": error.reason}
-            if status["status"] == "success":
-                return {"hash": txid, "ledger": status["ledger"]}
-            is_overtaken = "prepare_again" in (problem.retry, status.get("retry"))
-            if is_overtaken and status["status"] in ("pending", "failed", "rejected", "not_found"):
+                answer = {"status": error.reason}
+            status = answer["status"]
+            if status == "success":
+                return {"hash": txid, "ledger": answer["ledger"]}
+            is_overtaken = "prepare_again" in (problem.retry, answer.get("retry"))
+            if is_overtaken and status in ("pending", "failed", "rejected", "not_found"):
                 return None
-            if problem.retry == "never" or status["status"] in ("failed", "rejected") or time.time() > valid_until + 60:
+            if status in ("failed", "rejected") and problem.retry == "same":
+                reason = "contract_refused" if answer.get("contractError") else "invalid_request"
+                message = answer.get("error", "the network has refused the transaction")
+                raise GatewayError(reason, message, answer.get("retry", "never"), hash=txid, error=answer)
+            if problem.retry == "never" and status in ("failed", "rejected", "not_found"):
                 raise problem
+            if problem.retry == "never" or time.time() > valid_until + 60:
+                raise unknown
             time.sleep(1)
 
 
@@ -180,19 +195,20 @@ def checked_envelope(prepared, source, operation, network, max_fee, max_validity
 
 def receive(body, signature, secret, tolerance=300):
     """The event of a webhook, from its raw body and its X-Service-Signature; None when the gateway did not sign it just now."""
-    parts = [part.strip().partition("=") for part in signature.split(",")]
+    parts = [part.strip().partition("=") for part in (signature or "").split(",")]
     at = next((value for name, _, value in parts if name == "t" and value.isdecimal()), "0")
     expected = hmac.new(secret.encode(), f"{at}.".encode() + body, hashlib.sha256).hexdigest()
-    is_signed = any([hmac.compare_digest(expected, value) for name, _, value in parts if name == "v1"])
+    given = [value.encode(errors="replace") for name, _, value in parts if name == "v1"]
+    is_signed = any([hmac.compare_digest(expected.encode(), value) for value in given])
     return json.loads(body)["event"] if is_signed and abs(time.time() - int(at)) <= tolerance else None
 
 
 def to_units(amount, decimals=7):
     """"4.5" as the gateway takes it: "45000000"."""
-    units = Decimal(amount).scaleb(decimals)
-    if units != int(units) or units < 0:
+    units = Fraction(amount) * 10**decimals
+    if units.denominator != 1 or units < 0:
         raise ValueError(f"not an amount with at most {decimals} digits after the point: {amount}")
-    return str(int(units))
+    return str(units)
 
 
 def hash_card(uid):

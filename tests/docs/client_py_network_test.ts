@@ -1,0 +1,177 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { createServer, type Socket } from "node:net";
+import { join } from "node:path";
+import process from "node:process";
+import { test } from "node:test";
+import { promisify } from "node:util";
+import { isInstalled } from "./tools.ts";
+
+const DOCS = join(import.meta.dirname!, "../../docs");
+const RUN_MS = 30_000;
+const skip = isInstalled("python3") ? false : "needs python3";
+
+const run = promisify(execFile);
+
+/** Runs lines of Python beside docs/client.py against a server that answers these texts, one a connection, as they are. */
+async function python(lines: string, answers: string[]): Promise<{ told: unknown; asked: string[] }> {
+  const asked: string[] = [];
+  const server = createServer((socket: Socket) => {
+    socket.on("error", () => {});
+    socket.once("data", (data) => {
+      asked.push(String(data).split("\r\n")[0]!);
+      socket.end(answers[Math.min(asked.length, answers.length) - 1]!);
+      socket.resume();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as { port: number };
+  const script = `import json, sys
+sys.path.insert(0, ${JSON.stringify(DOCS)})
+import client
+from client import *
+gateway = Gateway("http://127.0.0.1:${port}", "service_sk_x", patience=5)
+def refusal(act):
+    try:
+        return act()
+    except GatewayError as error:
+        return "GatewayError " + error.reason
+    except Exception as error:
+        return type(error).__name__
+${lines}
+print(json.dumps(told))
+`;
+  try {
+    const env = { PATH: process.env.PATH, PYTHONDONTWRITEBYTECODE: "1" };
+    const { stdout } = await run("python3", ["-c", script], { env, timeout: RUN_MS });
+    return { told: JSON.parse(stdout), asked };
+  } finally {
+    server.close();
+  }
+}
+
+const json = (body: unknown, status = "200 OK", more = "") => {
+  const text = JSON.stringify(body);
+  return `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\n${more}Content-Length: ${text.length}\r\nConnection: close\r\n\r\n${text}`;
+};
+const cut = (answer: string) => answer.slice(0, -5);
+
+/** A write with an envelope of no meaning: this machine may have no stellar-sdk. */
+const WRITE = `class Envelope:
+    signatures = []
+    def sign(self, _key): self.signatures = [1]
+    def hash_hex(self): return "ab" * 32
+    def to_xdr(self): return "AAAA"
+class Key:
+    public_key = "G"
+client.checked_envelope = lambda *_: Envelope()
+told = refusal(lambda: gateway.write({"kind": "claim"}, Key()))`;
+const PREPARED = json({ xdr: "AAAA", validUntil: 99_999_999_999, operation: {} });
+
+test("an answer that breaks off is asked for again", { skip }, async () => {
+  const { told } = await python(
+    `told = refusal(lambda: gateway.request("GET", "/v1/network"))`,
+    [cut(json({ latestLedger: 7 })), json({ latestLedger: 7 })],
+  );
+  assert.deepEqual(told, { latestLedger: 7 });
+});
+
+test("a write whose answer breaks off goes on until it is known what came of it", { skip }, async () => {
+  const { told, asked } = await python(
+    WRITE,
+    [
+      PREPARED,
+      cut(json({ hash: "ab".repeat(32), ledger: 9 })),
+      json({ hash: "ab".repeat(32), ledger: 9 }),
+    ],
+  );
+  assert.deepEqual(told, { hash: "ab".repeat(32), ledger: 9 }, JSON.stringify(asked));
+});
+
+test("the events go on where a gateway was killed in the middle of a stream", { skip }, async () => {
+  const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
+  const stream = (...chunks: string[]) =>
+    `HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n${
+      chunks.map(chunk).join("")
+    }`;
+  const event = (id: string) => `id: ${id}\ndata: {"id":"${id}"}\n\n`;
+  const { told, asked } = await python(
+    `told = []
+def read():
+    for event, cursor in gateway.events():
+        told.append(cursor)
+        if cursor == "c2": return "both"
+told.append(refusal(read))`,
+    [cut(stream(event("c1"), event("lost"))), stream(event("c2"))],
+  );
+  assert.deepEqual(told, ["c1", "c2", "both"]);
+  assert.match(asked[1]!, /cursor=c1/);
+});
+
+test("who reads the events is told where some may be missing", { skip }, async () => {
+  const stream = 'event: gap\ndata: {"reason":"history"}\n\nevent: caught_up\nid: c1\ndata: {"latestLedger":9}\n\n';
+  const { told } = await python(
+    `told = []
+list(gateway.events(live=False, on_gap=told.append))`,
+    [`HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n${stream}`],
+  );
+  assert.deepEqual(told, [{ reason: "history" }]);
+});
+
+test("whatever answers in the gateway's place, what goes wrong is a GatewayError", { skip }, async () => {
+  for (
+    const answer of [
+      json({ error: "Bad Gateway" }, "400 Bad Request"),
+      json({ message: "no" }, "400 Bad Request", "Retry-After: Wed, 21 Oct 2026 07:28:00 GMT\r\n"),
+      json([1], "400 Bad Request"),
+    ]
+  ) {
+    const { told } = await python(
+      `told = [refusal(lambda: gateway.request("GET", "/v1/network")), refusal(lambda: list(gateway.events()))]`,
+      [answer],
+    );
+    assert.deepEqual(told, ["GatewayError not_a_gateway", "GatewayError not_a_gateway"], answer);
+  }
+});
+
+test("amounts lose no digit, however many they have", { skip }, async () => {
+  const { told } = await python(
+    `told = [to_units("12345678901.123456789012345678", 18), to_units("17014118346046923173168730371588.4105727")]`,
+    [""],
+  );
+  assert.deepEqual(told, ["12345678901123456789012345678", "170141183460469231731687303715884105727"]);
+});
+
+test("a signature of any characters is wrong, and nothing worse", { skip }, async () => {
+  const { told } = await python(
+    `told = [refusal(lambda: receive(b"{}", "t=1,v1=\\u00e9", "whsec_x")), refusal(lambda: receive(b"{}", None, "whsec_x"))]`,
+    [""],
+  );
+  assert.deepEqual(told, [null, null]);
+});
+
+test("a key that ends in the middle of a write leaves its outcome unknown, and does not say that nothing happened", {
+  skip,
+}, async () => {
+  const refused = json(
+    { error: { code: "unauthorized", message: "the API key has expired", retry: "never" } },
+    "401 Unauthorized",
+  );
+  const { told } = await python(
+    WRITE,
+    [
+      PREPARED,
+      // The first submit reaches the network, its answer does not come back.
+      "",
+      refused,
+    ],
+  );
+  assert.equal(told, "GatewayError outcome_unknown");
+});
+
+test("a write that failed, and whose submits are not answered, fails as the transaction did", { skip }, async () => {
+  const away = json({ error: { code: "upstream_error", message: "no node", retry: "same" } }, "502 Bad Gateway");
+  const status = { status: "failed", error: "no such card", contractError: "NotFound", retry: "never" };
+  const { told } = await python(`gateway.patience = 0\n${WRITE}`, [PREPARED, away, json(status)]);
+  assert.equal(told, "GatewayError contract_refused");
+});
