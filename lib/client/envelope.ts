@@ -79,14 +79,14 @@ export function checkSigned(signedXdr: string, checked: CheckedEnvelope): string
   return signedXdr;
 }
 
-/** The envelope with the signature of a key. */
+/** The envelope with the signature of one signer, `G…`, of its source account: the account's own key, or another. */
 export function signEnvelope(
   { xdr: envelopeXdr, hashBytes }: CheckedEnvelope,
-  source: string,
+  signer: string,
   sign: (data: Uint8Array) => Uint8Array,
 ): string {
   const { tx } = decoded(envelopeXdr);
-  const hint = Keypair.fromPublicKey(source).signatureHint();
+  const hint = Keypair.fromPublicKey(signer).signatureHint();
   const signature = new xdr.DecoratedSignature({ hint, signature: new Uint8Array(sign(hashBytes)) });
   return xdr.TransactionEnvelope.envelopeTypeTx(new xdr.TransactionV1Envelope({ tx, signatures: [signature] }))
     .toXdr("base64");

@@ -18,7 +18,7 @@ export type SignEnvelope = (
 export type SignedEnvelope = string | { signedTxXdr: string; error?: unknown };
 
 export interface WriteOptions extends SigningBounds {
-  /** Who acts, `G…`: needed with a function, which does not say. */
+  /** Who acts, `G…`: needed with a function, which does not say, and with the key of another signer of the account. */
   source?: string;
   /**
    * The name of this intent, 1 to 255 visible characters; one of its own when absent. Whoever may be killed in the middle
@@ -219,7 +219,7 @@ async function signedBy(
   { address, operation, network }: { address: string; operation: PreparedOperation; network: TrustedNetwork },
 ): Promise<string> {
   const { checkSigned, signEnvelope } = await import("./envelope.ts");
-  if (typeof sign !== "function") return signEnvelope(envelope, address, (data) => sign.sign(data));
+  if (typeof sign !== "function") return signEnvelope(envelope, sign.publicKey(), (data) => sign.sign(data));
   const { networkPassphrase } = network;
   const answer = await sign(envelope.xdr, { networkPassphrase, address, hash: envelope.hash, operation });
   if (typeof answer === "string") return checkSigned(answer, envelope);
