@@ -69,21 +69,22 @@ export function webhook({ part: id, signal }) {
     const older = button("Older attempts", () => more().catch((error) => older.replaceWith(failure(error))), {
       hidden: true,
     });
+    const attempts = attemptTable(rows);
+    const none = h("p", { class: "dim" }, onlyFailed.checked ? "None of the newest failed." : "Nothing was sent yet.");
     /** @type {string | undefined} */
     let cursor;
-    let shown = 0;
     async function more() {
       /** @type {{ deliveries: PublicAttempt[], cursor: string | null }} */
       const page = await get(`v1/webhooks/${id}/deliveries`, { limit: PAGE, cursor }, signal);
       cursor = page.cursor ?? undefined;
       const wanted = page.deliveries.filter(({ outcome }) => !onlyFailed.checked || outcome !== "delivered");
-      shown += wanted.length;
       rows.append(...wanted.map((attempt) => attemptRow(id, attempt, load)));
+      attempts.hidden = rows.childElementCount === 0;
+      none.hidden = !attempts.hidden;
       older.hidden = page.cursor === null;
     }
     await more();
-    const none = onlyFailed.checked ? "None of the newest failed." : "Nothing was sent yet.";
-    fill(sent.body, shown === 0 ? h("p", { class: "dim" }, none) : attemptTable(rows), older);
+    fill(sent.body, none, attempts, older);
   }
 
   onlyFailed.addEventListener("change", () => list().catch((error) => fill(sent.body, failure(error))));

@@ -1,0 +1,59 @@
+/// <reference lib="dom" />
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { skip } from "./browser.ts";
+import { type MadeUpConsole, startMadeUpConsole } from "./made_up_console.ts";
+
+let stage: MadeUpConsole;
+before(async () => {
+  if (!skip) stage = await startMadeUpConsole();
+});
+after(() => stage?.stop());
+
+const webhookOf = (id: string) => ({
+  id,
+  url: `https://shop.example.com/${id}`,
+  types: null,
+  deviceHash: null,
+  merchant: null,
+  ordered: false,
+  createdAt: "2026-01-01T00:00:00Z",
+  failingSince: null,
+  retrying: 0,
+  rejected: 1,
+  dead: 0,
+  previousSecretUntil: null,
+});
+const attemptOf = (id: number, outcome: string, eventId = `event${id}`) => ({
+  id: String(id),
+  eventId,
+  eventType: "device.revoked",
+  deliveryId: `d${id}`,
+  attempt: 1,
+  at: "2026-01-01T00:00:00Z",
+  durationMs: 5,
+  outcome,
+  statusCode: outcome === "delivered" ? 200 : 400,
+  error: null,
+  responseBody: null,
+  nextAttemptAt: null,
+});
+/** After a while, in which somebody may press again. */
+const later = <T>(value: T) => new Promise<T>((resolve) => setTimeout(resolve, 500, value));
+
+test("only what failed is shown, also where it stands on an older page alone", { skip }, async () => {
+  const { page, close } = await stage.open("webhooks/wh_1", {
+    "/v1/webhooks/wh_1": () => webhookOf("wh_1"),
+    "/v1/webhooks/wh_1/deliveries": ({ searchParams }) =>
+      searchParams.has("cursor")
+        ? { deliveries: [attemptOf(7, "rejected")], cursor: null }
+        : { deliveries: Array.from({ length: 50 }, (_, at) => attemptOf(100 - at, "delivered")), cursor: "50" },
+  });
+  await page.locator("table.attempts").waitFor();
+  await page.check("#only-failed");
+  await page.getByText("None of the newest failed.").waitFor();
+  await page.getByRole("button", { name: "Older attempts" }).click();
+  await page.locator("td", { hasText: "rejected · 400" }).waitFor();
+  assert.equal(await page.getByText("None of the newest failed.").isVisible(), false);
+  await close();
+});
