@@ -57,3 +57,34 @@ test("only what failed is shown, also where it stands on an older page alone", {
   assert.equal(await page.getByText("None of the newest failed.").isVisible(), false);
   await close();
 });
+
+test("a webhook is made once, however impatiently its button is pressed", { skip }, async () => {
+  let made = 0;
+  const { page, close } = await stage.open("webhooks", {
+    "POST /v1/webhooks": () => later({ ...webhookOf(`wh_${++made}`), secret: `whsec_${made}` }),
+  });
+  await page.getByRole("button", { name: "New webhook" }).click();
+  await page.fill("#new-url", "https://shop.example.com/hook");
+  await page.getByRole("button", { name: "Make it" }).dblclick();
+  await page.getByText("whsec_").first().waitFor();
+  await later(0);
+  assert.equal(made, 1);
+  await close();
+});
+
+test("a webhook that was refused can be made after all", { skip }, async () => {
+  let tries = 0;
+  const { page, close } = await stage.open("webhooks", {
+    "POST /v1/webhooks": () =>
+      ++tries === 1
+        ? { error: { code: "unavailable", message: "not now" } }
+        : { ...webhookOf("wh_1"), secret: "whsec_1" },
+  });
+  await page.getByRole("button", { name: "New webhook" }).click();
+  await page.fill("#new-url", "https://shop.example.com/hook");
+  await page.getByRole("button", { name: "Make it" }).click();
+  await page.getByText("not now").waitFor();
+  await page.getByRole("button", { name: "Make it" }).click();
+  await page.getByText("whsec_1").waitFor();
+  await close();
+});

@@ -71,12 +71,14 @@ function newWebhook(onMade) {
   const checkboxes = EVENT_TYPES.map((type) => h("input", { type: "checkbox", value: type, id: `new-${type}` }));
   const ordered = h("input", { type: "checkbox", id: "new-ordered" });
   const result = h("div");
+  const make = h("button", { type: "submit", class: "primary" }, "Make it");
   const form = h(
     "form",
     {
       class: "panel wide",
       onsubmit: async (/** @type {Event} */ event) => {
         event.preventDefault();
+        make.disabled = true;
         const types = checkboxes.filter(({ checked }) => checked).map(({ value }) => value);
         try {
           const made = await post("v1/webhooks", {
@@ -88,6 +90,7 @@ function newWebhook(onMade) {
           onMade();
         } catch (error) {
           fill(result, failure(error));
+          make.disabled = false;
         }
       },
     },
@@ -102,7 +105,7 @@ function newWebhook(onMade) {
     ),
     h("label", { class: "choice" }, ordered, " Strictly one at a time, waiting at one that failed"),
     result,
-    h("div", { class: "actions" }, h("button", { type: "submit", class: "primary" }, "Make it")),
+    h("div", { class: "actions" }, make),
   );
   return form;
 }
