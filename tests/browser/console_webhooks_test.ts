@@ -88,3 +88,35 @@ test("a webhook that was refused can be made after all", { skip }, async () => {
   await page.getByText("whsec_1").waitFor();
   await close();
 });
+
+test("older attempts are listed once, however impatiently their button is pressed", { skip }, async () => {
+  const { page, close } = await stage.open("webhooks/wh_1", {
+    "/v1/webhooks/wh_1": () => webhookOf("wh_1"),
+    "/v1/webhooks/wh_1/deliveries": ({ searchParams }) =>
+      searchParams.has("cursor")
+        ? later({ deliveries: [attemptOf(7, "rejected")], cursor: null })
+        : { deliveries: [attemptOf(8, "delivered")], cursor: "7" },
+  });
+  await page.getByRole("button", { name: "Older attempts" }).dblclick();
+  await page.locator("td", { hasText: "rejected · 400" }).first().waitFor();
+  await later(0);
+  assert.equal(await page.locator("td", { hasText: "rejected · 400" }).count(), 1);
+  await close();
+});
+
+test("a replay is begun once, however impatiently its button is pressed", { skip }, async () => {
+  let begun = 0;
+  const { page, close } = await stage.open("webhooks/wh_1", {
+    "/v1/webhooks/wh_1": () => webhookOf("wh_1"),
+    "/v1/webhooks/wh_1/deliveries": () => ({ deliveries: [], cursor: null }),
+    // The first asks how many there are.
+    "POST /v1/webhooks/wh_1/replay": () => later({ id: `rp_${begun++}`, deliveries: 3, atLeast: false }),
+  });
+  await page.getByRole("button", { name: "Replay …" }).click();
+  await page.getByRole("button", { name: "Count first" }).click();
+  await page.getByRole("button", { name: "Send 3 deliveries" }).dblclick();
+  await page.getByText("Replay rp_1 is under way").waitFor();
+  await later(0);
+  assert.equal(begun, 2);
+  await close();
+});

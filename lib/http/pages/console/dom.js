@@ -115,12 +115,24 @@ export function tag(tone, text, title) {
 }
 
 /**
+ * Pressed again while what it does is under way, it does nothing.
  * @param {string} text
- * @param {(event: MouseEvent) => void} onclick
+ * @param {(event: MouseEvent) => unknown} onclick
  * @param {Record<string, any>} [properties]
  */
 export function button(text, onclick, properties = {}) {
-  return h("button", { type: "button", ...properties, onclick }, text);
+  let isUnderWay = false;
+  /** @param {MouseEvent} event */
+  async function press(event) {
+    if (isUnderWay) return;
+    isUnderWay = true;
+    try {
+      await onclick(event);
+    } finally {
+      isUnderWay = false;
+    }
+  }
+  return h("button", { type: "button", ...properties, onclick: press }, text);
 }
 
 /**

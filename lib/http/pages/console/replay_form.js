@@ -44,7 +44,7 @@ export function replayForm(webhookId, onBegun) {
       fill(
         result,
         h("p", {}, `That makes ${words}.`),
-        button(`Send ${words}`, () => void begin(), { class: "primary" }),
+        button(`Send ${words}`, begin, { class: "primary" }),
       );
       say(`That makes ${words}`);
     } catch (error) {
