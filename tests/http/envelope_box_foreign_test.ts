@@ -65,6 +65,15 @@ test("where the gateway's contracts are not known, an operation is told with tha
   }
 });
 
+test("a policy that ends beyond the calendar is told", async () => {
+  const forEver = { ...operation("registerAgent"), expiresAt: Number.MAX_SAFE_INTEGER } as PreparedOperation;
+  const call = expectedCall(NETWORK, OWNER.publicKey(), forEver);
+  assert.match(
+    (await say(envelopeOf(call), contracts)).sentence,
+    /without a cap, in .*, until beyond the calendar, fee/,
+  );
+});
+
 test("an authorisation in another's name can't be read", async () => {
   const credentials = xdr.SorobanCredentials.sorobanCredentialsAddress(
     new xdr.SorobanAddressCredentials({

@@ -100,6 +100,8 @@ export function timeLeft(time) {
  */
 function timeElement(time, kind) {
   const date = new Date(msOf(time));
+  // A policy on the chain may end at any second of 64 bits.
+  if (Number.isNaN(date.getTime())) return h("span", {}, "beyond the calendar");
   const iso = date.toISOString();
   const element = h("time", {
     datetime: iso,

@@ -24,8 +24,12 @@ const MEANINGS = {
     `send what is left on card ${short(card)} back to its owner, in ${money(undefined, asset)}`,
 };
 
-const time = (/** @type {bigint} */ seconds) =>
-  new Date(Number(seconds) * 1000).toISOString().replace("T", " ").replace(".000Z", " UTC");
+/** @param {bigint} seconds any of 64 bits: more than a calendar has */
+function time(seconds) {
+  const date = new Date(Number(seconds) * 1000);
+  if (Number.isNaN(date.getTime())) return "beyond the calendar";
+  return date.toISOString().replace("T", " ").replace(".000Z", " UTC");
+}
 
 /** Which contract each function is of; all others are the escrow's. */
 const CONTRACTS = {
