@@ -120,3 +120,31 @@ test("a replay is begun once, however impatiently its button is pressed", { skip
   assert.equal(begun, 2);
   await close();
 });
+
+test("an event says of which webhooks it shows the deliveries", { skip }, async () => {
+  const eventId = "0005302424889724928-0000000001";
+  const ids = Array.from({ length: 12 }, (_, at) => `wh_${at}`);
+  const told = (id: string) => ({ deliveries: id === "wh_3" ? [attemptOf(3, "rejected", eventId)] : [], cursor: null });
+  const event = {
+    id: eventId,
+    type: "device.revoked",
+    contractId: "C",
+    ledger: 5,
+    ledgerClosedAt: "2026-01-01T00:00:00Z",
+    txHash: "ab".repeat(32),
+    deviceHash: "cd".repeat(32),
+  };
+  const other = eventId.replace(/1$/, "2");
+  const { page, close } = await stage.open(`events/${eventId}`, {
+    [`/v1/events/${eventId}`]: () => event,
+    [`/v1/events/${other}`]: () => ({ ...event, id: other }),
+    "/v1/webhooks": () => ({ webhooks: ids.map(webhookOf) }),
+    ...Object.fromEntries(ids.map((id) => [`/v1/webhooks/${id}/deliveries`, () => told(id)])),
+  });
+  await page.getByText("shop.example.com/wh_3").waitFor();
+  await page.getByText("Of the first 10 of this key's 12 webhooks.").waitFor();
+  await page.evaluate((id) => location.hash = `#/events/${id}`, other);
+  await page.getByText("None by the first 10 of this key's 12 webhooks among the newest 200 attempts of each.")
+    .waitFor();
+  await close();
+});

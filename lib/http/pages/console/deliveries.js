@@ -7,15 +7,19 @@ import { webhookLink } from "./links.js";
 
 /** How many attempts of each webhook are looked through for an event's. */
 const LOOKED_THROUGH = 200;
+/** How many of the key's webhooks are: it may have a hundred. */
+const WEBHOOKS_LOOKED_AT = 10;
 /** For so long what was loaded serves the next look: opening ten events must not ask ten times. */
 const FRESH_MS = 3_000;
 
 /** @typedef {{ webhook: PublicWebhook, attempts: PublicAttempt[] }} OfWebhook */
 
-/** @type {{ atMs: number, loaded: Promise<OfWebhook[]> } | undefined} */
+/** @typedef {{ webhooks: number, lookedAt: OfWebhook[] }} Recent */
+
+/** @type {{ atMs: number, loaded: Promise<Recent> } | undefined} */
 let recent;
 
-/** The newest attempts of every webhook of the key. */
+/** How many webhooks the key has, and the newest attempts of the first. */
 function recentAttempts() {
   if (recent === undefined || Date.now() - recent.atMs > FRESH_MS) {
     recent = { atMs: Date.now(), loaded: loadAttempts() };
@@ -27,28 +31,29 @@ function recentAttempts() {
 async function loadAttempts() {
   /** @type {{ webhooks: PublicWebhook[] }} */
   const { webhooks } = await get("v1/webhooks");
-  return await Promise.all(
-    webhooks.slice(0, 10).map(async (webhook) => {
+  const lookedAt = await Promise.all(
+    webhooks.slice(0, WEBHOOKS_LOOKED_AT).map(async (webhook) => {
       const { deliveries } = await get(`v1/webhooks/${webhook.id}/deliveries`, { limit: LOOKED_THROUGH });
       return { webhook, attempts: deliveries };
     }),
   );
+  return { webhooks: webhooks.length, lookedAt };
 }
 
 /** How an event stands with a webhook: by its newest attempt. @typedef {{ webhook: PublicWebhook, attempt: PublicAttempt, attempts: number }} Standing */
 
 /**
- * How each event stands with this key's webhooks, by event id; empty for a key without webhooks.
+ * How each event stands with this key's first webhooks, by event id; empty for a key without webhooks.
  * @returns {Promise<Map<string, Standing[]>>}
  */
 export async function standingByEvent() {
-  const all = await recentAttempts().catch((error) => {
-    if (isOutOfScope(error)) return /** @type {OfWebhook[]} */ ([]);
+  const { lookedAt } = await recentAttempts().catch((error) => {
+    if (isOutOfScope(error)) return /** @type {Recent} */ ({ webhooks: 0, lookedAt: [] });
     throw error;
   });
   /** @type {Map<string, Standing[]>} */
   const byEvent = new Map();
-  for (const { webhook, attempts } of all) {
+  for (const { webhook, attempts } of lookedAt) {
     for (const [eventId, made] of Map.groupBy(attempts, ({ eventId }) => eventId)) {
       const standing = { webhook, attempt: /** @type {PublicAttempt} */ (made[0]), attempts: made.length };
       byEvent.set(eventId, [...byEvent.get(eventId) ?? [], standing]);
@@ -93,13 +98,18 @@ export function standingLines(standings) {
 
 /** The deliveries of one event by this key's webhooks. @param {string} eventId */
 export async function deliveriesOf(eventId) {
+  let webhooks;
   try {
-    await recentAttempts();
+    ({ webhooks } = await recentAttempts());
   } catch (error) {
     if (!isOutOfScope(error)) throw error;
     return h("p", { class: "dim" }, "This key has no scope webhooks: its deliveries are not shown.");
   }
   const found = (await standingByEvent()).get(eventId);
-  if (found !== undefined) return standingLines(found);
-  return h("p", { class: "dim" }, `None by this key's webhooks among the newest ${LOOKED_THROUGH} attempts of each.`);
+  const isPart = webhooks > WEBHOOKS_LOOKED_AT;
+  const whose = isPart ? `the first ${WEBHOOKS_LOOKED_AT} of this key's ${webhooks} webhooks` : "this key's webhooks";
+  const told = found === undefined
+    ? `None by ${whose} among the newest ${LOOKED_THROUGH} attempts of each.`
+    : isPart && `Of ${whose}.`;
+  return h("div", {}, found && standingLines(found), told && h("p", { class: "dim" }, told));
 }
