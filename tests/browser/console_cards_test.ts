@@ -33,3 +33,21 @@ test("a wallet with such a card has its cards listed", { skip }, async () => {
   await page.locator("td", { hasText: "beyond the calendar" }).waitFor();
   await close();
 });
+
+test("an asset that could not be asked for its decimals is asked again at the next look", { skip }, async () => {
+  const asset = "CDLZFC3SYJYDZT7K67VZ75HPJVIEUVNIXF47ZG2FB2RMQQVU2HHGCYSC";
+  let asked = 0;
+  const { page, close } = await stage.open(`cards/${DEVICE_HASH}`, {
+    [`/v1/devices/${DEVICE_HASH}`]: () => ({ ...device, policy: { ...policy, asset }, escrowBalance: "12500000" }),
+    [`/v1/assets/${asset}`]: () =>
+      asked++ === 0
+        ? { error: { code: "unavailable", message: "not now" } }
+        : { asset, symbol: "native", name: "native", decimals: 7 },
+  });
+  await page.getByText("GOWNER").waitFor();
+  await page.evaluate(() => location.hash = "#/cards");
+  await page.getByText("Nothing has happened").waitFor();
+  await page.evaluate((hash) => location.hash = `#/cards/${hash}`, DEVICE_HASH);
+  await page.locator(".amount b", { hasText: "1.25 XLM" }).waitFor();
+  await close();
+});

@@ -1,6 +1,6 @@
 // @ts-check
 /** @import { AssetInfo } from "../../../escrow/reads/asset_info.ts" */
-import { get } from "./api.js";
+import { get, isMissing } from "./api.js";
 import { fill, h, tag } from "./dom.js";
 import { grouped, inUnits, shortId } from "./format.js";
 
@@ -40,7 +40,11 @@ function learn(contract) {
     learning = get(`v1/assets/${contract}`).then((info) => {
       known.set(contract, info);
       return info;
-    }, () => undefined);
+    }, (error) => {
+      // What failed in passing is asked for again at the next look.
+      if (!isMissing(error)) asked.delete(contract);
+      return undefined;
+    });
     asked.set(contract, learning);
   }
   return learning;
