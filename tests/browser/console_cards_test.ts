@@ -51,3 +51,13 @@ test("an asset that could not be asked for its decimals is asked again at the ne
   await page.locator(".amount b", { hasText: "1.25 XLM" }).waitFor();
   await close();
 });
+
+test("where the browser has no clipboard, as over plain HTTP, a button says that it can't copy", { skip }, async () => {
+  const { page, close } = await stage.open(`cards/${DEVICE_HASH}`, {
+    [`/v1/devices/${DEVICE_HASH}`]: () => device,
+  });
+  await page.evaluate(() => Object.defineProperty(navigator, "clipboard", { value: undefined }));
+  await page.getByRole("button", { name: "Copy" }).first().click();
+  await page.getByText("Cannot copy", { exact: true }).waitFor();
+  await close();
+});

@@ -136,14 +136,14 @@ export function button(text, onclick, properties = {}) {
 }
 
 /**
- * A button that copies a text and says that it did.
+ * A button that copies a text and says that it did, or that it cannot: over plain HTTP a browser has no clipboard.
  * @param {string} label
  * @param {() => string} text
  * @param {Record<string, any>} [properties]
  */
 export function copyButton(label, text, properties = {}) {
   const made = button(label, async () => {
-    const isCopied = await navigator.clipboard.writeText(text()).then(() => true, () => false);
+    const isCopied = await navigator.clipboard?.writeText(text()).then(() => true, () => false);
     made.textContent = isCopied ? "Copied" : "Cannot copy";
     say(`${made.textContent}: ${label}`);
     setTimeout(() => made.textContent = label, 1_500);

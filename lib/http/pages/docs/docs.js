@@ -88,8 +88,9 @@ function addCopying(pre) {
   button.type = "button";
   button.textContent = "Copy";
   button.addEventListener("click", async () => {
-    await navigator.clipboard.writeText(pre.textContent);
-    button.textContent = "Copied";
+    // Over plain HTTP a browser has no clipboard.
+    const isCopied = await navigator.clipboard?.writeText(pre.textContent).then(() => true, () => false);
+    button.textContent = isCopied ? "Copied" : "Cannot copy";
     setTimeout(() => button.textContent = "Copy", 1_500);
   });
   figure.append(pre, button);
