@@ -2,6 +2,7 @@ import { existsSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { openSqlite, SQLITE, type SqliteDatabase } from "../../runtime/sqlite.ts";
 import { copySqlite } from "./copy.ts";
+import { refuseLeftoverLog } from "./leftovers.ts";
 import { toStoreError } from "../sqlite/errors.ts";
 import { isOurs } from "../sqlite/schema.ts";
 import { StoreError } from "../store.ts";
@@ -71,6 +72,7 @@ function checkTarget(path: string): void {
   if (!statSync(directory, { throwIfNoEntry: false })?.isDirectory()) {
     throw new StoreError("unavailable", `there is no directory ${directory}: create it, or name another path`);
   }
+  refuseLeftoverLog(path, path);
 }
 
 function isDenoKv(database: SqliteDatabase): boolean {

@@ -8,6 +8,7 @@ import { SCHEMA_VERSION as KV_SCHEMA_VERSION } from "../deno_kv/schema.ts";
 import { toStoreError } from "../sqlite/errors.ts";
 import { checkOwnership, SCHEMA_VERSION, schemaVersion } from "../sqlite/schema.ts";
 import { StoreError } from "../store.ts";
+import { refuseLeftoverLog } from "./leftovers.ts";
 import { holdStoreFile } from "./store_file.ts";
 
 /** How a store stands, found without changing anything in it. */
@@ -39,7 +40,10 @@ export async function inspectStore(setting: string): Promise<StoreInspection> {
   const file = resolve(path);
   const location = `${scheme}:${file}`;
   const isThere = existsSync(file) && statSync(file).size > 0;
-  if (!isThere) checkDirectory(file, location);
+  if (!isThere) {
+    checkDirectory(file, location);
+    refuseLeftoverLog(file, location);
+  }
   const schema = isThere ? await schemaOf(file, location, scheme === "sqlite") : undefined;
   // What a start that failed has left may be a file without a schema.
   const isMade = schema !== undefined && schema.found > 0;

@@ -1,5 +1,6 @@
-import { readdirSync, rmSync, statSync } from "node:fs";
+import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { StoreError } from "../store.ts";
 
 /**
  * What a process that was killed left beside a store: `.part` of a copy before a migration, `.new` of a store that was to be
@@ -20,4 +21,24 @@ export function removeLeftovers(file: string, kind: "part" | "new", unusedForMs:
     const changedAtMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Infinity;
     if (changedAtMs <= Date.now() - unusedForMs) rmSync(path, { force: true });
   }
+}
+
+/**
+ * Refuses a path where no database is and the log of one that was deleted still is: SQLite would play it into the next
+ * database at that path.
+ *
+ * @param path absolute
+ * @param location what the error calls it
+ * @throws StoreError `unavailable`
+ */
+export function refuseLeftoverLog(path: string, location: string): void {
+  const log = [`${path}-wal`, `${path}-journal`]
+    .find((file) => (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0);
+  // Looked for after the log: another process may just have made both.
+  if (log === undefined || existsSync(path)) return;
+  throw new StoreError(
+    "unavailable",
+    `${location}: ${log} is left of a database that is gone, and may hold its last changes: put that database back, or ` +
+      "delete the log to begin anew",
+  );
 }

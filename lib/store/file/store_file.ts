@@ -13,7 +13,7 @@ import {
 import { basename, dirname, join, resolve } from "node:path";
 import { type FileLock, lockFile } from "../../runtime/file_lock.ts";
 import { syncToDisk } from "./copy.ts";
-import { removeLeftovers } from "./leftovers.ts";
+import { refuseLeftoverLog, removeLeftovers } from "./leftovers.ts";
 import type { OnNotice } from "./migration_copy.ts";
 import { StoreError } from "../store.ts";
 
@@ -85,6 +85,7 @@ const MAKING_MS = 60_000;
 async function makeWhole(path: string, location: string, make: (path: string) => Promise<void>): Promise<void> {
   const unfinished = `${path}.${randomBytes(6).toString("hex")}.new`;
   removeLeftovers(path, "new", MAKING_MS);
+  refuseLeftoverLog(path, location);
   try {
     await make(unfinished);
     // Unlike a renaming this takes nothing's place.

@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
+import { runtimeName } from "../../lib/runtime/runtime.ts";
+import { backUpStore } from "../../lib/store/file/backup.ts";
+import { inspectStore } from "../../lib/store/file/inspect.ts";
+import { openStore } from "../../lib/store/open.ts";
+import type { Store } from "../../lib/store/store.ts";
+import { sampleKey, storeError } from "./samples.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "leftover-log-"));
+
+/**
+ * What a store leaves whose process was killed and whose file was then deleted by its name alone: the write-ahead log.
+ * Answers its path.
+ */
+async function leaveLog(scheme: string, path: string): Promise<string> {
+  const [store, log] = [await openStore(`${scheme}:${path}`), `${path}-wal`];
+  await store.keys.insert(sampleKey("old"));
+  const bytes = readFileSync(log);
+  await store.close();
+  rmSync(path);
+  writeFileSync(log, bytes);
+  return log;
+}
+
+const keysOf = async (store: Store) => (await store.keys.list({ limit: 10 })).map(({ id }) => id);
+
+describe("the log that a deleted store has left", () => {
+  after(() => rmSync(directory, { recursive: true }));
+
+  for (const scheme of runtimeName === "deno" ? ["sqlite", "deno-kv"] : ["sqlite"]) {
+    test(`${scheme}: is not played into a new store, where its keys would be let in again`, async () => {
+      const path = join(directory, `${scheme}-new`);
+      const setting = `${scheme}:${path}`;
+      const log = await leaveLog(scheme, path);
+      const refusal = storeError("unavailable", log, "put that database back", "delete the log");
+      await assert.rejects(openStore(setting), refusal);
+      await assert.rejects(inspectStore(setting), refusal, "doctor says the same");
+      rmSync(log);
+      const store = await openStore(setting);
+      assert.deepEqual(await keysOf(store), []);
+      await store.close();
+    });
+
+    test(`${scheme}: is not played into a backup, which would be another store than the one that was copied`, async () => {
+      const [setting, copy] = [`${scheme}:${join(directory, `${scheme}-live`)}`, join(directory, `${scheme}-copy`)];
+      const store = await openStore(setting);
+      await backUpStore(setting, copy);
+      const log = await leaveLog(scheme, copy);
+      await store.keys.insert(sampleKey("new"));
+      await assert.rejects(backUpStore(setting, copy), storeError("unavailable", log));
+      rmSync(log);
+      await backUpStore(setting, copy);
+      await store.close();
+      const restored = await openStore(`${scheme}:${copy}`);
+      assert.deepEqual(await keysOf(restored), ["new"]);
+      await restored.close();
+    });
+  }
+});
