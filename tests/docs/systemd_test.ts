@@ -17,6 +17,13 @@ test("the unit gives a stop longer than a submit may take, and sets only setting
   }
 });
 
+test("the unit starts the gateway again however often it could not start, and not after a wrong setting", () => {
+  // Otherwise systemd gives up after five starts within ten seconds: a database that is away for eight would be enough.
+  assert.match(unit, /^\[Unit\]\n(?:(?!\[).*\n)*StartLimitIntervalSec=0$/m);
+  assert.match(unit, /^Restart=always$/m);
+  assert.match(unit, /^RestartPreventExitStatus=2$/m);
+});
+
 describe("systemd-analyze", () => {
   if (!isInstalled("systemd-analyze")) return void test("is not on this machine", { skip: true });
   let folder: string;
