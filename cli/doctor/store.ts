@@ -6,6 +6,7 @@ import { inspectStore, type StoreInspection } from "../../lib/store/file/inspect
 import { openStore } from "../../lib/store/open.ts";
 import type { PostgresInspection } from "../../lib/store/postgres/inspect.ts";
 import { type Store, StoreError } from "../../lib/store/store.ts";
+import { comparedWith } from "../../lib/webhooks/secrets/reseal.ts";
 import { createSecretCipher, SecretsKeyError } from "../../lib/webhooks/secrets/secrets.ts";
 import { fail, type Finding, megabytes, ok, skip, warn } from "./findings.ts";
 
@@ -117,11 +118,15 @@ export async function examineSecrets({ secretsKey }: Config, { store, isNew }: E
   try {
     const cipher = createSecretCipher(secretsKey);
     if (store === undefined && !isNew) return skip("webhook secrets", "the store is not read");
-    const isSealed = cipher.compare(await store?.subscriptions.secretsCheck()) === "same";
+    const isSealed = store !== undefined && await comparedWith(store, cipher) === "same";
     if (!cipher.seals) return ok("webhook secrets", "kept plain in the store: SERVICE_API_SECRETS_KEY is not set");
     return ok("webhook secrets", isSealed ? "sealed with the key of the settings" : "the next start seals them");
   } catch (error) {
     if (!(error instanceof SecretsKeyError)) throw error;
-    return fail("webhook secrets", error.message, "without the right key webhooks cannot be signed: restore it");
+    return fail(
+      "webhook secrets",
+      error.message,
+      "no gateway starts before: without the right key webhooks cannot be signed",
+    );
   }
 }

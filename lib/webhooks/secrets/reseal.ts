@@ -31,7 +31,7 @@ export async function comparedWith(store: SecretStore, cipher: SecretCipher): Pr
   const check = await store.subscriptions.secretsCheck();
   if (check === UNDER_WAY) {
     throw new SecretsKeyError(
-      "a change of it was interrupted: run `gateway secrets rekey` again, with the same two keys",
+      "a change of SERVICE_API_SECRETS_KEY was interrupted: run `gateway secrets rekey` again, with the same two keys",
     );
   }
   return cipher.compare(check);

@@ -4,7 +4,7 @@ import { after, before, describe, test } from "node:test";
 import { runtimeName } from "../../../lib/runtime/runtime.ts";
 import { openSqlite } from "../../../lib/runtime/sqlite.ts";
 import { openStore } from "../../../lib/store/open.ts";
-import { sealSecrets } from "../../../lib/webhooks/secrets/reseal.ts";
+import { rekeySecrets, sealSecrets } from "../../../lib/webhooks/secrets/reseal.ts";
 import { createSecretCipher } from "../../../lib/webhooks/secrets/secrets.ts";
 import { makeFormerFile } from "../../store/former_store.ts";
 import { sampleKey } from "../../store/samples.ts";
@@ -107,5 +107,21 @@ describe("doctor: keys and secrets", () => {
     says(await doctor.finding("webhook secrets", { store: setting }), "fail", /SERVICE_API_SECRETS_KEY is not set/);
     const another = await doctor.finding("webhook secrets", { store: setting, secretsKey: "cd".repeat(32) });
     says(another, "fail", /not the key/);
+  });
+
+  test("a change of the secrets key that was interrupted is told, whatever the key: no gateway starts", async () => {
+    const keys = ["ab".repeat(32), "cd".repeat(32)] as const;
+    const [from, to] = [createSecretCipher(keys[0]), createSecretCipher(keys[1])];
+    const store = await doctor.storeWith(async (store) => {
+      await sealSecrets(store, from);
+      const list = () => Promise.reject(new Error("killed"));
+      const dying = { subscriptions: { ...store.subscriptions, list } };
+      await assert.rejects(rekeySecrets(dying, { from, to }), /killed/);
+      await assert.rejects(sealSecrets(store, from), /was interrupted/);
+    });
+    for (const secretsKey of [...keys, undefined]) {
+      const found = await doctor.finding("webhook secrets", { store, ...(secretsKey && { secretsKey }) });
+      says(found, "fail", /SERVICE_API_SECRETS_KEY was interrupted: run `gateway secrets rekey` again/);
+    }
   });
 });
