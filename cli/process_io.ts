@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { basename } from "node:path";
 import process from "node:process";
-import type { CommandIo } from "./command.ts";
+import { CommandError, type CommandIo } from "./command.ts";
 import { isOutputUnread, openStandardError, writeErrorOutput, writeOutput } from "./terminal/output.ts";
 
 /** What a command sees of the world when it runs for real: this process. */
@@ -40,11 +40,14 @@ async function readStdin(): Promise<Uint8Array> {
 }
 
 async function ask(question: string): Promise<string> {
-  const { createInterface } = await import("node:readline/promises");
+  const { createInterface } = await import("node:readline");
   const lines = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    return await lines.question(question);
-  } finally {
-    lines.close();
-  }
+  return await new Promise((resolve, reject) => {
+    // Ctrl-C and Ctrl-D close it. The question of node:readline/promises never ends then on Deno.
+    lines.once("close", () => reject(new CommandError("there was no answer")));
+    lines.question(question, (answer) => {
+      resolve(answer);
+      lines.close();
+    });
+  });
 }

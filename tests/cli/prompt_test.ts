@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { after, before, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { runtimeName } from "../../lib/runtime/runtime.ts";
+import { openStore } from "../../lib/store/open.ts";
+import { isInstalled } from "../docs/tools.ts";
+import { sampleKey } from "../store/samples.ts";
+
+const MAIN = fileURLToPath(new URL("../../main.ts", import.meta.url).href);
+const GATEWAY = `${process.execPath}${runtimeName === "deno" ? " run -A" : ""} ${MAIN}`;
+/** Far longer than a command takes: it waits for ever. */
+const HANGS_MS = 60_000;
+
+/** Runs `gateway` on a terminal of its own, types this at its question, and answers exit code and what was shown. */
+async function runOnTerminal(line: string, typed: string): Promise<{ code: number | null; shown: string }> {
+  const child = spawn("script", ["-qec", `${GATEWAY} ${line}`, "/dev/null"]);
+  const timer = setTimeout(() => child.kill("SIGKILL"), HANGS_MS);
+  let [shown, isAsked] = ["", false];
+  child.stdout.on("data", (piece) => {
+    shown += piece;
+    if (isAsked || !shown.includes("[y/N] ")) return;
+    isAsked = true;
+    child.stdin.write(typed);
+  });
+  const code = await new Promise<number | null>((resolve) => child.once("exit", resolve));
+  clearTimeout(timer);
+  return { code, shown };
+}
+
+describe("a question at the terminal", () => {
+  if (process.platform !== "linux" || !isInstalled("script")) {
+    return void test("needs Linux and script", { skip: true });
+  }
+  let folder: string;
+  let setting: string;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), "prompt-"));
+    setting = `sqlite:${join(folder, "gateway.db")}`;
+    const store = await openStore(setting);
+    await store.keys.insert(sampleKey("key1"));
+    await store.close();
+  });
+  after(() => rm(folder, { recursive: true }));
+
+  for (const [name, typed] of [["Ctrl-C", "\x03"], ["Ctrl-D", "\x04"]] as const) {
+    test(`that ${name} ends is no yes, and the command ends`, async () => {
+      const { code, shown } = await runOnTerminal(`keys delete key1 --store ${setting}`, typed);
+      assert.equal(code, 1, shown);
+      assert.match(shown, /gateway keys: there was no answer/);
+    });
+  }
+
+  test("that is answered is answered", async () => {
+    const { code, shown } = await runOnTerminal(`keys delete key1 --store ${setting}`, "y\r");
+    assert.equal(code, 0, shown);
+    assert.match(shown, /deleted key key1/);
+  });
+});
