@@ -8,7 +8,7 @@ import { type Finding, skip } from "./findings.ts";
 import { examineKeys } from "./keys.ts";
 import { examineNodes, historyFinding } from "./node.ts";
 import { examinePort, examineTarget } from "./reach.ts";
-import { examineSecrets, examineStore } from "./store.ts";
+import { examineSecrets, examineStore, readingStore } from "./store.ts";
 
 export interface ExaminationParts {
   config: Config;
@@ -26,8 +26,8 @@ export async function* examine(parts: ExaminationParts): AsyncGenerator<Finding>
   const { store } = examined;
   try {
     yield* examined.findings;
-    yield await examineKeys(config, examined, clock.now());
-    yield await examineSecrets(config, examined);
+    yield await readingStore("api keys", () => examineKeys(config, examined, clock.now()));
+    yield await readingStore("webhook secrets", () => examineSecrets(config, examined));
     yield await examinePort(config, examined.isServed, fetch);
     const node = yield* examineNodes(parts);
     if (node === undefined) {
@@ -37,7 +37,7 @@ export async function* examine(parts: ExaminationParts): AsyncGenerator<Finding>
     } else {
       yield store === undefined && !examined.isNew
         ? skip("history", "the store is not read")
-        : historyFinding(await store?.events.watcherState(), node.health);
+        : await readingStore("history", async () => historyFinding(await store?.events.watcherState(), node.health));
       // Who looks once has seen nothing before that an answer could be older than: all are taken at once.
       const view = createLedgerView({ clock, stored: { sequence: 1, closeTime: 0 } });
       yield* examineContracts({ ...parts, rpc: node.rpc, view, store });

@@ -11,6 +11,7 @@ import type { LedgerView } from "../../lib/stellar/ledger/ledger_view.ts";
 import type { Store } from "../../lib/store/store.ts";
 import { fail, type Finding, ok, skip, warn } from "./findings.ts";
 import { assetsFinding, movementsFinding, ownersFinding } from "./guards.ts";
+import { readingStore } from "./store.ts";
 
 export interface ContractParts {
   config: Config;
@@ -40,10 +41,10 @@ export async function* examineContracts(parts: ContractParts): AsyncGenerator<Fi
       return;
     }
     yield await registriesFinding(rpc, contracts);
-    yield await readsFinding(parts, contracts);
+    yield await readingStore("reads", () => readsFinding(parts, contracts));
     yield await ownersFinding(parts);
     yield await assetsFinding(parts);
-    yield await movementsFinding(parts);
+    yield await readingStore("movements", () => movementsFinding(parts));
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     yield fail("contracts", error.message, "try again; if it stays, use another node");

@@ -113,6 +113,19 @@ function postgresFinding({ location, isServed, isExposed }: PostgresInspection):
   );
 }
 
+/**
+ * A check that reads the store. One that could be opened may fail all the same, where a part of it is damaged or its
+ * database has just gone away: that is a finding, and the rest is looked at.
+ */
+export async function readingStore(check: string, examine: () => Promise<Finding>): Promise<Finding> {
+  try {
+    return await examine();
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    return fail(check, error.message, "see to the store first: no gateway can work on it");
+  }
+}
+
 /** The key of the webhook secrets against what the store keeps. */
 export async function examineSecrets({ secretsKey }: Config, { store, isNew }: ExaminedStore): Promise<Finding> {
   try {

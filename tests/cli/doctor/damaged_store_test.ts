@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { after, before, describe, test } from "node:test";
+import { command } from "../../../cli/doctor/doctor.ts";
+import { openSqlite } from "../../../lib/runtime/sqlite.ts";
+import { append, sampleEvent, sampleKey } from "../../store/samples.ts";
+import { fakeIo } from "../fake_io.ts";
+import { type DoctorStage, says, startDoctorStage } from "./stage.ts";
+
+let doctor: DoctorStage;
+before(async () => {
+  doctor = await startDoctorStage();
+});
+after(() => doctor.close());
+
+/** The setting of a store that can be opened, and whose table of this name cannot be read. */
+async function damagedStore(table: string): Promise<string> {
+  const setting = await doctor.storeWith(async (store) => {
+    await store.keys.insert(sampleKey("a"));
+    await append(store, sampleEvent(1, { type: "device.registered" }));
+  });
+  const file = setting.slice("sqlite:".length);
+  const database = await openSqlite(file);
+  const { rootpage } = database.prepare<{ rootpage: number }>(
+    `SELECT rootpage FROM sqlite_schema WHERE name = '${table}'`,
+  ).get()!;
+  const { page_size } = database.prepare<{ page_size: number }>("PRAGMA page_size").get()!;
+  database.close();
+  const begin = (rootpage - 1) * page_size;
+  writeFileSync(file, readFileSync(file).fill(0xff, begin, begin + page_size));
+  return setting;
+}
+
+/** What reads each of these tables. */
+const CHECKS = {
+  api_key: ["api keys"],
+  secrets_check: ["webhook secrets"],
+  watcher: ["history"],
+  event: ["reads", "movements"],
+};
+
+describe("doctor: a store that is damaged", () => {
+  for (const [table, checks] of Object.entries(CHECKS)) {
+    test(`in its table ${table} is a finding, and the rest is looked at all the same`, async () => {
+      const found = await doctor.examined({ store: await damagedStore(table) });
+      const failed = found.filter(({ verdict }) => verdict === "fail");
+      assert.deepEqual(failed.map(({ check }) => check), checks);
+      for (const finding of failed) says(finding, "fail", /is damaged: restore a backup/);
+      assert.equal(found.at(-1)!.check, "movements");
+    });
+  }
+
+  test("is told as JSON, too", async () => {
+    const io = fakeIo();
+    const args = ["--json", "--store", await damagedStore("api_key"), "--rpc-url", "http://127.0.0.1:1", "--port", "0"];
+    assert.equal(await command.run(args, io), 1);
+    const { ok, checks } = JSON.parse(io.out);
+    assert.equal(ok, false);
+    says(checks.find(({ check }: { check: string }) => check === "api keys"), "fail", /is damaged/);
+  });
+});
