@@ -5,6 +5,7 @@ import { type Command, type CommandIo, parseFlags, readAction, refuseExtra, Usag
 import { helpText, jsonRow } from "./help.ts";
 import { holdAlone } from "./hold_alone.ts";
 import { refusePassword } from "./store_setting.ts";
+import { shellWord } from "./terminal/shell_word.ts";
 import { tablePrinter } from "./terminal/table.ts";
 
 const ACTIONS = ["copy"] as const;
@@ -126,11 +127,20 @@ function printResult(source: Store, target: Store, setting: string, result: Copy
     { heading: "HASH", width: 64, least: 12 },
   ]);
   print(Object.entries(result.tallies).map(([kind, { records, hash }]) => [kind, String(records), hash]));
-  const named = setting.startsWith("postgres") ? target.location : setting;
   io.stdout(
     `${source.location} is copied to ${target.location}${
       result.isResumed ? ", in more than one run" : ""
     }, and the two ` +
-      `are alike\nFrom now on serve from the copy alone: gateway serve --store ${named}\n`,
+      `are alike\nFrom now on serve from the copy alone: ${serveCommand(setting)}\n`,
   );
+}
+
+/** What serves from this store, for a shell: without a password, which nobody is shown. */
+function serveCommand(setting: string): string {
+  const command = "gateway serve --store ";
+  if (!setting.startsWith("postgres")) return command + shellWord(setting);
+  const url = new URL(setting);
+  if (url.password === "") return command + shellWord(setting);
+  url.password = "";
+  return `${command}${shellWord(url.href)}, with its password in PGPASSWORD`;
 }

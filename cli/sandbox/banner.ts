@@ -1,3 +1,4 @@
+import { shellWord } from "../terminal/shell_word.ts";
 import { STANDARD_SANDBOX } from "./running_sandbox.ts";
 import type { SandboxInfo } from "./start.ts";
 
@@ -76,10 +77,5 @@ function walkThrough({ gateway, apiKey, asset, accounts }: SandboxInfo): Record<
 }
 
 function exported(variables: Record<string, string>, indent: string): string {
-  return Object.entries(variables).map(([name, value]) => `${indent}export ${name}=${quoted(value)}\n`).join("");
-}
-
-/** As a POSIX shell reads it back, whatever is in it. */
-function quoted(value: string): string {
-  return /^[\w:/.-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`;
+  return Object.entries(variables).map(([name, value]) => `${indent}export ${name}=${shellWord(value)}\n`).join("");
 }

@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { command } from "../../cli/store.ts";
+import { openStore } from "../../lib/store/open.ts";
+import { type Cluster, findPostgres, startCluster } from "../store/postgres_cluster.ts";
+import { sampleKey } from "../store/samples.ts";
+import { fakeIo } from "./fake_io.ts";
+import { runCommand } from "./run_command.ts";
+import { storeBeside } from "./store_beside.ts";
+
+const programs = findPostgres();
+const beside = storeBeside((store) => store.keys.insert(sampleKey("a")));
+
+describe("store copy to PostgreSQL", () => {
+  if (programs === undefined) return void test("is not on this machine", { skip: true });
+  let cluster: Cluster;
+  before(async () => {
+    cluster = await startCluster(programs);
+  });
+  after(() => cluster.remove());
+
+  test("prints a command that serves from the copy, with its user and parameters", async () => {
+    const to = cluster.setting({ schema: "copied", pool: "3" });
+    const io = fakeIo();
+    assert.equal(await runCommand(command, ["copy", beside.setting, to], io), 0, io.err);
+    const named = /: gateway serve --store '([^']+)'\n$/.exec(io.out)?.[1];
+    assert.equal(named, to);
+    const copied = await openStore(named, { mustExist: true });
+    assert.equal(copied.id, beside.store.id);
+    await copied.close();
+  });
+
+  test("shows no password that a variable has, and says where to put it", async () => {
+    const to = cluster.setting({ schema: "moved" });
+    const io = fakeIo({ env: { MOVED_TO: to.replace("@", ":hush@") } });
+    assert.equal(await runCommand(command, ["copy", beside.setting, "env:MOVED_TO"], io), 0, io.err);
+    assert.ok(io.out.endsWith(`: gateway serve --store '${to}', with its password in PGPASSWORD\n`), io.out);
+    assert.ok(!`${io.out}${io.err}`.includes("hush"));
+  });
+});
