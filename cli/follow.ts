@@ -8,7 +8,7 @@ import {
 import { sleep } from "../lib/clock.ts";
 import { CommandError, type CommandIo } from "./command.ts";
 import type { StreamFilter } from "./listen_filter.ts";
-import { leaveSoon, untilAskedToStop } from "./running.ts";
+import { exitCodeOf, leaveSoon, type StopSignal, untilAskedToStop } from "./running.ts";
 
 export interface Following {
   /** `listen`, `tail`: who says what is in the way. */
@@ -37,14 +37,18 @@ const PAUSE_MS = 1_000;
 
 /**
  * Follows the events of any gateway that its key may read: by its stream, or page by page where it has none. Answers the
- * exit code once it was asked to stop.
+ * exit code once it was asked to stop, or all is told.
  * @throws {CommandError} when the gateway refuses, or has not answered for a minute
  */
 export async function follow(following: Following, io: CommandIo): Promise<number> {
   const { command, gateway, apiKey, filter, cursor, once = false } = following;
   const client = createGatewayClient({ baseUrl: gateway, apiKey, maxWaitMs: GONE_MS });
   const stopping = new AbortController();
-  void untilAskedToStop(() => {}).then(() => stopping.abort());
+  let stoppedBy: StopSignal | undefined;
+  void untilAskedToStop(() => {}).then((name) => {
+    stoppedBy = name;
+    stopping.abort();
+  });
   const { signal } = stopping;
   let isTold = false;
 
@@ -89,7 +93,8 @@ export async function follow(following: Following, io: CommandIo): Promise<numbe
   } catch (error) {
     if (!signal.aborted) throw error instanceof FeedError ? refusal(gateway, error.failure) : error;
   }
-  return leaveSoon(0);
+  // What was to be told to its end was not.
+  return leaveSoon(once && stoppedBy !== undefined ? exitCodeOf(stoppedBy) : 0);
 }
 
 function away({ status }: Failure): string {

@@ -7,6 +7,11 @@ export type StopSignal = keyof typeof SIGNALS;
 /** What a stopped process waits for, at most, that nobody ended: a connection that a runtime cannot cut. */
 const LEAVE_MS = 1_000;
 
+/** The exit code of a process that the signal has ended. */
+export function exitCodeOf(signal: StopSignal): number {
+  return 128 + SIGNALS[signal];
+}
+
 /**
  * Listens from the call on: resolves at the first SIGTERM or SIGINT. A second one ends the process at once, with the
  * exit code of a process that the signal killed, after `onSecond` has said so.
@@ -18,7 +23,7 @@ export function untilAskedToStop(onSecond: (signal: StopSignal) => void): Promis
       process.on(signal, () => {
         if (asked) {
           onSecond(signal);
-          process.exit(128 + SIGNALS[signal]);
+          process.exit(exitCodeOf(signal));
         }
         asked = true;
         resolve(signal);

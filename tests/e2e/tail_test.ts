@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import process from "node:process";
 import { after, before, test } from "node:test";
 import { startServe } from "../faults/serve_process.ts";
@@ -120,6 +122,20 @@ test(
     await rm(folder, { recursive: true });
   },
 );
+
+test("tail --once that is stopped before all is printed does not end as if it were", async () => {
+  const asked = Promise.withResolvers<void>();
+  // A gateway that is slow to answer.
+  const gateway = createServer(() => asked.resolve());
+  await new Promise<void>((resolve) => gateway.listen(0, "127.0.0.1", resolve));
+  const { port } = gateway.address() as AddressInfo;
+  const flags = ["--gateway", `http://127.0.0.1:${port}`, "--from-ledger", "1", "--once"];
+  const tail = startTail(flags, { SERVICE_API_KEY: "key" });
+  await asked.promise;
+  assert.equal(await tail.stop(), 130, tail.errors());
+  gateway.closeAllConnections();
+  gateway.close();
+});
 
 test("tail names what is wrong with its flags", async () => {
   const wrong: [string[], RegExp][] = [
