@@ -40,8 +40,9 @@ export interface WebhookListening {
  */
 export async function listenByWebhook(options: WebhookListening, io: CommandIo): Promise<number> {
   const { sandbox, filter, port, forwardTo, json } = options;
-  const stopAsked = untilAskedToStop(() => {});
   const { gateway, apiKey, rpc } = await findSandbox(sandbox, waitingFor(io, "listen"));
+  // Not before: while it waits there is nothing to take back, and a signal just ends it.
+  const stopAsked = untilAskedToStop(() => {});
   const api = createGatewayApi(gateway, apiKey);
   // Nothing is delivered before the webhook is there, so its secret is known when the first one comes.
   const webhook = { secret: "" };
