@@ -7,6 +7,7 @@ import { examine } from "./checks.ts";
 import { fail, type Finding, findingText, ok, summary, warn } from "./findings.ts";
 import { helpText, jsonRow } from "../help.ts";
 import { parseSettingFlags } from "../setting_flags.ts";
+import { refusePassword } from "../store_setting.ts";
 import { roomOf } from "../terminal/line_width.ts";
 
 const NAMES = Object.keys(SETTINGS) as SettingName[];
@@ -46,6 +47,7 @@ export const command: Command = {
 async function doctor(args: string[], io: CommandIo): Promise<number> {
   const { settings, flags } = parseSettingFlags(args, NAMES, { target: "text", json: "switch" });
   if (flags.target !== undefined) requireWebUrl(flags.target);
+  if (settings.store !== undefined) refusePassword(settings.store, "--store", "SERVICE_API_STORE");
   const findings: Finding[] = [];
   const tell = (finding: Finding) => {
     findings.push(finding);

@@ -133,4 +133,12 @@ describe("gateway doctor", () => {
     await assert.rejects(run(["--prot", "1"]), UsageError);
     await assert.rejects(run(["--target", "foo"], { SERVICE_API_POLL_MS: "soon" }), UsageError);
   });
+
+  test("refuses a password on the command line, as serve does, and does not show it", async () => {
+    const calling = run(["--store", "postgres://gateway:hush@127.0.0.1:1/gateway"]);
+    await assert.rejects(calling, (error) => {
+      return error instanceof UsageError && /^--store must not have a password.*PGPASSWORD/.test(error.message) &&
+        !error.message.includes("hush");
+    });
+  });
 });
