@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { runCommandLine } from "../../cli/command_line.ts";
+import { fakeIo } from "../cli/fake_io.ts";
 import { type Family, parseExposition } from "../exposition.ts";
 import { signed } from "../e2e/client.ts";
 import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "../http/test_gateway.ts";
@@ -99,6 +101,22 @@ test("the alert rules parse, and name only metrics and labels that the gateway s
     assert.match(labels.severity, /^(page|ticket)$/);
     assert.ok(annotations.summary.length > 10);
     checkExpression(expr);
+  }
+});
+
+test("the commands that the alerts tell to run are whole ones, with what they need and no flag that they do not know", async () => {
+  const commands = [...file("alerts.yml").matchAll(/`gateway ([^`]+)`/g)].map(([, command]) => command!);
+  assert.ok(commands.length >= 5);
+  for (const command of commands) {
+    const io = fakeIo();
+    assert.equal(await runCommandLine(["help", command.split(" ")[0]!], io), 0, io.err);
+    const usages = [...io.out.split("\n\n")[0]!.matchAll(/gateway (.+)/g)].map(([, usage]) => usage!);
+    const [called, ...flags] = command.split(" --");
+    assert.ok(
+      usages.some((usage) => usage.replace(/ \[.*/, "") === called),
+      `gateway ${command}: ${usages.join(", ")}`,
+    );
+    for (const flag of flags) assert.ok(io.out.includes(`--${flag.split(" ")[0]} `), `gateway ${command}: --${flag}`);
   }
 });
 
