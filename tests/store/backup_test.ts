@@ -1,5 +1,14 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { after, describe, test } from "node:test";
@@ -82,6 +91,19 @@ describe("backUpStore", () => {
     await assert.rejects(backUpStore(setting, path), storeError("unavailable", path, "exists already"));
     assert.equal(statSync(path).size, 0);
     await assert.rejects(backUpStore(setting, setting.slice(7)), storeError("unavailable", "exists already"));
+  });
+
+  test("removes what one to this name that was killed has left, and nothing that another may be at work on", async () => {
+    const setting = `sqlite:${fresh("gateway.db")}`;
+    await (await openStore(setting)).close();
+    const path = fresh("copy.db");
+    const [left, inUse, others] = ["0".repeat(12), "1".repeat(12)].map((hex) => `${path}.${hex}.part`)
+      .concat(`${fresh("other.db")}.${"0".repeat(12)}.part`) as [string, string, string];
+    for (const file of [left, inUse, others]) writeFileSync(file, "half");
+    const yesterday = Date.now() / 1_000 - 86_400;
+    for (const file of [left, others]) utimesSync(file, yesterday, yesterday);
+    await backUpStore(setting, path);
+    assert.deepEqual([left, inUse, others].map((file) => existsSync(file)), [false, true, true]);
   });
 
   test("makes no store where there is none", async () => {

@@ -2,7 +2,7 @@ import { existsSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { openSqlite, SQLITE, type SqliteDatabase } from "../../runtime/sqlite.ts";
 import { copySqlite } from "./copy.ts";
-import { refuseLeftoverLog } from "./leftovers.ts";
+import { refuseLeftoverLog, removeLeftovers } from "./leftovers.ts";
 import { toStoreError } from "../sqlite/errors.ts";
 import { isOurs } from "../sqlite/schema.ts";
 import { StoreError } from "../store.ts";
@@ -17,6 +17,9 @@ export interface Backup {
 
 /** How long the copy waits for a moment to read; only a migration, or a program that is not ours, locks readers out. */
 const BUSY_TIMEOUT_MS = 10_000;
+
+/** A copy that has not changed for so long was left by a process that was killed: checking one takes minutes. */
+const LEFT_MS = 3_600_000;
 
 /** Why a store cannot be copied into a file, and how it is kept safe instead. */
 const ELSEWHERE: Record<string, string> = {
@@ -50,6 +53,7 @@ export async function backUpStore(setting: string, target: string): Promise<Back
   if (found === undefined) throw new StoreError("unavailable", `${location}: there is no such file`);
   if (found.isDirectory()) throw new StoreError("unavailable", `${location}: this is a directory: name a file in it`);
   checkTarget(path);
+  removeLeft(path);
   let database: SqliteDatabase | undefined;
   try {
     // Not read-only, although nothing is written: that would leave a -wal and a -shm file of this user behind.
@@ -73,6 +77,15 @@ function checkTarget(path: string): void {
     throw new StoreError("unavailable", `there is no directory ${directory}: create it, or name another path`);
   }
   refuseLeftoverLog(path, path);
+}
+
+/** What was left of a backup to the same name goes, where it can: its disk may be full of it. */
+function removeLeft(path: string): void {
+  try {
+    removeLeftovers(path, "part", LEFT_MS);
+  } catch {
+    // A folder that may be written and not read, or another user's file: it stays.
+  }
 }
 
 function isDenoKv(database: SqliteDatabase): boolean {
