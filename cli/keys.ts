@@ -14,6 +14,7 @@ import { PLACE_FLAGS, withKeyPlace } from "./key_place.ts";
 import { type KeyWebhooks, webhooksOfKey } from "./key_webhooks.ts";
 import { KEY_COLUMNS, keyDetails, keyJson, keyTexts } from "./key_table.ts";
 import { tablePrinter } from "./terminal/table.ts";
+import { refuseWholeKey } from "./whole_key.ts";
 
 const help = helpText({
   usage: [
@@ -72,6 +73,7 @@ export const command: Command = {
 
 async function run(args: string[], io: CommandIo): Promise<number> {
   const { flags, positionals } = parseFlags(args, FLAGS);
+  refuseWholeKey(...positionals);
   const [first, id, ...rest] = positionals;
   const action = readAction(first, NAMES);
   checkArguments(action, id, rest);
@@ -86,10 +88,6 @@ async function run(args: string[], io: CommandIo): Promise<number> {
 }
 
 function checkArguments(action: string, id: string | undefined, rest: string[]): void {
-  // Not quoted where it may be a key: what is typed by mistake must not end in a log.
-  if ([id, ...rest].some((text) => text?.startsWith("service_sk_"))) {
-    throw new UsageError("a whole key was given: give its id, the part between service_sk_ and the next _");
-  }
   refuseExtra(action === "list" && id !== undefined ? [id] : rest, `keys ${action}`);
   if (action !== "list" && id === undefined) throw new UsageError(`ID is missing: keys ${action} takes that of a key`);
 }

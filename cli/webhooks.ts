@@ -21,6 +21,7 @@ import { replayWebhook } from "./webhook_replay.ts";
 import { rotateWebhook } from "./webhook_rotate.ts";
 import { WEBHOOK_COLUMNS, webhookJson, webhookTexts } from "./webhook_table.ts";
 import { withStore } from "./store_setting.ts";
+import { refuseWholeKey } from "./whole_key.ts";
 
 const help = helpText({
   usage: [
@@ -110,7 +111,9 @@ export const command: Command = {
 };
 
 async function run(args: string[], io: CommandIo): Promise<number> {
-  const { flags, positionals: [first, id, ...rest] } = parseFlags(args, FLAGS);
+  const { flags, positionals } = parseFlags(args, FLAGS);
+  refuseWholeKey(flags.key, ...positionals);
+  const [first, id, ...rest] = positionals;
   const name = readAction(first, NAMES);
   const action = ACTIONS[name];
   refuseExtra(name === "list" && id !== undefined ? [id] : rest, `webhooks ${name}`);

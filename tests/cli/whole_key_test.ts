@@ -1,0 +1,29 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { UsageError } from "../../cli/command.ts";
+import { command as keys } from "../../cli/keys.ts";
+import { command as webhooks } from "../../cli/webhooks.ts";
+import { mintKey } from "../../lib/keys/api_key.ts";
+import { fakeIo } from "./fake_io.ts";
+
+const random = (length: number) => crypto.getRandomValues(new Uint8Array(length));
+
+test("a whole API key that is given for its id is not repeated, in whatever command and place", async () => {
+  const { key } = mintKey({ name: "a", scopes: ["read"], now: Date.now(), random });
+  const calls = [
+    [keys, [key]],
+    [keys, ["disable", key]],
+    [keys, ["list", key]],
+    [keys, ["show", "a", key]],
+    [webhooks, [key]],
+    [webhooks, ["list", "--key", key]],
+    [webhooks, ["list", key]],
+    [webhooks, ["deliveries", key]],
+    [webhooks, ["deliveries", "wh_1", key]],
+  ] as const;
+  for (const [command, args] of calls) {
+    const error = await command.run([...args, "--store", "sqlite:none.db"], fakeIo()).catch((error) => error);
+    assert.ok(error instanceof UsageError, args[0]);
+    assert.ok(!error.message.includes(key) && error.message.includes("give its id"), error.message);
+  }
+});
