@@ -287,9 +287,12 @@ export function createCourier(parts: CourierParts): Courier {
   async function makePost(reader: DeliveryReader, post: Post, nowAt: number): Promise<void> {
     const slot = postQueue.begin(reader, nowAt);
     try {
-      // It has waited for so long that its key may be disabled by now.
-      if (!isVetted(reader, nowAt)) await vet(reader);
-      if (reader.isClosed || !isVetted(reader, nowAt)) return putBack(reader, post);
+      // It has waited for so long that its key may be disabled by now; and while that is looked up it may become another's.
+      if (!isVetted(reader, nowAt)) {
+        await vet(reader);
+        const isOwn = readers.isOwn(reader) && partitions.holds(reader.partition);
+        if (reader.isClosed || !isOwn || !isVetted(reader, nowAt)) return putBack(reader, post);
+      }
       const made = await parts.attempt({
         recipient: reader.recipient!,
         message: parts.message(post.event),
@@ -326,10 +329,13 @@ export function createCourier(parts: CourierParts): Courier {
     parts.onAttempt(made);
     if (post.isProbe && made.outcome === "retry") {
       putBack(reader, post);
+      letGo(reader, letGoUpTo);
       return note({ reader, attempt: { ...made, nextAttemptAtMs: nowMs + breakAfter(reader.failures) } });
     }
     const { sequence } = post.event;
-    const failed = made.outcome === "delivered" ? undefined : failedDelivery(post, made, networkMs);
+    // What was forgotten meanwhile is counted already.
+    const isForgotten = sequence <= letGoUpTo && post.replayId === null;
+    const failed = made.outcome === "delivered" || isForgotten ? undefined : failedDelivery(post, made, networkMs);
     note({ reader, attempt: made, delivery: { sequence, track: post.track, failed }, stepsBack: dueTimes.stepsBack });
   }
 

@@ -111,6 +111,8 @@ export interface ReplayTrack extends Track {
   askAt: number;
   /** Its end is being written down. */
   isEnding: boolean;
+  /** Its end is among what is being written, or was. */
+  isEndGiven: boolean;
 }
 
 /** A reader posts so often before the others do: what they come to is written down with less work in runs. */
@@ -169,6 +171,7 @@ export function openReplay(
     toHeight,
     askAt: -Infinity,
     isEnding: false,
+    isEndGiven: false,
   };
 }
 

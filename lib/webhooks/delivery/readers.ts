@@ -5,7 +5,6 @@ import { filterOf, partitionOf, type Reader } from "../../store/webhook.ts";
 import { createMatcher } from "./matching.ts";
 import type { Partitions } from "./partitions.ts";
 import { type DeliveryReader, isKeptKnown, openReader, openReplay } from "./reader.ts";
-import { isDone } from "./settlement.ts";
 
 /** The readers of the subscriptions in one's own partitions: who listens. */
 export interface Readers {
@@ -157,7 +156,7 @@ export function createReaders({ store, partitions, latestDueAtMs }: {
     },
     forgetReplay(reader) {
       const { replay } = reader;
-      if (replay === undefined || !replay.isEnding || !isDone(replay)) return;
+      if (!replay?.isEndGiven) return;
       finish(replay.id);
       reader.replay = undefined;
     },

@@ -54,6 +54,7 @@ export function settlementsOf(outcomes: Outcome[]): Settlement[] {
     if (replayed > replay.savedCursor || done) {
       settlement.replay = { id: replay.id, cursor: replayed, done };
       replay.savedCursor = replayed;
+      replay.isEndGiven = done;
     }
   }
   return [...settlements.values()];

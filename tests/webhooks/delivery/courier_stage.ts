@@ -18,7 +18,7 @@ import {
 
 interface Options {
   limits?: Partial<CourierLimits>;
-  isKeyEnabled?: (keyId: string) => boolean;
+  isKeyEnabled?: (keyId: string) => boolean | Promise<boolean>;
   /** Bends the store. */
   store?: (store: Store) => Store;
   /** The store to be on instead of a new one. */

@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createTestClock } from "../../test_clock.ts";
+import { bentStore } from "../../store/bent_store.ts";
+import { memoryStore, START_MS } from "../parts.ts";
+import { courierStage } from "./courier_stage.ts";
+
+test("what waited for the store until another gateway has taken over is not posted any more", async () => {
+  const clock = createTestClock(START_MS);
+  const bare = await memoryStore();
+  /** The first gateway's store does not answer. */
+  let isStuck = false;
+  let asked = 0;
+  const answers: (() => void)[] = [];
+  const stuck = () => isStuck ? new Promise<void>((resolve) => answers.push(resolve)) : Promise.resolve();
+  const first = await courierStage(async ({ subscriptionId }) => {
+    if (subscriptionId === "wh_slow") await clock.wait(5_000);
+    return "delivered" as const;
+  }, {
+    on: bare,
+    clock,
+    ordered: true,
+    limits: { posts: 1, slowMs: 2_000 },
+    store: (store) =>
+      bentStore(store, {
+        leases: {
+          async renew(...args) {
+            await stuck();
+            return await store.leases.renew(...args);
+          },
+        },
+      }),
+    async isKeyEnabled(keyId) {
+      if (keyId === "key_of_wh_1" && ++asked === 2) isStuck = true;
+      await stuck();
+      return true;
+    },
+  });
+  const second = await courierStage(() => "delivered", { on: bare, clock, ordered: true });
+  first.courier.start();
+  await first.owe(1, "wh_slow");
+  await first.pass(100);
+  await first.owe(1, "wh_1");
+  await first.pass(3_000);
+  assert.ok(isStuck, "the first is about to post to wh_1");
+  assert.equal(first.postedTo("wh_1").length, 0);
+  await first.pass(20_000, 50);
+  // A store of one process gives its leases to whoever asks; with its own clock they would have run out by now.
+  second.courier.start();
+  await first.pass(5_000);
+  assert.equal(second.postedTo("wh_1").length, 1, "the second has taken over and posted it");
+  isStuck = false;
+  // The answers come in the order in which they were asked for.
+  for (const answer of answers) answer();
+  await first.pass(5_000);
+  assert.equal(first.postedTo("wh_1").length, 0, "the first posts it, too");
+  await first.courier.stop({ drainMs: 0 });
+  await second.courier.stop({ drainMs: 0 });
+});
