@@ -14,7 +14,7 @@ test("what is forgotten while it is posted to an endpoint that hangs is counted 
     underWay++;
     await clock.wait(10_000);
     underWay--;
-    return "retry";
+    return "retry" as const;
   }, { clock, retryMs: 100 * HOUR_MS });
   made.courier.start();
   await made.owe(10, "wh_1");
