@@ -83,16 +83,35 @@ async function drainOnBun(server: { stop(isAtOnce?: boolean): Promise<void>; pen
 function serveOnDeno({ hostname, port, fetch, onProblem }: ServeOptions, address: string): HttpServer {
   let bound = port;
   const listen = (onFailed: (cause: unknown) => void) => {
+    let pendingRequests = 0;
+    const answered = () => void pendingRequests--;
     const server = Deno.serve(
       { hostname: address, port: bound, onListen: () => {} },
-      (request, info) => fetch(request, peerOf(info)),
+      (request, info) => {
+        pendingRequests++;
+        info.completed.then(answered, answered);
+        return fetch(request, peerOf(info));
+      },
     );
     bound = server.addr.port;
     server.finished.catch(onFailed);
     // Deno has no way to cut connections once a graceful shutdown has begun.
-    return { port: bound, drain: () => server.shutdown(), cut: () => {} };
+    return { port: bound, drain: () => drainOnDeno(server, () => pendingRequests), cut: () => {} };
   };
   return httpServer(hostname, serveShedding({ listen, onProblem }));
+}
+
+/** How long the last answers have to go out: Deno calls one completed when it has begun to send it. */
+const SENDING_MS = 2_000;
+
+/** By itself Deno would wait for the rest of a body whose request was answered without it. */
+async function drainOnDeno(server: { shutdown(): Promise<void> }, pendingRequests: () => number): Promise<void> {
+  let isOver = false;
+  const over = server.shutdown().finally(() => isOver = true);
+  for (let quietMs = 0; !isOver && quietMs < SENDING_MS; quietMs += QUIET_MS) {
+    await Promise.race([over, sleep(QUIET_MS)]);
+    if (pendingRequests() > 0) quietMs = 0;
+  }
 }
 
 function httpServer(hostname: string, { port, drain, cut }: PortServer): HttpServer {
