@@ -1,7 +1,8 @@
 import { Resolver } from "node:dns/promises";
 
 /**
- * Every IPv4 and IPv6 address that a host name has at this moment, at least one.
+ * Every IPv4 and IPv6 address that a host name has at this moment, at least one. The two kinds take turns (RFC 8305 §4):
+ * where one leads nowhere, the other has its try while there is time.
  * @throws {ResolveError} when there is none, or no answer in time.
  */
 export type Resolve = (hostname: string, signal?: AbortSignal) => Promise<string[]>;
@@ -43,7 +44,7 @@ export function createResolver({ servers, timeoutMs = 5_000 }: ResolverOptions =
 /** The addresses of all kinds; of those that came in time when one is missing. */
 function addressesOf(kinds: Promise<string[]>[], timeoutMs: number, signal?: AbortSignal): Promise<string[]> {
   const { promise, resolve, reject } = Promise.withResolvers<string[]>();
-  const addresses: string[] = [];
+  let addresses: string[] = [];
   const causes: unknown[] = [];
   let missing = kinds.length;
 
@@ -61,12 +62,17 @@ function addressesOf(kinds: Promise<string[]>[], timeoutMs: number, signal?: Abo
   signal?.addEventListener("abort", onAbort, { once: true });
   if (signal?.aborted) onAbort();
   for (const kind of kinds) {
-    kind.then((found) => void addresses.push(...found), (cause) => void causes.push(cause)).then(onKind);
+    kind.then((found) => void (addresses = inTurn(addresses, found)), (cause) => void causes.push(cause)).then(onKind);
   }
   return promise.finally(() => {
     for (const timer of timers) clearTimeout(timer);
     signal?.removeEventListener("abort", onAbort);
   });
+}
+
+function inTurn(first: string[], second: string[]): string[] {
+  const turns = first.flatMap((address, at) => [address, ...second.slice(at, at + 1)]);
+  return [...turns, ...second.slice(first.length)];
 }
 
 /** The runtimes disagree on the code of a name without addresses and of one that does not exist: one sentence for both. */

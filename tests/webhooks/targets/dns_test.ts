@@ -5,6 +5,10 @@ import { type DnsAnswer, type DnsServer, startDnsServer } from "./dns_server.ts"
 
 const NAMES: Record<string, Partial<Record<"A" | "AAAA", DnsAnswer>>> = {
   "both.example": { A: ["93.184.216.34", "10.0.0.1"], AAAA: ["2606:4700::1111"] },
+  "many.example": {
+    A: ["192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4"],
+    AAAA: ["2606:4700::1111", "2606:4700::1112"],
+  },
   "four.example": { A: ["93.184.216.34"], AAAA: [] },
   "six.example": { A: [], AAAA: ["2606:4700::1111"] },
   "half.example": { A: ["93.184.216.34"], AAAA: "broken" },
@@ -32,6 +36,11 @@ describe("the resolver", () => {
   test("answers every address, IPv4 and IPv6, good and bad", async () => {
     const addresses = await resolve("both.example");
     assert.deepEqual(addresses.toSorted(), ["10.0.0.1", "2606:4700::1111", "93.184.216.34"]);
+  });
+
+  test("answers the two kinds in turn, so that both are tried in time", async () => {
+    const kinds = (await resolve("many.example")).map((address) => address.includes(":") ? 6 : 4).join("");
+    assert.match(kinds, /^(464644|646444)$/);
   });
 
   test("answers what there is when one kind is missing or fails", async () => {
