@@ -49,7 +49,18 @@ export function createApp(options: AppOptions): GatewayApp {
     knownReads: createKnownReads((path) => router.keep(path)),
     meterOf: createMeters(app, options),
   };
-  return { fetch: (request, peer) => app.fetch(request, new Exchange(parts, request, peer)) };
+  return {
+    fetch: (request, peer) =>
+      app.fetch(request.method === "HEAD" ? asGet(request) : request, new Exchange(parts, request, peer)),
+  };
+}
+
+/**
+ * HEAD is answered with the body of GET, of which the runtimes send the length alone (RFC 9110 §8.6). Hono, if it knew, would
+ * take the body away, and they would send 0.
+ */
+function asGet({ url, headers }: Request): Request {
+  return { method: "GET", url, headers } as Request;
 }
 
 /** Series by route pattern and for all else one: a scanner must not make a series of every path it tries. */
