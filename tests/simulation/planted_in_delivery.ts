@@ -9,8 +9,8 @@ export const IN_DELIVERY = [
   {
     name: "a cursor passes what is still being posted",
     file: READER,
-    from: "  for (const first of outstanding) return first - 1;\n",
-    to: "  void outstanding;\n",
+    from: "queue[0]?.sequence ?? Infinity, ...outstanding);",
+    to: "queue[0]?.sequence ?? Infinity);",
     seed: 3,
   },
   {

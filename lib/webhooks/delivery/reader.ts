@@ -17,7 +17,7 @@ export interface Track {
   readThrough: number;
   /** What is next, ascending. */
   queue: LoggedEvent[];
-  /** Sequences that were taken and not settled yet, ascending. */
+  /** Sequences that were taken and not settled yet, in the order taken: what was put back may come after what is later. */
   outstanding: Set<number>;
   /** The cursor as it is stored. */
   savedCursor: number;
@@ -29,8 +29,8 @@ function trackAt(cursor: number): Track {
 
 /** Everything up to here has been settled, or does not match. */
 export function cursorOf({ readThrough, queue, outstanding }: Track): number {
-  for (const first of outstanding) return first - 1;
-  return queue.length > 0 ? queue[0]!.sequence - 1 : readThrough;
+  const first = Math.min(queue[0]?.sequence ?? Infinity, ...outstanding);
+  return first === Infinity ? readThrough : first - 1;
 }
 
 /** One delivery that is to be posted, or is being posted. */
@@ -232,12 +232,13 @@ export function takeNext(reader: DeliveryReader, nowMs: number): Post {
   return { event, track, again: undefined, replayId, isProbe: isProbed(reader) };
 }
 
-/** Puts back what was not attempted after all, or was a probe that failed: it is next again. */
+/** Puts back what was not attempted after all, or was a probe that failed: it is next again, in the order of the log. */
 export function putBack(reader: DeliveryReader, { track, event, again }: Post): void {
   if (again !== undefined) reader.due.unshift({ delivery: again, event });
   if (track === undefined) return;
   track.outstanding.delete(event.sequence);
-  track.queue.unshift(event);
+  track.queue.push(event);
+  track.queue.sort((a, b) => a.sequence - b.sequence);
 }
 
 /** Lets go of what was forgotten, which the store has counted. */
