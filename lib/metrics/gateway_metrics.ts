@@ -29,6 +29,9 @@ interface Owed {
   oldestKnownAt: number | null;
 }
 
+/** What a store that is well refuses: callers can bring it about, and nobody is to be woken for it. */
+const REFUSALS: readonly StoreErrorKind[] = ["exists", "fenced"];
+
 export interface GatewayMetrics {
   /** What counts the answers of one route; `path` is its pattern. */
   meter(method: string, path: string): RequestMeter;
@@ -38,6 +41,7 @@ export interface GatewayMetrics {
   /** The watcher told of something. */
   watcherTold(kind: string): void;
   deliveryAttempted(attempt: Pick<NewAttempt, "outcome" | "durationMs">): void;
+  /** A call of the store has failed; what a store that is well refuses is not counted. */
   storeFailed(kind: StoreErrorKind): void;
   /** The event loop was so late for a timer. */
   eventLoopDelayed(seconds: number): void;
@@ -132,7 +136,7 @@ export function createGatewayMetrics({ now }: { now: () => number }): GatewayMet
       deliveries.attempts[outcome].inc();
       deliveries.seconds.observe(durationMs / 1000);
     },
-    storeFailed: (kind) => own.storeErrors.with(kind).inc(),
+    storeFailed: (kind) => REFUSALS.includes(kind) || own.storeErrors.with(kind).inc(),
     eventLoopDelayed: (seconds) => own.loopDelay.observe(seconds),
     get requestsInFlight() {
       return requestsInFlight;
