@@ -127,6 +127,8 @@ export function createHttp(
           ledger: () => view,
           nodes: rpc.nodes,
           history: history.status,
+          troubles: caretaker.troubles,
+          contracts: chain.contractWatch.contracts,
           streams: () => streams.size,
           backlog,
           expiring: chain.expiring.now,

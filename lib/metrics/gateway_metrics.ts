@@ -10,6 +10,9 @@ import { deliverySeries, eventSeries, processSeries, requestSeries, rpcSeries } 
 export interface MetricSources {
   ledger(): { sequence: number; closeTime: number };
   nodes(): NodeReport[];
+  /** What is wrong with the store's file and its disk. */
+  troubles(): unknown[];
+  contracts(): { problem: string | undefined }[];
   /** How many event streams are open. */
   streams(): number;
   history(): Promise<{ lagLedgers: number | null; gaps: unknown[]; undecodedEvents: number }>;
@@ -62,7 +65,9 @@ export function createGatewayMetrics({ now }: { now: () => number }): GatewayMet
   let requestsInFlight = 0;
   let cpuSeconds = 0;
 
-  function readProcess(): void {
+  function readOwn({ troubles, contracts }: MetricSources): void {
+    own.troubles.set(troubles().length);
+    own.contractProblems.set(contracts().filter(({ problem }) => problem !== undefined).length);
     const { rss, heapUsed } = process.memoryUsage();
     own.resident.set(rss);
     own.heap.set(heapUsed);
@@ -145,7 +150,7 @@ export function createGatewayMetrics({ now }: { now: () => number }): GatewayMet
       requests.inFlight.set(requestsInFlight);
       events.streams.set(sources.streams());
       readChain(sources);
-      readProcess();
+      readOwn(sources);
       await readStore(sources);
       return registry.render();
     },

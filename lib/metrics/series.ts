@@ -126,6 +126,14 @@ export function processSeries(registry: Registry, startedAtMs: number) {
     "How late the event loop was for a timer, looked at four times a second.",
     LOOP_SECONDS,
   ).with();
+  const troubles = registry.gauge(
+    "gateway_troubles",
+    "How much is wrong with the store's file and its disk; GET /v1/status says what.",
+  ).with();
+  const contractProblems = registry.gauge(
+    "gateway_contract_problems",
+    "How many contracts of the settings are not as expected; GET /v1/status says which.",
+  ).with();
   const incomplete = registry.counter(
     "gateway_metrics_incomplete_total",
     "Scrapes that lacked what the store says.",
@@ -137,5 +145,5 @@ export function processSeries(registry: Registry, startedAtMs: number) {
   const cpu = registry.counter("process_cpu_seconds_total", "User and system CPU time.").with();
   registry.gauge("process_start_time_seconds", "When the process began to serve, Unix time.").with()
     .set(startedAtMs / 1000);
-  return { storeErrors, loopDelay, incomplete, resident, heap, cpu };
+  return { storeErrors, troubles, contractProblems, loopDelay, incomplete, resident, heap, cpu };
 }
