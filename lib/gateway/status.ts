@@ -27,7 +27,7 @@ export function createStatus({ chain, history, backlog, clock, troubles }: Statu
       backlog(),
     ]);
     const { sequence, closeTime } = view;
-    const nowSeconds = Math.round(clock.now() / 1_000);
+    const networkSeconds = Math.round(clock.now() / 1_000) + (clockDisagreesBySeconds ?? 0);
     return {
       version: VERSION,
       startedAt,
@@ -35,7 +35,7 @@ export function createStatus({ chain, history, backlog, clock, troubles }: Statu
       ledger: {
         sequence,
         closedAt: closeTime === 0 ? null : new Date(closeTime * 1_000).toISOString(),
-        lagSeconds: closeTime === 0 ? null : Math.max(0, nowSeconds - closeTime),
+        lagSeconds: closeTime === 0 ? null : Math.max(0, networkSeconds - closeTime),
         clockDisagreesBySeconds,
       },
       history: { epoch, ranges: held, gaps, undecodedEvents },

@@ -1,6 +1,7 @@
 import process from "node:process";
 import type { RequestMeter } from "../http/exchange.ts";
 import { createRegistry } from "./exposition.ts";
+import type { LedgerView } from "../stellar/ledger/ledger_view.ts";
 import type { AttemptOutcome, NodeReport } from "../stellar/rpc/nodes.ts";
 import type { StoreErrorKind } from "../store/store.ts";
 import type { NewAttempt } from "../store/webhook.ts";
@@ -8,7 +9,7 @@ import { deliverySeries, eventSeries, processSeries, requestSeries, rpcSeries } 
 
 /** What is looked up when the metrics are asked for. */
 export interface MetricSources {
-  ledger(): { sequence: number; closeTime: number };
+  ledger(): Pick<LedgerView, "sequence" | "closeTime" | "clockDisagreement">;
   nodes(): NodeReport[];
   /** What is wrong with the store's file and its disk. */
   troubles(): unknown[];
@@ -79,9 +80,12 @@ export function createGatewayMetrics({ now }: { now: () => number }): GatewayMet
 
   function readChain({ ledger, nodes, foreignMovements }: MetricSources): void {
     events.foreign.set(foreignMovements());
-    const { sequence, closeTime } = ledger();
+    const { sequence, closeTime, clockDisagreement } = ledger();
     rpc.sequence.set(sequence);
-    rpc.ledgerLag.set(closeTime === 0 ? undefined : Math.max(0, now() / 1000 - closeTime));
+    const aheadSeconds = clockDisagreement() ?? 0;
+    rpc.clockDisagreement.set(aheadSeconds);
+    // A wrong clock of this machine's is no lag of the network's.
+    rpc.ledgerLag.set(closeTime === 0 ? undefined : Math.max(0, now() / 1000 + aheadSeconds - closeTime));
     for (const { name, condition, inUse, lagSeconds, closeTime } of nodes()) {
       rpc.up.with(name).set(condition === "well" || condition === "doubted" ? 1 : 0);
       rpc.inUse.with(name).set(inUse ? 1 : 0);

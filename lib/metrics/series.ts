@@ -51,6 +51,10 @@ export function rpcSeries(registry: Registry) {
     ),
     sequence: registry.gauge("gateway_ledger_sequence", "The newest ledger seen.").with(),
     ledgerLag: registry.gauge("gateway_ledger_lag_seconds", "How long ago the newest ledger seen closed.").with(),
+    clockDisagreement: registry.gauge(
+      "gateway_clock_disagreement_seconds",
+      "By how much the network's time is ahead of this machine's clock; 0 when they agree within a minute.",
+    ).with(),
   };
 }
 
