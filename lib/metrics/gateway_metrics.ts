@@ -16,7 +16,7 @@ export interface MetricSources {
   contracts(): { problem: string | undefined }[];
   /** How many event streams are open. */
   streams(): number;
-  history(): Promise<{ lagLedgers: number | null; gaps: unknown[]; undecodedEvents: number }>;
+  history(): Promise<{ lagLedgers: number | null; gaps: { noticedAt: string }[]; undecodedEvents: number }>;
   backlog(): Promise<Owed>;
   /** How many movements were in an asset that they should not be in. */
   foreignMovements(): number;
@@ -98,12 +98,13 @@ export function createGatewayMetrics({ now }: { now: () => number }): GatewayMet
     events.expiring.set(payments);
     events.expiringComplete.set(Number(complete));
     const networkTime = ledger().closeTime;
-    const { scanLag, gaps, undecoded } = events;
+    const { scanLag, gaps, gapNoticed, undecoded } = events;
     const { pending, rejected, dead, failing, oldest } = deliveries;
     try {
       const [held, owed] = await Promise.all([history(), backlog()]);
       scanLag.set(held.lagLedgers ?? undefined);
       gaps.set(held.gaps.length);
+      gapNoticed.set(Math.max(0, ...held.gaps.map(({ noticedAt }) => Date.parse(noticedAt) / 1000)));
       undecoded.set(held.undecodedEvents);
       pending.set(owed.pending);
       rejected.set(owed.rejected);
@@ -112,7 +113,8 @@ export function createGatewayMetrics({ now }: { now: () => number }): GatewayMet
       oldest.set(owed.oldestKnownAt === null ? 0 : Math.max(0, networkTime - owed.oldestKnownAt));
     } catch {
       // The store's errors are counted where they happen; a scrape without its figures is worth more than none.
-      for (const gauge of [scanLag, gaps, undecoded, pending, rejected, dead, failing, oldest]) gauge.set(undefined);
+      const gauges = [scanLag, gaps, gapNoticed, undecoded, pending, rejected, dead, failing, oldest];
+      for (const gauge of gauges) gauge.set(undefined);
       own.incomplete.inc();
     }
   }

@@ -66,6 +66,10 @@ export function eventSeries(registry: Registry) {
       "How many ledgers the event history is behind the newest ledger seen.",
     ).with(),
     gaps: registry.gauge("gateway_event_gaps", "Ranges of ledgers whose events could not be read.").with(),
+    gapNoticed: registry.gauge(
+      "gateway_event_gap_noticed_seconds",
+      "When the newest of these ranges was noticed, Unix time; 0 when there is none.",
+    ).with(),
     undecoded: registry.gauge(
       "gateway_events_undecoded",
       "Events kept raw because they could not be decoded; 100 stands for 100 or more.",
