@@ -132,7 +132,7 @@ export function createHttp(
           streams: () => streams.size,
           backlog,
           expiring: chain.expiring.now,
-          foreignMovements: () => chain.foreignAssets.found().count,
+          foreignMovements: chain.foreignAssets.found,
         }),
     },
     isStopping,

@@ -18,8 +18,8 @@ export interface MetricSources {
   streams(): number;
   history(): Promise<{ lagLedgers: number | null; gaps: { noticedAt: string }[]; undecodedEvents: number }>;
   backlog(): Promise<Owed>;
-  /** How many movements were in an asset that they should not be in. */
-  foreignMovements(): number;
+  /** How many movements were in an asset that they should not be in, and the last one. */
+  foreignMovements(): { count: number; last: { event: { knownAt: number } } | undefined };
   expiring(): Promise<{ payments: number; complete: boolean }>;
 }
 
@@ -79,7 +79,9 @@ export function createGatewayMetrics({ now }: { now: () => number }): GatewayMet
   }
 
   function readChain({ ledger, nodes, foreignMovements }: MetricSources): void {
-    events.foreign.set(foreignMovements());
+    const { count, last } = foreignMovements();
+    events.foreign.set(count);
+    events.foreignKnown.set(last?.event.knownAt ?? 0);
     const { sequence, closeTime, clockDisagreement } = ledger();
     rpc.sequence.set(sequence);
     const aheadSeconds = clockDisagreement() ?? 0;

@@ -87,6 +87,10 @@ export function eventSeries(registry: Registry) {
       "gateway_foreign_movements",
       "Movements in an asset that they should not be in, of the newest 5000 events at the start and since.",
     ).with(),
+    foreignKnown: registry.gauge(
+      "gateway_foreign_movement_known_seconds",
+      "When the last of these movements became known, Unix time; 0 when there was none.",
+    ).with(),
     notices: registry.counter(
       "gateway_watcher_notices_total",
       "Changes in how the watcher fares, by kind.",

@@ -25,6 +25,6 @@ export const ALL_WELL = {
   streams: () => 0,
   history: () => Promise.resolve({ lagLedgers: 0, gaps: [], undecodedEvents: 0 }),
   backlog: () => Promise.resolve({ pending: 0, rejected: 0, dead: 0, failing: 0, oldestKnownAt: null }),
-  foreignMovements: () => 0,
+  foreignMovements: () => ({ count: 0, last: undefined }),
   expiring: () => Promise.resolve({ payments: 0, complete: true }),
 };

@@ -23,6 +23,8 @@ export interface MovementEvent {
   type: string;
   contractId: string;
   ledger: number;
+  /** Unix seconds, by the network's clock. */
+  knownAt: number;
   deviceHash?: string;
   merchant?: string;
   asset?: string;

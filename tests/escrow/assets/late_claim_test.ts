@@ -16,6 +16,7 @@ function logged(found: Found[]) {
     sequence: at + 1,
     id: String(ledger).padStart(30, "0"),
     ledger,
+    knownAt: 0,
     contractId: ESCROW,
     type,
     asset,

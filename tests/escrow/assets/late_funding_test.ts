@@ -11,6 +11,7 @@ async function alarmsOf(found: [sequence: number, type: string, asset: string, l
     sequence,
     id: String(ledger).padStart(30, "0"),
     ledger,
+    knownAt: 0,
     contractId: ESCROW,
     type,
     asset,
