@@ -535,7 +535,7 @@ export type Status = {
     dead: number;
     /** Webhooks whose endpoint fails */
     failingWebhooks: number;
-    /** How long the oldest one that waits in the log has been known */
+    /** How long the oldest one has been owed, tried already or not */
     oldestSeconds: number | null;
   };
 };

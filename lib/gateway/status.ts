@@ -62,7 +62,7 @@ export function createStatus({ chain, history, backlog, clock, troubles }: Statu
         rejected: owed.rejected,
         dead: owed.dead,
         failingWebhooks: owed.failing,
-        oldestSeconds: owed.oldestKnownAt === null ? null : Math.max(0, closeTime - owed.oldestKnownAt),
+        oldestSeconds: owed.oldestSince === null ? null : Math.max(0, closeTime - owed.oldestSince),
       },
     };
   };

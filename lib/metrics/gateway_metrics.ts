@@ -29,8 +29,8 @@ interface Owed {
   rejected: number;
   dead: number;
   failing: number;
-  /** Unix seconds, by the network's clock. */
-  oldestKnownAt: number | null;
+  /** Since when the oldest has been owed, Unix seconds. */
+  oldestSince: number | null;
 }
 
 /** What a store that is well refuses: callers can bring it about, and nobody is to be woken for it. */
@@ -112,7 +112,7 @@ export function createGatewayMetrics({ now }: { now: () => number }): GatewayMet
       rejected.set(owed.rejected);
       dead.set(owed.dead);
       failing.set(owed.failing);
-      oldest.set(owed.oldestKnownAt === null ? 0 : Math.max(0, networkTime - owed.oldestKnownAt));
+      oldest.set(owed.oldestSince === null ? 0 : Math.max(0, networkTime - owed.oldestSince));
     } catch {
       // The store's errors are counted where they happen; a scrape without its figures is worth more than none.
       const gauges = [scanLag, gaps, gapNoticed, undecoded, pending, rejected, dead, failing, oldest];

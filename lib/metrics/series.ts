@@ -121,7 +121,7 @@ export function deliverySeries(registry: Registry) {
     failing: registry.gauge("gateway_webhooks_failing", "Webhooks whose endpoint fails.").with(),
     oldest: registry.gauge(
       "gateway_deliveries_oldest_seconds",
-      "How long the oldest event that waits for a webhook has been known, by the network's clock; 0 when none waits.",
+      "How long the oldest delivery has been owed, tried already or not; 0 when none is.",
     ).with(),
   };
 }

@@ -17,8 +17,11 @@ export interface Backlog {
   dead: number;
   /** Subscriptions whose endpoint fails. */
   failing: number;
-  /** When the oldest that waits in the log became known, Unix seconds by the network's clock; null: none waits. */
-  oldestKnownAt: number | null;
+  /**
+   * Since when the oldest has been owed, Unix seconds: what waits in the log since it became known, what is to be tried
+   * again since it first failed. Null: nothing is owed.
+   */
+  oldestSince: number | null;
 }
 
 const READERS_PAGE = 500;
@@ -26,11 +29,18 @@ const READERS_PAGE = 500;
 const COUNTED_AT_ONCE = 50;
 
 /** What one subscription is owed. Its cost does not grow with that. */
-export async function backlogOf({ events }: Pick<Store, "events">, reader: Reader, last: number): Promise<Backlog> {
+export async function backlogOf(
+  { events, deliveries }: Pick<Store, "events" | "deliveries">,
+  reader: Reader,
+  last: number,
+): Promise<Backlog> {
   const { subscription, progress: { cursor, retrying, rejected, dead, failingSinceMs } } = reader;
   const waits = { filter: filterOf(subscription), after: cursor, upTo: last };
   const [first] = cursor < last ? await events.read({ ...waits, order: "asc", limit: 1 }) : [];
   const waiting = first === undefined ? 0 : await events.count({ ...waits, limit: MAX_COUNTED });
+  const [again] = retrying > 0 ? await deliveries.retrying({ subscriptionId: subscription.id, limit: 1 }) : [];
+  const failedAt = again === undefined ? Infinity : Math.floor(again.delivery.failedAtMs / 1_000);
+  const oldestSince = Math.min(first?.knownAt ?? Infinity, failedAt);
   return {
     pending: waiting + retrying,
     atLeast: waiting === MAX_COUNTED,
@@ -38,7 +48,7 @@ export async function backlogOf({ events }: Pick<Store, "events">, reader: Reade
     rejected,
     dead,
     failing: failingSinceMs === null ? 0 : 1,
-    oldestKnownAt: first?.knownAt ?? null,
+    oldestSince: oldestSince === Infinity ? null : oldestSince,
   };
 }
 
@@ -51,7 +61,7 @@ export async function backlogOfAll(store: Pick<Store, "events" | "deliveries">):
     rejected: 0,
     dead: 0,
     failing: 0,
-    oldestKnownAt: null,
+    oldestSince: null,
   };
   const { last } = await store.events.bounds();
   let after: string | undefined;
@@ -65,7 +75,7 @@ export async function backlogOfAll(store: Pick<Store, "events" | "deliveries">):
       all.rejected += one.rejected;
       all.dead += one.dead;
       all.failing += one.failing;
-      if (one.oldestKnownAt !== null) all.oldestKnownAt = Math.min(one.oldestKnownAt, all.oldestKnownAt ?? Infinity);
+      if (one.oldestSince !== null) all.oldestSince = Math.min(one.oldestSince, all.oldestSince ?? Infinity);
       if (index % COUNTED_AT_ONCE === 0) await yieldToOthers();
     }
     if (page.length < READERS_PAGE) return all;

@@ -24,7 +24,7 @@ export const ALL_WELL = {
   contracts: () => [],
   streams: () => 0,
   history: () => Promise.resolve({ lagLedgers: 0, gaps: [], undecodedEvents: 0 }),
-  backlog: () => Promise.resolve({ pending: 0, rejected: 0, dead: 0, failing: 0, oldestKnownAt: null }),
+  backlog: () => Promise.resolve({ pending: 0, rejected: 0, dead: 0, failing: 0, oldestSince: null }),
   foreignMovements: () => ({ count: 0, last: undefined }),
   expiring: () => Promise.resolve({ payments: 0, complete: true }),
 };

@@ -83,7 +83,7 @@ const statusAnswer = z.object({
     rejected: z.int().describe("Those that an answer (4xx and the like) ended: replay them"),
     dead: z.int().describe("Those given up, and events forgotten undelivered: replay them"),
     failingWebhooks: z.int().describe("Webhooks whose endpoint fails"),
-    oldestSeconds: z.int().nullable().describe("How long the oldest one that waits in the log has been known"),
+    oldestSeconds: z.int().nullable().describe("How long the oldest one has been owed, tried already or not"),
   }),
 }).meta({ id: "Status" });
 
