@@ -533,9 +533,9 @@ export type Status = {
     rejected: number;
     /** Those given up, and events forgotten undelivered: replay them */
     dead: number;
-    /** Webhooks whose endpoint fails */
+    /** Webhooks whose endpoint fails, without those of disabled keys */
     failingWebhooks: number;
-    /** How long the oldest one has been owed, tried already or not */
+    /** How long the oldest one has been owed, tried already or not, without those of disabled keys */
     oldestSeconds: number | null;
   };
 };

@@ -19,7 +19,6 @@ import { METRICS_CONTENT_TYPE } from "../metrics/exposition.ts";
 import type { NodesRpcClient } from "../stellar/rpc/client.ts";
 import { randomBase62 } from "../random.ts";
 import { VERSION } from "../version.ts";
-import { createBacklog } from "../webhooks/backlog.ts";
 import type { Webhooks } from "../webhooks/webhooks.ts";
 import type { Caretaker } from "./caretaker.ts";
 import type { Chain } from "./chain.ts";
@@ -63,7 +62,6 @@ export function createHttp(
   { clock, limiter, verifier, history, streams, webhooks, metrics, caretaker, isStopping, isDraining }: HttpParts,
 ): GatewayApp {
   const { rpc, view, escrow, watcher, findings, lostAnswers } = chain;
-  const backlog = createBacklog(store, clock.monotonicMs);
 
   const once = createOnce({
     intents: store.intents,
@@ -104,7 +102,7 @@ export function createHttp(
         ...webhooks.subscriptions,
         create: createWebhookIntents({ once, webhooks: webhooks.subscriptions }),
       },
-      status: createStatus({ chain, history, backlog, clock, troubles: caretaker.troubles }),
+      status: createStatus({ chain, history, backlog: webhooks.backlog, clock, troubles: caretaker.troubles }),
     },
     corsOrigins: config.corsOrigins,
     pages: config.pages === "on",
@@ -130,7 +128,7 @@ export function createHttp(
           troubles: caretaker.troubles,
           contracts: chain.contractWatch.contracts,
           streams: () => streams.size,
-          backlog,
+          backlog: webhooks.backlog,
           expiring: chain.expiring.now,
           foreignMovements: chain.foreignAssets.found,
         }),

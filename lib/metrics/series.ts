@@ -118,10 +118,13 @@ export function deliverySeries(registry: Registry) {
     rejected: registry.gauge("gateway_deliveries_rejected", "Deliveries that an answer ended (4xx and the like).")
       .with(),
     dead: registry.gauge("gateway_deliveries_dead", "Deliveries given up, and events forgotten undelivered.").with(),
-    failing: registry.gauge("gateway_webhooks_failing", "Webhooks whose endpoint fails.").with(),
+    failing: registry.gauge(
+      "gateway_webhooks_failing",
+      "Webhooks whose endpoint fails, without those of disabled keys.",
+    ).with(),
     oldest: registry.gauge(
       "gateway_deliveries_oldest_seconds",
-      "How long the oldest delivery has been owed, tried already or not; 0 when none is.",
+      "How long the oldest delivery has been owed, tried already or not, without those of disabled keys; 0 when none is.",
     ).with(),
   };
 }

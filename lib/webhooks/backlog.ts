@@ -15,11 +15,11 @@ export interface Backlog {
   rejected: number;
   /** Deliveries given up. */
   dead: number;
-  /** Subscriptions whose endpoint fails. */
+  /** Subscriptions whose endpoint fails; what is held back for its key's sake is no endpoint's fault. */
   failing: number;
   /**
    * Since when the oldest has been owed, Unix seconds: what waits in the log since it became known, what is to be tried
-   * again since it first failed. Null: nothing is owed.
+   * again since it first failed. Null: nothing is owed but what is held back for its key's sake.
    */
   oldestSince: number | null;
 }
@@ -52,8 +52,14 @@ export async function backlogOf(
   };
 }
 
+/** Whether a key is one that is delivered to; what is owed under another one is held back. */
+type IsKeyEnabled = (keyId: string) => Promise<boolean>;
+
 /** What all subscriptions are owed. Costs a step for each of them, with others' turns in between. */
-export async function backlogOfAll(store: Pick<Store, "events" | "deliveries">): Promise<Backlog> {
+export async function backlogOfAll(
+  store: Pick<Store, "events" | "deliveries">,
+  isKeyEnabled: IsKeyEnabled,
+): Promise<Backlog> {
   const all: Backlog = {
     pending: 0,
     atLeast: false,
@@ -74,8 +80,11 @@ export async function backlogOfAll(store: Pick<Store, "events" | "deliveries">):
       all.retrying += one.retrying;
       all.rejected += one.rejected;
       all.dead += one.dead;
-      all.failing += one.failing;
-      if (one.oldestSince !== null) all.oldestSince = Math.min(one.oldestSince, all.oldestSince ?? Infinity);
+      const { failing, oldestSince } = one;
+      if ((failing > 0 || oldestSince !== null) && await isKeyEnabled(reader.subscription.keyId)) {
+        all.failing += failing;
+        if (oldestSince !== null) all.oldestSince = Math.min(oldestSince, all.oldestSince ?? Infinity);
+      }
       if (index % COUNTED_AT_ONCE === 0) await yieldToOthers();
     }
     if (page.length < READERS_PAGE) return all;
@@ -89,6 +98,7 @@ const HOLDS_TIMES = 10;
 /** Answers what all are owed, counted anew where that is not too much, and once for all who ask at the same time. */
 export function createBacklog(
   store: Pick<Store, "events" | "deliveries">,
+  isKeyEnabled: IsKeyEnabled,
   monotonicMs: () => number,
 ): () => Promise<Backlog> {
   let counted: Promise<Backlog> | undefined;
@@ -98,7 +108,7 @@ export function createBacklog(
     const startedAt = monotonicMs();
     holdsUntil = Infinity;
     try {
-      const all = await backlogOfAll(store);
+      const all = await backlogOfAll(store, isKeyEnabled);
       holdsUntil = monotonicMs() + HOLDS_TIMES * (monotonicMs() - startedAt);
       return all;
     } catch (cause) {

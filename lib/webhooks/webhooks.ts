@@ -2,6 +2,7 @@ import type { Clock } from "../clock.ts";
 import { type LoggedEvent, publicEvent } from "../store/event.ts";
 import type { Store } from "../store/store.ts";
 import type { NewAttempt } from "../store/webhook.ts";
+import { type Backlog, createBacklog } from "./backlog.ts";
 import { createAttempter, type EventMessage, recipientOf } from "./delivery/attempt.ts";
 import { type Courier, createCourier } from "./delivery/courier.ts";
 import { nextAttempt } from "./delivery/schedule.ts";
@@ -34,6 +35,8 @@ export interface WebhooksParts {
 
 export interface Webhooks {
   subscriptions: Subscriptions;
+  /** What all are owed, as it was a moment ago. */
+  backlog(): Promise<Backlog>;
   start(): void;
   /** The log has grown. */
   wake(): void;
@@ -103,6 +106,7 @@ export function createWebhooks(parts: WebhooksParts): Webhooks {
       clock,
       onChange: async (subscriptionId) => await courier?.changed(subscriptionId),
     }),
+    backlog: createBacklog(store, isKeyEnabled, clock.monotonicMs),
     start() {
       courier = newCourier();
       courier.start();

@@ -17,7 +17,11 @@ test("what is owed is counted again soon after the store has failed", async () =
       },
     },
   });
-  const backlog = createBacklog(Object.create(store, { events: { value: events } }), () => nowMs);
+  const backlog = createBacklog(
+    Object.create(store, { events: { value: events } }),
+    () => Promise.resolve(true),
+    () => nowMs,
+  );
   await assert.rejects(backlog(), StoreError);
   fails = false;
   nowMs += 60_000;

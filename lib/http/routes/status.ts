@@ -82,8 +82,10 @@ const statusAnswer = z.object({
     retrying: z.int().describe("Of them, those that failed and are to be tried again"),
     rejected: z.int().describe("Those that an answer (4xx and the like) ended: replay them"),
     dead: z.int().describe("Those given up, and events forgotten undelivered: replay them"),
-    failingWebhooks: z.int().describe("Webhooks whose endpoint fails"),
-    oldestSeconds: z.int().nullable().describe("How long the oldest one has been owed, tried already or not"),
+    failingWebhooks: z.int().describe("Webhooks whose endpoint fails, without those of disabled keys"),
+    oldestSeconds: z.int().nullable().describe(
+      "How long the oldest one has been owed, tried already or not, without those of disabled keys",
+    ),
   }),
 }).meta({ id: "Status" });
 
