@@ -23,13 +23,20 @@ export const ERRORS = {
     status: 422,
     meaning: "A contract refused the operation; contractError holds the name of its error.",
   },
-  rate_limited: { status: 429, meaning: "The rate limit is used up; Retry-After says how many seconds to wait." },
+  rate_limited: {
+    status: 429,
+    meaning:
+      "The rate, or another limit that the message names, is used up; Retry-After says how many seconds to wait.",
+  },
   internal_error: {
     status: 500,
     meaning: "Something went wrong inside the gateway; the log holds the details under the request id.",
   },
   upstream_error: { status: 502, meaning: "The RPC node failed, timed out or answered nonsense." },
-  unavailable: { status: 503, meaning: "The gateway is shutting down, or its store cannot be used right now." },
+  unavailable: {
+    status: 503,
+    meaning: "The gateway is shutting down, its store cannot be used right now, or all of its event streams are open.",
+  },
 } as const;
 
 export type ErrorCode = keyof typeof ERRORS;

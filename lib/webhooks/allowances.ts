@@ -2,7 +2,7 @@ import { GatewayError } from "../errors.ts";
 import type { Store } from "../store/store.ts";
 
 /** Test events of one subscription in a minute, over all gateways. */
-const TESTS = 6;
+export const MAX_TESTS = 6;
 const WINDOW_MS = 60_000;
 
 /**
@@ -13,7 +13,7 @@ export async function takeTest({ registers }: Pick<Store, "registers">, subscrip
   const waitMs = await registers.change(`test/${subscriptionId}`, (testedAtMs: number[] | undefined, nowMs) => {
     // A time that lies ahead is of a clock that was set back since.
     const times = (testedAtMs ?? []).filter((atMs) => atMs > nowMs - WINDOW_MS && atMs <= nowMs);
-    const isFree = times.length < TESTS;
+    const isFree = times.length < MAX_TESTS;
     return {
       value: isFree ? [...times, nowMs] : undefined,
       keepMs: WINDOW_MS,
@@ -21,7 +21,7 @@ export async function takeTest({ registers }: Pick<Store, "registers">, subscrip
     };
   });
   if (waitMs === 0) return;
-  throw new GatewayError("rate_limited", `a webhook is tested at most ${TESTS} times a minute`, {
+  throw new GatewayError("rate_limited", `a webhook is tested at most ${MAX_TESTS} times a minute`, {
     headers: { "Retry-After": String(Math.ceil(waitMs / 1000)) },
   });
 }

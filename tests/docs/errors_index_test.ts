@@ -6,8 +6,11 @@ import { fileURLToPath } from "node:url";
 import { NAMED_CONTRACT_ERRORS } from "../../lib/escrow/contracts/errors.ts";
 import { REFUSAL_REASONS } from "../../lib/escrow/reads/payment_check.ts";
 import { ERRORS, GatewayError, INVALID_REQUEST_STATUSES, RETRIES } from "../../lib/errors.ts";
+import { STREAM_LIMITS } from "../../lib/events/streams.ts";
 import { errorResponse } from "../../lib/http/error_response.ts";
+import { INTENT_LIMITS } from "../../lib/http/intents/once.ts";
 import { rejection, REJECTIONS } from "../../lib/stellar/transactions/rejections.ts";
+import { MAX_REPLAYED, MAX_TESTS } from "../../lib/webhooks/allowances.ts";
 
 const text = readFileSync(join(dirname(fileURLToPath(import.meta.url)), "../../docs/errors.md"), "utf8");
 const sections = new Map(
@@ -41,6 +44,19 @@ test("the index of errors says of retries what the errors say", () => {
     const { retry } = new GatewayError(code as keyof typeof ERRORS, "");
     if (!differs) assert.match(said(code), retry === "same" ? /^Yes, the same/ : /^No/, code);
   }
+});
+
+test("the index of errors has the limits by which requests are refused that have rate left", () => {
+  const number = (value: number) => String(value).replaceAll(/\B(?=(\d{3})+$)/g, " ");
+  for (
+    const limit of [
+      `${STREAM_LIMITS.perKey} event streams`,
+      `${MAX_TESTS} tests`,
+      `${number(MAX_REPLAYED)} events`,
+      `${number(INTENT_LIMITS.mostOfKey)} values of \`Idempotency-Key\``,
+    ]
+  ) assert.ok(sections.get("rate_limited")!.includes(limit), limit);
+  assert.ok(sections.get("unavailable")!.includes(`${number(STREAM_LIMITS.inAll)} event streams`));
 });
 
 test("the index of errors has the reasons of a payment check, in their order", () => {
