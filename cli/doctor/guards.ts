@@ -1,6 +1,6 @@
 import { type Config, settingTitle } from "../../lib/config.ts";
 import { createAssetList } from "../../lib/escrow/assets/asset_list.ts";
-import { createForeignMovements } from "../../lib/escrow/assets/foreign_movements.ts";
+import { createForeignMovements, FIRST_LOOK_EVENTS } from "../../lib/escrow/assets/foreign_movements.ts";
 import { isOpenToStrangers } from "../../lib/escrow/contracts/owner_probe.ts";
 import { instanceKey } from "../../lib/escrow/reads/storage_keys.ts";
 import type { Store } from "../../lib/store/store.ts";
@@ -36,7 +36,7 @@ export async function assetsFinding(
   );
 }
 
-/** Movements in assets that they should not be in, as the store's log has them. */
+/** Movements in assets that they should not be in, as the newest events of the store's log have them. */
 export async function movementsFinding(
   { config, store }: { config: Config; store: Store | undefined },
 ): Promise<Finding> {
@@ -46,11 +46,12 @@ export async function movementsFinding(
   const movements = createForeignMovements({ log: store.events, contractIds, assets, onForeign: () => {} });
   await movements.look();
   const { count, last } = movements.found();
-  if (last === undefined) return ok("movements", "none of those in the log is in an asset that it should not be in");
+  const looked = `of those in the newest ${FIRST_LOOK_EVENTS} events`;
+  if (last === undefined) return ok("movements", `none ${looked} is in an asset that it should not be in`);
   const { id, type, asset } = last.event;
   return warn(
     "movements",
-    `${count} in an asset that they should not be in, the last is ${type} ${id} in ${asset} (${last.because})`,
+    `${count} in an asset that they should not be in, ${looked}; the last is ${type} ${id} in ${asset} (${last.because})`,
     "somebody may have paid in one asset and taken out another: docs/guards.md says what to look at",
   );
 }

@@ -65,7 +65,7 @@ export interface ForeignMovements {
 }
 
 /** How far back the first look goes: what was found before a restart is found again. */
-const FIRST_LOOK_EVENTS = 5_000;
+export const FIRST_LOOK_EVENTS = 5_000;
 const PAGE = 500;
 /** More than one transaction can claim. */
 const MOST_AUTHORIZED = 500;
