@@ -83,6 +83,8 @@ export function createWatcher(parts: WatcherParts): Watcher {
   let isLooping = false;
   /** Turns under way. */
   let turns = 0;
+  /** When the last of them is over, monotonic ms. */
+  let turnsEndAtMs = 0;
   let polling: Promise<TurnResult> | undefined;
   /** The node that answered last. */
   let lastNode = 0;
@@ -171,7 +173,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
 
   // --- reading on ----------------------------------------------------------------------------------------------------
 
-  /** From the committed place towards the node's newest ledger, at most so many pages. */
+  /** From the committed place towards the node's newest ledger, at most so many pages; in a turn while there is time. */
   async function scan(signal: AbortSignal): Promise<TurnResult> {
     const { rpcCursor, scannedLedger } = log.state!;
     let place: Place = rpcCursor === undefined ? { startLedger: scannedLedger + 1 } : { cursor: rpcCursor };
@@ -207,6 +209,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
         throw new GatewayError("upstream_error", `the RPC node's event cursor ${page.cursor} does not move on`);
       }
       place = { cursor: page.cursor };
+      if (!isLooping && clock.monotonicMs() >= turnsEndAtMs) break;
     }
     return result("behind");
   }
@@ -342,8 +345,10 @@ export function createWatcher(parts: WatcherParts): Watcher {
       await log.close();
     },
     async turn(boundMs) {
+      const endsAtMs = clock.monotonicMs() + boundMs;
+      turnsEndAtMs = turns === 0 ? endsAtMs : Math.max(turnsEndAtMs, endsAtMs);
       turns += 1;
-      const result = await takeTurn(clock.monotonicMs() + boundMs);
+      const result = await takeTurn(endsAtMs);
       turns -= 1;
       if (turns === 0 && hasTurnsOnly()) await log.close();
       return result;
