@@ -39,6 +39,8 @@ export interface Watcher {
   wake(): void;
   /** Polls until all the node has is committed, for places without a loop; at most about `boundMs`. Never rejects. */
   turn(boundMs: number): Promise<TurnResult>;
+  /** Learns which ledger was committed last, by whichever gateway, for places without a loop. Never rejects. */
+  hear(): Promise<void>;
 }
 
 export interface WatcherParts extends Omit<LogWriterParts, "onNotice" | "assets"> {
@@ -123,13 +125,15 @@ export function createWatcher(parts: WatcherParts): Watcher {
 
   const noticedAt = () => isoSeconds(clock.now());
 
+  function hearStored(state: WatcherState | undefined): void {
+    if (state === undefined) return;
+    const { latestLedger: sequence, latestLedgerCloseTime } = state;
+    view.hear({ node: STORED, sequence, closeTime: latestLedgerCloseTime || undefined });
+  }
+
   /** Another gateway watches: what it has committed is news to this one. */
   async function standBy(): Promise<TurnResult> {
-    const { state } = log;
-    if (state !== undefined) {
-      const { latestLedger: sequence, latestLedgerCloseTime } = state;
-      view.hear({ node: STORED, sequence, closeTime: latestLedgerCloseTime || undefined });
-    }
+    hearStored(log.state);
     const { last } = await store.events.bounds();
     if (last !== lastSequence) parts.onCommit?.();
     lastSequence = last;
@@ -353,5 +357,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
       if (turns === 0 && hasTurnsOnly()) await log.close();
       return result;
     },
+    // What the store fails at is told elsewhere.
+    hear: () => store.events.watcherState().then(hearStored, () => {}),
   };
 }

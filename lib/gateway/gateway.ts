@@ -38,7 +38,7 @@ export interface Gateway {
   turn(boundMs: number): Promise<void>;
   /** Forgets what has been kept long enough; at most about `boundMs`. Never rejects. */
   tidy(boundMs: number): Promise<void>;
-  /** Learns which ledgers other gateways on the store have seen, for places without loops. Never rejects. */
+  /** Learns which ledgers other gateways on the store have seen and committed, for places without loops. Never rejects. */
   lookAround(): Promise<void>;
   /** Writes what is only in memory: rate limits, and which keys were used. Never rejects. */
   flush(): Promise<void>;
@@ -173,7 +173,9 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       await lookUpOutcomes(timeIsUp).then(() => forget(timeIsUp))
         .catch((cause) => log.warn("what has been kept long enough cannot be forgotten", { cause }));
     },
-    lookAround: async () => await chain.findings?.look(),
+    async lookAround() {
+      await Promise.all([chain.findings?.look(), chain.watcher.hear()]);
+    },
     async flush() {
       await Promise.all([limiter.flush(), verifier.refresh()]);
     },

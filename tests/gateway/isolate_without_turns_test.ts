@@ -1,0 +1,67 @@
+import { Keypair } from "@stellar/stellar-sdk";
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { createLazyGateway } from "../../cli/lazy_gateway.ts";
+import { hashVal } from "../../lib/escrow/reads/storage_keys.ts";
+import { createLog } from "../../lib/log.ts";
+import { openStore } from "../../lib/store/open.ts";
+import { startGateway, startTestNetwork, type TestNetwork } from "../http/test_gateway.ts";
+import { addressOf, callNow } from "../sandbox/past_the_gateway.ts";
+
+let on: TestNetwork;
+before(async () => on = await startTestNetwork());
+after(() => on.network.stop());
+
+/** Two isolates of one deployment: one has the turns; the other, opened after the first turn, has requests only. */
+async function stage(settings: Record<string, string> = {}) {
+  const store = await openStore("memory:", { isShared: true });
+  const isolate = () => startGateway(on, { started: false, store: () => store, settings });
+  const turning = await isolate();
+  await turning.gateway.turn(20_000);
+  const asked = await isolate();
+  const lazy = createLazyGateway({
+    open: () => Promise.resolve(asked.gateway),
+    log: createLog({ format: "json", level: "error", write: () => {}, now: Date.now }),
+    monotonicMs: () => performance.now(),
+  });
+  const key = await asked.newKey();
+  return {
+    turning,
+    async get(path: string, token = key): Promise<Response> {
+      const request = new Request(`http://gateway.test${path}`, { headers: { authorization: `Bearer ${token}` } });
+      return await lazy.fetch(request, { remoteAddress: "203.0.113.9" });
+    },
+    async stop() {
+      await Promise.all([asked.stop(), turning.stop()]);
+      await store.close();
+    },
+  };
+}
+
+test("an isolate that asks no node tells of no older ledger than the events that it shows", async () => {
+  const { turning, get, stop } = await stage();
+  await get("/v1/events");
+  const { accounts: { owner }, contracts: { deviceRegistry } } = on.sandbox;
+  const self = addressOf(owner.address);
+  for (const card of ["a1", "a2", "a3"]) {
+    callNow(
+      on.network,
+      Keypair.fromSecret(owner.secret),
+      deviceRegistry,
+      "register",
+      self,
+      hashVal(card.repeat(32)),
+      self,
+    );
+  }
+  await turning.gateway.turn(20_000);
+  // It looks around once a second.
+  await new Promise((resolve) => setTimeout(resolve, 1_100));
+  const { events, latestLedger } = await (await get("/v1/events")).json();
+  assert.equal(events.length, 3);
+  const newest = events.at(-1).ledger;
+  assert.ok(latestLedger >= newest, `latestLedger is ${latestLedger}, the newest event is of ${newest}`);
+  const { ledger } = await (await get("/v1/status")).json();
+  assert.ok(ledger.sequence >= newest, `${ledger.sequence}`);
+  await stop();
+});
