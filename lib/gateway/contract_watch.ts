@@ -27,6 +27,8 @@ const TIMEOUT_MS = 5_000;
 const PAUSE_MS = 5_000;
 /** While something is wrong: it may be a node that lags behind a deployment, or be mended by a restore. */
 const PROBLEM_PAUSE_MS = 60_000;
+/** While all is well: a gateway that does not watch is told of no reset, nor that a node is back. */
+const WELL_PAUSE_MS = 600_000;
 
 export function createContractWatch({ rpc, contracts, log, clock, stopping }: {
   rpc: Pick<RpcClient, "getLedgerEntries">;
@@ -64,7 +66,9 @@ export function createContractWatch({ rpc, contracts, log, clock, stopping }: {
       const checks = await checkContracts({ rpc: bounded, contracts });
       checks.forEach((check, index) => tell(check, watched[index]!));
       watched = checks.map((check) => ({ ...check, lookedAtMs: clock.now() }));
-      if (checks.some(({ problem }) => problem !== undefined)) again(PROBLEM_PAUSE_MS);
+      const isWell = checks.every(({ problem }) => problem === undefined);
+      // A sooner look may have been asked for meanwhile.
+      if (!isDue) again(isWell ? WELL_PAUSE_MS : PROBLEM_PAUSE_MS);
     } catch (error) {
       if (stopping.aborted) return;
       again(PAUSE_MS);

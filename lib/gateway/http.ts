@@ -120,8 +120,9 @@ export function createHttp(
     metrics: config.metricsToken === undefined ? undefined : {
       token: config.metricsToken,
       contentType: METRICS_CONTENT_TYPE,
-      render: () =>
-        metrics.render({
+      async render() {
+        await chain.foreignAssets.look();
+        return await metrics.render({
           ledger: () => view,
           nodes: rpc.nodes,
           history: history.status,
@@ -131,7 +132,8 @@ export function createHttp(
           backlog: webhooks.backlog,
           expiring: chain.expiring.now,
           foreignMovements: chain.foreignAssets.found,
-        }),
+        });
+      },
     },
     isStopping,
     isDraining,

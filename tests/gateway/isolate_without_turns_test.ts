@@ -1,4 +1,4 @@
-import { Keypair } from "@stellar/stellar-sdk";
+import { Asset, Keypair, nativeToScVal, Operation as Classic } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { createLazyGateway } from "../../cli/lazy_gateway.ts";
@@ -6,7 +6,8 @@ import { hashVal } from "../../lib/escrow/reads/storage_keys.ts";
 import { createLog } from "../../lib/log.ts";
 import { openStore } from "../../lib/store/open.ts";
 import { startGateway, startTestNetwork, type TestNetwork } from "../http/test_gateway.ts";
-import { addressOf, callNow } from "../sandbox/past_the_gateway.ts";
+import { addressOf, applyNow, callNow } from "../sandbox/past_the_gateway.ts";
+import { until } from "../until.ts";
 
 let on: TestNetwork;
 before(async () => on = await startTestNetwork());
@@ -63,5 +64,30 @@ test("an isolate that asks no node tells of no older ledger than the events that
   assert.ok(latestLedger >= newest, `latestLedger is ${latestLedger}, the newest event is of ${newest}`);
   const { ledger } = await (await get("/v1/status")).json();
   assert.ok(ledger.sequence >= newest, `${ledger.sequence}`);
+  await stop();
+});
+
+test("its status and metrics tell of foreign movements that another one's turn has read, and of the contracts", async () => {
+  const metricsToken = "scrape-me-0123456789";
+  const { turning, get, stop } = await stage({ assets: "native", metricsToken });
+  const thief = Keypair.random();
+  await on.network.fund(thief.publicKey());
+  const asset = new Asset("JUNK", thief.publicKey());
+  applyNow(on.network, thief, Classic.createStellarAssetContract({ asset }));
+  const { deviceRegistry, paymentEscrow } = on.sandbox.contracts;
+  const [self, card, junk] = [
+    addressOf(thief),
+    hashVal("b1".repeat(32)),
+    addressOf(asset.contractId(on.network.passphrase)),
+  ];
+  callNow(on.network, thief, deviceRegistry, "register", self, card, self);
+  callNow(on.network, thief, paymentEscrow, "fund_escrow", junk, self, card, nativeToScVal(900, { type: "i128" }));
+  await turning.gateway.turn(20_000);
+  const metrics = await (await get("/metrics", metricsToken)).text();
+  assert.equal(/^gateway_foreign_movements (.*)$/m.exec(metrics)![1], "1");
+  const status = async () => await (await get("/v1/status")).json();
+  assert.equal((await status()).foreignMovements.count, 1);
+  const isLookedAt = ({ checkedAt }: { checkedAt: string | null }) => checkedAt !== null;
+  await until(async () => (await status()).contracts.every(isLookedAt), 4_000);
   await stop();
 });
