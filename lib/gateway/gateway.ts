@@ -170,7 +170,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     turn: (boundMs) => turn(boundMs).catch((error) => log.error("a turn has failed; the next tries again", { error })),
     async tidy(boundMs) {
       const timeIsUp = AbortSignal.timeout(boundMs);
-      await lookUpOutcomes(timeIsUp).then(() => forget(timeIsUp))
+      // Half of the time at most: what a slow node leaves unknown must not keep the store growing.
+      await lookUpOutcomes(AbortSignal.timeout(boundMs / 2)).then(() => forget(timeIsUp))
         .catch((cause) => log.warn("what has been kept long enough cannot be forgotten", { cause }));
     },
     async lookAround() {
