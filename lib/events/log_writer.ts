@@ -143,6 +143,8 @@ export function createLogWriter(parts: LogWriterParts): LogWriter {
       if (lease === undefined) {
         renewAtMs = clock.monotonicMs() + leaseMs / 4;
         lease = await store.leases.acquire({ name: WATCHER_LEASE, holder: parts.holder, durationMs: leaseMs });
+        // Another program may have written meanwhile: the state says whose decoder tried last.
+        isDecoded = false;
       }
       state = await store.events.watcherState();
       return lease !== undefined;
@@ -167,7 +169,8 @@ export function createLogWriter(parts: LogWriterParts): LogWriter {
           onNotice({ kind: "decoded", message: `${events.length} events that were kept raw could be decoded now` });
         }
         isDecoded = undecoded.length < UNDECODED_EVENTS;
-        if (undecoded.length === 0) return;
+        // Where another's tried before, it has to try again: this one may keep raw what comes next.
+        if (undecoded.length === 0 && state.decoder === undefined) return;
         const upTo = isDecoded ? null : undecoded.at(-1)!.id;
         await commitStep([], { ...state, decoder: { name: decoder, triedUpTo: upTo } });
       }

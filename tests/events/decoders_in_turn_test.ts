@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { openStore } from "../../lib/store/open.ts";
+import { createFixture, type FixtureOptions, hashesOf, readAll, simulate } from "./parts.ts";
+
+/** Gateways of an older and a newer program on one store: the older one knows no event. */
+async function stage() {
+  const { network, node, clock } = simulate();
+  const store = await openStore("memory:", { now: clock.now, isShared: true });
+  const gateway = (decoder: string, more: FixtureOptions = {}) =>
+    createFixture(network, { nodes: [node], store, decoder, ...more });
+  const newer = () => gateway("newer", { decode: () => ({ type: "escrow.funded" }) });
+  const older = () => gateway("older", { decode: () => undefined });
+  return { network, clock, older, newer };
+}
+
+test("what an older program keeps raw between two turns of a newer one is decoded by the newer one's next turn", async () => {
+  const { network, clock, older, newer } = await stage();
+  const [old, young] = [await older(), await newer()];
+  for (const each of [old, young, old, young]) {
+    network.close({});
+    await each.turn();
+    clock.pass(60_000);
+  }
+  assert.equal((await young.history.status()).undecodedEvents, 0);
+  assert.deepEqual((await readAll(young.history)).toSorted(), hashesOf(network.emitted).toSorted());
+});
+
+test("and by a newer one that is started later", async () => {
+  const { network, clock, older, newer } = await stage();
+  const [old, young] = [await older(), await newer()];
+  for (const each of [old, young, old]) {
+    network.close({});
+    await each.turn();
+    clock.pass(60_000);
+  }
+  const started = await newer();
+  await started.turn();
+  assert.equal((await started.history.status()).undecodedEvents, 0);
+  assert.deepEqual((await readAll(started.history)).toSorted(), hashesOf(network.emitted).toSorted());
+});
