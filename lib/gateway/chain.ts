@@ -97,7 +97,7 @@ export async function createChain(
     store,
     view,
     clock,
-    onHigherLedger: () => watcher.wake(),
+    onUnread: () => watcher.wake(),
     onProblem: (message, cause) => log.warn(message, { cause }),
   });
   const lostAnswers = createLostAnswers(store);
@@ -108,7 +108,11 @@ export async function createChain(
     clock,
     contracts,
     assets,
-    log: eventLogOf(store, contracts.paymentEscrow, () => watcher.turn(CATCH_UP_MS)),
+    log: eventLogOf(store, contracts.paymentEscrow, async () => {
+      const { outcome } = await watcher.turn(CATCH_UP_MS);
+      // Has the one that watches look at once.
+      if (outcome === "standby") await findings?.tellLedger();
+    }),
     networkPassphrase: config.networkPassphrase,
     submitTimeoutMs: config.submitTimeoutMs,
     verdicts: findings?.verdicts,

@@ -26,8 +26,8 @@ export interface SharedFindingsParts {
   store: Pick<Store, "registers" | "events">;
   view: LedgerView;
   clock: Clock;
-  /** Told when another gateway has seen a higher ledger than this one. */
-  onHigherLedger(): void;
+  /** Called at each look while a gateway has seen a ledger whose events are not in the log yet. */
+  onUnread(): void;
   onProblem(message: string, cause: unknown): void;
 }
 
@@ -46,7 +46,7 @@ const LEDGER_KEPT_MS = 60_000;
 const VERDICT_KEPT_MS = 30 * 86_400_000;
 
 export function createSharedFindings(parts: SharedFindingsParts): SharedFindings {
-  const { store: { registers, events }, view, clock, onHigherLedger, onProblem } = parts;
+  const { store: { registers, events }, view, clock, onUnread, onProblem } = parts;
   let heard: SeenLedger | undefined;
   let isTold = false;
 
@@ -71,11 +71,15 @@ export function createSharedFindings(parts: SharedFindingsParts): SharedFindings
   const look = () =>
     attempt(async () => {
       const seen = await registers.read<SeenLedger>(LEDGER);
-      if (seen === undefined || !isHigher(seen, heard) || seen.epoch !== await epochNow()) return;
+      if (seen === undefined) return;
+      const { epoch, scannedLedger } = await events.watcherState() ?? { epoch: 0, scannedLedger: 0 };
+      if (seen.epoch !== epoch) return;
+      if (isHigher(seen, heard) && seen.sequence > view.sequence) {
+        view.hear({ node: STORED, sequence: seen.sequence, closeTime: seen.closeTime ?? undefined });
+      }
       heard = seen;
-      if (seen.sequence <= view.sequence) return;
-      view.hear({ node: STORED, sequence: seen.sequence, closeTime: seen.closeTime ?? undefined });
-      onHigherLedger();
+      // Not only once: what one poll has read may still have to be confirmed by another.
+      if (seen.sequence > scannedLedger) onUnread();
     });
 
   const loop = createLoop({

@@ -15,14 +15,14 @@ async function stage() {
   const clock = createTestClock();
   const store = await openStore("memory:", { now: clock.now, isShared: true });
   function gateway() {
-    let higher = 0;
+    let unread = 0;
     const problems: string[] = [];
     const view = createLedgerView({ clock });
     const findings = createSharedFindings({
       store,
       view,
       clock,
-      onHigherLedger: () => higher++,
+      onUnread: () => unread++,
       onProblem: (message) => problems.push(message),
     });
     const choice = createSourceChoice({
@@ -30,7 +30,7 @@ async function stage() {
       verdicts: findings.verdicts,
       onProblem: (message) => problems.push(message),
     });
-    return { view, findings, choice, problems, higher: () => higher };
+    return { view, findings, choice, problems, unread: () => unread };
   }
   const hears = ({ view }: ReturnType<typeof gateway>, sequence: number) =>
     view.hear({ node: 0, sequence, closeTime: Math.floor(clock.now() / 1_000) });
@@ -47,8 +47,8 @@ function ways(stored: string, called: string) {
   return { made, byEntries: by(stored), byCalls: by(called), isEmpty: () => false };
 }
 
-test("a ledger that one gateway saw is known to the others once they look, and news only once", async () => {
-  const { gateway, hears } = await stage();
+test("a ledger that one gateway saw is known to the others once they look, who are called until the log has it", async () => {
+  const { store, gateway, hears } = await stage();
   const [one, two] = [gateway(), gateway()];
   hears(one, 1_000);
   hears(two, 999);
@@ -56,7 +56,10 @@ test("a ledger that one gateway saw is known to the others once they look, and n
   assert.equal(two.view.sequence, 999);
   await one.findings.tellLedger();
   for (let looks = 0; looks < 3; looks++) await two.findings.look();
-  assert.deepEqual([two.view.sequence, two.higher()], [1_000, 1]);
+  assert.deepEqual([two.view.sequence, two.unread()], [1_000, 3]);
+  await scanned(store, 1_000);
+  await two.findings.look();
+  assert.equal(two.unread(), 3);
   hears(two, 1_001);
   await two.findings.tellLedger();
   await one.findings.tellLedger();
