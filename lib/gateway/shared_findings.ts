@@ -48,6 +48,8 @@ const VERDICT_KEPT_MS = 30 * 86_400_000;
 export function createSharedFindings(parts: SharedFindingsParts): SharedFindings {
   const { store: { registers, events }, view, clock, onUnread, onProblem } = parts;
   let heard: SeenLedger | undefined;
+  /** Its events were not in the log yet at the last look. */
+  let isUnread = false;
   let isTold = false;
 
   const epochNow = async () => (await events.watcherState())?.epoch ?? 0;
@@ -71,7 +73,7 @@ export function createSharedFindings(parts: SharedFindingsParts): SharedFindings
   const look = () =>
     attempt(async () => {
       const seen = await registers.read<SeenLedger>(LEDGER);
-      if (seen === undefined) return;
+      if (seen === undefined || !(isUnread || isHigher(seen, heard))) return;
       const { epoch, scannedLedger } = await events.watcherState() ?? { epoch: 0, scannedLedger: 0 };
       if (seen.epoch !== epoch) return;
       if (isHigher(seen, heard) && seen.sequence > view.sequence) {
@@ -79,7 +81,8 @@ export function createSharedFindings(parts: SharedFindingsParts): SharedFindings
       }
       heard = seen;
       // Not only once: what one poll has read may still have to be confirmed by another.
-      if (seen.sequence > scannedLedger) onUnread();
+      isUnread = seen.sequence > scannedLedger;
+      if (isUnread) onUnread();
     });
 
   const loop = createLoop({

@@ -1,4 +1,4 @@
-import { Keypair, Operation, TransactionBuilder } from "@stellar/stellar-sdk/base";
+import { Keypair, Operation } from "@stellar/stellar-sdk/base";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { hashCard } from "../../lib/client/client.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createRetention } from "../../../lib/store/retention.ts";
-import { append, eventAt, START_MS } from "../parts.ts";
+import { append, START_MS } from "../parts.ts";
 import { courierStage } from "./courier_stage.ts";
 
 const HOUR_MS = 3_600_000;
