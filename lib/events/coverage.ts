@@ -117,12 +117,16 @@ export function withFilled(
  * contracts, it was never in reach, and is not missing.
  */
 export function withoutReach(state: WatcherState, gap: HistoryGap, oldestLedger: number): WatcherState {
-  const isFirst = gap.contractIds.every((id) => state.contracts[id]?.fromLedger === gap.fromLedger);
-  if (!isFirst || oldestLedger <= gap.fromLedger) return state;
+  if (!isBeginning(gap, state) || oldestLedger <= gap.fromLedger) return state;
   const fromLedger = Math.min(oldestLedger, gap.toLedger + 1);
   const raised = gap.contractIds.map((id) => [id, { ...state.contracts[id]!, fromLedger }]);
   const contracts = { ...state.contracts, ...Object.fromEntries(raised) };
   return withFilled({ ...state, contracts }, gap.contractIds, gap.fromLedger, fromLedger - 1);
+}
+
+/** Whether a gap is the beginning of all that was ever read of its contracts: they are new, and it is being read. */
+export function isBeginning({ contractIds, fromLedger }: HistoryGap, { contracts }: WatcherState): boolean {
+  return contractIds.every((id) => contracts[id]?.fromLedger === fromLedger);
 }
 
 /** Gaps that a node may fill yet: those of the network as it is. */

@@ -2,7 +2,7 @@ import { GatewayError } from "../errors.ts";
 import { RpcError } from "../stellar/rpc/json_rpc.ts";
 import type { NewEvent, UndecodedEvent } from "../store/event.ts";
 import { type HistoryGap, StoreError, type WatcherState } from "../store/store.ts";
-import { watchedContracts } from "./coverage.ts";
+import { gapsToFill, isBeginning, watchedContracts } from "./coverage.ts";
 
 /** Something an operator should know once: told after the commit that made it so. */
 export interface Notice {
@@ -55,6 +55,22 @@ export function noticesOfState(
 /** Whether one gap lies within another: what is being filled grows smaller, and is nothing new. */
 export function isPartOf(gap: HistoryGap, whole: HistoryGap): boolean {
   return whole.epoch === gap.epoch && whole.fromLedger <= gap.fromLedger && gap.toLedger <= whole.toLedger;
+}
+
+/** What an operator should know of gaps that were read: undefined when nothing was found, and none of them is filled. */
+export function noticeOfFilled(events: number, state: WatcherState, before: WatcherState): Notice | undefined {
+  const gaps = gapsToFill(state);
+  // Of the beginning of a new contract nobody was told that it is missing.
+  const isFilled = gapsToFill(before).some((gap) =>
+    !isBeginning(gap, before) &&
+    !gaps.some((left) => left.contractIds.join() === gap.contractIds.join() && isPartOf(left, gap))
+  );
+  if (events === 0 && !isFilled) return undefined;
+  return {
+    kind: "repaired",
+    events,
+    message: `${events} events of gaps were found; gaps that are left: ${gaps.length}`,
+  };
 }
 
 /** What an operator should know of events that were committed: undefined when all could be decoded. */

@@ -10,7 +10,7 @@ import { afterPruning, afterReset, firstState, watchedContracts, withContracts }
 import { createFormerNetworkCheck } from "./former_network.ts";
 import { createAssetLookup, type Movements } from "./movement_assets.ts";
 import { createLogWriter, type LogWriterParts } from "./log_writer.ts";
-import { type Notice, type Trouble, troubleOf } from "./notices.ts";
+import { type Notice, noticeOfFilled, type Trouble, troubleOf } from "./notices.ts";
 import type { Place } from "./page.ts";
 import { createPruningCheck } from "./pruning.ts";
 import { createReader } from "./reading.ts";
@@ -242,8 +242,9 @@ export function createWatcher(parts: WatcherParts): Watcher {
 
   /** Gaps, the second look, and the hash by which a reset will be told. */
   async function repair(signal: AbortSignal): Promise<void> {
-    const filled = await gaps.fill(signal);
-    if (filled > 0) onProblem({ kind: "repaired", events: filled, message: `${filled} events of gaps were found` });
+    const before = log.state!;
+    const filled = noticeOfFilled(await gaps.fill(signal), log.state!, before);
+    if (filled !== undefined) onProblem(filled);
     // By what ledgers said: where our own clock is all there is, it may be days ahead, and the look come too early.
     const found = await secondLook.look({ seconds: view.confirmed.closeTime, lastNode }, signal);
     if (found > 0) {

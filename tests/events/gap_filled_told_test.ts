@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createFixture, OTHER_CONTRACT, restart, simulate, untilAtTip } from "./parts.ts";
+import { CONTRACT } from "./simulated_node.ts";
+
+for (const happened of [[{}], []]) {
+  const events = happened.length === 0 ? "nothing" : "something";
+  test(`that missing ledgers are there after all is told where ${events} had happened in them`, async () => {
+    const { network, node } = simulate({ retention: 10 });
+    network.close({});
+    const fixture = await createFixture(network, { nodes: [node] });
+    await untilAtTip(fixture);
+    for (let ledger = 0; ledger < 30; ledger++) network.close(...happened);
+    await untilAtTip(fixture);
+    assert.equal((await fixture.gaps()).length, 1);
+    // The operator has put a node in its place that holds more.
+    node.retention = 1_000;
+    fixture.clock.pass(3_600_000);
+    network.close({});
+    for (let turns = 0; turns < 4; turns++) await untilAtTip(fixture);
+    assert.deepEqual(await fixture.gaps(), []);
+    assert.deepEqual(fixture.kinds(), ["gap", "repaired"]);
+  });
+}
+
+test("that the ledgers before a new contract are read is not told where nothing had happened: nobody was told that they are missing", async () => {
+  const { network, node } = simulate();
+  network.close({});
+  const first = await createFixture(network, { nodes: [node] });
+  await untilAtTip(first);
+  const again = await restart(first, { contractIds: [OTHER_CONTRACT, CONTRACT] });
+  for (let turns = 0; turns < 4; turns++) await untilAtTip(again);
+  assert.deepEqual(await again.gaps(), []);
+  assert.deepEqual(again.kinds(), ["contracts_changed"]);
+});
