@@ -88,7 +88,15 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     streams.wake();
   }
   const { clock: storeClock, look: lookAtStoreClock } = await openStoreClock(store, clock);
-  const webhooks = await createGatewayWebhooks(options, { clock: storeClock, metrics, watch: chain.watcher.turn });
+  const webhooks = await createGatewayWebhooks(options, {
+    clock: storeClock,
+    metrics,
+    watch: chain.watcher.turn,
+    async seenLedger() {
+      await chain.findings?.look();
+      return chain.view.sequence;
+    },
+  });
   const onProblem = told(log);
   const history = createHistory({ store, view: chain.view });
   const streams = createEventStreams({ store, history, view: chain.view, clock, onProblem });

@@ -1,6 +1,7 @@
 import type { Clock } from "../clock.ts";
 import { ConfigError } from "../config.ts";
 import { GatewayError } from "../errors.ts";
+import type { TurnResult } from "../events/watcher.ts";
 import type { GatewayMetrics } from "../metrics/gateway_metrics.ts";
 import { randomBase62 } from "../random.ts";
 import { heightOf } from "../store/event.ts";
@@ -15,6 +16,8 @@ import type { GatewayOptions } from "./options.ts";
 
 /** How long the creation of a webhook waits for the node. */
 const WATCH_MS = 3_000;
+/** How often it is looked whether the gateway that watches has come as far. */
+const LOOK_MS = 100;
 
 const random = (length: number) => crypto.getRandomValues(new Uint8Array(length));
 
@@ -22,7 +25,9 @@ export interface WebhooksWiring {
   clock: Clock;
   metrics: GatewayMetrics;
   /** Has the watcher poll the node, once or for about so long; joins a poll that is under way. Never rejects. */
-  watch(boundMs: number): Promise<unknown>;
+  watch(boundMs: number): Promise<Pick<TurnResult, "outcome">>;
+  /** The newest ledger that this gateway, or another on the store, has seen. */
+  seenLedger(): Promise<number>;
 }
 
 /**
@@ -31,7 +36,7 @@ export interface WebhooksWiring {
  */
 export async function createGatewayWebhooks(
   options: GatewayOptions,
-  { clock, metrics, watch }: WebhooksWiring,
+  { clock, metrics, watch, seenLedger }: WebhooksWiring,
 ): Promise<Webhooks> {
   const { store, keys, log, targets = {} } = options;
   const policy = createTargetPolicy({
@@ -52,7 +57,7 @@ export async function createGatewayWebhooks(
     secrets: await openSecrets(options),
     isKeyEnabled,
     isKeyThere: async (keyId) => await keys.get(keyId) !== undefined,
-    startHeight: () => heightAfterTip(store, { clock, watch }),
+    startHeight: () => heightAfterTip(store, { clock, watch, seenLedger }),
     randomBytes: random,
     randomText: (length) => randomBase62(length, random),
     clock,
@@ -63,19 +68,25 @@ export async function createGatewayWebhooks(
 }
 
 /**
- * The ledgers after the committed tip are what a new webhook hears. The node is asked first: what was confirmed to its
- * maker just now is behind it.
+ * The ledgers after the committed tip are what a new webhook hears. The node is asked first, or the gateway that watches is
+ * waited for: what was confirmed to its maker just now is behind it.
  */
 async function heightAfterTip(
   store: Store,
-  { clock, watch }: Pick<WebhooksWiring, "clock" | "watch">,
+  { clock, watch, seenLedger }: Pick<WebhooksWiring, "clock" | "watch" | "seenLedger">,
 ): Promise<number> {
+  const endsAtMs = clock.monotonicMs() + WATCH_MS;
   const timeIsUp = new AbortController();
-  await Promise.race([watch(0), clock.wait(WATCH_MS, timeIsUp.signal)]);
+  const polled = await Promise.race([watch(0), clock.wait(WATCH_MS, timeIsUp.signal)]);
   timeIsUp.abort();
-  const state = await store.events.watcherState();
-  if (state !== undefined) return heightOf(state.epoch, Math.max(state.latestLedger, state.scannedLedger)) + 1;
-  throw new GatewayError("upstream_error", "no ledger was seen yet: the RPC node has not answered; try again");
+  const awaited = polled?.outcome === "standby" ? await seenLedger() : 0;
+  while (true) {
+    const state = await store.events.watcherState();
+    const tip = Math.max(state?.latestLedger ?? 0, state?.scannedLedger ?? 0);
+    if (tip < awaited && clock.monotonicMs() < endsAtMs) await clock.wait(LOOK_MS);
+    else if (state !== undefined) return heightOf(state.epoch, tip) + 1;
+    else throw new GatewayError("upstream_error", "no ledger was seen yet: the RPC node has not answered; try again");
+  }
 }
 
 /** The cipher that opens the store's secrets; with a new key it seals those that are still plain. */

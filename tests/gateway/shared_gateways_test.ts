@@ -135,6 +135,23 @@ test("a webhook made at one gateway is delivered to once, and tested six times a
   assert.deepEqual(delivered.map(({ event }) => event.deviceHash), [deviceHash]);
 });
 
+test("a webhook hears nothing that was confirmed to its maker before, at whichever gateway it is made", async () => {
+  for (const [by, path] of [[one, "/one"], [two, "/two"]] as const) {
+    await registerDevice(by);
+    await registerDevice(by);
+    const { status } = await by.request("POST", "/v1/webhooks", {
+      key: one.apiKey,
+      body: { url: `${receiver.url}${path}` },
+    });
+    assert.equal(status, 201);
+    const later = await registerDevice(by);
+    const heard = () =>
+      receiver.received.filter((post) => post.path === path).map(({ body }) => JSON.parse(body).event.deviceHash);
+    await until(() => heard().includes(later));
+    assert.deepEqual(heard(), [later]);
+  }
+});
+
 test("when the gateway that watches and delivers stops, the other one goes on", async () => {
   await one.request("POST", "/v1/webhooks", { body: { url: `${receiver.url}/hook` } });
   const hashes = [await registerDevice(one)];
