@@ -26,7 +26,7 @@ import { createContractCodes } from "./contracts/codes.ts";
 import type { ContractIds } from "./contracts/errors.ts";
 import { createCardGuard } from "./operations/card_guard.ts";
 import { createWalletWarnings } from "./operations/large_wallets.ts";
-import { createMerchantTraffic } from "./operations/merchant_traffic.ts";
+import { createMerchantTraffic, type SharedTraffic } from "./operations/merchant_traffic.ts";
 import { type Operation, operationDigest, operationKind, refuseCall } from "./operations/operations.ts";
 import { type AssetReader, createAssetReader } from "./reads/asset_info.ts";
 import { createPaymentChecker, type PaymentChecker } from "./reads/payment_check.ts";
@@ -85,6 +85,8 @@ export interface EscrowParts {
   submitTimeoutMs: number;
   /** What the gateways on one store found of the contracts' code; absent: this one is alone with its store. */
   verdicts?: KeptVerdicts;
+  /** What they have handed out for merchants; absent as `verdicts`. */
+  sharedTraffic?: SharedTraffic;
   journal: Journal;
   /** Hands out a nonce above `used` and above every one that was handed out within its `validForMs`. */
   nextNonce(request: { deviceHash: string; agent: string; used: string; validForMs: number }): Promise<string>;
@@ -140,6 +142,7 @@ export function createEscrow(parts: EscrowParts): Escrow {
     paymentEscrow: contracts.paymentEscrow,
     terms,
     traffic: createMerchantTraffic({ now: clock.monotonicMs, validForMs }),
+    sharedTraffic: parts.sharedTraffic,
     onProblem,
   });
   const transactions = createTransactions({

@@ -17,6 +17,7 @@ import type { GatewayMetrics } from "../metrics/gateway_metrics.ts";
 import { createJournal } from "./journal.ts";
 import { createLostAnswers, type LostAnswers } from "./lost_answers.ts";
 import { createSharedFindings, type SharedFindings } from "./shared_findings.ts";
+import { createSharedTraffic } from "./shared_traffic.ts";
 import { eventLogOf, paymentLogOf } from "./event_log.ts";
 import { watchForeignAssets } from "./foreign_assets.ts";
 import type { GatewayOptions } from "./options.ts";
@@ -116,6 +117,7 @@ export async function createChain(
     networkPassphrase: config.networkPassphrase,
     submitTimeoutMs: config.submitTimeoutMs,
     verdicts: findings?.verdicts,
+    sharedTraffic: store.isShared ? createSharedTraffic(store) : undefined,
     // A clock that is days behind would have it forgotten as soon as it is set right.
     journal: createJournal(store, () => Math.max(clock.now(), view.networkSeconds() * 1_000)),
     nextNonce: (request) => store.intents.nextNonce(request),

@@ -11,11 +11,19 @@ export interface OtherTraffic {
 export interface MerchantTraffic {
   /** Notes that a payer is being handed a payment, or the merchant a claim; answers how to take that back. */
   handOut(merchant: string, source: string, kind: "authorize" | "claim"): () => void;
-  others(merchant: string, source: string): OtherTraffic;
+  /** `everywhere`: what all gateways on the store are known to be out with. */
+  others(merchant: string, source: string, everywhere?: OtherTraffic): OtherTraffic;
   /** An envelope was applied: it is out no more. */
   confirmed(merchant: string, source: string, kind: "authorize" | "claim"): void;
   /** A payment or claim failed since others came in between whom this gateway did not foresee. */
   collided(merchant: string): void;
+}
+
+/** The same of all gateways on a store. */
+export interface SharedTraffic {
+  /** Notes it there, and answers what else is out. */
+  handOut(merchant: string, source: string, kind: "authorize" | "claim"): Promise<OtherTraffic>;
+  confirmed(merchant: string, source: string, kind: "authorize" | "claim"): Promise<void>;
 }
 
 interface Merchant {
@@ -84,14 +92,14 @@ export function createMerchantTraffic(
       };
     },
 
-    others(address, source) {
+    others(address, source, everywhere = { payments: 0, claim: false }) {
       const merchant = of(address);
       const isPayer = merchant.payers.has(source);
-      const payments = merchant.payers.size - (isPayer ? 1 : 0);
+      const payments = Math.max(merchant.payers.size - (isPayer ? 1 : 0), everywhere.payments);
       if (isPayer) atLeast(merchant, payments);
       return {
         payments: Math.max(payments, merchant.most),
-        claim: merchant.claim !== undefined && merchant.claim.untilMs >= now(),
+        claim: everywhere.claim || (merchant.claim !== undefined && merchant.claim.untilMs >= now()),
       };
     },
 

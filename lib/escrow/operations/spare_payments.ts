@@ -4,7 +4,7 @@ import { nodeXdr } from "../../stellar/transactions/node_xdr.ts";
 import type { RawSimulation } from "../../stellar/rpc/schemas.ts";
 import { type FootprintTerms, type SpareKeys, withSpareKeys } from "../../stellar/transactions/spare_keys.ts";
 import { asAddress, asU32 } from "../decode.ts";
-import type { MerchantTraffic, OtherTraffic } from "./merchant_traffic.ts";
+import type { MerchantTraffic, OtherTraffic, SharedTraffic } from "./merchant_traffic.ts";
 import type { Operation } from "./operations.ts";
 import { OutsideFootprint } from "../refusals/refusal.ts";
 import { pendingIndexKey, pendingPaymentKey } from "../reads/storage_keys.ts";
@@ -37,10 +37,12 @@ const MOST_SPARES = 20;
  */
 const INSTRUCTIONS_PER_KEY = { authorize: 100_000, claim: 400_000 };
 
-export function createSparePayments({ paymentEscrow, terms, traffic, onProblem }: {
+export function createSparePayments({ paymentEscrow, terms, traffic, sharedTraffic, onProblem }: {
   paymentEscrow: string;
   terms: { read(): Promise<FootprintTerms> };
   traffic: MerchantTraffic;
+  /** Absent where this gateway has the store for itself. */
+  sharedTraffic?: SharedTraffic;
   onProblem?: (message: string) => void;
 }): SparePayments {
   const keysFrom = (merchant: string, first: number, count: number): string[] =>
@@ -75,7 +77,9 @@ export function createSparePayments({ paymentEscrow, terms, traffic, onProblem }
         withdraw: traffic.handOut(merchant, source, kind),
         async widen(simulation) {
           const transactionData = simulation.transactionData!;
-          const others = traffic.others(merchant, source);
+          // What the store fails at is told elsewhere; this gateway's own traffic is known all the same.
+          const everywhere = await sharedTraffic?.handOut(merchant, source, kind).catch(() => undefined);
+          const others = traffic.others(merchant, source, everywhere);
           if (others.payments === 0 && (kind === "claim" || !others.claim)) return transactionData;
           try {
             const last = lastPayment(transactionData, paymentEscrow, merchant);
@@ -97,8 +101,10 @@ export function createSparePayments({ paymentEscrow, terms, traffic, onProblem }
       // By the order of the contract's arguments; see `contractCall`.
       const [source, merchant] = name === "authorize" ? [args[0], args[2]] : [args[1], args[1]];
       if (source?.type !== "scvAddress" || merchant?.type !== "scvAddress") return;
-      if (error === undefined) traffic.confirmed(asAddress(merchant), asAddress(source), name);
-      else if (error instanceof OutsideFootprint) traffic.collided(asAddress(merchant));
+      if (error instanceof OutsideFootprint) traffic.collided(asAddress(merchant));
+      if (error !== undefined) return;
+      traffic.confirmed(asAddress(merchant), asAddress(source), name);
+      void sharedTraffic?.confirmed(asAddress(merchant), asAddress(source), name).catch(() => {});
     },
   };
 }

@@ -1,7 +1,7 @@
 import { Address, SorobanDataBuilder, StrKey, xdr } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { createMerchantTraffic } from "../../../lib/escrow/operations/merchant_traffic.ts";
+import { createMerchantTraffic, type SharedTraffic } from "../../../lib/escrow/operations/merchant_traffic.ts";
 import { createSparePayments } from "../../../lib/escrow/operations/spare_payments.ts";
 import { pendingIndexKey, pendingPaymentKey } from "../../../lib/escrow/reads/storage_keys.ts";
 import type { RawSimulation } from "../../../lib/stellar/rpc/schemas.ts";
@@ -20,12 +20,18 @@ const TERMS = {
 };
 const paymentKey = (index: number) => pendingPaymentKey(ESCROW, MERCHANT!, index);
 
-function spares() {
+function spares(sharedTraffic?: SharedTraffic) {
   const problems: string[] = [];
   const traffic = createMerchantTraffic({ now: () => 0, validForMs: 300_000 });
   const terms = { read: () => Promise.resolve(TERMS) };
   return {
-    ...createSparePayments({ paymentEscrow: ESCROW, terms, traffic, onProblem: (one) => problems.push(one) }),
+    ...createSparePayments({
+      paymentEscrow: ESCROW,
+      terms,
+      traffic,
+      sharedTraffic,
+      onProblem: (one) => problems.push(one),
+    }),
     problems,
   };
 }
@@ -82,6 +88,18 @@ describe("room for others", () => {
       assert.deepEqual(written(widened), [indexKey, paymentKey(own), ...spare]);
     });
   }
+
+  test("is made for those who come through other gateways; where the store does not tell them, for this one's own", async () => {
+    for (const isAway of [false, true]) {
+      const answer = () => isAway ? Promise.reject(new Error("away")) : Promise.resolve({ payments: 2, claim: false });
+      const { enter } = spares({ handOut: answer, confirmed: () => Promise.resolve() });
+      enter(OTHER!, authorize);
+      const changes = [left(indexKey, xdr.ScVal.scvU32(1)), left(paymentKey(1), xdr.ScVal.scvBool(true))];
+      const widened = await enter(PAYER!, authorize)!.widen(simulation([indexKey, paymentKey(1)], changes));
+      const spare = isAway ? [2] : [2, 3];
+      assert.deepEqual(written(widened), [indexKey, ...[1, ...spare].map(paymentKey)]);
+    }
+  });
 
   test("is made by nobody who shares nothing, nor where a contract keeps its payments otherwise", async () => {
     const { enter, problems } = spares();
