@@ -122,8 +122,8 @@ export const IN_DELIVERY = [
   {
     name: "former secrets end by the machine's clock",
     file: "lib/gateway/gateway.ts",
-    from: "createGatewayWebhooks(options, { clock: storeClock,",
-    to: "createGatewayWebhooks(options, { clock,",
+    from: "createGatewayWebhooks(options, {\n    clock: storeClock,",
+    to: "createGatewayWebhooks(options, {\n    clock,",
     seed: 4,
     wasReal: true,
   },
