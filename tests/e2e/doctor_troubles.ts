@@ -91,7 +91,7 @@ export function hereTroubles(info: SandboxInfo, folder: string, taken: number): 
     },
     {
       what: "the store is of no form that is known",
-      flags: { store: "mysql://gateway:secret-token@db.test/gateway" },
+      flags: { store: "mysql://gateway@db.test/gateway" },
       fails: [["store", /sqlite:PATH.*got "mysql:…"/, /^name a file in SERVICE_API_STORE \(--store\)/]],
     },
     {
