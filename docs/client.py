@@ -15,7 +15,7 @@ import json
 import time
 import uuid
 from fractions import Fraction
-from http.client import HTTPException
+from http.client import HTTPException, InvalidURL
 from urllib.error import HTTPError
 from urllib.parse import urlencode
 from urllib.request import Request, urlopen
@@ -50,7 +50,7 @@ class Gateway:
             reason, message = error.pop("code", "not_a_gateway"), error.pop("message", f"HTTP {answer.code}")
             raise GatewayError(reason, message, retry, status=answer.code, wait=wait, error=error)
         except (OSError, HTTPException) as problem:
-            raise GatewayError("unreachable", str(problem), "same")
+            raise GatewayError("unreachable", str(problem), "never" if isinstance(problem, InvalidURL) else "same")
 
     def request(self, method, path, body=None, headers={}):
         """Any endpoint: `request("GET", "/v1/devices/9a41…")`. Asks again, a minute long, what may go well the next time."""
@@ -73,30 +73,34 @@ class Gateway:
         pause = 0.5
         while True:
             start = {**query, "cursor": cursor, "fromLedger": None} if cursor else query
-            text = urlencode([pair for pair in start.items() if pair[1] is not None])
-            try:
-                with self.open("GET", f"/v1/events/stream?{text}", timeout=30) as answer:  # It is never silent so long.
-                    frame = {}
-                    for line in answer:
-                        field, _, value = line.decode().rstrip("\r\n").partition(": ")
-                        if field:
-                            frame[field] = value
-                            continue
-                        name, data, pause, cursor = frame.get("event"), frame.get("data"), 0.5, frame.get("id", cursor)
-                        frame = {}
-                        if name == "revoked":
-                            raise GatewayError("unauthorized", f"the key no longer stands: {data}")
-                        if name == "caught_up" and not live:
-                            return
-                        if name == "gap" and on_gap:
-                            on_gap(json.loads(data))
-                        if name is None and data:
-                            yield json.loads(data), cursor
-            except (OSError, HTTPException, GatewayError) as problem:
-                if getattr(problem, "retry", "same") == "never":
-                    raise
+            for frame in self._frames(urlencode([pair for pair in start.items() if pair[1] is not None])):
+                name, data, pause, cursor = frame.get("event"), frame.get("data"), 0.5, frame.get("id", cursor)
+                if name == "revoked":
+                    raise GatewayError("unauthorized", f"the key no longer stands: {data}")
+                if name == "caught_up" and not live:
+                    return
+                if name == "gap" and on_gap:
+                    on_gap(json.loads(data))
+                if name is None and data:
+                    yield json.loads(data), cursor
             time.sleep(pause)
             pause = min(15, pause * 2)
+
+    def _frames(self, query):
+        """What one stream says, until it ends or breaks off: what is raised where these are read is the reader's own."""
+        try:
+            with self.open("GET", f"/v1/events/stream?{query}", timeout=30) as answer:  # It is never silent so long.
+                frame = {}
+                for line in answer:
+                    field, _, value = line.decode().rstrip("\r\n").partition(": ")
+                    if field:
+                        frame[field] = value
+                    else:
+                        yield frame
+                        frame = {}
+        except (OSError, HTTPException, GatewayError) as problem:
+            if getattr(problem, "retry", "same") == "never":
+                raise
 
     def write(self, operation, keypair, idempotency_key=None):
         """{hash, ledger} once the network has confirmed. Whoever may be killed in the middle uses one idempotency key again."""

@@ -73,7 +73,7 @@ export function removeSubentry(
   const sponsored = sponsorOf(entry.ext) !== undefined;
   const fewer = withFields(owner, { numSubEntries: owner.numSubEntries - 1 });
   const { numSponsored } = extensionsOf(owner);
-  const freed = sponsored ? withExtensions(fewer, { numSponsored: numSponsored - 1 }) : fewer;
+  const freed = sponsored ? withExtensions(fewer, { numSponsored: Math.max(0, numSponsored - 1) }) : fewer;
   storeAccount(changes, freed, ledgerSequence);
   removeSponsored(changes, keyXdr, entry, 1, ledgerSequence);
 }
@@ -109,7 +109,7 @@ export function replaceSigners(
   for (const { ed25519 } of freed) giveBack(changes, ed25519.value, 1, ledgerSequence);
   return withExtensions(changed, {
     signerSponsors: signers.map(sponsorOfSigner),
-    numSponsored: numSponsored - freed.length,
+    numSponsored: Math.max(0, numSponsored - freed.length),
   });
 }
 
@@ -125,7 +125,8 @@ export function addSponsoring(
   reserves: number,
   ledgerSequence: number,
 ): void {
-  const numSponsoring = extensionsOf(sponsor).numSponsoring + reserves;
+  // A fork may have read the sponsor when it had ended the sponsorship over there.
+  const numSponsoring = Math.max(0, extensionsOf(sponsor).numSponsoring + reserves);
   storeAccount(changes, withExtensions(sponsor, { numSponsoring }), ledgerSequence);
 }
 

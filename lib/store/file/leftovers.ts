@@ -1,5 +1,5 @@
-import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { existsSync, lstatSync, readdirSync, readlinkSync, rmSync, statSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
 import { StoreError } from "../store.ts";
 
 /**
@@ -23,6 +23,9 @@ export function removeLeftovers(file: string, kind: "part" | "new", unusedForMs:
   }
 }
 
+/** What Linux follows. */
+const MOST_LINKS = 40;
+
 /**
  * Refuses a path where no database is and the log of one that was deleted still is: SQLite would play it into the next
  * database at that path.
@@ -32,6 +35,10 @@ export function removeLeftovers(file: string, kind: "part" | "new", unusedForMs:
  * @throws StoreError `unavailable`
  */
 export function refuseLeftoverLog(path: string, location: string): void {
+  // SQLite has it beside what a link leads to, and empties it there.
+  for (let links = 0; links < MOST_LINKS && lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink(); links++) {
+    path = resolve(dirname(path), readlinkSync(path));
+  }
   const log = [`${path}-wal`, `${path}-journal`]
     .find((file) => (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0);
   // Looked for after the log: another process may just have made both.

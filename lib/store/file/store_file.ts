@@ -77,6 +77,7 @@ export async function ensureStoreFile(
   }
   // Also a link that leads nowhere is something: SQLite makes the file that it names.
   if (lstatSync(path, { throwIfNoEntry: false }) === undefined) await makeWhole(path, location, make);
+  else refuseLeftoverLog(path, location);
 }
 
 /** Longer than making a store takes. */

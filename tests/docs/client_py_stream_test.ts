@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { test } from "node:test";
+import { promisify } from "node:util";
+
+const DOCS = join(import.meta.dirname!, "../../docs");
+const run = promisify(execFile);
+
+/** Answers what the script prints; one that does not end within this time is killed. */
+async function python(lines: string[], timeout = 8_000): Promise<string> {
+  const script = [`import sys; sys.path.insert(0, ${JSON.stringify(DOCS)})`, "from client import *", ...lines];
+  const { stdout } = await run("python3", ["-B", "-c", script.join("\n")], { timeout });
+  return stdout.trim();
+}
+
+test("what on_gap raises reaches the caller, also when it asks the gateway itself", async () => {
+  const server = createServer((_request, response) => {
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    response.end('id: c1\nevent: gap\ndata: {"reason":"history"}\n\nid: c2\nevent: caught_up\ndata: {}\n\n');
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  try {
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const said = await python([
+      "def lose(gap): raise OSError('the gap cannot be noted')",
+      "try:",
+      `    for event in Gateway("${url}", "key").events(live=False, on_gap=lose): pass`,
+      "    print('all is well')",
+      "except OSError as problem: print(problem)",
+    ]);
+    assert.equal(said, "the gap cannot be noted");
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
+test("an address that is none is said at once, and is not asked for ever", async () => {
+  for (const use of ["next(gateway.events())", 'gateway.request("GET", "/v1/devices/a b")']) {
+    const said = await python([
+      `gateway = Gateway("http://127.0.0.1:1${use.startsWith("next") ? "/ " : ""}", "key", patience=60)`,
+      "try:",
+      `    ${use}`,
+      "except Exception as problem: print(type(problem).__name__)",
+    ]).catch(() => "still asking");
+    assert.notEqual(said, "still asking", use);
+  }
+});
