@@ -168,11 +168,14 @@ export function createLogWriter(parts: LogWriterParts): LogWriter {
           tellCommit(await underLease((lease) => store.events.appendDecoded({ lease, events: known })));
           onNotice({ kind: "decoded", message: `${events.length} events that were kept raw could be decoded now` });
         }
-        isDecoded = undecoded.length < UNDECODED_EVENTS;
+        const isLast = undecoded.length < UNDECODED_EVENTS;
         // Where another's tried before, it has to try again: this one may keep raw what comes next.
-        if (undecoded.length === 0 && state.decoder === undefined) return;
-        const upTo = isDecoded ? null : undecoded.at(-1)!.id;
-        await commitStep([], { ...state, decoder: { name: decoder, triedUpTo: upTo } });
+        if (undecoded.length > 0 || state.decoder !== undefined) {
+          const upTo = isLast ? null : undecoded.at(-1)!.id;
+          await commitStep([], { ...state, decoder: { name: decoder, triedUpTo: upTo } });
+        }
+        // Not before it is written down: the store may fail.
+        isDecoded = isLast;
       }
     },
     async close() {

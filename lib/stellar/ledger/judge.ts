@@ -239,8 +239,13 @@ function follow(belief: Belief, heard: Heard): Belief {
     return rival.sequence > believed.sequence || rival.closeTime > believed.closeTime;
   });
   const wentBackFrom = believed.sequence > (belief.wentBackFrom ?? 0) ? undefined : belief.wentBackFrom;
-  const spokenForBy = heard.closeTime === 0 ? belief.spokenForBy : { ...belief.spokenForBy, [heard.node]: heard.atMs };
-  return confirm({ ...belief, believed, rivals, wentBackFrom, spokenForAtMs: heard.atMs, spokenForBy }, heard);
+  // What is stored stays stored: heard again, it says nothing of what the network shows by now.
+  const isHeardAgain = heard.node === STORED && believed.sequence === belief.believed?.sequence;
+  const spokenForAtMs = isHeardAgain ? belief.spokenForAtMs : heard.atMs;
+  const spokenForBy = heard.closeTime === 0 || isHeardAgain
+    ? belief.spokenForBy
+    : { ...belief.spokenForBy, [heard.node]: heard.atMs };
+  return confirm({ ...belief, believed, rivals, wentBackFrom, spokenForAtMs, spokenForBy }, heard);
 }
 
 /** A claim confirms what waits for it when it comes a second later, or from another node. */

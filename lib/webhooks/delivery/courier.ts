@@ -4,7 +4,13 @@ import type { Clock } from "../../clock.ts";
 import { createLoop } from "../../loop.ts";
 import type { LoggedEvent } from "../../store/event.ts";
 import { type Store, StoreError } from "../../store/store.ts";
-import { MAX_SETTLED_WRITES, type NewAttempt, PARTITIONS, type Subscription } from "../../store/webhook.ts";
+import {
+  MAX_SETTLED_WRITES,
+  type NewAttempt,
+  PARTITIONS,
+  type Settlement,
+  type Subscription,
+} from "../../store/webhook.ts";
 import type { Attempter, EventMessage, Recipient } from "./attempt.ts";
 import { createDueTimes } from "./due_times.ts";
 import { createGathering } from "./gathering.ts";
@@ -333,9 +339,7 @@ export function createCourier(parts: CourierParts): Courier {
       return note({ reader, attempt: { ...made, nextAttemptAtMs: nowMs + breakAfter(reader.failures) } });
     }
     const { sequence } = post.event;
-    // What was forgotten meanwhile is counted already.
-    const isForgotten = sequence <= letGoUpTo && post.replayId === null;
-    const failed = made.outcome === "delivered" || isForgotten ? undefined : failedDelivery(post, made, networkMs);
+    const failed = made.outcome === "delivered" ? undefined : failedDelivery(post, made, networkMs);
     note({ reader, attempt: made, delivery: { sequence, track: post.track, failed }, stepsBack: dueTimes.stepsBack });
   }
 
@@ -362,6 +366,7 @@ export function createCourier(parts: CourierParts): Courier {
       const leases = new Set(own.map(({ subscriptionId }) => ofReader.get(subscriptionId)!.lease));
       try {
         if (failures > 0) await leaveOutNoted(store, own);
+        await leaveOutForgotten(batch, own);
         if (own.length > 0) await settle({ leases: [...leases], settlements: own });
         break;
       } catch (cause) {
@@ -373,6 +378,20 @@ export function createCourier(parts: CourierParts): Courier {
     for (const { reader } of batch) unwritten[reader.partition]!--;
     await written(batch);
     return true;
+  }
+
+  /** What was forgotten since it failed is counted already, but what is replayed. */
+  async function leaveOutForgotten(batch: Outcome[], settlements: Settlement[]): Promise<void> {
+    if (settlements.every(({ failed }) => failed === undefined)) return;
+    const { forgotten } = await store.events.bounds();
+    const replayed = new Set(
+      batch.flatMap(({ reader, delivery }) =>
+        delivery?.track === undefined || delivery.track === reader.log ? [] : delivery.failed ?? []
+      ),
+    );
+    for (const settlement of settlements) {
+      settlement.failed = settlement.failed?.filter((one) => one.sequence > forgotten || replayed.has(one));
+    }
   }
 
   /** What it was fenced off from is another's, and closed: without that it may go through the next time. */

@@ -156,7 +156,8 @@ export function createReaders({ store, partitions, latestDueAtMs }: {
     },
     forgetReplay(reader) {
       const { replay } = reader;
-      if (!replay?.isEndGiven) return;
+      // Of one that was fenced off the end is not written.
+      if (!replay?.isEndGiven || reader.isClosed) return;
       finish(replay.id);
       reader.replay = undefined;
     },
