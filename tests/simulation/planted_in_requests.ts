@@ -39,7 +39,7 @@ export const IN_REQUESTS = [
     from: "const isMine = await completed(claim, { request: task.request, result: work.result });",
     to:
       "const isMine = true;\n    void clock.wait(100).then(() => completed(claim, { request: task.request, result: work.result })).catch(() => {});",
-    seed: 1161,
+    seed: 1430,
     kind: kinds.paidAmongDeaths,
   },
   {
@@ -104,7 +104,7 @@ export const IN_REQUESTS = [
     file: "lib/store/sqlite/intents.ts",
     from: "const usedAtMs = Math.max(now(), atMs);",
     to: "void atMs;\n        const usedAtMs = now();",
-    seed: 398338,
+    seed: 36099,
     kind: kinds.madeByClock,
     wasReal: true,
   },
