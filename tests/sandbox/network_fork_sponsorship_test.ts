@@ -66,36 +66,39 @@ describe("what somebody sponsors on the network that is forked", () => {
       ["used up", Operation.bumpSequence({ bumpTo: "0" }), true],
     ] as const
   ) {
-    test(`a signer that is ${what} gives its sponsor the reserve back`, async () => {
-      const source = new Account(alice.publicKey(), alicesAccount.seqNum.toString());
-      const transaction = new TransactionBuilder(source, { fee: "100", networkPassphrase: PASSPHRASE })
-        .addOperation(operation).setTimeout(0).build();
-      const key = isPreAuthorized
-        ? xdr.SignerKey.signerKeyTypePreAuthTx(transaction.hash())
-        : xdr.SignerKey.signerKeyTypeEd25519(cosigner.rawPublicKey());
-      const { network } = await startNetwork({ forkOf: remoteWithSponsoredSigner(key) });
-      const { complete, tryOut } = network.fork!;
-      if (!isPreAuthorized) transaction.sign(alice);
-      await complete(() => tryOut(transaction.toEnvelope().toXdr()));
-      assert.equal(apply(network, transaction).successful, true);
-      await complete(() => network.entry(accountKeyXdr(bob.rawPublicKey())));
-      assert.equal(extensionsOf(accountOf(network, bob)).numSponsoring, 0);
-      if (operation.body.type === "accountMerge") return;
-      assert.equal(extensionsOf(accountOf(network, alice)).numSponsored, 0);
-      assert.equal(accountOf(network, alice).numSubEntries, 0);
-    });
+    for (const numSponsoring of [1, 0]) {
+      const late = numSponsoring === 0 ? ", which was read after it had ended its sponsorship over there" : "";
+      test(`a signer that is ${what} gives its sponsor the reserve back${late}`, async () => {
+        const source = new Account(alice.publicKey(), alicesAccount.seqNum.toString());
+        const transaction = new TransactionBuilder(source, { fee: "100", networkPassphrase: PASSPHRASE })
+          .addOperation(operation).setTimeout(0).build();
+        const key = isPreAuthorized
+          ? xdr.SignerKey.signerKeyTypePreAuthTx(transaction.hash())
+          : xdr.SignerKey.signerKeyTypeEd25519(cosigner.rawPublicKey());
+        const { network } = await startNetwork({ forkOf: remoteWithSponsoredSigner(key, numSponsoring) });
+        const { complete, tryOut } = network.fork!;
+        if (!isPreAuthorized) transaction.sign(alice);
+        await complete(() => tryOut(transaction.toEnvelope().toXdr()));
+        assert.equal(apply(network, transaction).successful, true);
+        await complete(() => network.entry(accountKeyXdr(bob.rawPublicKey())));
+        assert.equal(extensionsOf(accountOf(network, bob)).numSponsoring, 0);
+        if (operation.body.type === "accountMerge") return;
+        assert.equal(extensionsOf(accountOf(network, alice)).numSponsored, 0);
+        assert.equal(accountOf(network, alice).numSubEntries, 0);
+      });
+    }
   }
 });
 
 const alicesAccount = newAccount(alice.rawPublicKey(), 1_000_000_000n, 7);
 
 /** A network on which Alice has a signer whose reserve Bob pays, as wallets arrange it with BeginSponsoringFutureReserves. */
-function remoteWithSponsoredSigner(key: xdr.SignerKey): Remote {
+function remoteWithSponsoredSigner(key: xdr.SignerKey, numSponsoring: number): Remote {
   const signers = [new xdr.Signer({ key, weight: 1 })];
   const sponsorship = { numSponsored: 1, signerSponsors: [bob.xdrAccountId()] };
   const accounts = [
     withExtensions(withFields(alicesAccount, { signers, numSubEntries: 1 }), sponsorship),
-    withExtensions(newAccount(bob.rawPublicKey(), 1_000_000_000n, 7), { numSponsoring: 1 }),
+    withExtensions(newAccount(bob.rawPublicKey(), 1_000_000_000n, 7), { numSponsoring }),
   ];
   const entries = new Map(accounts.map((account) => {
     const data = xdr.LedgerEntryData.account(account);

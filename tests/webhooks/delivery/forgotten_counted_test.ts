@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createRetention } from "../../../lib/store/retention.ts";
+import { createTestClock } from "../../test_clock.ts";
 import { append, START_MS } from "../parts.ts";
 import { courierStage } from "./courier_stage.ts";
 
@@ -13,19 +14,12 @@ for (const isBack of [true, false]) {
     made.courier.start();
     await made.owe(100, "wh_1");
     await made.pass(60_000, 500);
-    const forget = createRetention({
-      store: made.store,
-      holder: "retention",
-      now: made.clock.now,
-      historyDays: 1,
-      attemptDays: 0,
-    });
     let ledger = 9_000;
     for (let hour = 1; hour <= 80; hour++) {
       await made.pass(HOUR_MS, 60_000);
       await append(made.store, [], ++ledger, START_MS + hour * HOUR_MS);
       made.courier.wake();
-      if (hour === 30) await forget(new AbortController().signal);
+      if (hour === 30) await forgetOld(made);
       if (hour === 31 && isBack) isDown = false;
     }
     const delivered = new Set(await deliveredTo(made)).size;
@@ -35,7 +29,64 @@ for (const isBack of [true, false]) {
   });
 }
 
-async function deliveredTo({ store }: Awaited<ReturnType<typeof courierStage>>): Promise<string[]> {
+test("what is forgotten while it is posted to an endpoint that hangs is counted as dead once", async () => {
+  const clock = createTestClock(START_MS);
+  let underWay = 0;
+  const made = await courierStage(async () => {
+    underWay++;
+    await clock.wait(10_000);
+    underWay--;
+    return "retry" as const;
+  }, { clock, retryMs: 100 * HOUR_MS });
+  made.courier.start();
+  await made.owe(10, "wh_1");
+  await made.pass(120_000, 250);
+  // The network is a day further on.
+  await append(made.store, [], 9_000, START_MS + 25 * HOUR_MS);
+  clock.advance(25 * HOUR_MS);
+  made.courier.wake();
+  await made.pass(60_000, 250);
+  while (underWay === 0) await made.pass(250, 250);
+  await forgetOld(made);
+  assert.equal((await made.store.events.bounds()).forgotten, 10);
+  const { dead: before } = (await made.store.deliveries.reader("wh_1"))!.progress;
+  assert.equal(before, 10, "all ten are counted");
+  await made.pass(600_000, 250);
+  const { dead, retrying } = (await made.store.deliveries.reader("wh_1"))!.progress;
+  assert.deepEqual({ dead, retrying }, { dead: 10, retrying: 0 });
+  await made.courier.stop({ drainMs: 0 });
+});
+
+test("what is forgotten just before its post fails is counted as dead once", async () => {
+  let fail = () => {};
+  const made = await courierStage(() => new Promise((resolve) => fail = () => resolve("retry")));
+  made.courier.start();
+  await made.owe(1, "wh_1");
+  await made.pass(1_000);
+  // The network is a day further on.
+  await append(made.store, [], 9_000, START_MS + 25 * HOUR_MS);
+  made.clock.advance(25 * HOUR_MS);
+  made.courier.wake();
+  await made.pass(2_000);
+  await forgetOld(made);
+  assert.equal((await made.store.events.bounds()).forgotten, 1);
+  assert.equal((await made.store.deliveries.reader("wh_1"))!.progress.dead, 1);
+  fail();
+  await made.pass(60_000, 250);
+  const { dead, retrying } = (await made.store.deliveries.reader("wh_1"))!.progress;
+  assert.deepEqual({ dead, retrying }, { dead: 1, retrying: 0 });
+  await made.courier.stop({ drainMs: 0 });
+});
+
+type Stage = Awaited<ReturnType<typeof courierStage>>;
+
+/** Forgets the events of more than a day ago, by the network's clock. */
+async function forgetOld({ store, clock }: Stage): Promise<void> {
+  const retention = { store, holder: "retention", now: clock.now, historyDays: 1, attemptDays: 0 };
+  await createRetention(retention)(new AbortController().signal);
+}
+
+async function deliveredTo({ store }: Stage): Promise<string[]> {
   const attempts = await store.deliveries.attempts("wh_1", { limit: 200 });
   return attempts.filter(({ outcome }) => outcome === "delivered").map(({ eventId }) => eventId);
 }
