@@ -4,7 +4,7 @@ import { OutputError } from "../../cli/command.ts";
 import { reportFailure } from "../../cli/failure.ts";
 import { rotateWebhook } from "../../cli/webhook_rotate.ts";
 import { command } from "../../cli/webhooks.ts";
-import { VET_MS } from "../../lib/webhooks/delivery/courier.ts";
+import { VET_MS } from "../../lib/webhooks/delivery/vetting.ts";
 import { sealSecrets } from "../../lib/webhooks/secrets/reseal.ts";
 import { createSecretCipher } from "../../lib/webhooks/secrets/secrets.ts";
 import { START_MS, subscriptionOf } from "../webhooks/parts.ts";

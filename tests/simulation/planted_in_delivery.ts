@@ -57,7 +57,7 @@ export const IN_DELIVERY = [
   },
   {
     name: "a disabled key's webhooks go on",
-    file: COURIER,
+    file: "lib/webhooks/delivery/vetting.ts",
     from: "if (!await parts.isKeyEnabled(reader.subscription.keyId)) {",
     to: "if (await parts.isKeyEnabled(reader.subscription.keyId) === undefined) {",
     seed: 10,

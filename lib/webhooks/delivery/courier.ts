@@ -1,17 +1,10 @@
 import { setImmediate } from "node:timers";
 import { setImmediate as yieldToOthers } from "node:timers/promises";
-import type { Clock } from "../../clock.ts";
 import { createLoop } from "../../loop.ts";
 import type { LoggedEvent } from "../../store/event.ts";
 import { type Store, StoreError } from "../../store/store.ts";
-import {
-  MAX_SETTLED_WRITES,
-  type NewAttempt,
-  PARTITIONS,
-  type Settlement,
-  type Subscription,
-} from "../../store/webhook.ts";
-import type { Attempter, EventMessage, Recipient } from "./attempt.ts";
+import { MAX_SETTLED_WRITES, type NewAttempt, PARTITIONS } from "../../store/webhook.ts";
+import type { Attempter, EventMessage } from "./attempt.ts";
 import { createDueTimes } from "./due_times.ts";
 import { createGathering } from "./gathering.ts";
 import { createPartitions } from "./partitions.ts";
@@ -33,31 +26,25 @@ import {
   ageOf,
   failedDelivery,
   isDone,
+  leaveOutForgotten,
   leaveOutNoted,
   type Outcome,
   settlementsOf,
   takeOld,
   writesOf,
 } from "./settlement.ts";
+import { createVetting, type VettingParts } from "./vetting.ts";
 import { COURIER_LIMITS, type CourierLimits, createPostQueue } from "./post_queue.ts";
 
-export interface CourierParts {
+export interface CourierParts extends VettingParts {
   store: Pick<Store, "events" | "deliveries" | "leases" | "subscriptions" | "registers" | "isShared">;
   attempt: Attempter;
-  /** Whether the key is there, enabled, not expired and has the scope `webhooks`: the deliveries of others are held back. */
-  isKeyEnabled(keyId: string): Promise<boolean>;
-  /** The subscription with its secrets opened. */
-  recipient(subscription: Subscription): Recipient;
   /** What is sent of an event. */
   message(event: LoggedEvent): EventMessage;
-  /** Of a store that several gateways share, whose own clocks may differ, the store's (`openStoreClock`). */
-  clock: Clock;
   /** Unique to this process. */
   holder: string;
   /** Told of every attempt. Must not throw. */
   onAttempt(attempt: NewAttempt): void;
-  /** Told of what goes wrong on this side: no secret and no URL in it. */
-  onProblem(message: string, cause?: unknown): void;
   limits?: Partial<CourierLimits>;
   /** How long what an attempt came to waits for others to share its commit with; 20 ms when absent. */
   gatherMs?: number;
@@ -77,10 +64,6 @@ export interface Courier {
 
 /** Without being woken the store is asked this often: others write to it too. */
 const LOOK_MS = 1_000;
-/** Subscription and key are looked at again after so long: a disabled key is heeded within this time. */
-export const VET_MS = 1_000;
-/** The deliveries of a disabled key, or of one whose secret can't be opened, are held back for so long at a time. */
-const HOLD_BACK_MS = 2_000;
 const PUT_OFF_MS = 5_000;
 /** Cursors that moved over what nobody hears are written this often. */
 const SAVE_MS = 60_000;
@@ -100,6 +83,7 @@ export function createCourier(parts: CourierParts): Courier {
   const partitions = createPartitions(store, clock, parts.holder);
   const postQueue = createPostQueue(limits);
   const reading = createReading(store, clock);
+  const vetting = createVetting(parts);
   const dueTimes = createDueTimes({ clock, bringBack: (latestDueAtMs) => readers.bringBackDue(latestDueAtMs) });
   const readers = createReaders({ store, partitions, latestDueAtMs: dueTimes.latestDueAtMs });
   const { active } = readers;
@@ -208,10 +192,10 @@ export function createCourier(parts: CourierParts): Courier {
       note({ reader });
     }
     const mayPost = canPost(reader, nowAt);
-    const vetted = isVetted(reader, nowAt);
+    const isVetted = vetting.isFresh(reader, nowAt);
     const mayLook = !reader.isLooking && unsettled.size <= MOST_UNSETTLED;
-    if (mayLook && (reading.isNeeded(reader, tail) || (mayPost && !vetted))) look(reader);
-    if (mayPost && vetted) postQueue.offer(reader);
+    if (mayLook && (reading.isNeeded(reader, tail) || (mayPost && !isVetted))) look(reader);
+    if (mayPost && isVetted) postQueue.offer(reader);
     else if (isQuiet(reader)) active.delete(reader);
   }
 
@@ -238,29 +222,7 @@ export function createCourier(parts: CourierParts): Courier {
 
   async function readFor(reader: DeliveryReader): Promise<void> {
     await reading.read(reader, tail);
-    if (!isVetted(reader, clock.monotonicMs())) await vet(reader);
-  }
-
-  /** Key and secrets: what was changed is heeded within a second. */
-  async function vet(reader: DeliveryReader): Promise<void> {
-    const vettedAt = clock.monotonicMs();
-    if (!await parts.isKeyEnabled(reader.subscription.keyId)) {
-      reader.notBeforeAt = Math.max(reader.notBeforeAt, vettedAt + HOLD_BACK_MS);
-      return;
-    }
-    if (reader.recipient === undefined || clock.now() >= reader.recipientUntilMs) {
-      try {
-        reader.recipient = parts.recipient(reader.subscription);
-      } catch (cause) {
-        onProblem(`the secret of ${reader.subscription.id} cannot be opened: its deliveries are held back`, cause);
-        reader.notBeforeAt = vettedAt + PUT_OFF_MS;
-        return;
-      }
-      const { previousSecret, olderSecret } = reader.subscription;
-      const ends = [previousSecret, olderSecret].flatMap((former) => former?.untilMs ?? []);
-      reader.recipientUntilMs = Math.min(Infinity, ...ends.filter((endMs) => endMs > clock.now()));
-    }
-    reader.vettedAt = vettedAt;
+    if (!vetting.isFresh(reader, clock.monotonicMs())) await vetting.look(reader);
   }
 
   // Posting.
@@ -294,10 +256,10 @@ export function createCourier(parts: CourierParts): Courier {
     const slot = postQueue.begin(reader, nowAt);
     try {
       // It has waited for so long that its key may be disabled by now; and while that is looked up it may become another's.
-      if (!isVetted(reader, nowAt)) {
-        await vet(reader);
-        const isOwn = readers.isOwn(reader) && partitions.holds(reader.partition);
-        if (reader.isClosed || !isOwn || !isVetted(reader, nowAt)) return putBack(reader, post);
+      if (!vetting.isFresh(reader, nowAt)) {
+        await vetting.look(reader);
+        const isOwn = !reader.isClosed && readers.isOwn(reader) && partitions.holds(reader.partition);
+        if (isStopping || !isOwn || !vetting.isFresh(reader, nowAt)) return putBack(reader, post);
       }
       const made = await parts.attempt({
         recipient: reader.recipient!,
@@ -366,7 +328,7 @@ export function createCourier(parts: CourierParts): Courier {
       const leases = new Set(own.map(({ subscriptionId }) => ofReader.get(subscriptionId)!.lease));
       try {
         if (failures > 0) await leaveOutNoted(store, own);
-        await leaveOutForgotten(batch, own);
+        await leaveOutForgotten(store, own, batch);
         if (own.length > 0) await settle({ leases: [...leases], settlements: own });
         break;
       } catch (cause) {
@@ -378,20 +340,6 @@ export function createCourier(parts: CourierParts): Courier {
     for (const { reader } of batch) unwritten[reader.partition]!--;
     await written(batch);
     return true;
-  }
-
-  /** What was forgotten since it failed is counted already, but what is replayed. */
-  async function leaveOutForgotten(batch: Outcome[], settlements: Settlement[]): Promise<void> {
-    if (settlements.every(({ failed }) => failed === undefined)) return;
-    const { forgotten } = await store.events.bounds();
-    const replayed = new Set(
-      batch.flatMap(({ reader, delivery }) =>
-        delivery?.track === undefined || delivery.track === reader.log ? [] : delivery.failed ?? []
-      ),
-    );
-    for (const settlement of settlements) {
-      settlement.failed = settlement.failed?.filter((one) => one.sequence > forgotten || replayed.has(one));
-    }
   }
 
   /** What it was fenced off from is another's, and closed: without that it may go through the next time. */
@@ -484,11 +432,6 @@ export function createCourier(parts: CourierParts): Courier {
       await partitions.release().catch((cause) => onProblem("leases could not be given back", cause));
     },
   };
-}
-
-/** Whether its key and secrets were looked at lately: nothing is posted without. */
-function isVetted({ recipient, vettedAt }: DeliveryReader, nowAt: number): boolean {
-  return recipient !== undefined && nowAt - vettedAt < VET_MS;
 }
 
 const isFenced = (cause: unknown): boolean => cause instanceof StoreError && cause.kind === "fenced";
