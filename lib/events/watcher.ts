@@ -1,7 +1,7 @@
 import { isoSeconds } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import { createLoop } from "../loop.ts";
-import { STORED } from "../stellar/ledger/judge.ts";
+import { STORED } from "../stellar/ledger/belief.ts";
 import { askForTime } from "../stellar/ledger/ledger_time.ts";
 import type { NodesRpcClient } from "../stellar/rpc/client.ts";
 import { heightOf } from "../store/event.ts";
@@ -16,6 +16,7 @@ import { createPruningCheck } from "./pruning.ts";
 import { createReader } from "./reading.ts";
 import { createGapJobs, createSecondLook, withMark } from "./repairs.ts";
 import { createResetCheck } from "./reset_check.ts";
+import { createTelling } from "./telling.ts";
 
 export interface TurnResult {
   /**
@@ -59,8 +60,6 @@ const PAGES_PER_POLL = 20;
 const DOUBT_MS = 2_100;
 /** A ledger that was claimed is confirmed by a claim after this. */
 const CONFIRM_MS = 1_100;
-/** Behind a load balancer a node is often a ledger late; only one that stays late is worth a word. */
-const LAG_WORTH_TELLING_MS = 30_000;
 const SHOWS_FORMER = "the RPC node shows the network as it was before it was reset";
 
 /**
@@ -82,6 +81,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
   const resets = createResetCheck({ rpc, store, view, clock });
   const gaps = createGapJobs({ rpc, clock, log, read });
   const secondLook = createSecondLook({ rpc, clock, log, read });
+  const telling = createTelling({ view, clock, onProblem });
   let isLooping = false;
   /** Turns under way. */
   let turns = 0;
@@ -93,9 +93,6 @@ export function createWatcher(parts: WatcherParts): Watcher {
   /** The node said more than is confirmed: the place was not moved as far as was read. */
   let isWithheld = false;
   let lastSequence = 0;
-  let trouble: Trouble["kind"] | undefined;
-  let laggingSinceMs: number | undefined;
-  let clockDisagrees = false;
 
   /** One poll: everything the watcher does happens in here, in this order. */
   async function poll(signal: AbortSignal): Promise<TurnResult> {
@@ -113,7 +110,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
       gaps.again();
     }
     const scanned = await scan(signal);
-    tellClock();
+    telling.clock();
     if (scanned.outcome !== "at_tip" || signal.aborted) return scanned;
     await repair(signal);
     return result("at_tip");
@@ -258,47 +255,18 @@ export function createWatcher(parts: WatcherParts): Watcher {
     }
   }
 
-  // --- telling -------------------------------------------------------------------------------------------------------
-
-  function tell(state: Trouble): void {
-    if (state.kind === trouble) return;
-    trouble = state.kind;
-    onProblem(state);
-  }
-
-  function tellClock(): void {
-    const seconds = view.clockDisagreement();
-    if (seconds === undefined || clockDisagrees) return void (clockDisagrees = seconds !== undefined);
-    clockDisagrees = true;
-    const message =
-      `this machine's clock is ${Math.abs(seconds)} s ${seconds > 0 ? "behind" : "ahead of"} the network's ` +
-      "time; what the network sees goes by the network's time";
-    onProblem({ kind: "clock_disagrees", message });
-  }
-
-  function tellOutcome({ outcome, reason }: TurnResult): void {
-    if (outcome === "lagging" || outcome === "doubtful") {
-      laggingSinceMs ??= clock.monotonicMs();
-      if (clock.monotonicMs() - laggingSinceMs < LAG_WORTH_TELLING_MS) return;
-      return tell({ kind: "node_lagging", message: reason ?? "" });
-    }
-    laggingSinceMs = undefined;
-    if (trouble === undefined || outcome === "stopped") return;
-    trouble = undefined;
-    resets.again();
-    onProblem({ kind: "recovered", message: "the events of the network are followed again" });
-  }
+  // --- polling -------------------------------------------------------------------------------------------------------
 
   async function tryPoll(): Promise<TurnResult> {
     try {
       const polled = await poll(stopping.signal);
-      tellOutcome(polled);
+      if (telling.outcome(polled)) resets.again();
       return polled;
     } catch (cause) {
       if (stopping.signal.aborted) return result("stopped");
       // Another gateway has taken over: no trouble, the next poll sees.
       if (cause instanceof StoreError && cause.kind === "fenced") return result("standby");
-      tell(troubleOf(cause));
+      telling.trouble(troubleOf(cause));
       return result("failed");
     }
   }

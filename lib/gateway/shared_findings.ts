@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Clock } from "../clock.ts";
 import type { KeptVerdicts } from "../escrow/reads/source_choice.ts";
 import { createLoop } from "../loop.ts";
-import { STORED } from "../stellar/ledger/judge.ts";
+import { STORED } from "../stellar/ledger/belief.ts";
 import type { LedgerView } from "../stellar/ledger/ledger_view.ts";
 import type { Store } from "../store/store.ts";
 import { VERSION } from "../version.ts";

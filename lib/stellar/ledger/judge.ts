@@ -1,4 +1,5 @@
 import { MAX_LEDGER } from "../../ledger_numbers.ts";
+import { type Belief, type Claim, type Heard, type Known, knownBy, type Rival, STORED } from "./belief.ts";
 
 /**
  * What the gateway believes of the network's newest ledger, decided from what nodes claim: no network and no clock of its
@@ -9,64 +10,6 @@ import { MAX_LEDGER } from "../../ledger_numbers.ts";
  * when a second claim some seconds later is consistent with it; never by one node's word alone while another speaks for
  * what is believed.
  */
-
-/** Stands for the node of what is stored: before a start, or by another gateway. */
-export const STORED = -1;
-
-/** What an answer of a node says of the newest ledger. */
-export interface Claim {
-  /** Which node, by its place in the list. */
-  node: number;
-  sequence: number;
-  /** Unix seconds; absent where the answer does not say one. */
-  closeTime?: number;
-}
-
-/** A claim that was heard. `closeTime` is 0 where none was said. */
-export interface Heard {
-  node: number;
-  sequence: number;
-  closeTime: number;
-  /** By the monotonic clock. */
-  atMs: number;
-}
-
-/** A ledger that is held to exist. The close time is that of `timedSequence`, which may be an older ledger. */
-export interface Known extends Heard {
-  timedSequence: number;
-  timedAtMs: number;
-}
-
-interface Rival extends Heard {
-  /** Below what is believed and not confirmed: nothing to weigh once that is confirmed. */
-  isLower: boolean;
-}
-
-export interface Belief {
-  /** The newest ledger that is believed; undefined before the first one. */
-  believed: Known | undefined;
-  /** The newest ledger that two claims speak for; what was stored before a start counts as such. */
-  confirmed: Known | undefined;
-  /** The oldest believed ledger that still waits to be confirmed. */
-  unconfirmed: Known | undefined;
-  /** When somebody last spoke for what is believed. */
-  spokenForAtMs: number;
-  /** Since when nodes have said less than that, though no less than is confirmed; undefined: they do not, or lag. */
-  lowerSinceMs: number | undefined;
-  /** When each node last did and said its close time, too: where times contradict one another, a sequence alone says little. */
-  spokenForBy: Record<number, number>;
-  rivals: Rival[];
-  /** How often a rival has won. */
-  overturned: number;
-  /** The most ledgers a second that are natural. */
-  ledgersPerSecond: number;
-  /** Since when our own clock and the network disagree; undefined while they agree. */
-  clockWrongSinceMs: number | undefined;
-  /** How often the network was known to have been taken back when it was followed in that last. */
-  networkReverts: number;
-  /** The network went back from this ledger, and has not come so far again. */
-  wentBackFrom: number | undefined;
-}
 
 /**
  * `current`: of the believed ledger, which it may have raised. `ahead`: of a newer one that is not believed yet; what the
@@ -214,20 +157,6 @@ function isNatural({ believed, confirmed, ledgersPerSecond }: Belief, heard: Hea
   if (isInTime && heard.sequence <= mostAfter((heard.atMs - base.atMs) / 1000)) return true;
   // After a sleep of this machine, or a stop of this program, our own clock speaks for the time that has passed.
   return isWitnessed && base.closeTime > 0 && heard.sequence <= mostAfter(heard.closeTime - base.closeTime);
-}
-
-/** What is known when a claim is taken for true. */
-function knownBy(heard: Heard, before?: Known): Known {
-  const timed = heard.closeTime > 0
-    ? { closeTime: heard.closeTime, timedSequence: heard.sequence, timedAtMs: heard.atMs }
-    : {
-      closeTime: before?.closeTime ?? 0,
-      timedSequence: before?.timedSequence ?? 0,
-      timedAtMs: before?.timedAtMs ?? 0,
-    };
-  if (before === undefined || heard.sequence > before.sequence) return { ...heard, ...timed };
-  // The same ledger once more: it is known, and timed, since it was first said.
-  return before.timedSequence === heard.sequence ? before : { ...before, ...timed };
 }
 
 function follow(belief: Belief, heard: Heard): Belief {

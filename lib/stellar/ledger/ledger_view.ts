@@ -1,15 +1,6 @@
 import type { Clock } from "../../clock.ts";
-import {
-  type Belief,
-  type Claim,
-  firstBelief,
-  isClockWrong,
-  judge,
-  JUDGE_LIMITS,
-  type Known,
-  STORED,
-  type Verdict,
-} from "./judge.ts";
+import { type Belief, type Claim, type Known, STORED } from "./belief.ts";
+import { firstBelief, isClockWrong, judge, JUDGE_LIMITS, type Verdict } from "./judge.ts";
 
 /** The newest ledger as this gateway sees it: what it believes of what all nodes say (`judge.ts`). */
 export interface LedgerView {

@@ -1,4 +1,4 @@
-import type { Claim } from "../ledger/judge.ts";
+import type { Claim } from "../ledger/belief.ts";
 import type { LedgerView } from "../ledger/ledger_view.ts";
 import { type CallOptions, createRpcNodes, type NodeReport, type RpcNodes, type RpcNodesParts } from "./nodes.ts";
 import * as schemas from "./schemas.ts";

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { JUDGE_LIMITS, STORED } from "../../../lib/stellar/ledger/judge.ts";
+import { STORED } from "../../../lib/stellar/ledger/belief.ts";
+import { JUDGE_LIMITS } from "../../../lib/stellar/ledger/judge.ts";
 import { stage, START } from "./judge_stage.ts";
 
 describe("the judge of claims, when ledgers are lower than before", () => {

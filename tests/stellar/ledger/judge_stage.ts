@@ -1,4 +1,4 @@
-import type { Claim } from "../../../lib/stellar/ledger/judge.ts";
+import type { Claim } from "../../../lib/stellar/ledger/belief.ts";
 import { createLedgerView } from "../../../lib/stellar/ledger/ledger_view.ts";
 import { fakeClock } from "../rpc/stub_rpc.ts";
 

@@ -1,0 +1,59 @@
+import type { Clock } from "../clock.ts";
+import type { LedgerView } from "../stellar/ledger/ledger_view.ts";
+import type { Notice, Trouble } from "./notices.ts";
+import type { TurnResult } from "./watcher.ts";
+
+/** Tells an operator how the watcher fares, each change once. */
+export interface Telling {
+  /** It cannot go on for now. */
+  trouble(trouble: Trouble): void;
+  /** How a poll ended; true when that is the end of the trouble that was told. */
+  outcome(result: Pick<TurnResult, "outcome" | "reason">): boolean;
+  /** Whether our own clock agrees with the network. */
+  clock(): void;
+}
+
+/** Behind a load balancer a node is often a ledger late; only one that stays late is worth a word. */
+const LAG_WORTH_TELLING_MS = 30_000;
+
+export function createTelling({ view, clock, onProblem }: {
+  view: Pick<LedgerView, "clockDisagreement">;
+  clock: Clock;
+  onProblem(problem: Notice | Trouble): void;
+}): Telling {
+  let told: Trouble["kind"] | undefined;
+  let laggingSinceMs: number | undefined;
+  let clockDisagrees = false;
+
+  function trouble(state: Trouble): void {
+    if (state.kind === told) return;
+    told = state.kind;
+    onProblem(state);
+  }
+
+  return {
+    trouble,
+    outcome({ outcome, reason = "" }) {
+      if (outcome === "lagging" || outcome === "doubtful") {
+        laggingSinceMs ??= clock.monotonicMs();
+        const isLong = clock.monotonicMs() - laggingSinceMs >= LAG_WORTH_TELLING_MS;
+        if (isLong) trouble({ kind: "node_lagging", message: reason });
+        return false;
+      }
+      laggingSinceMs = undefined;
+      if (told === undefined || outcome === "stopped") return false;
+      told = undefined;
+      onProblem({ kind: "recovered", message: "the events of the network are followed again" });
+      return true;
+    },
+    clock() {
+      const seconds = view.clockDisagreement();
+      if (seconds === undefined || clockDisagrees) return void (clockDisagrees = seconds !== undefined);
+      clockDisagrees = true;
+      const message =
+        `this machine's clock is ${Math.abs(seconds)} s ${seconds > 0 ? "behind" : "ahead of"} the network's ` +
+        "time; what the network sees goes by the network's time";
+      onProblem({ kind: "clock_disagrees", message });
+    },
+  };
+}
