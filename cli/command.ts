@@ -140,6 +140,15 @@ export function refuseExtra(extra: readonly string[], after = ""): void {
 }
 
 /**
+ * Refuses arguments of which one is a whole API key, and does not quote it: what is typed by mistake must not end in a log.
+ * @throws {UsageError}
+ */
+export function refuseWholeKey(...texts: (string | undefined)[]): void {
+  if (!texts.some((text) => text?.startsWith("service_sk_"))) return;
+  throw new UsageError("a whole key was given: give its id, the part between service_sk_ and the next _");
+}
+
+/**
  * The number that a flag was given.
  * @throws {UsageError} when it is no integer from `min` to `max`, in digits alone
  */

@@ -7,6 +7,7 @@ import {
   parseFlags,
   readAction,
   refuseExtra,
+  refuseWholeKey,
   UsageError,
 } from "./command.ts";
 import { helpText, jsonRow, KEY_PLACE_ROWS, YES_ROW } from "./help.ts";
@@ -14,7 +15,6 @@ import { PLACE_FLAGS, withKeyPlace } from "./key_place.ts";
 import { type KeyWebhooks, webhooksOfKey } from "./key_webhooks.ts";
 import { KEY_COLUMNS, keyDetails, keyJson, keyTexts } from "./key_table.ts";
 import { tablePrinter } from "./terminal/table.ts";
-import { refuseWholeKey } from "./whole_key.ts";
 
 const help = helpText({
   usage: [

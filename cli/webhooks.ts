@@ -12,6 +12,7 @@ import {
   parseFlags,
   readAction,
   refuseExtra,
+  refuseWholeKey,
   UsageError,
 } from "./command.ts";
 import { helpText, jsonRow, STORE_ROW, YES_ROW } from "./help.ts";
@@ -21,7 +22,6 @@ import { replayWebhook } from "./webhook_replay.ts";
 import { rotateWebhook } from "./webhook_rotate.ts";
 import { WEBHOOK_COLUMNS, webhookJson, webhookTexts } from "./webhook_table.ts";
 import { withStore } from "./store_setting.ts";
-import { refuseWholeKey } from "./whole_key.ts";
 
 const help = helpText({
   usage: [

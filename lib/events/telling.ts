@@ -1,14 +1,13 @@
 import type { Clock } from "../clock.ts";
 import type { LedgerView } from "../stellar/ledger/ledger_view.ts";
 import type { Notice, Trouble } from "./notices.ts";
-import type { TurnResult } from "./watcher.ts";
 
 /** Tells an operator how the watcher fares, each change once. */
 export interface Telling {
   /** It cannot go on for now. */
   trouble(trouble: Trouble): void;
   /** How a poll ended; true when that is the end of the trouble that was told. */
-  outcome(result: Pick<TurnResult, "outcome" | "reason">): boolean;
+  outcome(result: { outcome: string; reason?: string }): boolean;
   /** Whether our own clock agrees with the network. */
   clock(): void;
 }

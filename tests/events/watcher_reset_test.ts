@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { createFixture, hashesOf, readAll, restart, simulate, untilAtTip } from "./parts.ts";
+import { createFixture, type Fixture, hashesOf, readAll, restart, simulate, untilAtTip } from "./parts.ts";
 import { rpcId } from "./simulated_node.ts";
 
 describe("the watcher and a reset network", () => {
@@ -125,25 +125,35 @@ describe("the watcher and a reset network", () => {
     assert.equal((await fixture.state()).epoch, 1);
   });
 
+  /** Of a node that holds one ledger: what it pruned is noticed at the first turn, and certain at the second. */
+  async function closeTwice({ network, watcher }: Fixture): Promise<void> {
+    for (const ledgers of [3, 7]) {
+      for (let ledger = 0; ledger < ledgers; ledger++) network.close({});
+      await watcher.turn(0);
+    }
+  }
+
+  async function lagAndReturn(fixture: Fixture): Promise<void> {
+    const { network, node, watcher, clock } = fixture;
+    node.lag = 2;
+    for (let turns = 0; turns < 10; turns++) {
+      await watcher.turn(0);
+      clock.pass(2_500);
+    }
+    node.lag = 0;
+    network.close({});
+    await untilAtTip(fixture);
+  }
+
   test("a node that lags after a pause, and holds no more than a ledger, shows no reset", async () => {
     const { network, node } = simulate({ first: 1_000, retention: 1 });
     network.close();
     const fixture = await createFixture(network, { nodes: [node] });
     await untilAtTip(fixture);
-    for (const ledgers of [3, 7]) {
-      for (let ledger = 0; ledger < ledgers; ledger++) network.close({});
-      await fixture.watcher.turn(0);
-    }
+    await closeTwice(fixture);
     const { scannedLedger, latestLedger } = await fixture.state();
     assert.deepEqual([scannedLedger, latestLedger], [1_010, 1_004], "it has read on beyond what is confirmed");
-    node.lag = 2;
-    for (let turns = 0; turns < 10; turns++) {
-      await fixture.watcher.turn(0);
-      fixture.clock.pass(2_500);
-    }
-    node.lag = 0;
-    network.close({});
-    await untilAtTip(fixture);
+    await lagAndReturn(fixture);
     assert.equal((await fixture.state()).epoch, 0);
     const told = await readAll(fixture.history);
     assert.deepEqual(told, [...new Set(told)]);
@@ -158,18 +168,8 @@ describe("the watcher and a reset network", () => {
     network.close();
     await untilAtTip(fixture);
     assert.equal((await fixture.state()).epoch, 1);
-    for (const ledgers of [3, 7]) {
-      for (let ledger = 0; ledger < ledgers; ledger++) network.close({});
-      await fixture.watcher.turn(0);
-    }
-    node.lag = 2;
-    for (let turns = 0; turns < 10; turns++) {
-      await fixture.watcher.turn(0);
-      fixture.clock.pass(2_500);
-    }
-    node.lag = 0;
-    network.close({});
-    await untilAtTip(fixture);
+    await closeTwice(fixture);
+    await lagAndReturn(fixture);
     assert.equal((await fixture.state()).epoch, 1);
     const told = await readAll(fixture.history);
     assert.deepEqual(told, [...new Set(told)]);

@@ -1,20 +1,10 @@
-import { type Transaction, TransactionBuilder } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import type { NodeFaults } from "../faults/node_faults.ts";
-import { type Card } from "../faults/intents_stage.ts";
 import { startIntentCalls } from "./intents_stage.ts";
 
-const { stage, other, newCard, pass, asked, prepared, submitted, signed, applyElsewhere } = await startIntentCalls(3);
+const { stage, other, newCard, pass, asked, prepared, submitted, bumped, applyElsewhere } = await startIntentCalls(3);
 after(() => stage.close());
-
-function bumped(card: Card, xdr: string): { xdr: string } {
-  const { passphrase } = stage.network;
-  const inner = TransactionBuilder.fromXdr(signed(xdr, card.owner).xdr, passphrase) as Transaction;
-  const bump = TransactionBuilder.buildFeeBumpTransaction(card.agent, "200000", inner, passphrase);
-  bump.sign(card.agent);
-  return { xdr: bump.toXdr() };
-}
 
 describe("a fee bump of a transaction that was applied already", () => {
   test("is not told to prepare it again: the operation would be done twice", async () => {
@@ -22,7 +12,7 @@ describe("a fee bump of a transaction that was applied already", () => {
     const { body: { xdr, hash } } = await prepared(card, {});
     const first = await submitted(card, xdr);
     assert.equal(first.status, 200, first.text);
-    const second = await asked("/v1/transactions/submit", bumped(card, xdr));
+    const second = await asked("/v1/transactions/submit", bumped(card, xdr, 200_000));
     assert.notEqual(second.body.error?.retry, "prepare_again", `${hash} was applied: ${second.text}`);
   });
 
@@ -39,7 +29,7 @@ describe("a fee bump of a transaction that was applied already", () => {
     assert.equal(lost.status, 502);
     await pass(6);
     // The caller takes the fee for too low, and bumps it.
-    const bump = await asked("/v1/transactions/submit", bumped(card, xdr), { of: other });
+    const bump = await asked("/v1/transactions/submit", bumped(card, xdr, 200_000), { of: other });
     const { body } = await prepared(card, { of: other });
     assert.ok(bump.status === 200 || body.warning?.includes(hash), `${bump.text}, and no warning`);
   });
@@ -48,7 +38,7 @@ describe("a fee bump of a transaction that was applied already", () => {
     const card = newCard();
     const { body: { xdr } } = await prepared(card, {});
     await applyElsewhere(card, xdr);
-    const second = await asked("/v1/transactions/submit", bumped(card, xdr));
+    const second = await asked("/v1/transactions/submit", bumped(card, xdr, 200_000));
     assert.notEqual(second.body.error?.retry, "prepare_again", second.text);
   });
 });

@@ -1,4 +1,4 @@
-import { type Keypair, TransactionBuilder } from "@stellar/stellar-sdk";
+import { type Keypair, type Transaction, TransactionBuilder } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
 import { contractCall, operationDigest, type PreparedOperation } from "../../lib/escrow/operations/operations.ts";
 import type { Gateway } from "../../lib/gateway/gateway.ts";
@@ -86,6 +86,15 @@ export async function startIntentCalls(cardCount: number) {
     assert.equal((await submitted(card, body.xdr)).status, 200);
   }
 
+  /** An envelope that its owner has signed, and the card's agent pays so much more for. */
+  function bumped(card: Card, xdr: string, fee: number): { xdr: string } {
+    const { passphrase } = stage.network;
+    const inner = TransactionBuilder.fromXdr(signed(xdr, card.owner).xdr, passphrase) as Transaction;
+    const bump = TransactionBuilder.buildFeeBumpTransaction(card.agent, String(fee), inner, passphrase);
+    bump.sign(card.agent);
+    return { xdr: bump.toXdr() };
+  }
+
   /** Has an envelope applied past the gateways: nothing is noted of it. */
   async function applyElsewhere(card: Card, envelope: string): Promise<void> {
     const { xdr } = signed(envelope, card.owner);
@@ -115,6 +124,7 @@ export async function startIntentCalls(cardCount: number) {
     prepared,
     submitted,
     signed,
+    bumped,
     useSequence,
     applyElsewhere,
     leaveClaim,

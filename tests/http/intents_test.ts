@@ -1,4 +1,3 @@
-import { type Transaction, TransactionBuilder } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import type { NodeFaults } from "../faults/node_faults.ts";
@@ -17,6 +16,7 @@ const {
   prepared,
   submitted,
   signed,
+  bumped,
   leaveClaim,
   digestOf,
   useSequence,
@@ -92,19 +92,13 @@ describe("submit with an Idempotency-Key", () => {
   test("is one intent whatever pays the fee: another fee bump of the same transaction goes with the same key", async () => {
     const card = newCard();
     const { body: { xdr, hash } } = await prepared(card, { key: "bumped" });
-    const bumped = (fee: number) => {
-      const inner = TransactionBuilder.fromXdr(signed(xdr, card.owner).xdr, stage.network.passphrase) as Transaction;
-      const bump = TransactionBuilder.buildFeeBumpTransaction(card.agent, String(fee), inner, stage.network.passphrase);
-      bump.sign(card.agent);
-      return { xdr: bump.toXdr() };
-    };
-    const first = await asked("/v1/transactions/submit", bumped(200_000), { key: "bumped" });
+    const first = await asked("/v1/transactions/submit", bumped(card, xdr, 200_000), { key: "bumped" });
     assert.equal(first.status, 200, first.text);
     assert.notEqual(first.body.hash, hash);
     const inner = await asked(`/v1/transactions/${hash}`, undefined, { method: "GET" });
     assert.deepEqual(inner.body, { hash, status: "success", ledger: first.body.ledger });
     assert.equal((await prepared(card, { key: "bumped" })).body.status, "success");
-    const second = await asked("/v1/transactions/submit", bumped(300_000), { key: "bumped" });
+    const second = await asked("/v1/transactions/submit", bumped(card, xdr, 300_000), { key: "bumped" });
     assert.deepEqual([second.status, second.body.ledger], [200, first.body.ledger], second.text);
   });
 });

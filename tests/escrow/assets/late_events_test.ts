@@ -8,12 +8,12 @@ const CARD = "ab".repeat(32);
 const MERCHANT = "GAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAWHF";
 const ESCROW = "CA5S4S7QGHJHJWVJBYL3CXZXZTNGKXMNZVDAEQNN7NUXFP4D7BYK7HIX";
 
-type Found = [type: string, asset: string, ledger: number];
+type Found = [type: string, asset: string, ledger: number, sequence?: number];
 
 /** In the order in which the log learnt of them: what a node left out at first comes late. */
 function logged(found: Found[]) {
-  return found.map(([type, asset, ledger], at) => ({
-    sequence: at + 1,
+  return found.map(([type, asset, ledger, sequence], at) => ({
+    sequence: sequence ?? at + 1,
     id: String(ledger).padStart(30, "0"),
     ledger,
     knownAt: 0,
@@ -76,18 +76,48 @@ async function alarmsOf(found: Found[]): Promise<ForeignMovement[]> {
   const alarms: ForeignMovement[] = [];
   const events = logged(found);
   await createForeignMovements({
-    log: { read: reader(events), bounds: () => Promise.resolve({ last: events.length }) },
+    log: { read: reader(events), bounds: () => Promise.resolve({ last: events.at(-1)!.sequence }) },
     contractIds: [ESCROW],
     assets: { has: () => true },
     onForeign: (one) => alarms.push(one),
   }).look();
-  return alarms.filter(({ because }) => because === "not_what_was_authorized");
+  return alarms;
 }
 
+const ofClaims = (alarms: ForeignMovement[]) =>
+  alarms.filter(({ because }) => because === "not_what_was_authorized").map(({ event }) => event.ledger);
+
 test("nor is it an alarm for that", async () => {
-  assert.deepEqual(await alarmsOf(LATE_CLAIM), []);
+  assert.deepEqual(ofClaims(await alarmsOf(LATE_CLAIM)), []);
 });
 
 test("a claim of what was authorised after it in another asset is one", async () => {
-  assert.equal((await alarmsOf([...LATE_CLAIM, ["payment.claimed", "X", 40]])).at(-1)?.event.ledger, 40);
+  assert.equal(ofClaims(await alarmsOf([...LATE_CLAIM, ["payment.claimed", "X", 40]])).at(-1), 40);
+});
+
+/** The ledgers of those found by a first look after a start, which begins 5,000 events back. */
+const foreignAt = async (found: Found[]) => (await alarmsOf(found)).map(({ event }) => event.ledger);
+
+test("a funding that came late into the log does not hide a later one in another asset than the policy's", async () => {
+  const policy: Found = ["agent.registered", "X", 100, 1];
+  assert.deepEqual(await foreignAt([policy, ["escrow.funded", "Y", 200, 6_001]]), [200]);
+  assert.deepEqual(
+    await foreignAt([
+      policy,
+      // Of before the policy: a node had left it out.
+      ["escrow.funded", "Y", 50, 6_000],
+      ["escrow.swept", "Y", 150, 6_001],
+      ["escrow.funded", "Y", 200, 6_002],
+    ]),
+    [200],
+  );
+});
+
+test("nor does a sweep hide what was funded after it", async () => {
+  const found: Found[] = [
+    ["escrow.funded", "X", 100, 1],
+    ["escrow.swept", "X", 50, 6_000],
+    ["escrow.funded", "Y", 200, 6_001],
+  ];
+  assert.deepEqual(await foreignAt(found), [200]);
 });
