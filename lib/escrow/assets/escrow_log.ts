@@ -132,7 +132,7 @@ export function createEscrowLog({ log, clock }: {
 }
 
 /** The log has what came late at its end; ids are in the order of the ledgers, those of later lives of the network longer. */
-function newestLedgerFirst(a: EscrowEvent, b: EscrowEvent): number {
+export function newestLedgerFirst(a: { id: string }, b: { id: string }): number {
   return b.id.length - a.id.length || (a.id < b.id ? 1 : -1);
 }
 

@@ -1,3 +1,4 @@
+import { newestLedgerFirst } from "./escrow_log.ts";
 import { createRecentMap } from "../../bounded_map.ts";
 import type { AssetList } from "./asset_list.ts";
 import { afterMovement, ESCROW_MOVEMENTS, heldInOthers, type Holdings } from "./holdings.ts";
@@ -105,8 +106,7 @@ export function createForeignMovements({ log, contractIds, assets, onForeign }: 
   async function before(event: MovementEvent, filter: MovementFilter, limit: number) {
     const read = await log.read({ filter, upTo: event.sequence - 1, order: "desc", limit });
     const ours = read.filter((one) => isOurs(one) && lifeOf(one) === lifeOf(event));
-    // The log has what came late at its end; ids are in the order of the ledgers.
-    const found = ours.filter((one) => one.id < event.id).sort((a, b) => a.id < b.id ? 1 : -1);
+    const found = ours.filter((one) => newestLedgerFirst(event, one) < 0).sort(newestLedgerFirst);
     return { found, isLate: found.length < ours.length };
   }
 
