@@ -223,6 +223,7 @@ export class Misfortunes {
     chain.reset(world.fate.random.pick([1, first - 500, latest + 200]));
     const lastsMs = world.fate.integer(LINGERING_MS - 60_000, LINGERING_MS);
     world.after(world.fate.integer(5_000, 30_000), () => {
+      if (this.#isCalm) return;
       for (const node of this.site.nodes) node.showFormer(lastsMs);
     }, NOBODY);
   }
