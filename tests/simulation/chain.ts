@@ -4,7 +4,7 @@ import type { RawEvent } from "../../lib/stellar/rpc/schemas.ts";
 import { rpcId } from "../events/simulated_node.ts";
 import { Accounts, type Applied } from "./accounts.ts";
 import type { Climate } from "./climate.ts";
-import { START_MS, type World } from "./world.ts";
+import { Dice, START_MS, type World } from "./world.ts";
 
 const contractId = (byte: number) => StrKey.encodeContract(new Uint8Array(32).fill(byte));
 export const CONTRACTS: ContractIds = {
@@ -19,6 +19,9 @@ export const PASSPHRASE = "A simulated network";
 export const LEDGER_MS = 5_000;
 /** So many ledgers there are from the beginning: a node that lags shows others, and not one for long, as one that rests does. */
 const HISTORY = 25;
+
+/** Apart from the dice of all else. */
+const DICE = 12_000_000_017;
 
 /** One thing that happened on the network. */
 export interface Happened {
@@ -49,8 +52,12 @@ export class Chain {
   /** When its last ledger closed, the world's ms. */
   closedAtMs = 0;
   #count = 0;
+  readonly #dice: Dice;
+  readonly #mostUnknown: number;
 
-  constructor(readonly world: World, firstLedger: number, { payments }: Climate) {
+  constructor(readonly world: World, firstLedger: number, { payments, unknownEvents }: Climate) {
+    this.#dice = new Dice(world.seed + DICE);
+    this.#mostUnknown = unknownEvents;
     this.accounts = new Accounts(world, PASSPHRASE, payments);
     this.ledgers = newLedgers(0, firstLedger);
     for (let age = HISTORY; age > 0; age--) this.#closeEmpty(START_MS - age * LEDGER_MS);
@@ -77,6 +84,7 @@ export class Chain {
       ...cards.map((card, index) => this.#cardEvent(card, ledger, index)),
       ...paid.filter(({ isSuccess }) => isSuccess).map((one, index) => this.#payment(one, cards.length + index)),
     ];
+    events.push(...this.#unknownEvents(ledger, events.length));
     if (events.length > 0) ledgers.events.set(ledger, events);
     world.note(`ledger ${ledger} with ${events.length}${paid.map(({ amount }) => ` paid ${amount}`).join("")}`);
   }
@@ -107,13 +115,28 @@ export class Chain {
     });
   }
 
+  /** What an unknown version of a contract tells: nothing that the gateway can read. */
+  #unknownEvents(ledger: number, from: number): RawEvent[] {
+    return Array.from({ length: this.#dice.integer(0, this.#mostUnknown) }, (_, n) => {
+      const txHash = (++this.#count).toString(16).padStart(64, "a");
+      return this.#raw(ledger, from + n, txHash, {
+        contractId: CONTRACTS.paymentEscrow,
+        topic: [symbol(n % 2 === 0 ? "refund" : "fund")],
+        value: i128(1n),
+      });
+    });
+  }
+
   #event(ledger: number, index: number, txHash: string, event: Pick<RawEvent, "contractId" | "topic" | "value">) {
-    const { generation, closeTimes } = this.ledgers;
-    this.happened.push({ generation, ledger, txHash });
+    this.happened.push({ generation: this.ledgers.generation, ledger, txHash });
+    return this.#raw(ledger, index, txHash, event);
+  }
+
+  #raw(ledger: number, index: number, txHash: string, event: Pick<RawEvent, "contractId" | "topic" | "value">) {
     return {
       type: "contract",
       ledger,
-      ledgerClosedAt: new Date(closeTimes.get(ledger)! * 1_000).toISOString().replace(".000Z", "Z"),
+      ledgerClosedAt: new Date(this.ledgers.closeTimes.get(ledger)! * 1_000).toISOString().replace(".000Z", "Z"),
       id: rpcId(ledger, index + 1, 1, 0),
       txHash,
       inSuccessfulContractCall: true,

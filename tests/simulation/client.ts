@@ -122,6 +122,7 @@ export class Client {
 export interface SeenEvent {
   id: string;
   txHash: string;
+  [field: string]: unknown;
 }
 
 /** Follows the history by cursor, as an accounting job does. */
@@ -144,7 +145,10 @@ export class HistoryReader {
       const from = this.cursor === undefined ? "" : `&cursor=${encodeURIComponent(this.cursor)}`;
       const answered = await this.client.ask("GET", `/v1/events?limit=${this.limit}${from}`);
       if (answered?.status !== 200) return answered === undefined;
-      this.seen.push(...answered.body.events.map(({ id, txHash }: SeenEvent) => ({ id, txHash })));
+      for (const event of answered.body.events as SeenEvent[]) {
+        this.client.site.hearEvent(event);
+        this.seen.push({ id: event.id, txHash: event.txHash });
+      }
       this.cursor = answered.body.cursor;
       return answered.body.events.length === this.limit;
     } finally {

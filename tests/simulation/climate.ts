@@ -94,6 +94,10 @@ export interface Climate {
   isSealed: boolean;
   /** Nodes show the network before its reset again, for minutes. */
   lingers: boolean;
+  /** Of ten events so many are such that some receivers cannot take them, ever. */
+  untakeable: number;
+  /** How many of a ledger's events at most are none that the gateway knows. */
+  unknownEvents: number;
 }
 
 /** Apart from the dice of all else. */
@@ -101,6 +105,7 @@ const TURNS = 4_000_000_007;
 const REFUSALS = 5_000_000_029;
 const KEEPING = 7_000_000_001;
 const LINGERING = 9_000_000_001;
+const PICKING = 11_000_000_003;
 
 /** The longest time that nodes show a network that is no more: longer than gateways hold on to what nobody speaks for. */
 export const LINGERING_MS = 380_000;
@@ -117,6 +122,7 @@ export function drawClimate({ seed, fate: dice }: { seed: number; fate: Dice }):
   const lingers = has("reset") && !has("prune") && new Dice(seed + LINGERING).chance(0.1);
   const keeping = new Dice(seed + KEEPING);
   const lookers = keeping.chance(0.3) ? keeping.integer(1, 3) : 0;
+  const picking = new Dice(seed + PICKING);
   const often = () => dice.random.pick([0.005, 0.03, 0.2]);
   return {
     isShared,
@@ -155,6 +161,8 @@ export function drawClimate({ seed, fate: dice }: { seed: number; fate: Dice }):
     retentionDays: keeping.chance(0.3) ? 1 : 0,
     isSealed: keeping.chance(0.3),
     lingers,
+    untakeable: picking.chance(0.2) ? picking.random.pick([1, 3, 6]) : 0,
+    unknownEvents: picking.chance(0.2) ? picking.random.pick([1, 5]) : 0,
   };
 }
 

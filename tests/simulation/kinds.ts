@@ -119,3 +119,6 @@ export const replayed: Kind = (climate) =>
 export const keptForADay: Kind = (climate) =>
   isRough(climate) && climate.retentionDays > 0 && setsClocksBy(climate, 24 * HOUR_MS) &&
   share(climate, "kill", "killAll", "stop") > 0.1;
+
+/** Endpoints cannot take some of what they are sent. */
+export const picky: Kind = (climate) => climate.untakeable > 1 && climate.hooks > 1 && climate.ordered < 1;

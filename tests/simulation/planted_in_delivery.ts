@@ -176,4 +176,12 @@ export const IN_DELIVERY = [
     seed: 35,
     kind: kinds.replayed,
   },
+  {
+    name: "what fails uses up no attempt, though it may be what was sent",
+    file: READER,
+    from: "(reader.subscription.ordered || (failures >= PROBED_FROM && failures % PROBES_OF_ONE > 0))",
+    to: "true",
+    seed: 22,
+    kind: kinds.picky,
+  },
 ];

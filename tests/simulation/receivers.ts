@@ -23,7 +23,7 @@ export interface Heard {
 /** What is posted. */
 interface Message {
   subscription: string;
-  event: { id: string; type: string };
+  event: { id: string; type: string; txHash: string };
 }
 
 /** A test event's type: whoever asks for it posts it, under no lease. */
@@ -45,6 +45,10 @@ export class Receivers {
   /** The API key of each subscription, by id. */
   readonly owners = new Map<string, string>();
 
+  /** Of ten events so many are such that every second endpoint cannot take them, ever. */
+  untakeable = 0;
+  /** Told of each event that is heard. */
+  onEvent: (event: { id: string }) => void = () => {};
   /** Told of each post of an event as it begins. */
   onPost: (machine: Machine, subscriptionId: string) => void = () => {};
 
@@ -81,7 +85,9 @@ export class Receivers {
   /** The receiver goes on by itself: what its sender gave up on meanwhile it may have worked through, or not. */
   async #answer(machine: Machine, temper: Temper, request: PostRequest, beganMs: number): Promise<PostResult> {
     const { world } = this;
-    const { statusCode, afterMs, isHeard, isLost } = this.#mood(temper);
+    const mood = this.#mood(temper);
+    const { afterMs, isHeard, isLost } = mood;
+    const statusCode = mood.statusCode < 300 ? this.#taken(request) ?? mood.statusCode : mood.statusCode;
     await world.pass(Math.min(afterMs, request.timeoutMs ?? 10_000), NOBODY);
     const isCutOff = machine.isDead || request.signal?.aborted === true;
     if (isHeard && (!isCutOff || world.chance(0.3))) {
@@ -91,6 +97,16 @@ export class Receivers {
     if (afterMs >= (request.timeoutMs ?? 10_000)) return { ...NO_ANSWER, error: "timed out after 10 s" };
     const retryAfter = temper === "later" ? String(world.integer(1, 120)) : undefined;
     return { statusCode, retryAfter, responseBody: "", durationMs: 0 };
+  }
+
+  /** What is answered of an event that cannot be taken; undefined: it can. */
+  #taken({ url, body }: PostRequest): number | undefined {
+    const { event } = JSON.parse(body) as Message;
+    const isPicky = Number(url.match(/\d+/)![0]) % 2 === 0;
+    if (this.untakeable === 0 || !isPicky || event.type === TEST) return undefined;
+    const lot = [...event.txHash].reduce((sum, digit) => sum + parseInt(digit, 16), 0);
+    if (lot % 10 >= this.untakeable) return undefined;
+    return lot % 4 === 0 ? 422 : 500;
   }
 
   #mood(temper: Temper): { statusCode: number; afterMs: number; isHeard: boolean; isLost: boolean } {
@@ -113,6 +129,7 @@ export class Receivers {
   #hear(request: PostRequest, beganMs: number, statusCode: number | undefined): void {
     const { subscription, event } = JSON.parse(request.body) as Message;
     const heard = event.type === TEST ? this.tested : this.heard;
+    if (event.type !== TEST) this.onEvent(event);
     heard.push({
       beganMs,
       url: request.url,

@@ -68,6 +68,8 @@ export class Site {
   onDeath: () => void = () => {};
   #births = 0;
   readonly #turning = new Set<Machine>();
+  /** Events as they were heard first, by id. */
+  readonly #saidFirst = new Map<string, string>();
 
   private constructor(
     readonly world: World,
@@ -81,6 +83,8 @@ export class Site {
       (_, n) => new SimulatedNode(`node${n}`, world, this.chain, climate),
     );
     this.receivers = new Receivers(world);
+    this.receivers.untakeable = climate.untakeable;
+    this.receivers.onEvent = (event) => this.hearEvent(event);
   }
 
   static async open(world: World, climate: Climate): Promise<Site> {
@@ -159,6 +163,14 @@ export class Site {
     });
     running.isolate = isolate;
     running.gateway = { ...gateway, fetch: isolate.fetch };
+  }
+
+  /** An event says the same wherever it is heard: in the history, on the live stream, in a webhook. */
+  hearEvent(event: { id: string }): void {
+    const said = JSON.stringify(event);
+    const first = this.#saidFirst.get(event.id) ?? said;
+    this.#saidFirst.set(event.id, first);
+    if (said !== first) this.faults.push(`an event was ${first} first, then ${said}`);
   }
 
   get isTurning(): boolean {

@@ -66,7 +66,9 @@ export class StreamReader {
     world.note(`${this.name} hears ${event} after ${this.seen.length} events`);
     this.#lastEventId = lastEventId || this.#lastEventId;
     if (event !== "message") return;
-    const { id, txHash } = JSON.parse(data) as SeenEvent;
+    const said = JSON.parse(data) as SeenEvent;
+    const { id, txHash } = said;
+    this.client.site.hearEvent(said);
     this.seen.push({ id, txHash });
     this.heardMs.push(world.nowMs === this.#dawdled.toMs ? this.#dawdled.fromMs : world.nowMs);
   }
