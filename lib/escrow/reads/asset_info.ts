@@ -24,12 +24,14 @@ export type AssetReader = (asset: string) => Promise<AssetInfo>;
 
 /** So many are kept: a token does not change its name. */
 const MAX_KEPT = 1_000;
-/** A token may say what it likes; this much of it is passed on. */
-const MAX_TEXT_LENGTH = 64;
+/** A token may say what it likes, UTF-8 or not; so many letters of it are passed on. */
+const MAX_LETTERS = 64;
 
 const asText: Decode<string> = (value) => {
   if (value.type !== "scvString") throw new TypeError(`expected String, got ${value.type}`);
-  return String(scValToNative(value)).slice(0, MAX_TEXT_LENGTH);
+  const said: string | Uint8Array = scValToNative(value);
+  const text = typeof said === "string" ? said : new TextDecoder().decode(said);
+  return [...text].slice(0, MAX_LETTERS).join("");
 };
 
 export function createAssetReader(calls: ContractCalls): AssetReader {
