@@ -66,6 +66,9 @@ test("amounts are written in units without losing a digit", () => {
     ["170141183460469231731687303715884105727", 7, "17 014 118 346 046 923 173 168 730 371 588.4105727"],
     ["1234567", 0, "1 234 567"],
     ["5", 2, "0.05"],
+    ["1", 38, `0.${"0".repeat(37)}1`],
+    // A token may say any number of 32 bits.
+    ["1", 4_294_967_295, "1 × 10^-4294967295"],
   ];
   for (const [amount, decimals, written] of cases) {
     assert.equal(inUnits(amount, decimals).replaceAll("\u202f", " "), written);

@@ -12,12 +12,17 @@ export function grouped(digits) {
   return String(digits).replace(/\B(?=(\d{3})+(?!\d))/g, GROUP_SPACE);
 }
 
+/** The largest amount has 39 digits. A token may say four billion decimals, more than a text can have zeros. */
+const MOST_DECIMALS = 38;
+
 /**
  * An amount of the smallest unit in whole ones: `12500000` with 7 decimals → `1.25`.
  * @param {string} amount decimal digits
  * @param {number} decimals
+ * @returns {string}
  */
 export function inUnits(amount, decimals) {
+  if (decimals > MOST_DECIMALS) return `${grouped(amount)} × 10^-${decimals}`;
   const padded = amount.padStart(decimals + 1, "0");
   const whole = padded.slice(0, padded.length - decimals);
   const part = padded.slice(padded.length - decimals).replace(/0+$/, "");
