@@ -17,11 +17,12 @@ const MOST_DECIMALS = 38;
 
 /**
  * An amount of the smallest unit in whole ones: `12500000` with 7 decimals → `1.25`.
- * @param {string} amount decimal digits
+ * @param {string} amount decimal digits, with a minus where it is negative
  * @param {number} decimals
  * @returns {string}
  */
 export function inUnits(amount, decimals) {
+  if (amount.startsWith("-")) return `-${inUnits(amount.slice(1), decimals)}`;
   if (decimals > MOST_DECIMALS) return `${grouped(amount)} × 10^-${decimals}`;
   const padded = amount.padStart(decimals + 1, "0");
   const whole = padded.slice(0, padded.length - decimals);
