@@ -143,6 +143,19 @@ export function settlementContract({ store, anotherHandle, pass }: Subject): voi
     assert.equal((await progressOf(store(), "wh_1")).retrying, 1);
   });
 
+  test("as many probes as fit in one call are written, also where each was answered with a long page", async () => {
+    const ids = Array.from({ length: 450 }, (_, n) => `wh_${String(n).padStart(22, "0")}`);
+    await subscribe(store(), ...ids);
+    const attempt = { ...failedAttempt(1, "retry"), number: 0, responseBody: `—${"x".repeat(1_021)}` };
+    await settle(store(), ...ids.map((subscriptionId) => ({ subscriptionId, attempts: [attempt, attempt] })));
+    for (const id of [ids[0]!, ids[449]!]) {
+      assert.deepEqual(
+        await store().deliveries.attempts(id, { limit: 9 }),
+        [2, 1].map((ordinal) => ({ ...attempt, ordinal })),
+      );
+    }
+  });
+
   test(
     "of rejected and of dead deliveries the newest are kept, and all are counted",
     { timeout: 120_000 },

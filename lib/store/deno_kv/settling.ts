@@ -22,6 +22,8 @@ type Parts = Map<string, Settlement[]>;
 
 /** Besides the leases; the cursors are among them. */
 const WRITES_PER_COMMIT = MAX_SETTLED_WRITES + 50;
+/** Of what endpoints answered, two bytes each at most: with all else that is written they stay below 800 KiB. */
+const CHARACTERS_PER_COMMIT = 160_000;
 
 /**
  * `DeliveryStore.settle`. A commit checks the leases, and a version for all that is changed without one; it writes the
@@ -156,15 +158,18 @@ export function denoKvSettling({ kv, location, retry, oneAtATime }: DenoKvContex
 /** What has room in one commit: all of it, but where hundreds of subscriptions are settled at once. */
 function commitsOf(settlements: Settlement[]): Parts[] {
   const commits: Parts[] = [new Map()];
-  let writes = 0;
+  let [writes, characters] = [0, 0];
   for (const [subscriptionId, part] of Map.groupBy(settlements, (one) => one.subscriptionId)) {
     const ofPart = part.reduce((sum, one) => sum + settledWrites(one), 1);
-    if (writes + ofPart > WRITES_PER_COMMIT) {
+    const answered = part.flatMap(({ attempts }) => attempts)
+      .reduce((sum, { responseBody, error }) => sum + (responseBody?.length ?? 0) + (error?.length ?? 0), 0);
+    if (writes + ofPart > WRITES_PER_COMMIT || characters + answered > CHARACTERS_PER_COMMIT) {
       commits.push(new Map());
-      writes = 0;
+      [writes, characters] = [0, 0];
     }
     commits.at(-1)!.set(subscriptionId, part);
     writes += ofPart;
+    characters += answered;
   }
   return commits;
 }
