@@ -3,6 +3,7 @@ import { open, readFile, realpath, rename, rm, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { type FileLock, lockFile } from "../runtime/file_lock.ts";
 import { SQLITE } from "../runtime/sqlite.ts";
+import { syncToDisk } from "../store/file/copy.ts";
 import { type KeyRecord, StoreError } from "../store/store.ts";
 import type { KeyPlace } from "./key_place.ts";
 import { cannot, KeysFileError } from "./keys_file_error.ts";
@@ -155,7 +156,8 @@ async function replaceFile(path: string, asRead: FileState | undefined, records:
     }
     if ((await fileState(path))?.fingerprint !== asRead?.fingerprint) return false;
     await rename(temporary, path);
-    await syncFolder(dirname(path));
+    // A rename is durable once the folder is written.
+    syncToDisk(dirname(path));
     return true;
   } catch (error) {
     if (error instanceof KeysFileError) throw error;
@@ -168,16 +170,6 @@ async function replaceFile(path: string, asRead: FileState | undefined, records:
 async function keepOwner(file: Awaited<ReturnType<typeof open>>, uid: number): Promise<void> {
   const own = await file.stat();
   if (own.uid !== uid) await file.chown(uid, own.gid);
-}
-
-/** A rename is durable once the folder is written. */
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, "r");
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }
 
 async function waitForLock(path: string): Promise<FileLock> {

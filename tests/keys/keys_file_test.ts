@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
@@ -33,6 +33,25 @@ describe("a keys file", () => {
     assert.equal((await stat(path)).mode & 0o777, 0o600);
     assert.ok(!(await readFile(path, "utf8")).includes(key));
   });
+
+  test(
+    "is written on Windows, too, which opens no folder",
+    { skip: isRoot && "root opens every folder" },
+    async (t) => {
+      const platform = Object.getOwnPropertyDescriptor(process, "platform")!;
+      t.after(async () => {
+        Object.defineProperty(process, "platform", platform);
+        await chmod(join(folder, "windows"), 0o700);
+      });
+      await mkdir(join(folder, "windows"));
+      await chmod(join(folder, "windows"), 0o300);
+      Object.defineProperty(process, "platform", { configurable: true, value: "win32" });
+      path = join(folder, "windows", "keys.json");
+      const { record } = testKey();
+      await openKeysFile(path).keys.insert(record);
+      assert.deepEqual(await recordsOnDisk(), [record]);
+    },
+  );
 
   test("answers its keys by id and in pages ascending by id", async () => {
     const file = openKeysFile(path);
