@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { open, readFile, realpath, rename, rm, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
+import process from "node:process";
 import { type FileLock, lockFile } from "../runtime/file_lock.ts";
 import { SQLITE } from "../runtime/sqlite.ts";
 import { syncToDisk } from "../store/file/copy.ts";
@@ -119,7 +120,8 @@ export async function fileState(path: string): Promise<FileState | undefined> {
   return {
     fingerprint: [dev, ino, size, mtimeNs, ctimeNs].join(":"),
     modifiedAtMs: Number(mtimeMs),
-    mode: Number(mode) & 0o777,
+    // Windows has no such bits: it says 666 of every file.
+    mode: process.platform === "win32" ? 0o600 : Number(mode) & 0o777,
     uid: Number(uid),
   };
 }

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { chmod, mkdtemp, rename, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import process from "node:process";
 import { after, before, beforeEach, describe, test } from "node:test";
 import type { KeySource } from "../../lib/keys/key_source.ts";
 import { openKeysFile } from "../../lib/keys/keys_file.ts";
@@ -175,6 +176,16 @@ describe("keys from a file", () => {
     await chmod(path, 0o600);
     assert.equal(await source.changed(), false);
     assert.equal(problems.length, 1);
+  });
+
+  test("on Windows no mode is told, where every file seems to be open to others", async (t) => {
+    const platform = Object.getOwnPropertyDescriptor(process, "platform")!;
+    t.after(() => void Object.defineProperty(process, "platform", platform));
+    await writeRecords(testKey().record);
+    await chmod(path, 0o666);
+    Object.defineProperty(process, "platform", { configurable: true, value: "win32" });
+    await open();
+    assert.deepEqual(problems, []);
   });
 
   test("note no use in it: an operator may have it open", async () => {
