@@ -178,6 +178,16 @@ function describePlans(programs: string): void {
     );
   });
 
+  test("a step of forgetting looks at what it forgets, and not at all that comes after it", async () => {
+    const { events } = driver;
+    const { forgotten } = await events.bounds();
+    const asking = await asked(() => events.forget({ upTo: forgotten + 50, undelivered: [] }));
+    const { sql } = asking.find(({ sql }) => /^DELETE FROM \S+height_start/.test(sql))!;
+    const steps = await cluster.sql(`EXPLAIN (ANALYZE, COSTS OFF) ${sql.replace("$1", String(forgotten + 100))}`);
+    const looked = [...steps.matchAll(/Rows Removed by Filter: (\d+)/g)].map(([, rows]) => Number(rows));
+    assert.ok(looked.every((rows) => rows < 1_000), steps);
+  });
+
   test("no statement goes through all of what grows", async () => {
     const lease = (await driver.leases.acquire({ name: "watcher", holder: "h", durationMs: 60_000 }))!;
     const name = partitionLease(partitionOf("wh_7"));

@@ -24,7 +24,7 @@ async function listening() {
     const params = Array.from({ length: Math.max(...numbersOf(sql)) }, () => 1);
     return database.prepare<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`).all(...params).map(({ detail }) => detail);
   };
-  return { driver, statements, planOf };
+  return { database, driver, statements, planOf };
 }
 
 /** How many parameters a statement has, numbered or not. */
@@ -40,7 +40,10 @@ describe("what the sqlite store does does not get slower as it fills", () => {
   test("no statement goes through all of what grows", async () => {
     const { statements, planOf } = await listening();
     // But for when a network goes back, which only a local one does: then it is about all subscriptions.
-    const wrong = statements.filter((sql) => !/^\s*UPDATE subscription SET start_height\b/.test(sql))
+    // And what is forgotten ends at the first height that stays, as a test below shows.
+    const wrong = statements.filter((sql) =>
+      !/^\s*(UPDATE subscription SET start_height|DELETE FROM height_start)\b/.test(sql)
+    )
       .map((sql) => ({ sql, steps: planOf(sql) }))
       .filter(({ steps }) => steps.some((step) => new RegExp(`^SCAN (${GROWING})\\b`).test(step)));
     assert.deepEqual(wrong.map(({ sql, steps }) => [sql.replace(/\s+/g, " "), steps]), []);
@@ -51,6 +54,29 @@ describe("what the sqlite store does does not get slower as it fills", () => {
     const sorting = statements.filter((sql) => planOf(sql).some((step) => /TEMP B-TREE/.test(step)));
     // But for what one step of forgetting takes with it.
     assert.deepEqual(sorting.filter((sql) => !sql.includes("GROUP BY subscription, state")), []);
+  });
+
+  test("forgetting an event takes no longer where there are many more after it", async () => {
+    /** The shortest of many: others may be at work on this machine. */
+    async function forgettingMs(heights: number): Promise<number> {
+      const { database, driver: { events, leases } } = await listening();
+      const lease = (await leases.acquire({ name: "watcher", holder: "h", durationMs: 1 }))!;
+      const held = Array.from({ length: 40 }, (_, n) => sampleEvent(n + 1));
+      await events.append({ lease, events: held, state: sampleState(1_001) });
+      database.exec(`
+        WITH RECURSIVE later (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM later WHERE n < ${heights})
+        INSERT INTO height_start SELECT (SELECT max(height) FROM event) + n, 40 + n FROM later`);
+      let shortest = Infinity;
+      for (let upTo = 1; upTo < 40; upTo++) {
+        const begunAt = performance.now();
+        await events.forget({ upTo, undelivered: [] });
+        shortest = Math.min(shortest, performance.now() - begunAt);
+      }
+      assert.equal(database.prepare("SELECT * FROM height_start").all().length, heights + 2);
+      return shortest;
+    }
+    const [ofFew, ofMany] = [await forgettingMs(10), await forgettingMs(300_000)];
+    assert.ok(ofMany < 0.5 + ofFew * 10, `${ofMany} ms instead of ${ofFew} ms`);
   });
 
   const searches: [string, EventFilter, RegExp[]][] = [

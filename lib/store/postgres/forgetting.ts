@@ -27,9 +27,11 @@ export function postgresForget(
   const removeFailed = `WITH gone AS (
       DELETE FROM ${prefix}failed_delivery WHERE sequence <= $1 RETURNING subscription, state
     ) SELECT subscription, state, count(*) AS failed FROM gone GROUP BY subscription, state`;
-  // The last of them stays: it says how high the events that are held may be without being the first.
+  // The last of them stays: it says how high the events that are held may be without being the first. It is looked for from
+  // below, where few are left: from above, all of the log's would be gone through at each step.
   const forgetStarts = `DELETE FROM ${prefix}height_start
-    WHERE height < (SELECT max(height) FROM ${prefix}height_start WHERE sequence <= $1)`;
+    WHERE height < (SELECT max(height) FROM ${prefix}height_start WHERE height < coalesce(
+      (SELECT height FROM ${prefix}height_start WHERE sequence > $1 ORDER BY height LIMIT 1), ${Number.MAX_SAFE_INTEGER}))`;
 
   return ({ upTo, undelivered }) =>
     database.transaction(async (queries) => {

@@ -27,9 +27,11 @@ export function sqliteLog({ database }: Pick<SqliteContext, "database">): Sqlite
   const highest = database.prepare<{ height: number | null }>("SELECT max(height) AS height FROM height_start");
   const start = database.prepare("INSERT INTO height_start (height, sequence) VALUES (?, ?)");
   const writeForgotten = database.prepare("UPDATE log SET forgotten = ?");
-  // The last of them stays: it says how high the events that are held may be without being the first.
+  // The last of them stays: it says how high the events that are held may be without being the first. It is looked for from
+  // below, where few are left: from above, all of the log's would be gone through at each step.
   const forgetStarts = database.prepare(`
-    DELETE FROM height_start WHERE height < (SELECT max(height) FROM height_start WHERE sequence <= ?)`);
+    DELETE FROM height_start WHERE height < (SELECT max(height) FROM height_start WHERE height < ifnull(
+      (SELECT height FROM height_start WHERE sequence > ? ORDER BY height LIMIT 1), ${Number.MAX_SAFE_INTEGER}))`);
   /** Once reached is reached for good. */
   const known = createRecentMap<number>(1_000);
   const bounds = () => readBounds.get()!;
