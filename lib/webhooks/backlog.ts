@@ -25,8 +25,9 @@ export interface Backlog {
 }
 
 const READERS_PAGE = 500;
-/** So many are counted before others have their turn. */
-const COUNTED_AT_ONCE = 50;
+/** So many deliveries are counted before others have their turn, and a subscription costs as much as some of them. */
+const COUNTED_AT_ONCE = 1_000;
+const COST_OF_ONE = 20;
 
 /** What one subscription is owed. Its cost does not grow with that. */
 export async function backlogOf(
@@ -71,9 +72,10 @@ export async function backlogOfAll(
   };
   const { last } = await store.events.bounds();
   let after: string | undefined;
+  let counted = 0;
   while (true) {
     const page = await store.deliveries.readers({ after, limit: READERS_PAGE });
-    for (const [index, reader] of page.entries()) {
+    for (const reader of page) {
       const one = await backlogOf(store, reader, last);
       all.pending += one.pending;
       all.atLeast ||= one.atLeast;
@@ -85,7 +87,10 @@ export async function backlogOfAll(
         all.failing += failing;
         if (oldestSince !== null) all.oldestSince = Math.min(oldestSince, all.oldestSince ?? Infinity);
       }
-      if (index % COUNTED_AT_ONCE === 0) await yieldToOthers();
+      counted += COST_OF_ONE + one.pending;
+      if (counted < COUNTED_AT_ONCE) continue;
+      counted = 0;
+      await yieldToOthers();
     }
     if (page.length < READERS_PAGE) return all;
     after = page.at(-1)!.subscription.id;
