@@ -94,7 +94,7 @@ export interface Climate {
   isSealed: boolean;
   /** Nodes show the network before its reset again, for minutes. */
   lingers: boolean;
-  /** Of ten events so many are such that some receivers cannot take them, ever. */
+  /** Of ten events so many are such that some receivers cannot take them, ever: where most fail, the rest comes late. */
   untakeable: number;
   /** How many of a ledger's events at most are none that the gateway knows. */
   unknownEvents: number;
@@ -161,7 +161,7 @@ export function drawClimate({ seed, fate: dice }: { seed: number; fate: Dice }):
     retentionDays: keeping.chance(0.3) ? 1 : 0,
     isSealed: keeping.chance(0.3),
     lingers,
-    untakeable: picking.chance(0.2) ? picking.random.pick([1, 3, 6]) : 0,
+    untakeable: picking.chance(0.2) ? picking.random.pick([1, 2]) : 0,
     unknownEvents: picking.chance(0.2) ? picking.random.pick([1, 5]) : 0,
   };
 }

@@ -121,4 +121,4 @@ export const keptForADay: Kind = (climate) =>
   share(climate, "kill", "killAll", "stop") > 0.1;
 
 /** Endpoints cannot take some of what they are sent. */
-export const picky: Kind = (climate) => climate.untakeable > 1 && climate.hooks > 1 && climate.ordered < 1;
+export const picky: Kind = (climate) => climate.untakeable > 0 && climate.hooks > 1 && climate.ordered < 1;

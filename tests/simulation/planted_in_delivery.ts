@@ -181,7 +181,7 @@ export const IN_DELIVERY = [
     file: READER,
     from: "(reader.subscription.ordered || (failures >= PROBED_FROM && failures % PROBES_OF_ONE > 0))",
     to: "true",
-    seed: 22,
+    seed: 25,
     kind: kinds.picky,
   },
 ];
