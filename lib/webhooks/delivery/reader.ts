@@ -232,9 +232,12 @@ export function takeNext(reader: DeliveryReader, nowMs: number): Post {
   return { event, track, again: undefined, replayId, isProbe: isProbed(reader) };
 }
 
-/** Puts back what was not attempted after all, or was a probe that failed: it is next again, in the order of the log. */
+/**
+ * Puts back what was not attempted after all, or was a probe that failed: it is next again, in the order of the log. What is
+ * kept is read again: when it is due may have been brought back meanwhile.
+ */
 export function putBack(reader: DeliveryReader, { track, event, again }: Post): void {
-  if (again !== undefined) reader.due.unshift({ delivery: again, event });
+  if (again !== undefined) reader.retrying.delete(event.sequence);
   if (track === undefined) return;
   track.outstanding.delete(event.sequence);
   track.queue.push(event);

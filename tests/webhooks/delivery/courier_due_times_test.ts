@@ -68,6 +68,18 @@ test("a clock that is set back while it is read when to try again delays nothing
   await failsAsClockIsSetBack(made, () => isSlow = false);
 });
 
+test("what an endpoint never takes uses up its attempts in order, though the clock was set back while it was probed with it", async () => {
+  const made = await courierStage(() => "retry", { ordered: true, retryMs: 30_000 });
+  made.courier.start();
+  await made.owe(1, "wh_1");
+  await made.pass(40_000, 100);
+  made.clock.step(-40 * DAY_MS);
+  await made.pass(80_000, 100);
+  const [kept] = await made.store.deliveries.retrying({ subscriptionId: "wh_1", limit: 1 });
+  assert.equal(kept!.delivery.attempts, 3);
+  await made.courier.stop({ drainMs: 0 });
+});
+
 test("a start alone brings no retry forward", async () => {
   const made = await courierStage(() => "retry", { retryMs: 600_000 });
   made.courier.start();
