@@ -84,6 +84,22 @@ describe("doctor: keys and secrets", () => {
     says(await doctor.finding("api keys", { store: disabled }), "warn", /none of the 1 keys/, /keys enable/);
   });
 
+  test("what to do about keys helps: in the place of the settings, and an expired key is not enabled", async () => {
+    const todo = async (settings: Parameters<DoctorStage["finding"]>[1]) =>
+      (await doctor.finding("api keys", settings)).todo!;
+    const store = `sqlite:${doctor.newPath("a store.db")}`;
+    assert.ok((await todo({ store })).endsWith(` --store '${store}'`));
+    const disabled = await doctor.storeWith((store) => store.keys.insert(sampleKey("a", { disabled: true })));
+    assert.ok((await todo({ store: disabled })).endsWith(`gateway keys enable ID --store ${disabled}`));
+    const expired = sampleKey("a", { disabled: true, expiresAt: "2020-01-01T00:00:00.000Z" });
+    const keysFile = doctor.newPath("keys.json");
+    await writeFile(keysFile, JSON.stringify([expired]), { mode: 0o600 });
+    assert.match(await todo({ keysFile }), new RegExp(`^create one: gateway keygen .* --keys-file ${keysFile}$`));
+    for (const keys of ["[]", JSON.stringify([sampleKey("a", { disabled: true })])]) {
+      assert.match(await todo({ keys }), /SERVICE_API_KEYS .*gateway keygen --record/);
+    }
+  });
+
   test("a keys file that is missing, wrong, or open to others is not well", async () => {
     const keysFile = doctor.newPath("keys.json");
     says(await doctor.finding("api keys", { keysFile }), "warn", /is not there/, /keygen .*--keys-file/);
