@@ -49,7 +49,11 @@ export function keyTexts(record: KeyRecord, now: number): string[] {
   ];
 }
 
-function stateOf({ disabled, expiresAt }: KeyRecord, now: number): string {
-  if (disabled) return "disabled";
-  return expiresAt !== undefined && Date.parse(expiresAt) <= now ? "expired" : "enabled";
+function stateOf(record: KeyRecord, now: number): string {
+  if (record.disabled) return "disabled";
+  return hasExpired(record, now) ? "expired" : "enabled";
+}
+
+export function hasExpired({ expiresAt }: KeyRecord, now: number): boolean {
+  return expiresAt !== undefined && Date.parse(expiresAt) <= now;
 }

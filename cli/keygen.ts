@@ -28,7 +28,11 @@ const help = helpText({
     ["--name NAME", "What the key is for: 1–64 printable characters"],
     ["--scopes LIST", `Some of ${SCOPES.join(",")}`],
     ["--rate N", `Requests per minute, 1 to ${MAX_RATE} (the gateway's default rate)`],
-    ["--expires WHEN", "A date or time (2027-01-31, 2027-01-31T12:00:00Z), or a span from now: 12h, 90d (never)"],
+    [
+      "--expires WHEN",
+      "A date or time (2027-01-31, 2027-01-31T12:00:00Z), or a span from now: 12h, 90d (never). From then on the key is " +
+      "refused and its webhooks hear nothing more",
+    ],
     ...KEY_PLACE_ROWS,
     [
       "--record",

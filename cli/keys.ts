@@ -13,7 +13,7 @@ import {
 import { helpText, jsonRow, KEY_PLACE_ROWS, YES_ROW } from "./help.ts";
 import { PLACE_FLAGS, withKeyPlace } from "./key_place.ts";
 import { type KeyWebhooks, webhooksOfKey } from "./key_webhooks.ts";
-import { KEY_COLUMNS, keyDetails, keyJson, keyTexts } from "./key_table.ts";
+import { hasExpired, KEY_COLUMNS, keyDetails, keyJson, keyTexts } from "./key_table.ts";
 import { tablePrinter } from "./terminal/table.ts";
 
 const help = helpText({
@@ -31,7 +31,10 @@ const help = helpText({
     Commands: [
       ["list", "All keys"],
       ["show", "One key in full"],
-      ["enable", "Let a disabled key in again; what its webhooks are owed is delivered"],
+      [
+        "enable",
+        "Let a disabled key in again; what its webhooks are owed is delivered. One that has expired stays out: make another",
+      ],
       ["disable", "Refuse a key; what its webhooks are owed waits until it is enabled"],
       ["delete", "Delete a key and its webhooks, with what they are owed"],
     ],
@@ -131,6 +134,9 @@ async function setDisabled({ place, io, json }: Call, id: string, disabled: bool
   if (json) io.stdout(keyJson(record));
   else if (before?.disabled === disabled) io.stdout(`${named(record)} in ${place.location} was ${state} already\n`);
   else io.stdout(`${state} ${named(record)} in ${place.location}\n`);
+  if (!disabled && hasExpired(record, io.now())) {
+    io.stderr(`it expired at ${record.expiresAt} and is refused all the same: make another one with gateway keygen\n`);
+  }
   return 0;
 }
 

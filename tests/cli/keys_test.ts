@@ -172,6 +172,18 @@ describe("keys disable and enable, again", () => {
     }));
 });
 
+describe("keys enable", () => {
+  test("says of a key that has expired that it is refused all the same", () =>
+    inEachPlace(async (flags) => {
+      const expired = { now: Date.parse("2026-04-01") };
+      assert.equal((await keys(["enable", "bTill", ...flags])).err, "");
+      await keys(["disable", "bTill", ...flags]);
+      assert.match((await keys(["enable", "bTill", ...flags], expired)).err, /expired at 2026-04-01T.* gateway keygen/);
+      assert.match((await keys(["enable", "bTill", ...flags], expired)).err, /expired at 2026-04-01T.* gateway keygen/);
+      assert.equal((await keys(["disable", "bTill", ...flags], expired)).err, "");
+    }));
+});
+
 describe("keys delete", () => {
   test("deletes with --yes, without a question", () =>
     inEachPlace(async (flags, location) => {
