@@ -4,6 +4,8 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { ENV_PREFIX, SETTINGS } from "../../lib/config.ts";
+import { openApiDocument } from "../../lib/http/openapi.ts";
+import { NOUNS } from "../../lib/http/routes/routes.ts";
 import { webhookBody } from "../../lib/webhooks/delivery/attempt.ts";
 import { MAX_ATTEMPTS, SCHEDULE } from "../../lib/webhooks/delivery/schedule.ts";
 import { createSecret, signatureHeaders, signingSecret } from "../../lib/webhooks/delivery/signature.ts";
@@ -52,6 +54,14 @@ function duration(seconds: number): string {
 test("the table of retries is that of lib/webhooks/delivery/schedule.ts", () => {
   const found = /<!-- schedule:.*-->\n([\s\S]*?)\n<!-- \/schedule -->/.exec(page("receive-webhooks"))?.[1];
   assert.equal(found, scheduleTable());
+});
+
+test("the delivery that is shown has each field of its event", () => {
+  const { event } = JSON.parse(/```json\n([\s\S]*?)```/.exec(page("receive-webhooks"))![1]!);
+  assert.equal(event.type, "payment.authorized");
+  const { components } = JSON.parse(JSON.stringify(openApiDocument(NOUNS, "1.0.0")));
+  const { required } = components.schemas.PaymentAuthorized;
+  assert.deepEqual(Object.keys(event).sort(), [...required].sort());
 });
 
 test("the samples believe what is signed, and nothing else", async () => {
