@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -22,6 +22,28 @@ test("the unit starts the gateway again however often it could not start, and no
   assert.match(unit, /^\[Unit\]\n(?:(?!\[).*\n)*StartLimitIntervalSec=0$/m);
   assert.match(unit, /^Restart=always$/m);
   assert.match(unit, /^RestartPreventExitStatus=2$/m);
+});
+
+test("a line of the settings as the page shows it is read by a shell as the unit reads it", () => {
+  const [, name, value] = /^(SERVICE_API_\w+)=(.*)$/m.exec(readDoc("systemd.md"))!;
+  const reading = `set -eu\n${name}=${value}\nprintf %s "$${name}"`;
+  assert.equal(run("sh", ["-c", reading]), "Public Global Stellar Network ; September 2015");
+});
+
+test("who follows the page again, as for an update, keeps the settings", () => {
+  const folder = mkdtempSync(join(tmpdir(), "gateway-settings-"));
+  try {
+    const file = join(folder, "gateway.env");
+    const line = /^.*\/dev\/null \/etc\/gateway\.env/m.exec(readDoc("systemd.md"))![0];
+    const making = line.replaceAll("/etc/gateway.env", file);
+    run("sh", ["-c", making]);
+    assert.equal(statSync(file).mode & 0o777, 0o600);
+    writeFileSync(file, "SERVICE_API_LOG_LEVEL='warn'\n");
+    run("sh", ["-c", making]);
+    assert.equal(readFileSync(file, "utf8"), "SERVICE_API_LOG_LEVEL='warn'\n");
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 describe("systemd-analyze", () => {
