@@ -1,0 +1,28 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { after, before, test } from "node:test";
+import { readDoc } from "./tools.ts";
+
+/** What the page has done in the folder before Docker is called. */
+const preparing = /umask 077\n[\s\S]*?(?=compose up -d\n)/.exec(readDoc("several-gateways.md"))![0];
+
+let folder: string;
+before(() => {
+  folder = mkdtempSync(join(tmpdir(), "gateway-compose-page-"));
+  for (const name of ["gateway.pem", "haproxy.cfg"]) writeFileSync(join(folder, name), "");
+});
+after(() => rmSync(folder, { recursive: true }));
+
+const prepare = () => spawnSync("sh", ["-c", preparing], { cwd: folder });
+
+test("HAProxy, which is user 99 in its image, may read the private key, and no other user", (t) => {
+  if (process.getuid?.() !== 0) return t.skip("needs root");
+  prepare();
+  const { uid, mode } = statSync(join(folder, "gateway.pem"));
+  assert.deepEqual([uid, mode & 0o777], [99, 0o600]);
+  assert.equal(statSync(join(folder, "haproxy.cfg")).mode & 0o777, 0o644);
+});
