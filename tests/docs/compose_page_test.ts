@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { after, before, test } from "node:test";
-import { readDoc } from "./tools.ts";
+import { isInstalled, readDoc } from "./tools.ts";
 
 /** What the page has done in the folder before Docker is called. */
 const preparing = /umask 077\n[\s\S]*?(?=compose up -d\n)/.exec(readDoc("several-gateways.md"))![0];
@@ -25,4 +25,14 @@ test("HAProxy, which is user 99 in its image, may read the private key, and no o
   const { uid, mode } = statSync(join(folder, "gateway.pem"));
   assert.deepEqual([uid, mode & 0o777], [99, 0o600]);
   assert.equal(statSync(join(folder, "haproxy.cfg")).mode & 0o777, 0o644);
+});
+
+test("who runs the page's lines again, as for another image, keeps the database's password and the secrets key", (t) => {
+  if (!isInstalled("openssl")) return t.skip("needs openssl");
+  prepare();
+  const settings = readFileSync(join(folder, "gateway.env"), "utf8");
+  assert.match(settings, /^PGPASSWORD=[0-9a-f]{48}\nSERVICE_API_SECRETS_KEY=\S{44}\n$/);
+  prepare();
+  assert.equal(readFileSync(join(folder, "gateway.env"), "utf8"), settings);
+  assert.equal(statSync(join(folder, "gateway.env")).mode & 0o777, 0o600);
 });
