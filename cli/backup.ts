@@ -13,7 +13,9 @@ const help = helpText({
   notes:
     "To restore, stop the gateway and start it with the same settings on the copy, or on a copy of the copy under the " +
     "old name (without the old -wal and -shm files). What has happened since is read from the network again, as far " +
-    "back as the node holds it. A sandbox's store goes back into its --state folder under the old name; the ledger.db " +
+    "back as the node holds it. Gone are the keys, webhooks and idempotency keys made since, and a key that was disabled " +
+    "since is valid again: let clients look for a payment in GET /v1/events before they begin it again, or it may be " +
+    "paid twice. A sandbox's store goes back into its --state folder under the old name; the ledger.db " +
     "there is the network, and is not in the copy.",
   examples: [
     "gateway backup /backups/gateway-$(date +%F).db",

@@ -28,6 +28,22 @@ async function backup(args: string[], options: FakeIoOptions = {}) {
 }
 
 describe("gateway backup", () => {
+  test("what a payment since comes to is not in the copy, and the help says what that can cost", async () => {
+    const path = join(folder, "before.db");
+    assert.equal((await backup([path, "--store", store])).code, 0);
+    const name = { keyId: "a", kind: "prepare", key: "order-1" } as const;
+    const opened = await openStore(store);
+    const claiming = { name, seen: undefined, id: "i", request: "r", durationMs: 60_000, mostOfKey: 9, mostInAll: 9 };
+    const claim = await opened.intents.claim(claiming);
+    assert.ok(typeof claim === "object");
+    await opened.intents.complete(claim, { request: "r", result: "paid" });
+    await opened.close();
+    const copy = await openStore(`sqlite:${path}`);
+    assert.equal(await copy.intents.get(name), undefined);
+    await copy.close();
+    assert.match(command.help(80).replace(/\s+/g, " "), /Gone are .*idempotency keys.*paid twice/);
+  });
+
   test("says where the copy is, how large, and how to restore it", async () => {
     const path = join(folder, "copy.db");
     const { code, out, err } = await backup([path, "--store", store]);
