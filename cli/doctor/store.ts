@@ -67,7 +67,8 @@ function todoOf({ kind }: StoreError, setting: string): string {
   if (!isStore(setting)) return NAME_A_FILE;
   const path = setting.slice(setting.indexOf(":") + 1);
   if (!existsSync(dirname(resolve(path)))) return `make the directory, or correct ${settingTitle("store")}`;
-  return `correct ${settingTitle("store")}, or owner and mode of the file and its directory`;
+  // What is damaged, or left of a database that is gone, is no matter of settings: the finding has its own words.
+  return `do as it says, or correct ${settingTitle("store")}, or owner and mode of the file and its directory`;
 }
 
 function notOpened({ location, state, schema }: StoreInspection): Finding {

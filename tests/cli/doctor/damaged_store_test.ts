@@ -50,6 +50,21 @@ describe("doctor: a store that is damaged", () => {
     });
   }
 
+  test("as a whole, or gone but for its log, is not laid to the settings or the owner of the file", async () => {
+    const damaged = doctor.newPath();
+    writeFileSync(damaged, "no database ".repeat(1_000));
+    const gone = doctor.newPath();
+    writeFileSync(`${gone}-wal`, "its last changes");
+    for (const path of [damaged, gone]) {
+      says(
+        await doctor.finding("store", { store: `sqlite:${path}` }),
+        "fail",
+        /name another|put that/,
+        /^do as it says/,
+      );
+    }
+  });
+
   test("is told as JSON, too", async () => {
     const io = fakeIo();
     const args = ["--json", "--store", await damagedStore("api_key"), "--rpc-url", "http://127.0.0.1:1", "--port", "0"];
