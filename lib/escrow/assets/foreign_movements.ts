@@ -1,3 +1,4 @@
+import { setImmediate as yieldToOthers } from "node:timers/promises";
 import { newestLedgerFirst } from "./escrow_log.ts";
 import { createRecentMap } from "../../bounded_map.ts";
 import type { AssetList } from "./asset_list.ts";
@@ -185,6 +186,8 @@ export function createForeignMovements({ log, contractIds, assets, onForeign }: 
       const events = await log.read({ filter: { types: LOOKED_AT }, after: looked, upTo, order: "asc", limit: PAGE });
       for (const event of events) {
         if (isOurs(event)) await lookAt(event);
+        // What was before it takes a store that answers at once up to some milliseconds.
+        await yieldToOthers();
         // What the store fails at later does not have this one counted twice.
         looked = event.sequence;
       }
