@@ -1,3 +1,4 @@
+import { setImmediate as yieldToOthers } from "node:timers/promises";
 import { createRecentMap } from "../../bounded_map.ts";
 
 /** An authorised payment, as the log has it. */
@@ -62,6 +63,8 @@ export function createWaitingMerchants({ log, isWaiting }: {
   }
 
   async function take(payments: LoggedPayment[], found: (merchant: string) => void): Promise<void> {
+    // A page is enough for one turn with a store that answers at once.
+    await yieldToOthers();
     const newest = new Map<string, number>();
     for (const { merchant, height } of payments) {
       if (!isWaiting(merchant)) newest.set(merchant, Math.max(height, newest.get(merchant) ?? 0));
