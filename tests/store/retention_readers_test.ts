@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { openStore } from "../../lib/store/open.ts";
 import { createRetention } from "../../lib/store/retention.ts";
 import { appendMany, scanned } from "./samples.ts";
-import { settle, START_MS, subscribe } from "./webhook_samples.ts";
+import { sampleFailed, settle, START_MS, subscribe } from "./webhook_samples.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -37,4 +37,35 @@ test("of more than a hundred readers each is told what it was not sent, whoever 
   }
   await store.close();
   assert.deepEqual([...dead].sort(), [[299, 1], [300, 149]]);
+});
+
+test("no commit forgets the failed deliveries of very many readers together", async () => {
+  const store = await openStore("memory:");
+  const ids = Array.from({ length: 250 }, (_, n) => `wh_${n}`);
+  await subscribe(store, ...ids);
+  await appendMany(store, 1, 100);
+  await scanned(store, 1_400, { latestLedgerCloseTime: (START_MS + 40 * DAY_MS) / 1_000 });
+  const failed = Array.from({ length: 100 }, (_, n) => sampleFailed(n + 1, "dead"));
+  for (const subscriptionId of ids) await settle(store, { subscriptionId, cursor: 100, failed });
+  let most = 0;
+  const kept = async () => {
+    const left = await Promise.all(ids.map((subscriptionId) => store.deliveries.ended({ subscriptionId, limit: 200 })));
+    return left.reduce((sum, { length }) => sum + length, 0);
+  };
+  const events = {
+    ...store.events,
+    forget: async (step: Parameters<typeof store.events.forget>[0]) => {
+      const before = await kept();
+      const isForgotten = await store.events.forget(step);
+      most = Math.max(most, before - await kept());
+      return isForgotten;
+    },
+  };
+  const now = () => START_MS + 40 * DAY_MS;
+  await createRetention({ store: { ...store, events }, holder: "h", now, historyDays: 30, attemptDays: 0 })(
+    new AbortController().signal,
+  );
+  assert.equal(await kept(), 0);
+  await store.close();
+  assert.ok(most > 0 && most <= 5_000, `${most} in one commit`);
 });
