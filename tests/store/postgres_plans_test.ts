@@ -197,6 +197,27 @@ function describePlans(programs: string): void {
     }
   });
 
+  test("of searches of ever other forms the server keeps some plans, and answers all", async () => {
+    const types = Array.from({ length: 9 }, (_, n) => `type ${n + 1}`);
+    const one: EventFilter[] = [{}, { deviceHash: "x" }, { agent: "x" }, { merchant: "x" }, { txHash: "x" }];
+    const pairs = one.flatMap((first, at) => one.slice(at + 1).map((second) => ({ ...first, ...second })));
+    let forms = 0;
+    for (const subject of [{}, ...pairs]) {
+      for (let named = 1; named <= types.length; named++) {
+        for (const heights of [{}, { fromHeight: 500 }, { toHeight: 5_000 }, { fromHeight: 500, toHeight: 5_000 }]) {
+          for (const order of ["asc", "desc"] as const) {
+            const filter = { ...subject, ...heights, types: types.slice(0, named) };
+            const found = await driver.events.read({ filter, order, limit: 2 });
+            assert.equal(found.length, Object.keys(subject).length === 0 ? 2 : 0);
+            forms++;
+          }
+        }
+      }
+    }
+    const [row] = await database.read<{ kept: number }>("SELECT count(*) AS kept FROM pg_prepared_statements");
+    assert.ok(row!.kept <= 500, `${row!.kept} plans are kept of ${forms} forms`);
+  });
+
   test("a step of forgetting looks at what it forgets, and not at all that comes after it", async () => {
     const { events } = driver;
     const { forgotten } = await events.bounds();

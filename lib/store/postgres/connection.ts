@@ -24,10 +24,13 @@ export interface Connection {
 }
 
 const CONNECT_SECONDS = 5;
+/** The server keeps what it prepared, often 100 KB, as long as the connection lasts, and searches have thousands of forms. */
+const MOST_PREPARED = 500;
 
 /** @param onClose called once, when it is lost or ended */
 export function createConnection(setting: PostgresSetting, onClose: () => void): Connection {
   let socket: Socket | undefined;
+  const prepared = new Set<string>();
   let isOpen = true;
   let underWay = 0;
   let whenIdle = () => {};
@@ -57,8 +60,9 @@ export function createConnection(setting: PostgresSetting, onClose: () => void):
     async send(text, parameters = []) {
       if (!isOpen) throw closedError();
       underWay += 1;
+      if (prepared.size < MOST_PREPARED) prepared.add(text);
       try {
-        return await sql.unsafe(text, parameters.map(encoded), { prepare: true });
+        return await sql.unsafe(text, parameters.map(encoded), { prepare: prepared.has(text) });
       } catch (error) {
         if (isConnectionLost(error)) close();
         throw error;
