@@ -143,11 +143,13 @@ export function postgresEventRows(context: Pick<PostgresContext, "database" | "p
     },
     async insert(queries, placed) {
       if (placed.length === 0) return;
-      const typeOf = await types.add(queries, placed.map(({ event }) => event.type));
       const named = placed.flatMap(({ event: { contractId, asset } }) =>
         asset === undefined ? contractId : [contractId, asset]
       );
-      const contractOf = await contracts.add(queries, named);
+      const [typeOf, contractOf] = await Promise.all([
+        types.add(queries, placed.map(({ event }) => event.type)),
+        contracts.add(queries, named),
+      ]);
       const rows = placed.map(({ event, id, sequence, isLate }) => ({
         ...id,
         sequence,

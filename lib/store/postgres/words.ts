@@ -1,4 +1,4 @@
-import type { Queries } from "./database.ts";
+import { givenRows, type Queries } from "./database.ts";
 import type { PostgresContext } from "./store.ts";
 
 /** The texts that events name by number: few, so all of them are kept in memory. */
@@ -50,13 +50,17 @@ export function postgresWords(
       return textOf;
     },
     async add(queries, texts) {
-      const wanted = new Map<string, number>();
-      for (const text of texts) {
-        if (wanted.has(text)) continue;
-        const number = numberOf.get(text);
-        wanted.set(text, number ?? await addOne(queries, `${prefix}${table}`, text));
+      const wanted = [...new Set(texts)];
+      // Not as remembered: a standby that was promoted may lack what was added last.
+      const held = await queries.read<{ number: number; text: string }>(
+        `SELECT number, text FROM ${prefix}${table} WHERE text IN (SELECT text FROM ${givenRows("text text")})`,
+        [wanted.map((text) => ({ text }))],
+      );
+      const numbers = new Map(held.map(({ number, text }) => [text, number]));
+      for (const text of wanted) {
+        if (!numbers.has(text)) numbers.set(text, await addOne(queries, `${prefix}${table}`, text));
       }
-      return wanted;
+      return numbers;
     },
   };
 }

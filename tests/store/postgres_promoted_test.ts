@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { openStore } from "../../lib/store/open.ts";
+import { type Cluster, findPostgres, startCluster } from "./postgres_cluster.ts";
+import { append, sampleEvent } from "./samples.ts";
+
+const programs = findPostgres();
+
+describe("a standby that was promoted without the last commits", { skip: programs === undefined }, () => {
+  let cluster: Cluster;
+  before(async () => {
+    cluster = await startCluster(programs!);
+  });
+  after(() => cluster.remove());
+
+  test("keeps types, contracts and assets of what gateways that go on read from the network again", async () => {
+    const setting = cluster.setting({ schema: "promoted" });
+    const goesOn = await openStore(setting);
+    await append(goesOn, sampleEvent(1, { asset: "asset 1" }));
+    const event = sampleEvent(2, { type: "payment.claimed", contractId: "another contract", asset: "asset 2" });
+    const [told] = await append(goesOn, event);
+    assert.deepEqual(await goesOn.events.get(event.id), told);
+    await cluster.sql(`
+      DELETE FROM promoted.event WHERE sequence > 1;
+      DELETE FROM promoted.event_type WHERE number > 1;
+      DELETE FROM promoted.contract WHERE number > 2;
+      DELETE FROM promoted.height_start WHERE sequence > 1;
+      UPDATE promoted.log_end SET last = 1, height = (SELECT max(height) FROM promoted.height_start)`);
+    await append(goesOn, event);
+    const other = await openStore(setting);
+    const next = sampleEvent(3, { type: "escrow.swept", contractId: "a third contract", asset: "asset 3" });
+    await append(other, next);
+    assert.deepEqual(await other.events.get(event.id), told);
+    assert.deepEqual(await goesOn.events.get(next.id), await other.events.get(next.id));
+    await other.close();
+    await goesOn.close();
+  });
+});
