@@ -134,7 +134,7 @@ export async function createChain(
     onNewCodes: contractWatch.lookAgain,
   });
   const expiring = createExpiringPayments({
-    log: paymentLogOf(store),
+    log: paymentLogOf(store, contracts.paymentEscrow),
     reads: escrow.reads,
     shortestLife: escrow.shortestLife,
     latestLedger: () => view.sequence,

@@ -29,8 +29,11 @@ export function eventLogOf(
   };
 }
 
+/** Claims that are gone through at a time. */
+const PAGE = 100;
+
 /** Its payments, as they are followed until they are claimed or about to expire. */
-export function paymentLogOf({ events }: Pick<Store, "events">): PaymentLog {
+export function paymentLogOf({ events }: Pick<Store, "events">, paymentEscrow: string): PaymentLog {
   return {
     heightOf: async (ledger) => heightOf((await events.watcherState())?.epoch ?? 0, ledger),
     last: async () => (await events.bounds()).last,
@@ -47,8 +50,15 @@ export function paymentLogOf({ events }: Pick<Store, "events">): PaymentLog {
     },
     async claimedSince(merchant, height) {
       const filter = { types: ["payment.claimed"], merchant, fromHeight: height + 1 };
-      const [claim] = await events.read({ filter, order: "desc", limit: 1 });
-      return claim && heightOfEvent(claim);
+      let upTo: number | undefined;
+      // Mostly the first one says it.
+      for (let limit = 1;; limit = PAGE) {
+        const found = await events.read({ filter, upTo, order: "desc", limit });
+        // One at a former contract has collected nothing of this one's.
+        const claim = found.find(({ contractId }) => contractId === paymentEscrow);
+        if (claim !== undefined || found.length < limit) return claim && heightOfEvent(claim);
+        upTo = found.at(-1)!.sequence - 1;
+      }
     },
   };
 }

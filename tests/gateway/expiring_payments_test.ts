@@ -12,7 +12,7 @@ import { formatEventId, type NewEvent } from "../../lib/store/event.ts";
 import { openStore } from "../../lib/store/open.ts";
 import type { Store } from "../../lib/store/store.ts";
 import { type Cluster, findPostgres, startCluster } from "../store/postgres_cluster.ts";
-import { sampleEvent, sampleState, watcherLease } from "../store/samples.ts";
+import { CONTRACT, sampleEvent, sampleState, watcherLease } from "../store/samples.ts";
 
 const LIFE = 17_280;
 const LATEST = 100_000;
@@ -72,7 +72,7 @@ class Deployment {
 
   watch(pending = this.pending, wait = untilAborted) {
     return createExpiringPayments({
-      log: paymentLogOf(this.store),
+      log: paymentLogOf(this.store, CONTRACT),
       reads: { pending },
       shortestLife: () => Promise.resolve(LIFE),
       latestLedger: () => this.latest,

@@ -3,9 +3,10 @@ import { describe, test } from "node:test";
 import { createAssetList } from "../../lib/escrow/assets/asset_list.ts";
 import { createEscrowLog } from "../../lib/escrow/assets/escrow_log.ts";
 import { guardAssets } from "../../lib/escrow/operations/asset_guard.ts";
-import { eventLogOf } from "../../lib/gateway/event_log.ts";
+import { createExpiringPayments } from "../../lib/escrow/reads/expiring_payments.ts";
+import { eventLogOf, paymentLogOf } from "../../lib/gateway/event_log.ts";
 import { watchForeignAssets } from "../../lib/gateway/foreign_assets.ts";
-import { formatEventId, type LoggedEvent, matches } from "../../lib/store/event.ts";
+import { formatEventId, heightOfEvent, type LoggedEvent, matches } from "../../lib/store/event.ts";
 import { firstState } from "../../lib/events/coverage.ts";
 import type { Store } from "../../lib/store/store.ts";
 
@@ -40,6 +41,7 @@ function storeOf(moves: Move[]): Pick<Store, "events"> {
   const store = {
     read,
     bounds: () => Promise.resolve({ last: events.length, forgotten: 0 }),
+    before: (height: number) => Promise.resolve(events.filter((one) => heightOfEvent(one) < height).length),
     watcherState: () => Promise.resolve(scanned),
   };
   return { events: store as unknown as Store["events"] };
@@ -95,6 +97,24 @@ describe("what happened at a former deployment of the contracts", () => {
     const call = { kind: "fundEscrow", deviceHash: CARD, asset: "Y", amount: undefined, param: "source" } as const;
     await guardAssets(log, call, { balance: 40n, changedIn: undefined });
   });
+
+  for (const claims of [1, 250]) {
+    test(`has collected no payment of this one, whose expiry is told: ${claims} claims of its merchant`, async () => {
+      const merchant = "G";
+      const claimed = Array.from({ length: claims }, () => ({ of: FORMER.escrow, type: "payment.claimed", merchant }));
+      const moves = [{ of: NOW.escrow, type: "payment.authorized", merchant }, ...claimed];
+      const payment = { deviceHash: CARD, amount: "5", authorizedAt: 5, expiresAt: 5_000 };
+      const expiring = createExpiringPayments({
+        log: paymentLogOf(storeOf(moves), NOW.escrow),
+        reads: { pending: () => Promise.resolve({ pending: "5", payments: [payment] }) },
+        shortestLife: () => Promise.resolve(1_000),
+        latestLedger: () => 900,
+        nowMs: () => 4_500_000,
+        wait: (_, signal) => new Promise((resolve) => signal?.addEventListener("abort", () => resolve())),
+      });
+      assert.deepEqual(await expiring.now(), { payments: 1, merchants: 1, firstAt: 5_000, complete: true });
+    });
+  }
 
   test("an alarm of this one is one all the same", async () => {
     assert.deepEqual(
