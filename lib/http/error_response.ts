@@ -20,6 +20,7 @@ export function errorResponse(error: unknown, headers: Record<string, string>, h
       ...own,
       ...(hasPages ? { link: helpLink(known) } : {}),
       "content-type": "application/json",
+      "cache-control": "no-store",
       "x-content-type-options": "nosniff",
     },
   });

@@ -17,7 +17,8 @@ export const jsonResponse: (
   passing: Record<string, string>,
 ) => Response = runtimeName === "bun" ? fromTemplate : fromObject;
 
-const CONTENT_TYPE = { "content-type": "application/json" };
+/** With a key in `X-API-Key` a cache in between could keep what does not forbid it (RFC 9111 §3), for whoever asks next. */
+const OF_EVERY_ONE = { "content-type": "application/json", "cache-control": "no-store" };
 
 function fromTemplate(
   body: string,
@@ -26,7 +27,7 @@ function fromTemplate(
   passing: Record<string, string>,
 ): Response {
   let template = templates.get(lasting);
-  if (template === undefined) templates.set(lasting, template = new Headers({ ...lasting, ...CONTENT_TYPE }));
+  if (template === undefined) templates.set(lasting, template = new Headers({ ...lasting, ...OF_EVERY_ONE }));
   const response = new Response(body, { status, headers: template });
   const { headers } = response;
   for (const name in passing) headers.set(name, passing[name]!);
@@ -39,5 +40,5 @@ function fromObject(
   lasting: Readonly<Record<string, string>>,
   passing: Record<string, string>,
 ): Response {
-  return new Response(body, { status, headers: { ...lasting, ...passing, ...CONTENT_TYPE } });
+  return new Response(body, { status, headers: { ...lasting, ...passing, ...OF_EVERY_ONE } });
 }

@@ -48,6 +48,7 @@ function assertCommonHeaders(headers: Headers, what: string): void {
   }
   assert.match(headers.get("x-ratelimit-remaining")!, /^\d+$/, what);
   assert.equal(headers.get("content-type"), "application/json", what);
+  assert.equal(headers.get("cache-control"), "no-store", what);
 }
 
 test("every route but the health check wants a key, and says so with WWW-Authenticate", async () => {

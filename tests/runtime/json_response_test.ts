@@ -9,12 +9,14 @@ test("a JSON response has lasting and passing headers, and no other response's",
   const other = jsonResponse('{"n":3}', 200, Object.freeze({ "x-limit": "7" }), {});
   assert.deepEqual([first.status, second.status], [200, 202]);
   assert.deepEqual([...first.headers].toSorted(), [
+    ["cache-control", "no-store"],
     ["connection", "close"],
     ["content-type", "application/json"],
     ["x-limit", "120"],
     ["x-request-id", "a"],
   ]);
   assert.deepEqual([...second.headers].toSorted(), [
+    ["cache-control", "no-store"],
     ["content-type", "application/json"],
     ["x-limit", "120"],
     ["x-request-id", "b"],
