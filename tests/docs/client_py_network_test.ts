@@ -13,13 +13,18 @@ const skip = isInstalled("python3") ? false : "needs python3";
 
 const run = promisify(execFile);
 
-/** Runs lines of Python beside docs/client.py against a server that answers these texts, one a connection, as they are. */
-async function python(lines: string, answers: string[]): Promise<{ told: unknown; asked: string[] }> {
+/**
+ * Runs lines of Python beside docs/client.py against a server that answers these texts, one a connection, as they are.
+ * `keys`: the `Idempotency-Key` of each request.
+ */
+async function python(lines: string, answers: string[]): Promise<{ told: unknown; asked: string[]; keys: unknown[] }> {
   const asked: string[] = [];
+  const keys: unknown[] = [];
   const server = createServer((socket: Socket) => {
     socket.on("error", () => {});
     socket.once("data", (data) => {
       asked.push(String(data).split("\r\n")[0]!);
+      keys.push(/^Idempotency-Key: (.+)\r$/im.exec(String(data))?.[1]);
       socket.end(answers[Math.min(asked.length, answers.length) - 1]!);
       socket.resume();
     });
@@ -44,7 +49,7 @@ print(json.dumps(told))
   try {
     const env = { PATH: process.env.PATH, PYTHONDONTWRITEBYTECODE: "1" };
     const { stdout } = await run("python3", ["-c", script], { env, timeout: RUN_MS });
-    return { told: JSON.parse(stdout), asked };
+    return { told: JSON.parse(stdout), asked, keys };
   } finally {
     server.close();
   }
@@ -74,6 +79,21 @@ test("an answer that breaks off is asked for again", { skip }, async () => {
     [cut(json({ latestLedger: 7 })), json({ latestLedger: 7 })],
   );
   assert.deepEqual(told, { latestLedger: 7 });
+});
+
+test("what is created is asked for again as the same thing, and another call is another thing", { skip }, async () => {
+  const made = json({ id: "wh_1" }, "201 Created");
+  const { told, keys } = await python(
+    `create = lambda *headers: gateway.request("POST", "/v1/webhooks", {"url": "https://shop.example/"}, *headers)
+told = [create(), create(), create({"Idempotency-Key": "mine"}), gateway.request("GET", "/v1/webhooks")]`,
+    [cut(made), made],
+  );
+  assert.deepEqual(told, Array(4).fill({ id: "wh_1" }));
+  const [lost, again, another, own, read] = keys;
+  assert.ok(lost);
+  assert.equal(again, lost, "a second webhook would have every event sent twice");
+  assert.notEqual(another, lost);
+  assert.deepEqual([own, read], ["mine", undefined]);
 });
 
 test("a write whose answer breaks off goes on until it is known what came of it", { skip }, async () => {
