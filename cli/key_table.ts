@@ -1,3 +1,4 @@
+import { hasExpired } from "../lib/keys/api_key.ts";
 import type { KeyRecord } from "../lib/store/store.ts";
 import type { Column } from "./terminal/table.ts";
 
@@ -52,8 +53,4 @@ export function keyTexts(record: KeyRecord, now: number): string[] {
 function stateOf(record: KeyRecord, now: number): string {
   if (record.disabled) return "disabled";
   return hasExpired(record, now) ? "expired" : "enabled";
-}
-
-export function hasExpired({ expiresAt }: KeyRecord, now: number): boolean {
-  return expiresAt !== undefined && Date.parse(expiresAt) <= now;
 }

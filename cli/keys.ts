@@ -1,3 +1,4 @@
+import { hasExpired } from "../lib/keys/api_key.ts";
 import type { KeyPlace } from "../lib/keys/key_place.ts";
 import type { KeyRecord } from "../lib/store/store.ts";
 import {
@@ -13,7 +14,7 @@ import {
 import { helpText, jsonRow, KEY_PLACE_ROWS, YES_ROW } from "./help.ts";
 import { PLACE_FLAGS, withKeyPlace } from "./key_place.ts";
 import { type KeyWebhooks, webhooksOfKey } from "./key_webhooks.ts";
-import { hasExpired, KEY_COLUMNS, keyDetails, keyJson, keyTexts } from "./key_table.ts";
+import { KEY_COLUMNS, keyDetails, keyJson, keyTexts } from "./key_table.ts";
 import { tablePrinter } from "./terminal/table.ts";
 
 const help = helpText({

@@ -1,4 +1,5 @@
 import { type Config, settingTitle } from "../../lib/config.ts";
+import { hasExpired } from "../../lib/keys/api_key.ts";
 import { fileState, openKeysFile } from "../../lib/keys/keys_file.ts";
 import { KeysFileError } from "../../lib/keys/keys_file_error.ts";
 import { KeyRecordsError, parseKeyRecords } from "../../lib/keys/key_record.ts";
@@ -53,7 +54,7 @@ interface Tally {
 }
 
 function tally(records: KeyRecord[], now: number): Tally {
-  const current = records.filter(({ expiresAt }) => expiresAt === undefined || Date.parse(expiresAt) > now);
+  const current = records.filter((record) => !hasExpired(record, now));
   const working = current.filter(({ disabled }) => !disabled).length;
   return { keys: records.length, working, disabled: current.length - working };
 }

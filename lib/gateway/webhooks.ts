@@ -2,6 +2,7 @@ import type { Clock } from "../clock.ts";
 import { ConfigError } from "../config.ts";
 import { GatewayError } from "../errors.ts";
 import type { TurnResult } from "../events/watcher.ts";
+import { hasExpired } from "../keys/api_key.ts";
 import type { GatewayMetrics } from "../metrics/gateway_metrics.ts";
 import { randomBase62 } from "../random.ts";
 import { heightOf } from "../store/event.ts";
@@ -47,7 +48,7 @@ export async function createGatewayWebhooks(
   async function isKeyEnabled(keyId: string): Promise<boolean> {
     const record = await keys.get(keyId);
     return record !== undefined && !record.disabled && record.scopes.includes("webhooks") &&
-      (record.expiresAt === undefined || clock.now() < Date.parse(record.expiresAt));
+      !hasExpired(record, clock.now());
   }
 
   return createWebhooks({

@@ -147,3 +147,8 @@ function isDay(date: string): boolean {
   const atMs = Date.parse(date);
   return !Number.isNaN(atMs) && new Date(atMs).toISOString().startsWith(date);
 }
+
+/** Whether the key is refused for its age. @param now Unix ms */
+export function hasExpired({ expiresAt }: Pick<KeyRecord, "expiresAt">, now: number): boolean {
+  return expiresAt !== undefined && Date.parse(expiresAt) <= now;
+}
