@@ -122,7 +122,6 @@ export class Client {
 export interface SeenEvent {
   id: string;
   txHash: string;
-  [field: string]: unknown;
 }
 
 /** Follows the history by cursor, as an accounting job does. */

@@ -94,7 +94,7 @@ export interface Climate {
   isSealed: boolean;
   /** Nodes show the network before its reset again, for minutes. */
   lingers: boolean;
-  /** Of ten events so many are such that some receivers cannot take them, ever: where most fail, the rest comes late. */
+  /** So many of ten events every second endpoint can never take. Few: to one that fails mostly the rest comes late. */
   untakeable: number;
   /** How many of a ledger's events at most are none that the gateway knows. */
   unknownEvents: number;

@@ -184,4 +184,13 @@ export const IN_DELIVERY = [
     seed: 25,
     kind: kinds.picky,
   },
+  {
+    name: "what is asked again is due as it was before the clock was set back",
+    file: READER,
+    from: "if (again !== undefined) reader.retrying.delete(event.sequence);",
+    to: "if (again !== undefined) reader.due.unshift({ delivery: again, event });",
+    seed: 466001020,
+    kind: kinds.picky,
+    wasReal: true,
+  },
 ];

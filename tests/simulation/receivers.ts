@@ -87,7 +87,7 @@ export class Receivers {
     const { world } = this;
     const mood = this.#mood(temper);
     const { afterMs, isHeard, isLost } = mood;
-    const statusCode = mood.statusCode < 300 ? this.#taken(request) ?? mood.statusCode : mood.statusCode;
+    const statusCode = mood.statusCode < 300 ? this.#refusal(request) ?? mood.statusCode : mood.statusCode;
     await world.pass(Math.min(afterMs, request.timeoutMs ?? 10_000), NOBODY);
     const isCutOff = machine.isDead || request.signal?.aborted === true;
     if (isHeard && (!isCutOff || world.chance(0.3))) {
@@ -99,8 +99,8 @@ export class Receivers {
     return { statusCode, retryAfter, responseBody: "", durationMs: 0 };
   }
 
-  /** What is answered of an event that cannot be taken; undefined: it can. */
-  #taken({ url, body }: PostRequest): number | undefined {
+  /** What is answered to an event that this endpoint cannot take; undefined: it can. */
+  #refusal({ url, body }: PostRequest): number | undefined {
     const { event } = JSON.parse(body) as Message;
     const isPicky = Number(url.match(/\d+/)![0]) % 2 === 0;
     if (this.untakeable === 0 || !isPicky || event.type === TEST) return undefined;

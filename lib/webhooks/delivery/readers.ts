@@ -130,8 +130,7 @@ export function createReaders({ store, partitions, latestDueAtMs }: {
   async function bringBack(reader: DeliveryReader, latestDueAtMs: number): Promise<void> {
     await store.deliveries.clampDue(reader.subscription.id, latestDueAtMs);
     reader.nextDueAtMs = Math.min(reader.nextDueAtMs ?? latestDueAtMs, latestDueAtMs);
-    // What was read of it is of before, and what is being read may be.
-    for (const { delivery } of reader.due.splice(0)) reader.retrying.delete(delivery.sequence);
+    // What is being read of it may be of before.
     reader.keptChanges++;
   }
 
