@@ -66,7 +66,7 @@ export interface Sent {
   attempt: Attempt;
   /** Undefined: the event is not held any more. */
   request: SignedPost | undefined;
-  /** The secret was rotated after the attempt: it is signed with those that sign now, not with those that did. */
+  /** The secret was rotated since, or just before: it is signed with those that sign now, not with those that did. */
   isRotatedSince: boolean;
 }
 

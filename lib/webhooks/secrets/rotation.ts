@@ -20,9 +20,12 @@ export interface RotationParts {
 /** How long the secret before a rotation signs too. */
 const ROTATION_MS = 86_400_000;
 
-/** Whether the secret was rotated after this time (Unix ms): what was signed then was signed with others than sign now. */
+/**
+ * Whether what was signed at this time (Unix ms) may have been signed with others than sign now: the secret was rotated
+ * later, or so shortly before that a courier need not have known.
+ */
 export function isRotatedSince({ previousSecret }: Pick<Subscription, "previousSecret">, atMs: number): boolean {
-  return previousSecret !== null && previousSecret.untilMs - ROTATION_MS > atMs;
+  return previousSecret !== null && previousSecret.untilMs - ROTATION_MS + VET_MS > atMs;
 }
 
 /**
