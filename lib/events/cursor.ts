@@ -1,5 +1,6 @@
 import { crc32 } from "node:zlib";
 import { GatewayError } from "../errors.ts";
+import type { LoggedEvent } from "../store/event.ts";
 
 export type Order = "asc" | "desc";
 
@@ -11,19 +12,29 @@ export interface CursorParts {
   sequence: number;
   /** Only events of this height or above are meant (`heightOf`); 0: all. */
   floor: number;
+  /** Which event has this sequence (`markOf`): in a log that was restored from a backup it may be another. 0: not known. */
+  mark: number;
   order: Order;
 }
 
-const VERSION = 2;
-/** Version, order, store id (12), sequence (6), floor (6), CRC-32 (4): 40 characters, no padding, no spare bits. */
-const LENGTH = 30;
-const CHECKED = 26;
-const FORM = /^[A-Za-z0-9_-]{40}$/;
+const VERSION = 3;
+/** Version, order, store id (12), sequence (6), floor (6), mark (3), CRC-32 (4): 44 characters, no padding, no spare bits. */
+const LENGTH = 33;
+/** Cursors of this version have no mark, and are as good as they were. */
+const UNMARKED_VERSION = 2;
+const UNMARKED_LENGTH = 30;
+const MARK = 26;
+const FORM = /^[A-Za-z0-9_-]{40}(?:[A-Za-z0-9_-]{4})?$/;
 /** What cursors were before the log had sequences. */
 const FORMER_FORM = /^AQ[A-Za-z0-9_-]{22}$/;
 
+/** What tells an event from others, of 24 bits; never 0. */
+export function markOf({ id, txHash }: Pick<LoggedEvent, "id" | "txHash">): number {
+  return crc32(`${id} ${txHash}`) >>> 8 || 1;
+}
+
 /** The opaque text of a cursor: base64url (RFC 4648 §5) of a versioned form with a checksum. */
-export function encodeCursor({ storeId, sequence, floor, order }: CursorParts): string {
+export function encodeCursor({ storeId, sequence, floor, mark, order }: CursorParts): string {
   const bytes = new Uint8Array(LENGTH);
   const view = new DataView(bytes.buffer);
   view.setUint8(0, VERSION);
@@ -31,7 +42,9 @@ export function encodeCursor({ storeId, sequence, floor, order }: CursorParts): 
   for (let at = 0; at < 12; at++) view.setUint8(2 + at, storeId.charCodeAt(at));
   setUint48(view, 14, sequence);
   setUint48(view, 20, floor);
-  view.setUint32(CHECKED, crc32(bytes.subarray(0, CHECKED)));
+  view.setUint16(MARK, mark >>> 8);
+  view.setUint8(MARK + 2, mark & 0xff);
+  view.setUint32(LENGTH - 4, crc32(bytes.subarray(0, LENGTH - 4)));
   return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_");
 }
 
@@ -43,13 +56,16 @@ export function decodeCursor(cursor: string): CursorParts {
   if (!FORM.test(cursor)) throw refused(`cursor must be one from an earlier answer, got ${shown(cursor)}`);
   const bytes = Uint8Array.from(atob(cursor.replaceAll("-", "+").replaceAll("_", "/")), (char) => char.charCodeAt(0));
   const view = new DataView(bytes.buffer);
-  const isOurs = view.getUint8(0) === VERSION && view.getUint8(1) <= 1 &&
-    view.getUint32(CHECKED) === crc32(bytes.subarray(0, CHECKED));
+  const isUnmarked = bytes.length === UNMARKED_LENGTH;
+  const checked = bytes.length - 4;
+  const isOurs = view.getUint8(0) === (isUnmarked ? UNMARKED_VERSION : VERSION) && view.getUint8(1) <= 1 &&
+    view.getUint32(checked) === crc32(bytes.subarray(0, checked));
   if (!isOurs) throw refused(`cursor must be one from an earlier answer, got ${shown(cursor)}`);
   return {
     storeId: String.fromCharCode(...bytes.subarray(2, 14)),
     sequence: getUint48(view, 14),
     floor: getUint48(view, 20),
+    mark: isUnmarked ? 0 : view.getUint16(MARK) * 2 ** 8 + view.getUint8(MARK + 2),
     order: view.getUint8(1) === 0 ? "asc" : "desc",
   };
 }

@@ -107,7 +107,7 @@ export function createHistory({ store, view }: { store: Pick<Store, "id" | "even
       const { events, place } = await reader.read(from, { subjects, toHeight, limit }, bounds);
       const boundsAfter = await log.bounds();
       // A cursor that was good may have become too old while the events after it were read.
-      if (query.cursor !== undefined) await reader.begin(query, epoch, boundsAfter);
+      if (query.cursor !== undefined) reader.requireHeld(from, boundsAfter);
       return {
         events: events.map(publicEvent),
         cursor: encodeCursor(place),

@@ -2,7 +2,7 @@ import { GatewayError } from "../errors.ts";
 import { type EventFilter, heightOf, type LoggedEvent } from "../store/event.ts";
 import type { LogBounds, Store } from "../store/store.ts";
 import { MAX_UINT32 } from "../ledger_numbers.ts";
-import { type CursorParts, decodeCursor, type Order } from "./cursor.ts";
+import { type CursorParts, decodeCursor, markOf, type Order } from "./cursor.ts";
 
 /** Where a reader begins. */
 export interface Start {
@@ -41,6 +41,8 @@ export interface LogReader {
    * @throws {GatewayError} `invalid_request` for a query out of bounds, and for a cursor that could miss events, saying why
    */
   begin(start: Start, epoch: number, bounds: LogBounds): Promise<CursorParts>;
+  /** @throws {GatewayError} `invalid_request` for a place from a cursor that could miss events, with bounds of now */
+  requireHeld(place: CursorParts, bounds: LogBounds): void;
   /** @param query `toHeight`, inclusive; `limit` at most 1 000 */
   read(
     place: CursorParts,
@@ -50,6 +52,21 @@ export interface LogReader {
 }
 
 export function createLogReader({ id, events: log }: Pick<Store, "id" | "events">): LogReader {
+  async function markAt(sequence: number): Promise<number> {
+    if (sequence === 0) return 0;
+    const [event] = await log.read({ filter: {}, after: sequence - 1, upTo: sequence, order: "asc", limit: 1 });
+    // What was forgotten tells nothing any more.
+    return event === undefined ? 0 : markOf(event);
+  }
+
+  async function requireSame({ sequence, mark }: CursorParts): Promise<void> {
+    if (mark === 0) return;
+    const found = await markAt(sequence);
+    if (found !== 0 && found !== mark) {
+      throw refused("cursor", "cursor is of a log that has gone on otherwise since, " + AFTER_A_RESTORE);
+    }
+  }
+
   return {
     async begin({ fromLedger, cursor, order }, epoch, bounds) {
       if (fromLedger !== undefined) requireInteger("fromLedger", fromLedger, MAX_UINT32);
@@ -58,17 +75,20 @@ export function createLogReader({ id, events: log }: Pick<Store, "id" | "events"
       }
       if (cursor !== undefined) {
         const parts = decodeCursor(cursor);
-        requireGood(parts, id, bounds);
+        requireHeld(parts, id, bounds);
+        await requireSame(parts);
         if (order !== undefined && order !== parts.order) {
           throw refused("order", `order must be ${parts.order}, as it was for this cursor, got ${order}`);
         }
         return parts;
       }
       const floor = fromLedger === undefined ? 0 : heightOf(epoch, fromLedger);
-      if (order === "desc") return { storeId: id, sequence: bounds.last, floor, order };
+      if (order === "desc") return { storeId: id, sequence: bounds.last, floor, mark: 0, order };
       const sequence = floor === 0 ? 0 : await log.before(floor);
-      return { storeId: id, sequence: Math.max(sequence, bounds.forgotten), floor, order: "asc" };
+      return { storeId: id, sequence: Math.max(sequence, bounds.forgotten), floor, mark: 0, order: "asc" };
     },
+
+    requireHeld: (place, bounds) => requireHeld(place, id, bounds),
 
     async read(place, { subjects, toHeight, limit }, { last }) {
       const isAscending = place.order === "asc";
@@ -79,22 +99,27 @@ export function createLogReader({ id, events: log }: Pick<Store, "id" | "events"
         order: place.order,
         limit,
       });
-      const lastRead = events.length === limit ? events.at(-1)!.sequence : undefined;
-      const sequence = isAscending ? lastRead ?? Math.max(place.sequence, last) : (lastRead ?? 1) - 1;
-      return { events, place: { ...place, sequence }, isAtEnd: lastRead === undefined };
+      const isAtEnd = events.length < limit;
+      const lastRead = events.at(-1);
+      if (!isAscending) {
+        const sequence = isAtEnd ? 0 : lastRead!.sequence - 1;
+        return { events, place: { ...place, sequence }, isAtEnd };
+      }
+      const sequence = isAtEnd ? Math.max(place.sequence, last) : lastRead!.sequence;
+      if (sequence === place.sequence) return { events, place, isAtEnd };
+      const mark = lastRead?.sequence === sequence ? markOf(lastRead) : await markAt(sequence);
+      return { events, place: { ...place, sequence, mark }, isAtEnd };
     },
   };
 }
 
+const AFTER_A_RESTORE = "as after a restore from an older backup: begin again with fromLedger, events keep their ids";
+
 /** A cursor that could miss events is refused, saying why. */
-function requireGood({ storeId, sequence, order }: CursorParts, ownId: string, { last, forgotten }: LogBounds): void {
+function requireHeld({ storeId, sequence, order }: CursorParts, ownId: string, { last, forgotten }: LogBounds): void {
   if (storeId !== ownId) throw refused("cursor", "cursor is of another store: begin again with fromLedger");
   if (sequence > last) {
-    throw refused(
-      "cursor",
-      "cursor is ahead of the log, as after a restore from an older backup: begin again with fromLedger, " +
-        "events keep their ids",
-    );
+    throw refused("cursor", "cursor is ahead of the log, " + AFTER_A_RESTORE);
   }
   // Descending, what is forgotten is what would come last.
   if (order === "asc" && sequence < forgotten) {

@@ -7,7 +7,7 @@ import {
   publicEvent,
 } from "../store/event.ts";
 import type { HistoryGap, LogBounds } from "../store/store.ts";
-import { type CursorParts, encodeCursor } from "./cursor.ts";
+import { type CursorParts, encodeCursor, markOf } from "./cursor.ts";
 import type { LogReader, Subjects } from "./log_reader.ts";
 
 /** What a reader may have missed. */
@@ -92,7 +92,7 @@ export function createStream(parts: StreamParts): FedStream {
   let wake = () => {};
 
   const filter: EventFilter = { ...subjects, fromHeight: place.floor || undefined };
-  const cursorAt = (sequence: number) => encodeCursor({ ...place, sequence });
+  const placeAt = (event: LoggedEvent) => ({ ...place, sequence: event.sequence, mark: markOf(event) });
 
   function say(frame: StreamFrame): void {
     waiting.push(frame);
@@ -105,7 +105,7 @@ export function createStream(parts: StreamParts): FedStream {
     const bounds = await parts.bounds();
     if (place.sequence < bounds.forgotten) {
       frames.push({ kind: "gap", gap: { reason: "not_held", oldestLedger: await parts.oldestLedger() } });
-      place = { ...place, sequence: bounds.forgotten };
+      place = { ...place, sequence: bounds.forgotten, mark: 0 };
     }
     const read = await reader.read(place, { subjects, limit: PAGE_EVENTS }, bounds);
     const mayMiss = place.sequence < bounds.last;
@@ -126,7 +126,7 @@ export function createStream(parts: StreamParts): FedStream {
   }
 
   function frameOf(event: LoggedEvent): StreamFrame {
-    return { kind: "event", cursor: cursorAt(event.sequence), event: publicEvent(event) };
+    return { kind: "event", cursor: encodeCursor(placeAt(event)), event: publicEvent(event) };
   }
 
   async function untilSomething(): Promise<StreamFrame[] | undefined> {
@@ -168,10 +168,12 @@ export function createStream(parts: StreamParts): FedStream {
           isLive = false;
           return false;
         }
-        place = { ...place, sequence: event.sequence };
+        place = placeAt(event);
         say(frameOf(event));
       }
-      if (upTo > place.sequence) place = { ...place, sequence: upTo };
+      if (upTo <= place.sequence) return true;
+      const lastRead = events.at(-1);
+      place = lastRead?.sequence === upTo ? placeAt(lastRead) : { ...place, sequence: upTo, mark: 0 };
       return true;
     },
     fallBehind() {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import * as fc from "fast-check";
 import { GatewayError } from "../../lib/errors.ts";
-import { type CursorParts, decodeCursor, encodeCursor } from "../../lib/events/cursor.ts";
+import { type CursorParts, decodeCursor, encodeCursor, markOf } from "../../lib/events/cursor.ts";
 import { MAX_LEDGER } from "../../lib/ledger_numbers.ts";
 import { heightOf } from "../../lib/store/event.ts";
 
@@ -10,6 +10,7 @@ const parts: fc.Arbitrary<CursorParts> = fc.record({
   storeId: fc.stringMatching(/^[0-9A-Za-z]{12}$/),
   sequence: fc.oneof(fc.nat(), fc.integer({ min: 0, max: 2 ** 48 - 1 })),
   floor: fc.oneof(fc.constant(0), fc.tuple(fc.nat(9_999), fc.nat(MAX_LEDGER)).map((args) => heightOf(...args))),
+  mark: fc.nat(2 ** 24 - 1),
   order: fc.constantFrom("asc", "desc"),
 }, { noNullPrototype: true });
 
@@ -22,17 +23,31 @@ describe("cursors", () => {
   });
 
   test("fit into a URL unescaped and have one length", () => {
-    fc.assert(fc.property(parts, (parts) => assert.match(encodeCursor(parts), /^[A-Za-z0-9_-]{40}$/)));
+    fc.assert(fc.property(parts, (parts) => assert.match(encodeCursor(parts), /^[A-Za-z0-9_-]{44}$/)));
   });
 
+  const known = { storeId: "0123456789ab", sequence: 1_234_567, floor: heightOf(3, 50_000), order: "desc" } as const;
+
   test("keep their form: one handed out by an earlier version still reads", () => {
-    const parts = { storeId: "0123456789ab", sequence: 1_234_567, floor: heightOf(3, 50_000), order: "desc" } as const;
-    assert.equal(encodeCursor(parts), "AgEwMTIzNDU2Nzg5YWIAAAAS1ocAAwAAw1DxVnyS");
+    assert.equal(encodeCursor({ ...known, mark: 0xabcdef }), "AwEwMTIzNDU2Nzg5YWIAAAAS1ocAAwAAw1Crze_4n0oJ");
+  });
+
+  test("that were handed out before they had a mark still read", () => {
+    assert.deepEqual(decodeCursor("AgEwMTIzNDU2Nzg5YWIAAAAS1ocAAwAAw1DxVnyS"), { ...known, mark: 0 });
+  });
+
+  test("name the event that they stand at", () => {
+    const event = { id: "0000000001234567890-0000000001", txHash: "ab".repeat(32) };
+    const mark = markOf(event);
+    assert.ok(mark > 0 && mark < 2 ** 24);
+    assert.equal(markOf({ ...event }), mark);
+    assert.notEqual(markOf({ ...event, id: "0000000001234567890-0000000002" }), mark);
+    assert.notEqual(markOf({ ...event, txHash: "cd".repeat(32) }), mark);
   });
 
   test("with any one character changed are refused", () => {
     const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    const change = fc.record({ at: fc.nat(39), by: fc.integer({ min: 1, max: 63 }) });
+    const change = fc.record({ at: fc.nat(43), by: fc.integer({ min: 1, max: 63 }) });
     fc.assert(fc.property(parts, change, (parts, { at, by }) => {
       const cursor = encodeCursor(parts);
       const other = alphabet[(alphabet.indexOf(cursor[at]!) + by) % 64];
@@ -42,7 +57,9 @@ describe("cursors", () => {
 
   test("of any other text are refused", () => {
     fc.assert(fc.property(fc.string(), (text) => assert.throws(() => decodeCursor(text), refused)));
-    for (const text of ["", "0", "A".repeat(40), "_".repeat(40)]) assert.throws(() => decodeCursor(text), refused);
+    for (const text of ["", "0", "A".repeat(40), "_".repeat(40), "A".repeat(44), "_".repeat(44)]) {
+      assert.throws(() => decodeCursor(text), refused);
+    }
   });
 
   test("of the time before the log had sequences are refused, saying what to do", () => {

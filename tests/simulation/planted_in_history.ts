@@ -7,8 +7,8 @@ export const IN_HISTORY = [
   {
     name: "a page's cursor passes one event too many",
     file: "lib/events/log_reader.ts",
-    from: "lastRead ?? Math.max(place.sequence, last)",
-    to: "(lastRead ?? Math.max(place.sequence, last) - 1) + 1",
+    from: ": lastRead!.sequence;\n      if (sequence === place",
+    to: ": lastRead!.sequence + 1;\n      if (sequence === place",
     seed: 2,
   },
   {
@@ -71,7 +71,8 @@ export const IN_HISTORY = [
     name: "a live stream's heartbeat passes one event too many",
     file: "lib/events/stream.ts",
     from: 'say({ kind: "ledger", cursor: encodeCursor(place), latestLedger });',
-    to: 'say({ kind: "ledger", cursor: cursorAt(place.sequence + 1), latestLedger });',
+    to:
+      'say({ kind: "ledger", cursor: encodeCursor({ ...place, sequence: place.sequence + 1, mark: 0 }), latestLedger });',
     seed: 2,
   },
   {
