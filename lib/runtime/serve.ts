@@ -84,21 +84,53 @@ function serveOnDeno({ hostname, port, fetch, onProblem }: ServeOptions, address
   let bound = port;
   const listen = (onFailed: (cause: unknown) => void) => {
     let pendingRequests = 0;
+    let isLeaving = false;
     const answered = () => void pendingRequests--;
     const server = Deno.serve(
       { hostname: address, port: bound, onListen: () => {} },
       (request, info) => {
         pendingRequests++;
         info.completed.then(answered, answered);
-        return fetch(request, peerOf(info));
+        const answer = fetch(request, peerOf(info));
+        return request.body === null ? answer : withBodyOnDeno(request.body, answer, () => isLeaving);
       },
     );
     bound = server.addr.port;
     server.finished.catch(onFailed);
+    const drain = () => {
+      isLeaving = true;
+      return drainOnDeno(server, () => pendingRequests);
+    };
     // Deno has no way to cut connections once a graceful shutdown has begun.
-    return { port: bound, drain: () => drainOnDeno(server, () => pendingRequests), cut: () => {} };
+    return { port: bound, drain, cut: () => {} };
   };
   return httpServer(hostname, serveShedding({ listen, onProblem }));
+}
+
+/**
+ * A connection on which the rest of a body is awaited ends by a graceful shutdown only while that is being read, and not at
+ * all once a whole answer was given after it had begun: then the answer breaks off instead, and the connection with it.
+ */
+async function withBodyOnDeno(
+  body: ReadableStream<Uint8Array>,
+  answer: Response | Promise<Response>,
+  isLeaving: () => boolean,
+): Promise<Response> {
+  const answered = await answer;
+  const isWhole = readToEnd(body);
+  if (!isLeaving() || await isWhole) return answered;
+  const brokenOff = new ReadableStream({ start: (controller) => controller.error(new Error("the body broke off")) });
+  return new Response(brokenOff, { status: answered.status });
+}
+
+/** Whether the end came. */
+async function readToEnd(body: ReadableStream<Uint8Array>): Promise<boolean> {
+  try {
+    for await (const _ of body);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** How long the last answers have to go out: Deno calls one completed when it has begun to send it. */

@@ -64,6 +64,17 @@ const FLOODS: [what: string, sent: string, count: number][] = [
   ["half-sent bodies that takes most of the file descriptors", HALF_BODY, 0.8 * DESCRIPTORS],
 ];
 
+/** Whoever comes one by one takes the last descriptors, too: nothing is left then with which the next could be accepted. */
+test("half-sent bodies that come until none is accepted end, and the server goes on", async () => {
+  const url = await startServer();
+  for (let n = 0; n < 2 * DESCRIPTORS; n++) {
+    await settled(open(url, HALF_BODY));
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  await asked(url);
+  assert.equal(child!.exitCode, null);
+});
+
 for (const [what, sent, count] of FLOODS) {
   test(`a flood of ${what} ends, and neither the server nor a request under way does`, async () => {
     const url = await startServer();

@@ -74,13 +74,13 @@ async function readBytes(request: Request, timeoutMs: number): Promise<Uint8Arra
   const chunks: Uint8Array[] = [];
   let size = 0;
   const reader = request.body?.getReader();
-  let isLate = false;
-  const timer = setTimeout(() => {
-    isLate = true;
-    reader?.cancel().catch(() => {});
-  }, timeoutMs);
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<"late">((resolve) => timer = setTimeout(() => resolve("late"), timeoutMs));
   try {
-    for (let part; (part = await reader?.read()) !== undefined && !part.done;) {
+    for (;;) {
+      const part = await Promise.race([reader?.read(), late]);
+      if (part === "late") throw tooLate(timeoutMs);
+      if (part === undefined || part.done) break;
       size += part.value.length;
       if (size > MAX_BODY_BYTES) throw tooLarge();
       chunks.push(part.value);
@@ -88,11 +88,12 @@ async function readBytes(request: Request, timeoutMs: number): Promise<Uint8Arra
   } catch (error) {
     if (error instanceof GatewayError) throw error;
     // Nobody is there any more to read this; it is for the log, and no failure of ours.
-    if (!isLate) throw new GatewayError("invalid_request", "the body broke off", { retry: "same" });
+    throw new GatewayError("invalid_request", "the body broke off", { retry: "same" });
   } finally {
     clearTimeout(timer);
+    // What is left of the body is the server's to read or to refuse.
+    reader?.releaseLock();
   }
-  if (isLate) throw tooLate(timeoutMs);
   const bytes = new Uint8Array(size);
   let at = 0;
   for (const chunk of chunks) {
