@@ -60,7 +60,7 @@ export interface GatewayErrorOptions {
   param?: string;
   /** Another status than the registry's, of an `invalid_request`. */
   status?: typeof INVALID_REQUEST_STATUSES[number];
-  /** Headers of the answer, such as `Retry-After`, `Allow` or `Location`. */
+  /** Headers of the answer, such as `Allow`, `Location`, or `Retry-After`, which `unavailable` has also by itself. */
   headers?: Record<string, string>;
   /** What went wrong underneath: logged, never answered. */
   cause?: unknown;
@@ -87,6 +87,6 @@ export class GatewayError extends Error {
     this.reason = options.reason;
     this.retry = options.retry ?? (PASSING.includes(code) ? "same" : "never");
     this.param = options.param;
-    this.headers = options.headers ?? {};
+    this.headers = { ...(code === "unavailable" ? { "Retry-After": "1" } : {}), ...options.headers };
   }
 }

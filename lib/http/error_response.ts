@@ -40,10 +40,7 @@ function asGatewayError(error: unknown): GatewayError {
     return new GatewayError(
       "unavailable",
       "the gateway's store cannot be used right now; whether something was written is not known",
-      {
-        headers: { "Retry-After": "1" },
-        cause: error,
-      },
+      { cause: error },
     );
   }
   return new GatewayError("internal_error", INTERNAL, { cause: error });

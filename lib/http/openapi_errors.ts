@@ -70,7 +70,7 @@ function pascalCase(code: ErrorCode): string {
 }
 
 /** Statuses that say how long to wait. */
-const WAITING = [409, 429];
+const WAITING = [409, 429, 503];
 
 /**
  * What is answered for these errors.

@@ -248,7 +248,7 @@ export interface SubscriptionStore {
   purgeDeleted(): Promise<boolean>;
   /** The network has gone back: those that would hear later events alone hear from this height (`heightOf`) on. */
   hearFrom(height: number): Promise<void>;
-  /** Rises with every insert, change and delete of a subscription and every new replay, from any process. */
+  /** Rises with every insert, change and delete of a subscription, every new replay and whatever `clampDue` brought back. */
   version(): Promise<number>;
   /** A text sealed with the secrets key, by which a wrong key is told at start; undefined: secrets are kept plain. */
   secretsCheck(): Promise<string | undefined>;

@@ -177,9 +177,12 @@ test("503 unavailable when the store cannot be used, and after a stop", async ()
   assertError(answer, 503, "unavailable");
   assert.doesNotMatch(answer.body.error.message, /var\/lib/);
   assert.match(failed.log(), /var\/lib/);
+  assert.equal(answer.headers.get("retry-after"), "1");
   failing = false;
   await failed.stop();
-  assertError(await failed.request("GET", "/v1/health", { key: null }), 503, "unavailable");
+  const stopped = await failed.request("GET", "/v1/health", { key: null });
+  assertError(stopped, 503, "unavailable");
+  assert.equal(stopped.headers.get("retry-after"), "1");
 });
 
 test("a submit is not sent when it cannot be noted first: 503, and the same envelope goes through later", async () => {

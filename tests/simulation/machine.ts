@@ -82,6 +82,7 @@ export class Machine implements Owner {
   /** Sets its wall clock ahead, or back. */
   setClock(byMs: number): void {
     this.world.note(`${this.name} clock ${byMs}`);
+    this.world.clockSetAtMs = this.world.nowMs;
     this.#aheadMs += byMs;
   }
 

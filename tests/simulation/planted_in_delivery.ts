@@ -39,7 +39,7 @@ export const IN_DELIVERY = [
     file: COURIER,
     from: `if (aborting.signal.aborted && made.outcome !== "delivered") return;`,
     to: `if (aborting.signal.aborted) made.outcome = "delivered";`,
-    seed: 86,
+    seed: 112,
   },
   {
     name: "due times stand where a jumping clock put them",
@@ -53,7 +53,7 @@ export const IN_DELIVERY = [
     file: COURIER,
     from: "reader.log.readThrough = event.sequence - 1;",
     to: "reader.log.readThrough = event.sequence;",
-    seed: 21,
+    seed: 57,
   },
   {
     name: "a disabled key's webhooks go on",
@@ -88,7 +88,7 @@ export const IN_DELIVERY = [
     file: READER,
     from: "reader.retryingCount + reader.unsettledFailures > 0",
     to: "reader.retryingCount + reader.unsettledFailures > 1_000",
-    seed: 46,
+    seed: 11,
   },
   {
     name: "the next attempt is months away",
@@ -156,7 +156,7 @@ export const IN_DELIVERY = [
     file: COURIER,
     from: "        if (!isFenced(cause) && failures === 0) onProblem(",
     to: "        if (isFenced(cause)) await readers.closeLost();\n        else if (failures === 0) onProblem(",
-    seed: 598905,
+    seed: 144035,
     kind: kinds.fencedAmongFaults,
     wasReal: true,
   },
@@ -191,6 +191,14 @@ export const IN_DELIVERY = [
     to: "if (again !== undefined) reader.due.unshift({ delivery: again, event });",
     seed: 466001020,
     kind: kinds.picky,
+    wasReal: true,
+  },
+  {
+    name: "what a former holder brought back is not heard of",
+    file: READERS,
+    from: "(progress.nextDueAtMs ?? Infinity) < (known.nextDueAtMs ?? Infinity)",
+    to: "known.isClosed",
+    seed: 505000705,
     wasReal: true,
   },
 ];

@@ -41,6 +41,7 @@ export class StoreTime {
 
   setClock(byMs: number): void {
     this.world.note(`the store's clock ${byMs}`);
+    this.world.clockSetAtMs = this.world.nowMs;
     this.aheadMs += byMs;
     this.wasMoved = true;
   }

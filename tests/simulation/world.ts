@@ -69,6 +69,8 @@ export class World extends Dice {
   readonly doings: Dice;
   /** Since the beginning. */
   nowMs = 0;
+  /** When a clock was set last, the store's or a machine's. */
+  clockSetAtMs = 0;
   steps = 0;
   #timers: Timer[] = [];
   #current: Owner | undefined;

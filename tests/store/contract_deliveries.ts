@@ -121,9 +121,13 @@ export function deliveryContract({ store }: Subject): void {
       { subscriptionId: "wh_1", failed: [...due, sampleFailed(5, "dead")] },
       { subscriptionId: "wh_2", failed: due },
     );
+    const version = await store().subscriptions.version();
     assert.equal(await store().deliveries.clampDue("wh_1", 20), 2);
+    const raised = await store().subscriptions.version();
+    assert.ok(raised > version, "others hear of it");
     assert.equal(await store().deliveries.clampDue("wh_1", 20), 0);
     assert.equal(await store().deliveries.clampDue("wh_3", 20), 0);
+    assert.equal(await store().subscriptions.version(), raised);
     assert.deepEqual(await retrying("wh_1", 20), [1, 2, 3, 4]);
     assert.deepEqual(await retrying("wh_2", 20), [1, 3]);
     assert.equal((await progressOf(store(), "wh_1")).nextDueAtMs, 10);

@@ -60,7 +60,7 @@ export function denoKvDeliveries(context: DenoKvContext): NounDriver<DeliverySto
     const range = { prefix: ["due", subscriptionId], start: ["due", subscriptionId, latestDueAtMs, Infinity] };
     const before = await readFailed(kv, subscriptionId, await sequencesIn(range, CLAMPED_PER_COMMIT));
     if (before.size === 0) return { done: 0 };
-    const atomic = kv.atomic().check(entry).sum(READERS_VERSION, 1n);
+    const atomic = kv.atomic().check(entry).sum(READERS_VERSION, 1n).sum(SUBSCRIPTIONS_VERSION, 1n);
     const after = new Map([...before].map(([sequence, one]) => [sequence, { ...one, dueAtMs: latestDueAtMs }]));
     writeFailed(atomic, subscriptionId, before, after);
     reader.progress.nextDueAtMs = Math.min(reader.progress.nextDueAtMs ?? Infinity, latestDueAtMs);

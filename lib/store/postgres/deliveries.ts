@@ -145,12 +145,16 @@ export function postgresDeliveries(
     },
     settle: postgresSettling(context, log, leases),
     async clampDue(subscriptionId, latestDueAtMs) {
-      const { count } = await database.write(
-        `UPDATE ${prefix}failed_delivery SET due_at_ms = $2
-        WHERE subscription = (SELECT number FROM ${prefix}subscription WHERE id = $1) AND due_at_ms > $2`,
+      const [row] = await database.write<{ count: number }>(
+        `WITH clamped AS (
+          UPDATE ${prefix}failed_delivery SET due_at_ms = $2
+          WHERE subscription = (SELECT number FROM ${prefix}subscription WHERE id = $1) AND due_at_ms > $2
+          RETURNING sequence
+        ), raised AS (${raiseVersion(prefix, "clamped")})
+        SELECT count(*) AS count FROM clamped`,
         [subscriptionId, latestDueAtMs],
       );
-      return count;
+      return row!.count;
     },
     insertReplay,
     recordAttempt: record,

@@ -80,6 +80,7 @@ export function sqliteDeliveries(
   const clampDue = database.prepare(
     "UPDATE failed_delivery SET due_at_ms = ?2 WHERE subscription = ?1 AND due_at_ms > ?2",
   );
+  const raiseVersion = database.prepare("UPDATE subscriptions_version SET version = version + 1");
 
   const insertReplay = database.prepare(`
     INSERT INTO replay (id, subscription, from_height, to_height, cursor, end_sequence, deliveries, at_least, created_at_ms)
@@ -127,7 +128,13 @@ export function sqliteDeliveries(
         for (const settlement of step.settlements) settle(settlement);
       }),
     clampDue: (subscriptionId, latestDueAtMs) =>
-      ofSubscription(subscriptionId, 0, (subscription) => clampDue.run(subscription, latestDueAtMs).changes),
+      database.transaction(() =>
+        ofSubscription(subscriptionId, 0, (subscription) => {
+          const { changes } = clampDue.run(subscription, latestDueAtMs);
+          if (changes > 0) raiseVersion.run();
+          return changes;
+        })
+      ),
 
     insertReplay: (replay) =>
       database.transaction(() =>

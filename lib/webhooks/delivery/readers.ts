@@ -88,6 +88,8 @@ export function createReaders({ store, partitions, latestDueAtMs }: {
       known.subscription = subscription;
       known.filter = filterOf(subscription);
       known.recipient = undefined;
+      // Whoever it belonged to before has brought that back: a step of the clock that nobody has seen here.
+      if ((progress.nextDueAtMs ?? Infinity) < (known.nextDueAtMs ?? Infinity)) known.keptChanges++;
       if (replay !== null && replay.id !== known.replay?.id) {
         // The end of the one before it is in the store already: there is one at a time.
         if (known.replay !== undefined) finish(known.replay.id);

@@ -138,3 +138,17 @@ test("what another courier has kept is not put off by a clock that was set back 
   assert.equal(alive.postedTo("wh_1").length, 1);
   await alive.courier.stop({ drainMs: 0 });
 });
+
+test("what another courier brings back is tried by then, though it has lost it without knowing", async () => {
+  const made = await courierStage(failsOnce(eventAt(101).id), { retryMs: 2 * HOUR_MS });
+  made.courier.start();
+  await made.owe(1, "wh_1");
+  await made.pass(1_000, 100);
+  assert.equal(made.postedTo("wh_1").length, 1);
+  // As whoever saw the clock set back does, before it hears that the partition is another's.
+  assert.equal(await made.store.deliveries.clampDue("wh_1", made.clock.now() + 60_000), 1);
+  await made.pass(70_000, 100);
+  assert.equal(made.postedTo("wh_1").length, 2);
+  assert.equal((await owedTo(made.store, "wh_1")).pending, 0);
+  await made.courier.stop({ drainMs: 0 });
+});
