@@ -50,8 +50,11 @@ export async function checkDeliveries(
       }
     }
     const isKept = new Set(kept.map(({ sequence }) => sequence));
-    // Who wants the order waits at what failed.
-    const waitsAt = subscription.ordered && kept.some(({ state }) => state === "retrying") ? progress.cursor : Infinity;
+    // Who wants the order waits at what failed, also at what a failing endpoint is only asked with.
+    const isAsked = progress.failingSinceMs !== null &&
+      (heardBy.get(subscription.id) ?? []).some(({ beganMs }) => site.world.nowMs - beganMs < OVERDUE_MS);
+    const isWaiting = isAsked || kept.some(({ state }) => state === "retrying");
+    const waitsAt = subscription.ordered && isWaiting ? progress.cursor : Infinity;
     const filter = filterOf(subscription);
     for (const eventId of delivered) {
       const event = known.get(eventId);
