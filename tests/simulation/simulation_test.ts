@@ -18,9 +18,12 @@ const KEPT = [...BROKE_ONCE, ...PLANTED.flatMap(({ wasReal, seed }) => wasReal ?
 /** Lived through in either runtime: one gateway after another, isolates, and where cards are looked at and payments made. */
 const COMPARED = [8, 16, 13];
 
+/** Every other one: they are the same on either runtime, and both live through them in a whole run. */
+const mine = (seeds: Iterable<number>) => [...seeds].filter((_, n) => n % 2 === (runtimeName === "bun" ? 0 : 1));
+
 test("everything holds in the simulated worlds", async () => {
   const sum = { events: 0, deliveries: 0, payments: 0 };
-  for (const seed of new Set([...SEEDS, ...KEPT])) {
+  for (const seed of mine(new Set([...SEEDS, ...KEPT]))) {
     const { broken, events, deliveries, payments, logged } = await run(seed);
     assert.deepEqual(broken, [], `seed ${seed}\n${logged.join("\n")}`);
     sum.events += events;
