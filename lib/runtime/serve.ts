@@ -87,7 +87,7 @@ function serveOnDeno({ hostname, port, fetch, onProblem }: ServeOptions, address
     let isLeaving = false;
     const answered = () => void pendingRequests--;
     const server = Deno.serve(
-      { hostname: address, port: bound, onListen: () => {} },
+      { hostname: address, port: bound, onListen: () => {}, onError: failedOnDeno },
       (request, info) => {
         pendingRequests++;
         info.completed.then(answered, answered);
@@ -119,14 +119,29 @@ async function withBodyOnDeno(
   const answered = await answer;
   const isWhole = readToEnd(body);
   if (!isLeaving() || await isWhole) return answered;
-  const brokenOff = new ReadableStream({ start: (controller) => controller.error(new Error("the body broke off")) });
+  const brokenOff = new ReadableStream({ start: (controller) => controller.error(BROKEN_OFF) });
   return new Response(brokenOff, { status: answered.status });
 }
 
+const BROKEN_OFF = new Error("the body broke off");
+
+/** As Deno does by itself, but silent of answers that were broken off on purpose: strangers write nothing into the log. */
+function failedOnDeno(error: unknown): Response {
+  if (error !== BROKEN_OFF) console.error(error);
+  return new Response("Internal Server Error", { status: 500 });
+}
+
+/** What is read of a body after its answer: whoever goes on sending is not read for ever. */
+const READ_ON_BYTES = 1_048_576;
+
 /** Whether the end came. */
 async function readToEnd(body: ReadableStream<Uint8Array>): Promise<boolean> {
+  let size = 0;
   try {
-    for await (const _ of body);
+    for await (const { length } of body) {
+      size += length;
+      if (size > READ_ON_BYTES) return false;
+    }
     return true;
   } catch {
     return false;

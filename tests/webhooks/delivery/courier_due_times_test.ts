@@ -139,7 +139,7 @@ test("what another courier has kept is not put off by a clock that was set back 
   await alive.courier.stop({ drainMs: 0 });
 });
 
-test("what another courier brings back is tried by then, though it has lost it without knowing", async () => {
+test("what its former holder brings back in the store is tried by then", async () => {
   const made = await courierStage(failsOnce(eventAt(101).id), { retryMs: 2 * HOUR_MS });
   made.courier.start();
   await made.owe(1, "wh_1");
