@@ -54,6 +54,12 @@ export const disabledByClock: Kind = (climate) =>
   isRough(climate) && does(climate, "switchKey") && climate.troubles.stall > 0 && share(climate, "troubles") > 0.1 &&
   (share(climate, "storeClock") > 0.3 || (!climate.isShared && share(climate, "clock") > 0.3));
 
+/** Webhooks are deleted while gateways stand still. */
+export const deletedAmongPauses: Kind = (climate) =>
+  isRough(climate) && climate.isShared && !climate.isTurned && does(climate, "removeHook") &&
+  climate.deedEveryMs <= 5_000 &&
+  share(climate, "pause") > 0.3;
+
 /** Webhooks are made while the store fails in the middle of it, or gateways do. */
 export const madeAmongFaults: Kind = (climate) =>
   isRough(climate) && does(climate, "makeHook") && climate.deedEveryMs <= 5_000 && climate.hooks < 4 &&

@@ -36,7 +36,7 @@ import {
 import { createVetting, type VettingParts } from "./vetting.ts";
 import { COURIER_LIMITS, type CourierLimits, createPostQueue } from "./post_queue.ts";
 
-export interface CourierParts extends VettingParts {
+export interface CourierParts extends Omit<VettingParts, "refresh"> {
   store: Pick<Store, "events" | "deliveries" | "leases" | "subscriptions" | "registers" | "isShared">;
   attempt: Attempter;
   /** What is sent of an event. */
@@ -83,9 +83,9 @@ export function createCourier(parts: CourierParts): Courier {
   const partitions = createPartitions(store, clock, parts.holder);
   const postQueue = createPostQueue(limits);
   const reading = createReading(store, clock);
-  const vetting = createVetting(parts);
+  const vetting = createVetting({ ...parts, refresh: () => readers.refresh() });
   const dueTimes = createDueTimes({ clock, bringBack: (latestDueAtMs) => readers.bringBackDue(latestDueAtMs) });
-  const readers = createReaders({ store, partitions, latestDueAtMs: dueTimes.latestDueAtMs });
+  const readers = createReaders({ store, partitions, clock, latestDueAtMs: dueTimes.latestDueAtMs });
   const { active } = readers;
   /** How many outcomes of each partition are not written down yet. */
   const unwritten = new Array<number>(PARTITIONS).fill(0);

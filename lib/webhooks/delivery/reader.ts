@@ -88,7 +88,7 @@ export interface DeliveryReader {
   failingSinceMs: number | null;
   /** Nothing is posted before. */
   notBeforeAt: number;
-  /** Its key was looked at then. */
+  /** It and its key were looked at then. */
   vettedAt: number;
   /** The store is being asked for it. */
   isLooking: boolean;

@@ -1,4 +1,5 @@
 import { setImmediate as yieldToOthers } from "node:timers/promises";
+import type { Clock } from "../../clock.ts";
 import type { LoggedEvent } from "../../store/event.ts";
 import type { Store } from "../../store/store.ts";
 import { filterOf, partitionOf, type Reader } from "../../store/webhook.ts";
@@ -16,6 +17,8 @@ export interface Readers {
   isLoaded(): boolean;
   /** Takes in those that were made or changed, and closes those that are gone or another's. */
   load(partitionsChanged: boolean): Promise<void>;
+  /** The same, unless that was done a moment ago: what is vetted from now on is as it was then. */
+  refresh(): Promise<void>;
   /** Takes in one alone; undefined: it is gone or another's. */
   look(subscriptionId: string): Promise<DeliveryReader | undefined>;
   matching(event: LoggedEvent): Iterable<DeliveryReader>;
@@ -32,10 +35,13 @@ export interface Readers {
 
 const PAGE = 500;
 const MOST_FINISHED = 500;
+/** The courier loads once a second, unless the process stood still or the store is slow. */
+const REFRESH_MS = 2_000;
 
-export function createReaders({ store, partitions, latestDueAtMs }: {
+export function createReaders({ store, partitions, clock, latestDueAtMs }: {
   store: Pick<Store, "deliveries" | "subscriptions">;
   partitions: Partitions;
+  clock: Clock;
   /** As in `DueTimes`. */
   latestDueAtMs: () => number;
 }): Readers {
@@ -46,18 +52,34 @@ export function createReaders({ store, partitions, latestDueAtMs }: {
   let matcher = createMatcher<DeliveryReader>();
   /** The version of subscriptions that was loaded; undefined: to be loaded again. */
   let seenVersion: number | undefined;
+  /** What is loaded is as it was then, or later; monotonic ms. */
+  let loadedAt = -Infinity;
+  /** One after the other: what the one of before leaves is what the next one begins with. */
+  let loading: Promise<void> = Promise.resolve();
+  /** That has not begun. */
+  let nextRefresh: Promise<void> | undefined;
 
-  async function load(partitionsChanged: boolean): Promise<void> {
+  function load(partitionsChanged: boolean): Promise<void> {
+    const loaded = loading.then(() => loadNow(partitionsChanged));
+    loading = loaded.catch(() => {});
+    return loaded;
+  }
+
+  async function loadNow(partitionsChanged: boolean): Promise<void> {
+    nextRefresh = undefined;
+    const beganAt = clock.monotonicMs();
     // Whatever the store fails on is loaded again: who was not taken in, or is not in the matcher, would hear nothing.
     if (partitionsChanged) seenVersion = undefined;
     const version = await store.subscriptions.version();
-    if (version === seenVersion) return;
-    seenVersion = undefined;
-    const there = await takeInAll();
-    for (const [id, reader] of readers) if (!there.has(id) || !isOwn(reader)) close(reader);
-    matcher = createMatcher();
-    for (const reader of readers.values()) matcher.add(reader.filter, reader);
-    seenVersion = version;
+    if (version !== seenVersion) {
+      seenVersion = undefined;
+      const there = await takeInAll();
+      for (const [id, reader] of readers) if (!there.has(id) || !isOwn(reader)) close(reader);
+      matcher = createMatcher();
+      for (const reader of readers.values()) matcher.add(reader.filter, reader);
+      seenVersion = version;
+    }
+    loadedAt = beganAt;
   }
 
   async function takeInAll(): Promise<Set<string>> {
@@ -142,6 +164,9 @@ export function createReaders({ store, partitions, latestDueAtMs }: {
     active,
     isLoaded: () => seenVersion !== undefined,
     load,
+    async refresh() {
+      if (clock.monotonicMs() - loadedAt >= REFRESH_MS) await (nextRefresh ??= load(false));
+    },
     look,
     matching: (event) => matcher.matching(event),
     isOwn,

@@ -6,6 +6,8 @@ import type { DeliveryReader } from "./reader.ts";
 export interface VettingParts {
   /** Whether the key is there, enabled, not expired and has the scope `webhooks`: the deliveries of others are held back. */
   isKeyEnabled(keyId: string): Promise<boolean>;
+  /** Takes in what has become of subscriptions, and closes the readers of those that are gone. */
+  refresh(): Promise<void>;
   /** The subscription with its secrets opened. */
   recipient(subscription: Subscription): Recipient;
   /** Of a store that several gateways share, whose own clocks may differ, the store's (`openStoreClock`). */
@@ -52,6 +54,8 @@ export function createVetting(parts: VettingParts): Vetting {
     isFresh: ({ recipient, vettedAt }, nowAt) => recipient !== undefined && nowAt - vettedAt < VET_MS,
     async look(reader) {
       const vettedAt = clock.monotonicMs();
+      await parts.refresh();
+      if (reader.isClosed) return;
       if (!await parts.isKeyEnabled(reader.subscription.keyId)) {
         reader.notBeforeAt = Math.max(reader.notBeforeAt, vettedAt + HOLD_BACK_MS);
       } else if (open(reader)) {
