@@ -46,7 +46,7 @@ export interface CourierParts extends Omit<VettingParts, "refresh"> {
   /** Told of every attempt. Must not throw. */
   onAttempt(attempt: NewAttempt): void;
   limits?: Partial<CourierLimits>;
-  /** How long what an attempt came to waits for others to share its commit with; 20 ms when absent. */
+  /** How long what an attempt came to waits for others to share its commit with; 40 ms when absent. */
   gatherMs?: number;
 }
 
@@ -78,7 +78,7 @@ const TRIES_WHEN_STOPPING = 3;
  * log whom it matches; who is behind reads by itself. What many posts came to is one commit.
  */
 export function createCourier(parts: CourierParts): Courier {
-  const { store, clock, onProblem, gatherMs = 20 } = parts;
+  const { store, clock, onProblem, gatherMs = 40 } = parts;
   const limits = { ...COURIER_LIMITS, ...parts.limits };
   const partitions = createPartitions(store, clock, parts.holder);
   const postQueue = createPostQueue(limits);

@@ -15,19 +15,26 @@ export function createSecret(random: RandomBytes): string {
 
 /** A secret made ready to sign many texts. */
 export interface SigningSecret {
-  /** HMAC-SHA256 keyed with the whole secret string. */
-  service(text: string): string;
-  /** The same keyed with what the base64 after `whsec_` holds. */
-  standard(text: string): string;
+  /** Signs `<t>.<body>` as `X-Service-Signature` has it, and `<id>.<t>.<body>` as Standard Webhooks does. */
+  sign(id: string, text: string): { service: string; standard: string };
 }
 
 /** Makes a plain secret (`whsec_…`) ready: worth keeping for as long as it signs. */
 export function signingSecret(secret: string): SigningSecret {
-  const service = hmac(Buffer.from(secret));
-  const standard = hmac(Buffer.from(secret.slice(SECRET_PREFIX.length), "base64"));
+  const service = hmacKey(Buffer.from(secret));
+  const standard = hmacKey(Buffer.from(secret.slice(SECRET_PREFIX.length), "base64"));
   return {
-    service: (text) => service(text, "hex"),
-    standard: (text) => standard(text, "base64"),
+    sign(id, text) {
+      const whole = `${id}.${text}`;
+      const mostBytes = BLOCK_BYTES + 3 * whole.length;
+      if (scratch.length < mostBytes) scratch = new Uint8Array(mostBytes);
+      const end = BLOCK_BYTES + encoder.encodeInto(whole, scratch.subarray(BLOCK_BYTES)).written;
+      // The one text is the end of the other: its key takes the place of what comes before.
+      return {
+        standard: hmac(standard, 0, end, "base64"),
+        service: hmac(service, Buffer.byteLength(id) + 1, end, "hex"),
+      };
+    },
   };
 }
 
@@ -50,13 +57,12 @@ export interface SignatureInput {
  */
 export function signatureHeaders({ secrets, eventId, body, nowMs }: SignatureInput): Record<string, string> {
   const timestamp = String(Math.floor(nowMs / 1000));
-  const service = secrets.map((secret) => `v1=${secret.service(`${timestamp}.${body}`)}`);
-  const standard = secrets.map((secret) => `v1,${secret.standard(`${eventId}.${timestamp}.${body}`)}`);
+  const signatures = secrets.map((secret) => secret.sign(eventId, `${timestamp}.${body}`));
   return {
-    "X-Service-Signature": `t=${timestamp},${service.join(",")}`,
+    "X-Service-Signature": `t=${timestamp},${signatures.map(({ service }) => `v1=${service}`).join(",")}`,
     "webhook-id": eventId,
     "webhook-timestamp": timestamp,
-    "webhook-signature": standard.join(" "),
+    "webhook-signature": signatures.map(({ standard }) => `v1,${standard}`).join(" "),
   };
 }
 
@@ -66,12 +72,14 @@ const encoder = new TextEncoder();
 /** What is hashed next: a padded key, and a text behind it. Nothing waits while it is in use. */
 let scratch = new Uint8Array(4_096);
 
-/**
- * HMAC-SHA256 of many texts with one key (RFC 2104), each in two hashes over bytes that are ready. `createHmac` and copies
- * of a begun hash take twice as long; Web Crypto takes longer still.
- * @param key at most 64 bytes, or its hash stands for it
- */
-function hmac(key: Uint8Array): (text: string, encoding: "hex" | "base64") => string {
+/** A key as RFC 2104 pads it; the outer one has room for the inner hash behind it. */
+interface HmacKey {
+  inner: Uint8Array;
+  outer: Uint8Array;
+}
+
+/** @param key at most 64 bytes, or its hash stands for it */
+function hmacKey(key: Uint8Array): HmacKey {
   const bytes = key.length > BLOCK_BYTES ? hash("sha256", key, "buffer") : key;
   const inner = new Uint8Array(BLOCK_BYTES).fill(0x36);
   const outer = new Uint8Array(BLOCK_BYTES + HASH_BYTES).fill(0x5c);
@@ -79,12 +87,16 @@ function hmac(key: Uint8Array): (text: string, encoding: "hex" | "base64") => st
     inner[index]! ^= byte;
     outer[index]! ^= byte;
   }
-  return (text, encoding) => {
-    const mostBytes = BLOCK_BYTES + 3 * text.length;
-    if (scratch.length < mostBytes) scratch = new Uint8Array(mostBytes);
-    scratch.set(inner);
-    const { written } = encoder.encodeInto(text, scratch.subarray(BLOCK_BYTES));
-    outer.set(hash("sha256", scratch.subarray(0, BLOCK_BYTES + written), "buffer"), BLOCK_BYTES);
-    return hash("sha256", outer, encoding);
-  };
+  return { inner, outer };
+}
+
+/**
+ * HMAC-SHA256 (RFC 2104) of what stands in `scratch` from a block after `start` on, up to `end`; the block is overwritten.
+ * Two hashes over bytes that are ready: `createHmac` and copies of a begun hash take twice as long; Web Crypto takes longer
+ * still.
+ */
+function hmac({ inner, outer }: HmacKey, start: number, end: number, encoding: "hex" | "base64"): string {
+  scratch.set(inner, start);
+  outer.set(hash("sha256", scratch.subarray(start, end), "buffer"), BLOCK_BYTES);
+  return hash("sha256", outer, encoding);
 }
