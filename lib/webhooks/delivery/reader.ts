@@ -78,7 +78,7 @@ export interface DeliveryReader {
   limit: number;
   /** Failures in a row. */
   failures: number;
-  /** It has failed since this reader was opened: before that nobody knows how it does now. */
+  /** It has failed since this reader was opened, or held back last: before that nobody knows how it does now. */
   isKnownToFail: boolean;
   /** It was last sent what had failed before: while it fails, what is new and that take turns. */
   wasAgain: boolean;

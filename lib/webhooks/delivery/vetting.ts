@@ -58,6 +58,8 @@ export function createVetting(parts: VettingParts): Vetting {
       if (reader.isClosed) return;
       if (!await parts.isKeyEnabled(reader.subscription.keyId)) {
         reader.notBeforeAt = Math.max(reader.notBeforeAt, vettedAt + HOLD_BACK_MS);
+        // When it is enabled again nobody knows how the endpoint does: what has waited is not given up before it was asked.
+        reader.isKnownToFail = false;
       } else if (open(reader)) {
         reader.vettedAt = vettedAt;
       } else {
