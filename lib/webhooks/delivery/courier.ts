@@ -152,7 +152,13 @@ export function createCourier(parts: CourierParts): Courier {
 
   async function followLog(): Promise<void> {
     const { last, forgotten } = await store.events.bounds();
-    if (forgotten > letGoUpTo) { for (const reader of active) letGo(reader, forgotten); }
+    if (forgotten > letGoUpTo) {
+      for (const reader of active) {
+        letGo(reader, forgotten);
+        // One that keeps the order may be waiting at what was forgotten before it was due.
+        if (reader.subscription.ordered && reader.nextDueAtMs !== null) reader.keptChanges++;
+      }
+    }
     letGoUpTo = forgotten;
     while (tail < last && !isStopping) {
       const events = readers.isEmpty()
