@@ -54,15 +54,15 @@ export function createReaders({ store, partitions, clock, latestDueAtMs }: {
   let seenVersion: number | undefined;
   /** What is loaded is as it was then, or later; monotonic ms. */
   let loadedAt = -Infinity;
-  /** One after the other: what the one of before leaves is what the next one begins with. */
-  let loading: Promise<void> = Promise.resolve();
   /** That has not begun. */
   let nextRefresh: Promise<void> | undefined;
+  let lastLook: Promise<unknown> = Promise.resolve();
 
-  function load(partitionsChanged: boolean): Promise<void> {
-    const loaded = loading.then(() => loadNow(partitionsChanged));
-    loading = loaded.catch(() => {});
-    return loaded;
+  /** Looks at the store one after the other: what was read before never takes the place of what was learnt since. */
+  function inTurn<T>(look: () => Promise<T>): Promise<T> {
+    const looked = lastLook.then(look);
+    lastLook = looked.catch(() => {});
+    return looked;
   }
 
   async function loadNow(partitionsChanged: boolean): Promise<void> {
@@ -134,7 +134,7 @@ export function createReaders({ store, partitions, clock, latestDueAtMs }: {
     if (finishedReplays.size > MOST_FINISHED) finishedReplays.delete(finishedReplays.values().next().value!);
   }
 
-  async function look(subscriptionId: string): Promise<DeliveryReader | undefined> {
+  async function lookNow(subscriptionId: string): Promise<DeliveryReader | undefined> {
     const found = await store.deliveries.reader(subscriptionId);
     if (found !== undefined) await takeIn(found);
     const reader = readers.get(subscriptionId);
@@ -163,11 +163,11 @@ export function createReaders({ store, partitions, clock, latestDueAtMs }: {
     isEmpty: () => readers.size === 0,
     active,
     isLoaded: () => seenVersion !== undefined,
-    load,
+    load: (partitionsChanged) => inTurn(() => loadNow(partitionsChanged)),
     async refresh() {
-      if (clock.monotonicMs() - loadedAt >= REFRESH_MS) await (nextRefresh ??= load(false));
+      if (clock.monotonicMs() - loadedAt >= REFRESH_MS) await (nextRefresh ??= inTurn(() => loadNow(false)));
     },
-    look,
+    look: (subscriptionId) => inTurn(() => lookNow(subscriptionId)),
     matching: (event) => matcher.matching(event),
     isOwn,
     close,
