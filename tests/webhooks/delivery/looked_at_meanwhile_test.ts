@@ -30,6 +30,29 @@ function holdable(method: "reader" | "readers") {
   };
 }
 
+test("a webhook that is deleted while an older look at it is unanswered is not posted to again", async () => {
+  const reader = holdable("reader");
+  const made = await courierStage(() => "delivered", { store: reader.store });
+  made.courier.start();
+  await made.owe(1, "wh_1");
+  await made.pass(100);
+
+  reader.hold();
+  const changed = made.courier.changed("wh_1");
+  await made.pass(100);
+  await made.store.subscriptions.delete("wh_1");
+  await made.courier.changed("wh_1");
+  await made.pass(2_000);
+  reader.letGo();
+  await changed;
+  await made.pass(2_000);
+
+  await made.owe(3);
+  await made.pass(5_000);
+  assert.deepEqual(made.postedTo("wh_1").map(({ eventId }) => eventId), [eventAt(101).id]);
+  await made.courier.stop({ drainMs: 0 });
+});
+
 test("what is replayed to a webhook that is made while all are looked at is sent once", async () => {
   const readers = holdable("readers");
   const made = await courierStage((post) => post.replayId === null ? "delivered" : slow(), { store: readers.store });
