@@ -18,6 +18,7 @@ import {
   letGo,
   type Post,
   putBack,
+  takeDue,
   takeNext,
 } from "./reader.ts";
 import { createReaders } from "./readers.ts";
@@ -308,7 +309,9 @@ export function createCourier(parts: CourierParts): Courier {
     }
     const { sequence } = post.event;
     const failed = made.outcome === "delivered" ? undefined : failedDelivery(post, made, networkMs);
-    note({ reader, attempt: made, delivery: { sequence, track: post.track, failed }, stepsBack: dueTimes.stepsBack });
+    const isAgain = post.track === undefined || takeDue(reader, sequence);
+    const delivery = { sequence, track: post.track, isAgain, failed };
+    note({ reader, attempt: made, delivery, stepsBack: dueTimes.stepsBack });
   }
 
   /** While an endpoint is down, what has waited for days is given up without an attempt of its own. */
@@ -364,8 +367,8 @@ export function createCourier(parts: CourierParts): Courier {
       if (delivery === undefined) continue;
       if (delivery.failed !== undefined) reader.unsettledFailures--;
       if (delivery.failed !== undefined && stepsBack !== undefined) dueTimes.written(stepsBack);
-      reader.retrying.delete(delivery.sequence);
-      if (delivery.failed !== undefined || delivery.track === undefined) kept.add(reader);
+      if (delivery.isAgain) reader.retrying.delete(delivery.sequence);
+      if (delivery.failed !== undefined || delivery.isAgain) kept.add(reader);
     }
     for (const reader of kept) {
       reader.keptChanges++;

@@ -255,6 +255,12 @@ export function letGo(reader: DeliveryReader, forgotten: number): void {
   if (reader.due.length < due.length) reader.keptChanges++;
 }
 
+/** Takes what is due again of an event that a replay has just sent; false when nothing is. */
+export function takeDue(reader: DeliveryReader, sequence: number): boolean {
+  const place = reader.due.findIndex(({ delivery }) => delivery.sequence === sequence);
+  return place >= 0 && reader.due.splice(place, 1).length > 0;
+}
+
 /** Learns from an attempt how the endpoint does and how much it can take. */
 export function learn(
   reader: DeliveryReader,

@@ -10,6 +10,8 @@ export interface Outcome {
   delivery?: {
     sequence: number;
     track: Track | undefined;
+    /** It stands for what was kept of it and taken to be posted again. */
+    isAgain: boolean;
     /** Undefined: it was delivered. */
     failed: FailedDelivery | undefined;
   };
@@ -125,7 +127,12 @@ export function takeOld(reader: DeliveryReader, networkMs: number): NonNullable<
   if (!isDown(reader) || !reader.isKnownToFail || reader.inFlight > 0) return old;
   const { log, due } = reader;
   const giveUp = (sequence: number, track: Track | undefined, attempts: number, failedAtMs: number) =>
-    old.push({ sequence, track, failed: { sequence, state: "dead", attempts, dueAtMs: null, failedAtMs } });
+    old.push({
+      sequence,
+      track,
+      isAgain: track === undefined,
+      failed: { sequence, state: "dead", attempts, dueAtMs: null, failedAtMs },
+    });
   while (log.queue.length > 0 && networkMs - log.queue[0]!.knownAt * 1_000 >= MAX_AGE_MS) {
     const { sequence } = log.queue.shift()!;
     log.outstanding.add(sequence);

@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Store } from "../../../lib/store/store.ts";
+import { eventAt, owedTo, type Posted } from "../parts.ts";
+import { answersAfter, courierStage } from "./courier_stage.ts";
+
+/** Sends one event again, as its owner asks for. */
+async function resend({ store, courier }: Awaited<ReturnType<typeof courierStage>>, sequence: number): Promise<void> {
+  const [event] = await store.events.read({ filter: {}, after: sequence - 1, order: "asc", limit: 1 });
+  await begin(store, sequence, event!.ledger);
+  await courier.changed("wh_1");
+}
+
+const begin = (store: Store, sequence: number, height: number) =>
+  store.deliveries.insertReplay({
+    ...{ id: `rp_${sequence}`, subscriptionId: "wh_1", fromHeight: height, toHeight: height },
+    ...{ cursor: sequence - 1, endSequence: sequence, deliveries: 1, atLeast: false, createdAtMs: 0 },
+  });
+
+const kinds = (posted: Posted[], ledger: number) =>
+  posted.filter(({ eventId }) => eventId === eventAt(ledger).id)
+    .map(({ replayId, attempt }) => replayId === null ? attempt : "replay");
+
+test("what a replay delivers while it becomes due again is not sent once more", async () => {
+  const made = await courierStage(({ replayId }) => replayId === null ? "retry" : slow());
+  const slow = answersAfter(() => made.clock, 2_000);
+  made.courier.start();
+  await made.owe(1, "wh_1");
+  await made.pass(4_000);
+  await resend(made, 1);
+  await made.pass(20_000);
+  assert.deepEqual(kinds(made.script.posted, 101), [1, "replay"]);
+  assert.equal((await owedTo(made.store, "wh_1")).retrying, 0);
+  await made.courier.stop({ drainMs: 0 });
+});
+
+test("what is being tried again is not sent once more because a replay of it fails meanwhile", async () => {
+  const made = await courierStage(({ eventId, replayId, attempt }) => {
+    if (eventId !== eventAt(103).id) return "delivered";
+    return replayId !== null || attempt === 1 ? "retry" : slow();
+  });
+  const slow = answersAfter(() => made.clock, 8_000);
+  made.courier.start();
+  await made.owe(3, "wh_1");
+  await made.pass(2_000);
+  await made.owe(2);
+  await made.pass(3_500);
+  await resend(made, 3);
+  await made.pass(20_000);
+  assert.deepEqual(kinds(made.script.posted, 103), [1, 2, "replay"]);
+  assert.equal((await owedTo(made.store, "wh_1")).retrying, 0);
+  await made.courier.stop({ drainMs: 0 });
+});
