@@ -42,8 +42,14 @@ export function settlementsOf(outcomes: Outcome[]): Settlement[] {
     if (attempt !== undefined) settlement.attempts.push(attempt);
     if (delivery === undefined) continue;
     delivery.track?.outstanding.delete(delivery.sequence);
-    if (delivery.failed !== undefined) (settlement.failed ??= []).push(delivery.failed);
-    else if (reader.hasFailed) (settlement.delivered ??= []).push(delivery.sequence);
+    const { sequence, failed } = delivery;
+    if (failed !== undefined) {
+      (settlement.failed ??= []).push(failed);
+      continue;
+    }
+    // A replay has sent it right after it failed.
+    settlement.failed = settlement.failed?.filter((before) => before.sequence !== sequence);
+    if (reader.hasFailed) (settlement.delivered ??= []).push(sequence);
   }
   for (const [reader, settlement] of settlements) {
     settlement.failingSinceMs = reader.failingSinceMs;
