@@ -1,8 +1,8 @@
 import { setImmediate as yieldToOthers } from "node:timers/promises";
 import type { Clock } from "../../clock.ts";
 import type { LoggedEvent } from "../../store/event.ts";
-import type { Store } from "../../store/store.ts";
-import { filterOf, partitionOf, type Reader } from "../../store/webhook.ts";
+import type { Lease, Store } from "../../store/store.ts";
+import { filterOf, partitionOf, PARTITIONS, type Reader } from "../../store/webhook.ts";
 import { createMatcher } from "./matching.ts";
 import type { Partitions } from "./partitions.ts";
 import { type DeliveryReader, isKeptKnown, openReader, openReplay } from "./reader.ts";
@@ -86,10 +86,11 @@ export function createReaders({ store, partitions, clock, latestDueAtMs }: {
     const there = new Set<string>();
     let after: string | undefined;
     while (true) {
+      const leases = leasesNow();
       const page = await store.deliveries.readers({ after, limit: PAGE });
       for (const reader of page) {
         there.add(reader.subscription.id);
-        await takeIn(reader);
+        await takeIn(reader, leases);
       }
       if (page.length < PAGE) return there;
       after = page.at(-1)!.subscription.id;
@@ -97,12 +98,16 @@ export function createReaders({ store, partitions, clock, latestDueAtMs }: {
     }
   }
 
-  async function takeIn(found: Reader): Promise<void> {
+  const leasesNow = () => Array.from({ length: PARTITIONS }, (_, partition) => partitions.lease(partition));
+
+  /** @param leases as they were before it was read */
+  async function takeIn(found: Reader, leases: (Lease | undefined)[]): Promise<void> {
     const { subscription, progress } = found;
     const partition = partitionOf(subscription.id);
     // One that is not trusted for now may be again, without another change.
     const lease = partitions.lease(partition);
-    if (lease === undefined) return;
+    // It changed hands: whoever had it before may have gone on since, and all are looked at anyway.
+    if (lease === undefined || lease !== leases[partition]) return;
     const replay = found.replay !== null && finishedReplays.has(found.replay.id) ? null : found.replay;
     const known = readers.get(subscription.id);
     if (known !== undefined && !isOwn(known)) close(known);
@@ -135,8 +140,9 @@ export function createReaders({ store, partitions, clock, latestDueAtMs }: {
   }
 
   async function lookNow(subscriptionId: string): Promise<DeliveryReader | undefined> {
+    const leases = leasesNow();
     const found = await store.deliveries.reader(subscriptionId);
-    if (found !== undefined) await takeIn(found);
+    if (found !== undefined) await takeIn(found, leases);
     const reader = readers.get(subscriptionId);
     if (reader === undefined) return undefined;
     if (found === undefined) return void close(reader);
