@@ -56,14 +56,17 @@ export function createRetention(parts: RetentionParts): (signal: AbortSignal) =>
 
   async function forgetEvents(signal: AbortSignal, closedBefore: string): Promise<void> {
     await repeat(signal, async () => await store.events.forgetUndecoded(closedBefore) > 0);
-    const { behind, failing } = await readersInTheWay();
+    const { last, behind, failing } = await readersInTheWay();
     // Each may keep one of every event.
     const atOnce = Math.max(1, Math.min(FORGOTTEN_AT_ONCE, Math.floor(FAILED_AT_ONCE / failing)));
-    await repeat(signal, () => forgetSome(behind, closedBefore, atOnce));
+    await repeat(signal, () => forgetSome({ last, behind }, closedBefore, atOnce));
   }
 
-  /** Those that have something before them, by id: few, where deliveries go well; and of how many deliveries have failed. */
-  async function readersInTheWay(): Promise<{ behind: Map<string, Reader>; failing: number }> {
+  /**
+   * Those that have something before them up to the log's end, by id: few, where deliveries go well; and of how many
+   * deliveries have failed.
+   */
+  async function readersInTheWay(): Promise<{ last: number; behind: Map<string, Reader>; failing: number }> {
     const behind = new Map<string, Reader>();
     let failing = 0;
     const { last } = await store.events.bounds();
@@ -75,16 +78,21 @@ export function createRetention(parts: RetentionParts): (signal: AbortSignal) =>
         if (cursor < last) behind.set(reader.subscription.id, reader);
         if (retrying + rejected + dead > 0) failing += 1;
       }
-      if (page.length < READERS_PAGE) return { behind, failing };
+      if (page.length < READERS_PAGE) return { last, behind, failing };
       after = page.at(-1)!.subscription.id;
       await yieldToOthers();
     }
   }
 
-  /** True while there may be more. */
-  async function forgetSome(behind: Map<string, Reader>, closedBefore: string, atOnce: number): Promise<boolean> {
+  /** True while there may be more. What comes after `last` waits for the next time: who has not been sent it is not known. */
+  async function forgetSome(
+    { last, behind }: { last: number; behind: Map<string, Reader> },
+    closedBefore: string,
+    atOnce: number,
+  ): Promise<boolean> {
     const { forgotten } = await store.events.bounds();
-    const first = await store.events.read({ filter: {}, after: forgotten, order: "asc", limit: atOnce });
+    const page = { filter: {}, after: forgotten, upTo: last, order: "asc" as const, limit: atOnce };
+    const first = await store.events.read(page);
     const end = first.findIndex(({ ledgerClosedAt }) => ledgerClosedAt >= closedBefore);
     const old = end < 0 ? first : first.slice(0, end);
     if (old.length === 0) return false;

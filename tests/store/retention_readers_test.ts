@@ -69,3 +69,31 @@ test("no commit forgets the failed deliveries of very many readers together", as
   await store.close();
   assert.ok(most > 0 && most <= 5_000, `${most} in one commit`);
 });
+
+test("what is appended while others are forgotten, old already, is not forgotten unsent and uncounted", async () => {
+  const store = await openStore("memory:");
+  await subscribe(store, "wh_1");
+  await appendMany(store, 1, 100);
+  await settle(store, { subscriptionId: "wh_1", cursor: 100 });
+  await scanned(store, 1_400, { latestLedgerCloseTime: (START_MS + 40 * DAY_MS) / 1_000 });
+  let calls = 0;
+  const events = {
+    ...store.events,
+    forget: async (step: Parameters<typeof store.events.forget>[0]) => {
+      if (++calls === 1) {
+        await appendMany(store, 101, 150);
+        await scanned(store, 1_400, { latestLedgerCloseTime: (START_MS + 40 * DAY_MS) / 1_000 });
+      }
+      return await store.events.forget(step);
+    },
+  };
+  const now = () => START_MS + 40 * DAY_MS;
+  const forget = createRetention({ store: { ...store, events }, holder: "h", now, historyDays: 30, attemptDays: 0 });
+  await forget(new AbortController().signal);
+  assert.deepEqual(await store.events.bounds(), { last: 150, forgotten: 100 });
+  // The next time it is known who has not been sent them.
+  await forget(new AbortController().signal);
+  assert.deepEqual(await store.events.bounds(), { last: 150, forgotten: 150 });
+  assert.equal((await store.deliveries.reader("wh_1"))!.progress.dead, 50);
+  await store.close();
+});
