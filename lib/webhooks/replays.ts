@@ -34,7 +34,9 @@ export async function planReplay(
       param: "toLedger",
     });
   }
-  const [state, { last }] = await Promise.all([events.watcherState(), events.bounds()]);
+  const state = await events.watcherState();
+  // Afterwards: what the watcher has scanned by then is in the log.
+  const { last } = await events.bounds();
   const epoch = state?.epoch ?? 0;
   const scanned = heightOf(epoch, state?.scannedLedger ?? 0);
   // Where the watcher is behind, a subscription hears only what is beyond the ledger of its creation: the rest is waited for.
