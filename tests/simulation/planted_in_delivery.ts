@@ -65,7 +65,7 @@ export const IN_DELIVERY = [
   {
     name: "what failed is tried only once",
     file: COURIER,
-    from: "      reader.retrying.delete(delivery.sequence);\n",
+    from: "      if (delivery.isAgain) reader.retrying.delete(delivery.sequence);\n",
     to: "",
     seed: 4,
   },
@@ -100,15 +100,15 @@ export const IN_DELIVERY = [
   {
     name: "a failure is not kept",
     file: "lib/webhooks/delivery/settlement.ts",
-    from: "if (delivery.failed !== undefined) (settlement.failed ??= []).push(delivery.failed);",
-    to: 'if (delivery.failed?.state === "dead") (settlement.failed ??= []).push(delivery.failed);',
+    from: "(settlement.failed ??= []).push(failed);",
+    to: 'if (failed.state === "dead") (settlement.failed ??= []).push(failed);',
     seed: 2,
   },
   {
     name: "a webhook that is gone is delivered to",
     file: READERS,
-    from: "    for (const [id, reader] of readers) if (!there.has(id) ||",
-    to: '    for (const [id, reader] of readers) if (id === "" && !there.has(id) ||',
+    from: "if (!(there.has(id) || lookedAt.has(id)) ||",
+    to: 'if (id === "" && !there.has(id) ||',
     seed: 60,
   },
   {
