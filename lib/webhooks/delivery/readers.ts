@@ -54,27 +54,36 @@ export function createReaders({ store, partitions, clock, latestDueAtMs }: {
   let seenVersion: number | undefined;
   /** What is loaded is as it was then, or later; monotonic ms. */
   let loadedAt = -Infinity;
-  /** That has not begun. */
+  /** One load after the other, and the next one that was asked for by `refresh`. */
+  let lastLoad: Promise<void> = Promise.resolve();
   let nextRefresh: Promise<void> | undefined;
-  let lastLook: Promise<unknown> = Promise.resolve();
+  /** How often all were looked at, and who was looked at alone since the last time began: that is newer. */
+  let loads = 0;
+  const lookedAt = new Set<string>();
+  /** One was taken in that was read before a look at all and answered after it: it may be gone since. */
+  let isInDoubt = false;
 
-  /** Looks at the store one after the other: what was read before never takes the place of what was learnt since. */
-  function inTurn<T>(look: () => Promise<T>): Promise<T> {
-    const looked = lastLook.then(look);
-    lastLook = looked.catch(() => {});
-    return looked;
+  function load(partitionsChanged: boolean): Promise<void> {
+    const loaded = lastLoad.then(() => loadNow(partitionsChanged));
+    lastLoad = loaded.catch(() => {});
+    return loaded;
   }
 
   async function loadNow(partitionsChanged: boolean): Promise<void> {
     nextRefresh = undefined;
     const beganAt = clock.monotonicMs();
     // Whatever the store fails on is loaded again: who was not taken in, or is not in the matcher, would hear nothing.
-    if (partitionsChanged) seenVersion = undefined;
+    if (partitionsChanged || isInDoubt) seenVersion = undefined;
+    isInDoubt = false;
+    loads++;
+    lookedAt.clear();
     const version = await store.subscriptions.version();
     if (version !== seenVersion) {
       seenVersion = undefined;
       const there = await takeInAll();
-      for (const [id, reader] of readers) if (!there.has(id) || !isOwn(reader)) close(reader);
+      for (const [id, reader] of readers) {
+        if (!(there.has(id) || lookedAt.has(id)) || !isOwn(reader)) close(reader);
+      }
       matcher = createMatcher();
       for (const reader of readers.values()) matcher.add(reader.filter, reader);
       seenVersion = version;
@@ -90,7 +99,7 @@ export function createReaders({ store, partitions, clock, latestDueAtMs }: {
       const page = await store.deliveries.readers({ after, limit: PAGE });
       for (const reader of page) {
         there.add(reader.subscription.id);
-        await takeIn(reader, leases);
+        if (!lookedAt.has(reader.subscription.id)) await takeIn(reader, leases);
       }
       if (page.length < PAGE) return there;
       after = page.at(-1)!.subscription.id;
@@ -139,10 +148,13 @@ export function createReaders({ store, partitions, clock, latestDueAtMs }: {
     if (finishedReplays.size > MOST_FINISHED) finishedReplays.delete(finishedReplays.values().next().value!);
   }
 
-  async function lookNow(subscriptionId: string): Promise<DeliveryReader | undefined> {
+  async function look(subscriptionId: string): Promise<DeliveryReader | undefined> {
+    const loadsBefore = loads;
     const leases = leasesNow();
     const found = await store.deliveries.reader(subscriptionId);
     if (found !== undefined) await takeIn(found, leases);
+    lookedAt.add(subscriptionId);
+    if (loads !== loadsBefore) isInDoubt = true;
     const reader = readers.get(subscriptionId);
     if (reader === undefined) return undefined;
     if (found === undefined) return void close(reader);
@@ -169,11 +181,11 @@ export function createReaders({ store, partitions, clock, latestDueAtMs }: {
     isEmpty: () => readers.size === 0,
     active,
     isLoaded: () => seenVersion !== undefined,
-    load: (partitionsChanged) => inTurn(() => loadNow(partitionsChanged)),
+    load,
     async refresh() {
-      if (clock.monotonicMs() - loadedAt >= REFRESH_MS) await (nextRefresh ??= inTurn(() => loadNow(false)));
+      if (clock.monotonicMs() - loadedAt >= REFRESH_MS) await (nextRefresh ??= load(false));
     },
-    look: (subscriptionId) => inTurn(() => lookNow(subscriptionId)),
+    look,
     matching: (event) => matcher.matching(event),
     isOwn,
     close,
