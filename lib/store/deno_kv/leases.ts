@@ -1,6 +1,6 @@
 import type { KvEntryMaybe } from "../../runtime/kv.ts";
 import type { NounDriver } from "../checked_store.ts";
-import { type Lease, type LeaseStore, StoreError } from "../store.ts";
+import { type Lease, LEASE_SLACK_MS, type LeaseStore, StoreError } from "../store.ts";
 import { collect, commit, type DenoKvContext, getAll } from "./io.ts";
 import { type LeaseEntry, leaseKey } from "./schema.ts";
 
@@ -30,15 +30,15 @@ export function denoKvLeases(
       retry(async () => {
         const entry = await kv.get<LeaseEntry>(leaseKey(name));
         const held = entry.value;
-        const isFree = held === null || held.holder === null || held.holder === holder || isOver(held, now()) ||
-          isHeld();
+        const isFree = held === null || held.holder === null || held.holder === holder ||
+          isOver(held, now(), durationMs) || isHeld();
         if (!isFree) return { done: undefined };
         const lease = { name, term: (held?.term ?? 0) + 1 };
         const atomic = kv.atomic().check(entry)
-          .set(entry.key, { holder, term: lease.term, untilMs: now() + durationMs, durationMs });
+          .set(entry.key, { holder, term: lease.term, untilMs: now() + durationMs });
         return await commit(atomic) ? { done: lease } : undefined;
       }),
-    renew: (leases, durationMs) => change(leases, (entry) => ({ ...entry, untilMs: now() + durationMs, durationMs })),
+    renew: (leases, durationMs) => change(leases, (entry) => ({ ...entry, untilMs: now() + durationMs })),
     release: async (leases) => void await change(leases, end),
   };
 
@@ -57,8 +57,8 @@ function isOwn({ term }: Lease, { value }: KvEntryMaybe<LeaseEntry>): boolean {
 }
 
 /** One that ends much later than it could have been acquired for is of a clock that was set back since. */
-function isOver({ untilMs, durationMs }: LeaseEntry, nowMs: number): boolean {
-  return nowMs >= untilMs || untilMs - nowMs > 2 * durationMs;
+function isOver({ untilMs }: LeaseEntry, nowMs: number, durationMs: number): boolean {
+  return nowMs >= untilMs || untilMs - nowMs > durationMs + LEASE_SLACK_MS;
 }
 
 /**

@@ -82,7 +82,6 @@ export interface LeaseEntry {
   holder: string | null;
   term: number;
   untilMs: number;
-  durationMs: number;
 }
 
 /** `WatcherState` in pieces (`large_values.ts`): beside the log, which is written with it. */
