@@ -101,4 +101,21 @@ export function attemptContract({ store, anotherHandle }: Subject): void {
     assert.equal((await store().deliveries.recordAttempt("wh_1", sampleAttempt(31)))?.ordinal, 31);
     assert.deepEqual(await ordinals("wh_1"), [31]);
   });
+
+  test("of those that made room for newer ones none is there again when the newest were made by a clock that was behind", async () => {
+    await subscribe(store(), "wh_1");
+    const made = ATTEMPTS_KEPT + 150;
+    for (let n = 1; n <= made; n += 50) {
+      const behindMs = n > ATTEMPTS_KEPT ? 86_400_000 : 0;
+      const attempts = Array.from(
+        { length: 50 },
+        (_, at) => sampleAttempt(n + at, { atMs: START_MS + n + at - behindMs }),
+      );
+      await settle(store(), { subscriptionId: "wh_1", attempts });
+    }
+    assert.equal(await store().deliveries.pruneAttempts("wh_1", START_MS), 150);
+    assert.deepEqual(await ordinals("wh_1", { before: 153, limit: 9 }), [152, 151]);
+    assert.equal(await store().deliveries.pruneAttempts("wh_1", START_MS + 1_000_000), ATTEMPTS_KEPT - 150);
+    assert.deepEqual(await ordinals("wh_1"), []);
+  });
 }

@@ -72,6 +72,11 @@ export function postgresDeliveries(
         SELECT ${EVENT_COLUMNS} FROM ${prefix}event AS kept WHERE kept.sequence = failed.sequence
       ) AS event`;
 
+  /** The ordinal of a subscription's newest attempt, kept or not: those too far below it are gone to whoever asks. */
+  const newestOrdinal =
+    `SELECT progress.attempts FROM (SELECT number FROM ${prefix}subscription WHERE id = $1) AS subscription
+    CROSS JOIN ${newestProgress(prefix)}`;
+
   async function dueOf(found: FailedEventRow[]): Promise<DueDelivery[]> {
     const events = await rows.toEvents(found);
     return found.map(({ sequence, state, attempts, due_at_ms, failed_at_ms }, n) => ({
@@ -162,8 +167,7 @@ export function postgresDeliveries(
       const found = await database.read<AttemptRow>(
         `SELECT ${ATTEMPT_COLUMNS} FROM ${prefix}attempt
         WHERE subscription = (SELECT number FROM ${prefix}subscription WHERE id = $1) AND ordinal < $2
-          AND ordinal > (SELECT max(ordinal) FROM ${prefix}attempt
-            WHERE subscription = (SELECT number FROM ${prefix}subscription WHERE id = $1)) - ${ATTEMPTS_KEPT}
+          AND ordinal > (${newestOrdinal}) - ${ATTEMPTS_KEPT}
         ORDER BY ordinal DESC LIMIT $3`,
         [subscriptionId, before, limit],
       );
@@ -172,13 +176,11 @@ export function postgresDeliveries(
     async pruneAttempts(subscriptionId, beforeMs) {
       // Those that wait for their lot to be removed are gone already to whoever asks.
       const [found] = await database.write<{ count: number }>(
-        `WITH subscription AS (SELECT number FROM ${prefix}subscription WHERE id = $1), newest AS (
-          SELECT max(ordinal) AS ordinal FROM ${prefix}attempt WHERE subscription = (SELECT number FROM subscription)
-        ), gone AS (
+        `WITH gone AS (
           DELETE FROM ${prefix}attempt
-          WHERE subscription = (SELECT number FROM subscription) AND at_ms < $2 RETURNING ordinal
+          WHERE subscription = (SELECT number FROM ${prefix}subscription WHERE id = $1) AND at_ms < $2 RETURNING ordinal
         )
-        SELECT count(*) AS count FROM gone, newest WHERE gone.ordinal > newest.ordinal - ${ATTEMPTS_KEPT}`,
+        SELECT count(*) AS count FROM gone WHERE ordinal > (${newestOrdinal}) - ${ATTEMPTS_KEPT}`,
         [subscriptionId, beforeMs],
       );
       return found!.count;
