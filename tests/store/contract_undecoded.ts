@@ -95,4 +95,12 @@ export function undecodedContract({ store }: Subject): void {
     const left = await store().events.undecoded({ limit: 100 });
     assert.deepEqual(left.map(({ id }) => id), Array.from({ length: 50 }, (_, n) => sampleId(250 + n)));
   });
+
+  test("forgetUndecoded compares times and not their texts: one far in the future is kept", async () => {
+    const closedAt = ["+010000-01-01T00:00:00Z", "2026-11-01T00:00:05Z", "-000001-01-01T00:00:00Z"];
+    await append(store(), ...closedAt.map((ledgerClosedAt, n) => sampleUndecoded(n, { ledgerClosedAt })));
+    assert.equal(await store().events.forgetUndecoded("2026-11-01T00:00:05Z"), 1);
+    const left = await store().events.undecoded({ limit: 9 });
+    assert.deepEqual(left.map(({ ledgerClosedAt }) => ledgerClosedAt), closedAt.slice(0, 2));
+  });
 }

@@ -1,6 +1,7 @@
 import type { Kv, KvAtomic, KvKey } from "../../runtime/kv.ts";
 import { heightOfEvent, type LoggedEvent, type NewEvent, type UndecodedEvent } from "../event.ts";
 import type { NounDriver } from "../checked_store.ts";
+import { unixSeconds } from "../packing.ts";
 import type { EventStore, Lease, WatcherState } from "../store.ts";
 import { denoKvEventQueries } from "./event_query.ts";
 import { denoKvForget } from "./forgetting.ts";
@@ -95,8 +96,9 @@ export function denoKvEvents(context: DenoKvContext): NounDriver<EventStore> {
     },
     async forgetUndecoded(closedBefore) {
       const old: UndecodedEntry[] = [];
+      const before = unixSeconds(closedBefore);
       for await (const { value } of kv.list<UndecodedEntry>({ prefix: ["undecoded"] }, { batchSize: 500 })) {
-        if (value.ledgerClosedAt < closedBefore) old.push(value);
+        if (unixSeconds(value.ledgerClosedAt) < before) old.push(value);
         if (old.length === 200) break;
       }
       if (old.length === 0) return 0;
