@@ -1,4 +1,5 @@
 import { BOUNDS, type Nouns } from "./bounds.ts";
+import type { RegisterStore } from "./register.ts";
 import { type Store, StoreError, type StoreObserver } from "./store.ts";
 
 /**
@@ -85,6 +86,7 @@ export function checkedStore(driver: StoreDriver, monotonicMs: () => number = ()
     await driver.close();
   }
 
+  const registers = noun("registers");
   return {
     location: driver.location,
     id: driver.id,
@@ -99,10 +101,30 @@ export function checkedStore(driver: StoreDriver, monotonicMs: () => number = ()
     submissions: noun("submissions"),
     intents: noun("intents"),
     leases: noun("leases"),
-    registers: noun("registers"),
+    registers: { ...registers, change: passingOn(registers.change) },
     events: noun("events"),
     subscriptions: noun("subscriptions"),
     deliveries: noun("deliveries"),
     transfer: noun("transfer"),
+  };
+}
+
+/** What a change of a register throws is its caller's own: no driver takes it for a fault of its database. */
+function passingOn(change: RegisterStore["change"]): RegisterStore["change"] {
+  return async (name, work) => {
+    let thrown: { error: unknown } | undefined;
+    try {
+      return await change(name, (value, nowMs) => {
+        thrown = undefined;
+        try {
+          return work(value as Parameters<typeof work>[0], nowMs);
+        } catch (error) {
+          thrown = { error };
+          throw error;
+        }
+      });
+    } catch (error) {
+      throw (thrown ?? { error }).error;
+    }
   };
 }

@@ -48,6 +48,17 @@ export function registerContract({ store, anotherHandle, reopen, pass, isPersist
     assert.equal(await store().registers.read("a"), undefined, "its time was not prolonged");
   });
 
+  test("what a change throws is passed on as it is, whatever it says", async () => {
+    const codes = ["rate_limited", "EPIPE", "40001", undefined];
+    for (const error of [...codes.map((code) => Object.assign(new Error("database is locked"), { code })), "no"]) {
+      const passedOn = await store().registers.change("a", () => {
+        throw error;
+      }).catch((thrown: unknown) => thrown);
+      assert.equal(passedOn, error);
+      assert.equal(await store().registers.read("a"), undefined);
+    }
+  });
+
   test("a change is handed the store's time, and what it keeps is gone when its own is over", async () => {
     const timeOf = () => store().registers.change<never, number>("a", (_, nowMs) => ({ keepMs: 0, answer: nowMs }));
     const before = await timeOf();
