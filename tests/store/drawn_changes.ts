@@ -1,0 +1,210 @@
+import fc from "fast-check";
+import type { Intent, IntentName } from "../../lib/store/intent.ts";
+import { type Lease, type Store, WATCHER_LEASE } from "../../lib/store/store.ts";
+import { partitionLease, PARTITIONS, type Subscription } from "../../lib/store/webhook.ts";
+import {
+  attempt,
+  event,
+  hash,
+  height,
+  id,
+  IDS,
+  iso,
+  keyId,
+  merchant,
+  settlement,
+  text,
+  time,
+  TYPES,
+  undecoded,
+  upTo,
+} from "./drawn_values.ts";
+import { sampleKey, sampleState } from "./samples.ts";
+import { sampleReplay, sampleSubscription, START_MS } from "./webhook_samples.ts";
+
+/** A call of any method, as data: each store gets the same. */
+export type Call = [noun: keyof Store, method: string, ...args: unknown[]];
+
+export interface Leases {
+  watcher: Lease;
+  partitions: Lease[];
+}
+
+export async function acquireAll(store: Store): Promise<Leases> {
+  const acquire = async (name: string) =>
+    (await store.leases.acquire({ name, holder: "one and the same", durationMs: 60_000 }))!;
+  const names = Array.from({ length: PARTITIONS }, (_, partition) => partitionLease(partition));
+  return { watcher: await acquire(WATCHER_LEASE), partitions: await Promise.all(names.map(acquire)) };
+}
+
+/** What may be done to a store that stands like this one. */
+export async function changes(store: Store, { watcher, partitions }: Leases): Promise<fc.Arbitrary<Call>> {
+  const { last, forgotten } = await store.events.bounds();
+  const held = (await store.events.undecoded({ limit: 100 })).map(({ raw: _, ...one }) => ({
+    ...one,
+    type: "t",
+    knownAt: 1,
+  }));
+  const readers = (await store.deliveries.readers({ limit: 9 })).map(({ subscription, progress }) => {
+    return { subscriptionId: subscription.id, cursor: progress.cursor, events: 2 };
+  });
+  const call = (...made: Call) => made;
+  const step = fc.tuple(fc.array(fc.oneof(event, event, event, undecoded), { maxLength: 6 }), upTo(9))
+    .map(([events, at]) => call("events", "append", { lease: watcher, events, state: sampleState(at) }));
+  return fc.oneof(
+    { weight: 4, arbitrary: step },
+    fc.tuple(fc.subarray(held), event).map(([some, one]) =>
+      call("events", "appendDecoded", { lease: watcher, events: [...some, one] })
+    ),
+    {
+      weight: 6,
+      arbitrary: fc.array(settlement(last), { maxLength: 3 }).map((settlements) =>
+        call("deliveries", "settle", { leases: partitions, settlements })
+      ),
+    },
+    fc.tuple(upTo(5), fc.subarray(readers), fc.constantFrom(0, 0, 1)).map(([further, some, wrong]) => {
+      const undelivered = some.map((one) => ({ ...one, cursor: one.cursor + wrong }));
+      return call("events", "forget", { upTo: Math.min(last, forgotten + further), undelivered });
+    }),
+    fc.tuple(id, fc.constantFrom("k1", "k2"), listener).map(([one, keyId, fields]) =>
+      call("subscriptions", "insert", sampleSubscription(one, { keyId, ...fields }), 3)
+    ),
+    { weight: 3, arbitrary: keyChanges(call) },
+    { weight: 3, arbitrary: secretChanges(await store.subscriptions.list({ limit: 9 }), call) },
+    { weight: 2, arbitrary: registerChanges(call) },
+    { weight: 4, arbitrary: leaseChanges(call) },
+    height.map((one) => call("subscriptions", "hearFrom", one)),
+    fc.constantFrom(
+      call("subscriptions", "purgeDeleted"),
+      call("network", "bind", "one"),
+      call("network", "bind", "two"),
+    ),
+    id.map((one) => call("deliveries", "insertReplay", sampleReplay(`rp_${one}`, one))),
+    fc.tuple(id, attempt).map(([one, made]) => call("deliveries", "recordAttempt", one, made)),
+    fc.tuple(id, upTo(999)).map(([one, ms]) => call("deliveries", "pruneAttempts", one, START_MS + ms)),
+    fc.tuple(id, upTo(50)).map(([one, ms]) => call("deliveries", "clampDue", one, START_MS + ms)),
+    fc.constantFrom(call("keys", "delete", "k2"), ...IDS.map((one) => call("subscriptions", "delete", one))),
+    upTo(49).map((second) => call("events", "forgetUndecoded", `2026-11-01T00:00:${10 + second}Z`)),
+    { weight: 3, arbitrary: intentChanges(await store.intents.get(INTENT), call) },
+    { weight: 3, arbitrary: submissionChanges(call) },
+  );
+}
+
+const listener = fc.record({
+  types: fc.subarray(TYPES, { minLength: 1 }),
+  deviceHash: hash,
+  merchant,
+  ordered: fc.boolean(),
+  startHeight: height,
+  url: text.map((one) => `https://hooks.example/${encodeURI(one)}`),
+}, { requiredKeys: [] });
+
+function keyChanges(call: (...made: Call) => Call): fc.Arbitrary<Call> {
+  const fields = fc.record({
+    name: text,
+    scopes: fc.subarray(["read", "write", "webhooks"] as const),
+    rate: fc.constantFrom(1, 1_000_000),
+    disabled: fc.boolean(),
+    expiresAt: iso,
+    lastUsedAt: iso,
+  }, { requiredKeys: [] });
+  const bucket = fc.record({ keyId, tokens: fc.constantFrom(0, -0.1, 1e6, 1 / 3), updatedAtMs: time });
+  return fc.oneof(
+    fc.tuple(keyId, fields).map(([one, more]) => call("keys", "insert", sampleKey(one, more))),
+    fc.tuple(keyId, fc.boolean()).map(([one, isDisabled]) => call("keys", "setDisabled", one, isDisabled)),
+    fc.array(fc.record({ id: keyId, lastUsedAt: iso }), { maxLength: 4 }).map((uses) => call("keys", "touch", uses)),
+    keyId.map((one) => call("keys", "delete", one)),
+    fc.array(bucket, { maxLength: 4 }).map((buckets) => call("buckets", "save", buckets)),
+    time.map((ms) => call("buckets", "prune", ms)),
+  );
+}
+
+function secretChanges(subscriptions: Subscription[], call: (...made: Call) => Call): fc.Arbitrary<Call> {
+  const former = fc.record({ secret: text, untilMs: time });
+  const secrets = fc.record({ secret: text, previousSecret: fc.option(former), olderSecret: former }, {
+    requiredKeys: ["secret", "previousSecret"],
+  });
+  const named = fc.constantFrom(...subscriptions.map(({ id, secret }) => ({ id, secret })), { id: "wh_0", secret: "" });
+  return fc.oneof(
+    fc.tuple(named, secrets, fc.constantFrom("", "", "x"))
+      .map(([{ id, secret }, next, wrong]) => call("subscriptions", "setSecrets", id, secret + wrong, next)),
+    fc.tuple(
+      fc.uniqueArray(fc.tuple(named, secrets), { selector: ([{ id }]) => id }),
+      fc.constantFrom(undefined, null, "c"),
+    )
+      .map(([some, check]) =>
+        call("subscriptions", "resealSecrets", {
+          secrets: some.map(([{ id, secret }, next]) => ({ id, expectedSecret: secret, ...next })),
+          check,
+        })
+      ),
+  );
+}
+
+function registerChanges(call: (...made: Call) => Call): fc.Arbitrary<Call> {
+  const value = fc.option(fc.oneof(fc.jsonValue({ noUnicodeString: false }), text), { nil: undefined });
+  return fc.oneof(
+    fc.tuple(keyId, value, fc.constantFrom(0, 1, 60_000, 2 ** 32)).map(([name, next, keepMs]) =>
+      call("registers", "change", name, (before: unknown, nowMs: number) => {
+        return { value: next, keepMs, answer: { before, nowMs } };
+      })
+    ),
+    fc.constant(call("registers", "prune")),
+  );
+}
+
+function leaseChanges(call: (...made: Call) => Call): fc.Arbitrary<Call> {
+  const name = fc.constantFrom("one", "another");
+  const lease = fc.record({ name, term: fc.integer({ min: 1, max: 9 }) });
+  const durationMs = fc.constantFrom(0, 1_000, 60_000, 3_600_000);
+  const leases = fc.uniqueArray(lease, { maxLength: 2, selector: ({ name }) => name });
+  return fc.oneof(
+    fc.tuple(name, fc.constantFrom("me", "you"), durationMs)
+      .map(([name, holder, durationMs]) => call("leases", "acquire", { name, holder, durationMs })),
+    fc.tuple(leases, durationMs).map(([some, ms]) => call("leases", "renew", some, ms)),
+    leases.map((some) => call("leases", "release", some)),
+  );
+}
+
+export const INTENT: IntentName = { keyId: "k1", kind: "prepare", key: "order-1" };
+
+/** Of one intent: claimed as it is seen, or as it never was; completed and released under its claim, or under a lost one. */
+function intentChanges(seen: Intent | undefined, call: (...made: Call) => Call): fc.Arbitrary<Call> {
+  const claimed = { ...INTENT, id: seen?.id ?? "", term: seen?.term ?? 1 };
+  const most = fc.constantFrom(0, 2, 2, 2);
+  return fc.oneof(
+    fc.tuple(fc.constantFrom(1, 60_000), fc.boolean(), most).map(([durationMs, isSeen, mostOfKey]) => {
+      const [id, request] = ["i".repeat(22), "ab".repeat(32)];
+      const step = { name: INTENT, seen: isSeen ? seen : undefined, id, request, durationMs, mostOfKey, mostInAll: 9 };
+      return call("intents", "claim", step);
+    }),
+    upTo(1).map((lost) =>
+      call("intents", "complete", { ...claimed, term: claimed.term - lost }, {
+        request: "r",
+        result: "{}",
+        atMs: START_MS + lost,
+      })
+    ),
+    upTo(1).map((lost) => call("intents", "release", { ...claimed, term: claimed.term - lost })),
+    fc.tuple(upTo(3), fc.constantFrom(0, 60_000)).map(([used, validForMs]) =>
+      call("intents", "nextNonce", { deviceHash: "d", agent: "a", used: String(used), validForMs })
+    ),
+    time.map((ms) => call("intents", "prune", ms)),
+  );
+}
+
+function submissionChanges(call: (...made: Call) => Call): fc.Arbitrary<Call> {
+  const outcomes = fc.record({
+    status: fc.constantFrom("success", "failed", "rejected"),
+    ledger: upTo(9),
+    error: text.map((message) => ({ code: "invalid_request", message })),
+  }, { requiredKeys: ["status"] });
+  const noted = fc.record({ source: fc.constantFrom("G0", "G1"), operation: hash }, { requiredKeys: [] });
+  return fc.oneof(
+    fc.tuple(hash, time, noted).map(([one, ms, fields]) =>
+      call("submissions", "record", { hash: one, validUntil: ms, submittedAtMs: ms, ...fields })
+    ),
+    fc.tuple(hash, outcomes).map(([one, outcome]) => call("submissions", "recordOutcome", one, outcome)),
+    upTo(9).map((ms) => call("submissions", "prune", START_MS + ms)),
+  );
+}

@@ -1,0 +1,63 @@
+import fc from "fast-check";
+import { type BucketState, type Store, StoreError } from "../../lib/store/store.ts";
+import { type Call, INTENT } from "./drawn_changes.ts";
+import { filter, height, id, IDS, keyId, KEYS, origin, time, upTo } from "./drawn_values.ts";
+
+/** What can be asked. */
+export const questions: fc.Arbitrary<Call[]> = fc.record({
+  one: id,
+  page: fc.record({ after: upTo(99), upTo: upTo(99) }, { requiredKeys: [] }),
+  filter,
+  order: fc.constantFrom("asc", "desc"),
+  limit: fc.integer({ min: 1, max: 30 }),
+  height,
+  origin,
+  keyId,
+  before: fc.record({ before: upTo(99) }, { requiredKeys: [] }),
+  after: fc.record({ after: fc.constantFrom(...IDS, ...KEYS, "", "wh_") }, { requiredKeys: [] }),
+  dueByMs: time,
+}).map(({ one, page, filter, order, limit, height, origin, keyId, before, after, dueByMs }) => [
+  ["events", "bounds"],
+  ["events", "read", { filter, order, limit, ...page }],
+  ["events", "count", { filter, limit, ...page }],
+  ["events", "before", height],
+  ["events", "get", origin.id],
+  ["events", "watcherState"],
+  ["events", "undecoded", { limit: 100 }],
+  ["deliveries", "readers", { limit: 9 }],
+  ["deliveries", "retrying", { subscriptionId: one, limit }],
+  ["deliveries", "retrying", { subscriptionId: one, dueByMs, limit }],
+  ["deliveries", "retrying", { subscriptionId: one, after: page.after, limit }],
+  ["deliveries", "ended", { subscriptionId: one, limit, ...before }],
+  ["deliveries", "ended", { subscriptionId: one, state: "dead", limit, ...before }],
+  ["deliveries", "attempts", one, { limit, ...before }],
+  ["deliveries", "reader", one],
+  ["deliveries", "readers", { limit, ...after }],
+  ["subscriptions", "list", { limit, ...after }],
+  ["subscriptions", "list", { keyId, limit, ...after }],
+  ["subscriptions", "secretsCheck"],
+  ["keys", "get", keyId],
+  ["keys", "list", { limit, ...after }],
+  ["buckets", "load"],
+  ["registers", "read", keyId],
+  ["network", "bound"],
+  ["intents", "get", INTENT],
+  ["submissions", "get", origin.txHash],
+  ["submissions", "withoutOutcome", { source: "G1", after: origin.txHash, limit }],
+  ["submissions", "withoutOutcome", { limit }],
+]);
+
+/** The answer, or of which kind the refusal was. */
+export async function ask(store: Store, [noun, method, ...args]: Call): Promise<unknown> {
+  try {
+    const methods = store[noun] as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>;
+    const answer = await methods[method]!(...args);
+    // In no order; and how much is left of what was deleted is not the same everywhere.
+    if (method === "load") return Map.groupBy(answer as BucketState[], ({ keyId }) => keyId);
+    return method === "purgeDeleted" ? undefined : answer;
+  } catch (error) {
+    if (error instanceof StoreError) return { refused: error.kind };
+    if (error instanceof RangeError) return { refused: error.name };
+    throw error;
+  }
+}
