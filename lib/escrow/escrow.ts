@@ -30,7 +30,12 @@ import { createMerchantTraffic, type SharedTraffic } from "./operations/merchant
 import { type Operation, operationDigest, operationKind, refuseCall } from "./operations/operations.ts";
 import { type AssetReader, createAssetReader } from "./reads/asset_info.ts";
 import { createPaymentChecker, type PaymentChecker } from "./reads/payment_check.ts";
-import { createOperationPreparer, type PreparedRequest, type PrepareRequest } from "./operations/prepare_operation.ts";
+import {
+  createOperationPreparer,
+  NONCE_SLACK_MS,
+  type PreparedRequest,
+  type PrepareRequest,
+} from "./operations/prepare_operation.ts";
 import { createAnswerCache } from "./reads/answer_cache.ts";
 import { createEscrowReads, type EscrowReads } from "./reads/reads.ts";
 import type { KeptVerdicts } from "./reads/source_choice.ts";
@@ -167,7 +172,8 @@ export function createEscrow(parts: EscrowParts): Escrow {
     const used = reads.ways().device === "calls"
       ? BigInt(clock.now()) * 1000n
       : await byEntries.lastNonce(deviceHash, agent) ?? 0n;
-    return await parts.nextNonce({ deviceHash, agent, used: used.toString(), validForMs });
+    const keptForMs = validForMs + NONCE_SLACK_MS;
+    return await parts.nextNonce({ deviceHash, agent, used: used.toString(), validForMs: keptForMs });
   }
 
   const { submit, status, fate } = transactions;
@@ -191,6 +197,7 @@ export function createEscrow(parts: EscrowParts): Escrow {
     transactions: {
       prepare: createOperationPreparer({
         contracts,
+        clock,
         transactions,
         nextNonce,
         spares,

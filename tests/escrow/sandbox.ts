@@ -2,7 +2,7 @@ import { Keypair, Operation, TransactionBuilder, type xdr } from "@stellar/stell
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { createAssetList } from "../../lib/escrow/assets/asset_list.ts";
-import { createEscrow, type Escrow } from "../../lib/escrow/escrow.ts";
+import { createEscrow, type Escrow, type EscrowParts } from "../../lib/escrow/escrow.ts";
 import type { ContractIds } from "../../lib/escrow/contracts/errors.ts";
 import { bootstrapSandbox } from "../../lib/sandbox/bootstrap.ts";
 import { createNetwork, type SandboxNetwork } from "../../lib/sandbox/network.ts";
@@ -55,6 +55,8 @@ interface GatewayOptions {
   fetch: Sandbox["fetch"];
   /** As the setting has them. */
   assets: string[];
+  /** Instead of those of a gateway by itself. */
+  nextNonce: EscrowParts["nextNonce"];
 }
 
 function wasm(name: string): Uint8Array<ArrayBuffer> {
@@ -153,6 +155,7 @@ export async function startSandbox(): Promise<Sandbox> {
         networkPassphrase: network.passphrase,
         submitTimeoutMs: options.submitTimeoutMs ?? 60_000,
         ...memory,
+        ...(options.nextNonce === undefined ? {} : { nextNonce: options.nextNonce }),
         onProblem: (message) => problems.push(message),
       });
       return { escrow, rpc: client, view, problems, notes };

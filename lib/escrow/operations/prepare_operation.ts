@@ -1,3 +1,5 @@
+import type { Clock } from "../../clock.ts";
+import { GatewayError } from "../../errors.ts";
 import type { PreparedTransaction } from "../../stellar/transactions/prepare.ts";
 import type { Transactions } from "../../stellar/transactions/transactions.ts";
 import type { ContractIds } from "../contracts/errors.ts";
@@ -17,11 +19,17 @@ export type PreparedRequest = PreparedTransaction & {
   warning?: string;
 };
 
+/** An envelope that is not made so soon after its nonce was asked for is not handed out: it could outlive the nonce. */
+const LONGEST_PREPARE_MS = 30_000;
+/** For so long beyond an envelope's validity its nonce is kept from others: half of it is for clocks that differ. */
+export const NONCE_SLACK_MS = 2 * LONGEST_PREPARE_MS;
+
 /** Prepares operations: fills in what was left open, makes room for others, and builds the envelope. */
-export function createOperationPreparer({ contracts, transactions, nextNonce, spares, warningOf }: {
+export function createOperationPreparer({ contracts, clock, transactions, nextNonce, spares, warningOf }: {
   contracts: ContractIds;
+  clock: Pick<Clock, "monotonicMs">;
   transactions: Pick<Transactions, "prepare">;
-  /** A nonce of an agent for a device that no other envelope has which may still be applied. */
+  /** A nonce of an agent for a device that no other envelope has which may still be applied, kept for `NONCE_SLACK_MS` more. */
   nextNonce(deviceHash: string, agent: string): Promise<string>;
   spares: SparePayments;
   /** What whoever signs this should know. Never rejects. */
@@ -45,8 +53,14 @@ export function createOperationPreparer({ contracts, transactions, nextNonce, sp
     }
     if (operation.kind !== "authorize") return await prepared(source, operation, place);
     if (operation.nonce !== undefined) return await prepared(source, { ...operation, nonce: operation.nonce }, place);
+    const askedAtMs = clock.monotonicMs();
     const nonce = await nextNonce(operation.deviceHash, source);
-    return await prepared(source, { ...operation, nonce }, place);
+    const answer = await prepared(source, { ...operation, nonce }, place);
+    if (clock.monotonicMs() - askedAtMs <= LONGEST_PREPARE_MS) return answer;
+    throw new GatewayError(
+      "upstream_error",
+      "it took so long to prepare this that its nonce may go to another: try again",
+    );
   }
 
   return async function prepareOperation(request) {

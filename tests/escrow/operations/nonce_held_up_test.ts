@@ -1,0 +1,68 @@
+import { Address, nativeToScVal, xdr } from "@stellar/stellar-sdk";
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { nonceAfter, type NonceOut } from "../../../lib/store/intent.ts";
+import { type GatewayView, type Sandbox, startSandbox } from "../sandbox.ts";
+
+const CARD = "ab".repeat(32);
+const bytes = (hash: string) => xdr.ScVal.scvBytes(xdr.decodeBytes(hash, "hex"));
+const addressVal = (address: string) => Address.fromString(address).toScVal();
+const i128 = (value: bigint) => nativeToScVal(value, { type: "i128" });
+const u64 = (value: bigint) => nativeToScVal(value, { type: "u64" });
+
+let sandbox: Sandbox;
+before(async () => {
+  sandbox = await startSandbox();
+  const { owner, agent, contracts, asset, invoke } = sandbox;
+  const [self, till] = [owner, agent].map((who) => addressVal(who.publicKey()));
+  const token = addressVal(asset);
+  invoke(owner, contracts.deviceRegistry, "register", self!, bytes(CARD), till!);
+  invoke(owner, contracts.agentRegistry, "register_agent", self!, bytes(CARD), till!, i128(0n), token, u64(0n));
+  invoke(owner, contracts.paymentEscrow, "fund_escrow", token, self!, bytes(CARD), i128(500n));
+});
+after(() => sandbox.network.stop());
+
+/** Lets time pass, and a ledger close. */
+async function pass(seconds: number): Promise<void> {
+  sandbox.pass(seconds);
+  await sandbox.account();
+}
+
+/** Of a card's payment: its nonce, and until when it may be applied. */
+async function prepared({ escrow }: GatewayView): Promise<{ nonce: string; validUntil: number }> {
+  const { agent, merchant, asset } = sandbox;
+  const payment = { deviceHash: CARD, merchant: merchant.publicKey(), asset, amount: "10" };
+  const { operation, validUntil } = await escrow.transactions.prepare({
+    source: agent.publicKey(),
+    operation: { kind: "authorize", ...payment },
+  });
+  return operation.kind === "authorize" ? { nonce: operation.nonce, validUntil } : assert.fail(operation.kind);
+}
+
+test("a gateway that stood still while it prepared hands out no nonce that another may hand out while it can be used", async () => {
+  let out: NonceOut | undefined;
+  const nextNonce = ({ used, validForMs }: { used: string; validForMs: number }) => {
+    const nonce = nonceAfter(used, out, sandbox.nowMs());
+    out = { nonce, untilMs: sandbox.nowMs() + validForMs };
+    return Promise.resolve(nonce);
+  };
+  for (const seconds of [5, 200]) {
+    let isToStand = true;
+    const stopped = sandbox.gateway({
+      nextNonce,
+      async fetch(url, init) {
+        if (isToStand && out !== undefined && JSON.parse(String(init.body)).method === "simulateTransaction") {
+          isToStand = false;
+          await pass(seconds);
+        }
+        return await sandbox.fetch(url, init);
+      },
+    });
+    out = undefined;
+    const first = await prepared(stopped).catch((error) => error.code);
+    if (first === "upstream_error") continue;
+    await pass(first.validUntil - sandbox.nowMs() / 1_000 - 1);
+    const second = await prepared(sandbox.gateway({ nextNonce }));
+    assert.notEqual(second.nonce, first.nonce, `it stood still for ${seconds} s`);
+  }
+});
