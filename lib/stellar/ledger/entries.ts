@@ -46,10 +46,11 @@ export function createEntryReader(parts: EntryReaderParts): EntryReader {
 
   const batches = createEntryBatches({
     clock,
+    maxAgeMs,
     async fetchEntries(keys) {
-      let known = 0;
+      let [known, askedAtMs] = [0, 0];
       const answer = await believed({ rpc, view, clock }, () => {
-        known = view.sequence;
+        [known, askedAtMs] = [view.sequence, clock.monotonicMs()];
         return rpc.getLedgerEntries(keys);
       });
       const present = new Map(answer.entries.map((entry) => [entry.key, entry]));
@@ -57,14 +58,14 @@ export function createEntryReader(parts: EntryReaderParts): EntryReader {
       // It holds for its own ledger only: the view may have moved on since. And an answer that was the first to speak of a
       // ledger may be wrong, and of the one before.
       const isKnown = answer.latestLedger === view.sequence && answer.latestLedger === known;
-      if (isKnown) { for (const [key, one] of found) keep(key, one); }
+      if (isKnown) { for (const [key, one] of found) keep(key, one, askedAtMs); }
       return found;
     },
   });
 
-  function keep(key: string, found: ReadEntry): void {
+  function keep(key: string, found: ReadEntry, readAtMs: number): void {
     if (cached.size >= maxEntries) cached.delete(cached.keys().next().value!);
-    cached.set(key, { ...found, readAtMs: clock.monotonicMs() });
+    cached.set(key, { ...found, readAtMs });
   }
 
   function cachedNow(key: string, nowMs: number): ReadEntry | undefined {

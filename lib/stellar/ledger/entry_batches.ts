@@ -8,7 +8,7 @@ export interface ReadEntry {
 }
 
 export interface EntryBatches {
-  /** Asks for one key with the next batch, an urgent one at once; joins whoever asks for it already. */
+  /** Asks for one key with the next batch, an urgent one at once; joins whoever asks for it already, and has not for too long. */
   ask(key: string, urgent?: boolean): Promise<ReadEntry>;
 }
 
@@ -20,6 +20,8 @@ const GATHER_MS = [0, 10, 25, 50];
 const CALM_AFTER_MS = 250;
 
 interface Waiting {
+  /** Monotonic; undefined: it waits to be sent. */
+  sentAtMs: number | undefined;
   promise: Promise<ReadEntry>;
   resolve(found: ReadEntry): void;
   reject(error: unknown): void;
@@ -29,10 +31,12 @@ interface Waiting {
  * Joins reads of single keys into calls of at most 200. A full batch goes out at once (four calls at a time); one that is
  * not full gathers for a moment, and only while no other call is under way. An urgent key takes with it what is gathered.
  */
-export function createEntryBatches({ fetchEntries, clock: { monotonicMs, wait } }: {
+export function createEntryBatches({ fetchEntries, clock: { monotonicMs, wait }, maxAgeMs }: {
   /** Answers the entry of every key asked for. */
   fetchEntries: (keys: string[]) => Promise<Map<string, ReadEntry>>;
   clock: Clock;
+  /** What was sent longer ago nobody joins: a late answer is an old one. */
+  maxAgeMs: number;
 }): EntryBatches {
   const waiting = new Map<string, Waiting>();
   let queue: string[] = [];
@@ -70,23 +74,26 @@ export function createEntryBatches({ fetchEntries, clock: { monotonicMs, wait } 
     queue = queue.slice(MAX_KEYS_PER_CALL);
     inFlight += 1;
     lastCallAtMs = monotonicMs();
-    void answer(keys).finally(() => {
+    const asked = new Map(keys.map((key) => [key, waiting.get(key)!]));
+    for (const one of asked.values()) one.sentAtMs = lastCallAtMs;
+    void answer(asked).finally(() => {
       inFlight -= 1;
       pump();
     });
   }
 
-  async function answer(keys: string[]): Promise<void> {
+  async function answer(asked: Map<string, Waiting>): Promise<void> {
+    const forget = (key: string, one: Waiting) => waiting.get(key) === one && waiting.delete(key);
     try {
-      const found = await fetchEntries(keys);
-      for (const key of keys) {
-        waiting.get(key)?.resolve(found.get(key)!);
-        waiting.delete(key);
+      const found = await fetchEntries([...asked.keys()]);
+      for (const [key, one] of asked) {
+        one.resolve(found.get(key)!);
+        forget(key, one);
       }
     } catch (error) {
-      for (const key of keys) {
-        waiting.get(key)?.reject(error);
-        waiting.delete(key);
+      for (const [key, one] of asked) {
+        one.reject(error);
+        forget(key, one);
       }
     }
   }
@@ -94,8 +101,8 @@ export function createEntryBatches({ fetchEntries, clock: { monotonicMs, wait } 
   return {
     ask(key, urgent = false) {
       const joined = waiting.get(key);
-      if (joined !== undefined) return joined.promise;
-      const own = Promise.withResolvers<ReadEntry>();
+      if (joined !== undefined && monotonicMs() - (joined.sentAtMs ?? Infinity) <= maxAgeMs) return joined.promise;
+      const own: Waiting = { ...Promise.withResolvers<ReadEntry>(), sentAtMs: undefined };
       waiting.set(key, own);
       queue.push(key);
       if (urgent) hurry();

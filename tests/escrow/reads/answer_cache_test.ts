@@ -48,3 +48,15 @@ test("what was read while a wrong answer was believed is not kept when that is o
   assert.deepEqual([view.sequence, view.overturned], [101, 1]);
   assert.equal(await cache.get("card", () => answer(101, "as of ledger 101")), "as of ledger 101");
 });
+
+test("an answer that comes late, as after a standstill, is as old as its question", async () => {
+  const { clock, view, cache, answer } = stage();
+  view.hear({ node: 0, sequence: 100, closeTime: START_SECONDS });
+  const late = Promise.withResolvers<void>();
+  const before = cache.get("card", () => late.promise.then(() => answer(100, "before")));
+  clock.pass(20_000);
+  const after = cache.get("card", () => answer(100, "after"));
+  late.resolve();
+  assert.deepEqual([await before, await after], ["before", "after"]);
+  assert.notEqual(await cache.get("card", () => answer(100, "asked again")), "before");
+});

@@ -4,6 +4,7 @@ import { GatewayError } from "../../../lib/errors.ts";
 import { createEntryReader } from "../../../lib/stellar/ledger/entries.ts";
 import { RpcError } from "../../../lib/stellar/rpc/json_rpc.ts";
 import { createLedgerView } from "../../../lib/stellar/ledger/ledger_view.ts";
+import { until } from "../../until.ts";
 import { fakeClock, stubRpc } from "../rpc/stub_rpc.ts";
 
 /** A reader over a node that holds an entry for every key that does not start with `absent`. */
@@ -98,6 +99,33 @@ describe("reading ledger entries", () => {
     assert.equal(entries.readNow(["a"]), undefined);
     await entries.read(["a"]);
     assert.equal(asked.length, 2);
+  });
+
+  test("an answer that comes late, as after a standstill, is as old as its question", async () => {
+    const clock = fakeClock();
+    const view = createLedgerView({ clock, stored: { sequence: 100, closeTime: clock.now() / 1_000 } });
+    const answers: (() => void)[] = [];
+    const rpc = stubRpc({
+      async getLedgerEntries() {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        answers.push(resolve);
+        await promise;
+        return { latestLedger: 100, entries: [] };
+      },
+      getHealth: () => Promise.reject(new RpcError("getHealth", -32603, "not now")),
+    });
+    const entries = createEntryReader({ rpc, view, clock });
+    const before = entries.read(["a"]);
+    await until(() => answers.length === 1);
+    clock.pass(20_000);
+    const after = entries.read(["a"]);
+    answers[0]!();
+    await before;
+    assert.equal(entries.readNow(["a"]), undefined);
+    await until(() => answers.length === 2);
+    answers[1]!();
+    await after;
+    assert.deepEqual(entries.readNow(["a"])?.entries, [undefined]);
   });
 
   test("a fresh read passes over what is held", async () => {
