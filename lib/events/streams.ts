@@ -47,6 +47,8 @@ export interface StreamsParts {
 export const STREAM_LIMITS = { perKey: 20, inAll: 1_000 } as const;
 /** How often streams are looked at: what became of their keys, and whether they are read. */
 const LOOK_MS = 300;
+/** Streams that were not looked at for so long stood still with this process. */
+const STANDSTILL_MS = 1_000;
 const LEDGER_MS = 5_000;
 /** A reader that has not taken what it was sent for so long is ended; it comes back with `Last-Event-ID`. */
 const UNREAD_MS = 30_000;
@@ -56,7 +58,7 @@ const OPEN_AGAIN_SECONDS = 5;
 interface Entry {
   keyId: string;
   refusal: StreamRequest["refusal"];
-  isVetting: boolean;
+  vetting: Promise<void> | undefined;
   /** How much its reader had taken when it was looked at last, and since when it has taken no more, monotonic. */
   taken: number;
   takenAtMs: number;
@@ -81,6 +83,7 @@ export function createEventStreams({ store, history, view, clock, onProblem }: S
   let isFailing = false;
   let readAtMs = -Infinity;
   let toldLedgerAtMs = -Infinity;
+  let lookedAtMs = -Infinity;
   let isDraining = false;
 
   const latestLedger = () => view.sequence || storedLedger;
@@ -185,11 +188,19 @@ export function createEventStreams({ store, history, view, clock, onProblem }: S
   /** Ends a stream whose key no longer stands. While that cannot be told, as when the store fails, it goes on. */
   function vet(stream: FedStream, entry: Entry): void {
     const judge = (refusal: string | undefined) => refusal !== undefined && stream.end({ revoked: refusal });
-    if (entry.isVetting) return;
+    if (entry.vetting !== undefined) return;
     const refusal = entry.refusal();
     if (!(refusal instanceof Promise)) return void judge(refusal);
-    entry.isVetting = true;
-    refusal.then(judge, () => {}).finally(() => entry.isVetting = false);
+    entry.vetting = refusal.then(judge, () => {}).then(() => entry.vetting = undefined);
+  }
+
+  /** While this gateway stood still any key may have been disabled: nothing is told of what happened since before that is known. */
+  async function vetAfterStandstill(nowMs: number): Promise<void> {
+    const hasStoodStill = nowMs - lookedAtMs >= STANDSTILL_MS;
+    lookedAtMs = nowMs;
+    if (!hasStoodStill) return;
+    for (const [stream, entry] of streams) vet(stream, entry);
+    await Promise.all(Array.from(streams.values(), ({ vetting }) => vetting));
   }
 
   function lookAfter(nowMs: number): void {
@@ -209,6 +220,7 @@ export function createEventStreams({ store, history, view, clock, onProblem }: S
     onProblem: (cause) => onProblem("live streams cannot be fed; trying on", cause),
     async step() {
       if (streams.size === 0) return Infinity;
+      await vetAfterStandstill(clock.monotonicMs());
       await tryReadNews(clock.monotonicMs());
       lookAfter(clock.monotonicMs());
       return LOOK_MS;
@@ -243,7 +255,7 @@ export function createEventStreams({ store, history, view, clock, onProblem }: S
             live.delete(stream);
           },
         });
-        streams.set(stream, { keyId, refusal, isVetting: false, taken: 0, takenAtMs: clock.monotonicMs() });
+        streams.set(stream, { keyId, refusal, vetting: undefined, taken: 0, takenAtMs: clock.monotonicMs() });
         loop.start();
         loop.wake();
         return stream;

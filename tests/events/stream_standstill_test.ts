@@ -1,0 +1,25 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { append, sampleEvent } from "../store/samples.ts";
+import { createStage, idsOf, kinds } from "./streams_stage.ts";
+
+test("a stream whose key was disabled while the gateway stood still is told nothing of what happened since", async () => {
+  await using stage = await createStage();
+  let refusal: string | undefined;
+  const stream = await stage.open({ refusal: () => Promise.resolve(refusal) });
+  assert.deepEqual(kinds((await stream.next())!), ["caught_up"]);
+  await stage.happen(1);
+  const told = stream.next();
+  await stage.pass(1_000);
+  assert.equal(idsOf((await told)!).length, 1);
+
+  // Another gateway on the store goes on, and whatever wakes this one has it look at the log.
+  refusal = "disabled";
+  await append(stage.store, sampleEvent(2));
+  const after = stream.next();
+  stage.clock.advance(20_000);
+  stage.streams.wake();
+  await stage.pass(1_000);
+  assert.deepEqual(await after, [{ kind: "revoked", reason: "disabled" }]);
+  assert.equal(await stream.next(), undefined);
+});
