@@ -52,11 +52,14 @@ export function createPartitions(
   async function renew(): Promise<void> {
     // Trust begins at the attempt: the answer may come late.
     const trustedUntil = clock.monotonicMs() + LEASE_MS;
+    const asked = [...held];
     const renewed = new Set(
-      (await store.renew([...held.values()].map(({ lease }) => lease), LEASE_MS)).map(({ name }) => name),
+      (await store.renew(asked.map(([, { lease }]) => lease), LEASE_MS)).map(({ name }) => name),
     );
-    for (const [partition, { lease }] of held) {
-      if (renewed.has(lease.name)) held.get(partition)!.trustedUntil = trustedUntil;
+    for (const [partition, one] of asked) {
+      // Lost and acquired again while this was on its way: it says nothing of the lease that is held now.
+      if (held.get(partition) !== one) continue;
+      if (renewed.has(one.lease.name)) one.trustedUntil = trustedUntil;
       else hasChanged = held.delete(partition);
     }
   }
