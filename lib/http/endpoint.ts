@@ -63,8 +63,8 @@ export interface EndpointSpec<P = unknown, Q = unknown, B = unknown, A extends o
 // deno-lint-ignore no-explicit-any
 export type AnySpec = EndpointSpec<any, any, any, any>;
 
-/** After a body that took longer the key is looked at again. */
-const SLOW_BODY_MS = 100;
+/** After a store's answer, or a body, that took longer the key is looked at again. */
+const SLOW_MS = 100;
 
 /** A Hono handler that says what it takes and answers. */
 export type Endpoint = Handler<AppEnv> & { spec: AnySpec };
@@ -91,14 +91,23 @@ export function endpoint<P = Record<never, never>, Q = Record<never, never>, B =
     }
     if (spec.scopes.length === 0) return handled(exchange, c, undefined);
     const key = authenticate(exchange);
-    return key instanceof Promise ? key.then((k) => admitted(exchange, c, k)) : admitted(exchange, c, key);
+    if (!(key instanceof Promise)) return admitted(exchange, c, key);
+    return key.then((k) => standing(exchange, k)).then((k) => admitted(exchange, c, k));
+  }
+
+  const isSlow = ({ begunAt }: Exchange) => performance.now() - begunAt > SLOW_MS;
+
+  /** The key as it is now, when the store was slow to answer, or this process has stood still meanwhile. */
+  function standing(exchange: Exchange, key: KeyRecord): KeyRecord | Promise<KeyRecord> {
+    return isSlow(exchange) ? authenticate(exchange) : key;
   }
 
   const isWrite = ({ method }: Request) => method !== "GET" && method !== "HEAD" && !spec.scopes.includes("read");
 
   function admitted(exchange: Exchange, c: AppContext, key: KeyRecord): Response | Promise<Response> {
     const taken = takeFromKey(exchange, key, spec.cost ?? 1);
-    return taken instanceof Promise ? taken.then(() => scoped(exchange, c, key)) : scoped(exchange, c, key);
+    if (!(taken instanceof Promise)) return scoped(exchange, c, key);
+    return taken.then(() => standing(exchange, key)).then((k) => scoped(exchange, c, k));
   }
 
   function scoped(exchange: Exchange, c: AppContext, key: KeyRecord): Response | Promise<Response> {
@@ -116,8 +125,7 @@ export function endpoint<P = Record<never, never>, Q = Record<never, never>, B =
     if (body === undefined) return called(c, input);
     return body.then((b) => {
       const whole = { ...input, body: b as B };
-      const isSlow = performance.now() - exchange.begunAt > SLOW_BODY_MS;
-      return isSlow && key !== undefined ? confirmed(c, whole) : called(c, whole);
+      return isSlow(exchange) && key !== undefined ? confirmed(c, whole) : called(c, whole);
     });
   }
 
