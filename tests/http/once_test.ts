@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { GatewayError } from "../../lib/errors.ts";
 import { createOnce, INTENT_LIMITS, type Task } from "../../lib/http/intents/once.ts";
 import { openStore } from "../../lib/store/open.ts";
 import { START_MS } from "../webhooks/parts.ts";
 
 const NAME = { keyId: "key1", kind: "prepare", key: "order-7" } as const;
 
-/** On a clock that waits for nobody: how it ended, and after how many milliseconds. */
-async function ended(task: Pick<Task<string>, "repeat" | "work">) {
+/** A gateway's `once` on a clock that waits for nobody. */
+async function stage() {
   let nowMs = START_MS;
   const store = await openStore("memory:", { now: () => nowMs });
   const clock = {
@@ -18,9 +19,20 @@ async function ended(task: Pick<Task<string>, "repeat" | "work">) {
   let ids = 0;
   const newId = () => String(++ids).padStart(22, "0");
   const once = createOnce({ intents: store.intents, clock, networkSeconds: () => nowMs / 1_000, newId });
-  const answer = await once(NAME, { request: "ab".repeat(32), ...task }).catch((error) => error);
+  return {
+    store,
+    pass: (ms: number) => void (nowMs += ms),
+    passedMs: () => nowMs - START_MS,
+    ask: (task: Pick<Task<string>, "repeat" | "work">) => once(NAME, { request: "ab".repeat(32), ...task }),
+  };
+}
+
+/** How it ended, and after how many milliseconds. */
+async function ended(task: Pick<Task<string>, "repeat" | "work">) {
+  const { ask, passedMs, store } = await stage();
+  const answer = await ask(task).catch((error) => error);
   await store.close();
-  return { answer, afterMs: nowMs - START_MS };
+  return { answer, afterMs: passedMs() };
 }
 
 test("work that never is what it was when it was looked at is tried with pauses, and given up with a 409", async () => {
@@ -45,4 +57,20 @@ test("work that is not what it was once is done after a pause", async () => {
   });
   assert.equal(answer, "done");
   assert.ok(afterMs > 0 && afterMs < 100, `${afterMs} ms`);
+});
+
+test("who stood still at it, and is refused after another has done it, tells what the other came to", async () => {
+  const { ask, pass, store } = await stage();
+  const repeat = (result: string) => Promise.resolve({ answer: result });
+  const answer = await ask({
+    repeat,
+    async work() {
+      pass(INTENT_LIMITS.claimMs + 1);
+      const done = { answer: "paid", result: "paid" };
+      assert.equal(await ask({ repeat, work: () => Promise.resolve(done) }), "paid");
+      throw new GatewayError("contract_refused", "there is nothing left to pay with");
+    },
+  });
+  assert.equal(answer, "paid");
+  await store.close();
 });

@@ -50,13 +50,14 @@ const LONGEST_PAUSE_MS = 500;
  *      ├────► has a result ── repeat ──► counts no more ──► claim ──► work ──► complete ──► answer
  *      │                        └──────► answer            │  ▲        │          │
  *      │                                                   │  │        │          └ fenced: get again
- *      └────► claimed by another: wait, get again; 409     │  │        └ GatewayError: release, and tell it
+ *      └────► claimed by another: wait, get again; 409     │  │        └ GatewayError: release, and tell it; get again
+ *                                                          │  │          when another has claimed it since
  *                                                          └──┴─ taken: get again
  *
  * - A claim is given only for the intent as it was seen: whoever saw an older result looks again before anything is done.
  * - What came of it is in the store before it is answered; so what was answered is what everybody is told from then on.
- * - A claim ends by itself. Who is killed before `complete` has answered nothing; who was only slow is fenced there, and
- *   tells what the other came to.
+ * - A claim ends by itself. Who is killed before `complete` has answered nothing; who was only slow is fenced there, or
+ *   sees it when it is refused, and tells what the other came to.
  * - What `work` does in the world beside its answer is done under the intent's `id`, which outlives the claim, and where it
  *   may be undone by others under the claim itself.
  */
@@ -134,7 +135,9 @@ export function createOnce({ intents, clock, networkSeconds, newId }: {
     } catch (error) {
       if (isFenced(error)) return undefined;
       // Of any other error it is not known what was done: the claim ends by itself, and the next one goes on from there.
-      if (error instanceof GatewayError) await intents.release(claim);
+      if (!(error instanceof GatewayError)) throw error;
+      if (await isAnothers(claim)) return undefined;
+      await intents.release(claim);
       throw error;
     }
     if (work === undefined) {
@@ -143,6 +146,12 @@ export function createOnce({ intents, clock, networkSeconds, newId }: {
     }
     const isMine = await completed(claim, { request: task.request, result: work.result });
     return isMine ? { is: work.answer } : undefined;
+  }
+
+  /** Whether another has claimed it since: an error may come of what that one did. */
+  async function isAnothers(claim: IntentClaim): Promise<boolean> {
+    const seen = await intents.get(claim);
+    return seen !== undefined && (seen.id !== claim.id || seen.term !== claim.term);
   }
 
   /** False when another has claimed it since. */
