@@ -97,9 +97,16 @@ export function createHistory({ store, view }: { store: Pick<Store, "id" | "even
 
   return {
     async page(query) {
-      const { toLedger, limit, filter: subjects = {} } = query;
+      const { fromLedger, toLedger, limit, filter: subjects = {} } = query;
       requireInteger("limit", limit, MAX_PAGE_EVENTS);
       if (toLedger !== undefined) requireInteger("toLedger", toLedger, MAX_UINT32);
+      if (fromLedger !== undefined && toLedger !== undefined && toLedger < fromLedger) {
+        throw new GatewayError(
+          "invalid_request",
+          `toLedger must not be before fromLedger ${fromLedger}, got ${toLedger}`,
+          { param: "toLedger" },
+        );
+      }
       const [state, bounds] = await Promise.all([log.watcherState(), log.bounds()]);
       const epoch = state?.epoch ?? 0;
       const from = await reader.begin(query, epoch, bounds);

@@ -176,6 +176,11 @@ describe("a page of history", () => {
     ["a fromLedger of 0", { fromLedger: 0 }, /^fromLedger must be an integer from 1 to 4294967295, got 0/],
     ["a fromLedger of half a ledger", { fromLedger: 1.5 }, /^fromLedger must be an integer from 1/],
     ["a toLedger of 0", { toLedger: 0 }, /^toLedger must be an integer from 1 to 4294967295, got 0/],
+    [
+      "a toLedger before fromLedger",
+      { fromLedger: 5, toLedger: 4 },
+      /^toLedger must not be before fromLedger 5, got 4$/,
+    ],
     ["a limit of 0", { limit: 0 }, /^limit must be an integer from 1 to 1000, got 0/],
     ["a limit above 1 000", { limit: 1_001 }, /^limit must be an integer from 1 to 1000, got 1001/],
     ["garbage for a cursor", { cursor: "garbage" }, /^cursor must be one from an earlier answer, got "garbage"/],

@@ -95,6 +95,7 @@ const CASES: Case[] = [
   events("fromLedger=0", /^fromLedger must be an integer/),
   events("fromLedger=1.5", /^fromLedger must be an integer/),
   events("fromLedger=1&cursor=x", /^fromLedger and cursor exclude each other/),
+  events("fromLedger=5&toLedger=4", /^toLedger must not be before fromLedger 5, got 4$/),
   events("cursor=garbage", /cursor/),
   events("types=payment.lost", /^types must be a comma-separated list of device\.registered/),
   events("deviceHash=12", /^deviceHash must be 64 hex digits/),
