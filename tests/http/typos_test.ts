@@ -108,6 +108,27 @@ const TYPOS: [what: string, path: string, body: unknown, message: string, param:
     'order must be one of asc, desc; got "dsc"; did you mean desc?',
     "order",
   ],
+  [
+    "a parameter where there are none",
+    "/v1/network?verbose=1",
+    undefined,
+    "unknown query parameter verbose: there are none here",
+    "verbose",
+  ],
+  [
+    "the same behind an empty one",
+    "/v1/network?&&verbose=1",
+    undefined,
+    "unknown query parameter verbose: there are none here",
+    "verbose",
+  ],
+  [
+    "a parameter twice",
+    "/v1/events?limit=5&limit=6",
+    undefined,
+    "query parameter limit is given 2 times",
+    "limit",
+  ],
   ["a number", "/v1/events?limit=1O", undefined, 'limit must be an integer from 1 to 1000; got "1O"', "limit"],
   [
     "a number that is too large",
@@ -131,6 +152,12 @@ for (const [what, path, body, message, param] of TYPOS) {
     }]);
   });
 }
+
+test("a query of empty parameters is none, also where there are none", async () => {
+  for (const query of ["?", "?&", "?&&"]) {
+    assert.equal((await api.request("GET", `/v1/network${query}`)).status, 200, query);
+  }
+});
 
 test("what is quoted of a wrong value is bounded, and a secret in it is not told", async () => {
   const messageOf = async (query: string) => (await api.request("GET", `/v1/events?${query}`)).body.error.message;

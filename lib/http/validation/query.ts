@@ -10,6 +10,9 @@ import { checked } from "./checked.ts";
 /** More parameters than any endpoint has; what is beyond is not even taken apart. */
 const MAX_PARAMETERS = 32;
 
+/** How much of a name that somebody sent is quoted. */
+const MAX_NAME_LENGTH = 100;
+
 const NOTHING = Object.freeze({});
 
 /** An integer of these bounds as it stands in a query. */
@@ -28,10 +31,13 @@ export function checkedQuery(spec: AnySpec, { request, known }: Exchange): unkno
   // Most reads have none, and then there is nothing to take apart.
   if (spec.query === undefined && (known !== undefined || !request.url.includes("?"))) return NOTHING;
   const text = requestQuery(request);
-  if (spec.ignoresQuery || (spec.query === undefined && text === "")) return NOTHING;
+  if (spec.ignoresQuery) return NOTHING;
   if (spec.query === undefined) {
-    const [[first = ""] = []] = new URLSearchParams(text.split("&", 1)[0]);
-    throw new GatewayError("invalid_request", `unknown query parameter ${first.slice(0, 100)}: there are none here`);
+    const first = /[^&]+/.exec(text)?.[0];
+    if (first === undefined) return NOTHING;
+    const [[name = ""] = []] = new URLSearchParams(first);
+    const param = name.slice(0, MAX_NAME_LENGTH);
+    throw new GatewayError("invalid_request", `unknown query parameter ${param}: there are none here`, { param });
   }
   return checked(spec.query, byName(text), "query parameter");
 }
@@ -46,10 +52,9 @@ function byName(text: string): Record<string, string> {
   const query: Record<string, string> = Object.create(null);
   for (const [name, value] of given) {
     if (name in query) {
-      throw new GatewayError(
-        "invalid_request",
-        `query parameter ${name.slice(0, 100)} is given ${given.getAll(name).length} times`,
-      );
+      const param = name.slice(0, MAX_NAME_LENGTH);
+      const times = given.getAll(name).length;
+      throw new GatewayError("invalid_request", `query parameter ${param} is given ${times} times`, { param });
     }
     query[name] = value;
   }
