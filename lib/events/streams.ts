@@ -100,7 +100,8 @@ export function createEventStreams({ store, history, view, clock, onProblem }: S
       ? await reader.begin({ fromLedger, cursor }, state?.epoch ?? 0, bounds)
       : await reader.begin({ cursor: lastEventId }, 0, { ...bounds, forgotten: 0 });
     if (place.order === "desc") {
-      throw new GatewayError("invalid_request", "cursor is of a descending page, and a stream ascends");
+      const message = "cursor is of a descending page, and a stream ascends";
+      throw new GatewayError("invalid_request", message, { param: "cursor" });
     }
     if (lastEventId === undefined && fromLedger !== undefined) {
       const oldestLedger = await history.oldestLedger();

@@ -113,6 +113,12 @@ test("a wrong query is refused as it is for pages, and what a stream can't have 
   assert.equal(foreign.status, 400);
 });
 
+test("a cursor that a stream can't go on from is named as what is at fault", async () => {
+  const { cursor } = (await api.request("GET", "/v1/events?order=desc&limit=1")).body;
+  const { status, body } = await api.request("GET", `/v1/events/stream?cursor=${cursor}`);
+  assert.deepEqual([status, body.error.code, body.error.param], [400, "invalid_request", "cursor"]);
+});
+
 test("HEAD answers as the stream would begin, and opens none", async () => {
   const key = await api.newKey({ scopes: ["read"] });
   for (let n = 0; n < 25; n++) {
