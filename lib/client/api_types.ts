@@ -694,7 +694,7 @@ export interface Endpoints {
       agent?: QueryValue;
       /** Only the events of this transaction */
       txHash?: QueryValue;
-      /** Only events up to this ledger, inclusive */
+      /** Only events up to this ledger, inclusive; a cursor that was made with it goes on with it */
       toLedger?: QueryValue;
       /** asc, or desc: the last one that became known first; asc when absent */
       order?: "asc" | "desc";

@@ -12,6 +12,8 @@ export interface CursorParts {
   sequence: number;
   /** Only events of this height or above are meant (`heightOf`); 0: all. */
   floor: number;
+  /** Only events of this height or below are meant: what is beyond has been passed over. 0: all. */
+  ceiling: number;
   /** Which event has this sequence (`markOf`): in a log that was restored from a backup it may be another. 0: not known. */
   mark: number;
   order: Order;
@@ -20,11 +22,17 @@ export interface CursorParts {
 const VERSION = 3;
 /** Version, order, store id (12), sequence (6), floor (6), mark (3), CRC-32 (4): 44 characters, no padding, no spare bits. */
 const LENGTH = 33;
+/** The same with a ceiling (6) before the CRC-32: 52 characters. */
+const BOUNDED_VERSION = 4;
+const BOUNDED_LENGTH = 39;
 /** Cursors of this version have no mark, and are as good as they were. */
 const UNMARKED_VERSION = 2;
 const UNMARKED_LENGTH = 30;
 const MARK = 26;
-const FORM = /^[A-Za-z0-9_-]{40}(?:[A-Za-z0-9_-]{4})?$/;
+const CEILING = 29;
+const FORM = /^[A-Za-z0-9_-]{40}(?:[A-Za-z0-9_-]{4}|[A-Za-z0-9_-]{12})?$/;
+/** Which length a version has. */
+const LENGTHS = new Map([[UNMARKED_VERSION, UNMARKED_LENGTH], [VERSION, LENGTH], [BOUNDED_VERSION, BOUNDED_LENGTH]]);
 /** What cursors were before the log had sequences. */
 const FORMER_FORM = /^AQ[A-Za-z0-9_-]{22}$/;
 
@@ -34,17 +42,19 @@ export function markOf({ id, txHash }: Pick<LoggedEvent, "id" | "txHash">): numb
 }
 
 /** The opaque text of a cursor: base64url (RFC 4648 §5) of a versioned form with a checksum. */
-export function encodeCursor({ storeId, sequence, floor, mark, order }: CursorParts): string {
-  const bytes = new Uint8Array(LENGTH);
+export function encodeCursor({ storeId, sequence, floor, ceiling, mark, order }: CursorParts): string {
+  const bytes = new Uint8Array(ceiling === 0 ? LENGTH : BOUNDED_LENGTH);
   const view = new DataView(bytes.buffer);
-  view.setUint8(0, VERSION);
+  view.setUint8(0, ceiling === 0 ? VERSION : BOUNDED_VERSION);
   view.setUint8(1, order === "asc" ? 0 : 1);
   for (let at = 0; at < 12; at++) view.setUint8(2 + at, storeId.charCodeAt(at));
   setUint48(view, 14, sequence);
   setUint48(view, 20, floor);
   view.setUint16(MARK, mark >>> 8);
   view.setUint8(MARK + 2, mark & 0xff);
-  view.setUint32(LENGTH - 4, crc32(bytes.subarray(0, LENGTH - 4)));
+  if (ceiling !== 0) setUint48(view, CEILING, ceiling);
+  const checked = bytes.length - 4;
+  view.setUint32(checked, crc32(bytes.subarray(0, checked)));
   return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_");
 }
 
@@ -56,16 +66,16 @@ export function decodeCursor(cursor: string): CursorParts {
   if (!FORM.test(cursor)) throw refused(`cursor must be one from an earlier answer, got ${shown(cursor)}`);
   const bytes = Uint8Array.from(atob(cursor.replaceAll("-", "+").replaceAll("_", "/")), (char) => char.charCodeAt(0));
   const view = new DataView(bytes.buffer);
-  const isUnmarked = bytes.length === UNMARKED_LENGTH;
   const checked = bytes.length - 4;
-  const isOurs = view.getUint8(0) === (isUnmarked ? UNMARKED_VERSION : VERSION) && view.getUint8(1) <= 1 &&
+  const isOurs = LENGTHS.get(view.getUint8(0)) === bytes.length && view.getUint8(1) <= 1 &&
     view.getUint32(checked) === crc32(bytes.subarray(0, checked));
   if (!isOurs) throw refused(`cursor must be one from an earlier answer, got ${shown(cursor)}`);
   return {
     storeId: String.fromCharCode(...bytes.subarray(2, 14)),
     sequence: getUint48(view, 14),
     floor: getUint48(view, 20),
-    mark: isUnmarked ? 0 : view.getUint16(MARK) * 2 ** 8 + view.getUint8(MARK + 2),
+    ceiling: bytes.length === BOUNDED_LENGTH ? getUint48(view, CEILING) : 0,
+    mark: bytes.length === UNMARKED_LENGTH ? 0 : view.getUint16(MARK) * 2 ** 8 + view.getUint8(MARK + 2),
     order: view.getUint8(1) === 0 ? "asc" : "desc",
   };
 }

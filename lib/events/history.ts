@@ -11,11 +11,11 @@ import {
 import type { HistoryGap, LogBounds, Store, WatcherState } from "../store/store.ts";
 import { MAX_UINT32 } from "../ledger_numbers.ts";
 import { type HeldRange, heldRanges } from "./coverage.ts";
-import { encodeCursor } from "./cursor.ts";
+import { type CursorParts, encodeCursor } from "./cursor.ts";
 import { createLogReader, requireInteger, type Start, type Subjects } from "./log_reader.ts";
 
 export interface HistoryQuery extends Start {
-  /** Only events of this ledger of the current epoch or earlier ones. */
+  /** Only events of this ledger of the current epoch or earlier ones. A cursor that was made with it goes on with it. */
   toLedger?: number;
   /** 1 to 1 000. */
   limit: number;
@@ -109,9 +109,9 @@ export function createHistory({ store, view }: { store: Pick<Store, "id" | "even
       }
       const [state, bounds] = await Promise.all([log.watcherState(), log.bounds()]);
       const epoch = state?.epoch ?? 0;
-      const from = await reader.begin(query, epoch, bounds);
-      const toHeight = toLedger === undefined ? undefined : heightOf(epoch, toLedger);
-      const { events, place } = await reader.read(from, { subjects, toHeight, limit }, bounds);
+      const begun = await reader.begin(query, epoch, bounds);
+      const from = { ...begun, ceiling: ceilingOf(begun, toLedger, epoch) };
+      const { events, place } = await reader.read(from, { subjects, limit }, bounds);
       const boundsAfter = await log.bounds();
       // A cursor that was good may have become too old while the events after it were read.
       if (query.cursor !== undefined) reader.requireHeld(from, boundsAfter);
@@ -151,4 +151,26 @@ export function createHistory({ store, view }: { store: Pick<Store, "id" | "even
 
     oldestLedger: async () => await oldestLedger(await log.watcherState()),
   };
+}
+
+/**
+ * Up to where a page reads. Another `toLedger` than that of its cursor is refused, and none, too, where it would ask for what
+ * is beyond: the cursor has passed over it.
+ */
+function ceilingOf({ ceiling, order }: CursorParts, toLedger: number | undefined, epoch: number): number {
+  const asked = toLedger === undefined ? 0 : heightOf(epoch, toLedger);
+  if (ceiling === 0 || asked === ceiling) return asked;
+  if (asked === 0 && order === "desc") return ceiling;
+  const was = ledgerOfHeight(ceiling);
+  if (heightOf(epoch, was) !== ceiling) {
+    const message =
+      `cursor is of a page up to ledger ${was} of the network before its reset: begin again with fromLedger`;
+    throw new GatewayError("invalid_request", message, { param: "cursor" });
+  }
+  throw new GatewayError(
+    "invalid_request",
+    `toLedger must be ${was}, as it was for this cursor, which has passed over what is beyond: begin again with ` +
+      `fromLedger for that; got ${toLedger ?? "none"}`,
+    { param: "toLedger" },
+  );
 }

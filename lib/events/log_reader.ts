@@ -43,12 +43,8 @@ export interface LogReader {
   begin(start: Start, epoch: number, bounds: LogBounds): Promise<CursorParts>;
   /** @throws {GatewayError} `invalid_request` for a place from a cursor that could miss events, with bounds of now */
   requireHeld(place: CursorParts, bounds: LogBounds): void;
-  /** @param query `toHeight`, inclusive; `limit` at most 1 000 */
-  read(
-    place: CursorParts,
-    query: { subjects: Subjects; toHeight?: number; limit: number },
-    bounds: LogBounds,
-  ): Promise<ReadOn>;
+  /** @param query `limit` at most 1 000 */
+  read(place: CursorParts, query: { subjects: Subjects; limit: number }, bounds: LogBounds): Promise<ReadOn>;
 }
 
 export function createLogReader({ id, events: log }: Pick<Store, "id" | "events">): LogReader {
@@ -83,17 +79,17 @@ export function createLogReader({ id, events: log }: Pick<Store, "id" | "events"
         return parts;
       }
       const floor = fromLedger === undefined ? 0 : heightOf(epoch, fromLedger);
-      if (order === "desc") return { storeId: id, sequence: bounds.last, floor, mark: 0, order };
+      if (order === "desc") return { storeId: id, sequence: bounds.last, floor, ceiling: 0, mark: 0, order };
       const sequence = floor === 0 ? 0 : await log.before(floor);
-      return { storeId: id, sequence: Math.max(sequence, bounds.forgotten), floor, mark: 0, order: "asc" };
+      return { storeId: id, sequence: Math.max(sequence, bounds.forgotten), floor, ceiling: 0, mark: 0, order: "asc" };
     },
 
     requireHeld: (place, bounds) => requireHeld(place, id, bounds),
 
-    async read(place, { subjects, toHeight, limit }, { last }) {
+    async read(place, { subjects, limit }, { last }) {
       const isAscending = place.order === "asc";
       const events = await log.read({
-        filter: { ...subjects, fromHeight: place.floor || undefined, toHeight },
+        filter: { ...subjects, fromHeight: place.floor || undefined, toHeight: place.ceiling || undefined },
         after: isAscending ? place.sequence : undefined,
         upTo: isAscending ? last : place.sequence,
         order: place.order,

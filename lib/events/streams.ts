@@ -103,6 +103,11 @@ export function createEventStreams({ store, history, view, clock, onProblem }: S
       const message = "cursor is of a descending page, and a stream ascends";
       throw new GatewayError("invalid_request", message, { param: "cursor" });
     }
+    if (place.ceiling !== 0) {
+      const message =
+        "cursor is of a page with toLedger, and has passed over what is beyond: begin again with fromLedger";
+      throw new GatewayError("invalid_request", message, { param: "cursor" });
+    }
     if (lastEventId === undefined && fromLedger !== undefined) {
       const oldestLedger = await history.oldestLedger();
       const isHeld = oldestLedger === null || oldestLedger <= fromLedger;

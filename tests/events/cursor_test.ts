@@ -10,6 +10,7 @@ const parts: fc.Arbitrary<CursorParts> = fc.record({
   storeId: fc.stringMatching(/^[0-9A-Za-z]{12}$/),
   sequence: fc.oneof(fc.nat(), fc.integer({ min: 0, max: 2 ** 48 - 1 })),
   floor: fc.oneof(fc.constant(0), fc.tuple(fc.nat(9_999), fc.nat(MAX_LEDGER)).map((args) => heightOf(...args))),
+  ceiling: fc.constant(0),
   mark: fc.nat(2 ** 24 - 1),
   order: fc.constantFrom("asc", "desc"),
 }, { noNullPrototype: true });
@@ -26,10 +27,29 @@ describe("cursors", () => {
     fc.assert(fc.property(parts, (parts) => assert.match(encodeCursor(parts), /^[A-Za-z0-9_-]{44}$/)));
   });
 
-  const known = { storeId: "0123456789ab", sequence: 1_234_567, floor: heightOf(3, 50_000), order: "desc" } as const;
+  test("that go on to a ledger and no further lead back to it, in a length of their own", () => {
+    const height = fc.tuple(fc.nat(9_999), fc.integer({ min: 1, max: MAX_LEDGER })).map((args) => heightOf(...args));
+    fc.assert(fc.property(parts, height, (parts, ceiling) => {
+      const cursor = encodeCursor({ ...parts, ceiling });
+      assert.match(cursor, /^[A-Za-z0-9_-]{52}$/);
+      assert.deepEqual(decodeCursor(cursor), { ...parts, ceiling });
+    }));
+  });
+
+  const known = {
+    storeId: "0123456789ab",
+    sequence: 1_234_567,
+    floor: heightOf(3, 50_000),
+    ceiling: 0,
+    order: "desc",
+  } as const;
 
   test("keep their form: one handed out by an earlier version still reads", () => {
     assert.equal(encodeCursor({ ...known, mark: 0xabcdef }), "AwEwMTIzNDU2Nzg5YWIAAAAS1ocAAwAAw1Crze_4n0oJ");
+    assert.equal(
+      encodeCursor({ ...known, ceiling: heightOf(3, 60_000), mark: 0xabcdef }),
+      "BAEwMTIzNDU2Nzg5YWIAAAAS1ocAAwAAw1Crze8AAwAA6mB3sA5M",
+    );
   });
 
   test("that were handed out before they had a mark still read", () => {
@@ -57,7 +77,18 @@ describe("cursors", () => {
 
   test("of any other text are refused", () => {
     fc.assert(fc.property(fc.string(), (text) => assert.throws(() => decodeCursor(text), refused)));
-    for (const text of ["", "0", "A".repeat(40), "_".repeat(40), "A".repeat(44), "_".repeat(44)]) {
+    for (
+      const text of [
+        "",
+        "0",
+        "A".repeat(40),
+        "_".repeat(40),
+        "A".repeat(44),
+        "_".repeat(44),
+        "A".repeat(52),
+        "_".repeat(52),
+      ]
+    ) {
       assert.throws(() => decodeCursor(text), refused);
     }
   });

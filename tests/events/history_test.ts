@@ -71,6 +71,53 @@ describe("a page of history", () => {
     assert.deepEqual(hashesOf((await history.page({ ...query, order: "desc" })).events), hashes.slice(4, 10).reverse());
   });
 
+  test("with a toLedger has a cursor that goes on with that one alone: it has passed over what is beyond", async () => {
+    const { history, hashes } = await createRead();
+    const query = { toLedger: 1_005, limit: 4 };
+    const seen: string[] = [];
+    let page = await history.page({ ...query, fromLedger: 1_003 });
+    for (; page.events.length > 0; page = await history.page({ ...query, cursor: page.cursor })) {
+      seen.push(...hashesOf(page.events));
+    }
+    assert.deepEqual(seen, hashes.slice(4, 10));
+    const { cursor } = page;
+    for (const [toLedger, got] of [[undefined, "none"], [1_006, "1006"], [1_004, "1004"]] as const) {
+      await assert.rejects(
+        history.page({ cursor, toLedger, limit: 4 }),
+        (error) =>
+          refusedWith(new RegExp(`^toLedger must be 1005, as it was for this cursor.*fromLedger.*got ${got}$`))(
+            error,
+          ) &&
+          (error as GatewayError).param === "toLedger",
+      );
+    }
+  });
+
+  test("with a toLedger that no ledger could have goes on with it, too", async () => {
+    const { history, hashes } = await createRead();
+    const query = { toLedger: 2 ** 32 - 1, limit: 15 };
+    const { cursor } = await history.page(query);
+    assert.deepEqual(hashesOf((await history.page({ ...query, cursor })).events), hashes.slice(15));
+  });
+
+  test("descending goes on to no later ledger than its toLedger, by its cursor alone as well", async () => {
+    const { history, hashes } = await createRead();
+    const { cursor } = await history.page({ order: "desc", toLedger: 1_005, limit: 4 });
+    for (const toLedger of [undefined, 1_005]) {
+      const { events } = await history.page({ cursor, toLedger, limit: 4 });
+      assert.deepEqual(hashesOf(events), hashes.slice(2, 6).reverse());
+    }
+    await assert.rejects(history.page({ cursor, toLedger: 1_006, limit: 4 }), refusedWith(/^toLedger must be 1005/));
+  });
+
+  test("may be given a toLedger later, which its cursor has from then on", async () => {
+    const { history, hashes } = await createRead();
+    const first = await history.page({ limit: 4 });
+    const second = await history.page({ cursor: first.cursor, toLedger: 1_003, limit: 4 });
+    assert.deepEqual(hashesOf(second.events), hashes.slice(4, 6));
+    await assert.rejects(history.page({ cursor: second.cursor, limit: 4 }), refusedWith(/^toLedger must be 1003/));
+  });
+
   test("shorter than limit has reached what is held, and its cursor hears all that comes later", async () => {
     const fixture = await createRead();
     const { history, network } = fixture;
@@ -170,7 +217,7 @@ describe("a page of history", () => {
     assert.deepEqual(seen, [1_002, 1_004, 1_006, 1_008, 1_010]);
   });
 
-  const good = { storeId: "000000000000", sequence: 0, floor: 0, mark: 0, order: "asc" } as const;
+  const good = { storeId: "000000000000", sequence: 0, floor: 0, ceiling: 0, mark: 0, order: "asc" } as const;
   const refusals: [string, object, RegExp][] = [
     ["fromLedger and cursor together", { fromLedger: 1, cursor: encodeCursor(good) }, /^fromLedger and cursor exclude/],
     ["a fromLedger of 0", { fromLedger: 0 }, /^fromLedger must be an integer from 1 to 4294967295, got 0/],
@@ -196,7 +243,7 @@ describe("a page of history", () => {
   test("a cursor ahead of the log, of the other order, or older than what is held is refused, saying so (T12)", async () => {
     const { history, store, bareStore } = await createRead();
     const at = (sequence: number, order: "asc" | "desc" = "asc") =>
-      encodeCursor({ storeId: store.id, sequence, floor: 0, mark: 0, order });
+      encodeCursor({ storeId: store.id, sequence, floor: 0, ceiling: 0, mark: 0, order });
     await assert.rejects(
       history.page({ cursor: at(21), limit: 1 }),
       refusedWith(/^cursor is ahead of the log.*fromLedger/),
@@ -230,11 +277,13 @@ describe("history over a reset of the network", () => {
     const { network, history } = fixture;
     const middle = (await history.page({ limit: 15 })).cursor;
     const waiting = (await history.page({ fromLedger: network.latest + 100, limit: 10 })).cursor;
+    const bounded = (await history.page({ toLedger: 1_005, limit: 4 })).cursor;
+    const down = (await history.page({ order: "desc", toLedger: 1_005, limit: 4 })).cursor;
     network.reset(20);
     for (let ledger = 0; ledger < 3; ledger++) network.close({});
     await threeTurns(fixture);
     await threeTurns(fixture);
-    return { ...fixture, middle, waiting, hashes: hashesOf(network.emitted) };
+    return { ...fixture, middle, waiting, bounded, down, hashes: hashesOf(network.emitted) };
   }
 
   test("a cursor of the old epoch goes on through its events and then those of the new one", async () => {
@@ -249,6 +298,19 @@ describe("history over a reset of the network", () => {
     assert.deepEqual(hashesOf((await history.page({ fromLedger: 22, limit: 100 })).events), hashes.slice(21));
     assert.deepEqual((await history.page({ fromLedger: 1_004, limit: 100 })).events, []);
     assert.deepEqual(hashesOf((await history.page({ fromLedger: 20, toLedger: 21, limit: 9 })).events), [hashes[20]]);
+  });
+
+  test("a toLedger of before means another ledger now: its ascending cursor is refused, a descending one goes on", async () => {
+    const { history, bounded, down, hashes } = await createReset();
+    for (const toLedger of [1_005, 21, undefined]) {
+      await assert.rejects(
+        history.page({ cursor: bounded, toLedger, limit: 4 }),
+        refusedWith(
+          /^cursor is of a page up to ledger 1005 of the network before its reset: begin again with fromLedger$/,
+        ),
+      );
+    }
+    assert.deepEqual(hashesOf((await history.page({ cursor: down, limit: 4 })).events), hashes.slice(2, 6).reverse());
   });
 
   test("status and pages tell the ledgers that are held, of each epoch", async () => {

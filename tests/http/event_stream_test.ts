@@ -114,9 +114,11 @@ test("a wrong query is refused as it is for pages, and what a stream can't have 
 });
 
 test("a cursor that a stream can't go on from is named as what is at fault", async () => {
-  const { cursor } = (await api.request("GET", "/v1/events?order=desc&limit=1")).body;
-  const { status, body } = await api.request("GET", `/v1/events/stream?cursor=${cursor}`);
-  assert.deepEqual([status, body.error.code, body.error.param], [400, "invalid_request", "cursor"]);
+  for (const query of ["order=desc", "toLedger=5"]) {
+    const { cursor } = (await api.request("GET", `/v1/events?${query}`)).body;
+    const { status, body } = await api.request("GET", `/v1/events/stream?cursor=${cursor}`);
+    assert.deepEqual([status, body.error.code, body.error.param], [400, "invalid_request", "cursor"], query);
+  }
 });
 
 test("HEAD answers as the stream would begin, and opens none", async () => {

@@ -38,7 +38,9 @@ const ORDERS = ["asc", "desc"] as const;
 /** Of a page. */
 export const eventsQuery = z.strictObject({
   ...startAndSubjects,
-  toLedger: ledgerText.optional().describe("Only events up to this ledger, inclusive"),
+  toLedger: ledgerText.optional().describe(
+    "Only events up to this ledger, inclusive; a cursor that was made with it goes on with it",
+  ),
   order: z.enum(ORDERS, mustBeOneOf(ORDERS)).optional()
     .describe("asc, or desc: the last one that became known first; asc when absent"),
   limit: integerText(1, 1000).optional().describe("1 to 1000, 100 when absent"),
