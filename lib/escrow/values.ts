@@ -74,13 +74,14 @@ export const address = text(
   (value) => StrKey.isValidEd25519PublicKey(value) || StrKey.isValidContract(value),
 );
 
+const POSITIVE = /^[1-9][0-9]{0,38}$/;
 const DECIMAL = /^(0|[1-9][0-9]{0,38})$/;
 
 /** An amount that moves: 1 … 2^127 − 1, in the asset's smallest unit. */
 export const amount = text(
   `a decimal string of the smallest unit between 1 and ${MAX_AMOUNT}`,
-  DECIMAL,
-  (value) => BigInt(value) >= 1n && BigInt(value) <= MAX_AMOUNT,
+  POSITIVE,
+  (value) => BigInt(value) <= MAX_AMOUNT,
 );
 
 /** The cap of a policy: an amount, or 0 for none. */

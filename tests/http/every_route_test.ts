@@ -154,3 +154,14 @@ test("OpenAPI describes 408 and 413 where there is a body, and 409 with Retry-Af
     }
   }
 });
+
+test("OpenAPI lets no amount be zero that moves, and every cap", () => {
+  // deno-lint-ignore no-explicit-any
+  const { schemas } = (openApiDocument(NOUNS, "test") as any).components;
+  const takes = (schema: string, field: string, value: string) =>
+    new RegExp(schemas[schema].properties[field].pattern).test(value);
+  for (const schema of ["PaymentCheck", "AuthorizeOperation", "FundEscrowOperation", "DefundEscrowOperation"]) {
+    assert.deepEqual([takes(schema, "amount", "0"), takes(schema, "amount", "1")], [false, true], schema);
+  }
+  assert.ok(takes("RegisterAgentOperation", "maxAmount", "0"));
+});
