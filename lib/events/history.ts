@@ -97,20 +97,17 @@ export function createHistory({ store, view }: { store: Pick<Store, "id" | "even
 
   return {
     async page(query) {
-      const { fromLedger, toLedger, limit, filter: subjects = {} } = query;
+      const { toLedger, limit, filter: subjects = {} } = query;
       requireInteger("limit", limit, MAX_PAGE_EVENTS);
       if (toLedger !== undefined) requireInteger("toLedger", toLedger, MAX_UINT32);
-      if (fromLedger !== undefined && toLedger !== undefined && toLedger < fromLedger) {
-        throw new GatewayError(
-          "invalid_request",
-          `toLedger must not be before fromLedger ${fromLedger}, got ${toLedger}`,
-          { param: "toLedger" },
-        );
-      }
       const [state, bounds] = await Promise.all([log.watcherState(), log.bounds()]);
       const epoch = state?.epoch ?? 0;
       const begun = await reader.begin(query, epoch, bounds);
       const from = { ...begun, ceiling: ceilingOf(begun, toLedger, epoch) };
+      if (from.ceiling !== 0 && from.ceiling < from.floor) {
+        const message = `toLedger must not be before fromLedger ${ledgerOfHeight(from.floor)}, got ${toLedger}`;
+        throw new GatewayError("invalid_request", message, { param: "toLedger" });
+      }
       const { events, place } = await reader.read(from, { subjects, limit }, bounds);
       const boundsAfter = await log.bounds();
       // A cursor that was good may have become too old while the events after it were read.

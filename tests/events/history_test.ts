@@ -93,6 +93,18 @@ describe("a page of history", () => {
     }
   });
 
+  test("whose cursor began at a later ledger than its toLedger is refused", async () => {
+    const { history } = await createRead();
+    for (const order of ["asc", "desc"] as const) {
+      const { cursor } = await history.page({ fromLedger: 1_005, order, limit: 2 });
+      await assert.rejects(
+        history.page({ cursor, toLedger: 1_004, limit: 2 }),
+        refusedWith(/^toLedger must not be before fromLedger 1005, got 1004$/),
+      );
+      assert.equal((await history.page({ cursor, toLedger: 1_005, limit: 2 })).events.length, order === "asc" ? 0 : 2);
+    }
+  });
+
   test("with a toLedger that no ledger could have goes on with it, too", async () => {
     const { history, hashes } = await createRead();
     const query = { toLedger: 2 ** 32 - 1, limit: 15 };
