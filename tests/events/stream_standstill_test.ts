@@ -5,7 +5,7 @@ import { createStage, idsOf, kinds } from "./streams_stage.ts";
 
 test("a stream whose key was disabled while the gateway stood still is told nothing of what happened since", async () => {
   await using stage = await createStage();
-  let refusal: string | undefined;
+  let refusal: string | undefined = undefined;
   const stream = await stage.open({ refusal: () => Promise.resolve(refusal) });
   assert.deepEqual(kinds((await stream.next())!), ["caught_up"]);
   await stage.happen(1);

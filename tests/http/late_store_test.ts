@@ -9,7 +9,7 @@ test("a key that is disabled while the store is slow to say whose it is, or the 
   const on = await startTestNetwork();
   const late = Promise.withResolvers<void>();
   let isAsked = false;
-  let slowId: string | undefined;
+  let slowId: string | undefined = undefined;
   const api = await startGateway(on, {
     keys(store) {
       const source = keySourceFromStore(store);
