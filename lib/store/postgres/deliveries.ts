@@ -1,42 +1,26 @@
 import type { NounDriver } from "../checked_store.ts";
-import { type DeliveryStore, StoreError } from "../store.ts";
+import { ATTEMPT_COLUMNS, type AttemptRow, toAttempt } from "../sql/attempts.ts";
 import {
-  type Attempt,
-  ATTEMPTS_KEPT,
-  type DueDelivery,
-  type FailedDelivery,
-  type NewAttempt,
-  type Reader,
-  type Replay,
-} from "../webhook.ts";
-import { ATTEMPT_COLUMNS, type AttemptRow, toAttempt, writeAttempts } from "./attempts.ts";
+  type FailedRow,
+  type ReaderRow,
+  READERS_REPLAY,
+  REPLAY_COLUMNS,
+  replayRow,
+  toFailed,
+  toReader,
+} from "../sql/deliveries.ts";
+import { type DeliveryStore, StoreError } from "../store.ts";
+import { type Attempt, ATTEMPTS_KEPT, type DueDelivery, type NewAttempt, type Replay } from "../webhook.ts";
+import { writeAttempts } from "./attempts.ts";
 import { EVENT_COLUMNS, type EventRow, type EventRows } from "./event_rows.ts";
 import type { PostgresLeases } from "./leases.ts";
 import type { PostgresLog } from "./log.ts";
-import { lockProgress, newestProgress, type ProgressRow, writeProgress } from "./progress.ts";
+import { type KeptProgressRow, lockProgress, newestProgress, writeProgress } from "./progress.ts";
 import { postgresSettling } from "./settling.ts";
 import type { PostgresContext } from "./store.ts";
-import { raiseVersion, type SubscriptionRow, toSubscription } from "./subscriptions.ts";
+import { raiseVersion } from "./subscriptions.ts";
 
-interface ReaderRow extends SubscriptionRow, ProgressRow {
-  next_due_at_ms: number | null;
-  /** The rest is null without a replay. */
-  replay_id: string | null;
-  replay_from_height: number;
-  replay_to_height: number;
-  replay_cursor: number;
-  replay_end_sequence: number | null;
-  replay_deliveries: number;
-  replay_at_least: boolean;
-  replay_created_at_ms: number;
-}
-
-interface FailedEventRow extends EventRow {
-  state: FailedDelivery["state"];
-  attempts: number;
-  due_at_ms: number | null;
-  failed_at_ms: number;
-}
+type FailedEventRow = EventRow & FailedRow;
 
 /** The latest time there may be: also for who means any. */
 const NO_END_MS = Number.MAX_SAFE_INTEGER;
@@ -55,10 +39,7 @@ export function postgresDeliveries(
       (SELECT due_at_ms FROM ${prefix}failed_delivery AS failed
         WHERE failed.subscription = subscription.number AND due_at_ms IS NOT NULL
         ORDER BY due_at_ms, sequence LIMIT 1) AS next_due_at_ms,
-      replay.id AS replay_id, replay.from_height AS replay_from_height, replay.to_height AS replay_to_height,
-      replay.cursor AS replay_cursor, replay.end_sequence AS replay_end_sequence,
-      replay.deliveries AS replay_deliveries, replay.at_least AS replay_at_least,
-      replay.created_at_ms AS replay_created_at_ms
+      ${READERS_REPLAY}
     FROM (SELECT * FROM ${prefix}subscription WHERE ${where}) AS subscription
       CROSS JOIN ${newestProgress(prefix)}
       LEFT JOIN ${prefix}replay AS replay ON replay.subscription = subscription.number
@@ -79,15 +60,12 @@ export function postgresDeliveries(
 
   async function dueOf(found: FailedEventRow[]): Promise<DueDelivery[]> {
     const events = await rows.toEvents(found);
-    return found.map(({ sequence, state, attempts, due_at_ms, failed_at_ms }, n) => ({
-      delivery: { sequence, state, attempts, dueAtMs: due_at_ms, failedAtMs: failed_at_ms },
-      event: events[n]!,
-    }));
+    return found.map((row, n) => ({ delivery: toFailed(row), event: events[n]! }));
   }
 
   async function record(subscriptionId: string, attempt: NewAttempt): Promise<Attempt | undefined> {
     return await database.transaction(async (queries) => {
-      const [row] = await queries.read<ProgressRow>(lockProgress(prefix, "id = $1"), [subscriptionId]);
+      const [row] = await queries.read<KeptProgressRow>(lockProgress(prefix, "id = $1"), [subscriptionId]);
       if (row === undefined) return undefined;
       const { subscription, attempts: newest } = row;
       await Promise.all([
@@ -99,16 +77,15 @@ export function postgresDeliveries(
   }
 
   async function insertReplay(replay: Replay): Promise<boolean> {
-    const { id, subscriptionId, fromHeight, toHeight, cursor, endSequence, deliveries, atLeast, createdAtMs } = replay;
+    const { subscriptionId } = replay;
     const [found] = await database.write<{ there: number; inserted: number }>(
-      `WITH subscription AS (SELECT number FROM ${prefix}subscription WHERE id = $2 FOR SHARE), inserted AS (
-        INSERT INTO ${prefix}replay (id, subscription, from_height, to_height, cursor, end_sequence, deliveries, at_least,
-          created_at_ms)
-        SELECT $1, number, $3::bigint, $4::bigint, $5::bigint, $6::bigint, $7::bigint, $8::boolean, $9::bigint
+      `WITH subscription AS (SELECT number FROM ${prefix}subscription WHERE id = $1 FOR SHARE), inserted AS (
+        INSERT INTO ${prefix}replay (subscription, ${REPLAY_COLUMNS})
+        SELECT number, $2, $3::bigint, $4::bigint, $5::bigint, $6::bigint, $7::bigint, $8::boolean, $9::bigint
         FROM subscription ON CONFLICT DO NOTHING RETURNING id
       ), raised AS (${raiseVersion(prefix, "inserted")})
       SELECT (SELECT count(*) FROM subscription) AS there, (SELECT count(*) FROM inserted) AS inserted`,
-      [id, subscriptionId, fromHeight, toHeight, cursor, endSequence, deliveries, atLeast, createdAtMs],
+      [subscriptionId, ...Object.values(replayRow(replay))],
     );
     if (found!.there === found!.inserted) return found!.there > 0;
     throw new StoreError("exists", `${location} holds a replay of the subscription "${subscriptionId}" already`);
@@ -184,31 +161,6 @@ export function postgresDeliveries(
         [subscriptionId, beforeMs],
       );
       return found!.count;
-    },
-  };
-}
-
-function toReader(row: ReaderRow): Reader {
-  return {
-    subscription: toSubscription(row),
-    progress: {
-      cursor: row.cursor,
-      failingSinceMs: row.failing_since_ms,
-      retrying: row.retrying,
-      rejected: row.rejected,
-      dead: row.dead,
-      nextDueAtMs: row.next_due_at_ms,
-    },
-    replay: row.replay_id === null ? null : {
-      id: row.replay_id,
-      subscriptionId: row.id,
-      fromHeight: row.replay_from_height,
-      toHeight: row.replay_to_height,
-      cursor: row.replay_cursor,
-      endSequence: row.replay_end_sequence,
-      deliveries: row.replay_deliveries,
-      atLeast: row.replay_at_least,
-      createdAtMs: row.replay_created_at_ms,
     },
   };
 }

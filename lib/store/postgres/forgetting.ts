@@ -3,7 +3,7 @@ import type { NounDriver } from "../checked_store.ts";
 import type { EventStore } from "../store.ts";
 import { givenRows } from "./database.ts";
 import type { PostgresLog } from "./log.ts";
-import { lockProgress, type ProgressRow, writeProgress } from "./progress.ts";
+import { type KeptProgressRow, lockProgress, writeProgress } from "./progress.ts";
 import type { PostgresContext } from "./store.ts";
 
 interface FailedRow {
@@ -42,8 +42,8 @@ export function postgresForget(
       ]);
       checkForget(upTo, bounds);
       const given = undelivered.map(({ subscriptionId }) => ({ subscriptionId }));
-      const readers = new Map<string, ProgressRow>();
-      for (const { id, ...row } of await queries.read<ProgressRow & { id: string }>(ofReaders, [given, upTo])) {
+      const readers = new Map<string, KeptProgressRow>();
+      for (const { id, ...row } of await queries.read<KeptProgressRow & { id: string }>(ofReaders, [given, upTo])) {
         readers.set(id, row);
       }
       const behind = undelivered.filter(({ subscriptionId }) => readers.has(subscriptionId));
@@ -74,7 +74,7 @@ export function postgresForget(
 }
 
 /** What retried is dead now; what had ended stays counted, and is kept no more. */
-function countGone(row: ProgressRow, gone: FailedRow[]): void {
+function countGone(row: KeptProgressRow, gone: FailedRow[]): void {
   for (const { state, failed } of gone) {
     if (state === "retrying") {
       row.retrying -= failed;

@@ -1,22 +1,9 @@
 import type { NounDriver } from "../checked_store.ts";
-import { type KeyRecord, type KeyStore, type Scope, StoreError } from "../store.ts";
+import { KEY_COLUMNS, type KeyRow, keyRow, toKey } from "../sql/keys.ts";
+import { type KeyStore, StoreError } from "../store.ts";
 import { givenRows } from "./database.ts";
 import type { PostgresContext } from "./store.ts";
 import { deleteSubscriptions, versionOf } from "./subscriptions.ts";
-
-interface KeyRow {
-  id: string;
-  name: string;
-  hash: string;
-  scopes: string;
-  rate: number | null;
-  disabled: boolean;
-  created_at: string;
-  expires_at: string | null;
-  last_used_at: string | null;
-}
-
-const COLUMNS = "id, name, hash, scopes, rate, disabled, created_at, expires_at, last_used_at";
 
 /** API keys. Every statement that changes one raises the version in the same commit. */
 export function postgresKeys({ database, location, prefix }: PostgresContext): NounDriver<KeyStore> {
@@ -27,39 +14,29 @@ export function postgresKeys({ database, location, prefix }: PostgresContext): N
     async insert(key) {
       const { count } = await database.write(
         `WITH inserted AS (
-          INSERT INTO ${prefix}api_key (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+          INSERT INTO ${prefix}api_key (${KEY_COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
           ON CONFLICT (id) DO NOTHING RETURNING id
         ) ${raise("inserted")}`,
-        [
-          key.id,
-          key.name,
-          key.hash,
-          key.scopes.join(","),
-          key.rate ?? null,
-          key.disabled,
-          key.createdAt,
-          key.expiresAt ?? null,
-          key.lastUsedAt ?? null,
-        ],
+        Object.values(keyRow(key)),
       );
       if (count === 0) throw new StoreError("exists", `${location} holds a key with the id "${key.id}" already`);
     },
     async get(id) {
-      const [row] = await database.read<KeyRow>(`SELECT ${COLUMNS} FROM ${prefix}api_key WHERE id = $1`, [id]);
+      const [row] = await database.read<KeyRow>(`SELECT ${KEY_COLUMNS} FROM ${prefix}api_key WHERE id = $1`, [id]);
       return row && toKey(row);
     },
     async list({ after = "", limit }) {
       const rows = await database.read<KeyRow>(
-        `SELECT ${COLUMNS} FROM ${prefix}api_key WHERE id > $1 ORDER BY id LIMIT $2`,
+        `SELECT ${KEY_COLUMNS} FROM ${prefix}api_key WHERE id > $1 ORDER BY id LIMIT $2`,
         [after, limit],
       );
       return rows.map(toKey);
     },
     async setDisabled(id, disabled) {
       const [row] = await database.write<KeyRow>(
-        `WITH changed AS (UPDATE ${prefix}api_key SET disabled = $2 WHERE id = $1 RETURNING ${COLUMNS}),
+        `WITH changed AS (UPDATE ${prefix}api_key SET disabled = $2 WHERE id = $1 RETURNING ${KEY_COLUMNS}),
           raised AS (${raise("changed")})
-        SELECT ${COLUMNS} FROM changed`,
+        SELECT ${KEY_COLUMNS} FROM changed`,
         [id, disabled],
       );
       return row && toKey(row);
@@ -87,19 +64,4 @@ export function postgresKeys({ database, location, prefix }: PostgresContext): N
     },
     version: () => versionOf(database, prefix, "keys"),
   };
-}
-
-function toKey(row: KeyRow): KeyRecord {
-  const key: KeyRecord = {
-    id: row.id,
-    name: row.name,
-    hash: row.hash,
-    scopes: row.scopes === "" ? [] : row.scopes.split(",") as Scope[],
-    disabled: row.disabled,
-    createdAt: row.created_at,
-  };
-  if (row.rate !== null) key.rate = row.rate;
-  if (row.expires_at !== null) key.expiresAt = row.expires_at;
-  if (row.last_used_at !== null) key.lastUsedAt = row.last_used_at;
-  return key;
 }

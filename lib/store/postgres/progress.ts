@@ -1,25 +1,17 @@
+import { PROGRESS_COLUMNS, type ProgressRow } from "../sql/deliveries.ts";
 import { givenRows } from "./database.ts";
 
-/** How far one subscription has come, as it is kept: one row, which has a new key with each change (schema.ts). */
-export interface ProgressRow {
+/** As it is kept: one row, which has a new key with each change (schema.ts). */
+export interface KeptProgressRow extends ProgressRow {
   subscription: number;
   version: number;
-  cursor: number;
-  failing_since_ms: number | null;
-  retrying: number;
-  rejected: number;
-  dead: number;
-  rejected_kept: number;
-  dead_kept: number;
-  attempts: number;
 }
 
-export const PROGRESS_COLUMNS = "subscription, version, cursor, failing_since_ms, retrying, rejected, dead, " +
-  "rejected_kept, dead_kept, attempts";
+const KEPT_COLUMNS = `subscription, version, ${PROGRESS_COLUMNS}`;
 
 /** The progress of `subscription` in the statement around it, as a lateral join. */
 export function newestProgress(prefix: string, lock = ""): string {
-  return `LATERAL (SELECT ${PROGRESS_COLUMNS} FROM ${prefix}progress AS kept WHERE kept.subscription = subscription.number
+  return `LATERAL (SELECT ${KEPT_COLUMNS} FROM ${prefix}progress AS kept WHERE kept.subscription = subscription.number
     ORDER BY kept.version DESC LIMIT 1 ${lock}) AS progress`;
 }
 
@@ -30,7 +22,7 @@ export function lockProgress(prefix: string, where: string): string {
     ) AS subscription CROSS JOIN ${newestProgress(prefix, "FOR UPDATE")}`;
 }
 
-const GIVEN_PROGRESS = PROGRESS_COLUMNS.split(", ").map((column) => `${column} bigint`).join(", ");
+const GIVEN_PROGRESS = KEPT_COLUMNS.split(", ").map((column) => `${column} bigint`).join(", ");
 
 /** Writes rows of progress that are locked. */
 export function writeProgress(prefix: string): string {

@@ -1,10 +1,11 @@
+import { count, failedRow } from "../sql/deliveries.ts";
 import type { DeliveryStore } from "../store.ts";
 import { FAILED_KEPT, type FailedDelivery, type Settlement } from "../webhook.ts";
 import { type MadeAttempts, writeAttempts } from "./attempts.ts";
 import { givenRows, type Queries } from "./database.ts";
 import type { PostgresLeases } from "./leases.ts";
 import type { PostgresLog } from "./log.ts";
-import { lockProgress, type ProgressRow, writeProgress } from "./progress.ts";
+import { type KeptProgressRow, lockProgress, writeProgress } from "./progress.ts";
 import type { PostgresContext } from "./store.ts";
 
 type State = FailedDelivery["state"];
@@ -24,7 +25,7 @@ interface Surplus {
 
 /** One subscription's part, as it is to be written. */
 interface Part {
-  row: ProgressRow;
+  row: KeptProgressRow;
   /** What is missing is not kept. */
   states: Map<number, State>;
   kept: Kept;
@@ -54,7 +55,7 @@ export function postgresSettling(
       // Held until the commit: nothing that fails now is forgotten meanwhile (forgetting.ts).
       fails ? queries.read(`SELECT forgotten FROM ${prefix}log_start FOR SHARE`) : undefined,
       fails ? log.bounds(queries) : { last: 0, forgotten: 0 },
-      queries.read<ProgressRow & { id: string }>(ofReaders, [ids]),
+      queries.read<KeptProgressRow & { id: string }>(ofReaders, [ids]),
       named.length === 0
         ? []
         : queries.read<{ id: string; sequence: number; state: State | null }>(readStates, [named]),
@@ -118,13 +119,8 @@ function replace({ row, states, kept }: Part, sequence: number, failed: FailedDe
   kept.set(sequence, failed);
 }
 
-function count(row: ProgressRow, state: State, change: 1 | -1): void {
-  row[state] += change;
-  if (state !== "retrying") row[`${state}_kept`] += change;
-}
-
 /** Of each kind the newest are kept. */
-function takeSurplus(row: ProgressRow): Surplus[] {
+function takeSurplus(row: KeptProgressRow): Surplus[] {
   return (["rejected", "dead"] as const).flatMap((state) => {
     const rows = row[`${state}_kept`] - FAILED_KEPT;
     if (rows <= 0) return [];
@@ -145,11 +141,8 @@ async function writeFailed(queries: Queries, prefix: string, parts: Part[]): Pro
   );
   const removed = changes.filter(({ failed }) => failed === null)
     .map(({ subscription, sequence }) => ({ subscription, sequence }));
-  const written = changes.flatMap(({ subscription, sequence, failed }) =>
-    failed === null ? [] : [{
-      ...{ subscription, sequence, state: failed.state, attempts: failed.attempts },
-      ...{ due_at_ms: failed.dueAtMs, failed_at_ms: failed.failedAtMs },
-    }]
+  const written = changes.flatMap(({ subscription, failed }) =>
+    failed === null ? [] : [{ subscription, ...failedRow(failed) }]
   );
   await Promise.all([
     removed.length > 0 && queries.write(

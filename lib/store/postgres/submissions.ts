@@ -1,24 +1,13 @@
 import { setImmediate as yieldToOthers } from "node:timers/promises";
 import type { NounDriver } from "../checked_store.ts";
-import type { Submission, SubmissionStore } from "../submission.ts";
+import { SUBMISSION_COLUMNS, type SubmissionRow, submissionRow, toSubmission } from "../sql/submissions.ts";
+import type { SubmissionStore } from "../submission.ts";
 import type { PostgresContext } from "./store.ts";
-
-export interface SubmissionRow {
-  hash: string;
-  valid_until: number;
-  submitted_at_ms: number;
-  source: string | null;
-  operation: string | null;
-  /** JSON. */
-  outcome: string | null;
-}
-
-const COLUMNS = "hash, valid_until, submitted_at_ms, source, operation";
 
 /** Envelopes that were sent. Those noted in one turn of the event loop share one commit. */
 export function postgresSubmissions({ database, prefix }: PostgresContext): NounDriver<SubmissionStore> {
   /** The first note on each hash. */
-  let waiting = new Map<string, Omit<SubmissionRow, "outcome">>();
+  let waiting = new Map<string, SubmissionRow>();
   let commit: Promise<void> | undefined;
 
   async function commitWaiting(): Promise<void> {
@@ -27,9 +16,9 @@ export function postgresSubmissions({ database, prefix }: PostgresContext): Noun
     waiting = new Map();
     commit = undefined;
     await database.write(
-      `INSERT INTO ${prefix}submission AS kept (${COLUMNS}) SELECT ${COLUMNS}
+      `INSERT INTO ${prefix}submission AS kept (${SUBMISSION_COLUMNS}) SELECT ${SUBMISSION_COLUMNS}
       FROM json_to_recordset($1::text::json) AS given (hash text, valid_until bigint, submitted_at_ms bigint, source text,
-        operation text)
+        operation text, outcome text)
       ORDER BY hash ON CONFLICT (hash) DO UPDATE SET outcome = NULL
         WHERE kept.outcome IS NOT NULL AND kept.outcome_ledger IS NULL`,
       [batch],
@@ -37,9 +26,8 @@ export function postgresSubmissions({ database, prefix }: PostgresContext): Noun
   }
 
   return {
-    record({ hash, validUntil, submittedAtMs, source = null, operation = null }) {
-      const row = { hash, valid_until: validUntil, submitted_at_ms: submittedAtMs, source, operation };
-      if (!waiting.has(hash)) waiting.set(hash, row);
+    record(submission) {
+      if (!waiting.has(submission.hash)) waiting.set(submission.hash, submissionRow(submission));
       return commit ??= commitWaiting();
     },
     async recordOutcome(hash, outcome) {
@@ -51,7 +39,7 @@ export function postgresSubmissions({ database, prefix }: PostgresContext): Noun
     },
     async get(hash) {
       const [row] = await database.read<SubmissionRow>(
-        `SELECT ${COLUMNS}, outcome FROM ${prefix}submission WHERE hash = $1`,
+        `SELECT ${SUBMISSION_COLUMNS} FROM ${prefix}submission WHERE hash = $1`,
         [hash],
       );
       return row && toSubmission(row);
@@ -59,7 +47,7 @@ export function postgresSubmissions({ database, prefix }: PostgresContext): Noun
     async withoutOutcome({ source, after = "", limit }) {
       const ofSource = source === undefined ? "" : "source = $3 AND";
       const rows = await database.read<SubmissionRow>(
-        `SELECT ${COLUMNS}, outcome FROM ${prefix}submission
+        `SELECT ${SUBMISSION_COLUMNS} FROM ${prefix}submission
         WHERE outcome IS NULL AND source IS NOT NULL AND ${ofSource} hash > $1 ORDER BY hash LIMIT $2`,
         source === undefined ? [after, limit] : [after, limit, source],
       );
@@ -74,12 +62,4 @@ export function postgresSubmissions({ database, prefix }: PostgresContext): Noun
       return count;
     },
   };
-}
-
-export function toSubmission(row: SubmissionRow): Submission {
-  const submission: Submission = { hash: row.hash, validUntil: row.valid_until, submittedAtMs: row.submitted_at_ms };
-  if (row.source !== null) submission.source = row.source;
-  if (row.operation !== null) submission.operation = row.operation;
-  if (row.outcome !== null) submission.outcome = JSON.parse(row.outcome);
-  return submission;
 }

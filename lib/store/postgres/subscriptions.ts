@@ -1,35 +1,18 @@
 import type { NounDriver } from "../checked_store.ts";
 import { type IntentClaim, intentFenced } from "../intent.ts";
+import {
+  secretsRow,
+  SUBSCRIPTION_COLUMNS,
+  type SubscriptionRow,
+  subscriptionRow,
+  toSubscription,
+} from "../sql/subscriptions.ts";
 import { StoreError, type SubscriptionStore } from "../store.ts";
-import type { FormerSecret, Secrets, Subscription } from "../webhook.ts";
+import type { Secrets, Subscription } from "../webhook.ts";
 import { givenRows, type PostgresDatabase, type Queries } from "./database.ts";
 import { holdClaim } from "./intents.ts";
 import { newestRow } from "./log.ts";
 import type { PostgresContext } from "./store.ts";
-
-export interface SubscriptionRow {
-  /** Stands for the id in other tables. */
-  number: number;
-  id: string;
-  key_id: string;
-  url: string;
-  /** Comma-separated; null: all. */
-  types: string | null;
-  device_hash: string | null;
-  merchant: string | null;
-  ordered: boolean;
-  secret: string;
-  previous_secret: string | null;
-  previous_secret_until_ms: number | null;
-  older_secret: string | null;
-  older_secret_until_ms: number | null;
-  created_at: string;
-  start_height: number;
-}
-
-const SECRETS = "secret, previous_secret, previous_secret_until_ms, older_secret, older_secret_until_ms";
-export const SUBSCRIPTION_COLUMNS =
-  `id, key_id, url, types, device_hash, merchant, ordered, ${SECRETS}, created_at, start_height`;
 
 /** Rows of failed deliveries, and of attempts, that one call of `purgeDeleted` removes. */
 const PURGE_STEP = 300;
@@ -88,7 +71,7 @@ export function postgresSubscriptions(context: PostgresContext): NounDriver<Subs
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT (id) DO NOTHING RETURNING number
       ) INSERT INTO ${prefix}progress (subscription, cursor)
       SELECT inserted.number, log_end.last FROM inserted CROSS JOIN ${newestRow(prefix, "log_end")}`,
-      subscriptionValues(subscription),
+      Object.values(subscriptionRow(subscription)),
     );
     if (count === 0) {
       throw new StoreError("exists", `${location} holds a subscription with the id "${id}" already`);
@@ -144,8 +127,8 @@ export function postgresSubscriptions(context: PostgresContext): NounDriver<Subs
   };
 }
 
-const GIVEN_SECRETS = "id text, expected text, secret text, previous text, " +
-  '"previousUntilMs" bigint, older text, "olderUntilMs" bigint';
+const GIVEN_SECRETS = "id text, expected text, secret text, previous_secret text, previous_secret_until_ms bigint, " +
+  "older_secret text, older_secret_until_ms bigint";
 
 /** Replaces the secrets of those that still have the expected one; answers how many. */
 async function replaceSecrets(
@@ -154,15 +137,14 @@ async function replaceSecrets(
   replaced: (Secrets & { id: string; expectedSecret: string })[],
 ): Promise<number> {
   if (replaced.length === 0) return 0;
-  const rows = replaced.map(({ id, expectedSecret, ...secrets }) => {
-    const [secret, previous, previousUntilMs, older, olderUntilMs] = secretColumns(secrets);
-    return { id, expected: expectedSecret, secret, previous, previousUntilMs, older, olderUntilMs };
-  });
+  const rows = replaced.map(({ id, expectedSecret, ...secrets }) => (
+    { id, expected: expectedSecret, ...secretsRow(secrets) }
+  ));
   const changed = await queries.write(
     `WITH changed AS (
-      UPDATE ${prefix}subscription AS kept SET secret = given.secret, previous_secret = given.previous,
-        previous_secret_until_ms = given."previousUntilMs", older_secret = given.older,
-        older_secret_until_ms = given."olderUntilMs"
+      UPDATE ${prefix}subscription AS kept SET secret = given.secret, previous_secret = given.previous_secret,
+        previous_secret_until_ms = given.previous_secret_until_ms, older_secret = given.older_secret,
+        older_secret_until_ms = given.older_secret_until_ms
       FROM ${givenRows(GIVEN_SECRETS)}
       WHERE kept.id = given.id AND kept.secret = given.expected RETURNING kept.id
     ), raised AS (${raiseVersion(prefix, "changed")}) SELECT id FROM changed`,
@@ -205,44 +187,4 @@ async function purgeDeleted(database: PostgresDatabase, prefix: string): Promise
     ]);
     return another !== undefined;
   });
-}
-
-/** The values of `SUBSCRIPTION_COLUMNS`. */
-export function subscriptionValues(subscription: Subscription): (string | number | boolean | null)[] {
-  const { id, keyId, url, types, deviceHash, merchant, ordered, createdAt, startHeight } = subscription;
-  return [
-    ...[id, keyId, url, types?.join(",") ?? null, deviceHash, merchant, ordered],
-    ...secretColumns(subscription),
-    ...[createdAt, startHeight],
-  ];
-}
-
-function secretColumns({ secret, previousSecret, olderSecret }: Secrets): (string | number | null)[] {
-  return [secret, ...columnsOf(previousSecret), ...columnsOf(olderSecret)];
-}
-
-function columnsOf(former: FormerSecret | null = null): [string | null, number | null] {
-  return [former?.secret ?? null, former?.untilMs ?? null];
-}
-
-function formerSecret(secret: string | null, untilMs: number | null): FormerSecret | null {
-  return secret === null ? null : { secret, untilMs: untilMs! };
-}
-
-export function toSubscription(row: Omit<SubscriptionRow, "number">): Subscription {
-  const olderSecret = formerSecret(row.older_secret, row.older_secret_until_ms);
-  return {
-    id: row.id,
-    keyId: row.key_id,
-    url: row.url,
-    types: row.types === "" ? [] : row.types?.split(",") ?? null,
-    deviceHash: row.device_hash,
-    merchant: row.merchant,
-    ordered: row.ordered,
-    secret: row.secret,
-    previousSecret: formerSecret(row.previous_secret, row.previous_secret_until_ms),
-    ...(olderSecret === null ? {} : { olderSecret }),
-    createdAt: row.created_at,
-    startHeight: row.start_height,
-  };
 }

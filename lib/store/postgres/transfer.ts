@@ -1,4 +1,9 @@
 import type { NounDriver } from "../checked_store.ts";
+import { attemptRow } from "../sql/attempts.ts";
+import { failedRow, progressRow, replayRow } from "../sql/deliveries.ts";
+import { keyRow } from "../sql/keys.ts";
+import { type SubmissionRow, submissionRow, toSubmission } from "../sql/submissions.ts";
+import { subscriptionRow } from "../sql/subscriptions.ts";
 import {
   COPY_REGISTER,
   type HiddenKind,
@@ -12,14 +17,11 @@ import {
   type TransferRecords,
   type TransferStore,
 } from "../transfer.ts";
-import { attemptRow } from "./attempts.ts";
 import type { Queries } from "./database.ts";
 import { type EventRows, requireId } from "./event_rows.ts";
 import { newestRow, type PostgresLog } from "./log.ts";
 import { newestProgress } from "./progress.ts";
 import type { PostgresContext } from "./store.ts";
-import { type SubmissionRow, toSubmission } from "./submissions.ts";
-import { SUBSCRIPTION_COLUMNS, subscriptionValues } from "./subscriptions.ts";
 
 type Readers = { [Kind in HiddenKind]: (after: TransferKey, limit: number) => Promise<HiddenRecords[Kind][]> };
 type Writers = {
@@ -35,12 +37,12 @@ export function postgresTransfer(
   const { database, location, prefix } = context;
 
   /** Each column as its table has it. */
-  async function insert<Row>(queries: Queries, table: string, inserted: object[], returning = ""): Promise<Row[]> {
-    if (inserted.length === 0) return [];
+  async function insert(queries: Queries, table: string, inserted: object[]): Promise<void> {
+    if (inserted.length === 0) return;
     const columns = Object.keys(inserted[0]!).join(", ");
-    return await queries.write<Row>(
+    await queries.write(
       `INSERT INTO ${prefix}${table} (${columns}) SELECT ${columns}
-      FROM json_populate_recordset(NULL::${prefix}${table}, $1::text::json) ${returning}`,
+      FROM json_populate_recordset(NULL::${prefix}${table}, $1::text::json)`,
       [inserted],
     );
   }
@@ -142,16 +144,7 @@ export function postgresTransfer(
         ),
         start!.highest !== null && insert(queries, "height_start", [start!.highest]),
       ]),
-    keys: (queries, keys) =>
-      insert(
-        queries,
-        "api_key",
-        keys.map((key) => ({
-          ...{ id: key.id, name: key.name, hash: key.hash, scopes: key.scopes.join(","), rate: key.rate ?? null },
-          ...{ disabled: key.disabled, created_at: key.createdAt, expires_at: key.expiresAt ?? null },
-          last_used_at: key.lastUsedAt ?? null,
-        })),
-      ),
+    keys: (queries, keys) => insert(queries, "api_key", keys.map(keyRow)),
     buckets: (queries, buckets) =>
       insert(
         queries,
@@ -162,10 +155,9 @@ export function postgresTransfer(
       insert(
         queries,
         "submission",
-        submissions.map(({ hash, validUntil, submittedAtMs, source = null, operation = null, outcome }) => ({
-          ...{ hash, valid_until: validUntil, submitted_at_ms: submittedAtMs, source, operation },
-          outcome: outcome === undefined ? null : JSON.stringify(outcome),
-          outcome_ledger: outcome?.ledger ?? null,
+        submissions.map((submission) => ({
+          ...submissionRow(submission),
+          outcome_ledger: submission.outcome?.ledger ?? null,
         })),
       ),
     intents: (queries, intents) =>
@@ -214,32 +206,15 @@ export function postgresTransfer(
     undecoded: (queries, events) =>
       rows.insertUndecoded(queries, events.map((event) => ({ event, id: requireId(event.id) }))),
     async subscriptions(queries, readers) {
-      const columns = SUBSCRIPTION_COLUMNS.split(", ");
-      const inserted = readers.map(({ subscription }) => {
-        const values = subscriptionValues(subscription);
-        return Object.fromEntries(columns.map((column, n) => [column, values[n]]));
-      });
-      await insert(queries, "subscription", inserted);
+      await insert(queries, "subscription", readers.map(({ subscription }) => subscriptionRow(subscription)));
       const records = readers.map(({ subscription }) => ({ subscriptionId: subscription.id }));
-      const progress = readers.map(({ progress, counters }) => ({
-        ...{ cursor: progress.cursor, failing_since_ms: progress.failingSinceMs, retrying: progress.retrying },
-        ...{ version: 0, rejected: progress.rejected, dead: progress.dead, rejected_kept: counters.rejectedKept },
-        ...{ dead_kept: counters.deadKept, attempts: counters.attempts },
-      }));
+      const progress = readers.map(({ progress, counters }) => ({ version: 0, ...progressRow(progress, counters) }));
       await insert(queries, "progress", await numbered(queries, records, progress));
       const replays = readers.flatMap(({ replay }) => replay === null ? [] : [replay]);
-      const replayRows = replays.map((replay) => ({
-        ...{ id: replay.id, from_height: replay.fromHeight, to_height: replay.toHeight, cursor: replay.cursor },
-        ...{ end_sequence: replay.endSequence, deliveries: replay.deliveries, at_least: replay.atLeast },
-        created_at_ms: replay.createdAtMs,
-      }));
-      await insert(queries, "replay", await numbered(queries, replays, replayRows));
+      await insert(queries, "replay", await numbered(queries, replays, replays.map(replayRow)));
     },
     async failedDeliveries(queries, failed) {
-      const failedRows = failed.map(({ sequence, state, attempts, dueAtMs, failedAtMs }) => ({
-        ...{ sequence, state, attempts, due_at_ms: dueAtMs, failed_at_ms: failedAtMs },
-      }));
-      await insert(queries, "failed_delivery", await numbered(queries, failed, failedRows));
+      await insert(queries, "failed_delivery", await numbered(queries, failed, failed.map(failedRow)));
     },
     async attempts(queries, attempts) {
       const attemptRows = attempts.map(({ ordinal, ...attempt }) => attemptRow(attempt, ordinal));

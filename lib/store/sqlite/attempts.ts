@@ -1,20 +1,7 @@
 import type { SqliteDatabase } from "../../runtime/sqlite.ts";
-import { type Attempt, type AttemptOutcome, ATTEMPTS_KEPT, type NewAttempt } from "../webhook.ts";
-
-interface AttemptRow {
-  ordinal: number;
-  replay_id: string | null;
-  event_id: string;
-  event_type: string;
-  number: number;
-  at_ms: number;
-  duration_ms: number;
-  outcome: AttemptOutcome;
-  status_code: number | null;
-  error: string | null;
-  response_body: string | null;
-  next_attempt_at_ms: number | null;
-}
+import { ATTEMPT_COLUMNS, type AttemptRow, attemptRow, toAttempt } from "../sql/attempts.ts";
+import { type Attempt, ATTEMPTS_KEPT, type NewAttempt } from "../webhook.ts";
+import { rowValues } from "./row_values.ts";
 
 /** The ring of attempts of each subscription, by its number. */
 export interface SqliteAttempts {
@@ -28,8 +15,7 @@ export interface SqliteAttempts {
 
 export function sqliteAttempts(database: SqliteDatabase): SqliteAttempts {
   const insert = database.prepare(`
-    INSERT OR REPLACE INTO attempt (place, ordinal, replay_id, event_id, event_type, number, at_ms, duration_ms, outcome,
-      status_code, error, response_body, next_attempt_at_ms)
+    INSERT OR REPLACE INTO attempt (place, ${ATTEMPT_COLUMNS})
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
   const list = database.prepare<AttemptRow>(`
     SELECT * FROM attempt WHERE place >= ? AND place <= ? AND ordinal <= ? ORDER BY place DESC LIMIT ?`);
@@ -39,21 +25,7 @@ export function sqliteAttempts(database: SqliteDatabase): SqliteAttempts {
 
   return {
     write(subscription, ordinal, attempt) {
-      insert.run(
-        placeOf(subscription, ordinal),
-        ordinal,
-        attempt.replayId,
-        attempt.eventId,
-        attempt.eventType,
-        attempt.number,
-        attempt.atMs,
-        attempt.durationMs,
-        attempt.outcome,
-        attempt.statusCode,
-        attempt.error,
-        attempt.responseBody,
-        attempt.nextAttemptAtMs,
-      );
+      insert.run(placeOf(subscription, ordinal), ...rowValues(attemptRow(attempt, ordinal)));
     },
     list(subscription, newest, limit) {
       if (newest < 1) return [];
@@ -72,21 +44,4 @@ export function sqliteAttempts(database: SqliteDatabase): SqliteAttempts {
 
 function placeOf(subscription: number, ordinal: number): number {
   return subscription * ATTEMPTS_KEPT + ordinal % ATTEMPTS_KEPT;
-}
-
-function toAttempt(row: AttemptRow): Attempt {
-  return {
-    ordinal: row.ordinal,
-    replayId: row.replay_id,
-    eventId: row.event_id,
-    eventType: row.event_type,
-    number: row.number,
-    atMs: row.at_ms,
-    durationMs: row.duration_ms,
-    outcome: row.outcome,
-    statusCode: row.status_code,
-    error: row.error,
-    responseBody: row.response_body,
-    nextAttemptAtMs: row.next_attempt_at_ms,
-  };
 }

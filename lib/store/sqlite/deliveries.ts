@@ -1,47 +1,30 @@
 import type { NounDriver } from "../checked_store.ts";
+import {
+  type FailedRow,
+  type ReaderRow,
+  READERS_REPLAY,
+  REPLAY_COLUMNS,
+  replayRow,
+  toFailed,
+  toReader,
+} from "../sql/deliveries.ts";
 import { type DeliveryStore, StoreError } from "../store.ts";
-import type { DueDelivery, FailedDelivery, Reader } from "../webhook.ts";
+import type { DueDelivery } from "../webhook.ts";
 import { sqliteAttempts } from "./attempts.ts";
 import type { EventRow, EventRows } from "./event_rows.ts";
 import type { SqliteLeases } from "./leases.ts";
 import type { SqliteLog } from "./log.ts";
+import { rowValues } from "./row_values.ts";
 import { sqliteSettling } from "./settling.ts";
 import type { SqliteContext } from "./store.ts";
-import { type SubscriptionRow, toSubscription } from "./subscriptions.ts";
 
-interface ReaderRow extends SubscriptionRow {
-  cursor: number;
-  failing_since_ms: number | null;
-  retrying: number;
-  rejected: number;
-  dead: number;
-  next_due_at_ms: number | null;
-  /** The rest is null without a replay. */
-  replay_id: string | null;
-  replay_from_height: number;
-  replay_to_height: number;
-  replay_cursor: number;
-  replay_end_sequence: number | null;
-  replay_deliveries: number;
-  replay_at_least: 0 | 1;
-  replay_created_at_ms: number;
-}
-
-interface FailedEventRow extends EventRow {
-  state: FailedDelivery["state"];
-  attempts: number;
-  due_at_ms: number | null;
-  failed_at_ms: number;
-}
+type FailedEventRow = EventRow & FailedRow;
 
 const READERS = `
-  SELECT subscription.*, progress.cursor, failing_since_ms, retrying, rejected, dead,
+  SELECT subscription.*, progress.*,
     (SELECT min(due_at_ms) FROM failed_delivery
       WHERE failed_delivery.subscription = subscription.number AND due_at_ms IS NOT NULL) AS next_due_at_ms,
-    replay.id AS replay_id, replay.from_height AS replay_from_height, replay.to_height AS replay_to_height,
-    replay.cursor AS replay_cursor, replay.end_sequence AS replay_end_sequence,
-    replay.deliveries AS replay_deliveries, replay.at_least AS replay_at_least,
-    replay.created_at_ms AS replay_created_at_ms
+    ${READERS_REPLAY}
   FROM subscription JOIN progress ON progress.subscription = subscription.number
     LEFT JOIN replay ON replay.subscription = subscription.number`;
 
@@ -83,7 +66,7 @@ export function sqliteDeliveries(
   const raiseVersion = database.prepare("UPDATE subscriptions_version SET version = version + 1");
 
   const insertReplay = database.prepare(`
-    INSERT INTO replay (id, subscription, from_height, to_height, cursor, end_sequence, deliveries, at_least, created_at_ms)
+    INSERT INTO replay (subscription, ${REPLAY_COLUMNS})
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`);
   const newestAttempt = database.prepare<{ attempts: number }>("SELECT attempts FROM progress WHERE subscription = ?");
   const noteAttempt = database.prepare<{ attempts: number }>(
@@ -91,9 +74,7 @@ export function sqliteDeliveries(
   );
 
   function toDue(row: FailedEventRow): DueDelivery {
-    const { sequence, state, attempts, due_at_ms, failed_at_ms } = row;
-    const delivery = { sequence, state, attempts, dueAtMs: due_at_ms, failedAtMs: failed_at_ms };
-    return { delivery, event: rows.toEvent(row) };
+    return { delivery: toFailed(row), event: rows.toEvent(row) };
   }
 
   /** What is asked of a subscription that is gone is answered as of one that has nothing. */
@@ -139,18 +120,7 @@ export function sqliteDeliveries(
     insertReplay: (replay) =>
       database.transaction(() =>
         ofSubscription(replay.subscriptionId, false, (subscription) => {
-          const { id, fromHeight, toHeight, cursor, endSequence, deliveries, atLeast, createdAtMs } = replay;
-          const heights = [fromHeight, toHeight];
-          const said = [deliveries, atLeast ? 1 : 0];
-          const { changes } = insertReplay.run(
-            id,
-            subscription,
-            ...heights,
-            cursor,
-            endSequence,
-            ...said,
-            createdAtMs,
-          );
+          const { changes } = insertReplay.run(subscription, ...rowValues(replayRow(replay)));
           if (changes > 0) return true;
           throw new StoreError(
             "exists",
@@ -174,30 +144,5 @@ export function sqliteDeliveries(
       }),
     pruneAttempts: (subscriptionId, beforeMs) =>
       ofSubscription(subscriptionId, 0, (subscription) => attempts.prune(subscription, beforeMs)),
-  };
-}
-
-function toReader(row: ReaderRow): Reader {
-  return {
-    subscription: toSubscription(row),
-    progress: {
-      cursor: row.cursor,
-      failingSinceMs: row.failing_since_ms,
-      retrying: row.retrying,
-      rejected: row.rejected,
-      dead: row.dead,
-      nextDueAtMs: row.next_due_at_ms,
-    },
-    replay: row.replay_id === null ? null : {
-      id: row.replay_id,
-      subscriptionId: row.id,
-      fromHeight: row.replay_from_height,
-      toHeight: row.replay_to_height,
-      cursor: row.replay_cursor,
-      endSequence: row.replay_end_sequence,
-      deliveries: row.replay_deliveries,
-      atLeast: row.replay_at_least === 1,
-      createdAtMs: row.replay_created_at_ms,
-    },
   };
 }

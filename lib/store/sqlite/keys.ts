@@ -1,23 +1,13 @@
 import type { NounDriver } from "../checked_store.ts";
-import { type KeyRecord, type KeyStore, type Scope, StoreError } from "../store.ts";
+import { KEY_COLUMNS, type KeyRow, keyRow, toKey } from "../sql/keys.ts";
+import { type KeyStore, StoreError } from "../store.ts";
+import { rowValues } from "./row_values.ts";
 import type { SqliteContext } from "./store.ts";
-
-interface KeyRow {
-  id: string;
-  name: string;
-  hash: string;
-  scopes: string;
-  rate: number | null;
-  disabled: 0 | 1;
-  created_at: string;
-  expires_at: string | null;
-  last_used_at: string | null;
-}
 
 /** API keys. The schema's triggers raise the version. */
 export function sqliteKeys({ database, location }: SqliteContext): NounDriver<KeyStore> {
   const insert = database.prepare(`
-    INSERT INTO api_key (id, name, hash, scopes, rate, disabled, created_at, expires_at, last_used_at)
+    INSERT INTO api_key (${KEY_COLUMNS})
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`);
   const select = database.prepare<KeyRow>("SELECT * FROM api_key WHERE id = ?");
   const list = database.prepare<KeyRow>("SELECT * FROM api_key WHERE id > ? ORDER BY id LIMIT ?");
@@ -32,22 +22,18 @@ export function sqliteKeys({ database, location }: SqliteContext): NounDriver<Ke
 
   return {
     insert(key) {
-      const { changes } = insert.run(
-        key.id,
-        key.name,
-        key.hash,
-        key.scopes.join(","),
-        key.rate ?? null,
-        key.disabled ? 1 : 0,
-        key.createdAt,
-        key.expiresAt ?? null,
-        key.lastUsedAt ?? null,
-      );
+      const { changes } = insert.run(...rowValues(keyRow(key)));
       if (changes === 0) throw new StoreError("exists", `${location} holds a key with the id "${key.id}" already`);
     },
-    get: (id) => toKey(select.get(id)),
-    list: ({ after = "", limit }) => list.all(after, limit).map((row) => toKey(row)!),
-    setDisabled: (id, disabled) => toKey(setDisabled.get(disabled ? 1 : 0, id)),
+    get(id) {
+      const row = select.get(id);
+      return row && toKey(row);
+    },
+    list: ({ after = "", limit }) => list.all(after, limit).map(toKey),
+    setDisabled(id, disabled) {
+      const row = setDisabled.get(disabled ? 1 : 0, id);
+      return row && toKey(row);
+    },
     delete: (id) =>
       database.transaction(() => {
         removeBucket.run(id);
@@ -60,20 +46,4 @@ export function sqliteKeys({ database, location }: SqliteContext): NounDriver<Ke
       }),
     version: () => version.get()!.version,
   };
-}
-
-function toKey(row: KeyRow | undefined): KeyRecord | undefined {
-  if (row === undefined) return undefined;
-  const key: KeyRecord = {
-    id: row.id,
-    name: row.name,
-    hash: row.hash,
-    scopes: row.scopes === "" ? [] : row.scopes.split(",") as Scope[],
-    disabled: row.disabled === 1,
-    createdAt: row.created_at,
-  };
-  if (row.rate !== null) key.rate = row.rate;
-  if (row.expires_at !== null) key.expiresAt = row.expires_at;
-  if (row.last_used_at !== null) key.lastUsedAt = row.last_used_at;
-  return key;
 }

@@ -1,19 +1,9 @@
+import { count, failedRow, type ProgressRow } from "../sql/deliveries.ts";
 import { FAILED_KEPT, type FailedDelivery, type Settlement } from "../webhook.ts";
 import type { SqliteAttempts } from "./attempts.ts";
 import type { SqliteLog } from "./log.ts";
+import { rowValues } from "./row_values.ts";
 import type { SqliteContext } from "./store.ts";
-
-interface ProgressRow {
-  subscription: number;
-  cursor: number;
-  failing_since_ms: number | null;
-  retrying: number;
-  rejected: number;
-  dead: number;
-  rejected_kept: number;
-  dead_kept: number;
-  attempts: number;
-}
 
 type State = FailedDelivery["state"];
 
@@ -23,7 +13,7 @@ export function sqliteSettling(
   log: SqliteLog,
   attempts: SqliteAttempts,
 ): (settlement: Settlement) => void {
-  const readProgress = database.prepare<ProgressRow>(
+  const readProgress = database.prepare<ProgressRow & { subscription: number }>(
     "SELECT progress.* FROM subscription JOIN progress ON subscription = number WHERE id = ?",
   );
   const writeProgress = database.prepare(`
@@ -52,7 +42,7 @@ export function sqliteSettling(
       return;
     }
     count(row, kept.state, 1);
-    write.run(subscription, sequence, kept.state, kept.attempts, kept.dueAtMs, kept.failedAtMs);
+    write.run(subscription, ...rowValues(failedRow(kept)));
   }
 
   /** Of each kind the newest are kept. */
@@ -92,9 +82,4 @@ export function sqliteSettling(
     if (replay?.done) endReplay.run(replay.id, subscription);
     else if (replay !== undefined) moveReplay.run(replay.cursor, replay.id, subscription);
   };
-}
-
-function count(row: ProgressRow, state: State, change: 1 | -1): void {
-  row[state] += change;
-  if (state !== "retrying") row[`${state}_kept`] += change;
 }

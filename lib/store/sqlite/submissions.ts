@@ -1,21 +1,13 @@
 import type { NounDriver } from "../checked_store.ts";
-import type { Submission, SubmissionStore } from "../submission.ts";
+import { SUBMISSION_COLUMNS, type SubmissionRow, submissionRow, toSubmission } from "../sql/submissions.ts";
+import type { SubmissionStore } from "../submission.ts";
+import { rowValues } from "./row_values.ts";
 import type { SqliteContext } from "./store.ts";
-
-export interface SubmissionRow {
-  hash: string;
-  valid_until: number;
-  submitted_at_ms: number;
-  source: string | null;
-  operation: string | null;
-  /** JSON. */
-  outcome: string | null;
-}
 
 /** Envelopes that were sent. */
 export function sqliteSubmissions({ database, commitTogether }: SqliteContext): NounDriver<SubmissionStore> {
   const insert = database.prepare(`
-    INSERT INTO submission (hash, valid_until, submitted_at_ms, source, operation) VALUES (?, ?, ?, ?, ?)
+    INSERT INTO submission (${SUBMISSION_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)
     ON CONFLICT (hash) DO UPDATE SET outcome = NULL WHERE outcome ->> 'ledger' IS NULL`);
   const recordOutcome = database.prepare(`
     UPDATE submission SET outcome = ?1
@@ -31,8 +23,7 @@ export function sqliteSubmissions({ database, commitTogether }: SqliteContext): 
       (SELECT hash FROM submission WHERE submitted_at_ms < ? ORDER BY submitted_at_ms LIMIT 500)`);
 
   return {
-    record: ({ hash, validUntil, submittedAtMs, source = null, operation = null }) =>
-      commitTogether(() => void insert.run(hash, validUntil, submittedAtMs, source, operation)),
+    record: (submission) => commitTogether(() => void insert.run(...rowValues(submissionRow(submission)))),
     recordOutcome: (hash, outcome) => commitTogether(() => void recordOutcome.run(JSON.stringify(outcome), hash)),
     get(hash) {
       const row = select.get(hash);
@@ -44,16 +35,4 @@ export function sqliteSubmissions({ database, commitTogether }: SqliteContext): 
       ),
     prune: (submittedBeforeMs) => prune.run(submittedBeforeMs).changes,
   };
-}
-
-export function toSubmission(row: SubmissionRow): Submission {
-  const submission: Submission = {
-    hash: row.hash,
-    validUntil: row.valid_until,
-    submittedAtMs: row.submitted_at_ms,
-  };
-  if (row.source !== null) submission.source = row.source;
-  if (row.operation !== null) submission.operation = row.operation;
-  if (row.outcome !== null) submission.outcome = JSON.parse(row.outcome);
-  return submission;
 }

@@ -1,34 +1,20 @@
-import type { SqliteValue } from "../../runtime/sqlite.ts";
 import type { NounDriver } from "../checked_store.ts";
 import { intentFenced } from "../intent.ts";
+import {
+  secretsRow,
+  SUBSCRIPTION_COLUMNS,
+  type SubscriptionRow,
+  subscriptionRow,
+  toSubscription,
+} from "../sql/subscriptions.ts";
 import { StoreError, type SubscriptionStore } from "../store.ts";
-import { ATTEMPTS_KEPT, type FormerSecret, type Secrets, type Subscription } from "../webhook.ts";
+import { ATTEMPTS_KEPT, type Secrets } from "../webhook.ts";
 import type { SqliteLog } from "./log.ts";
+import { rowValues } from "./row_values.ts";
 import type { SqliteContext } from "./store.ts";
 
-export interface SubscriptionRow {
-  /** Stands for the id in other tables. */
-  number: number;
-  id: string;
-  key_id: string;
-  url: string;
-  /** Comma-separated; null: all. */
-  types: string | null;
-  device_hash: string | null;
-  merchant: string | null;
-  ordered: 0 | 1;
-  secret: string;
-  previous_secret: string | null;
-  previous_secret_until_ms: number | null;
-  older_secret: string | null;
-  older_secret_until_ms: number | null;
-  created_at: string;
-  start_height: number;
-}
-
 export const INSERT_SUBSCRIPTION = `
-  INSERT INTO subscription (id, key_id, url, types, device_hash, merchant, ordered, secret, previous_secret,
-    previous_secret_until_ms, older_secret, older_secret_until_ms, created_at, start_height)
+  INSERT INTO subscription (${SUBSCRIPTION_COLUMNS})
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING RETURNING number`;
 
 /** Rows of failed deliveries, and of attempts, that one call of `purgeDeleted` removes. */
@@ -71,9 +57,8 @@ export function sqliteSubscriptions(
       LIMIT ${PURGE_STEP})`);
   const forgetDeleted = database.prepare("DELETE FROM deleted_subscription WHERE number = ?");
 
-  function replaceSecrets(id: string, expected: string, { secret, previousSecret, olderSecret }: Secrets): boolean {
-    const former = [...columnsOf(previousSecret), ...columnsOf(olderSecret)];
-    return setSecrets.run(secret, ...former, id, expected).changes > 0;
+  function replaceSecrets(id: string, expected: string, secrets: Secrets): boolean {
+    return setSecrets.run(...rowValues(secretsRow(secrets)), id, expected).changes > 0;
   }
 
   return {
@@ -87,7 +72,7 @@ export function sqliteSubscriptions(
         if (countOfKey.get(keyId)!.count >= maxPerKey) {
           throw new StoreError("exists", `${location}: the key "${keyId}" has ${maxPerKey} subscriptions already`);
         }
-        const inserted = insert.get(...subscriptionValues(subscription));
+        const inserted = insert.get(...rowValues(subscriptionRow(subscription)));
         if (inserted === undefined) {
           throw new StoreError("exists", `${location} holds a subscription with the id "${id}" already`);
         }
@@ -122,42 +107,5 @@ export function sqliteSubscriptions(
         else if (check !== undefined) writeCheck.run(check);
         return rewritten.length;
       }),
-  };
-}
-
-/** The values of `INSERT_SUBSCRIPTION`. */
-export function subscriptionValues(subscription: Subscription): SqliteValue[] {
-  const { id, keyId, url, types, deviceHash, merchant, ordered, secret } = subscription;
-  return [
-    ...[id, keyId, url, types?.join(",") ?? null, deviceHash, merchant, ordered ? 1 : 0, secret],
-    ...columnsOf(subscription.previousSecret),
-    ...columnsOf(subscription.olderSecret),
-    ...[subscription.createdAt, subscription.startHeight],
-  ];
-}
-
-function columnsOf(former: FormerSecret | null = null): [string | null, number | null] {
-  return [former?.secret ?? null, former?.untilMs ?? null];
-}
-
-function formerSecret(secret: string | null, untilMs: number | null): FormerSecret | null {
-  return secret === null ? null : { secret, untilMs: untilMs! };
-}
-
-export function toSubscription(row: SubscriptionRow): Subscription {
-  const olderSecret = formerSecret(row.older_secret, row.older_secret_until_ms);
-  return {
-    id: row.id,
-    keyId: row.key_id,
-    url: row.url,
-    types: row.types === "" ? [] : row.types?.split(",") ?? null,
-    deviceHash: row.device_hash,
-    merchant: row.merchant,
-    ordered: row.ordered === 1,
-    secret: row.secret,
-    previousSecret: formerSecret(row.previous_secret, row.previous_secret_until_ms),
-    ...(olderSecret === null ? {} : { olderSecret }),
-    createdAt: row.created_at,
-    startHeight: row.start_height,
   };
 }

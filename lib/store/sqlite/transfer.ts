@@ -1,5 +1,9 @@
-import type { SqliteStatement, SqliteValue } from "../../runtime/sqlite.ts";
+import type { SqliteStatement } from "../../runtime/sqlite.ts";
 import type { NounDriver } from "../checked_store.ts";
+import { failedRow, progressRow, replayRow } from "../sql/deliveries.ts";
+import { keyRow } from "../sql/keys.ts";
+import { type SubmissionRow, submissionRow, toSubmission } from "../sql/submissions.ts";
+import { subscriptionRow } from "../sql/subscriptions.ts";
 import {
   COPY_REGISTER,
   type HiddenKind,
@@ -17,9 +21,9 @@ import {
 import { sqliteAttempts } from "./attempts.ts";
 import { type EventRows, requireId } from "./event_rows.ts";
 import type { SqliteLog } from "./log.ts";
+import { rowValues } from "./row_values.ts";
 import type { SqliteContext } from "./store.ts";
-import { type SubmissionRow, toSubmission } from "./submissions.ts";
-import { INSERT_SUBSCRIPTION, subscriptionValues } from "./subscriptions.ts";
+import { INSERT_SUBSCRIPTION } from "./subscriptions.ts";
 
 type Readers = { [Kind in HiddenKind]: (after: TransferKey, limit: number) => HiddenRecords[Kind][] };
 type Writers = { [Kind in keyof TransferRecords]: (records: TransferRecords[Kind][]) => void };
@@ -36,10 +40,10 @@ export function sqliteTransfer(context: SqliteContext, log: SqliteLog, rows: Eve
     return prepared.get(sql) as SqliteStatement<Row>;
   }
 
-  function insert(table: string, row: Record<string, SqliteValue>): void {
+  function insert(table: string, row: object): void {
     const columns = Object.keys(row);
     const values = columns.map(() => "?").join(", ");
-    statement(`INSERT INTO ${table} (${columns.join(", ")}) VALUES (${values})`).run(...Object.values(row));
+    statement(`INSERT INTO ${table} (${columns.join(", ")}) VALUES (${values})`).run(...rowValues(row));
   }
 
   const numberOf = (id: string) =>
@@ -104,22 +108,11 @@ export function sqliteTransfer(context: SqliteContext, log: SqliteLog, rows: Eve
       statement("UPDATE log SET forgotten = ?").run(start!.forgotten);
       if (start!.highest !== null) insert("height_start", { ...start!.highest });
     },
-    keys: each(({ scopes, disabled, ...key }) =>
-      insert("api_key", {
-        ...{ id: key.id, name: key.name, hash: key.hash, scopes: scopes.join(","), rate: key.rate ?? null },
-        ...{ disabled: disabled ? 1 : 0, created_at: key.createdAt, expires_at: key.expiresAt ?? null },
-        last_used_at: key.lastUsedAt ?? null,
-      })
-    ),
+    keys: each((key) => insert("api_key", keyRow(key))),
     buckets: each(({ keyId, tokens, updatedAtMs }) =>
       insert("bucket", { key_id: keyId, tokens, updated_at_ms: updatedAtMs })
     ),
-    submissions: each(({ hash, validUntil, submittedAtMs, source = null, operation = null, outcome }) =>
-      insert("submission", {
-        ...{ hash, valid_until: validUntil, submitted_at_ms: submittedAtMs, source, operation },
-        outcome: outcome === undefined ? null : JSON.stringify(outcome),
-      })
-    ),
+    submissions: each((submission) => insert("submission", submissionRow(submission))),
     intents: each(({ keyId, completedAtMs, ...intent }) =>
       insert("intent", {
         ...{ ...intent, key_id: keyId, completed_at_ms: completedAtMs },
@@ -141,24 +134,13 @@ export function sqliteTransfer(context: SqliteContext, log: SqliteLog, rows: Eve
     },
     undecoded: each((event) => rows.insertUndecoded(event, requireId(event.id))),
     subscriptions: each(({ subscription, progress, counters, replay }) => {
-      const { number } = statement<{ number: number }>(INSERT_SUBSCRIPTION).get(...subscriptionValues(subscription))!;
-      const { cursor, failingSinceMs: failing_since_ms, retrying, rejected, dead } = progress;
-      insert("progress", {
-        ...{ subscription: number, cursor, failing_since_ms, retrying, rejected, dead },
-        ...{ rejected_kept: counters.rejectedKept, dead_kept: counters.deadKept, attempts: counters.attempts },
-      });
-      if (replay === null) return;
-      insert("replay", {
-        ...{ id: replay.id, subscription: number, from_height: replay.fromHeight, to_height: replay.toHeight },
-        ...{ cursor: replay.cursor, end_sequence: replay.endSequence, deliveries: replay.deliveries },
-        ...{ at_least: replay.atLeast ? 1 : 0, created_at_ms: replay.createdAtMs },
-      });
+      const { number } = statement<{ number: number }>(INSERT_SUBSCRIPTION)
+        .get(...rowValues(subscriptionRow(subscription)))!;
+      insert("progress", { subscription: number, ...progressRow(progress, counters) });
+      if (replay !== null) insert("replay", { subscription: number, ...replayRow(replay) });
     }),
-    failedDeliveries: each(({ subscriptionId, sequence, state, attempts, dueAtMs, failedAtMs }) =>
-      insert("failed_delivery", {
-        ...{ subscription: numberOf(subscriptionId), sequence, state, attempts },
-        ...{ due_at_ms: dueAtMs, failed_at_ms: failedAtMs },
-      })
+    failedDeliveries: each(({ subscriptionId, ...failed }) =>
+      insert("failed_delivery", { subscription: numberOf(subscriptionId), ...failedRow(failed) })
     ),
     attempts: each(({ subscriptionId, ordinal, ...attempt }) =>
       attempts.write(numberOf(subscriptionId), ordinal, attempt)

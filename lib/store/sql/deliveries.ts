@@ -1,0 +1,112 @@
+import type { DeliveryCounters } from "../transfer.ts";
+import type { FailedDelivery, Progress, Reader, Replay } from "../webhook.ts";
+import type { SqlBoolean } from "./boolean.ts";
+import { type SubscriptionRow, toSubscription } from "./subscriptions.ts";
+
+/** How far one subscription has come. */
+export interface ProgressRow {
+  cursor: number;
+  failing_since_ms: number | null;
+  retrying: number;
+  rejected: number;
+  dead: number;
+  rejected_kept: number;
+  dead_kept: number;
+  attempts: number;
+}
+
+export interface ReaderRow extends SubscriptionRow, ProgressRow {
+  next_due_at_ms: number | null;
+  /** The rest is null without a replay. */
+  replay_id: string | null;
+  replay_from_height: number;
+  replay_to_height: number;
+  replay_cursor: number;
+  replay_end_sequence: number | null;
+  replay_deliveries: number;
+  replay_at_least: SqlBoolean;
+  replay_created_at_ms: number;
+}
+
+export interface FailedRow {
+  sequence: number;
+  state: FailedDelivery["state"];
+  attempts: number;
+  due_at_ms: number | null;
+  failed_at_ms: number;
+}
+
+/** In the order of `progressRow`. */
+export const PROGRESS_COLUMNS =
+  "cursor, failing_since_ms, retrying, rejected, dead, rejected_kept, dead_kept, attempts";
+/** In the order of `replayRow`. */
+export const REPLAY_COLUMNS = "id, from_height, to_height, cursor, end_sequence, deliveries, at_least, created_at_ms";
+/** Of the table `replay`, as a `ReaderRow` has them. */
+export const READERS_REPLAY = REPLAY_COLUMNS.split(", ").map((column) => `replay.${column} AS replay_${column}`)
+  .join(", ");
+
+export function progressRow(progress: Omit<Progress, "nextDueAtMs">, counters: DeliveryCounters): ProgressRow {
+  return {
+    cursor: progress.cursor,
+    failing_since_ms: progress.failingSinceMs,
+    retrying: progress.retrying,
+    rejected: progress.rejected,
+    dead: progress.dead,
+    rejected_kept: counters.rejectedKept,
+    dead_kept: counters.deadKept,
+    attempts: counters.attempts,
+  };
+}
+
+/** Without its subscription. */
+export function replayRow(replay: Replay) {
+  return {
+    id: replay.id,
+    from_height: replay.fromHeight,
+    to_height: replay.toHeight,
+    cursor: replay.cursor,
+    end_sequence: replay.endSequence,
+    deliveries: replay.deliveries,
+    at_least: replay.atLeast,
+    created_at_ms: replay.createdAtMs,
+  };
+}
+
+export function toReader(row: ReaderRow): Reader {
+  return {
+    subscription: toSubscription(row),
+    progress: {
+      cursor: row.cursor,
+      failingSinceMs: row.failing_since_ms,
+      retrying: row.retrying,
+      rejected: row.rejected,
+      dead: row.dead,
+      nextDueAtMs: row.next_due_at_ms,
+    },
+    replay: row.replay_id === null ? null : {
+      id: row.replay_id,
+      subscriptionId: row.id,
+      fromHeight: row.replay_from_height,
+      toHeight: row.replay_to_height,
+      cursor: row.replay_cursor,
+      endSequence: row.replay_end_sequence,
+      deliveries: row.replay_deliveries,
+      atLeast: Boolean(row.replay_at_least),
+      createdAtMs: row.replay_created_at_ms,
+    },
+  };
+}
+
+export function failedRow({ sequence, state, attempts, dueAtMs, failedAtMs }: FailedDelivery): FailedRow {
+  return { sequence, state, attempts, due_at_ms: dueAtMs, failed_at_ms: failedAtMs };
+}
+
+export function toFailed({ sequence, state, attempts, due_at_ms, failed_at_ms }: FailedRow): FailedDelivery {
+  return { sequence, state, attempts, dueAtMs: due_at_ms, failedAtMs: failed_at_ms };
+}
+
+/** One more, or one less, of the deliveries in this state. */
+export function count(row: ProgressRow, state: FailedDelivery["state"], change: 1 | -1): void {
+  row[state] += change;
+  if (state !== "retrying") row[`${state}_kept`] += change;
+}
