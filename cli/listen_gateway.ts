@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import type { GatewayEvent } from "../lib/client/client.ts";
 import { createSecret, signatureHeaders, signingSecret } from "../lib/webhooks/delivery/signature.ts";
 import type { CommandIo } from "./command.ts";
@@ -27,7 +28,7 @@ const SUBSCRIPTION = "listen";
  */
 export async function listenToAny(options: GatewayListening, io: CommandIo): Promise<number> {
   const { gateway, apiKey, filter, forwardTo, json } = options;
-  const secret = createSecret((length) => crypto.getRandomValues(new Uint8Array(length)));
+  const secret = createSecret(randomBytes);
   const secrets = [signingSecret(secret)];
 
   async function tell(event: GatewayEvent): Promise<void> {
