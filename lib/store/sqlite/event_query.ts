@@ -1,46 +1,15 @@
 import type { SqliteDatabase, SqliteStatement, SqliteValue } from "../../runtime/sqlite.ts";
-import type { EventFilter } from "../event.ts";
+import { all, between, type Condition, equal, type Given, givenSubjects, heightsWithin } from "../sql/event_query.ts";
 import type { EventQuery } from "../store.ts";
 import type { EventRow } from "./event_rows.ts";
-import { packAddress, packHash } from "../packing.ts";
 import type { SqliteLog } from "./log.ts";
 import type { Words } from "./words.ts";
 
-/** Some rows of the log. */
-interface Condition {
-  where: string;
-  params: SqliteValue[];
-}
-
 /** Rows that one index has next to each other, by sequence. */
-interface Range extends Condition {
+interface Range extends Condition<SqliteValue> {
   /** Absent: the table itself. */
   index?: string;
 }
-
-/** A condition on a column that has an index of its own, which ends with the sequence; most telling first. */
-interface Subject {
-  column: string;
-  /** Whether `type` stands between the column and the sequence in its index. */
-  byType: boolean;
-  pack(value: string): SqliteValue;
-}
-
-/** One that a query has, with the value wanted. */
-interface Given {
-  subject: Subject;
-  value: SqliteValue;
-}
-
-/** What is not a subject: types join every subject's index or have their own; heights bound the sequences. */
-type SubjectKey = Exclude<keyof EventFilter, "types" | "fromHeight" | "toHeight">;
-
-const SUBJECTS = {
-  txHash: { column: "tx_hash", byType: false, pack: packHash },
-  deviceHash: { column: "device_hash", byType: true, pack: packHash },
-  agent: { column: "agent", byType: true, pack: packAddress },
-  merchant: { column: "merchant", byType: true, pack: packAddress },
-} satisfies Record<SubjectKey, Subject>;
 
 export interface EventQueries {
   select(query: EventQuery & { order: "asc" | "desc"; limit: number }): EventRow[];
@@ -68,7 +37,7 @@ export function sqliteEventQueries(
   }
 
   /** The given subject that has the fewest events, by counting ever more of each. */
-  function rarest(subjects: Given[]): Given | undefined {
+  function rarest(subjects: Given<SqliteValue>[]): Given<SqliteValue> | undefined {
     if (subjects.length < 2) return subjects[0];
     for (let most = 64;; most *= 8) {
       for (const found of subjects) {
@@ -87,26 +56,20 @@ export function sqliteEventQueries(
     const beyond = toHeight === undefined ? undefined : log.reached(toHeight + 1);
     const from = Math.max(after, begin - 1);
     const onTime = beyond === undefined ? upTo : Math.min(upTo, beyond - 1);
-    const given = Object.entries(SUBJECTS).flatMap(([key, subject]) => {
-      const value = filter[key as SubjectKey];
-      return value === undefined ? [] : [{ subject, value: subject.pack(value) }];
-    });
+    const given = givenSubjects<SqliteValue>(filter, (packed) => packed);
     const wanted = filter.types && numbersOf(filter.types);
     if (wanted?.length === 0) return [];
 
     // A late event may lie anywhere, and another handle may append meanwhile.
-    const heights: Condition[] = [
-      ...(fromHeight === undefined ? [] : [{ where: "height >= ?", params: [fromHeight] }]),
-      ...(toHeight === undefined ? [] : [{ where: "height <= ?", params: [toHeight] }]),
-    ];
+    const heights = heightsWithin(filter, "height");
     const by = rarest(given);
     const rest = [...given.filter((one) => one !== by).map(residual), ...heights];
     const ranges = subjectRanges(by, wanted)
-      .map(({ index, ...range }) => ({ index, ...all([range, between(from, onTime), ...rest]) }));
+      .map(({ index, ...range }) => ({ index, ...all([range, between("sequence", from, onTime), ...rest]) }));
     if (onTime === upTo) return ranges;
-    const late = all([
+    const late = all<SqliteValue>([
       { where: "is_late = 1", params: [] },
-      between(Math.max(from, onTime), upTo),
+      between("sequence", Math.max(from, onTime), upTo),
       ...given.map(residual),
       ...(wanted === undefined ? [] : [ofTypes(wanted)]),
       ...heights,
@@ -120,7 +83,7 @@ export function sqliteEventQueries(
   }
 
   /** One range a type where the index has the type before the sequence. */
-  function subjectRanges(by: Given | undefined, wanted?: number[]): Range[] {
+  function subjectRanges(by: Given<SqliteValue> | undefined, wanted?: number[]): Range[] {
     if (by === undefined) {
       return wanted?.map((type) => ({ index: "event_by_type", ...equal("type", type) })) ?? [all([])];
     }
@@ -154,26 +117,11 @@ function from({ index, where }: Range): string {
   return `FROM event ${index === undefined ? "NOT INDEXED" : `INDEXED BY ${index}`} WHERE ${where}`;
 }
 
-function equal(column: string, value: SqliteValue): Condition {
-  return { where: `${column} = ?`, params: [value] };
-}
-
 /** What the range's index does not say: looked up in the event itself. */
-function residual({ subject, value }: Given): Condition {
+function residual({ subject, value }: Given<SqliteValue>): Condition<SqliteValue> {
   return equal(`+${subject.column}`, value);
 }
 
-function ofTypes(numbers: number[]): Condition {
+function ofTypes(numbers: number[]): Condition<SqliteValue> {
   return { where: `+type IN (${numbers.map(() => "?").join(", ")})`, params: numbers };
-}
-
-function between(after: number, upTo: number): Condition {
-  return { where: "sequence > ? AND sequence <= ?", params: [after, upTo] };
-}
-
-function all(conditions: Condition[]): Condition {
-  return {
-    where: conditions.map(({ where }) => where).filter((where) => where !== "").join(" AND "),
-    params: conditions.flatMap(({ params }) => params),
-  };
 }
