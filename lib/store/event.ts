@@ -8,7 +8,7 @@ import { MAX_LEDGER, MAX_UINT32 } from "../ledger_numbers.ts";
  * becomes known; in quiet times that is the order of the ledgers.
  */
 
-const LEDGERS_PER_EPOCH = 2 ** 32;
+export const LEDGERS_PER_EPOCH = 2 ** 32;
 
 /** The height of a ledger; below 2^53 for epochs up to 9 999. */
 export function heightOf(epoch: number, ledger: number): number {

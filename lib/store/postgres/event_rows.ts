@@ -1,31 +1,12 @@
 import { Buffer } from "node:buffer";
-import { isoSeconds } from "../../clock.ts";
-import {
-  formatEventId,
-  heightOf,
-  ledgerOfHeight,
-  type LoggedEvent,
-  type NewEvent,
-  parseEventId,
-  publicEvent,
-  type UndecodedEvent,
-} from "../event.ts";
+import { type LoggedEvent, type NewEvent, publicEvent, type UndecodedEvent } from "../event.ts";
 import { packAddress, packHash, unixSeconds, unpackAddress, unpackHash } from "../packing.ts";
+import { type IdColumns, type OriginRow, toOrigin } from "../sql/event_rows.ts";
 import type { Queries } from "./database.ts";
 import type { PostgresContext } from "./store.ts";
 import { postgresWords, type Words } from "./words.ts";
 
-/** What decoded and undecoded events have. */
-interface OriginRow {
-  contract: number;
-  height: number;
-  place: number;
-  event_index: number;
-  closed_at: number;
-  tx_hash: Uint8Array;
-}
-
-export interface EventRow extends OriginRow {
+export interface EventRow extends OriginRow<Uint8Array> {
   sequence: number;
   type: number;
   known_at: number;
@@ -37,7 +18,7 @@ export interface EventRow extends OriginRow {
   asset: number | null;
 }
 
-export interface UndecodedRow extends OriginRow {
+export interface UndecodedRow extends OriginRow<Uint8Array> {
   /** JSON. */
   raw: string;
 }
@@ -45,26 +26,6 @@ export interface UndecodedRow extends OriginRow {
 const ORIGIN = "contract, height, place, event_index, closed_at, tx_hash";
 export const EVENT_COLUMNS = `sequence, type, ${ORIGIN}, known_at, device_hash, agent, merchant, amount, asset`;
 export const UNDECODED_COLUMNS = `${ORIGIN}, raw`;
-
-/** What of an event's id its place in the epoch's order is, as columns. */
-export interface IdColumns {
-  height: number;
-  place: number;
-  event_index: number;
-}
-
-/** The columns of an id; undefined for text that is no event id. */
-export function idColumns(id: string): IdColumns | undefined {
-  const parts = parseEventId(id);
-  return parts && { height: heightOf(parts.epoch, parts.ledger), place: parts.order, event_index: parts.index };
-}
-
-/** The columns of an id. Throws a plain Error for text that is none: such an event never comes from outside. */
-export function requireId(id: string): IdColumns {
-  const columns = idColumns(id);
-  if (columns === undefined) throw new Error(`not an event id: ${JSON.stringify(id)}`);
-  return columns;
-}
 
 /** An event that is to be written at its place. */
 export interface Placed<Event> {
@@ -90,22 +51,13 @@ export interface EventRows {
   insertUndecoded(queries: Queries, placed: Placed<UndecodedEvent>[]): Promise<void>;
 }
 
-const EPOCH = 2 ** 32;
-
 export function postgresEventRows(context: Pick<PostgresContext, "database" | "prefix">): EventRows {
   const { prefix } = context;
   const types = postgresWords(context, "event_type");
   const contracts = postgresWords(context, "contract");
 
-  function originOf({ contract, height, place, event_index, closed_at, tx_hash }: OriginRow, ids: Map<number, string>) {
-    const ledger = ledgerOfHeight(height);
-    return {
-      id: formatEventId({ epoch: Math.floor(height / EPOCH), ledger, order: place, index: event_index }),
-      contractId: ids.get(contract)!,
-      ledger,
-      ledgerClosedAt: isoSeconds(closed_at * 1_000),
-      txHash: unpack(tx_hash, unpackHash),
-    };
+  function originOf(row: OriginRow<Uint8Array>, ids: Map<number, string>) {
+    return toOrigin(row, { contractId: ids.get(row.contract)!, txHash: unpack(row.tx_hash, unpackHash) });
   }
 
   function toEvent(row: EventRow, names: Map<number, string>, ids: Map<number, string>): LoggedEvent {

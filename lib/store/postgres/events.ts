@@ -1,6 +1,7 @@
 import type { NounDriver } from "../checked_store.ts";
 import type { LoggedEvent, NewEvent, UndecodedEvent } from "../event.ts";
 import { unixSeconds } from "../packing.ts";
+import { idColumns, requireId } from "../sql/event_rows.ts";
 import type { EventStore, Lease, WatcherState } from "../store.ts";
 import { givenRows, type Queries } from "./database.ts";
 import { postgresEventQueries } from "./event_query.ts";
@@ -8,10 +9,8 @@ import {
   EVENT_COLUMNS,
   type EventRow,
   type EventRows,
-  idColumns,
   loggedEvent,
   type Placed,
-  requireId,
   UNDECODED_COLUMNS,
   type UndecodedRow,
 } from "./event_rows.ts";

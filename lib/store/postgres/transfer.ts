@@ -1,6 +1,7 @@
 import type { NounDriver } from "../checked_store.ts";
 import { attemptRow } from "../sql/attempts.ts";
 import { failedRow, progressRow, replayRow } from "../sql/deliveries.ts";
+import { requireId } from "../sql/event_rows.ts";
 import { keyRow } from "../sql/keys.ts";
 import { type SubmissionRow, submissionRow, toSubmission } from "../sql/submissions.ts";
 import { subscriptionRow } from "../sql/subscriptions.ts";
@@ -18,7 +19,7 @@ import {
   type TransferStore,
 } from "../transfer.ts";
 import type { Queries } from "./database.ts";
-import { type EventRows, requireId } from "./event_rows.ts";
+import type { EventRows } from "./event_rows.ts";
 import { newestRow, type PostgresLog } from "./log.ts";
 import { newestProgress } from "./progress.ts";
 import type { PostgresContext } from "./store.ts";

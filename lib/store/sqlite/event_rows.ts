@@ -1,29 +1,13 @@
-import { isoSeconds } from "../../clock.ts";
 import type { SqliteDatabase } from "../../runtime/sqlite.ts";
-import {
-  formatEventId,
-  heightOf,
-  type LoggedEvent,
-  type NewEvent,
-  parseEventId,
-  type UndecodedEvent,
-} from "../event.ts";
+import type { LoggedEvent, NewEvent, UndecodedEvent } from "../event.ts";
 import { packAddress, packAmount, packHash, unixSeconds, unpackAddress, unpackAmount, unpackHash } from "../packing.ts";
+import { type IdColumns, type OriginRow, toOrigin } from "../sql/event_rows.ts";
+import { rowValues } from "./row_values.ts";
 import { sqliteWords, type Words } from "./words.ts";
 
 type Packed = Uint8Array | string;
 
-/** What decoded and undecoded events have. */
-interface OriginRow {
-  contract: number;
-  height: number;
-  place: number;
-  event_index: number;
-  closed_at: number;
-  tx_hash: Packed;
-}
-
-export interface EventRow extends OriginRow {
+export interface EventRow extends OriginRow<Packed> {
   sequence: number;
   type: number;
   known_at: number;
@@ -34,25 +18,9 @@ export interface EventRow extends OriginRow {
   amount: string | null;
 }
 
-export interface UndecodedRow extends OriginRow {
+export interface UndecodedRow extends OriginRow<Packed> {
   /** JSON. */
   raw: string;
-}
-
-/** What of an event's id its place in the epoch's order is, as columns. */
-export type IdColumns = [height: number, place: number, eventIndex: number];
-
-/** The columns of an id; undefined for text that is no event id. */
-export function idColumns(id: string): IdColumns | undefined {
-  const parts = parseEventId(id);
-  return parts && [heightOf(parts.epoch, parts.ledger), parts.order, parts.index];
-}
-
-/** The columns of an id. Throws a plain Error for text that is none: such an event never comes from outside. */
-export function requireId(id: string): IdColumns {
-  const columns = idColumns(id);
-  if (columns === undefined) throw new Error(`not an event id: ${JSON.stringify(id)}`);
-  return columns;
 }
 
 /** What an event has beside its id, and the ledger in it. */
@@ -68,8 +36,6 @@ export interface EventRows {
   insertUndecoded(event: Omit<WithoutId<UndecodedEvent>, "type">, id: IdColumns): void;
 }
 
-const EPOCH = 2 ** 32;
-
 export function sqliteEventRows(database: SqliteDatabase): EventRows {
   const types = sqliteWords(database, "event_type");
   const contracts = sqliteWords(database, "contract");
@@ -81,21 +47,14 @@ export function sqliteEventRows(database: SqliteDatabase): EventRows {
     INSERT INTO undecoded_event (height, place, event_index, contract, closed_at, tx_hash, raw)
     VALUES (?, ?, ?, ?, ?, ?, ?)`);
 
-  function origin({ contract, height, place, event_index, closed_at, tx_hash }: OriginRow) {
-    const ledger = height % EPOCH;
-    return {
-      id: formatEventId({ epoch: Math.floor(height / EPOCH), ledger, order: place, index: event_index }),
-      contractId: contracts.text(contract),
-      ledger,
-      ledgerClosedAt: isoSeconds(closed_at * 1_000),
-      txHash: unpackHash(tx_hash),
-    };
+  function originOf(row: OriginRow<Packed>) {
+    return toOrigin(row, { contractId: contracts.text(row.contract), txHash: unpackHash(row.tx_hash) });
   }
 
   return {
     types,
     toEvent(row) {
-      const { id, contractId, ledger, ledgerClosedAt, txHash } = origin(row);
+      const { id, contractId, ledger, ledgerClosedAt, txHash } = originOf(row);
       const { sequence, known_at: knownAt } = row;
       const type = types.text(row.type);
       const event: LoggedEvent = { sequence, id, type, contractId, ledger, ledgerClosedAt, txHash, knownAt };
@@ -105,7 +64,7 @@ export function sqliteEventRows(database: SqliteDatabase): EventRows {
       return row.amount === null ? event : { ...event, ...unpackAmount(row.amount) };
     },
     toUndecoded(row) {
-      const { id, ...rest } = origin(row);
+      const { id, ...rest } = originOf(row);
       return { id, type: null, ...rest, raw: JSON.parse(row.raw) };
     },
     insert(event, id, { sequence, isLate }) {
@@ -114,7 +73,7 @@ export function sqliteEventRows(database: SqliteDatabase): EventRows {
         sequence,
         types.add(event.type),
         contracts.add(event.contractId),
-        ...id,
+        ...rowValues(id),
         unixSeconds(event.ledgerClosedAt),
         event.knownAt,
         isLate ? 1 : 0,
@@ -127,7 +86,7 @@ export function sqliteEventRows(database: SqliteDatabase): EventRows {
     },
     insertUndecoded({ contractId, ledgerClosedAt, txHash, raw }, id) {
       const closedAt = unixSeconds(ledgerClosedAt);
-      insertUndecoded.run(...id, contracts.add(contractId), closedAt, packHash(txHash), JSON.stringify(raw));
+      insertUndecoded.run(...rowValues(id), contracts.add(contractId), closedAt, packHash(txHash), JSON.stringify(raw));
     },
   };
 }

@@ -1,19 +1,14 @@
 import type { NounDriver } from "../checked_store.ts";
 import type { LoggedEvent, NewEvent } from "../event.ts";
+import { type IdColumns, idColumns, requireId } from "../sql/event_rows.ts";
 import type { EventStore, Lease, WatcherState } from "../store.ts";
 import { sqliteEventQueries } from "./event_query.ts";
-import {
-  type EventRow,
-  type EventRows,
-  type IdColumns,
-  idColumns,
-  requireId,
-  type UndecodedRow,
-} from "./event_rows.ts";
+import type { EventRow, EventRows, UndecodedRow } from "./event_rows.ts";
 import { sqliteForget } from "./forgetting.ts";
 import type { SqliteLeases } from "./leases.ts";
 import type { SqliteLog } from "./log.ts";
 import { unixSeconds } from "../packing.ts";
+import { rowValues } from "./row_values.ts";
 import type { SqliteContext } from "./store.ts";
 
 /** The log. Undecoded events have a table of their own, so that no page of the log passes over them. */
@@ -46,8 +41,8 @@ export function sqliteEvents(
       const next = log.append();
       const appended: EventRow[] = [];
       work((event, id) => {
-        rows.insert(event, id, next(id[0]));
-        appended.push(select.get(...id)!);
+        rows.insert(event, id, next(id.height));
+        appended.push(select.get(...rowValues(id))!);
       });
       return appended;
     });
@@ -63,7 +58,8 @@ export function sqliteEvents(
       append(lease, (appendOne) => {
         for (const event of events) {
           const id = requireId(event.id);
-          if (isDecoded.get(...id) !== undefined || isUndecoded.get(...id) !== undefined) continue;
+          const columns = rowValues(id);
+          if (isDecoded.get(...columns) !== undefined || isUndecoded.get(...columns) !== undefined) continue;
           if (event.type === null) rows.insertUndecoded(event, id);
           else appendOne(event, id);
         }
@@ -74,19 +70,19 @@ export function sqliteEvents(
     count: queries.count,
     get(id) {
       const columns = idColumns(id);
-      const row = columns && select.get(...columns);
+      const row = columns && select.get(...rowValues(columns));
       return row && rows.toEvent(row);
     },
     before: log.before,
     undecoded({ after, limit }) {
-      const from = after === undefined ? [-1, 0, 0] : requireId(after);
+      const from = after === undefined ? [-1, 0, 0] : rowValues(requireId(after));
       return listUndecoded.all(...from, limit).map(rows.toUndecoded);
     },
     appendDecoded: ({ lease, events }) =>
       append(lease, (appendOne) => {
         for (const event of events) {
           const id = requireId(event.id);
-          if (removeUndecoded.run(...id).changes > 0) appendOne(event, id);
+          if (removeUndecoded.run(...rowValues(id)).changes > 0) appendOne(event, id);
         }
       }),
     forget: sqliteForget(context, log),

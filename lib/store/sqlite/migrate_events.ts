@@ -1,7 +1,8 @@
 import type { SqliteDatabase } from "../../runtime/sqlite.ts";
 import { heightOf, ledgerOfHeight } from "../event.ts";
+import type { IdColumns } from "../sql/event_rows.ts";
 import type { WatcherState } from "../store.ts";
-import type { EventRows, IdColumns } from "./event_rows.ts";
+import type { EventRows } from "./event_rows.ts";
 import type { SqliteLog } from "./log.ts";
 import { unixSeconds } from "../packing.ts";
 
@@ -37,9 +38,10 @@ const PAGE = 1_000;
  */
 export function columnsOfPosition(position: string): IdColumns {
   const [, epoch, toid, index] = /^(\d{4})\/(\d{19})-(\d{10})$/.exec(position) ?? [];
-  if (toid === undefined) return [0, 0, 0];
+  if (toid === undefined) return { height: 0, place: 0, event_index: 0 };
   const ledger = Number(BigInt(toid) >> 32n);
-  return [heightOf(Number(epoch), ledger), Number(BigInt(toid) & 0xffff_ffffn), Number(index)];
+  const place = Number(BigInt(toid) & 0xffff_ffffn);
+  return { height: heightOf(Number(epoch), ledger), place, event_index: Number(index) };
 }
 
 /**
@@ -72,7 +74,7 @@ export function migrateEvents(database: SqliteDatabase, rows: EventRows, log: Sq
         knownAt: unixSeconds(row.ledger_closed_at),
       },
       id,
-      next(id[0]),
+      next(id.height),
     );
   }
 

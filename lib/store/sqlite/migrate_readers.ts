@@ -2,6 +2,7 @@ import type { SqliteDatabase } from "../../runtime/sqlite.ts";
 import { heightOf } from "../event.ts";
 import { ATTEMPTS_KEPT, FAILED_KEPT } from "../webhook.ts";
 import { columnsOfPosition } from "./migrate_events.ts";
+import { rowValues } from "./row_values.ts";
 
 /** How far fan-out had come in schema 3: all for the events before the position, those up to `subscriptionId` for it. */
 interface FanOutCursor {
@@ -42,7 +43,7 @@ export function migrateReaders(database: SqliteDatabase, inOrder: number): void 
 
 /** The first height that has something after this position: the next one when it is the end of a ledger. */
 function heightAfter(position: string): number {
-  const [height, place] = columnsOfPosition(position);
+  const { height, place } = columnsOfPosition(position);
   return place === 0xffff_ffff ? height + 1 : height;
 }
 
@@ -52,7 +53,7 @@ function sequenceUpTo(database: SqliteDatabase, inOrder: number): (position: str
     SELECT sequence FROM event WHERE (height, place, event_index) <= (?, ?, ?) AND sequence <= ?
     ORDER BY height DESC, place DESC, event_index DESC LIMIT 1`);
   const { forgotten } = database.prepare<{ forgotten: number }>("SELECT forgotten FROM log").get()!;
-  return (position) => last.get(...columnsOfPosition(position), inOrder)?.sequence ?? forgotten;
+  return (position) => last.get(...rowValues(columnsOfPosition(position)), inOrder)?.sequence ?? forgotten;
 }
 
 /** Those that had not got the event that fan-out stood in the middle of stand before it. */
@@ -130,7 +131,7 @@ function migrateReplays(database: SqliteDatabase, upTo: (position: string) => nu
   const watcher = database.prepare<{ state: string }>("SELECT state FROM watcher").get();
   const { epoch = 0, scannedLedger = 0 } = watcher === undefined ? {} : JSON.parse(watcher.state);
   for (const { id, subscription, after_position, up_to_position, position, ...rest } of replays.all()) {
-    const [toHeight] = columnsOfPosition(up_to_position);
+    const { height: toHeight } = columnsOfPosition(up_to_position);
     const isScanned = toHeight <= heightOf(epoch, scannedLedger);
     insert.run(
       id,

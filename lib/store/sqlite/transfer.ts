@@ -1,6 +1,7 @@
 import type { SqliteStatement } from "../../runtime/sqlite.ts";
 import type { NounDriver } from "../checked_store.ts";
 import { failedRow, progressRow, replayRow } from "../sql/deliveries.ts";
+import { requireId } from "../sql/event_rows.ts";
 import { keyRow } from "../sql/keys.ts";
 import { type SubmissionRow, submissionRow, toSubmission } from "../sql/submissions.ts";
 import { subscriptionRow } from "../sql/subscriptions.ts";
@@ -19,7 +20,7 @@ import {
   type TransferStore,
 } from "../transfer.ts";
 import { sqliteAttempts } from "./attempts.ts";
-import { type EventRows, requireId } from "./event_rows.ts";
+import type { EventRows } from "./event_rows.ts";
 import type { SqliteLog } from "./log.ts";
 import { rowValues } from "./row_values.ts";
 import type { SqliteContext } from "./store.ts";
@@ -129,7 +130,7 @@ export function sqliteTransfer(context: SqliteContext, log: SqliteLog, rows: Eve
       const next = log.append();
       for (const event of events) {
         const id = requireId(event.id);
-        rows.insert(event, id, next(id[0]));
+        rows.insert(event, id, next(id.height));
       }
     },
     undecoded: each((event) => rows.insertUndecoded(event, requireId(event.id))),
