@@ -1,28 +1,13 @@
+import { diskFailed, diskFull, lockedByAnother } from "../file/errors.ts";
 import { StoreError } from "../store.ts";
 
 /** A fault of Deno KV in an operator's words. It comes as SQLite's text, or a network's: there is no code to go by. */
 export function toStoreError(error: unknown, location: string): unknown {
   if (error instanceof StoreError || error instanceof RangeError) return error;
   const message = error instanceof Error ? error.message : String(error);
-  if (/disk is full/.test(message)) {
-    return new StoreError("full", `${location}: the disk is full: make room on it; this change was not written`, {
-      cause: error,
-    });
-  }
-  if (/disk I\/O error/.test(message)) {
-    return new StoreError("full", `${location}: the disk cannot be read or written: check that it has room and works`, {
-      cause: error,
-    });
-  }
-  if (isLocked(error)) {
-    return new StoreError(
-      "locked",
-      `${location} is locked by another process: wait until that has finished, or stop it`,
-      {
-        cause: error,
-      },
-    );
-  }
+  if (/disk is full/.test(message)) return diskFull(location, error);
+  if (/disk I\/O error/.test(message)) return diskFailed(location, error);
+  if (isLocked(error)) return lockedByAnother(location, error);
   return new StoreError("unavailable", `${location} cannot be used: ${message}`, { cause: error });
 }
 

@@ -1,7 +1,8 @@
 import { type Kv, openKv } from "../../runtime/kv.ts";
 import { openSqlite } from "../../runtime/sqlite.ts";
 import { copySqlite } from "../file/copy.ts";
-import { createEmpty, diskFull, missingStore, type OpenOptions, removeDatabase } from "../file/store_file.ts";
+import { diskFull } from "../file/errors.ts";
+import { createEmpty, missingStore, type OpenOptions, removeDatabase } from "../file/store_file.ts";
 import { toStoreError as fromSqlite } from "../sqlite/errors.ts";
 import { StoreError } from "../store.ts";
 import { toStoreError } from "./errors.ts";

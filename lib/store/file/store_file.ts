@@ -13,6 +13,7 @@ import {
 import { basename, dirname, join, resolve } from "node:path";
 import { type FileLock, lockFile } from "../../runtime/file_lock.ts";
 import { syncToDisk } from "./copy.ts";
+import { diskFull } from "./errors.ts";
 import { refuseLeftoverLog, removeLeftovers } from "./leftovers.ts";
 import type { OnNotice } from "./migration_copy.ts";
 import { StoreError } from "../store.ts";
@@ -29,13 +30,6 @@ export interface OpenOptions {
   now?: () => number;
   /** Tests: several gateways share it, as they do the platform's database and PostgreSQL; for `memory:` and `deno-kv:PATH`. */
   isShared?: boolean;
-}
-
-/** A full disk, in an operator's words. */
-export function diskFull(location: string, cause: unknown): StoreError {
-  return new StoreError("full", `${location}: the disk is full: make room on it; this change was not written`, {
-    cause,
-  });
 }
 
 /** The refusal of a store that should be there. */

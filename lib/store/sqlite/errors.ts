@@ -1,4 +1,5 @@
 import { SQLITE, SqliteError } from "../../runtime/sqlite.ts";
+import { diskFailed, diskFull, lockedByAnother } from "../file/errors.ts";
 import { StoreError } from "../store.ts";
 
 /** What the store was doing went wrong in SQLite: the same in an operator's words. Other errors are answered as they are. */
@@ -6,25 +7,11 @@ export function toStoreError(error: unknown, location: string): unknown {
   if (!(error instanceof SqliteError)) return error;
   switch (error.code) {
     case SQLITE.busy:
-      return new StoreError(
-        "locked",
-        `${location} is locked by another process: wait until that has finished, or stop it`,
-        {
-          cause: error,
-        },
-      );
+      return lockedByAnother(location, error);
     case SQLITE.full:
-      return new StoreError("full", `${location}: the disk is full: make room on it; this change was not written`, {
-        cause: error,
-      });
+      return diskFull(location, error);
     case SQLITE.ioError:
-      return new StoreError(
-        "full",
-        `${location}: the disk cannot be read or written: check that it has room and works`,
-        {
-          cause: error,
-        },
-      );
+      return diskFailed(location, error);
     default:
       return new StoreError("unavailable", `${location} ${inWords(error)}`, { cause: error });
   }
