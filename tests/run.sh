@@ -1,8 +1,8 @@
 #!/bin/sh
 # Runs every check and every test on both runtimes and ends with the line `N passed, N failed`; exit code 1 when one failed.
-# The two runtimes' tests run side by side, TEST_JOBS files at a time each; what a suite wrote is shown when it failed. Where
-# SIMULATE_SECONDS is set simulated worlds follow, for that long: those from SIMULATE_FROM on, at most SIMULATE_SEEDS; and
-# bugs that are planted have to be found in others.
+# The two runtimes' tests run side by side, some files at a time each (TEST_JOBS: how many); what a suite wrote is shown
+# when it failed. Where SIMULATE_SECONDS is set simulated worlds follow, for that long: those from SIMULATE_FROM on, at
+# most SIMULATE_SEEDS; and bugs that are planted have to be found in others.
 # Bun and Deno come from npm at the versions of package.json; Rust's tests run where cargo is and can have their crates.
 cd "$(dirname "$0")/.." || exit 1
 version() { sed -n "s/^ *\"$1\": \"\([0-9.]*\)\",*$/\1/p" package.json | head -n 1; }
@@ -10,9 +10,9 @@ bun() { npx --yes "bun@$(version bun)" "$@"; }
 deno() { npx --yes "deno@$(version deno)" "$@"; }
 # Together two files a core, because much of a test is waiting; from 2 to 4 for each runtime.
 cores=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
-jobs=${TEST_JOBS:-$([ "$cores" -ge 4 ] && echo 4 || echo 2)}
+bun_jobs=${TEST_JOBS:-$([ "$cores" -ge 4 ] && echo 4 || echo 2)}
 # Once a day Deno asks for a newer one, in whatever environment a test has made for it.
-export DENO_NO_UPDATE_CHECK=1 DENO_JOBS="$jobs"
+export DENO_NO_UPDATE_CHECK=1 DENO_JOBS="$bun_jobs"
 # Nobody debugs the contracts' tests here, and what a debugger needs takes long to make.
 export CARGO_PROFILE_DEV_DEBUG=0
 # What the tests start is on this machine, also where a proxy leads out of it.
@@ -24,6 +24,13 @@ contracts=lib/sandbox/contracts/Cargo.toml
 once=tests/browser/,tests/compile_macos_test.ts,tests/e2e/executable_test.ts,tests/e2e/executable_operating_test.ts
 once=$once,tests/client/package_test.ts,tests/docs/client_py_test.ts,tests/docs/deployment_files_test.ts
 once=$once,tests/docs/dockerfile_test.ts,tests/sandbox/rpc/python_sdk_test.ts,tests/http/openapi_clients_test.ts
+# What takes longest begins first: begun last, it would be waited for alone.
+slow="tests/e2e/executable_operating_test.ts tests/faults/kill_test.ts tests/faults/rolling_restart_test.ts
+tests/e2e/operating_test.ts tests/docs/several_gateways_test.ts tests/e2e/executable_test.ts tests/store/postgres_test.ts
+tests/faults/fleet_test.ts tests/e2e/listen_test.ts tests/e2e/postgres_test.ts tests/faults/machine_test.ts
+tests/http/openapi_clients_test.ts tests/store/sqlite_test.ts tests/cli/sandbox/tools_test.ts
+tests/docs/deployment_files_test.ts tests/docs/task_pages_test.ts tests/docs/client_py_test.ts
+tests/simulation/simulation_test.ts tests/http/pending_payments_test.ts tests/gateway/turn_test.ts"
 out=$(mktemp -d) || exit 1
 trap 'rm -rf "$out"' EXIT
 # A shell lets what it runs in the background live on after Ctrl-C.
@@ -45,11 +52,30 @@ step() {
   fi
 }
 
+# in_order: all files of tests, in the order in which they begin.
+in_order() {
+  find tests -name '*_test.ts' | awk -v slow="$(echo $slow)" '
+    BEGIN { for (n = split(slow, names, " "); n > 0; n--) place[names[n]] = n }
+    { print (($0 in place) ? place[$0] : 1000), $0 }' | sort -k 1,1n -k 2 | cut -d " " -f 2
+}
+
 # begin NAME COMMAND…: in the background.
 begin() {
   name=$1
   shift
   { "$@" >"$out/$name" 2>&1; echo $? >"$out/$name.status"; } &
+}
+
+# checked NAME: how one check came out that has begun in the background.
+checked() {
+  if [ "$(cat "$out/$1.status" 2>/dev/null || echo 1)" -eq 0 ]; then
+    passed=$((passed + 1))
+    echo "ok    $1"
+  else
+    failed=$((failed + 1))
+    cat "$out/$1"
+    echo "FAIL  $1"
+  fi
 }
 
 # failing_tests: the file and the name of each test that failed, and of what, of what either runner wrote. Bun tells the error
@@ -110,13 +136,20 @@ simulated() {
   done
 }
 
-# Before the tests, one of which writes the README's samples into a folder here.
-step "types" deno check main.ts cli compile lib tests
+begin "types" deno check main.ts cli compile lib tests
+# Before the tests, some of which write samples into a folder here, into which these two would look.
 step "format" deno fmt --check
 step "lint" deno lint
-begin "bun test" bun test --only-failures --parallel="$jobs"
-begin "deno test" deno test -A --no-check --parallel --ignore="$once"
+# Bun begins with what takes longest by this file.
+in_order | awk '
+  BEGIN { printf "{\"version\":1,\"files\":{" }
+  { printf "%s\"%s\":%d", (NR > 1 ? "," : ""), $0, 1000000 - NR }
+  END { print "}}" }' >"$out/timings"
+begin "bun test" bun test --only-failures --parallel="$bun_jobs" --timings="$out/timings"
+# shellcheck disable=SC2046 -- a word is a file
+begin "deno test" deno test -A --no-check --parallel $(in_order | grep -vF "$(echo "$once" | tr , "\n")")
 wait
+checked "types"
 report "bun test" 's/^ *\([0-9]*\) pass$/\1/p' 's/^ *\([0-9]*\) fail$/\1/p'
 report "deno test" 's/^.* | \([0-9]*\) passed.*$/\1/p' 's/^.* | \([0-9]*\) failed.*$/\1/p'
 [ ! -f "$out/cargo test" ] ||
