@@ -75,6 +75,7 @@ export function createHttp(
   /** What was just confirmed shows in the history at once, not a poll later. */
   const submit: typeof transactions.submit = async (xdr, asker, note) => {
     const confirmed = await transactions.submit(xdr, asker, note);
+    view.hearApplied(confirmed.ledger);
     watcher.wake();
     await findings?.tellLedger();
     if (asker.signal.aborted) await lostAnswers.add(confirmed.hash).catch(notNoted);
@@ -84,7 +85,9 @@ export function createHttp(
 
   const status: typeof transactions.status = async (hash) => {
     const known = await transactions.status(hash);
-    if (known.status === "success") void lostAnswers.told(hash).catch(notNoted);
+    if (known.status !== "success") return known;
+    view.hearApplied(known.ledger!);
+    void lostAnswers.told(hash).catch(notNoted);
     return known;
   };
 

@@ -19,7 +19,8 @@ export interface FreshnessParts {
 }
 
 /**
- * Asks until the answer speaks of a ledger that is not older than the believed one: a lagging node's word is old. At a start
+ * Asks until the answer speaks of a ledger that is not older than the believed one, nor than one in which somebody was told
+ * that a transaction was applied: a lagging node's word is old. At a start
  * with a clock that disagrees with the node nothing is believed for seconds, and nobody knows yet whether it lags: these
  * are waited for. Later an answer of a newer ledger that is not believed does.
  * @throws {GatewayError} `upstream_error` when the sixth answer lags too, or when a call fails
@@ -33,15 +34,16 @@ export async function believed<T extends { latestLedger: number }>(
     // A refused simulation is of ledger 0.
     if (answer.latestLedger === 0) return answer;
     const pauseMs = PAUSES_MS[asked];
+    const seen = Math.max(view.sequence, view.appliedIn);
     const isAwaited = answer.latestLedger > view.sequence && isUnsettled(view) && pauseMs !== undefined;
-    if (answer.latestLedger >= view.sequence && !isAwaited) {
+    if (answer.latestLedger >= seen && !isAwaited) {
       void confirmSoon({ rpc, view, clock });
       return answer;
     }
     if (pauseMs === undefined) {
       throw new GatewayError(
         "upstream_error",
-        `the RPC node lags: it speaks of ledger ${answer.latestLedger}, while ledger ${view.sequence} has been seen`,
+        `the RPC node lags: it speaks of ledger ${answer.latestLedger}, while ledger ${seen} has been seen`,
       );
     }
     await clock.wait(pauseMs);

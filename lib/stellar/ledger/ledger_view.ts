@@ -12,12 +12,19 @@ export interface LedgerView {
   readonly closeTimeIsExact: boolean;
   /** The newest ledger that two claims speak for: what no single wrong answer has raised; 0 before the first. */
   readonly confirmed: { readonly sequence: number; readonly closeTime: number };
+  /**
+   * The newest ledger in which somebody was told that a transaction was applied, for some minutes; 0 when there is none. A
+   * node that shows less lags, also where what it has shown is not confirmed and two of its claims have overturned it.
+   */
+  readonly appliedIn: number;
   /** Whether the network went back lately, by two claims, and has not come so far again. */
   readonly hasGoneBack: boolean;
   /** How often two claims have overturned what was believed: what they speak of may be another network. */
   readonly overturned: number;
   /** Takes in what an answer said of the newest ledger. A sequence of 0 says nothing, and is `current`. */
   hear(claim: Claim): Verdict;
+  /** Somebody is told that a transaction was applied in this ledger. One beyond what is believed says nothing. */
+  hearApplied(sequence: number): void;
   /**
    * The network's time now, Unix seconds: a close time that no single answer has made, and the time since. Our own
    * clock's before the first.
@@ -52,6 +59,7 @@ export function createLedgerView({ clock, stored, nodes = 1 }: {
   nodes?: number;
 }): LedgerView {
   let belief: Belief = firstBelief(stored, clock.monotonicMs());
+  let applied = { sequence: 0, atMs: 0 };
   /** The newest ledger that was news without being believed. */
   let newsAhead = 0;
   let firstSequence: number | undefined;
@@ -127,6 +135,9 @@ export function createLedgerView({ clock, stored, nodes = 1 }: {
     get confirmed() {
       return belief.confirmed ?? { sequence: 0, closeTime: 0 };
     },
+    get appliedIn() {
+      return clock.monotonicMs() - applied.atMs < JUDGE_LIMITS.forgottenMs ? applied.sequence : 0;
+    },
     get hasGoneBack() {
       return belief.wentBackFrom !== undefined;
     },
@@ -152,6 +163,7 @@ export function createLedgerView({ clock, stored, nodes = 1 }: {
       };
       const { verdict, belief: next, isDoubtful } = judge(belief, claim, now);
       belief = next;
+      if (isOtherHistory(before, next)) applied = { sequence: 0, atMs: 0 };
       learnPace(claim, verdict);
       learnTime(claim, verdict);
       const sequence = next.believed?.sequence ?? 0;
@@ -159,6 +171,10 @@ export function createLedgerView({ clock, stored, nodes = 1 }: {
       else if (verdict === "ahead" && claim.sequence !== newsAhead) tellNews(newsAhead = claim.sequence);
       if (isDoubtful) { for (const listener of doubtListeners) listener(claim); }
       return verdict;
+    },
+    hearApplied(sequence) {
+      const isNewer = sequence > applied.sequence && sequence <= (belief.believed?.sequence ?? 0);
+      if (isNewer) applied = { sequence, atMs: clock.monotonicMs() };
     },
     clockDisagreement() {
       if ((belief.confirmed?.closeTime ?? 0) === 0 || !isClockWrong(belief, clock.monotonicMs())) return undefined;
@@ -174,4 +190,10 @@ export function createLedgerView({ clock, stored, nodes = 1 }: {
       return () => doubtListeners.delete(listener);
     },
   };
+}
+
+/** Whether what is believed since is not only older: the network begins anew, or was taken back by who may. */
+function isOtherHistory(before: Belief, { believed, overturned, networkReverts }: Belief): boolean {
+  if (networkReverts !== before.networkReverts) return true;
+  return overturned !== before.overturned && believed!.closeTime > (before.believed?.closeTime ?? 0);
 }

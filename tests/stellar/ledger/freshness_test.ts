@@ -60,3 +60,30 @@ test("a node that comes back far ahead of the one that was believed meanwhile is
   }
   assert.ok(latest > believedLedger + 150);
 });
+
+test("nothing is read as of a ledger before one in which somebody was told that a transaction was applied", async () => {
+  const { clock, view, down, rpc, read } = stage({ lag: 6 });
+  clock.pass(100_000);
+  down.add("node-0.test");
+  for (let polls = 0; polls < 10; polls++) {
+    clock.pass(1_000);
+    await rpc.getHealth().catch(() => undefined);
+  }
+  const lagging = view.sequence;
+  // The good node is back for half a second: what it shows is not confirmed when it fails again.
+  down.clear();
+  down.add("node-1.test");
+  await rpc.getHealth();
+  assert.equal(view.sequence, lagging + 6);
+  view.hearApplied(lagging + 5);
+  down.clear();
+  down.add("node-0.test");
+  let refused = 0;
+  for (let reads = 0; reads < 30; reads++) {
+    clock.pass(1_000);
+    const ledger = await read().then((answer) => answer.ledger, () => undefined);
+    if (ledger === undefined) refused++;
+    else assert.ok(ledger >= lagging + 5, `ledger ${ledger}`);
+  }
+  assert.ok(refused > 0 && refused < 30, `${refused} refused`);
+});
