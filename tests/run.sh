@@ -8,10 +8,11 @@ cd "$(dirname "$0")/.." || exit 1
 version() { sed -n "s/^ *\"$1\": \"\([0-9.]*\)\",*$/\1/p" package.json | head -n 1; }
 bun() { npx --yes "bun@$(version bun)" "$@"; }
 deno() { npx --yes "deno@$(version deno)" "$@"; }
-# More files than cores, because much of a test is waiting; Bun's tests are more (`once`).
-bun_jobs=${TEST_JOBS:-4}
+# Together two files a core, because much of a test is waiting; from 2 to 4 for each runtime.
+cores=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+bun_jobs=${TEST_JOBS:-$([ "$cores" -ge 4 ] && echo 4 || echo 2)}
 # Once a day Deno asks for a newer one, in whatever environment a test has made for it.
-export DENO_NO_UPDATE_CHECK=1 DENO_JOBS="${TEST_JOBS:-3}"
+export DENO_NO_UPDATE_CHECK=1 DENO_JOBS="$bun_jobs"
 # Nobody debugs the contracts' tests here, and what a debugger needs takes long to make.
 export CARGO_PROFILE_DEV_DEBUG=0
 # What the tests start is on this machine, also where a proxy leads out of it.
