@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { KeyFieldError, MAX_RATE, mintKey } from "../lib/keys/api_key.ts";
 import type { KeyPlace } from "../lib/keys/key_place.ts";
 import { type KeyRecord, SCOPES } from "../lib/store/store.ts";
@@ -109,7 +108,7 @@ function minted(flags: Flags<typeof FLAGS>, now: number): { key: string; record:
       rate: flags.rate === undefined ? undefined : integerFlag("--rate", flags.rate, { min: 1, max: MAX_RATE }),
       expiresAt: flags.expires === undefined ? undefined : expiry(flags.expires, now),
       now,
-      random: randomBytes,
+      random: (length) => crypto.getRandomValues(new Uint8Array(length)),
     });
   } catch (error) {
     if (error instanceof KeyFieldError) throw new UsageError(`${FLAG_OF[error.field]} ${error.message}`);

@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import type { GatewayEvent } from "../lib/client/client.ts";
 import { createSecret, signatureHeaders, signingSecret } from "../lib/webhooks/delivery/signature.ts";
 import type { CommandIo } from "./command.ts";
@@ -28,7 +27,7 @@ const SUBSCRIPTION = "listen";
  */
 export async function listenToAny(options: GatewayListening, io: CommandIo): Promise<number> {
   const { gateway, apiKey, filter, forwardTo, json } = options;
-  const secret = createSecret(randomBytes);
+  const secret = createSecret((length) => crypto.getRandomValues(new Uint8Array(length)));
   const secrets = [signingSecret(secret)];
 
   async function tell(event: GatewayEvent): Promise<void> {

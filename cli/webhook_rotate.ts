@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import type { Wait } from "../lib/clock.ts";
 import type { Store } from "../lib/store/store.ts";
 import type { Reader } from "../lib/store/webhook.ts";
@@ -11,6 +10,7 @@ import { CommandError, type CommandIo, OutputError } from "./command.ts";
 import { errorRoomOf, sentence } from "./terminal/line_width.ts";
 
 const SETTING = "SERVICE_API_SECRETS_KEY";
+const random = (length: number) => crypto.getRandomValues(new Uint8Array(length));
 
 export interface RotateCall {
   store: Store;
@@ -28,7 +28,7 @@ export async function rotateWebhook({ store, io, wait, reader, json }: RotateCal
     throw new CommandError("standard output is closed: nobody would see the new secret, so the old one stays");
   }
   const secrets = await cipherOf(store, io);
-  const parts = { store, secrets, createSecret: () => createSecret(randomBytes), now: io.now, wait };
+  const parts = { store, secrets, createSecret: () => createSecret(random), now: io.now, wait };
   const rotated = await rotateSecret(parts, subscription);
   if (rotated === undefined) {
     throw new CommandError(`${id} is gone, or its secret was changed by somebody else just now: try again`);

@@ -63,7 +63,8 @@ export async function ownersFinding(
   const { networkPassphrase, deviceRegistry, agentRegistry, paymentEscrow } = config;
   const calls = createContractCalls({ rpc, view, clock, networkPassphrase });
   const contracts = { deviceRegistry, agentRegistry, paymentEscrow };
-  const unknownCard = crypto.getRandomValues(new Uint8Array(32)).toHex();
+  const random = crypto.getRandomValues(new Uint8Array(32));
+  const unknownCard = Array.from(random, (byte) => byte.toString(16).padStart(2, "0")).join("");
   try {
     if (!await isOpenToStrangers({ calls, contracts, unknownCard })) {
       return ok("card owners", "the agent registry asks who owns a card");

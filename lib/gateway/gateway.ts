@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { type Clock, systemClock } from "../clock.ts";
 import { createHistory } from "../events/history.ts";
 import { createEventStreams } from "../events/streams.ts";
@@ -71,7 +70,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const metrics = createGatewayMetrics({ now: clock.now });
   store.observe({ called: (_method, _durationMs, failure) => failure !== undefined && metrics.storeFailed(failure) });
   const stopping = new AbortController();
-  const holder = randomBase62(16, randomBytes);
+  const holder = randomBase62(16, (length) => crypto.getRandomValues(new Uint8Array(length)));
   await store.holdForServing();
   // A store that is bound already tells at once whether it is this network's; a new one is bound only when no node has
   // contradicted the settings: a forgotten passphrase must not spoil it.

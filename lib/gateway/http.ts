@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import type { Config } from "../config.ts";
 import type { Clock } from "../clock.ts";
 import { assetId } from "../escrow/assets/asset_id.ts";
@@ -26,6 +25,8 @@ import type { Chain } from "./chain.ts";
 import type { GatewayMetrics } from "../metrics/gateway_metrics.ts";
 import type { GatewayOptions } from "./options.ts";
 import { createStatus } from "./status.ts";
+
+const random = (length: number) => crypto.getRandomValues(new Uint8Array(length));
 
 /** What /v1/network answers: an application speaks with the node that it is shown, so that is one that is well. */
 function createNetworkAnswer(
@@ -66,7 +67,7 @@ export function createHttp(
     intents: store.intents,
     clock,
     networkSeconds: view.networkSeconds,
-    newId: () => randomBase62(22, randomBytes),
+    newId: () => randomBase62(22, random),
   });
   const transactions = createTransactionIntents({ once, escrow });
 

@@ -1,6 +1,4 @@
-import { randomBytes } from "node:crypto";
 import type { Clock } from "../clock.ts";
-import { randomBase62 } from "../random.ts";
 import { type LoggedEvent, publicEvent } from "../store/event.ts";
 import type { Store } from "../store/store.ts";
 import type { NewAttempt } from "../store/webhook.ts";
@@ -8,7 +6,7 @@ import { type Backlog, createBacklog } from "./backlog.ts";
 import { createAttempter, type EventMessage, recipientOf } from "./delivery/attempt.ts";
 import { type Courier, createCourier } from "./delivery/courier.ts";
 import { nextAttempt } from "./delivery/schedule.ts";
-import { createSecret } from "./delivery/signature.ts";
+import { createSecret, type RandomBytes } from "./delivery/signature.ts";
 import type { CourierLimits } from "./delivery/post_queue.ts";
 import type { Poster } from "./post/post.ts";
 import type { SecretCipher } from "./secrets/secrets.ts";
@@ -26,6 +24,9 @@ export interface WebhooksParts {
   isKeyThere(keyId: string): Promise<boolean>;
   /** See `CreationParts`. */
   startHeight(): Promise<number>;
+  randomBytes: RandomBytes;
+  /** Random letters and digits. */
+  randomText(length: number): string;
   clock: Clock;
   onAttempt(attempt: NewAttempt): void;
   onProblem(message: string, cause?: unknown): void;
@@ -51,11 +52,9 @@ const DRAIN_MS = 5_000;
 const LOOK_MS = 100;
 const HOLDER_LENGTH = 12;
 
-const randomText = (length: number) => randomBase62(length, randomBytes);
-
 /** Puts webhooks together: subscriptions, and the courier that delivers the log to them. */
 export function createWebhooks(parts: WebhooksParts): Webhooks {
-  const { store, targets, poster, secrets, isKeyEnabled, clock, onAttempt, onProblem } = parts;
+  const { store, targets, poster, secrets, isKeyEnabled, clock, onAttempt, onProblem, randomText } = parts;
   const attempt = createAttempter({
     post: poster.post,
     clock,
@@ -100,7 +99,7 @@ export function createWebhooks(parts: WebhooksParts): Webhooks {
       targets,
       secrets,
       attempt,
-      createSecret: () => createSecret(randomBytes),
+      createSecret: () => createSecret(parts.randomBytes),
       randomText,
       isKeyThere: parts.isKeyThere,
       startHeight: parts.startHeight,

@@ -1,11 +1,14 @@
 import process from "node:process";
 import { systemClock } from "../../lib/clock.ts";
+import { randomBase62 } from "../../lib/random.ts";
 import type { NewEvent } from "../../lib/store/event.ts";
 import { type Lease, type Store, WATCHER_LEASE } from "../../lib/store/store.ts";
 import { createPoster } from "../../lib/webhooks/post/post.ts";
 import { createSecretCipher } from "../../lib/webhooks/secrets/secrets.ts";
 import { createTargetPolicy } from "../../lib/webhooks/targets/policy.ts";
 import { createWebhooks, type Webhooks } from "../../lib/webhooks/webhooks.ts";
+
+const random = (length: number) => crypto.getRandomValues(new Uint8Array(length));
 
 /** What one commit of the store takes. */
 const EVENTS_AT_ONCE = 100;
@@ -109,6 +112,8 @@ export function localWebhooks(store: Store): Webhooks {
     isKeyEnabled: () => Promise.resolve(true),
     isKeyThere: () => Promise.resolve(true),
     startHeight: () => Promise.resolve(1),
+    randomBytes: random,
+    randomText: (length) => randomBase62(length, random),
     clock: systemClock,
     onAttempt: () => {},
     onProblem: (message, cause) => process.stderr.write(`${message}: ${cause}\n`),

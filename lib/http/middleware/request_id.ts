@@ -7,8 +7,7 @@ const CLIENT_ID = /^[A-Za-z0-9._-]{1,64}$/;
  * Answers how to name requests: the caller's own `X-Request-Id` where it is fit for a log line, else an id that is
  * unique over restarts (random prefix) and cheap (a counter).
  */
-export function createRequestIds(): (request: Request) => string {
-  const random = crypto.randomUUID().slice(0, 8);
+export function createRequestIds(random: string = crypto.randomUUID().slice(0, 8)): (request: Request) => string {
   let count = 0;
   return function requestId(request) {
     const given = request.headers.get(REQUEST_ID_HEADER);
