@@ -92,14 +92,16 @@ export function endpoint<P = Record<never, never>, Q = Record<never, never>, B =
     if (spec.scopes.length === 0) return handled(exchange, c, undefined);
     const key = authenticate(exchange);
     if (!(key instanceof Promise)) return admitted(exchange, c, key);
-    return key.then((k) => standing(exchange, k)).then((k) => admitted(exchange, c, k));
+    return key.then((k) => standing(exchange, k, (known) => admitted(exchange, c, known)));
   }
 
   const isSlow = ({ begunAt }: Exchange) => performance.now() - begunAt > SLOW_MS;
 
-  /** The key as it is now, when the store was slow to answer, or this process has stood still meanwhile. */
-  function standing(exchange: Exchange, key: KeyRecord): KeyRecord | Promise<KeyRecord> {
-    return isSlow(exchange) ? authenticate(exchange) : key;
+  /** Goes on with the key as it is now, when the store was slow to answer, or this process has stood still meanwhile. */
+  function standing<T>(exchange: Exchange, key: KeyRecord, goOn: (key: KeyRecord) => T | Promise<T>): T | Promise<T> {
+    if (!isSlow(exchange)) return goOn(key);
+    const now = authenticate(exchange);
+    return now instanceof Promise ? now.then(goOn) : goOn(now);
   }
 
   const isWrite = ({ method }: Request) => method !== "GET" && method !== "HEAD" && !spec.scopes.includes("read");
@@ -107,7 +109,7 @@ export function endpoint<P = Record<never, never>, Q = Record<never, never>, B =
   function admitted(exchange: Exchange, c: AppContext, key: KeyRecord): Response | Promise<Response> {
     const taken = takeFromKey(exchange, key, spec.cost ?? 1);
     if (!(taken instanceof Promise)) return scoped(exchange, c, key);
-    return taken.then(() => standing(exchange, key)).then((k) => scoped(exchange, c, k));
+    return taken.then(() => standing(exchange, key, (known) => scoped(exchange, c, known)));
   }
 
   function scoped(exchange: Exchange, c: AppContext, key: KeyRecord): Response | Promise<Response> {

@@ -119,7 +119,7 @@ export const IN_HISTORY = [
   {
     name: "a card is shown as a lagging node has it",
     file: "lib/stellar/ledger/freshness.ts",
-    from: "if (answer.latestLedger >= view.sequence && !isAwaited) {",
+    from: "if (answer.latestLedger >= seen && !isAwaited) {",
     to: "if (!isAwaited) {",
     seed: 467,
     kind: kinds.shownAmongLag,

@@ -14,7 +14,7 @@ import { IDS } from "./drawn_values.ts";
 import { type Cluster, findPostgres, startCluster } from "./postgres_cluster.ts";
 import { sampleSubscription, START_MS } from "./webhook_samples.ts";
 
-const RUNS = 5;
+const RUNS = 2;
 const STEPS = 100;
 /** Steps from one copy to the next. */
 const COPIED_EVERY = 33;
