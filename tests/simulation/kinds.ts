@@ -87,12 +87,6 @@ export const madeByClock: Kind = (climate) =>
   share(climate, "troubles") > 0.1 && share(climate, "stop", "kill", "killAll", "ambush") > 0.1 &&
   climate.clockStepsMs.some((ms) => Math.abs(ms) > 7 * 24 * HOUR_MS);
 
-/** The network begins anew, and nodes forget ledgers that gateways are too much in trouble to read. */
-export const resetAndPruned: Kind = (climate) =>
-  isRough(climate) && climate.eventsOfLedger > 3 && climate.troubles.storeFault > 0.1 &&
-  share(climate, "troubles") > 0.05 && share(climate, "reset") > 0.02 && share(climate, "prune") > 0.02 &&
-  share(climate, "prune") >= share(climate, "reset");
-
 /** Several deliver on stores that answer late, and nobody stands still. */
 export const deliveredSlowly: Kind = (climate) =>
   climate.isShared && !climate.isTurned && climate.gateways > 1 && climate.hooks > 1 && climate.troubles.stall > 0 &&

@@ -90,15 +90,6 @@ export const IN_HISTORY = [
     seed: 85,
   },
   {
-    name: "a former network's gaps go with the first ledgers of the new one",
-    file: "lib/events/coverage.ts",
-    from: "formerAnchor, gaps };",
-    to: "formerAnchor, gaps: gaps.slice(gaps.length) };",
-    seed: 15_845,
-    kind: kinds.resetAndPruned,
-    wasReal: true,
-  },
-  {
     name: "what a node shows of the network before its reset is read as new",
     file: "lib/events/former_network.ts",
     from: "if (has !== false) return has ?? false;",
