@@ -54,12 +54,6 @@ export const disabledByClock: Kind = (climate) =>
   isRough(climate) && does(climate, "switchKey") && climate.troubles.stall > 0 && share(climate, "troubles") > 0.1 &&
   (share(climate, "storeClock") > 0.3 || (!climate.isShared && share(climate, "clock") > 0.3));
 
-/** Webhooks are deleted while gateways stand still. */
-export const deletedAmongPauses: Kind = (climate) =>
-  isRough(climate) && climate.isShared && !climate.isTurned && does(climate, "removeHook") &&
-  climate.deedEveryMs <= 5_000 &&
-  share(climate, "pause") > 0.3;
-
 /** Webhooks are made while the store fails in the middle of it, or gateways do. */
 export const madeAmongFaults: Kind = (climate) =>
   isRough(climate) && does(climate, "makeHook") && climate.deedEveryMs <= 5_000 && climate.hooks < 4 &&
@@ -79,13 +73,6 @@ export const postedByClock: Kind = (climate) =>
 export const fencedAmongFaults: Kind = (climate) =>
   isRough(climate) && climate.gateways > 1 && climate.hooks > 1 && climate.troubles.storeFault > 0.01 &&
   share(climate, "troubles") > 0.1 && share(climate, "storeClock") > 0.4;
-
-/** Webhooks are made while the store fails, at a gateway that starts again by a clock that is weeks away. */
-export const madeByClock: Kind = (climate) =>
-  isRough(climate) && !climate.isShared && (does(climate, "makeHook") || climate.hooks > 3) &&
-  climate.deedEveryMs <= 5_000 && climate.restartMs <= 20_000 && climate.troubles.storeFault > 0.1 &&
-  share(climate, "troubles") > 0.1 && share(climate, "stop", "kill", "killAll", "ambush") > 0.1 &&
-  climate.clockStepsMs.some((ms) => Math.abs(ms) > 7 * 24 * HOUR_MS);
 
 /** Several deliver on stores that answer late, and nobody stands still. */
 export const deliveredSlowly: Kind = (climate) =>

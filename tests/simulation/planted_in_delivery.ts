@@ -201,13 +201,4 @@ export const IN_DELIVERY = [
     seed: 505000705,
     wasReal: true,
   },
-  {
-    name: "a gateway that stood still posts to webhooks that were deleted meanwhile",
-    file: READERS,
-    from: "if (clock.monotonicMs() - loadedAt >= REFRESH_MS) await (nextRefresh ??= load(false));",
-    to: "await nextRefresh;",
-    seed: 700001453,
-    kind: kinds.deletedAmongPauses,
-    wasReal: true,
-  },
 ];

@@ -99,13 +99,4 @@ export const IN_REQUESTS = [
     kind: kinds.disabledAmongStalls,
     wasReal: true,
   },
-  {
-    name: "an intent is begun by a clock that may be days behind",
-    file: "lib/store/sqlite/intents.ts",
-    from: "const usedAtMs = Math.max(now(), atMs);",
-    to: "void atMs;\n        const usedAtMs = now();",
-    seed: 398338,
-    kind: kinds.madeByClock,
-    wasReal: true,
-  },
 ];

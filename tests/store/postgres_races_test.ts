@@ -45,7 +45,7 @@ describe("what happens at the same time in PostgreSQL", { skip: programs === und
       const pruning = prune();
       await passed(300);
       all = Promise.all([pruning, ...work()]);
-      await passed(500);
+      await passed(1_500);
     });
     await all;
     await database.close();
