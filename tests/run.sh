@@ -38,27 +38,6 @@ trap 'trap "" TERM; kill 0; exit 130' INT
 passed=0
 failed=0
 
-# step NAME COMMAND…: one check, passed when the command succeeds.
-step() {
-  name=$1
-  shift
-  if "$@" >"$out/step" 2>&1; then
-    passed=$((passed + 1))
-    echo "ok    $name"
-  else
-    failed=$((failed + 1))
-    cat "$out/step"
-    echo "FAIL  $name"
-  fi
-}
-
-# in_order: all files of tests, in the order in which they begin.
-in_order() {
-  find tests -name '*_test.ts' | awk -v slow="$(echo $slow)" '
-    BEGIN { for (n = split(slow, names, " "); n > 0; n--) place[names[n]] = n }
-    { print (($0 in place) ? place[$0] : 1000), $0 }' | sort -k 1,1n -k 2 | cut -d " " -f 2
-}
-
 # begin NAME COMMAND…: in the background.
 begin() {
   name=$1
@@ -66,7 +45,7 @@ begin() {
   { "$@" >"$out/$name" 2>&1; echo $? >"$out/$name.status"; } &
 }
 
-# checked NAME: how one check came out that has begun in the background.
+# checked NAME: how one check came out, passed when its command succeeded.
 checked() {
   if [ "$(cat "$out/$1.status" 2>/dev/null || echo 1)" -eq 0 ]; then
     passed=$((passed + 1))
@@ -76,6 +55,20 @@ checked() {
     cat "$out/$1"
     echo "FAIL  $1"
   fi
+}
+
+# step NAME COMMAND…: one check, which is waited for.
+step() {
+  begin "$@"
+  wait $!
+  checked "$1"
+}
+
+# in_order: all files of tests, in the order in which they begin.
+in_order() {
+  find tests -name '*_test.ts' | awk -v slow="$(echo $slow)" '
+    BEGIN { for (n = split(slow, names, " "); n > 0; n--) place[names[n]] = n }
+    { print (($0 in place) ? place[$0] : 1000), $0 }' | sort -k 1,1n -k 2 | cut -d " " -f 2
 }
 
 # failing_tests: the file and the name of each test that failed, and of what, of what either runner wrote. Bun tells the error

@@ -1,6 +1,5 @@
 import type { DeliveryCounters } from "../transfer.ts";
 import type { FailedDelivery, Progress, Reader, Replay } from "../webhook.ts";
-import type { SqlBoolean } from "./boolean.ts";
 import { type SubscriptionRow, toSubscription } from "./subscriptions.ts";
 
 /** How far one subscription has come. */
@@ -24,7 +23,8 @@ export interface ReaderRow extends SubscriptionRow, ProgressRow {
   replay_cursor: number;
   replay_end_sequence: number | null;
   replay_deliveries: number;
-  replay_at_least: SqlBoolean;
+  /** SQLite has 0 and 1. */
+  replay_at_least: boolean | 0 | 1;
   replay_created_at_ms: number;
 }
 

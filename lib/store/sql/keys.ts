@@ -1,5 +1,4 @@
 import type { KeyRecord, Scope } from "../store.ts";
-import type { SqlBoolean } from "./boolean.ts";
 
 export interface KeyRow {
   id: string;
@@ -7,7 +6,8 @@ export interface KeyRow {
   hash: string;
   scopes: string;
   rate: number | null;
-  disabled: SqlBoolean;
+  /** SQLite has 0 and 1. */
+  disabled: boolean | 0 | 1;
   created_at: string;
   expires_at: string | null;
   last_used_at: string | null;

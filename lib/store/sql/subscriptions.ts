@@ -1,5 +1,4 @@
 import type { FormerSecret, Secrets, Subscription } from "../webhook.ts";
-import type { SqlBoolean } from "./boolean.ts";
 
 interface SecretsRow {
   secret: string;
@@ -17,7 +16,8 @@ export interface SubscriptionRow extends SecretsRow {
   types: string | null;
   device_hash: string | null;
   merchant: string | null;
-  ordered: SqlBoolean;
+  /** SQLite has 0 and 1. */
+  ordered: boolean | 0 | 1;
   created_at: string;
   start_height: number;
 }
