@@ -39,7 +39,7 @@ export const IN_REQUESTS = [
     from: "const isMine = await completed(claim, { request: task.request, result: work.result });",
     to:
       "const isMine = true;\n    void clock.wait(100).then(() => completed(claim, { request: task.request, result: work.result })).catch(() => {});",
-    seed: 455,
+    seed: 11,
     kind: kinds.paidAmongDeaths,
   },
   {
@@ -54,7 +54,7 @@ export const IN_REQUESTS = [
     file: "lib/http/intents/transactions.ts",
     from: "kept({ ...made, inPlaceOf: refused })",
     to: "kept(made)",
-    seed: 57,
+    seed: 13,
     wasReal: true,
   },
   {
@@ -86,7 +86,7 @@ export const IN_REQUESTS = [
     file: "lib/gateway/gateway.ts",
     from: "createKeyVerifier({ source: keys, clock: storeClock,",
     to: "createKeyVerifier({ source: keys, clock: { ...storeClock, monotonicMs: storeClock.now },",
-    seed: 9718,
+    seed: 10278,
     kind: kinds.disabledByClock,
     wasReal: true,
   },
@@ -95,7 +95,7 @@ export const IN_REQUESTS = [
     file: "lib/keys/verifier.ts",
     from: "if (asked !== undefined && startedAtMs - asked.startedAtMs < MAX_STALE_MS) return",
     to: "if (asked !== undefined) return",
-    seed: 7136,
+    seed: 42887,
     kind: kinds.disabledAmongStalls,
     wasReal: true,
   },
