@@ -266,7 +266,7 @@ export function createCourier(parts: CourierParts): Courier {
       if (!vetting.isFresh(reader, nowAt)) {
         await vetting.look(reader);
         const isOwn = !reader.isClosed && readers.isOwn(reader) && partitions.holds(reader.partition);
-        if (isStopping || !isOwn || !vetting.isFresh(reader, nowAt)) return putBack(reader, post);
+        if (isStopping || !isOwn || !vetting.isFresh(reader, clock.monotonicMs())) return putBack(reader, post);
       }
       const made = await parts.attempt({
         recipient: reader.recipient!,

@@ -57,3 +57,33 @@ test("what waited for the store until another gateway has taken over is not post
   await first.courier.stop({ drainMs: 0 });
   await second.courier.stop({ drainMs: 0 });
 });
+
+test("what waited for the answer about its key for longer than such an answer is believed is not posted with it", async () => {
+  const clock = createTestClock(START_MS);
+  let isDisabled = false;
+  let asked = 0;
+  const made = await courierStage(async ({ subscriptionId }) => {
+    if (subscriptionId === "wh_slow") await clock.wait(5_000);
+    return "delivered" as const;
+  }, {
+    clock,
+    limits: { posts: 1, slowMs: 2_000 },
+    async isKeyEnabled(keyId) {
+      const answer = keyId !== "key_of_wh_1" || !isDisabled;
+      if (keyId === "key_of_wh_1" && ++asked >= 2) await clock.wait(10_000);
+      return answer;
+    },
+  });
+  made.courier.start();
+  await made.owe(1, "wh_slow");
+  await made.pass(100);
+  await made.owe(1, "wh_1");
+  await made.pass(3_000);
+  assert.equal(asked, 3, "it is about to post to wh_1");
+  isDisabled = true;
+  await made.pass(30_000);
+  assert.equal(made.postedTo("wh_1").length, 0);
+  const stopped = made.courier.stop({ drainMs: 0 });
+  await made.pass(20_000);
+  await stopped;
+});
