@@ -43,3 +43,14 @@ test("GET /v1/assets/:asset refuses what is no token in words", async () => {
   const { status, body } = await api.request("GET", "/v1/assets/XLM");
   assert.deepEqual([status, body.error.code], [400, "invalid_request"]);
 });
+
+test("GET /v1/assets/:asset tells whoever names an asset as people do the contract that goes by this name here", async () => {
+  const issued = `USDC:${on.sandbox.accounts.owner.address}`;
+  for (const name of ["native", issued, encodeURIComponent(issued)]) {
+    const { status, body } = await api.request("GET", `/v1/assets/${name}`);
+    assert.deepEqual([status, body.error.code, body.error.param], [400, "invalid_request", "asset"], name);
+    assert.match(body.error.message, /; on this network that is C[A-Z2-7]{55}$/);
+  }
+  const { body } = await api.request("GET", "/v1/assets/native");
+  assert.ok(body.error.message.endsWith(on.sandbox.asset));
+});

@@ -3,8 +3,8 @@ import { GatewayError } from "../../errors.ts";
 import type { AnySpec } from "../endpoint.ts";
 import type { AppParts, Exchange } from "../exchange.ts";
 import { checked } from "./checked.ts";
-import { valueAt } from "./fields.ts";
 import { jsonProblem } from "./json_problem.ts";
+import { checkedAssets } from "./named_assets.ts";
 
 /** Bodies above this are refused with 413. */
 export const MAX_BODY_BYTES = 64 * 1024;
@@ -27,31 +27,15 @@ export function checkedBody(
   return superfluous(request, parts.bodyTimeoutMs);
 }
 
-async function required(schema: z.ZodType, request: Request, { assetId, bodyTimeoutMs }: AppParts): Promise<unknown> {
+async function required(schema: z.ZodType, request: Request, parts: AppParts): Promise<unknown> {
   const contentType = request.headers.get("content-type") ?? "";
   if (!/^application\/json\s*(;|$)/i.test(contentType)) {
     const was = contentType === "" ? "none" : JSON.stringify(contentType.slice(0, 100));
     throw new GatewayError("invalid_request", `Content-Type must be application/json, got ${was}`);
   }
-  const text = await readText(request, bodyTimeoutMs);
+  const text = await readText(request, parts.bodyTimeoutMs);
   if (text.trim() === "") throw new GatewayError("invalid_request", "the body is empty; a JSON object is expected");
-  const value = parseJson(text);
-  try {
-    return checked(schema, value, "field");
-  } catch (error) {
-    throw withAssetId(error, value, assetId);
-  }
-}
-
-type AssetId = AppParts["assetId"];
-
-/** Whoever names an asset as people do is told the contract that goes by this name here. */
-function withAssetId(error: unknown, value: unknown, assetId: AssetId): unknown {
-  if (!(error instanceof GatewayError) || !/(^|\.)asset$/.test(error.param ?? "")) return error;
-  const given = valueAt(value, error.param!.split("."));
-  const id = typeof given === "string" ? assetId(given.slice(0, 100)) : undefined;
-  if (id === undefined) return error;
-  return new GatewayError(error.code, `${error.message}; on this network that is ${id}`, { param: error.param });
+  return checkedAssets(schema, parseJson(text), "field", parts);
 }
 
 async function superfluous(request: Request, timeoutMs: number): Promise<unknown> {

@@ -1,6 +1,6 @@
 import type { AnySpec } from "../endpoint.ts";
 import type { AppContext } from "../exchange.ts";
-import { checked } from "./checked.ts";
+import { checkedAssets } from "./named_assets.ts";
 
 const NOTHING = Object.freeze({});
 
@@ -10,6 +10,8 @@ const NOTHING = Object.freeze({});
  */
 export function checkedParams({ params }: AnySpec, c: AppContext): unknown {
   if (params === undefined) return NOTHING;
-  const { known } = c.env;
-  return known === undefined ? Object.freeze(checked(params, c.req.param(), "path parameter")) : known.params;
+  const { known, parts } = c.env;
+  return known === undefined
+    ? Object.freeze(checkedAssets(params, c.req.param(), "path parameter", parts))
+    : known.params;
 }
