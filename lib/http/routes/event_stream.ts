@@ -18,6 +18,9 @@ const HEADERS = {
   "x-accel-buffering": "no",
 };
 
+/** The header in which a reader that comes back says where it was. */
+const LAST_EVENT_ID = "Last-Event-ID";
+
 /** Says at once that the stream is there; after how long a browser comes back when it has ended. */
 const GREETING = "retry: 2000\n\n";
 
@@ -41,14 +44,20 @@ export function eventStreamEndpoint(spec: AnySpec): Endpoint {
     if (request.method === "HEAD") {
       return plainAnswer(exchange, new Response(new ReadableStream(), { headers: HEADERS }));
     }
-    const stream = await parts.services.streams.open({
-      fromLedger,
-      cursor,
-      subjects: subjectsOf(subjects),
-      lastEventId: request.headers.get("last-event-id") || undefined,
-      keyId: key.id,
-      refusal: refusalOf(exchange, key),
-    });
+    const lastEventId = request.headers.get(LAST_EVENT_ID) || undefined;
+    let stream: EventStream;
+    try {
+      stream = await parts.services.streams.open({
+        fromLedger,
+        cursor,
+        subjects: subjectsOf(subjects),
+        lastEventId,
+        keyId: key.id,
+        refusal: refusalOf(exchange, key),
+      });
+    } catch (error) {
+      throw lastEventId === undefined ? error : namingHeader(error);
+    }
     const check = parts.checkAnswers ? (event: unknown) => void spec.answer.parse(event) : undefined;
     return plainAnswer(exchange, new Response(bodyOf(stream, exchange, check), { headers: HEADERS }));
   }
@@ -75,6 +84,12 @@ export function eventStreamEndpoint(spec: AnySpec): Endpoint {
     return answered(exchange);
   };
   return Object.assign(answerRequest, { spec });
+}
+
+/** The cursor at fault was that of the header, and whoever sent it knows of no other. */
+function namingHeader(error: unknown): unknown {
+  if (!(error instanceof GatewayError) || error.param !== "cursor") return error;
+  return new GatewayError(error.code, error.message.replace("cursor", LAST_EVENT_ID), { param: LAST_EVENT_ID });
 }
 
 /** The body asks for frames as fast as it is read, and no faster: nothing gathers here for a reader that is slow. */
