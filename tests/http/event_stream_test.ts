@@ -130,12 +130,22 @@ test("a Last-Event-ID that a stream can't go on from is named as the header that
   }
 });
 
-test("HEAD answers as the stream would begin, and opens none", async () => {
+test("HEAD answers as the stream would begin, and leaves none open", async () => {
   const key = await api.newKey({ scopes: ["read"] });
   for (let n = 0; n < 25; n++) {
     const { status, headers } = await api.request("HEAD", "/v1/events/stream", { key });
     assert.deepEqual([status, headers.get("content-type")], [200, "text/event-stream"]);
   }
+});
+
+test("HEAD is refused where the stream would be", async () => {
+  assert.equal((await api.request("HEAD", "/v1/events/stream?cursor=x")).status, 400);
+  assert.equal((await api.request("HEAD", "/v1/events/stream", { headers: { "last-event-id": "AgB" } })).status, 400);
+  const key = await api.newKey({ scopes: ["read"] });
+  const all = await Promise.all(Array.from({ length: 20 }, () => openStream(api, "", { key })));
+  const { status, headers } = await api.request("HEAD", "/v1/events/stream", { key });
+  assert.deepEqual([status, headers.get("retry-after")], [429, "5"]);
+  await Promise.all(all.map(({ close }) => close()));
 });
 
 test("a stream takes one token of the rate, and a key that has all it may is told when to come again", async () => {

@@ -40,10 +40,6 @@ export function eventStreamEndpoint(spec: AnySpec): Endpoint {
     await takeFromKey(exchange, key, spec.cost ?? 1);
     requireScope(key, spec.scopes);
     const { fromLedger, cursor, ...subjects } = checkedQuery(spec, exchange) as z.infer<typeof streamQuery>;
-    // Without a body the runtimes would say that its length is 0; of this one they say none, and let it go.
-    if (request.method === "HEAD") {
-      return plainAnswer(exchange, new Response(new ReadableStream(), { headers: HEADERS }));
-    }
     const lastEventId = request.headers.get(LAST_EVENT_ID) || undefined;
     let stream: EventStream;
     try {
@@ -57,6 +53,11 @@ export function eventStreamEndpoint(spec: AnySpec): Endpoint {
       });
     } catch (error) {
       throw lastEventId === undefined ? error : namingHeader(error);
+    }
+    // Without a body the runtimes would say that its length is 0; of this one they say none, and let it go.
+    if (request.method === "HEAD") {
+      stream.close();
+      return plainAnswer(exchange, new Response(new ReadableStream(), { headers: HEADERS }));
     }
     const check = parts.checkAnswers ? (event: unknown) => void spec.answer.parse(event) : undefined;
     return plainAnswer(exchange, new Response(bodyOf(stream, exchange, check), { headers: HEADERS }));
