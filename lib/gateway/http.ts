@@ -6,6 +6,7 @@ import type { History } from "../events/history.ts";
 import type { EventStreams } from "../events/streams.ts";
 import { createApp, type GatewayApp } from "../http/app.ts";
 import { createOnce } from "../http/intents/once.ts";
+import { createReplayIntents } from "../http/intents/replays.ts";
 import { createTransactionIntents } from "../http/intents/transactions.ts";
 import { createWebhookIntents } from "../http/intents/webhooks.ts";
 import { createRequestIds } from "../http/middleware/request_id.ts";
@@ -104,6 +105,7 @@ export function createHttp(
       webhooks: {
         ...webhooks.subscriptions,
         create: createWebhookIntents({ once, webhooks: webhooks.subscriptions }),
+        replay: createReplayIntents({ once, webhooks: webhooks.subscriptions }),
       },
       status: createStatus({ chain, history, backlog: webhooks.backlog, clock, troubles: caretaker.troubles }),
     },

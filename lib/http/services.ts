@@ -5,6 +5,7 @@ import type { History } from "../events/history.ts";
 import type { EventStreams } from "../events/streams.ts";
 import type { Subscriptions } from "../webhooks/subscriptions.ts";
 import type { TransactionIntents } from "./intents/transactions.ts";
+import type { ReplayWebhook } from "./intents/replays.ts";
 import type { CreateWebhook } from "./intents/webhooks.ts";
 import type { NetworkAnswer } from "./routes/network.ts";
 import type { GatewayStatus } from "./routes/status.ts";
@@ -18,6 +19,6 @@ export interface Services {
   transactions: TransactionIntents;
   history: History;
   streams: Pick<EventStreams, "open">;
-  webhooks: Omit<Subscriptions, "create"> & { create: CreateWebhook };
+  webhooks: Omit<Subscriptions, "create" | "replay"> & { create: CreateWebhook; replay: ReplayWebhook };
   status(): Promise<GatewayStatus>;
 }

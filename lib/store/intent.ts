@@ -3,7 +3,7 @@ import { StoreError } from "./store.ts";
 /** Which intent: the caller's `Idempotency-Key`, which counts for each API key and each kind of request by itself. */
 export interface IntentName {
   keyId: string;
-  kind: "prepare" | "submit" | "webhook";
+  kind: "prepare" | "submit" | "webhook" | "replay";
   /** The header's value, at most 255 visible characters. */
   key: string;
 }

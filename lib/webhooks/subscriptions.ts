@@ -53,11 +53,15 @@ export interface Subscriptions {
   ): Promise<FailedWithAttempt[]>;
   /** One attempt, and what was sent with it. @throws {GatewayError} `not_found` when it is not kept */
   sent(keyId: string, id: string, attemptId: string): Promise<Sent>;
-  /** Sends past events again, or one; `id` is null when it was only asked what that would do. */
+  /**
+   * Sends past events again, or one; `id` is null when it was only asked what that would do. Under the claim
+   * of an intent that one's: if it is under way already, that is answered.
+   */
   replay(
     keyId: string,
     id: string,
     request: (ReplayRequest | { eventId: string }) & { dryRun: boolean },
+    claim?: IntentClaim,
   ): Promise<{ id: string | null; deliveries: number; atLeast: boolean }>;
 }
 
@@ -171,15 +175,20 @@ export function createSubscriptions(parts: SubscriptionsParts): Subscriptions {
       return { attempt: found, request, isRotatedSince: rotated };
     },
 
-    async replay(keyId, id, { dryRun, ...what }) {
-      const { subscription } = await own(keyId, id);
+    async replay(keyId, id, { dryRun, ...what }, claim) {
+      const { subscription, replay: begun } = await own(keyId, id);
+      if (claim && begun?.id.startsWith(`rp_${claim.id}`)) {
+        return { id: begun.id, deliveries: begun.deliveries, atLeast: begun.atLeast };
+      }
       const plan = "eventId" in what
         ? await planResend(store, subscription, what.eventId)
         : await planReplay(store, subscription, what);
       const { deliveries, atLeast, lookedThrough } = plan;
       if (dryRun) return { id: null, deliveries, atLeast };
       await replays.take(keyId, lookedThrough);
-      const job = { id: `rp_${randomText(ID_LENGTH)}`, nowMs: clock.now() };
+      // Couriers pass over the id of a job that has ended: where it is begun once more it is another.
+      const jobId = claim ? claim.id + claim.term : randomText(ID_LENGTH);
+      const job = { id: `rp_${jobId}`, nowMs: clock.now() };
       const replay = await beginReplay(store, id, plan, job).catch(async (error) => {
         // What is refused was not begun; of what the store failed on that is not known.
         if (error instanceof GatewayError) await replays.giveBack(keyId, lookedThrough).catch(() => {});

@@ -305,6 +305,29 @@ test("one replay at a time, of ledgers that are a range", async () => {
   assert.match(second.body.error.message, /a replay of wh_\w+ is under way/);
 });
 
+test("a replay that is asked for again with its Idempotency-Key is told as it was, and not begun again", async () => {
+  const { ledger } = await registerDevice();
+  await until(async () => (await get(`/v1/events?fromLedger=${ledger}`)).body.events[0]);
+  const { id } = await newWebhook({ url: `${receiver.url}/once` });
+  const ask = (body: unknown, of = id) =>
+    api.request("POST", `/v1/webhooks/${of}/replay`, { key, body, headers: { "idempotency-key": "after-the-outage" } });
+  assert.equal((await ask({ fromLedger: ledger, dryRun: true })).body.id, null);
+  const begun = await ask({ fromLedger: ledger });
+  assert.deepEqual([begun.status, begun.body.deliveries], [202, 1]);
+  const received = () => receiver.received.filter(({ path }) => path === "/once").length;
+  await until(async () => (await api.store.deliveries.reader(id))?.replay === null);
+  const again = await ask({ fromLedger: ledger });
+  assert.deepEqual([again.status, again.body], [202, begun.body]);
+  assert.equal((await api.store.deliveries.reader(id))?.replay, null);
+  assert.equal(received(), 1);
+  const other = await newWebhook();
+  for (const answer of [await ask({ fromLedger: 1 }), await ask({ fromLedger: ledger }, other.id)]) {
+    assert.deepEqual([answer.status, answer.body.error.param], [400, "Idempotency-Key"]);
+  }
+  const fresh = await post(`/v1/webhooks/${id}/replay`, { fromLedger: ledger });
+  assert.notEqual(fresh.body.id, begun.body.id);
+});
+
 test("no more replays of a key are begun once they have looked through a million events in a day", async () => {
   await registerDevice();
   const { id } = await newWebhook();

@@ -179,7 +179,10 @@ export const webhooks = new Hono<AppEnv>()
         summary: "Send past events to a webhook again",
         description:
           "Those of a range of ledgers, or one event. A job that goes on in the background, one for each webhook at a time. " +
-          "With dryRun it is only counted. The replays of a key look through a million events in a day.",
+          "With dryRun it is only counted. The replays of a key look through a million events in a day. The same with the same " +
+          "Idempotency-Key is answered with the job of before; only where a gateway was killed just as it began one that has " +
+          "ended since is it begun once more.",
+        idempotent: true,
         params: webhookId,
         body: replayBody,
         answer: z.object({
@@ -189,9 +192,9 @@ export const webhooks = new Hono<AppEnv>()
         }).meta({ id: "Replay" }),
         errors: ["not_found"],
       },
-      ({ key, params, body: { fromLedger, toLedger, eventId, dryRun = false } }, { webhooks }) => {
+      ({ key, params, body: { fromLedger, toLedger, eventId, dryRun = false }, idempotencyKey }, { webhooks }) => {
         const what = eventId === undefined ? { fromLedger: fromLedger!, toLedger } : { eventId };
-        return webhooks.replay(key.id, params.id, { ...what, dryRun });
+        return webhooks.replay(params.id, { ...what, dryRun }, { keyId: key.id, idempotencyKey });
       },
     ),
   );

@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createOnce } from "../../lib/http/intents/once.ts";
+import { createReplayIntents } from "../../lib/http/intents/replays.ts";
+import { openStore } from "../../lib/store/open.ts";
+import { StoreError } from "../../lib/store/store.ts";
+import { createSecretCipher } from "../../lib/webhooks/secrets/secrets.ts";
+import { createSubscriptions } from "../../lib/webhooks/subscriptions.ts";
+import { bentStore } from "../store/bent_store.ts";
+import { settle } from "../store/webhook_samples.ts";
+import { createTestClock } from "../test_clock.ts";
+import { append, eventAt, insert, START_MS, subscriptionOf } from "./parts.ts";
+
+const ASKER = { keyId: subscriptionOf("wh_1").keyId, idempotencyKey: "after-the-outage" };
+const WANTED = { fromLedger: 101, dryRun: false };
+
+async function stage() {
+  const clock = createTestClock(START_MS);
+  const store = await openStore("memory:", { now: clock.now });
+  await insert(store, subscriptionOf("wh_1"));
+  await append(store, [eventAt(101), eventAt(102)], 200);
+  let ids = 0;
+  /** A gateway; it dies once it has begun the replay. */
+  function gateway({ dies = false } = {}) {
+    const complete = () => Promise.reject(new StoreError("unavailable", "killed"));
+    const bent = dies ? bentStore(store, { intents: { complete } }) : store;
+    const once = createOnce({
+      intents: bent.intents,
+      clock,
+      networkSeconds: () => clock.now() / 1_000,
+      newId: () => String(++ids).padStart(22, "0"),
+    });
+    const webhooks = createSubscriptions({
+      store: bent,
+      targets: { check: () => assert.fail() } as never,
+      secrets: createSecretCipher(undefined),
+      attempt: () => assert.fail(),
+      createSecret: () => assert.fail(),
+      randomText: () => assert.fail(),
+      isKeyThere: () => Promise.resolve(true),
+      startHeight: () => assert.fail(),
+      clock,
+      onChange: () => Promise.resolve(),
+    });
+    return createReplayIntents({ once, webhooks });
+  }
+  await assert.rejects(gateway({ dies: true })("wh_1", WANTED, ASKER), /killed/);
+  clock.advance(31_000);
+  return { store, gateway };
+}
+
+const replayOf = async (store: Awaited<ReturnType<typeof openStore>>) =>
+  (await store.deliveries.reader("wh_1"))!.replay;
+
+test("a replay that a gateway began before it was killed is told to who asks again while it goes on", async () => {
+  const { store, gateway } = await stage();
+  const begun = await replayOf(store);
+  const told = await gateway()("wh_1", WANTED, ASKER);
+  assert.deepEqual(told, { id: begun!.id, deliveries: 2, atLeast: false });
+  assert.deepEqual(await replayOf(store), begun);
+});
+
+test("where it has ended by then it is begun under another id, which no courier takes for the one that ended", async () => {
+  const { store, gateway } = await stage();
+  const { id, cursor } = (await replayOf(store))!;
+  await settle(store, { subscriptionId: "wh_1", replay: { id, cursor, done: true } });
+  assert.equal(await replayOf(store), null);
+  const told = await gateway()("wh_1", WANTED, ASKER);
+  assert.notEqual(told.id, id);
+  assert.equal((await replayOf(store))!.id, told.id);
+  assert.deepEqual(await gateway()("wh_1", WANTED, ASKER), told);
+});
