@@ -228,7 +228,7 @@ export function createCourier(parts: CourierParts): Courier {
   }
 
   async function readFor(reader: DeliveryReader): Promise<void> {
-    await reading.read(reader, tail);
+    if (!await reading.read(reader, tail)) return readers.close(reader);
     if (!vetting.isFresh(reader, clock.monotonicMs())) await vetting.look(reader);
   }
 

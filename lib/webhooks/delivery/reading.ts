@@ -15,7 +15,8 @@ const ASK_MS = 1_000;
 export interface Reading {
   /** Whether there may be something to read. `tail`: the log's end as the courier has seen it. */
   isNeeded(reader: DeliveryReader, tail: number): boolean;
-  read(reader: DeliveryReader, tail: number): Promise<void>;
+  /** False when the subscription is gone. */
+  read(reader: DeliveryReader, tail: number): Promise<boolean>;
   /** Learns from the store what is kept of its failed deliveries, which has changed; false when the subscription is gone. */
   learnDue(reader: DeliveryReader): Promise<boolean>;
 }
@@ -49,7 +50,7 @@ export function createReading(store: Pick<Store, "events" | "deliveries">, clock
     return replay.readThrough < Math.min(replay.endSequence, tail);
   }
 
-  async function readDue(reader: DeliveryReader): Promise<void> {
+  async function readDue(reader: DeliveryReader): Promise<boolean> {
     const { id: subscriptionId, ordered } = reader.subscription;
     const query = ordered ? { limit: 1 } : { dueByMs: clock.now(), limit: READ_AHEAD };
     const due = await store.deliveries.retrying({ subscriptionId, ...query });
@@ -57,7 +58,7 @@ export function createReading(store: Pick<Store, "events" | "deliveries">, clock
       reader.retrying.add(item.delivery.sequence);
       reader.due.push(item);
     }
-    if (due.length === 0) await learnDue(reader);
+    return due.length > 0 || await learnDue(reader);
   }
 
   async function learnDue(reader: DeliveryReader): Promise<boolean> {
@@ -104,10 +105,11 @@ export function createReading(store: Pick<Store, "events" | "deliveries">, clock
     isNeeded: (reader, tail) =>
       !isKeptKnown(reader) || isDueUnread(reader) || isLogUnread(reader, tail) || isReplayUnread(reader, tail),
     async read(reader, tail) {
-      if (!isKeptKnown(reader)) await learnDue(reader);
-      if (isDueUnread(reader)) await readDue(reader);
+      if (!isKeptKnown(reader) && !await learnDue(reader)) return false;
+      if (isDueUnread(reader) && !await readDue(reader)) return false;
       if (isLogUnread(reader, tail)) await readLog(reader, tail);
       if (isReplayUnread(reader, tail)) await readReplay(reader, tail);
+      return true;
     },
     learnDue,
   };
