@@ -402,7 +402,7 @@ export function createCourier(parts: CourierParts): Courier {
     if ((await store.events.bounds()).last > tail) return false;
     const [untilMs, untilAt] = [clock.now() + forMs, clock.monotonicMs() + forMs];
     return [...active].every((reader) =>
-      reader.notBeforeAt >= untilAt ||
+      reader.isHeldBack || reader.notBeforeAt >= untilAt ||
       (reader.isAtTip && reader.log.queue.length + reader.due.length === 0 && reader.replay === undefined &&
         isKeptKnown(reader) && (reader.nextDueAtMs === null || reader.nextDueAtMs >= untilMs))
     );

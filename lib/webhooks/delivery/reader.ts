@@ -86,6 +86,8 @@ export interface DeliveryReader {
   isSlow: boolean;
   /** Unix ms; null: it is well. */
   failingSinceMs: number | null;
+  /** Its key is disabled, or its secret can't be opened, as was found when it was looked at last. */
+  isHeldBack: boolean;
   /** Nothing is posted before. */
   notBeforeAt: number;
   /** It and its key were looked at then. */
@@ -149,6 +151,7 @@ export function openReader(
     wasAgain: false,
     isSlow: false,
     failingSinceMs: progress.failingSinceMs,
+    isHeldBack: false,
     notBeforeAt: -Infinity,
     vettedAt: -Infinity,
     isLooking: false,

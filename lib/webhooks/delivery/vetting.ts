@@ -56,14 +56,16 @@ export function createVetting(parts: VettingParts): Vetting {
       const vettedAt = clock.monotonicMs();
       await parts.refresh();
       if (reader.isClosed) return;
-      if (!await parts.isKeyEnabled(reader.subscription.keyId)) {
+      const isEnabled = await parts.isKeyEnabled(reader.subscription.keyId);
+      reader.isHeldBack = !isEnabled || !open(reader);
+      if (!isEnabled) {
         reader.notBeforeAt = Math.max(reader.notBeforeAt, vettedAt + HOLD_BACK_MS);
         // When it is enabled again nobody knows how the endpoint does: what has waited is not given up before it was asked.
         reader.isKnownToFail = false;
-      } else if (open(reader)) {
-        reader.vettedAt = vettedAt;
-      } else {
+      } else if (reader.isHeldBack) {
         reader.notBeforeAt = vettedAt + SEALED_MS;
+      } else {
+        reader.vettedAt = vettedAt;
       }
     },
   };
