@@ -37,12 +37,12 @@ type Replayed = { hourMs: number; events: number }[];
 export interface ReplayAllowance {
   /**
    * Counts a replay that looks through so many events, before it is begun. The first one of a day may be of any size, and so
-   * may one for which something is left.
+   * may one for which something is left. Answers the hour that it is counted in, Unix ms.
    * @throws {GatewayError} `rate_limited` when nothing is; then nothing is counted
    */
-  take(keyId: string, events: number): Promise<void>;
-  /** What was taken is not used: the replay was not begun. */
-  giveBack(keyId: string, events: number): Promise<void>;
+  take(keyId: string, events: number): Promise<number>;
+  /** What was taken in this hour is not used: the replay was not begun. */
+  giveBack(keyId: string, events: number, hourMs: number): Promise<void>;
 }
 
 /** What the replays of an API key may still send, kept in the store. */
@@ -51,26 +51,29 @@ export function createReplayAllowance({ registers }: Pick<Store, "registers">): 
 
   return {
     async take(keyId, events) {
-      const waitMs = await registers.change(nameOf(keyId), (replayed: Replayed | undefined, nowMs) => {
+      const { hourMs, waitMs } = await registers.change(nameOf(keyId), (replayed: Replayed | undefined, nowMs) => {
+        const hourMs = nowMs - nowMs % HOUR_MS;
         const today = ofToday(replayed, nowMs);
         let left = MAX_REPLAYED - today.reduce((sum, { events }) => sum + events, 0);
         const freedBy = left > 0 ? undefined : today.find(({ events }) => (left += events) > 0)!;
         return {
-          value: freedBy === undefined ? counted(today, events, nowMs) : undefined,
+          value: freedBy === undefined ? counted(today, events, hourMs) : undefined,
           keepMs: DAY_MS,
-          answer: freedBy === undefined ? 0 : freedBy.hourMs + DAY_MS - nowMs,
+          answer: { hourMs, waitMs: freedBy === undefined ? 0 : freedBy.hourMs + DAY_MS - nowMs },
         };
       });
-      if (waitMs === 0) return;
+      if (waitMs === 0) return hourMs;
       const message =
         `replays of this API key have looked through ${MAX_REPLAYED} events in a day: begin the next one later`;
       throw new GatewayError("rate_limited", message, {
         headers: { "Retry-After": String(Math.ceil(waitMs / 1_000)) },
       });
     },
-    giveBack: (keyId, events) =>
+    giveBack: (keyId, events, hourMs) =>
       registers.change(nameOf(keyId), (replayed: Replayed | undefined, nowMs) => {
-        return { value: counted(ofToday(replayed, nowMs), -events, nowMs), keepMs: DAY_MS, answer: undefined };
+        const value = ofToday(replayed, nowMs)
+          .map((one) => one.hourMs === hourMs ? { hourMs, events: one.events - events } : one);
+        return { value, keepMs: DAY_MS, answer: undefined };
       }),
   };
 }
@@ -81,8 +84,7 @@ function ofToday(replayed: Replayed = [], nowMs: number): Replayed {
 }
 
 /** With so many events more in this hour. */
-function counted(today: Replayed, events: number, nowMs: number): Replayed {
-  const hourMs = nowMs - nowMs % HOUR_MS;
+function counted(today: Replayed, events: number, hourMs: number): Replayed {
   const before = today.filter((one) => one.hourMs !== hourMs);
   const now = today.find((one) => one.hourMs === hourMs)?.events ?? 0;
   return [...before, { hourMs, events: now + events }];

@@ -185,13 +185,13 @@ export function createSubscriptions(parts: SubscriptionsParts): Subscriptions {
         : await planReplay(store, subscription, what);
       const { deliveries, atLeast, lookedThrough } = plan;
       if (dryRun) return { id: null, deliveries, atLeast };
-      await replays.take(keyId, lookedThrough);
+      const takenMs = await replays.take(keyId, lookedThrough);
       // Couriers pass over the id of a job that has ended: where it is begun once more it is another.
       const jobId = claim ? claim.id + claim.term : randomText(ID_LENGTH);
       const job = { id: `rp_${jobId}`, nowMs: clock.now() };
       const replay = await beginReplay(store, id, plan, job).catch(async (error) => {
         // What is refused was not begun; of what the store failed on that is not known.
-        if (error instanceof GatewayError) await replays.giveBack(keyId, lookedThrough).catch(() => {});
+        if (error instanceof GatewayError) await replays.giveBack(keyId, lookedThrough, takenMs).catch(() => {});
         throw error;
       });
       await changed(id);

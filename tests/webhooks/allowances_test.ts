@@ -53,10 +53,24 @@ test("replays of a key are begun until they have looked through a million events
   nowMs = startMs + 86_400_000;
   assert.equal(await refusal("key", 3 * MAX_REPLAYED), undefined, "the first hour is a day ago");
   assert.equal((await refusal("key"))?.headers["Retry-After"], String(86_400));
-  await one.giveBack("key", 3 * MAX_REPLAYED);
+  await one.giveBack("key", 3 * MAX_REPLAYED, nowMs);
   assert.equal(await refusal("key"), undefined, "what was not begun is not counted");
   await one.take("key", 3 * MAX_REPLAYED);
   nowMs -= 2 * 86_400_000;
   assert.equal(await refusal("key"), undefined, "a clock that was set back holds nobody up");
+  await store.close();
+});
+
+test("what is given back in a later hour does not let more through when a day is over", async () => {
+  const startMs = 1_793_491_200_000;
+  let nowMs = startMs + 3_599_999;
+  const store = await openStore("memory:", { now: () => nowMs, isShared: true });
+  const allowance = createReplayAllowance(store);
+  const takenMs = await allowance.take("key", MAX_REPLAYED);
+  nowMs += 1;
+  await allowance.giveBack("key", MAX_REPLAYED, takenMs);
+  nowMs = startMs + 86_400_000;
+  await allowance.take("key", MAX_REPLAYED);
+  await assert.rejects(allowance.take("key", 1), GatewayError);
   await store.close();
 });
