@@ -310,6 +310,7 @@ export function createCourier(parts: CourierParts): Courier {
     const { sequence } = post.event;
     const failed = made.outcome === "delivered" ? undefined : failedDelivery(post, made, networkMs);
     const isAgain = post.track === undefined || takeDue(reader, sequence);
+    if (post.replayId !== null && failed === undefined && !isAgain) reader.replayed.add(sequence);
     const delivery = { sequence, track: post.track, isAgain, failed };
     note({ reader, attempt: made, delivery, stepsBack: dueTimes.stepsBack });
   }
@@ -367,8 +368,11 @@ export function createCourier(parts: CourierParts): Courier {
       if (delivery === undefined) continue;
       if (delivery.failed !== undefined) reader.unsettledFailures--;
       if (delivery.failed !== undefined && stepsBack !== undefined) dueTimes.written(stepsBack);
-      if (delivery.isAgain) reader.retrying.delete(delivery.sequence);
-      if (delivery.failed !== undefined || delivery.isAgain) kept.add(reader);
+      const { sequence } = delivery;
+      // What a replay has delivered may have become due again meanwhile.
+      const isAgain = delivery.isAgain || (reader.replayed.delete(sequence) && reader.retrying.has(sequence));
+      if (isAgain) reader.retrying.delete(sequence);
+      if (delivery.failed !== undefined || isAgain) kept.add(reader);
     }
     for (const reader of kept) {
       reader.keptChanges++;

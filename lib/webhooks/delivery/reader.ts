@@ -63,6 +63,8 @@ export interface DeliveryReader {
   due: DueDelivery[];
   /** Sequences of failed deliveries that are in `due`, being posted, or not settled yet. */
   retrying: Set<number>;
+  /** Sequences that a replay has delivered, which is not written down yet: what is due again of them is not posted. */
+  replayed: Set<number>;
   /** How many failed deliveries are to be tried again, and whether any at all are kept: as stored. */
   retryingCount: number;
   hasFailed: boolean;
@@ -137,6 +139,7 @@ export function openReader(
     replay: replay === null ? undefined : openReplay(subscription, replay),
     due: [],
     retrying: new Set(),
+    replayed: new Set(),
     retryingCount: progress.retrying,
     hasFailed: progress.retrying + progress.rejected + progress.dead > 0,
     nextDueAtMs: progress.nextDueAtMs,

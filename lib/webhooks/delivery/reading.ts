@@ -56,7 +56,7 @@ export function createReading(store: Pick<Store, "events" | "deliveries">, clock
     const due = await store.deliveries.retrying({ subscriptionId, ...query });
     for (const item of due) {
       reader.retrying.add(item.delivery.sequence);
-      reader.due.push(item);
+      if (!reader.replayed.has(item.delivery.sequence)) reader.due.push(item);
     }
     return due.length > 0 || await learnDue(reader);
   }

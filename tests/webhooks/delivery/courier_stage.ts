@@ -25,6 +25,8 @@ interface Options {
   on?: Store;
   clock?: TestClock;
   retryMs?: number | (() => number);
+  /** As in `CourierParts`; 1 ms when absent. */
+  gatherMs?: number;
   ordered?: boolean;
   /** Who holds leases; "courier" when absent. */
   holder?: string;
@@ -51,7 +53,7 @@ export async function courierStage(answer: (post: Posted) => Answer, options: Op
       onAttempt: () => {},
       onProblem: (message) => problems.push(message),
       limits: options.limits,
-      gatherMs: 1,
+      gatherMs: options.gatherMs ?? 1,
     });
   const courier = newCourier(options.holder ?? "courier");
 

@@ -51,3 +51,22 @@ test("what is being tried again is not sent once more because a replay of it fai
   assert.equal((await owedTo(made.store, "wh_1")).retrying, 0);
   await made.courier.stop({ drainMs: 0 });
 });
+
+test("what a replay has delivered is not sent once more where it becomes due before that is written down", async () => {
+  let answer = () => {};
+  const made = await courierStage(({ eventId, replayId }) => {
+    if (eventId !== eventAt(103).id) return "delivered";
+    return replayId === null ? "retry" : new Promise((resolve) => answer = () => resolve("delivered"));
+  }, { gatherMs: 400 });
+  made.courier.start();
+  await made.owe(3, "wh_1");
+  await made.pass(1_000);
+  const dueAtMs = (await made.store.deliveries.reader("wh_1"))!.progress.nextDueAtMs!;
+  await resend(made, 3);
+  await made.pass(dueAtMs - made.clock.now() - 20);
+  answer();
+  await made.pass(20_000);
+  assert.deepEqual(kinds(made.script.posted, 103), [1, "replay"]);
+  assert.equal((await owedTo(made.store, "wh_1")).retrying, 0);
+  await made.courier.stop({ drainMs: 0 });
+});
