@@ -99,18 +99,39 @@ export function createRetention(parts: RetentionParts): (signal: AbortSignal) =>
     const upTo = old.at(-1)!.sequence;
     const isBefore = ({ progress }: Reader) => progress.cursor < upTo;
     const waiting = [...behind.values()].filter(isBefore);
+    // With the first commit all of it is gone, and counted.
+    const kept = new Map<string, Set<number>>();
+    for (const reader of waiting) kept.set(reader.subscription.id, await keptOf(reader, upTo, old.length));
     for (let from = 0; from === 0 || from < waiting.length; from += READERS_AT_ONCE) {
       let some = waiting.slice(from, from + READERS_AT_ONCE);
       // Until it is written: of events that are gone nobody counts what was not delivered.
-      while (!await forgetFor(some, old, upTo)) some = (await lookAgain(behind, some)).filter(isBefore);
+      while (!await forgetFor(some, old, upTo, kept)) some = (await lookAgain(behind, some)).filter(isBefore);
     }
     return true;
   }
 
-  async function forgetFor(readers: Reader[], old: LoggedEvent[], upTo: number): Promise<boolean> {
+  /** What failed of the last so many events: beyond the cursor, too, where a delivery before it was not settled. */
+  async function keptOf({ subscription, progress }: Reader, upTo: number, limit: number): Promise<Set<number>> {
+    const { cursor, retrying, rejected, dead } = progress;
+    if (retrying + rejected + dead === 0) return new Set();
+    const subscriptionId = subscription.id;
+    const retried = await store.deliveries.retrying({ subscriptionId, after: cursor, limit });
+    const ended = await store.deliveries.ended({ subscriptionId, before: upTo + 1, limit });
+    return new Set([...retried, ...ended].map(({ delivery }) => delivery.sequence));
+  }
+
+  async function forgetFor(
+    readers: Reader[],
+    old: LoggedEvent[],
+    upTo: number,
+    kept: Map<string, Set<number>>,
+  ): Promise<boolean> {
     const undelivered = readers.map(({ subscription, progress: { cursor } }) => {
       const filter = filterOf(subscription);
-      const events = old.filter((event) => event.sequence > cursor && matches(filter, event)).length;
+      const failed = kept.get(subscription.id)!;
+      const isUnsent = (event: LoggedEvent) =>
+        event.sequence > cursor && matches(filter, event) && !failed.has(event.sequence);
+      const events = old.filter(isUnsent).length;
       return { subscriptionId: subscription.id, cursor, events };
     });
     if (!await store.events.forget({ upTo, undelivered })) return false;

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createRetention } from "../../../lib/store/retention.ts";
 import { createTestClock } from "../../test_clock.ts";
-import { append, START_MS } from "../parts.ts";
-import { courierStage } from "./courier_stage.ts";
+import { append, eventAt, START_MS } from "../parts.ts";
+import { courierStage, hangs } from "./courier_stage.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -76,6 +76,25 @@ test("what is forgotten just before its post fails is counted as dead once", asy
   const { dead, retrying } = (await made.store.deliveries.reader("wh_1"))!.progress;
   assert.deepEqual({ dead, retrying }, { dead: 1, retrying: 0 });
   await made.courier.stop({ drainMs: 0 });
+});
+
+test("what failed beyond a delivery that was never answered is counted once when all are forgotten", async () => {
+  const made = await courierStage(({ eventId }) => {
+    if (eventId === eventAt(102).id) return hangs();
+    return eventId === eventAt(103).id ? "rejected" : eventId === eventAt(104).id ? "retry" : "delivered";
+  });
+  made.courier.start();
+  await made.owe(1, "wh_1");
+  await made.pass(1_000);
+  await made.owe(3);
+  await made.pass(1_000);
+  await made.courier.stop({ drainMs: 0 });
+  // The network is a day further on.
+  await append(made.store, [], 9_000, START_MS + 25 * HOUR_MS);
+  made.clock.advance(25 * HOUR_MS);
+  await forgetOld(made);
+  const { cursor, dead, rejected, retrying } = (await made.store.deliveries.reader("wh_1"))!.progress;
+  assert.deepEqual({ cursor, dead, rejected, retrying }, { cursor: 4, dead: 2, rejected: 1, retrying: 0 });
 });
 
 type Stage = Awaited<ReturnType<typeof courierStage>>;
