@@ -58,14 +58,14 @@ export const IN_DELIVERY = [
   {
     name: "a disabled key's webhooks go on",
     file: "lib/webhooks/delivery/vetting.ts",
-    from: "if (!await parts.isKeyEnabled(reader.subscription.keyId)) {",
-    to: "if (await parts.isKeyEnabled(reader.subscription.keyId) === undefined) {",
+    from: "const isEnabled = await parts.isKeyEnabled(reader.subscription.keyId);",
+    to: "const isEnabled = await parts.isKeyEnabled(reader.subscription.keyId) !== undefined;",
     seed: 10,
   },
   {
     name: "what failed is tried only once",
     file: COURIER,
-    from: "      if (delivery.isAgain) reader.retrying.delete(delivery.sequence);\n",
+    from: "      if (isAgain) reader.retrying.delete(sequence);\n",
     to: "",
     seed: 4,
   },
