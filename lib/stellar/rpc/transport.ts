@@ -58,17 +58,19 @@ export async function post(
   { timeoutMs, signal }: Budget,
 ): Promise<unknown> {
   if (signal?.aborted) throw new AttemptFailure("was abandoned", false);
+  const endsAtMs = clock.monotonicMs() + timeoutMs;
   const ends = new AbortController();
   const cut = signal === undefined ? ends.signal : AbortSignal.any([ends.signal, signal]);
+  const late = () => new AttemptFailure(`did not answer within ${Math.round(timeoutMs)} ms`, true);
   const over = new Promise<never>((_, reject) => {
-    cut.addEventListener("abort", () => {
-      if (signal?.aborted) reject(new AttemptFailure("was abandoned", false));
-      else reject(new AttemptFailure(`did not answer within ${Math.round(timeoutMs)} ms`, true));
-    });
+    cut.addEventListener("abort", () => reject(signal?.aborted ? new AttemptFailure("was abandoned", false) : late()));
   });
   void clock.wait(timeoutMs, cut).then(() => ends.abort());
   try {
-    return await Promise.race([exchange(fetch, node, body, cut), over]);
+    const answer = await Promise.race([exchange(fetch, node, body, cut), over]);
+    // Timers are late where this process stood still: what lay ready by then is old.
+    if (clock.monotonicMs() > endsAtMs) throw late();
+    return answer;
   } finally {
     ends.abort();
   }

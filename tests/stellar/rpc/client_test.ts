@@ -100,6 +100,15 @@ describe("the RPC client", () => {
     }
   });
 
+  test("takes no answer that it reads after its time, as where the process stood still meanwhile", async () => {
+    const { rpc, view, clock } = client([(...asked) => {
+      clock.pass(60_000);
+      return result(LATEST)(...asked);
+    }]);
+    assert.match(await upstreamMessage(rpc.getLatestLedger()), /did not answer within 10000 ms/);
+    assert.equal(view.sequence, 5);
+  });
+
   test("gives up after the second failure, with a message that gives no credentials away", async () => {
     const { rpc, asked, problems } = client([() => new Response("busy", { status: 503 })]);
     const message = await upstreamMessage(rpc.getLatestLedger());
