@@ -8,6 +8,8 @@ export interface Claim {
   sequence: number;
   /** Unix seconds; absent where the answer does not say one. */
   closeTime?: number;
+  /** When it was asked, by the monotonic clock; absent: just now. */
+  askedAtMs?: number;
 }
 
 /** A claim that was heard. `closeTime` is 0 where none was said. */

@@ -104,9 +104,11 @@ export function judge(belief: Belief, claim: Claim, now: JudgeNow): Judgement {
     return { verdict: "lagging", belief: { ...belief, lowerSinceMs }, isDoubtful: false };
   }
   const lowerSinceMs = relation === "lower" ? belief.lowerSinceMs ?? now.monotonicMs : undefined;
+  // What was asked before another claim was heard is no second one after it, however late it is heard itself.
+  const askedAtMs = claim.askedAtMs ?? heard.atMs;
   const judgement = relation === "follows"
-    ? { verdict: "current" as const, belief: follow({ ...belief, lowerSinceMs }, heard), isDoubtful: false }
-    : weigh({ ...belief, lowerSinceMs }, heard, relation === "lower", now.nodes);
+    ? { verdict: "current" as const, belief: follow({ ...belief, lowerSinceMs }, heard, askedAtMs), isDoubtful: false }
+    : weigh({ ...belief, lowerSinceMs }, heard, askedAtMs, relation === "lower", now.nodes);
   if (judgement.verdict !== "current" || closeTime === 0) return judgement;
   // A clock that was wrong from the first claim on is; one that was moved may be waiting for a ledger to follow.
   const wrongSinceMs = belief.clockWrongSinceMs ?? (belief.believed === undefined ? -Infinity : now.monotonicMs);
@@ -159,7 +161,7 @@ function isNatural({ believed, confirmed, ledgersPerSecond }: Belief, heard: Hea
   return isWitnessed && base.closeTime > 0 && heard.sequence <= mostAfter(heard.closeTime - base.closeTime);
 }
 
-function follow(belief: Belief, heard: Heard): Belief {
+function follow(belief: Belief, heard: Heard, askedAtMs: number): Belief {
   const believed = knownBy(heard, belief.believed);
   const rivals = belief.rivals.filter((rival) => {
     if (heard.atMs - rival.atMs > LIMITS.rivalKeptMs) return false;
@@ -174,11 +176,11 @@ function follow(belief: Belief, heard: Heard): Belief {
   const spokenForBy = heard.closeTime === 0 || isHeardAgain
     ? belief.spokenForBy
     : { ...belief.spokenForBy, [heard.node]: heard.atMs };
-  return confirm({ ...belief, believed, rivals, wentBackFrom, spokenForAtMs, spokenForBy }, heard);
+  return confirm({ ...belief, believed, rivals, wentBackFrom, spokenForAtMs, spokenForBy }, heard, askedAtMs);
 }
 
 /** A claim confirms what waits for it when it comes a second later, or from another node. */
-function confirm(belief: Belief, heard: Heard): Belief {
+function confirm(belief: Belief, heard: Heard, askedAtMs: number): Belief {
   const { confirmed, unconfirmed: waiting } = belief;
   const believed = belief.believed!;
   if (waiting === undefined) {
@@ -186,7 +188,7 @@ function confirm(belief: Belief, heard: Heard): Belief {
       believed.timedSequence > confirmed.timedSequence;
     return isNew ? { ...belief, unconfirmed: believed } : belief;
   }
-  if (heard.node === waiting.node && heard.atMs - waiting.atMs < LIMITS.confirmMs) return belief;
+  if (heard.node === waiting.node && askedAtMs - waiting.atMs < LIMITS.confirmMs) return belief;
   // An untimed claim says nothing of a time.
   if (waiting.timedSequence === waiting.sequence && heard.closeTime === 0) return belief;
   return {
@@ -209,7 +211,7 @@ function paceAfter(ledgersPerSecond: number, from: Known | undefined, to: Known)
 }
 
 /** A rival wins with a second claim that is consistent with it; else it is remembered. */
-function weigh(belief: Belief, heard: Heard, isLower: boolean, nodes: number): Judgement {
+function weigh(belief: Belief, heard: Heard, askedAtMs: number, isLower: boolean, nodes: number): Judgement {
   const { believed } = belief;
   const verdict = believed === undefined || heard.sequence > believed.sequence ? "ahead" : "lagging";
   const rivals = belief.rivals.filter(({ atMs }) => heard.atMs - atMs <= LIMITS.rivalKeptMs);
@@ -221,8 +223,8 @@ function weigh(belief: Belief, heard: Heard, isLower: boolean, nodes: number): J
   const isOverruled = ({ node, atMs }: Rival) =>
     Object.entries(belief.spokenForBy).some(([speaker, spokenAtMs]) => Number(speaker) !== node && spokenAtMs > atMs);
   const winner = alike.findLast((rival) => {
-    if (nodes === 1 || rival.node !== heard.node) return heard.atMs - rival.atMs >= LIMITS.rivalMs;
-    return heard.atMs - rival.atMs >= sameNodeMs && !isOverruled(rival);
+    if (nodes === 1 || rival.node !== heard.node) return askedAtMs - rival.atMs >= LIMITS.rivalMs;
+    return askedAtMs - rival.atMs >= sameNodeMs && !isOverruled(rival);
   });
   if (winner !== undefined && isLower && mayBeLag(belief, heard)) {
     return { verdict, belief: confirmLower(belief, winner, heard), isDoubtful: false };

@@ -124,11 +124,12 @@ export function createRpcNodes(parts: RpcNodesParts): RpcNodes {
       if (networkPassphrase !== undefined && !verified.has(index) && method !== "getNetwork") {
         await verify(index, budget);
       }
+      const askedAtMs = monotonicMs();
       const answer = await exchange(node, question, {
         ...budget,
-        timeoutMs: Math.max(1, budget.timeoutMs - (monotonicMs() - startedAtMs)),
+        timeoutMs: Math.max(1, budget.timeoutMs - (askedAtMs - startedAtMs)),
       });
-      hear(index, answer);
+      hear(index, answer, askedAtMs);
       done("ok");
       return answer;
     } catch (cause) {
@@ -148,9 +149,9 @@ export function createRpcNodes(parts: RpcNodesParts): RpcNodes {
   }
 
   /** Tells the view, and the node's health, of the newest ledger that an answer speaks of. */
-  function hear(index: number, answer: unknown): void {
+  function hear(index: number, answer: unknown, askedAtMs: number): void {
     const { sequence, closeTime } = newestLedgerIn(answer);
-    if (sequence !== undefined) parts.view?.hear({ node: index, sequence, closeTime });
+    if (sequence !== undefined) parts.view?.hear({ node: index, sequence, closeTime, askedAtMs });
     const ledger = closeTime === undefined ? undefined : { closeTime, believed: parts.view?.closeTime ?? closeTime };
     health.answered(index, monotonicMs(), ledger);
   }

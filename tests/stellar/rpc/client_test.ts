@@ -109,6 +109,18 @@ describe("the RPC client", () => {
     assert.equal(view.sequence, 5);
   });
 
+  test("counts two answers of one node that were asked for at once as one claim, whatever time passed between them", async () => {
+    const other: Answer = result({ ...LATEST, sequence: 900_000 });
+    const { rpc, view, clock } = client([other, async (...asked) => {
+      await first;
+      clock.pass(5_000);
+      return other(...asked);
+    }, result(LATEST)]);
+    const first = rpc.getLatestLedger();
+    await Promise.all([first, rpc.getLatestLedger()]);
+    assert.equal(view.overturned, 0);
+  });
+
   test("gives up after the second failure, with a message that gives no credentials away", async () => {
     const { rpc, asked, problems } = client([() => new Response("busy", { status: 503 })]);
     const message = await upstreamMessage(rpc.getLatestLedger());
