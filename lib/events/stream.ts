@@ -65,6 +65,8 @@ export interface StreamParts {
   first: StreamFrame[];
   /** To be handed what is new from here on; false: there is more to read before. */
   join(stream: FedStream): boolean;
+  /** Ends it when its key no longer stands, where that was not looked at just now. */
+  vet(stream: FedStream): Promise<void>;
   latestLedger(): number;
   /** Of now. */
   gaps(): readonly HistoryGap[];
@@ -136,6 +138,7 @@ export function createStream(parts: StreamParts): FedStream {
       if (isLive) await new Promise<void>((resolve) => wake = resolve);
       else {
         const frames = await readOn();
+        await parts.vet(stream);
         // What was read after the end is not sent.
         if (!isOver && frames.length > 0) return [...frames, ...waiting.splice(0)];
       }

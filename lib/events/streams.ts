@@ -202,11 +202,19 @@ export function createEventStreams({ store, history, view, clock, onProblem }: S
 
   /** While this gateway stood still any key may have been disabled: nothing is told of what happened since before that is known. */
   async function vetAfterStandstill(nowMs: number): Promise<void> {
-    const hasStoodStill = nowMs - lookedAtMs >= STANDSTILL_MS;
+    if (nowMs - lookedAtMs >= STANDSTILL_MS) {
+      for (const [stream, entry] of streams) vet(stream, entry);
+      await Promise.all(Array.from(streams.values(), ({ vetting }) => vetting));
+    }
     lookedAtMs = nowMs;
-    if (!hasStoodStill) return;
-    for (const [stream, entry] of streams) vet(stream, entry);
-    await Promise.all(Array.from(streams.values(), ({ vetting }) => vetting));
+  }
+
+  /** Who reads on by itself may do so before the others are looked at. */
+  async function vetReader(stream: FedStream): Promise<void> {
+    const entry = streams.get(stream);
+    if (entry === undefined || clock.monotonicMs() - lookedAtMs < STANDSTILL_MS) return;
+    vet(stream, entry);
+    await entry.vetting;
   }
 
   function lookAfter(nowMs: number): void {
@@ -254,6 +262,7 @@ export function createEventStreams({ store, history, view, clock, onProblem }: S
           subjects,
           first,
           join,
+          vet: vetReader,
           latestLedger,
           gaps: () => gaps,
           onClose() {

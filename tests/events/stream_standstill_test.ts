@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setImmediate as yieldToOthers } from "node:timers/promises";
 import { append, sampleEvent } from "../store/samples.ts";
 import { createStage, idsOf, kinds } from "./streams_stage.ts";
 
@@ -21,5 +22,23 @@ test("a stream whose key was disabled while the gateway stood still is told noth
   stage.streams.wake();
   await stage.pass(1_000);
   assert.deepEqual(await after, [{ kind: "revoked", reason: "disabled" }]);
+  assert.equal(await stream.next(), undefined);
+});
+
+test("nor is one that is behind and reads on by itself", async () => {
+  await using stage = await createStage();
+  for (let n = 1; n <= 250; n++) await append(stage.store, sampleEvent(n));
+  let refusal: string | undefined = undefined;
+  // The store is asked about the key, and answers later than it does about the page.
+  const asked = async () => {
+    for (let turns = 0; turns < 5; turns++) await yieldToOthers();
+    return refusal;
+  };
+  const stream = await stage.open({ refusal: asked });
+  assert.equal(idsOf((await stream.next())!).length, 100);
+  await stage.pass(1_000);
+  refusal = "disabled";
+  stage.clock.advance(20_000);
+  assert.deepEqual(await stream.next(), [{ kind: "revoked", reason: "disabled" }]);
   assert.equal(await stream.next(), undefined);
 });
