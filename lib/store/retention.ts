@@ -2,6 +2,7 @@ import { setImmediate as yieldToOthers } from "node:timers/promises";
 import { isoSeconds } from "../clock.ts";
 import { matches } from "./event.ts";
 import type { LoggedEvent } from "./event.ts";
+import { unixSeconds } from "./packing.ts";
 import type { Store } from "./store.ts";
 import { filterOf, type Reader } from "./webhook.ts";
 
@@ -93,7 +94,7 @@ export function createRetention(parts: RetentionParts): (signal: AbortSignal) =>
     const { forgotten } = await store.events.bounds();
     const page = { filter: {}, after: forgotten, upTo: last, order: "asc" as const, limit: atOnce };
     const first = await store.events.read(page);
-    const end = first.findIndex(({ ledgerClosedAt }) => ledgerClosedAt >= closedBefore);
+    const end = first.findIndex(({ ledgerClosedAt }) => unixSeconds(ledgerClosedAt) >= unixSeconds(closedBefore));
     const old = end < 0 ? first : first.slice(0, end);
     if (old.length === 0) return false;
     const upTo = old.at(-1)!.sequence;
@@ -173,7 +174,6 @@ export function createRetention(parts: RetentionParts): (signal: AbortSignal) =>
     await repeat(signal, async () => await store.intents.prune(nowMs - INTENT_DAYS * DAY_MS) > 0);
     if (attemptDays > 0) await forgetAttempts(signal, nowMs - attemptDays * DAY_MS);
     if (historyDays === 0) return;
-    // Written like the events' own times, with which it is compared as text.
     await forgetEvents(signal, isoSeconds(nowMs - historyDays * DAY_MS));
   }
 

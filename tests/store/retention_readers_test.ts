@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openStore } from "../../lib/store/open.ts";
 import { createRetention } from "../../lib/store/retention.ts";
-import { appendMany, scanned } from "./samples.ts";
+import { append, appendMany, sampleEvent, scanned } from "./samples.ts";
 import { sampleFailed, settle, START_MS, subscribe } from "./webhook_samples.ts";
 
 const DAY_MS = 86_400_000;
@@ -96,4 +96,15 @@ test("what is appended while others are forgotten, old already, is not forgotten
   assert.deepEqual(await store.events.bounds(), { last: 150, forgotten: 150 });
   assert.equal((await store.deliveries.reader("wh_1"))!.progress.dead, 50);
   await store.close();
+});
+
+test("an event of a time beyond the year 9999 is not forgotten as the oldest", async () => {
+  const store = await openStore("memory:");
+  await append(store, sampleEvent(1, { ledgerClosedAt: "+010000-01-01T00:00:00Z" }));
+  await scanned(store, 1_400, { latestLedgerCloseTime: (START_MS + 40 * DAY_MS) / 1_000 });
+  const now = () => START_MS + 40 * DAY_MS;
+  await createRetention({ store, holder: "h", now, historyDays: 30, attemptDays: 0 })(new AbortController().signal);
+  const { forgotten } = await store.events.bounds();
+  await store.close();
+  assert.equal(forgotten, 0);
 });
