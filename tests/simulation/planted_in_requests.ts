@@ -54,7 +54,7 @@ export const IN_REQUESTS = [
     file: "lib/http/intents/transactions.ts",
     from: "kept({ ...made, inPlaceOf: refused })",
     to: "kept(made)",
-    seed: 13,
+    seed: 235,
     wasReal: true,
   },
   {
