@@ -20,8 +20,9 @@ export const command: Command = {
     environment: environmentRows(SANDBOX_ENVIRONMENT),
     notes: "What else is set in the environment for serve is left alone.\n\n" +
       "The gateway goes by the network's time. After advance its webhooks are signed with a time ahead of the machine's: " +
-      "a receiver of your own that checks how fresh a signature is needs to be as far ahead. What revert undoes stays in " +
-      "the gateway's history: to it the network was reset.",
+      "a receiver of your own that checks how fresh a signature is needs to be as far ahead. SDKs count a " +
+      "transaction's time bound from the machine's clock: after advance count it from the latest ledger's close time, or " +
+      "set none. What revert undoes stays in the gateway's history: to it the network was reset.",
     examples: [
       "gateway sandbox",
       "gateway sandbox --ledger-ms 0 --json",

@@ -98,7 +98,8 @@ export async function createNetwork(options: NetworkOptions): Promise<SandboxNet
   let reverts = 0;
   const unixSeconds = () => Math.floor(now() / 1000);
   const onQueued = () => ticker.transactionArrived();
-  const mempool = createMempool({ chain, now, ledgerMs, limit: options.queueLimit ?? 1_000, onQueued });
+  const limit = options.queueLimit ?? 1_000;
+  const mempool = createMempool({ chain, now, aheadMs: () => aheadMs, ledgerMs, limit, onQueued });
   const awaited = new Map<string, (transaction: AppliedTransaction | undefined) => void>();
   const faucet = createFaucet({
     passphrase,

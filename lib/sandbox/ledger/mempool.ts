@@ -3,6 +3,7 @@ import { checkEnvelope } from "./admission.ts";
 import type { Chain } from "./chain.ts";
 import { checkTime } from "./envelope_checks.ts";
 import { type Envelope, parseEnvelope } from "./envelopes.ts";
+import { lateByAdvance } from "./late.ts";
 import { createTransactionQueue, encounter } from "./queue.ts";
 import { transactionResult, type TxCode } from "./results.ts";
 import { isSoroban } from "./soroban_checks.ts";
@@ -11,6 +12,8 @@ export interface MempoolOptions {
   chain: Chain;
   /** Unix milliseconds. */
   now: () => number;
+  /** How far that is ahead of the machine's clock, ms. */
+  aheadMs: () => number;
   ledgerMs: number;
   /** Transactions that may wait. */
   limit: number;
@@ -21,22 +24,27 @@ export interface MempoolOptions {
 const resultOf = (code: TxCode, feeCharged = 0n) => transactionResult(feeCharged, { code, operationResults: [] });
 
 /** Takes envelopes in, or says why not. */
-export function createMempool({ chain, now, ledgerMs, limit, onQueued }: MempoolOptions) {
+export function createMempool({ chain, now, aheadMs, ledgerMs, limit, onQueued }: MempoolOptions) {
   const { validator } = chain;
   const queue = createTransactionQueue(limit);
 
-  /** Checks against the closed ledger, as a validator does; only the upper time bound looks ahead. */
-  function check(envelope: Envelope): Uint8Array | undefined {
+  /** Those of the closed ledger; only the upper time bound looks ahead. */
+  function bounds() {
     const { sequence, closeTime } = chain.tip();
     const secondsSince = Math.max(0, Math.floor(now() / 1000) - closeTime);
-    const context = {
-      view: chain.state,
-      ledgerSequence: sequence + 1,
-      closeTime,
-      closeTimeSlack: secondsSince + Math.ceil(2 * ledgerMs / 1000),
-      checkResources: validator.checkResources,
-    };
+    return { ledgerSequence: sequence + 1, closeTime, closeTimeSlack: secondsSince + Math.ceil(2 * ledgerMs / 1000) };
+  }
+
+  /** Checks against the closed ledger, as a validator does. */
+  function check(envelope: Envelope): Uint8Array | undefined {
+    const context = { ...bounds(), view: chain.state, checkResources: validator.checkResources };
     return checkEnvelope(envelope, context, validator.verifySignature, queue.committedBeside(envelope));
+  }
+
+  /** DiagnosticEvents that go with a refusal. */
+  function reasons({ inner }: Envelope, refusal: Uint8Array): Uint8Array[] {
+    const late = lateByAdvance(inner, refusal, bounds(), Math.round(aheadMs() / 1000));
+    return isSoroban(inner) ? [...validator.checkResources(inner).diagnosticEvents, ...late] : late;
   }
 
   return {
@@ -56,7 +64,7 @@ export function createMempool({ chain, now, ledgerMs, limit, onQueued }: Mempool
       if (met === "none" && queue.isFull()) return { status: "TRY_AGAIN_LATER", hash };
 
       const refusal = check(envelope);
-      if (refusal) return refuse(refusal, isSoroban(inner) ? validator.checkResources(inner).diagnosticEvents : []);
+      if (refusal) return refuse(refusal, reasons(envelope, refusal));
       queue.put(envelope);
       onQueued();
       return { status: "PENDING", hash };
