@@ -1,7 +1,7 @@
 import { xdr } from "@stellar/stellar-sdk";
 import type { HeldEntry, Network } from "../network_types.ts";
 import { fromBase64 } from "./base64.ts";
-import { INVALID_PARAMS, JsonRpcError, type Params } from "./json_rpc.ts";
+import { INTERNAL_ERROR, INVALID_PARAMS, JsonRpcError, type Params } from "./json_rpc.ts";
 import { readStrings } from "./params.ts";
 import { readXdrFormat, type XdrFormat } from "./xdr_format.ts";
 
@@ -13,12 +13,16 @@ const CONTRACT_DATA = 6;
 const TTL = 9;
 const TEMPORARY = 0;
 
-/** `getLedgerEntries`: the held ones of at most 200 keys, in the order asked for. */
+/** `getLedgerEntries`: the held ones of 1 to 200 keys, in the order asked for. */
 export function getLedgerEntries(network: Network, params: Params) {
   const keys = readStrings(params, "keys");
   const format = readXdrFormat(network, params);
   if (keys.length > MAX_KEYS) {
     throw new JsonRpcError(INVALID_PARAMS, `key count (${keys.length}) exceeds maximum supported (${MAX_KEYS})`);
+  }
+  // In the real node it is the client of stellar-core that refuses this.
+  if (keys.length === 0) {
+    throw new JsonRpcError(INTERNAL_ERROR, "could not query captive core: no keys specified in request");
   }
   const latestLedger = network.latestLedger().sequence;
   const entries = [];

@@ -75,6 +75,13 @@ describe("params are refused with their exact code and text:", () => {
       /^got 'hex': expected base64, json/,
     ],
     [
+      "no keys",
+      "getLedgerEntries",
+      { keys: [] },
+      -32603,
+      "could not query captive core: no keys specified in request",
+    ],
+    [
       "a key of more than 16 KB",
       "getLedgerEntries",
       { keys: [dataKey(16 * 1024)] },
@@ -328,7 +335,10 @@ describe("explicit nulls are absent params", () => {
     const { sequence } = sandbox.network.latestLedger();
     const nulls = { xdrFormat: null, pagination: null };
     assert.equal((await sandbox.call("getHealth", null)).result.status, "healthy");
-    assert.deepEqual((await sandbox.call("getLedgerEntries", { keys: null, xdrFormat: null })).result.entries, []);
+    const keys = [dataKey(4)];
+    assert.deepEqual((await sandbox.call("getLedgerEntries", { keys, xdrFormat: null })).result.entries, []);
+    const noKeys = { code: -32603, message: "could not query captive core: no keys specified in request" };
+    assert.deepEqual(await refusal("getLedgerEntries", { keys: null }), noKeys);
     assert.equal((await sandbox.call("getTransaction", { hash: HASH, xdrFormat: null })).result.status, "NOT_FOUND");
     const events = await sandbox.call("getEvents", { ...nulls, startLedger: sequence, endLedger: null, filters: null });
     assert.equal(events.result.latestLedger, sequence);
