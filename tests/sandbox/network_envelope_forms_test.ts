@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { before, beforeEach, describe, test } from "node:test";
-import { Asset, type Keypair, Memo, type Transaction, TransactionBuilder, xdr } from "@stellar/stellar-sdk";
+import { Asset, type Keypair, Memo, Operation, type Transaction, TransactionBuilder, xdr } from "@stellar/stellar-sdk";
 import type { SandboxNetwork } from "../../lib/sandbox/network.ts";
 import { alice, altered, bob, nobody, pay } from "./envelope_parts.ts";
 import {
@@ -10,6 +10,7 @@ import {
   codesOf,
   feeChargedOf,
   fund,
+  prepare,
   refusal,
   signed,
   START_SECONDS,
@@ -52,6 +53,20 @@ describe("a fee bump", () => {
     assert.equal(accountOf(network, alice).balance, aliceBefore - 7n);
     assert.equal(accountOf(network, bob).balance, bobBefore + 7n - 200n);
     assert.equal(accountOf(network, alice).seqNum, sequence + 1n);
+  });
+
+  test("counts in the fee statistics with all it was charged, for each operation of the inner transaction", () => {
+    const before = network.fees().classic.length;
+    const three = signed(build(network, alice, [pay(bob), pay(bob), pay(bob)], { fee: "100" }), alice);
+    apply(network, bump("100", three, bob));
+    apply(network, bump("1000", inner(), bob));
+    assert.deepEqual(network.fees().classic.slice(before).map(({ fee }) => fee), [133n, 200n]);
+    const soroban = signed(
+      prepare(network, alice, Operation.createStellarAssetContract({ asset: Asset.native() })),
+      alice,
+    );
+    apply(network, bump("1000", soroban, bob));
+    assert.deepEqual(network.fees().soroban.map(({ fee }) => fee), [200n]);
   });
 
   test("is found by the hash of the inner transaction too", () => {

@@ -1,7 +1,7 @@
 import { canReceive, loadAccount, storeAccount, withFields } from "./accounts.ts";
 import type { Application, ClosingLedger } from "./application.ts";
 import { feeEvent } from "./asset_events.ts";
-import { BASE_FEE, minimumInclusionFee } from "./envelope_checks.ts";
+import { minimumInclusionFee } from "./envelope_checks.ts";
 import type { Envelope } from "./envelopes.ts";
 import { entryChanges } from "./meta.ts";
 import { openChanges } from "./state.ts";
@@ -48,8 +48,12 @@ export function refund(application: Application, ledger: ClosingLedger): void {
   changes.commitTo(ledger.changes);
 }
 
-/** What a transaction pays for its place in a ledger without contention, stroops per operation. */
-export function inclusionFeePerOperation({ inclusionFee, operationCount }: Envelope): bigint {
-  const bid = inclusionFee / BigInt(Math.max(1, operationCount));
-  return bid < BASE_FEE ? bid : BASE_FEE;
+/**
+ * What a transaction pays for its place in a ledger without contention, stroops per operation, as stellar-rpc reckons it: a
+ * fee bump pays for one operation more than it has.
+ */
+export function inclusionFeePerOperation({ inclusionFee, operationCount, inner }: Envelope): bigint {
+  const minimum = minimumInclusionFee(operationCount);
+  const charged = inclusionFee < minimum ? inclusionFee : minimum;
+  return charged / BigInt(Math.max(1, inner.tx.operations.length));
 }
