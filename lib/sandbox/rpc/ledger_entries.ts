@@ -32,7 +32,17 @@ export function getLedgerEntries(network: Network, params: Params) {
     if (!entry) requireLedgerKey(keyXdr, key, index);
     else if (!isGone(keyXdr, entry, latestLedger)) entries.push(entryResult(keyXdr, entry, latestLedger, format));
   }
+  requireNoKeyTwice(keys);
   return { entries, latestLedger };
+}
+
+/** stellar-core takes no key twice; the real node tells no more of that than its status code. */
+function requireNoKeyTwice(keys: string[]): void {
+  const twice = keys.findIndex((key, index) => keys.indexOf(key) < index);
+  if (twice < 0) return;
+  const message = "could not query captive core: http request failed with non-200 status code (404): " +
+    `the key at index ${twice} is the one at index ${keys.indexOf(keys[twice]!)}`;
+  throw new JsonRpcError(INTERNAL_ERROR, message);
 }
 
 function decodeKey(key: string, index: number): Uint8Array {

@@ -112,7 +112,11 @@ describe("getLedgerEntries", () => {
   });
 
   test("takes 200 keys", async () => {
-    assert.equal((await entriesOf(...Array(200).fill(registry.getFootprint()))).entries.length, 200);
+    const others = Array.from(
+      { length: 199 },
+      () => xdr.LedgerKey.account(new xdr.LedgerKeyAccount({ accountId: Keypair.random().xdrAccountId() })),
+    );
+    assert.equal((await entriesOf(...others, registry.getFootprint())).entries.length, 1);
   });
 
   test("shows a temporary entry while it lives, not afterwards", async () => {

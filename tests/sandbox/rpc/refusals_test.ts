@@ -82,6 +82,14 @@ describe("params are refused with their exact code and text:", () => {
       "could not query captive core: no keys specified in request",
     ],
     [
+      "a key twice",
+      "getLedgerEntries",
+      { keys: [dataKey(1), dataKey(2), dataKey(1)] },
+      -32603,
+      "could not query captive core: http request failed with non-200 status code (404): " +
+      "the key at index 2 is the one at index 0",
+    ],
+    [
       "a key of more than 16 KB",
       "getLedgerEntries",
       { keys: [dataKey(16 * 1024)] },
