@@ -13,7 +13,7 @@ export interface RpcClient {
   getNetwork(options?: CallOptions): Promise<schemas.NetworkAnswer>;
   getLatestLedger(options?: CallOptions): Promise<schemas.LatestLedger>;
   getFeeStats(options?: CallOptions): Promise<schemas.FeeStats>;
-  /** At most 200 keys (base64 LedgerKey XDR) at a call; absent ones are missing from the answer. */
+  /** At most 200 keys (base64 LedgerKey XDR) at a call; absent ones are missing from the answer, and none is there twice. */
   getLedgerEntries(keys: string[], options?: CallOptions): Promise<schemas.LedgerEntriesAnswer>;
   simulateTransaction(envelope: string, options?: CallOptions): Promise<schemas.RawSimulation>;
   sendTransaction(envelope: string, options?: CallOptions): Promise<schemas.SendAnswer>;
@@ -58,7 +58,10 @@ export function createRpcClient(parts: RpcNodesParts): NodesRpcClient {
     getNetwork: (options) => call("getNetwork", undefined, schemas.network, options),
     getLatestLedger: (options) => call("getLatestLedger", undefined, schemas.latestLedger, options),
     getFeeStats: (options) => call("getFeeStats", undefined, schemas.feeStats, options),
-    getLedgerEntries: (keys, options) => call("getLedgerEntries", { keys }, schemas.ledgerEntries, options),
+    getLedgerEntries(keys, options) {
+      // A node refuses all when it is asked for one twice.
+      return call("getLedgerEntries", { keys: [...new Set(keys)] }, schemas.ledgerEntries, options);
+    },
     simulateTransaction: (transaction, options) =>
       call("simulateTransaction", { transaction }, schemas.simulation, options),
     sendTransaction: (transaction, options) => call("sendTransaction", { transaction }, schemas.sendAnswer, options),
