@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
 import { test } from "node:test";
 import type { Store } from "../../lib/store/store.ts";
 import type { Subject } from "./store_contract.ts";
@@ -25,6 +26,21 @@ export function registerContract({ store, anotherHandle, reopen, pass, isPersist
     assert.equal(await store().registers.read("b"), undefined);
     assert.equal(await count(store(), "b"), 1);
     assert.deepEqual(await store().registers.change("a", (before) => ({ keepMs: 0, answer: before })), value);
+  });
+
+  test("a register takes 32 KiB of JSON, whatever is in it, and tells it again as it was", async () => {
+    for (const piece of ["€", "🚀", 0.1, "", null, {}]) {
+      const list: unknown[] = ["é"];
+      list.push(...Array(Math.floor((32_768 - 6) / (Buffer.byteLength(JSON.stringify(piece)) + 1))).fill(piece));
+      assert.ok(Buffer.byteLength(JSON.stringify(list)) > 32_750);
+      const text = `€${"x".repeat(32_763)}`;
+      for (const value of [list, text]) {
+        await store().registers.change("large", () => ({ value, keepMs: MINUTE_MS, answer: undefined }));
+        assert.deepEqual(await store().registers.read("large"), value);
+        const [kept] = await store().transfer.read({ kind: "registers", after: [], limit: 9 });
+        assert.deepEqual(kept!.value, value);
+      }
+    }
   });
 
   test("of changes at the same time each is handed what the one before left", async () => {

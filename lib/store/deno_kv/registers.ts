@@ -3,6 +3,7 @@ import type { RegisterStore } from "../register.ts";
 import { commit, type DenoKvContext } from "./io.ts";
 
 export interface RegisterEntry {
+  /** `jsonBytes`; of a program before these the value itself. */
   value: unknown;
   untilMs: number;
 }
@@ -11,6 +12,17 @@ export const REGISTERS = ["register"];
 export const registerKey = (name: string) => [...REGISTERS, name];
 
 const PRUNED_AT_A_CALL = 500;
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+/** JSON in UTF-8, so that it takes the bytes it has: Deno KV keeps two or three for one of some texts and numbers. */
+export const jsonBytes = (value: unknown): Uint8Array => encoder.encode(JSON.stringify(value));
+
+/** What the entry holds, over or not. */
+export function keptValue({ value }: RegisterEntry): unknown {
+  return value instanceof Uint8Array ? JSON.parse(decoder.decode(value)) : value;
+}
 
 /** Small values that are changed one at a time. */
 export function denoKvRegisters({ kv, now, retry }: DenoKvContext): NounDriver<RegisterStore> {
@@ -24,7 +36,7 @@ export function denoKvRegisters({ kv, now, retry }: DenoKvContext): NounDriver<R
         const nowMs = now();
         const { value, keepMs, answer } = change(valueOf(entry.value, nowMs), nowMs);
         if (value === undefined) return { done: answer };
-        const atomic = kv.atomic().check(entry).set(entry.key, { value, untilMs: nowMs + keepMs });
+        const atomic = kv.atomic().check(entry).set(entry.key, { value: jsonBytes(value), untilMs: nowMs + keepMs });
         return await commit(atomic) ? { done: answer } : undefined;
       }),
     async prune() {
@@ -40,5 +52,5 @@ export function denoKvRegisters({ kv, now, retry }: DenoKvContext): NounDriver<R
 }
 
 function valueOf<T>(entry: RegisterEntry | null, nowMs: number): T | undefined {
-  return entry === null || entry.untilMs <= nowMs ? undefined : entry.value as T;
+  return entry === null || entry.untilMs <= nowMs ? undefined : keptValue(entry) as T;
 }

@@ -24,7 +24,7 @@ import { writeFailed } from "./failed_deliveries.ts";
 import { collect, commit, type DenoKvContext, getAll, next, present } from "./io.ts";
 import { keyOf, usedOf } from "./keys.ts";
 import { readPieces, toPieces } from "./large_values.ts";
-import { type RegisterEntry, registerKey, REGISTERS } from "./registers.ts";
+import { jsonBytes, keptValue, type RegisterEntry, registerKey, REGISTERS } from "./registers.ts";
 import {
   attemptKey,
   FORGOTTEN,
@@ -73,7 +73,8 @@ export function denoKvTransfer({ kv, location }: DenoKvContext): NounDriver<Tran
   /** Of undecoded events the raw parts have been written: they are seen with the rest. */
   async function writeSome(step: TransferStep): Promise<void> {
     const stored = await kv.get<RegisterEntry>(registerKey(COPY_REGISTER));
-    const value = markBehind(location, stored.value?.value as CopyMark | undefined, step);
+    const mark = stored.value === null ? undefined : keptValue(stored.value) as CopyMark;
+    const value = jsonBytes(markBehind(location, mark, step));
     const atomic = kv.atomic().check(stored).set(stored.key, { ...stored.value, value });
     await (writers[step.kind] as (atomic: KvAtomic, records: unknown[]) => void | Promise<void>)(atomic, step.records);
     if (await commit(atomic) !== undefined) return;
@@ -145,7 +146,7 @@ function hiddenReaders(kv: Kv): Readers {
       }),
     registers: async (after, limit) =>
       (await page<RegisterEntry>(REGISTERS, after, limit)).map(({ key, value }) => {
-        return { name: key[1] as string, ...value };
+        return { name: key[1] as string, ...value, value: keptValue(value) };
       }),
     async failedDeliveries(after, limit) {
       for (let from = after;;) {
@@ -226,7 +227,9 @@ function recordWriters(kv: Kv): Writers {
       }
     },
     registers(atomic, registers) {
-      for (const { name, ...entry } of registers) atomic.set(registerKey(name), entry);
+      for (const { name, value, untilMs } of registers) {
+        atomic.set(registerKey(name), { value: jsonBytes(value), untilMs });
+      }
     },
     async events(atomic, events) {
       putLogged(atomic, (await kv.get<LogEntry>(LOG)).value ?? EMPTY_LOG, events);
