@@ -156,6 +156,19 @@ export function settlementContract({ store, anotherHandle, pass }: Subject): voi
     }
   });
 
+  test("as many attempts of one subscription as fit in one call are written, each with a long answer", async () => {
+    await subscribe(store(), "wh_1");
+    const responseBody = `—${"x".repeat(1_021)}`;
+    const attempts = Array.from({ length: 900 }, (_, n) => ({ ...failedAttempt(n, "retry"), responseBody }));
+    await settle(store(), { subscriptionId: "wh_1", cursor: 0, failingSinceMs: 7, attempts });
+    assert.equal((await progressOf(store(), "wh_1")).failingSinceMs, 7);
+    for (const before of [901, 301, 101]) {
+      const found = await store().deliveries.attempts("wh_1", { before, limit: 100 });
+      assert.deepEqual(found, found.map((_, n) => ({ ...attempts[before - n - 2], ordinal: before - n - 1 })));
+      assert.equal(found.length, 100);
+    }
+  });
+
   test(
     "of rejected and of dead deliveries the newest are kept, and all are counted",
     { timeout: 120_000 },

@@ -3,7 +3,7 @@ import type { DeliveryStore, Lease } from "../store.ts";
 import { FAILED_KEPT, type FailedDelivery, MAX_SETTLED_WRITES, settledWrites, type Settlement } from "../webhook.ts";
 import { noteAttempts } from "./attempts.ts";
 import { count, dropOldest, type FailedBySequence, firstDue, readFailed, writeFailed } from "./failed_deliveries.ts";
-import { commit, type DenoKvContext, getAll, MAX_KEYS } from "./io.ts";
+import { chunks, commit, type DenoKvContext, getAll, MAX_KEYS } from "./io.ts";
 import { checkOwn } from "./leases.ts";
 import { createReaderCache } from "./reader_cache.ts";
 import {
@@ -24,6 +24,8 @@ type Parts = Map<string, Settlement[]>;
 const WRITES_PER_COMMIT = MAX_SETTLED_WRITES + 50;
 /** Of what endpoints answered, two bytes each at most: with all else that is written they stay below 800 KiB. */
 const CHARACTERS_PER_COMMIT = 160_000;
+/** Where they are too long for one commit. */
+const ATTEMPTS_PER_COMMIT = 100;
 
 /**
  * `DeliveryStore.settle`. A commit checks the leases, and a version for all that is changed without one; it writes the
@@ -159,19 +161,36 @@ export function denoKvSettling({ kv, location, retry, oneAtATime }: DenoKvContex
 function commitsOf(settlements: Settlement[]): Parts[] {
   const commits: Parts[] = [new Map()];
   let [writes, characters] = [0, 0];
-  for (const [subscriptionId, part] of Map.groupBy(settlements, (one) => one.subscriptionId)) {
+  for (const part of Map.groupBy(settlements, (one) => one.subscriptionId).values().flatMap(piecesOf)) {
     const ofPart = part.reduce((sum, one) => sum + settledWrites(one), 1);
-    const answered = part.flatMap(({ attempts }) => attempts)
-      .reduce((sum, { responseBody, error }) => sum + (responseBody?.length ?? 0) + (error?.length ?? 0), 0);
+    const answered = charactersOf(part);
     if (writes + ofPart > WRITES_PER_COMMIT || characters + answered > CHARACTERS_PER_COMMIT) {
       commits.push(new Map());
       [writes, characters] = [0, 0];
     }
-    commits.at(-1)!.set(subscriptionId, part);
+    const [{ subscriptionId }] = part as [Settlement];
+    const parts = commits.at(-1)!;
+    parts.set(subscriptionId, [...parts.get(subscriptionId) ?? [], ...part]);
     writes += ofPart;
     characters += answered;
   }
   return commits;
+}
+
+/** One subscription's part; where its answers alone are too much for a commit, its attempts come before the rest. */
+function piecesOf(part: Settlement[]): Settlement[][] {
+  if (charactersOf(part) <= CHARACTERS_PER_COMMIT) return [part];
+  const [{ subscriptionId }] = part as [Settlement];
+  const attempts = chunks(part.flatMap(({ attempts }) => attempts), ATTEMPTS_PER_COMMIT);
+  return [
+    ...attempts.map((some) => [{ subscriptionId, attempts: some }]),
+    part.map((one) => ({ ...one, attempts: [] })),
+  ];
+}
+
+function charactersOf(part: Settlement[]): number {
+  return part.flatMap(({ attempts }) => attempts)
+    .reduce((sum, { responseBody, error }) => sum + (responseBody?.length ?? 0) + (error?.length ?? 0), 0);
 }
 
 /** Keeps a failed delivery in place of what was kept of it, or keeps it no more. */
