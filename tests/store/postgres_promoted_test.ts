@@ -22,8 +22,8 @@ describe("a standby that was promoted without the last commits", { skip: program
     assert.deepEqual(await goesOn.events.get(event.id), told);
     await cluster.sql(`
       DELETE FROM promoted.event WHERE sequence > 1;
-      DELETE FROM promoted.event_type WHERE number > 1;
-      DELETE FROM promoted.contract WHERE number > 2;
+      DELETE FROM promoted.event_type WHERE text = 'payment.claimed';
+      DELETE FROM promoted.contract WHERE text IN ('another contract', 'asset 2');
       DELETE FROM promoted.height_start WHERE sequence > 1;
       UPDATE promoted.log_end SET last = 1, height = (SELECT max(height) FROM promoted.height_start)`);
     await append(goesOn, event);
@@ -32,6 +32,32 @@ describe("a standby that was promoted without the last commits", { skip: program
     await append(other, next);
     assert.deepEqual(await other.events.get(event.id), told);
     assert.deepEqual(await goesOn.events.get(next.id), await other.events.get(next.id));
+    await other.close();
+    await goesOn.close();
+  });
+
+  test("shows what another gateway reads then as what it is, though it takes the place of what was lost", async () => {
+    const setting = cluster.setting({ schema: "replaced" });
+    const goesOn = await openStore(setting);
+    await append(goesOn, sampleEvent(1, { asset: "asset 1" }));
+    const lost = sampleEvent(2, { type: "payment.claimed", contractId: "another contract", asset: "asset 2" });
+    const [told] = await append(goesOn, lost);
+    assert.deepEqual(await goesOn.events.get(lost.id), told);
+    assert.equal(await goesOn.events.count({ filter: { types: [lost.type] }, limit: 9 }), 1);
+    await cluster.sql(`
+      DELETE FROM replaced.event WHERE sequence > 1;
+      DELETE FROM replaced.event_type WHERE text = 'payment.claimed';
+      DELETE FROM replaced.contract WHERE text IN ('another contract', 'asset 2');
+      DELETE FROM replaced.height_start WHERE sequence > 1;
+      UPDATE replaced.log_end SET last = 1, height = (SELECT max(height) FROM replaced.height_start)`);
+    const other = await openStore(setting);
+    const next = sampleEvent(3, { type: "escrow.swept", contractId: "a third contract", asset: "asset 3" });
+    const [first] = await append(other, next);
+    assert.deepEqual(await goesOn.events.get(next.id), first);
+    const [second] = await append(other, lost);
+    assert.deepEqual(await goesOn.events.get(lost.id), second);
+    const found = await goesOn.events.read({ filter: { types: [lost.type] }, order: "asc", limit: 9 });
+    assert.deepEqual(found, [second]);
     await other.close();
     await goesOn.close();
   });

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { givenRows, type Queries } from "./database.ts";
 import type { PostgresContext } from "./store.ts";
 
@@ -16,7 +17,12 @@ export interface Words {
   add(queries: Queries, texts: Iterable<string>): Promise<Map<string, number>>;
 }
 
-/** @param table `event_type` or `contract`: nothing is ever deleted from them, so their numbers are 1, 2, 3 … */
+/**
+ * What is remembered stays true also after a standby was promoted that lacks what was added last: a text has the same
+ * number whenever it is added, and no other text has that.
+ *
+ * @param table `event_type` or `contract`: nothing is ever deleted from them; of a program before this they have 1, 2, 3 …
+ */
 export function postgresWords(
   { database, prefix }: Pick<PostgresContext, "database" | "prefix">,
   table: "event_type" | "contract",
@@ -26,10 +32,7 @@ export function postgresWords(
 
   /** Another gateway may have added some. */
   async function refresh(): Promise<void> {
-    const rows = await database.read<{ number: number; text: string }>(
-      `SELECT number, text FROM ${prefix}${table} WHERE number > $1`,
-      [textOf.size],
-    );
+    const rows = await database.read<{ number: number; text: string }>(`SELECT number, text FROM ${prefix}${table}`);
     for (const { number, text } of rows) {
       textOf.set(number, text);
       numberOf.set(text, number);
@@ -66,11 +69,13 @@ export function postgresWords(
 }
 
 async function addOne(queries: Queries, table: string, text: string): Promise<number> {
-  await queries.write(
-    `INSERT INTO ${table} (number, text) SELECT coalesce(max(number), 0) + 1, $1 FROM ${table}
-    ON CONFLICT (text) DO NOTHING`,
-    [text],
-  );
-  const [row] = await queries.read<{ number: number }>(`SELECT number FROM ${table} WHERE text = $1`, [text]);
-  return row!.number;
+  // By the text itself, 30 bits of it; where that is another's, the next.
+  for (let number = createHash("sha256").update(text).digest().readUInt32BE() >>> 2;; number++) {
+    await queries.write(
+      `INSERT INTO ${table} (number, text) VALUES ($1::integer, $2::text) ON CONFLICT DO NOTHING`,
+      [number, text],
+    );
+    const [row] = await queries.read<{ number: number }>(`SELECT number FROM ${table} WHERE text = $1`, [text]);
+    if (row !== undefined) return row.number;
+  }
 }
