@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setImmediate as yieldToOthers } from "node:timers/promises";
 import type { Submission, SubmissionOutcome } from "../../lib/store/submission.ts";
 import type { Subject } from "./store_contract.ts";
 
-export function submissionContract({ store }: Subject): void {
+export function submissionContract({ store, anotherHandle }: Subject): void {
   const sample = (n: number): Submission => ({
     hash: n.toString(16).padStart(64, "0"),
     validUntil: 1_793_491_500,
@@ -107,6 +108,21 @@ export function submissionContract({ store }: Subject): void {
     await store().submissions.prune(sample(8).submittedAtMs);
     assert.deepEqual(await withoutOutcome({ limit: 500 }), [8, 9, 10, 11]);
     assert.deepEqual(await withoutOutcome({ source: "G1", limit: 500 }), [10]);
+  });
+
+  test("a page of submissions without an outcome is not short while more follow, though outcomes are noted meanwhile", async () => {
+    const other = await anotherHandle();
+    await Promise.all(Array.from({ length: 200 }, (_, n) => store().submissions.record(sample(n))));
+    const noted = Promise.all(
+      Array.from({ length: 100 }, (_, n) => other.submissions.recordOutcome(sample(n).hash, success)),
+    );
+    let isOver = false;
+    void noted.then(() => isOver = true);
+    while (!isOver) {
+      assert.equal((await withoutOutcome({ limit: 50 })).length, 50);
+      await yieldToOthers();
+    }
+    await noted;
   });
 
   test("what was being noted when the store is closed is noted or rejected, never left open", async () => {

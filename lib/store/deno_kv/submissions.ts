@@ -39,9 +39,13 @@ export function denoKvSubmissions({ kv, retry }: DenoKvContext): NounDriver<Subm
     async withoutOutcome({ source, after, limit }) {
       const prefix = source === undefined ? WITHOUT_OUTCOME : withoutOutcomeOf(source);
       const range = after === undefined ? { prefix } : { prefix, start: [...prefix, next(after)] };
-      const listed = await collect(kv.list(range, { limit, batchSize: Math.min(limit, 500) }));
-      const found = await getAll<Submission>(kv, listed.map(({ key }) => submissionKey(key.at(-1) as string)));
-      return found.flatMap(({ value }) => value === null || value.outcome !== undefined ? [] : [value]);
+      for (;;) {
+        const listed = await collect(kv.list(range, { limit, batchSize: Math.min(limit, 500) }));
+        const entries = await getAll<Submission>(kv, listed.map(({ key }) => submissionKey(key.at(-1) as string)));
+        const found = entries.flatMap(({ value }) => value === null || value.outcome !== undefined ? [] : [value]);
+        // One that ended just now is not missing from a page that would then look like the last: read anew.
+        if (found.length === listed.length) return found;
+      }
     },
     async prune(submittedBeforeMs) {
       const range = { prefix: ["submission_by_time"], end: ["submission_by_time", submittedBeforeMs] };
