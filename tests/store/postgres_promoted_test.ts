@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { openStore } from "../../lib/store/open.ts";
+import type { Store } from "../../lib/store/store.ts";
 import { type Cluster, findPostgres, startCluster } from "./postgres_cluster.ts";
 import { append, sampleEvent } from "./samples.ts";
 
@@ -58,6 +59,31 @@ describe("a standby that was promoted without the last commits", { skip: program
     assert.deepEqual(await goesOn.events.get(lost.id), second);
     const found = await goesOn.events.read({ filter: { types: [lost.type] }, order: "asc", limit: 9 });
     assert.deepEqual(found, [second]);
+    await other.close();
+    await goesOn.close();
+  });
+
+  test("finds what comes after a height also where that is reached sooner than in what was lost", async () => {
+    const setting = cluster.setting({ schema: "sooner" });
+    const goesOn = await openStore(setting);
+    await append(goesOn, sampleEvent(1));
+    const [late, next] = [sampleEvent(2), sampleEvent(3)];
+    await append(goesOn, late, next);
+    const found = async (store: Store) =>
+      (await store.events.read({ filter: { fromHeight: next.ledger }, order: "asc", limit: 9 })).map(({ id }) => id);
+    assert.deepEqual(await found(goesOn), [next.id]);
+    await cluster.sql(`
+      DELETE FROM sooner.event WHERE sequence > 1;
+      DELETE FROM sooner.height_start WHERE sequence > 1;
+      UPDATE sooner.log_end SET last = 1, height = (SELECT max(height) FROM sooner.height_start)`);
+    await cluster.sql(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'",
+    );
+    const other = await openStore(setting);
+    await append(other, next);
+    await append(other, late);
+    assert.deepEqual(await found(other), [next.id]);
+    assert.deepEqual(await found(goesOn), [next.id]);
     await other.close();
     await goesOn.close();
   });

@@ -1,4 +1,3 @@
-import { createRecentMap } from "../../bounded_map.ts";
 import type { LogBounds } from "../store.ts";
 import type { Queries } from "./database.ts";
 import type { PostgresContext } from "./store.ts";
@@ -30,9 +29,6 @@ export function newestRow(prefix: string, table: "log_end" | "watcher", lock = "
 }
 
 export function postgresLog({ database, prefix }: Pick<PostgresContext, "database" | "prefix">): PostgresLog {
-  /** Once reached is reached for good. */
-  const known = createRecentMap<number>(1_000);
-
   async function bounds(queries: Queries = database): Promise<LogBounds> {
     const [row] = await queries.read<LogBounds>(
       `SELECT last, forgotten FROM ${newestRow(prefix, "log_end")} CROSS JOIN ${prefix}log_start`,
@@ -41,13 +37,11 @@ export function postgresLog({ database, prefix }: Pick<PostgresContext, "databas
   }
 
   async function reached(height: number): Promise<number | undefined> {
-    const before = known.get(String(height));
-    if (before !== undefined) return before;
+    // Not remembered: on a standby that was promoted without the last commits it may be reached sooner.
     const [row] = await database.read<{ sequence: number }>(
       `SELECT sequence FROM ${prefix}height_start WHERE height >= $1 ORDER BY height LIMIT 1`,
       [height],
     );
-    if (row !== undefined) known.set(String(height), row.sequence);
     return row?.sequence;
   }
 
