@@ -76,13 +76,17 @@ const TIMEOUT_MS = 75_000;
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 const MAX_WAIT_MS = 60_000;
 
-/** @throws {TypeError} when `baseUrl` is none */
+/** @throws {TypeError} when `baseUrl` is none, or no header can carry `apiKey` */
 export function createConnection(options: ConnectionOptions): Connection {
   const { baseUrl, apiKey, timeoutMs = TIMEOUT_MS, maxWaitMs = MAX_WAIT_MS } = options;
   const ask = options.fetch ?? ((url: string, init: RequestInit) => globalThis.fetch(url, init));
   const { origin, pathname } = new URL(baseUrl);
   const root = origin + pathname.replace(/\/+$/, "");
   const headers: Record<string, string> = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
+  // Not what the runtime says: that may hold the key.
+  if (whyNoHeaders(headers) !== undefined) {
+    throw new TypeError("apiKey must be an API key: no header can carry this one");
+  }
 
   /** One question. How long it may take counts until all of the answer is read. */
   async function once(
@@ -91,16 +95,21 @@ export function createConnection(options: ConnectionOptions): Connection {
     body: unknown,
     { signal, idempotencyKey }: RequestOptions,
   ): Promise<{ response: Response; answer: unknown } | Failure> {
+    const named = idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey };
+    const why = whyNoHeaders(named);
+    if (why !== undefined) return unsendable(`idempotencyKey: ${why}`);
+    let sent: { body?: string };
+    try {
+      sent = body === undefined ? {} : { body: JSON.stringify(body) };
+    } catch (cause) {
+      return unsendable(textOf(cause));
+    }
     const timeUp = AbortSignal.timeout(Math.min(timeoutMs, LONGEST_TIMEOUT_MS));
     try {
       const response = await ask(root + path, {
         method,
-        headers: {
-          ...headers,
-          ...(body === undefined ? {} : { "content-type": "application/json" }),
-          ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey }),
-        },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        headers: { ...headers, ...(body === undefined ? {} : { "content-type": "application/json" }), ...named },
+        ...sent,
         signal: signal === undefined ? timeUp : AbortSignal.any([signal, timeUp]),
       });
       const text = await response.text();
@@ -159,8 +168,25 @@ function parsed(text: string): unknown {
 }
 
 function unreachable(cause: unknown): Failure {
-  const why = cause instanceof Error ? cause.message : String(cause);
-  return { ok: false, reason: "unreachable", message: `the gateway does not answer: ${why}`, retry: "same" };
+  return { ok: false, reason: "unreachable", message: `the gateway does not answer: ${textOf(cause)}`, retry: "same" };
+}
+
+/** The same would fail the same way: it was not sent. */
+function unsendable(why: string): Failure {
+  return { ok: false, reason: "invalid_request", message: `the request cannot be sent: ${why}`, retry: "never" };
+}
+
+/** What is wrong with these as headers; undefined: nothing. */
+function whyNoHeaders(headers: Record<string, string>): string | undefined {
+  try {
+    new Headers(headers);
+  } catch (cause) {
+    return textOf(cause);
+  }
+}
+
+function textOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
 }
 
 function failureOf({ status, headers }: Response, answer: unknown): Failure {

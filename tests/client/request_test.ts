@@ -36,3 +36,28 @@ test("a timeoutMs that is longer than timers take is none: the answer is waited 
     assert.deepEqual(await gateway.health(), { ok: true }, String(timeoutMs));
   }
 });
+
+test("an apiKey that no header can carry is refused when the client is made, and not repeated", () => {
+  for (const apiKey of ["service_sk_abc\ndef", "“service_sk_abc”"]) {
+    assert.throws(
+      () => createGatewayClient({ baseUrl, apiKey }),
+      (error) => error instanceof TypeError && !error.message.includes("service_sk_abc"),
+    );
+  }
+});
+
+test("what cannot be sent is the caller's mistake, and not taken for a gateway that is away", async () => {
+  let asked = 0;
+  const gateway = createGatewayClient({ baseUrl, fetch: () => (asked++, Promise.resolve(Response.json({}))) });
+  const payment = { deviceHash: "", agent: "", merchant: "", asset: "", amount: 5n as unknown as string };
+  const unsent = [
+    await gateway.checkPayment(payment),
+    await gateway.webhooks.test("wh_1", { idempotencyKey: "заказ 17" }),
+    await gateway.webhooks.test("wh_1", { idempotencyKey: "a\nb" }),
+  ];
+  for (const answer of unsent) {
+    assert.ok(!answer.ok && "retry" in answer, JSON.stringify(answer));
+    assert.deepEqual([answer.reason, answer.retry], ["invalid_request", "never"]);
+  }
+  assert.equal(asked, 0);
+});
