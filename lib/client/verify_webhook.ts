@@ -32,6 +32,7 @@ export type WebhookVerification =
 const MAX_SIGNATURES = 8;
 const MAX_HEADER_LENGTH = 4_096;
 const SECRET_PREFIX = "whsec_";
+const SECRET = /^whsec_[A-Za-z0-9+/]+={0,2}$/;
 
 /**
  * Tells whether a webhook came from the gateway and is fresh. Checks `X-Service-Signature` and, where they came along, the
@@ -54,9 +55,13 @@ export async function verifyWebhook(options: VerifyWebhookOptions): Promise<Webh
   const body = bytesOf(options.body);
   const claims = readClaims(headers);
   if ("ok" in claims) return claims;
+  if (!secrets.every((secret) => SECRET.test(secret))) {
+    throw new TypeError(`secret must be ${SECRET_PREFIX} and base64, with nothing after it`);
+  }
   for (const { timestamp } of claims) {
     const aheadSeconds = timestamp - nowMs / 1000;
-    if (Math.abs(aheadSeconds) > toleranceSeconds) {
+    // Not the other way round: NaN is larger than nothing.
+    if (!(Math.abs(aheadSeconds) <= toleranceSeconds)) {
       const where = aheadSeconds > 0 ? "in the future" : "in the past";
       const message = `the signature is ${
         Math.ceil(Math.abs(aheadSeconds))
@@ -156,7 +161,6 @@ async function isSignedBy(
   signed.set(head);
   signed.set(body, head.length);
   for (const secret of secrets) {
-    if (!secret.startsWith(SECRET_PREFIX)) throw new TypeError(`secret must start with ${SECRET_PREFIX}`);
     const algorithm = { name: "HMAC", hash: "SHA-256" };
     const key = await crypto.subtle.importKey("raw", keyOf(secret), algorithm, false, ["verify"]);
     for (const signature of signatures) {
@@ -170,10 +174,11 @@ const encoder = new TextEncoder();
 
 function headerOf(headers: WebhookHeaders, name: string): string | undefined {
   if (typeof headers === "string") return name === "x-service-signature" ? headers : undefined;
-  if (headers instanceof Headers) return headers.get(name) ?? undefined;
+  // Also those that are not the runtime's: of a package, or of another realm.
+  if (typeof headers.get === "function") return (headers as Headers).get(name) ?? undefined;
   // Frameworks differ in the case of their header names.
-  const found = Object.keys(headers).find((key) => key.toLowerCase() === name);
-  const value = found === undefined ? undefined : headers[found];
+  const found = Object.entries(headers).find(([key]) => key.toLowerCase() === name);
+  const value: string | string[] | undefined = found?.[1];
   return Array.isArray(value) ? value.join(",") : value;
 }
 

@@ -124,6 +124,32 @@ describe("verifyWebhook", () => {
     test(`refuses ${what}`, async () => assert.equal(await reason(headers, options), why));
   }
 
+  test("takes the headers of another implementation than the runtime's", async () => {
+    const values: Record<string, string> = { ...TRIO, "x-service-signature": SERVICE };
+    // As node-fetch and jsdom have them: no own properties.
+    class OtherHeaders {
+      get(name: string): string | null {
+        return values[name.toLowerCase()] ?? null;
+      }
+    }
+    const headers = new OtherHeaders() as unknown as Headers;
+    assert.deepEqual(await verify(headers), { ok: true, timestamp: AT, id: "evt_1" });
+  });
+
+  test("refuses what is old where the tolerance or the clock is no number, as of a variable that is not set", async () => {
+    for (const options of [{ toleranceSeconds: NaN, nowMs: (AT + 86_400) * 1000 }, { nowMs: NaN }]) {
+      assert.equal(await reason(SERVICE, options), "timestamp_out_of_tolerance");
+    }
+  });
+
+  test("throws for a secret with a line break at its end, as read from a file, in either form", async () => {
+    for (const headers of [SERVICE, TRIO]) {
+      for (const secret of [`${SECRET}\n`, [SECRET, `${SECRET}\n`], ""]) {
+        await assert.rejects(verify(headers, { secret }), TypeError);
+      }
+    }
+  });
+
   test("throws for a secret that is none, without repeating it", async () => {
     for (const secret of ["MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_?"]) {
       const error = await verify(TRIO, { secret }).then(() => assert.fail("nothing was thrown"), (error) => error);
