@@ -31,13 +31,14 @@ class GatewayError(Exception):
 
 class Gateway:
     def __init__(self, base_url, api_key, network=None, timeout=75, patience=60, max_fee=10_000_000, max_validity=600):
-        self.base_url, self.api_key, self.network = base_url.rstrip("/"), api_key, network
+        self.base_url, self.api_key, self.network = base_url.rstrip("/"), api_key.strip(), network
         self.timeout, self.patience, self.max_fee, self.max_validity = timeout, patience, max_fee, max_validity
 
     def open(self, method, path, body=None, headers={}, timeout=None):
-        headers = {"Authorization": f"Bearer {self.api_key}", "Content-Type": "application/json", **headers}
+        headers = {"Content-Type": "application/json", **headers}
         try:
             request = Request(self.base_url + path, body and json.dumps(body).encode(), headers, method=method)
+            request.add_unredirected_header("Authorization", f"Bearer {self.api_key}")
             return urlopen(request, timeout=timeout or self.timeout)
         except HTTPError as answer:
             try:
@@ -49,8 +50,10 @@ class Gateway:
             retry = error.pop("retry", "same" if answer.code == 429 or answer.code >= 500 else "never")
             reason, message = error.pop("code", "not_a_gateway"), error.pop("message", f"HTTP {answer.code}")
             raise GatewayError(reason, message, retry, status=answer.code, wait=wait, error=error)
+        except (ValueError, InvalidURL):  # Its own words may hold the key.
+            raise GatewayError("invalid_request", "URL, API key or Idempotency-Key cannot be sent") from None
         except (OSError, HTTPException) as problem:
-            raise GatewayError("unreachable", str(problem), "never" if isinstance(problem, InvalidURL) else "same")
+            raise GatewayError("unreachable", str(problem), "same")
 
     def request(self, method, path, body=None, headers={}):
         """Any endpoint: `request("GET", "/v1/devices/9a41…")`. Asks again, a minute long, what may go well the next time."""
@@ -104,15 +107,13 @@ class Gateway:
 
     def write(self, operation, keypair, idempotency_key=None):
         """{hash, ledger} once the network has confirmed. Whoever may be killed in the middle uses one idempotency key again."""
-        headers = {"Idempotency-Key": idempotency_key or str(uuid.uuid4())}
-        asked = {"source": keypair.public_key, "operation": operation}
+        source, headers = keypair.public_key, {"Idempotency-Key": idempotency_key or str(uuid.uuid4())}
         for tries in range(4):
-            prepared = self.request("POST", "/v1/transactions/prepare", asked, headers)
-            envelope = checked_envelope(prepared, keypair.public_key, operation, self.network, self.max_fee, self.max_validity)
+            prepared = self.request("POST", "/v1/transactions/prepare", {"source": source, "operation": operation}, headers)
+            envelope = checked_envelope(prepared, source, operation, self.network, self.max_fee, self.max_validity)
             if prepared.get("status") != "success":
                 envelope.sign(keypair)
-            ended = self._settled(envelope, envelope.hash_hex(), prepared["validUntil"], headers)
-            if ended is not None:
+            if ended := self._settled(envelope, envelope.hash_hex(), prepared["validUntil"], headers):
                 return ended
             time.sleep(0.25 * (tries + 1))
         raise GatewayError("invalid_request", "four envelopes were refused for their sequence number", "same")
@@ -162,10 +163,9 @@ def checked_envelope(prepared, source, operation, network, max_fee, max_validity
     try:
         tx, op = x.TransactionEnvelope.from_xdr(prepared["xdr"]).v1.tx, operation
         nonce = op.get("nonce") or prepared["operation"].get("nonce") or "0"
-        address, contracts = scval.to_address, network["contracts"]
+        device, agents, escrow = map(network["contracts"].get, ("deviceRegistry", "agentRegistry", "paymentEscrow"))
+        address, asset, amount = scval.to_address, op.get("asset"), scval.to_int128(int(op.get("amount", 0)))
         who, card = address(source), scval.to_bytes(bytes.fromhex(op.get("deviceHash", "")))
-        device, agents, escrow = contracts["deviceRegistry"], contracts["agentRegistry"], contracts["paymentEscrow"]
-        asset, amount = op.get("asset"), scval.to_int128(int(op.get("amount", 0)))
         asked = {
             "registerDevice": lambda: call(device, "register", who, card, address(op["agent"])),
             "revokeDevice": lambda: call(device, "revoke", who, card),

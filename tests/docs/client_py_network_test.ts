@@ -13,11 +13,14 @@ const skip = isInstalled("python3") ? false : "needs python3";
 
 const run = promisify(execFile);
 
+/** As it is, or made from the first line of the request. */
+type Answer = string | ((asked: string) => string);
+
 /**
  * Runs lines of Python beside docs/client.py against a server that answers these texts, one a connection, as they are.
  * `keys`: the `Idempotency-Key` of each request.
  */
-async function python(lines: string, answers: string[]): Promise<{ told: unknown; asked: string[]; keys: unknown[] }> {
+async function python(lines: string, answers: Answer[]): Promise<{ told: unknown; asked: string[]; keys: unknown[] }> {
   const asked: string[] = [];
   const keys: unknown[] = [];
   const server = createServer((socket: Socket) => {
@@ -25,7 +28,8 @@ async function python(lines: string, answers: string[]): Promise<{ told: unknown
     socket.once("data", (data) => {
       asked.push(String(data).split("\r\n")[0]!);
       keys.push(/^Idempotency-Key: (.+)\r$/im.exec(String(data))?.[1]);
-      socket.end(answers[Math.min(asked.length, answers.length) - 1]!);
+      const answer = answers[Math.min(asked.length, answers.length) - 1]!;
+      socket.end(typeof answer === "string" ? answer : answer(asked.at(-1)!));
       socket.resume();
     });
   });
@@ -194,4 +198,51 @@ test("a write that failed, and whose submits are not answered, fails as the tran
   const status = { status: "failed", error: "no such card", contractError: "NotFound", retry: "never" };
   const { told } = await python(`gateway.patience = 0\n${WRITE}`, [PREPARED, away, json(status)]);
   assert.equal(told, "GatewayError contract_refused");
+});
+
+test("an API key that no header can carry is not repeated, and nothing is asked for a minute", { skip }, async () => {
+  const { told, asked } = await python(
+    `def told_of(key):
+    one = Gateway(gateway.base_url, key, patience=5)
+    try:
+        return list(one.events(live=False)) if events else one.request("GET", "/v1/network")
+    except Exception as error:
+        return [getattr(error, "reason", type(error).__name__), getattr(error, "retry", None), "service_sk" in str(error)]
+told = []
+for events in (False, True):
+    told += [told_of("service_sk_x\\ny"), told_of("\\u201cservice_sk_x\\u201d")]
+events = False
+told.append(told_of("service_sk_x\\n"))`,
+    [json({ latestLedger: 7 })],
+  );
+  const refused = ["invalid_request", "never", false];
+  assert.deepEqual(told, [refused, refused, refused, refused, { latestLedger: 7 }]);
+  assert.equal(asked.length, 1);
+});
+
+test("the API key is not sent on to where a redirect points", { skip }, async () => {
+  const { told } = await python(
+    `import http.server, threading
+seen = []
+class Elsewhere(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        seen.append(self.headers.get("Authorization"))
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"{}")
+    def log_message(self, *_): pass
+elsewhere = http.server.HTTPServer(("127.0.0.1", 0), Elsewhere)
+threading.Thread(target=elsewhere.serve_forever, daemon=True).start()
+gateway.patience = 1
+try:
+    gateway.request("GET", f"/v1/network?to={elsewhere.server_port}")
+except GatewayError:
+    pass
+told = seen`,
+    [(asked: string) =>
+      `HTTP/1.1 302 Found\r\nLocation: http://localhost:${
+        /to=(\d+)/.exec(asked)![1]
+      }/\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`],
+  );
+  assert.deepEqual((told as unknown[]).filter((key) => key !== null), []);
 });
