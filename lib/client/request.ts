@@ -67,7 +67,7 @@ export interface ConnectionOptions {
 export interface Connection {
   /** Asks, and asks again when the rate was used up (429), as soon as the gateway says. */
   request<Answer>(method: string, path: string, body?: unknown, options?: RequestOptions): Promise<Result<Answer>>;
-  /** Opens an answer that goes on; the caller reads its body. */
+  /** Opens an event stream; the caller reads its body. What else is answered is no gateway's. */
   open(path: string, headers: Record<string, string>, signal: AbortSignal): Promise<Response | Failure>;
 }
 
@@ -95,7 +95,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     body: unknown,
     { signal, idempotencyKey }: RequestOptions,
   ): Promise<{ response: Response; answer: unknown } | Failure> {
-    const named = idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey };
+    const named: Record<string, string> = idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey };
     const why = whyNoHeaders(named);
     if (why !== undefined) return unsendable(`idempotencyKey: ${why}`);
     let sent: { body?: string };
@@ -135,7 +135,8 @@ export function createConnection(options: ConnectionOptions): Connection {
     async open(path, more, signal) {
       try {
         const response = await ask(root + path, { headers: { ...headers, ...more }, signal });
-        if (response.ok) return response;
+        const isStream = response.headers.get("content-type")?.startsWith("text/event-stream");
+        if (response.ok && isStream) return response;
         return failureOf(response, parsed(await response.text()));
       } catch (cause) {
         return unreachable(cause);

@@ -84,7 +84,7 @@ export async function write(
   sign: SigningKey | SignEnvelope,
   options: WriteOptions = {},
 ): Promise<Written> {
-  const { idempotencyKey = crypto.randomUUID(), maxEnvelopes = MOST_ENVELOPES, signal } = options;
+  const { idempotencyKey = randomName(), maxEnvelopes = MOST_ENVELOPES, signal } = options;
   const source = options.source ?? (typeof sign === "function" ? undefined : sign.publicKey());
   const failed = (reason: Extract<Written, { ok: false }>["reason"], message: string, hash?: string): Written => ({
     ok: false,
@@ -157,7 +157,8 @@ export async function write(
   }
 
   function statusOf(hash: string): Promise<Ended> {
-    return connection.request<Status>("GET", `/v1/transactions/${hash}`, undefined, { signal }).then((status) => {
+    return connection.request<Status>("GET", `/v1/transactions/${hash}`, undefined, { signal }).then((answer) => {
+      const status = about(hash, answer);
       if (!status.ok) return status.reason === "not_found" ? "again" : "unknown";
       if (status.status === "success") return { ok: true, hash, ledger: status.ledger ?? 0 };
       if (status.status === "pending") return "pending";
@@ -168,12 +169,9 @@ export async function write(
   /** Submits until it is known what came of it; "again": it was refused, and another envelope may go through. */
   async function submitUntilKnown(signed: string, { hash, validUntil }: CheckedEnvelope): Promise<Ended> {
     for (let tries = 1;; tries++) {
-      const submitted = await connection.request<Confirmed>(
-        "POST",
-        "/v1/transactions/submit",
-        { xdr: signed },
-        { idempotencyKey, signal },
-      );
+      const named = { idempotencyKey, signal };
+      const answer = await connection.request<Confirmed>("POST", "/v1/transactions/submit", { xdr: signed }, named);
+      const submitted = about(hash, answer);
       if (submitted.ok) return submitted;
       const status = await statusOf(hash);
       if (typeof status === "object" && status.ok) return status;
@@ -195,6 +193,17 @@ export async function write(
     if (!ended.ok) return { ...ended, idempotencyKey, hash };
     return { ok: true, hash, ledger: ended.ledger, idempotencyKey, operation: called };
   }
+}
+
+/** The answer, when it is about this transaction: something between may answer anything with 200. */
+function about<Answer extends { hash: string }>(hash: string, answer: Result<Answer>): Result<Answer> {
+  if (!answer.ok || answer.hash === hash) return answer;
+  return { ok: false, reason: "not_a_gateway", message: `what answered does not speak of ${hash}`, retry: "same" };
+}
+
+/** Not `randomUUID`: pages that came over plain HTTP have none. */
+function randomName(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 /** Why a transaction failed or was rejected, as the answer to its submit says it. */

@@ -3,12 +3,14 @@ import { test } from "node:test";
 import { createGatewayClient } from "../../lib/client/client.ts";
 
 const gap = 'event: gap\ndata: {"reason":"not_read"}\n\n';
+const stream = (body: string | ReadableStream) =>
+  Promise.resolve(new Response(body, { headers: { "content-type": "text/event-stream" } }));
 const first: [what: string, notice: string, answer: () => Promise<Response>][] = [
-  ["a gap", "gap", () => Promise.resolve(new Response(gap))],
-  ["a stream that ends", "away", () => Promise.resolve(new Response(""))],
+  ["a gap", "gap", () => stream(gap)],
+  ["a stream that ends", "away", () => stream("")],
   ["a stream that breaks off", "away", () => {
     const broken = new ReadableStream({ start: (controller) => controller.error(new TypeError("reset")) });
-    return Promise.resolve(new Response(broken));
+    return stream(broken);
   }],
   ["a gateway that is away", "away", () => Promise.reject(new TypeError("refused"))],
 ];
