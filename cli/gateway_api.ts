@@ -1,8 +1,9 @@
+import { createConnection } from "../lib/client/request.ts";
 import { CommandError } from "./command.ts";
 
 export interface GatewayApi {
   /**
-   * Asks a running gateway and answers the body.
+   * Asks a running gateway and answers the body; waits where the key's rate is used up.
    * @throws {CommandError} when the gateway refuses, in its words, or cannot be reached
    */
   request<T>(method: "GET" | "POST" | "DELETE", path: string, body?: unknown): Promise<T>;
@@ -13,22 +14,14 @@ const TIMEOUT_MS = 70_000;
 
 /** A running gateway as the commands that call one see it. */
 export function createGatewayApi(gateway: string, apiKey: string): GatewayApi {
+  const connection = createConnection({ baseUrl: gateway, apiKey, timeoutMs: TIMEOUT_MS });
   return {
     async request<T>(method: string, path: string, body?: unknown) {
-      const response = await fetch(gateway + path, {
-        method,
-        headers: {
-          "Authorization": `Bearer ${apiKey}`,
-          ...(body === undefined ? {} : { "Content-Type": "application/json" }),
-        },
-        body: body === undefined ? undefined : JSON.stringify(body),
-        signal: AbortSignal.timeout(TIMEOUT_MS),
-      }).catch(() => undefined);
-      if (response === undefined) throw new CommandError(`the gateway at ${gateway} does not answer`);
-      const answer = await response.json().catch(() => undefined);
-      if (response.ok && answer !== undefined) return answer as T;
-      const { code, message } = answer?.error ?? { code: String(response.status), message: "no gateway's answer" };
-      throw new CommandError(`${code}: ${message}`);
+      const answer = await connection.request<T>(method, path, body);
+      if (answer.ok) return answer;
+      const { reason, status, message } = answer;
+      if (reason === "unreachable") throw new CommandError(`the gateway at ${gateway} does not answer`);
+      throw new CommandError(reason === "not_a_gateway" ? `${status}: no gateway's answer` : `${reason}: ${message}`);
     },
   };
 }
