@@ -2,6 +2,7 @@ import { type Backup, backUpStore } from "../lib/store/file/backup.ts";
 import { type Command, type CommandIo, parseFlags, refuseExtra, UsageError } from "./command.ts";
 import { helpText, jsonRow, STORE_ROW } from "./help.ts";
 import { storeSetting } from "./store_setting.ts";
+import { shellWord } from "./terminal/shell_word.ts";
 
 const help = helpText({
   usage: ["backup FILE [--store SETTING] [--json]"],
@@ -46,5 +47,5 @@ function asJson({ location, path, bytes }: Backup): string {
 function asText({ location, path, bytes }: Backup, setting: string, took: string): string {
   const scheme = setting.slice(0, setting.indexOf(":"));
   return `${location} is copied to ${path}: ${(bytes / 1e6).toFixed(1)} MB in ${took}, checked\n` +
-    `To restore, with the settings of now: gateway serve --store ${scheme}:${path}\n`;
+    `To restore, with the settings of now: gateway serve --store ${shellWord(`${scheme}:${path}`)}\n`;
 }

@@ -42,7 +42,7 @@ async function fileFinding(path: string, config: Config, now: number): Promise<F
   return fail(
     "api keys",
     `${finding.found}; the file is open to other users (mode ${state.mode.toString(8)})`,
-    `chmod 600 ${path}`,
+    `chmod 600 ${shellWord(path)}`,
   );
 }
 

@@ -57,6 +57,13 @@ describe("gateway backup", () => {
     await copy.close();
   });
 
+  test("restores with a command that a shell reads back, whatever the path is", async () => {
+    const path = join(folder, "my $(backup)'s.db");
+    const { out, err } = await backup([path, "--store", store]);
+    const word = `'sqlite:${path.replace("'", "'\\''")}'`;
+    assert.equal(out.split("\n")[1], `To restore, with the settings of now: gateway serve --store ${word}`, err);
+  });
+
   test("takes the store of the environment, says on a terminal that it works, and prints JSON when asked", async () => {
     const path = join(folder, "json.db");
     const { out, err } = await backup([path, "--json"], { env: { SERVICE_API_STORE: store }, isTerminal: true });
