@@ -13,15 +13,16 @@ const help = helpText({
   usage: ["secrets rekey [--off] [--store SETTING]"],
   about:
     "Changes the key that the webhooks' signing secrets are encrypted with in the store. Stop the gateway first, " +
-    "and start it again with the new key. Neither the secrets nor what receivers know of them change. After an " +
-    "interruption run it again as it was.",
+    "and start it again with the new key. Neither the secrets nor what receivers know of them change. Keep the " +
+    "new key before you begin: it is told nowhere, and without it nobody reads the secrets again. After an interruption " +
+    "run it again as it was.",
   flags: [["--off", "Keep the secrets plain from now on, without a new key"], STORE_ROW],
   environment: [
     [OLD, "The key until now; not set: the secrets are kept plain"],
     [NEW, "The new key: 32 bytes in base64 or hex"],
   ],
   examples: [
-    `${NEW}=$(openssl rand -base64 32) gateway secrets rekey`,
+    `openssl rand -base64 32 > key && ${NEW}=$(cat key) gateway secrets rekey`,
     "gateway secrets rekey --off --store sqlite:/var/lib/gateway/gateway.db",
   ],
 });

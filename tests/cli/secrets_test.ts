@@ -1,4 +1,9 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import { runCommandLine } from "../../cli/command_line.ts";
 import { command as secretsCommand } from "../../cli/secrets.ts";
@@ -85,5 +90,20 @@ test("serve ends with 2 and says why when the secrets key is wrong, missing or n
       2,
     );
     assert.match(io.err, message);
+  }
+});
+
+test("who makes a new key as the help shows still has it afterwards", async () => {
+  const example = secretsCommand.help(Infinity).split("\n").find((line) => line.includes("openssl"))!;
+  const folder = await mkdtemp(join(tmpdir(), "rekey-"));
+  try {
+    const made = 'openssl() { echo "the key that was made"; }; gateway() { printenv SERVICE_API_NEW_SECRETS_KEY; }';
+    const options = { cwd: folder, encoding: "utf8" } as const;
+    const given = execFileSync("sh", ["-c", `${made}; ${example.trim()}`], options);
+    assert.equal(given, "the key that was made\n");
+    const kept = (await readdir(folder)).map((name) => readFileSync(join(folder, name), "utf8"));
+    assert.ok(kept.includes(given), "what the secrets are encrypted with from now on is nowhere");
+  } finally {
+    await rm(folder, { recursive: true });
   }
 });
