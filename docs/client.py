@@ -45,8 +45,7 @@ class Gateway:
                 error = dict(json.load(answer)["error"])
             except (OSError, HTTPException, ValueError, TypeError, KeyError):  # Something else answers in the gateway's place.
                 error = {}
-            wait = answer.headers.get("Retry-After", "")
-            wait = int(wait) if wait.isdecimal() else 0
+            wait = int(seconds) if (seconds := answer.headers.get("Retry-After", "")).isdecimal() else 0
             retry = error.pop("retry", "same" if answer.code == 429 or answer.code >= 500 else "never")
             reason, message = error.pop("code", "not_a_gateway"), error.pop("message", f"HTTP {answer.code}")
             raise GatewayError(reason, message, retry, status=answer.code, wait=wait, error=error)
@@ -124,15 +123,17 @@ class Gateway:
         while True:
             problem = unknown
             try:
-                if envelope.signatures:
-                    return self.request("POST", "/v1/transactions/submit", {"xdr": envelope.to_xdr()}, headers)
+                signed = envelope.signatures and {"xdr": envelope.to_xdr()}
+                sent = signed and self.request("POST", "/v1/transactions/submit", signed, headers)
+                if isinstance(sent, dict) and sent.get("hash") == txid:  # Anything may answer with 200.
+                    return sent
             except GatewayError as error:
                 problem = error
             try:
                 answer = self.request("GET", f"/v1/transactions/{txid}")
-            except GatewayError as error:
-                answer = {"status": error.reason}
-            status = answer["status"]
+                status = answer["status"] if answer["hash"] == txid else "unknown"
+            except (GatewayError, LookupError, TypeError) as error:
+                answer, status = {}, getattr(error, "reason", "unknown")
             if status == "success":
                 return {"hash": txid, "ledger": answer["ledger"]}
             is_overtaken = "prepare_again" in (problem.retry, answer.get("retry"))
@@ -202,8 +203,7 @@ def receive(body, signature, secret, tolerance=300):
     parts = [part.strip().partition("=") for part in (signature or "").split(",")]
     at = next((value for name, _, value in parts if name == "t" and value.isdecimal()), "0")
     expected = hmac.new(secret.encode(), f"{at}.".encode() + body, hashlib.sha256).hexdigest()
-    given = [value.encode(errors="replace") for name, _, value in parts if name == "v1"]
-    is_signed = any([hmac.compare_digest(expected.encode(), value) for value in given])
+    is_signed = any([hmac.compare_digest(expected.encode(), v.encode(errors="replace")) for name, _, v in parts if name == "v1"])
     return json.loads(body)["event"] if is_signed and abs(time.time() - int(at)) <= tolerance else None
 
 
