@@ -155,7 +155,7 @@ export function pause(ms: number, signal?: AbortSignal): Promise<boolean> {
       resolve(isOver);
     };
     const aborted = () => end(false);
-    const timer = setTimeout(() => end(true), ms);
+    const timer = setTimeout(() => end(true), Math.min(ms, LONGEST_TIMEOUT_MS));
     signal?.addEventListener("abort", aborted, { once: true });
   });
 }

@@ -61,3 +61,19 @@ test("what cannot be sent is the caller's mistake, and not taken for a gateway t
   }
   assert.equal(asked, 0);
 });
+
+test("a Retry-After that is longer than timers take is waited for, and not passed over", async () => {
+  const stop = new AbortController();
+  let asked = 0;
+  const gateway = createGatewayClient({
+    baseUrl,
+    maxWaitMs: Infinity,
+    fetch: () => {
+      const headers = { "retry-after": String(2 ** 31) };
+      return Promise.resolve(Response.json({}, ++asked < 100 ? { status: 429, headers } : {}));
+    },
+  });
+  setTimeout(() => stop.abort(), 50);
+  assert.equal((await gateway.health({ signal: stop.signal })).ok, false);
+  assert.equal(asked, 1);
+});
