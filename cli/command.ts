@@ -42,8 +42,8 @@ export interface CommandIo {
   columns?: number;
   /** Whether standard error is read by eyes. */
   isErrorTerminal: boolean;
-  /** Asks whoever sits at the terminal for one line; absent when nobody does. */
-  ask?(question: string): Promise<string>;
+  /** Asks whoever sits at the terminal for one line, which is not shown where it is secret; absent when nobody does. */
+  ask?(question: string, isSecret?: boolean): Promise<string>;
   /** Unix ms. */
   now(): number;
 }

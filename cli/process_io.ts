@@ -39,9 +39,18 @@ async function readStdin(): Promise<Uint8Array> {
   return Buffer.concat(pieces);
 }
 
-async function ask(question: string): Promise<string> {
+async function ask(question: string, isSecret = false): Promise<string> {
   const { createInterface } = await import("node:readline");
-  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  const { Writable } = await import("node:stream");
+  // What is typed is shown by who reads it, not by the terminal.
+  const unseen = new Writable({ write: (_piece, _encoding, done) => done() });
+  const output = isSecret ? unseen : process.stderr;
+  const lines = createInterface({ input: process.stdin, output, terminal: true });
+  if (isSecret) {
+    // Not before: what comes until then the terminal shows.
+    process.stderr.write(question);
+    lines.once("close", () => process.stderr.write("\n"));
+  }
   return await new Promise((resolve, reject) => {
     // Ctrl-C and Ctrl-D close it. The question of node:readline/promises never ends then on Deno.
     lines.once("close", () => reject(new CommandError("there was no answer")));

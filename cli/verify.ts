@@ -132,7 +132,7 @@ async function readInputs(file: string | undefined, io: CommandIo): Promise<{ se
     );
   }
   const body = await readBody(file);
-  const line = io.ask === undefined ? firstLine(await io.stdin()) : await io.ask("Secret: ");
+  const line = io.ask === undefined ? firstLine(await io.stdin()) : await io.ask("Secret: ", true);
   return { secret: checkedSecret(line, "the first line of standard input"), body };
 }
 

@@ -17,13 +17,17 @@ const GATEWAY = `${process.execPath}${runtimeName === "deno" ? " run -A" : ""} $
 const HANGS_MS = 60_000;
 
 /** Runs `gateway` on a terminal of its own, types this at its question, and answers exit code and what was shown. */
-async function runOnTerminal(line: string, typed: string): Promise<{ code: number | null; shown: string }> {
+async function runOnTerminal(
+  line: string,
+  typed: string,
+  question = "[y/N] ",
+): Promise<{ code: number | null; shown: string }> {
   const child = spawn("script", ["-qec", `${GATEWAY} ${line}`, "/dev/null"]);
   const timer = setTimeout(() => child.kill("SIGKILL"), HANGS_MS);
   let [shown, isAsked] = ["", false];
   child.stdout.on("data", (piece) => {
     shown += piece;
-    if (isAsked || !shown.includes("[y/N] ")) return;
+    if (isAsked || !shown.includes(question)) return;
     isAsked = true;
     child.stdin.write(typed);
   });
@@ -54,6 +58,17 @@ describe("a question at the terminal", () => {
       assert.match(shown, /gateway keys: there was no answer/);
     });
   }
+
+  test("for a secret does not show what is typed", async () => {
+    const line = `verify --signature t=1,v1=${"0".repeat(64)} --body ${join(folder, "gateway.db")}`;
+    const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+    const { code, shown } = await runOnTerminal(line, `${secret}\r`, "Secret: ");
+    assert.equal(code, 1, shown);
+    assert.match(shown, /Secret: \r?\n.*in the past/);
+    assert.ok(!shown.includes("MfKQ"), "the secret is on the screen");
+    const ended = await runOnTerminal(line, "\x03", "Secret: ");
+    assert.deepEqual([ended.code, /there was no answer/.test(ended.shown)], [1, true], ended.shown);
+  });
 
   test("that is answered is answered", async () => {
     const { code, shown } = await runOnTerminal(`keys delete key1 --store ${setting}`, "y\r");
