@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import process from "node:process";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { openKeysFile, requireKeysFile } from "../../lib/keys/keys_file.ts";
+import { KeysFileError } from "../../lib/keys/keys_file_error.ts";
 import { lockFile } from "../../lib/runtime/file_lock.ts";
 import { testKey } from "./test_keys.ts";
 
@@ -111,6 +112,21 @@ describe("a keys file", () => {
       message: `keys file ${path}: key record 1: disabled must be true or false`,
     });
     assert.equal((await recordsOnDisk())[0].disabled, "ja");
+  });
+
+  test("is made where a symbolic link points, also through another one, and the links stay", async () => {
+    const [near, far] = [`${path}.near`, `${path}.far`];
+    await symlink(path, near);
+    // Relative to its own folder.
+    await symlink(basename(near), far);
+    await openKeysFile(far).keys.insert(testKey({ id: "a" }).record);
+    assert.deepEqual((await recordsOnDisk()).map(({ id }: { id: string }) => id), ["a"]);
+    for (const link of [near, far]) assert.ok((await lstat(link)).isSymbolicLink(), link);
+  });
+
+  test("that is a link to itself is refused", async () => {
+    await symlink(path, path);
+    await assert.rejects(openKeysFile(path).keys.insert(testKey({ id: "a" }).record), KeysFileError);
   });
 
   test("behind a symbolic link is replaced there, and the link stays", async () => {
