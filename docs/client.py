@@ -52,7 +52,7 @@ class Gateway:
         except (ValueError, InvalidURL):  # Its own words may hold the key.
             raise GatewayError("invalid_request", "URL, API key or Idempotency-Key cannot be sent") from None
         except (OSError, HTTPException) as problem:
-            raise GatewayError("unreachable", str(problem), "same")
+            raise GatewayError("unreachable", str(problem), "same" if self.base_url.lower().startswith("http") else "never")
 
     def request(self, method, path, body=None, headers={}):
         """Any endpoint: `request("GET", "/v1/devices/9a41…")`. Asks again, a minute long, what may go well the next time."""

@@ -80,7 +80,9 @@ const MAX_WAIT_MS = 60_000;
 export function createConnection(options: ConnectionOptions): Connection {
   const { baseUrl, apiKey, timeoutMs = TIMEOUT_MS, maxWaitMs = MAX_WAIT_MS } = options;
   const ask = options.fetch ?? ((url: string, init: RequestInit) => globalThis.fetch(url, init));
-  const { origin, pathname } = new URL(baseUrl);
+  const { origin, pathname, protocol } = new URL(baseUrl);
+  // `localhost:8787` is a URL, of a scheme called localhost.
+  if (!/^https?:$/.test(protocol)) throw new TypeError("baseUrl must begin with http:// or https://");
   const root = origin + pathname.replace(/\/+$/, "");
   const headers: Record<string, string> = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
   // Not what the runtime says: that may hold the key.

@@ -46,6 +46,12 @@ test("an apiKey that no header can carry is refused when the client is made, and
   }
 });
 
+test("a baseUrl without http:// is refused when the client is made", () => {
+  for (const wrong of ["localhost:8787", "gateway.example.com", "ftp://gateway.example.com", ""]) {
+    assert.throws(() => createGatewayClient({ baseUrl: wrong }), TypeError, wrong);
+  }
+});
+
 test("what cannot be sent is the caller's mistake, and not taken for a gateway that is away", async () => {
   let asked = 0;
   const gateway = createGatewayClient({ baseUrl, fetch: () => (asked++, Promise.resolve(Response.json({}))) });

@@ -234,6 +234,19 @@ told.append(told_of("service_sk_x\\n"))`,
   assert.equal(asked.length, 1);
 });
 
+test("an address without http:// is said at once", { skip }, async () => {
+  const { told } = await python(
+    `told = []
+for url in ("localhost:8787", "gateway.example.com"):
+    try:
+        Gateway(url, "service_sk_x").request("GET", "/v1/network")
+    except GatewayError as error:
+        told.append(error.retry)`,
+    [""],
+  );
+  assert.deepEqual(told, ["never", "never"]);
+});
+
 test("the API key is not sent on to where a redirect points", { skip }, async () => {
   const { told } = await python(
     `import http.server, threading
