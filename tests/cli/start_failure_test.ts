@@ -45,17 +45,19 @@ test("a sandbox that could not start says nothing but why", async () => {
   const inUse = `cannot listen on 127.0.0.1:${port}: the port is in use`;
   const used = mkdtempSync(join(folder, "used-"));
   const lock = await lockFile(join(used, "ledger.db-lock"));
+  // Whoever runs the tests may have a sandbox of their own at the ports that one takes.
+  const anyPorts = ["--port", "0", "--rpc-port", "0"];
   const failures: [string[], string][] = [
     [["--port", port, "--rpc-port", "0"], `${inUse}: name another with --port, 0 picks a free one`],
-    [["--rpc-port", port, "--port", "0"], `${inUse}: name another with --rpc-port, 0 picks a free one`],
-    [["--state", file], `--state ${file} cannot be made: something else is there`],
+    [["--port", "0", "--rpc-port", port], `${inUse}: name another with --rpc-port, 0 picks a free one`],
+    [[...anyPorts, "--state", file], `--state ${file} cannot be made: something else is there`],
     [
-      ["--state", join(folder, "none", "state")],
+      [...anyPorts, "--state", join(folder, "none", "state")],
       `--state ${join(folder, "none", "state")} cannot be made: there is no folder ${join(folder, "none")}: make it, ` +
       "or name another",
     ],
     [
-      ["--state", used],
+      [...anyPorts, "--state", used],
       `${join(used, "ledger.db")} is in use by another sandbox: stop that one, or name another place`,
     ],
   ];
