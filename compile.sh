@@ -30,26 +30,36 @@ commit() {
   git diff --quiet HEAD -- 2>/dev/null || echo "-changed"
 }
 
+# What a build that failed, or was ended, has left.
+build=
+discard() {
+  [ -z "$build" ] || rm -rf "$build"
+  build=
+}
+trap discard EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
 # One executable. Built beside and moved into place: Bun leaves source maps next to what it builds, and a gateway that is
 # running keeps its file.
 #   --bytecode, --splitting  `help` and `keygen` load neither the SDK nor zod; what is loaded comes parsed
 #   --sourcemap              a stack in the log names files and lines of the sources
 #   --no-compile-autoload-…  a .env or bunfig.toml in the working directory does not change what runs
 compile() { # outfile, Bun's target or nothing
-  build=$(mktemp -d "$dist/.build.XXXXXX")
+  build=$(mktemp -d "$dist/.build.XXXXXX") || return 1
   npx --yes "bun@$(pinned bun)" build main.ts --compile ${2:+"--target=$2"} --outfile "$build/gateway" \
     --format=esm --minify --bytecode --splitting --sourcemap=linked \
     --no-compile-autoload-dotenv --no-compile-autoload-bunfig \
     --define "BUILD_COMMIT=\"$(commit | tr -d '\n')\"" >"$build/log" 2>&1 || {
     cat "$build/log" >&2
-    rm -rf "$build"
+    discard
     return 1
   }
   case ${2:-"$(uname -sm)"} in
-    bun-darwin-x64 | "Darwin x86_64") npx --yes "bun@$(pinned bun)" compile/macos.ts "$build/gateway" || return 1 ;;
+    bun-darwin-x64 | "Darwin x86_64") npx --yes "bun@$(pinned bun)" compile/macos.ts "$build/gateway" || { discard; return 1; } ;;
   esac
-  if [ -f "$build/gateway.exe" ]; then mv "$build/gateway.exe" "$1"; else mv "$build/gateway" "$1"; fi
-  rm -rf "$build"
+  if [ -f "$build/gateway.exe" ]; then mv "$build/gateway.exe" "$1"; else mv "$build/gateway" "$1"; fi || return 1
+  discard
 }
 
 checksums() { # files…
