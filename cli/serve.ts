@@ -5,7 +5,7 @@ import type { Command, CommandIo } from "./command.ts";
 import { createCommandLog } from "./command_log.ts";
 import type { Log } from "../lib/log.ts";
 import { leaveNow, leaveSoon, type StopSignal, untilAskedToStop } from "./running.ts";
-import { openKeySource, type RunningGateway, serveGateway } from "./serve_gateway.ts";
+import { adviceWithoutKeys, openKeySource, type RunningGateway, serveGateway } from "./serve_gateway.ts";
 import { helpText } from "./help.ts";
 import { environmentRows, parseSettingFlags, settingFlagRows } from "./setting_flags.ts";
 import { storeSetting } from "./store_setting.ts";
@@ -66,7 +66,7 @@ async function serve(args: string[], io: CommandIo): Promise<number> {
   });
   // A store that cannot tell just now ends no gateway that runs.
   if (await keys.isEmpty().catch(() => false)) {
-    log.warn("there are no API keys yet: create one with `gateway keygen`", { keys: keys.location });
+    log.warn(adviceWithoutKeys(config), { keys: keys.location });
   }
   const signal = await stopAsked;
   return await stop(running, signal, log, io);

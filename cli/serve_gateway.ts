@@ -103,6 +103,13 @@ export async function serveGateway(options: GatewayOptions, front?: Front): Prom
   }
 }
 
+/** What to do about it that there is not a single key: no command can put one into the environment. */
+export function adviceWithoutKeys({ keys }: Pick<Config, "keys">): string {
+  return keys === undefined
+    ? "there are no API keys yet: create one with `gateway keygen`"
+    : "there are no API keys yet: put records of `gateway keygen --record` into SERVICE_API_KEYS, and restart the gateway";
+}
+
 /** The one place that the settings name for API keys: the environment, a keys file, or the store. */
 export async function openKeySource(config: Config, store: Store, log: Log, now: () => number): Promise<KeySource> {
   if (config.keys !== undefined) return keySourceFromText(config.keys);

@@ -1,0 +1,32 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { readConfig } from "../../cli/read_config.ts";
+import { adviceWithoutKeys } from "../../cli/serve_gateway.ts";
+import { ConfigError } from "../../lib/config.ts";
+
+test("a list of assets that names none is refused, for it would let in every asset", () => {
+  for (const text of [" ", ",", " , "]) {
+    const refused = {
+      name: "ConfigError",
+      message: /^SERVICE_API_ASSETS must name an asset at least, .+, got " ?,? ?"$/,
+    };
+    assert.throws(() => readConfig({ SERVICE_API_ASSETS: text }), refused);
+  }
+  for (const text of ["", ","]) {
+    assert.throws(() => readConfig({ SERVICE_API_ASSETS: "native" }, { assets: text }), ConfigError);
+  }
+});
+
+test("an empty variable for assets is one that is not set: all are let in", () => {
+  assert.deepEqual(readConfig({ SERVICE_API_ASSETS: "" }).assets, []);
+  assert.deepEqual(readConfig({}).assets, []);
+  assert.deepEqual(readConfig({ SERVICE_API_ASSETS: "native," }).assets, ["native"]);
+});
+
+test("who has no keys yet is told of a command that works where his keys live", () => {
+  assert.match(adviceWithoutKeys(readConfig({})), /`gateway keygen`/);
+  assert.match(
+    adviceWithoutKeys(readConfig({ SERVICE_API_KEYS: "[]" })),
+    /`gateway keygen --record` .*SERVICE_API_KEYS/,
+  );
+});
