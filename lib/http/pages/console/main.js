@@ -35,5 +35,10 @@ listeners.signedOut = (why) => session !== undefined && void askForKey(why);
 addEventListener("sign-out", () => void askForKey());
 // A page that is kept for the way back must not keep the key.
 addEventListener("pagehide", (event) => Reflect.get(event, "persisted") && void askForKey());
+// The address is the screen's: the link past the navigation leads to its content without a place in the address.
+document.querySelector(".skip")?.addEventListener("click", (event) => {
+  event.preventDefault();
+  main.focus();
+});
 void askForKey();
 addEventListener("load", () => void import("./screens.js"));
