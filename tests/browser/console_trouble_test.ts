@@ -31,6 +31,60 @@ const pageOf = (from: number, to: number) => ({
 });
 const later = <T>(value: T, ms = 500) => new Promise<T>((resolve) => setTimeout(resolve, ms, value));
 
+test("older events that can't be had leave those that are shown, and can be asked for again", { skip }, async () => {
+  let asked = 0;
+  const { page, close } = await stage.open("events", {
+    "/v1/events": ({ searchParams }) =>
+      !searchParams.has("cursor") ? pageOf(100, 51) : ++asked === 1 ? RATE_USED_UP : pageOf(50, 41),
+  });
+  const rows = page.locator(".events tbody tr");
+  await rows.nth(49).waitFor();
+  const older = page.getByRole("button", { name: "Older events" });
+  await older.click();
+  await page.getByText("the rate is used up").waitFor();
+  assert.equal(await rows.count(), 50);
+  await older.click();
+  await rows.nth(59).waitFor();
+  assert.equal(await page.getByText("the rate is used up").count(), 0);
+  await close();
+});
+
+test("events that made room for newer ones are among the older events", { skip }, async () => {
+  const { page, close } = await stage.open("events", {
+    "/v1/events": ({ searchParams: asked }) => {
+      if (asked.has("fromLedger")) return { ...pageOf(100, 101), cursor: "now" };
+      const newest = Number(asked.get("toLedger") ?? 100);
+      return asked.has("cursor") ? pageOf(50, 41) : pageOf(newest, newest - 49);
+    },
+    "/v1/events/stream": async function* () {
+      for (let n = 101; n <= 560; n++) yield `id: c${n}\ndata: ${JSON.stringify(eventOf(n))}\n\n`;
+      await later(0, 20_000);
+    },
+  });
+  const rows = page.locator(".events tbody tr");
+  await rows.getByRole("button", { name: /ledger 560$/ }).waitFor();
+  await rows.getByRole("button", { name: /ledger 60$/ }).waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Older events" }).click();
+  await rows.getByRole("button", { name: /ledger 5$/ }).or(rows.getByRole("button", { name: /ledger 41$/ })).waitFor();
+  assert.equal(await rows.getByRole("button", { name: /ledger 60$/ }).count(), 1);
+  await close();
+});
+
+test("older moments of a card that can't be had can be asked for again", { skip }, async () => {
+  let asked = 0;
+  const { page, close } = await stage.open(`cards/${hashOf(7)}`, {
+    "/v1/events": ({ searchParams }) =>
+      !searchParams.has("cursor") ? pageOf(100, 51) : ++asked === 1 ? RATE_USED_UP : pageOf(50, 41),
+  });
+  await page.locator(".timeline > li").nth(49).waitFor();
+  const older = page.getByRole("button", { name: "Older" });
+  await older.click();
+  await page.getByText("the rate is used up").waitFor();
+  await older.click();
+  await page.locator(".timeline > li").nth(59).waitFor();
+  await close();
+});
+
 test("the link past the navigation leads to the content of the screen that is shown", { skip }, async () => {
   const { page, close } = await stage.open("cards", {});
   await page.locator("h1", { hasText: "Cards" }).waitFor();

@@ -6,7 +6,7 @@ import { CONSOLE_FILES } from "../../lib/http/pages/console/files.ts";
 import { createPageAnswer, textFile } from "../../lib/http/pages/page_file.ts";
 import { openPage, startBrowser, type Watched } from "./browser.ts";
 
-/** What is answered, by "METHOD /path" or by the path alone; an answer with `error` has the status 503, none is 404. */
+/** What is answered, by "METHOD /path" or by the path alone; an answer with `error` has the status 503, none is 404, texts that come one by one are a stream. */
 export type Answers = Record<string, (url: URL) => unknown>;
 
 /** The console in front of made-up answers: what takes years, or a node in trouble, is quicker made up than lived through. */
@@ -42,6 +42,11 @@ export async function startMadeUpConsole(): Promise<MadeUpConsole> {
     }
     const answer = answers[`${method} ${asked.pathname}`] ?? answers[asked.pathname];
     const body = await answer?.(asked) ?? { error: { code: "not_found", message: "there is none" } };
+    if (typeof body === "object" && Symbol.asyncIterator in body) {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      for await (const text of body as AsyncIterable<string>) response.write(text);
+      return void response.end();
+    }
     const status = answer === undefined ? 404 : typeof body === "object" && "error" in body ? 503 : 200;
     response.writeHead(status, { "content-type": "application/json" });
     response.end(JSON.stringify(body));

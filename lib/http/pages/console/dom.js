@@ -136,6 +136,20 @@ export function button(text, onclick, properties = {}) {
 }
 
 /**
+ * A button that loads more of a list; where that fails it says why beneath, and can be pressed again.
+ * @param {string} text
+ * @param {() => Promise<unknown>} load
+ */
+export function moreButton(text, load) {
+  const problem = h("div");
+  const pressed = button(text, async () => {
+    fill(problem);
+    await load().catch((error) => fill(problem, failure(error)));
+  });
+  return h("div", { class: "load-more", hidden: true }, pressed, problem);
+}
+
+/**
  * A button that copies a text and says that it did, or that it cannot: over plain HTTP a browser has no clipboard.
  * @param {string} label
  * @param {() => string} text

@@ -2,7 +2,7 @@
 /** @import { PublicEvent } from "../../../store/event.ts" */
 import { get } from "./api.js";
 import { amountOf, assetName } from "./assets.js";
-import { button, facts, failure, fill, h, tableRow, tag } from "./dom.js";
+import { button, facts, failure, fill, h, moreButton, tableRow, tag } from "./dom.js";
 import { ago, grouped, utc } from "./format.js";
 import { accountLink, cardLink, transactionLink, wholeId } from "./links.js";
 import { deliveriesOf } from "./deliveries.js";
@@ -157,24 +157,42 @@ const MOST_ROWS = 500;
  */
 export function eventList(filter, signal, nothing, { limit = 50, hasOlder = true } = {}) {
   const { element, body } = eventTable();
-  const older = button("Older events", () => load(), { hidden: true });
+  const older = moreButton("Older events", load);
   const place = h("div", { class: "event-list" }, h("p", { class: "dim" }, "Loading …"));
+  /** @type {{ event: Event, row: HTMLElement }[]} newest first */
+  const rows = [];
   /** @type {Set<string>} */
   const shown = new Set();
-  /** @type {string | undefined} */
-  let cursor;
+  let isLoaded = false;
+  /** Where the next page of older ones begins. @type {{ cursor?: string, toLedger?: number }} */
+  let next = {};
 
   async function load() {
+    const { cursor, toLedger } = next;
+    const bounded = toLedger === undefined ? filter : { ...filter, toLedger: String(toLedger) };
+    const page = await eventsBefore(bounded, { cursor, limit, signal });
+    // Rows that were taken off meanwhile come first.
+    if (next.cursor === cursor && next.toLedger === toLedger) next = { cursor: page.cursor, toLedger };
+    for (const event of page.events) {
+      if (shown.has(event.id)) continue;
+      shown.add(event.id);
+      const row = eventRows(event);
+      rows.push({ event, row });
+      body.append(row);
+    }
+    if (!isLoaded) {
+      if (rows.length === 0) fill(place, h("p", { class: "dim" }, nothing));
+      else fill(place, element, older);
+    }
+    isLoaded = true;
+    older.hidden = !hasOlder || page.events.length < limit;
+  }
+
+  async function begin() {
     try {
-      const page = await eventsBefore(filter, { cursor, limit, signal });
-      if (cursor === undefined && shown.size + page.events.length === 0) fill(place, h("p", { class: "dim" }, nothing));
-      else if (cursor === undefined) fill(place, element, older);
-      cursor = page.cursor;
-      body.append(...page.events.filter(({ id }) => !shown.has(id)).map((event) => eventRows(event)));
-      for (const { id } of page.events) shown.add(id);
-      older.hidden = !hasOlder || page.events.length < limit;
+      await load();
     } catch (error) {
-      if (!signal.aborted) fill(place, failure(error));
+      if (!signal.aborted) fill(place, failure(error), button("Try again", begin));
     }
   }
 
@@ -182,15 +200,26 @@ export function eventList(filter, signal, nothing, { limit = 50, hasOlder = true
   function add(event) {
     if (shown.has(event.id)) return;
     shown.add(event.id);
+    const row = eventRows(event, true);
+    rows.unshift({ event, row });
+    body.prepend(row);
+    if (!isLoaded) return;
     if (!element.isConnected) fill(place, element, older);
-    body.prepend(eventRows(event, true));
-    const rows = body.querySelectorAll(":scope > tr:not(.more)");
-    if (rows.length <= (hasOlder ? MOST_ROWS : limit)) return;
-    const last = rows[rows.length - 1];
-    if (last?.nextElementSibling?.classList.contains("more")) last.nextElementSibling.remove();
-    last?.remove();
+    if (rows.length > (hasOlder ? MOST_ROWS : limit)) takeOffLast();
   }
 
-  void load();
+  /** Those that are taken off can be had again: the next page begins where the list ends now. */
+  function takeOffLast() {
+    const last = rows.pop();
+    if (last === undefined) return;
+    const { event, row } = last;
+    if (row.nextElementSibling?.classList.contains("more")) row.nextElementSibling.remove();
+    row.remove();
+    shown.delete(event.id);
+    next = { toLedger: event.ledger };
+    older.hidden = !hasOlder;
+  }
+
+  void begin();
   return { place, add };
 }

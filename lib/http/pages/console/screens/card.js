@@ -3,7 +3,7 @@
 import { get, isMissing } from "../api.js";
 import { amountOf, assetName } from "../assets.js";
 import { standingByEvent, standingLines } from "../deliveries.js";
-import { button, facts, failure, fill, h, panel, tag } from "../dom.js";
+import { facts, failure, fill, h, moreButton, panel, tag } from "../dom.js";
 import { eventsBefore, typeTag } from "../event_views.js";
 import { listen } from "../feed.js";
 import { ago, grouped, nowMs, timeLeft } from "../format.js";
@@ -119,14 +119,10 @@ async function missing(deviceHash, signal) {
 function timelineOf(first, deviceHash, { standings, asset, signal }) {
   const list = h("ol", { class: "timeline" });
   let { cursor } = first;
-  const older = button("Older", async () => {
-    try {
-      const page = await eventsBefore({ deviceHash }, { limit: PAGE, cursor, signal });
-      cursor = page.cursor;
-      add(page.events);
-    } catch (error) {
-      older.replaceWith(failure(error));
-    }
+  const older = moreButton("Older", async () => {
+    const page = await eventsBefore({ deviceHash }, { limit: PAGE, cursor, signal });
+    cursor = page.cursor;
+    add(page.events);
   });
   /** @param {Event[]} events */
   function add(events) {
