@@ -85,6 +85,17 @@ test("older moments of a card that can't be had can be asked for again", { skip 
   await close();
 });
 
+test("of a card that could not be read it is said so, and not that it has no agent", { skip }, async () => {
+  const { page, close } = await stage.open(`accounts/${WALLET}`, {
+    [`/v1/wallets/${WALLET}/devices`]: () => ({ devices: [hashOf(7)] }),
+    [`/v1/devices/${hashOf(7)}`]: () => RATE_USED_UP,
+    [`/v1/merchants/${WALLET}/pending`]: () => ({ pending: "0", payments: [] }),
+  });
+  await page.locator("td", { hasText: "the rate is used up" }).waitFor();
+  assert.equal(await page.locator("td", { hasText: "no agent" }).count(), 0);
+  await close();
+});
+
 test("the link past the navigation leads to the content of the screen that is shown", { skip }, async () => {
   const { page, close } = await stage.open("cards", {});
   await page.locator("h1", { hasText: "Cards" }).waitFor();

@@ -49,9 +49,9 @@ export function account({ part: address, signal }) {
  */
 async function showCards(place, devices, signal) {
   if (devices.length === 0) return fill(place, h("p", { class: "dim" }, "It owns no card."));
-  /** @type {(import("./card.js").Card | undefined)[]} */
+  /** Each card, or why it could not be read. @type {(import("./card.js").Card | Error)[]} */
   const found = await Promise.all(
-    devices.slice(0, CARDS_SHOWN).map((hash) => get(`v1/devices/${hash}`, {}, signal).catch(() => undefined)),
+    devices.slice(0, CARDS_SHOWN).map((hash) => get(`v1/devices/${hash}`, {}, signal).catch((error) => error)),
   );
   if (signal.aborted) return;
   fill(
@@ -60,12 +60,16 @@ async function showCards(place, devices, signal) {
       "Its cards",
       ["Card", "In escrow", "Asset", "Policy ends"],
       devices.slice(0, CARDS_SHOWN).map((hash, at) => {
-        const { escrowBalance, policy } = found[at] ?? {};
+        const one = found[at];
+        if (one === undefined || one instanceof Error) {
+          return [cardLink(hash), null, `not known: ${one?.message}`, null];
+        }
+        const { escrowBalance, policy } = one;
         return [
           cardLink(hash),
-          amountOf(escrowBalance, policy?.asset),
-          policy?.asset ? assetName(policy.asset) : "no agent",
-          policy?.agent ? policy.expiresAt ? ago(policy.expiresAt) : "never" : null,
+          amountOf(escrowBalance, policy.asset),
+          policy.asset ? assetName(policy.asset) : "no agent",
+          policy.agent ? policy.expiresAt ? ago(policy.expiresAt) : "never" : null,
         ];
       }),
     ),
