@@ -108,3 +108,43 @@ test("the link past the navigation leads to the content of the screen that is sh
   assert.equal(await page.locator("h1").textContent(), "Cards");
   await close();
 });
+
+test("a key with a character that no key has is said to be mistyped", { skip }, async () => {
+  const { page, close } = await stage.open("", {});
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.fill("#key", "service_sk_x_y\u200b\u2026");
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.locator(".failure", { hasText: "the API key is malformed" }).waitFor();
+  await close();
+});
+
+test("a late answer to a key that was signed out does not sign out the next", { skip }, async () => {
+  const { page, close } = await stage.open("", {
+    "/v1/status": () => later({}, 10_000),
+    "/v1/merchants": () => ({}),
+  });
+  await page.locator("h1", { hasText: "Overview" }).waitFor();
+  let refuse = () => {};
+  const refused = new Promise<void>((resolve) => refuse = resolve);
+  await page.route("**/v1/network", async (route) => {
+    await refused;
+    await route.fulfill({ status: 401, json: { error: { code: "unauthorized", message: "the API key is disabled" } } });
+  }, { times: 1 });
+  // Whatever the page asks without regard to the screen: here the modules of the page itself.
+  await page.evaluate(() => {
+    // Not the compiler's business: a module of the page.
+    const api = "/console/api.js";
+    void import(api).then(({ get }) => get("v1/network").catch(() => {}));
+  });
+  await later(0, 200);
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.fill("#key", "service_sk_other_y");
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.locator("h1", { hasText: "Overview" }).waitFor();
+  const answered = page.waitForResponse((response) => response.status() === 401);
+  refuse();
+  await answered;
+  await later(0, 300);
+  assert.equal(await page.locator("h1").textContent(), "Overview");
+  await close();
+});

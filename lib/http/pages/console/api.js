@@ -59,10 +59,11 @@ export function keyId() {
 export async function open(method, path, { query = {}, body, signal, headers } = {}) {
   const url = new URL(path, baseUrl());
   for (const [name, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(name, String(value));
+  const used = key;
   const response = await fetch(url, {
     method,
     headers: {
-      Authorization: `Bearer ${key}`,
+      Authorization: `Bearer ${used}`,
       ...(body === undefined ? {} : { "Content-Type": "application/json" }),
       ...headers,
     },
@@ -74,6 +75,8 @@ export async function open(method, path, { query = {}, body, signal, headers } =
     if (signal?.aborted) throw error;
     throw new ApiError(0, "no_answer", "the gateway does not answer", 0);
   });
+  // What is answered to a key of before says nothing of the one of now.
+  if (used !== key) throw new ApiError(0, "signed_out", "this key is signed out", 0);
   const limit = Number(response.headers.get("X-RateLimit-Limit"));
   if (response.status !== 401 && limit > 0) {
     listeners.rate({ limit, remaining: Number(response.headers.get("X-RateLimit-Remaining")) });

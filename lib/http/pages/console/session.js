@@ -35,6 +35,8 @@ export async function findSandbox() {
  * @throws {import("./api.js").ApiError} when it is no valid key
  */
 export async function signIn(key, sandbox) {
+  // Such a character a browser puts into no header: asked with it, it would say that nobody answers.
+  if (/[^\x21-\x7e]/.test(key)) throw new Error("the API key is malformed: it has a character that no key has");
   useKey(key);
   try {
     /** @type {Network | undefined} */

@@ -22,6 +22,7 @@ export function signInScreen(place, { sandbox, why, onSession }) {
 
   /** @param {string} key */
   async function enter(key) {
+    if (submit.disabled) return;
     submit.disabled = true;
     try {
       const session = await signIn(key.trim(), sandbox);
