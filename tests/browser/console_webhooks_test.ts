@@ -39,7 +39,7 @@ const attemptOf = (id: number, outcome: string, eventId = `event${id}`) => ({
   nextAttemptAt: null,
 });
 /** After a while, in which somebody may press again. */
-const later = <T>(value: T) => new Promise<T>((resolve) => setTimeout(resolve, 500, value));
+const later = <T>(value: T, ms = 500) => new Promise<T>((resolve) => setTimeout(resolve, ms, value));
 
 test("only what failed is shown, also where it stands on an older page alone", { skip }, async () => {
   const { page, close } = await stage.open("webhooks/wh_1", {
@@ -148,3 +148,64 @@ test("an event says of which webhooks it shows the deliveries", { skip }, async 
     .waitFor();
   await close();
 });
+
+test("a webhook is made once, also where the answer was lost and its button is pressed again", { skip }, async () => {
+  const { page, close } = await stage.open("webhooks", {
+    "POST /v1/webhooks": () => ({ ...webhookOf("wh_1"), secret: "whsec_1" }),
+  });
+  const keys: (string | undefined)[] = [];
+  await page.route("**/v1/webhooks", (route) => {
+    if (route.request().method() !== "POST") return route.continue();
+    keys.push(route.request().headers()["idempotency-key"]);
+    return keys.length === 1 ? route.abort() : route.continue();
+  });
+  await page.getByRole("button", { name: "New webhook" }).click();
+  await page.fill("#new-url", "https://shop.example.com/hook");
+  await page.getByRole("button", { name: "Make it" }).click();
+  await page.getByText("the gateway does not answer").waitFor();
+  await page.getByRole("button", { name: "Make it" }).click();
+  await page.getByText("whsec_1").waitFor();
+  assert.match(keys[0] ?? "", /^\d+-\d+$/);
+  assert.equal(keys[1], keys[0]);
+  await close();
+});
+
+test("a secret stays while another webhook is begun", { skip }, async () => {
+  let made = 0;
+  const { page, close } = await stage.open("webhooks", {
+    "POST /v1/webhooks": () => later({ ...webhookOf(`wh_${++made}`), secret: `whsec_${made}` }),
+  });
+  const add = page.getByRole("button", { name: "New webhook" });
+  await add.click();
+  assert.equal(await page.evaluate(() => document.activeElement?.id), "new-url");
+  await page.fill("#new-url", "https://shop.example.com/hook");
+  // Pressed once more, it takes away nothing of what was typed.
+  await add.click();
+  await page.getByRole("button", { name: "Make it" }).click();
+  await add.click();
+  await page.getByText("whsec_1").waitFor();
+  await add.click();
+  await page.fill("#new-url", "https://shop.example.com/another");
+  assert.equal(await page.getByText("whsec_1").isVisible(), true);
+  await close();
+});
+
+test(
+  "a replay that was counted is the one that is sent, though its ledgers are changed meanwhile",
+  { skip },
+  async () => {
+    const { page, close } = await stage.open("webhooks/wh_1", {
+      "/v1/webhooks/wh_1": () => webhookOf("wh_1"),
+      "/v1/webhooks/wh_1/deliveries": () => ({ deliveries: [], cursor: null }),
+      "POST /v1/webhooks/wh_1/replay": () => later({ deliveries: 3, atLeast: false }),
+    });
+    await page.getByRole("button", { name: "Replay …" }).click();
+    await page.getByLabel("From ledger").fill("8");
+    await page.getByRole("button", { name: "Count first" }).click();
+    await page.getByLabel("From ledger").fill("1");
+    await later(0);
+    await later(0);
+    assert.equal(await page.getByRole("button", { name: "Send 3 deliveries" }).count(), 0);
+    await close();
+  },
+);

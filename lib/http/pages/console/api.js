@@ -131,6 +131,23 @@ export function post(path, body) {
   return request("POST", path, { body });
 }
 
+/**
+ * Posts under an `Idempotency-Key` that is the same while the body is: pressed again after its answer was lost, it is done once.
+ * @param {string} path
+ * @returns {(body: unknown) => Promise<any>}
+ */
+export function postOnce(path) {
+  let intended = "";
+  let intent = "";
+  return function postIntent(body) {
+    const text = JSON.stringify(body);
+    // Not randomUUID, which a page that came over plain HTTP does not have.
+    if (text !== intended) intent = crypto.getRandomValues(new BigUint64Array(2)).join("-");
+    intended = text;
+    return request("POST", path, { body, headers: { "Idempotency-Key": intent } });
+  };
+}
+
 /** Whether the key lacks the scope that was asked for. @param {unknown} error */
 export function isOutOfScope(error) {
   return error instanceof ApiError && error.status === 403;

@@ -1,5 +1,5 @@
 // @ts-check
-import { get, post } from "./api.js";
+import { get, post, postOnce } from "./api.js";
 import { button, failure, fill, h, say } from "./dom.js";
 import { counted } from "./format.js";
 
@@ -28,15 +28,18 @@ export function replayForm(webhookId, onBegun) {
   const result = h("div");
   get("v1/events", { limit: 1 }).then(({ oldestLedger }) => from.value ||= String(oldestLedger ?? 1), () => {});
 
-  /** @param {boolean} dryRun */
-  function ask(dryRun) {
-    const range = { fromLedger: Number(from.value), ...(to.value !== "" && { toLedger: Number(to.value) }) };
-    return post(`v1/webhooks/${webhookId}/replay`, { ...range, dryRun });
+  /** What is to be counted and sent. */
+  function chosen() {
+    return { fromLedger: Number(from.value), ...(to.value !== "" && { toLedger: Number(to.value) }) };
   }
 
   async function count() {
+    const range = chosen();
+    const isStale = () => JSON.stringify(range) !== JSON.stringify(chosen());
+    const replay = postOnce(`v1/webhooks/${webhookId}/replay`);
     try {
-      const { deliveries, atLeast } = await ask(true);
+      const { deliveries, atLeast } = await post(`v1/webhooks/${webhookId}/replay`, { ...range, dryRun: true });
+      if (isStale()) return;
       const words = `${counted(deliveries, "delivery", "deliveries")}${atLeast ? " or more" : ""}`;
       if (deliveries === 0) {
         return fill(result, h("p", {}, "No event of these ledgers matches: nothing would be sent."));
@@ -44,17 +47,18 @@ export function replayForm(webhookId, onBegun) {
       fill(
         result,
         h("p", {}, `That makes ${words}.`),
-        button(`Send ${words}`, begin, { class: "primary" }),
+        button(`Send ${words}`, () => begin(() => replay({ ...range, dryRun: false })), { class: "primary" }),
       );
       say(`That makes ${words}`);
     } catch (error) {
-      fill(result, failure(error));
+      if (!isStale()) fill(result, failure(error));
     }
   }
 
-  async function begin() {
+  /** @param {() => Promise<{ id: string, deliveries: number }>} send */
+  async function begin(send) {
     try {
-      const { id, deliveries } = await ask(false);
+      const { id, deliveries } = await send();
       fill(
         result,
         h("p", { role: "status" }, `Replay ${id} is under way: ${counted(deliveries, "delivery", "deliveries")}.`),

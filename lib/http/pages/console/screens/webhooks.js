@@ -1,6 +1,6 @@
 // @ts-check
 /** @import { PublicWebhook } from "../../../../webhooks/public_webhook.ts" */
-import { get, isOutOfScope, keepLoading, post } from "../api.js";
+import { get, isOutOfScope, keepLoading, postOnce } from "../api.js";
 import { button, copyButton, failure, fill, h, panel, table, tag } from "../dom.js";
 import { EVENT_TYPES } from "../event_views.js";
 import { ago, counted, grouped } from "../format.js";
@@ -12,10 +12,11 @@ const EVERY_MS = 15_000;
 /** The key's webhooks, the failing first. @param {import("../screens.js").Visit} visit @returns {import("../screens.js").Screen} */
 export function webhooks({ signal }) {
   const making = h("div");
-  const add = button(
-    "New webhook",
-    () => fill(making, making.childElementCount > 0 ? null : newWebhook(() => again())),
-  );
+  const add = button("New webhook", () => {
+    // A form that is not done keeps what was typed; the secret of one that is stays until the screen is left.
+    if (making.querySelector("form #new-url") === null) making.prepend(newWebhook(() => again()));
+    making.querySelector("input")?.focus();
+  });
   const { section, body } = panel("Of this key, the failing first", { class: "wide", beside: add });
   const again = keepLoading({
     load: () => get("v1/webhooks", {}, signal),
@@ -71,6 +72,7 @@ function newWebhook(onMade) {
   const checkboxes = EVENT_TYPES.map((type) => h("input", { type: "checkbox", value: type, id: `new-${type}` }));
   const ordered = h("input", { type: "checkbox", id: "new-ordered" });
   const result = h("div");
+  const create = postOnce("v1/webhooks");
   const make = h("button", { type: "submit", class: "primary" }, "Make it");
   const form = h(
     "form",
@@ -81,7 +83,7 @@ function newWebhook(onMade) {
         make.disabled = true;
         const types = checkboxes.filter(({ checked }) => checked).map(({ value }) => value);
         try {
-          const made = await post("v1/webhooks", {
+          const made = await create({
             url: url.value,
             ...(types.length > 0 && { types }),
             ...(ordered.checked && { ordered: true }),
