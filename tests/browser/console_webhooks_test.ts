@@ -209,3 +209,21 @@ test(
     await close();
   },
 );
+
+test("over plain HTTP, where a browser can't compute signatures, the check of a secret says so", { skip }, async () => {
+  const { page, close } = await stage.open("webhooks/wh_1", {
+    "/v1/webhooks/wh_1": () => webhookOf("wh_1"),
+    "/v1/webhooks/wh_1/deliveries": () => ({ deliveries: [attemptOf(8, "rejected")], cursor: null }),
+    "/v1/webhooks/wh_1/deliveries/8": () => ({
+      delivery: attemptOf(8, "rejected"),
+      request: { url: "https://shop.example.com", headers: { "X-Service-Signature": "t=1,v1=00" }, body: "{}" },
+      secretRotatedSince: false,
+    }),
+  });
+  await page.evaluate(() => Object.defineProperty(crypto, "subtle", { value: undefined }));
+  await page.getByRole("button", { name: "Details" }).click();
+  await page.getByLabel("Secret of your receiver").fill("whsec_1");
+  await page.getByRole("button", { name: "Check my secret" }).click();
+  await page.getByText("a browser computes signatures over HTTPS only").waitFor();
+  await close();
+});

@@ -120,6 +120,10 @@ function secretCheck({ headers, body }) {
       class: "actions",
       onsubmit: async (/** @type {Event} */ event) => {
         event.preventDefault();
+        // Over plain HTTP, but for the machine's own, a browser has no Web Crypto.
+        if (crypto.subtle === undefined) {
+          return fill(result, tag("doubt", "a browser computes signatures over HTTPS only"));
+        }
         const { t, v1 } = signatureIn(headers["X-Service-Signature"] ?? "");
         const mine = await hmac(input.value.trim(), `${t}.${body}`);
         fill(
