@@ -210,6 +210,26 @@ test(
   },
 );
 
+test("older attempts that can't be had can be asked for again", { skip }, async () => {
+  let asked = 0;
+  const { page, close } = await stage.open("webhooks/wh_1", {
+    "/v1/webhooks/wh_1": () => webhookOf("wh_1"),
+    "/v1/webhooks/wh_1/deliveries": ({ searchParams }) =>
+      !searchParams.has("cursor")
+        ? { deliveries: [attemptOf(8, "delivered")], cursor: "7" }
+        : ++asked === 1
+        ? { error: { code: "rate_limited", message: "the rate is used up" } }
+        : { deliveries: [attemptOf(7, "rejected")], cursor: null },
+  });
+  const older = page.getByRole("button", { name: "Older attempts" });
+  await older.click();
+  await page.getByText("the rate is used up").waitFor();
+  await older.click();
+  await page.locator("td", { hasText: "rejected · 400" }).waitFor();
+  assert.equal(await page.getByText("the rate is used up").count(), 0);
+  await close();
+});
+
 test("over plain HTTP, where a browser can't compute signatures, the check of a secret says so", { skip }, async () => {
   const { page, close } = await stage.open("webhooks/wh_1", {
     "/v1/webhooks/wh_1": () => webhookOf("wh_1"),
@@ -227,3 +247,30 @@ test("over plain HTTP, where a browser can't compute signatures, the check of a 
   await page.getByText("a browser computes signatures over HTTPS only").waitFor();
   await close();
 });
+
+test(
+  "who reads older attempts stays there while events come, and the newest are shown to who does not",
+  { skip },
+  async () => {
+    let sent = 8;
+    let looked = 0;
+    const { page, close } = await stage.open("webhooks/wh_1", {
+      "/v1/webhooks/wh_1": () => ({ ...webhookOf("wh_1"), rejected: ++looked }),
+      "/v1/webhooks/wh_1/deliveries": ({ searchParams }) =>
+        searchParams.has("cursor")
+          ? { deliveries: [attemptOf(7, "rejected")], cursor: null }
+          : { deliveries: [attemptOf(sent++, "delivered")], cursor: "7" },
+      // More often than the screen would wait for silence.
+      "/v1/events/stream": async function* () {
+        for (let n = 0; n < 60; n++) yield await later(`id: c${n}\ndata: ${JSON.stringify({ id: `e${n}` })}\n\n`);
+      },
+    });
+    await page.getByRole("button", { name: "Details of attempt 9" }).waitFor();
+    await page.getByRole("button", { name: "Older attempts" }).click();
+    await page.locator("td", { hasText: "rejected · 400" }).waitFor();
+    const before = looked;
+    await page.getByText(`${before + 2} rejected`).waitFor();
+    assert.equal(await page.locator("td", { hasText: "rejected · 400" }).count(), 1);
+    await close();
+  },
+);

@@ -31,8 +31,11 @@ export function payments({ signal }) {
   listen({
     event({ type }) {
       if (!type.startsWith("payment.")) return;
-      clearTimeout(timer);
-      timer = setTimeout(again, AFTER_EVENT_MS);
+      // Payments may never pause: the first begins the wait.
+      timer ??= setTimeout(() => {
+        timer = undefined;
+        again();
+      }, AFTER_EVENT_MS);
     },
   }, signal);
   return { title: "Payments", content: [lookUp(), section] };

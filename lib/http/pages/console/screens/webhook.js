@@ -1,7 +1,7 @@
 // @ts-check
 /** @import { PublicAttempt, PublicWebhook } from "../../../../webhooks/public_webhook.ts" */
 import { get, post } from "../api.js";
-import { button, facts, failure, fill, h, panel, say, tableRow } from "../dom.js";
+import { button, facts, failure, fill, h, moreButton, panel, say, tableRow } from "../dom.js";
 import { attemptDetails } from "../attempt_view.js";
 import { outcomeTag } from "../deliveries.js";
 import { ago, grouped, msOf, nowMs, timeLeft } from "../format.js";
@@ -25,17 +25,25 @@ export function webhook({ part: id, signal }) {
   });
   const acting = h("div", { class: "acting" });
 
-  async function load() {
+  /** Whether older attempts were asked for. */
+  let isFarBack = false;
+
+  /** Who has a delivery open or went back to older ones is reading: the list is not put in order under their eyes. */
+  function isRead() {
+    return isFarBack || sent.body.querySelector(".more") !== null;
+  }
+
+  /** @param {() => boolean} [keepsList] */
+  async function load(keepsList = () => false) {
     try {
       /** @type {PublicWebhook} */
       const found = await get(`v1/webhooks/${id}`, {}, signal);
       fill(about.body, webhookFacts(found), actions(found));
-      await list();
+      if (!keepsList()) await list();
     } catch (error) {
-      if (!signal.aborted) {
-        fill(about.body, failure(error));
-        fill(sent.body);
-      }
+      if (signal.aborted) return;
+      fill(about.body, failure(error));
+      if (!keepsList()) fill(sent.body);
     }
   }
 
@@ -45,11 +53,14 @@ export function webhook({ part: id, signal }) {
       test.disabled = true;
       await tell(async () => {
         const { attempt } = await post(`v1/webhooks/${id}/test`);
-        return [h("p", {}, "The test event: ", outcomeTag(attempt)), attemptDetails(found.id, attempt, load)];
+        return [
+          h("p", {}, "The test event: ", outcomeTag(attempt)),
+          attemptDetails(found.id, attempt, () => void load()),
+        ];
       });
       test.disabled = false;
     });
-    const replay = button("Replay …", () => fill(acting, replayForm(id, load)));
+    const replay = button("Replay …", () => fill(acting, replayForm(id, () => void load())));
     return h("div", { class: "actions" }, test, replay);
   }
 
@@ -66,9 +77,7 @@ export function webhook({ part: id, signal }) {
 
   async function list() {
     const rows = h("tbody");
-    const older = button("Older attempts", () => more().catch((error) => older.replaceWith(failure(error))), {
-      hidden: true,
-    });
+    const older = moreButton("Older attempts", more);
     const attempts = attemptTable(rows);
     const none = h("p", { class: "dim" }, onlyFailed.checked ? "None of the newest failed." : "Nothing was sent yet.");
     /** @type {string | undefined} */
@@ -76,9 +85,10 @@ export function webhook({ part: id, signal }) {
     async function more() {
       /** @type {{ deliveries: PublicAttempt[], cursor: string | null }} */
       const page = await get(`v1/webhooks/${id}/deliveries`, { limit: PAGE, cursor }, signal);
+      isFarBack = cursor !== undefined;
       cursor = page.cursor ?? undefined;
       const wanted = page.deliveries.filter(({ outcome }) => !onlyFailed.checked || outcome !== "delivered");
-      rows.append(...wanted.map((attempt) => attemptRow(id, attempt, load)));
+      rows.append(...wanted.map((attempt) => attemptRow(id, attempt, () => void load())));
       attempts.hidden = rows.childElementCount === 0;
       none.hidden = !attempts.hidden;
       older.hidden = page.cursor === null;
@@ -93,9 +103,11 @@ export function webhook({ part: id, signal }) {
   let timer;
   listen({
     event() {
-      clearTimeout(timer);
-      // Who has a delivery open is reading it.
-      timer = setTimeout(() => signal.aborted || sent.body.querySelector(".more") || load(), AFTER_EVENT_MS);
+      // Events may never pause: the first begins the wait, those that come meanwhile are shown with it.
+      timer ??= setTimeout(() => {
+        timer = undefined;
+        if (!signal.aborted) void load(isRead);
+      }, AFTER_EVENT_MS);
     },
   }, signal);
   return { title: "Webhook", content: [about.section, acting, sent.section] };
