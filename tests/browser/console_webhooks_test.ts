@@ -274,3 +274,23 @@ test(
     await close();
   },
 );
+
+test("a webhook that is made while the list is loaded is shown at once", { skip }, async () => {
+  let isMade = false;
+  const listed = () => ({ webhooks: isMade ? [webhookOf("wh_1")] : [] });
+  let asked = 0;
+  const { page, close } = await stage.open("webhooks", {
+    "/v1/webhooks": () => later(listed(), asked++ === 0 ? 3_000 : 0),
+    "POST /v1/webhooks": () => {
+      isMade = true;
+      return { ...webhookOf("wh_1"), secret: "whsec_1" };
+    },
+  });
+  await page.getByRole("button", { name: "New webhook" }).click();
+  await page.fill("#new-url", "https://shop.example.com/hook");
+  await page.getByRole("button", { name: "Make it" }).click();
+  await page.getByText("whsec_1").waitFor();
+  // Long before the list is asked for again by itself.
+  await page.locator("td", { hasText: "shop.example.com/wh_1" }).waitFor({ timeout: 10_000 });
+  await close();
+});

@@ -171,8 +171,11 @@ export function keepLoading({ load, show, fail, everyMs, signal }) {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let timer;
   let isLoading = false;
+  /** Asked for while it was loaded, which may have been too early for what has changed. */
+  let isWanted = false;
   async function round() {
     clearTimeout(timer);
+    isWanted = isLoading;
     if (signal.aborted || isLoading) return;
     let waitMs = everyMs;
     isLoading = true;
@@ -182,6 +185,7 @@ export function keepLoading({ load, show, fail, everyMs, signal }) {
         const text = JSON.stringify(value);
         if (!signal.aborted && text !== shown) show(value);
         shown = text;
+        if (isWanted) waitMs = 0;
       } catch (error) {
         if (signal.aborted) return;
         shown = "failed";
