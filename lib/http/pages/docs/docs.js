@@ -1,7 +1,10 @@
 // What the documentation does beyond being read: tabs, copying, and examples filled from this gateway.
 
+/** Where the gateway is: this script lies beneath it, whatever prefix a proxy puts before both. */
+const ROOT = new URL("..", import.meta.url);
+
 /** Words that examples leave open, as they stand in the text, with what is known of them. @type {Map<string, string>} */
-const known = new Map([["GATEWAY", location.origin]]);
+const known = new Map([["GATEWAY", ROOT.href.slice(0, -1)]]);
 /** The gateway's contracts by name, once they are known. @type {Record<string, string> | undefined} */
 let contracts;
 const OPEN =
@@ -33,7 +36,7 @@ function learn(info) {
 
 /** What the sandbox tells of itself at the same address; of another gateway nothing. */
 async function sandbox() {
-  const answer = await fetch("/", { headers: { accept: "application/json" } }).catch(() => undefined);
+  const answer = await fetch(ROOT, { headers: { accept: "application/json" } }).catch(() => undefined);
   const info = answer?.ok ? await answer.json().catch(() => undefined) : undefined;
   return info?.accounts === undefined ? undefined : info;
 }
@@ -67,7 +70,7 @@ async function setUpFilling() {
 /** @param {string} key @param {Element} state */
 async function fillWithKey(key, state) {
   try {
-    const answer = await fetch("/v1/network", { headers: { authorization: `Bearer ${key}` } });
+    const answer = await fetch(new URL("v1/network", ROOT), { headers: { authorization: `Bearer ${key}` } });
     const body = await answer.json();
     if (!answer.ok) throw new Error(body.error.message);
     learn(body);

@@ -1,5 +1,5 @@
 import { type PageFile, textFile } from "../page_file.ts";
-import { docsPage, ENVELOPE_BOX, type Navigation } from "./layout.ts";
+import { docsPage, ENVELOPE_BOX, type Navigation, wayTo } from "./layout.ts";
 
 type Load = () => Promise<{ default: string }>;
 
@@ -75,7 +75,15 @@ function page(name: string, load: Load): PageFile {
     async read() {
       const { renderMarkdown } = await import("./markdown.ts");
       const { default: text } = await load();
-      return docsPage(path, renderMarkdown(text, { linkTo, parts: { "envelope-box": ENVELOPE_BOX } }), NAVIGATION);
+      const linkFromHere = (file: string) => {
+        const there = linkTo(file);
+        return there && wayTo(there, path);
+      };
+      return docsPage(
+        path,
+        renderMarkdown(text, { linkTo: linkFromHere, parts: { "envelope-box": ENVELOPE_BOX } }),
+        NAVIGATION,
+      );
     },
   };
 }

@@ -9,12 +9,20 @@ export interface NavigationPage {
 /** Its groups, in order. */
 export type Navigation = { group: string; pages: NavigationPage[] }[];
 
+/** The way from a page to an absolute path of the gateway, whatever prefix a proxy puts before both. */
+export function wayTo(path: string, from: string): string {
+  return "../".repeat(from.split("/").length - 2) + path.slice(1);
+}
+
 /** A whole page of documentation around what was rendered. */
 export function docsPage(path: string, { title, html }: { title: string; html: string }, groups: Navigation): string {
+  const to = (absolute: string) => wayTo(absolute, path);
   const links = groups.map(({ group, pages }) =>
     `<p class="group">${escaped(group)}</p>\n<ul>\n${
       pages.map((page) =>
-        `<li><a href="${page.path}"${page.path === path ? ' aria-current="page"' : ""}>${escaped(page.title)}</a></li>`
+        `<li><a href="${to(page.path)}"${page.path === path ? ' aria-current="page"' : ""}>${
+          escaped(page.title)
+        }</a></li>`
       ).join("\n")
     }\n</ul>`
   ).join("\n");
@@ -24,19 +32,19 @@ export function docsPage(path: string, { title, html }: { title: string; html: s
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escaped(title)} · Payment escrow gateway</title>
-<link rel="icon" href="/assets/icon.svg" type="image/svg+xml">
-<link rel="stylesheet" href="/assets/base.css">
-<link rel="stylesheet" href="/docs/docs.css">
-<script type="module" src="/docs/docs.js"></script>
+<link rel="icon" href="${to("/assets/icon.svg")}" type="image/svg+xml">
+<link rel="stylesheet" href="${to("/assets/base.css")}">
+<link rel="stylesheet" href="${to("/docs/docs.css")}">
+<script type="module" src="${to("/docs/docs.js")}"></script>
 </head>
 <body>
 <a class="skip" href="#content">Skip to the content</a>
 <header>
-<a class="home" href="/docs">Payment escrow gateway</a>
+<a class="home" href="${to("/docs")}">Payment escrow gateway</a>
 <nav aria-label="Parts">
-<a href="/docs/reference">API reference</a>
-<a href="/docs/errors">Errors</a>
-<a href="/console">Console</a>
+<a href="${to("/docs/reference")}">API reference</a>
+<a href="${to("/docs/errors")}">Errors</a>
+<a href="${to("/console")}">Console</a>
 </nav>
 </header>
 <div class="columns">

@@ -1,10 +1,13 @@
 // The API reference: Scalar's script, told to stay at home. It is asked for after the page stands, because it takes a
 // browser about a second to read.
 
+/** Where the gateway is: this script lies beneath it, whatever prefix a proxy puts before both. */
+const ROOT = new URL("../..", import.meta.url);
+
 /** Whether the sandbox answers at the same address: its key is no secret, and what is tried out works at once. */
 async function sandboxKey() {
   try {
-    const answer = await fetch("/", { headers: { accept: "application/json" } });
+    const answer = await fetch(ROOT, { headers: { accept: "application/json" } });
     return answer.ok ? (await answer.json()).apiKey : undefined;
   } catch {
     return undefined;
@@ -58,11 +61,11 @@ async function show() {
   adoptStyles();
   const [key, document_] = await Promise.all([
     sandboxKey(),
-    fetch("/openapi.json").then((answer) => answer.json()),
-    loadScript("/docs/reference/scalar.js"),
+    fetch(new URL("openapi.json", ROOT)).then((answer) => answer.json()),
+    loadScript(new URL("docs/reference/scalar.js", ROOT).href),
   ]);
   // What is tried out goes to the gateway that serves this page.
-  document_.servers = [{ url: location.origin, description: "This gateway" }];
+  document_.servers = [{ url: ROOT.href.slice(0, -1), description: "This gateway" }];
   document.querySelector("#reference").replaceChildren();
   globalThis.Scalar.createApiReference("#reference", {
     content: document_,
