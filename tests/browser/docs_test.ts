@@ -227,3 +227,40 @@ test("behind a proxy that puts a prefix before the gateway's paths the pages are
   proxy.closeAllConnections();
   proxy.close();
 });
+
+test(
+  "over plain HTTP, where a browser can't hash, the box says so instead of blaming the envelope",
+  { skip },
+  async () => {
+    const { page, close } = await open("/docs/signing");
+    await page.evaluate(() => Object.defineProperty(crypto, "subtle", { value: undefined }));
+    await page.getByLabel("An envelope").fill("AAAAAgAAAAA=");
+    await page.locator("#envelope-says").getByText("a browser reads envelopes over HTTPS only").waitFor();
+    await page.getByLabel("An envelope").fill("no envelope!");
+    await page.locator("#envelope-says").getByText("a browser reads envelopes over HTTPS only").waitFor();
+    await close();
+  },
+);
+
+test("an envelope that is no base64, or JSON that breaks off, is told in words", { skip }, async () => {
+  const { page, close } = await open("/docs/signing");
+  const says = page.locator("#envelope-says");
+  await page.getByLabel("An envelope").fill("no envelope!");
+  await says.getByText("This cannot be read: it is not base64.").waitFor();
+  await page.getByLabel("An envelope").fill('{ "xdr": "AAA');
+  await says.getByText("This cannot be read: its JSON is not whole.").waitFor();
+  await close();
+});
+
+test("a key with a character that no key has is said to be malformed where examples are filled", { skip }, async () => {
+  const watched = await openPage(browser);
+  const { page } = watched;
+  // As of a gateway that is no sandbox.
+  await page.route(`${sandbox.info.gateway}/`, (route) => route.fulfill({ status: 404, json: {} }));
+  await page.goto(`${sandbox.info.gateway}/docs/signing`);
+  await page.getByText("The key stays in this page.").waitFor({ timeout: 20_000 });
+  await page.getByLabel("API key").fill("service_sk_x_y\u200b\u2026");
+  await page.getByRole("button", { name: "Fill the examples" }).click();
+  await page.getByText("Not filled: the API key is malformed").waitFor();
+  await watched.close();
+});

@@ -70,6 +70,8 @@ async function setUpFilling() {
 /** @param {string} key @param {Element} state */
 async function fillWithKey(key, state) {
   try {
+    // A browser puts such a character into no header.
+    if (/[^\x21-\x7e]/.test(key)) throw new Error("the API key is malformed: it has a character that no key has");
     const answer = await fetch(new URL("v1/network", ROOT), { headers: { authorization: `Bearer ${key}` } });
     const body = await answer.json();
     if (!answer.ok) throw new Error(body.error.message);

@@ -81,7 +81,7 @@ const SIGNATURE_BYTES = 72;
  * @throws {Error} saying what is wrong with it, or what else it is
  */
 export async function decodeEnvelope(base64, passphrase) {
-  const bytes = Uint8Array.from(atob(base64.replace(/\s/g, "")), (character) => character.charCodeAt(0));
+  const bytes = bytesOf(base64);
   const reader = new Reader(bytes);
   const type = reader.int();
   if (type !== ENVELOPE_TX && type !== ENVELOPE_FEE_BUMP) throw new Error("this is not a transaction envelope");
@@ -111,6 +111,15 @@ export async function decodeEnvelope(base64, passphrase) {
     signatures,
     isFeeBump,
   };
+}
+
+/** @param {string} base64 */
+function bytesOf(base64) {
+  try {
+    return Uint8Array.from(atob(base64.replace(/\s/g, "")), (character) => character.charCodeAt(0));
+  } catch {
+    throw new Error("it is not base64");
+  }
 }
 
 /** @param {Reader} reader */
