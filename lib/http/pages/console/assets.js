@@ -50,9 +50,9 @@ function learn(contract) {
   return learning;
 }
 
-/** @param {AssetInfo} info */
+/** What any token may say of itself: however it is written, the text around it is not. @param {AssetInfo} info */
 function symbolOf({ symbol }) {
-  return symbol === "native" ? "XLM" : symbol;
+  return symbol === "native" ? "XLM" : h("bdi", { class: "symbol", title: symbol }, symbol);
 }
 
 /**

@@ -63,8 +63,11 @@ export async function follow(signal) {
     } catch (error) {
       if (signal.aborted) return;
       if (error instanceof ApiError && error.status === 403) return;
-      // A cursor that is refused is of another store: begin anew.
-      if (error instanceof ApiError && error.status === 400) cursor = "";
+      // A cursor that is refused is of another store: begin anew, on a network that may be lower.
+      if (error instanceof ApiError && error.status === 400) {
+        cursor = "";
+        ledger = 0;
+      }
       if (error instanceof ApiError) waitMs = Math.max(waitMs, error.retryAfterSeconds * 1_000);
     }
     become("away");

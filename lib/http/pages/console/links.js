@@ -24,7 +24,7 @@ export function transactionLink(hash) {
 
 /** @param {{ id: string, url: string }} webhook */
 export function webhookLink({ id, url }) {
-  return h("a", { href: `#/webhooks/${id}`, title: url }, withoutScheme(url));
+  return h("a", { href: `#/webhooks/${id}`, title: url, class: "url" }, withoutScheme(url));
 }
 
 /** @param {string} url */

@@ -55,16 +55,17 @@ export function events({ signal }) {
   }
 
   function begin() {
-    kept = { types: types.value, subject: subject.value.trim() };
-    listSignal.abort();
-    listSignal = new AbortController();
-    const filters = filtersOf(kept.types, kept.subject);
+    const named = { types: types.value, subject: subject.value.trim() };
+    const filters = filtersOf(named.types, named.subject);
     if (filters === undefined) {
       subject.setCustomValidity("A card is 64 hex digits, a merchant or an agent G… or C….");
       subject.reportValidity();
       return;
     }
     subject.setCustomValidity("");
+    kept = named;
+    listSignal.abort();
+    listSignal = new AbortController();
     waiting = [];
     matches = (event) =>
       filters.some((filter) =>
