@@ -55,8 +55,8 @@ test("/v1/network shows SERVICE_API_PUBLIC_RPC_URL whatever node is asked", asyn
 
 test("/v1/network shows the contracts of the assets that are dealt in, null where all are", async () => {
   const { asset } = on.sandbox;
-  for (const [setting, shown] of [["", null], [`native,${asset}`, [asset, asset]]] as const) {
-    const api = await startGateway(on, { started: false, settings: { assets: setting } });
+  for (const [settings, shown] of [[{}, null], [{ assets: `native,${asset}` }, [asset, asset]]] as const) {
+    const api = await startGateway(on, { started: false, settings });
     assert.deepEqual((await api.request("GET", "/v1/network")).body.assets, shown);
     await api.stop();
   }
