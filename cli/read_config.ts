@@ -25,7 +25,6 @@ export function readConfig(
     }
     config[name] = read.data;
   }
-  refuseNoAssets(config as Config, env, flags);
   refuseTwoPlacesForKeys(config as Config, flags);
   return config as Config;
 }
@@ -35,20 +34,6 @@ function hidden(text: string, index: PropertyKey | undefined): string {
   const count = list(text).length;
   if (typeof index === "number" && count > 1) return `, which number ${index + 1} of the ${count} given is not`;
   return `, got ${text.length === 1 ? "1 character" : `${text.length} characters`}`;
-}
-
-/** Somebody who means to deal in few assets must not deal in all for a variable that was empty where the list was made. */
-function refuseNoAssets(
-  { assets }: Config,
-  env: Record<string, string | undefined>,
-  flags: Partial<Record<SettingName, string>>,
-): void {
-  const text = flags.assets ?? (env.SERVICE_API_ASSETS || undefined);
-  if (text === undefined || assets.length > 0) return;
-  const source = flags.assets === undefined ? `${ENV_PREFIX}ASSETS` : "--assets";
-  throw new ConfigError(
-    `${source} must name an asset at least, or be left out where all are dealt in, got ${JSON.stringify(text)}`,
-  );
 }
 
 function refuseTwoPlacesForKeys(

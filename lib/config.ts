@@ -180,10 +180,13 @@ export const SETTINGS = {
     env: "ASSETS",
     flag: "assets",
     value: "LIST",
-    standard: "",
+    standard: undefined,
     help:
-      "Assets that are dealt in, comma-separated: contract ids, native or CODE:ISSUER; others are refused. None: all",
-    schema: z.string().transform(list).pipe(z.array(asset)),
+      "Assets that are dealt in, comma-separated: contract ids, native or CODE:ISSUER; others are refused. Not set: all",
+    // Who means to deal in few must not deal in all because the list came out empty.
+    schema: z.string().transform(list).pipe(
+      z.array(asset).min(1, "must name an asset at least, or be left out where all are dealt in"),
+    ),
   }),
   pollMs: setting({
     env: "POLL_MS",
@@ -271,7 +274,7 @@ export type Config = {
   [N in SettingName]: (typeof SETTINGS)[N] extends Setting<infer T> ? (N extends OptionalSetting ? T | undefined : T)
     : never;
 };
-type OptionalSetting = "keysFile" | "keys" | "secretsKey" | "publicRpcUrl" | "metricsToken";
+type OptionalSetting = "assets" | "keysFile" | "keys" | "secretsKey" | "publicRpcUrl" | "metricsToken";
 
 /** A setting or flag is wrong: the message is one line that names it, what it was and what is allowed. */
 export class ConfigError extends Error {

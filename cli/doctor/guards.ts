@@ -1,4 +1,5 @@
 import { type Config, settingTitle } from "../../lib/config.ts";
+import { assetId } from "../../lib/escrow/assets/asset_id.ts";
 import { createAssetList } from "../../lib/escrow/assets/asset_list.ts";
 import { createForeignMovements, FIRST_LOOK_EVENTS } from "../../lib/escrow/assets/foreign_movements.ts";
 import { isOpenToStrangers } from "../../lib/escrow/contracts/owner_probe.ts";
@@ -15,8 +16,8 @@ import { fail, type Finding, ok, skip, warn } from "./findings.ts";
 export async function assetsFinding(
   { config, rpc }: { config: Config; rpc: Pick<RpcClient, "getLedgerEntries"> },
 ): Promise<Finding> {
-  const { ids } = createAssetList(config.assets, config.networkPassphrase);
-  if (ids === undefined) {
+  const { assets: names, networkPassphrase } = config;
+  if (names === undefined) {
     return warn(
       "assets",
       `${
@@ -26,9 +27,10 @@ export async function assetsFinding(
       "set it to what you deal in, such as native or USDC:G…; docs/guards.md says more",
     );
   }
-  const { entries } = await rpc.getLedgerEntries(ids.map(instanceKey));
-  const missing = config.assets.filter((_, at) => !entries.some(({ key }) => key === instanceKey(ids[at]!)));
-  if (missing.length === 0) return ok("assets", `${config.assets.join(", ")}: others are refused`);
+  const keys = names.map((name) => instanceKey(assetId(name, networkPassphrase)!));
+  const { entries } = await rpc.getLedgerEntries(keys);
+  const missing = names.filter((_, at) => !entries.some(({ key }) => key === keys[at]));
+  if (missing.length === 0) return ok("assets", `${names.join(", ")}: others are refused`);
   return fail(
     "assets",
     `${missing.join(", ")} has no contract on this network`,

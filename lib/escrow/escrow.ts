@@ -112,7 +112,7 @@ export interface EscrowParts {
 /** Puts reads, payment checks and transactions together over one RPC client. */
 export function createEscrow(parts: EscrowParts): Escrow {
   const { rpc, view, clock, contracts, networkPassphrase, maxAgeMs, onProblem } = parts;
-  const assets = parts.assets ?? createAssetList([], networkPassphrase);
+  const assets = parts.assets ?? createAssetList(undefined, networkPassphrase);
   const entries = createEntryReader({ rpc, view, clock, maxAgeMs });
   const calls = createContractCalls({ rpc, view, clock, networkPassphrase });
   const codes = createContractCodes({ entries, contracts });

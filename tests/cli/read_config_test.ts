@@ -18,8 +18,8 @@ test("a list of assets that names none is refused, for it would let in every ass
 });
 
 test("an empty variable for assets is one that is not set: all are let in", () => {
-  assert.deepEqual(readConfig({ SERVICE_API_ASSETS: "" }).assets, []);
-  assert.deepEqual(readConfig({}).assets, []);
+  assert.deepEqual(readConfig({ SERVICE_API_ASSETS: "" }).assets, undefined);
+  assert.deepEqual(readConfig({}).assets, undefined);
   assert.deepEqual(readConfig({ SERVICE_API_ASSETS: "native," }).assets, ["native"]);
 });
 

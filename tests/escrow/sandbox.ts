@@ -151,7 +151,7 @@ export async function startSandbox(): Promise<Sandbox> {
         view,
         clock,
         contracts: options.contracts ?? contracts,
-        assets: createAssetList(options.assets ?? [], network.passphrase),
+        assets: createAssetList(options.assets, network.passphrase),
         networkPassphrase: network.passphrase,
         submitTimeoutMs: options.submitTimeoutMs ?? 60_000,
         ...memory,

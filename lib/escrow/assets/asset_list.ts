@@ -10,9 +10,9 @@ export interface AssetList {
   require(asset: string, param: string): void;
 }
 
-/** @param names as the setting gives them (`assetId`), already checked for their form; none: all assets are dealt in */
-export function createAssetList(names: readonly string[], networkPassphrase: string): AssetList {
-  const ids = names.length === 0 ? undefined : names.map((name) => assetId(name, networkPassphrase)!);
+/** @param names as the setting gives them (`assetId`), already checked for their form; undefined: all assets are dealt in */
+export function createAssetList(names: readonly string[] | undefined, networkPassphrase: string): AssetList {
+  const ids = names?.map((name) => assetId(name, networkPassphrase)!);
   const has = (asset: string) => ids === undefined || ids.includes(asset);
   return {
     ids,
