@@ -2,9 +2,8 @@ import { z } from "zod";
 import { GatewayError } from "../../errors.ts";
 import type { AnySpec } from "../endpoint.ts";
 import type { AppParts, Exchange } from "../exchange.ts";
-import { checked } from "./checked.ts";
+import { checked, checkedAssets } from "./checked.ts";
 import { jsonProblem } from "./json_problem.ts";
-import { checkedAssets } from "./named_assets.ts";
 
 /** Bodies above this are refused with 413. */
 export const MAX_BODY_BYTES = 64 * 1024;

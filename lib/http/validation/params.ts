@@ -1,6 +1,6 @@
 import type { AnySpec } from "../endpoint.ts";
 import type { AppContext } from "../exchange.ts";
-import { checkedAssets } from "./named_assets.ts";
+import { checkedAssets } from "./checked.ts";
 
 const NOTHING = Object.freeze({});
 
