@@ -1,14 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createOnce } from "../../lib/http/intents/once.ts";
 import { createReplayIntents } from "../../lib/http/intents/replays.ts";
 import { openStore } from "../../lib/store/open.ts";
-import { StoreError } from "../../lib/store/store.ts";
-import { createSecretCipher } from "../../lib/webhooks/secrets/secrets.ts";
-import { createSubscriptions } from "../../lib/webhooks/subscriptions.ts";
-import { bentStore } from "../store/bent_store.ts";
 import { settle } from "../store/webhook_samples.ts";
 import { createTestClock } from "../test_clock.ts";
+import { intentGateways } from "./intent_gateways.ts";
 import { append, eventAt, insert, START_MS, subscriptionOf } from "./parts.ts";
 
 const ASKER = { keyId: subscriptionOf("wh_1").keyId, idempotencyKey: "after-the-outage" };
@@ -19,31 +15,9 @@ async function stage() {
   const store = await openStore("memory:", { now: clock.now });
   await insert(store, subscriptionOf("wh_1"));
   await append(store, [eventAt(101), eventAt(102)], 200);
-  let ids = 0;
+  const intents = intentGateways(store, clock);
   /** A gateway; it dies once it has begun the replay. */
-  function gateway({ dies = false } = {}) {
-    const complete = () => Promise.reject(new StoreError("unavailable", "killed"));
-    const bent = dies ? bentStore(store, { intents: { complete } }) : store;
-    const once = createOnce({
-      intents: bent.intents,
-      clock,
-      networkSeconds: () => clock.now() / 1_000,
-      newId: () => String(++ids).padStart(22, "0"),
-    });
-    const webhooks = createSubscriptions({
-      store: bent,
-      targets: { check: () => assert.fail() } as never,
-      secrets: createSecretCipher(undefined),
-      attempt: () => assert.fail(),
-      createSecret: () => assert.fail(),
-      randomText: () => assert.fail(),
-      isKeyThere: () => Promise.resolve(true),
-      startHeight: () => assert.fail(),
-      clock,
-      onChange: () => Promise.resolve(),
-    });
-    return createReplayIntents({ once, webhooks });
-  }
+  const gateway = (options?: { dies: boolean }) => createReplayIntents(intents(options));
   await assert.rejects(gateway({ dies: true })("wh_1", WANTED, ASKER), /killed/);
   clock.advance(31_000);
   return { store, gateway };
