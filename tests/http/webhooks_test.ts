@@ -1,56 +1,23 @@
-import { owedTo } from "../webhooks/parts.ts";
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
-import { after, before, beforeEach, test } from "node:test";
-import { signed } from "../e2e/client.ts";
-import { type Receiver, startReceiver } from "../e2e/receiver.ts";
+import { test } from "node:test";
 import { until } from "../until.ts";
-import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
+import { owedTo } from "../webhooks/parts.ts";
+import { startGateway } from "./test_gateway.ts";
+import {
+  answerWith,
+  api,
+  get,
+  key,
+  newWebhook,
+  on,
+  post,
+  receiver,
+  registerDevice,
+  remove,
+  startWebhookStage,
+} from "./webhook_stage.ts";
 
-let on: TestNetwork;
-let api: GatewayUnderTest;
-let receiver: Receiver;
-let status = 200;
-/** A key of its own for each test. */
-let key: string;
-
-before(async () => {
-  on = await startTestNetwork();
-  receiver = await startReceiver(() => status);
-  api = await startGateway(on, { targets: { allowLoopbackHttp: true } });
-});
-after(async () => {
-  await api.stop();
-  await receiver.stop();
-  await on.network.stop();
-});
-beforeEach(async () => {
-  status = 200;
-  key = await api.newKey({ scopes: ["webhooks", "read", "write"] });
-});
-
-const post = (path: string, body?: unknown, as = key) => api.request("POST", path, { key: as, body });
-const get = (path: string, as = key) => api.request("GET", path, { key: as });
-const remove = (path: string, as = key) => api.request("DELETE", path, { key: as });
-
-async function newWebhook(fields: Record<string, unknown> = {}, as = key) {
-  const answer = await post("/v1/webhooks", { url: `${receiver.url}/hook`, ...fields }, as);
-  assert.equal(answer.status, 201, JSON.stringify(answer.body));
-  return answer.body;
-}
-
-/** Looks again and again, and lets the gateway have its turn in between. */
-let devices = 0;
-/** Registers a new device: one event in one ledger. */
-async function registerDevice(): Promise<{ deviceHash: string; ledger: number }> {
-  const { owner, agent } = on.sandbox.accounts;
-  const deviceHash = createHash("sha256").update(`device ${devices++}`).digest("hex");
-  const operation = { kind: "registerDevice", deviceHash, agent: agent.address };
-  const prepared = await post("/v1/transactions/prepare", { source: owner.address, operation });
-  const xdr = signed(prepared.body.xdr, prepared.body.networkPassphrase, owner.secret);
-  const { body } = await post("/v1/transactions/submit", { xdr });
-  return { deviceHash, ledger: body.ledger };
-}
+startWebhookStage();
 
 test("POST /v1/webhooks answers 201 with the subscription and, this once, its secret", async () => {
   const merchant = on.sandbox.accounts.merchant.address;
@@ -198,7 +165,7 @@ test("POST /v1/webhooks/:id/test sends a signed event at once and answers with t
 });
 
 test("a test event that fails is not tried again, and the seventh in a minute is refused", async () => {
-  status = 503;
+  answerWith(503);
   const { id } = await newWebhook();
   for (let n = 0; n < 6; n++) {
     const { body: { attempt } } = await post(`/v1/webhooks/${id}/test`);
@@ -231,7 +198,7 @@ test("attempts come newest first, in pages", async () => {
 test("a webhook hears what happens after its creation, as its filter says, and a failure is shown with what follows", async () => {
   const earlier = await registerDevice();
   const all = await newWebhook({ url: `${receiver.url}/after-creation` });
-  status = 500;
+  answerWith(500);
   const { deviceHash } = await registerDevice();
   const heard = () => receiver.received.filter(({ path }) => path === "/after-creation");
   while (heard().length === 0) await receiver.until(receiver.received.length + 1);
@@ -249,114 +216,16 @@ test("a webhook hears what happens after its creation, as its filter says, and a
   await until(async () => (await pending()).pending < owed.pending);
 });
 
-test("a replay sends past events again, as many as it said, under the same event ids", async () => {
-  const first = await registerDevice();
-  await registerDevice();
-  const last = await registerDevice();
-  await until(async () => (await get(`/v1/events?fromLedger=${last.ledger}`)).body.events[0]);
-  const { id } = await newWebhook({ url: `${receiver.url}/replay` });
-  const path = `/v1/webhooks/${id}/replay`;
-  const range = { fromLedger: first.ledger, toLedger: last.ledger };
-  const dry = await post(path, { ...range, dryRun: true });
-  assert.deepEqual([dry.status, dry.body], [200, { id: null, deliveries: 3, atLeast: false }]);
-  const begun = await post(path, range);
-  assert.equal(begun.status, 202);
-  assert.match(begun.body.id, /^rp_/);
-  assert.equal(begun.body.deliveries, 3);
-  const replayed = () => receiver.received.filter((one) => one.path === "/replay");
-  while (replayed().length < 3) await receiver.until(receiver.received.length + 1);
-  const history = (await get(`/v1/events?fromLedger=${first.ledger}&limit=3`)).body.events;
-  assert.deepEqual(
-    replayed().map(({ headers }) => headers["webhook-id"]).sort(),
-    history.map(({ id }: { id: string }) => id).sort(),
-  );
-});
-
-test("one replay at a time, of ledgers that are a range", async () => {
-  await registerDevice();
-  const { id } = await newWebhook();
-  const path = `/v1/webhooks/${id}/replay`;
-  const bad: [unknown, RegExp][] = [
-    [{}, /^fromLedger is missing/],
-    [{ fromLedger: 0 }, /^fromLedger must be an integer from 1/],
-    [{ fromLedger: 1.5 }, /^fromLedger must be an integer from 1/],
-    [{ fromLedger: 5, toLedger: 4 }, /^toLedger must not be before fromLedger 5, got 4/],
-    [{ fromLedger: 1, dryRun: "yes" }, /^dryRun must be true or false/],
-  ];
-  for (const [body, message] of bad) {
-    const answer = await post(path, body);
-    assert.equal(answer.status, 400);
-    assert.match(answer.body.error.message, message);
-  }
-  assert.deepEqual((await post(path, { fromLedger: 4_000_000_000 })).body.deliveries, 0);
-  await api.store.deliveries.insertReplay({
-    id: "rp_other",
-    subscriptionId: id,
-    fromHeight: 1,
-    toHeight: 4_000_000_000,
-    cursor: 0,
-    endSequence: null,
-    deliveries: 1,
-    atLeast: false,
-    createdAtMs: 0,
-  });
-  const second = await post(path, { fromLedger: 1 });
-  assert.deepEqual([second.status, second.body.error.code], [400, "invalid_request"]);
-  assert.match(second.body.error.message, /a replay of wh_\w+ is under way/);
-});
-
-test("a replay that is asked for again with its Idempotency-Key is told as it was, and not begun again", async () => {
-  const { ledger } = await registerDevice();
-  await until(async () => (await get(`/v1/events?fromLedger=${ledger}`)).body.events[0]);
-  const { id } = await newWebhook({ url: `${receiver.url}/once` });
-  const ask = (body: unknown, of = id) =>
-    api.request("POST", `/v1/webhooks/${of}/replay`, { key, body, headers: { "idempotency-key": "after-the-outage" } });
-  assert.equal((await ask({ fromLedger: ledger, dryRun: true })).body.id, null);
-  const begun = await ask({ fromLedger: ledger });
-  assert.deepEqual([begun.status, begun.body.deliveries], [202, 1]);
-  const received = () => receiver.received.filter(({ path }) => path === "/once").length;
-  await until(async () => (await api.store.deliveries.reader(id))?.replay === null);
-  const again = await ask({ fromLedger: ledger });
-  assert.deepEqual([again.status, again.body], [202, begun.body]);
-  assert.equal((await api.store.deliveries.reader(id))?.replay, null);
-  assert.equal(received(), 1);
-  const other = await newWebhook();
-  for (const answer of [await ask({ fromLedger: 1 }), await ask({ fromLedger: ledger }, other.id)]) {
-    assert.deepEqual([answer.status, answer.body.error.param], [400, "Idempotency-Key"]);
-  }
-  const fresh = await post(`/v1/webhooks/${id}/replay`, { fromLedger: ledger });
-  assert.notEqual(fresh.body.id, begun.body.id);
-});
-
-test("no more replays of a key are begun once they have looked through a million events in a day", async () => {
-  await registerDevice();
-  const { id } = await newWebhook();
-  const path = `/v1/webhooks/${id}/replay`;
-  const { deliveries } = (await post(path, { fromLedger: 1 })).body;
-  const name = `replayed/${key.split("_")[2]!}`;
-  const events = 1_000_000;
-  await api.store.registers.change(name, (before, nowMs) => {
-    assert.deepEqual((before as { events: number }[]).map(({ events }) => events), [deliveries]);
-    return { value: [{ hourMs: nowMs - 3_600_000, events }], keepMs: 86_400_000, answer: undefined };
-  });
-  const refused = await post(path, { fromLedger: 1 });
-  assert.deepEqual([refused.status, refused.body.error.code], [429, "rate_limited"]);
-  assert.ok(Number(refused.headers.get("retry-after")) > 22 * 3_600);
-  assert.equal((await post(path, { fromLedger: 1, dryRun: true })).status, 200);
-});
-
 test("deliveries of a key that is disabled are held, and go on when it is enabled", async () => {
   const { id } = await newWebhook({ url: `${receiver.url}/held` });
   const keyId = key.split("_")[2]!;
-  const mine = key;
   await api.store.keys.setDisabled(keyId, true);
-  key = api.apiKey;
-  await registerDevice();
+  await registerDevice(api.apiKey);
   const held = () => receiver.received.filter(({ path }) => path === "/held");
   await until(async () => (await owedTo(api.store, id)).pending > 0);
   await new Promise((resolve) => setTimeout(resolve, 300));
   assert.equal(held().length, 0);
   await api.store.keys.setDisabled(keyId, false);
   while (held().length === 0) await receiver.until(receiver.received.length + 1);
-  assert.equal((await remove(`/v1/webhooks/${id}`, mine)).status, 200);
+  assert.equal((await remove(`/v1/webhooks/${id}`)).status, 200);
 });

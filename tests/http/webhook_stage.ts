@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { after, before, beforeEach } from "node:test";
+import { signed } from "../e2e/client.ts";
+import { type Receiver, startReceiver } from "../e2e/receiver.ts";
+import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
+
+export let on: TestNetwork;
+export let api: GatewayUnderTest;
+export let receiver: Receiver;
+/** A key of its own for each test. */
+export let key: string;
+
+let status = 200;
+let devices = 0;
+
+/** To be called once by a file of tests: a network, a gateway and a receiver of webhooks for all of them. */
+export function startWebhookStage(): void {
+  before(async () => {
+    on = await startTestNetwork();
+    receiver = await startReceiver(() => status);
+    api = await startGateway(on, { targets: { allowLoopbackHttp: true } });
+  });
+  after(async () => {
+    await api.stop();
+    await receiver.stop();
+    await on.network.stop();
+  });
+  beforeEach(async () => {
+    status = 200;
+    key = await api.newKey({ scopes: ["webhooks", "read", "write"] });
+  });
+}
+
+/** What the receiver answers until the test is over. */
+export function answerWith(code: number): void {
+  status = code;
+}
+
+export const post = (path: string, body?: unknown, as = key) => api.request("POST", path, { key: as, body });
+export const get = (path: string, as = key) => api.request("GET", path, { key: as });
+export const remove = (path: string, as = key) => api.request("DELETE", path, { key: as });
+
+export async function newWebhook(fields: Record<string, unknown> = {}, as = key) {
+  const answer = await post("/v1/webhooks", { url: `${receiver.url}/hook`, ...fields }, as);
+  assert.equal(answer.status, 201, JSON.stringify(answer.body));
+  return answer.body;
+}
+
+/** Registers a new device: one event in one ledger. */
+export async function registerDevice(as = key): Promise<{ deviceHash: string; ledger: number }> {
+  const { owner, agent } = on.sandbox.accounts;
+  const deviceHash = createHash("sha256").update(`device ${devices++}`).digest("hex");
+  const operation = { kind: "registerDevice", deviceHash, agent: agent.address };
+  const prepared = await post("/v1/transactions/prepare", { source: owner.address, operation }, as);
+  const xdr = signed(prepared.body.xdr, prepared.body.networkPassphrase, owner.secret);
+  const { body } = await post("/v1/transactions/submit", { xdr }, as);
+  return { deviceHash, ledger: body.ledger };
+}
