@@ -51,7 +51,7 @@ async function alarms(moves: Move[]): Promise<string[]> {
   const told: string[] = [];
   const log = { warn: (_: string, { because }: { because: string }) => told.push(because) };
   const contractIds = [NOW.agents, NOW.escrow];
-  const parts = { store: storeOf(moves), assets: createAssetList([], "Test"), log: log as never, contractIds };
+  const parts = { store: storeOf(moves), assets: createAssetList(undefined, "Test"), log: log as never, contractIds };
   await watchForeignAssets(parts).look();
   return told;
 }
