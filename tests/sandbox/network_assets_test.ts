@@ -242,7 +242,7 @@ describe("issued assets", () => {
     );
   });
 
-  test("offers, paths, pools, sponsorship and inflation are refused: opNotSupported", () => {
+  test("offers, paths, pools and inflation are refused: opNotSupported", () => {
     const price = { n: 1, d: 1 };
     for (
       const operation of [
@@ -256,7 +256,6 @@ describe("issued assets", () => {
           destAsset: Asset.native(),
           destMin: "1",
         }),
-        Operation.beginSponsoringFutureReserves({ sponsoredId: bob.publicKey() }),
         Operation.inflation({}),
       ]
     ) assert.equal(n.refused(alice, operation), "txFailed/opNotSupported");

@@ -100,7 +100,7 @@ describe("an envelope is refused", () => {
   });
 
   test("for an operation the sandbox does not apply: opNotSupported", () => {
-    const operation = Operation.beginSponsoringFutureReserves({ sponsoredId: bob.publicKey() });
+    const operation = Operation.inflation({});
     assert.equal(refused(signed(build(network, alice, [operation]), alice)), "txFailed/opNotSupported");
   });
 

@@ -46,5 +46,6 @@ test("an account that somebody sponsored once is read on a fork as on its networ
   t.after(fork.stop);
   const { result } = await fork.call("getLedgerEntries", { keys: [key] });
   assert.equal(result.entries[0].xdr, data);
+  assert.equal(result.entries[0].extXdr, FORMERLY_SPONSORED.toXdr("base64"));
   assert.equal((await fork.rpc.getAccountEntry(alice.publicKey())).balance, 1_000_000_000n);
 });

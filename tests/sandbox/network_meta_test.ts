@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { Asset, Claimant, Operation, xdr } from "@stellar/stellar-sdk";
+import { Asset, Claimant, type Keypair, Operation, xdr } from "@stellar/stellar-sdk";
+import { extensionsOf } from "../../lib/sandbox/ledger/accounts.ts";
 import {
   alice,
   AUTHORIZED,
   bob,
+  carol,
   CLAWBACK_ENABLED,
   flags,
   issuer,
@@ -84,26 +86,48 @@ function replay(state: Replayed, changes: xdr.LedgerEntryChange[], ledger: numbe
   }
 }
 
+interface Sums {
+  entry: xdr.AccountEntry;
+  subentries: number;
+  sponsored: number;
+  sponsoring: number;
+}
+
 /** What has to hold of all entries together. */
 function checkSums(state: Replayed): void {
-  const accounts = new Map<string, { entry: xdr.AccountEntry; subentries: number; sponsoring: number }>();
+  const accounts = new Map<string, Sums>();
   for (const { data } of state.values()) {
     if (data.type !== "account") continue;
-    const subentries = data.account.signers.length;
-    accounts.set(data.account.accountId.toXdr("hex"), { entry: data.account, subentries, sponsoring: 0 });
+    const sums = { entry: data.account, subentries: data.account.signers.length, sponsored: 0, sponsoring: 0 };
+    accounts.set(data.account.accountId.toXdr("hex"), sums);
   }
+  const of = (account: xdr.PublicKey) => accounts.get(account.toXdr("hex"))!;
+  const sponsor = (owner: xdr.PublicKey | undefined, payer: xdr.PublicKey | null, reserves: number) => {
+    if (payer === null) return;
+    of(payer).sponsoring += reserves;
+    if (owner) of(owner).sponsored += reserves;
+  };
   for (const { data, ext } of state.values()) {
-    const owner = data.type === "trustline" ? data.trustLine.accountId : data.type === "data" && data.data.accountId;
-    if (owner) accounts.get(owner.toXdr("hex"))!.subentries++;
-    if (data.type !== "claimableBalance") continue;
-    assert.ok(ext.type === "v1" && ext.v1.sponsoringId);
-    accounts.get(ext.v1.sponsoringId.toXdr("hex"))!.sponsoring += data.claimableBalance.claimants.length;
+    const payer = ext.type === "v1" ? ext.v1.sponsoringId : null;
+    if (data.type === "account") {
+      const { accountId } = data.account;
+      sponsor(accountId, payer, 2);
+      for (const signerPayer of extensionsOf(data.account).signerSponsors) sponsor(accountId, signerPayer, 1);
+    } else if (data.type === "trustline" || data.type === "data") {
+      const { accountId } = data.type === "trustline" ? data.trustLine : data.data;
+      of(accountId).subentries++;
+      sponsor(accountId, payer, 1);
+    } else if (data.type === "claimableBalance") {
+      assert.ok(payer);
+      sponsor(undefined, payer, data.claimableBalance.claimants.length);
+    }
   }
-  for (const { entry, subentries, sponsoring } of accounts.values()) {
-    const v2 = entry.ext.type === "v1" && entry.ext.v1.ext.type === "v2" ? entry.ext.v1.ext.v2 : undefined;
+  for (const { entry, subentries, sponsored, sponsoring } of accounts.values()) {
+    const { numSponsored, numSponsoring, signerSponsors } = extensionsOf(entry);
     assert.equal(entry.numSubEntries, subentries);
-    assert.equal(v2?.numSponsoring ?? 0, sponsoring);
-    assert.ok(entry.balance >= BigInt(2 + subentries + sponsoring) * 5_000_000n, "the reserve");
+    assert.deepEqual({ numSponsored, numSponsoring }, { numSponsored: sponsored, numSponsoring: sponsoring });
+    assert.equal(signerSponsors.length, entry.signers.length);
+    assert.ok(entry.balance >= BigInt(2 + subentries + sponsoring - sponsored) * 5_000_000n, "the reserve");
   }
 }
 
@@ -119,6 +143,19 @@ const byAnybody = fc.oneof(
     Operation.createClaimableBalance({ asset, amount, claimants: [new Claimant(whom.publicKey())] })
   ),
   fc.constant(Operation.claimClaimableBalance),
+  fc.constantFrom(0, 1, 2).map((weight) =>
+    Operation.setOptions({ signer: { ed25519PublicKey: carol.publicKey(), weight } })
+  ),
+  anybody.map((whom) => Operation.revokeAccountSponsorship({ account: whom.publicKey() })),
+  anybody.map((whom) => Operation.revokeTrustlineSponsorship({ account: whom.publicKey(), asset: usd })),
+  anybody.map((whom) => Operation.revokeDataSponsorship({ account: whom.publicKey(), name: "a" })),
+  anybody.map((whom) =>
+    Operation.revokeSignerSponsorship({
+      account: whom.publicKey(),
+      signer: { ed25519PublicKey: carol.publicKey() },
+    })
+  ),
+  fc.constant(Operation.revokeClaimableBalanceSponsorship),
 );
 const byIssuer = fc.oneof(
   fc.record({ who: anybody, set: fc.constantFrom(0, AUTHORIZED, MAINTAINS), clear: fc.integer({ min: 0, max: 3 }) })
@@ -131,9 +168,15 @@ const byIssuer = fc.oneof(
 );
 const few = { minLength: 1, maxLength: 3 };
 const step = fc.oneof(
-  fc.record({ source: anybody, operations: fc.array(byAnybody, few) }),
-  fc.record({ source: fc.constant(issuer), operations: fc.array(byIssuer, few) }),
+  fc.record({ source: anybody, sponsor: fc.option(anybody), operations: fc.array(byAnybody, few) }),
+  fc.record({ source: fc.constant(issuer), sponsor: fc.constant(null), operations: fc.array(byIssuer, few) }),
 );
+
+const sponsoredBy = (sponsor: Keypair, source: Keypair, operations: xdr.Operation[]) => [
+  Operation.beginSponsoringFutureReserves({ sponsoredId: source.publicKey(), source: sponsor.publicKey() }),
+  ...operations,
+  Operation.endSponsoringFutureReserves({}),
+];
 
 describe("the metadata of classic operations", () => {
   test("replayed, it makes the entries the network holds, and their sums agree", { timeout: 120_000 }, async () => {
@@ -154,11 +197,14 @@ describe("the metadata of classic operations", () => {
           [...state.values()].flatMap(({ data }) =>
             data.type === "claimableBalance" ? [data.claimableBalance.balanceId.toXdr("hex")] : []
           );
-        for (const { source, operations: wanted } of steps) {
-          const made = wanted.map((operation) =>
+        for (const { source, sponsor, operations: wanted } of steps) {
+          const own = wanted.map((operation) =>
             typeof operation === "function" ? operation({ balanceId: balances()[0] ?? "00".repeat(36) }) : operation
           );
-          const { hash } = submit(network, signed(build(network, source, made), source));
+          const isSponsored = sponsor !== null && sponsor !== source;
+          const made = isSponsored ? sponsoredBy(sponsor, source, own) : own;
+          const signers = isSponsored ? [source, sponsor] : [source];
+          const { hash } = submit(network, signed(build(network, source, made), ...signers));
           network.closeLedger();
           follow();
           checkSums(state);
@@ -179,13 +225,17 @@ describe("the metadata of classic operations", () => {
       { numRuns: 8, seed: 67 },
     );
     assert.deepEqual([...applied.keys()].sort(), [
+      "beginSponsoringFutureReserves",
       "changeTrust",
       "claimClaimableBalance",
       "clawback",
       "clawbackClaimableBalance",
       "createClaimableBalance",
+      "endSponsoringFutureReserves",
       "manageData",
       "payment",
+      "revokeSponsorship",
+      "setOptions",
       "setTrustLineFlags",
     ], "every operation succeeded at least once");
   });

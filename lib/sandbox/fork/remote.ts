@@ -101,13 +101,12 @@ interface EntryAnswer {
   liveUntilLedgerSeq?: number;
 }
 
-/** The LedgerEntryExt of what nobody sponsors, and what a sponsorship that was revoked leaves: one that names nobody. */
+/** The LedgerEntryExt of what nobody has ever sponsored. */
 const VOID_EXTENSION = "AAAAAA==";
-const REVOKED_EXTENSION = "AAAAAQAAAAAAAAAA";
 
 function stateEntry({ xdr, extXdr, lastModifiedLedgerSeq, liveUntilLedgerSeq }: EntryAnswer): StateEntry {
   const data = Uint8Array.fromBase64(xdr);
-  const ext = Uint8Array.fromBase64(extXdr && extXdr !== REVOKED_EXTENSION ? extXdr : VOID_EXTENSION);
+  const ext = Uint8Array.fromBase64(extXdr ?? VOID_EXTENSION);
   const entryXdr = createXdrWriter().uint32(lastModifiedLedgerSeq).raw(data).raw(ext).finish();
   if (liveUntilLedgerSeq === undefined) return { entryXdr };
   // An archived entry comes with 0, which would stand for one that never expires.

@@ -1,9 +1,12 @@
 import { xdr } from "@stellar/stellar-sdk";
 import { createXdrWriter, keyOf } from "./bytes.ts";
+import { extensionIn } from "./classic_entries.ts";
 import type { LedgerChanges, LedgerView } from "./state.ts";
 
-/** Stroops of reserve per account base and subentry; two of them make the least balance of an account. */
+/** Stroops. */
 export const BASE_RESERVE = 5_000_000;
+/** Base reserves of an account by itself. */
+export const ACCOUNT_RESERVES = 2;
 
 const INT64_MAX = (1n << 63n) - 1n;
 
@@ -28,20 +31,25 @@ export function loadAccount(view: LedgerView, publicKey: Uint8Array): xdr.Accoun
   return held.account;
 }
 
-export function storeAccount(changes: LedgerChanges, account: xdr.AccountEntry, ledgerSequence: number): void {
+/** Writes an account. `ext` names who pays its own reserves; without it whoever has paid them goes on. */
+export function storeAccount(
+  changes: LedgerChanges,
+  account: xdr.AccountEntry,
+  ledgerSequence: number,
+  ext?: xdr.LedgerEntryExt,
+): void {
   const key = keyOf(accountKeyXdr(account.accountId.ed25519.value));
   const entry = new xdr.LedgerEntry({
     lastModifiedLedgerSeq: ledgerSequence,
     data: xdr.LedgerEntryData.account(account),
-    ext: extensionOfHeld(changes, key, account),
+    ext: ext ?? extensionOfHeld(changes, key),
   });
   changes.put(key, { entryXdr: entry.toXdr(), account });
 }
 
-/** Somebody else may pay for the account itself: only on a network that took the account from another. */
-function extensionOfHeld(changes: LedgerChanges, key: string, account: xdr.AccountEntry): xdr.LedgerEntryExt {
-  const held = extensionsOf(account).numSponsored > 0 ? changes.get(key) : undefined;
-  return held ? xdr.LedgerEntry.fromXdr(held.entryXdr).ext : xdr.LedgerEntryExt.v0();
+function extensionOfHeld(changes: LedgerChanges, key: string): xdr.LedgerEntryExt {
+  const held = changes.get(key);
+  return held ? extensionIn(held.entryXdr) : xdr.LedgerEntryExt.v0();
 }
 
 type AccountFields = ConstructorParameters<typeof xdr.AccountEntry>[0];
@@ -125,7 +133,7 @@ export function withExtensions(account: xdr.AccountEntry, fields: Partial<Extens
 /** Stroops the account must keep. */
 export function minimumBalance(account: xdr.AccountEntry): bigint {
   const { numSponsored, numSponsoring } = extensionsOf(account);
-  return BigInt(2 + account.numSubEntries + numSponsoring - numSponsored) * BigInt(BASE_RESERVE);
+  return BigInt(ACCOUNT_RESERVES + account.numSubEntries + numSponsoring - numSponsored) * BigInt(BASE_RESERVE);
 }
 
 /** Stroops the account may spend: its balance above reserve and liabilities. */

@@ -2,13 +2,13 @@ import type { xdr } from "@stellar/stellar-sdk";
 import { loadAccount, storeAccount, withSequence } from "./accounts.ts";
 import type { Application, ClosingLedger } from "./application.ts";
 import { createXdrWriter, sameBytes, sha256 } from "./bytes.ts";
-import { replaceSigners } from "./classic_entries.ts";
 import { applyClassicOperation } from "./classic/operations.ts";
 import type { OperationContext } from "./classic/operation.ts";
 import { type CheckContext, checkTransaction, isPreAuthorized } from "./envelope_checks.ts";
 import type { TransactionFrame } from "./envelopes.ts";
 import { entryChanges, type OperationMeta, type SorobanMeta } from "./meta.ts";
 import { checkOperationBody, checkOperationSignatures, operationSource, unjudged } from "./operation_checks.ts";
+import { type Sponsorships, withoutSigners } from "./reserves.ts";
 import { refusedOperation, type Verdict } from "./results.ts";
 import { createSignatureChecker, type SignatureChecker } from "./signatures.ts";
 import { type CheckResources, isSoroban, type SorobanFrame } from "./soroban_checks.ts";
@@ -66,14 +66,19 @@ function useSequence(changes: LedgerChanges, { source, tx }: TransactionFrame, l
 }
 
 /** A pre-authorised transaction is a signer that is used up by the transaction, whatever becomes of it. */
-function removePreAuthorized(changes: LedgerChanges, accounts: Uint8Array[], hash: Uint8Array, ledger: number): void {
+function removePreAuthorized(
+  changes: LedgerChanges,
+  accounts: Uint8Array[],
+  hash: Uint8Array,
+  ledgerSequence: number,
+): void {
   for (const publicKey of accounts) {
     const account = loadAccount(changes, publicKey);
     if (!account || !isPreAuthorized(account, hash)) continue;
     const left = account.signers.filter(({ key }) =>
       key.type !== "signerKeyTypePreAuthTx" || !sameBytes(key.preAuthTx.value, hash)
     );
-    storeAccount(changes, replaceSigners(changes, account, left, ledger), ledger);
+    storeAccount(changes, withoutSigners(account, left, { changes, ledgerSequence }), ledgerSequence);
   }
 }
 
@@ -95,6 +100,7 @@ function checkSignatures(
 function applyClassic(application: Application, frame: TransactionFrame, ledger: ClosingLedger): void {
   const { sequence, closeTime } = ledger.header;
   const transaction = openChanges(ledger.changes);
+  const sponsorships: Sponsorships = new Map();
   const metas: OperationMeta[] = [];
   const operationResults: Uint8Array[] = [];
   let success = true;
@@ -102,6 +108,7 @@ function applyClassic(application: Application, frame: TransactionFrame, ledger:
     const changes = openChanges(transaction);
     const outcome = applyOne(frame, operation, {
       changes,
+      sponsorships,
       source: operationSource(frame, operation),
       sourceAddress: operation.sourceAccount ?? frame.tx.sourceAccount,
       transactionSource: frame.source,
@@ -117,8 +124,10 @@ function applyClassic(application: Application, frame: TransactionFrame, ledger:
     metas.push({ changes: entryChanges(changes, sequence), eventsXdr: outcome.eventsXdr });
     if (outcome.ok) changes.commitTo(transaction);
   }
-  application.verdict = { code: success ? "txSUCCESS" : "txFAILED", operationResults };
-  if (!success) return;
+  application.verdict = success && sponsorships.size > 0
+    ? { code: "txBAD_SPONSORSHIP", operationResults: [] }
+    : { code: success ? "txSUCCESS" : "txFAILED", operationResults };
+  if (application.verdict.code !== "txSUCCESS") return;
   application.operations = metas;
   transaction.commitTo(ledger.changes);
 }

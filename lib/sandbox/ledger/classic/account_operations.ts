@@ -1,5 +1,6 @@
 import { xdr } from "@stellar/stellar-sdk";
 import {
+  ACCOUNT_RESERVES,
   accountKeyXdr,
   accountOf,
   canReceive,
@@ -13,15 +14,8 @@ import {
 import { movementEvent, recipientIdOf } from "../asset_events.ts";
 import { NATIVE } from "../assets.ts";
 import { createXdrWriter, sameBytes } from "../bytes.ts";
-import {
-  countSubentry,
-  loadEntry,
-  removeSponsored,
-  removeSubentry,
-  replaceSigners,
-  storeEntry,
-  subentryProblem,
-} from "../classic_entries.ts";
+import { loadEntry, storeEntry } from "../classic_entries.ts";
+import { addSubentry, isSponsoring, removeSponsored, removeSubentry, withoutSigners } from "../reserves.ts";
 import { operationResult } from "../results.ts";
 import { failure, type OperationContext, type OperationOutcome, refusal, success } from "./operation.ts";
 import { AUTH_IMMUTABLE } from "./set_options.ts";
@@ -39,8 +33,6 @@ const ACCOUNT_MERGE = {
 };
 
 const DATA = 3;
-/** Base reserves of an account by itself. */
-const ACCOUNT_RESERVES = 2;
 
 export function checkBumpSequence({ bumpTo }: xdr.BumpSequenceOp): Uint8Array | undefined {
   return bumpTo < 0n ? operationResult("bumpSequence", BUMP_SEQUENCE.badSequence) : undefined;
@@ -56,8 +48,11 @@ export function bumpSequence({ bumpTo }: xdr.BumpSequenceOp, context: OperationC
 }
 
 export function checkManageData({ dataName }: xdr.ManageDataOp): Uint8Array | undefined {
-  const printable = dataName.bytes.length > 0 && dataName.bytes.every((byte) => byte >= 0x20 && byte <= 0x7e);
-  return printable ? undefined : operationResult("manageData", MANAGE_DATA.invalidName);
+  return isValidDataName(dataName) ? undefined : operationResult("manageData", MANAGE_DATA.invalidName);
+}
+
+export function isValidDataName({ bytes }: xdr.XdrString): boolean {
+  return bytes.length > 0 && bytes.every((byte) => byte >= 0x20 && byte <= 0x7e);
 }
 
 /** Writes or (without a value) removes one of the account's own data. */
@@ -69,17 +64,14 @@ export function manageData({ dataName, dataValue }: xdr.ManageDataOp, context: O
   if (!owner) return refusal("opNO_ACCOUNT");
   if (!dataValue) {
     if (!held) return failure("manageData", MANAGE_DATA.nameNotFound);
-    removeSubentry(changes, keyXdr, held, owner, ledgerSequence);
+    removeSubentry(keyXdr, held, owner, context);
     return success("manageData");
   }
-  if (!held) {
-    const problem = subentryProblem(owner);
-    if (problem === "too_many_subentries") return refusal("opTOO_MANY_SUBENTRIES");
-    if (problem) return failure("manageData", MANAGE_DATA.lowReserve);
-    countSubentry(changes, owner, ledgerSequence);
-  }
+  const ext = held ? held.ext : addSubentry(owner, context);
+  if (ext === "too_many_subentries") return refusal("opTOO_MANY_SUBENTRIES");
+  if (ext === "low_reserve") return failure("manageData", MANAGE_DATA.lowReserve);
   const data = new xdr.DataEntry({ accountId: owner.accountId, dataName, dataValue, ext: xdr.DataEntryExt.v0() });
-  storeEntry(changes, keyXdr, xdr.LedgerEntryData.data(data), ledgerSequence, held?.ext);
+  storeEntry(changes, keyXdr, xdr.LedgerEntryData.data(data), ledgerSequence, ext);
   return success("manageData");
 }
 
@@ -97,13 +89,13 @@ export function mergeAccount(destination: xdr.MuxedAccount, context: OperationCo
   const entry = loadEntry(changes, keyXdr);
   const source = loadAccount(changes, sourceId);
   if (!source || !entry) return refusal("opNO_ACCOUNT");
-  const problem = mergeProblem(source, ledgerSequence);
+  const problem = mergeProblem(source, context);
   if (problem !== undefined) return failure("accountMerge", problem);
   const { balance } = source;
   if (!canReceive(receiver, balance)) return failure("accountMerge", ACCOUNT_MERGE.destinationFull);
   storeAccount(changes, withFields(receiver, { balance: receiver.balance + balance }), ledgerSequence);
-  replaceSigners(changes, source, [], ledgerSequence);
-  removeSponsored(changes, keyXdr, entry, ACCOUNT_RESERVES, ledgerSequence);
+  withoutSigners(source, [], context);
+  removeSponsored(keyXdr, entry, ACCOUNT_RESERVES, context);
   const event = movementEvent({
     networkId,
     asset: NATIVE,
@@ -115,10 +107,11 @@ export function mergeAccount(destination: xdr.MuxedAccount, context: OperationCo
   return success("accountMerge", [event], createXdrWriter().int64(balance).finish());
 }
 
-function mergeProblem(source: xdr.AccountEntry, ledgerSequence: number): number | undefined {
+function mergeProblem(source: xdr.AccountEntry, context: OperationContext): number | undefined {
   if ((source.flags & AUTH_IMMUTABLE) !== 0) return ACCOUNT_MERGE.immutableSet;
   if (source.numSubEntries !== source.signers.length) return ACCOUNT_MERGE.hasSubentries;
   // Made anew under this address, it would count from a number that may have been used.
-  if (source.seqNum >= startingSequence(ledgerSequence)) return ACCOUNT_MERGE.sequenceTooFar;
-  return extensionsOf(source).numSponsoring > 0 ? ACCOUNT_MERGE.isSponsor : undefined;
+  if (source.seqNum >= startingSequence(context.ledgerSequence)) return ACCOUNT_MERGE.sequenceTooFar;
+  const isSponsor = extensionsOf(source).numSponsoring > 0 || isSponsoring(context.source, context);
+  return isSponsor ? ACCOUNT_MERGE.isSponsor : undefined;
 }

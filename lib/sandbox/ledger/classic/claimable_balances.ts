@@ -1,16 +1,17 @@
 import { xdr } from "@stellar/stellar-sdk";
-import { availableBalance, BASE_RESERVE, canReceive, loadAccount, storeAccount, withFields } from "../accounts.ts";
+import { availableBalance, canReceive, loadAccount, storeAccount, withFields } from "../accounts.ts";
 import { clawbackEvent, movementEvent, recipientIdOf } from "../asset_events.ts";
 import { isIssued, isIssuer, isValidAsset } from "../assets.ts";
 import { createXdrWriter, sameBytes } from "../bytes.ts";
-import { addSponsoring, loadEntry, removeSponsored, sponsoredBy, storeEntry } from "../classic_entries.ts";
+import { loadEntry, sponsoredBy, storeEntry } from "../classic_entries.ts";
+import { currentSponsor, removeSponsored, sponsor } from "../reserves.ts";
 import { operationResult } from "../results.ts";
 import { changeHolding, CLAWBACK_ENABLED, loadTrustline } from "../trustlines.ts";
 import { absolutePredicate, holds, isValidPredicate } from "./claim_predicate.ts";
 import { failure, type OperationContext, operationId, type OperationOutcome, success } from "./operation.ts";
 import { AUTH_CLAWBACK } from "./set_options.ts";
 
-/** Claimable balances (CAP-23, CAP-35): whoever creates one pays a base reserve for each claimant, as its sponsor. */
+/** Claimable balances (CAP-23, CAP-35): whoever creates one, or sponsors that, pays a base reserve for each claimant. */
 
 const CREATE = { malformed: -1, lowReserve: -2, noTrust: -3, notAuthorized: -4, underfunded: -5 };
 const CLAIM = { doesNotExist: -1, cannotClaim: -2, lineFull: -3, noTrust: -4, notAuthorized: -5 };
@@ -36,10 +37,8 @@ export function createClaimableBalance(
   const fail = (code: number) => failure("createClaimableBalance", code);
   const problem = takeFromSource(op, context);
   if (problem !== undefined) return fail(problem);
-  const account = loadAccount(changes, source);
-  if (!account || availableBalance(account) < BigInt(op.claimants.length * BASE_RESERVE)) {
-    return fail(CREATE.lowReserve);
-  }
+  const sponsorId = currentSponsor(source, context) ?? source;
+  if (sponsor(sponsorId, op.claimants.length, context)) return fail(CREATE.lowReserve);
   const hash = operationId(context);
   const balanceId = xdr.ClaimableBalanceId.claimableBalanceIdTypeV0(hash);
   const claimants = op.claimants.map(({ v0: { destination, predicate } }) =>
@@ -49,9 +48,8 @@ export function createClaimableBalance(
   );
   const { asset, amount } = op;
   const balance = new xdr.ClaimableBalanceEntry({ balanceId, claimants, asset, amount, ext: extension(op, context) });
-  addSponsoring(changes, account, claimants.length, ledgerSequence);
   const data = xdr.LedgerEntryData.claimableBalance(balance);
-  storeEntry(changes, balanceKeyXdr(balanceId), data, ledgerSequence, sponsoredBy(source));
+  storeEntry(changes, balanceKeyXdr(balanceId), data, ledgerSequence, sponsoredBy(sponsorId));
   const [from, to] = [{ account: source }, { claimableBalance: hash }];
   const event = movementEvent({ networkId, asset, from, to, amount });
   return success("createClaimableBalance", [event], balanceId.toXdr());
@@ -114,7 +112,7 @@ function removeBalance({ balance, entry, keyXdr }: HeldBalance, context: Operati
   // stellar-core writes the source account back here, changed or not.
   const account = loadAccount(changes, source);
   if (account) storeAccount(changes, account, ledgerSequence);
-  removeSponsored(changes, keyXdr, entry, balance.claimants.length, ledgerSequence);
+  removeSponsored(keyXdr, entry, balance.claimants.length, context);
 }
 
 export function claimClaimableBalance(op: xdr.ClaimClaimableBalanceOp, context: OperationContext): OperationOutcome {

@@ -1,11 +1,10 @@
 import type { xdr } from "@stellar/stellar-sdk";
 import { createXdrWriter, sha256 } from "../bytes.ts";
+import type { ReserveContext } from "../reserves.ts";
 import { type OpCode, operationResult, refusedOperation, type SupportedOperation } from "../results.ts";
-import type { LedgerChanges } from "../state.ts";
 
 /** The ledger a classic operation is applied in, and who runs it. */
-export interface OperationContext {
-  changes: LedgerChanges;
+export interface OperationContext extends ReserveContext {
   /** Public key of the operation's source account. */
   source: Uint8Array;
   /** The same as the envelope has it, with its muxed id. */
@@ -15,7 +14,6 @@ export interface OperationContext {
   transactionSequence: bigint;
   index: number;
   memo: xdr.Memo;
-  ledgerSequence: number;
   closeTime: number;
   networkId: Uint8Array;
 }

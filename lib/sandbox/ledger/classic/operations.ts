@@ -18,6 +18,13 @@ import { type OperationContext, type OperationOutcome, refusal } from "./operati
 import { checkClawback, checkCreateAccount, checkPayment, clawback, createAccount, pay } from "./payments.ts";
 import { checkSetOptions, setOptions } from "./set_options.ts";
 import {
+  beginSponsoring,
+  checkBeginSponsoring,
+  checkRevokeSponsorship,
+  endSponsoring,
+  revokeSponsorship,
+} from "./sponsorship.ts";
+import {
   allowTrust,
   changeTrust,
   checkAllowTrust,
@@ -29,9 +36,8 @@ import {
 /*
  * The classic operations of the sandbox, applied as stellar-core of protocol 28 does: those that hold and move assets and
  * accounts. Left out, and refused with opNOT_SUPPORTED, are offers (manageSellOffer, manageBuyOffer,
- * createPassiveSellOffer), path payments, liquidity pools and trustlines for their shares, and sponsorship
- * (beginSponsoringFutureReserves, endSponsoringFutureReserves, revokeSponsorship). Inflation is refused with that code by
- * every network since protocol 12.
+ * createPassiveSellOffer), path payments, liquidity pools and trustlines for their shares. Inflation is refused with that
+ * code by every network since protocol 12.
  */
 
 /** The operation's own checks, before anything is looked up: the OperationResult of a refusal, undefined when it may be tried. */
@@ -57,7 +63,12 @@ export function checkClassicOperation(body: xdr.OperationBody, source: Uint8Arra
       return checkCreateClaimableBalance(body.createClaimableBalanceOp);
     case "claimClaimableBalance":
     case "clawbackClaimableBalance":
+    case "endSponsoringFutureReserves":
       return undefined;
+    case "beginSponsoringFutureReserves":
+      return checkBeginSponsoring(body.beginSponsoringFutureReservesOp, source);
+    case "revokeSponsorship":
+      return checkRevokeSponsorship(body.revokeSponsorshipOp);
     case "clawback":
       return checkClawback(body.clawbackOp, source);
     case "setTrustLineFlags":
@@ -90,6 +101,12 @@ export function applyClassicOperation(body: xdr.OperationBody, context: Operatio
       return createClaimableBalance(body.createClaimableBalanceOp, context);
     case "claimClaimableBalance":
       return claimClaimableBalance(body.claimClaimableBalanceOp, context);
+    case "beginSponsoringFutureReserves":
+      return beginSponsoring(body.beginSponsoringFutureReservesOp, context);
+    case "endSponsoringFutureReserves":
+      return endSponsoring(context);
+    case "revokeSponsorship":
+      return revokeSponsorship(body.revokeSponsorshipOp, context);
     case "clawback":
       return clawback(body.clawbackOp, context);
     case "clawbackClaimableBalance":

@@ -2,7 +2,6 @@ import type { xdr } from "@stellar/stellar-sdk";
 import {
   accountOf,
   availableBalance,
-  BASE_RESERVE,
   canReceive,
   loadAccount,
   newAccount,
@@ -12,6 +11,7 @@ import {
 import { clawbackEvent, movementEvent, recipientIdOf } from "../asset_events.ts";
 import { isIssued, isIssuer, type IssuedAsset, isValidAsset, NATIVE } from "../assets.ts";
 import { sameBytes } from "../bytes.ts";
+import { reserveAccount } from "../reserves.ts";
 import { operationResult } from "../results.ts";
 import { addBalance, changeHolding, CLAWBACK_ENABLED, loadTrustline } from "../trustlines.ts";
 import { failure, type OperationContext, type OperationOutcome, success } from "./operation.ts";
@@ -42,11 +42,12 @@ export function createAccount(op: xdr.CreateAccountOp, context: OperationContext
   const fail = (code: number) => failure("createAccount", code);
   const destination = op.destination.ed25519.value;
   if (loadAccount(changes, destination)) return fail(CREATE_ACCOUNT.alreadyExists);
-  if (op.startingBalance < BigInt(2 * BASE_RESERVE)) return fail(CREATE_ACCOUNT.lowReserve);
+  const created = reserveAccount(newAccount(destination, op.startingBalance, ledgerSequence), context);
+  if (created === "low_reserve") return fail(CREATE_ACCOUNT.lowReserve);
   const source = loadAccount(changes, sourceId);
   if (!source || availableBalance(source) < op.startingBalance) return fail(CREATE_ACCOUNT.underfunded);
   storeAccount(changes, withFields(source, { balance: source.balance - op.startingBalance }), ledgerSequence);
-  storeAccount(changes, newAccount(destination, op.startingBalance, ledgerSequence), ledgerSequence);
+  storeAccount(changes, created.account, ledgerSequence, created.ext);
   const event = movementEvent({
     networkId,
     asset: NATIVE,

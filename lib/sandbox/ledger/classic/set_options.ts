@@ -1,7 +1,7 @@
 import type { xdr } from "@stellar/stellar-sdk";
 import { loadAccount, storeAccount, withFields } from "../accounts.ts";
 import { keyOf, sameBytes } from "../bytes.ts";
-import { replaceSigners, subentryProblem } from "../classic_entries.ts";
+import { withNewSigner, withoutSigners } from "../reserves.ts";
 import { operationResult } from "../results.ts";
 import { failure, type OperationContext, type OperationOutcome, refusal, success } from "./operation.ts";
 
@@ -53,10 +53,8 @@ function isValidSigner({ key, weight }: xdr.Signer, source: Uint8Array): boolean
 }
 
 /** Applies a SetOptions that passed `checkSetOptions`. */
-export function setOptions(
-  op: xdr.SetOptionsOp,
-  { changes, source, ledgerSequence }: OperationContext,
-): OperationOutcome {
+export function setOptions(op: xdr.SetOptionsOp, context: OperationContext): OperationOutcome {
+  const { changes, source, ledgerSequence } = context;
   const fail = (code: number) => failure("setOptions", code);
   let account = loadAccount(changes, source);
   if (!account) return refusal("opNO_ACCOUNT");
@@ -77,27 +75,33 @@ export function setOptions(
   const wanted = [op.masterWeight, op.lowThreshold, op.medThreshold, op.highThreshold];
   account = withFields(account, { thresholds: Uint8Array.from(wanted, (weight, i) => weight ?? held[i] ?? 0) });
   if (op.signer) {
-    const signers = signersWith(account, op.signer);
-    if ("ok" in signers) return signers;
-    account = replaceSigners(changes, account, signers, ledgerSequence);
+    const changed = withSigner(account, op.signer, context);
+    if ("ok" in changed) return changed;
+    account = changed;
   }
   storeAccount(changes, account, ledgerSequence);
   return success("setOptions");
 }
 
-/** The account's signers with this one added, changed or (weight 0) removed; the failure when that can't be. */
-function signersWith(account: xdr.AccountEntry, signer: xdr.Signer): xdr.Signer[] | OperationOutcome {
+/** The account with this signer added, changed or (weight 0) removed; the failure when that can't be. */
+function withSigner(
+  account: xdr.AccountEntry,
+  signer: xdr.Signer,
+  context: OperationContext,
+): xdr.AccountEntry | OperationOutcome {
   const others = account.signers.filter((held) => !held.key.equals(signer.key));
-  const known = others.length < account.signers.length;
-  if (signer.weight === 0) return others;
-  if (!known) {
-    if (account.signers.length >= MAX_SIGNERS) return failure("setOptions", CODES.tooManySigners);
-    const problem = subentryProblem(account);
-    if (problem === "too_many_subentries") return refusal("opTOO_MANY_SUBENTRIES");
-    if (problem) return failure("setOptions", CODES.lowReserve);
-  }
-  const sorted = [...others, signer].map((s) => ({ s, key: keyOf(s.key.toXdr()) })).sort((a, b) =>
-    a.key < b.key ? -1 : 1
-  );
-  return sorted.map(({ s }) => s);
+  if (signer.weight === 0) return withoutSigners(account, others, context);
+  const signers = inOrder([...others, signer]);
+  if (others.length < account.signers.length) return withFields(account, { signers });
+  if (others.length >= MAX_SIGNERS) return failure("setOptions", CODES.tooManySigners);
+  const changed = withNewSigner(account, signers, context);
+  if (changed === "too_many_subentries") return refusal("opTOO_MANY_SUBENTRIES");
+  return changed === "low_reserve" ? failure("setOptions", CODES.lowReserve) : changed;
+}
+
+/** By their keys. */
+function inOrder(signers: xdr.Signer[]): xdr.Signer[] {
+  return signers.map((signer) => ({ signer, key: keyOf(signer.key.toXdr()) }))
+    .sort((left, right) => left.key < right.key ? -1 : 1)
+    .map(({ signer }) => signer);
 }

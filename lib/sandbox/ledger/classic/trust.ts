@@ -3,7 +3,8 @@ import { loadAccount } from "../accounts.ts";
 import { authorizationEvent } from "../asset_events.ts";
 import { isIssuer, type IssuedAsset, issuerOf, isValidAsset } from "../assets.ts";
 import { sameBytes } from "../bytes.ts";
-import { countSubentry, removeSubentry, storeEntry, subentryProblem } from "../classic_entries.ts";
+import { storeEntry } from "../classic_entries.ts";
+import { addSubentry, removeSubentry } from "../reserves.ts";
 import { operationResult, refusedOperation } from "../results.ts";
 import {
   AUTHORIZATION_FLAGS,
@@ -53,24 +54,21 @@ export function changeTrust(op: xdr.ChangeTrustOp, context: OperationContext): O
   }
   const owner = loadAccount(changes, source);
   if (!owner) return refusal("opNO_ACCOUNT");
-  removeSubentry(changes, held.keyXdr, held.entry, owner, ledgerSequence);
+  removeSubentry(held.keyXdr, held.entry, owner, context);
   return success("changeTrust");
 }
 
-function openTrustline(
-  asset: IssuedAsset,
-  limit: bigint,
-  { changes, source, ledgerSequence }: OperationContext,
-): OperationOutcome {
+function openTrustline(asset: IssuedAsset, limit: bigint, context: OperationContext): OperationOutcome {
+  const { changes, source, ledgerSequence } = context;
   const fail = (code: number) => failure("changeTrust", code);
   if (limit === 0n) return fail(CHANGE_TRUST.invalidLimit);
   const issuer = loadAccount(changes, issuerOf(asset));
   if (!issuer) return fail(CHANGE_TRUST.noIssuer);
   const owner = loadAccount(changes, source);
   if (!owner) return refusal("opNO_ACCOUNT");
-  const problem = subentryProblem(owner);
-  if (problem === "too_many_subentries") return refusal("opTOO_MANY_SUBENTRIES");
-  if (problem) return fail(CHANGE_TRUST.lowReserve);
+  const ext = addSubentry(owner, context);
+  if (ext === "too_many_subentries") return refusal("opTOO_MANY_SUBENTRIES");
+  if (ext === "low_reserve") return fail(CHANGE_TRUST.lowReserve);
   const line = new xdr.TrustLineEntry({
     accountId: xdr.PublicKey.publicKeyTypeEd25519(source),
     asset: xdr.TrustLineAsset.fromXdr(asset.toXdr()),
@@ -80,8 +78,7 @@ function openTrustline(
       ((issuer.flags & AUTH_CLAWBACK) === 0 ? 0 : CLAWBACK_ENABLED),
     ext: xdr.TrustLineEntryExt.v0(),
   });
-  countSubentry(changes, owner, ledgerSequence);
-  storeEntry(changes, trustlineKeyXdr(source, asset), xdr.LedgerEntryData.trustline(line), ledgerSequence);
+  storeEntry(changes, trustlineKeyXdr(source, asset), xdr.LedgerEntryData.trustline(line), ledgerSequence, ext);
   return success("changeTrust");
 }
 
