@@ -22,6 +22,7 @@ export function createCaretaker({ store, clock, log, askDisk }: {
 }): Caretaker {
   const lookAtFile = watchStoreFile(store.location, askDisk);
   const stepOfClock = createStepWatch(clock);
+  let reverts = clock.networkReverts?.();
   let gone: string | undefined;
   let disk: string | undefined;
 
@@ -43,13 +44,19 @@ export function createCaretaker({ store, clock, log, askDisk }: {
     else log.warn(disk, { todo: "make room, or keep events for a shorter time (SERVICE_API_RETENTION_DAYS)" });
   }
 
+  function tellStep(): void {
+    const stepMs = stepOfClock();
+    // The time that the sandbox's network takes back with its ledgers was none of this machine.
+    const isReverted = clock.networkReverts?.() !== reverts;
+    reverts = clock.networkReverts?.();
+    if (stepMs === 0 || isReverted) return;
+    const way = stepMs > 0 ? "ahead" : "back";
+    log.warn(`this machine's clock was set ${way} by ${Math.round(Math.abs(stepMs) / 1_000)} s`);
+  }
+
   return {
     look() {
-      const stepMs = stepOfClock();
-      if (stepMs !== 0) {
-        const way = stepMs > 0 ? "ahead" : "back";
-        log.warn(`this machine's clock was set ${way} by ${Math.round(Math.abs(stepMs) / 1_000)} s`);
-      }
+      tellStep();
       const state = lookAtFile?.();
       if (state === undefined) return;
       tellFile(state);

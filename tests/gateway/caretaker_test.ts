@@ -13,9 +13,11 @@ after(() => rmSync(folder, { recursive: true }));
 
 function stage(location: string, askDisk?: AskDisk) {
   const lines: string[] = [];
-  const clock = createTestClock();
+  let reverts = 0;
+  const clock = { ...createTestClock(), networkReverts: () => reverts };
   const log = createLog({ level: "debug", format: "json", now: clock.now, write: (line) => lines.push(line) });
-  return { clock, lines, caretaker: createCaretaker({ store: { location }, clock, log, askDisk }) };
+  const caretaker = createCaretaker({ store: { location }, clock, log, askDisk });
+  return { clock, lines, caretaker, tellRevert: () => void reverts++ };
 }
 
 test("a store whose file is removed, or replaced, is told once, and is well again when it is back", () => {
@@ -92,4 +94,15 @@ test("a step of this machine's clock is told, with its way and size", () => {
   assert.match(lines[0]!, /clock was set ahead by 86400 s/);
   assert.match(lines[1]!, /clock was set back by 3600 s/);
   assert.deepEqual(caretaker.troubles(), []);
+});
+
+test("the time that a network takes back with its ledgers is no step of this machine's clock", () => {
+  const { caretaker, clock, lines, tellRevert } = stage("memory:");
+  clock.step(-86_400_000);
+  tellRevert();
+  caretaker.look();
+  assert.deepEqual(lines, []);
+  clock.step(-3_600_000);
+  caretaker.look();
+  assert.match(lines[0]!, /clock was set back by 3600 s/);
 });

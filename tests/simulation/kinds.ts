@@ -92,6 +92,9 @@ export const paidAmongLag: Kind = (climate) =>
 export const shownAmongLag: Kind = (climate) =>
   climate.lookers > 0 && climate.nodes > 1 && climate.ailments.includes("lag") && share(climate, "ail") > 0.1;
 
+/** Cards are looked at while nodes lag, and say what is wrong. */
+export const shownAmongLies: Kind = (climate) => shownAmongLag(climate) && share(climate, "lie") > 0.1;
+
 /** Cards are looked at where others pay, and all goes well enough for each gateway to hear of it. */
 export const shownToAll: Kind = (climate) =>
   climate.lookers > 0 && climate.payers > 0 && climate.isShared && !climate.isTurned && climate.gateways > 1 &&

@@ -263,13 +263,22 @@ export class SimulatedNode {
   #bent(method: string, answer: Answer): Answer {
     const lie = this.#lie;
     const bent = lie === undefined ? undefined : bend(lie, method, answer, this.world);
-    if (bent === undefined) return answer;
+    if (bent === undefined || (lie === "higher" && this.#isHidden(method, bent))) return answer;
     this.#lie = undefined;
     this.world.note(`${this.name} lies in ${method}: ${lie}`);
     this.#lied();
     return bent;
   }
+
+  /** Whether old entries would look like those of a ledger that may be there: nobody could tell them from the truth. */
+  #isHidden(method: string, { latestLedger }: Answer): boolean {
+    const hasEntries = method === "getLedgerEntries" || method === "simulateTransaction";
+    return hasEntries && this.ailment.lag > 0 && Number(latestLedger) <= this.chain.ledgers.latest + MAY_BE_THERE;
+  }
 }
+
+/** Ledgers above the newest that a gateway believes at once, at most: what it is told further up may not be there yet. */
+const MAY_BE_THERE = 200;
 
 const FEES = Object.fromEntries(["max", "min", "mode", "p50", "p90", "p95", "p99"].map((name) => [name, "100"]));
 

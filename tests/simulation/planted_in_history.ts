@@ -116,6 +116,15 @@ export const IN_HISTORY = [
     kind: kinds.shownAmongLag,
   },
   {
+    name: "a ledger that cannot be there yet is what an answer is of",
+    file: "lib/stellar/ledger/freshness.ts",
+    from: "isAhead && (!wasAhead || isUnsettled(view))",
+    to: "isAhead && isUnsettled(view)",
+    seed: 1800003258,
+    kind: kinds.shownAmongLies,
+    wasReal: true,
+  },
+  {
     name: "an entry is shown on when the next ledger is there",
     file: "lib/stellar/ledger/entries.ts",
     from: "view.onNews(() => cached.clear());",

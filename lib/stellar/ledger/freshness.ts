@@ -20,22 +20,25 @@ export interface FreshnessParts {
 
 /**
  * Asks until the answer speaks of a ledger that is not older than the believed one, nor than one in which somebody was told
- * that a transaction was applied: a lagging node's word is old. At a start
- * with a clock that disagrees with the node nothing is believed for seconds, and nobody knows yet whether it lags: these
- * are waited for. Later an answer of a newer ledger that is not believed does.
+ * that a transaction was applied: a lagging node's word is old. What speaks of a newer ledger than can be believed is asked
+ * for again, for a lagging node may say so by mistake; a second such answer does. At a start with a clock that disagrees
+ * with the node nothing is believed for seconds, and nobody knows yet whether it lags: these are waited for.
  * @throws {GatewayError} `upstream_error` when the sixth answer lags too, or when a call fails
  */
 export async function believed<T extends { latestLedger: number }>(
   { rpc, view, clock }: FreshnessParts,
   ask: () => Promise<T>,
 ): Promise<T> {
+  let wasAhead = false;
   for (let asked = 0;; asked += 1) {
     const answer = await ask().catch(rethrowUpstream);
     // A refused simulation is of ledger 0.
     if (answer.latestLedger === 0) return answer;
     const pauseMs = PAUSES_MS[asked];
     const seen = Math.max(view.sequence, view.appliedIn);
-    const isAwaited = answer.latestLedger > view.sequence && isUnsettled(view) && pauseMs !== undefined;
+    const isAhead = answer.latestLedger > view.sequence;
+    const isAwaited = isAhead && (!wasAhead || isUnsettled(view)) && pauseMs !== undefined;
+    wasAhead = isAhead;
     if (answer.latestLedger >= seen && !isAwaited) {
       void confirmSoon({ rpc, view, clock });
       return answer;

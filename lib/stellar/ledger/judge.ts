@@ -12,8 +12,8 @@ import { type Belief, type Claim, type Heard, type Known, knownBy, type Rival, S
  */
 
 /**
- * `current`: of the believed ledger, which it may have raised. `ahead`: of a newer one that is not believed yet; what the
- * answer says beside it may be used. `lagging`: of an older one, or of another network's: what it says is old.
+ * `current`: of the believed ledger, which it may have raised. `ahead`: of a newer one that is not believed yet; what a
+ * second such answer says beside it may be used. `lagging`: of an older one, or of another network's: what it says is old.
  */
 export type Verdict = "current" | "ahead" | "lagging";
 
