@@ -118,11 +118,16 @@ function minted(flags: Flags<typeof FLAGS>, now: number): { key: string; record:
 
 /** What ISO 8601 writes with four digits. */
 const MAX_EXPIRY_MS = Date.UTC(9999, 11, 31);
+/** A record with a longer year makes its whole keys file unreadable. */
+const YEAR_10000_MS = Date.UTC(10_000, 0, 1);
 
 /** A span from now (`12h`, `90d`) as a time; what begins as a date is taken for one. */
 function expiry(text: string, now: number): string {
   const span = /^(\d+)([hd])$/.exec(text);
-  if (span === null && /^\d{4}-/.test(text)) return text;
+  if (span === null && /^\d{4}-/.test(text)) {
+    if (!(Date.parse(text) >= YEAR_10000_MS)) return text;
+    throw new KeyFieldError("expiresAt", `must be before the year 10000 in UTC, got ${JSON.stringify(text)}`);
+  }
   if (span === null) {
     throw new KeyFieldError(
       "expiresAt",

@@ -208,6 +208,11 @@ describe("keygen", () => {
       /^--expires must be before the year 10000, got "99999999d"$/,
     ],
     [
+      "an expiry that is in the year 10000 by UTC",
+      [...KEY, "--expires", "9999-12-31T23:59:59-05:00"],
+      /^--expires must be before the year 10000 in UTC, got "9999-12-31T23:59:59-05:00"$/,
+    ],
+    [
       "a name of bytes that are no UTF-8",
       ["--name", "a\ufffd", "--scopes", "read"],
       /^--name must be valid UTF-8, got/,
