@@ -51,9 +51,9 @@ async function run(args: string[], io: CommandIo): Promise<number> {
 
 async function rekey(store: Store, io: CommandIo, change: { from: SecretCipher; to: SecretCipher }): Promise<number> {
   const release = await holdAlone(store, { why: " and has the old key" });
-  const onProgress = (count: number) => io.isTerminal && io.stderr(`\r\x1b[K${count} webhooks`);
+  const onProgress = (count: number) => io.isErrorTerminal && io.stderr(`\r\x1b[K${count} webhooks`);
   const count = await rekeySecrets(store, { ...change, onProgress }).finally(release);
-  if (io.isTerminal) io.stderr("\r\x1b[K");
+  if (io.isErrorTerminal) io.stderr("\r\x1b[K");
   const start = change.to.seals ? `start the gateway with it in ${OLD}` : `start the gateway without ${OLD}`;
   io.stdout(`${outcome(count, store.location, change.to.seals)}: ${start}\n`);
   return 0;

@@ -4,7 +4,7 @@ import type { Store } from "../lib/store/store.ts";
 import type { Replay, Subscription } from "../lib/store/webhook.ts";
 import { beginReplay, planReplay, type ReplayRequest } from "../lib/webhooks/replays.ts";
 import type { CommandIo } from "./command.ts";
-import { cut, roomOf, sentence } from "./terminal/line_width.ts";
+import { cut, errorRoomOf, roomOf, sentence } from "./terminal/line_width.ts";
 
 const LOOK_MS = 500;
 /** A gateway takes a replay up within a few seconds: one that does not move for longer has none that serves it. */
@@ -88,10 +88,10 @@ function progressLine(io: CommandIo): ProgressLine {
   let isShown = false;
   return {
     show(text) {
-      if (!io.isTerminal) return;
+      if (!io.isErrorTerminal) return;
       isShown = true;
       // A line that goes on in the next one could not be written over.
-      io.stderr(`\r\x1b[K${cut(text, roomOf(io) - 1)}`);
+      io.stderr(`\r\x1b[K${cut(text, errorRoomOf(io) - 1)}`);
     },
     clear() {
       if (isShown) io.stderr("\r\x1b[K");

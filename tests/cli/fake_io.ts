@@ -9,6 +9,8 @@ export interface FakeIo extends CommandIo {
 export interface FakeIoOptions {
   env?: Record<string, string>;
   isTerminal?: boolean;
+  /** As `isTerminal` when absent. */
+  isErrorTerminal?: boolean;
   columns?: number;
   isOutputUnread?: boolean;
   /** What writing to standard output throws. */
@@ -29,7 +31,7 @@ export function fakeIo(
     program: "gateway",
     env,
     isTerminal,
-    isErrorTerminal: isTerminal,
+    isErrorTerminal: options.isErrorTerminal ?? isTerminal,
     out: "",
     err: "",
     columns: options.columns,

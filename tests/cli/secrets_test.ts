@@ -48,6 +48,16 @@ test("secrets rekey turns sealing on, changes the key and turns it off again", a
   assert.equal((await beside.store.subscriptions.get("wh_all"))!.secret, plain);
 });
 
+test("secrets rekey shows its progress where standard error is a terminal, and leaves it out of a file", async () => {
+  const args = ["rekey", "--store", beside.setting];
+  const inFile = fakeIo({ env: { SERVICE_API_NEW_SECRETS_KEY: KEY }, isTerminal: true, isErrorTerminal: false });
+  assert.equal(await runCommand(secretsCommand, args, inFile), 0);
+  assert.equal(inFile.err, "");
+  const seen = fakeIo({ env: { SERVICE_API_SECRETS_KEY: KEY }, isTerminal: false, isErrorTerminal: true });
+  assert.equal(await runCommand(secretsCommand, [...args, "--off"], seen), 0);
+  assert.match(seen.err, /2 webhooks\r\x1b\[K$/);
+});
+
 test("secrets rekey that is done already says so when it is run again", async () => {
   assert.match((await rekey({}, "--off")).out, /^the webhooks' secrets in .* are kept plain already: start/);
   const env = { SERVICE_API_SECRETS_KEY: OTHER, SERVICE_API_NEW_SECRETS_KEY: KEY };

@@ -215,6 +215,16 @@ test("on a terminal a replay shows how far the gateway has come, until all of it
   assert.match(io.out, /^replay rp_\w+ of wh_all: 300 deliveries, .*\nall of it was sent/);
 });
 
+test("a replay leaves its progress out of a file that standard error goes to", async () => {
+  const io = fakeIo({ now: START_MS, isTerminal: true, isErrorTerminal: false });
+  const { store } = beside;
+  const subscription = (await store.subscriptions.get("wh_all"))!;
+  const shared = { store, io, subscription, range: { fromLedger: 1 }, dryRun: false, json: false };
+  await replayWebhook({ ...shared, wait: () => Promise.resolve() });
+  assert.match(io.out, /it does not move/);
+  assert.equal(io.err, "");
+});
+
 test("a replay that nobody works on is left to go on by itself", async () => {
   const io = fakeIo({ now: START_MS, isTerminal: true });
   const subscription = (await beside.store.subscriptions.get("wh_all"))!;
