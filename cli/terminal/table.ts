@@ -1,4 +1,5 @@
 import type { CommandIo } from "../command.ts";
+import { lettersThatFit, textWidth } from "./text_width.ts";
 
 /** A column of a table for eyes. Widths are fixed, not measured: the whole list is never in memory. */
 export interface Column {
@@ -66,12 +67,21 @@ function shortened(text: string, room: number): string {
     const forms = [`${day} ${minute}${second}`, `${day} ${minute}`, day];
     return forms.find((form) => form.length <= room) ?? day;
   }
+  if (textWidth(text) <= room) return text;
   const letters = [...text];
-  if (letters.length <= room) return text;
   const tail = room < 12 || text.includes(" ") ? 0 : Math.floor(room / 4);
-  return [...letters.slice(0, room - 1 - tail), "…", ...letters.slice(letters.length - tail)].join("");
+  const atEnd = lettersThatFit(letters.toReversed(), tail);
+  return [
+    ...letters.slice(0, lettersThatFit(letters, room - 1 - tail)),
+    "…",
+    ...letters.slice(letters.length - atEnd),
+  ].join("");
 }
 
 function aligned(columns: LaidOut[], textOf: (column: LaidOut) => string): string {
-  return columns.map((column) => textOf(column).padEnd(column.width + GAP)).join("").trimEnd() + "\n";
+  return columns.map((column) => padded(textOf(column), column.width + GAP)).join("").trimEnd() + "\n";
+}
+
+function padded(text: string, width: number): string {
+  return text + " ".repeat(Math.max(0, width - textWidth(text)));
 }

@@ -62,6 +62,28 @@ describe("a table", () => {
     });
   }
 
+  for (
+    const [what, name] of [
+      ["letters that take two columns each", "東京駅前の本店"],
+      ["more of them than fit", "東京駅前の本店で使うための鍵東京駅前の本店"],
+      ["emoji", "🔑 shop"],
+      ["accents of their own", "Cafe\u0301 Zoe\u0308"],
+    ] as const
+  ) {
+    test(`with ${what} fits a terminal and stays in columns`, () => {
+      const row = KEY.map((text, index) => index === 1 ? name : text);
+      const taken = (text: string) =>
+        [...text.replace(/\p{M}/gu, "")].length + (text.match(/[🔑\p{Lo}]/gu) ?? []).length;
+      for (const room of [80, 100, 120, 200]) {
+        const [head = "", line = ""] = printed(KEY_COLUMNS, row, room);
+        const [nameAt, scopesAt] = [head.indexOf("NAME"), head.indexOf("SCOPES")];
+        assert.ok(taken(line) <= room, line);
+        assert.equal(taken(line.slice(0, line.indexOf("read,write"))), scopesAt, line);
+        assert.equal(line.includes(name), taken(name) <= scopesAt - nameAt - 2, line);
+      }
+    });
+  }
+
   test("keeps the id that other commands take, and both ends of a URL", () => {
     for (const room of [80, 100]) {
       const [, line] = printed(WEBHOOK_COLUMNS, WEBHOOK, room);
