@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
 import {
   existsSync,
+  lstatSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   utimesSync,
   writeFileSync,
 } from "node:fs";
@@ -104,6 +107,21 @@ describe("backUpStore", () => {
     for (const file of [left, others]) utimesSync(file, yesterday, yesterday);
     await backUpStore(setting, path);
     assert.deepEqual([left, inUse, others].map((file) => existsSync(file)), [false, true, true]);
+  });
+
+  test("goes where a link leads to, and nowhere when that is not there", async () => {
+    const setting = `sqlite:${fresh("gateway.db")}`;
+    await (await openStore(setting)).close();
+    const [volume, near, far] = [fresh("volume"), fresh("near.db"), fresh("far.db")];
+    const path = join(volume, "copy.db");
+    symlinkSync(path, near);
+    symlinkSync(basename(near), far);
+    await assert.rejects(backUpStore(setting, far), storeError("unavailable", `there is no directory ${volume}`));
+    mkdirSync(volume);
+    assert.equal((await backUpStore(setting, far)).path, path);
+    assert.ok([near, far].every((link) => lstatSync(link).isSymbolicLink()));
+    assert.ok(lstatSync(path).isFile());
+    await assert.rejects(backUpStore(setting, far), storeError("unavailable", path, "exists already"));
   });
 
   test("makes no store where there is none", async () => {
