@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { open, readFile, readlink, realpath, rename, rm, stat } from "node:fs/promises";
+import { lchown, lstat, open, readFile, readlink, realpath, rename, rm, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import process from "node:process";
 import { type FileLock, lockFile } from "../runtime/file_lock.ts";
@@ -161,8 +161,11 @@ async function replaceFile(path: string, asRead: FileState | undefined, records:
     const file = await open(temporary, "wx", 0o600);
     try {
       await file.writeFile(JSON.stringify(records, null, 2) + "\n");
-      // Run by root for a gateway that is not: the gateway must still be able to read its file.
-      if (asRead !== undefined) await keepOwner(file, asRead.uid);
+      // Run by root for a gateway that is not: the gateway must still be able to read its file, and its user to change it.
+      if (asRead !== undefined) {
+        await keepOwner(file, asRead.uid);
+        await giveTo(asRead.uid, lockOf(path));
+      }
       await file.sync();
     } finally {
       await file.close();
@@ -185,21 +188,34 @@ async function keepOwner(file: Awaited<ReturnType<typeof open>>, uid: number): P
   if (own.uid !== uid) await file.chown(uid, own.gid);
 }
 
+/**
+ * Gives a lock that is held to the file's owner, where this process may. By its name: to close a descriptor of it would give
+ * the lock up. A link that somebody put there is not followed.
+ */
+async function giveTo(uid: number, path: string): Promise<void> {
+  const own = await lstat(path);
+  if (own.uid !== uid) await lchown(path, uid, own.gid).catch(() => {});
+}
+
+function lockOf(path: string): string {
+  return `${path}.lock`;
+}
+
 async function waitForLock(path: string): Promise<FileLock> {
   for (let waitedMs = 0; waitedMs <= LOCK_WAIT_MS; waitedMs += LOCK_RETRY_MS) {
-    const lock = await lockFile(`${path}.lock`).catch((error) => {
+    const lock = await lockFile(lockOf(path)).catch((error) => {
       throw cannotLock(path, error);
     });
     if (lock !== undefined) return lock;
     await new Promise((wake) => setTimeout(wake, LOCK_RETRY_MS));
   }
-  throw new KeysFileError(`keys file ${path} is being changed by another process (${path}.lock); try again`);
+  throw new KeysFileError(`keys file ${path} is being changed by another process (${lockOf(path)}); try again`);
 }
 
 function cannotLock(path: string, error: { code?: unknown }): KeysFileError {
   if (typeof error.code === "string") return cannot("be written", path, error);
   const why = error.code === SQLITE.full || error.code === SQLITE.ioError
     ? "the disk cannot be written: check that it has room and works"
-    : `${path}.lock cannot be used: check its owner and mode`;
+    : `${lockOf(path)} cannot be used: check its owner and mode`;
   return new KeysFileError(`keys file ${path} cannot be locked: ${why}`, { cause: error });
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { chmod, chown, lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import process from "node:process";
@@ -96,6 +96,18 @@ describe("a keys file", () => {
     await Promise.all(records.map((record) => openKeysFile(path).keys.insert(record)));
     const ids = (await recordsOnDisk()).map(({ id }: { id: string }) => id);
     assert.deepEqual(ids.sort(), records.map(({ id }) => id).sort());
+  });
+
+  test("that root changes stays its owner's, with its lock", { skip: !isRoot && "needs root" }, async () => {
+    const { record } = testKey();
+    const place = openKeysFile(path);
+    await place.keys.insert(record);
+    await chown(path, 65_534, 65_534);
+    await place.keys.setDisabled(record.id, true);
+    assert.deepEqual([(await stat(path)).uid, (await stat(`${path}.lock`)).uid], [65_534, 65_534]);
+    const inUse = (await lockFile(`${path}.lock`))!;
+    assert.equal(await lockFile(`${path}.lock`), undefined);
+    inUse.release();
   });
 
   test("leaves nothing but itself and its lock behind", async () => {
