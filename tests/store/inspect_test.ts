@@ -42,6 +42,15 @@ describe("inspectStore", () => {
       await store.close();
       assert.equal((await inspectStore(setting)).isServed, false);
     });
+
+    test(`of a ${scheme} store that no gateway has served from leaves no lock behind`, async () => {
+      const folder = fresh();
+      const setting = `${scheme}:${join(folder, "gateway.db")}`;
+      await (await openStore(setting)).close();
+      const before = readdirSync(folder);
+      assert.equal((await inspectStore(setting)).isServed, false);
+      assert.deepEqual(readdirSync(folder), before);
+    });
   }
 
   test("of a store of an older schema leaves it as it is", async () => {

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, openSync, rmSync, statfsSync, statSync } from "node:fs";
+import { closeSync, existsSync, openSync, realpathSync, rmSync, statfsSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { openKv } from "../../runtime/kv.ts";
 import { runtimeName } from "../../runtime/runtime.ts";
@@ -115,6 +115,8 @@ function freeBytes(directory: string): number {
 }
 
 async function isServed(file: string, location: string): Promise<boolean> {
+  // A lock that is made here would be this user's, and a gateway of another's could not start.
+  if (!existsSync(`${realpathSync(file)}-lock`)) return false;
   try {
     (await holdStoreFile(file, location)).release();
     return false;
