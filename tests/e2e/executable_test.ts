@@ -64,7 +64,7 @@ test("the executable has its pages inside", async () => {
   const sandbox = await startSandbox([gateway]);
   const { gateway: url } = sandbox.info;
   const index = await (await fetch(`${url}/llms.txt`)).text();
-  const paths = [...index.matchAll(/\]\((\/[^)]+)\)/g)].map(([, path]) => path!);
+  const paths = [...index.matchAll(/\]\(([^)]+)\)/g)].map(([, link]) => `/${link}`);
   assert.ok(paths.length > 15);
   for (const path of [...paths, "/docs", "/docs/reference", "/console", "/assets/base.css"]) {
     assert.equal((await fetch(url + path)).status, 200, path);

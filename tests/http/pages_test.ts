@@ -45,6 +45,17 @@ test("a page is compressed for who takes it, and the same then", async () => {
   assert.equal(new TextDecoder().decode(gunzipSync(await compressed.bytes())), await plain.text());
 });
 
+test("the links of /llms.txt lead to what is there, also behind a prefix", async () => {
+  const links = [...(await (await get("/llms.txt")).text()).matchAll(/\]\(([^)]+)\)/g)].map(([, link]) => link!);
+  assert.ok(links.length > 15);
+  for (const link of links) {
+    const { origin, pathname } = new URL(link, "http://gateway.test/pay/llms.txt");
+    assert.equal(origin, "http://gateway.test", link);
+    assert.ok(pathname.startsWith("/pay/"), link);
+    assert.equal((await get(pathname.slice("/pay".length))).status, 200, link);
+  }
+});
+
 test("a page that the browser holds already is not sent again", async () => {
   for (const encoding of ["gzip", "identity"]) {
     const first = await get("/assets/base.css", { "accept-encoding": encoding });

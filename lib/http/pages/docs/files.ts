@@ -88,19 +88,19 @@ function page(name: string, load: Load): PageFile {
   };
 }
 
-/** What there is, for programs that read (https://llmstxt.org). */
+/** What there is, for programs that read (https://llmstxt.org). Its links begin beside it, whatever prefix a proxy puts before both. */
 async function llmsText(): Promise<string> {
   const { renderMarkdown } = await import("./markdown.ts");
   const lines = await Promise.all(PAGES.map(async ([, name, title, load]) => {
     const { summary } = renderMarkdown((await load()).default, { linkTo, parts: {} });
-    return `- [${title}](/docs/${name}.md): ${summary}`;
+    return `- [${title}](docs/${name}.md): ${summary}`;
   }));
   return `# Payment escrow gateway
 
 > A self-hosted, non-custodial HTTP gateway in front of three contracts on Stellar: API keys, prepared transactions that the
 > caller signs, signed webhooks, the event history. Send the key as \`Authorization: Bearer service_sk_…\`.
 
-- [OpenAPI 3.1 description](/openapi.json): every endpoint with its schemas, and examples of every answer and error
+- [OpenAPI 3.1 description](openapi.json): every endpoint with its schemas, and examples of every answer and error
 
 ## Documentation
 
