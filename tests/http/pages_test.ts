@@ -45,6 +45,17 @@ test("a page is compressed for who takes it, and the same then", async () => {
   assert.equal(new TextDecoder().decode(gunzipSync(await compressed.bytes())), await plain.text());
 });
 
+test("a page's address with a slash at its end leads to the page, also behind a prefix", async () => {
+  for (const path of ["/console", "/docs", "/docs/run-it", "/docs/reference"]) {
+    const answer = await get(`${path}/`);
+    assert.equal(answer.status, 308, path);
+    const behindPrefix = new URL(answer.headers.get("location")!, `http://gateway.test/pay${path}/`);
+    assert.equal(behindPrefix.href, `http://gateway.test/pay${path}`);
+    assert.equal(answer.headers.get("cache-control"), "no-cache");
+  }
+  assert.equal((await get("/docs/docs.css/")).status, 404, "no page");
+});
+
 test("the links of /llms.txt lead to what is there, also behind a prefix", async () => {
   const links = [...(await (await get("/llms.txt")).text()).matchAll(/\]\(([^)]+)\)/g)].map(([, link]) => link!);
   assert.ok(links.length > 15);

@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import { plainAnswer } from "../answer.ts";
-import type { AppEnv } from "../exchange.ts";
+import type { AppContext, AppEnv } from "../exchange.ts";
 import { recognize } from "../middleware/authenticate.ts";
 import { type Examples, openApiDocument } from "../openapi.ts";
 import { NOUNS } from "../routes/routes.ts";
@@ -38,6 +38,21 @@ export function pages(version: string): Hono<AppEnv> {
       await recognize(exchange);
       return plainAnswer(exchange, await answer(exchange.request));
     });
+    if (isPage(file)) app.get(`${file.path}/`, withoutSlash(file));
   }
   return app;
+}
+
+/** Whether it has an address that people type; what a page consists of has an ending. */
+function isPage({ path }: PageFile): boolean {
+  return !path.includes(".");
+}
+
+/** Leads from a page's address with a slash at its end to the page, whatever prefix a proxy puts before both. */
+function withoutSlash({ path }: PageFile): (c: AppContext) => Promise<Response> {
+  const headers = { location: `..${path.slice(path.lastIndexOf("/"))}`, "cache-control": "no-cache" };
+  return async function leadToPage({ env: exchange }) {
+    await recognize(exchange);
+    return plainAnswer(exchange, new Response(null, { status: 308, headers }));
+  };
 }
