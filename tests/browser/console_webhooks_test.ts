@@ -149,6 +149,33 @@ test("an event says of which webhooks it shows the deliveries", { skip }, async 
   await close();
 });
 
+test("of the deliveries of a key that was signed out nothing is shown to the next", { skip }, async () => {
+  const eventId = "0005302424889724928-0000000001";
+  const event = {
+    ...{ id: eventId, type: "device.revoked", contractId: "C", ledger: 5, ledgerClosedAt: "2026-01-01T00:00:00Z" },
+    ...{ txHash: "ab".repeat(32), deviceHash: "cd".repeat(32) },
+  };
+  let ids = ["wh_former"];
+  const { page, close } = await stage.open(`events/${eventId}`, {
+    [`/v1/events/${eventId}`]: () => event,
+    "/v1/webhooks": () => ({ webhooks: ids.map(webhookOf) }),
+    "/v1/webhooks/wh_former/deliveries": () => ({ deliveries: [attemptOf(3, "rejected", eventId)], cursor: null }),
+  });
+  await page.getByText("shop.example.com/wh_former").waitFor();
+  // However slow this machine is, no time goes by.
+  await page.clock.setFixedTime(await page.evaluate(() => Date.now()));
+  await page.evaluate((hash) => location.hash = hash, "#/cards");
+  await page.evaluate((hash) => location.hash = hash, `#/events/${eventId}`);
+  await page.getByText("shop.example.com/wh_former").waitFor();
+  await page.getByRole("button", { name: "Sign out" }).click();
+  ids = [];
+  await page.fill("#key", "service_sk_other_y");
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByText("None by this key's webhooks").or(page.getByText("shop.example.com/wh_former")).waitFor();
+  assert.equal(await page.getByText("shop.example.com/wh_former").count(), 0);
+  await close();
+});
+
 test("a webhook is made once, also where the answer was lost and its button is pressed again", { skip }, async () => {
   const { page, close } = await stage.open("webhooks", {
     "POST /v1/webhooks": () => ({ ...webhookOf("wh_1"), secret: "whsec_1" }),

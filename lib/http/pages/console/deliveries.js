@@ -19,6 +19,11 @@ const FRESH_MS = 3_000;
 /** @type {{ atMs: number, loaded: Promise<Recent> } | undefined} */
 let recent;
 
+/** Begins anew, with another key: what one was shown is not the next one's. */
+export function forgetDeliveries() {
+  recent = undefined;
+}
+
 /** How many webhooks the key has, and the newest attempts of the first. */
 function recentAttempts() {
   if (recent === undefined || Date.now() - recent.atMs > FRESH_MS) {

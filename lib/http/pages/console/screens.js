@@ -1,5 +1,6 @@
 // @ts-check
 import { forgetAssets } from "./assets.js";
+import { forgetDeliveries } from "./deliveries.js";
 import { fill, h, say } from "./dom.js";
 import { follow } from "./feed.js";
 import { tick } from "./format.js";
@@ -60,6 +61,7 @@ export function showScreens(session, main, head) {
   }
 
   forgetAssets(session.network?.assets);
+  forgetDeliveries();
   addEventListener("hashchange", show, { signal: session.signal });
   const ticking = setInterval(tick, 1_000);
   session.signal.addEventListener("abort", () => clearInterval(ticking));
