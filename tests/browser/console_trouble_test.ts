@@ -70,6 +70,54 @@ test("events that made room for newer ones are among the older events", { skip }
   await close();
 });
 
+test(
+  "however many events come while the list is paused, it says how many, and goes on without a hole",
+  { skip },
+  async () => {
+    let latest = 100;
+    let go = () => {};
+    const paused = new Promise<void>((resolve) => go = resolve);
+    let goOn = () => {};
+    const resumed = new Promise<void>((resolve) => goOn = resolve);
+    const frameOf = (n: number) => `id: c${n}\ndata: ${JSON.stringify(eventOf(n))}\n\n`;
+    const { page, close } = await stage.open("events", {
+      "/v1/events": ({ searchParams: asked }) => {
+        if (asked.has("fromLedger")) return { ...pageOf(latest, latest + 1), cursor: "now" };
+        const newest = Number(
+          asked.get("cursor")?.slice("before-".length) ?? Number(asked.get("toLedger") ?? latest) + 1,
+        );
+        return pageOf(newest - 1, Math.max(1, newest - 50));
+      },
+      "/v1/events/stream": async function* () {
+        await paused;
+        for (latest = 101; latest <= 800; latest++) yield frameOf(latest);
+        latest = 800;
+        await resumed;
+        yield frameOf(latest = 801);
+        await later(0, 20_000);
+      },
+    });
+    const rows = page.locator(".events tbody tr");
+    const rowOf = (ledger: number) => rows.getByRole("button", { name: new RegExp(`ledger ${ledger}$`) });
+    await rowOf(51).waitFor();
+    await page.getByRole("button", { name: "Pause" }).click();
+    go();
+    await page.getByRole("button", { name: "Go on, 700 new events" }).click();
+    await rowOf(800).waitFor();
+    await page.getByRole("button", { name: "Pause" }).waitFor();
+    goOn();
+    await rowOf(801).waitFor();
+    const before = await rows.count();
+    await page.getByRole("button", { name: "Older events" }).click();
+    await rows.nth(before).waitFor();
+    const ledgers = await rows.getByRole("button", { name: /^Details of/ }).evaluateAll((all) =>
+      all.map((one) => Number(one.getAttribute("aria-label")!.split(" ").at(-1)))
+    );
+    assert.deepEqual(ledgers, ledgers.map((_, at) => 801 - at), "none is left out");
+    await close();
+  },
+);
+
 test("older moments of a card that can't be had can be asked for again", { skip }, async () => {
   let asked = 0;
   const { page, close } = await stage.open(`cards/${hashOf(7)}`, {

@@ -7,6 +7,9 @@ import { listen } from "../feed.js";
 import { counted } from "../format.js";
 import { isAddress } from "../../assets/strkey.js";
 
+/** So many that come while the list is paused are kept; of more, all are read when it goes on. */
+const MOST_WAITING = 500;
+
 /** What the screen was filtered by when it was left: who comes back finds it so. */
 let kept = { types: "", subject: "" };
 
@@ -35,18 +38,33 @@ export function events({ signal }) {
   let isPaused = false;
   /** @type {Event[]} */
   let waiting = [];
+  /** How many have come while it was paused. */
+  let came = 0;
   /** @type {ReturnType<typeof eventList>[]} */
   let lists = [];
   /** @type {(event: Event) => boolean} */
   let matches = () => true;
+  /** @type {Record<string, string>[]} */
+  let filters = [];
 
   /** @param {boolean} to */
   function setPaused(to) {
     isPaused = to;
     pause.setAttribute("aria-pressed", String(to));
-    if (!to) { for (const event of waiting.splice(0)) add(event); }
-    pause.textContent = to ? "Go on" : "Pause";
+    if (came > waiting.length) show();
+    for (const event of waiting) add(event);
+    forgetWaiting();
     say(to ? "Paused" : "Live again");
+  }
+
+  function forgetWaiting() {
+    waiting = [];
+    came = 0;
+    labelPause();
+  }
+
+  function labelPause() {
+    pause.textContent = !isPaused ? "Pause" : came === 0 ? "Go on" : `Go on, ${counted(came, "new event")}`;
   }
 
   /** @param {Event} event */
@@ -56,17 +74,23 @@ export function events({ signal }) {
 
   function begin() {
     const named = { types: types.value, subject: subject.value.trim() };
-    const filters = filtersOf(named.types, named.subject);
-    if (filters === undefined) {
+    const found = filtersOf(named.types, named.subject);
+    if (found === undefined) {
       subject.setCustomValidity("A card is 64 hex digits, a merchant or an agent G… or C….");
       subject.reportValidity();
       return;
     }
     subject.setCustomValidity("");
     kept = named;
+    filters = found;
+    show();
+  }
+
+  /** Reads the list anew. */
+  function show() {
     listSignal.abort();
     listSignal = new AbortController();
-    waiting = [];
+    forgetWaiting();
     matches = (event) =>
       filters.some((filter) =>
         Object.entries(filter).every(([name, value]) =>
@@ -83,9 +107,9 @@ export function events({ signal }) {
     event(event) {
       if (!matches(event)) return;
       if (!isPaused) return add(event);
-      waiting.push(event);
-      if (waiting.length > 500) waiting.shift();
-      pause.textContent = `Go on, ${counted(waiting.length, "new event")}`;
+      came += 1;
+      if (waiting.length < MOST_WAITING) waiting.push(event);
+      labelPause();
     },
   }, signal);
   types.addEventListener("change", begin);
