@@ -118,6 +118,41 @@ test(
   },
 );
 
+test("where events may be missing the live list says which, as long as they are", { skip }, async () => {
+  const gapOf = (fromLedger: number, toLedger: number) =>
+    `event: gap\ndata: ${
+      JSON.stringify({ reason: "not_read", epoch: 0, fromLedger, toLedger, contractIds: ["C"], noticedAt: "" })
+    }\n\n`;
+  const notHeld = `event: gap\ndata: ${JSON.stringify({ reason: "not_held", oldestLedger: 90 })}\n\n`;
+  let opened = 0;
+  let breakOff = () => {};
+  const broken = new Promise<void>((resolve) => breakOff = resolve);
+  const { page, close } = await stage.open("events", {
+    "/v1/events/stream": async function* () {
+      if (++opened === 1) {
+        yield gapOf(101, 104) + gapOf(101, 109) + notHeld;
+        await broken;
+        return;
+      }
+      yield gapOf(105, 109);
+      await later(0, 20_000);
+    },
+  });
+  const says = (text: string) => page.locator(".findings li", { hasText: text });
+  const grown = says("Events of ledgers 101 to 109 may be missing");
+  await grown.waitFor();
+  await says("Events of before ledger 90 were forgotten before they could be shown here.").waitFor();
+  assert.equal(await page.locator(".findings li").count(), 2, "what has grown is one");
+  await page.evaluate((hash) => location.hash = hash, "#/");
+  await page.locator(".panel", { hasText: "Newest events" }).locator(grown).waitFor();
+  await page.evaluate((hash) => location.hash = hash, "#/events");
+  await grown.waitFor();
+  breakOff();
+  await says("Events of ledgers 105 to 109 may be missing").waitFor();
+  assert.equal(await page.locator(".findings li").count(), 2, "what was filled in part is smaller");
+  await close();
+});
+
 test("older moments of a card that can't be had can be asked for again", { skip }, async () => {
   let asked = 0;
   const { page, close } = await stage.open(`cards/${hashOf(7)}`, {

@@ -1,4 +1,5 @@
 // @ts-check
+/** @import { StreamGap } from "../../../events/stream.ts" */
 /** @import { PublicEvent } from "../../../store/event.ts" */
 import { ApiError, get, open, refused } from "./api.js";
 
@@ -11,6 +12,7 @@ import { ApiError, get, open, refused } from "./api.js";
  * @property {(event: PublicEvent) => void} [event]
  * @property {(ledger: number) => void} [ledger] the height of the network
  * @property {(state: State) => void} [state]
+ * @property {(gaps: StreamGap[]) => void} [gaps] all that may be missing since the page follows
  */
 
 /** @type {Set<Listener>} */
@@ -18,6 +20,8 @@ const listeners = new Set();
 /** @type {State} */
 let state = "away";
 let ledger = 0;
+/** @type {StreamGap[]} */
+let gaps = [];
 
 const AGAIN_MS = 2_000;
 /** A stream that says nothing for so long is dead: its heartbeat comes every few seconds. */
@@ -33,6 +37,7 @@ export function listen(listener, signal) {
   signal.addEventListener("abort", () => listeners.delete(listener));
   listener.state?.(state);
   if (ledger > 0) listener.ledger?.(ledger);
+  if (gaps.length > 0) listener.gaps?.(gaps);
 }
 
 /** @param {State} to */
@@ -49,9 +54,27 @@ function reach(height) {
   for (const listener of listeners) listener.ledger?.(height);
 }
 
+/** @param {StreamGap[]} known */
+function learnGaps(known) {
+  gaps = known;
+  for (const listener of listeners) listener.gaps?.(gaps);
+}
+
+/** One that has grown takes the place of what it was. @param {StreamGap} gap */
+function learnGap(gap) {
+  learnGaps([...gaps.filter((known) => !isPartOf(known, gap)), gap]);
+}
+
+/** @param {StreamGap} gap @param {StreamGap} whole */
+function isPartOf(gap, whole) {
+  if (gap.reason === "not_held" || whole.reason === "not_held") return gap.reason === whole.reason;
+  return gap.epoch === whole.epoch && whole.fromLedger <= gap.fromLedger && gap.toLedger <= whole.toLedger;
+}
+
 /** Follows the log from now on until `signal` aborts. @param {AbortSignal} signal */
 export async function follow(signal) {
   ledger = 0;
+  learnGaps([]);
   become("away");
   /** Of the last frame: whoever comes back with it misses nothing. */
   let cursor = "";
@@ -67,6 +90,7 @@ export async function follow(signal) {
       if (error instanceof ApiError && error.status === 400) {
         cursor = "";
         ledger = 0;
+        learnGaps([]);
       }
       if (error instanceof ApiError) waitMs = Math.max(waitMs, error.retryAfterSeconds * 1_000);
     }
@@ -104,11 +128,14 @@ async function stream(cursor, signal, onCursor) {
     });
     if (!response.ok || response.body === null) throw refused(response, await response.json().catch(() => undefined));
     become("live");
+    // Those that are still there are told anew by every stream; what was forgotten is told once.
+    learnGaps(gaps.filter(({ reason }) => reason === "not_held"));
     for await (const frame of frames(response.body)) {
       clearTimeout(timer);
       timer = setTimeout(() => silent.abort(), SILENT_MS);
       if (frame.id !== "") onCursor(frame.id);
       if (frame.name === "") tell(JSON.parse(frame.data));
+      else if (frame.name === "gap") learnGap(JSON.parse(frame.data));
       else if (frame.name === "revoked") return void await get("v1/network", {}, signal);
       else if (frame.name === "ledger" || frame.name === "caught_up") reach(JSON.parse(frame.data).latestLedger);
     }

@@ -16,6 +16,7 @@ export const CONSOLE_FILES: PageFile[] = [
   textFile("/console/event_views.js", () => import("./event_views.js", { with: { type: "text" } })),
   textFile("/console/feed.js", () => import("./feed.js", { with: { type: "text" } })),
   textFile("/console/format.js", () => import("./format.js", { with: { type: "text" } })),
+  textFile("/console/gap_notes.js", () => import("./gap_notes.js", { with: { type: "text" } })),
   textFile("/console/health.js", () => import("./health.js", { with: { type: "text" } })),
   textFile("/console/links.js", () => import("./links.js", { with: { type: "text" } })),
   textFile("/console/main.js", () => import("./main.js", { with: { type: "text" } })),

@@ -5,6 +5,7 @@ import { button, failure, fill, h, say } from "../dom.js";
 import { EVENT_TYPES, eventDetails, eventList, typeTag } from "../event_views.js";
 import { listen } from "../feed.js";
 import { counted } from "../format.js";
+import { gapNotes } from "../gap_notes.js";
 import { isAddress } from "../../assets/strkey.js";
 
 /** So many that come while the list is paused are kept; of more, all are read when it goes on. */
@@ -122,7 +123,7 @@ export function events({ signal }) {
     subject,
     pause,
   );
-  return { title: "Events", content: [filterForm, place] };
+  return { title: "Events", content: [filterForm, gapNotes(signal), place] };
 }
 
 /** @typedef {globalThis.Event} Event_ */

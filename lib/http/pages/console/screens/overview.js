@@ -5,6 +5,7 @@ import { failure, fill, h, panel } from "../dom.js";
 import { eventList } from "../event_views.js";
 import { listen } from "../feed.js";
 import { learnTime } from "../format.js";
+import { gapNotes } from "../gap_notes.js";
 import { answer, note } from "../overview/answer.js";
 import { watchWebhooks } from "../overview/failing.js";
 import { showHealth } from "../overview/healthy.js";
@@ -45,7 +46,7 @@ function newest(signal) {
   const beside = h("a", { href: "#/events" }, "All events");
   const { section, body } = panel("Newest events", { class: "wide", beside });
   const list = eventList({}, signal, "No event yet.", { limit: 8, hasOlder: false });
-  fill(body, list.place);
+  fill(body, gapNotes(signal), list.place);
   listen({ event: (event) => list.add(event) }, signal);
   return section;
 }
