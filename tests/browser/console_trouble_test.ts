@@ -153,6 +153,33 @@ test("where events may be missing the live list says which, as long as they are"
   await close();
 });
 
+test(
+  "an account's new event is listed where it is the merchant, and not where it would be the agent",
+  { skip },
+  async () => {
+    let go = () => {};
+    const listed = new Promise<void>((resolve) => go = resolve);
+    const { page, close } = await stage.open("events", {
+      "/v1/events/stream": async function* () {
+        await listed;
+        const paid = { ...eventOf(101), type: "payment.authorized", merchant: WALLET };
+        const registered = { ...eventOf(102), type: "agent.registered", agent: WALLET };
+        for (const event of [paid, registered]) yield `id: c${event.ledger}\ndata: ${JSON.stringify(event)}\n\n`;
+        await later(0, 20_000);
+      },
+    });
+    await page.getByLabel("Card, merchant or agent of the events").fill(WALLET);
+    await page.keyboard.press("Enter");
+    const [merchants, agents] = [0, 1].map((at) => page.locator(".event-list").nth(at));
+    await agents!.getByText("No event matches.").waitFor();
+    go();
+    await agents!.getByRole("button", { name: /ledger 102$/ }).waitFor();
+    await merchants!.getByRole("button", { name: /ledger 101$/ }).waitFor();
+    assert.equal(await page.locator(".events tbody tr").count(), 2);
+    await close();
+  },
+);
+
 test("older moments of a card that can't be had can be asked for again", { skip }, async () => {
   let asked = 0;
   const { page, close } = await stage.open(`cards/${hashOf(7)}`, {

@@ -41,12 +41,10 @@ export function events({ signal }) {
   let waiting = [];
   /** How many have come while it was paused. */
   let came = 0;
-  /** @type {ReturnType<typeof eventList>[]} */
-  let lists = [];
-  /** @type {(event: Event) => boolean} */
-  let matches = () => true;
-  /** @type {Record<string, string>[]} */
+  /** @type {Filter[]} */
   let filters = [];
+  /** One for each filter. @type {{ filter: Filter, list: ReturnType<typeof eventList> }[]} */
+  let lists = [];
 
   /** @param {boolean} to */
   function setPaused(to) {
@@ -70,7 +68,7 @@ export function events({ signal }) {
 
   /** @param {Event} event */
   function add(event) {
-    for (const list of lists) list.add(event);
+    for (const { filter, list } of lists) if (matches(event, filter)) list.add(event);
   }
 
   function begin() {
@@ -92,21 +90,16 @@ export function events({ signal }) {
     listSignal.abort();
     listSignal = new AbortController();
     forgetWaiting();
-    matches = (event) =>
-      filters.some((filter) =>
-        Object.entries(filter).every(([name, value]) =>
-          name === "types" ? event.type === value : Reflect.get(event, name) === value
-        )
-      );
     const bound = AbortSignal.any([signal, listSignal.signal]);
-    lists = filters.map((filter) => eventList(filter, bound, "No event matches."));
-    if (filters.length === 1) fill(place, lists.map((list) => list.place));
-    else fill(place, lists.map((list, at) => [h("h2", {}, at === 0 ? "As the merchant" : "As the agent"), list.place]));
+    lists = filters.map((filter) => ({ filter, list: eventList(filter, bound, "No event matches.") }));
+    const places = lists.map(({ list }) => list.place);
+    if (places.length === 1) fill(place, places);
+    else fill(place, places.map((one, at) => [h("h2", {}, at === 0 ? "As the merchant" : "As the agent"), one]));
   }
 
   listen({
     event(event) {
-      if (!matches(event)) return;
+      if (!filters.some((filter) => matches(event, filter))) return;
       if (!isPaused) return add(event);
       came += 1;
       if (waiting.length < MOST_WAITING) waiting.push(event);
@@ -127,15 +120,23 @@ export function events({ signal }) {
 }
 
 /** @typedef {globalThis.Event} Event_ */
+/** What the gateway is asked for. @typedef {Record<string, string>} Filter */
+
+/** @param {Event} event @param {Filter} filter */
+function matches(event, filter) {
+  return Object.entries(filter).every(([name, value]) =>
+    name === "types" ? event.type === value : Reflect.get(event, name) === value
+  );
+}
 
 /**
  * What the gateway is asked for; an account may be a merchant or an agent: two lists. Undefined when the text names nothing.
  * @param {string} types
  * @param {string} subject
- * @returns {Record<string, string>[] | undefined}
+ * @returns {Filter[] | undefined}
  */
 function filtersOf(types, subject) {
-  /** @type {Record<string, string>} */
+  /** @type {Filter} */
   const byType = types === "" ? {} : { types };
   if (subject === "") return [byType];
   if (/^[0-9a-f]{64}$/i.test(subject)) return [{ ...byType, deviceHash: subject.toLowerCase() }];
