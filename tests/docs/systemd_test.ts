@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { ENV_PREFIX, SETTINGS } from "../../lib/config.ts";
 import { isInstalled, readDoc, replaceEach, run } from "./tools.ts";
 
@@ -43,6 +44,15 @@ test("who follows the page again, as for an update, keeps the settings", () => {
     assert.equal(readFileSync(file, "utf8"), "SERVICE_API_LOG_LEVEL='warn'\n");
   } finally {
     rmSync(folder, { recursive: true });
+  }
+});
+
+test("what the page installs lies where it says, in the folder in which the executable is built", () => {
+  const sources = [...readDoc("systemd.md").matchAll(/^install -m \d+ (\S+) /gm)].map(([, source]) => source!);
+  assert.equal(sources.length, 2);
+  for (const source of sources) {
+    const isThere = existsSync(fileURLToPath(new URL(`../../${source}`, import.meta.url).href));
+    assert.ok(isThere || source === "dist/gateway", source);
   }
 });
 
