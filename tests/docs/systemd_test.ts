@@ -56,6 +56,26 @@ test("what the page installs lies where it says, in the folder in which the exec
   }
 });
 
+test("after a move to PostgreSQL the unit's gateway serves from there, and only where the copy has succeeded", () => {
+  const folder = mkdtempSync(join(tmpdir(), "gateway-moved-"));
+  try {
+    const file = join(folder, "gateway.env");
+    const [, moving] = /```sh\n(systemctl stop gateway [\s\S]*?)```/.exec(readDoc("postgres.md"))!;
+    const lines = moving!.replaceAll("/etc/gateway.env", file).replaceAll("…", "hush $1");
+    const move = (copied: number) =>
+      run("sh", ["-c", `systemctl() { echo "systemctl $*"; }; runuser() { return ${copied}; }\n${lines}\ntrue`]);
+    assert.equal(move(1), "systemctl stop gateway\n");
+    assert.equal(existsSync(file), false);
+    assert.equal(move(0), "systemctl stop gateway\nsystemctl start gateway\n");
+    assert.equal(
+      run("sh", ["-c", `set -eu; . ${file}; printf '%s ' "$PGPASSWORD" "$SERVICE_API_STORE"`]),
+      "hush $1 postgres://gateway@db.example.com/gateway?sslmode=verify-full ",
+    );
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
 test("what the pages have root do to the unit's store is done as its owner: a lock of root's would keep the gateway out", () => {
   const commands = ["postgres.md", "systemd.md"].flatMap((page) =>
     [...readDoc(page).matchAll(/```sh\n([\s\S]*?)```/g)].flatMap(([, block]) => block!.split("\n"))
