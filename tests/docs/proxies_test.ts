@@ -19,6 +19,21 @@ test("nginx waits longer for an answer than a submit may take", () => {
   assert.ok(seconds * 1000 >= Number(SETTINGS.submitTimeoutMs.standard) + 10_000);
 });
 
+test("no proxy keeps a connection for as long as the gateway does, which would close it under a request", () => {
+  const keptSeconds = Number(/\((\d+) s, unless `SERVICE_API_SUBMIT/.exec(readDoc("behind-tls.md"))![1]);
+  assert.equal(keptSeconds * 1000, Number(SETTINGS.submitTimeoutMs.standard) + 5_000);
+  for (
+    const [name, setting] of [["nginx.conf", /^ +keepalive_timeout (\d+)s;$/m], [
+      "Caddyfile",
+      /^\t+keepalive (\d+)s$/m,
+    ]] as const
+  ) {
+    const [, seconds] = setting.exec(readDoc(name)) ?? assert.fail(`${name} leaves it at its standard`);
+    assert.ok(Number(seconds) < keptSeconds, name);
+  }
+  assert.match(readDoc("haproxy.cfg"), /^ +option http-server-close$/m);
+});
+
 interface RunningProxy {
   /** Asks the proxy as a client at this address would: answers what curl printed, headers first. */
   ask(path: string, options?: { from?: string; args?: string[] }): Promise<string>;
