@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
@@ -35,4 +35,23 @@ test("who runs the page's lines again, as for another image, keeps the database'
   prepare();
   assert.equal(readFileSync(join(folder, "gateway.env"), "utf8"), settings);
   assert.equal(statSync(join(folder, "gateway.env")).mode & 0o777, 0o600);
+});
+
+test("an update goes on to the second gateway only where the first, with the new image, is well", () => {
+  const [, updating] = /^# Another image: .*\n([\s\S]*?)^```$/m.exec(readDoc("several-gateways.md"))!;
+  const told = join(folder, "told");
+  /** What Docker was asked to do, where commands in these containers fail. */
+  const updated = (broken: string): string[] => {
+    writeFileSync(told, "");
+    const docker = `#!/bin/sh\necho "$*" >> ${told}\ncase "$*" in *" exec "*${broken}*) exit 1 ;; esac\n`;
+    for (const [name, text] of [["docker", docker], ["sleep", "#!/bin/sh\n"]] as const) {
+      writeFileSync(join(folder, name), text);
+      chmodSync(join(folder, name), 0o755);
+    }
+    const [compose] = /^compose\(\) .*$/m.exec(preparing)!;
+    spawnSync("sh", ["-c", `${compose}\n${updating}`], { env: { PATH: `${folder}:/usr/bin:/bin` } });
+    return [...readFileSync(told, "utf8").matchAll(/ up -d --no-deps (\S+)$/gm)].map(([, service]) => service!);
+  };
+  assert.deepEqual(updated("nowhere"), ["gateway-1", "gateway-2"]);
+  assert.deepEqual(updated("gateway-1"), ["gateway-1"]);
 });
