@@ -33,3 +33,11 @@ test("the Dockerfile's port is the standard one and its variables are settings",
     assert.ok(known.includes(args.split("=")[0]!), `${args} is no setting`);
   }
 });
+
+test("the page's container comes back after a crash and a restart of the machine, and is given time to stop", () => {
+  const [command] = /^docker run (?:.*\\\n)*.*$/m.exec(readDoc("container.md"))!;
+  assert.match(command, / --restart unless-stopped /);
+  const stopSeconds = Number(/ --stop-timeout (\d+) /.exec(command)![1]);
+  assert.ok(stopSeconds * 1000 > Number(SETTINGS.submitTimeoutMs.standard) + 45_000);
+  assert.ok(command.includes(` -v gateway:${only("WORKDIR")} `));
+});
