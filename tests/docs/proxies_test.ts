@@ -1,18 +1,20 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { SETTINGS } from "../../lib/config.ts";
+import { clientAddress } from "../../lib/limits/client_address.ts";
 import { type HttpServer, serveHttp } from "../../lib/runtime/serve.ts";
 import { freePort } from "../faults/serve_process.ts";
 import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "../http/test_gateway.ts";
 import { createTestCertificates } from "../webhooks/post/test_certificates.ts";
 import { SERVERS_PATH } from "./balancers.ts";
 import { PROXIES } from "./proxies.ts";
-import { isInstalled, readDoc } from "./tools.ts";
+import { isInstalled, readDoc, replaceEach } from "./tools.ts";
 
 test("nginx waits longer for an answer than a submit may take", () => {
   const seconds = Number(/proxy_read_timeout (\d+)s;/.exec(readDoc("nginx.conf"))![1]);
@@ -32,6 +34,43 @@ test("no proxy keeps a connection for as long as the gateway does, which would c
     assert.ok(Number(seconds) < keptSeconds, name);
   }
   assert.match(readDoc("haproxy.cfg"), /^ +option http-server-close$/m);
+});
+
+describe("two proxies in a row", () => {
+  if (!isInstalled("nginx")) return void test("needs nginx, not on this machine", { skip: true });
+
+  /** Which address the gateway takes a caller for, whose first proxy wrote that it is 203.0.113.7. */
+  async function seenBehind(setting: string, trusted: number): Promise<string> {
+    const folder = mkdtempSync(join(tmpdir(), "gateway-two-proxies-"));
+    const upstream = createServer(({ headers }, response) => response.end(headers["x-forwarded-for"]));
+    await new Promise<void>((resolve) => upstream.listen(0, "127.0.0.1", resolve));
+    const port = await freePort();
+    const { port: upstreamPort } = upstream.address() as AddressInfo;
+    const [program, ...args] = PROXIES.nginx!({ folder, port, upstreamPorts: [upstreamPort], hasTls: false });
+    const file = join(folder, "nginx.conf");
+    writeFileSync(file, replaceEach(readFileSync(file, "utf8"), [["X-Forwarded-For $remote_addr;", setting]]));
+    const nginx = spawn(program!, args, { stdio: "ignore", env: { PATH: SERVERS_PATH } });
+    try {
+      const ask = () => fetch(`http://127.0.0.1:${port}/`, { headers: { "x-forwarded-for": "203.0.113.7" } });
+      let answer: Response | undefined;
+      while (answer === undefined && nginx.exitCode === null) answer = await ask().catch(() => undefined);
+      const forwarded = await answer!.text();
+      return clientAddress(new Headers({ "x-forwarded-for": forwarded }), "of nginx itself", trusted);
+    } finally {
+      nginx.kill("SIGTERM");
+      upstream.closeAllConnections();
+      upstream.close();
+      await new Promise((resolve) => nginx.once("close", resolve));
+      rmSync(folder, { recursive: true, force: true });
+    }
+  }
+
+  test("are believed in as the page says", async () => {
+    assert.equal(await seenBehind("X-Forwarded-For $remote_addr;", 2), "of nginx itself");
+    const [, said] = /`(X-Forwarded-For \$\w+;)`/.exec(readDoc("behind-tls.md")) ??
+      assert.fail("the page says nothing");
+    assert.equal(await seenBehind(said!, 2), "203.0.113.7");
+  });
 });
 
 interface RunningProxy {
