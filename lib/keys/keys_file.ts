@@ -190,11 +190,12 @@ async function keepOwner(file: Awaited<ReturnType<typeof open>>, uid: number): P
 
 /**
  * Gives a lock that is held to the file's owner, where this process may. By its name: to close a descriptor of it would give
- * the lock up. A link that somebody put there is not followed.
+ * the lock up. A link that somebody put there, of either kind, is left alone.
  */
 async function giveTo(uid: number, path: string): Promise<void> {
   const own = await lstat(path);
-  if (own.uid !== uid) await lchown(path, uid, own.gid).catch(() => {});
+  const isLockAlone = own.isFile() && own.nlink === 1;
+  if (own.uid !== uid && isLockAlone) await lchown(path, uid, own.gid).catch(() => {});
 }
 
 function lockOf(path: string): string {
