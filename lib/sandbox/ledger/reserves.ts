@@ -122,7 +122,9 @@ export function removeSubentry(
   owner: xdr.AccountEntry,
   context: ReserveContext,
 ): void {
-  const fewer = withFields(owner, { numSubEntries: owner.numSubEntries - 1 });
+  // A fork may have read the owner when this was not there yet; its signers were.
+  const numSubEntries = Math.max(owner.signers.length, owner.numSubEntries - 1);
+  const fewer = withFields(owner, { numSubEntries });
   const freed = sponsorOf(entry.ext) ? withSponsored(fewer, -1) : fewer;
   storeAccount(context.changes, freed, context.ledgerSequence);
   removeSponsored(keyXdr, entry, 1, context);
