@@ -15,7 +15,7 @@ const usdXdr = usd.toXdrObject() as IssuedAsset;
 
 const account = newAccount(alice.rawPublicKey(), 1_000_000_000n, 7);
 
-function trustline(ext = xdr.TrustLineEntryExt.v0()): xdr.TrustLineEntry {
+function trustline(ext: xdr.TrustLineEntryExt = xdr.TrustLineEntryExt.v0()): xdr.TrustLineEntry {
   return new xdr.TrustLineEntry({
     accountId: alice.xdrAccountId(),
     asset: xdr.TrustLineAsset.fromXdr(usdXdr.toXdr()),
@@ -24,6 +24,13 @@ function trustline(ext = xdr.TrustLineEntryExt.v0()): xdr.TrustLineEntry {
     flags: AUTHORIZED,
     ext,
   });
+}
+
+/** Counts the liquidity pools whose shares the account has and that hold the asset. */
+function withPoolUse(liquidityPoolUseCount: number): xdr.TrustLineEntryExt {
+  const v2 = new xdr.TrustLineEntryExtensionV2({ liquidityPoolUseCount, ext: xdr.TrustLineEntryExtensionV2Ext.v0() });
+  const liabilities = new xdr.Liabilities({ buying: 0n, selling: 0n });
+  return xdr.TrustLineEntryExt.v1(new xdr.TrustLineEntryV1({ liabilities, ext: xdr.TrustLineEntryV1Ext.v2(v2) }));
 }
 
 /** Goes on from a network with Alice's account, which says how many subentries it has, and this trustline of hers. */
@@ -66,4 +73,14 @@ describe("what an account of the network that is forked has", () => {
       assert.equal(accountOf(network, alice).numSubEntries, 0);
     });
   }
+
+  test("the trustline of an asset that is in a liquidity pool is not closed: CannotDelete", async () => {
+    const network = await forkWith(1, trustline(withPoolUse(1)));
+    assert.equal(await closeTrustline(network), "txFailed/changeTrust/changeTrustCannotDelete");
+  });
+
+  test("one that has been in a liquidity pool is", async () => {
+    const network = await forkWith(1, trustline(withPoolUse(0)));
+    assert.equal(await closeTrustline(network), "txSuccess/changeTrust/changeTrustSuccess");
+  });
 });

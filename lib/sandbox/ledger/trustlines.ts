@@ -48,6 +48,11 @@ export function liabilitiesOf({ ext }: xdr.TrustLineEntry): { selling: bigint; b
   return ext.type === "v1" ? ext.v1.liabilities : { selling: 0n, buying: 0n };
 }
 
+/** Pools that hold the asset and whose shares the account has; only trustlines taken from another network have any. */
+export function liquidityPoolsOf({ ext }: xdr.TrustLineEntry): number {
+  return ext.type === "v1" && ext.v1.ext.type === "v2" ? ext.v1.ext.v2.liquidityPoolUseCount : 0;
+}
+
 export type HoldingProblem = "no_trust" | "not_authorized" | "underfunded" | "line_full";
 
 /**

@@ -12,6 +12,7 @@ import {
   CLAWBACK_ENABLED,
   type HeldTrustline,
   liabilitiesOf,
+  liquidityPoolsOf,
   loadTrustline,
   MAINTAINS_LIABILITIES,
   storeTrustline,
@@ -21,7 +22,7 @@ import {
 import { failure, type OperationContext, type OperationOutcome, refusal, success } from "./operation.ts";
 import { AUTH_CLAWBACK, AUTH_REQUIRED, AUTH_REVOCABLE } from "./set_options.ts";
 
-const CHANGE_TRUST = { malformed: -1, noIssuer: -2, invalidLimit: -3, lowReserve: -4 };
+const CHANGE_TRUST = { malformed: -1, noIssuer: -2, invalidLimit: -3, lowReserve: -4, cannotDelete: -7 };
 const SET_FLAGS = { malformed: -1, noTrustLine: -2, cantRevoke: -3, invalidState: -4 };
 const ALLOW_TRUST = { malformed: -1, noTrustLine: -2, cantRevoke: -4 };
 
@@ -52,6 +53,7 @@ export function changeTrust(op: xdr.ChangeTrustOp, context: OperationContext): O
     storeTrustline(changes, held, { limit: op.limit }, ledgerSequence);
     return success("changeTrust");
   }
+  if (liquidityPoolsOf(held.line) > 0) return fail(CHANGE_TRUST.cannotDelete);
   const owner = loadAccount(changes, source);
   if (!owner) return refusal("opNO_ACCOUNT");
   removeSubentry(held.keyXdr, held.entry, owner, context);
