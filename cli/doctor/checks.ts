@@ -38,8 +38,10 @@ export async function* examine(parts: ExaminationParts): AsyncGenerator<Finding>
       yield store === undefined && !examined.isNew
         ? skip("history", "the store is not read")
         : await readingStore("history", async () => historyFinding(await store?.events.watcherState(), node.health));
-      // Who looks once has seen nothing before that an answer could be older than: all are taken at once.
-      const view = createLedgerView({ clock, stored: { sequence: 1, closeTime: 0 } });
+      // What the node has just said of itself: later answers may be of its next ledgers, and wait for nothing.
+      const { latestLedger, latestLedgerCloseTime } = node.health;
+      const stored = { sequence: latestLedger, closeTime: latestLedgerCloseTime ?? 0 };
+      const view = createLedgerView({ clock, stored });
       yield* examineContracts({ ...parts, rpc: node.rpc, view, store });
     }
     if (target !== undefined) yield await examineTarget(target, resolve);

@@ -52,6 +52,7 @@ test("a page's address with a slash at its end leads to the page, also behind a 
     const behindPrefix = new URL(answer.headers.get("location")!, `http://gateway.test/pay${path}/`);
     assert.equal(behindPrefix.href, `http://gateway.test/pay${path}`);
     assert.equal(answer.headers.get("cache-control"), "no-cache");
+    assert.equal(answer.headers.get("x-content-type-options"), "nosniff");
   }
   assert.equal((await get("/docs/docs.css/")).status, 404, "no page");
 });

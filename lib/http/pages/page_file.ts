@@ -70,6 +70,12 @@ export function createPageAnswer(file: PageFile): (request: Request) => Promise<
   };
 }
 
+/** Leads from a page's address with a slash at its end to the page, whatever prefix a proxy puts before both. */
+export function leadToPage(file: PageFile): Response {
+  const location = `..${file.path.slice(file.path.lastIndexOf("/"))}`;
+  return new Response(null, { status: 308, headers: { ...headersOf(file), location } });
+}
+
 function headersOf({ path, policy = STRICT_POLICY }: PageFile): Record<string, string> {
   const ending = /\.(\w+)$/.exec(path)?.[1] ?? "html";
   const type = TYPES[ending];

@@ -1,12 +1,12 @@
 import { Hono } from "hono";
 import { plainAnswer } from "../answer.ts";
-import type { AppContext, AppEnv } from "../exchange.ts";
+import type { AppEnv } from "../exchange.ts";
 import { recognize } from "../middleware/authenticate.ts";
 import { type Examples, openApiDocument } from "../openapi.ts";
 import { NOUNS } from "../routes/routes.ts";
 import { CONSOLE_FILES } from "./console/files.ts";
 import { DOCS_FILES } from "./docs/files.ts";
-import { createPageAnswer, type PageFile, textFile } from "./page_file.ts";
+import { createPageAnswer, leadToPage, type PageFile, textFile } from "./page_file.ts";
 import { REFERENCE_FILES } from "./reference/files.ts";
 
 /** Everything that is for browsers. A page of more files lists them in a file of its own: `pages/console/files.ts`. */
@@ -38,7 +38,11 @@ export function pages(version: string): Hono<AppEnv> {
       await recognize(exchange);
       return plainAnswer(exchange, await answer(exchange.request));
     });
-    if (isPage(file)) app.get(`${file.path}/`, withoutSlash(file));
+    if (!isPage(file)) continue;
+    app.get(`${file.path}/`, async ({ env: exchange }) => {
+      await recognize(exchange);
+      return plainAnswer(exchange, leadToPage(file));
+    });
   }
   return app;
 }
@@ -46,13 +50,4 @@ export function pages(version: string): Hono<AppEnv> {
 /** Whether it has an address that people type; what a page consists of has an ending. */
 function isPage({ path }: PageFile): boolean {
   return !path.includes(".");
-}
-
-/** Leads from a page's address with a slash at its end to the page, whatever prefix a proxy puts before both. */
-function withoutSlash({ path }: PageFile): (c: AppContext) => Promise<Response> {
-  const headers = { location: `..${path.slice(path.lastIndexOf("/"))}`, "cache-control": "no-cache" };
-  return async function leadToPage({ env: exchange }) {
-    await recognize(exchange);
-    return plainAnswer(exchange, new Response(null, { status: 308, headers }));
-  };
 }
