@@ -38,9 +38,9 @@ export async function* examine(parts: ExaminationParts): AsyncGenerator<Finding>
       yield store === undefined && !examined.isNew
         ? skip("history", "the store is not read")
         : await readingStore("history", async () => historyFinding(await store?.events.watcherState(), node.health));
-      // What the node has just said of itself: later answers may be of its next ledgers, and wait for nothing.
-      const { latestLedger, latestLedgerCloseTime } = node.health;
-      const stored = { sequence: latestLedger, closeTime: latestLedgerCloseTime ?? 0 };
+      // Later answers may be of the node's next ledgers, and wait for nothing.
+      const newest = await node.rpc.getLatestLedger().catch(() => undefined);
+      const stored = { sequence: newest?.sequence ?? 1, closeTime: newest?.closeTime ?? 0 };
       const view = createLedgerView({ clock, stored });
       yield* examineContracts({ ...parts, rpc: node.rpc, view, store });
     }
