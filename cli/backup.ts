@@ -33,7 +33,7 @@ async function run(args: string[], io: CommandIo): Promise<number> {
   refuseExtra(extra);
   const setting = storeSetting(flags.store, io.env, { isAFile: true });
   const startedAt = io.now();
-  if (io.isTerminal) io.stderr(`Copying ${setting} …\n`);
+  if (io.isErrorTerminal) io.stderr(`Copying ${setting} …\n`);
   const backup = await backUpStore(setting, file);
   const took = `${((io.now() - startedAt) / 1000).toFixed(1)} s`;
   io.stdout(flags.json ? asJson(backup) : asText(backup, setting, took));

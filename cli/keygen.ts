@@ -116,32 +116,24 @@ function minted(flags: Flags<typeof FLAGS>, now: number): { key: string; record:
   }
 }
 
-/** What ISO 8601 writes with four digits. */
-const MAX_EXPIRY_MS = Date.UTC(9999, 11, 31);
-/** A record with a longer year makes its whole keys file unreadable. */
+/** A record of a longer year makes its whole keys file unreadable: ISO 8601 writes four digits. */
 const YEAR_10000_MS = Date.UTC(10_000, 0, 1);
 
 /** A span from now (`12h`, `90d`) as a time; what begins as a date is taken for one. */
 function expiry(text: string, now: number): string {
+  const got = `got ${JSON.stringify(text)}`;
   const span = /^(\d+)([hd])$/.exec(text);
-  if (span === null && /^\d{4}-/.test(text)) {
-    if (!(Date.parse(text) >= YEAR_10000_MS)) return text;
-    throw new KeyFieldError("expiresAt", `must be before the year 10000 in UTC, got ${JSON.stringify(text)}`);
-  }
-  if (span === null) {
+  if (span === null && !/^\d{4}-/.test(text)) {
     throw new KeyFieldError(
       "expiresAt",
-      "must be a date or time (2027-01-31, 2027-01-31T12:00:00Z) or a span from now (12h, 90d), " +
-        `got ${JSON.stringify(text)}`,
+      `must be a date or time (2027-01-31, 2027-01-31T12:00:00Z) or a span from now (12h, 90d), ${got}`,
     );
   }
-  const hours = Number(span[1]) * (span[2] === "d" ? 24 : 1);
-  if (hours === 0) throw new KeyFieldError("expiresAt", `must be in the future, got ${JSON.stringify(text)}`);
-  const atMs = now + hours * 3_600_000;
-  if (atMs > MAX_EXPIRY_MS) {
-    throw new KeyFieldError("expiresAt", `must be before the year 10000, got ${JSON.stringify(text)}`);
-  }
-  return new Date(atMs).toISOString();
+  const hours = span === null ? undefined : Number(span[1]) * (span[2] === "d" ? 24 : 1);
+  if (hours === 0) throw new KeyFieldError("expiresAt", `must be in the future, ${got}`);
+  const atMs = hours === undefined ? Date.parse(text) : now + hours * 3_600_000;
+  if (atMs >= YEAR_10000_MS) throw new KeyFieldError("expiresAt", `must be before the year 10000 in UTC, ${got}`);
+  return hours === undefined ? text : new Date(atMs).toISOString();
 }
 
 function printKept(key: string, record: KeyRecord, store: string, json: boolean, io: CommandIo): void {

@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
-import { lchown, lstat, open, readFile, readlink, realpath, rename, rm, stat } from "node:fs/promises";
+import { lchown, lstat, open, readFile, rename, rm, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import process from "node:process";
 import { type FileLock, lockFile } from "../runtime/file_lock.ts";
 import { SQLITE } from "../runtime/sqlite.ts";
-import { syncToDisk } from "../store/file/copy.ts";
+import { linkTarget, syncToDisk } from "../store/file/copy.ts";
 import { type KeyRecord, StoreError } from "../store/store.ts";
 import type { KeyPlace } from "./key_place.ts";
 import { cannot, KeysFileError } from "./keys_file_error.ts";
@@ -128,7 +128,7 @@ export async function fileState(path: string): Promise<FileState | undefined> {
 
 /** Reads, changes and writes under the lock. `change` answers undefined when there is nothing to write. */
 async function changeKeys(path: string, change: (records: KeyRecord[]) => KeyRecord[] | undefined): Promise<void> {
-  const target = await targetOf(path);
+  const target = await linkTarget(path);
   const lock = await waitForLock(target);
   try {
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
@@ -139,18 +139,6 @@ async function changeKeys(path: string, change: (records: KeyRecord[]) => KeyRec
     throw new KeysFileError(`keys file ${target} is being edited by somebody else; try again`);
   } finally {
     lock.release();
-  }
-}
-
-/** What a link points at is replaced or made, not the link. */
-async function targetOf(path: string): Promise<string> {
-  try {
-    return await realpath(path);
-  } catch (error) {
-    // Links in a circle are no place, and told when the file is read.
-    if ((error as { code?: unknown }).code !== "ENOENT") return path;
-    const next = await readlink(path).catch(() => undefined);
-    return next === undefined ? path : await targetOf(resolve(dirname(path), next));
   }
 }
 

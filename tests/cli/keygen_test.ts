@@ -205,7 +205,7 @@ describe("keygen", () => {
     [
       "an expiry that is too far",
       [...KEY, "--expires", "99999999d"],
-      /^--expires must be before the year 10000, got "99999999d"$/,
+      /^--expires must be before the year 10000 in UTC, got "99999999d"$/,
     ],
     [
       "an expiry that is in the year 10000 by UTC",

@@ -1,7 +1,7 @@
-import { existsSync, readlinkSync, statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { openSqlite, SQLITE, type SqliteDatabase } from "../../runtime/sqlite.ts";
-import { copySqlite } from "./copy.ts";
+import { copySqlite, linkTarget } from "./copy.ts";
 import { refuseLeftoverLog, removeLeftovers } from "./leftovers.ts";
 import { toStoreError } from "../sqlite/errors.ts";
 import { isOurs } from "../sqlite/schema.ts";
@@ -48,7 +48,7 @@ export async function backUpStore(setting: string, target: string): Promise<Back
   }
   const source = resolve(sourcePath!);
   const location = `${scheme}:${source}`;
-  const path = behindLinks(resolve(target));
+  const path = await linkTarget(resolve(target));
   const found = statSync(source, { throwIfNoEntry: false });
   if (found === undefined) throw new StoreError("unavailable", `${location}: there is no such file`);
   if (found.isDirectory()) throw new StoreError("unavailable", `${location}: this is a directory: name a file in it`);
@@ -68,22 +68,6 @@ export async function backUpStore(setting: string, target: string): Promise<Back
   } finally {
     database?.close();
   }
-}
-
-/** What Linux follows. */
-const MOST_LINKS = 40;
-
-/** Where a link leads to, though nothing is there yet: the copy would take the link's place. */
-function behindLinks(path: string): string {
-  for (let links = 0; links < MOST_LINKS; links++) {
-    try {
-      path = resolve(dirname(path), readlinkSync(path));
-    } catch {
-      // No link, or nothing yet.
-      return path;
-    }
-  }
-  return path;
 }
 
 function checkTarget(path: string): void {

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from "node:fs";
-import { dirname } from "node:path";
+import { readlink, realpath } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
 import process from "node:process";
 import { openSqlite, type SqliteDatabase } from "../../runtime/sqlite.ts";
 
@@ -62,6 +63,18 @@ async function checkCopy(path: string): Promise<void> {
     if (verdict !== "ok") throw new Error(`the copy is damaged: ${verdict}`);
   } finally {
     copy.close();
+  }
+}
+
+/** What a link points at, though nothing may be there yet: that is to be replaced or made, not the link. */
+export async function linkTarget(path: string): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch (error) {
+    // Links in a circle are no place, and told when the file is used.
+    if ((error as { code?: unknown }).code !== "ENOENT") return path;
+    const next = await readlink(path).catch(() => undefined);
+    return next === undefined ? path : await linkTarget(resolve(dirname(path), next));
   }
 }
 

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, openSync, realpathSync, rmSync, statfsSync, statSync } from "node:fs";
+import { closeSync, existsSync, openSync, rmSync, statfsSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { openKv } from "../../runtime/kv.ts";
 import { runtimeName } from "../../runtime/runtime.ts";
@@ -9,7 +9,7 @@ import { toStoreError } from "../sqlite/errors.ts";
 import { checkOwnership, SCHEMA_VERSION, schemaVersion } from "../sqlite/schema.ts";
 import { StoreError } from "../store.ts";
 import { refuseLeftoverLog } from "./leftovers.ts";
-import { holdStoreFile } from "./store_file.ts";
+import { holdStoreFile, lockOf } from "./store_file.ts";
 
 /** How a store stands, found without changing anything in it. */
 export interface StoreInspection {
@@ -116,7 +116,7 @@ function freeBytes(directory: string): number {
 
 async function isServed(file: string, location: string): Promise<boolean> {
   // A lock that is made here would be this user's, and a gateway of another's could not start.
-  if (!existsSync(`${realpathSync(file)}-lock`)) return false;
+  if (!existsSync(lockOf(file))) return false;
   try {
     (await holdStoreFile(file, location)).release();
     return false;

@@ -132,7 +132,7 @@ export function createEmpty(path: string, location: string): void {
  * @throws StoreError `locked` when another process, or another handle in this one, holds it
  */
 export async function holdStoreFile(path: string, location: string): Promise<FileLock> {
-  const lockPath = `${followLinks(path)}-lock`;
+  const lockPath = lockOf(path);
   const lock = await lockFile(lockPath).catch((error) => {
     const why = typeof error.code === "string" ? ` (${error.code})` : "";
     throw new StoreError(
@@ -164,6 +164,11 @@ export async function holdAlone(
     lock.release();
     throw error;
   }
+}
+
+/** The lock of a store's file, whether it is there or not. The file has to be. */
+export function lockOf(path: string): string {
+  return `${followLinks(path)}-lock`;
 }
 
 /** The path behind symbolic links, so that one store has one lock. Opens nothing (see `ensureStoreFile`). */
