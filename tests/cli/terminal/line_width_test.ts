@@ -41,4 +41,5 @@ test("a sentence is broken between words, a command line never", () => {
 
 test("what is cut ends with an ellipsis", () => {
   assert.deepEqual([cut("abcdef", 6), cut("abcdef", 5), cut("abcdef", 0)], ["abcdef", "abcd…", "…"]);
+  assert.deepEqual([cut("東京駅前", 8), cut("東京駅前", 7), cut("東京駅前", 6)], ["東京駅前", "東京駅…", "東京…"]);
 });
