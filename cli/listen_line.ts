@@ -1,5 +1,5 @@
 import type { PublicEvent } from "../lib/store/event.ts";
-import { cut } from "./terminal/line_width.ts";
+import { cut } from "./terminal/text_width.ts";
 
 /** A line with all that an event usually has. */
 const FULL_WIDTH = 142;

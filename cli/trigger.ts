@@ -7,7 +7,8 @@ import { shortId } from "./listen_line.ts";
 import { didYouMean } from "../lib/nearest.ts";
 import { findSandbox, SANDBOX_ROW, sandboxUrl, waitingFor } from "./sandbox/running_sandbox.ts";
 import type { SandboxInfo } from "./sandbox/start.ts";
-import { cut, roomOf } from "./terminal/line_width.ts";
+import { roomOf } from "./terminal/line_width.ts";
+import { cut } from "./terminal/text_width.ts";
 
 const EVENTS = CARD_LIFE.map(({ event }) => event);
 

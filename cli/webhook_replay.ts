@@ -4,7 +4,8 @@ import type { Store } from "../lib/store/store.ts";
 import type { Replay, Subscription } from "../lib/store/webhook.ts";
 import { beginReplay, planReplay, type ReplayRequest } from "../lib/webhooks/replays.ts";
 import type { CommandIo } from "./command.ts";
-import { cut, errorRoomOf, roomOf, sentence } from "./terminal/line_width.ts";
+import { errorRoomOf, roomOf, sentence } from "./terminal/line_width.ts";
+import { cut } from "./terminal/text_width.ts";
 
 const LOOK_MS = 500;
 /** A gateway takes a replay up within a few seconds: one that does not move for longer has none that serves it. */

@@ -1,4 +1,3 @@
-import { eastAsianWidth } from "get-east-asian-width";
 import type { CommandIo } from "../command.ts";
 
 /** Lines of at most so many characters, broken between words; a word that is longer has a line of its own. */
@@ -44,31 +43,4 @@ export function sentence(text: string, room: number): string {
 export function commandToCopy(what: string, command: string, room: number): string {
   const fits = what.length + 1 + command.length <= room;
   return `${what}${fits ? " " : "\n  "}${command}\n`;
-}
-
-/** A text as it is where it fits, else its beginning. */
-export function cut(text: string, room: number): string {
-  if (textWidth(text) <= room) return text;
-  const letters = [...text];
-  return letters.slice(0, lettersThatFit(letters, room - 1)).join("") + "…";
-}
-
-/** How many columns of a terminal a text takes. */
-export function textWidth(text: string): number {
-  return [...text].reduce((sum, letter) => sum + letterWidth(letter), 0);
-}
-
-/** How many of these letters, from the first on, fit into so many columns. */
-export function lettersThatFit(letters: string[], columns: number): number {
-  let left = columns;
-  const end = letters.findIndex((letter) => (left -= letterWidth(letter)) < 0);
-  return end === -1 ? letters.length : end;
-}
-
-/** Stands on the letter before it. */
-const MARK = /[\p{Mn}\p{Me}]/u;
-
-/** Of East Asian letters in their full width, and of emoji, two (UAX #11). */
-function letterWidth(letter: string): number {
-  return MARK.test(letter) ? 0 : eastAsianWidth(letter.codePointAt(0)!);
 }

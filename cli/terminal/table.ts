@@ -1,5 +1,5 @@
 import type { CommandIo } from "../command.ts";
-import { lettersThatFit, textWidth } from "./line_width.ts";
+import { lettersThatFit, textWidth } from "./text_width.ts";
 
 /** A column of a table for eyes. Widths are fixed, not measured: the whole list is never in memory. */
 export interface Column {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { commandToCopy, cut, errorRoomOf, hanging, roomOf, sentence } from "../../../cli/terminal/line_width.ts";
+import { commandToCopy, errorRoomOf, hanging, roomOf, sentence } from "../../../cli/terminal/line_width.ts";
 
 const ID = "C".padEnd(56, "7");
 
@@ -37,9 +37,4 @@ test("a sentence is broken between words, a command line never", () => {
   assert.equal(sentence("all of it is queued by now", 20), "all of it is queued\nby now\n");
   assert.equal(commandToCopy("Here:", "gateway trigger", 21), "Here: gateway trigger\n");
   assert.equal(commandToCopy("Here:", "gateway trigger", 20), "Here:\n  gateway trigger\n");
-});
-
-test("what is cut ends with an ellipsis", () => {
-  assert.deepEqual([cut("abcdef", 6), cut("abcdef", 5), cut("abcdef", 0)], ["abcdef", "abcd…", "…"]);
-  assert.deepEqual([cut("東京駅前", 8), cut("東京駅前", 7), cut("東京駅前", 6)], ["東京駅前", "東京駅…", "東京…"]);
 });
