@@ -1,4 +1,5 @@
 import type { Clock } from "../clock.ts";
+import { MAX_LEDGER } from "../ledger_numbers.ts";
 import type { NodesRpcClient } from "../stellar/rpc/client.ts";
 import { RpcError } from "../stellar/rpc/json_rpc.ts";
 import type { LedgerView } from "../stellar/ledger/ledger_view.ts";
@@ -26,6 +27,8 @@ export interface ResetCheck {
   isDue(state: WatcherState): boolean;
   /** Looks whether what was read is still there. Rejects when no node answers. */
   check(state: WatcherState, signal: AbortSignal): Promise<ResetFinding>;
+  /** Nothing was known of the network before: this process begins the log. */
+  begun(): void;
   /** What was found last is written down: until then every check answers it again. */
   written(): void;
   /** After a failure of the node: the next look is due. */
@@ -63,6 +66,7 @@ export function createResetCheck({ rpc, store, view, clock }: {
   let found: { epoch: number; scannedLedger: number; overturned: number; finding: ResetFinding } | undefined;
   const foundOf = ({ epoch, scannedLedger }: WatcherState) =>
     found?.epoch === epoch && found.scannedLedger === scannedLedger ? found.finding : undefined;
+  let isBegunHere = false;
   /** How often the view had been overturned when what was found last was: how it went back until then is written down. */
   let writtenOverturned = 0;
 
@@ -94,7 +98,21 @@ export function createResetCheck({ rpc, store, view, clock }: {
         if (!isGone && error.kind !== "unknown_method") return "unknown";
       }
     }
-    return seemsGoneBack(state) ? await askForEvents(state, node, undefined, signal) : "unknown";
+    if (seemsGoneBack(state)) return await askForEvents(state, node, undefined, signal);
+    return state.latestLedger === 0 && !isBegunHere ? await askForUnconfirmed(state, node, signal) : "unknown";
+  }
+
+  /**
+   * Who began the log died before a ledger was confirmed, and what it appended is all that is known: a network that came
+   * later and has not come so far is another one.
+   */
+  async function askForUnconfirmed({ epoch }: WatcherState, node: number, signal: AbortSignal): Promise<Said> {
+    const filter = { fromHeight: heightOf(epoch, 0), toHeight: heightOf(epoch, MAX_LEDGER) };
+    const [event] = await store.events.read({ filter, order: "desc", limit: 1 });
+    if (event === undefined) return "unknown";
+    const { latestLedger, latestLedgerCloseTime = 0 } = await rpc.getHealth({ node, signal });
+    const isLater = latestLedgerCloseTime > Date.parse(event.ledgerClosedAt) / 1_000;
+    return latestLedger < event.ledger && isLater ? "other" : "unknown";
   }
 
   /**
@@ -190,6 +208,10 @@ export function createResetCheck({ rpc, store, view, clock }: {
       const isChange = finding.kind === "reset" || finding.kind === "gone_back";
       found = isChange ? { epoch, scannedLedger, overturned: view.overturned, finding } : undefined;
       return finding;
+    },
+
+    begun() {
+      isBegunHere = true;
     },
 
     written() {

@@ -99,7 +99,10 @@ export function createWatcher(parts: WatcherParts): Watcher {
     isWithheld = false;
     if (!await log.open()) return await standBy();
     await log.decodeUndecoded(signal);
-    if (log.state === undefined) await log.commit([], firstState(contractIds, (await oldestLedger(1, signal))!));
+    if (log.state === undefined) {
+      await log.commit([], firstState(contractIds, (await oldestLedger(1, signal))!));
+      resets.begun();
+    }
     if (await showsFormer(log.state!, { signal })) return result("lagging", SHOWS_FORMER);
     if (await isResetDoubtful(signal)) return result("doubtful", "the network looks as if it had been reset");
     if (watchedContracts(log.state!).join() !== contractIds.join()) {

@@ -38,6 +38,23 @@ describe("the watcher and a reset network", () => {
     assert.deepEqual((await readAll(fixture.history)).slice(-2), hashesOf(network.emitted).slice(-2));
   });
 
+  test("within the first seconds, while the gateway that has read it dies before any ledger is confirmed", async () => {
+    const { network, node } = simulate({ first: 5_000 });
+    network.close({});
+    const first = await createFixture(network, { nodes: [node] });
+    await first.watcher.turn(0);
+    await first.watcher.stop();
+    assert.deepEqual((await readAll(first.history)).length, 1);
+    network.reset(4_995);
+    for (let ledger = 0; ledger < 4; ledger++) network.close({});
+    const again = await restart(first);
+    await untilAtTip(again);
+    for (let ledger = 0; ledger < 4; ledger++) network.close({}, {});
+    await untilAtTip(again);
+    assert.equal((await again.state()).epoch, 1);
+    assert.deepEqual(await readAll(again.history), hashesOf(network.emitted));
+  });
+
   test("while the gateway was off, to ledgers that are higher already: told by the hash of a ledger (T8)", async () => {
     const { network, node } = simulate({ first: 1_000 });
     for (let ledger = 0; ledger < 15; ledger++) network.close({});

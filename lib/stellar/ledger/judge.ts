@@ -85,13 +85,22 @@ export interface Judgement {
   isDoubtful: boolean;
 }
 
+/** A claim that is being weighed. */
+interface Asked extends Heard {
+  askedAtMs: number;
+  /** How many nodes there are. */
+  nodes: number;
+}
+
 /** Weighs one claim. */
 export function judge(belief: Belief, claim: Claim, now: JudgeNow): Judgement {
   const { node, sequence, closeTime = 0 } = claim;
   if (!Number.isInteger(sequence) || sequence < 1 || sequence > MAX_LEDGER) {
     return { verdict: "lagging", belief, isDoubtful: false };
   }
-  const heard: Heard = { node, sequence, closeTime, atMs: now.monotonicMs };
+  // What was asked before another claim was heard is no second one after it, however late it is heard itself.
+  const askedAtMs = claim.askedAtMs ?? now.monotonicMs;
+  const heard: Asked = { node, sequence, closeTime, atMs: now.monotonicMs, askedAtMs, nodes: now.nodes };
   const agreesWithClock = closeTime > 0 && Math.abs(closeTime - now.wallSeconds) <= LIMITS.closeTimeSlackSeconds;
   const isWitnessed = agreesWithClock && !isClockWrong(belief, now.monotonicMs);
   let relation = relate(belief, heard, isWitnessed);
@@ -104,11 +113,9 @@ export function judge(belief: Belief, claim: Claim, now: JudgeNow): Judgement {
     return { verdict: "lagging", belief: { ...belief, lowerSinceMs }, isDoubtful: false };
   }
   const lowerSinceMs = relation === "lower" ? belief.lowerSinceMs ?? now.monotonicMs : undefined;
-  // What was asked before another claim was heard is no second one after it, however late it is heard itself.
-  const askedAtMs = claim.askedAtMs ?? heard.atMs;
   const judgement = relation === "follows"
-    ? { verdict: "current" as const, belief: follow({ ...belief, lowerSinceMs }, heard, askedAtMs), isDoubtful: false }
-    : weigh({ ...belief, lowerSinceMs }, heard, askedAtMs, relation === "lower", now.nodes);
+    ? { verdict: "current" as const, belief: follow({ ...belief, lowerSinceMs }, heard), isDoubtful: false }
+    : weigh({ ...belief, lowerSinceMs }, heard, relation === "lower");
   if (judgement.verdict !== "current" || closeTime === 0) return judgement;
   // A clock that was wrong from the first claim on is; one that was moved may be waiting for a ledger to follow.
   const wrongSinceMs = belief.clockWrongSinceMs ?? (belief.believed === undefined ? -Infinity : now.monotonicMs);
@@ -126,7 +133,7 @@ export function isClockWrong({ clockWrongSinceMs }: Belief, nowMs: number): bool
  * How a claim stands to what is believed. `behind`: older, as a lagging node's is. `rival`: it cannot be true beside what
  * is believed, or is more than can be believed at once. `lower`: it would be true if what waits to be confirmed were not.
  */
-function relate(belief: Belief, heard: Heard, isWitnessed: boolean): "follows" | "behind" | "rival" | "lower" {
+function relate(belief: Belief, heard: Asked, isWitnessed: boolean): "follows" | "behind" | "rival" | "lower" {
   const { believed, confirmed } = belief;
   if (believed === undefined) return isWitnessed ? "follows" : "rival";
   if (heard.sequence >= believed.sequence && canBeOneHistory(believed, heard)) {
@@ -149,9 +156,15 @@ function canBeOneHistory({ closeTime, timedSequence }: Known, heard: Heard): boo
   return heard.sequence === timedSequence ? heard.closeTime === closeTime : heard.closeTime >= closeTime;
 }
 
-/** Whether so much can have happened since what is confirmed. */
-function isNatural({ believed, confirmed, ledgersPerSecond }: Belief, heard: Heard, isWitnessed: boolean): boolean {
-  const base = confirmed ?? believed!;
+/** Whether so much can have happened since what is confirmed; or since what waits for just such a second claim. */
+function isNatural(belief: Belief, heard: Asked, isWitnessed: boolean): boolean {
+  const { believed, confirmed, unconfirmed, ledgersPerSecond } = belief;
+  if (isNaturalAfter(confirmed ?? believed!, heard, isWitnessed, ledgersPerSecond)) return true;
+  return unconfirmed !== undefined && isSecond(heard, unconfirmed, LIMITS.sameNodeMs) &&
+    isNaturalAfter(unconfirmed, heard, isWitnessed, ledgersPerSecond);
+}
+
+function isNaturalAfter(base: Known, heard: Heard, isWitnessed: boolean, ledgersPerSecond: number): boolean {
   const mostAfter = (seconds: number) => base.sequence + LIMITS.ledgers + ledgersPerSecond * seconds;
   const latestCloseTime = base.closeTime + (heard.atMs - base.timedAtMs) / 1000 + LIMITS.closeTimeSlackSeconds;
   const isInTime = heard.closeTime === 0 ||
@@ -161,7 +174,7 @@ function isNatural({ believed, confirmed, ledgersPerSecond }: Belief, heard: Hea
   return isWitnessed && base.closeTime > 0 && heard.sequence <= mostAfter(heard.closeTime - base.closeTime);
 }
 
-function follow(belief: Belief, heard: Heard, askedAtMs: number): Belief {
+function follow(belief: Belief, heard: Asked): Belief {
   const believed = knownBy(heard, belief.believed);
   const rivals = belief.rivals.filter((rival) => {
     if (heard.atMs - rival.atMs > LIMITS.rivalKeptMs) return false;
@@ -176,11 +189,11 @@ function follow(belief: Belief, heard: Heard, askedAtMs: number): Belief {
   const spokenForBy = heard.closeTime === 0 || isHeardAgain
     ? belief.spokenForBy
     : { ...belief.spokenForBy, [heard.node]: heard.atMs };
-  return confirm({ ...belief, believed, rivals, wentBackFrom, spokenForAtMs, spokenForBy }, heard, askedAtMs);
+  return confirm({ ...belief, believed, rivals, wentBackFrom, spokenForAtMs, spokenForBy }, heard);
 }
 
 /** A claim confirms what waits for it when it comes a second later, or from another node. */
-function confirm(belief: Belief, heard: Heard, askedAtMs: number): Belief {
+function confirm(belief: Belief, heard: Asked): Belief {
   const { confirmed, unconfirmed: waiting } = belief;
   const believed = belief.believed!;
   if (waiting === undefined) {
@@ -188,7 +201,7 @@ function confirm(belief: Belief, heard: Heard, askedAtMs: number): Belief {
       believed.timedSequence > confirmed.timedSequence;
     return isNew ? { ...belief, unconfirmed: believed } : belief;
   }
-  if (heard.node === waiting.node && askedAtMs - waiting.atMs < LIMITS.confirmMs) return belief;
+  if (heard.node === waiting.node && heard.askedAtMs - waiting.atMs < LIMITS.confirmMs) return belief;
   // An untimed claim says nothing of a time.
   if (waiting.timedSequence === waiting.sequence && heard.closeTime === 0) return belief;
   return {
@@ -211,7 +224,7 @@ function paceAfter(ledgersPerSecond: number, from: Known | undefined, to: Known)
 }
 
 /** A rival wins with a second claim that is consistent with it; else it is remembered. */
-function weigh(belief: Belief, heard: Heard, askedAtMs: number, isLower: boolean, nodes: number): Judgement {
+function weigh(belief: Belief, heard: Asked, isLower: boolean): Judgement {
   const { believed } = belief;
   const verdict = believed === undefined || heard.sequence > believed.sequence ? "ahead" : "lagging";
   const rivals = belief.rivals.filter(({ atMs }) => heard.atMs - atMs <= LIMITS.rivalKeptMs);
@@ -222,10 +235,9 @@ function weigh(belief: Belief, heard: Heard, askedAtMs: number, isLower: boolean
   const sameNodeMs = isLower ? LIMITS.sameNodeLowerMs : LIMITS.sameNodeMs;
   const isOverruled = ({ node, atMs }: Rival) =>
     Object.entries(belief.spokenForBy).some(([speaker, spokenAtMs]) => Number(speaker) !== node && spokenAtMs > atMs);
-  const winner = alike.findLast((rival) => {
-    if (nodes === 1 || rival.node !== heard.node) return askedAtMs - rival.atMs >= LIMITS.rivalMs;
-    return askedAtMs - rival.atMs >= sameNodeMs && !isOverruled(rival);
-  });
+  const winner = alike.findLast((rival) =>
+    isSecond(heard, rival, sameNodeMs) && (isAnother(heard, rival) || !isOverruled(rival))
+  );
   if (winner !== undefined && isLower && mayBeLag(belief, heard)) {
     return { verdict, belief: confirmLower(belief, winner, heard), isDoubtful: false };
   }
@@ -237,6 +249,16 @@ function weigh(belief: Belief, heard: Heard, askedAtMs: number, isLower: boolean
     ? rivals
     : [...others, { ...heard, isLower }].slice(-LIMITS.rivals);
   return { verdict, belief: { ...belief, rivals: remembered }, isDoubtful: true };
+}
+
+/** Whether it was asked long enough after an earlier claim to be a second one beside it. */
+function isSecond(heard: Asked, earlier: Heard, sameNodeMs: number): boolean {
+  return heard.askedAtMs - earlier.atMs >= (isAnother(heard, earlier) ? LIMITS.rivalMs : sameNodeMs);
+}
+
+/** Whether it is another node's, or there is no other. */
+function isAnother({ node, nodes }: Asked, earlier: Heard): boolean {
+  return nodes === 1 || earlier.node !== node;
 }
 
 /** What was shown is not taken back for a node that lags: before long it will show as much. */

@@ -124,6 +124,39 @@ describe("the judge of claims", () => {
     assert.ok(on.isTrue());
   });
 
+  test("what follows from what one node has shown confirms it, also where both are far from what was confirmed before", () => {
+    // The clock spoke for what was shown first, and is moved right then.
+    const later = 3_600;
+    for (const nodes of [1, 2]) {
+      const on = stage({ nodes, stored: { sequence: 1_000, closeTime: START }, clockOff: later });
+      const shown = { sequence: 1_720, closeTime: START + later };
+      assert.equal(on.hear(shown), "current");
+      on.clock.step(3_600_000);
+      on.clock.pass(1_900);
+      assert.equal(on.hear({ node: nodes - 1, ...shown, sequence: 1_721 }), "ahead", "too soon");
+      on.clock.pass(100);
+      assert.equal(on.hear({ node: nodes - 1, ...shown, sequence: 1_721 }), "current");
+      assert.deepEqual([on.view.confirmed.sequence, on.view.overturned], [1_720, 0]);
+      // The node that has shown it falls behind.
+      for (let seconds = 0; seconds < 20; seconds++) {
+        on.clock.pass(1_000);
+        assert.equal(on.hear({ sequence: 1_706, closeTime: START + later - 70 }), "lagging");
+      }
+      assert.equal(on.view.sequence, 1_721);
+    }
+  });
+
+  test("a wrong ledger does not follow from what one node has shown", () => {
+    const on = stage({ nodes: 2, stored: { sequence: 1_000, closeTime: START }, clockOff: 3_600 });
+    const shown = { sequence: 1_720, closeTime: START + 3_600 };
+    on.hear(shown);
+    on.clock.step(3_600_000);
+    on.clock.pass(5_000);
+    assert.equal(on.hear({ node: 1, ...shown, sequence: 1_001_720 }), "ahead");
+    assert.equal(on.hear({ node: 1, ...shown, closeTime: START + TEN_YEARS }), "lagging");
+    assert.equal(on.view.sequence, 1_720);
+  });
+
   test("where there is another node, the same one confirms itself only after longer", () => {
     const on = stage({ nodes: 2 });
     on.pass(10);
