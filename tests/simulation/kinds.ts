@@ -28,6 +28,11 @@ export const resetAmongMany: Kind = (climate) =>
   isRough(climate) && climate.gateways > 1 && climate.eventsOfLedger > 1 && share(climate, "reset") > 0 &&
   share(climate, "kill", "storeClock", "pause") > 0.3;
 
+/** The network begins anew while a gateway starts every few seconds, and reads seldom. */
+export const resetAtFirst: Kind = (climate) =>
+  climate.misfortuneEveryMs === 2_000 && climate.restartMs === 1_000 && climate.pollMs === 5_000 &&
+  share(climate, "reset") > 0 && share(climate, "kill", "killAll", "stop") > 0.4;
+
 /** Those who pay at a gateway that starts every few seconds, and reads seldom, by clocks that are days ahead. */
 export const paidByClock: Kind = (climate) =>
   climate.misfortuneEveryMs === 2_000 && climate.restartMs === 1_000 && climate.pollMs === 5_000 &&
@@ -91,6 +96,11 @@ export const paidAmongLag: Kind = (climate) =>
 /** Cards are looked at while nodes lag. */
 export const shownAmongLag: Kind = (climate) =>
   climate.lookers > 0 && climate.nodes > 1 && climate.ailments.includes("lag") && share(climate, "ail") > 0.1;
+
+/** The same, by clocks that are hours off, as of a gateway that begins after a while in which there was none. */
+export const shownByClock: Kind = (climate) =>
+  shownAmongLag(climate) && climate.restartMs === 60_000 && setsClocksBy(climate, HOUR_MS) &&
+  share(climate, "clock") > 0.3;
 
 /** Cards are looked at while nodes lag, and say what is wrong. */
 export const shownAmongLies: Kind = (climate) => shownAmongLag(climate) && share(climate, "lie") > 0.1;

@@ -50,6 +50,15 @@ export const IN_HISTORY = [
     wasReal: true,
   },
   {
+    name: "what was read before any ledger was confirmed is not compared with the network that is there",
+    file: "lib/events/reset_check.ts",
+    from: "state.latestLedger === 0 && !isBegunHere ? await askForUnconfirmed(state, node, signal)",
+    to: "state.latestLedger === 0 && isBegunHere ? await askForUnconfirmed(state, node, signal)",
+    seed: 1900005271,
+    kind: kinds.resetAtFirst,
+    wasReal: true,
+  },
+  {
     name: "a second look waits for a time that a wrong clock said",
     file: "lib/events/repairs.ts",
     from: "const marks = secondLook.marks.filter((mark) => mark.seconds <= seconds);",
@@ -122,6 +131,15 @@ export const IN_HISTORY = [
     to: "isAhead && isUnsettled(view)",
     seed: 1800003258,
     kind: kinds.shownAmongLies,
+    wasReal: true,
+  },
+  {
+    name: "what two nodes show is not believed where it is far from what was stored",
+    file: "lib/stellar/ledger/judge.ts",
+    from: "return unconfirmed !== undefined && confirms(",
+    to: "return unconfirmed === confirmed && confirms(",
+    seed: 1900005793,
+    kind: kinds.shownByClock,
     wasReal: true,
   },
   {

@@ -212,6 +212,8 @@ export class Site {
       signal?.addEventListener("abort", () => reject(new DOMException("aborted", "AbortError")), { once: true });
     });
     const told = (ledger: number) => {
+      // A lie speaks for nothing.
+      if (ledger > this.chain.ledgers.latest) return;
       const known = this.told.get(machine.name) ?? [];
       known.push({ ledger, atMs: this.world.nowMs });
       this.told.set(machine.name, known);

@@ -19,8 +19,8 @@ export interface FreshnessParts {
 }
 
 /**
- * Asks until the answer speaks of a ledger that is not older than the believed one, nor than one in which somebody was told
- * that a transaction was applied: a lagging node's word is old. What speaks of a newer ledger than can be believed is asked
+ * Asks until the answer speaks of a ledger that is not older than the believed one, nor than one as of which somebody was
+ * shown something: a lagging node's word is old. What speaks of a newer ledger than can be believed is asked
  * for again, for a lagging node may say so by mistake; a second such answer does. At a start with a clock that disagrees
  * with the node nothing is believed for seconds, and nobody knows yet whether it lags: these are waited for.
  * @throws {GatewayError} `upstream_error` when the sixth answer lags too, or when a call fails
@@ -35,11 +35,12 @@ export async function believed<T extends { latestLedger: number }>(
     // A refused simulation is of ledger 0.
     if (answer.latestLedger === 0) return answer;
     const pauseMs = PAUSES_MS[asked];
-    const seen = Math.max(view.sequence, view.appliedIn);
+    const seen = Math.max(view.sequence, view.shownSequence);
     const isAhead = answer.latestLedger > view.sequence;
     const isAwaited = isAhead && (!wasAhead || isUnsettled(view)) && pauseMs !== undefined;
     wasAhead = isAhead;
     if (answer.latestLedger >= seen && !isAwaited) {
+      view.hearShown(answer.latestLedger);
       void confirmSoon({ rpc, view, clock });
       return answer;
     }

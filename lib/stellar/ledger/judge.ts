@@ -85,13 +85,6 @@ export interface Judgement {
   isDoubtful: boolean;
 }
 
-/** A claim that is being weighed. */
-interface Asked extends Heard {
-  askedAtMs: number;
-  /** How many nodes there are. */
-  nodes: number;
-}
-
 /** Weighs one claim. */
 export function judge(belief: Belief, claim: Claim, now: JudgeNow): Judgement {
   const { node, sequence, closeTime = 0 } = claim;
@@ -100,10 +93,10 @@ export function judge(belief: Belief, claim: Claim, now: JudgeNow): Judgement {
   }
   // What was asked before another claim was heard is no second one after it, however late it is heard itself.
   const askedAtMs = claim.askedAtMs ?? now.monotonicMs;
-  const heard: Asked = { node, sequence, closeTime, atMs: now.monotonicMs, askedAtMs, nodes: now.nodes };
+  const heard: Heard = { node, sequence, closeTime, atMs: now.monotonicMs };
   const agreesWithClock = closeTime > 0 && Math.abs(closeTime - now.wallSeconds) <= LIMITS.closeTimeSlackSeconds;
   const isWitnessed = agreesWithClock && !isClockWrong(belief, now.monotonicMs);
-  let relation = relate(belief, heard, isWitnessed);
+  let relation = relate(belief, heard, askedAtMs, isWitnessed);
   const isOlder = relation === "behind" || relation === "lower";
   // What was on its way meanwhile speaks for the network as it was, and puts our clock in the wrong: that decides nothing.
   const isTakenBack = isOlder && agreesWithClock && now.networkReverts > belief.networkReverts;
@@ -114,8 +107,8 @@ export function judge(belief: Belief, claim: Claim, now: JudgeNow): Judgement {
   }
   const lowerSinceMs = relation === "lower" ? belief.lowerSinceMs ?? now.monotonicMs : undefined;
   const judgement = relation === "follows"
-    ? { verdict: "current" as const, belief: follow({ ...belief, lowerSinceMs }, heard), isDoubtful: false }
-    : weigh({ ...belief, lowerSinceMs }, heard, relation === "lower");
+    ? { verdict: "current" as const, belief: follow({ ...belief, lowerSinceMs }, heard, askedAtMs), isDoubtful: false }
+    : weigh({ ...belief, lowerSinceMs }, heard, askedAtMs, relation === "lower", now.nodes);
   if (judgement.verdict !== "current" || closeTime === 0) return judgement;
   // A clock that was wrong from the first claim on is; one that was moved may be waiting for a ledger to follow.
   const wrongSinceMs = belief.clockWrongSinceMs ?? (belief.believed === undefined ? -Infinity : now.monotonicMs);
@@ -133,11 +126,16 @@ export function isClockWrong({ clockWrongSinceMs }: Belief, nowMs: number): bool
  * How a claim stands to what is believed. `behind`: older, as a lagging node's is. `rival`: it cannot be true beside what
  * is believed, or is more than can be believed at once. `lower`: it would be true if what waits to be confirmed were not.
  */
-function relate(belief: Belief, heard: Asked, isWitnessed: boolean): "follows" | "behind" | "rival" | "lower" {
+function relate(
+  belief: Belief,
+  heard: Heard,
+  askedAtMs: number,
+  isWitnessed: boolean,
+): "follows" | "behind" | "rival" | "lower" {
   const { believed, confirmed } = belief;
   if (believed === undefined) return isWitnessed ? "follows" : "rival";
   if (heard.sequence >= believed.sequence && canBeOneHistory(believed, heard)) {
-    return isNatural(belief, heard, isWitnessed) ? "follows" : "rival";
+    return isNatural(belief, heard, askedAtMs, isWitnessed) ? "follows" : "rival";
   }
   const isOlder = confirmed !== undefined &&
     (heard.sequence < confirmed.sequence || (heard.closeTime > 0 && heard.closeTime < confirmed.closeTime));
@@ -156,11 +154,11 @@ function canBeOneHistory({ closeTime, timedSequence }: Known, heard: Heard): boo
   return heard.sequence === timedSequence ? heard.closeTime === closeTime : heard.closeTime >= closeTime;
 }
 
-/** Whether so much can have happened since what is confirmed; or since what waits for just such a second claim. */
-function isNatural(belief: Belief, heard: Asked, isWitnessed: boolean): boolean {
+/** Whether so much can have happened since what is confirmed; or since what waits for just this claim to confirm it. */
+function isNatural(belief: Belief, heard: Heard, askedAtMs: number, isWitnessed: boolean): boolean {
   const { believed, confirmed, unconfirmed, ledgersPerSecond } = belief;
   if (isNaturalAfter(confirmed ?? believed!, heard, isWitnessed, ledgersPerSecond)) return true;
-  return unconfirmed !== undefined && isSecond(heard, unconfirmed, LIMITS.sameNodeMs) &&
+  return unconfirmed !== undefined && confirms(unconfirmed, heard, askedAtMs) &&
     isNaturalAfter(unconfirmed, heard, isWitnessed, ledgersPerSecond);
 }
 
@@ -174,7 +172,7 @@ function isNaturalAfter(base: Known, heard: Heard, isWitnessed: boolean, ledgers
   return isWitnessed && base.closeTime > 0 && heard.sequence <= mostAfter(heard.closeTime - base.closeTime);
 }
 
-function follow(belief: Belief, heard: Asked): Belief {
+function follow(belief: Belief, heard: Heard, askedAtMs: number): Belief {
   const believed = knownBy(heard, belief.believed);
   const rivals = belief.rivals.filter((rival) => {
     if (heard.atMs - rival.atMs > LIMITS.rivalKeptMs) return false;
@@ -189,11 +187,17 @@ function follow(belief: Belief, heard: Asked): Belief {
   const spokenForBy = heard.closeTime === 0 || isHeardAgain
     ? belief.spokenForBy
     : { ...belief.spokenForBy, [heard.node]: heard.atMs };
-  return confirm({ ...belief, believed, rivals, wentBackFrom, spokenForAtMs, spokenForBy }, heard);
+  return confirm({ ...belief, believed, rivals, wentBackFrom, spokenForAtMs, spokenForBy }, heard, askedAtMs);
 }
 
-/** A claim confirms what waits for it when it comes a second later, or from another node. */
-function confirm(belief: Belief, heard: Asked): Belief {
+/** Whether a claim that follows confirms what waits for one: it comes a second later, or from another node. */
+function confirms(waiting: Known, heard: Heard, askedAtMs: number): boolean {
+  if (heard.node === waiting.node && askedAtMs - waiting.atMs < LIMITS.confirmMs) return false;
+  // An untimed claim says nothing of a time.
+  return waiting.timedSequence !== waiting.sequence || heard.closeTime > 0;
+}
+
+function confirm(belief: Belief, heard: Heard, askedAtMs: number): Belief {
   const { confirmed, unconfirmed: waiting } = belief;
   const believed = belief.believed!;
   if (waiting === undefined) {
@@ -201,9 +205,7 @@ function confirm(belief: Belief, heard: Asked): Belief {
       believed.timedSequence > confirmed.timedSequence;
     return isNew ? { ...belief, unconfirmed: believed } : belief;
   }
-  if (heard.node === waiting.node && heard.askedAtMs - waiting.atMs < LIMITS.confirmMs) return belief;
-  // An untimed claim says nothing of a time.
-  if (waiting.timedSequence === waiting.sequence && heard.closeTime === 0) return belief;
+  if (!confirms(waiting, heard, askedAtMs)) return belief;
   return {
     ...belief,
     confirmed: waiting,
@@ -224,7 +226,7 @@ function paceAfter(ledgersPerSecond: number, from: Known | undefined, to: Known)
 }
 
 /** A rival wins with a second claim that is consistent with it; else it is remembered. */
-function weigh(belief: Belief, heard: Asked, isLower: boolean): Judgement {
+function weigh(belief: Belief, heard: Heard, askedAtMs: number, isLower: boolean, nodes: number): Judgement {
   const { believed } = belief;
   const verdict = believed === undefined || heard.sequence > believed.sequence ? "ahead" : "lagging";
   const rivals = belief.rivals.filter(({ atMs }) => heard.atMs - atMs <= LIMITS.rivalKeptMs);
@@ -235,9 +237,10 @@ function weigh(belief: Belief, heard: Asked, isLower: boolean): Judgement {
   const sameNodeMs = isLower ? LIMITS.sameNodeLowerMs : LIMITS.sameNodeMs;
   const isOverruled = ({ node, atMs }: Rival) =>
     Object.entries(belief.spokenForBy).some(([speaker, spokenAtMs]) => Number(speaker) !== node && spokenAtMs > atMs);
-  const winner = alike.findLast((rival) =>
-    isSecond(heard, rival, sameNodeMs) && (isAnother(heard, rival) || !isOverruled(rival))
-  );
+  const winner = alike.findLast((rival) => {
+    if (nodes === 1 || rival.node !== heard.node) return askedAtMs - rival.atMs >= LIMITS.rivalMs;
+    return askedAtMs - rival.atMs >= sameNodeMs && !isOverruled(rival);
+  });
   if (winner !== undefined && isLower && mayBeLag(belief, heard)) {
     return { verdict, belief: confirmLower(belief, winner, heard), isDoubtful: false };
   }
@@ -249,16 +252,6 @@ function weigh(belief: Belief, heard: Asked, isLower: boolean): Judgement {
     ? rivals
     : [...others, { ...heard, isLower }].slice(-LIMITS.rivals);
   return { verdict, belief: { ...belief, rivals: remembered }, isDoubtful: true };
-}
-
-/** Whether it was asked long enough after an earlier claim to be a second one beside it. */
-function isSecond(heard: Asked, earlier: Heard, sameNodeMs: number): boolean {
-  return heard.askedAtMs - earlier.atMs >= (isAnother(heard, earlier) ? LIMITS.rivalMs : sameNodeMs);
-}
-
-/** Whether it is another node's, or there is no other. */
-function isAnother({ node, nodes }: Asked, earlier: Heard): boolean {
-  return nodes === 1 || earlier.node !== node;
 }
 
 /** What was shown is not taken back for a node that lags: before long it will show as much. */

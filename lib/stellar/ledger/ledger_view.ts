@@ -1,6 +1,7 @@
 import type { Clock } from "../../clock.ts";
 import { type Belief, type Claim, type Known, STORED } from "./belief.ts";
 import { firstBelief, isClockWrong, judge, JUDGE_LIMITS, type Verdict } from "./judge.ts";
+import { createShownLedger } from "./shown_ledger.ts";
 
 /** The newest ledger as this gateway sees it: what it believes of what all nodes say (`judge.ts`). */
 export interface LedgerView {
@@ -12,17 +13,16 @@ export interface LedgerView {
   readonly closeTimeIsExact: boolean;
   /** The newest ledger that two claims speak for: what no single wrong answer has raised; 0 before the first. */
   readonly confirmed: { readonly sequence: number; readonly closeTime: number };
-  /**
-   * The newest ledger in which somebody was told that a transaction was applied, for some minutes; 0 when there is none. A
-   * node that shows less lags, also where what it has shown is not confirmed and two of its claims have overturned it.
-   */
-  readonly appliedIn: number;
+  /** The newest ledger as of which anybody was shown something. A node that shows less lags, whatever is believed by now. */
+  readonly shownSequence: number;
   /** Whether the network went back lately, by two claims, and has not come so far again. */
   readonly hasGoneBack: boolean;
   /** How often two claims have overturned what was believed: what they speak of may be another network. */
   readonly overturned: number;
   /** Takes in what an answer said of the newest ledger. A sequence of 0 says nothing, and is `current`. */
   hear(claim: Claim): Verdict;
+  /** Something is shown as of this ledger. */
+  hearShown(sequence: number): void;
   /** Somebody is told that a transaction was applied in this ledger. One beyond what is believed says nothing. */
   hearApplied(sequence: number): void;
   /**
@@ -47,6 +47,8 @@ export interface LedgerView {
   onDoubt(listener: (claim: Claim) => void): () => void;
 }
 
+type Moment = Pick<Known, "sequence" | "closeTime">;
+const NEVER: Moment = { sequence: 0, closeTime: 0 };
 /** A network that closes no ledgers is taken to have rested for no longer than this, whatever our own clock says. */
 const LONGEST_REST_SECONDS = 3_000;
 /** A network that has closed no ledger for so long rests. */
@@ -59,7 +61,7 @@ export function createLedgerView({ clock, stored, nodes = 1 }: {
   nodes?: number;
 }): LedgerView {
   let belief: Belief = firstBelief(stored, clock.monotonicMs());
-  let applied = { sequence: 0, atMs: 0 };
+  const shown = createShownLedger(clock);
   /** The newest ledger that was news without being believed. */
   let newsAhead = 0;
   let firstSequence: number | undefined;
@@ -135,8 +137,8 @@ export function createLedgerView({ clock, stored, nodes = 1 }: {
     get confirmed() {
       return belief.confirmed ?? { sequence: 0, closeTime: 0 };
     },
-    get appliedIn() {
-      return clock.monotonicMs() - applied.atMs < JUDGE_LIMITS.forgottenMs ? applied.sequence : 0;
+    get shownSequence() {
+      return shown.sequence;
     },
     get hasGoneBack() {
       return belief.wentBackFrom !== undefined;
@@ -163,7 +165,8 @@ export function createLedgerView({ clock, stored, nodes = 1 }: {
       };
       const { verdict, belief: next, isDoubtful } = judge(belief, claim, now);
       belief = next;
-      if (isOtherHistory(before, next)) applied = { sequence: 0, atMs: 0 };
+      if (isOtherHistory(before, next, shown)) shown.forget();
+      shown.hear(claim);
       learnPace(claim, verdict);
       learnTime(claim, verdict);
       const sequence = next.believed?.sequence ?? 0;
@@ -172,9 +175,9 @@ export function createLedgerView({ clock, stored, nodes = 1 }: {
       if (isDoubtful) { for (const listener of doubtListeners) listener(claim); }
       return verdict;
     },
+    hearShown: (sequence) => shown.show(sequence, belief.believed?.closeTime ?? 0),
     hearApplied(sequence) {
-      const isNewer = sequence > applied.sequence && sequence <= (belief.believed?.sequence ?? 0);
-      if (isNewer) applied = { sequence, atMs: clock.monotonicMs() };
+      if (sequence <= (belief.believed?.sequence ?? 0)) shown.showApplied(sequence);
     },
     clockDisagreement() {
       if ((belief.confirmed?.closeTime ?? 0) === 0 || !isClockWrong(belief, clock.monotonicMs())) return undefined;
@@ -192,8 +195,10 @@ export function createLedgerView({ clock, stored, nodes = 1 }: {
   };
 }
 
-/** Whether what is believed since is not only older: the network begins anew, or was taken back by who may. */
-function isOtherHistory(before: Belief, { believed, overturned, networkReverts }: Belief): boolean {
+/** Whether what is believed since is not only older than what was: the network begins anew, or was taken back by who may. */
+function isOtherHistory(before: Belief, { believed, overturned, networkReverts }: Belief, shown: Moment): boolean {
   if (networkReverts !== before.networkReverts) return true;
-  return overturned !== before.overturned && believed!.closeTime > (before.believed?.closeTime ?? 0);
+  const contradicts = ({ sequence, closeTime }: Moment) =>
+    believed!.sequence < sequence && believed!.closeTime > closeTime;
+  return overturned !== before.overturned && [before.believed ?? NEVER, shown].some(contradicts);
 }

@@ -211,21 +211,21 @@ describe("the judge of claims, when ledgers are lower than before", () => {
       on.view.hearApplied(sequence ?? on.view.sequence);
       return on;
     };
-    assert.equal(applied(1_022).view.appliedIn, 0, "nobody has seen it");
+    assert.equal(applied(1_022).view.shownSequence, 0, "nobody has seen it");
     const overturned = applied();
     const shown = overturned.view.sequence;
     for (let seconds = 0; seconds < 10; seconds++) {
       overturned.clock.pass(1_000);
       overturned.hear(overturned.truth(8));
     }
-    assert.deepEqual([overturned.view.sequence < shown, overturned.view.appliedIn], [true, shown]);
+    assert.deepEqual([overturned.view.sequence < shown, overturned.view.shownSequence], [true, shown]);
     overturned.clock.pass(290_000);
-    assert.equal(overturned.view.appliedIn, 0);
+    assert.equal(overturned.view.shownSequence, 0);
     const reset = applied();
     for (let seconds = 0; seconds < 10; seconds++) {
       reset.clock.pass(1_000);
       reset.hear({ sequence: 7, closeTime: reset.truth().closeTime + 1 });
     }
-    assert.deepEqual([reset.view.sequence, reset.view.appliedIn], [7, 0]);
+    assert.deepEqual([reset.view.sequence, reset.view.shownSequence], [7, 0]);
   });
 });

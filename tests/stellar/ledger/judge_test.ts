@@ -132,8 +132,8 @@ describe("the judge of claims", () => {
       const shown = { sequence: 1_720, closeTime: START + later };
       assert.equal(on.hear(shown), "current");
       on.clock.step(3_600_000);
-      on.clock.pass(1_900);
-      assert.equal(on.hear({ node: nodes - 1, ...shown, sequence: 1_721 }), "ahead", "too soon");
+      on.clock.pass(900);
+      if (nodes === 1) assert.equal(on.hear({ ...shown, sequence: 1_721 }), "ahead", "too soon");
       on.clock.pass(100);
       assert.equal(on.hear({ node: nodes - 1, ...shown, sequence: 1_721 }), "current");
       assert.deepEqual([on.view.confirmed.sequence, on.view.overturned], [1_720, 0]);

@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { JUDGE_LIMITS } from "../../../lib/stellar/ledger/judge.ts";
+import { createShownLedger } from "../../../lib/stellar/ledger/shown_ledger.ts";
+import { fakeClock } from "../rpc/stub_rpc.ts";
+import { stage, START } from "./judge_stage.ts";
+
+describe("the newest ledger as of which anything was shown", () => {
+  test("counts once a second claim speaks for it, a second later or of another node, before or after", () => {
+    const counts: [string, (on: ReturnType<typeof stage>) => void, boolean][] = [
+      ["nobody else", () => {}, false],
+      ["the same node at once", (on) => on.hear(on.truth()), false],
+      ["the same node, asked before", (on) => {
+        const askedAtMs = on.clock.monotonicMs();
+        on.clock.pass(1_500);
+        on.hear({ ...on.truth(), askedAtMs });
+      }, false],
+      ["the same node a second later", (on) => {
+        on.clock.pass(1_000);
+        on.hear(on.truth());
+      }, true],
+      ["the same node, of less", (on) => {
+        on.clock.pass(1_000);
+        on.hear(on.truth(1));
+      }, false],
+      ["another node at once", (on) => on.hear({ ...on.truth(), node: 1 }), true],
+    ];
+    for (const [who, speak, isCounted] of counts) {
+      const after = stage({ nodes: 2 });
+      after.clock.pass(20_000);
+      const { sequence } = after.truth();
+      after.hear(after.truth());
+      after.view.hearShown(sequence);
+      assert.equal(after.view.shownSequence, 0);
+      speak(after);
+      assert.equal(after.view.shownSequence, isCounted ? sequence : 0, who);
+      const before = stage({ nodes: 2 });
+      before.clock.pass(20_000);
+      before.hear(before.truth());
+      speak(before);
+      before.view.hearShown(sequence);
+      assert.equal(before.view.shownSequence, isCounted ? sequence : 0, `before: ${who}`);
+    }
+  });
+
+  test("stands where lagging nodes have overturned what is believed, a clock that is wrong or not, and is forgotten in the end", () => {
+    for (const clockOff of [0, -86_400, 86_400]) {
+      const on = stage({ clockOff, stored: { sequence: 900, closeTime: START - 500 } });
+      on.clock.pass(200_000);
+      const shown = on.truth().sequence;
+      on.hear(on.truth());
+      on.view.hearShown(shown);
+      on.clock.pass(1_000);
+      on.hear(on.truth());
+      for (let seconds = 0; seconds < 30; seconds++) {
+        on.clock.pass(1_000);
+        on.hear(on.truth(15));
+        assert.equal(on.view.shownSequence, shown);
+      }
+      on.clock.pass(JUDGE_LIMITS.forgottenMs);
+      assert.equal(on.view.shownSequence, 0);
+    }
+  });
+
+  test("ends with its network, and none of a former one counts", () => {
+    const on = stage();
+    on.pass(202);
+    const former = on.truth();
+    on.view.hearShown(former.sequence);
+    assert.equal(on.view.shownSequence, former.sequence);
+    const now = (sequence: number) => ({ sequence, closeTime: on.truth().closeTime + 1 });
+    for (let seconds = 0; seconds < 5; seconds++) {
+      on.clock.pass(1_000);
+      on.hear(now(7));
+    }
+    assert.deepEqual([on.view.sequence, on.view.shownSequence], [7, 0]);
+    for (let seconds = 0; seconds < 3; seconds++) {
+      on.clock.pass(1_000);
+      on.hear(former);
+      on.view.hearShown(former.sequence);
+    }
+    assert.equal(on.view.shownSequence, 0);
+  });
+
+  test("counts on a network of hundreds of ledgers a second, too", () => {
+    const clock = fakeClock(START * 1_000);
+    const shown = createShownLedger(clock);
+    for (let sequence = 1; sequence <= 2_000; sequence++) {
+      clock.pass(5);
+      shown.hear({ node: 0, sequence, closeTime: START });
+      shown.show(sequence, START);
+    }
+    assert.ok(shown.sequence > 1_500, String(shown.sequence));
+  });
+});
