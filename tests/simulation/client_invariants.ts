@@ -10,6 +10,9 @@ const PAID_MS = 95_000;
 /** A second, by a clock that is a little slow. */
 const CONFIRM_MS = 1_100;
 
+/** What tells whether a gateway could know. */
+type Witnesses = Pick<Site, "climate" | "time" | "told">;
+
 /** What a key was let in for that was disabled from well before the question until the answer. */
 export function checkRefusals({ admitted, switched, keyId }: Client, broken: string[]): void {
   for (const { askedMs, answeredMs } of admitted) {
@@ -57,16 +60,28 @@ function excessOf(admitted: Client["admitted"], rate: number): string | undefine
   return undefined;
 }
 
-/**
- * What one gateway has shown that more than one answer spoke for, or has confirmed, it does not show as of an older ledger to
- * who asks later, and what was confirmed nor does any other; nobody is shown what never was, and in the end all are shown
- * what is.
- */
+/** Nothing is shown that is no more, and in the end all are shown what is. */
 export function checkCards(site: Site, readers: CardReader[], payers: Payer[], broken: string[]): void {
   const shown = readers.flatMap((reader) => reader.shown);
-  const confirmed = payers.flatMap((payer) => payer.confirmed);
-  for (const one of shown) {
-    const { machine, ledger, latest, askedMs } = one;
+  checkBackSteps(site, shown, payers.flatMap(({ confirmed }) => confirmed), broken);
+  for (const reader of readers) {
+    const last = reader.shown.at(-1);
+    const isShown = last !== undefined && last.latest - last.ledger <= 1 && site.world.nowMs - last.answeredMs < 10_000;
+    if (!isShown) broken.push(`cards are not shown as they are: ${JSON.stringify(last)} at ${site.world.nowMs}`);
+  }
+}
+
+/**
+ * What one gateway has shown that more than one answer spoke for, or has confirmed, it does not show as of an older ledger to
+ * who asks later, and what was confirmed nor does any other; nobody is shown what never was.
+ */
+export function checkBackSteps(
+  site: Witnesses,
+  shown: ShownCard[],
+  confirmed: Payer["confirmed"],
+  broken: string[],
+): void {
+  for (const { machine, ledger, latest, askedMs } of shown) {
     if (ledger > latest) broken.push(`${machine} showed a card as of ledger ${ledger}, of ${latest}`);
     const isNewer = (other: { ledger: number; answeredMs: number }) =>
       other.ledger > ledger && other.answeredMs < askedMs;
@@ -79,18 +94,13 @@ export function checkCards(site: Site, readers: CardReader[], payers: Payer[], b
     const after = `${Math.round(askedMs - newer.answeredMs)} ms after ${newer.machine} knew ${newer.ledger}`;
     return void broken.push(`${machine} showed a card as of ledger ${ledger} at ${Math.round(askedMs)}, ${after}`);
   }
-  for (const reader of readers) {
-    const last = reader.shown.at(-1);
-    const isShown = last !== undefined && last.latest - last.ledger <= 1 && site.world.nowMs - last.answeredMs < 10_000;
-    if (!isShown) broken.push(`cards are not shown as they are: ${JSON.stringify(last)} at ${site.world.nowMs}`);
-  }
 }
 
 /**
  * Whether nodes had told that gateway of this ledger for long enough: what one answer alone has said may be a lie, and is
  * taken back. It is confirmed by one a second later, which may be for the ledger before.
  */
-function isSpokenFor({ told }: Site, { machine, ledger }: ShownCard, untilMs: number): boolean {
+function isSpokenFor({ told }: Witnesses, { machine, ledger }: ShownCard, untilMs: number): boolean {
   let [answers, lastMs] = [0, -Infinity];
   for (const one of told.get(machine) ?? []) {
     if (one.atMs >= untilMs || one.ledger < ledger || one.atMs - lastMs < CONFIRM_MS) continue;
@@ -101,7 +111,7 @@ function isSpokenFor({ told }: Site, { machine, ledger }: ShownCard, untilMs: nu
 }
 
 /** Whether all gateways know by then what one has confirmed. */
-function isHeardByAll({ climate, time }: Site, afterMs: number): boolean {
+function isHeardByAll({ climate, time }: Witnesses, afterMs: number): boolean {
   const { stall, storeFault } = climate.troubles;
   const mayBeDeaf = stall + storeFault > 0 || time.wasMoved ||
     climate.misfortunes.some(([what]) => what === "pause" || what === "ambush");

@@ -1,11 +1,12 @@
 // Lives through simulated worlds, one for each seed, until seeds or time are over:
 //   simulate.ts [--seeds N] [--from SEED] [--these SEED,SEED] [--seconds N] [--misfortunes K] [--without KIND,KIND] [--show]
-//     [--traces] [--until-broken]
+//     [--traces] [--until-broken] [--cards]
 // A world that breaks is lived through again with fewer misfortunes, and without some kinds of them, for as long as it
-// breaks; how to repeat the shortest form is printed.
+// breaks; how to repeat the shortest form is printed. --cards: worlds in which nothing is done but look at cards.
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { MISFORTUNES } from "./climate.ts";
+import { runCards } from "./card_worlds.ts";
 import { run, type RunOptions } from "./run.ts";
 
 /** More than a world has. */
@@ -13,7 +14,7 @@ const MOST_MISFORTUNES = 2_048;
 
 /** How a broken world is told shortest: that fewer could do in another order is not looked for. */
 async function shortened(seed: number): Promise<string> {
-  const breaks = async (options: RunOptions) => (await run(seed, options)).broken.length > 0;
+  const breaks = async (options: RunOptions) => (await liveThrough(seed, options)).broken.length > 0;
   let [harmless, misfortunes] = [-1, MOST_MISFORTUNES];
   while (misfortunes - harmless > 1) {
     const middle = (harmless + misfortunes) >> 1;
@@ -25,7 +26,7 @@ async function shortened(seed: number): Promise<string> {
     if (await breaks({ misfortunes, without: [...without, kind] })) without.push(kind);
   }
   const kinds = without.length > 0 ? ` --without ${without.join()}` : "";
-  return `--seeds 1 --from ${seed} --misfortunes ${misfortunes}${kinds} --show`;
+  return `--seeds 1 --from ${seed} --misfortunes ${misfortunes}${kinds}${values.cards ? " --cards" : ""} --show`;
 }
 
 function* seedsFrom(first: number, count: number): Iterable<number> {
@@ -43,8 +44,10 @@ const { values } = parseArgs({
     show: { type: "boolean", default: false },
     traces: { type: "boolean", default: false },
     "until-broken": { type: "boolean", default: false },
+    cards: { type: "boolean", default: false },
   },
 });
+const liveThrough = values.cards ? runCards : run;
 const these = values.these?.split(",").map(Number);
 const seconds = Number(values.seconds);
 const options: RunOptions = {
@@ -60,7 +63,7 @@ const spentSeconds = () => (performance.now() - beganMs) / 1_000;
 const sum = { lived: 0, failed: 0, steps: 0, simulatedMs: 0, events: 0, deliveries: 0, payments: 0 };
 for (const seed of these ?? seedsFrom(Number(values.from), Number(values.seeds))) {
   if (isEnded || spentSeconds() >= seconds) break;
-  const result = await run(seed, options);
+  const result = await liveThrough(seed, options);
   sum.lived++;
   for (const name of ["steps", "simulatedMs", "events", "deliveries", "payments"] as const) sum[name] += result[name];
   if (values.show) { for (const line of result.logged) console.log(line); }

@@ -47,6 +47,32 @@ export class StoreTime {
   }
 }
 
+/** What a gateway on this machine is answered by a node. */
+export async function askNode(
+  { world, chain, nodes, told }: Pick<Site, "world" | "chain" | "nodes" | "told">,
+  machine: Machine,
+  url: string,
+  { body, signal }: RequestInit,
+): Promise<Response> {
+  const node = nodes.find((node) => node.url === url)!;
+  const aborted = new Promise<never>((_, reject) => {
+    signal?.addEventListener("abort", () => reject(new DOMException("aborted", "AbortError")), { once: true });
+  });
+  const hear = (ledger: number) => {
+    // A lie speaks for nothing.
+    if (ledger > chain.ledgers.latest) return;
+    const known = told.get(machine.name) ?? [];
+    known.push({ ledger, atMs: world.nowMs });
+    told.set(machine.name, known);
+  };
+  const asked = machine.call(
+    `${node.name} ${JSON.parse(String(body)).method}`,
+    () => node.answer(String(body), hear),
+  );
+  const answer = await Promise.race([asked, aborted]);
+  return answer ?? await aborted;
+}
+
 /** Everything that is there: one store, several machines with a gateway each, nodes of one network, receivers. */
 export class Site {
   readonly chain: Chain;
@@ -136,7 +162,7 @@ export class Site {
       store,
       keys: keySourceFromStore(store),
       clock: machine.clock,
-      fetch: (url, init) => this.#ask(machine, url, init),
+      fetch: (url, init) => askNode(this, machine, url, init),
       log: createLog({
         level: "warn",
         format: "json",
@@ -204,26 +230,6 @@ export class Site {
     // A driver in memory answers at once.
     const { last } = this.driver.events.bounds() as { last: number };
     this.owedAfter.set(subscriptionId, last);
-  }
-
-  async #ask(machine: Machine, url: string, { body, signal }: RequestInit): Promise<Response> {
-    const node = this.nodes.find((node) => node.url === url)!;
-    const aborted = new Promise<never>((_, reject) => {
-      signal?.addEventListener("abort", () => reject(new DOMException("aborted", "AbortError")), { once: true });
-    });
-    const told = (ledger: number) => {
-      // A lie speaks for nothing.
-      if (ledger > this.chain.ledgers.latest) return;
-      const known = this.told.get(machine.name) ?? [];
-      known.push({ ledger, atMs: this.world.nowMs });
-      this.told.set(machine.name, known);
-    };
-    const asked = machine.call(
-      `${node.name} ${JSON.parse(String(body)).method}`,
-      () => node.answer(String(body), told),
-    );
-    const answer = await Promise.race([asked, aborted]);
-    return answer ?? await aborted;
   }
 
   /** Asks a gateway to stop, as by SIGTERM: its process ends when it has. */

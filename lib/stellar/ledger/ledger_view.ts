@@ -1,7 +1,7 @@
 import type { Clock } from "../../clock.ts";
 import { type Belief, type Claim, type Known, STORED } from "./belief.ts";
 import { firstBelief, isClockWrong, judge, JUDGE_LIMITS, type Verdict } from "./judge.ts";
-import { createShownLedger } from "./shown_ledger.ts";
+import { createShownLedger, type Moment } from "./shown_ledger.ts";
 
 /** The newest ledger as this gateway sees it: what it believes of what all nodes say (`judge.ts`). */
 export interface LedgerView {
@@ -23,7 +23,7 @@ export interface LedgerView {
   hear(claim: Claim): Verdict;
   /** Something is shown as of this ledger. */
   hearShown(sequence: number): void;
-  /** Somebody is told that a transaction was applied in this ledger. One beyond what is believed says nothing. */
+  /** Somebody is told that a transaction was applied in this ledger. One beyond all that was heard says nothing. */
   hearApplied(sequence: number): void;
   /**
    * The network's time now, Unix seconds: a close time that no single answer has made, and the time since. Our own
@@ -47,7 +47,6 @@ export interface LedgerView {
   onDoubt(listener: (claim: Claim) => void): () => void;
 }
 
-type Moment = Pick<Known, "sequence" | "closeTime">;
 const NEVER: Moment = { sequence: 0, closeTime: 0 };
 /** A network that closes no ledgers is taken to have rested for no longer than this, whatever our own clock says. */
 const LONGEST_REST_SECONDS = 3_000;
@@ -175,10 +174,8 @@ export function createLedgerView({ clock, stored, nodes = 1 }: {
       if (isDoubtful) { for (const listener of doubtListeners) listener(claim); }
       return verdict;
     },
-    hearShown: (sequence) => shown.show(sequence, belief.believed?.closeTime ?? 0),
-    hearApplied(sequence) {
-      if (sequence <= (belief.believed?.sequence ?? 0)) shown.showApplied(sequence);
-    },
+    hearShown: (sequence) => shown.show(sequence, belief.believed ?? NEVER),
+    hearApplied: (sequence) => shown.showApplied(sequence, belief.believed ?? NEVER),
     clockDisagreement() {
       if ((belief.confirmed?.closeTime ?? 0) === 0 || !isClockWrong(belief, clock.monotonicMs())) return undefined;
       const seconds = Math.round(networkSeconds(Infinity) - clock.now() / 1000);

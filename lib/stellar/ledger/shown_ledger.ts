@@ -1,5 +1,5 @@
 import type { Clock } from "../../clock.ts";
-import type { Claim } from "./belief.ts";
+import type { Claim, Known } from "./belief.ts";
 import { JUDGE_LIMITS } from "./judge.ts";
 
 /**
@@ -9,7 +9,7 @@ import { JUDGE_LIMITS } from "./judge.ts";
 export interface ShownLedger {
   /** 0 when there is none, or when nobody has spoken for it for some minutes. */
   readonly sequence: number;
-  /** No later than this it closed, Unix seconds; Infinity where no claim has said it. */
+  /** It closed about then, or before, Unix seconds; Infinity where no claim has said it. */
   readonly closeTime: number;
   /** Takes in a claim. */
   hear(claim: Claim): void;
@@ -17,12 +17,18 @@ export interface ShownLedger {
    * Something is shown as of this ledger. It counts when two claims have spoken for it; never where it closed before what is
    * believed, as a ledger of another network has.
    */
-  show(sequence: number, believedCloseTime: number): void;
-  /** Somebody is told that a transaction was applied in this ledger: it counts at once. */
-  showApplied(sequence: number): void;
+  show(sequence: number, believed: Moment): void;
+  /**
+   * Somebody is told that a transaction was applied in this ledger: it counts at once, but where it is beyond all that was
+   * heard, as one of a former network may be.
+   */
+  showApplied(sequence: number, believed: Moment): void;
   /** The network is another one by now. */
   forget(): void;
 }
+
+/** A ledger and its close time. */
+export type Moment = Pick<Known, "sequence" | "closeTime">;
 
 /** That a ledger, or one after it, was there when it was asked. */
 interface Word {
@@ -64,7 +70,11 @@ export function createShownLedger(clock: Pick<Clock, "monotonicMs">): ShownLedge
   }
 
   function raise(sequence: number): void {
-    const closeTime = words.find((word) => word.sequence >= sequence && word.closeTime > 0)?.closeTime ?? Infinity;
+    const timed = words.filter((word) => word.sequence >= sequence && word.closeTime > 0);
+    // What was said of a ledger further up, or wrongly of this one, may be too early.
+    const nearest = Math.min(...timed.map((word) => word.sequence));
+    const closeTimes = timed.flatMap((word) => word.sequence === nearest ? [word.closeTime] : []);
+    const closeTime = closeTimes.length === 0 ? Infinity : Math.max(...closeTimes);
     shown = { sequence, closeTime, atMs: clock.monotonicMs() };
   }
 
@@ -92,14 +102,15 @@ export function createShownLedger(clock: Pick<Clock, "monotonicMs">): ShownLedge
       if (sequence >= shown.sequence) shown = { ...shown, atMs: heardAtMs };
       settle();
     },
-    show(sequence, believedCloseTime) {
+    show(sequence, believed) {
       const { closeTime = 0 } = words.findLast((word) => word.sequence === sequence) ?? {};
-      if (closeTime > 0 && closeTime < believedCloseTime) return;
+      if (closeTime > 0 && closeTime < believed.closeTime) return;
       if (!waiting.some((one) => one.sequence === sequence)) waiting.push({ sequence, atMs: clock.monotonicMs() });
       settle();
     },
-    showApplied(sequence) {
-      if (sequence > shown.sequence) raise(sequence);
+    showApplied(sequence, believed) {
+      const isHeardOf = sequence <= believed.sequence || words.some((word) => word.sequence >= sequence);
+      if (isHeardOf && sequence > shown.sequence) raise(sequence);
     },
     forget() {
       words = [];

@@ -43,6 +43,16 @@ describe("the newest ledger as of which anything was shown", () => {
     }
   });
 
+  test("counts at once where a transaction was applied in it, also before it is believed", () => {
+    const on = stage({ clockOff: -86_400 });
+    const { sequence } = on.truth();
+    assert.equal(on.hear(on.truth()), "ahead");
+    on.view.hearApplied(sequence + 1);
+    assert.equal(on.view.shownSequence, 0, "nobody has heard of it");
+    on.view.hearApplied(sequence);
+    assert.deepEqual([on.view.sequence, on.view.shownSequence], [0, sequence]);
+  });
+
   test("stands where lagging nodes have overturned what is believed, a clock that is wrong or not, and is forgotten in the end", () => {
     for (const clockOff of [0, -86_400, 86_400]) {
       const on = stage({ clockOff, stored: { sequence: 900, closeTime: START - 500 } });
@@ -88,7 +98,7 @@ describe("the newest ledger as of which anything was shown", () => {
     for (let sequence = 1; sequence <= 2_000; sequence++) {
       clock.pass(5);
       shown.hear({ node: 0, sequence, closeTime: START });
-      shown.show(sequence, START);
+      shown.show(sequence, { sequence: 0, closeTime: 0 });
     }
     assert.ok(shown.sequence > 1_500, String(shown.sequence));
   });
