@@ -97,11 +97,6 @@ export const paidAmongLag: Kind = (climate) =>
 export const shownAmongLag: Kind = (climate) =>
   climate.lookers > 0 && climate.nodes > 1 && climate.ailments.includes("lag") && share(climate, "ail") > 0.1;
 
-/** The same, by clocks that are hours off, as of a gateway that begins after a while in which there was none. */
-export const shownByClock: Kind = (climate) =>
-  shownAmongLag(climate) && climate.restartMs === 60_000 && setsClocksBy(climate, HOUR_MS) &&
-  share(climate, "clock") > 0.3;
-
 /** Cards are looked at while nodes lag, and say what is wrong. */
 export const shownAmongLies: Kind = (climate) => shownAmongLag(climate) && share(climate, "lie") > 0.1;
 

@@ -13,6 +13,8 @@ export interface PlantedBug {
   seed: number;
   /** What kind of world shows it; absent: any. */
   kind?: Kind;
+  /** The world is one of those in which nothing is done but look at cards. */
+  isOfCards?: boolean;
   /** It was not planted at first: the simulation found it in the product. */
   wasReal?: boolean;
 }

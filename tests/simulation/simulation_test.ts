@@ -7,14 +7,17 @@ import { promisify } from "node:util";
 import { runtimeName } from "../../lib/runtime/runtime.ts";
 import { runtimeCommand } from "../bench/processes.ts";
 import { PLANTED } from "./planted_bugs.ts";
+import { runCards } from "./card_worlds.ts";
 import { run } from "./run.ts";
 
 /** More of them: `deno task simulate`. */
 const SEEDS = [1, 2, 3];
 /** Broke of what cannot be planted again: of two causes, either of which the mend of the other hides, or it does not show any more. */
-const BROKE_ONCE = [410000198, 416000332, 310004866, 330000339, 15845, 600004741, 700001453, 398338];
+const BROKE_ONCE = [410000198, 416000332, 310004866, 330000339, 15845, 600004741, 700001453, 398338, 1900005793];
 /** Worlds that broke of what was mended since. */
-const KEPT = [...BROKE_ONCE, ...PLANTED.flatMap(({ wasReal, seed }) => wasReal ? [seed] : [])];
+const KEPT = [...BROKE_ONCE, ...PLANTED.flatMap((bug) => bug.wasReal && !bug.isOfCards ? [bug.seed] : [])];
+/** Those of nothing but cards: the first ones, and some that broke. */
+const OF_CARDS = [...Array(40).keys(), 2050, 13410, 14939, 15989];
 /** Lived through in either runtime: one gateway after another, isolates, and where cards are looked at and payments made. */
 const COMPARED = [8, 16, 13];
 
@@ -31,6 +34,13 @@ test("everything holds in the simulated worlds", async () => {
     sum.payments += payments;
   }
   assert.ok(sum.events > 0 && sum.deliveries > 0 && sum.payments > 0, "nothing happened in them");
+});
+
+test("nothing is shown as of an older ledger than before where only cards are looked at", async () => {
+  for (const seed of mine(OF_CARDS)) {
+    const { broken } = await runCards(seed);
+    assert.deepEqual(broken, [], `seed ${seed}`);
+  }
 });
 
 test("a seed has one trace, on either runtime", async () => {
