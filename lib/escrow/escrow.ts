@@ -1,5 +1,5 @@
 import type { Clock } from "../clock.ts";
-import { createContractCalls } from "../stellar/transactions/contract_call.ts";
+import { type ContractCall, createContractCalls } from "../stellar/transactions/contract_call.ts";
 import { createEntryReader } from "../stellar/ledger/entries.ts";
 import { createInclusionFees } from "../stellar/transactions/fees.ts";
 import { createShortestLife } from "../stellar/ledger/entry_life.ts";
@@ -65,6 +65,8 @@ export interface Escrow {
   };
   /** What a vetted envelope does, for the log. */
   describe(envelope: VettedEnvelope): SubmittedOperation;
+  /** Alike for two calls that do the same, whatever their nonces: 64 hex digits. */
+  digestOf(call: ContractCall): string;
 }
 
 export type { Fate, HandedOut };
@@ -216,5 +218,6 @@ export function createEscrow(parts: EscrowParts): Escrow {
       handedOut: (envelopeXdr, sinceLedger) => handedOut(envelopeXdr, { networkPassphrase, sinceLedger }),
     },
     describe: ({ source, hash, call }) => ({ kind: operationKind(contracts, call), source, hash }),
+    digestOf: operationDigest,
   };
 }

@@ -21,7 +21,7 @@ const {
   digestOf,
   useSequence,
   applyElsewhere,
-} = await startIntentCalls(9);
+} = await startIntentCalls(10);
 after(() => stage.close());
 
 describe("submit with an Idempotency-Key", () => {
@@ -55,6 +55,24 @@ describe("submit with an Idempotency-Key", () => {
     assert.deepEqual([status, body.error.param], [400, "Idempotency-Key"]);
     assert.match(body.error.message, new RegExp(`used for transaction ${turnedDown[0].hash}, which was applied`));
     assert.equal((await submitted(card, turnedDown[0].xdr, { key: "elsewhere" })).status, 200);
+  });
+
+  test("takes what prepare made in the place of one that was turned down, also while that one is being sent again", async () => {
+    const card = newCard();
+    const first = await prepared(card, { key: "again" });
+    const refused = await asked("/v1/transactions/submit", signed(first.body.xdr, card.agent), { key: "again" });
+    assert.equal(refused.body.error.transactionError, "txBadAuth");
+    await pass(6);
+    const second = await prepared(card, { key: "again" });
+    // Another worker sent the first again, and was killed before it was told what came of it.
+    const { hash, validUntil } = first.body;
+    await stage.store.submissions.record({ hash, validUntil, submittedAtMs: stage.time.now() });
+    const other = await submitted(card, (await prepared(card, {}, "8")).body.xdr, { key: "again" });
+    assert.match(other.body.error.message, new RegExp(`used for transaction ${hash}, which may still be applied`));
+    assert.equal((await prepared(card, { key: "again" })).body.hash, second.body.hash);
+    const done = await submitted(card, second.body.xdr, { key: "again" });
+    assert.deepEqual([done.status, done.body.hash], [200, second.body.hash]);
+    assert.equal((await prepared(card, { key: "again" })).body.status, "success");
   });
 
   test("repeats how it ended when the node has forgotten, and so does GET, for a key that may read or write", async () => {

@@ -1,5 +1,5 @@
 import { type LoggedEvent, matches } from "../../lib/store/event.ts";
-import { filterOf, type Reader } from "../../lib/store/webhook.ts";
+import { type DueDelivery, filterOf, type Reader } from "../../lib/store/webhook.ts";
 import { LONGEST_DELAY_MS } from "../../lib/webhooks/delivery/schedule.ts";
 import { type Client, HEED_MS } from "./client.ts";
 import type { Hook, TakenReplay } from "./people.ts";
@@ -170,13 +170,21 @@ function checkOrder(url: string, delivered: string[], known: Map<string, LoggedE
 
 /** What is kept of a webhook's failed deliveries. */
 async function keptOf({ driver }: Pick<Site, "driver">, subscriptionId: string) {
-  const retrying = await driver.deliveries.retrying({ subscriptionId, limit: MOST_OF_KEPT });
-  const ended = [];
-  while (true) {
-    const before = ended.at(-1)?.delivery.sequence;
-    const page = await driver.deliveries.ended({ subscriptionId, before, limit: MOST_OF_KEPT });
-    ended.push(...page);
-    if (page.length < MOST_OF_KEPT) break;
-  }
+  const { deliveries } = driver;
+  const retrying = await allPages((last) => deliveries.retrying({ subscriptionId, after: last, limit: MOST_OF_KEPT }));
+  const ended = await allPages((last) => deliveries.ended({ subscriptionId, before: last, limit: MOST_OF_KEPT }));
   return [...retrying, ...ended].map(({ delivery }) => delivery);
+}
+
+/** Each page begins behind the last one of the page before. */
+async function allPages(
+  page: (last: number | undefined) => DueDelivery[] | Promise<DueDelivery[]>,
+): Promise<DueDelivery[]> {
+  const all: DueDelivery[] = [];
+  for (let full = true; full;) {
+    const more = await page(all.at(-1)?.delivery.sequence);
+    all.push(...more);
+    full = more.length === MOST_OF_KEPT;
+  }
+  return all;
 }

@@ -58,6 +58,14 @@ export const IN_REQUESTS = [
     wasReal: true,
   },
   {
+    name: "what was turned down and is sent again keeps its place",
+    file: "lib/http/intents/transactions.ts",
+    from: "const mayBeReplaced = found === \"refused\" || (found === \"open\" && isSame);",
+    to: "const mayBeReplaced = found === \"refused\" && isSame;",
+    seed: 2600005120,
+    wasReal: true,
+  },
+  {
     name: "one answer that does not find an envelope is enough",
     file: "lib/stellar/transactions/fate.ts",
     from: "const again = await ask((asked + 1) % nodes).catch(() => ask());",

@@ -33,7 +33,8 @@ export interface TransactionIntents {
   prepare(request: PrepareRequest, asker: Asker): Promise<PrepareAnswer>;
   /**
    * Submits a signed envelope and waits for its outcome; `note` is told what it is before it is sent. An intent is one
-   * transaction: another is refused for as long as the first may be applied, and once it was.
+   * transaction: another is refused for as long as the first may be applied, and once it was. Not where only one of the two
+   * can be, as both use one sequence number, and the first was turned down, or the other does the same.
    */
   submit(xdr: string, asker: Submitter, note: (what: SubmittedOperation) => void): Promise<Confirmed>;
   status(hash: string): Promise<TransactionStatus>;
@@ -57,7 +58,11 @@ interface PrepareResult extends Prepared {
 }
 
 /** What is kept of a transaction that a submit is about. `sinceLedger` as in `Prepared`. */
-type Submitted = Omit<HandedOut, "sequence"> & { sequence: string };
+interface Submitted extends Omit<HandedOut, "sequence"> {
+  sequence: string;
+  /** Alike for two that do the same; absent in what a program before this one kept. */
+  operation?: string;
+}
 
 /** What is kept of a submit; `inPlaceOf` as in `PrepareResult`. */
 type SubmitResult = Submitted & { inPlaceOf?: Submitted[] };
@@ -69,7 +74,7 @@ const sha256 = (text: string) => createHash("sha256").update(text).digest("hex")
 
 export function createTransactionIntents({ once, escrow }: {
   once: Once;
-  escrow: Pick<Escrow, "transactions" | "describe">;
+  escrow: Pick<Escrow, "transactions" | "describe" | "digestOf">;
 }): TransactionIntents {
   const { prepare, warning, submit, status, fate, handedOut, confirmedLedger } = escrow.transactions;
 
@@ -121,8 +126,7 @@ export function createTransactionIntents({ once, escrow }: {
   }
 
   /** Takes the key for this transaction. What it came to is told by `submit`, however often. */
-  function submitTask({ sequence, ...rest }: HandedOut): Task<void> {
-    const envelope: Submitted = { ...rest, sequence: sequence.toString() };
+  function submitTask(envelope: Submitted): Task<void> {
     let inPlaceOf: Submitted[] = [];
     return {
       request: envelope.hash,
@@ -134,8 +138,11 @@ export function createTransactionIntents({ once, escrow }: {
         const { found, at } = await fateOfAny(all.map((one) => ({ ...one, sequence: BigInt(one.sequence) })));
         inPlaceOf = found === "over" ? [] : all.filter(({ hash }) => hash !== envelope.hash);
         if (found === "over" || (found === "applied" && all[at]!.hash === envelope.hash)) return true;
+        // What was turned down and is being sent again is open, and `prepare` hands out what it made in its place.
+        const isSame = latest.operation === envelope.operation;
+        const mayBeReplaced = found === "refused" || (found === "open" && isSame);
         const isInItsPlace = latest.source === envelope.source && latest.sequence === envelope.sequence;
-        if (found === "refused" && isInItsPlace && isShort(kept({ ...envelope, inPlaceOf }))) return true;
+        if (mayBeReplaced && isInItsPlace && isShort(kept({ ...envelope, inPlaceOf }))) return true;
         throw anotherTransaction(all[at]!.hash, found);
       },
       work: () => Promise.resolve({ answer: undefined, result: kept({ ...envelope, inPlaceOf }) }),
@@ -156,9 +163,10 @@ export function createTransactionIntents({ once, escrow }: {
         note(escrow.describe(envelope));
         const name = nameOf(asker, "submit");
         if (name === undefined) return;
-        const { innerHash, source, sequence, validUntil } = envelope;
+        const { innerHash: hash, source, validUntil, call } = envelope;
+        const [sequence, operation] = [envelope.sequence.toString(), escrow.digestOf(call)];
         const sinceLedger = await confirmedLedger();
-        await once(name, submitTask({ hash: innerHash, source, sequence, validUntil, sinceLedger }));
+        await once(name, submitTask({ hash, source, sequence, validUntil, operation, sinceLedger }));
       }),
 
     status,
