@@ -60,8 +60,8 @@ export const IN_REQUESTS = [
   {
     name: "what was turned down and is sent again keeps its place",
     file: "lib/http/intents/transactions.ts",
-    from: "const mayBeReplaced = found === \"refused\" || (found === \"open\" && isSame);",
-    to: "const mayBeReplaced = found === \"refused\" && isSame;",
+    from: 'const mayBeReplaced = found === "refused" || (found === "open" && isSame);',
+    to: 'const mayBeReplaced = found === "refused" && isSame;',
     seed: 2600005120,
     wasReal: true,
   },
