@@ -100,13 +100,11 @@ export function createRetention(parts: RetentionParts): (signal: AbortSignal) =>
     const upTo = old.at(-1)!.sequence;
     const isBefore = ({ progress }: Reader) => progress.cursor < upTo;
     const waiting = [...behind.values()].filter(isBefore);
-    // With the first commit all of it is gone, and counted.
-    const kept = new Map<string, Set<number>>();
-    for (const reader of waiting) kept.set(reader.subscription.id, await keptOf(reader, upTo, old.length));
-    for (let from = 0; from === 0 || from < waiting.length; from += READERS_AT_ONCE) {
-      let some = waiting.slice(from, from + READERS_AT_ONCE);
-      // Until it is written: of events that are gone nobody counts what was not delivered.
-      while (!await forgetFor(some, old, upTo, kept)) some = (await lookAgain(behind, some)).filter(isBefore);
+    // What fails of events that are gone is not counted, so all are told before.
+    for (let areMore = true; areMore; waiting.splice(0, READERS_AT_ONCE)) {
+      areMore = waiting.length > READERS_AT_ONCE;
+      let some = waiting.slice(0, READERS_AT_ONCE);
+      while (!await forgetFor(some, old, { upTo, areMore })) some = (await lookAgain(behind, some)).filter(isBefore);
     }
     return true;
   }
@@ -124,18 +122,17 @@ export function createRetention(parts: RetentionParts): (signal: AbortSignal) =>
   async function forgetFor(
     readers: Reader[],
     old: LoggedEvent[],
-    upTo: number,
-    kept: Map<string, Set<number>>,
+    { upTo, areMore }: { upTo: number; areMore: boolean },
   ): Promise<boolean> {
-    const undelivered = readers.map(({ subscription, progress: { cursor } }) => {
-      const filter = filterOf(subscription);
-      const failed = kept.get(subscription.id)!;
+    const undelivered = [];
+    for (const reader of readers) {
+      const { subscription, progress: { cursor } } = reader;
+      const [filter, failed] = [filterOf(subscription), await keptOf(reader, upTo, old.length)];
       const isUnsent = (event: LoggedEvent) =>
         event.sequence > cursor && matches(filter, event) && !failed.has(event.sequence);
-      const events = old.filter(isUnsent).length;
-      return { subscriptionId: subscription.id, cursor, events };
-    });
-    if (!await store.events.forget({ upTo, undelivered })) return false;
+      undelivered.push({ subscriptionId: subscription.id, cursor, events: old.filter(isUnsent).length });
+    }
+    if (!await store.events.forget({ upTo, undelivered, areMore })) return false;
     for (const { progress } of readers) progress.cursor = upTo;
     return true;
   }

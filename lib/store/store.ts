@@ -217,10 +217,14 @@ export interface EventStore {
    * Forgets the events up to a sequence that lies at most 200 above the last one forgotten, with what is kept of their
    * failed deliveries: those that were still retrying count as dead. The readers named (at most 100) have their dead raised
    * by what they had not been sent, and their cursors moved to `upTo`, unless one has moved since: then nothing is written
-   * and the answer is false.
+   * and the answer is false. `areMore`: other readers are to be named in a further step, and no event goes before.
    */
   forget(
-    step: { upTo: number; undelivered: { subscriptionId: string; cursor: number; events: number }[] },
+    step: {
+      upTo: number;
+      undelivered: { subscriptionId: string; cursor: number; events: number }[];
+      areMore?: boolean;
+    },
   ): Promise<boolean>;
   /** Forgets undecoded events of ledgers closed before this ISO time, at most 200; answers how many went. */
   forgetUndecoded(closedBefore: string): Promise<number>;

@@ -167,7 +167,10 @@ export interface Settlement {
   cursor?: number;
   /** How far its replay has come, and whether it is done. Passed over when the replay is gone. */
   replay?: { id: string; cursor: number; done: boolean };
-  /** Deliveries that failed: new, or in place of what was kept of the same sequence. Those of forgotten events count as dead. */
+  /**
+   * Deliveries that failed: new, or in place of what was kept of the same sequence. Those of forgotten events are passed
+   * over: they were counted as dead as these were forgotten.
+   */
   failed?: FailedDelivery[];
   /** Sequences of which a failed delivery may be kept that was delivered now. */
   delivered?: number[];

@@ -39,6 +39,37 @@ test("of more than a hundred readers each is told what it was not sent, whoever 
   assert.deepEqual([...dead].sort(), [[299, 1], [300, 149]]);
 });
 
+test("what fails of more than a hundred readers while they are told is counted once", async () => {
+  const store = await openStore("memory:");
+  const ids = Array.from({ length: 150 }, (_, n) => `wh_${String(n).padStart(3, "0")}`);
+  await subscribe(store, ...ids);
+  await appendMany(store, 1, 5);
+  await scanned(store, 1_400, { latestLedgerCloseTime: (START_MS + 40 * DAY_MS) / 1_000 });
+  const events = {
+    ...store.events,
+    forget: async (step: Parameters<typeof store.events.forget>[0]) => {
+      const isForgotten = await store.events.forget(step);
+      // Those that were told are being posted to, and fail; the others have not come so far.
+      const failed = [1, 2, 3, 4, 5].map((sequence) => sampleFailed(sequence, "retrying"));
+      if (!step.areMore) {
+        for (const subscriptionId of ids) {
+          await settle(store, { subscriptionId, cursor: 5, failed });
+        }
+      }
+      return isForgotten;
+    },
+  };
+  const now = () => START_MS + 40 * DAY_MS;
+  const forget = createRetention({ store: { ...store, events }, holder: "h", now, historyDays: 30, attemptDays: 0 });
+  await forget(new AbortController().signal);
+  const told = new Set<string>();
+  for (const { progress } of await store.deliveries.readers({ limit: 500 })) {
+    told.add([progress.retrying, progress.dead].join());
+  }
+  await store.close();
+  assert.deepEqual([...told], ["0,5"]);
+});
+
 test("no commit forgets the failed deliveries of very many readers together", async () => {
   const store = await openStore("memory:");
   const ids = Array.from({ length: 250 }, (_, n) => `wh_${n}`);

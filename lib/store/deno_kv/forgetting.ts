@@ -34,14 +34,16 @@ const PARTITION_LEASES = Array.from({ length: PARTITIONS }, (_, partition) => le
 export function denoKvForget({ kv, retry, oneAtATime }: DenoKvContext): NounDriver<EventStore>["forget"] {
   /** Ends failed deliveries, as many as one commit can; with the last of them the events count as gone. */
   async function forgetSome(
-    { upTo, undelivered }: ForgetStep,
+    { upTo, undelivered, areMore = false }: ForgetStep,
   ): Promise<{ done: "refused" | "more" | "done" } | undefined> {
     // Whoever else changes a reader raises the version, or writes a partition's lease.
     const checked = await kv.getMany<unknown[]>([READERS_VERSION, FORGOTTEN, ...PARTITION_LEASES]);
     const forgotten = (checked[1]!.value ?? 0) as number;
     checkForget(upTo, { last: (await kv.get<LogEntry>(LOG)).value?.last ?? 0, forgotten });
     const range = { prefix: ["failed"], end: ["failed", upTo + 1] };
-    const failed = await collect(kv.list<FailedDelivery>(range, { limit: FAILED_PER_COMMIT, batchSize: 500 }));
+    const failed = areMore
+      ? []
+      : await collect(kv.list<FailedDelivery>(range, { limit: FAILED_PER_COMMIT, batchSize: 500 }));
     const isLast = failed.length < FAILED_PER_COMMIT;
     const ended = Map.groupBy(failed, ({ key }) => key[2] as string);
     const ids = [...new Set([...ended.keys(), ...undelivered.map(({ subscriptionId }) => subscriptionId)])];
@@ -63,7 +65,7 @@ export function denoKvForget({ kv, retry, oneAtATime }: DenoKvContext): NounDriv
       if (named !== undefined) reader.progress.cursor = Math.max(reader.progress.cursor, upTo);
       atomic.set(key, reader);
     }
-    if (isLast) atomic.set(FORGOTTEN, Math.max(forgotten, upTo));
+    if (isLast && !areMore) atomic.set(FORGOTTEN, Math.max(forgotten, upTo));
     return await commit(atomic) ? { done: isLast ? "done" : "more" } : undefined;
   }
 

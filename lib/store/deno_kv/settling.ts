@@ -117,8 +117,7 @@ export function denoKvSettling({ kv, location, retry, oneAtATime }: DenoKvContex
         if (one.sequence > bounds.last) {
           throw new RangeError(`there is no event ${one.sequence} yet, the last is ${bounds.last}`);
         }
-        if (one.sequence <= bounds.forgotten) progress.dead += 1;
-        else replace(reader, after, one.sequence, one);
+        if (one.sequence > bounds.forgotten) replace(reader, after, one.sequence, one);
       }
     }
     writeFailed(atomic, subscriptionId, before, after);

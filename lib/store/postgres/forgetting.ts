@@ -33,7 +33,7 @@ export function postgresForget(
     WHERE height < (SELECT max(height) FROM ${prefix}height_start WHERE height < coalesce(
       (SELECT height FROM ${prefix}height_start WHERE sequence > $1 ORDER BY height LIMIT 1), ${Number.MAX_SAFE_INTEGER}))`;
 
-  return ({ upTo, undelivered }) =>
+  return ({ upTo, undelivered, areMore = false }) =>
     database.transaction(async (queries) => {
       // From here on nobody keeps a failed delivery of what is forgotten (settling.ts).
       const [, bounds] = await Promise.all([
@@ -53,7 +53,7 @@ export function postgresForget(
         row.cursor = Math.max(row.cursor, upTo);
         row.dead += events;
       }
-      const isNew = upTo > bounds.forgotten;
+      const isNew = !areMore && upTo > bounds.forgotten;
       const failed = isNew ? await queries.write<FailedRow>(removeFailed, [upTo]) : [];
       for (const row of readers.values()) countGone(row, failed.filter((one) => one.subscription === row.subscription));
       await Promise.all([

@@ -101,8 +101,7 @@ function apply(settlement: Settlement, part: Part, { last, forgotten }: { last: 
   for (const sequence of settlement.delivered ?? []) replace(part, sequence, null);
   for (const one of settlement.failed ?? []) {
     if (one.sequence > last) throw new RangeError(`there is no event ${one.sequence} yet, the last is ${last}`);
-    if (one.sequence <= forgotten) row.dead += 1;
-    else replace(part, one.sequence, one);
+    if (one.sequence > forgotten) replace(part, one.sequence, one);
   }
   row.attempts += settlement.attempts.length;
 }

@@ -20,7 +20,7 @@ export function sqliteForget({ database }: SqliteContext, log: SqliteLog): NounD
   const move = database.prepare(`
     UPDATE progress SET cursor = max(cursor, ?2), dead = dead + ?3 WHERE subscription = ?1`);
 
-  return ({ upTo, undelivered }) =>
+  return ({ upTo, undelivered, areMore = false }) =>
     database.transaction(() => {
       checkForget(upTo, log.bounds());
       const readers = undelivered.flatMap(({ subscriptionId, cursor, events }) => {
@@ -29,7 +29,7 @@ export function sqliteForget({ database }: SqliteContext, log: SqliteLog): NounD
       });
       if (readers.some(({ cursor, expected }) => cursor !== expected)) return false;
       for (const { subscription, events } of readers) move.run(subscription, upTo, events);
-      if (upTo <= log.bounds().forgotten) return true;
+      if (areMore || upTo <= log.bounds().forgotten) return true;
       for (const { subscription, state, failed } of countFailed.all(upTo)) {
         const of = (wanted: string) => state === wanted ? failed : 0;
         count.run(subscription, of("retrying"), of("rejected"), of("dead"));

@@ -63,8 +63,7 @@ export function sqliteSettling(
     const { last, forgotten } = failed.length === 0 ? { last: 0, forgotten: 0 } : log.bounds();
     for (const one of failed) {
       if (one.sequence > last) throw new RangeError(`there is no event ${one.sequence} yet, the last is ${last}`);
-      if (one.sequence <= forgotten) row.dead += 1;
-      else replace(subscription, one.sequence, one, row);
+      if (one.sequence > forgotten) replace(subscription, one.sequence, one, row);
     }
     dropOldest(subscription, row);
     for (const attempt of made.attempts) attempts.write(subscription, ++row.attempts, attempt);

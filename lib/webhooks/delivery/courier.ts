@@ -27,7 +27,6 @@ import {
   ageOf,
   failedDelivery,
   isDone,
-  leaveOutForgotten,
   leaveOutNoted,
   type Outcome,
   settlementsOf,
@@ -338,7 +337,6 @@ export function createCourier(parts: CourierParts): Courier {
       const leases = new Set(own.map(({ subscriptionId }) => ofReader.get(subscriptionId)!.lease));
       try {
         if (failures > 0) await leaveOutNoted(store, own);
-        await leaveOutForgotten(store, own, batch);
         if (own.length > 0) await settle({ leases: [...leases], settlements: own });
         break;
       } catch (cause) {

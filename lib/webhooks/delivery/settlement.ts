@@ -93,21 +93,6 @@ export async function leaveOutNoted(
   }
 }
 
-/** Leaves out failures of what was forgotten since: the store has counted it. Not of what is replayed, which it has not. */
-export async function leaveOutForgotten(
-  { events }: Pick<Store, "events">,
-  settlements: Settlement[],
-  outcomes: Outcome[],
-): Promise<void> {
-  if (settlements.every(({ failed }) => failed === undefined)) return;
-  const { forgotten } = await events.bounds();
-  const isReplayed = ({ reader, delivery }: Outcome) => delivery?.track !== undefined && delivery.track !== reader.log;
-  const replayed = new Set(outcomes.filter(isReplayed).map(({ delivery }) => delivery!.failed));
-  for (const settlement of settlements) {
-    settlement.failed = settlement.failed?.filter((one) => one.sequence > forgotten || replayed.has(one));
-  }
-}
-
 /** Whether a replay has sent all that it is about, and all of it is written down. */
 export function isDone(replay: NonNullable<DeliveryReader["replay"]>): boolean {
   return replay.readThrough >= replay.endSequence && replay.queue.length === 0 && replay.outstanding.size === 0;
