@@ -12,7 +12,7 @@ export interface IntentName {
 export interface Intent {
   /** Its own, from its first claim on: 22 letters and digits. */
   id: string;
-  /** Rises with every claim, from 1. */
+  /** Rises with every claim, from 1, and with its completion: who finds it unchanged finds the same result. */
   term: number;
   /** What was asked for, as 64 hex digits. */
   request: string;

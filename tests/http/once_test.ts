@@ -17,10 +17,19 @@ async function stage() {
     wait: (ms: number) => Promise.resolve(void (nowMs += ms)),
   };
   let ids = 0;
+  const held = { beforeClaim: () => Promise.resolve() };
+  const intents: typeof store.intents = {
+    ...store.intents,
+    async claim(step) {
+      await held.beforeClaim();
+      return await store.intents.claim(step);
+    },
+  };
   const newId = () => String(++ids).padStart(22, "0");
-  const once = createOnce({ intents: store.intents, clock, networkSeconds: () => nowMs / 1_000, newId });
+  const once = createOnce({ intents, clock, networkSeconds: () => nowMs / 1_000, newId });
   return {
     store,
+    held,
     pass: (ms: number) => void (nowMs += ms),
     passedMs: () => nowMs - START_MS,
     ask: (task: Pick<Task<string>, "repeat" | "work">) => once(NAME, { request: "ab".repeat(32), ...task }),
@@ -72,5 +81,26 @@ test("who stood still at it, and is refused after another has done it, tells wha
     },
   });
   assert.equal(answer, "paid");
+  await store.close();
+});
+
+test("who stood still before its claim tells what was done under the one that it had seen out of time", async () => {
+  const { ask, pass, store, held } = await stage();
+  const repeat = (result: string) => Promise.resolve({ answer: result });
+  const goOn = Promise.withResolvers<void>();
+  const isAsked = Promise.withResolvers<void>();
+  let late: Promise<string> | undefined;
+  const first = await ask({
+    repeat,
+    async work() {
+      pass(INTENT_LIMITS.claimMs + 1);
+      held.beforeClaim = () => (isAsked.resolve(), goOn.promise);
+      late = ask({ repeat, work: () => Promise.resolve({ answer: "another", result: "another" }) });
+      await isAsked.promise;
+      return { answer: "first", result: "first" };
+    },
+  });
+  goOn.resolve();
+  assert.deepEqual([first, await late], ["first", "first"]);
   await store.close();
 });

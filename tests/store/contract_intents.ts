@@ -112,14 +112,24 @@ export function intentContract({ store, anotherHandle, now, pass, isPersistent }
     assert.equal(await claimAs(store(), named("b"), seen), "taken");
   });
 
+  test("one that was completed since it was seen is not claimed, though its claim was out of time by then", async () => {
+    const slow = await claimed(store(), named("a"));
+    pass(10 * MINUTE_MS);
+    const seen = (await store().intents.get(named("a")))!;
+    assert.equal(seen.claimedForMs, 0);
+    await store().intents.complete(slow, { request: REQUEST, result: "slow" });
+    assert.equal(await claimAs(await anotherHandle(), named("a"), seen), "taken");
+    assert.equal((await store().intents.get(named("a")))!.result, "slow");
+  });
+
   test("complete writes request and result and ends the claim; the next claim keeps them", async () => {
     const claim = await claimed(store(), named("a"));
     const result = `{"passphrase":"Süd ☃","text":"${"x".repeat(59_000)}"}`;
     await store().intents.complete(claim, { request: "cd".repeat(32), result });
-    const done = { id: idOf(1), term: 1, request: "cd".repeat(32), claimedForMs: 0, result };
+    const done = { id: idOf(1), term: 2, request: "cd".repeat(32), claimedForMs: 0, result };
     assert.deepEqual(await store().intents.get(named("a")), done);
     await claimed(store(), named("a"));
-    assert.deepEqual(await store().intents.get(named("a")), { ...done, term: 2, claimedForMs: MINUTE_MS });
+    assert.deepEqual(await store().intents.get(named("a")), { ...done, term: 3, claimedForMs: MINUTE_MS });
   });
 
   test("whoever's claim was out of time may complete until another has claimed", async () => {

@@ -118,7 +118,7 @@ export function denoKvIntents({ kv, location, handle, now, isHeld, retry }: Deno
         const name = { keyId, kind, key };
         const done: IntentEntry = {
           id,
-          term,
+          term: term + 1,
           request,
           claim: null,
           completedAtMs: Math.max(completedAtMs, now(), atMs),

@@ -109,7 +109,8 @@ export function postgresIntents({ database, location, prefix }: PostgresContext)
     async complete(claim, { request, result, atMs = 0 }) {
       const { keyId, kind, key, id, term } = claim;
       const { count } = await database.write(
-        `UPDATE ${prefix}intent SET request = $6, result = $7, completed_at_ms = greatest(completed_at_ms, ${NOW_MS}, $8), claimed_until_ms = NULL
+        `UPDATE ${prefix}intent SET term = term + 1, request = $6, result = $7,
+          completed_at_ms = greatest(completed_at_ms, ${NOW_MS}, $8), claimed_until_ms = NULL
         WHERE ${IS_CLAIMED}`,
         [keyId, kind, key, id, term, request, result, Math.floor(atMs)],
       );

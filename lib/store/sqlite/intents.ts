@@ -31,7 +31,7 @@ export function sqliteIntents(context: SqliteContext): NounDriver<IntentStore> {
       completed_at_ms = max(completed_at_ms, ?)
     WHERE key_id = ? AND kind = ? AND key = ?`);
   const complete = database.prepare(`
-    UPDATE intent SET request = ?, result = ?, completed_at_ms = max(completed_at_ms, ?), claimed_by = NULL
+    UPDATE intent SET term = term + 1, request = ?, result = ?, completed_at_ms = max(completed_at_ms, ?), claimed_by = NULL
     WHERE key_id = ? AND kind = ? AND key = ? AND id = ? AND term = ?`);
   const giveBack = database.prepare(`
     UPDATE intent SET claimed_by = NULL
