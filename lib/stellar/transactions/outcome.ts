@@ -115,7 +115,7 @@ export async function endedBefore(
 }
 
 /** The inner transaction of a fee bump may have been applied by itself, or in another fee bump. */
-async function foundOf(rpc: RpcClient, { hash, innerHash }: VettedEnvelope): Promise<TransactionAnswer> {
+export async function foundOf(rpc: RpcClient, { hash, innerHash }: VettedEnvelope): Promise<TransactionAnswer> {
   const answer = await rpc.getTransaction(hash);
   return answer.status === "NOT_FOUND" && innerHash !== hash ? await rpc.getTransaction(innerHash) : answer;
 }

@@ -6,7 +6,7 @@ import type { VettedEnvelope } from "./envelope.ts";
 import type { LedgerWait } from "../ledger/waiting.ts";
 import type { Outcome } from "./journal.ts";
 import { nodeXdr } from "./node_xdr.ts";
-import { endedBefore, outcomeIn, type OutcomeParts } from "./outcome.ts";
+import { endedBefore, foundOf, outcomeIn, type OutcomeParts } from "./outcome.ts";
 import { accountSequence } from "./prepare.ts";
 import { outcomeUnknown, rejection } from "./rejections.ts";
 import { resultCode } from "./results.ts";
@@ -86,7 +86,7 @@ export async function sendAndConfirm(parts: SubmitParts, envelope: VettedEnvelop
     const sendNow = !progress.accepted && parts.clock.monotonicMs() >= progress.resendAtMs;
     const refused = sendNow ? await sendOnce(parts, envelope, progress) : undefined;
     if (refused !== undefined) return refused;
-    const answer = await ask(parts, hash, progress);
+    const answer = await ask(parts, envelope, progress);
     const ended = answer && await outcomeIn(parts, envelope, answer);
     if (ended !== undefined) return ended;
     await pause(parts, hash, progress, answer);
@@ -195,15 +195,19 @@ async function afterRejection(
 }
 
 /** Asks for the outcome; undefined when the node fails, which is borne a few times in a row. */
-async function ask(parts: SubmitParts, hash: string, progress: Progress): Promise<TransactionAnswer | undefined> {
+async function ask(
+  parts: SubmitParts,
+  envelope: VettedEnvelope,
+  progress: Progress,
+): Promise<TransactionAnswer | undefined> {
   try {
-    const answer = await parts.rpc.getTransaction(hash);
+    const answer = await foundOf(parts.rpc, envelope);
     progress.failedAsks = 0;
     return answer;
   } catch (cause) {
     if (!isUpstreamFault(cause)) throw cause;
     progress.failedAsks += 1;
-    if (progress.failedAsks >= FAILED_ASKS_IN_A_ROW) throw outcomeUnknown(hash, "the RPC node fails", cause);
+    if (progress.failedAsks >= FAILED_ASKS_IN_A_ROW) throw outcomeUnknown(envelope.hash, "the RPC node fails", cause);
     return undefined;
   }
 }

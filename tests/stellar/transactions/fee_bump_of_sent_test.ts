@@ -4,15 +4,25 @@ import { test } from "node:test";
 import { setImmediate as yieldToOthers } from "node:timers/promises";
 import { fault, hex, PASSPHRASE, refusedAs, submitStage, transaction } from "./submit_stage.ts";
 
+const inner = transaction();
+const sponsor = Keypair.fromRawEd25519Seed(new Uint8Array(32).fill(8));
+const bump = TransactionBuilder.buildFeeBumpTransaction(sponsor, "150", inner, PASSPHRASE);
+bump.sign(sponsor);
+
 test("a fee bump that the network would not take is no word on its inner transaction, which waits for its ledger", async () => {
   const stage = submitStage({ send: (call) => call === 1 ? {} : refusedAs("txInsufficientFee") });
-  const inner = transaction();
-  const sponsor = Keypair.fromRawEd25519Seed(new Uint8Array(32).fill(8));
-  const bump = TransactionBuilder.buildFeeBumpTransaction(sponsor, "150", inner, PASSPHRASE);
-  bump.sign(sponsor);
   void stage.transactions.submit(inner.toXdr()).catch(() => {});
   while (stage.sent() === 0) await yieldToOthers();
   const error = await fault(stage.transactions.submit(bump.toXdr()));
   assert.equal(error.transactionError, "txInsufficientFee");
   assert.equal(stage.notes.get(hex(inner.hash()))!.outcome, undefined);
+});
+
+test("a fee bump that was taken in is told of the ledger that took its inner transaction by itself", async () => {
+  const [hash, innerHash] = [hex(bump.hash()), hex(inner.hash())];
+  const { transactions } = submitStage({
+    find: (_, ledger, asked) => asked === innerHash && ledger >= 101 ? { status: "SUCCESS", ledger: 101 } : {},
+  });
+  assert.deepEqual(await transactions.submit(bump.toXdr()), { hash, ledger: 101 });
+  assert.deepEqual(await transactions.status(hash), { hash, status: "success", ledger: 101 });
 });

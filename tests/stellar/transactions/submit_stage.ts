@@ -60,7 +60,7 @@ export const HASH = hex(transaction().hash());
  */
 export function submitStage(script: {
   send?: (call: number) => Partial<SendAnswer> | Error;
-  find?: (call: number, ledger: number) => Partial<TransactionAnswer> | Error;
+  find?: (call: number, ledger: number, hash: string) => Partial<TransactionAnswer> | Error;
   accountSequence?: (ledger: number) => bigint;
   note?: () => Promise<void>;
   /** How long ago the newest ledger that was stored has closed; 5 when absent. */
@@ -95,9 +95,9 @@ export function submitStage(script: {
       const answer = or(script.send?.(sends) ?? (isLate ? refusedAs("txTooLate") : {}));
       return await Promise.resolve(observed({ status: "PENDING" as const, hash: HASH, ...stamp(), ...answer }));
     },
-    async getTransaction() {
+    async getTransaction(hash) {
       finds += 1;
-      const answer = or(script.find?.(finds, ledger()) ?? {});
+      const answer = or(script.find?.(finds, ledger(), hash) ?? {});
       const whole = { status: "NOT_FOUND" as const, oldestLedger: 1, ...stamp(), ...answer };
       return await Promise.resolve(observed(whole));
     },
