@@ -20,7 +20,7 @@ const {
   useSequence,
   applyElsewhere,
   leaveClaim,
-} = await startIntentCalls(21);
+} = await startIntentCalls(22);
 after(() => stage.close());
 
 describe("prepare with an Idempotency-Key", () => {
@@ -175,6 +175,39 @@ describe("prepare with an Idempotency-Key", () => {
       const again = await prepared(card, { key: "taken-in", of: one });
       assert.equal(again.text, `${first.text.slice(0, -1)},"status":"success"}`);
     }
+  });
+
+  test("is told what is known to be applied also when all nodes have forgotten what was handed out in its place", async () => {
+    const card = newCard();
+    const envelopes = [];
+    for (let n = 0; n < 3; n++) {
+      const { body } = await prepared(card, { key: "known" });
+      await asked("/v1/transactions/submit", signed(body.xdr, card.agent), { key: "known" });
+      envelopes.push(body);
+      await pass(6);
+    }
+    const { body: latest } = await prepared(card, { key: "known" });
+    assert.equal(new Set([latest, ...envelopes].map(({ hash }) => hash)).size, 4);
+    // Another node had the second one, which is asked for in time.
+    const { hash, xdr } = envelopes[1];
+    await applyElsewhere(card, xdr);
+    const told = await asked(`/v1/transactions/${hash}`, undefined, { method: "GET" });
+    assert.equal(told.body.status, "success");
+    const faults: NodeFaults = async (init, ask) => {
+      const answer = await (await ask()).json();
+      const { method, params } = JSON.parse(String(init.body));
+      if (method !== "getTransaction") return Response.json(answer);
+      const { latestLedger, latestLedgerCloseTime } = answer.result;
+      const oldest = { oldestLedger: latestLedger, oldestLedgerCloseTime: latestLedgerCloseTime };
+      const stamp = { latestLedger, latestLedgerCloseTime, ...oldest };
+      return Response.json({ ...answer, result: { status: "NOT_FOUND", txHash: params.hash, ...stamp } });
+    };
+    const { gateway: late } = await stage.time.until(stage.live(Infinity, faults));
+    await pass(3_000);
+    const again = await prepared(card, { key: "known", of: late });
+    assert.deepEqual([again.status, again.body.hash, again.body.status], [200, hash, "success"], again.text);
+    const more = await asked("/v1/transactions/submit", signed(latest.xdr, card.owner), { key: "known", of: late });
+    assert.match(more.body.error.message, new RegExp(`used for transaction ${hash}, which was applied`));
   });
 
   test("puts nothing in the place of one that is applied just then", async () => {
