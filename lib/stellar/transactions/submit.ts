@@ -37,8 +37,8 @@ const FAILED_ASKS_IN_A_ROW = 5;
 /** How far one submit has come. */
 interface Progress {
   endsAtMs: number;
-  /** It had been sent from here before this submit, so it may be in a ledger that the node has not seen yet. */
-  isRepeated: boolean;
+  /** It was sent from here before, in this submit without an answer, so it may be in a ledger that the node has not seen yet. */
+  mayBeTaken: boolean;
   /** The network has it, or would not take it any more: it need not be sent again. */
   accepted: boolean;
   resendAtMs: number;
@@ -74,7 +74,7 @@ export async function sendAndConfirm(parts: SubmitParts, envelope: VettedEnvelop
   }
   const progress: Progress = {
     endsAtMs: parts.clock.monotonicMs() + parts.submitTimeoutMs,
-    isRepeated: noted !== undefined,
+    mayBeTaken: noted !== undefined,
     accepted: isLate,
     resendAtMs: -Infinity,
     resendPauseMs: FIRST_RESEND_MS,
@@ -129,7 +129,10 @@ async function sendOnce(
   progress.resendPauseMs = Math.min(LONGEST_RESEND_MS, progress.resendPauseMs * 2);
   if (sent.kind === "accepted") progress.accepted = true;
   if (sent.kind === "later") progress.why = "the network is too busy to take it in";
-  if (sent.kind === "unknown") progress.why = "the RPC node did not say whether it was taken in";
+  if (sent.kind === "unknown") {
+    progress.mayBeTaken = true;
+    progress.why = "the RPC node did not say whether it was taken in";
+  }
   if (sent.kind === "malformed") return { status: "rejected", error: sent.error };
   return sent.kind === "rejected" ? await afterRejection(parts, envelope, sent.code, progress) : undefined;
 }
@@ -177,7 +180,7 @@ async function afterRejection(
   });
   const before = await endedBefore(parts, envelope, code);
   if (before !== undefined) return before;
-  if (code === "txTooLate" && progress.isRepeated) {
+  if (code === "txTooLate" && progress.mayBeTaken) {
     progress.accepted = true;
     return undefined;
   }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { GatewayError } from "../../../lib/errors.ts";
 import { RpcError } from "../../../lib/stellar/rpc/json_rpc.ts";
-import { ENVELOPE, fault, HASH, inLedger, START_SECONDS, submitStage } from "./submit_stage.ts";
+import { ENVELOPE, fault, HASH, inLedger, refusedAs, START_SECONDS, submitStage } from "./submit_stage.ts";
 
 describe("submitting an envelope", () => {
   test("notes it, sends it, and answers when its ledger has closed", async () => {
@@ -57,6 +57,15 @@ describe("submitting an envelope", () => {
       const { transactions } = submitStage({ send: () => error, find: inLedger(101) });
       assert.deepEqual(await transactions.submit(ENVELOPE), { hash: HASH, ledger: 101 });
     }
+  });
+
+  test("one that is too late to be sent again is waited for where nobody knows whether it was taken in", async () => {
+    const { transactions, notes } = submitStage({
+      send: (call) => call === 1 ? new RpcError("sendTransaction", -32603, "busy") : refusedAs("txTooLate"),
+      find: inLedger(101),
+    });
+    assert.deepEqual(await transactions.submit(ENVELOPE), { hash: HASH, ledger: 101 });
+    assert.deepEqual(notes.get(HASH)!.outcome, { status: "success", ledger: 101 });
   });
 
   test("a send that got lost is repeated", async () => {
