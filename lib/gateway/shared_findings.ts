@@ -4,7 +4,7 @@ import type { KeptVerdicts } from "../escrow/reads/source_choice.ts";
 import { createLoop } from "../loop.ts";
 import { STORED } from "../stellar/ledger/belief.ts";
 import type { LedgerView } from "../stellar/ledger/ledger_view.ts";
-import type { Store } from "../store/store.ts";
+import type { Store, WatcherState } from "../store/store.ts";
 import { VERSION } from "../version.ts";
 
 /**
@@ -39,6 +39,9 @@ interface SeenLedger {
   closeTime: number | null;
 }
 
+type NewestStored = Pick<WatcherState, "epoch" | "latestLedger" | "latestLedgerCloseTime">;
+
+const NOTHING_STORED: NewestStored = { epoch: 0, latestLedger: 0, latestLedgerCloseTime: 0 };
 const LEDGER = "ledger";
 const LOOK_MS = 500;
 /** By then the watcher's state says as much, and a gateway that starts goes by that. */
@@ -52,7 +55,12 @@ export function createSharedFindings(parts: SharedFindingsParts): SharedFindings
   let isUnread = false;
   let isTold = false;
 
-  const epochNow = async () => (await events.watcherState())?.epoch ?? 0;
+  /** By its time: a gateway that stood still while the network was reset still believes in a ledger of before. */
+  function newest({ epoch, latestLedger, latestLedgerCloseTime }: NewestStored): SeenLedger {
+    const { sequence, closeTime, closeTimeIsExact } = view;
+    if (latestLedgerCloseTime > closeTime) return { epoch, sequence: latestLedger, closeTime: latestLedgerCloseTime };
+    return { epoch, sequence, closeTime: closeTimeIsExact ? closeTime : null };
+  }
 
   function isHigher(one: SeenLedger, other: SeenLedger | undefined): boolean {
     if (other === undefined || one.epoch !== other.epoch) return one.epoch > (other?.epoch ?? -1);
@@ -101,9 +109,7 @@ export function createSharedFindings(parts: SharedFindingsParts): SharedFindings
   return {
     tellLedger: () =>
       attempt(async () => {
-        const { sequence } = view;
-        const closeTime = view.closeTimeIsExact ? view.closeTime : null;
-        const seen: SeenLedger = { epoch: await epochNow(), sequence, closeTime };
+        const seen = newest(await events.watcherState() ?? NOTHING_STORED);
         await registers.change(LEDGER, (before: SeenLedger | undefined) => {
           return { value: isHigher(seen, before) ? seen : undefined, keepMs: LEDGER_KEPT_MS, answer: undefined };
         });

@@ -48,7 +48,7 @@ function ways(stored: string, called: string) {
 }
 
 test("a ledger that one gateway saw is known to the others once they look, who are called until the log has it", async () => {
-  const { store, gateway, hears } = await stage();
+  const { clock, store, gateway, hears } = await stage();
   const [one, two] = [gateway(), gateway()];
   hears(one, 1_000);
   hears(two, 999);
@@ -57,7 +57,7 @@ test("a ledger that one gateway saw is known to the others once they look, who a
   await one.findings.tellLedger();
   for (let looks = 0; looks < 3; looks++) await two.findings.look();
   assert.deepEqual([two.view.sequence, two.unread()], [1_000, 3]);
-  await scanned(store, 1_000);
+  await scanned(store, 1_000, { latestLedgerCloseTime: Math.floor(clock.now() / 1_000) });
   await two.findings.look();
   assert.equal(two.unread(), 3);
   hears(two, 1_001);
@@ -68,11 +68,11 @@ test("a ledger that one gateway saw is known to the others once they look, who a
 });
 
 test("a ledger of an epoch that is over is not believed, and one of a new epoch counts though it is lower", async () => {
-  const { store, gateway, hears } = await stage();
+  const { clock, store, gateway, hears } = await stage();
   const [one, two, three] = [gateway(), gateway(), gateway()];
   hears(one, 5_000);
   await one.findings.tellLedger();
-  await scanned(store, 20, { epoch: 1 });
+  await scanned(store, 20, { epoch: 1, latestLedgerCloseTime: Math.floor(clock.now() / 1_000) });
   hears(two, 21);
   await two.findings.look();
   assert.equal(two.view.sequence, 21);
@@ -81,6 +81,22 @@ test("a ledger of an epoch that is over is not believed, and one of a new epoch 
   hears(three, 21);
   await three.findings.look();
   assert.equal(three.view.sequence, 25);
+});
+
+test("who stood still while the network was reset tells the others no ledger of before", async () => {
+  const { clock, store, gateway, hears } = await stage();
+  const [late, two, three] = [gateway(), gateway(), gateway()];
+  hears(late, 5_000);
+  clock.advance(60_000);
+  const latestLedgerCloseTime = Math.floor(clock.now() / 1_000);
+  await scanned(store, 20, { epoch: 1, latestLedger: 20, latestLedgerCloseTime });
+  clock.advance(5_000);
+  hears(two, 21);
+  hears(three, 20);
+  await late.findings.tellLedger();
+  await two.findings.tellLedger();
+  await three.findings.look();
+  assert.equal(three.view.sequence, 21);
 });
 
 test("a store that fails is told once, and keeps nobody from working", async () => {
