@@ -2,6 +2,7 @@ import type { Clock } from "../clock.ts";
 import { MAX_LEDGER } from "../ledger_numbers.ts";
 import type { NodesRpcClient } from "../stellar/rpc/client.ts";
 import { RpcError } from "../stellar/rpc/json_rpc.ts";
+import { NODE_HEALTH_LIMITS } from "../stellar/rpc/node_health.ts";
 import type { LedgerView } from "../stellar/ledger/ledger_view.ts";
 import { formatEventId, heightOf, parseEventId } from "../store/event.ts";
 import type { LedgerHash, Store, WatcherState } from "../store/store.ts";
@@ -156,15 +157,23 @@ export function createResetCheck({ rpc, store, view, clock }: {
     return isThere ? { sameUpTo: Math.max(sameLedger ?? 0, startLedger - 1) } : "other";
   }
 
+  /** The node in use; after a suspicion another one, and without its word the one that said it first. */
+  async function askOnce(state: WatcherState, signal: AbortSignal): Promise<{ node: number; said: Said }> {
+    const first = suspicion?.node ?? inUse();
+    const other = (first + 1) % rpc.nodes().length;
+    if (suspicion !== undefined && other !== first) {
+      const said = await ask(state, other, signal).catch(() => "unknown" as const);
+      if (said === "other" || (said !== "unknown" && !isLeftBehind(other))) return { node: other, said };
+    }
+    return { node: first, said: await ask(state, first, signal).catch((error) => orUnknown(state, error)) };
+  }
+
+  /** One that shows the former network still is not the one to say that there is no other. */
+  const isLeftBehind = (node: number) => rpc.nodes()[node]!.lagSeconds > NODE_HEALTH_LIMITS.lagSeconds;
+
   async function look(state: WatcherState, signal: AbortSignal): Promise<ResetFinding> {
     const nodes = rpc.nodes().length;
-    let node = suspicion === undefined ? inUse() : (suspicion.node + 1) % nodes;
-    const said = await ask(state, node, signal).catch(async (error) => {
-      if (suspicion === undefined || node === suspicion.node) return orUnknown(state, error);
-      // Without the other node, the one that said it first is asked again.
-      node = suspicion.node;
-      return await ask(state, node, signal);
-    });
+    const { node, said } = await askOnce(state, signal);
     failingSinceMs = undefined;
     if (said !== "other") {
       suspicion = undefined;

@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createFixture, hashesOf, readAll, restart, simulate, untilAtTip } from "./parts.ts";
+
+/** A gateway on two nodes that has followed some ledgers for long enough to know a ledger's hash. */
+async function followOnTwo() {
+  const { network } = simulate({ first: 5_000 });
+  const nodes = [network.node(), network.node()];
+  for (let ledger = 0; ledger < 15; ledger++) network.close({});
+  const fixture = await createFixture(network, { nodes });
+  for (let turns = 0; turns < 4; turns++) await untilAtTip(fixture);
+  assert.ok((await fixture.state()).anchor !== undefined);
+  return { network, fixture, second: nodes[1]! };
+}
+
+test("a reset network is followed though the second node still shows the former one", async () => {
+  const { network, fixture, second } = await followOnTwo();
+  network.reset(10);
+  second.showsFormer = true;
+  for (let ledger = 0; ledger < 10; ledger++) {
+    network.close({});
+    await fixture.watcher.turn(0);
+  }
+  await untilAtTip(fixture);
+  assert.equal((await fixture.state()).epoch, 1);
+  assert.deepEqual(await readAll(fixture.history), hashesOf(network.emitted));
+});
+
+test("a network that was reset while the gateway was off, and is higher by then, is not the one of the second node", async () => {
+  const { network, fixture: first, second } = await followOnTwo();
+  await first.watcher.stop();
+  network.reset(5_000);
+  for (let ledger = 0; ledger < 30; ledger++) network.close({});
+  second.showsFormer = true;
+  const again = await restart(first);
+  await untilAtTip(again);
+  assert.equal((await again.state()).epoch, 1);
+  assert.deepEqual(await readAll(again.history), hashesOf(network.emitted));
+});
+
+test("a node that speaks of another hash is not believed while the second one shows as much as before", async () => {
+  const { network, fixture: first, second } = await followOnTwo();
+  first.node.bend = (method, answer) => {
+    if (method !== "getLedgers") return answer;
+    const ledgers = (answer.ledgers as Record<string, unknown>[]).map((one) => ({ ...one, hash: "e".repeat(64) }));
+    return { ...answer, ledgers };
+  };
+  second.lag = 2;
+  const again = await restart(first);
+  for (let ledger = 0; ledger < 10; ledger++) {
+    network.close({});
+    await again.watcher.turn(0);
+  }
+  assert.equal((await again.state()).epoch, 0);
+  assert.deepEqual(await readAll(again.history), hashesOf(network.emitted));
+});
