@@ -24,7 +24,7 @@ export type ResetFinding =
 type Said = "other" | "unknown" | { sameUpTo: number };
 
 export interface ResetCheck {
-  /** Whether it is time: at the start, after a pause, when the network seems to have gone back, every ten minutes. */
+  /** Whether it is time: at the start, after a pause or a failure, when the network seems to have gone back, every ten minutes. */
   isDue(state: WatcherState): boolean;
   /** Looks whether what was read is still there. Rejects when no node answers. */
   check(state: WatcherState, signal: AbortSignal): Promise<ResetFinding>;
@@ -32,7 +32,7 @@ export interface ResetCheck {
   begun(): void;
   /** What was found last is written down: until then every check answers it again. */
   written(): void;
-  /** After a failure of the node: the next look is due. */
+  /** The node has failed: the next look is due, before anything is read. */
   again(): void;
   /**
    * What becomes of the ledger and hash by which the next look goes: asked for now and then, and believed when two answers
@@ -117,8 +117,8 @@ export function createResetCheck({ rpc, store, view, clock }: {
   }
 
   /**
-   * A node that does not answer is waited for where it matters, at the start and when the network seems to have gone back;
-   * but not for ever: others of its answers may do.
+   * A node that does not answer is waited for where it matters, at the start, after a failure and when the network seems to
+   * have gone back; but a minute and no longer until it does: others of its answers may do.
    */
   function orUnknown(state: WatcherState, error: unknown): "unknown" {
     const nowMs = clock.monotonicMs();
@@ -165,7 +165,13 @@ export function createResetCheck({ rpc, store, view, clock }: {
       const said = await ask(state, other, signal).catch(() => "unknown" as const);
       if (said === "other" || (said !== "unknown" && !isLeftBehind(other))) return { node: other, said };
     }
-    return { node: first, said: await ask(state, first, signal).catch((error) => orUnknown(state, error)) };
+    try {
+      const said = await ask(state, first, signal);
+      failingSinceMs = undefined;
+      return { node: first, said };
+    } catch (error) {
+      return { node: first, said: orUnknown(state, error) };
+    }
   }
 
   /** One that shows the former network still is not the one to say that there is no other. */
@@ -174,7 +180,6 @@ export function createResetCheck({ rpc, store, view, clock }: {
   async function look(state: WatcherState, signal: AbortSignal): Promise<ResetFinding> {
     const nodes = rpc.nodes().length;
     const { node, said } = await askOnce(state, signal);
-    failingSinceMs = undefined;
     if (said !== "other") {
       suspicion = undefined;
       nextMs = clock.monotonicMs() + CHECK_MS;

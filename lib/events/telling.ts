@@ -6,8 +6,8 @@ import type { Notice, Trouble } from "./notices.ts";
 export interface Telling {
   /** It cannot go on for now. */
   trouble(trouble: Trouble): void;
-  /** How a poll ended; true when that is the end of the trouble that was told. */
-  outcome(result: { outcome: string; reason?: string }): boolean;
+  /** How a poll ended that did not fail. */
+  outcome(result: { outcome: string; reason?: string }): void;
   /** Whether our own clock agrees with the network. */
   clock(): void;
 }
@@ -37,13 +37,12 @@ export function createTelling({ view, clock, onProblem }: {
         laggingSinceMs ??= clock.monotonicMs();
         const isLong = clock.monotonicMs() - laggingSinceMs >= LAG_WORTH_TELLING_MS;
         if (isLong) trouble({ kind: "node_lagging", message: reason });
-        return false;
+        return;
       }
       laggingSinceMs = undefined;
-      if (told === undefined || outcome === "stopped") return false;
+      if (told === undefined || outcome === "stopped") return;
       told = undefined;
       onProblem({ kind: "recovered", message: "the events of the network are followed again" });
-      return true;
     },
     clock() {
       const seconds = view.clockDisagreement();

@@ -263,13 +263,16 @@ export function createWatcher(parts: WatcherParts): Watcher {
   async function tryPoll(): Promise<TurnResult> {
     try {
       const polled = await poll(stopping.signal);
-      if (telling.outcome(polled)) resets.again();
+      telling.outcome(polled);
       return polled;
     } catch (cause) {
       if (stopping.signal.aborted) return result("stopped");
       // Another gateway has taken over: no trouble, the next poll sees.
       if (cause instanceof StoreError && cause.kind === "fenced") return result("standby");
-      telling.trouble(troubleOf(cause));
+      const trouble = troubleOf(cause);
+      telling.trouble(trouble);
+      // Nobody has seen what happened meanwhile.
+      if (trouble.kind === "node_failed") resets.again();
       return result("failed");
     }
   }

@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { follow, hashesOf, readAll, restart, simulate, untilAtTip } from "./parts.ts";
+import type { SimulatedNode } from "./simulated_node.ts";
+
+function failAt(node: SimulatedNode, isOne: (method: string) => boolean): void {
+  node.beforeCall = (method) => {
+    if (isOne(method)) throw new Response("not now", { status: 503 });
+  };
+}
+
+test("nothing is told twice of a network that was reset while its node failed, and is higher by then", async () => {
+  const { network, node } = simulate({ first: 1_000 });
+  const { fixture } = await follow({ network, node }, 5);
+  failAt(node, () => true);
+  network.reset(1_000);
+  for (let ledger = 0; ledger < 10; ledger++) {
+    network.close({});
+    assert.equal((await fixture.watcher.turn(0)).outcome, "failed");
+  }
+  failAt(node, () => false);
+  await untilAtTip(fixture);
+  assert.equal((await fixture.state()).epoch, 1);
+  assert.deepEqual(await readAll(fixture.history), hashesOf(network.emitted));
+});
+
+test("a node that never tells a hash is waited for a minute once, and then followed poll by poll", async () => {
+  const { network, node } = simulate({ first: 1_000 });
+  const { fixture: first } = await follow({ network, node }, 5);
+  failAt(node, (method) => method === "getLedgers");
+  const again = await restart(first);
+  const turns = async (count: number) => {
+    const outcomes: string[] = [];
+    for (let turn = 0; turn < count; turn++) {
+      network.close({});
+      outcomes.push((await again.watcher.turn(0)).outcome);
+    }
+    return outcomes;
+  };
+  assert.deepEqual(await turns(13), [...Array(12).fill("failed"), "at_tip"]);
+  assert.deepEqual(await turns(150), Array(150).fill("at_tip"));
+  failAt(node, (method) => method === "getLedgers" || method === "getEvents");
+  await turns(1);
+  failAt(node, (method) => method === "getLedgers");
+  assert.deepEqual(await turns(5), Array(5).fill("at_tip"));
+  assert.deepEqual(again.kinds(), ["node_failed", "recovered", "node_failed", "recovered"]);
+});
