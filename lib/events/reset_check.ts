@@ -73,11 +73,14 @@ export function createResetCheck({ rpc, store, view, clock }: {
 
   /** Lower is lag, unless two claims say otherwise; and lower but later is never what was read: close times do not fall. */
   function seemsGoneBack({ scannedLedger, latestLedger, latestLedgerCloseTime }: WatcherState): boolean {
-    const { sequence, closeTime } = view.confirmed;
+    const { confirmed: { sequence, closeTime }, wentBackFrom, overturned } = view;
     if (sequence === 0 || sequence >= scannedLedger) return false;
     // The time is that of the newest ledger, and not of all that a node did not hold any more.
     const isLower = latestLedger === 0 || sequence < latestLedger;
-    const hasGoneBack = view.hasGoneBack && view.overturned > writtenOverturned;
+    // That the network before has ended another gateway may have written down.
+    const isOfFormer = wentBackFrom !== undefined && wentBackFrom.timedSequence > latestLedger &&
+      wentBackFrom.closeTime < latestLedgerCloseTime;
+    const hasGoneBack = wentBackFrom !== undefined && !isOfFormer && overturned > writtenOverturned;
     return hasGoneBack || (isLower && closeTime > latestLedgerCloseTime);
   }
 

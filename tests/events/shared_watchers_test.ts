@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { openStore } from "../../lib/store/open.ts";
 import type { Store } from "../../lib/store/store.ts";
-import { createFixture, type FixtureOptions, hashesOf, readAll, simulate } from "./parts.ts";
+import { createFixture, type FixtureOptions, hashesOf, readAll, simulate, untilAtTip } from "./parts.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -166,6 +166,36 @@ describe("watchers of gateways that share a store", () => {
     assert.equal((await other.state()).epoch, 1, "there was one reset");
     assert.deepEqual(await readAll(other.history), hashesOf(network.emitted));
     await other.watcher.stop();
+  });
+
+  test("one that takes over after a reset takes no node that lags for another reset", async () => {
+    const { network, node, clock, gateway } = await sharedStage();
+    const [leader, other] = [await gateway(), await gateway()];
+    const ask = async () => {
+      for (let asked = 0; asked < 3; asked++) {
+        await other.rpc.getHealth();
+        clock.pass(1_500);
+      }
+    };
+    for (let ledger = 0; ledger < 5; ledger++) network.close({});
+    await untilAtTip(leader);
+    await ask();
+    network.reset(940);
+    for (let ledger = 0; ledger < 5; ledger++) network.close({});
+    await untilAtTip(leader);
+    await leader.watcher.stop();
+    node.lag = 3;
+    await ask();
+    assert.equal(other.view.sequence, network.latest - 3);
+    for (let turns = 0; turns < 5; turns++) {
+      await other.watcher.turn(0);
+      clock.pass(2_500);
+    }
+    node.lag = 0;
+    network.close({});
+    await untilAtTip(other);
+    assert.equal((await other.state()).epoch, 1);
+    assert.deepEqual(await readAll(other.history), hashesOf(network.emitted));
   });
 });
 

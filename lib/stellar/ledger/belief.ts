@@ -55,7 +55,7 @@ export interface Belief {
   /** How often the network was known to have been taken back when it was followed in that last. */
   networkReverts: number;
   /** The network went back from this ledger, and has not come so far again. */
-  wentBackFrom: number | undefined;
+  wentBackFrom: Known | undefined;
 }
 
 /** What is known when a claim is taken for true. */

@@ -180,7 +180,7 @@ function follow(belief: Belief, heard: Heard, askedAtMs: number): Belief {
     if (rival.isLower) return heard.closeTime === 0;
     return rival.sequence > believed.sequence || rival.closeTime > believed.closeTime;
   });
-  const wentBackFrom = believed.sequence > (belief.wentBackFrom ?? 0) ? undefined : belief.wentBackFrom;
+  const wentBackFrom = believed.sequence > (belief.wentBackFrom?.sequence ?? 0) ? undefined : belief.wentBackFrom;
   // What is stored stays stored: heard again, it says nothing of what the network shows by now.
   const isHeardAgain = heard.node === STORED && believed.sequence === belief.believed?.sequence;
   const spokenForAtMs = isHeardAgain ? belief.spokenForAtMs : heard.atMs;
@@ -295,7 +295,7 @@ function won(belief: Belief, earlier: Heard, later: Heard): Belief {
     ledgersPerSecond: paceAfter(belief.ledgersPerSecond, confirmed, believed),
     clockWrongSinceMs: belief.clockWrongSinceMs,
     networkReverts: belief.networkReverts,
-    wentBackFrom: wentBack ? belief.confirmed!.sequence : undefined,
+    wentBackFrom: wentBack ? belief.confirmed : undefined,
   };
 }
 

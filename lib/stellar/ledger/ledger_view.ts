@@ -15,8 +15,8 @@ export interface LedgerView {
   readonly confirmed: { readonly sequence: number; readonly closeTime: number };
   /** The newest ledger as of which anybody was shown something. A node that shows less lags, whatever is believed by now. */
   readonly shownSequence: number;
-  /** Whether the network went back lately, by two claims, and has not come so far again. */
-  readonly hasGoneBack: boolean;
+  /** From here the network went back lately, by two claims, and has not come so far again. */
+  readonly wentBackFrom: Pick<Known, "timedSequence" | "closeTime"> | undefined;
   /** How often two claims have overturned what was believed: what they speak of may be another network. */
   readonly overturned: number;
   /** Takes in what an answer said of the newest ledger. A sequence of 0 says nothing, and is `current`. */
@@ -139,8 +139,8 @@ export function createLedgerView({ clock, stored, nodes = 1 }: {
     get shownSequence() {
       return shown.sequence;
     },
-    get hasGoneBack() {
-      return belief.wentBackFrom !== undefined;
+    get wentBackFrom() {
+      return belief.wentBackFrom;
     },
     get overturned() {
       return belief.overturned;
