@@ -100,10 +100,12 @@ export function createLogWriter(parts: LogWriterParts): LogWriter {
     return events.map((event) => learnt.get(event.id) ?? event);
   }
 
-  /** The state with the newest ledger that is confirmed. */
+  /** The state with the newest ledger that is confirmed: one below what was read is of a network that has yet to be told. */
   function withNewest(next: WatcherState): WatcherState {
     const { sequence, closeTime } = view.confirmed;
-    return sequence === 0 ? next : { ...next, latestLedger: sequence, latestLedgerCloseTime: closeTime };
+    const isOfOther = sequence < next.latestLedger && sequence < next.scannedLedger;
+    if (sequence === 0 || isOfOther) return next;
+    return { ...next, latestLedger: sequence, latestLedgerCloseTime: closeTime };
   }
 
   function tellCommit(logged: LoggedEvent[]): void {
