@@ -195,10 +195,14 @@ const PROBED_FROM = 8;
 /** Now and then it is an attempt all the same: others wait behind it. Odd, for what is due again may be every second one. */
 const PROBES_OF_ONE = 5;
 
-/** Whether a failure of what is new uses up no attempt: where that may be what fails, it has to make way for the next. */
-function isProbed(reader: DeliveryReader): boolean {
+/**
+ * Whether a failure of what was not sent before uses up no attempt: where that may be what fails, it has to make way for the
+ * next. One that keeps the order waits at what is new until that is days old; what is replayed does not grow old.
+ */
+function isProbed(reader: DeliveryReader, track: Track): boolean {
   const { failures } = reader;
-  return isDown(reader) && (reader.subscription.ordered || (failures >= PROBED_FROM && failures % PROBES_OF_ONE > 0));
+  const isWaitedAt = reader.subscription.ordered && track === reader.log;
+  return isDown(reader) && (isWaitedAt || (failures >= PROBED_FROM && failures % PROBES_OF_ONE > 0));
 }
 
 /** Whether what the store keeps of its failed deliveries is what it kept when it was asked last. */
@@ -235,7 +239,7 @@ export function takeNext(reader: DeliveryReader, nowMs: number): Post {
   const event = track.queue.shift()!;
   track.outstanding.add(event.sequence);
   const replayId = track === reader.replay ? reader.replay.id : null;
-  return { event, track, again: undefined, replayId, isProbe: isProbed(reader) };
+  return { event, track, again: undefined, replayId, isProbe: isProbed(reader, track) };
 }
 
 /**
