@@ -139,8 +139,9 @@ export function createStream(parts: StreamParts): FedStream {
       else {
         const frames = await readOn();
         await parts.vet(stream);
-        // What was read after the end is not sent.
-        if (!isOver && frames.length > 0) return [...frames, ...waiting.splice(0)];
+        // What was being read at the end is not sent, nor what would come after it: the last word alone.
+        if (isOver) waiting = waiting.filter(({ kind }) => kind === "revoked");
+        else if (frames.length > 0) return [...frames, ...waiting.splice(0)];
       }
     }
   }

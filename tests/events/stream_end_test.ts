@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createLogReader } from "../../lib/events/log_reader.ts";
+import { createStream, type FedStream } from "../../lib/events/stream.ts";
+import { openStore } from "../../lib/store/open.ts";
+import { append, sampleEvent } from "../store/samples.ts";
+
+test("a stream that is ended while its key is looked at passes over nothing: what came after what it had read is not sent", async () => {
+  const store = await openStore("memory:");
+  await append(store, sampleEvent(1));
+  const reader = createLogReader(store);
+  let isVetted = () => {};
+  const vetting = new Promise<void>((resolve) => isVetted = resolve);
+  let vet = (_: FedStream) => {};
+  const asked = new Promise<FedStream>((resolve) => vet = resolve);
+  const stream = createStream({
+    reader,
+    bounds: () => store.events.bounds(),
+    oldestLedger: () => Promise.resolve(null),
+    place: await reader.begin({}, 0, { last: 0, forgotten: 0 }),
+    subjects: {},
+    first: [],
+    join: () => true,
+    vet(one) {
+      vet(one);
+      return vetting;
+    },
+    latestLedger: () => 0,
+    gaps: () => [],
+    onClose() {},
+  });
+  const told = stream.next();
+  await asked;
+  await append(store, sampleEvent(2));
+  stream.hand(await store.events.read({ filter: {}, after: 1, order: "asc", limit: 1 }), 2);
+  stream.tellLedger(1_000);
+  stream.end("drained");
+  isVetted();
+  assert.equal(await told, undefined, "its reader comes back for both");
+  await store.close();
+});
