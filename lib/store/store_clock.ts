@@ -8,6 +8,9 @@ export interface StoreClock {
   look(): Promise<void>;
 }
 
+/** So much the time may be wrong by how long an answer took. */
+const LATE_MS = 1_000;
+
 /**
  * The clock by which retries are due, and secrets and keys end: the store's where several gateways share it, so that a step of one machine's
  * clock ends nothing early or late, and this machine's where it has the store for itself.
@@ -22,8 +25,12 @@ export async function openStoreClock(
   async function look(): Promise<void> {
     if (!isShared) return;
     try {
+      const askedAtMs = own.monotonicMs();
       const storeMs = await registers.change("time", (_, nowMs) => ({ keepMs: 0, answer: nowMs }));
-      aheadMs = storeMs - own.monotonicMs();
+      // It was so late at some moment on the way: an answer that took long says little, and does not set the time back.
+      const [leastMs, mostMs] = [storeMs - own.monotonicMs(), storeMs - askedAtMs];
+      const isLate = mostMs - leastMs >= LATE_MS;
+      aheadMs = isLate ? Math.min(Math.max(aheadMs ?? leastMs, leastMs), mostMs) : leastMs;
     } catch {
       // A store that fails is told of by whoever needs it for more than its time.
     }

@@ -24,6 +24,40 @@ test("on a store that gateways share the clock is the store's: a step of this ma
   assert.equal(clock.now(), storeMs, "what cannot be learnt stays as it was");
 });
 
+test("the time does not go back where an answer was a minute on its way, as to a process that stood still", async () => {
+  const own = createTestClock(START_MS);
+  let storeMs = START_MS;
+  const pass = (ms: number) => {
+    storeMs += ms;
+    own.advance(ms);
+  };
+  const store = await openStore("memory:", { isShared: true, now: () => storeMs });
+  let standsStill = () => {};
+  const registers: typeof store.registers = Object.create(store.registers, {
+    change: {
+      async value(...asked: Parameters<typeof store.registers.change>) {
+        pass(20);
+        const answer = await store.registers.change(...asked);
+        standsStill();
+        return answer;
+      },
+    },
+  });
+  const { clock, look } = await openStoreClock({ registers, isShared: true }, own);
+  pass(10_000);
+  standsStill = () => pass(60_000);
+  await look();
+  assert.equal(clock.now(), storeMs);
+
+  storeMs -= 3_600_000;
+  await look();
+  assert.ok(Math.abs(clock.now() - storeMs) <= 60_020, "a step of the store's clock is followed all the same");
+  standsStill = () => {};
+  await look();
+  assert.ok(Math.abs(clock.now() - storeMs) <= 20, "and to the milliseconds as soon as it answers at once");
+  await store.close();
+});
+
 test("where a gateway has the store for itself the clock is this machine's", async () => {
   const own = createTestClock(START_MS);
   const store = await openStore("memory:", { now: () => 0 });
