@@ -1,5 +1,5 @@
+import { cardAt } from "./chain.ts";
 import type { Client } from "./client.ts";
-import { cardAt } from "./people.ts";
 import { Dice, NOBODY } from "./world.ts";
 
 /** Apart from the dice of all else. */

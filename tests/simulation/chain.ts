@@ -15,6 +15,11 @@ export const CONTRACTS: ContractIds = {
 export const ASSET = contractId(4);
 export const PASSPHRASE = "A simulated network";
 
+/** What its events are of, and of which cards. */
+export const TYPES = ["escrow.funded", "device.revoked", "payment.authorized"];
+const CARDS = 5;
+export const cardAt = (dice: Dice) => dice.integer(1, CARDS).toString(16).padStart(64, "0");
+
 /** How long a ledger takes. */
 export const LEDGER_MS = 5_000;
 /** So many ledgers there are from the beginning: a node that lags shows others, and not one for long, as one that rests does. */

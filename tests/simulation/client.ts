@@ -1,5 +1,6 @@
 import { mintKey } from "../../lib/keys/api_key.ts";
 import { SCOPES } from "../../lib/store/store.ts";
+import { asked, EVERYTHING, type Question } from "./question.ts";
 import type { Running, Site } from "./site.ts";
 import { type Dice, NOBODY, START_MS, type Timer } from "./world.ts";
 
@@ -130,10 +131,10 @@ export class HistoryReader {
   cursor: string | undefined;
   isAsking = false;
 
-  constructor(readonly client: Client, readonly limit: number) {}
+  constructor(readonly client: Client, readonly limit: number, readonly question: Question = EVERYTHING) {}
 
   get name(): string {
-    return `a reader of pages of ${this.limit}`;
+    return asked(`a reader of pages of ${this.limit}`, this.question);
   }
 
   /** Reads one page; answers whether there may be more. */
@@ -141,8 +142,9 @@ export class HistoryReader {
     if (this.isAsking) return false;
     this.isAsking = true;
     try {
-      const from = this.cursor === undefined ? "" : `&cursor=${encodeURIComponent(this.cursor)}`;
-      const answered = await this.client.ask("GET", `/v1/events?limit=${this.limit}${from}`);
+      const { client, question, limit, cursor } = this;
+      const answered = await client.ask("GET", asked("/v1/events", question, { limit, cursor }));
+      if (answered?.status === 400) client.site.faults.push(`${this.name}: ${answered.body.error.message}`);
       if (answered?.status !== 200) return answered === undefined;
       for (const event of answered.body.events as SeenEvent[]) {
         this.client.site.hearEvent(event);

@@ -88,6 +88,8 @@ export interface Climate {
   payments: { late: number; never: number; fails: number; refuses: number };
   /** How many look at cards again and again: on networks that are not reset. */
   lookers: number;
+  /** How many ask for a part of the history. */
+  askers: number;
   /** For how many days events are kept; 0: for ever. No world lasts that long. */
   retentionDays: number;
   /** Webhooks' secrets are kept sealed. */
@@ -106,6 +108,8 @@ const REFUSALS = 5_000_000_029;
 const KEEPING = 7_000_000_001;
 const LINGERING = 9_000_000_001;
 const PICKING = 11_000_000_003;
+/** By these nobody asks in the worlds that were kept before anybody did: they are as they were. */
+const ASKING = 13_000_674_179;
 
 /** The longest time that nodes show a network that is no more: longer than gateways hold on to what nobody speaks for. */
 export const LINGERING_MS = 380_000;
@@ -123,6 +127,7 @@ export function drawClimate({ seed, fate: dice }: { seed: number; fate: Dice }):
   const keeping = new Dice(seed + KEEPING);
   const lookers = keeping.chance(0.3) ? keeping.integer(1, 3) : 0;
   const picking = new Dice(seed + PICKING);
+  const asking = new Dice(seed + ASKING);
   const often = () => dice.random.pick([0.005, 0.03, 0.2]);
   return {
     isShared,
@@ -158,6 +163,7 @@ export function drawClimate({ seed, fate: dice }: { seed: number; fate: Dice }):
       refuses: new Dice(seed + REFUSALS).random.pick([0, 0, 0.2, 0.5]),
     },
     lookers: has("reset") ? 0 : lookers,
+    askers: asking.chance(0.2) ? asking.integer(1, 3) : 0,
     retentionDays: keeping.chance(0.3) ? 1 : 0,
     isSealed: keeping.chance(0.3),
     lingers,

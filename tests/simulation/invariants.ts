@@ -1,6 +1,7 @@
 import { type LoggedEvent, parseEventId } from "../../lib/store/event.ts";
 import type { WatcherState } from "../../lib/store/store.ts";
 import { partitionLease, partitionOf } from "../../lib/store/webhook.ts";
+import { checkWalks } from "./backward_reader.ts";
 import type { HistoryReader } from "./client.ts";
 import { checkCards, checkLimit, checkPayments, checkRefusals, checkStream } from "./client_invariants.ts";
 import { checkDeliveries, checkHooks, checkReplays } from "./delivery_invariants.ts";
@@ -44,14 +45,15 @@ export function watchTerms(site: Site, broken: (what: string) => void): void {
 /** All that has to hold when everything has been well for a while. Answers what does not. */
 export async function brokenInvariants(
   site: Site,
-  { clients, readers, streams, payers, hooks, replays, cardReaders }: People,
+  { clients, readers, streams, backward, payers, hooks, replays, cardReaders }: People,
 ): Promise<string[]> {
   const broken = [...site.faults];
   const log = await wholeLog(site);
   const state = await site.driver.events.watcherState();
   if (state === undefined) return ["nothing was ever committed"];
   checkLog(site, log, state, broken);
-  for (const reader of [...readers, ...streams]) checkReader(reader, log, broken);
+  for (const reader of [...readers, ...streams]) checkReader(reader, log.filter(reader.question.isAnswer), broken);
+  for (const reader of backward) checkWalks(reader, log, broken);
   await checkDeliveries(site, clients, log, broken);
   await checkHooks(site, hooks, broken);
   await checkReplays(site, replays, log, broken);
@@ -112,7 +114,7 @@ function isShownMissing(state: WatcherState, epoch: number, ledger: number): boo
   return ledger < Math.max(...froms) || ledger > state.scannedLedger;
 }
 
-/** Who reads by cursor has seen exactly the log, in its order. */
+/** Who reads on has seen exactly what was asked for of the log, in its order. */
 function checkReader({ seen, name }: Pick<HistoryReader, "seen" | "name">, log: LoggedEvent[], broken: string[]): void {
   for (let at = 0; at < Math.max(seen.length, log.length); at++) {
     if (seen[at]?.id === log[at]?.id && seen[at]?.txHash === log[at]?.txHash) continue;

@@ -1,7 +1,10 @@
+import { BackwardReader } from "./backward_reader.ts";
 import { CardReader } from "./card_reader.ts";
+import { cardAt, TYPES } from "./chain.ts";
 import { Client, HistoryReader } from "./client.ts";
 import { type Climate, type Deed, pickWeighted } from "./climate.ts";
 import { Payer } from "./payer.ts";
+import { drawQuestion } from "./question.ts";
 import { FIRST_LEDGER, type Site } from "./site.ts";
 import { StreamReader } from "./stream_reader.ts";
 import { Dice, NOBODY } from "./world.ts";
@@ -34,16 +37,15 @@ const DEAF = 0.3;
 const RATES = { resends: 0.3, tests: 0.3 };
 /** Apart from the dice of all else. */
 const DICE = 8_000_000_011;
-const CARDS = 5;
-/** What the network's events are of. */
-const TYPES = ["escrow.funded", "device.revoked", "payment.authorized"];
-
-export const cardAt = (dice: Dice) => dice.integer(1, CARDS).toString(16).padStart(64, "0");
+const ASKING = 13_000_000_027;
+/** How many events a page has for who asks for a part of the history. */
+const PAGES = [3, 20, 100];
 
 /** All who use the gateways, and what they do. */
 export class People {
   readonly readers: HistoryReader[];
   readonly streams: StreamReader[];
+  readonly backward: BackwardReader[];
   readonly cardReaders: CardReader[];
   readonly hooks: Hook[] = [];
   /** Those who make webhooks: their keys come and go. */
@@ -65,7 +67,20 @@ export class People {
     this.makers = clients.slice(0, 2);
     this.readers = this.makers.map((client, n) => new HistoryReader(client, n === 0 ? 7 : 100));
     this.streams = this.makers.map((client, n) => new StreamReader(client, n + 1));
+    this.backward = this.#askWithQuestions();
     this.cardReaders = Array.from({ length: climate.lookers }, (_, n) => new CardReader(this.makers[n % 2]!, n + 1));
+  }
+
+  /** Who asks for a part of the history does so in pages, by live stream and backwards. */
+  #askWithQuestions(): BackwardReader[] {
+    const dice = new Dice(this.site.world.seed + ASKING);
+    return Array.from({ length: this.climate.askers }, () => {
+      const client = dice.random.pick(this.makers);
+      const draw = (mayEnd: boolean) => drawQuestion(dice, this.climate, mayEnd);
+      this.readers.push(new HistoryReader(client, dice.random.pick(PAGES), draw(true)));
+      this.streams.push(new StreamReader(client, this.streams.length + 1, draw(false)));
+      return new BackwardReader(client, draw(true), dice.random.pick(PAGES));
+    });
   }
 
   static async gather(site: Site, climate: Climate): Promise<People> {

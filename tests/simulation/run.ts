@@ -1,10 +1,10 @@
 import process from "node:process";
-import { LEDGER_MS } from "./chain.ts";
+import { cardAt, LEDGER_MS } from "./chain.ts";
 import type { HistoryReader } from "./client.ts";
 import { type Climate, drawClimate } from "./climate.ts";
 import { brokenInvariants, watchTerms } from "./invariants.ts";
 import { Misfortunes } from "./misfortunes.ts";
-import { cardAt, People } from "./people.ts";
+import { People } from "./people.ts";
 import { Site } from "./site.ts";
 import { NOBODY, World } from "./world.ts";
 
@@ -100,7 +100,7 @@ class Story {
     for (let n = world.fate.integer(0, 6); n > 0; n--) site.chain.close(this.#cards());
     for (let n = climate.gateways; n > 0; n--) misfortunes.startOne();
     this.#often(LEDGER_MS, LEDGER_MS, () => site.chain.close(this.#isEnding ? [] : this.#cards()));
-    for (const reader of people.readers) this.#often(1_000, 8_000, () => void reader.read());
+    for (const reader of [...people.readers, ...people.backward]) this.#often(1_000, 8_000, () => void reader.read());
     this.#often(100, climate.deedEveryMs, () => void people.act());
     if (climate.isTurned) this.#takeTurns();
     world.after(3_000, () => people.begin(), NOBODY);

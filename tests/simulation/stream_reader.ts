@@ -1,5 +1,6 @@
 import { type ServerSentEvent, serverSentEvents } from "../../lib/client/server_sent_events.ts";
 import type { Client, SeenEvent } from "./client.ts";
+import { asked, EVERYTHING, type Question } from "./question.ts";
 import { Dice, NOBODY } from "./world.ts";
 
 /** Apart from the dice of all else. */
@@ -18,8 +19,8 @@ export class StreamReader {
   #dawdled = { fromMs: 0, toMs: 0 };
   readonly #dice: Dice;
 
-  constructor(readonly client: Client, readonly number: number) {
-    this.name = `live stream ${number}`;
+  constructor(readonly client: Client, readonly number: number, readonly question: Question = EVERYTHING) {
+    this.name = asked(`live stream ${number}`, question);
     this.#dice = new Dice(client.site.world.seed + number * DICE);
   }
 
@@ -37,7 +38,7 @@ export class StreamReader {
 
   async #follow(): Promise<void> {
     const { site } = this.client;
-    const opened = await this.client.open("/v1/events/stream", this.#dice, this.#lastEventId);
+    const opened = await this.client.open(asked("/v1/events/stream", this.question), this.#dice, this.#lastEventId);
     if (opened === undefined) return;
     const { machine, body } = opened;
     const frames = serverSentEvents(body);
