@@ -15,6 +15,8 @@ export interface Answered {
   // deno-lint-ignore no-explicit-any -- JSON
   body: any;
   machine: string;
+  /** In how many seconds to come back. */
+  retryAfter: number;
 }
 
 /** One who holds an API key and asks whichever gateway the balancer picks. */
@@ -23,6 +25,9 @@ export class Client {
   readonly switched: { atMs: number; enabled: boolean }[] = [];
   /** When requests were admitted. */
   readonly admitted: { askedMs: number; answeredMs: number; machine: string }[] = [];
+  /** How many questions were begun, and how many of them a gateway may still have before it. */
+  asked = 0;
+  underWay = 0;
 
   private constructor(readonly site: Site, readonly key: string, readonly keyId: string, readonly rate: number) {}
 
@@ -59,7 +64,11 @@ export class Client {
       timer = world.after(TIMEOUT_MS, () => resolve(undefined), NOBODY);
     });
     const headers: Record<string, string> = intent === undefined ? {} : { "idempotency-key": intent };
-    const answered = await Promise.race([this.#askOf(on, method, path, headers, body), on.machine.died, nothing]);
+    this.asked++;
+    this.underWay++;
+    const asking = Promise.race([this.#askOf(on, method, path, headers, body), on.machine.died])
+      .finally(() => this.underWay--);
+    const answered = await Promise.race([asking, nothing]);
     timer!.isCancelled = true;
     if (answered?.status === 500) this.site.faults.push(`${method} ${path} was answered 500`);
     const { message = "" } = answered?.body?.error ?? {};
@@ -115,7 +124,9 @@ export class Client {
     const response = await world.as(machine, () => gateway!.fetch(request, { remoteAddress: "198.51.100.7" }));
     world.reading();
     const text = await response.text();
-    return { status: response.status, body: text === "" ? undefined : JSON.parse(text), machine: machine.name };
+    const retryAfter = Number(response.headers.get("retry-after"));
+    const answer = text === "" ? undefined : JSON.parse(text);
+    return { status: response.status, body: answer, machine: machine.name, retryAfter };
   }
 }
 

@@ -90,6 +90,10 @@ export interface Climate {
   lookers: number;
   /** How many ask for a part of the history. */
   askers: number;
+  /** How many webhooks are asked for twice at once, of all. */
+  doubled: number;
+  /** Who was refused for its rate comes back when it was told to. */
+  comesBack: boolean;
   /** For how many days events are kept; 0: for ever. No world lasts that long. */
   retentionDays: number;
   /** Webhooks' secrets are kept sealed. */
@@ -128,6 +132,7 @@ export function drawClimate({ seed, fate: dice }: { seed: number; fate: Dice }):
   const lookers = keeping.chance(0.3) ? keeping.integer(1, 3) : 0;
   const picking = new Dice(seed + PICKING);
   const asking = new Dice(seed + ASKING);
+  const asks = asking.chance(0.2);
   const often = () => dice.random.pick([0.005, 0.03, 0.2]);
   return {
     isShared,
@@ -163,7 +168,9 @@ export function drawClimate({ seed, fate: dice }: { seed: number; fate: Dice }):
       refuses: new Dice(seed + REFUSALS).random.pick([0, 0, 0.2, 0.5]),
     },
     lookers: has("reset") ? 0 : lookers,
-    askers: asking.chance(0.2) ? asking.integer(1, 3) : 0,
+    askers: asks ? asking.integer(1, 3) : 0,
+    doubled: asks ? asking.random.pick([0, 0.5]) : 0,
+    comesBack: asks && asking.chance(0.5),
     retentionDays: keeping.chance(0.3) ? 1 : 0,
     isSealed: keeping.chance(0.3),
     lingers,

@@ -3,6 +3,7 @@ import { CardReader } from "./card_reader.ts";
 import { cardAt, TYPES } from "./chain.ts";
 import { Client, HistoryReader } from "./client.ts";
 import { type Climate, type Deed, pickWeighted } from "./climate.ts";
+import { askAtOnce, comeBack } from "./hurry.ts";
 import { Payer } from "./payer.ts";
 import { drawQuestion } from "./question.ts";
 import { FIRST_LEDGER, type Site } from "./site.ts";
@@ -38,6 +39,7 @@ const RATES = { resends: 0.3, tests: 0.3 };
 /** Apart from the dice of all else. */
 const DICE = 8_000_000_011;
 const ASKING = 13_000_000_027;
+const DOUBLING = 14_000_000_003;
 /** How many events a page has for who asks for a part of the history. */
 const PAGES = [3, 20, 100];
 
@@ -53,6 +55,7 @@ export class People {
   readonly replays: TakenReplay[] = [];
   isCalm = false;
   readonly #dice: Dice;
+  readonly #doubling: Dice;
   #urls = 0;
   #replays = 0;
 
@@ -64,6 +67,7 @@ export class People {
     readonly payers: Payer[],
   ) {
     this.#dice = new Dice(site.world.seed + DICE);
+    this.#doubling = new Dice(site.world.seed + DOUBLING);
     this.makers = clients.slice(0, 2);
     this.readers = this.makers.map((client, n) => new HistoryReader(client, n === 0 ? 7 : 100));
     this.streams = this.makers.map((client, n) => new StreamReader(client, n + 1));
@@ -174,7 +178,11 @@ export class People {
       ...(world.doings.chance(this.climate.ordered) ? { ordered: true } : {}),
     };
     for (let tries = 0; tries < 20; tries++) {
-      const made = await client.ask("POST", "/v1/webhooks", { body: { url, ...filter }, intent: url });
+      const ask = () => client.ask("POST", "/v1/webhooks", { body: { url, ...filter }, intent: url });
+      const both = await Promise.all(this.#doubling.chance(this.climate.doubled) ? [ask(), ask()] : [ask()]);
+      const told = both.filter((answered) => answered?.status === 201);
+      const made = told[0];
+      if (made && told.some((one) => one!.body.id !== made.body.id)) this.site.faults.push(`${url} was made twice`);
       if (made?.status === 201) {
         const { id, secret } = made.body;
         this.hooks.push({ id, client, url });
@@ -196,9 +204,8 @@ export class People {
     const { world } = this.site;
     if (this.hurried.length === 0) return;
     const client = world.doings.random.pick(this.hurried);
-    await Promise.all(
-      Array.from({ length: world.doings.integer(1, 40) }, () => client.ask("GET", "/v1/events?limit=1")),
-    );
+    await askAtOnce(client, world.doings.integer(1, 40));
+    if (this.climate.comesBack) await comeBack(client);
   }
 
   /** From now on all goes well: keys are enabled again, and nobody begins a payment. */
