@@ -179,7 +179,7 @@ export const IN_DELIVERY = [
   {
     name: "what fails uses up no attempt, though it may be what was sent",
     file: READER,
-    from: "(reader.subscription.ordered || (failures >= PROBED_FROM && failures % PROBES_OF_ONE > 0))",
+    from: "(isWaitedAt || (failures >= PROBED_FROM && failures % PROBES_OF_ONE > 0))",
     to: "true",
     seed: 25,
     kind: kinds.picky,
