@@ -36,7 +36,7 @@ export interface ResetCheck {
   again(): void;
   /**
    * What becomes of the ledger and hash by which the next look goes: asked for now and then, and believed when two answers
-   * agree on it. Undefined: nothing changes.
+   * agree on it, of two nodes where another one answers. Undefined: nothing changes.
    */
   anchor(state: WatcherState, signal: AbortSignal): Promise<Pick<WatcherState, "anchor" | "nextAnchor"> | undefined>;
 }
@@ -180,6 +180,11 @@ export function createResetCheck({ rpc, store, view, clock }: {
   /** One that shows the former network still is not the one to say that there is no other. */
   const isLeftBehind = (node: number) => rpc.nodes()[node]!.lagSeconds > NODE_HEALTH_LIMITS.lagSeconds;
 
+  async function hashOf(ledger: number, node: number, signal: AbortSignal): Promise<string | undefined> {
+    const answer = await rpc.getLedgers({ startLedger: ledger, limit: 1 }, { node, signal }).catch(() => undefined);
+    return answer?.ledgers.find(({ sequence }) => sequence === ledger)?.hash;
+  }
+
   async function look(state: WatcherState, signal: AbortSignal): Promise<ResetFinding> {
     const nodes = rpc.nodes().length;
     const { node, said } = await askOnce(state, signal);
@@ -243,20 +248,19 @@ export function createResetCheck({ rpc, store, view, clock }: {
     async anchor({ scannedLedger, anchor, nextAnchor }, signal) {
       const nowMs = clock.monotonicMs();
       if (nowMs < nextAnchorMs) return undefined;
-      const nodes = rpc.nodes().length;
-      const node = nextAnchor === undefined ? inUse() : (nextAnchor.node + 1) % nodes;
-      const ledger = nextAnchor?.ledger ?? scannedLedger;
       nextAnchorMs = nowMs + CHECK_MS;
-      const answer = await rpc.getLedgers({ startLedger: ledger, limit: 1 }, { node, signal }).catch(() => undefined);
-      const found = answer?.ledgers.find(({ sequence }) => sequence === ledger);
-      if (found === undefined) {
+      const { node: first, ledger } = nextAnchor ?? { node: inUse(), ledger: scannedLedger };
+      const other = (first + 1) % rpc.nodes().length;
+      const said = nextAnchor === undefined ? undefined : await hashOf(ledger, other, signal);
+      const hash = said === undefined || isLeftBehind(other) ? await hashOf(ledger, first, signal) : said;
+      if (hash === undefined) {
         nextAnchorMs = nowMs + RETRY_MS;
         return nextAnchor && { anchor };
       }
-      if (nextAnchor?.hash === found.hash) return { anchor: { ledger, hash: found.hash } };
+      if (nextAnchor?.hash === hash) return { anchor: { ledger, hash } };
       // One answer's word may be wrong, and would look like a reset later on.
       nextAnchorMs = -Infinity;
-      return nextAnchor === undefined ? { anchor, nextAnchor: { node, ledger, hash: found.hash } } : { anchor };
+      return nextAnchor === undefined ? { anchor, nextAnchor: { node: first, ledger, hash } } : { anchor };
     },
   };
 }

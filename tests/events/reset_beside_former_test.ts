@@ -38,6 +38,26 @@ test("a network that was reset while the gateway was off, and is higher by then,
   assert.deepEqual(await readAll(again.history), hashesOf(network.emitted));
 });
 
+test("a ledger's hash is learnt of one node where the second one is down, or shows the former network", async () => {
+  for (const isDown of [true, false]) {
+    const { network } = simulate({ first: 1_000 });
+    const [node, second] = [network.node(), network.node()];
+    second.beforeCall = () => {
+      if (isDown) throw new Response("not now", { status: 503 });
+    };
+    second.showsFormer = true;
+    network.closeEmpty(5);
+    network.reset(1_000);
+    for (let ledger = 0; ledger < 10; ledger++) network.close({});
+    const fixture = await createFixture(network, { nodes: [node, second] });
+    for (let turns = 0; turns < 5; turns++) {
+      await untilAtTip(fixture);
+      network.close();
+    }
+    assert.ok((await fixture.state()).anchor !== undefined);
+  }
+});
+
 test("a node that speaks of another hash is not believed while the second one shows as much as before", async () => {
   const { network, fixture: first, second } = await followOnTwo();
   first.node.bend = (method, answer) => {
