@@ -430,7 +430,7 @@ export type SentAttempt = {
   attempt: Attempt;
   /** null: the event is not held any more */
   request: SentRequest | null;
-  /** The secret was rotated after the attempt, or up to a second before: the signatures are those of the secrets that sign now */
+  /** The secret was rotated after the attempt, or up to three seconds before: the signatures are those of the secrets that sign now */
   secretRotatedSince: boolean;
 };
 

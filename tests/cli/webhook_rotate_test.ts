@@ -4,7 +4,7 @@ import { OutputError } from "../../cli/command.ts";
 import { reportFailure } from "../../cli/failure.ts";
 import { rotateWebhook } from "../../cli/webhook_rotate.ts";
 import { command } from "../../cli/webhooks.ts";
-import { VET_MS } from "../../lib/webhooks/delivery/vetting.ts";
+import { HEEDED_MS } from "../../lib/webhooks/delivery/vetting.ts";
 import { sealSecrets } from "../../lib/webhooks/secrets/reseal.ts";
 import { createSecretCipher } from "../../lib/webhooks/secrets/secrets.ts";
 import { START_MS, subscriptionOf } from "../webhooks/parts.ts";
@@ -40,7 +40,7 @@ test("rotate prints the new secret alone, when the gateway signs with it; the on
     `The new secret of wh_all in ${beside.setting}, shown this once. It signs from now on; ` +
       `the one before signs too until ${UNTIL}.\n`,
   );
-  assert.deepEqual(waits, [VET_MS]);
+  assert.deepEqual(waits, [HEEDED_MS]);
   const { secret, previousSecret } = await stored();
   assert.deepEqual([secret, previousSecret], [out.trim(), { secret: before, untilMs: START_MS + 86_400_000 }]);
 });

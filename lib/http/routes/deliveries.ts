@@ -116,7 +116,7 @@ export const deliveries = new Hono<AppEnv>()
           body: z.string().describe("Exactly as it is signed"),
         }).meta({ id: "SentRequest" }).nullable().describe("null: the event is not held any more"),
         secretRotatedSince: z.boolean().describe(
-          "The secret was rotated after the attempt, or up to a second before: the signatures are those of the secrets that sign now",
+          "The secret was rotated after the attempt, or up to three seconds before: the signatures are those of the secrets that sign now",
         ),
       }).meta({ id: "SentAttempt" }),
       errors: ["not_found"],

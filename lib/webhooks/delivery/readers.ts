@@ -6,6 +6,7 @@ import { filterOf, partitionOf, PARTITIONS, type Reader } from "../../store/webh
 import { createMatcher } from "./matching.ts";
 import type { Partitions } from "./partitions.ts";
 import { type DeliveryReader, isKeptKnown, openReader, openReplay } from "./reader.ts";
+import { REFRESH_MS } from "./vetting.ts";
 
 /** The readers of the subscriptions in one's own partitions: who listens. */
 export interface Readers {
@@ -35,8 +36,6 @@ export interface Readers {
 
 const PAGE = 500;
 const MOST_FINISHED = 500;
-/** The courier loads once a second, unless the process stood still or the store is slow. */
-const REFRESH_MS = 2_000;
 
 export function createReaders({ store, partitions, clock, latestDueAtMs }: {
   store: Pick<Store, "deliveries" | "subscriptions">;

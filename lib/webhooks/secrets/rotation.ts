@@ -2,7 +2,7 @@ import type { Wait } from "../../clock.ts";
 import { GatewayError } from "../../errors.ts";
 import type { Store } from "../../store/store.ts";
 import type { Subscription } from "../../store/webhook.ts";
-import { VET_MS } from "../delivery/vetting.ts";
+import { HEEDED_MS } from "../delivery/vetting.ts";
 import type { SecretCipher } from "./secrets.ts";
 
 /** A subscription with the secret that signs what it gets: shown at its creation and at a rotation. */
@@ -25,7 +25,7 @@ const ROTATION_MS = 86_400_000;
  * later, or so shortly before that a courier need not have known.
  */
 export function isRotatedSince({ previousSecret }: Pick<Subscription, "previousSecret">, atMs: number): boolean {
-  return previousSecret !== null && previousSecret.untilMs - ROTATION_MS + VET_MS > atMs;
+  return previousSecret !== null && previousSecret.untilMs - ROTATION_MS + HEEDED_MS > atMs;
 }
 
 /**
@@ -56,7 +56,7 @@ export async function rotateSecret(
   };
   if (!await replaced()) return undefined;
   // Until then couriers may sign with the old secret alone: whoever is told the new one may rely on it.
-  await wait(VET_MS);
+  await wait(HEEDED_MS);
   return { ...subscription, ...rotated, plainSecret };
 
   /** Where the answer alone was lost the new secret signs, and nobody else can tell it. */

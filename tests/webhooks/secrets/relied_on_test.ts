@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setImmediate as yieldToOthers } from "node:timers/promises";
+import { recipientOf } from "../../../lib/webhooks/delivery/attempt.ts";
+import { createCourier } from "../../../lib/webhooks/delivery/courier.ts";
+import { rotateSecret } from "../../../lib/webhooks/secrets/rotation.ts";
+import { createSecretCipher } from "../../../lib/webhooks/secrets/secrets.ts";
+import { createTestClock } from "../../test_clock.ts";
+import { answersAfter } from "../delivery/courier_stage.ts";
+import { append, eventAt, insert, memoryStore, scriptedAttempts, START_MS, subscriptionOf } from "../parts.ts";
+
+test("what is posted when a rotation has been answered is signed with the new secret, also by a gateway whose store is slow", async () => {
+  const store = await memoryStore();
+  const clock = createTestClock(START_MS);
+  const cipher = createSecretCipher(undefined);
+  await insert(store, subscriptionOf("wh_1"));
+  await append(store, Array.from({ length: 200 }, (_, n) => eventAt(101 + n)), 300);
+  const script = scriptedAttempts(clock, answersAfter(() => clock, 50));
+  /** When each was posted, and how many secrets signed it. */
+  const posted: { atMs: number; secrets: number }[] = [];
+  const courier = createCourier({
+    store: {
+      ...store,
+      events: {
+        ...store.events,
+        async bounds() {
+          await clock.wait(800);
+          return await store.events.bounds();
+        },
+      },
+    },
+    clock,
+    attempt(request, signal) {
+      posted.push({ atMs: clock.now(), secrets: request.recipient.secrets.length });
+      return script.attempt(request, signal);
+    },
+    isKeyEnabled: () => Promise.resolve(true),
+    recipient: (subscription) => recipientOf(subscription, cipher.open, clock.now()),
+    message: ({ id, type }) => ({ id, type, json: "{}" }),
+    holder: "courier",
+    onAttempt: () => {},
+    onProblem: (message, cause) => assert.fail(`${message}: ${cause}`),
+    limits: { postsPerEndpoint: 1 },
+    gatherMs: 1,
+  });
+  async function passUntil(isOver: () => boolean): Promise<void> {
+    for (let passed = 0; passed < 20_000 && !isOver(); passed += 10) {
+      for (let turn = 0; turn < 20; turn++) await yieldToOthers();
+      clock.advance(10);
+    }
+  }
+  courier.start();
+  await passUntil(() => posted.length > 20);
+  let answeredMs = Infinity;
+  void (async () => {
+    const subscription = (await store.subscriptions.get("wh_1"))!;
+    const parts = { store, secrets: cipher, createSecret: () => `whsec_${btoa("another secret of the same")}` };
+    await rotateSecret({ ...parts, now: clock.now, wait: clock.wait }, subscription);
+    answeredMs = clock.now();
+  })();
+  await passUntil(() => posted.length > 150);
+  const since = posted.filter(({ atMs }) => atMs >= answeredMs);
+  assert.ok(since.length > 20, "nothing was posted since");
+  assert.deepEqual(since.filter(({ secrets }) => secrets < 2).map(({ atMs }) => atMs - answeredMs), []);
+  let isStopped = false;
+  void courier.stop({ drainMs: 0 }).then(() => isStopped = true);
+  await passUntil(() => isStopped);
+});
