@@ -374,6 +374,8 @@ export function createCourier(parts: CourierParts): Courier {
     }
     for (const reader of kept) {
       reader.keptChanges++;
+      // Before that is learnt a replay may deliver what is kept.
+      reader.hasFailed = true;
       // It was quiet: a clock that is set back from now on may put off what it keeps.
       if (!reader.isClosed) active.add(reader);
     }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Answer, eventAt, owedTo, type Posted } from "../parts.ts";
+import { type Answer, eventAt, failingStore, owedTo, type Posted } from "../parts.ts";
 import { courierStage } from "./courier_stage.ts";
 
 for (const [before, rejected] of [[0, 0], [1, 1]] as const) {
@@ -31,3 +31,31 @@ for (const [before, rejected] of [[0, 0], [1, 1]] as const) {
     await made.courier.stop({ drainMs: 0 });
   });
 }
+
+test("the first failure is not kept when a replay delivers it right after, also where the store fails in between", async () => {
+  const waiting = new Map<string | null, () => void>();
+  let fails = false;
+  const made = await courierStage(
+    ({ replayId }) =>
+      new Promise((resolve) => waiting.set(replayId, () => resolve(replayId === null ? "rejected" : "delivered"))),
+    { store: (store) => failingStore(store, "deliveries", "reader", () => fails) },
+  );
+  made.courier.start();
+  await made.owe(1, "wh_1");
+  await made.pass(100);
+  const place = { fromHeight: 101, toHeight: 101, cursor: 0, endSequence: 1 };
+  const said = { deliveries: 1, atLeast: false, createdAtMs: 0 };
+  await made.store.deliveries.insertReplay({ id: "rp_1", subscriptionId: "wh_1", ...place, ...said });
+  await made.courier.changed("wh_1");
+  await made.pass(100);
+  fails = true;
+  waiting.get(null)!();
+  await made.pass(100);
+  assert.equal((await owedTo(made.store, "wh_1")).rejected, 1);
+  waiting.get("rp_1")!();
+  await made.pass(100);
+  fails = false;
+  await made.pass(10_000);
+  assert.equal((await owedTo(made.store, "wh_1")).rejected, 0);
+  await made.courier.stop({ drainMs: 0 });
+});
