@@ -1,14 +1,11 @@
 import { type Transaction, TransactionBuilder, xdr } from "@stellar/stellar-sdk/base";
-import type { Clock } from "../../clock.ts";
 import type { EntryReader } from "../ledger/entries.ts";
-import { believed } from "../ledger/freshness.ts";
-import type { LedgerView } from "../ledger/ledger_view.ts";
-import type { RpcClient } from "../rpc/client.ts";
 import type { TransactionAnswer } from "../rpc/schemas.ts";
 import type { Journal } from "./journal.ts";
 import { hasForgotten, isOver } from "./outcome.ts";
 import { readAccount } from "./prepare.ts";
 import { outcomeForgotten } from "./rejections.ts";
+import { lookFor, type LookParts } from "./second_look.ts";
 
 /** An envelope that was handed out: who may have sent it, where and when, is not known. */
 export interface HandedOut {
@@ -33,18 +30,10 @@ export interface HandedOut {
  */
 export type Fate = "open" | "refused" | "applied" | "over";
 
-export interface FateParts {
-  rpc: RpcClient;
-  view: LedgerView;
-  clock: Clock;
+export interface FateParts extends LookParts {
   entries: EntryReader;
   journal: Journal;
-  /** How many nodes there are to be asked; 1 when absent. */
-  nodes?: number;
 }
-
-/** How long after a node did not find it an envelope is asked for again, where it looks as if it could be there. */
-const ASK_AGAIN_MS = 1_000;
 
 /**
  * Tells what can still become of an envelope, and never says `over` of one that may be in a ledger: by what was noted here,
@@ -52,7 +41,7 @@ const ASK_AGAIN_MS = 1_000;
  * @throws {GatewayError} `upstream_error` when the network can't be asked; `invalid_request` when nobody can tell any more
  */
 export async function fateOf(parts: FateParts, envelope: HandedOut): Promise<Fate> {
-  const { view, journal, entries, clock, nodes = 1 } = parts;
+  const { view, journal, entries } = parts;
   const { hash, source, sequence, validUntil } = envelope;
   const noted = (await journal.get(hash))?.outcome;
   if (noted?.ledger !== undefined) return noted.status === "success" ? "applied" : "over";
@@ -61,10 +50,8 @@ export async function fateOf(parts: FateParts, envelope: HandedOut): Promise<Fat
   // The account first: read after, a ledger in between could make an applied envelope look new.
   const account = await readAccount(entries, source);
   const used = (account.sequence ?? 0n) >= sequence;
-  let asked = 0;
-  const ask = (node?: number) =>
-    believed(parts, () => parts.rpc.getTransaction(hash, { node, answered: (by) => void (asked = by) }));
-  const answer = await ask();
+  const look = lookFor(parts, hash);
+  const answer = await look.once();
   if (answer.status !== "NOT_FOUND") return answer.status === "SUCCESS" ? "applied" : "over";
   if (!used) {
     // Every ledger that could have taken it in is in what the account was read of.
@@ -73,8 +60,7 @@ export async function fateOf(parts: FateParts, envelope: HandedOut): Promise<Fat
   }
 
   // Another transaction has its sequence number, if this one has not, which one answer is not enough to tell.
-  await clock.wait(ASK_AGAIN_MS);
-  const again = await ask((asked + 1) % nodes).catch(() => ask());
+  const again = await look.again();
   if (again.status !== "NOT_FOUND") return again.status === "SUCCESS" ? "applied" : "over";
   if (mayHaveForgotten(answer, envelope) || mayHaveForgotten(again, envelope)) throw outcomeForgotten(hash);
   return "over";

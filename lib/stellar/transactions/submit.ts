@@ -44,6 +44,8 @@ interface Progress {
   resendAtMs: number;
   resendPauseMs: number;
   badSequences: number;
+  /** It was turned down when it may have been taken before. */
+  isDoubted: boolean;
   failedAsks: number;
   /** Why there is no outcome yet. */
   why: string;
@@ -79,6 +81,7 @@ export async function sendAndConfirm(parts: SubmitParts, envelope: VettedEnvelop
     resendAtMs: -Infinity,
     resendPauseMs: FIRST_RESEND_MS,
     badSequences: 0,
+    isDoubted: false,
     failedAsks: 0,
     why: "it has not been confirmed in time",
   };
@@ -182,6 +185,11 @@ async function afterRejection(
   if (before !== undefined) return before;
   if (code === "txTooLate" && progress.mayBeTaken) {
     progress.accepted = true;
+    return undefined;
+  }
+  // Of what may be there one answer that does not find it is not enough: it is asked for and sent once more.
+  if (progress.mayBeTaken && !progress.isDoubted) {
+    progress.isDoubted = true;
     return undefined;
   }
   const isNext = current !== undefined && current + 1n === sequence;

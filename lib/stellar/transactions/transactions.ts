@@ -2,11 +2,12 @@ import { GatewayError, type Retry } from "../../errors.ts";
 import type { ContractCall } from "./contract_call.ts";
 import { calledIn, LONGEST_VALIDITY_SECONDS, requireNearBound, vetEnvelope, type VettedEnvelope } from "./envelope.ts";
 import { type Fate, fateOf, type FateParts, type HandedOut } from "./fate.ts";
-import { believed } from "../ledger/freshness.ts";
 import type { Outcome } from "./journal.ts";
 import { nodeXdr } from "./node_xdr.ts";
 import { hasForgotten, isOver, outcomeOf, tooLate } from "./outcome.ts";
+import type { TransactionAnswer } from "../rpc/schemas.ts";
 import { type PreparedTransaction, type PrepareParts, prepareTransaction, type Widen } from "./prepare.ts";
+import { lookFor } from "./second_look.ts";
 import { sendAndConfirm, type SubmitParts } from "./submit.ts";
 
 /** A transaction that was applied and succeeded. */
@@ -63,7 +64,7 @@ export interface TransactionsParts extends PrepareParts, SubmitParts, FateParts 
 
 /** Writing to the network: prepare, submit, and what became of it. */
 export function createTransactions(parts: TransactionsParts): Transactions {
-  const { rpc, view, journal, networkPassphrase, onProblem } = parts;
+  const { view, journal, networkPassphrase, onProblem } = parts;
   const underWay = new Map<string, Promise<Confirmed>>();
 
   async function submitOnce(envelope: VettedEnvelope): Promise<Confirmed> {
@@ -95,18 +96,23 @@ export function createTransactions(parts: TransactionsParts): Transactions {
   ): Promise<Outcome | undefined> {
     const ledger = await journal.ledgerOf(hash);
     if (ledger !== undefined) return { status: "success", ledger };
-    const answer = await believed(parts, () => rpc.getTransaction(hash));
-    if (answer.status !== "NOT_FOUND") {
-      const { envelopeXdr } = answer;
-      const call = envelopeXdr === undefined ? undefined : nodeXdr("envelopeXdr", () => calledIn(envelopeXdr));
-      return await outcomeOf(parts, hash, call, answer);
-    }
+    const look = lookFor(parts, hash);
+    const answer = await look.once();
+    if (answer.status !== "NOT_FOUND") return await outcomeIn(hash, answer);
     if (noted === undefined) throw new GatewayError("not_found", `transaction ${hash} is not known`);
     if (noted.outcome !== undefined) return noted.outcome;
     if ((answer.latestLedgerCloseTime ?? 0) > noted.validUntil && hasForgotten(answer, noted.validUntil)) {
       throw new GatewayError("not_found", `transaction ${hash} is older than what the RPC node holds`);
     }
-    return isOver(view, noted.validUntil, answer) ? tooLate(hash) : undefined;
+    if (!isOver(view, noted.validUntil, answer)) return undefined;
+    const again = await look.again();
+    return again.status === "NOT_FOUND" ? tooLate(hash) : await outcomeIn(hash, again);
+  }
+
+  async function outcomeIn(hash: string, answer: TransactionAnswer): Promise<Outcome> {
+    const { envelopeXdr } = answer;
+    const call = envelopeXdr === undefined ? undefined : nodeXdr("envelopeXdr", () => calledIn(envelopeXdr));
+    return await outcomeOf(parts, hash, call, answer);
   }
 
   return {

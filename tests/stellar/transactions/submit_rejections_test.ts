@@ -25,6 +25,16 @@ describe("submitting an envelope", () => {
     assert.deepEqual(await transactions.submit(ENVELOPE), { hash: HASH, ledger: 77 });
   });
 
+  test("an envelope that is sent again and was applied is not rejected because one answer does not find it", async () => {
+    const { transactions, notes } = submitStage({
+      send: () => refusedAs("txBadSeq"),
+      find: (call) => call === 1 ? {} : { status: "SUCCESS", ledger: 77 },
+      accountSequence: () => 42n,
+    });
+    notes.set(HASH, { hash: HASH, validUntil: START_SECONDS + 300 });
+    assert.deepEqual(await transactions.submit(ENVELOPE), { hash: HASH, ledger: 77 });
+  });
+
   test("txBadSeq on the account's next sequence number is tried for two ledgers", async () => {
     const late = submitStage({
       send: (call) => call < 3 ? refusedAs("txBadSeq") : {},

@@ -20,6 +20,20 @@ describe("what became of a transaction", () => {
     assert.match(error!, /txTooLate/);
   });
 
+  test("is not too late because one answer does not find what was applied", async () => {
+    const { transactions, notes, clock, view } = submitStage({
+      find: (call) => call === 1 ? {} : { status: "SUCCESS", ledger: 90 },
+    });
+    notes.set(HASH, NOTE);
+    clock.pass(310_000);
+    for (let claims = 0; claims < 2; claims++) {
+      view.hear({ node: 0, sequence: 162, closeTime: START_SECONDS + 310 });
+      clock.pass(1_100);
+    }
+    assert.ok(view.confirmed.closeTime > NOTE.validUntil);
+    assert.deepEqual(await transactions.status(HASH), { hash: HASH, status: "success", ledger: 90 });
+  });
+
   test("is not failed because one answer says a time far ahead (T4)", async () => {
     const { transactions, notes, clock } = submitStage({
       find: (call) => call === 2 ? { latestLedgerCloseTime: START_SECONDS + 315_360_000 } : {},

@@ -1,0 +1,34 @@
+import type { Clock } from "../../clock.ts";
+import { believed } from "../ledger/freshness.ts";
+import type { LedgerView } from "../ledger/ledger_view.ts";
+import type { RpcClient } from "../rpc/client.ts";
+import type { TransactionAnswer } from "../rpc/schemas.ts";
+
+export interface LookParts {
+  rpc: RpcClient;
+  view: LedgerView;
+  clock: Clock;
+  /** How many nodes there are to be asked; 1 when absent. */
+  nodes?: number;
+}
+
+/** How long after a node did not find it a transaction is asked for again, where it looks as if it could be there. */
+const ASK_AGAIN_MS = 1_000;
+
+/**
+ * Looks for a transaction: one answer that does not find it is not enough to tell that no ledger has it. The second look is
+ * at another node where there is one.
+ */
+export function lookFor(parts: LookParts, hash: string) {
+  const { rpc, clock, nodes = 1 } = parts;
+  let asked = 0;
+  const ask = (node?: number): Promise<TransactionAnswer> =>
+    believed(parts, () => rpc.getTransaction(hash, { node, answered: (by) => void (asked = by) }));
+  return {
+    once: () => ask(),
+    async again(): Promise<TransactionAnswer> {
+      await clock.wait(ASK_AGAIN_MS);
+      return await ask((asked + 1) % nodes).catch(() => ask());
+    },
+  };
+}
