@@ -107,4 +107,18 @@ export const IN_REQUESTS = [
     kind: kinds.disabledAmongStalls,
     wasReal: true,
   },
+  {
+    name: "a page backwards begins one event too late",
+    file: "lib/events/log_reader.ts",
+    from: "lastRead!.sequence - 1",
+    to: "lastRead!.sequence - 2",
+    seed: 28,
+  },
+  {
+    name: "who comes back when it was told to is refused",
+    file: "lib/limits/shared_limiter.ts",
+    from: "Math.max(1, refusedUntil - nowMs, refillMs)",
+    to: "Math.max(1, refusedUntil - nowMs)",
+    seed: 28,
+  },
 ];
