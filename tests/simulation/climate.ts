@@ -88,6 +88,8 @@ export interface Climate {
   payments: { late: number; never: number; fails: number; refuses: number };
   /** How many look at cards again and again: on networks that are not reset. */
   lookers: number;
+  /** How many read the history on from its beginning, by cursor and by live stream: two at most. */
+  followers: number;
   /** How many ask for a part of the history. */
   askers: number;
   /** How many webhooks are asked for twice at once, of all. */
@@ -168,6 +170,7 @@ export function drawClimate({ seed, fate: dice }: { seed: number; fate: Dice }):
       refuses: new Dice(seed + REFUSALS).random.pick([0, 0, 0.2, 0.5]),
     },
     lookers: has("reset") ? 0 : lookers,
+    followers: 2,
     askers: asks ? asking.integer(1, 3) : 0,
     doubled: asks ? asking.random.pick([0, 0.5]) : 0,
     comesBack: asks && asking.chance(0.5),

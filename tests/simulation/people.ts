@@ -69,8 +69,9 @@ export class People {
     this.#dice = new Dice(site.world.seed + DICE);
     this.#doubling = new Dice(site.world.seed + DOUBLING);
     this.makers = clients.slice(0, 2);
-    this.readers = this.makers.map((client, n) => new HistoryReader(client, n === 0 ? 7 : 100));
-    this.streams = this.makers.map((client, n) => new StreamReader(client, n + 1));
+    const followers = this.makers.slice(0, climate.followers);
+    this.readers = followers.map((client, n) => new HistoryReader(client, n === 0 ? 7 : 100));
+    this.streams = followers.map((client, n) => new StreamReader(client, n + 1));
     this.backward = this.#askWithQuestions();
     this.cardReaders = Array.from({ length: climate.lookers }, (_, n) => new CardReader(this.makers[n % 2]!, n + 1));
   }

@@ -2,6 +2,7 @@ import process from "node:process";
 import { cardAt, LEDGER_MS } from "./chain.ts";
 import type { HistoryReader } from "./client.ts";
 import { type Climate, drawClimate } from "./climate.ts";
+import { type Focus, focused } from "./focus.ts";
 import { brokenInvariants, watchTerms } from "./invariants.ts";
 import { Misfortunes } from "./misfortunes.ts";
 import { People } from "./people.ts";
@@ -29,6 +30,8 @@ export interface RunOptions {
   misfortunes?: number;
   /** None of these kinds happen. */
   without?: readonly string[];
+  /** Nothing is done but this. */
+  focus?: Focus;
 }
 
 /** After the misfortunes: leases of the dead and retries have their time … */
@@ -53,7 +56,8 @@ const STREAMING_MS = 30_000;
 /** Lives through one world: everything in it follows from the seed. */
 export async function run(seed: number, options: RunOptions = {}): Promise<RunResult> {
   const world = new World(seed, options.said);
-  const climate = drawClimate(world);
+  const drawn = drawClimate(world);
+  const climate = options.focus === undefined ? drawn : focused(drawn, options.focus, seed);
   world.note(`climate ${JSON.stringify(climate)}`);
   const site = await Site.open(world, climate);
   const people = await People.gather(site, climate);

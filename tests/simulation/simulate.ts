@@ -1,12 +1,14 @@
 // Lives through simulated worlds, one for each seed, until seeds or time are over:
 //   simulate.ts [--seeds N] [--from SEED] [--these SEED,SEED] [--seconds N] [--misfortunes K] [--without KIND,KIND] [--show]
-//     [--traces] [--until-broken] [--cards]
+//     [--traces] [--until-broken] [--cards] [--focus payments|history|webhooks|requests]
 // A world that breaks is lived through again with fewer misfortunes, and without some kinds of them, for as long as it
-// breaks; how to repeat the shortest form is printed. --cards: worlds in which nothing is done but look at cards.
+// breaks; how to repeat the shortest form is printed. --cards: worlds in which nothing is done but look at cards. --focus: of
+// whole gateways, but nothing is done except this.
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { MISFORTUNES } from "./climate.ts";
 import { runCards } from "./card_worlds.ts";
+import { type Focus, FOCUS_NAMES } from "./focus.ts";
 import { run, type RunOptions } from "./run.ts";
 
 /** More than a world has. */
@@ -14,7 +16,7 @@ const MOST_MISFORTUNES = 2_048;
 
 /** How a broken world is told shortest: that fewer could do in another order is not looked for. */
 async function shortened(seed: number): Promise<string> {
-  const breaks = async (options: RunOptions) => (await liveThrough(seed, options)).broken.length > 0;
+  const breaks = async (fewer: RunOptions) => (await liveThrough(seed, { focus, ...fewer })).broken.length > 0;
   let [harmless, misfortunes] = [-1, MOST_MISFORTUNES];
   while (misfortunes - harmless > 1) {
     const middle = (harmless + misfortunes) >> 1;
@@ -26,7 +28,8 @@ async function shortened(seed: number): Promise<string> {
     if (await breaks({ misfortunes, without: [...without, kind] })) without.push(kind);
   }
   const kinds = without.length > 0 ? ` --without ${without.join()}` : "";
-  return `--seeds 1 --from ${seed} --misfortunes ${misfortunes}${kinds}${values.cards ? " --cards" : ""} --show`;
+  const kindOfWorld = (values.cards ? " --cards" : "") + (focus === undefined ? "" : ` --focus ${focus}`);
+  return `--seeds 1 --from ${seed} --misfortunes ${misfortunes}${kinds}${kindOfWorld} --show`;
 }
 
 function* seedsFrom(first: number, count: number): Iterable<number> {
@@ -45,14 +48,20 @@ const { values } = parseArgs({
     traces: { type: "boolean", default: false },
     "until-broken": { type: "boolean", default: false },
     cards: { type: "boolean", default: false },
+    focus: { type: "string" },
   },
 });
+const focus = values.focus as Focus | undefined;
+if (focus !== undefined && !FOCUS_NAMES.includes(focus)) {
+  throw new Error(`--focus must be one of ${FOCUS_NAMES.join(", ")}, got ${focus}`);
+}
 const liveThrough = values.cards ? runCards : run;
 const these = values.these?.split(",").map(Number);
 const seconds = Number(values.seconds);
 const options: RunOptions = {
   misfortunes: Number(values.misfortunes),
   without: values.without?.split(","),
+  focus,
   said: values.show ? (line) => console.log(line) : undefined,
 };
 /** Whoever ends it early hears what was lived through until then. */
