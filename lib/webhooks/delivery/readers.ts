@@ -59,7 +59,7 @@ export function createReaders({ store, partitions, clock, latestDueAtMs }: {
   /** How often all were looked at, and who was looked at alone since the last time began: that is newer. */
   let loads = 0;
   const lookedAt = new Set<string>();
-  /** One was taken in that was read before a look at all and answered after it: it may be gone since. */
+  /** One was taken in that was read before a look at all began: it may be gone since. */
   let isInDoubt = false;
 
   function load(partitionsChanged: boolean): Promise<void> {
@@ -151,6 +151,11 @@ export function createReaders({ store, partitions, clock, latestDueAtMs }: {
     const loadsBefore = loads;
     const leases = leasesNow();
     const found = await store.deliveries.reader(subscriptionId);
+    if (loads !== loadsBefore) {
+      // Who looks at all since sees what it was looked at for, and may have seen what is newer.
+      await load(false);
+      return readers.get(subscriptionId);
+    }
     if (found !== undefined) await takeIn(found, leases);
     lookedAt.add(subscriptionId);
     if (loads !== loadsBefore) isInDoubt = true;

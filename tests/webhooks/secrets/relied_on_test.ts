@@ -1,15 +1,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as yieldToOthers } from "node:timers/promises";
+import type { Store } from "../../../lib/store/store.ts";
 import { recipientOf } from "../../../lib/webhooks/delivery/attempt.ts";
 import { createCourier } from "../../../lib/webhooks/delivery/courier.ts";
 import { rotateSecret } from "../../../lib/webhooks/secrets/rotation.ts";
 import { createSecretCipher } from "../../../lib/webhooks/secrets/secrets.ts";
-import { createTestClock } from "../../test_clock.ts";
+import { bentStore } from "../../store/bent_store.ts";
+import { createTestClock, type TestClock } from "../../test_clock.ts";
 import { answersAfter } from "../delivery/courier_stage.ts";
 import { append, eventAt, insert, memoryStore, scriptedAttempts, START_MS, subscriptionOf } from "../parts.ts";
 
-test("what is posted when a rotation has been answered is signed with the new secret, also by a gateway whose store is slow", async () => {
+/** A gateway that posts one event after the other to a webhook, whose secret another gateway rotates. */
+async function rotationStage(bend: (store: Store, clock: TestClock) => Store) {
   const store = await memoryStore();
   const clock = createTestClock(START_MS);
   const cipher = createSecretCipher(undefined);
@@ -19,16 +22,7 @@ test("what is posted when a rotation has been answered is signed with the new se
   /** When each was posted, and how many secrets signed it. */
   const posted: { atMs: number; secrets: number }[] = [];
   const courier = createCourier({
-    store: {
-      ...store,
-      events: {
-        ...store.events,
-        async bounds() {
-          await clock.wait(800);
-          return await store.events.bounds();
-        },
-      },
-    },
+    store: bend(store, clock),
     clock,
     attempt(request, signal) {
       posted.push({ atMs: clock.now(), secrets: request.recipient.secrets.length });
@@ -49,20 +43,68 @@ test("what is posted when a rotation has been answered is signed with the new se
       clock.advance(10);
     }
   }
-  courier.start();
-  await passUntil(() => posted.length > 20);
-  let answeredMs = Infinity;
-  void (async () => {
+  async function rotate(): Promise<void> {
     const subscription = (await store.subscriptions.get("wh_1"))!;
     const parts = { store, secrets: cipher, createSecret: () => `whsec_${btoa("another secret of the same")}` };
     await rotateSecret({ ...parts, now: clock.now, wait: clock.wait }, subscription);
-    answeredMs = clock.now();
-  })();
+  }
+  async function stop(): Promise<void> {
+    let isStopped = false;
+    void courier.stop({ drainMs: 0 }).then(() => isStopped = true);
+    await passUntil(() => isStopped);
+  }
+  /** What was posted from then on is signed with the new secret, too. */
+  function assertSigned(fromMs: number): void {
+    const since = posted.filter(({ atMs }) => atMs >= fromMs);
+    assert.ok(since.length > 20, "nothing was posted since");
+    assert.deepEqual(since.filter(({ secrets }) => secrets < 2).map(({ atMs }) => atMs - fromMs), []);
+  }
+  courier.start();
+  await passUntil(() => posted.length > 20);
+  return { clock, courier, posted, passUntil, rotate, assertSigned, stop };
+}
+
+test("what is posted when a rotation has been answered is signed with the new secret, also by a gateway whose store is slow", async () => {
+  const { clock, posted, passUntil, rotate, assertSigned, stop } = await rotationStage((store, clock) =>
+    bentStore(store, {
+      events: {
+        async bounds() {
+          await clock.wait(800);
+          return await store.events.bounds();
+        },
+      },
+    })
+  );
+  let answeredMs = Infinity;
+  void rotate().then(() => answeredMs = clock.now());
   await passUntil(() => posted.length > 150);
-  const since = posted.filter(({ atMs }) => atMs >= answeredMs);
-  assert.ok(since.length > 20, "nothing was posted since");
-  assert.deepEqual(since.filter(({ secrets }) => secrets < 2).map(({ atMs }) => atMs - answeredMs), []);
-  let isStopped = false;
-  void courier.stop({ drainMs: 0 }).then(() => isStopped = true);
-  await passUntil(() => isStopped);
+  assertSigned(answeredMs);
+  await stop();
+});
+
+test("it is signed so also when a gateway is answered only then what it has asked about the webhook before", async () => {
+  let held: Promise<void> | undefined;
+  const { clock, courier, posted, passUntil, rotate, assertSigned, stop } = await rotationStage((store) =>
+    bentStore(store, {
+      deliveries: {
+        async reader(id) {
+          const until = held;
+          const answer = await store.deliveries.reader(id);
+          await until;
+          return answer;
+        },
+      },
+    })
+  );
+  const { promise, resolve: letGo } = Promise.withResolvers<void>();
+  held = promise;
+  void courier.changed("wh_1");
+  held = undefined;
+  let answeredMs = Infinity;
+  void rotate().then(() => answeredMs = clock.now());
+  await passUntil(() => answeredMs < Infinity);
+  letGo();
+  await passUntil(() => posted.length > 150);
+  assertSigned(answeredMs);
+  await stop();
 });
