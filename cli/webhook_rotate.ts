@@ -1,5 +1,6 @@
-import type { Wait } from "../lib/clock.ts";
+import { systemClock, type Wait } from "../lib/clock.ts";
 import type { Store } from "../lib/store/store.ts";
+import { openStoreClock } from "../lib/store/store_clock.ts";
 import type { Reader } from "../lib/store/webhook.ts";
 import { publicWebhook } from "../lib/webhooks/public_webhook.ts";
 import { comparedWith } from "../lib/webhooks/secrets/reseal.ts";
@@ -28,7 +29,9 @@ export async function rotateWebhook({ store, io, wait, reader, json }: RotateCal
     throw new CommandError("standard output is closed: nobody would see the new secret, so the old one stays");
   }
   const secrets = await cipherOf(store, io);
-  const parts = { store, secrets, createSecret: () => createSecret(random), now: io.now, wait };
+  // The time by which the store's gateways end the former secret.
+  const { clock } = await openStoreClock(store, { ...systemClock, now: io.now });
+  const parts = { store, secrets, createSecret: () => createSecret(random), now: clock.now, wait };
   const rotated = await rotateSecret(parts, subscription);
   if (rotated === undefined) {
     throw new CommandError(`${id} is gone, or its secret was changed by somebody else just now: try again`);

@@ -4,6 +4,7 @@ import { OutputError } from "../../cli/command.ts";
 import { reportFailure } from "../../cli/failure.ts";
 import { rotateWebhook } from "../../cli/webhook_rotate.ts";
 import { command } from "../../cli/webhooks.ts";
+import { openStore } from "../../lib/store/open.ts";
 import { HEEDED_MS } from "../../lib/webhooks/delivery/vetting.ts";
 import { sealSecrets } from "../../lib/webhooks/secrets/reseal.ts";
 import { createSecretCipher } from "../../lib/webhooks/secrets/secrets.ts";
@@ -43,6 +44,17 @@ test("rotate prints the new secret alone, when the gateway signs with it; the on
   assert.deepEqual(waits, [HEEDED_MS]);
   const { secret, previousSecret } = await stored();
   assert.deepEqual([secret, previousSecret], [out.trim(), { secret: before, untilMs: START_MS + 86_400_000 }]);
+});
+
+test("on a store that gateways share the one before signs for a day by their time, whatever this machine's clock says", async () => {
+  const store = await openStore("memory:", { now: () => START_MS, isShared: true });
+  await store.subscriptions.insert(subscriptionOf("wh_all"), 100);
+  const io = fakeIo({ now: START_MS - 20 * 3_600_000 });
+  const reader = (await store.deliveries.reader("wh_all"))!;
+  assert.equal(await rotateWebhook({ store, io, wait: () => Promise.resolve(), reader, json: true }), 0);
+  const { previousSecret } = (await store.subscriptions.get("wh_all"))!;
+  const wrongByMs = Math.abs(previousSecret!.untilMs - (START_MS + 86_400_000));
+  assert.ok(wrongByMs < 60_000, `${wrongByMs} ms`);
 });
 
 test("rotate --json prints what POST /v1/webhooks/{id}/secret answers", async () => {
