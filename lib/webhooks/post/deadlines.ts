@@ -35,7 +35,7 @@ export function createDeadlines(): Deadlines {
     const nowMs = performance.now();
     let nextMs = Infinity;
     for (const limit of open) {
-      if (limit.atMs <= nowMs) limit.reach(`timed out after ${limit.timeoutMs / 1000} s`);
+      if (limit.atMs <= nowMs) limit.reach(limit.timedOut);
       else nextMs = Math.min(nextMs, limit.atMs);
     }
     wakeAt(nextMs);
@@ -50,21 +50,27 @@ export function createDeadlines(): Deadlines {
   }
 
   class Limit implements TimeLimit {
-    reached: string | undefined;
     readonly atMs: number;
+    readonly timedOut: string;
+    #reached: string | undefined;
     #stop: ((why: string) => void) | undefined;
 
-    constructor(readonly timeoutMs: number, readonly signal: AbortSignal | undefined) {
+    constructor(timeoutMs: number, readonly signal: AbortSignal | undefined) {
       this.atMs = performance.now() + timeoutMs;
+      this.timedOut = `timed out after ${timeoutMs / 1000} s`;
       open.add(this);
       if (this.atMs < wakesAtMs) wakeAt(this.atMs);
       if (signal?.aborted) this.reach(GIVEN_UP);
       else if (signal !== undefined) hear(signal);
     }
+    /** By the clock: in a process that stood still the timer may come after what it was to stop. */
+    get reached(): string | undefined {
+      return this.#reached ?? (this.atMs <= performance.now() ? this.timedOut : undefined);
+    }
     reach(why: string): void {
       open.delete(this);
-      this.reached ??= why;
-      this.#stop?.(this.reached);
+      this.#reached ??= why;
+      this.#stop?.(this.#reached);
     }
     onReached(stop: (why: string) => void): void {
       this.#stop = stop;

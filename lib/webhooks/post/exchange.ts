@@ -67,6 +67,12 @@ export function exchange(
 ): Promise<Exchanged> {
   const { promise, resolve } = Promise.withResolvers<Exchanged>();
   const { endpoint: { address }, hasServed } = connection;
+  if (limit.reached !== undefined) {
+    // Whoever has stood still does not send it now: another may have, with what comes after it.
+    connection.socket.destroy();
+    const result: PostResult = { error: limit.reached, responseBody: "", durationMs: 0, address };
+    return Promise.resolve({ result, wasStale: false });
+  }
   let response: IncomingMessage | undefined;
   let receivedBytes = 0;
   let bodyBytes = 0;
