@@ -167,11 +167,12 @@ export function createTransactionIntents({ once, escrow }: {
       submit(xdr, async (envelope) => {
         note(escrow.describe(envelope));
         const name = nameOf(asker, "submit");
-        if (name === undefined) return;
+        if (name === undefined) return { isIntent: false };
         const { innerHash: hash, source, validUntil, call } = envelope;
         const [sequence, operation] = [envelope.sequence.toString(), escrow.digestOf(call)];
         const sinceLedger = await confirmedLedger();
         await once(name, submitTask({ hash, source, sequence, validUntil, operation, sinceLedger }));
+        return { isIntent: true };
       }),
 
     status,

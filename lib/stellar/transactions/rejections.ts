@@ -13,6 +13,9 @@ export interface LedgerFailure {
 /** The code of an invocation that ended in an error of a contract or of the host. */
 export const TRAPPED = "invokeHostFunctionTrapped";
 
+/** Where a node turns a transaction down and does not say why. */
+export const UNNAMED = "ERROR";
+
 const HINTS: Record<string, string> = {
   txTooEarly: "its lower time bound has not been reached",
   txTooLate: "its time bound has passed; prepare again",
@@ -46,6 +49,19 @@ const RETRY: Record<string, Retry> = {
   invokeHostFunctionEntryArchived: "prepare_again",
   invokeHostFunctionInsufficientRefundableFee: "prepare_again",
 };
+
+const OF_THE_MOMENT = new Set([
+  "txInsufficientFee",
+  "txInsufficientBalance",
+  "txBadSeq",
+  "txBadMinSeqAgeOrGap",
+  UNNAMED,
+]);
+
+/** Whether what a node turns down for this another may have taken in, or may take in a moment later. */
+export function isOfTheMoment(code: string): boolean {
+  return OF_THE_MOMENT.has(code);
+}
 
 /** The names that are known of why the network does not apply a transaction. */
 export const REJECTIONS: readonly string[] = [...new Set([...Object.keys(HINTS), ...Object.keys(RETRY), TRAPPED])];

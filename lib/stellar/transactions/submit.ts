@@ -8,7 +8,7 @@ import type { Outcome } from "./journal.ts";
 import { nodeXdr } from "./node_xdr.ts";
 import { endedBefore, foundOf, outcomeIn, type OutcomeParts } from "./outcome.ts";
 import { accountSequence } from "./prepare.ts";
-import { outcomeUnknown, rejection } from "./rejections.ts";
+import { isOfTheMoment, outcomeUnknown, rejection, UNNAMED } from "./rejections.ts";
 import { resultCode } from "./results.ts";
 import type { RpcClient } from "../rpc/client.ts";
 import { RpcError } from "../rpc/json_rpc.ts";
@@ -46,6 +46,10 @@ interface Progress {
   badSequences: number;
   /** It was turned down when it may have been taken before. */
   isDoubted: boolean;
+  /** Another is made in its place only with the same sequence number: it may be called rejected and be applied all the same. */
+  isIntent: boolean;
+  /** It was sent without an answer, and no end of it was told since: a copy may wait somewhere for its ledger. */
+  mayBeWaiting: boolean;
   failedAsks: number;
   /** Why there is no outcome yet. */
   why: string;
@@ -57,7 +61,11 @@ interface Progress {
  * @throws {GatewayError} `upstream_error` with the hash in message and `Location` when the outcome is not known in time,
  * `invalid_request` when nobody can tell it any more
  */
-export async function sendAndConfirm(parts: SubmitParts, envelope: VettedEnvelope): Promise<Outcome> {
+export async function sendAndConfirm(
+  parts: SubmitParts,
+  envelope: VettedEnvelope,
+  isIntent = false,
+): Promise<Outcome> {
   const { hash, validUntil } = envelope;
   const noted = await parts.journal.get(hash);
   if (noted?.outcome?.ledger !== undefined) return noted.outcome;
@@ -82,6 +90,8 @@ export async function sendAndConfirm(parts: SubmitParts, envelope: VettedEnvelop
     resendPauseMs: FIRST_RESEND_MS,
     badSequences: 0,
     isDoubted: false,
+    isIntent,
+    mayBeWaiting: noted !== undefined && noted.outcome === undefined,
     failedAsks: 0,
     why: "it has not been confirmed in time",
   };
@@ -133,7 +143,7 @@ async function sendOnce(
   if (sent.kind === "accepted") progress.accepted = true;
   if (sent.kind === "later") progress.why = "the network is too busy to take it in";
   if (sent.kind === "unknown") {
-    progress.mayBeTaken = true;
+    progress.mayBeTaken = progress.mayBeWaiting = true;
     progress.why = "the RPC node did not say whether it was taken in";
   }
   if (sent.kind === "malformed") return { status: "rejected", error: sent.error };
@@ -150,7 +160,7 @@ async function send(rpc: RpcClient, envelope: VettedEnvelope): Promise<Sent> {
     const { status, errorResultXdr } = await rpc.sendTransaction(envelope.xdr);
     if (status === "PENDING" || status === "DUPLICATE") return { kind: "accepted" };
     if (status === "TRY_AGAIN_LATER") return { kind: "later" };
-    if (errorResultXdr === undefined) return { kind: "rejected", code: "ERROR" };
+    if (errorResultXdr === undefined) return { kind: "rejected", code: UNNAMED };
     return { kind: "rejected", code: nodeXdr("errorResultXdr", () => resultCode(errorResultXdr)) };
   } catch (cause) {
     if (cause instanceof RpcError && (cause.kind === "refused" || cause.kind === "limit")) {
@@ -168,7 +178,8 @@ async function send(rpc: RpcClient, envelope: VettedEnvelope): Promise<Sent> {
 /**
  * What a rejection at sending means. An envelope applied before is rejected too, and answers as it did then. Undefined:
  * the sequence number is the account's next one, core will see that with the next ledger, and that has been waited for;
- * or it is too late to send it again, and what became of it shows once a ledger behind its time is confirmed.
+ * a copy that waits may still be applied, and who was told to prepare again would do it twice; or it is too late to send it
+ * again, and what became of it shows once a ledger behind its time is confirmed.
  */
 async function afterRejection(
   parts: SubmitParts,
@@ -194,6 +205,12 @@ async function afterRejection(
   }
   const isNext = current !== undefined && current + 1n === sequence;
   if (!isNext || progress.badSequences >= LEDGERS_FOR_BAD_SEQUENCE) {
+    const isUsed = current !== undefined && current >= sequence;
+    if (progress.mayBeWaiting && !progress.isIntent && !isUsed && isOfTheMoment(code)) {
+      progress.why =
+        `it was turned down (${code}) after it had been sent without an answer, and may be applied all the same`;
+      return undefined;
+    }
     return { status: "rejected", error: rejection(code, hash) };
   }
   progress.badSequences += 1;

@@ -31,6 +31,9 @@ export interface TransactionStatus {
   retry?: Retry;
 }
 
+/** Answers whether an intent was noted for it: then another is made in its place only with the same sequence number. */
+export type OnVetted = (envelope: VettedEnvelope) => Promise<{ isIntent: boolean }>;
+
 export interface Transactions {
   /** Builds an unsigned envelope for one call; see `prepareTransaction`. */
   prepare(source: string, call: ContractCall, widen?: Widen): Promise<PreparedTransaction>;
@@ -41,7 +44,7 @@ export interface Transactions {
    * @throws {GatewayError} `invalid_request` when the network rejects it for its own sake, what `explainFailure` says when
    * a contract refused it, `upstream_error` when its outcome is not known in time
    */
-  submit(envelopeXdr: string, onVetted?: (envelope: VettedEnvelope) => void | Promise<void>): Promise<Confirmed>;
+  submit(envelopeXdr: string, onVetted?: OnVetted): Promise<Confirmed>;
   /**
    * What became of a transaction: of one this gateway sent, `pending` until a ledger has closed after its time bound, and
    * told from what is noted here for as long as that is kept.
@@ -67,10 +70,10 @@ export function createTransactions(parts: TransactionsParts): Transactions {
   const { view, journal, networkPassphrase, onProblem } = parts;
   const underWay = new Map<string, Promise<Confirmed>>();
 
-  async function submitOnce(envelope: VettedEnvelope): Promise<Confirmed> {
+  async function submitOnce(envelope: VettedEnvelope, isIntent?: boolean): Promise<Confirmed> {
     const { hash, innerHash } = envelope;
     const inner = innerHash === hash ? undefined : await journal.get(innerHash);
-    const outcome = await sendAndConfirm(parts, envelope);
+    const outcome = await sendAndConfirm(parts, envelope, isIntent);
     // That the network would not take a fee bump says nothing of its inner transaction, where that was sent by itself before.
     const isOfBoth = outcome.ledger !== undefined || inner === undefined || inner.outcome !== undefined;
     const recorded = recordOutcome(isOfBoth ? new Set([hash, innerHash]) : [hash], outcome);
@@ -127,11 +130,11 @@ export function createTransactions(parts: TransactionsParts): Transactions {
       // By a clock that is behind, a good time bound would seem to be hours away.
       if (envelope.validUntil > seconds + LONGEST_VALIDITY_SECONDS) seconds = await parts.ledgers.certainTime();
       requireNearBound(envelope.validUntil, seconds);
-      await onVetted?.(envelope);
+      const told = await onVetted?.(envelope);
       // The signatures are no part of the hash: another set of them is another attempt.
       const joined = underWay.get(envelope.xdr);
       if (joined !== undefined) return await joined;
-      const own = submitOnce(envelope).finally(() => underWay.delete(envelope.xdr));
+      const own = submitOnce(envelope, told?.isIntent).finally(() => underWay.delete(envelope.xdr));
       own.then(() => parts.onEnd?.(envelope.call), (error) => parts.onEnd?.(envelope.call, error));
       underWay.set(envelope.xdr, own);
       return await own;

@@ -71,6 +71,23 @@ describe("submitting an envelope", () => {
     );
   });
 
+  test("what was sent without an answer is not called rejected by who may prepare it again: it may wait for its ledger", async () => {
+    const send = (call: number) =>
+      call === 1 ? new RpcError("sendTransaction", -32603, "busy") : refusedAs("txInsufficientFee");
+    const applied = submitStage({ send, find: inLedger(103) });
+    assert.deepEqual(await applied.transactions.submit(ENVELOPE), { hash: HASH, ledger: 103 });
+
+    const { transactions, notes } = submitStage({ send });
+    assert.equal((await fault(transactions.submit(ENVELOPE))).headers.Location, `/v1/transactions/${HASH}`);
+    assert.equal((await transactions.status(HASH)).status, "pending");
+    assert.equal(notes.get(HASH)!.outcome, undefined);
+
+    // Under an Idempotency-Key another has the same sequence number, and is handed out at once.
+    const intent = submitStage({ send });
+    const error = await fault(intent.transactions.submit(ENVELOPE, () => Promise.resolve({ isIntent: true })));
+    assert.deepEqual([error.transactionError, error.retry], ["txInsufficientFee", "prepare_again"]);
+  });
+
   test("a rejection that cannot be checked leaves the outcome open", async () => {
     const { transactions } = submitStage({
       send: () => refusedAs("txTooLate"),
