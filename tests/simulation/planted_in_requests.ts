@@ -68,7 +68,7 @@ export const IN_REQUESTS = [
   {
     name: "one answer that does not find an envelope is enough",
     file: "lib/stellar/transactions/fate.ts",
-    from: "const again = await look.again();",
+    from: "const again = await look.again(answer, (one) => mayHaveForgotten(one, envelope));",
     to: "const again = answer;",
     seed: 24_157,
     kind: kinds.paidAmongLies,

@@ -60,9 +60,9 @@ export async function fateOf(parts: FateParts, envelope: HandedOut): Promise<Fat
   }
 
   // Another transaction has its sequence number, if this one has not, which one answer is not enough to tell.
-  const again = await look.again();
+  const again = await look.again(answer, (one) => mayHaveForgotten(one, envelope));
   if (again.status !== "NOT_FOUND") return again.status === "SUCCESS" ? "applied" : "over";
-  if (mayHaveForgotten(answer, envelope) || mayHaveForgotten(again, envelope)) throw outcomeForgotten(hash);
+  if (mayHaveForgotten(again, envelope)) throw outcomeForgotten(hash);
   return "over";
 }
 

@@ -16,8 +16,8 @@ export interface LookParts {
 const ASK_AGAIN_MS = 1_000;
 
 /**
- * Looks for a transaction: one answer that does not find it is not enough to tell that no ledger has it. The second look is
- * at another node where there is one.
+ * Looks for a transaction: one answer that does not find it is not enough to tell that no ledger has it, nor is one that
+ * says what its node has forgotten enough to tell that nobody knows. Each look is at another node where there is one.
  */
 export function lookFor(parts: LookParts, hash: string) {
   const { rpc, clock, nodes = 1 } = parts;
@@ -26,9 +26,18 @@ export function lookFor(parts: LookParts, hash: string) {
     believed(parts, () => rpc.getTransaction(hash, { node, answered: (by) => void (asked = by) }));
   return {
     once: () => ask(),
-    async again(): Promise<TransactionAnswer> {
-      await clock.wait(ASK_AGAIN_MS);
-      return await ask((asked + 1) % nodes).catch(() => ask());
+    /** After a first answer: one that finds it, or the second of two that hold all its ledgers, or that do not. */
+    async again(first: TransactionAnswer, hasForgotten: (answer: TransactionAnswer) => boolean) {
+      let answer = first;
+      const seen = { whole: 0, forgetful: 0 };
+      while (answer.status === "NOT_FOUND") {
+        const kind = hasForgotten(answer) ? "forgetful" : "whole";
+        if (++seen[kind] === 2) break;
+        // What is forgotten does not come back.
+        if (kind === "whole") await clock.wait(ASK_AGAIN_MS);
+        answer = await ask((asked + 1) % nodes).catch(() => ask());
+      }
+      return answer;
     },
   };
 }

@@ -104,12 +104,16 @@ export function createTransactions(parts: TransactionsParts): Transactions {
     if (answer.status !== "NOT_FOUND") return await outcomeIn(hash, answer);
     if (noted === undefined) throw new GatewayError("not_found", `transaction ${hash} is not known`);
     if (noted.outcome !== undefined) return noted.outcome;
-    if ((answer.latestLedgerCloseTime ?? 0) > noted.validUntil && hasForgotten(answer, noted.validUntil)) {
+    const { validUntil } = noted;
+    const isForgotten = (one: TransactionAnswer) => hasForgotten(one, validUntil);
+    const isLate = (answer.latestLedgerCloseTime ?? 0) > validUntil && isForgotten(answer);
+    if (!isLate && !isOver(view, validUntil, answer)) return undefined;
+    const again = await look.again(answer, isForgotten);
+    if (again.status !== "NOT_FOUND") return await outcomeIn(hash, again);
+    if (isForgotten(again)) {
       throw new GatewayError("not_found", `transaction ${hash} is older than what the RPC node holds`);
     }
-    if (!isOver(view, noted.validUntil, answer)) return undefined;
-    const again = await look.again();
-    return again.status === "NOT_FOUND" ? tooLate(hash) : await outcomeIn(hash, again);
+    return isOver(view, validUntil, again) ? tooLate(hash) : undefined;
   }
 
   async function outcomeIn(hash: string, answer: TransactionAnswer): Promise<Outcome> {

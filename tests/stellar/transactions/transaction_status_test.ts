@@ -59,6 +59,22 @@ describe("what became of a transaction", () => {
     assert.match(error.message, /older than what the RPC node holds/);
   });
 
+  test("is neither unknown nor too late because one answer says that its ledgers are forgotten", async () => {
+    const pruned = { oldestLedger: 101, oldestLedgerCloseTime: START_SECONDS + 1 };
+    for (const answers of [[{}, pruned], [{ ...pruned, latestLedgerCloseTime: START_SECONDS + 900_000 }, {}]]) {
+      const { transactions, notes, clock, view } = submitStage({
+        find: (call) => answers[call - 1] ?? { status: "SUCCESS", ledger: 90 },
+      });
+      notes.set(HASH, NOTE);
+      clock.pass(310_000);
+      for (let claims = 0; claims < 2; claims++) {
+        view.hear({ node: 0, sequence: 162, closeTime: START_SECONDS + 310 });
+        clock.pass(1_100);
+      }
+      assert.deepEqual(await transactions.status(HASH), { hash: HASH, status: "success", ledger: 90 });
+    }
+  });
+
   test("is not too late for one that was made for an hour, of which the node holds the last minutes only", async () => {
     const held = { oldestLedger: 101, oldestLedgerCloseTime: START_SECONDS - 3_000 };
     const { transactions, notes } = submitStage({
