@@ -179,7 +179,9 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     async tidy(boundMs) {
       const timeIsUp = AbortSignal.timeout(boundMs);
       // Half of the time at most: what a slow node leaves unknown must not keep the store growing.
-      await lookUpOutcomes(AbortSignal.timeout(boundMs / 2)).then(() => forget(timeIsUp))
+      const half = AbortSignal.timeout(boundMs / 2);
+      const halfIsUp = new Promise<void>((resolve) => half.addEventListener("abort", () => resolve(), { once: true }));
+      await Promise.race([lookUpOutcomes(half), halfIsUp]).then(() => forget(timeIsUp))
         .catch((cause) => log.warn("what has been kept long enough cannot be forgotten", { cause }));
     },
     async lookAround() {
