@@ -177,6 +177,17 @@ describe("prepare with an Idempotency-Key", () => {
     }
   });
 
+  test("is told what another gateway has noted as applied, while this one's node does not show that ledger", async () => {
+    const card = newCard();
+    const first = await prepared(card, { key: "noted" });
+    await asked("/v1/transactions/submit", signed(first.body.xdr, card.agent), { key: "noted" });
+    await pass(6);
+    assert.notEqual((await prepared(card, { key: "noted" })).body.hash, first.body.hash);
+    await stage.store.submissions.recordOutcome(first.body.hash, { status: "success", ledger: 1_000_000 });
+    const again = await prepared(card, { key: "noted" });
+    assert.equal(again.text, `${first.text.slice(0, -1)},"status":"success"}`);
+  });
+
   test("is told what is known to be applied also when all nodes have forgotten what was handed out in its place", async () => {
     const card = newCard();
     const envelopes = [];

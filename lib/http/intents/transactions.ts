@@ -81,14 +81,14 @@ export function createTransactionIntents({ once, escrow }: {
   /**
    * What can still become of envelopes with one sequence number, the latest first: those before it were turned down, and
    * each may be in a ledger when the latest is not. `at`: which one it is that was applied; that is told also when of
-   * others nobody can tell any more.
+   * others nobody can tell any more, and where the latest looks open still, to a node that is behind.
    */
   async function fateOfAny([latest, ...before]: HandedOut[]): Promise<{ found: Fate; at: number }> {
     const [first] = await Promise.allSettled([fate(latest!)]);
-    if (first.status === "fulfilled" && first.value !== "over") return { found: first.value, at: 0 };
     const all = [first, ...await Promise.allSettled(before.map(fate))];
     const applied = all.findIndex((one) => one.status === "fulfilled" && one.value === "applied");
     if (applied >= 0) return { found: "applied", at: applied };
+    if (first.status === "fulfilled" && first.value !== "over") return { found: first.value, at: 0 };
     const fates = all.map((one) => {
       if (one.status === "rejected") throw one.reason;
       return one.value;
