@@ -1,6 +1,7 @@
 import { setImmediate as yieldToOthers } from "node:timers/promises";
 import { type ErrorCode, ERRORS, GatewayError, type GatewayErrorOptions, RETRIES } from "../errors.ts";
 import type { SubmissionOutcome } from "../store/submission.ts";
+import { SUBMISSION_DAYS } from "../store/retention.ts";
 import type { Store } from "../store/store.ts";
 import type { Journal, Outcome } from "../stellar/transactions/journal.ts";
 import type { Transactions } from "../stellar/transactions/transactions.ts";
@@ -14,10 +15,24 @@ const KEPT = [
   "param",
 ] as const satisfies (keyof GatewayErrorOptions & keyof GatewayError)[];
 
+/** As long as the note on it. */
+const BUMP_KEPT_MS = SUBMISSION_DAYS * 86_400_000;
+
 /** The journal of what was sent, in the store. `now`: Unix milliseconds. */
-export function createJournal(store: Pick<Store, "submissions" | "events">, now: () => number): Journal {
+export function createJournal(
+  store: Pick<Store, "submissions" | "events" | "registers">,
+  now: () => number,
+): Journal {
+  const bumpName = (hash: string) => `fee bump ${hash}`;
   return {
-    record: (note) => store.submissions.record({ ...note, submittedAtMs: now() }),
+    async record({ inner, ...note }) {
+      if (inner !== undefined) {
+        const kept = { value: inner, keepMs: BUMP_KEPT_MS, answer: undefined };
+        await store.registers.change<string, void>(bumpName(note.hash), () => kept);
+      }
+      await store.submissions.record({ ...note, submittedAtMs: now() });
+    },
+    innerOf: (hash) => store.registers.read<string>(bumpName(hash)),
     recordOutcome: (hash, outcome) => store.submissions.recordOutcome(hash, kept(outcome)),
     async get(hash) {
       const submission = await store.submissions.get(hash);

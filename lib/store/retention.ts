@@ -25,7 +25,7 @@ export interface RetentionParts {
 const LEASE_MS = 3_300_000;
 const DAY_MS = 86_400_000;
 /** Longer than an envelope can be valid and than any node remembers it. */
-const SUBMISSION_DAYS = 30;
+export const SUBMISSION_DAYS = 30;
 /** How long an `Idempotency-Key` is remembered: no caller tries again after that. */
 const INTENT_DAYS = 7;
 /** The most that `events.forget` takes. */

@@ -54,6 +54,14 @@ test("what a newer program kept of an error is told as far as this one knows it"
   assert.deepEqual([restored.code, restored.message, restored.retry], ["invalid_request", "no", "never"]);
 });
 
+test("a fee bump leads to its inner transaction, which is noted beside it, and nothing else does", async () => {
+  const journal = createJournal(await memoryStore(), () => NOW_MS);
+  await journal.record({ ...noteOf(2), inner: hashOf(1) });
+  await journal.record(noteOf(1));
+  assert.deepEqual([await journal.innerOf(hashOf(2)), await journal.innerOf(hashOf(1))], [hashOf(1), undefined]);
+  assert.ok(await journal.get(hashOf(2)));
+});
+
 test("the ledger of a transaction is that of an event it made, in the log", async () => {
   const store = await memoryStore();
   const journal = createJournal(store, () => NOW_MS);

@@ -20,6 +20,8 @@ export interface NewNote {
   source: string;
   /** Alike for two envelopes that do the same: `operationDigest` of the call. */
   operation: string;
+  /** Of a fee bump the hash of its inner transaction, which is noted beside it, and may be applied by itself. */
+  inner?: string;
 }
 
 /** What is remembered of the envelopes that were sent from here, so that a crash or a forgetful node loses no outcome. */
@@ -30,6 +32,8 @@ export interface Journal {
   recordOutcome(hash: string, outcome: Outcome): Promise<void>;
   /** The note on this hash, undefined when it was not sent from here. */
   get(hash: string): Promise<{ validUntil: number; outcome?: Outcome } | undefined>;
+  /** The inner transaction of a fee bump that was sent from here; undefined for what is none. */
+  innerOf(hash: string): Promise<string | undefined>;
   /** The ledger of an event that this transaction is known to have made: it was applied with success. */
   ledgerOf(hash: string): Promise<number | undefined>;
 }

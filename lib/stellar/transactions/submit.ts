@@ -128,7 +128,9 @@ async function guarded(parts: SubmitParts, envelope: VettedEnvelope): Promise<Ou
 async function note({ journal, digestOf }: SubmitParts, envelope: VettedEnvelope): Promise<void> {
   const { hash, innerHash, validUntil, source, call } = envelope;
   const about = { validUntil, source, operation: digestOf(call) };
-  await Promise.all([...new Set([hash, innerHash])].map((one) => journal.record({ hash: one, ...about })));
+  const inner = { hash: innerHash, ...about };
+  const notes = hash === innerHash ? [inner] : [{ hash, inner: innerHash, ...about }, inner];
+  await Promise.all(notes.map((one) => journal.record(one)));
 }
 
 /** Sends the envelope once and notes in `progress` what came of it; the outcome when it was refused, or had one before. */

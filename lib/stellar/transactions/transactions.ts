@@ -103,6 +103,8 @@ export function createTransactions(parts: TransactionsParts): Transactions {
     const answer = await look.once();
     if (answer.status !== "NOT_FOUND") return await outcomeIn(hash, answer);
     if (noted === undefined) throw new GatewayError("not_found", `transaction ${hash} is not known`);
+    const ofInner = await foundOfInner(hash);
+    if (ofInner?.ledger !== undefined) return ofInner;
     if (noted.outcome !== undefined) return noted.outcome;
     const { validUntil } = noted;
     const isForgotten = (one: TransactionAnswer) => hasForgotten(one, validUntil);
@@ -114,6 +116,16 @@ export function createTransactions(parts: TransactionsParts): Transactions {
       throw new GatewayError("not_found", `transaction ${hash} is older than what the RPC node holds`);
     }
     return isOver(view, validUntil, again) ? tooLate(hash) : undefined;
+  }
+
+  /** The inner transaction of a fee bump may have been applied by itself. */
+  async function foundOfInner(hash: string): Promise<Outcome | undefined> {
+    const inner = await journal.innerOf(hash);
+    if (inner === undefined) return undefined;
+    return await foundOut(inner, await journal.get(inner)).catch((error) => {
+      if (error instanceof GatewayError && error.code === "not_found") return undefined;
+      throw error;
+    });
   }
 
   async function outcomeIn(hash: string, answer: TransactionAnswer): Promise<Outcome> {

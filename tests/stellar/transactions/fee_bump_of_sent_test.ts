@@ -18,6 +18,21 @@ test("a fee bump that the network would not take is no word on its inner transac
   assert.equal(stage.notes.get(hex(inner.hash()))!.outcome, undefined);
 });
 
+test("a fee bump whose submit came to no end is told of the ledger that took its inner transaction by itself", async () => {
+  const [hash, innerHash] = [hex(bump.hash()), hex(inner.hash())];
+  let isFound = false;
+  const { transactions } = submitStage({
+    find: (_, __, asked) => isFound && asked === innerHash ? { status: "SUCCESS", ledger: 101 } : {},
+  });
+  assert.equal((await fault(transactions.submit(bump.toXdr()))).code, "upstream_error");
+  isFound = true;
+  assert.deepEqual(await transactions.status(hash), { hash, status: "success", ledger: 101 });
+
+  const late = submitStage({});
+  await fault(late.transactions.submit(bump.toXdr()));
+  assert.equal((await late.transactions.status(hash)).status, "pending");
+});
+
 test("a fee bump that was taken in is told of the ledger that took its inner transaction by itself", async () => {
   const [hash, innerHash] = [hex(bump.hash()), hex(inner.hash())];
   const { transactions } = submitStage({

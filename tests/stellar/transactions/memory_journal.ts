@@ -19,6 +19,7 @@ export function memoryJournal() {
       }
       return Promise.resolve();
     },
+    innerOf: (hash) => Promise.resolve(notes.get(hash)?.inner),
     get: (hash) => Promise.resolve(notes.get(hash)),
     ledgerOf: (hash) => Promise.resolve(ledgers.get(hash)),
   };
