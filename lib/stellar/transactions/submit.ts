@@ -32,6 +32,7 @@ const NEXT_LEDGER_MS = 10_000;
 const FIRST_RESEND_MS = 1_000;
 const LONGEST_RESEND_MS = 8_000;
 const LAG_PAUSE_MS = 250;
+const SECOND_LOOK_MS = 1_000;
 const FAILED_ASKS_IN_A_ROW = 5;
 
 /** How far one submit has come. */
@@ -50,6 +51,8 @@ interface Progress {
   isIntent: boolean;
   /** It was sent without an answer, and no end of it was told since: a copy may wait somewhere for its ledger. */
   mayBeWaiting: boolean;
+  /** It was not found when its time was over, once. */
+  seemsLate: boolean;
   failedAsks: number;
   /** Why there is no outcome yet. */
   why: string;
@@ -92,6 +95,7 @@ export async function sendAndConfirm(
     isDoubted: false,
     isIntent,
     mayBeWaiting: noted !== undefined && noted.outcome === undefined,
+    seemsLate: false,
     failedAsks: 0,
     why: "it has not been confirmed in time",
   };
@@ -101,7 +105,9 @@ export async function sendAndConfirm(
     if (refused !== undefined) return refused;
     const answer = await ask(parts, envelope, progress);
     const ended = answer && await outcomeIn(parts, envelope, answer);
-    if (ended !== undefined) return ended;
+    // That no ledger has it one answer is not enough to tell.
+    if (ended?.ledger !== undefined || (ended !== undefined && progress.seemsLate)) return ended;
+    progress.seemsLate = ended !== undefined;
     await pause(parts, hash, progress, answer);
   }
 }
@@ -246,14 +252,15 @@ async function ask(
 async function pause(
   { clock: { monotonicMs, wait }, view, ledgers }: SubmitParts,
   hash: string,
-  { endsAtMs, accepted, resendAtMs, why }: Progress,
+  { endsAtMs, accepted, resendAtMs, seemsLate, why }: Progress,
   answer: TransactionAnswer | undefined,
 ): Promise<void> {
   const remainingMs = endsAtMs - monotonicMs();
   if (remainingMs <= 0) throw outcomeUnknown(hash, why);
   const pauseMs = accepted ? remainingMs : Math.max(0, Math.min(remainingMs, resendAtMs - monotonicMs()));
   // A node that lags, or fails, may know better in a moment; one that is up to date knows no more before the next ledger.
-  if (answer === undefined || answer.latestLedger < view.sequence) await wait(Math.min(pauseMs, LAG_PAUSE_MS));
+  if (seemsLate) await wait(Math.min(remainingMs, SECOND_LOOK_MS));
+  else if (answer === undefined || answer.latestLedger < view.sequence) await wait(Math.min(pauseMs, LAG_PAUSE_MS));
   else await ledgers.after(answer.latestLedger, pauseMs);
 }
 

@@ -136,6 +136,23 @@ describe("submitting an envelope", () => {
     assert.match(error.message, /txTooLate/);
   });
 
+  test("nor is one txTooLate because one answer does not find it, where nobody was asked since it was applied", async () => {
+    const stage = submitStage({
+      find(call) {
+        if (call < 3) return {};
+        if (call > 3) return call === 4 ? {} : { status: "SUCCESS", ledger: 102 };
+        // The gateway stands still, and what it hears then is of other requests.
+        for (const ms of [10_000, 1_100]) {
+          stage.clock.pass(ms);
+          stage.view.hear({ node: 0, sequence: 104, closeTime: START_SECONDS + 20 });
+        }
+        return new RpcError("getTransaction", -32603, "busy");
+      },
+    });
+    const { ledger } = await stage.transactions.submit(transaction({ validForSeconds: 12 }).toXdr());
+    assert.deepEqual([ledger, stage.found()], [102, 5]);
+  });
+
   test("an envelope past its time bound is not sent, but asked for: it may have been applied in time", async () => {
     const envelope = transaction({ validForSeconds: -10 }).toXdr();
     const applied = submitStage({ find: () => ({ status: "SUCCESS", ledger: 60 }) });
