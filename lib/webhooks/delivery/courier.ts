@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers";
 import { setImmediate as yieldToOthers } from "node:timers/promises";
 import { createLoop } from "../../loop.ts";
 import type { LoggedEvent } from "../../store/event.ts";
-import { type Store, StoreError } from "../../store/store.ts";
+import { type LogBounds, type Store, StoreError } from "../../store/store.ts";
 import { MAX_SETTLED_WRITES, type NewAttempt, PARTITIONS } from "../../store/webhook.ts";
 import type { Attempter, EventMessage } from "./attempt.ts";
 import { createDueTimes } from "./due_times.ts";
@@ -119,12 +119,14 @@ export function createCourier(parts: CourierParts): Courier {
   /** One look at everything: what is held, who listens, what is new, what has become due. */
   async function step(): Promise<number> {
     const changed = await partitions.keep(isBusy);
-    if (!isLoaded) tail = (await store.events.bounds()).last;
+    // Before it is looked who listens: a network that goes back has some hear more before there is more.
+    const bounds = await store.events.bounds();
+    if (!isLoaded) tail = bounds.last;
     isLoaded = true;
     await readers.load(changed);
     networkMs = ((await store.events.watcherState())?.latestLedgerCloseTime ?? 0) * 1_000;
     await dueTimes.mend();
-    await followLog();
+    await followLog(bounds);
     postQueue.sweep(clock.monotonicMs());
     for (const reader of active) advance(reader);
     pump();
@@ -150,8 +152,7 @@ export function createCourier(parts: CourierParts): Courier {
 
   // What is new.
 
-  async function followLog(): Promise<void> {
-    const { last, forgotten } = await store.events.bounds();
+  async function followLog({ last, forgotten }: LogBounds): Promise<void> {
     if (forgotten > letGoUpTo) {
       for (const reader of active) {
         letGo(reader, forgotten);
