@@ -197,11 +197,11 @@ export function createWatcher(parts: WatcherParts): Watcher {
       const { page, answer } = reading;
       lastNode = reading.node;
       const isTimed = view.closeTimeIsExact && view.confirmed.sequence === answer.latestLedger;
-      if (answer.latestLedgerCloseTime === undefined && !isTimed) await askForTime(rpc, { signal });
+      const closeTime = answer.latestLedgerCloseTime ?? (isTimed ? undefined : await askForTime(rpc, { signal }));
       // This answer itself may have overturned what was believed.
       if (await showsFormer(log.state!, { signal })) return result("lagging", SHOWS_FORMER);
       const isFormer = (answer.latestLedgerCloseTime ?? Infinity) < view.confirmed.closeTime;
-      if (answer.latestLedger < view.confirmed.sequence || isFormer) return lagging(answer.latestLedger);
+      if (answer.latestLedger < view.confirmed.sequence || isFormer) return lagging(answer.latestLedger, closeTime);
       if (answer.latestLedger > view.sequence) {
         return result("doubtful", `the RPC node shows ledger ${answer.latestLedger}, which is not believed yet`);
       }
@@ -227,15 +227,19 @@ export function createWatcher(parts: WatcherParts): Watcher {
     return { ...rest, scannedLedger: Math.max(state.scannedLedger, scannedLedger), rpcCursor };
   }
 
-  function lagging(latestLedger: number): TurnResult {
-    const seen = Math.max(view.confirmed.sequence, log.state!.scannedLedger);
-    return result("lagging", `the RPC node shows ledger ${latestLedger}, ledger ${seen} has been seen`);
+  /** Lower is lag; but lower and later it is another network's, as close times do not fall. */
+  function lagging(latestLedger: number, closeTime = 0): TurnResult {
+    const { scannedLedger, latestLedger: newest, latestLedgerCloseTime } = log.state!;
+    const isOther = latestLedger < newest && closeTime > latestLedgerCloseTime;
+    const seen = Math.max(view.confirmed.sequence, scannedLedger);
+    const reason = `the RPC node shows ledger ${latestLedger}, ledger ${seen} has been seen`;
+    return result(isOther ? "doubtful" : "lagging", reason);
   }
 
   /** The node does not hold what comes next yet. */
   async function behind(latestLedger: number, signal: AbortSignal): Promise<TurnResult> {
-    await askForTime(rpc, { signal });
-    return latestLedger < log.state!.scannedLedger ? lagging(latestLedger) : result("at_tip");
+    const closeTime = await askForTime(rpc, { signal });
+    return latestLedger < log.state!.scannedLedger ? lagging(latestLedger, closeTime) : result("at_tip");
   }
 
   // --- making good ---------------------------------------------------------------------------------------------------

@@ -4,14 +4,14 @@ import type { LedgerView } from "./ledger_view.ts";
 
 /**
  * Has a node say its newest ledger with the close time: only such a claim confirms a ledger, or corrects the view. Older
- * nodes say one in getLatestLedger alone. Rejects with what the node failed with.
+ * nodes say one in getLatestLedger alone. Answers that time, Unix seconds; rejects with what the node failed with.
  */
 export async function askForTime(
   rpc: Pick<RpcClient, "getHealth" | "getLatestLedger">,
   options: { signal?: AbortSignal } = {},
-): Promise<void> {
+): Promise<number | undefined> {
   const { latestLedgerCloseTime } = await rpc.getHealth(options);
-  if (latestLedgerCloseTime === undefined) await rpc.getLatestLedger(options);
+  return latestLedgerCloseTime ?? (await rpc.getLatestLedger(options)).closeTime;
 }
 
 /**
