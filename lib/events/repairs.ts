@@ -47,6 +47,14 @@ export function createGapJobs({ rpc, clock, log, read }: RepairParts): GapJobs {
     return found;
   }
 
+  /** That ledgers are gone one answer may say wrongly: of two the one that has more counts. */
+  async function readAgainIfPruned(request: ReadPage): Promise<Reading> {
+    const reading = await read(request);
+    if (reading.kind !== "pruned") return reading;
+    const again = await read(request);
+    return again.kind === "pruned" && again.oldestLedger > reading.oldestLedger ? reading : again;
+  }
+
   /** Reads what this node holds of a gap, and of what is left of it by then. */
   async function fillFrom(node: number, gap: HistoryGap, signal: AbortSignal) {
     const { contractIds, epoch } = gap;
@@ -59,7 +67,7 @@ export function createGapJobs({ rpc, clock, log, read }: RepairParts): GapJobs {
       let from = fromLedger;
       let place: Place = { startLedger: from };
       while (from <= toLedger && pages < PAGES_PER_POLL && !signal.aborted) {
-        const reading = await read({ place, contractIds, node, signal });
+        const reading = await readAgainIfPruned({ place, contractIds, node, signal });
         if (reading.kind === "behind") {
           isBehind = true;
           break;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createFixture, type Fixture, hashesOf, OTHER_CONTRACT, readAll, restart, simulate } from "./parts.ts";
-import { CONTRACT } from "./simulated_node.ts";
+import { CONTRACT, NodeRefusal } from "./simulated_node.ts";
 
 async function threeTurns({ turn, clock }: Fixture): Promise<void> {
   for (let turns = 0; turns < 3; turns++) {
@@ -49,6 +49,23 @@ describe("the watcher and its contracts", () => {
     assert.ok(
       hashesOf(network.emitted.filter(({ contractId }) => contractId === CONTRACT)).every((hash) => all.has(hash)),
     );
+  });
+
+  test("that a node no longer holds a new contract's first ledgers is not believed on one answer", async () => {
+    const { network, node } = simulate();
+    for (let ledger = 0; ledger < 20; ledger++) network.close({}, { contractId: OTHER_CONTRACT });
+    const first = await createFixture(network, { nodes: [node] });
+    await threeTurns(first);
+    const again = await restart(first, { contractIds: [OTHER_CONTRACT, CONTRACT] });
+    let lies = 0;
+    node.beforeCall = (method) => {
+      if (method !== "getEvents" || node.calls.at(-1)?.params.startLedger !== 1_000 || lies++ > 0) return;
+      throw new NodeRefusal(-32600, `startLedger must be within the ledger range: 1015 - ${network.latest}`);
+    };
+    await threeTurns(again);
+    assert.equal(lies > 0, true);
+    assert.deepEqual(new Set(await readAll(again.history)), new Set(hashesOf(network.emitted)));
+    assert.deepEqual(await again.gaps(), []);
   });
 
   test("an id changed away and back leaves the ledgers in between as a gap of it, filled as far as they are held (T9)", async () => {
