@@ -10,7 +10,7 @@ async function followOnTwo() {
   const fixture = await createFixture(network, { nodes });
   for (let turns = 0; turns < 4; turns++) await untilAtTip(fixture);
   assert.ok((await fixture.state()).anchor !== undefined);
-  return { network, fixture, second: nodes[1]! };
+  return { network, fixture, first: nodes[0]!, second: nodes[1]! };
 }
 
 test("a reset network is followed though the second node still shows the former one", async () => {
@@ -73,4 +73,17 @@ test("a node that speaks of another hash is not believed while the second one sh
   }
   assert.equal((await again.state()).epoch, 0);
   assert.deepEqual(await readAll(again.history), hashesOf(network.emitted));
+});
+
+test("a reset network is followed though the first node still shows the former one, which stands still", async () => {
+  const { network, fixture, first } = await followOnTwo();
+  network.reset(10);
+  first.showsFormer = true;
+  for (let ledger = 0; ledger < 120; ledger++) {
+    network.close({});
+    await fixture.watcher.turn(0);
+  }
+  await untilAtTip(fixture);
+  assert.equal((await fixture.state()).epoch, 1);
+  assert.deepEqual(await readAll(fixture.history), hashesOf(network.emitted));
 });

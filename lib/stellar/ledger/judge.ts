@@ -8,7 +8,7 @@ import { type Belief, type Claim, type Heard, type Known, knownBy, type Rival, S
  * A claim that follows naturally from what is known is *believed* at once, and *confirmed* when another claim, a second
  * later or of another node, does not fall short of it. What does not follow is a *rival*: it is asked for again, and wins
  * when a second claim some seconds later is consistent with it; never by one node's word alone while another speaks for
- * what is believed.
+ * what is believed, unless no ledger has followed that for minutes and our own clock agrees with the rival.
  */
 
 /**
@@ -42,7 +42,7 @@ export const JUDGE_LIMITS = {
   restMs: 25_000,
   rivalKeptMs: 60_000,
   rivals: 4,
-  /** When nobody has spoken for what is believed for so long, lower claims are rivals to it. */
+  /** When nobody has spoken for what is believed for so long, or shown more, lower claims are rivals to it, or outweigh it. */
   forgottenMs: 300_000,
 } as const;
 
@@ -108,7 +108,7 @@ export function judge(belief: Belief, claim: Claim, now: JudgeNow): Judgement {
   const lowerSinceMs = relation === "lower" ? belief.lowerSinceMs ?? now.monotonicMs : undefined;
   const judgement = relation === "follows"
     ? { verdict: "current" as const, belief: follow({ ...belief, lowerSinceMs }, heard, askedAtMs), isDoubtful: false }
-    : weigh({ ...belief, lowerSinceMs }, heard, askedAtMs, relation === "lower", now.nodes);
+    : weigh({ ...belief, lowerSinceMs }, heard, { askedAtMs, isLower: relation === "lower", agreesWithClock, ...now });
   if (judgement.verdict !== "current" || closeTime === 0) return judgement;
   // A clock that was wrong from the first claim on is; one that was moved may be waiting for a ledger to follow.
   const wrongSinceMs = belief.clockWrongSinceMs ?? (belief.believed === undefined ? -Infinity : now.monotonicMs);
@@ -226,7 +226,16 @@ function paceAfter(ledgersPerSecond: number, from: Known | undefined, to: Known)
 }
 
 /** A rival wins with a second claim that is consistent with it; else it is remembered. */
-function weigh(belief: Belief, heard: Heard, askedAtMs: number, isLower: boolean, nodes: number): Judgement {
+function weigh(
+  belief: Belief,
+  heard: Heard,
+  { askedAtMs, isLower, agreesWithClock, nodes }: {
+    askedAtMs: number;
+    isLower: boolean;
+    agreesWithClock: boolean;
+    nodes: number;
+  },
+): Judgement {
   const { believed } = belief;
   const verdict = believed === undefined || heard.sequence > believed.sequence ? "ahead" : "lagging";
   const rivals = belief.rivals.filter(({ atMs }) => heard.atMs - atMs <= LIMITS.rivalKeptMs);
@@ -235,7 +244,9 @@ function weigh(belief: Belief, heard: Heard, askedAtMs: number, isLower: boolean
   if (heard.closeTime === 0 && isOutweighed) return { verdict, belief, isDoubtful: true };
   const alike = rivals.filter((rival) => rival.isLower === isLower && isConsistent(rival, heard));
   const sameNodeMs = isLower ? LIMITS.sameNodeLowerMs : LIMITS.sameNodeMs;
+  const isWordEnough = agreesWithClock && isLeftBehind(believed, heard);
   const isOverruled = ({ node, atMs }: Rival) =>
+    !isWordEnough &&
     Object.entries(belief.spokenForBy).some(([speaker, spokenAtMs]) => Number(speaker) !== node && spokenAtMs > atMs);
   const winner = alike.findLast((rival) => {
     if (nodes === 1 || rival.node !== heard.node) return askedAtMs - rival.atMs >= LIMITS.rivalMs;
@@ -252,6 +263,12 @@ function weigh(belief: Belief, heard: Heard, askedAtMs: number, isLower: boolean
     ? rivals
     : [...others, { ...heard, isLower }].slice(-LIMITS.rivals);
   return { verdict, belief: { ...belief, rivals: remembered }, isDoubtful: true };
+}
+
+/** Whether no ledger has followed what is believed for minutes, as of a network that was reset and a node still shows. */
+function isLeftBehind(believed: Known | undefined, { closeTime, atMs }: Heard): boolean {
+  return believed !== undefined && atMs - believed.atMs >= LIMITS.forgottenMs &&
+    closeTime - believed.closeTime >= LIMITS.forgottenMs / 1_000;
 }
 
 /** What was shown is not taken back for a node that lags: before long it will show as much. */

@@ -20,6 +20,22 @@ describe("the judge of claims, when ledgers are lower than before", () => {
     assert.deepEqual([on.view.sequence, on.view.closeTime], [8, closeTime + 2]);
   });
 
+  test("one node's word is followed against another that has shown one ledger for minutes, if our own clock agrees with it", () => {
+    for (const clockOff of [0, 3_600]) {
+      const on = stage({ nodes: 2, clockOff });
+      on.pass(10);
+      const former = on.truth();
+      const followedAfter = [...Array(600).keys()].find((seconds) => {
+        on.clock.pass(1_000);
+        on.hear({ node: 0, ...former });
+        return on.hear({ node: 1, sequence: 7 + Math.floor(seconds / 5), closeTime: on.truth().closeTime }) ===
+          "current";
+      });
+      if (clockOff > 0) assert.equal(followedAfter, undefined);
+      else assert.ok(followedAfter! >= 295 && followedAfter! <= 320, `after ${followedAfter} s`);
+    }
+  });
+
   test("a node that falls behind by a few ledgers takes nothing back that one answer has shown, while it may be true", () => {
     for (const nodes of [1, 2]) {
       for (const lag of [1, 2, 3]) {
