@@ -21,12 +21,19 @@ export async function openStoreClock(
 ): Promise<StoreClock> {
   /** The store's time is the monotonic one plus this; undefined: not learnt yet, or the store has none of its own. */
   let aheadMs: number | undefined;
+  let asked = 0;
+  /** Of the looks that were answered, the one that was asked last. */
+  let newest = 0;
 
   async function look(): Promise<void> {
     if (!isShared) return;
+    const nth = ++asked;
     try {
       const askedAtMs = own.monotonicMs();
       const storeMs = await registers.change("time", (_, nowMs) => ({ keepMs: 0, answer: nowMs }));
+      // One that was asked later was answered sooner: the store's clock may have been set in between.
+      if (nth < newest) return;
+      newest = nth;
       // It was so late at some moment on the way: an answer that took long says little, and does not set the time back.
       const [leastMs, mostMs] = [storeMs - own.monotonicMs(), storeMs - askedAtMs];
       const isLate = mostMs - leastMs >= LATE_MS;

@@ -58,6 +58,36 @@ test("the time does not go back where an answer was a minute on its way, as to a
   await store.close();
 });
 
+test("an answer that comes after that of a later question is of an older time, and counts no more", async () => {
+  const own = createTestClock(START_MS);
+  let storeMs = START_MS;
+  const store = await openStore("memory:", { isShared: true, now: () => storeMs });
+  let isHeldUp = false;
+  const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+  const registers: typeof store.registers = Object.create(store.registers, {
+    change: {
+      async value(...asked: Parameters<typeof store.registers.change>) {
+        const isSlow = isHeldUp;
+        isHeldUp = false;
+        const found = await store.registers.change(...asked);
+        if (isSlow) await answered;
+        return found;
+      },
+    },
+  });
+  const { clock, look } = await openStoreClock({ registers, isShared: true }, own);
+  isHeldUp = true;
+  const slow = look();
+  own.advance(10_000);
+  storeMs -= 40 * DAY_MS;
+  await look();
+  assert.equal(clock.now(), storeMs);
+  answer();
+  await slow;
+  assert.equal(clock.now(), storeMs);
+  await store.close();
+});
+
 test("where a gateway has the store for itself the clock is this machine's", async () => {
   const own = createTestClock(START_MS);
   const store = await openStore("memory:", { now: () => 0 });
