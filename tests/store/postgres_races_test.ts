@@ -9,7 +9,15 @@ import { parsePostgresSetting } from "../../lib/store/postgres/setting.ts";
 import { postgresLog } from "../../lib/store/postgres/log.ts";
 import { type Cluster, findPostgres, startCluster } from "./postgres_cluster.ts";
 import { append, appendMany, sampleEvent } from "./samples.ts";
-import { courierLeases, sampleFailed, sampleReplay, settle, subscribe } from "./webhook_samples.ts";
+import {
+  courierLeases,
+  freshProgress,
+  progressOf,
+  sampleFailed,
+  sampleReplay,
+  settle,
+  subscribe,
+} from "./webhook_samples.ts";
 
 const programs = findPostgres();
 const START_MS = 1_793_491_200_000;
@@ -205,5 +213,28 @@ describe("what happens at the same time in PostgreSQL", { skip: programs === und
     const values = await Promise.all(NAMES.map((name) => store.registers.read(name)));
     await store.close();
     assert.deepEqual(values, NAMES.map(() => 1));
+  });
+
+  test("what fails while its event is forgotten goes with it, also in a database that isolates transactions further", async () => {
+    const setting = newSetting();
+    await cluster.sql("ALTER DATABASE gateway SET default_transaction_isolation = 'repeatable read'");
+    const store = await openStore(setting);
+    await subscribe(store, "wh_1");
+    await appendMany(store, 1, 9);
+    const parsed = parsePostgresSetting(setting);
+    const database = openDatabase(parsed);
+    let forgetting: Promise<boolean> | undefined;
+    await database.transaction(async (queries) => {
+      await queries.read(`SELECT forgotten FROM ${tablePrefix(parsed)}log_start FOR SHARE`);
+      forgetting = store.events.forget({ upTo: 5, undelivered: [] });
+      await passed(200);
+      await settle(store, { subscriptionId: "wh_1", cursor: 9, failed: [sampleFailed(3, "retrying")] });
+    });
+    assert.equal(await forgetting, true);
+    const progress = await progressOf(store, "wh_1");
+    await database.close();
+    await store.close();
+    await cluster.sql("ALTER DATABASE gateway RESET default_transaction_isolation");
+    assert.deepEqual(progress, freshProgress(9, { dead: 1 }));
   });
 });

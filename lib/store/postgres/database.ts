@@ -46,9 +46,11 @@ const MOST_TRIES = 6;
 /**
  * Kept to by the server, also where this process is suspended: it must not keep locks that others wait for, and gives
  * them up before those are given up on.
- * Of the transaction, not of the session: another transaction of a pooled session may be another program's.
+ * Of the transaction, not of the session: another transaction of a pooled session may be another program's. A database may
+ * have another isolation as its own, in which a statement after a lock does not see what was committed before that.
  */
-const BEGIN = "BEGIN; SET LOCAL statement_timeout = '10s'; SET LOCAL lock_timeout = '5s'; " +
+const BEGIN =
+  "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL statement_timeout = '10s'; SET LOCAL lock_timeout = '5s'; " +
   "SET LOCAL idle_in_transaction_session_timeout = '3s'";
 
 /** Connects when the first statement is sent, and again whenever a connection broke. */
