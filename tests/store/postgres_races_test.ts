@@ -215,6 +215,22 @@ describe("what happens at the same time in PostgreSQL", { skip: programs === und
     assert.deepEqual(values, NAMES.map(() => 1));
   });
 
+  test("a transaction that lost is done again, also where a statement after the one that failed is heard of first", async () => {
+    const setting = parsePostgresSetting(newSetting());
+    const database = openDatabase(setting);
+    await cluster.sql("CREATE SEQUENCE tries");
+    const lost = "DO $$ BEGIN IF nextval('tries') = 1 THEN RAISE SQLSTATE '40P01'; END IF; END $$";
+    const done = await database.transaction(async (queries) => {
+      const failing = queries.write(lost);
+      failing.catch(() => {});
+      const [row] = await queries.read<{ n: number }>("SELECT 7::bigint AS n");
+      await failing;
+      return row!.n;
+    });
+    await database.close();
+    assert.equal(done, 7);
+  });
+
   test("what fails while its event is forgotten goes with it, also in a database that isolates transactions further", async () => {
     const setting = newSetting();
     await cluster.sql("ALTER DATABASE gateway SET default_transaction_isolation = 'repeatable read'");

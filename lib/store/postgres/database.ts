@@ -145,8 +145,9 @@ async function tryTransaction<T>(
     try {
       return await connection.send(sql, parameters);
     } catch (error) {
+      // What comes after a statement that failed fails because of that.
       failure ??= { error };
-      throw error;
+      throw failure.error;
     }
   };
   try {
