@@ -72,6 +72,7 @@ export async function sendAndConfirm(
   const { hash, validUntil } = envelope;
   const noted = await parts.journal.get(hash);
   if (noted?.outcome?.ledger !== undefined) return noted.outcome;
+  const mayBeWaiting = noted !== undefined && noted.outcome === undefined;
   // Not by a clock: one that is ahead would end before its time what others may be sending too.
   const isLate = parts.view.confirmed.closeTime > validUntil;
   const ledger = noted !== undefined || isLate ? await parts.journal.ledgerOf(hash) : undefined;
@@ -81,7 +82,7 @@ export async function sendAndConfirm(
     if (ended !== undefined) return ended;
     if (noted === undefined) return { status: "rejected", error: rejection("txTooLate", hash) };
   } else {
-    const ended = await guarded(parts, envelope);
+    const ended = await guarded(parts, envelope, mayBeWaiting);
     if (ended !== undefined) return ended;
     await note(parts, envelope);
   }
@@ -94,7 +95,7 @@ export async function sendAndConfirm(
     badSequences: 0,
     isDoubted: false,
     isIntent,
-    mayBeWaiting: noted !== undefined && noted.outcome === undefined,
+    mayBeWaiting,
     seemsLate: false,
     failedAsks: 0,
     why: "it has not been confirmed in time",
@@ -114,9 +115,14 @@ export async function sendAndConfirm(
 
 /**
  * Looks at what has to hold before this call is sent. An envelope that was applied before answers as it did then, whatever
- * has become of the ledger since. @throws {GatewayError} what the guard says
+ * has become of the ledger since. @throws {GatewayError} what the guard says; `upstream_error` where it was sent before and
+ * may be applied all the same
  */
-async function guarded(parts: SubmitParts, envelope: VettedEnvelope): Promise<Outcome | undefined> {
+async function guarded(
+  parts: SubmitParts,
+  envelope: VettedEnvelope,
+  mayBeWaiting: boolean,
+): Promise<Outcome | undefined> {
   const { call, authorisers } = envelope;
   try {
     const guard = parts.guardOf({ call, authorisers, param: "xdr" });
@@ -125,8 +131,9 @@ async function guarded(parts: SubmitParts, envelope: VettedEnvelope): Promise<Ou
   } catch (refusal) {
     if (!(refusal instanceof GatewayError) || refusal.code !== "invalid_request") throw refusal;
     const ended = await endedBefore(parts, envelope, "refused");
-    if (ended === undefined) throw refusal;
-    return ended;
+    if (ended !== undefined) return ended;
+    if (!mayBeWaiting) throw refusal;
+    throw outcomeUnknown(envelope.hash, `it was sent before, and would be refused now (${refusal.message})`, refusal);
   }
 }
 

@@ -1,6 +1,7 @@
 import { xdr } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { GatewayError } from "../../../lib/errors.ts";
 import { RpcError } from "../../../lib/stellar/rpc/json_rpc.ts";
 import { ENVELOPE, fault, HASH, inLedger, refusedAs, START_SECONDS, submitStage, transaction } from "./submit_stage.ts";
 
@@ -86,6 +87,20 @@ describe("submitting an envelope", () => {
     const intent = submitStage({ send });
     const error = await fault(intent.transactions.submit(ENVELOPE, () => Promise.resolve({ isIntent: true })));
     assert.deepEqual([error.transactionError, error.retry], ["txInsufficientFee", "prepare_again"]);
+  });
+
+  test("what was sent without an answer is not called refused, for a change of the ledger, while it may be applied", async () => {
+    const refusal = new GatewayError("invalid_request", "source must be another");
+    const guard = () => Promise.reject(refusal);
+    const stage = submitStage({ guard });
+    assert.equal(await fault(stage.transactions.submit(ENVELOPE)), refusal);
+    stage.notes.set(HASH, { hash: HASH, validUntil: START_SECONDS + 300 });
+    const { code, headers } = await fault(stage.transactions.submit(ENVELOPE));
+    assert.deepEqual([code, headers.Location], ["upstream_error", `/v1/transactions/${HASH}`]);
+    assert.equal(stage.sent(), 0);
+
+    const applied = submitStage({ guard, find: () => ({ status: "SUCCESS", ledger: 77 }) });
+    assert.equal((await applied.transactions.submit(ENVELOPE)).ledger, 77);
   });
 
   test("a rejection that cannot be checked leaves the outcome open", async () => {

@@ -63,6 +63,7 @@ export function submitStage(script: {
   find?: (call: number, ledger: number, hash: string) => Partial<TransactionAnswer> | Error;
   accountSequence?: (ledger: number) => bigint;
   note?: () => Promise<void>;
+  guard?: () => Promise<void>;
   /** How long ago the newest ledger that was stored has closed; 5 when absent. */
   storedSecondsAgo?: number;
 }) {
@@ -140,7 +141,7 @@ export function submitStage(script: {
     },
     digestOf: operationDigest,
     refuseCall: (call) => call.function === "claim" ? undefined : `must not call ${call.function}`,
-    guardOf: () => undefined,
+    guardOf: () => script.guard && { keys: [accountKey(source.publicKey())], check: script.guard },
     terms: { read: () => Promise.reject(new Error("not in these tests")) },
     explainExcess: () => Promise.reject(new Error("not in these tests")),
     explainSimulation: () => Promise.reject(new Error("not in these tests")),
