@@ -39,7 +39,7 @@ export const IN_REQUESTS = [
     from: "const isMine = await completed(claim, { request: task.request, result: work.result });",
     to:
       "const isMine = true;\n    void clock.wait(100).then(() => completed(claim, { request: task.request, result: work.result })).catch(() => {});",
-    seed: 11,
+    seed: 512,
     kind: kinds.paidAmongDeaths,
   },
   {
