@@ -44,6 +44,10 @@ export const paidAgain: Kind = (climate) =>
   isRough(climate) && !climate.isShared && climate.payers > 1 && climate.restartMs <= 20_000 &&
   share(climate, "kill", "killAll", "stop") > 0.4 && climate.clockStepsMs.some((ms) => Math.abs(ms) > HOUR_MS);
 
+/** Those who pay where nodes turn down what others have taken in. */
+export const paidAmongRefusals: Kind = (climate) =>
+  climate.payers > 1 && climate.payments.refuses > 0.3 && share(climate, "kill", "killAll", "ambush", "troubles") > 0.2;
+
 /** Those who pay at gateways that die again and again, just as they keep what an intent came to, too. */
 export const paidAmongDeaths: Kind = (climate) =>
   isRough(climate) && climate.payers > 2 && climate.restartMs <= 20_000 &&

@@ -13,7 +13,24 @@ import { run } from "./run.ts";
 /** More of them: `deno task simulate`. */
 const SEEDS = [1, 2, 3];
 /** Broke of what cannot be planted again: of two causes, either of which the mend of the other hides, or it does not show any more. */
-const BROKE_ONCE = [410000198, 416000332, 310004866, 330000339, 15845, 600004741, 700001453, 398338, 1900005793];
+const BROKE_ONCE = [
+  410000198,
+  416000332,
+  310004866,
+  330000339,
+  15845,
+  600004741,
+  700001453,
+  398338,
+  1900005793,
+  281695,
+  466001020,
+  505000705,
+  1800003258,
+  3054,
+  2600005120,
+  42887,
+];
 /** Worlds that broke of what was mended since. */
 const KEPT = [...BROKE_ONCE, ...PLANTED.flatMap((bug) => bug.wasReal && !bug.isOfCards ? [bug.seed] : [])];
 /** Those of nothing but cards: the first ones, and some that broke. */
