@@ -140,7 +140,7 @@ async function fillWebhooks(store: Store): Promise<void> {
     });
     await settle(store, { subscriptionId, cursor: 410, delivered: [200, 311] });
   }
-  // Of an event that is forgotten: counted, and not kept.
+  // Of an event that is forgotten: passed over.
   await settle(store, { subscriptionId: "wh_2", failed: of(50, 1, "dead") });
   await store.deliveries.insertReplay(sampleReplay("rp_1", "wh_2", { endSequence: null, atLeast: true, cursor: 120 }));
   await store.subscriptions.delete("wh_gone");

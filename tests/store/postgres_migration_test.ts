@@ -11,6 +11,14 @@ import { type Cluster, findPostgres, startCluster } from "./postgres_cluster.ts"
 /** What `fillStore` and `pg_dump` made of the program of that schema. */
 const FORMER = { 1: "./fixtures/postgres_schema_1.sql.gz" };
 
+/** The program of before raised no intent's term at its end, and counted what failed of a forgotten event. */
+function asBefore(answered: Awaited<ReturnType<typeof answers>>): typeof answered {
+  const { intent, readers } = answered;
+  intent!.term -= 1;
+  readers.find(({ subscription }) => subscription.id === "wh_2")!.progress.dead += 1;
+  return answered;
+}
+
 function describeMigration(programs: string): void {
   describe("a PostgreSQL store of a program of before", () => {
     let cluster: Cluster;
@@ -37,7 +45,7 @@ function describeMigration(programs: string): void {
         const made = await openStore(cluster.setting({ schema: "made" }));
         await fillStore(made);
         const { id, ...asked } = await answers(migrated);
-        const { id: _other, ...expected } = await answers(made);
+        const { id: _other, ...expected } = asBefore(await answers(made));
         assert.match(id as string, /^\w{12}$/);
         assert.deepEqual(asked, expected);
         // Which nonce comes next goes by how long ago the last one was handed out.
