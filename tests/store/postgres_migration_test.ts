@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
+import type { Intent } from "../../lib/store/intent.ts";
 import { openStore } from "../../lib/store/open.ts";
 import { answers, goOn } from "./asked_store.ts";
 import { fillStore } from "./filled_store.ts";
@@ -14,7 +15,7 @@ const FORMER = { 1: "./fixtures/postgres_schema_1.sql.gz" };
 /** The program of before raised no intent's term at its end, and counted what failed of a forgotten event. */
 function asBefore(answered: Awaited<ReturnType<typeof answers>>): typeof answered {
   const { intent, readers } = answered;
-  intent!.term -= 1;
+  (intent as Intent).term -= 1;
   readers.find(({ subscription }) => subscription.id === "wh_2")!.progress.dead += 1;
   return answered;
 }
