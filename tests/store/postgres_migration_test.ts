@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
 import type { Intent } from "../../lib/store/intent.ts";
 import { openStore } from "../../lib/store/open.ts";
+import type { Reader } from "../../lib/store/webhook.ts";
 import { answers, goOn } from "./asked_store.ts";
 import { fillStore } from "./filled_store.ts";
 import { type Cluster, findPostgres, startCluster } from "./postgres_cluster.ts";
@@ -14,8 +15,8 @@ const FORMER = { 1: "./fixtures/postgres_schema_1.sql.gz" };
 
 /** The program of before raised no intent's term at its end, and counted what failed of a forgotten event. */
 function asBefore(answered: Awaited<ReturnType<typeof answers>>): typeof answered {
-  const { intent, readers } = answered;
-  (intent as Intent).term -= 1;
+  const { intent, readers } = answered as { intent: Intent; readers: Reader[] };
+  intent.term -= 1;
   readers.find(({ subscription }) => subscription.id === "wh_2")!.progress.dead += 1;
   return answered;
 }
