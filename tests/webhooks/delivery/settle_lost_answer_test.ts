@@ -30,3 +30,32 @@ test("an attempt is listed once, also where the answer of the commit that noted 
   );
   await made.courier.stop({ drainMs: 0 });
 });
+
+test("what posts came to is written down where the store fails to say which leases are left, just as it fenced one off", async () => {
+  let [fenced, isFailing] = [0, false];
+  const made = await courierStage(() => "delivered", {
+    store: (store) =>
+      bentStore(store, {
+        deliveries: {
+          async settle(step) {
+            isFailing = step.settlements.some(({ attempts }) => attempts.length > 0) && fenced++ === 0;
+            if (isFailing) throw new StoreError("fenced", "another holds the lease");
+            await store.deliveries.settle(step);
+          },
+        },
+        leases: {
+          async renew(leases, durationMs) {
+            if (isFailing) throw new StoreError("unavailable", "the connection was cut");
+            return await store.leases.renew(leases, durationMs);
+          },
+        },
+      }),
+  });
+  made.courier.start();
+  await made.owe(3, "wh_1");
+  await made.pass(10_000);
+  const { progress } = (await made.store.deliveries.reader("wh_1"))!;
+  assert.ok(fenced > 1, "it was fenced off, and tried again");
+  assert.equal(progress.cursor, 3);
+  await made.courier.stop({ drainMs: 0 });
+});
