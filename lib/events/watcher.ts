@@ -303,8 +303,9 @@ export function createWatcher(parts: WatcherParts): Watcher {
       const polled = await pollOnce();
       events += polled.events;
       const isToConfirm = isWithheld && (polled.outcome === "at_tip" || polled.outcome === "behind");
-      // Whoever has the lease for a turn of its own gives it back soon.
-      const isAwaited = polled.outcome === "standby" && hasTurnsOnly();
+      // Whoever has the lease for a turn of its own gives it back soon, and what fails may be well in a moment: the next turn
+      // is a minute away, and maybe of a process that does not know for how long it has failed.
+      const isAwaited = (polled.outcome === "standby" || polled.outcome === "failed") && hasTurnsOnly();
       const pauseMs = polled.outcome === "doubtful" ? DOUBT_MS : isToConfirm || isAwaited ? CONFIRM_MS : 0;
       const isOver = polled.outcome !== "behind" && pauseMs === 0;
       if (isOver || stopping.signal.aborted || clock.monotonicMs() + pauseMs >= endsAtMs) return { ...polled, events };

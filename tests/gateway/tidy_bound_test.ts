@@ -30,7 +30,7 @@ test("what is old is forgotten though there are more unknown outcomes than a tid
     });
   for (let n = 0; n < 20; n++) await record(n, HOUR_MS);
   await record(99, 31 * DAY_MS);
-  await api.gateway.tidy(6_000);
+  await api.gateway.tidy(1_000);
   assert.equal(await api.store.submissions.get(hashOf(99)), undefined);
   await api.stop();
 });
