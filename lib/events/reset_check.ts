@@ -2,10 +2,10 @@ import type { Clock } from "../clock.ts";
 import { MAX_LEDGER } from "../ledger_numbers.ts";
 import type { NodesRpcClient } from "../stellar/rpc/client.ts";
 import { RpcError } from "../stellar/rpc/json_rpc.ts";
-import { NODE_HEALTH_LIMITS } from "../stellar/rpc/node_health.ts";
 import type { LedgerView } from "../stellar/ledger/ledger_view.ts";
 import { formatEventId, heightOf, parseEventId } from "../store/event.ts";
 import type { LedgerHash, Store, WatcherState } from "../store/store.ts";
+import { isLeftBehind, nodeInUse } from "./anchor.ts";
 import { hasLedger } from "./former_network.ts";
 import { createReader } from "./reading.ts";
 
@@ -34,17 +34,11 @@ export interface ResetCheck {
   written(): void;
   /** The node has failed: the next look is due, before anything is read. */
   again(): void;
-  /**
-   * What becomes of the ledger and hash by which the next look goes: asked for now and then, and believed when two answers
-   * agree on it, of two nodes where another one answers. Undefined: nothing changes.
-   */
-  anchor(state: WatcherState, signal: AbortSignal): Promise<Pick<WatcherState, "anchor" | "nextAnchor"> | undefined>;
 }
 
 const CHECK_MS = 600_000;
 /** After so long without a poll (turns that come once a minute, a machine that slept) nobody has seen what happened. */
 const PAUSE_MS = 30_000;
-const RETRY_MS = 60_000;
 const PATIENCE_MS = 60_000;
 const SECOND_LOOK_MS = 2_000;
 /** The same node confirms itself only after longer, where there are others. */
@@ -58,7 +52,6 @@ export function createResetCheck({ rpc, store, view, clock }: {
 }): ResetCheck {
   const read = createReader(rpc, 100);
   let nextMs = -Infinity;
-  let nextAnchorMs = -Infinity;
   /** When it was asked last whether it is time. */
   let askedAtMs = -Infinity;
   let failingSinceMs: number | undefined;
@@ -83,8 +76,6 @@ export function createResetCheck({ rpc, store, view, clock }: {
     const hasGoneBack = wentBackFrom !== undefined && !isOfFormer && overturned > writtenOverturned;
     return hasGoneBack || (isLower && closeTime > latestLedgerCloseTime);
   }
-
-  const inUse = () => Math.max(0, rpc.nodes().findIndex((node) => node.inUse));
 
   async function ask(state: WatcherState, node: number, signal: AbortSignal): Promise<Said> {
     if (state.anchor !== undefined) {
@@ -162,11 +153,11 @@ export function createResetCheck({ rpc, store, view, clock }: {
 
   /** The node in use; after a suspicion another one, and without its word the one that said it first. */
   async function askOnce(state: WatcherState, signal: AbortSignal): Promise<{ node: number; said: Said }> {
-    const first = suspicion?.node ?? inUse();
+    const first = suspicion?.node ?? nodeInUse(rpc);
     const other = (first + 1) % rpc.nodes().length;
     if (suspicion !== undefined && other !== first) {
       const said = await ask(state, other, signal).catch(() => "unknown" as const);
-      if (said === "other" || (said !== "unknown" && !isLeftBehind(other))) return { node: other, said };
+      if (said === "other" || (said !== "unknown" && !isLeftBehind(rpc, other))) return { node: other, said };
     }
     try {
       const said = await ask(state, first, signal);
@@ -175,14 +166,6 @@ export function createResetCheck({ rpc, store, view, clock }: {
     } catch (error) {
       return { node: first, said: orUnknown(state, error) };
     }
-  }
-
-  /** One that shows the former network still is not the one to say that there is no other. */
-  const isLeftBehind = (node: number) => rpc.nodes()[node]!.lagSeconds > NODE_HEALTH_LIMITS.lagSeconds;
-
-  async function hashOf(ledger: number, node: number, signal: AbortSignal): Promise<string | undefined> {
-    const answer = await rpc.getLedgers({ startLedger: ledger, limit: 1 }, { node, signal }).catch(() => undefined);
-    return answer?.ledgers.find(({ sequence }) => sequence === ledger)?.hash;
   }
 
   async function look(state: WatcherState, signal: AbortSignal): Promise<ResetFinding> {
@@ -243,24 +226,6 @@ export function createResetCheck({ rpc, store, view, clock }: {
 
     again() {
       nextMs = -Infinity;
-    },
-
-    async anchor({ scannedLedger, anchor, nextAnchor }, signal) {
-      const nowMs = clock.monotonicMs();
-      if (nowMs < nextAnchorMs) return undefined;
-      nextAnchorMs = nowMs + CHECK_MS;
-      const { node: first, ledger } = nextAnchor ?? { node: inUse(), ledger: scannedLedger };
-      const other = (first + 1) % rpc.nodes().length;
-      const said = nextAnchor === undefined ? undefined : await hashOf(ledger, other, signal);
-      const hash = said === undefined || isLeftBehind(other) ? await hashOf(ledger, first, signal) : said;
-      if (hash === undefined) {
-        nextAnchorMs = nowMs + RETRY_MS;
-        return nextAnchor && { anchor };
-      }
-      if (nextAnchor?.hash === hash) return { anchor: { ledger, hash } };
-      // One answer's word may be wrong, and would look like a reset later on.
-      nextAnchorMs = -Infinity;
-      return nextAnchor === undefined ? { anchor, nextAnchor: { node: first, ledger, hash } } : { anchor };
     },
   };
 }

@@ -6,6 +6,7 @@ import { askForTime } from "../stellar/ledger/ledger_time.ts";
 import type { NodesRpcClient } from "../stellar/rpc/client.ts";
 import { heightOf } from "../store/event.ts";
 import { type Store, StoreError, type WatcherState } from "../store/store.ts";
+import { createAnchors } from "./anchor.ts";
 import { afterPruning, afterReset, firstState, watchedContracts, withContracts } from "./coverage.ts";
 import { createFormerNetworkCheck } from "./former_network.ts";
 import { createAssetLookup, type Movements } from "./movement_assets.ts";
@@ -79,6 +80,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
   const askOthers = createPruningCheck({ rpc, view, clock, read });
   const showsFormer = createFormerNetworkCheck({ rpc, view, clock });
   const resets = createResetCheck({ rpc, store, view, clock });
+  const anchors = createAnchors({ rpc, clock });
   const gaps = createGapJobs({ rpc, clock, log, read });
   const secondLook = createSecondLook({ rpc, clock, log, read });
   const telling = createTelling({ view, clock, onProblem });
@@ -255,10 +257,10 @@ export function createWatcher(parts: WatcherParts): Watcher {
       const message = `${found} events had been missing in what an RPC node answered; a second look found them`;
       onProblem({ kind: "repaired", events: found, message });
     }
-    const anchors = isWithheld ? undefined : await resets.anchor(log.state!, signal);
-    if (anchors !== undefined) {
+    const learnt = isWithheld ? undefined : await anchors.next(log.state!, signal);
+    if (learnt !== undefined) {
       const { anchor: _former, nextAnchor: _said, ...rest } = log.state!;
-      await log.commit([], { ...rest, ...anchors });
+      await log.commit([], { ...rest, ...learnt });
     }
   }
 
