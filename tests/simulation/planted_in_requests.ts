@@ -61,7 +61,7 @@ export const IN_REQUESTS = [
   {
     name: "one answer that does not find an envelope is enough",
     file: "lib/stellar/transactions/fate.ts",
-    from: "const again = await look.again(answer, (one) => mayHaveForgotten(one, envelope));",
+    from: "const again = await lookup.again(answer, (one) => mayHaveForgotten(one, envelope));",
     to: "const again = answer;",
     seed: 15826,
     kind: kinds.paidAmongLies,

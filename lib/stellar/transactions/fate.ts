@@ -5,7 +5,7 @@ import type { Journal } from "./journal.ts";
 import { hasForgotten, isOver } from "./outcome.ts";
 import { readAccount } from "./prepare.ts";
 import { outcomeForgotten } from "./rejections.ts";
-import { lookFor, type LookParts } from "./second_look.ts";
+import { type LookupParts, lookUpTransaction } from "./transaction_lookup.ts";
 
 /** An envelope that was handed out: who may have sent it, where and when, is not known. */
 export interface HandedOut {
@@ -30,7 +30,7 @@ export interface HandedOut {
  */
 export type Fate = "open" | "refused" | "applied" | "over";
 
-export interface FateParts extends LookParts {
+export interface FateParts extends LookupParts {
   entries: EntryReader;
   journal: Journal;
 }
@@ -50,8 +50,8 @@ export async function fateOf(parts: FateParts, envelope: HandedOut): Promise<Fat
   // The account first: read after, a ledger in between could make an applied envelope look new.
   const account = await readAccount(entries, source);
   const used = (account.sequence ?? 0n) >= sequence;
-  const look = lookFor(parts, hash);
-  const answer = await look.once();
+  const lookup = lookUpTransaction(parts, hash);
+  const answer = await lookup.first();
   if (answer.status !== "NOT_FOUND") return answer.status === "SUCCESS" ? "applied" : "over";
   if (!used) {
     // Every ledger that could have taken it in is in what the account was read of.
@@ -60,7 +60,7 @@ export async function fateOf(parts: FateParts, envelope: HandedOut): Promise<Fat
   }
 
   // Another transaction has its sequence number, if this one has not, which one answer is not enough to tell.
-  const again = await look.again(answer, (one) => mayHaveForgotten(one, envelope));
+  const again = await lookup.again(answer, (one) => mayHaveForgotten(one, envelope));
   if (again.status !== "NOT_FOUND") return again.status === "SUCCESS" ? "applied" : "over";
   if (mayHaveForgotten(again, envelope)) throw outcomeForgotten(hash);
   return "over";

@@ -7,7 +7,7 @@ import { nodeXdr } from "./node_xdr.ts";
 import { hasForgotten, isOver, outcomeOf, tooLate } from "./outcome.ts";
 import type { TransactionAnswer } from "../rpc/schemas.ts";
 import { type PreparedTransaction, type PrepareParts, prepareTransaction, type Widen } from "./prepare.ts";
-import { lookFor } from "./second_look.ts";
+import { lookUpTransaction } from "./transaction_lookup.ts";
 import { sendAndConfirm, type SubmitParts } from "./submit.ts";
 
 /** A transaction that was applied and succeeded. */
@@ -99,9 +99,9 @@ export function createTransactions(parts: TransactionsParts): Transactions {
   ): Promise<Outcome | undefined> {
     const ledger = await journal.ledgerOf(hash);
     if (ledger !== undefined) return { status: "success", ledger };
-    const look = lookFor(parts, hash);
-    const answer = await look.once();
-    if (answer.status !== "NOT_FOUND") return await outcomeIn(hash, answer);
+    const lookup = lookUpTransaction(parts, hash);
+    const answer = await lookup.first();
+    if (answer.status !== "NOT_FOUND") return await saidOf(hash, answer);
     if (noted === undefined) throw new GatewayError("not_found", `transaction ${hash} is not known`);
     const ofInner = await foundOfInner(hash);
     if (ofInner?.ledger !== undefined) return ofInner;
@@ -110,8 +110,8 @@ export function createTransactions(parts: TransactionsParts): Transactions {
     const isForgotten = (one: TransactionAnswer) => hasForgotten(one, validUntil);
     const isLate = (answer.latestLedgerCloseTime ?? 0) > validUntil && isForgotten(answer);
     if (!isLate && !isOver(view, validUntil, answer)) return undefined;
-    const again = await look.again(answer, isForgotten);
-    if (again.status !== "NOT_FOUND") return await outcomeIn(hash, again);
+    const again = await lookup.again(answer, isForgotten);
+    if (again.status !== "NOT_FOUND") return await saidOf(hash, again);
     if (isForgotten(again)) {
       throw new GatewayError("not_found", `transaction ${hash} is older than what the RPC node holds`);
     }
@@ -128,7 +128,8 @@ export function createTransactions(parts: TransactionsParts): Transactions {
     });
   }
 
-  async function outcomeIn(hash: string, answer: TransactionAnswer): Promise<Outcome> {
+  /** The outcome that an answer speaks of which finds the transaction. */
+  async function saidOf(hash: string, answer: TransactionAnswer): Promise<Outcome> {
     const { envelopeXdr } = answer;
     const call = envelopeXdr === undefined ? undefined : nodeXdr("envelopeXdr", () => calledIn(envelopeXdr));
     return await outcomeOf(parts, hash, call, answer);

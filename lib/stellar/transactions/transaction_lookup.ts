@@ -4,7 +4,7 @@ import type { LedgerView } from "../ledger/ledger_view.ts";
 import type { RpcClient } from "../rpc/client.ts";
 import type { TransactionAnswer } from "../rpc/schemas.ts";
 
-export interface LookParts {
+export interface LookupParts {
   rpc: RpcClient;
   view: LedgerView;
   clock: Clock;
@@ -19,13 +19,13 @@ const ASK_AGAIN_MS = 1_000;
  * Looks for a transaction: one answer that does not find it is not enough to tell that no ledger has it, nor is one that
  * says what its node has forgotten enough to tell that nobody knows. Each look is at another node where there is one.
  */
-export function lookFor(parts: LookParts, hash: string) {
+export function lookUpTransaction(parts: LookupParts, hash: string) {
   const { rpc, clock, nodes = 1 } = parts;
   let asked = 0;
   const ask = (node?: number): Promise<TransactionAnswer> =>
     believed(parts, () => rpc.getTransaction(hash, { node, answered: (by) => void (asked = by) }));
   return {
-    once: () => ask(),
+    first: () => ask(),
     /** After a first answer: one that finds it, or the second of two that hold all its ledgers, or that do not. */
     async again(first: TransactionAnswer, hasForgotten: (answer: TransactionAnswer) => boolean) {
       let answer = first;
