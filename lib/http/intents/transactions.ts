@@ -83,17 +83,15 @@ export function createTransactionIntents({ once, escrow }: {
    * each may be in a ledger when the latest is not. `at`: which one it is that was applied; that is told also when of
    * others nobody can tell any more, and where the latest looks open still, to a node that is behind.
    */
-  async function fateOfAny([latest, ...before]: HandedOut[]): Promise<{ found: Fate; at: number }> {
-    const [first] = await Promise.allSettled([fate(latest!)]);
-    const all = [first, ...await Promise.allSettled(before.map(fate))];
+  async function fateOfAny(envelopes: HandedOut[]): Promise<{ found: Fate; at: number }> {
+    const all = await Promise.allSettled(envelopes.map(fate));
     const applied = all.findIndex((one) => one.status === "fulfilled" && one.value === "applied");
     if (applied >= 0) return { found: "applied", at: applied };
-    if (first.status === "fulfilled" && first.value !== "over") return { found: first.value, at: 0 };
-    const fates = all.map((one) => {
+    for (const one of all) {
       if (one.status === "rejected") throw one.reason;
-      return one.value;
-    });
-    return { found: fates.find((one) => one !== "over") ?? "over", at: 0 };
+      if (one.value !== "over") return { found: one.value, at: 0 };
+    }
+    return { found: "over", at: 0 };
   }
 
   function prepareTask(request: PrepareRequest): Task<PrepareAnswer> {
