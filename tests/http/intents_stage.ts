@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { contractCall, operationDigest, type PreparedOperation } from "../../lib/escrow/operations/operations.ts";
 import type { Gateway } from "../../lib/gateway/gateway.ts";
 import { type Card, type IntentsStage, setIntentsStage } from "../faults/intents_stage.ts";
+import type { NodeFaults } from "../faults/node_faults.ts";
 import { memoryStore } from "../faults/shared_stores.ts";
 
 export interface Answered {
@@ -23,6 +24,17 @@ export interface Asking {
 }
 
 export type IntentCalls = Awaited<ReturnType<typeof startIntentCalls>>;
+
+/** A node that has forgotten every ledger but its newest, and so every transaction. */
+export const forgetful: NodeFaults = async (init, ask) => {
+  const answer = await (await ask()).json();
+  const { method, params } = JSON.parse(String(init.body));
+  if (method !== "getTransaction") return Response.json(answer);
+  const { latestLedger, latestLedgerCloseTime } = answer.result;
+  const oldest = { oldestLedger: latestLedger, oldestLedgerCloseTime: latestLedgerCloseTime };
+  const stamp = { latestLedger, latestLedgerCloseTime, ...oldest };
+  return Response.json({ ...answer, result: { status: "NOT_FOUND", txHash: params.hash, ...stamp } });
+};
 
 /** Two gateways on one store, as two processes on a shared one, and what tests ask of them. */
 export async function startIntentCalls(cardCount: number) {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import type { NodeFaults } from "../faults/node_faults.ts";
 import { bentStore } from "../store/bent_store.ts";
-import { type Asking, startIntentCalls } from "./intents_stage.ts";
+import { type Asking, forgetful, startIntentCalls } from "./intents_stage.ts";
 
 const {
   stage,
@@ -79,16 +79,7 @@ describe("submit with an Idempotency-Key", () => {
     const card = newCard();
     const { body: { xdr, hash } } = await prepared(card, {});
     const done = await submitted(card, xdr, { key: "forgotten" });
-    const faults: NodeFaults = async (init, ask) => {
-      const answer = await (await ask()).json();
-      const { method, params } = JSON.parse(String(init.body));
-      if (method !== "getTransaction") return Response.json(answer);
-      const { latestLedger, latestLedgerCloseTime } = answer.result;
-      const oldest = { oldestLedger: latestLedger, oldestLedgerCloseTime: latestLedgerCloseTime };
-      const stamp = { latestLedger, latestLedgerCloseTime, ...oldest };
-      return Response.json({ ...answer, result: { status: "NOT_FOUND", txHash: params.hash, ...stamp } });
-    };
-    const { gateway: late } = await stage.time.until(stage.live(Infinity, faults));
+    const { gateway: late } = await stage.time.until(stage.live(Infinity, forgetful));
     await pass(3_000);
     const again = await submitted(card, xdr, { key: "forgotten", of: late });
     assert.deepEqual([again.status, again.text], [200, done.text]);

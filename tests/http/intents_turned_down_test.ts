@@ -1,0 +1,130 @@
+import { TransactionBuilder } from "@stellar/stellar-sdk";
+import assert from "node:assert/strict";
+import { after, describe, test } from "node:test";
+import type { NodeFaults } from "../faults/node_faults.ts";
+import { type Answered, forgetful, startIntentCalls } from "./intents_stage.ts";
+
+const { stage, gateway, other, newCard, pass, asked, prepared, submitted, signed, applyElsewhere } =
+  await startIntentCalls(6);
+after(() => stage.close());
+
+describe("prepare with an Idempotency-Key, of what the network turned down,", () => {
+  test("gives another envelope with the same sequence number for one that the network turned down", async () => {
+    const card = newCard();
+    const first = await prepared(card, { key: "turned-down" });
+    const unsigned = await asked("/v1/transactions/submit", signed(first.body.xdr, card.agent), { key: "turned-down" });
+    assert.equal(unsigned.body.error.transactionError, "txBadAuth");
+    const { body: told } = await asked(`/v1/transactions/${first.body.hash}`, undefined, { method: "GET" });
+    assert.deepEqual([told.status, told.ledger], ["rejected", undefined]);
+    assert.match(told.error, /txBadAuth/);
+    await pass(10);
+    const second = await prepared(card, { key: "turned-down" });
+    assert.notEqual(second.body.hash, first.body.hash);
+    const sequenceOf = ({ body }: Answered) =>
+      (TransactionBuilder.fromXdr(body.xdr, stage.network.passphrase) as { sequence: string }).sequence;
+    assert.equal(sequenceOf(second), sequenceOf(first));
+    assert.equal((await submitted(card, second.body.xdr, { key: "turned-down" })).status, 200);
+    // Rightly signed, and too late for that.
+    assert.equal((await submitted(card, first.body.xdr)).body.error.transactionError, "txBadSeq");
+  });
+
+  test("never pays again for one that was turned down, had another in its place, and was applied all the same", async () => {
+    const card = newCard();
+    const first = await prepared(card, { key: "taken-in" });
+    for (let n = 0; n < 3; n++) {
+      const { body } = await prepared(card, { key: "taken-in" });
+      const refused = await asked("/v1/transactions/submit", signed(body.xdr, card.agent), { key: "taken-in" });
+      assert.equal(refused.body.error.transactionError, "txBadAuth");
+      await pass(6);
+    }
+    // Another node had it.
+    await applyElsewhere(card, first.body.xdr);
+    for (const one of [gateway, other]) {
+      const again = await prepared(card, { key: "taken-in", of: one });
+      assert.equal(again.text, `${first.text.slice(0, -1)},"status":"success"}`);
+    }
+  });
+
+  test("is told what another gateway has noted as applied, while this one's node does not show that ledger", async () => {
+    const card = newCard();
+    const first = await prepared(card, { key: "noted" });
+    await asked("/v1/transactions/submit", signed(first.body.xdr, card.agent), { key: "noted" });
+    await pass(6);
+    assert.notEqual((await prepared(card, { key: "noted" })).body.hash, first.body.hash);
+    await stage.store.submissions.recordOutcome(first.body.hash, { status: "success", ledger: 1_000_000 });
+    const again = await prepared(card, { key: "noted" });
+    assert.equal(again.text, `${first.text.slice(0, -1)},"status":"success"}`);
+  });
+
+  test("is told what is known to be applied also when all nodes have forgotten what was handed out in its place", async () => {
+    const card = newCard();
+    const envelopes = [];
+    for (let n = 0; n < 3; n++) {
+      const { body } = await prepared(card, { key: "known" });
+      await asked("/v1/transactions/submit", signed(body.xdr, card.agent), { key: "known" });
+      envelopes.push(body);
+      await pass(6);
+    }
+    const { body: latest } = await prepared(card, { key: "known" });
+    assert.equal(new Set([latest, ...envelopes].map(({ hash }) => hash)).size, 4);
+    // Another node had the second one, which is asked for in time.
+    const { hash, xdr } = envelopes[1];
+    await applyElsewhere(card, xdr);
+    const told = await asked(`/v1/transactions/${hash}`, undefined, { method: "GET" });
+    assert.equal(told.body.status, "success");
+    const { gateway: late } = await stage.time.until(stage.live(Infinity, forgetful));
+    await pass(3_000);
+    const again = await prepared(card, { key: "known", of: late });
+    assert.deepEqual([again.status, again.body.hash, again.body.status], [200, hash, "success"], again.text);
+    const more = await asked("/v1/transactions/submit", signed(latest.xdr, card.owner), { key: "known", of: late });
+    assert.match(more.body.error.message, new RegExp(`used for transaction ${hash}, which was applied`));
+  });
+
+  test("puts nothing in the place of one that is applied just then", async () => {
+    const card = newCard();
+    let reads = Infinity;
+    const turnedDown: { xdr?: string } = {};
+    const faults: NodeFaults = (init, ask) => {
+      const { method } = JSON.parse(String(init.body));
+      // The first read of the account is for the fate of what was turned down, the second one for what takes its place.
+      if (method === "getLedgerEntries" && --reads === 0) {
+        const { xdr } = signed(turnedDown.xdr!, card.owner);
+        stage.network.submit(TransactionBuilder.fromXdr(xdr, stage.network.passphrase).toEnvelope().toXdr());
+        stage.network.closeLedger();
+      }
+      return ask();
+    };
+    const { gateway: unlucky } = await stage.time.until(stage.live(Infinity, faults));
+    const first = await prepared(card, { key: "just-then", of: unlucky });
+    turnedDown.xdr = first.body.xdr;
+    await asked("/v1/transactions/submit", signed(first.body.xdr, card.agent), { key: "just-then", of: unlucky });
+    await pass(6);
+    reads = 2;
+    const again = await prepared(card, { key: "just-then", of: unlucky });
+    assert.ok(reads <= 0);
+    assert.equal(again.text, `${first.text.slice(0, -1)},"status":"success"}`);
+  });
+
+  test("puts only so many in the place of what was turned down, and then the last until none may be applied", async () => {
+    const card = newCard();
+    const hashes = [];
+    for (let n = 0; n < 30; n++) {
+      const { body } = await prepared(card, { key: "turned-down-often" });
+      hashes.push(body.hash);
+      await asked("/v1/transactions/submit", signed(body.xdr, card.agent), { key: "turned-down-often" });
+      await pass(6);
+    }
+    const different = new Set(hashes).size;
+    assert.ok(different > 8 && different < 28, String(different));
+    assert.equal(new Set(hashes.slice(different - 1)).size, 1);
+    await pass(400);
+    // That its time is over is confirmed by a second answer; where a ledger closes just then, by the one after.
+    for (let answers = 0; answers < 2; answers++) {
+      await prepared(card, { key: "turned-down-often" });
+      await pass(2);
+    }
+    const fresh = await prepared(card, { key: "turned-down-often" });
+    assert.ok(!hashes.includes(fresh.body.hash));
+    assert.equal((await submitted(card, fresh.body.xdr, { key: "turned-down-often" })).status, 200);
+  });
+});
