@@ -8,6 +8,7 @@ import { runtimeName } from "../../lib/runtime/runtime.ts";
 import { runtimeCommand } from "../bench/processes.ts";
 import { PLANTED } from "./planted_bugs.ts";
 import { runCards } from "./card_worlds.ts";
+import { FOCUS_NAMES } from "./focus.ts";
 import { run } from "./run.ts";
 
 /** More of them: `deno task simulate`. */
@@ -39,7 +40,7 @@ const OF_CARDS = [...Array(40).keys(), 2050, 13410, 14939, 15989];
 const COMPARED = [8, 16, 13];
 
 /** Every other one: they are the same on either runtime, and both live through them in a whole run. */
-const mine = (seeds: Iterable<number>) => [...seeds].filter((_, n) => n % 2 === (runtimeName === "bun" ? 0 : 1));
+const mine = <T>(seeds: Iterable<T>) => [...seeds].filter((_, n) => n % 2 === (runtimeName === "bun" ? 0 : 1));
 
 test("everything holds in the simulated worlds", async () => {
   const sum = { events: 0, deliveries: 0, payments: 0 };
@@ -57,6 +58,16 @@ test("nothing is shown as of an older ledger than before where only cards are lo
   for (const seed of mine(OF_CARDS)) {
     const { broken } = await runCards(seed);
     assert.deepEqual(broken, [], `seed ${seed}`);
+  }
+});
+
+test("everything holds where only one thing is done, and it is done", async () => {
+  const done = { payments: "payments", history: "events", webhooks: "deliveries", requests: "events" } as const;
+  for (const focus of mine(FOCUS_NAMES)) {
+    const result = await run(101, { focus });
+    assert.deepEqual(result.broken, [], focus);
+    assert.ok(result[done[focus]] > 0, focus);
+    assert.equal(result.payments > 0, focus === "payments", focus);
   }
 });
 
