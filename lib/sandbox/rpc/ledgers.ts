@@ -1,10 +1,7 @@
 import type { ClosedLedger, Network } from "../network_types.ts";
-import { INVALID_PARAMS, INVALID_REQUEST, JsonRpcError, type Params } from "./json_rpc.ts";
-import { readInteger, readObject, readString } from "./params.ts";
+import { INVALID_PARAMS, JsonRpcError, type Params } from "./json_rpc.ts";
+import { heldRange, isHeld, readPageRequest } from "./pages.ts";
 import { readXdrFormat, type XdrFormat } from "./xdr_format.ts";
-
-const DEFAULT_LIMIT = 50;
-const MAX_LIMIT = 200;
 
 /** A LedgerHeaderHistoryEntry is a hash, the LedgerHeader, and an extension that is void. */
 const HASH_BYTES = 32;
@@ -26,26 +23,14 @@ export function getLatestLedger(network: Network, params: Params) {
 
 /** `getLedgers`: ledgers from `startLedger`, or after the one that `pagination.cursor` names. */
 export function getLedgers(network: Network, params: Params) {
-  const startLedger = readInteger(params, "startLedger");
-  const pagination = readObject(params, "pagination") ?? {};
-  const cursor = readString(pagination, "cursor");
-  const limit = readInteger(pagination, "limit", Number.MAX_SAFE_INTEGER);
-  const format = readXdrFormat(network, params);
+  const { startLedger, cursor, limit, format } = readPageRequest(network, params);
   const latest = network.latestLedger();
   const oldest = network.oldestLedger();
-  const range = `between the oldest ledger: ${oldest.sequence} and the latest ledger: ${latest.sequence} ` +
-    "for this rpc instance";
-  if (cursor !== "" && startLedger !== 0) {
-    throw new JsonRpcError(INVALID_REQUEST, `startLedger (${startLedger}) and cursor (${cursor}) cannot both be set`);
-  }
-  const isHeld = (sequence: number) => sequence >= oldest.sequence && sequence <= latest.sequence;
-  if (cursor === "" && !isHeld(startLedger)) {
-    throw new JsonRpcError(INVALID_REQUEST, `start ledger (${startLedger}) must be ${range}`);
-  }
-  if (limit > MAX_LIMIT) throw new JsonRpcError(INVALID_REQUEST, `limit must not exceed ${MAX_LIMIT}`);
   const start = cursor === "" ? startLedger : /^\d{1,10}$/.test(cursor) ? Number(cursor) + 1 : NaN;
-  if (!isHeld(start)) throw new JsonRpcError(INVALID_PARAMS, `cursor ('${cursor}') must be ${range}`);
-  const end = Math.min(start + (limit || DEFAULT_LIMIT) - 1, latest.sequence);
+  if (!isHeld(network, start)) {
+    throw new JsonRpcError(INVALID_PARAMS, `cursor ('${cursor}') must be ${heldRange(network)}`);
+  }
+  const end = Math.min(start + limit - 1, latest.sequence);
   const ledgers = [];
   for (let sequence = start; sequence <= end; sequence++) {
     const ledger = network.ledger(sequence);

@@ -1,10 +1,9 @@
 import type { AppliedTransaction, Network } from "../network_types.ts";
-import { INVALID_PARAMS, INVALID_REQUEST, JsonRpcError, type Params } from "./json_rpc.ts";
-import { readInteger, readObject, readString } from "./params.ts";
+import { INVALID_PARAMS, JsonRpcError, type Params } from "./json_rpc.ts";
+import { readPageRequest } from "./pages.ts";
+import { readString } from "./params.ts";
 import { readXdrFormat, unlessEmpty, type XdrFormat } from "./xdr_format.ts";
 
-const DEFAULT_LIMIT = 50;
-const MAX_LIMIT = 200;
 const HASH_HEX_LENGTH = 64;
 
 /** `getTransaction`: a transaction by its hash; `NOT_FOUND` is an answer. */
@@ -40,31 +39,15 @@ export function getTransaction(network: Network, params: Params) {
 
 /** `getTransactions`: transactions from `startLedger` or after `pagination.cursor` (a TOID), oldest first. */
 export function getTransactions(network: Network, params: Params) {
-  const startLedger = readInteger(params, "startLedger");
-  const pagination = readObject(params, "pagination") ?? {};
-  const cursor = readString(pagination, "cursor");
-  const limit = readInteger(pagination, "limit", Number.MAX_SAFE_INTEGER);
-  const format = readXdrFormat(network, params);
+  const { startLedger, cursor, limit, format } = readPageRequest(network, params);
   const latest = network.latestLedger();
   const oldest = network.oldestLedger();
-  if (cursor !== "" && startLedger !== 0) {
-    throw new JsonRpcError(INVALID_REQUEST, "startLedger and cursor cannot both be set");
-  }
-  if (cursor === "" && (startLedger < oldest.sequence || startLedger > latest.sequence)) {
-    throw new JsonRpcError(
-      INVALID_REQUEST,
-      `start ledger must be between the oldest ledger: ${oldest.sequence} and the latest ledger: ${latest.sequence} ` +
-        "for this rpc instance",
-    );
-  }
-  if (limit > MAX_LIMIT) throw new JsonRpcError(INVALID_REQUEST, `limit must not exceed ${MAX_LIMIT}`);
   const start = cursor === "" ? { ledger: startLedger, order: 0 } : parseTransactionCursor(cursor);
   if (start.ledger < oldest.sequence) {
     const message = `database does not contain metadata for ledger: ${start.ledger}`;
     throw new JsonRpcError(INVALID_PARAMS, message);
   }
-  const pageLimit = limit || DEFAULT_LIMIT;
-  const page = network.transactionsAfter(start.ledger, start.order, pageLimit);
+  const page = network.transactionsAfter(start.ledger, start.order, limit);
   return {
     transactions: page.map((transaction) => ({
       ...transactionDetails(transaction, format),
@@ -74,7 +57,7 @@ export function getTransactions(network: Network, params: Params) {
     latestLedgerCloseTimestamp: latest.closeTime,
     oldestLedger: oldest.sequence,
     oldestLedgerCloseTimestamp: oldest.closeTime,
-    cursor: nextCursor(start, page, page.length === pageLimit, latest.sequence),
+    cursor: nextCursor(start, page, page.length === limit, latest.sequence),
   };
 }
 

@@ -218,7 +218,7 @@ describe("params are refused with their exact code and text:", () => {
       "getTransactions",
       { startLedger: 1, pagination: { cursor: "1" } },
       -32600,
-      "startLedger and cursor cannot both be set",
+      "startLedger (1) and cursor (1) cannot both be set",
     ],
     [
       "a transaction cursor before what is held",
@@ -232,7 +232,7 @@ describe("params are refused with their exact code and text:", () => {
       "getTransactions",
       anyLedger,
       -32600,
-      /^start ledger must be between the oldest ledger: \d+ and the latest ledger: \d+ for this rpc instance$/,
+      /^start ledger \(1000000000\) must be between the oldest ledger: \d+ and the latest ledger: \d+ for this rpc instance$/,
     ],
     [
       "a ledger beyond the latest, for ledgers",
@@ -240,6 +240,20 @@ describe("params are refused with their exact code and text:", () => {
       anyLedger,
       -32600,
       /^start ledger \(1000000000\) must be between the oldest ledger: /,
+    ],
+    [
+      "an unknown xdrFormat of ledgers",
+      "getLedgers",
+      { startLedger: 1, xdrFormat: "hex" },
+      -32600,
+      "got 'hex': expected base64, json for optional 'xdrFormat'",
+    ],
+    [
+      "a ledger that is not held and an unknown xdrFormat",
+      "getTransactions",
+      { ...anyLedger, xdrFormat: "hex" },
+      -32600,
+      /^start ledger \(1000000000\) must be .*\ngot 'hex': expected base64, json for optional 'xdrFormat'$/,
     ],
     [
       "a ledger cursor that is none",
