@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { before, describe, test } from "node:test";
-import { Memo, Operation, SorobanDataBuilder, xdr } from "@stellar/stellar-sdk";
+import { before, beforeEach, describe, test } from "node:test";
+import { Memo, Operation, SorobanDataBuilder, TransactionBuilder, xdr } from "@stellar/stellar-sdk";
 import { altered } from "./envelope_parts.ts";
 import { apply, build, codesOf, refusal, signed, submit } from "./sandbox_network.ts";
 import {
@@ -147,5 +147,50 @@ describe("a Soroban envelope is refused", () => {
     assert.equal(outcome(extend(3_110_400), data(code, [])), malformed);
     const restore = Operation.restoreFootprint({});
     assert.equal(outcome(restore, data(code, [])), "txFailed/restoreFootprint/restoreFootprintMalformed");
+  });
+});
+
+describe("a Soroban envelope whose account has another transaction waiting", () => {
+  let on: ContractNetwork;
+  beforeEach(async () => {
+    on = await startContractNetwork();
+  });
+
+  /** A registration with these changes, in a fee bump that bids a hundred times as much. */
+  const bumped = (alterations: Alterations) => {
+    const inner = alteredRegistration(on, alterations);
+    return signed(
+      TransactionBuilder.buildFeeBumpTransaction(on.owner, "10000000", inner, on.network.passphrase),
+      on.owner,
+    );
+  };
+
+  test("with bad resources or a bad fee is refused all the same; otherwise it is told to come later", () => {
+    const { network } = on;
+    assert.equal(submit(network, alteredRegistration(on, {})).status, "PENDING");
+    const cheap: Alterations = { data: (data) => data.setResourceFee(1_000n) };
+    const following = (tx: xdr.Transaction) => ({ seqNum: tx.seqNum + 1n });
+    const outcome = submit(network, alteredRegistration(on, { ...cheap, tx: following }));
+    assert.equal(refusal(outcome), "txSorobanInvalid");
+    assert.ok(outcome.status === "ERROR" && outcome.diagnosticEventsXdr.length === 1);
+    assert.equal(refusal(submit(network, bumped(cheap))), "txFeeBumpInnerFailed/txSorobanInvalid");
+    const negative: Alterations = { data: (data) => data.setResourceFee(-1n) };
+    assert.equal(refusal(submit(network, alteredRegistration(on, negative))), "txMalformed");
+    assert.equal(submit(network, alteredRegistration(on, { tx: following })).status, "TRY_AGAIN_LATER");
+  });
+
+  test("is told to come later where that is a classic one, whatever it bids and is wrong with it; and the other way round", () => {
+    const { network, owner } = on;
+    const classic = signed(build(network, owner, [Operation.bumpSequence({ bumpTo: "0" })]), owner);
+    assert.equal(submit(network, classic).status, "PENDING");
+    assert.equal(submit(network, bumped({})).status, "TRY_AGAIN_LATER", "no fee takes the place of the other kind");
+    assert.equal(
+      submit(network, alteredRegistration(on, { data: (data) => data.setResourceFee(1_000n) })).status,
+      "TRY_AGAIN_LATER",
+    );
+    network.closeLedger();
+    const next = signed(build(network, owner, [Operation.bumpSequence({ bumpTo: "0" })], { fee: "99" }), owner);
+    assert.equal(submit(network, alteredRegistration(on, {})).status, "PENDING");
+    assert.equal(submit(network, next).status, "TRY_AGAIN_LATER");
   });
 });

@@ -10,7 +10,7 @@ import type { Envelope } from "./envelopes.ts";
 import { checkOperations } from "./operation_checks.ts";
 import { feeBumpResult, transactionResult, type TxCode, type Verdict } from "./results.ts";
 import { createSignatureChecker, type VerifySignature } from "./signatures.ts";
-import { hasCallableTarget, isSoroban } from "./soroban_checks.ts";
+import { type CheckResources, hasCallableTarget, isSoroban } from "./soroban_checks.ts";
 
 const plain = (code: TxCode): Verdict => ({ code, operationResults: [] });
 
@@ -19,9 +19,23 @@ function wouldCharge({ inner, operationCount }: Envelope): bigint {
   return (inner.sorobanBody ? inner.sorobanData?.resourceFee ?? 0n : 0n) + minimumInclusionFee(operationCount);
 }
 
+/** The TransactionResult that refuses fees which make no sense, before anything else is looked at; undefined when they do. */
+export function checkFees(envelope: Envelope): Uint8Array | undefined {
+  const makeSense = hasSaneFees(envelope) && envelope.inclusionFee >= 0n;
+  return makeSense ? undefined : transactionResult(0n, plain("txMALFORMED"));
+}
+
+/** The TransactionResult that refuses bad Soroban resources also where the account has to wait for its turn; else undefined. */
+export function checkDeclared({ inner, feeBump }: Envelope, checkResources: CheckResources): Uint8Array | undefined {
+  if (!isSoroban(inner) || checkResources(inner).verdict !== "soroban_invalid") return undefined;
+  const verdict = plain("txSOROBAN_INVALID");
+  return feeBump ? feeBumpResult(0n, inner.hash, verdict) : transactionResult(0n, verdict);
+}
+
 /**
- * Everything a validator checks before it lets an envelope into its queue (stellar-core's `checkValid` and what the queue
- * adds): the TransactionResult of the refusal, undefined when it may wait for the next ledger.
+ * Everything a validator checks of an envelope with fees that make sense before it lets it into its queue (stellar-core's
+ * `checkValid` and what the queue adds): the TransactionResult of the refusal, undefined when it may wait for the next
+ * ledger.
  * @param committed fees of what else the fee source has waiting, stroops
  */
 export function checkEnvelope(
@@ -30,7 +44,6 @@ export function checkEnvelope(
   verifySignature: VerifySignature,
   committed: bigint,
 ): Uint8Array | undefined {
-  if (!hasSaneFees(envelope) || envelope.inclusionFee < 0n) return transactionResult(0n, plain("txMALFORMED"));
   const feeCharged = wouldCharge(envelope);
   const { feeBump, inner } = envelope;
   if (feeBump) {

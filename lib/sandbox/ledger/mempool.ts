@@ -1,5 +1,5 @@
 import type { SubmitOutcome } from "../network_types.ts";
-import { checkEnvelope } from "./admission.ts";
+import { checkDeclared, checkEnvelope, checkFees } from "./admission.ts";
 import type { Chain } from "./chain.ts";
 import { checkTime } from "./envelope_checks.ts";
 import { type Envelope, parseEnvelope } from "./envelopes.ts";
@@ -22,6 +22,11 @@ export interface MempoolOptions {
 }
 
 const resultOf = (code: TxCode, feeCharged = 0n) => transactionResult(feeCharged, { code, operationResults: [] });
+
+/** Whether both are Soroban's or neither: stellar-core has a queue for each, and an account a place in one of them. */
+function isSameKind({ inner: one }: Envelope, { inner: other }: Envelope): boolean {
+  return (one.sorobanBody === undefined) === (other.sorobanBody === undefined);
+}
 
 /** Takes envelopes in, or says why not. */
 export function createMempool({ chain, now, aheadMs, ledgerMs, limit, onQueued }: MempoolOptions) {
@@ -56,10 +61,16 @@ export function createMempool({ chain, now, aheadMs, ledgerMs, limit, onQueued }
       const refuse = (resultXdr: Uint8Array, diagnosticEventsXdr: Uint8Array[] = []): SubmitOutcome => {
         return { status: "ERROR", hash, resultXdr, diagnosticEventsXdr };
       };
-      const met = encounter(envelope, queue.waitingOf(inner.source));
+      const waiting = queue.waitingOf(inner.source);
+      if (waiting && !isSameKind(waiting, envelope)) return { status: "TRY_AGAIN_LATER", hash };
+      const badFees = checkFees(envelope);
+      if (badFees) return refuse(badFees);
+      const met = encounter(envelope, waiting);
       if (met === "duplicate") return { status: "DUPLICATE", hash };
-      if (met === "later") return { status: "TRY_AGAIN_LATER", hash };
       if (met === "bad_sequence") return refuse(resultOf("txBAD_SEQ"));
+      const badResources = met === "none" ? undefined : checkDeclared(envelope, validator.checkResources);
+      if (badResources) return refuse(badResources, reasons(envelope, badResources));
+      if (met === "later") return { status: "TRY_AGAIN_LATER", hash };
       if (typeof met === "object") return refuse(resultOf("txINSUFFICIENT_FEE", met.feeNeeded));
       if (met === "none" && queue.isFull()) return { status: "TRY_AGAIN_LATER", hash };
 
