@@ -130,6 +130,22 @@ describe("sponsored reserves", () => {
     assert.equal(accountOf(n.network, bob).numSubEntries, 0);
   });
 
+  test("whoever creates a claimable balance of an issued asset is written back, as in stellar-core, though another pays for it", () => {
+    run([bob], trust());
+    n.run(issuer, pay(bob, "10"));
+    const claimants = [new Claimant(carol.publicKey())];
+    const create = Operation.createClaimableBalance({ asset: usd, amount: "1", claimants, ...by(bob) });
+    const { resultMetaXdr } = run([bob, alice], begin(bob, by(alice)), create, end(bob));
+    const meta = xdr.TransactionMeta.fromXdr(resultMetaXdr);
+    assert.ok(meta.type === "v4");
+    const written = meta.v4.operations[1]!.changes.flatMap((change) =>
+      change.type === "ledgerEntryUpdated" && change.updated.data.type === "account"
+        ? [change.updated.data.account.accountId.toXdr("hex")]
+        : []
+    );
+    assert.deepEqual(written.sort(), [alice, bob].map((pair) => pair.xdrAccountId().toXdr("hex")).sort());
+  });
+
   test("a sponsored account that is merged gives its reserves back", () => {
     run([alice, dave], begin(dave), create(dave, "10"), signerBy(dave), end(dave));
     assert.deepEqual(counts(alice), { numSponsored: 0, numSponsoring: 3 });
@@ -262,6 +278,19 @@ describe("sponsored reserves", () => {
       assert.deepEqual(sponsorOf(accountKey(bob)), new Uint8Array(alice.rawPublicKey()));
       leaveOnly(bob, 0n);
       assert.equal(balanceOf(n.network, bob), 0n, "nothing of it has to stay");
+    });
+
+    test("where nothing changes, what was looked at is written back all the same, as in stellar-core", () => {
+      run([bob], trust(), dataBy(bob), signerBy(bob));
+      const { resultMetaXdr } = run([bob], ofAccount(bob), ofTrustline(bob), ofData(bob), ofSigner(bob));
+      const meta = xdr.TransactionMeta.fromXdr(resultMetaXdr);
+      assert.ok(meta.type === "v4");
+      const written = meta.v4.operations.map(({ changes }) =>
+        changes.map((change) => change.type === "ledgerEntryUpdated" ? change.updated.data.type : change.type)
+      );
+      const state = "ledgerEntryState";
+      assert.deepEqual(written, [[state, "account"], [state, "trustline"], [state, "data"], [state, "account"]]);
+      assert.equal(extensionOf(lineKey(bob)).type, "v0");
     });
 
     test("a new sponsor has to have the reserves: LowReserve", () => {

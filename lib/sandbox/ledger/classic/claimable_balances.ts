@@ -60,14 +60,17 @@ function takeFromSource(
   { asset, amount }: xdr.CreateClaimableBalanceOp,
   { changes, source, ledgerSequence }: OperationContext,
 ): number | undefined {
+  const account = loadAccount(changes, source);
+  if (!account) return CREATE.underfunded;
   if (isIssued(asset)) {
+    // stellar-core writes the source account back here, changed or not.
+    storeAccount(changes, account, ledgerSequence);
     const problem = changeHolding(changes, source, asset, -amount, ledgerSequence);
     if (problem === "no_trust") return CREATE.noTrust;
     if (problem === "not_authorized") return CREATE.notAuthorized;
     return problem && CREATE.underfunded;
   }
-  const account = loadAccount(changes, source);
-  if (!account || availableBalance(account) < amount) return CREATE.underfunded;
+  if (availableBalance(account) < amount) return CREATE.underfunded;
   storeAccount(changes, withFields(account, { balance: account.balance - amount }), ledgerSequence);
   return undefined;
 }

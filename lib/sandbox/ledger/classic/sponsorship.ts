@@ -91,11 +91,13 @@ function revokeOfEntry(key: xdr.LedgerKey, context: OperationContext): number | 
   if (!owner || !sameBytes(from ?? owner, source)) return REVOKE.notSponsor;
   const to = nextSponsor(owner, context);
   if (!to && key.type === "claimableBalance") return REVOKE.onlyTransferable;
-  if (!from && !to) return undefined;
-  if (changePayer({ owner, from, to, reserves: reservesOf(entry) }, context)) return REVOKE.lowReserve;
+  const isChange = from !== undefined || to !== undefined;
+  if (isChange && changePayer({ owner, from, to, reserves: reservesOf(entry) }, context)) return REVOKE.lowReserve;
+  // stellar-core writes the entry, and the signer's account, back where nobody sponsors it before or after, too.
+  const ext = isChange ? sponsoredBy(to) : entry.ext;
   const account = loadAccount(changes, owner);
-  if (key.type === "account" && account) storeAccount(changes, account, ledgerSequence, sponsoredBy(to));
-  else storeEntry(changes, keyXdr, entry.data, ledgerSequence, sponsoredBy(to));
+  if (key.type === "account" && account) storeAccount(changes, account, ledgerSequence, ext);
+  else storeEntry(changes, keyXdr, entry.data, ledgerSequence, ext);
   return undefined;
 }
 
@@ -111,7 +113,10 @@ function revokeOfSigner(
   const from = extensionsOf(held).signerSponsors[index]?.ed25519.value;
   if (!sameBytes(from ?? owner, source)) return REVOKE.notSponsor;
   const to = nextSponsor(owner, context);
-  if (!from && !to) return undefined;
+  if (!from && !to) {
+    storeAccount(changes, held, ledgerSequence);
+    return undefined;
+  }
   if (changePayer({ owner, from, to, reserves: 1 }, context)) return REVOKE.lowReserve;
   const account = loadAccount(changes, owner) ?? held;
   const payer = to ? xdr.PublicKey.publicKeyTypeEd25519(to) : null;
