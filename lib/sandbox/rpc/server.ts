@@ -90,7 +90,7 @@ function rpcMethods({ network, friendbotUrl, version, now }: RpcServerOptions): 
 
 async function serveJsonRpc(request: Request, methods: Methods): Promise<Response> {
   if (request.method !== "POST") {
-    return new Response("JSON-RPC 2.0 is served by POST\n", {
+    return new Response("JSON-RPC 2.0 is served by POST, as by Stellar RPC; there is no Horizon here\n", {
       status: 405,
       headers: { Allow: "POST, OPTIONS", "Accept-Post": "application/json" },
     });
