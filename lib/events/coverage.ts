@@ -64,12 +64,17 @@ export function withContracts(
   return next;
 }
 
-/** No node holds the ledgers before this one any more. */
-export function afterPruning(state: WatcherState, oldestLedger: number, noticedAt: string): WatcherState {
+/** No node that answers holds the ledgers before this one any more; one that is silent (`isSilent`) may. */
+export function afterPruning(
+  state: WatcherState,
+  oldestLedger: number,
+  noticedAt: string,
+  { isSilent }: { isSilent: boolean } = { isSilent: false },
+): WatcherState {
   const { rpcCursor: _pruned, ...rest } = state;
   const isUnread = Object.values(state.contracts).every(({ fromLedger }) => fromLedger > state.scannedLedger);
   // What was never in reach is not missing.
-  if (isUnread) {
+  if (isUnread && !isSilent) {
     const { epoch, formerEpochs, formerAnchor, gaps } = state;
     return { ...firstState(watchedContracts(state), oldestLedger), epoch, formerEpochs, formerAnchor, gaps };
   }

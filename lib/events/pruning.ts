@@ -7,8 +7,11 @@ import type { Reading, ReadPage } from "./reading.ts";
 /** What all nodes together say of a page that one no longer holds. */
 export type PrunedReading =
   | Reading & { kind: "page" }
-  /** None has answered with it; `isCertain`: every one has said so twice, and `oldestLedger` is the oldest that is held. */
-  | { kind: "pruned"; oldestLedger: number; isCertain: boolean };
+  /**
+   * None has answered with it; `isCertain`: every one that answers has said so twice, and `oldestLedger` is the oldest that
+   * these hold; `isSilent`: not all do.
+   */
+  | { kind: "pruned"; oldestLedger: number; isCertain: boolean; isSilent: boolean };
 
 /** How much later the second look comes. */
 const SECOND_LOOK_MS = 2_000;
@@ -41,7 +44,7 @@ export function createPruningCheck({ rpc, view, clock, read }: {
     if (oldestLedger > view.sequence) {
       // Unless it is this network, far ahead: then this is how that is learnt.
       await askForTime(rpc, request);
-      if (oldestLedger > view.sequence) return { kind: "pruned", oldestLedger, isCertain: false };
+      if (oldestLedger > view.sequence) return { kind: "pruned", oldestLedger, isCertain: false, isSilent };
     }
     const nowMs = clock.monotonicMs();
     const place = JSON.stringify(request.place);
@@ -53,6 +56,6 @@ export function createPruningCheck({ rpc, view, clock, read }: {
     }
     const isCertain = question.looks >= 2;
     if (isCertain) question = undefined;
-    return { kind: "pruned", oldestLedger, isCertain };
+    return { kind: "pruned", oldestLedger, isCertain, isSilent };
   };
 }

@@ -191,7 +191,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
       if (reading.kind === "pruned") {
         if (await showsFormer(log.state!, { isPruned: true, signal })) return result("lagging", SHOWS_FORMER);
         if (!reading.isCertain) return result("doubtful", "the RPC node no longer holds the ledgers that come next");
-        await log.commit([], afterPruning(log.state!, reading.oldestLedger, noticedAt()));
+        await log.commit([], afterPruning(log.state!, reading.oldestLedger, noticedAt(), reading));
         place = { startLedger: log.state!.scannedLedger + 1 };
         continue;
       }
