@@ -4,9 +4,6 @@ import type { NodesRpcClient } from "../stellar/rpc/client.ts";
 import { RpcError } from "../stellar/rpc/json_rpc.ts";
 import type { LedgerHash, WatcherState } from "../store/store.ts";
 
-/** How long a node that does not tell is waited for. */
-const PATIENCE_MS = 60_000;
-
 /**
  * Whether a node has this ledger, with this hash; one that does not know the method has none. Rejects when it does not tell.
  */
@@ -27,13 +24,15 @@ export async function hasLedger(
 /**
  * Tells whether the node in use shows the network before its last reset again, by the hash of a ledger of that one: nothing
  * of it is to be read as new. Looked at where what is believed was overturned, for as long as it is so, and where ledgers
- * that come next are said to be gone (`isPruned`). False where it can't be told. Rejects while a node does not tell, for a
- * minute at most.
+ * that come next are said to be gone (`isPruned`). False where it can't be told. Rejects while a node does not tell, and is
+ * waited for.
  */
-export function createFormerNetworkCheck({ rpc, view, clock }: {
+export function createFormerNetworkCheck({ rpc, view, clock, patienceMs }: {
   rpc: Pick<NodesRpcClient, "getLedgers" | "nodes">;
   view: Pick<LedgerView, "overturned" | "confirmed">;
   clock: Clock;
+  /** How long a node that does not tell is waited for. */
+  patienceMs(): number;
 }): (state: WatcherState, options: { isPruned?: boolean; signal: AbortSignal }) => Promise<boolean> {
   /** What was believed had been overturned so often when the network was known not to be the former one. */
   let overturned = 0;
@@ -51,7 +50,7 @@ export function createFormerNetworkCheck({ rpc, view, clock }: {
     } catch (error) {
       const nowMs = clock.monotonicMs();
       failingSinceMs ??= nowMs;
-      if (nowMs - failingSinceMs < PATIENCE_MS) throw error;
+      if (nowMs - failingSinceMs < patienceMs()) throw error;
       return undefined;
     }
   }

@@ -15,24 +15,25 @@ export type PrunedReading =
 
 /** How much later the second look comes. */
 const SECOND_LOOK_MS = 2_000;
-/** How long nodes that do not answer are waited for. */
-const PATIENCE_MS = 60_000;
 
 /**
  * What one node no longer holds, another may: ledgers count as lost only when every node has said so in two looks some
  * seconds apart. A node that does not answer at all is waited for, but not for ever. One that holds nothing as old as the
  * newest ledger that is believed speaks of another network, as one does that still shows the one before a reset.
  */
-export function createPruningCheck({ rpc, view, clock, read }: {
+export function createPruningCheck({ rpc, view, clock, read, patienceMs }: {
   rpc: Pick<NodesRpcClient, "nodes" | "getHealth" | "getLatestLedger">;
   view: Pick<LedgerView, "sequence">;
   clock: Clock;
   read: (request: ReadPage) => Promise<Reading>;
+  /** How long nodes that do not answer are waited for. */
+  patienceMs(): number;
 }): (request: ReadPage, said: { oldestLedger: number }) => Promise<PrunedReading> {
   /** The place that is in question, since when, and how often it was looked at. */
   let question: { place: string; sinceMs: number; looks: number; lookedAtMs: number } | undefined;
 
   return async function ask(request, { oldestLedger }) {
+    const nowMs = clock.monotonicMs();
     const nodes = rpc.nodes().length;
     let isSilent = false;
     for (let node = 0; node < nodes && nodes > 1; node++) {
@@ -46,10 +47,9 @@ export function createPruningCheck({ rpc, view, clock, read }: {
       await askForTime(rpc, request);
       if (oldestLedger > view.sequence) return { kind: "pruned", oldestLedger, isCertain: false, isSilent };
     }
-    const nowMs = clock.monotonicMs();
     const place = JSON.stringify(request.place);
     if (question?.place !== place) question = { place, sinceMs: nowMs, looks: 0, lookedAtMs: -Infinity };
-    const counts = !isSilent || nowMs - question.sinceMs >= PATIENCE_MS;
+    const counts = !isSilent || nowMs - question.sinceMs >= patienceMs();
     if (counts && nowMs - question.lookedAtMs >= SECOND_LOOK_MS) {
       question.looks += 1;
       question.lookedAtMs = nowMs;

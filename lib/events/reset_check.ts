@@ -39,16 +39,17 @@ export interface ResetCheck {
 const CHECK_MS = 600_000;
 /** After so long without a poll (turns that come once a minute, a machine that slept) nobody has seen what happened. */
 const PAUSE_MS = 30_000;
-const PATIENCE_MS = 60_000;
 const SECOND_LOOK_MS = 2_000;
 /** The same node confirms itself only after longer, where there are others. */
 const SAME_NODE_MS = 10_000;
 
-export function createResetCheck({ rpc, store, view, clock }: {
+export function createResetCheck({ rpc, store, view, clock, patienceMs }: {
   rpc: Pick<NodesRpcClient, "getEvents" | "getLedgers" | "getHealth" | "nodes">;
   store: Pick<Store, "events">;
   view: LedgerView;
   clock: Clock;
+  /** How long a node that does not answer is waited for. */
+  patienceMs(): number;
 }): ResetCheck {
   const read = createReader(rpc, 100);
   let nextMs = -Infinity;
@@ -112,12 +113,12 @@ export function createResetCheck({ rpc, store, view, clock }: {
 
   /**
    * A node that does not answer is waited for where it matters, at the start, after a failure and when the network seems to
-   * have gone back; but a minute and no longer until it does: others of its answers may do.
+   * have gone back; but not for ever: others of its answers may do.
    */
   function orUnknown(state: WatcherState, error: unknown): "unknown" {
     const nowMs = clock.monotonicMs();
     failingSinceMs ??= nowMs;
-    const isAwaited = (nextMs === -Infinity || seemsGoneBack(state)) && nowMs - failingSinceMs < PATIENCE_MS;
+    const isAwaited = (nextMs === -Infinity || seemsGoneBack(state)) && nowMs - failingSinceMs < patienceMs();
     if (isAwaited) throw error;
     return "unknown";
   }

@@ -61,6 +61,10 @@ const PAGES_PER_POLL = 20;
 const DOUBT_MS = 2_100;
 /** A ledger that was claimed is confirmed by a claim after this. */
 const CONFIRM_MS = 1_100;
+/** How long a node that does not tell what matters is waited for … */
+const PATIENCE_MS = 60_000;
+/** … and where the next turn may be of a process that does not know that it was waited for. */
+const PATIENCE_IN_TURN_MS = 10_000;
 const SHOWS_FORMER = "the RPC node shows the network as it was before it was reset";
 
 /**
@@ -77,9 +81,10 @@ export function createWatcher(parts: WatcherParts): Watcher {
     createAssetLookup({ rpc, clock, movements, onNotice: onProblem, stopping: stopping.signal });
   const log = createLogWriter({ ...parts, assets, onNotice: onProblem });
   const read = createReader(rpc, parts.pageEvents);
-  const askOthers = createPruningCheck({ rpc, view, clock, read });
-  const showsFormer = createFormerNetworkCheck({ rpc, view, clock });
-  const resets = createResetCheck({ rpc, store, view, clock });
+  const patienceMs = () => hasTurnsOnly() ? PATIENCE_IN_TURN_MS : PATIENCE_MS;
+  const askOthers = createPruningCheck({ rpc, view, clock, read, patienceMs });
+  const showsFormer = createFormerNetworkCheck({ rpc, view, clock, patienceMs });
+  const resets = createResetCheck({ rpc, store, view, clock, patienceMs });
   const anchors = createAnchors({ rpc, clock });
   const gaps = createGapJobs({ rpc, clock, log, read });
   const secondLook = createSecondLook({ rpc, clock, log, read });

@@ -52,7 +52,12 @@ describe("the ledger by which a former network is told", () => {
       liesNow = false;
       return Promise.resolve({ ledgers, latestLedger: 5, oldestLedger: 1 });
     };
-    const isShown = createFormerNetworkCheck({ rpc: { getLedgers, nodes: () => [] }, view, clock });
+    const isShown = createFormerNetworkCheck({
+      rpc: { getLedgers, nodes: () => [] },
+      view,
+      clock,
+      patienceMs: () => 60_000,
+    });
     const formerAnchor = { ledger: 4, hash: "aa" };
     const state = { ...firstState(["A"], 1), latestLedgerCloseTime: 50, formerAnchor };
     return {
