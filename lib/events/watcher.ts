@@ -4,9 +4,10 @@ import { createLoop } from "../loop.ts";
 import { STORED } from "../stellar/ledger/belief.ts";
 import { askForTime } from "../stellar/ledger/ledger_time.ts";
 import type { NodesRpcClient } from "../stellar/rpc/client.ts";
+import { NODE_HEALTH_LIMITS } from "../stellar/rpc/node_health.ts";
 import { heightOf } from "../store/event.ts";
 import { type Store, StoreError, type WatcherState } from "../store/store.ts";
-import { createAnchors } from "./anchor.ts";
+import { createAnchors, nodeInUse } from "./anchor.ts";
 import { afterPruning, afterReset, firstState, watchedContracts, withContracts } from "./coverage.ts";
 import { createFormerNetworkCheck } from "./former_network.ts";
 import { createAssetLookup, type Movements } from "./movement_assets.ts";
@@ -61,6 +62,8 @@ const PAGES_PER_POLL = 20;
 const DOUBT_MS = 2_100;
 /** A ledger that was claimed is confirmed by a claim after this. */
 const CONFIRM_MS = 1_100;
+/** One that is slower says nothing of how far the network is. */
+const ASK_ALL_MS = 2_000;
 /** How long a node that does not tell what matters is waited for … */
 const PATIENCE_MS = 60_000;
 /** … and where the next turn may be of a process that does not know that it was waited for. */
@@ -307,17 +310,34 @@ export function createWatcher(parts: WatcherParts): Watcher {
   /** Polls until there is no more for now, or the time is over. */
   async function takeTurn(endsAtMs: number): Promise<TurnResult> {
     for (let events = 0;;) {
-      const polled = await pollOnce();
+      const isTimeToLeave = endsAtMs - clock.monotonicMs() > NODE_HEALTH_LIMITS.lagMs;
+      const [polled] = await Promise.all([pollOnce(), hasTurnsOnly() && isTimeToLeave && askAll()]);
       events += polled.events;
       const isToConfirm = isWithheld && (polled.outcome === "at_tip" || polled.outcome === "behind");
-      // Whoever has the lease for a turn of its own gives it back soon, and what fails may be well in a moment: the next turn
-      // is a minute away, and maybe of a process that does not know for how long it has failed.
-      const isAwaited = (polled.outcome === "standby" || polled.outcome === "failed") && hasTurnsOnly();
+      // Whoever has the lease for a turn of its own gives it back soon, what fails or lags may be well in a moment, or is
+      // left in seconds: the next turn is a minute away, and maybe of a process that does not know of it.
+      const isAwaited = hasTurnsOnly() &&
+        (["standby", "failed", "lagging"].includes(polled.outcome) || isBehindOthers());
       const pauseMs = polled.outcome === "doubtful" ? DOUBT_MS : isToConfirm || isAwaited ? CONFIRM_MS : 0;
       const isOver = polled.outcome !== "behind" && pauseMs === 0;
       if (isOver || stopping.signal.aborted || clock.monotonicMs() + pauseMs >= endsAtMs) return { ...polled, events };
       if (pauseMs > 0) await clock.wait(pauseMs, stopping.signal);
     }
+  }
+
+  /**
+   * Asks every node how far the network is. That the one in use stands still shows beside others alone; those are probed on the
+   * occasion of calls, and too late for a process that lives for a turn.
+   */
+  async function askAll(): Promise<void> {
+    const nodes = rpc.nodes();
+    const options = { timeoutMs: ASK_ALL_MS, signal: stopping.signal };
+    if (nodes.length > 1) await Promise.allSettled(nodes.map((_, node) => askForTime(rpc, { ...options, node })));
+  }
+
+  function isBehindOthers(): boolean {
+    const { closeTime } = rpc.nodes()[nodeInUse(rpc)]!;
+    return closeTime > 0 && view.closeTime - closeTime > NODE_HEALTH_LIMITS.lagSeconds;
   }
 
   /** Where several gateways take turns and none has a loop. */

@@ -1,4 +1,5 @@
 import type { RpcClient } from "../rpc/client.ts";
+import type { CallOptions } from "../rpc/nodes.ts";
 import { rethrowUpstream } from "./freshness.ts";
 import type { LedgerView } from "./ledger_view.ts";
 
@@ -8,7 +9,7 @@ import type { LedgerView } from "./ledger_view.ts";
  */
 export async function askForTime(
   rpc: Pick<RpcClient, "getHealth" | "getLatestLedger">,
-  options: { signal?: AbortSignal } = {},
+  options: CallOptions = {},
 ): Promise<number | undefined> {
   const { latestLedgerCloseTime } = await rpc.getHealth(options);
   return latestLedgerCloseTime ?? (await rpc.getLatestLedger(options)).closeTime;

@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { openStore } from "../../lib/store/open.ts";
+import { createFixture, hashesOf, readAll, simulate } from "./parts.ts";
+
+/** A network, and gateways that each live for one turn, a minute apart. */
+async function isolates() {
+  const { network, node, clock } = simulate();
+  const other = network.node();
+  const store = await openStore("memory:", { now: clock.now, isShared: true });
+  return {
+    network,
+    node,
+    clock,
+    async turn() {
+      for (let ledger = 0; ledger < 12; ledger++) network.close({});
+      const fixture = await createFixture(network, { nodes: [node, other], store });
+      const beganAtMs = clock.monotonicMs();
+      const { outcome } = await fixture.watcher.turn(25_000);
+      await fixture.watcher.stop();
+      return { ...fixture, outcome, tookMs: clock.monotonicMs() - beganAtMs };
+    },
+  };
+}
+
+test("gateways that each live for one turn leave a first node that stands still", async () => {
+  const { network, node, turn } = await isolates();
+  await turn();
+  const stoodStillAt = network.latest;
+  Object.defineProperty(node, "lag", { get: () => network.latest - stoodStillAt });
+  for (let minute = 0; minute < 3; minute++) {
+    const { history, outcome } = await turn();
+    assert.equal(outcome, "at_tip");
+    assert.deepEqual(await readAll(history), hashesOf(network.emitted));
+  }
+});
+
+test("a node that is a ledger late costs a turn no more than the next ledger takes", async () => {
+  const { network, node, clock, turn } = await isolates();
+  node.lag = 1;
+  for (let minute = 0; minute < 3; minute++) {
+    void clock.wait(62_000).then(() => network.close({}));
+    const { outcome, tookMs } = await turn();
+    assert.ok(outcome === "at_tip" && tookMs <= 9_000, `${outcome} after ${tookMs} ms`);
+  }
+});
