@@ -22,6 +22,20 @@ export async function hasLedger(
 }
 
 /**
+ * Whether a node shows the network before the last reset, which it has to deny twice: one answer may be wrong. False where it
+ * can't be told. Rejects when the node does not tell.
+ */
+export async function isOfFormer(
+  rpc: Pick<NodesRpcClient, "getLedgers">,
+  { formerAnchor }: Pick<WatcherState, "formerAnchor">,
+  options: { node: number; signal: AbortSignal },
+): Promise<boolean> {
+  if (formerAnchor === undefined) return false;
+  const ask = () => hasLedger(rpc, formerAnchor, options);
+  return await ask() || await ask();
+}
+
+/**
  * Tells whether the node in use shows the network before its last reset again, by the hash of a ledger of that one: nothing
  * of it is to be read as new. Looked at where what is believed was overturned, for as long as it is so, and where ledgers
  * that come next are said to be gone (`isPruned`). False where it can't be told. Rejects while a node does not tell, and is
@@ -39,12 +53,11 @@ export function createFormerNetworkCheck({ rpc, view, clock, patienceMs }: {
   /** Since when nodes have not told. */
   let failingSinceMs: number | undefined;
 
-  /** Whether the node in use has it, which it denies twice: one answer may be wrong. Undefined: it was waited for in vain. */
+  /** Whether the node in use does. Undefined: it was waited for in vain. */
   async function isThere(formerAnchor: LedgerHash, signal: AbortSignal): Promise<boolean | undefined> {
     const node = Math.max(0, rpc.nodes().findIndex(({ inUse }) => inUse));
     try {
-      const ask = () => hasLedger(rpc, formerAnchor, { node, signal });
-      const has = await ask() || await ask();
+      const has = await isOfFormer(rpc, { formerAnchor }, { node, signal });
       failingSinceMs = undefined;
       return has;
     } catch (error) {

@@ -2,12 +2,13 @@ import type { Clock } from "../clock.ts";
 import type { NodesRpcClient } from "../stellar/rpc/client.ts";
 import { type HistoryGap, StoreError, type WatcherState } from "../store/store.ts";
 import { gapsToFill, watchedContracts, withFilled, withoutReach } from "./coverage.ts";
+import { isOfFormer } from "./former_network.ts";
 import type { LogWriter } from "./log_writer.ts";
 import type { Place } from "./page.ts";
 import type { Reading, ReadPage } from "./reading.ts";
 
 export interface RepairParts {
-  rpc: Pick<NodesRpcClient, "nodes">;
+  rpc: Pick<NodesRpcClient, "nodes" | "getLedgers">;
   clock: Clock;
   log: Pick<LogWriter, "state" | "commit">;
   read: (request: ReadPage) => Promise<Reading>;
@@ -55,8 +56,9 @@ export function createGapJobs({ rpc, clock, log, read }: RepairParts): GapJobs {
     return again.kind === "pruned" && again.oldestLedger > reading.oldestLedger ? reading : again;
   }
 
-  /** Reads what this node holds of a gap, and of what is left of it by then. */
+  /** Reads what this node holds of a gap, and of what is left of it by then. Undefined: it is of the network before. */
   async function fillFrom(node: number, gap: HistoryGap, signal: AbortSignal) {
+    if (await isOfFormer(rpc, log.state!, { node, signal })) return undefined;
     const { contractIds, epoch } = gap;
     let [found, oldestLedger, isBehind] = [0, gap.fromLedger, false];
     const parts = log.state!.gaps.filter((left) =>
@@ -162,7 +164,9 @@ export function createSecondLook({ rpc, clock, log, read }: RepairParts): Second
     let isUnanswered = false;
     for (let nth = 1; nth <= nodes; nth++) {
       const node = (lastNode + nth) % nodes;
-      const reading = await read({ place, contractIds, node, signal }).catch(() => undefined);
+      // One of the network before has other events of these ledgers.
+      const isOther = await isOfFormer(rpc, log.state!, { node, signal }).catch(() => true);
+      const reading = isOther ? undefined : await read({ place, contractIds, node, signal }).catch(() => undefined);
       if (reading?.kind === "page") return reading;
       if (reading?.kind !== "pruned") isUnanswered = true;
       else if (pruned === undefined || reading.oldestLedger < pruned.oldestLedger) pruned = reading;
