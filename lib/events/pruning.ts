@@ -18,12 +18,12 @@ const SECOND_LOOK_MS = 2_000;
 
 /**
  * What one node no longer holds, another may: ledgers count as lost only when every node has said so in two looks some
- * seconds apart. A node that does not answer at all is waited for, but not for ever. One that holds nothing as old as the
- * newest ledger that is believed speaks of another network, as one does that still shows the one before a reset.
+ * seconds apart. A node that does not answer at all, or lags, is waited for, but not for ever. One that holds nothing as old
+ * as the newest ledger that is believed speaks of another network, as one does that still shows the one before a reset.
  */
 export function createPruningCheck({ rpc, view, clock, read, patienceMs }: {
   rpc: Pick<NodesRpcClient, "nodes" | "getHealth" | "getLatestLedger">;
-  view: Pick<LedgerView, "sequence">;
+  view: Pick<LedgerView, "sequence" | "confirmed">;
   clock: Clock;
   read: (request: ReadPage) => Promise<Reading>;
   /** How long nodes that do not answer are waited for. */
@@ -38,7 +38,9 @@ export function createPruningCheck({ rpc, view, clock, read, patienceMs }: {
     let isSilent = false;
     for (let node = 0; node < nodes && nodes > 1; node++) {
       const reading = await read({ ...request, node }).catch(() => undefined);
-      if (reading?.kind === "page") return reading;
+      // One that lags leads no further than it is itself: what it has is read when the ledgers that come next are a gap.
+      const reach = reading?.kind === "page" ? reading.answer.latestLedger : 0;
+      if (reading?.kind === "page" && reach >= Math.max(view.confirmed.sequence, oldestLedger - 1)) return reading;
       if (reading?.kind === "pruned") oldestLedger = Math.min(oldestLedger, reading.oldestLedger);
       else isSilent = true;
     }
