@@ -7,6 +7,7 @@ import { formatEventId, heightOf, parseEventId } from "../store/event.ts";
 import type { LedgerHash, Store, WatcherState } from "../store/store.ts";
 import { isLeftBehind, nodeInUse } from "./anchor.ts";
 import { hasLedger } from "./former_network.ts";
+import { oldestOfNew } from "./oldest_ledger.ts";
 import { createReader } from "./reading.ts";
 
 /**
@@ -182,8 +183,7 @@ export function createResetCheck({ rpc, store, view, clock, patienceMs }: {
     suspicion ??= { node, atMs: nowMs };
     const apartMs = nodes > 1 && node === suspicion.node ? SAME_NODE_MS : SECOND_LOOK_MS;
     if (nowMs - suspicion.atMs < apartMs) return { kind: "doubtful" };
-    // Twice: what one wrong answer left out of the new network would never be read.
-    const [first, second] = [await rpc.getHealth({ node, signal }), await rpc.getHealth({ node, signal })];
+    const oldestLedger = await oldestOfNew(rpc, state, { node, signal });
     // One answer's word does here: a wrong hash is no ledger's. What went back to a snapshot still has it.
     const anchor = state.anchor ?? state.nextAnchor;
     const isThere = anchor !== undefined && await hasLedger(rpc, anchor, { node, signal }).catch(() => true);
@@ -191,7 +191,7 @@ export function createResetCheck({ rpc, store, view, clock, patienceMs }: {
     nextMs = nowMs + CHECK_MS;
     return {
       kind: "reset",
-      oldestLedger: Math.min(first.oldestLedger, second.oldestLedger),
+      oldestLedger,
       ...(anchor === undefined || isThere ? {} : { formerAnchor: { ledger: anchor.ledger, hash: anchor.hash } }),
     };
   }

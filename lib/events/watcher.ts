@@ -12,6 +12,7 @@ import { afterPruning, afterReset, firstState, watchedContracts, withContracts }
 import { createFormerNetworkCheck } from "./former_network.ts";
 import { createAssetLookup, type Movements } from "./movement_assets.ts";
 import { createLogWriter, type LogWriterParts } from "./log_writer.ts";
+import { oldestShowing } from "./oldest_ledger.ts";
 import { type Notice, noticeOfFilled, type Trouble, troubleOf } from "./notices.ts";
 import type { Place } from "./page.ts";
 import { createPruningCheck } from "./pruning.ts";
@@ -110,13 +111,13 @@ export function createWatcher(parts: WatcherParts): Watcher {
     if (!await log.open()) return await standBy();
     await log.decodeUndecoded(signal);
     if (log.state === undefined) {
-      await log.commit([], firstState(contractIds, (await oldestLedger(1, signal))!));
+      await log.commit([], firstState(contractIds, (await oldestShowing(rpc, 1, signal))!));
       resets.begun();
     }
     if (await showsFormer(log.state!, { signal })) return result("lagging", SHOWS_FORMER);
     if (await isResetDoubtful(signal)) return result("doubtful", "the network looks as if it had been reset");
     if (watchedContracts(log.state!).join() !== contractIds.join()) {
-      const oldest = await oldestLedger(log.state!.scannedLedger, signal);
+      const oldest = await oldestShowing(rpc, log.state!.scannedLedger, signal);
       // Whether it lags or is another network: nothing is begun on its word.
       if (oldest === undefined) return result("lagging", `no RPC node shows ledger ${log.state!.scannedLedger}`);
       await log.commit([], withContracts(log.state!, contractIds, oldest, noticedAt()));
@@ -148,20 +149,6 @@ export function createWatcher(parts: WatcherParts): Watcher {
     if (last !== lastSequence) parts.onCommit?.();
     lastSequence = last;
     return result("standby");
-  }
-
-  /**
-   * The oldest ledger that any node holds which shows this one, undefined when none does. Each is asked, and one that is
-   * alone twice: one answer may be wrong.
-   */
-  async function oldestLedger(shown: number, signal: AbortSignal): Promise<number | undefined> {
-    const nodes = rpc.nodes().length;
-    const asked = Array.from({ length: Math.max(2, nodes) }, (_, at) => rpc.getHealth({ signal, node: at % nodes }));
-    const answers = await Promise.allSettled(asked);
-    const said = answers.flatMap((answer) => answer.status === "fulfilled" ? [answer.value] : []);
-    if (said.length === 0) throw (answers[0] as PromiseRejectedResult).reason;
-    const oldest = said.filter(({ latestLedger }) => latestLedger >= shown).map(({ oldestLedger }) => oldestLedger);
-    return oldest.length === 0 ? undefined : Math.max(1, Math.min(...oldest));
   }
 
   /** A reset network is believed on evidence only, twice (`reset_check.ts`); until then nothing is read. */
