@@ -12,8 +12,8 @@ export interface Telling {
   clock(): void;
 }
 
-/** Behind a load balancer a node is often a ledger late; only one that stays late is worth a word. */
-const LAG_WORTH_TELLING_MS = 30_000;
+/** Behind a load balancer a node is often a ledger late; only one that stays late is worth a word: for less than a turn lasts. */
+const LAG_WORTH_TELLING_MS = 20_000;
 
 export function createTelling({ view, clock, onProblem }: {
   view: Pick<LedgerView, "clockDisagreement">;

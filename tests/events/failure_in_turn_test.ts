@@ -16,7 +16,7 @@ async function isolates() {
       const fixture = await createFixture(network, { nodes: [node], store, movements });
       const result = await fixture.watcher.turn(25_000);
       await fixture.watcher.stop();
-      return { ...result, history: fixture.history };
+      return { ...result, history: fixture.history, kinds: fixture.kinds() };
     },
   };
 }
@@ -43,4 +43,14 @@ test("gateways that each live for one turn go on from a ledger whose transaction
   await turn();
   const { history } = await turn();
   assert.deepEqual(await readAll(history), hashesOf(network.emitted));
+});
+
+test("that a node lags is told by gateways that each live for one turn, too", async () => {
+  const { network, node, turn } = await isolates();
+  network.close({});
+  await turn();
+  node.lag = 1;
+  const { outcome, kinds } = await turn();
+  assert.equal(outcome, "lagging");
+  assert.deepEqual(kinds, ["node_lagging"]);
 });
