@@ -1,3 +1,4 @@
+import type { Clock } from "../clock.ts";
 import type { NodesRpcClient } from "../stellar/rpc/client.ts";
 import type { WatcherState } from "../store/store.ts";
 import { isOfFormer } from "./former_network.ts";
@@ -5,21 +6,31 @@ import { isOfFormer } from "./former_network.ts";
 /* How far back a history can be read. One answer may be wrong, and what it left out would never be read. */
 
 /**
- * The oldest ledger that any node holds which shows this one, undefined when none does. Each is asked, and one that is
- * alone twice. Rejects when none answers.
+ * Answers the oldest ledger that any node holds which shows this one. Each is asked, and one that is alone twice. Undefined
+ * while none shows it, and while one is waited for that does not, or does not answer. Rejects when none answers.
  */
-export async function oldestShowing(
-  rpc: Pick<NodesRpcClient, "getHealth" | "nodes">,
-  shown: number,
-  signal: AbortSignal,
-): Promise<number | undefined> {
-  const nodes = rpc.nodes().length;
-  const asked = Array.from({ length: Math.max(2, nodes) }, (_, at) => rpc.getHealth({ signal, node: at % nodes }));
-  const answers = await Promise.allSettled(asked);
-  const said = fulfilled(answers);
-  if (said.length === 0) throw (answers[0] as PromiseRejectedResult).reason;
-  const oldest = said.filter(({ latestLedger }) => latestLedger >= shown).map(({ oldestLedger }) => oldestLedger);
-  return oldest.length === 0 ? undefined : Math.max(1, Math.min(...oldest));
+export function createOldestLedger({ rpc, clock, patienceMs }: {
+  rpc: Pick<NodesRpcClient, "getHealth" | "nodes">;
+  clock: Pick<Clock, "monotonicMs">;
+  /** How long a node is waited for. */
+  patienceMs(): number;
+}): (shown: number, signal: AbortSignal) => Promise<number | undefined> {
+  let waitingSinceMs: number | undefined;
+
+  return async function oldestShowing(shown, signal) {
+    const nodes = rpc.nodes().length;
+    const asked = Array.from({ length: Math.max(2, nodes) }, (_, at) => rpc.getHealth({ signal, node: at % nodes }));
+    const answers = await Promise.allSettled(asked);
+    const said = fulfilled(answers);
+    if (said.length === 0) throw (answers[0] as PromiseRejectedResult).reason;
+    const oldest = said.filter(({ latestLedger }) => latestLedger >= shown).map(({ oldestLedger }) => oldestLedger);
+    if (oldest.length === 0) return undefined;
+    const nowMs = clock.monotonicMs();
+    waitingSinceMs ??= nowMs;
+    if (oldest.length < asked.length && nowMs - waitingSinceMs < patienceMs()) return undefined;
+    waitingSinceMs = undefined;
+    return Math.max(1, Math.min(...oldest));
+  };
 }
 
 /**

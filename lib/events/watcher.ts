@@ -12,7 +12,7 @@ import { afterPruning, afterReset, firstState, watchedContracts, withContracts }
 import { createFormerNetworkCheck } from "./former_network.ts";
 import { createAssetLookup, type Movements } from "./movement_assets.ts";
 import { createLogWriter, type LogWriterParts } from "./log_writer.ts";
-import { oldestShowing } from "./oldest_ledger.ts";
+import { createOldestLedger } from "./oldest_ledger.ts";
 import { type Notice, noticeOfFilled, type Trouble, troubleOf } from "./notices.ts";
 import type { Place } from "./page.ts";
 import { createPruningCheck } from "./pruning.ts";
@@ -86,6 +86,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
   const log = createLogWriter({ ...parts, assets, onNotice: onProblem });
   const read = createReader(rpc, parts.pageEvents);
   const patienceMs = () => hasTurnsOnly() ? PATIENCE_IN_TURN_MS : PATIENCE_MS;
+  const oldestShowing = createOldestLedger({ rpc, clock, patienceMs });
   const askOthers = createPruningCheck({ rpc, view, clock, read, patienceMs });
   const showsFormer = createFormerNetworkCheck({ rpc, view, clock, patienceMs });
   const resets = createResetCheck({ rpc, store, view, clock, patienceMs });
@@ -111,15 +112,19 @@ export function createWatcher(parts: WatcherParts): Watcher {
     if (!await log.open()) return await standBy();
     await log.decodeUndecoded(signal);
     if (log.state === undefined) {
-      await log.commit([], firstState(contractIds, (await oldestShowing(rpc, 1, signal))!));
+      const oldest = await oldestShowing(1, signal);
+      if (oldest === undefined) return result("lagging", "an RPC node does not say how far back it reaches");
+      await log.commit([], firstState(contractIds, oldest));
       resets.begun();
     }
     if (await showsFormer(log.state!, { signal })) return result("lagging", SHOWS_FORMER);
     if (await isResetDoubtful(signal)) return result("doubtful", "the network looks as if it had been reset");
     if (watchedContracts(log.state!).join() !== contractIds.join()) {
-      const oldest = await oldestShowing(rpc, log.state!.scannedLedger, signal);
+      const oldest = await oldestShowing(log.state!.scannedLedger, signal);
       // Whether it lags or is another network: nothing is begun on its word.
-      if (oldest === undefined) return result("lagging", `no RPC node shows ledger ${log.state!.scannedLedger}`);
+      if (oldest === undefined) {
+        return result("lagging", `an RPC node does not show ledger ${log.state!.scannedLedger}`);
+      }
       await log.commit([], withContracts(log.state!, contractIds, oldest, noticedAt()));
       gaps.again();
     }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createFixture, hashesOf, readAll, simulate, untilAtTip } from "./parts.ts";
+import { createFixture, hashesOf, OTHER_CONTRACT, readAll, restart, simulate, untilAtTip } from "./parts.ts";
+import { CONTRACT } from "./simulated_node.ts";
 
 test("what only a node holds that is silent at the first start is a gap, and is read when it answers", async () => {
   const { network, node, clock } = simulate({ first: 5_000, retention: 20 });
@@ -37,3 +38,33 @@ test("what no node holds any more at the first start is no gap", async () => {
   assert.deepEqual(await fixture.gaps(), []);
   assert.ok(!fixture.kinds().includes("gap"));
 });
+
+for (const how of ["does not answer", "lags"]) {
+  test(`a node that ${how} for a moment is waited for where a history begins: at the first start, and of a new contract`, async () => {
+    const { network, node, clock } = simulate({ first: 5_000, retention: 20 });
+    const archive = network.node();
+    for (let ledger = 0; ledger < 60; ledger++) network.close({}, { contractId: OTHER_CONTRACT });
+    let calls = 0;
+    const ail = () => {
+      calls = 0;
+      archive.lag = how === "lags" ? 3 : 0;
+    };
+    archive.beforeCall = () => {
+      if (++calls === 3) archive.lag = 0;
+      if (calls < 3 && how !== "lags") throw new Response("slow down", { status: 429 });
+    };
+    ail();
+    const first = await createFixture(network, { nodes: [node, archive] });
+    for (let turns = 0; turns < 4; turns++) await untilAtTip(first);
+    const ofFirst = network.emitted.filter(({ contractId }) => contractId === CONTRACT);
+    assert.deepEqual(await readAll(first.history), hashesOf(ofFirst));
+
+    ail();
+    const again = await restart(first, { contractIds: [CONTRACT, OTHER_CONTRACT] });
+    for (let turns = 0; turns < 4; turns++) {
+      await untilAtTip(again);
+      clock.pass(60_000);
+    }
+    assert.deepEqual((await readAll(again.history)).sort(), hashesOf(network.emitted));
+  });
+}
