@@ -216,7 +216,7 @@ test("a body that is not UTF-8 is invalid_request", async () => {
   assert.match(await answer.text(), /not UTF-8/);
 });
 
-test("a body that says no length is cut off above 64 KiB", async () => {
+test("a body that says no length is cut off above 192 KiB", async () => {
   let sent = 0;
   const endless = new ReadableStream<Uint8Array>({
     pull(controller) {

@@ -83,7 +83,7 @@ test("404 device_not_found, agent_not_found and not_found, each for its own thin
 
 test("405 and 413 are invalid_request", async () => {
   assertError(await api.request("DELETE", "/v1/health"), 405, "invalid_request");
-  const large = await api.request("POST", "/v1/transactions/submit", { body: { xdr: "A".repeat(70_000) } });
+  const large = await api.request("POST", "/v1/transactions/submit", { body: { xdr: "A".repeat(200_000) } });
   assertError(large, 413, "invalid_request");
 });
 

@@ -71,5 +71,5 @@ export async function invalidRequests({ api, on, examples }: Running): Promise<v
   const headers = { "idempotency-key": "order-1207" };
   keep(await busy.request("POST", "/v1/transactions/prepare", { body, headers }));
   await busy.stop();
-  keep(await api.request("POST", path, { body: { xdr: "A".repeat(70_000) } }));
+  keep(await api.request("POST", path, { body: { xdr: "A".repeat(200_000) } }));
 }

@@ -5,8 +5,8 @@ import type { AppParts, Exchange } from "../exchange.ts";
 import { checked, checkedAssets } from "./checked.ts";
 import { jsonProblem } from "./json_problem.ts";
 
-/** Bodies above this are refused with 413. */
-export const MAX_BODY_BYTES = 64 * 1024;
+/** Bodies above this are refused with 413: the largest envelope that the network takes (132 096 bytes) has room in base64. */
+export const MAX_BODY_BYTES = 192 * 1024;
 
 /** Bodies that have not come after this are refused with 408. */
 export const BODY_TIMEOUT_MS = 30_000;
