@@ -88,10 +88,18 @@ describe("a wallet with more and more cards", () => {
     await act({ kind: "revokeDevice", deviceHash: card(50) });
   });
 
-  test("of as many as can be revoked has one revoked: its envelope is not too large for submit", async () => {
+  test("of as many as can be revoked has one revoked under an Idempotency-Key, too, as the client does it", async () => {
     // Four of those were revoked.
     await grow(400);
-    await act({ kind: "revokeDevice", deviceHash: card(400) });
+    const operation = { kind: "revokeDevice", deviceHash: card(400) };
+    const keyed = { "idempotency-key": "a-lost-card" };
+    const { status, body } = await prepare(operation, keyed);
+    assert.equal(status, 200, JSON.stringify(body));
+    assert.deepEqual((await prepare(operation, keyed)).body, body);
+    const xdr = signed(body.xdr, body.networkPassphrase, owner.secret());
+    const submitted = await api.request("POST", "/v1/transactions/submit", { body: { xdr }, headers: keyed });
+    assert.equal(submitted.status, 200, JSON.stringify(submitted.body));
+    assert.deepEqual((await prepare(operation, keyed)).body, { ...body, status: "success" });
   });
 
   test("of 420 is told that none of them can be revoked, and what still works does", async () => {

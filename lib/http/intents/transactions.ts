@@ -1,4 +1,3 @@
-import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { GatewayError } from "../../errors.ts";
 import { IDEMPOTENCY_KEY } from "../validation/idempotency_key.ts";
@@ -6,6 +5,7 @@ import type { Confirmed, Escrow, Fate, HandedOut, SubmittedOperation, Transactio
 import type { PreparedRequest, PrepareRequest } from "../../escrow/operations/prepare_operation.ts";
 import type { IntentName } from "../../store/intent.ts";
 import type { Once, Task } from "./once.ts";
+import { fromText, isDeflated, toText } from "./result_text.ts";
 
 /** Who asks, and for which intent; without a key every request is one of its own. */
 export interface Asker {
@@ -67,9 +67,6 @@ interface Submitted extends Omit<HandedOut, "sequence"> {
 /** What is kept of a submit; `inPlaceOf` as in `PrepareResult`. */
 type SubmitResult = Submitted & { inPlaceOf?: Submitted[] };
 
-/** What the store keeps of an intent, in bytes of UTF-8. */
-const LONGEST_RESULT_BYTES = 60_000;
-
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 
 export function createTransactionIntents({ once, escrow }: {
@@ -101,7 +98,7 @@ export function createTransactionIntents({ once, escrow }: {
     return {
       request: sha256(JSON.stringify(request)),
       async repeat(result) {
-        const { applied, inPlaceOf = [], ...latest }: PrepareResult = JSON.parse(result);
+        const { applied, inPlaceOf = [], ...latest } = fromText<PrepareResult>(result);
         const done = ({ answer }: Prepared): PrepareAnswer => ({ ...answer, status: "success" });
         if (applied) return { answer: done(latest) };
         const all = [latest, ...inPlaceOf];
@@ -121,7 +118,7 @@ export function createTransactionIntents({ once, escrow }: {
         // It was taken in after all, or its number was: then what it came to is looked at again.
         if (envelopeOf(made).sequence !== envelopeOf(latest).sequence) return undefined;
         const result = kept({ ...made, inPlaceOf: refused });
-        if (isShort(result)) return { answer, result };
+        if (!isDeflated(result)) return { answer, result };
         // With none of them forgotten there is no room for one more, until they are too late, in minutes.
         return { answer: latest.answer, result: kept({ ...latest, applied: false, inPlaceOf: before }) };
       },
@@ -136,7 +133,7 @@ export function createTransactionIntents({ once, escrow }: {
       repeat: () => Promise.resolve({ answer: undefined }),
       async givesWay(result) {
         if (result === undefined) return true;
-        const { inPlaceOf: before = [], ...latest }: SubmitResult = JSON.parse(result);
+        const { inPlaceOf: before = [], ...latest } = fromText<SubmitResult>(result);
         const all = [latest, ...before];
         const { found, at } = await fateOfAny(all.map((one) => ({ ...one, sequence: BigInt(one.sequence) })));
         inPlaceOf = found === "over" ? [] : all.filter(({ hash }) => hash !== envelope.hash);
@@ -145,7 +142,7 @@ export function createTransactionIntents({ once, escrow }: {
         const isSame = latest.operation === envelope.operation;
         const mayBeReplaced = found === "refused" || (found === "open" && isSame);
         const isInItsPlace = latest.source === envelope.source && latest.sequence === envelope.sequence;
-        if (mayBeReplaced && isInItsPlace && isShort(kept({ ...envelope, inPlaceOf }))) return true;
+        if (mayBeReplaced && isInItsPlace && !isDeflated(kept({ ...envelope, inPlaceOf }))) return true;
         throw anotherTransaction(all[at]!.hash, found);
       },
       work: () => Promise.resolve({ answer: undefined, result: kept({ ...envelope, inPlaceOf }) }),
@@ -193,9 +190,5 @@ function anotherTransaction(hash: string, fate: Fate): GatewayError {
 
 function kept(result: PrepareResult | SubmitResult): string {
   const { inPlaceOf, ...latest } = result;
-  return JSON.stringify(inPlaceOf?.length ? result : latest);
-}
-
-function isShort(result: string): boolean {
-  return Buffer.byteLength(result) <= LONGEST_RESULT_BYTES;
+  return toText(inPlaceOf?.length ? result : latest);
 }
