@@ -161,14 +161,17 @@ async function sendOnce(
     progress.mayBeTaken = progress.mayBeWaiting = true;
     progress.why = "the RPC node did not say whether it was taken in";
   }
-  if (sent.kind === "malformed") return { status: "rejected", error: sent.error };
-  return sent.kind === "rejected" ? await afterRejection(parts, envelope, sent.code, progress) : undefined;
+  return sent.kind === "rejected" ? await afterRejection(parts, envelope, sent, progress) : undefined;
 }
 
-type Sent =
-  | { kind: "accepted" | "later" | "unknown" }
-  | { kind: "rejected"; code: string }
-  | { kind: "malformed"; error: GatewayError };
+type Sent = { kind: "accepted" | "later" | "unknown" } | Rejected;
+
+interface Rejected {
+  kind: "rejected";
+  code: string;
+  /** What its sender is told, where that is not the code. */
+  error?: GatewayError;
+}
 
 async function send(rpc: RpcClient, envelope: VettedEnvelope): Promise<Sent> {
   try {
@@ -183,7 +186,7 @@ async function send(rpc: RpcClient, envelope: VettedEnvelope): Promise<Sent> {
         param: "xdr",
         cause,
       });
-      return { kind: "malformed", error };
+      return { kind: "rejected", code: UNNAMED, error };
     }
     if (!isUpstreamFault(cause)) throw cause;
     return { kind: "unknown" };
@@ -199,7 +202,7 @@ async function send(rpc: RpcClient, envelope: VettedEnvelope): Promise<Sent> {
 async function afterRejection(
   parts: SubmitParts,
   envelope: VettedEnvelope,
-  code: string,
+  { code, error }: Rejected,
   progress: Progress,
 ): Promise<Outcome | undefined> {
   const { hash, source, sequence } = envelope;
@@ -226,7 +229,7 @@ async function afterRejection(
         `it was turned down (${code}) after it had been sent without an answer, and may be applied all the same`;
       return undefined;
     }
-    return { status: "rejected", error: rejection(code, hash) };
+    return { status: "rejected", error: error ?? rejection(code, hash) };
   }
   progress.badSequences += 1;
   await parts.ledgers.after(

@@ -89,6 +89,20 @@ describe("submitting an envelope", () => {
     assert.deepEqual([error.transactionError, error.retry], ["txInsufficientFee", "prepare_again"]);
   });
 
+  test("what was sent without an answer is not called malformed because another node refuses it: it may wait for its ledger", async () => {
+    const send = (call: number) =>
+      new RpcError("sendTransaction", call === 1 ? -32603 : -32602, call === 1 ? "busy" : "invalid parameters");
+    const applied = submitStage({ send, find: inLedger(103) });
+    assert.deepEqual(await applied.transactions.submit(ENVELOPE), { hash: HASH, ledger: 103 });
+
+    const { transactions, notes } = submitStage({ send });
+    assert.equal((await fault(transactions.submit(ENVELOPE))).headers.Location, `/v1/transactions/${HASH}`);
+    assert.equal(notes.get(HASH)!.outcome, undefined);
+
+    const elsewhere = submitStage({ send: () => send(2), find: () => ({ status: "SUCCESS", ledger: 77 }) });
+    assert.equal((await elsewhere.transactions.submit(ENVELOPE)).ledger, 77);
+  });
+
   test("what was sent without an answer is not called refused, for a change of the ledger, while it may be applied", async () => {
     const refusal = new GatewayError("invalid_request", "source must be another");
     const guard = () => Promise.reject(refusal);
