@@ -69,10 +69,12 @@ export async function sendAndConfirm(
   envelope: VettedEnvelope,
   isIntent = false,
 ): Promise<Outcome> {
-  const { hash, validUntil } = envelope;
-  const noted = await parts.journal.get(hash);
+  const { hash, innerHash, validUntil } = envelope;
+  // Its inner transaction may have been sent by itself, or in another fee bump.
+  const [noted, ofInner] = await Promise.all([...new Set([hash, innerHash])].map(parts.journal.get));
   if (noted?.outcome?.ledger !== undefined) return noted.outcome;
-  const mayBeWaiting = noted !== undefined && noted.outcome === undefined;
+  const before = [noted, ofInner].filter((note) => note !== undefined);
+  const mayBeWaiting = before.some(({ outcome }) => outcome === undefined);
   // Not by a clock: one that is ahead would end before its time what others may be sending too.
   const isLate = parts.view.confirmed.closeTime > validUntil;
   const ledger = noted !== undefined || isLate ? await parts.journal.ledgerOf(hash) : undefined;
@@ -80,7 +82,7 @@ export async function sendAndConfirm(
   if (isLate) {
     const ended = await endedBefore(parts, envelope, "txTooLate");
     if (ended !== undefined) return ended;
-    if (noted === undefined) return { status: "rejected", error: rejection("txTooLate", hash) };
+    if (before.length === 0) return { status: "rejected", error: rejection("txTooLate", hash) };
   } else {
     const ended = await guarded(parts, envelope, mayBeWaiting);
     if (ended !== undefined) return ended;
@@ -88,7 +90,7 @@ export async function sendAndConfirm(
   }
   const progress: Progress = {
     endsAtMs: parts.clock.monotonicMs() + parts.submitTimeoutMs,
-    mayBeTaken: noted !== undefined,
+    mayBeTaken: before.length > 0,
     accepted: isLate,
     resendAtMs: -Infinity,
     resendPauseMs: FIRST_RESEND_MS,

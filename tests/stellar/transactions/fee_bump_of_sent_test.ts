@@ -14,8 +14,17 @@ test("a fee bump that the network would not take is no word on its inner transac
   void stage.transactions.submit(inner.toXdr()).catch(() => {});
   while (stage.sent() === 0) await yieldToOthers();
   const error = await fault(stage.transactions.submit(bump.toXdr()));
-  assert.equal(error.transactionError, "txInsufficientFee");
+  assert.equal(error.headers.Location, `/v1/transactions/${hex(bump.hash())}`);
   assert.equal(stage.notes.get(hex(inner.hash()))!.outcome, undefined);
+});
+
+test("who bumps the fee of what was sent without an answer is not told to prepare it again: the first may be applied", async () => {
+  const stage = submitStage({
+    send: (call) => call === 1 ? {} : refusedAs("txInsufficientFee"),
+    find: (_, ledger, asked) => asked === hex(inner.hash()) && ledger >= 115 ? { status: "SUCCESS", ledger: 115 } : {},
+  });
+  assert.equal((await fault(stage.transactions.submit(inner.toXdr()))).code, "upstream_error");
+  assert.deepEqual(await stage.transactions.submit(bump.toXdr()), { hash: hex(bump.hash()), ledger: 115 });
 });
 
 test("a fee bump whose submit came to no end is told of the ledger that took its inner transaction by itself", async () => {
