@@ -70,3 +70,17 @@ test("a payment that nobody was told of is found again where the store failed as
   await lookUp(signal);
   assert.deepEqual((await lostAnswers.of(SOURCE)).map(({ hash }) => hash), [HASH]);
 });
+
+test("who prepares again is warned though the first that are looked at came to nothing", async () => {
+  const contracts = { wallet: CONTRACT, paymentEscrow: CONTRACT, agentRegistry: CONTRACT } as never;
+  const operation = { kind: "fundEscrow", deviceHash: "ab".repeat(32), asset: CONTRACT, amount: "5" } as never;
+  const digest = operationDigest(contractCall(contracts, SOURCE, operation));
+  const hashes = ["01", "02", "03", "04"].map((digits) => digits.repeat(32));
+  const warning = createOutcomeWarnings({
+    contracts,
+    status: (hash) => Promise.resolve({ hash, status: hash === hashes[3] ? "success" : "failed" }),
+    untold: () => Promise.resolve(hashes.map((hash) => ({ hash, operation: digest }))),
+    keepUntold: () => Promise.resolve(),
+  });
+  assert.match(await warning({ source: SOURCE, operation }) ?? "no warning", new RegExp(hashes[3]!));
+});

@@ -28,9 +28,9 @@ export function createOutcomeWarnings({ contracts, status, untold, keepUntold }:
     const sent = await untold(source);
     if (sent.length === 0) return undefined;
     const digest = operationDigest(contractCall(contracts, source, filledIn(operation)));
-    const same = sent.filter((submission) => submission.operation === digest).slice(0, MOST_LOOKED_AT);
-    for (const { hash } of same) {
-      const known = await status(hash, keepUntold).catch(() => undefined);
+    const same = sent.filter((submission) => submission.operation === digest);
+    for (const [index, { hash }] of same.entries()) {
+      const known = index < MOST_LOOKED_AT ? await status(hash, keepUntold).catch(() => undefined) : undefined;
       const where = `ask GET /v1/transactions/${hash} before you sign this one`;
       if (known === undefined || known.status === "pending") {
         return `the same operation of this source was submitted in transaction ${hash}, and its outcome is not known: ${where}`;
