@@ -11,7 +11,7 @@ export interface LedgerWait {
   /**
    * The newest ledger that no single wrong answer has made. While there is none, as with the first request on a new store,
    * the nodes are asked until there is one.
-   * @throws {GatewayError} `upstream_error` when they do not agree on one for five seconds; what a node failed with
+   * @throws {GatewayError} `upstream_error` when they do not agree on one for five seconds, or fail
    */
   confirmed(): Promise<number>;
   /**
@@ -69,7 +69,7 @@ export function createLedgerWait({ rpc, view, clock: { monotonicMs, wait } }: {
   async function confirm(): Promise<number> {
     for (let claims = 0; claims < CLAIMS_TO_CONFIRM && view.confirmed.sequence === 0; claims++) {
       if (claims > 0) await wait(CONFIRM_MS);
-      await askForTime(rpc);
+      await askForTime(rpc).catch(rethrowUpstream);
     }
     if (view.confirmed.sequence > 0) return view.confirmed.sequence;
     const message = "it is not certain yet which ledger the network is at: try again in a moment";

@@ -3,6 +3,7 @@ import { describe, test } from "node:test";
 import { createLedgerTime } from "../../../lib/stellar/ledger/ledger_time.ts";
 import { createLedgerWait } from "../../../lib/stellar/ledger/waiting.ts";
 import { createLedgerView } from "../../../lib/stellar/ledger/ledger_view.ts";
+import { RpcError } from "../../../lib/stellar/rpc/json_rpc.ts";
 import { fakeClock, stubRpc } from "../rpc/stub_rpc.ts";
 
 const START_MS = 1_800_000_000_000;
@@ -151,6 +152,13 @@ describe("the newest ledger that is certain", () => {
     assert.equal(silent.calls.length, 5);
     await assert.rejects(ledgers.confirmed(), isRefused);
     assert.equal(silent.calls.length, 10);
+  });
+
+  test("is the node's failure, and not ours, where the node is not well yet", async () => {
+    const clock = fakeClock(START_MS);
+    const rpc = stubRpc({ getHealth: () => Promise.reject(new RpcError("getHealth", -32603, "not initialised")) });
+    const ledgers = createLedgerWait({ rpc, view: createLedgerView({ clock }), clock });
+    await assert.rejects(ledgers.confirmed(), { code: "upstream_error" });
   });
 });
 
