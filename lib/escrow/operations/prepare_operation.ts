@@ -53,6 +53,18 @@ export function createOperationPreparer({ contracts, clock, transactions, nextNo
     }
     if (operation.kind !== "authorize") return await prepared(source, operation, place);
     if (operation.nonce !== undefined) return await prepared(source, { ...operation, nonce: operation.nonce }, place);
+    return await withNextNonce(source, operation, place).catch((error) => {
+      // Another may have used a higher one since it was asked for: nobody here has asked for this one.
+      if (!(error instanceof GatewayError) || error.contractError !== "DuplicateAuth") throw error;
+      return withNextNonce(source, operation, place);
+    });
+  }
+
+  async function withNextNonce(
+    source: string,
+    operation: Extract<Operation, { kind: "authorize" }>,
+    place?: PlaceInTraffic,
+  ): Promise<PreparedRequest> {
     const askedAtMs = clock.monotonicMs();
     const nonce = await nextNonce(operation.deviceHash, source);
     const answer = await prepared(source, { ...operation, nonce }, place);

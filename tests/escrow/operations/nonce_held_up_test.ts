@@ -66,3 +66,32 @@ test("a gateway that stood still while it prepared hands out no nonce that anoth
     assert.notEqual(second.nonce, first.nonce, `it stood still for ${seconds} s`);
   }
 });
+
+test("a gateway whose nonce is passed by another's while it stands still prepares the payment with the next one", async () => {
+  const { agent, merchant, contracts, asset, invoke } = sandbox;
+  const [till, shop] = [agent, merchant].map((who) => addressVal(who.publicKey()));
+  const nonces = ["5", "7"];
+  let isToStand = true;
+  const stopped = sandbox.gateway({
+    nextNonce: () => Promise.resolve(nonces.shift()!),
+    fetch(url, init) {
+      if (isToStand && isPayment(String(init.body))) {
+        isToStand = false;
+        const payment = [till!, bytes(CARD), shop!, addressVal(asset), i128(10n), u64(6n)];
+        invoke(agent, contracts.paymentEscrow, "authorize", ...payment);
+      }
+      return sandbox.fetch(url, init);
+    },
+  });
+  assert.equal((await prepared(stopped)).nonce, "7");
+  assert.equal(isToStand, false);
+  // What is refused again is the contract's word.
+  const refused = sandbox.gateway({ nextNonce: () => Promise.resolve("6") });
+  await assert.rejects(prepared(refused), { code: "contract_refused", contractError: "DuplicateAuth" });
+});
+
+/** Whether this asks for the simulation of an authorize. */
+function isPayment(body: string): boolean {
+  const { method, params } = JSON.parse(body);
+  return method === "simulateTransaction" && atob(params.transaction).includes("authorize");
+}
