@@ -294,8 +294,11 @@ export interface DeliveryStore {
   /** Brings back every due time of a subscription's retries that lies after this; answers how many it brought back. */
   clampDue(subscriptionId: string, latestDueAtMs: number): Promise<number>;
 
-  /** Adds a replay; false, and nothing added, when the subscription is gone. Rejects with `exists` while it has one. */
-  insertReplay(replay: Replay): Promise<boolean>;
+  /**
+   * Adds a replay; false, and nothing added, when the subscription is gone. Rejects with `exists` while it has one; with
+   * `fenced` when another has claimed the intent it is begun for, since this `claim`.
+   */
+  insertReplay(replay: Replay, claim?: IntentClaim): Promise<boolean>;
 
   /** Notes the attempt of a test event; passes over a deleted subscription. Answers it with its ordinal. */
   recordAttempt(subscriptionId: string, attempt: NewAttempt): Promise<Attempt | undefined>;

@@ -1,5 +1,6 @@
 import { GatewayError } from "../errors.ts";
 import { MAX_LEDGER } from "../ledger_numbers.ts";
+import type { IntentClaim } from "../store/intent.ts";
 import { heightOf, heightOfEvent, matches, MAX_COUNTED } from "../store/event.ts";
 import { type Store, StoreError } from "../store/store.ts";
 import { filterOf, type Replay, type Subscription } from "../store/webhook.ts";
@@ -85,19 +86,20 @@ export async function planResend(
 /**
  * Begins the replay that was planned: a job that the serving gateway works off, also after a restart.
  * @throws {GatewayError} `invalid_request` while the subscription has another one, `not_found` when it is gone
+ * @throws {StoreError} `fenced` when another has claimed the intent since
  */
 export async function beginReplay(
   { deliveries }: Pick<Store, "deliveries">,
   subscriptionId: string,
   { lookedThrough: _counted, ...plan }: ReplayPlan,
-  { id, nowMs }: { id: string; nowMs: number },
+  { id, nowMs, claim }: { id: string; nowMs: number; claim?: IntentClaim },
 ): Promise<Replay> {
   const replay: Replay = { id, subscriptionId, ...plan, createdAtMs: nowMs };
   // With nothing to send there is nothing to begin.
   if (plan.deliveries === 0 && plan.endSequence !== null) return replay;
   let isThere;
   try {
-    isThere = await deliveries.insertReplay(replay);
+    isThere = await deliveries.insertReplay(replay, claim);
   } catch (error) {
     // The answer alone may be lost: who is told of a failure begins another.
     const reader = await deliveries.reader(subscriptionId).catch(() => undefined);

@@ -1,7 +1,7 @@
 import { GatewayError } from "../errors.ts";
 import type { IntentClaim } from "../store/intent.ts";
 import { publicEvent } from "../store/event.ts";
-import type { Store } from "../store/store.ts";
+import { type Store, StoreError } from "../store/store.ts";
 import type { Attempt, FailedDelivery, Reader } from "../store/webhook.ts";
 import {
   createSubscription,
@@ -55,7 +55,7 @@ export interface Subscriptions {
   sent(keyId: string, id: string, attemptId: string): Promise<Sent>;
   /**
    * Sends past events again, or one; `id` is null when it was only asked what that would do. Under the claim
-   * of an intent that one's: if it is under way already, that is answered.
+   * of an intent that one's: if it is under way already, that is answered. @throws {StoreError} `fenced` as `beginReplay` does
    */
   replay(
     keyId: string,
@@ -188,10 +188,12 @@ export function createSubscriptions(parts: SubscriptionsParts): Subscriptions {
       const takenMs = await replays.take(keyId, lookedThrough);
       // Couriers pass over the id of a job that has ended: where it is begun once more it is another.
       const jobId = claim ? claim.id + claim.term : randomText(ID_LENGTH);
-      const job = { id: `rp_${jobId}`, nowMs: clock.now() };
+      const job = { id: `rp_${jobId}`, nowMs: clock.now(), claim };
       const replay = await beginReplay(store, id, plan, job).catch(async (error) => {
-        // What is refused was not begun; of what the store failed on that is not known.
-        if (error instanceof GatewayError) await replays.giveBack(keyId, lookedThrough, takenMs).catch(() => {});
+        // What is refused was not begun, nor what another has claimed; of what the store failed on that is not known.
+        if (error instanceof GatewayError || isFenced(error)) {
+          await replays.giveBack(keyId, lookedThrough, takenMs).catch(() => {});
+        }
         throw error;
       });
       await changed(id);
@@ -199,6 +201,8 @@ export function createSubscriptions(parts: SubscriptionsParts): Subscriptions {
     },
   };
 }
+
+const isFenced = (error: unknown): boolean => error instanceof StoreError && error.kind === "fenced";
 
 /** The event of a test, which no log holds. */
 function testMessage(id: string, atMs: number): EventMessage {

@@ -4,7 +4,7 @@ import type { Intent, IntentClaim, IntentName } from "../../lib/store/intent.ts"
 import type { Store } from "../../lib/store/store.ts";
 import { storeError } from "./samples.ts";
 import type { Subject } from "./store_contract.ts";
-import { sampleSubscription } from "./webhook_samples.ts";
+import { sampleReplay, sampleSubscription, subscribe } from "./webhook_samples.ts";
 
 const MINUTE_MS = 60_000;
 const REQUEST = "ab".repeat(32);
@@ -302,6 +302,23 @@ export function intentContract({ store, anotherHandle, now, pass, isPersistent }
     assert.equal(await store().intents.prune(now()), 0);
     assert.equal(await next(0), "3");
     assert.equal(await next(1), "1");
+  });
+
+  test("deliveries.insertReplay under a claim that is lost is fenced, and writes nothing", async () => {
+    await subscribe(store(), "wh_1");
+    const lost = await claimed(store(), named("a", { kind: "replay" }));
+    pass(MINUTE_MS);
+    const newest = await claimed(await anotherHandle(), named("a", { kind: "replay" }));
+    const version = await store().subscriptions.version();
+    const isFenced = storeError("fenced", store().location);
+    const replayOf = async () => (await store().deliveries.reader("wh_1"))!.replay;
+    await assert.rejects(store().deliveries.insertReplay(sampleReplay("rp_1", "wh_1"), lost), isFenced);
+    assert.deepEqual([await replayOf(), await store().subscriptions.version()], [null, version]);
+    assert.equal(await store().deliveries.insertReplay(sampleReplay("rp_2", "wh_1"), newest), true);
+    await assert.rejects(store().deliveries.insertReplay(sampleReplay("rp_1", "wh_1"), lost), isFenced);
+    await store().intents.complete(newest, { request: REQUEST, result: "rp_2" });
+    await assert.rejects(store().deliveries.insertReplay(sampleReplay("rp_1", "wh_1"), newest), isFenced);
+    assert.equal((await replayOf())!.id, "rp_2");
   });
 
   test("claims that a former holder left are over once the store is held for serving", async () => {

@@ -1,10 +1,12 @@
 import type { KvKey, KvListSelector } from "../../runtime/kv.ts";
 import type { LoggedEvent } from "../event.ts";
 import type { NounDriver } from "../checked_store.ts";
+import { intentFenced } from "../intent.ts";
 import { type DeliveryStore, StoreError } from "../store.ts";
 import type { DueDelivery, FailedDelivery, Reader, Subscription } from "../webhook.ts";
 import { denoKvAttempts } from "./attempts.ts";
 import { readFailed, writeFailed } from "./failed_deliveries.ts";
+import { claimedEntry } from "./intents.ts";
 import { collect, commit, type DenoKvContext, getAll, next } from "./io.ts";
 import {
   dueKey,
@@ -126,9 +128,11 @@ export function denoKvDeliveries(context: DenoKvContext): NounDriver<DeliverySto
           if (clamped < CLAMPED_PER_COMMIT) return total;
         }
       }),
-    insertReplay: (replay) =>
+    insertReplay: (replay, claim) =>
       oneAtATime(() =>
         retry(async () => {
+          const intent = claim && await claimedEntry(kv, claim);
+          if (claim !== undefined && intent === undefined) throw intentFenced(location, claim);
           const entry = await kv.get<ReaderEntry>(readerKey(replay.subscriptionId));
           if (entry.value === null) return { done: false };
           if (entry.value.replay !== null) {
@@ -137,8 +141,8 @@ export function denoKvDeliveries(context: DenoKvContext): NounDriver<DeliverySto
               `${location} holds a replay of the subscription "${replay.subscriptionId}" already`,
             );
           }
-          const atomic = kv.atomic().check(entry).sum(READERS_VERSION, 1n).sum(SUBSCRIPTIONS_VERSION, 1n)
-            .set(entry.key, { ...entry.value, replay });
+          const atomic = kv.atomic().check(entry, ...(intent === undefined ? [] : [intent]))
+            .sum(READERS_VERSION, 1n).sum(SUBSCRIPTIONS_VERSION, 1n).set(entry.key, { ...entry.value, replay });
           return await commit(atomic) ? { done: true } : undefined;
         })
       ),

@@ -1,4 +1,5 @@
 import type { NounDriver } from "../checked_store.ts";
+import { intentFenced } from "../intent.ts";
 import { ATTEMPT_COLUMNS, type AttemptRow, toAttempt } from "../sql/attempts.ts";
 import {
   type FailedRow,
@@ -12,7 +13,9 @@ import {
 import { type DeliveryStore, StoreError } from "../store.ts";
 import { type Attempt, ATTEMPTS_KEPT, type DueDelivery, type NewAttempt, type Replay } from "../webhook.ts";
 import { writeAttempts } from "./attempts.ts";
+import type { Queries } from "./database.ts";
 import { EVENT_COLUMNS, type EventRow, type EventRows } from "./event_rows.ts";
+import { holdClaim } from "./intents.ts";
 import type { PostgresLeases } from "./leases.ts";
 import type { PostgresLog } from "./log.ts";
 import { type KeptProgressRow, lockProgress, newestProgress, writeProgress } from "./progress.ts";
@@ -76,9 +79,9 @@ export function postgresDeliveries(
     });
   }
 
-  async function insertReplay(replay: Replay): Promise<boolean> {
+  async function insertReplay(queries: Queries, replay: Replay): Promise<boolean> {
     const { subscriptionId } = replay;
-    const [found] = await database.write<{ there: number; inserted: number }>(
+    const [found] = await queries.write<{ there: number; inserted: number }>(
       `WITH subscription AS (SELECT number FROM ${prefix}subscription WHERE id = $1 FOR SHARE), inserted AS (
         INSERT INTO ${prefix}replay (subscription, ${REPLAY_COLUMNS})
         SELECT number, $2, $3::bigint, $4::bigint, $5::bigint, $6::bigint, $7::bigint, $8::boolean, $9::bigint
@@ -138,7 +141,11 @@ export function postgresDeliveries(
       );
       return row!.count;
     },
-    insertReplay,
+    insertReplay: (replay, claim) =>
+      claim === undefined ? insertReplay(database, replay) : database.transaction(async (queries) => {
+        if (!await holdClaim(queries, prefix, claim)) throw intentFenced(location, claim);
+        return await insertReplay(queries, replay);
+      }),
     recordAttempt: record,
     async attempts(subscriptionId, { before = Number.MAX_SAFE_INTEGER, limit }) {
       const found = await database.read<AttemptRow>(

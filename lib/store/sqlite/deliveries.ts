@@ -12,6 +12,7 @@ import { type DeliveryStore, StoreError } from "../store.ts";
 import type { DueDelivery } from "../webhook.ts";
 import { sqliteAttempts } from "./attempts.ts";
 import type { EventRow, EventRows } from "./event_rows.ts";
+import { intentFence } from "./intents.ts";
 import type { SqliteLeases } from "./leases.ts";
 import type { SqliteLog } from "./log.ts";
 import { rowValues } from "./row_values.ts";
@@ -38,6 +39,7 @@ export function sqliteDeliveries(
   const { database, location } = context;
   const attempts = sqliteAttempts(database);
   const settle = sqliteSettling(context, log, attempts);
+  const fence = intentFence(context);
   const numberOf = database.prepare<{ number: number }>("SELECT number FROM subscription WHERE id = ?");
   const listReaders = database.prepare<ReaderRow>(
     `${READERS} WHERE subscription.id > ? ORDER BY subscription.id LIMIT ?`,
@@ -117,17 +119,18 @@ export function sqliteDeliveries(
         })
       ),
 
-    insertReplay: (replay) =>
-      database.transaction(() =>
-        ofSubscription(replay.subscriptionId, false, (subscription) => {
+    insertReplay: (replay, claim) =>
+      database.transaction(() => {
+        fence(claim);
+        return ofSubscription(replay.subscriptionId, false, (subscription) => {
           const { changes } = insertReplay.run(subscription, ...rowValues(replayRow(replay)));
           if (changes > 0) return true;
           throw new StoreError(
             "exists",
             `${location} holds a replay of the subscription "${replay.subscriptionId}" already`,
           );
-        })
-      ),
+        });
+      }),
 
     recordAttempt: (subscriptionId, attempt) =>
       database.transaction(() =>

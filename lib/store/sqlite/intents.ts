@@ -1,6 +1,6 @@
 import type { NounDriver } from "../checked_store.ts";
 import { claimedForMs, intentFenced, nonceAfter } from "../intent.ts";
-import type { Intent, IntentStore } from "../intent.ts";
+import type { Intent, IntentClaim, IntentStore } from "../intent.ts";
 import type { SqliteContext } from "./store.ts";
 
 interface IntentRow {
@@ -16,6 +16,18 @@ interface IntentRow {
 
 /** The most that `prune` forgets at a call. */
 const PRUNED_AT_A_CALL = 500;
+
+/** What a write under a claim asks first, within its transaction. @throws StoreError `fenced` when that is not the newest */
+export function intentFence({ database, location }: SqliteContext): (claim: IntentClaim | undefined) => void {
+  const newest = database.prepare<{ id: string; term: number }>(
+    "SELECT id, term FROM intent WHERE key_id = ? AND kind = ? AND key = ?",
+  );
+  return function fence(claim) {
+    if (claim === undefined) return;
+    const row = newest.get(claim.keyId, claim.kind, claim.key);
+    if (row?.id !== claim.id || row.term !== claim.term) throw intentFenced(location, claim);
+  };
+}
 
 /** Intents, and nonces that are out. */
 export function sqliteIntents(context: SqliteContext): NounDriver<IntentStore> {

@@ -1,5 +1,4 @@
 import type { NounDriver } from "../checked_store.ts";
-import { intentFenced } from "../intent.ts";
 import {
   secretsRow,
   SUBSCRIPTION_COLUMNS,
@@ -9,6 +8,7 @@ import {
 } from "../sql/subscriptions.ts";
 import { StoreError, type SubscriptionStore } from "../store.ts";
 import { ATTEMPTS_KEPT, type Secrets } from "../webhook.ts";
+import { intentFence } from "./intents.ts";
 import type { SqliteLog } from "./log.ts";
 import { rowValues } from "./row_values.ts";
 import type { SqliteContext } from "./store.ts";
@@ -22,9 +22,11 @@ const PURGE_STEP = 300;
 
 /** Subscriptions. The schema's triggers raise the version, and note what a delete leaves behind. */
 export function sqliteSubscriptions(
-  { database, location }: SqliteContext,
+  context: SqliteContext,
   log: SqliteLog,
 ): NounDriver<SubscriptionStore> {
+  const { database, location } = context;
+  const fence = intentFence(context);
   const insert = database.prepare<{ number: number }>(INSERT_SUBSCRIPTION);
   const begin = database.prepare("INSERT INTO progress (subscription, cursor) VALUES (?, ?)");
   const countOfKey = database.prepare<{ count: number }>("SELECT count(*) AS count FROM subscription WHERE key_id = ?");
@@ -38,9 +40,6 @@ export function sqliteSubscriptions(
       older_secret_until_ms = ? WHERE id = ? AND secret = ?`);
   const hearFrom = database.prepare("UPDATE subscription SET start_height = ?1 WHERE start_height > ?1");
   const remove = database.prepare("DELETE FROM subscription WHERE id = ?");
-  const newestClaim = database.prepare<{ id: string; term: number }>(
-    "SELECT id, term FROM intent WHERE key_id = ? AND kind = ? AND key = ?",
-  );
   const version = database.prepare<{ version: number }>("SELECT version FROM subscriptions_version");
   const readCheck = database.prepare<{ text: string }>("SELECT text FROM secrets_check");
   const writeCheck = database.prepare("INSERT OR REPLACE INTO secrets_check (only_row, text) VALUES (1, ?)");
@@ -65,10 +64,7 @@ export function sqliteSubscriptions(
     insert: (subscription, maxPerKey, claim) =>
       database.transaction(() => {
         const { id, keyId } = subscription;
-        if (claim !== undefined) {
-          const newest = newestClaim.get(claim.keyId, claim.kind, claim.key);
-          if (newest?.id !== claim.id || newest.term !== claim.term) throw intentFenced(location, claim);
-        }
+        fence(claim);
         if (countOfKey.get(keyId)!.count >= maxPerKey) {
           throw new StoreError("exists", `${location}: the key "${keyId}" has ${maxPerKey} subscriptions already`);
         }
