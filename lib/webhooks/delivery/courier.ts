@@ -268,6 +268,7 @@ export function createCourier(parts: CourierParts): Courier {
         const isOwn = !reader.isClosed && readers.isOwn(reader) && partitions.holds(reader.partition);
         if (isStopping || !isOwn || !vetting.isFresh(reader, clock.monotonicMs())) return putBack(reader, post);
       }
+      const { secret } = reader.subscription;
       const made = await parts.attempt({
         recipient: reader.recipient!,
         message: parts.message(post.event),
@@ -279,7 +280,10 @@ export function createCourier(parts: CourierParts): Courier {
       }, aborting.signal);
       // Of what a stop cut off nothing is known: it is delivered again.
       if (aborting.signal.aborted && made.outcome !== "delivered") return;
-      if (!reader.isClosed) attempted(reader, post, made);
+      // It may be refused by who relies on a secret that is newer than what it was signed with.
+      const isOutdated = made.outcome === "rejected" && reader.subscription.secret !== secret;
+      const heeded = isOutdated ? { ...made, outcome: "retry" as const, nextAttemptAtMs: clock.now() } : made;
+      if (!reader.isClosed) attempted(reader, post, heeded);
     } catch (cause) {
       // Endpoints and networks do not get here: something is wrong on this side.
       putBack(reader, post);

@@ -9,10 +9,22 @@ import { createSecretCipher } from "../../../lib/webhooks/secrets/secrets.ts";
 import { bentStore } from "../../store/bent_store.ts";
 import { createTestClock, type TestClock } from "../../test_clock.ts";
 import { answersAfter } from "../delivery/courier_stage.ts";
-import { append, eventAt, insert, memoryStore, scriptedAttempts, START_MS, subscriptionOf } from "../parts.ts";
+import {
+  type Answer,
+  append,
+  eventAt,
+  insert,
+  memoryStore,
+  scriptedAttempts,
+  START_MS,
+  subscriptionOf,
+} from "../parts.ts";
 
 /** A gateway that posts one event after the other to a webhook, whose secret another gateway rotates. */
-async function rotationStage(bend: (store: Store, clock: TestClock) => Store) {
+async function rotationStage(
+  bend: (store: Store, clock: TestClock) => Store = (store) => store,
+  answer?: (secrets: number, clock: TestClock) => Answer,
+) {
   const store = await memoryStore();
   const clock = createTestClock(START_MS);
   const cipher = createSecretCipher(undefined);
@@ -25,8 +37,10 @@ async function rotationStage(bend: (store: Store, clock: TestClock) => Store) {
     store: bend(store, clock),
     clock,
     attempt(request, signal) {
-      posted.push({ atMs: clock.now(), secrets: request.recipient.secrets.length });
-      return script.attempt(request, signal);
+      const secrets = request.recipient.secrets.length;
+      posted.push({ atMs: clock.now(), secrets });
+      const { attempt } = answer === undefined ? script : scriptedAttempts(clock, () => answer(secrets, clock));
+      return attempt(request, signal);
     },
     isKeyEnabled: () => Promise.resolve(true),
     recipient: (subscription) => recipientOf(subscription, cipher.open, clock.now()),
@@ -61,7 +75,7 @@ async function rotationStage(bend: (store: Store, clock: TestClock) => Store) {
   }
   courier.start();
   await passUntil(() => posted.length > 20);
-  return { clock, courier, posted, passUntil, rotate, assertSigned, stop };
+  return { store, clock, courier, posted, passUntil, rotate, assertSigned, stop };
 }
 
 test("what is posted when a rotation has been answered is signed with the new secret, also by a gateway whose store is slow", async () => {
@@ -106,5 +120,25 @@ test("it is signed so also when a gateway is answered only then what it has aske
   letGo();
   await passUntil(() => posted.length > 150);
   assertSigned(answeredMs);
+  await stop();
+});
+
+test("what was on its way when the secret was rotated is not rejected by who relies on the new one: it is posted again", async () => {
+  let answeredMs = Infinity;
+  let posts = 0;
+  const { store, clock, posted, passUntil, rotate, stop } = await rotationStage(
+    undefined,
+    async (secrets, clock) => {
+      // The receiver starts again with the new secret, and a proxy before it lets what comes meanwhile wait.
+      await clock.wait(++posts === 25 ? 8_000 : 50);
+      return secrets < 2 && clock.now() >= answeredMs ? "rejected" : "delivered";
+    },
+  );
+  await passUntil(() => posted.length === 25);
+  void rotate().then(() => answeredMs = clock.now());
+  await passUntil(() => posted.length > 150);
+  assert.ok(answeredMs < clock.now());
+  const { rejected, retrying } = (await store.deliveries.reader("wh_1"))!.progress;
+  assert.deepEqual({ rejected, retrying }, { rejected: 0, retrying: 0 });
   await stop();
 });
