@@ -14,12 +14,28 @@ const UNDER_WAY = "rekey-under-way";
  * Answers how many were.
  * @throws {SecretsKeyError} when the store's secrets were sealed with another key, or there is none
  */
-export async function sealSecrets(store: SecretStore, cipher: SecretCipher): Promise<number> {
+export async function sealSecrets(
+  store: SecretStore & Pick<Store, "registers">,
+  cipher: SecretCipher,
+): Promise<number> {
   const isPlain = await comparedWith(store, cipher) === "plain";
   if (!cipher.seals) return 0;
   // Written first: from here on no gateway starts without the key, and plain secrets can be read with it too.
-  if (isPlain) await store.subscriptions.resealSecrets({ secrets: [], check: cipher.checkText() ?? null });
+  if (isPlain) await store.subscriptions.resealSecrets({ secrets: [], check: await agreedCheck(store, cipher) });
   return await reseal(store, cipher, cipher);
+}
+
+/** How long whoever came first has to write its check down. */
+const FIRST_MS = 60_000;
+
+/** The check of whoever came first: of gateways that start at once with different keys the others are refused. */
+async function agreedCheck({ registers }: Pick<Store, "registers">, cipher: SecretCipher): Promise<string> {
+  const own = cipher.checkText()!;
+  const check = await registers.change("secrets check", (first: string | undefined) => {
+    return { value: first ?? own, keepMs: FIRST_MS, answer: first ?? own };
+  });
+  cipher.compare(check);
+  return check;
 }
 
 /**

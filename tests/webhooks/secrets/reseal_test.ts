@@ -81,6 +81,16 @@ test("a start with another key, or with none, is refused and changes nothing", a
   await assertKeptBy(store, first);
 });
 
+test("of two gateways that start at once with different keys one is refused, and the other one's key keeps all", async () => {
+  const store = await storeWithSecrets();
+  const ciphers = [first, second];
+  const ends = await Promise.allSettled(ciphers.map((cipher) => sealSecrets(store, cipher)));
+  assert.deepEqual(ends.map(({ status }) => status).sort(), ["fulfilled", "rejected"]);
+  const refused = ends.find((end) => end.status === "rejected")!;
+  assert.ok(refused.reason instanceof SecretsKeyError, String(refused.reason));
+  await assertKeptBy(store, ciphers[ends.findIndex(({ status }) => status === "fulfilled")]!);
+});
+
 test("an empty store remembers its key too", async () => {
   const store = await memoryStore();
   assert.equal(await sealSecrets(store, first), 0);
