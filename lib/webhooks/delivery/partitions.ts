@@ -45,6 +45,8 @@ export function createPartitions(
   holder: string,
 ): Partitions {
   const held = new Map<number, Held>();
+  const cameAt = clock.monotonicMs();
+  let isCounted = false;
   let lookedAt = -Infinity;
   /** What is held has changed since `keep` has answered: where the store fails in between, the next one says so. */
   let hasChanged = false;
@@ -64,16 +66,23 @@ export function createPartitions(
     }
   }
 
-  /** Says that this courier is there; answers how many partitions are its share. */
+  /**
+   * Says that this courier is there; answers how many partitions are its share. Where others are, it counts only after as
+   * long as it would be believed in if it died: one that dies again and again as soon as it has come leaves them their shares.
+   */
   async function share(): Promise<number> {
     if (!isShared) return PARTITIONS;
+    const mayCount = isCounted || clock.monotonicMs() - cameAt >= LEASE_MS;
     const couriers = await registers.change(COURIERS, (before: Couriers | undefined, nowMs) => {
       // One that is there for longer than it could have said is of a clock that was set back since.
       const isThere = (untilMs: number) => untilMs > nowMs && untilMs <= nowMs + 2 * LEASE_MS;
-      const there = Object.entries(others(before)).filter(([, untilMs]) => isThere(untilMs));
-      const value = { ...Object.fromEntries(there), [holder]: nowMs + LEASE_MS };
-      return { value, keepMs: LEASE_MS, answer: Object.keys(value).sort() };
+      const there = Object.fromEntries(Object.entries(others(before)).filter(([, untilMs]) => isThere(untilMs)));
+      const counts = mayCount || Object.keys(there).length === 0;
+      const value = counts ? { ...there, [holder]: nowMs + LEASE_MS } : undefined;
+      return { value, keepMs: LEASE_MS, answer: Object.keys(value ?? there).sort() };
     });
+    isCounted = couriers.includes(holder);
+    if (!isCounted) return 0;
     const rest = PARTITIONS % couriers.length;
     return Math.floor(PARTITIONS / couriers.length) + (couriers.indexOf(holder) < rest ? 1 : 0);
   }
