@@ -110,3 +110,20 @@ test("a replay that is refused because another is under way takes nothing of the
   assert.deepEqual(await replayAtOnce(on, ["wh_2"]), ["begun"]);
   assert.deepEqual(await replayAtOnce(on, ["wh_3"]), ["rate_limited"]);
 });
+
+test("a test is sent to what the webhook is once it has been counted: not when it was deleted meanwhile", async () => {
+  const { store, subscriptions } = await stage((store) =>
+    bentStore(store, {
+      registers: {
+        async change(...of) {
+          const answer = await store.registers.change(...of);
+          await store.subscriptions.delete("wh_1");
+          return answer;
+        },
+      },
+    })
+  );
+  await insert(store, subscriptionOf("wh_1"));
+  const refused = await subscriptions.test("key1", "wh_1").catch((error) => error);
+  assert.equal(refused.code, "not_found", String(refused));
+});
