@@ -169,10 +169,13 @@ export function createWatcher(parts: WatcherParts): Watcher {
       const { rpcCursor: _beyond, anchor: _gone, nextAnchor: _next, secondLook: _marks, ...rest } = state;
       const scannedLedger = Math.min(state.scannedLedger, finding.sameUpTo);
       const checkedLedger = Math.min(state.checkedLedger, scannedLedger);
-      // First: what is read anew then is of ledgers that a webhook made since would take for old.
-      await store.subscriptions.hearFrom(heightOf(state.epoch, scannedLedger + 1));
+      // First: what is read anew then is of ledgers that a webhook made since would take for old. And once more, for those
+      // that were made before it was written down.
+      const hearAgain = () => store.subscriptions.hearFrom(heightOf(state.epoch, scannedLedger + 1));
+      await hearAgain();
       await log.commit([], { ...rest, scannedLedger, checkedLedger });
       resets.written();
+      await hearAgain();
     }
     return finding.kind === "doubtful";
   }
