@@ -115,7 +115,7 @@ class Gateway:
             if ended := self._settled(envelope, envelope.hash_hex(), prepared["validUntil"], headers):
                 return ended
             time.sleep(0.25 * (tries + 1))
-        raise GatewayError("invalid_request", "four envelopes were refused for their sequence number", "same")
+        raise GatewayError("outcome_unknown", "four envelopes were refused: one may be applied", "same", hash=envelope.hash_hex())
 
     def _settled(self, envelope, txid, valid_until, headers):
         """What became of an envelope; None: it was refused, and another may go through."""

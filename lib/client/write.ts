@@ -50,6 +50,7 @@ export type Written =
     hash?: string;
   };
 
+type NotWritten = Extract<Written, { ok: false }>;
 type Prepared = Endpoints["POST /v1/transactions/prepare"]["answer"];
 type Confirmed = Endpoints["POST /v1/transactions/submit"]["answer"];
 type Status = Endpoints["GET /v1/transactions/:hash"]["answer"];
@@ -86,7 +87,7 @@ export async function write(
 ): Promise<Written> {
   const { idempotencyKey = randomName(), maxEnvelopes = MOST_ENVELOPES, signal } = options;
   const source = options.source ?? (typeof sign === "function" ? undefined : sign.publicKey());
-  const failed = (reason: Extract<Written, { ok: false }>["reason"], message: string, hash?: string): Written => ({
+  const failed = (reason: NotWritten["reason"], message: string, hash?: string): NotWritten => ({
     ok: false,
     reason,
     message,
@@ -95,6 +96,10 @@ export async function write(
     ...(hash === undefined ? {} : { hash }),
   });
   if (source === undefined) return failed("not_signed", "options.source must name the account that signs, G…");
+  /** The last envelope that was sent and turned down: another node may have it, and it may be applied all the same. */
+  let turnedDown: string | undefined;
+  const unlessTurnedDown = (end: NotWritten): Written =>
+    turnedDown === undefined ? end : failed("outcome_unknown", end.message, turnedDown);
 
   for (let envelopes = 1;; envelopes++) {
     const prepared = await patiently(() =>
@@ -103,7 +108,10 @@ export async function write(
         signal,
       })
     );
-    if (!prepared.ok) return { ...prepared, idempotencyKey };
+    if (!prepared.ok) {
+      const end = { ...prepared, idempotencyKey };
+      return isJudged(prepared) ? end : unlessTurnedDown(end);
+    }
     const checked = await check(prepared);
     if ("ok" in checked) return checked;
     const { envelope, called } = checked;
@@ -114,12 +122,13 @@ export async function write(
     try {
       signed = await signedBy(sign, envelope, { address: source, operation: called, network });
     } catch (error) {
-      return failed("not_signed", error instanceof Error ? error.message : String(error), hash);
+      return unlessTurnedDown(failed("not_signed", error instanceof Error ? error.message : String(error), hash));
     }
     const ended = await submitUntilKnown(signed, envelope);
     if (ended !== "again") return told(ended, hash, called);
+    turnedDown = hash;
     if (envelopes >= maxEnvelopes) {
-      return failed("invalid_request", `${envelopes} envelopes were refused for their sequence number`, hash);
+      return failed("outcome_unknown", `${envelopes} envelopes were refused for their sequence number`, hash);
     }
     await pause(FIRST_PAUSE_MS * envelopes, signal);
   }
@@ -141,7 +150,7 @@ export async function write(
       });
       return { envelope, called };
     } catch (error) {
-      return failed("envelope_refused", error instanceof Error ? error.message : String(error));
+      return unlessTurnedDown(failed("envelope_refused", error instanceof Error ? error.message : String(error)));
     }
   }
 
@@ -190,7 +199,11 @@ export async function write(
     if (typeof ended === "string") {
       return failed("outcome_unknown", `whether the transaction ${hash} was applied is not known yet`, hash);
     }
-    if (!ended.ok) return { ...ended, idempotencyKey, hash };
+    if (!ended.ok) {
+      const end = { ...ended, idempotencyKey, hash };
+      // What failed in a ledger has used up the sequence number of the one that was turned down.
+      return ended.reason === "contract_refused" ? end : unlessTurnedDown(end);
+    }
     return { ok: true, hash, ledger: ended.ledger, idempotencyKey, operation: called };
   }
 }
@@ -215,6 +228,11 @@ function endedBadly({ error, contractError, transactionError, reason: paymentRea
     retry: retry ?? "never",
     ...present({ contractError, transactionError, paymentReason }),
   };
+}
+
+/** Whether the gateway has refused to prepare: it has looked before what became of those that were turned down. */
+function isJudged({ reason, retry }: Failure): boolean {
+  return retry === "never" && !["unauthorized", "insufficient_scope", "not_a_gateway"].includes(reason);
 }
 
 /** Another transaction of the source came first: this one can never be applied. */
