@@ -111,7 +111,11 @@ export function createTransactionIntents({ once, escrow }: {
       givesWay: (result) => result === undefined,
       async work() {
         const sinceLedger = await confirmedLedger();
-        const answer = await prepare(request);
+        const answer = await prepare(request).catch(async (refusal) => {
+          // What was turned down may have been applied just then, and this be refused because it was.
+          if (refused.length === 0 || (await fateOfAny(refused.map(envelopeOf))).found === "refused") throw refusal;
+        });
+        if (answer === undefined) return undefined;
         const made = { answer, sinceLedger, applied: false };
         const [latest, ...before] = refused;
         if (latest === undefined) return { answer, result: kept(made) };
