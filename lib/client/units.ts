@@ -3,9 +3,10 @@ const DECIMALS = 7;
 
 /**
  * An amount as the gateway takes it, in the asset's smallest unit: `toUnits("4.5")` is `"45000000"`.
- * @throws {RangeError} for what is no amount, or has more digits after the point than the asset
+ * @throws {RangeError} for what is no amount, or has more digits after the point than the asset, and for `decimals` that are none
  */
 export function toUnits(amount: string, decimals = DECIMALS): string {
+  requireDecimals(decimals);
   const [, whole, fraction = ""] = /^(\d{1,39})(?:\.(\d+))?$/.exec(amount) ?? [];
   if (whole === undefined) {
     throw new RangeError(`an amount must be digits with at most one point, got ${shown(amount)}`);
@@ -18,9 +19,10 @@ export function toUnits(amount: string, decimals = DECIMALS): string {
 
 /**
  * An amount of the gateway's for people: `fromUnits("45000000")` is `"4.5"`.
- * @throws {RangeError} for what is no whole number
+ * @throws {RangeError} for what is no whole number, and for `decimals` that are none
  */
 export function fromUnits(units: string | bigint, decimals = DECIMALS): string {
+  requireDecimals(decimals);
   const text = String(units);
   if (!/^-?\d{1,39}$/.test(text)) throw new RangeError(`units must be a whole number, got ${shown(text)}`);
   const digits = text.replace("-", "").padStart(decimals + 1, "0");
@@ -37,6 +39,12 @@ export async function hashCard(uid: string | Uint8Array): Promise<string> {
   const bytes = typeof uid === "string" ? new TextEncoder().encode(uid) : uid;
   const digest = await crypto.subtle.digest("SHA-256", new Uint8Array(bytes));
   return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** With NaN, as of a variable that is not set, an amount would be some ten millionths of what was meant. */
+function requireDecimals(decimals: number): void {
+  if (Number.isInteger(decimals) && decimals >= 0) return;
+  throw new RangeError(`decimals must be a whole number, got ${decimals}`);
 }
 
 function shown(text: string): string {

@@ -247,6 +247,11 @@ describe("amounts and cards", () => {
       assert.throws(() => toUnits(wrong), RangeError);
     }
     for (const wrong of ["1.5", "", "a"]) assert.throws(() => fromUnits(wrong), RangeError);
+    // As of a variable that is not set.
+    for (const wrong of [NaN, -1, 6.5]) {
+      assert.throws(() => toUnits("4", wrong), RangeError);
+      assert.throws(() => fromUnits("45000000", wrong), RangeError);
+    }
   });
 
   test("a card's hash is SHA-256 of its UID, of a text as of its bytes", async () => {
