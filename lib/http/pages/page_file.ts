@@ -58,7 +58,11 @@ export function createPageAnswer(file: PageFile): (request: Request) => Promise<
   const lasting = headersOf(file);
   let loading: Promise<Loaded> | undefined;
   return async function answerPage({ headers }) {
-    loading ??= file.read().then(loaded);
+    loading ??= file.read().then(loaded).catch((cause) => {
+      // It may be read the next time: file descriptors run out for a moment.
+      loading = undefined;
+      throw cause;
+    });
     const { plain, gzip, hash } = await loading;
     const compressed = gzip !== undefined && takesGzip(headers) ? gzip : undefined;
     const etag = `"${hash}${compressed === undefined ? "" : "-gzip"}"`;
