@@ -47,7 +47,10 @@ interface Progress {
   badSequences: number;
   /** It was turned down when it may have been taken before. */
   isDoubted: boolean;
-  /** Another is made in its place only with the same sequence number: it may be called rejected and be applied all the same. */
+  /**
+   * Another is made in its place only with the same sequence number: it may be called rejected, where that says to prepare
+   * again, and be applied all the same.
+   */
   isIntent: boolean;
   /** It was sent without an answer, and no end of it was told since: a copy may wait somewhere for its ledger. */
   mayBeWaiting: boolean;
@@ -204,7 +207,7 @@ async function send(rpc: RpcClient, envelope: VettedEnvelope): Promise<Sent> {
 async function afterRejection(
   parts: SubmitParts,
   envelope: VettedEnvelope,
-  { code, error }: Rejected,
+  { code, error: named }: Rejected,
   progress: Progress,
 ): Promise<Outcome | undefined> {
   const { hash, source, sequence } = envelope;
@@ -226,12 +229,14 @@ async function afterRejection(
   const isNext = current !== undefined && current + 1n === sequence;
   if (!isNext || progress.badSequences >= LEDGERS_FOR_BAD_SEQUENCE) {
     const isUsed = current !== undefined && current >= sequence;
-    if (progress.mayBeWaiting && !progress.isIntent && !isUsed && isOfTheMoment(code)) {
+    const error = named ?? rejection(code, hash);
+    const leadsOn = progress.isIntent && error.retry === "prepare_again";
+    if (progress.mayBeWaiting && !leadsOn && !isUsed && isOfTheMoment(code)) {
       progress.why =
         `it was turned down (${code}) after it had been sent without an answer, and may be applied all the same`;
       return undefined;
     }
-    return { status: "rejected", error: error ?? rejection(code, hash) };
+    return { status: "rejected", error };
   }
   progress.badSequences += 1;
   await parts.ledgers.after(

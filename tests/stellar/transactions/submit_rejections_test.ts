@@ -103,6 +103,22 @@ describe("submitting an envelope", () => {
     assert.equal((await elsewhere.transactions.submit(ENVELOPE)).ledger, 77);
   });
 
+  test("nor, under an Idempotency-Key, of what no other envelope would cure: its sender is told never, and it is applied", async () => {
+    const asIntent = () => Promise.resolve({ isIntent: true });
+    for (const refused of [refusedAs("txInsufficientBalance"), { status: "ERROR" as const }]) {
+      const send = (call: number) => call === 1 ? new RpcError("sendTransaction", -32603, "busy") : refused;
+      const applied = submitStage({ send, find: inLedger(103) });
+      assert.deepEqual(await applied.transactions.submit(ENVELOPE, asIntent), { hash: HASH, ledger: 103 });
+      const { transactions } = submitStage({ send });
+      const { code, headers } = await fault(transactions.submit(ENVELOPE, asIntent));
+      assert.deepEqual([code, headers.Location], ["upstream_error", `/v1/transactions/${HASH}`]);
+      assert.equal((await transactions.status(HASH)).status, "pending");
+    }
+    // What nobody had before is refused as it is.
+    const { transactions } = submitStage({ send: () => refusedAs("txInsufficientBalance") });
+    assert.equal((await fault(transactions.submit(ENVELOPE, asIntent))).transactionError, "txInsufficientBalance");
+  });
+
   test("what was sent without an answer is not called refused, for a change of the ledger, while it may be applied", async () => {
     const refusal = new GatewayError("invalid_request", "source must be another");
     const guard = () => Promise.reject(refusal);

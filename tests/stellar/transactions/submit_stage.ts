@@ -163,7 +163,9 @@ export function submitStage(script: {
 }
 
 /** What a node answers to an envelope that the network does not take in. */
-export function refusedAs(code: "txBadSeq" | "txTooLate" | "txInsufficientFee"): Partial<SendAnswer> {
+export function refusedAs(
+  code: "txBadSeq" | "txTooLate" | "txInsufficientFee" | "txInsufficientBalance",
+): Partial<SendAnswer> {
   const result = xdr.TransactionResultResult[code]();
   const all = new xdr.TransactionResult({ feeCharged: 100n, result, ext: xdr.TransactionResultExt.v0() });
   return { status: "ERROR", errorResultXdr: all.toXdr("base64") };
