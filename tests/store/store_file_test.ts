@@ -37,6 +37,21 @@ describe("the file of a store", () => {
       await store.close();
     });
 
+    test(`${scheme}: is its owner's alone also where a link leads to the place where it is made`, async () => {
+      const [link, target] = [join(directory, `${scheme}-dangling`), join(directory, `${scheme}-target`)];
+      symlinkSync(`${scheme}-target`, link);
+      const store = await openStore(`${scheme}:${link}`);
+      await store.keys.insert(sampleKey("a"));
+      assert.equal((statSync(target).mode & 0o777).toString(8), "600");
+      await store.close();
+    });
+
+    test(`${scheme}: a link to a missing directory is named`, async () => {
+      const link = join(directory, `${scheme}-nowhere`);
+      symlinkSync(join(directory, "no", "such", "gateway.db"), link);
+      await assert.rejects(openStore(`${scheme}:${link}`), storeError("unavailable", link));
+    });
+
     test(`${scheme}: a missing directory is named`, async () => {
       const missing = join(directory, "no", "such");
       await assert.rejects(openStore(`${scheme}:${missing}/gateway.db`), storeError("unavailable", missing));

@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { type FileLock, lockFile } from "../../runtime/file_lock.ts";
-import { syncToDisk } from "./copy.ts";
+import { linkTarget, syncToDisk } from "./copy.ts";
 import { diskFull } from "./errors.ts";
 import { refuseLeftoverLog, removeLeftovers } from "./leftovers.ts";
 import type { OnNotice } from "./migration_copy.ts";
@@ -62,15 +62,16 @@ export async function ensureStoreFile(
   }
   // An empty one is what a program before this left when it could not make its store.
   if (mustExist && (found?.size ?? 0) === 0) throw missingStore(location);
-  const directory = dirname(path);
+  // Where a link leads to: there it is made, though nothing may be there yet.
+  const target = await linkTarget(path);
+  const directory = dirname(target);
   if (!statSync(directory, { throwIfNoEntry: false })?.isDirectory()) {
     throw new StoreError(
       "unavailable",
       `${location}: there is no directory ${directory}: create it, or name another path`,
     );
   }
-  // Also a link that leads nowhere is something: SQLite makes the file that it names.
-  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) await makeWhole(path, location, make);
+  if (found === undefined) await makeWhole(target, location, make);
   else refuseLeftoverLog(path, location);
 }
 
