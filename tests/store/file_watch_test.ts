@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { copyFileSync, mkdtempSync, renameSync, rmSync, statfsSync } from "node:fs";
+import { copyFileSync, mkdtempSync, renameSync, rmSync, statfsSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
@@ -55,6 +55,20 @@ describe("watchStoreFile", () => {
       assert.deepEqual(asked, [directory, directory]);
     });
   }
+
+  test("looks at the disk that the file is on, where a link leads to it", () => {
+    const elsewhere = mkdtempSync(join(tmpdir(), "file-watch-"));
+    writeFileSync(join(elsewhere, "gateway.db"), "");
+    const link = join(directory, "link.db");
+    symlinkSync(join(elsewhere, "gateway.db"), link);
+    const asked: string[] = [];
+    watchStoreFile(`sqlite:${link}`, (path) => {
+      asked.push(path);
+      return { bavail: 1, blocks: 1, bsize: 1 };
+    })!();
+    assert.deepEqual(asked, [elsewhere]);
+    rmSync(elsewhere, { recursive: true });
+  });
 
   test("has nothing to look at where a store is not kept in a file", () => {
     for (const location of ["memory:", "deno-kv:", "postgres://host/db"]) {

@@ -1,4 +1,4 @@
-import { statfsSync, statSync } from "node:fs";
+import { realpathSync, statfsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 
 /** How the file of a store that is open stands. */
@@ -35,7 +35,8 @@ export function watchStoreFile(location: string, askDisk: AskDisk = statfsSync):
     return found && `${found.dev}:${found.ino}`;
   };
   const opened = identify();
-  const directory = dirname(path);
+  // Behind a link: what is written beside the file lies there, too.
+  const directory = dirname(opened === undefined ? path : realpathSync(path));
 
   let file: StoreFileState["file"] = "there";
   let room = { freeBytes: Infinity, isDiskLow: false };

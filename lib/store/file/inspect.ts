@@ -8,6 +8,7 @@ import { SCHEMA_VERSION as KV_SCHEMA_VERSION } from "../deno_kv/schema.ts";
 import { toStoreError } from "../sqlite/errors.ts";
 import { checkOwnership, SCHEMA_VERSION, schemaVersion } from "../sqlite/schema.ts";
 import { StoreError } from "../store.ts";
+import { linkTarget } from "./copy.ts";
 import { refuseLeftoverLog } from "./leftovers.ts";
 import { holdStoreFile, lockOf } from "./store_file.ts";
 
@@ -39,9 +40,10 @@ export async function inspectStore(setting: string): Promise<StoreInspection> {
   }
   const file = resolve(path);
   const location = `${scheme}:${file}`;
+  const target = await linkTarget(file);
   const isThere = existsSync(file) && statSync(file).size > 0;
   if (!isThere) {
-    checkDirectory(file, location);
+    checkDirectory(target, location);
     refuseLeftoverLog(file, location);
   }
   const schema = isThere ? await schemaOf(file, location, scheme === "sqlite") : undefined;
@@ -52,7 +54,7 @@ export async function inspectStore(setting: string): Promise<StoreInspection> {
     state: !isMade ? "new" : schema.found < schema.newest ? "older" : "current",
     schema: isMade ? schema : undefined,
     bytes: isThere ? statSync(file).size : 0,
-    freeBytes: freeBytes(dirname(file)),
+    freeBytes: freeBytes(dirname(target)),
     isServed: isThere && await isServed(file, location),
   };
 }
