@@ -191,6 +191,20 @@ function describeConnections(programs: string): void {
       }
     });
 
+    test("is made anew where it leads to a server, or is of a time, that could only be read", async () => {
+      const store = await open(url({ schema: "readable" }));
+      await cluster.sql("ALTER ROLE gateway SET default_transaction_read_only = on");
+      await cluster.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'gateway'");
+      assert.equal(await store.keys.version(), 0);
+      await assert.rejects(store.keys.insert(sampleKey("a")), storeError("unavailable", "can only be read"));
+      await cluster.sql("ALTER ROLE gateway RESET default_transaction_read_only");
+      const startedAt = performance.now();
+      while (!await store.keys.insert(sampleKey("a")).then(() => true, () => false)) {
+        assert.ok(performance.now() - startedAt < 5_000, "its sessions stay as they were");
+        await passed(50);
+      }
+    });
+
     test("is made anew where it leads nowhere: what waits for an answer is told so in time", async () => {
       await open(url({ schema: "stalled" }));
       const proxy = await startPostgresProxy(cluster.port);

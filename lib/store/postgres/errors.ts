@@ -22,6 +22,11 @@ export function isConnectionLost(error: unknown): boolean {
   return LOST.test(codeOf(error) ?? "");
 }
 
+/** Whether the session may only read: its server is a standby, or it was begun while the database was closed to writers. */
+export function isReadOnly(error: unknown): boolean {
+  return codeOf(error) === "25006";
+}
+
 /** What went wrong in PostgreSQL or on the way to it, in an operator's words. Other errors are answered as they are. */
 export function toStoreError(error: unknown, location: string): unknown {
   const code = codeOf(error);

@@ -1,4 +1,5 @@
 import { type Connection, createConnection } from "./connection.ts";
+import { isReadOnly } from "./errors.ts";
 import type { PostgresSetting } from "./setting.ts";
 
 /** The connections of a store, at most `poolSize` at once, each made when there is work for it. */
@@ -18,6 +19,8 @@ const DRAIN_MS = 5_000;
 const IDLE_MS = 300_000;
 /** Nobody keeps one for longer: the servers behind a name may change. */
 const LIFE_MS = 45 * 60_000;
+/** One that can only be read is given up when it is so old. */
+const READ_ONLY_MS = 1_000;
 
 interface Place {
   connection: Connection;
@@ -85,6 +88,11 @@ export function createPool(setting: PostgresSetting): Pool {
     place.isAlone = isAlone;
   }
 
+  /** Another may lead to the primary server, where a standby had its name until now. Not a new one for each failure. */
+  function leaveReadOnly(place: Place): void {
+    if (places.has(place) && performance.now() - place.openedAt >= READ_ONLY_MS) end(place);
+  }
+
   function giveBack(place: Place): void {
     place.users -= 1;
     place.isAlone = false;
@@ -104,7 +112,10 @@ export function createPool(setting: PostgresSetting): Pool {
           refuse: reject,
           begin(place) {
             take(place, isAlone);
-            work(place.connection).then(resolve, reject).finally(() => giveBack(place));
+            work(place.connection).then(resolve, (error) => {
+              reject(error);
+              if (isReadOnly(error)) leaveReadOnly(place);
+            }).finally(() => giveBack(place));
           },
         });
         serve();
