@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import { connect, isIP, type Socket } from "node:net";
 import { setTimeout as passed } from "node:timers/promises";
 import postgres from "postgres";
@@ -113,9 +114,19 @@ export function driverOptions(
     onnotice: () => {},
     connection: { application_name: "payment-escrow-gateway" },
     // Integers of 64 bits: none of ours is beyond 2^53.
-    types: { bigint: { to: 20, from: [20], parse: Number, serialize: String } },
+    types: {
+      bigint: { to: 20, from: [20], parse: Number, serialize: String },
+      bytea: { to: 17, from: [17], parse: bytesOf, serialize: (bytes: Uint8Array) => `\\x${bytes.toHex()}` },
+    },
   };
   return options as unknown as postgres.Options<Record<string, postgres.PostgresType>>;
+}
+
+/** In either form that the setting `bytea_output` of a database or a user may ask for. */
+function bytesOf(text: string): Uint8Array {
+  if (text.startsWith("\\x")) return Buffer.from(text.slice(2), "hex");
+  const octal = (_: string, digits: string) => digits === "\\" ? digits : String.fromCharCode(parseInt(digits, 8));
+  return Buffer.from(text.replace(/\\([0-7]{3}|\\)/g, octal), "latin1");
 }
 
 function sslOf(sslmode: PostgresSetting["sslmode"], host: string, ca: string | undefined) {
