@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { openStore } from "../../lib/store/open.ts";
+import { inspectPostgres } from "../../lib/store/postgres/inspect.ts";
 import { type Cluster, findPostgres, startCluster } from "./postgres_cluster.ts";
-import { append, sampleEvent } from "./samples.ts";
+import { append, sampleEvent, storeError } from "./samples.ts";
+import { sampleAttempt, settle, subscribe } from "./webhook_samples.ts";
 
 const programs = findPostgres();
 
@@ -23,5 +25,26 @@ describe("a PostgreSQL database of other habits", { skip: programs === undefined
     const [told] = await append(store, sampleEvent(1, { deviceHash: "5c".repeat(32), merchant: "a\\b" }));
     assert.deepEqual(await store.events.get(told!.id), told);
     await store.close();
+  });
+
+  const create = (name: string, encoding: string) =>
+    cluster.sql(`CREATE DATABASE ${name} ENCODING '${encoding}' LOCALE 'C' TEMPLATE template0`);
+
+  test("that keeps texts as the bytes they are holds all of them", async () => {
+    await create("ascii", "SQL_ASCII");
+    const store = await openStore(settingOf("ascii"));
+    await subscribe(store, "wh_1");
+    const responseBody = "für 1 € \u{1F600} \u0001 \n";
+    await settle(store, { subscriptionId: "wh_1", attempts: [sampleAttempt(1, { responseBody })] });
+    const [attempt] = await store.deliveries.attempts("wh_1", { limit: 1 });
+    assert.equal(attempt!.responseBody, responseBody);
+    await store.close();
+  });
+
+  test("that has no place for every text is refused by name, and so by who only looks at it", async () => {
+    await create("latin", "LATIN1");
+    const isRefused = storeError("unavailable", "LATIN1", "ENCODING 'UTF8'");
+    await assert.rejects(openStore(settingOf("latin")), isRefused);
+    await assert.rejects(inspectPostgres(settingOf("latin")), isRefused);
   });
 });

@@ -51,17 +51,19 @@ export async function migrate(
 
 /**
  * The store as it is; undefined while there is none.
- * @throws StoreError `unavailable` when the schema holds something else
+ * @throws StoreError `unavailable` when the schema holds something else, or the database cannot keep every text
  */
 export async function readStore(
   queries: Queries,
   setting: PostgresSetting,
 ): Promise<{ id: string; version: number } | undefined> {
-  const [tables] = await queries.read<{ ours: number; all: number }>(
-    `SELECT count(*) AS all, count(CASE WHEN table_name = 'store' THEN 1 END) AS ours
+  const [tables] = await queries.read<{ ours: number; all: number; encoding: string }>(
+    `SELECT count(*) AS all, count(CASE WHEN table_name = 'store' THEN 1 END) AS ours,
+      current_setting('server_encoding') AS encoding
     FROM information_schema.tables WHERE table_schema = $1`,
     [setting.schema],
   );
+  if (!ENCODINGS.includes(tables!.encoding)) throw wrongEncoding(setting, tables!.encoding);
   if (tables!.all > 0 && tables!.ours === 0) throw foreign(setting);
   if (tables!.ours === 0) return undefined;
   const columns = await queries.read<{ column_name: string }>(
@@ -83,6 +85,17 @@ async function makeSchema(queries: Queries, { schema }: PostgresSetting): Promis
 
 async function runAll(queries: Queries, sql: string): Promise<void> {
   for (const statement of sql.split(";")) if (statement.trim() !== "") await queries.write(statement);
+}
+
+/** In which every text can be kept, whatever an endpoint answers: one that cannot would hold up what is settled with it. */
+const ENCODINGS = ["UTF8", "SQL_ASCII"];
+
+function wrongEncoding({ location }: PostgresSetting, encoding: string): StoreError {
+  return new StoreError(
+    "unavailable",
+    `${location} has the encoding ${encoding}, in which not every text can be kept: make a database for it with ` +
+      "ENCODING 'UTF8' LOCALE 'C' TEMPLATE template0",
+  );
 }
 
 function foreign({ location, schema }: PostgresSetting): StoreError {
