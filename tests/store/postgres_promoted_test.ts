@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { openStore } from "../../lib/store/open.ts";
-import type { Store } from "../../lib/store/store.ts";
+import { type Store, WATCHER_LEASE } from "../../lib/store/store.ts";
 import { type Cluster, findPostgres, startCluster } from "./postgres_cluster.ts";
-import { append, sampleEvent } from "./samples.ts";
+import { append, sampleEvent, sampleState, storeError } from "./samples.ts";
 
 const programs = findPostgres();
 
@@ -61,6 +61,25 @@ describe("a standby that was promoted without the last commits", { skip: program
     assert.deepEqual(found, [second]);
     await other.close();
     await goesOn.close();
+  });
+
+  test("gives a lease whose last change of hands was lost to one gateway alone", async () => {
+    const setting = cluster.setting({ schema: "twice" });
+    const [former, next] = [await openStore(setting), await openStore(setting)];
+    const request = { name: WATCHER_LEASE, durationMs: 60_000 };
+    await former.leases.release([(await former.leases.acquire({ ...request, holder: "before" }))!]);
+    const before = await cluster.sql("SELECT term FROM twice.lease");
+    const lost = (await former.leases.acquire({ ...request, holder: "former" }))!;
+    await cluster.sql(`UPDATE twice.lease SET term = ${before}, holder = NULL`);
+    const lease = (await next.leases.acquire({ ...request, holder: "next" }))!;
+    assert.deepEqual(await former.leases.renew([lost], 60_000), []);
+    await assert.rejects(
+      former.events.append({ lease: lost, events: [], state: sampleState(1) }),
+      storeError("fenced"),
+    );
+    assert.deepEqual(await next.leases.renew([lease], 60_000), [lease]);
+    await former.close();
+    await next.close();
   });
 
   test("finds what comes after a height also where that is reached sooner than in what was lost", async () => {

@@ -4,7 +4,7 @@ import { NOW_MS } from "./clock.ts";
 import type { Queries } from "./database.ts";
 import type { PostgresContext } from "./store.ts";
 
-const GIVEN = "json_to_recordset($1::text::json) AS given (name text, term bigint)";
+const GIVEN = "json_to_recordset($1::text::json) AS given (name text, term bigint, holder text)";
 
 export interface PostgresLeases {
   methods: NounDriver<LeaseStore>;
@@ -17,10 +17,19 @@ export interface PostgresLeases {
 
 /** All that take several leases take them in the order of their names: then none waits for another in a circle. */
 export function postgresLeases({ database, location, prefix }: PostgresContext): PostgresLeases {
+  /** Of those acquired here: a standby that was promoted without the last commits hands out a term a second time. */
+  const holders = new Map<string, { term: number; holder: string }>();
+
+  const rowsOf = (leases: Lease[]) =>
+    leases.map(({ name, term }) => {
+      const known = holders.get(name);
+      return { name, term, holder: known?.term === term ? known.holder : null };
+    });
+
   const own = (lock: string) =>
     `SELECT lease.name, lease.term FROM ${prefix}lease AS lease JOIN ${GIVEN}
       ON lease.name = given.name AND lease.term = given.term
-    WHERE lease.holder IS NOT NULL ORDER BY lease.name FOR ${lock} OF lease`;
+    WHERE lease.holder = coalesce(given.holder, lease.holder) ORDER BY lease.name FOR ${lock} OF lease`;
 
   return {
     methods: {
@@ -33,6 +42,7 @@ export function postgresLeases({ database, location, prefix }: PostgresContext):
           RETURNING held.name, held.term`,
           [name, holder, durationMs],
         );
+        if (row !== undefined) holders.set(name, { term: row.term, holder });
         return row;
       },
       async renew(leases, durationMs) {
@@ -61,8 +71,4 @@ export function postgresLeases({ database, location, prefix }: PostgresContext):
       }
     },
   };
-}
-
-function rowsOf(leases: Lease[]): Lease[] {
-  return leases.map(({ name, term }) => ({ name, term }));
 }
