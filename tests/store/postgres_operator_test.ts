@@ -47,4 +47,15 @@ describe("a PostgreSQL database of other habits", { skip: programs === undefined
     await assert.rejects(openStore(settingOf("latin")), isRefused);
     await assert.rejects(inspectPostgres(settingOf("latin")), isRefused);
   });
+
+  test("whose tables another user has restored names what is missing, and not a store", async () => {
+    const setting = cluster.setting({ schema: "restored" });
+    await (await openStore(setting)).close();
+    await cluster.sql("CREATE ROLE other LOGIN; ALTER SCHEMA restored OWNER TO other");
+    const others = setting.replace("postgres@", "other@");
+    for (const mustExist of [false, true]) {
+      await assert.rejects(openStore(others, { mustExist }), storeError("unavailable", "grant"));
+    }
+    await assert.rejects(inspectPostgres(others), storeError("unavailable", "grant"));
+  });
 });

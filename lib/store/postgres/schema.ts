@@ -57,20 +57,18 @@ export async function readStore(
   queries: Queries,
   setting: PostgresSetting,
 ): Promise<{ id: string; version: number } | undefined> {
-  const [tables] = await queries.read<{ ours: number; all: number; encoding: string }>(
-    `SELECT count(*) AS all, count(CASE WHEN table_name = 'store' THEN 1 END) AS ours,
-      current_setting('server_encoding') AS encoding
-    FROM information_schema.tables WHERE table_schema = $1`,
+  // Also what this user has no right to: a store that another has restored is not none.
+  const [tables] = await queries.read<{ all: number; ours: number; encoding: string }>(
+    `SELECT count(*) AS all, count(CASE WHEN relname = 'store' AND EXISTS (
+        SELECT 1 FROM pg_catalog.pg_attribute WHERE attrelid = kept.oid AND attname = 'schema_version'
+      ) THEN 1 END) AS ours, current_setting('server_encoding') AS encoding
+    FROM pg_catalog.pg_class AS kept JOIN pg_catalog.pg_namespace AS named ON named.oid = relnamespace
+    WHERE nspname = $1 AND relkind IN ('r', 'p', 'v', 'm', 'f')`,
     [setting.schema],
   );
   if (!ENCODINGS.includes(tables!.encoding)) throw wrongEncoding(setting, tables!.encoding);
-  if (tables!.all > 0 && tables!.ours === 0) throw foreign(setting);
-  if (tables!.ours === 0) return undefined;
-  const columns = await queries.read<{ column_name: string }>(
-    "SELECT column_name FROM information_schema.columns WHERE table_schema = $1 AND table_name = 'store'",
-    [setting.schema],
-  );
-  if (!columns.some(({ column_name }) => column_name === "schema_version")) throw foreign(setting);
+  if (tables!.all === 0) return undefined;
+  if (tables!.ours === 0) throw foreign(setting);
   const [row] = await queries.read<{ id: string; version: number }>(
     `SELECT id, schema_version AS version FROM ${tablePrefix(setting)}store`,
   );
