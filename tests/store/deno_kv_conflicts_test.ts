@@ -6,7 +6,7 @@ import { after, describe, test } from "node:test";
 import { runtimeName } from "../../lib/runtime/runtime.ts";
 import { openStore } from "../../lib/store/open.ts";
 import type { Lease, Store } from "../../lib/store/store.ts";
-import { sampleEvent, sampleState, watcherLease } from "./samples.ts";
+import { appendMany, sampleEvent, sampleState, watcherLease } from "./samples.ts";
 import { courierLeases, failedAttempt, progressOf, sampleFailed, START_MS, subscribe } from "./webhook_samples.ts";
 
 const IDS = ["wh_1", "wh_2", "wh_3", "wh_4"];
@@ -111,6 +111,35 @@ function describeConflicts(): void {
       for (const id of IDS) attempts += await checkReader(store, id);
       assert.equal(attempts, count.attempts);
       for (const one of stores) await one.close();
+    });
+
+    test("forget nothing of what failed where a reader has moved, also where it takes several commits", async () => {
+      const setting = `deno-kv:${join(directory, "several.kv")}`;
+      const [store, other] = [await openStore(setting), await openStore(setting)];
+      const failing = Array.from({ length: 10 }, (_, n) => `wh_failing_${n}`);
+      await subscribe(store, "wh_1", ...failing);
+      const leases = await courierLeases(store, "wh_1", ...failing);
+      await appendMany(store, 1, 180);
+      for (const subscriptionId of failing) {
+        const failed = Array.from({ length: 180 }, (_, n) => sampleFailed(n + 1, "retrying"));
+        await store.deliveries.settle({ leases, settlements: [{ subscriptionId, cursor: 180, failed, attempts: [] }] });
+      }
+      const kept = async () => {
+        const readers = await other.deliveries.readers({ limit: 20 });
+        return readers.reduce((sum, { progress }) => sum + progress.retrying, 0);
+      };
+      const all = await kept();
+      const undelivered = [{ subscriptionId: "wh_1", cursor: 0, events: 180 }];
+      const [isDone] = await Promise.all([
+        store.events.forget({ upTo: 180, undelivered }),
+        (async () => {
+          while (await kept() === all);
+          await other.deliveries.settle({ leases, settlements: [{ subscriptionId: "wh_1", cursor: 5, attempts: [] }] });
+        })(),
+      ]);
+      assert.deepEqual([await kept(), (await store.events.bounds()).forgotten], isDone ? [0, 180] : [all, 0]);
+      await store.close();
+      await other.close();
     });
   });
 }

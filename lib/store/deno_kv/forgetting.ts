@@ -60,7 +60,7 @@ export function denoKvForget({ kv, retry, oneAtATime }: DenoKvContext): NounDriv
       if (gone.some(({ state }) => state === "retrying")) {
         reader.progress.nextDueAtMs = await firstDue(kv, id, new Set(gone.map(({ sequence }) => sequence)));
       }
-      const named = isLast ? undelivered.find(({ subscriptionId }) => subscriptionId === id) : undefined;
+      const named = undelivered.find(({ subscriptionId }) => subscriptionId === id);
       reader.progress.dead += named?.events ?? 0;
       if (named !== undefined) reader.progress.cursor = Math.max(reader.progress.cursor, upTo);
       atomic.set(key, reader);
@@ -88,8 +88,9 @@ export function denoKvForget({ kv, retry, oneAtATime }: DenoKvContext): NounDriv
   }
 
   return async (step) => {
-    for (;;) {
-      const done = await oneAtATime(() => retry(() => forgetSome(step)));
+    // The first commit moves those that are named, or nothing is written; the others remove what is left of the failed.
+    for (let left = step;; left = { ...step, undelivered: [] }) {
+      const done = await oneAtATime(() => retry(() => forgetSome(left)));
       if (done === "refused") return false;
       if (done === "more") continue;
       await removeForgotten();
