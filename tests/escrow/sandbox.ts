@@ -8,6 +8,7 @@ import { bootstrapSandbox } from "../../lib/sandbox/bootstrap.ts";
 import { createNetwork, type SandboxNetwork } from "../../lib/sandbox/network.ts";
 import { createRpcServer } from "../../lib/sandbox/rpc/server.ts";
 import { createRpcClient, type NodesRpcClient } from "../../lib/stellar/rpc/client.ts";
+import { engineModule } from "../sandbox/sandbox_network.ts";
 import { callNow, signedEnvelope } from "../sandbox/past_the_gateway.ts";
 import { type Clock, sleep } from "../../lib/clock.ts";
 import { type KeptNote, memoryOfEscrow } from "../stellar/transactions/memory_journal.ts";
@@ -65,14 +66,11 @@ function wasm(name: string): Uint8Array<ArrayBuffer> {
   );
 }
 
-let engine: WebAssembly.Module | undefined;
-
 /** Starts a network whose clock stands still unless it is told to move, sets up as `gateway sandbox` does. */
 export async function startSandbox(): Promise<Sandbox> {
-  engine ??= await WebAssembly.compile(wasm("engine"));
   let nowMs = 1_800_000_000_000;
   const network = await createNetwork({
-    engineWasm: engine,
+    engineWasm: await engineModule(),
     ledgerMs: 0,
     now: () => nowMs,
     // Ledgers close as soon as there is something to close; nothing else happens by itself.

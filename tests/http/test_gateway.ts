@@ -12,6 +12,7 @@ import { createRpcServer } from "../../lib/sandbox/rpc/server.ts";
 import { openStore } from "../../lib/store/open.ts";
 import { type Scope, SCOPES, type Store } from "../../lib/store/store.ts";
 import type { Answer } from "../e2e/client.ts";
+import { engineModule } from "../sandbox/sandbox_network.ts";
 
 export type RpcFetch = (url: string, init: RequestInit) => Promise<Response>;
 
@@ -23,7 +24,7 @@ export interface TestNetwork {
 }
 
 export async function startTestNetwork(passphrase?: string): Promise<TestNetwork> {
-  const network = await createNetwork({ engineWasm: await readWasm("engine"), ledgerMs: 0, passphrase });
+  const network = await createNetwork({ engineWasm: await engineModule(), ledgerMs: 0, passphrase });
   const sandbox = bootstrapSandbox(network, {
     contracts: {
       deviceRegistry: await readWasm("device_registry"),

@@ -12,6 +12,7 @@ import {
   TransactionBuilder,
   xdr,
 } from "@stellar/stellar-sdk";
+import { readWasm } from "../../lib/runtime/wasm_files.ts";
 import { sha256 } from "../../lib/sandbox/ledger/bytes.ts";
 import { createNetwork, type NetworkOptions, type SandboxNetwork } from "../../lib/sandbox/network.ts";
 import type { AppliedTransaction, SubmitOutcome } from "../../lib/sandbox/network_types.ts";
@@ -26,9 +27,9 @@ export const contractCode = () => ({
 
 let engine: Promise<WebAssembly.Module> | undefined;
 
-/** The engine, compiled once for all tests of a file. */
+/** The engine, compiled once for all networks of a process: what has run on one of them is fast on the next. */
 export function engineModule(): Promise<WebAssembly.Module> {
-  return engine ??= WebAssembly.compile(wasmFile("engine"));
+  return engine ??= readWasm("engine").then((bytes) => WebAssembly.compile(bytes));
 }
 
 /** Starts at this Unix second; only tests move it. */

@@ -1,9 +1,9 @@
-import { readFile } from "node:fs/promises";
 import { rpc } from "@stellar/stellar-sdk";
 import { serveHttp } from "../../../lib/runtime/serve.ts";
 import { createNetwork, type NetworkOptions } from "../../../lib/sandbox/network.ts";
 import type { Network } from "../../../lib/sandbox/network_types.ts";
 import { createRpcServer, type RpcServer } from "../../../lib/sandbox/rpc/server.ts";
+import { engineModule } from "../sandbox_network.ts";
 
 /** Folder of the compiled host and contracts. */
 export const WASM = `${import.meta.dirname}/../../../lib/sandbox/wasm`;
@@ -23,8 +23,7 @@ export async function openSandboxRpc(
   options: Partial<NetworkOptions> = {},
   serverOptions: { corsOrigins?: string[] } = {},
 ): Promise<SandboxRpc> {
-  const engineWasm = await readFile(`${WASM}/engine.wasm`);
-  const network = await createNetwork({ engineWasm, ledgerMs: 0, ...options });
+  const network = await createNetwork({ engineWasm: await engineModule(), ledgerMs: 0, ...options });
   let handle: RpcServer["fetch"] = () => Promise.reject(new Error("not ready"));
   const http = await serveHttp({
     hostname: "127.0.0.1",
