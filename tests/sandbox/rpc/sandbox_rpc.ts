@@ -18,12 +18,19 @@ export interface SandboxRpc {
   stop(): Promise<void>;
 }
 
+/** Ledgers close as soon as there is something to close, never by themselves between two questions of a test. */
+const schedule: NetworkOptions["schedule"] = (callback, delayMs) => {
+  if (delayMs > 0) return () => {};
+  const timer = setTimeout(callback, 0);
+  return () => clearTimeout(timer);
+};
+
 /** A network that closes ledgers at once, behind its RPC server on a free loopback port. */
 export async function openSandboxRpc(
   options: Partial<NetworkOptions> = {},
   serverOptions: { corsOrigins?: string[] } = {},
 ): Promise<SandboxRpc> {
-  const network = await createNetwork({ engineWasm: await engineModule(), ledgerMs: 0, ...options });
+  const network = await createNetwork({ engineWasm: await engineModule(), ledgerMs: 0, schedule, ...options });
   let handle: RpcServer["fetch"] = () => Promise.reject(new Error("not ready"));
   const http = await serveHttp({
     hostname: "127.0.0.1",
