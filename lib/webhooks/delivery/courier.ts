@@ -120,7 +120,7 @@ export function createCourier(parts: CourierParts): Courier {
   async function step(): Promise<number> {
     const changed = await partitions.keep(isBusy);
     // Before it is looked who listens: a network that goes back has some hear more before there is more.
-    const bounds = await store.events.bounds();
+    const bounds = await lookAtLog();
     if (!isLoaded) tail = bounds.last;
     isLoaded = true;
     await readers.load(changed);
@@ -132,6 +132,18 @@ export function createCourier(parts: CourierParts): Courier {
     pump();
     if (clock.monotonicMs() - savedAt >= SAVE_MS) saveCursors();
     return nextLookMs();
+  }
+
+  /** A log that is shorter than it was is of a database that has lost its last commits: what is known here of it is, too. */
+  async function lookAtLog(): Promise<LogBounds> {
+    const before = tail;
+    const bounds = await store.events.bounds();
+    if (bounds.last < before) {
+      tail = bounds.last;
+      reading.forget();
+      readers.closeAll();
+    }
+    return bounds;
   }
 
   /** Whether posts to a partition's subscriptions are under way, or what they came to is not written down. */
@@ -338,9 +350,10 @@ export function createCourier(parts: CourierParts): Courier {
     for (const { reader } of batch) if (reader.isAtTip) reader.log.readThrough = tail;
     const settlements = settlementsOf(batch.filter(({ reader }) => !reader.isClosed));
     for (let failures = 0;; failures++) {
-      const own = settlements.filter(({ subscriptionId }) => !ofReader.get(subscriptionId)!.isClosed);
-      const leases = new Set(own.map(({ subscriptionId }) => ofReader.get(subscriptionId)!.lease));
       try {
+        if (failures > 0) await lookAtLog();
+        const own = settlements.filter(({ subscriptionId }) => !ofReader.get(subscriptionId)!.isClosed);
+        const leases = new Set(own.map(({ subscriptionId }) => ofReader.get(subscriptionId)!.lease));
         if (failures > 0) await leaveOutNoted(store, own);
         if (own.length > 0) await settle({ leases: [...leases], settlements: own });
         break;

@@ -28,6 +28,8 @@ export interface Readers {
   close(reader: DeliveryReader): void;
   /** Others deliver now to what was fenced off: they begin where the last commit stands. */
   closeLost(): Promise<void>;
+  /** All begin again where the store says that they stand. */
+  closeAll(): void;
   /** Whatever a clock has done: nothing is due further ahead than this, Unix ms. */
   bringBackDue(latestDueAtMs: number): Promise<void>;
   /** Of a replay whose end is written down. */
@@ -197,6 +199,12 @@ export function createReaders({ store, partitions, clock, latestDueAtMs }: {
       await partitions.recheck();
       for (const reader of [...readers.values()]) if (!isOwn(reader)) close(reader);
       seenVersion = undefined;
+    },
+    closeAll() {
+      for (const reader of [...readers.values()]) close(reader);
+      seenVersion = undefined;
+      // Those that are being read now are of before.
+      isInDoubt = true;
     },
     async bringBackDue(latestDueAtMs) {
       for (const reader of active) {

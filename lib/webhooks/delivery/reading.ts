@@ -19,6 +19,8 @@ export interface Reading {
   read(reader: DeliveryReader, tail: number): Promise<boolean>;
   /** Learns from the store what is kept of its failed deliveries, which has changed; false when the subscription is gone. */
   learnDue(reader: DeliveryReader): Promise<boolean>;
+  /** Other events may have the places of those that were read. */
+  forget(): void;
 }
 
 export function createReading(store: Pick<Store, "events" | "deliveries">, clock: Clock): Reading {
@@ -112,5 +114,6 @@ export function createReading(store: Pick<Store, "events" | "deliveries">, clock
       return true;
     },
     learnDue,
+    forget: pages.clear,
   };
 }

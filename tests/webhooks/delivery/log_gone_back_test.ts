@@ -1,0 +1,92 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Store } from "../../../lib/store/store.ts";
+import { partitionLease, PARTITIONS } from "../../../lib/store/webhook.ts";
+import { append, eventAt, insert, memoryStore, owedTo, subscriptionOf } from "../parts.ts";
+import { courierStage } from "./courier_stage.ts";
+
+/** A database that nobody reaches for a while, and whose standby is promoted: from then on all is asked of that. */
+function failover(standby: Store) {
+  let state: "primary" | "none" | "standby" = "primary";
+  const store = (primary: Store): Store => {
+    const noun = (name: "events" | "deliveries" | "leases" | "subscriptions") => ({
+      value: new Proxy(primary[name], {
+        get: (_, method) =>
+          state === "none"
+            ? () => Promise.reject(new Error("no database"))
+            : Reflect.get((state === "primary" ? primary : standby)[name], method),
+      }),
+    });
+    return Object.create(primary, {
+      events: noun("events"),
+      deliveries: noun("deliveries"),
+      leases: noun("leases"),
+      subscriptions: noun("subscriptions"),
+    });
+  };
+  return { store, begin: () => state = "none", end: () => state = "standby" };
+}
+
+/** What the standby has of it all: the first event, and the leases. */
+async function replicated(standby: Store, { withLeases }: { withLeases: boolean }): Promise<void> {
+  await insert(standby, subscriptionOf("wh_1", { keyId: "key_of_wh_1" }));
+  await append(standby, [eventAt(101)], 101);
+  for (let partition = 0; withLeases && partition < PARTITIONS; partition++) {
+    await standby.leases.acquire({ name: partitionLease(partition), holder: "courier", durationMs: 60_000 });
+  }
+}
+
+for (const withLeases of [true, false]) {
+  const whose = withLeases ? "as they were" : "to be acquired again";
+  test(`an event whose retry is lost with a database's last commits is sent again; leases are ${whose}`, async () => {
+    const standby = await memoryStore();
+    const database = failover(standby);
+    const lost = eventAt(103).id;
+    let fails = true;
+    const made = await courierStage(({ eventId }) => fails && eventId === lost ? "retry" : "delivered", {
+      store: database.store,
+    });
+    made.courier.start();
+    await made.owe(1, "wh_1");
+    await made.pass(1_100);
+    await replicated(standby, { withLeases });
+    await made.owe(2, "wh_1");
+    await made.pass(100);
+    assert.equal((await owedTo(made.store, "wh_1")).retrying, 1);
+
+    fails = false;
+    database.end();
+    await made.pass(3_000);
+    await append(standby, [eventAt(102), eventAt(103)], 103);
+    await made.pass(10_000);
+    await append(standby, [eventAt(104)], 104);
+    await made.pass(10_000);
+    const posted = made.postedTo("wh_1").map(({ eventId }) => eventId);
+    assert.equal(posted.filter((id) => id === lost).length, 2);
+    assert.equal(posted.at(-1), eventAt(104).id);
+    await made.courier.stop({ drainMs: 0 });
+    assert.equal((await standby.deliveries.reader("wh_1"))!.progress.cursor, 4);
+  });
+}
+
+test("no cursor is written that lies beyond a log which has lost its end", async () => {
+  const standby = await memoryStore();
+  const database = failover(standby);
+  const made = await courierStage(() => "delivered", { store: database.store, gatherMs: 500 });
+  made.courier.start();
+  await made.owe(1, "wh_1");
+  await made.pass(1_100);
+  await replicated(standby, { withLeases: true });
+  await made.owe(2, "wh_1");
+  await made.pass(100);
+  database.begin();
+  await made.pass(1_100);
+  database.end();
+  await made.pass(5_000);
+  const events = [eventAt(102), eventAt(102, 2), eventAt(103)];
+  await append(standby, events, 103);
+  await made.pass(10_000);
+  const posted = made.postedTo("wh_1").map(({ eventId }) => eventId);
+  assert.deepEqual(posted.slice(-3), events.map(({ id }) => id));
+  await made.courier.stop({ drainMs: 0 });
+});
