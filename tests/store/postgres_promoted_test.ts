@@ -3,7 +3,8 @@ import { after, before, describe, test } from "node:test";
 import { openStore } from "../../lib/store/open.ts";
 import { type Store, WATCHER_LEASE } from "../../lib/store/store.ts";
 import { type Cluster, findPostgres, startCluster } from "./postgres_cluster.ts";
-import { append, sampleEvent, sampleState, storeError } from "./samples.ts";
+import { append, sampleEvent, sampleKey, sampleState, storeError } from "./samples.ts";
+import { sampleSubscription } from "./webhook_samples.ts";
 
 const programs = findPostgres();
 
@@ -103,6 +104,31 @@ describe("a standby that was promoted without the last commits", { skip: program
     await append(other, late);
     assert.deepEqual(await found(other), [next.id]);
     assert.deepEqual(await found(goesOn), [next.id]);
+    await other.close();
+    await goesOn.close();
+  });
+
+  test("has another version of keys and of webhooks once others change than did in what was lost", async () => {
+    const setting = cluster.setting({ schema: "versions" });
+    const [goesOn, other] = [await openStore(setting), await openStore(setting)];
+    const versions = async () => [await goesOn.keys.version(), await goesOn.subscriptions.version()] as const;
+    for (const id of ["first", "second"]) {
+      await goesOn.keys.insert(sampleKey(id));
+      await goesOn.subscriptions.insert(sampleSubscription(`wh_${id}`), 9);
+    }
+    const [keys, subscriptions] = await versions();
+    await goesOn.keys.setDisabled("first", true);
+    await goesOn.subscriptions.delete("wh_first");
+    const lost = await versions();
+    await cluster.sql(`
+      UPDATE versions.api_key SET disabled = false;
+      UPDATE versions.version SET version = ${keys} WHERE name = 'keys';
+      UPDATE versions.version SET version = ${subscriptions} WHERE name = 'subscriptions'`);
+    await other.keys.setDisabled("second", true);
+    await other.subscriptions.delete("wh_second");
+    const now = await versions();
+    assert.notEqual(now[0], lost[0]);
+    assert.notEqual(now[1], lost[1]);
     await other.close();
     await goesOn.close();
   });

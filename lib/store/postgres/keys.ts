@@ -3,12 +3,11 @@ import { KEY_COLUMNS, type KeyRow, keyRow, toKey } from "../sql/keys.ts";
 import { type KeyStore, StoreError } from "../store.ts";
 import { givenRows } from "./database.ts";
 import type { PostgresContext } from "./store.ts";
-import { deleteSubscriptions, versionOf } from "./subscriptions.ts";
+import { deleteSubscriptions, raiseVersion, versionOf } from "./subscriptions.ts";
 
 /** API keys. Every statement that changes one raises the version in the same commit. */
 export function postgresKeys({ database, location, prefix }: PostgresContext): NounDriver<KeyStore> {
-  const raise = (where: string) =>
-    `UPDATE ${prefix}version SET version = version + 1 WHERE name = 'keys' AND EXISTS (SELECT 1 FROM ${where})`;
+  const raise = (rows: string) => raiseVersion(prefix, rows, "keys");
 
   return {
     async insert(key) {

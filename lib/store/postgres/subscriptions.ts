@@ -17,10 +17,13 @@ import type { PostgresContext } from "./store.ts";
 /** Rows of failed deliveries, and of attempts, that one call of `purgeDeleted` removes. */
 const PURGE_STEP = 300;
 
-/** Raises the version where the rows named are any. */
-export function raiseVersion(prefix: string, rows?: string): string {
+/**
+ * Raises a version where the rows named are any. By how much nobody can tell: what others change on a standby that was promoted
+ * without the last commits is not taken for what was seen before.
+ */
+export function raiseVersion(prefix: string, rows?: string, name: "keys" | "subscriptions" = "subscriptions"): string {
   const where = rows === undefined ? "" : ` AND EXISTS (SELECT 1 FROM ${rows})`;
-  return `UPDATE ${prefix}version SET version = version + 1 WHERE name = 'subscriptions'${where}`;
+  return `UPDATE ${prefix}version SET version = version + 1 + floor(random() * 1000000)::bigint WHERE name = '${name}'${where}`;
 }
 
 export async function versionOf(queries: Queries, prefix: string, name: "keys" | "subscriptions"): Promise<number> {
