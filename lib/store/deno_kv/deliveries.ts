@@ -34,23 +34,22 @@ export function denoKvDeliveries(context: DenoKvContext): NounDriver<DeliverySto
   }
 
   /** Looks up what these are about; again when one of them is meanwhile no longer what it was listed as. */
-  async function lookUp(
+  const lookUp = (
     subscriptionId: string,
     list: () => Promise<number[]>,
     isListed: (failed: FailedDelivery) => boolean,
-  ): Promise<DueDelivery[]> {
-    for (;;) {
+  ): Promise<DueDelivery[]> =>
+    retry(async () => {
       // What is left of a deleted one is not owed.
-      if ((await kv.get(readerKey(subscriptionId))).value === null) return [];
+      if ((await kv.get(readerKey(subscriptionId))).value === null) return { done: [] };
       const sequences = await list();
       const failed = await getAll<FailedDelivery>(kv, sequences.map((sequence) => failedKey(sequence, subscriptionId)));
       const events = await getAll<LoggedEvent>(kv, sequences.map(eventKey));
       const found = failed.map(({ value: delivery }, index) => ({ delivery, event: events[index]!.value }));
       const isSound = (one: typeof found[number]): one is DueDelivery =>
         one.delivery !== null && one.event !== null && isListed(one.delivery);
-      if (found.every(isSound)) return found;
-    }
-  }
+      return found.every(isSound) ? { done: found } : undefined;
+    });
 
   async function clampSome(
     subscriptionId: string,
@@ -72,8 +71,8 @@ export function denoKvDeliveries(context: DenoKvContext): NounDriver<DeliverySto
   return {
     ...denoKvAttempts(context),
     settle: denoKvSettling(context),
-    async readers({ after = "", limit }) {
-      for (;;) {
+    readers: ({ after = "", limit }) =>
+      retry(async () => {
         const [subscriptions, readers] = await Promise.all([
           collect(kv.list<Subscription>(
             { prefix: ["subscription"], start: subscriptionKey(next(after)) },
@@ -87,9 +86,9 @@ export function denoKvDeliveries(context: DenoKvContext): NounDriver<DeliverySto
         // One may have been added or deleted between the two.
         const isSound = subscriptions.length === readers.length &&
           subscriptions.every(({ key }, index) => key[1] === readers[index]!.key[1]);
-        if (isSound) return subscriptions.map(({ value }, index) => toReader(value, readers[index]!.value));
-      }
-    },
+        if (!isSound) return undefined;
+        return { done: subscriptions.map(({ value }, index) => toReader(value, readers[index]!.value)) };
+      }),
     async reader(subscriptionId) {
       const [subscription, reader] = await kv.getMany<[Subscription, ReaderEntry]>([
         subscriptionKey(subscriptionId),

@@ -71,17 +71,16 @@ export function denoKvEvents(context: DenoKvContext): NounDriver<EventStore> {
         for (const { key, value } of toPieces(WATCHER, state)) atomic.set(key, value);
         return await commit(atomic) ? { done: logged } : undefined;
       }),
-    async undecoded({ after, limit }) {
-      const prefix = ["undecoded"];
-      const range = after === undefined ? { prefix } : { prefix, start: afterKey(undecodedKey(after)) };
-      for (;;) {
+    undecoded: ({ after, limit }) =>
+      retry(async () => {
+        const prefix = ["undecoded"];
+        const range = after === undefined ? { prefix } : { prefix, start: afterKey(undecodedKey(after)) };
         const entries = (await collect(kv.list<UndecodedEntry>(range, { limit }))).map(({ value }) => value);
         const raws = await Promise.all(entries.map(({ id }) => readPieces<UndecodedEvent["raw"]>(kv, rawKey(id))));
         const events = entries.map((entry, index) => ({ ...entry, raw: raws[index]! }));
         // One that was decoded just now is not missing from a page that would then look like the last: read anew.
-        if (raws.every((raw) => raw !== undefined)) return events;
-      }
-    },
+        return raws.every((raw) => raw !== undefined) ? { done: events } : undefined;
+      }),
     async appendDecoded({ lease, events }) {
       const logged = await retry(async () => {
         const { atomic, log } = await startCommit(lease);

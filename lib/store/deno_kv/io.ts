@@ -40,7 +40,10 @@ export async function retry<T>(location: string, attempt: () => Promise<{ done: 
     const result = await attempt();
     if (result) return result.done;
   }
-  throw new StoreError("locked", `${location}: other processes keep changing the same record: try again`);
+  throw new StoreError(
+    "locked",
+    `${location}: other processes keep changing the same record, or a part of it is missing: try again`,
+  );
 }
 
 /** `DenoKvContext.oneAtATime`. */

@@ -23,7 +23,7 @@ export function denoKvKeys({ kv, location, retry }: DenoKvContext): NounDriver<K
   async function removeSome(id: string): Promise<{ done: { wasThere: boolean; isLast: boolean } } | undefined> {
     const removal = await startRemoval(kv);
     const entry = await kv.get<KeyEntry>(keyOf(id));
-    const subscriptions = await listOfKey(kv, id, "", SUBSCRIPTIONS_PER_COMMIT + 1);
+    const subscriptions = await listOfKey({ kv, retry }, id, "", SUBSCRIPTIONS_PER_COMMIT + 1);
     const isLast = subscriptions.length <= SUBSCRIPTIONS_PER_COMMIT;
     const wasThere = entry.value !== null;
     await removal.remove(subscriptions.slice(0, SUBSCRIPTIONS_PER_COMMIT));

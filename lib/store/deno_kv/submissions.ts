@@ -36,17 +36,16 @@ export function denoKvSubmissions({ kv, retry }: DenoKvContext): NounDriver<Subm
         return await commit(unlist(atomic, before)) ? { done: undefined } : undefined;
       }),
     get: async (hash) => (await kv.get<Submission>(submissionKey(hash))).value ?? undefined,
-    async withoutOutcome({ source, after, limit }) {
-      const prefix = source === undefined ? WITHOUT_OUTCOME : withoutOutcomeOf(source);
-      const range = after === undefined ? { prefix } : { prefix, start: [...prefix, next(after)] };
-      for (;;) {
+    withoutOutcome: ({ source, after, limit }) =>
+      retry(async () => {
+        const prefix = source === undefined ? WITHOUT_OUTCOME : withoutOutcomeOf(source);
+        const range = after === undefined ? { prefix } : { prefix, start: [...prefix, next(after)] };
         const listed = await collect(kv.list(range, { limit, batchSize: Math.min(limit, 500) }));
         const entries = await getAll<Submission>(kv, listed.map(({ key }) => submissionKey(key.at(-1) as string)));
         const found = entries.flatMap(({ value }) => value === null || value.outcome !== undefined ? [] : [value]);
         // One that ended just now is not missing from a page that would then look like the last: read anew.
-        if (found.length === listed.length) return found;
-      }
-    },
+        return found.length === listed.length ? { done: found } : undefined;
+      }),
     async prune(submittedBeforeMs) {
       const range = { prefix: ["submission_by_time"], end: ["submission_by_time", submittedBeforeMs] };
       const old = await collect(kv.list(range, { limit: PRUNED_AT_A_CALL, batchSize: PRUNED_AT_A_CALL }));

@@ -85,7 +85,7 @@ export function denoKvSubscriptions({ kv, location, retry }: DenoKvContext): Nou
       }),
     get: async (id) => (await kv.get<Subscription>(subscriptionKey(id))).value ?? undefined,
     async list({ keyId, after = "", limit }) {
-      if (keyId !== undefined) return await listOfKey(kv, keyId, after, limit);
+      if (keyId !== undefined) return await listOfKey({ kv, retry }, keyId, after, limit);
       const range = { prefix: ["subscription"], start: subscriptionKey(next(after)) };
       return (await collect(kv.list<Subscription>(range, { limit, batchSize: 500 }))).map(({ value }) => value);
     },
@@ -150,14 +150,19 @@ export function newReader(cursor: number): ReaderEntry {
 }
 
 /** The subscriptions of one key, ascending by id. */
-export async function listOfKey(kv: Kv, keyId: string, after: string, limit: number): Promise<Subscription[]> {
+export async function listOfKey(
+  { kv, retry }: Pick<DenoKvContext, "kv" | "retry">,
+  keyId: string,
+  after: string,
+  limit: number,
+): Promise<Subscription[]> {
   const range = { prefix: ["subscription_by_key", keyId], start: subscriptionOfKey(keyId, next(after)) };
-  for (;;) {
+  return await retry(async () => {
     const ids = (await collect(kv.list(range, { limit, batchSize: 500 }))).map(({ key }) => key[2] as string);
     const stored = (await getAll<Subscription>(kv, ids.map(subscriptionKey))).map(({ value }) => value);
     // One that was deleted just now is not missing from a page that would then look like the last: read anew.
-    if (stored.every((subscription) => subscription !== null)) return stored;
-  }
+    return stored.every((subscription) => subscription !== null) ? { done: stored } : undefined;
+  });
 }
 
 /**
