@@ -144,8 +144,8 @@ export const webhooks = new Hono<AppEnv>()
       scopes: ["webhooks"],
       summary: "Give a webhook a new secret",
       description:
-        "For 24 hours deliveries are signed with the secret before it too. The new one is shown this once. Refused while two " +
-        "former secrets sign still.",
+        "For 24 hours deliveries are signed with the secret before it too. The new one is shown this once, and again to who asks " +
+        "within half a minute, as one who has not heard the answer. Refused while two former secrets sign still.",
       params: webhookId,
       answer: webhookWithSecret,
       errors: ["not_found"],

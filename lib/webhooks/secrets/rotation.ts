@@ -19,6 +19,8 @@ export interface RotationParts {
 
 /** How long the secret before a rotation signs too. */
 const ROTATION_MS = 86_400_000;
+/** Whoever asks again so soon has not heard the answer. */
+const AGAIN_MS = 30_000;
 
 /**
  * Whether what was signed at this time (Unix ms) may have been signed with others than sign now: the secret was rotated
@@ -29,7 +31,8 @@ export function isRotatedSince({ previousSecret }: Pick<Subscription, "previousS
 }
 
 /**
- * Gives a subscription a new secret; the one before signs too for a day. Undefined, and nothing changed, when it is gone or
+ * Gives a subscription a new secret; the one before signs too for a day. One that was made just now is told again: its answer
+ * may be lost, or its gateway have died, and of secrets that nobody knows two would be in the way of a third. Undefined, and nothing changed, when it is gone or
  * its secret is not the one given any more.
  * @throws {GatewayError} `invalid_request` while two former secrets sign: a third would silence one that was promised a day
  */
@@ -38,6 +41,11 @@ export async function rotateSecret(
   subscription: Subscription,
 ): Promise<SubscriptionWithSecret | undefined> {
   const { id, secret } = subscription;
+  const ageMs = now() - ((subscription.previousSecret?.untilMs ?? 0) - ROTATION_MS);
+  if (ageMs >= 0 && ageMs < AGAIN_MS) {
+    await wait(Math.max(0, HEEDED_MS - ageMs));
+    return { ...subscription, plainSecret: secrets.open(id, secret) };
+  }
   const signing = [subscription.previousSecret, subscription.olderSecret]
     .filter((former) => former && former.untilMs > now());
   if (signing.length > 1) {

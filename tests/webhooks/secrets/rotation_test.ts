@@ -99,6 +99,14 @@ test("a third rotation while two former secrets sign is refused, naming when it 
   assert.equal(await signAfter(0), "dcb", "when the first one's day is over");
 });
 
+test("who asks again within half a minute, as one who has not heard the answer, is told the same secret", async () => {
+  const { rotateAfter, signAfter } = await createRotated();
+  const { plainSecret } = await rotateAfter(0);
+  for (const seconds of [0, 3, 25]) assert.equal((await rotateAfter(seconds / 3_600)).plainSecret, plainSecret);
+  assert.equal(await signAfter(0), "ba");
+  assert.notEqual((await rotateAfter(30 / 3_600)).plainSecret, plainSecret);
+});
+
 test("a rotation after the day is over brings nothing old back", async () => {
   const { rotateAfter, signAfter } = await createRotated();
   await rotateAfter(0);
