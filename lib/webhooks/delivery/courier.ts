@@ -356,6 +356,10 @@ export function createCourier(parts: CourierParts): Courier {
         const leases = new Set(own.map(({ subscriptionId }) => ofReader.get(subscriptionId)!.lease));
         if (failures > 0) await leaveOutNoted(store, own);
         if (own.length > 0) await settle({ leases: [...leases], settlements: own });
+        for (const { subscriptionId, cursor = 0 } of own) {
+          const reader = ofReader.get(subscriptionId)!;
+          reader.writtenCursor = Math.max(reader.writtenCursor, cursor);
+        }
         break;
       } catch (cause) {
         if (!isFenced(cause) && failures === 0) onProblem("attempts cannot be written down; trying on", cause);

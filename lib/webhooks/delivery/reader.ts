@@ -56,6 +56,8 @@ export interface DeliveryReader {
   /** When the recipient has to be made anew: a former secret ends, Unix ms. */
   recipientUntilMs: number;
   log: Track;
+  /** What the store has answered that it has of `log`: `savedCursor` may be on its way. */
+  writtenCursor: number;
   /** Its own track follows the end of the log: `log.readThrough` is the courier's. */
   isAtTip: boolean;
   replay: ReplayTrack | undefined;
@@ -135,6 +137,7 @@ export function openReader(
     recipient: undefined,
     recipientUntilMs: 0,
     log: trackAt(progress.cursor),
+    writtenCursor: progress.cursor,
     isAtTip: false,
     replay: replay === null ? undefined : openReplay(subscription, replay),
     due: [],

@@ -25,6 +25,7 @@ export interface Readers {
   matching(event: LoggedEvent): Iterable<DeliveryReader>;
   /** Who had its lease lost and acquired again knows nothing of what others did with it meanwhile: it is not one's own. */
   isOwn(reader: DeliveryReader): boolean;
+  /** Closes one that is gone, or of which too much is known; it is opened again, as the store has it, if it is there. */
   close(reader: DeliveryReader): void;
   /** Others deliver now to what was fenced off: they begin where the last commit stands. */
   closeLost(): Promise<void>;
@@ -194,7 +195,10 @@ export function createReaders({ store, partitions, clock, latestDueAtMs }: {
     look,
     matching: (event) => matcher.matching(event),
     isOwn,
-    close,
+    close(reader) {
+      close(reader);
+      isInDoubt = true;
+    },
     async closeLost() {
       await partitions.recheck();
       for (const reader of [...readers.values()]) if (!isOwn(reader)) close(reader);

@@ -15,9 +15,12 @@ const ASK_MS = 1_000;
 export interface Reading {
   /** Whether there may be something to read. `tail`: the log's end as the courier has seen it. */
   isNeeded(reader: DeliveryReader, tail: number): boolean;
-  /** False when the subscription is gone. */
+  /** False as `learnDue`. */
   read(reader: DeliveryReader, tail: number): Promise<boolean>;
-  /** Learns from the store what is kept of its failed deliveries, which has changed; false when the subscription is gone. */
+  /**
+   * Learns from the store what is kept of its failed deliveries, which has changed; false when the subscription is gone, or
+   * stands before what was written of it: the database has lost its last commits, and what failed with them.
+   */
   learnDue(reader: DeliveryReader): Promise<boolean>;
   /** Other events may have the places of those that were read. */
   forget(): void;
@@ -64,9 +67,9 @@ export function createReading(store: Pick<Store, "events" | "deliveries">, clock
   }
 
   async function learnDue(reader: DeliveryReader): Promise<boolean> {
-    const { keptChanges } = reader;
+    const { keptChanges, writtenCursor } = reader;
     const found = await store.deliveries.reader(reader.subscription.id);
-    if (found === undefined) return false;
+    if (found === undefined || found.progress.cursor < writtenCursor) return false;
     // Read before a change and answered after it: it is read again.
     if (reader.keptChanges !== keptChanges) return true;
     reader.keptLearnt = keptChanges;

@@ -69,6 +69,34 @@ for (const withLeases of [true, false]) {
   });
 }
 
+test("an event whose retry alone was lost with a database's last commits is sent again", async () => {
+  const standby = await memoryStore();
+  const database = failover(standby);
+  const lost = eventAt(103).id;
+  let fails = true;
+  const made = await courierStage(({ eventId }) => fails && eventId === lost ? "retry" : "delivered", {
+    store: database.store,
+  });
+  made.courier.start();
+  await made.owe(1, "wh_1");
+  await made.pass(1_100);
+  await replicated(standby, { withLeases: true });
+  await made.owe(2, "wh_1");
+  await append(standby, [eventAt(102), eventAt(103)], 103);
+  await made.pass(100);
+  assert.equal((await owedTo(made.store, "wh_1")).retrying, 1);
+
+  fails = false;
+  database.end();
+  await made.pass(10_000);
+  await append(standby, [eventAt(104)], 104);
+  await made.pass(10_000);
+  const posted = made.postedTo("wh_1").map(({ eventId }) => eventId);
+  assert.equal(posted.filter((id) => id === lost).length, 2);
+  assert.equal(posted.at(-1), eventAt(104).id);
+  await made.courier.stop({ drainMs: 0 });
+});
+
 test("no cursor is written that lies beyond a log which has lost its end", async () => {
   const standby = await memoryStore();
   const database = failover(standby);
