@@ -73,11 +73,14 @@ function createProcess(store: Store, holder: string, now: () => number) {
     },
     release: (own) => store.leases.release(own),
   };
+  /** The model leaves shares out: each is told that there is no other, and acquires what it can. */
+  const change: Store["registers"]["change"] = (_name, next) => Promise.resolve(next(undefined, now()).answer);
   const settle: Store["deliveries"]["settle"] = (step) =>
     hold(() => store.deliveries.settle(step), (one) => held.writing = one);
   const courier = createCourier({
     store: Object.create(store, {
       leases: { value: leases },
+      registers: { value: { ...store.registers, change } },
       deliveries: { value: Object.create(store.deliveries, { settle: { value: settle } }) },
     }),
     attempt: async ({ message }) => {
