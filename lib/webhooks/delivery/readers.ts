@@ -38,7 +38,6 @@ export interface Readers {
 }
 
 const PAGE = 500;
-const MOST_FINISHED = 500;
 
 export function createReaders({ store, partitions, clock, latestDueAtMs }: {
   store: Pick<Store, "deliveries" | "subscriptions">;
@@ -49,7 +48,7 @@ export function createReaders({ store, partitions, clock, latestDueAtMs }: {
 }): Readers {
   const readers = new Map<string, DeliveryReader>();
   const active = new Set<DeliveryReader>();
-  /** A page that was read before a replay's end was written down does not begin it again. */
+  /** What was read before a replay's end was written down does not begin it again. */
   const finishedReplays = new Set<string>();
   let matcher = createMatcher<DeliveryReader>();
   /** The version of subscriptions that was loaded; undefined: to be loaded again. */
@@ -79,6 +78,8 @@ export function createReaders({ store, partitions, clock, latestDueAtMs }: {
     isInDoubt = false;
     loads++;
     lookedAt.clear();
+    // A replay that is found from here on has not ended, or a database has lost its end.
+    finishedReplays.clear();
     const version = await store.subscriptions.version();
     if (version !== seenVersion) {
       seenVersion = undefined;
@@ -130,7 +131,7 @@ export function createReaders({ store, partitions, clock, latestDueAtMs }: {
       if ((progress.nextDueAtMs ?? Infinity) < (known.nextDueAtMs ?? Infinity)) known.keptChanges++;
       if (replay !== null && replay.id !== known.replay?.id) {
         // The end of the one before it is in the store already: there is one at a time.
-        if (known.replay !== undefined) finish(known.replay.id);
+        if (known.replay !== undefined) finishedReplays.add(known.replay.id);
         known.replay = openReplay(subscription, replay);
       }
       active.add(known);
@@ -143,11 +144,6 @@ export function createReaders({ store, partitions, clock, latestDueAtMs }: {
     readers.set(subscription.id, reader);
     active.add(reader);
     matcher.add(reader.filter, reader);
-  }
-
-  function finish(replayId: string): void {
-    finishedReplays.add(replayId);
-    if (finishedReplays.size > MOST_FINISHED) finishedReplays.delete(finishedReplays.values().next().value!);
   }
 
   async function look(subscriptionId: string): Promise<DeliveryReader | undefined> {
@@ -219,7 +215,7 @@ export function createReaders({ store, partitions, clock, latestDueAtMs }: {
       const { replay } = reader;
       // Of one that was fenced off the end is not written.
       if (!replay?.isEndGiven || reader.isClosed) return;
-      finish(replay.id);
+      finishedReplays.add(replay.id);
       reader.replay = undefined;
     },
   };

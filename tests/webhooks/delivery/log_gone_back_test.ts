@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Store } from "../../../lib/store/store.ts";
 import { partitionLease, PARTITIONS } from "../../../lib/store/webhook.ts";
-import { append, eventAt, insert, memoryStore, owedTo, subscriptionOf } from "../parts.ts";
+import { append, eventAt, insert, memoryStore, owedTo, START_MS, subscriptionOf } from "../parts.ts";
 import { courierStage } from "./courier_stage.ts";
 
 /** A database that nobody reaches for a while, and whose standby is promoted: from then on all is asked of that. */
@@ -94,6 +94,37 @@ test("an event whose retry alone was lost with a database's last commits is sent
   const posted = made.postedTo("wh_1").map(({ eventId }) => eventId);
   assert.equal(posted.filter((id) => id === lost).length, 2);
   assert.equal(posted.at(-1), eventAt(104).id);
+  await made.courier.stop({ drainMs: 0 });
+});
+
+test("a replay whose end was lost with a database's last commits goes on, and another can be begun", async () => {
+  const standby = await memoryStore();
+  const database = failover(standby);
+  const made = await courierStage(() => "delivered", { store: database.store });
+  made.courier.start();
+  await made.owe(1, "wh_1");
+  await made.pass(1_100);
+  await replicated(standby, { withLeases: true });
+  const replay = {
+    id: "rp_1",
+    subscriptionId: "wh_1",
+    fromHeight: 101,
+    toHeight: 101,
+    cursor: 0,
+    endSequence: 1,
+    deliveries: 1,
+    atLeast: false,
+    createdAtMs: START_MS,
+  };
+  for (const store of [made.store, standby]) await store.deliveries.insertReplay(replay);
+  await made.courier.changed("wh_1");
+  await made.owe(1, "wh_1");
+  await made.pass(3_000);
+  assert.equal((await made.store.deliveries.reader("wh_1"))!.replay, null);
+
+  database.end();
+  await made.pass(10_000);
+  assert.equal((await standby.deliveries.reader("wh_1"))!.replay, null);
   await made.courier.stop({ drainMs: 0 });
 });
 
