@@ -168,10 +168,8 @@ export function createEscrow(parts: EscrowParts): Escrow {
     onEnd: spares.ended,
   });
   async function nextNonce(deviceHash: string, agent: string): Promise<string> {
-    // Whether the storage can be read is found out by the first read of a card.
-    if (reads.ways().device === "not_compared") await reads.card(deviceHash);
     // There is no getter for it: where the storage can't be read, a clock counts up as well (in microseconds).
-    const used = reads.ways().device === "calls"
+    const used = await reads.wayOfCards(deviceHash) === "calls"
       ? BigInt(clock.now()) * 1000n
       : await byEntries.lastNonce(deviceHash, agent) ?? 0n;
     const keptForMs = validForMs + NONCE_SLACK_MS;

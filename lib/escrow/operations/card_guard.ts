@@ -66,7 +66,7 @@ export function createCardGuard({ contracts, assets, log, isToken, reads }: {
   assets: AssetList;
   log: EscrowLog;
   isToken: TokenCheck;
-  reads: Pick<EscrowReads, "card" | "pending" | "ways">;
+  reads: Pick<EscrowReads, "card" | "pending" | "wayOfCards">;
 }): (call: CallInEnvelope) => CallGuard | undefined {
   const { deviceRegistry, agentRegistry, paymentEscrow } = contracts;
 
@@ -75,10 +75,10 @@ export function createCardGuard({ contracts, assets, log, isToken, reads }: {
     deviceHash: string,
     [device, policy, balance]: (RawLedgerEntry | undefined)[],
   ): Promise<{ owner?: string; policy?: AgentPolicy; balance: bigint; changedIn?: number }> {
-    // The first read of a card compares storage with functions: nobody is let through on a storage that is misread.
-    const read = reads.ways().device === "entries" ? undefined : await reads.card(deviceHash);
-    if (read !== undefined && reads.ways().device === "calls") {
-      return { owner: read.value.device?.owner, policy: read.value.policy, balance: read.value.balance };
+    // Of new code the storage is compared with the functions first: nobody is let through on a storage that is misread.
+    if (await reads.wayOfCards(deviceHash) === "calls") {
+      const { value } = await reads.card(deviceHash);
+      return { owner: value.device?.owner, policy: value.policy, balance: value.balance };
     }
     return {
       owner: device && entryValue(device.xdr, asDeviceInfo).owner,
@@ -96,6 +96,8 @@ export function createCardGuard({ contracts, assets, log, isToken, reads }: {
         policyKey(agentRegistry, deviceHash),
         balanceKey(paymentEscrow, deviceHash),
         ...(namesPolicy ? [instanceKey(asset)] : []),
+        // Read with the others, the code that `wayOfCards` asks for costs no call of its own.
+        ...Object.values(contracts).map(instanceKey),
       ],
       async check(entries) {
         const { owner, policy, balance, changedIn } = await cardNow(deviceHash, entries);

@@ -1,0 +1,84 @@
+import { xdr } from "@stellar/stellar-sdk";
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { Operation } from "../../../lib/escrow/operations/operations.ts";
+import { deviceKey, instanceKey, nonceKey } from "../../../lib/escrow/reads/storage_keys.ts";
+import { fault } from "../../stellar/transactions/submit_stage.ts";
+import { type GatewayView, type Sandbox, signed, startSandbox } from "../sandbox.ts";
+
+const CARD = "ab".repeat(32);
+
+let sandbox: Sandbox;
+before(async () => {
+  sandbox = await startSandbox();
+  const { owner, agent, asset } = sandbox;
+  const gateway = sandbox.gateway();
+  await act(gateway, owner, { kind: "registerDevice", deviceHash: CARD, agent: agent.publicKey() });
+  const policy = { deviceHash: CARD, agent: agent.publicKey(), asset, maxAmount: "0" };
+  await act(gateway, owner, { kind: "registerAgent", ...policy });
+  await act(gateway, owner, { kind: "fundEscrow", deviceHash: CARD, asset, amount: "100" });
+});
+after(() => sandbox.network.stop());
+
+/** A gateway before whose eyes the contracts are upgraded to code that keeps these entries elsewhere. */
+function upgradable(...moved: string[]): { gateway: GatewayView; upgrade(): Promise<void> } {
+  let isUpgraded = false;
+  const instances = Object.values(sandbox.contracts).map(instanceKey);
+  const gateway = sandbox.gateway({
+    fetch: async (url, init) => {
+      const body = await (await sandbox.fetch(url, init)).json();
+      if (!isUpgraded || JSON.parse(String(init.body)).method !== "getLedgerEntries") return Response.json(body);
+      const entries = body.result.entries as { key: string; xdr: string }[];
+      body.result.entries = entries.filter(({ key }) => !moved.includes(key))
+        .map((entry) => instances.includes(entry.key) ? { ...entry, xdr: withOtherCode(entry.xdr) } : entry);
+      return Response.json(body);
+    },
+  });
+  return {
+    gateway,
+    async upgrade() {
+      isUpgraded = true;
+      sandbox.network.closeLedger();
+      await gateway.rpc.getLatestLedger();
+    },
+  };
+}
+
+function withOtherCode(entryXdr: string): string {
+  const data = xdr.LedgerEntryData.fromXdr(entryXdr, "base64");
+  if (data.type !== "contractData" || data.contractData.val.type !== "scvContractInstance") return entryXdr;
+  const { ext, contract, key, durability, val: { instance: { storage } } } = data.contractData;
+  const executable = xdr.ContractExecutable.contractExecutableWasm(new Uint8Array(32).fill(9));
+  const val = xdr.ScVal.scvContractInstance(new xdr.ScContractInstance({ executable, storage }));
+  const changed = new xdr.ContractDataEntry({ ext, contract, key, durability, val });
+  return xdr.LedgerEntryData.contractData(changed).toXdr("base64");
+}
+
+async function act(gateway: GatewayView, who: Sandbox["owner"], operation: Operation): Promise<void> {
+  const { xdr } = await gateway.escrow.transactions.prepare({ source: who.publicKey(), operation });
+  await gateway.escrow.transactions.submit(signed(xdr, sandbox.network.passphrase, who));
+}
+
+describe("contracts that are upgraded to another storage are noticed by who only prepares, and reads no card", () => {
+  test("a stranger does not act for a card whose owner is kept elsewhere", async () => {
+    const { gateway, upgrade } = upgradable(deviceKey(sandbox.contracts.deviceRegistry, CARD));
+    await gateway.escrow.reads.card(CARD);
+    await upgrade();
+    const source = (await sandbox.account()).publicKey();
+    const theft = gateway.escrow.transactions.prepare({ source, operation: { kind: "revokeAgent", deviceHash: CARD } });
+    assert.match((await fault(theft)).message, /, the registered owner of card /);
+  });
+
+  test("a payment gets a nonce above the last one, which is kept elsewhere", async () => {
+    const { agent, merchant, asset, contracts } = sandbox;
+    const { gateway, upgrade } = upgradable(
+      deviceKey(contracts.deviceRegistry, CARD),
+      nonceKey(contracts.paymentEscrow, CARD, agent.publicKey()),
+    );
+    const payment = { deviceHash: CARD, merchant: merchant.publicKey(), asset, amount: "1" };
+    await gateway.escrow.reads.card(CARD);
+    await act(gateway, agent, { kind: "authorize", ...payment, nonce: "500" });
+    await upgrade();
+    await act(gateway, agent, { kind: "authorize", ...payment });
+  });
+});
