@@ -1,6 +1,6 @@
 import { GatewayError } from "../../errors.ts";
 import type { Clock } from "../../clock.ts";
-import { createEntryBatches, type ReadEntry } from "./entry_batches.ts";
+import { createEntryBatches, MAX_KEYS_PER_CALL, type ReadEntry } from "./entry_batches.ts";
 import { believed } from "./freshness.ts";
 import type { RawLedgerEntry } from "../rpc/schemas.ts";
 import type { RpcClient } from "../rpc/client.ts";
@@ -87,11 +87,12 @@ export function createEntryReader(parts: EntryReaderParts): EntryReader {
   return {
     readNow,
     async read(keys, { fresh = false } = {}) {
+      const haste = fresh ? "urgent" : keys.length > MAX_KEYS_PER_CALL ? "bulk" : "usual";
       for (let tried = 0; tried < TRIES; tried += 1) {
         const nowMs = clock.monotonicMs();
         const passOver = fresh && tried === 0;
         const found = await Promise.all(
-          keys.map((key) => (passOver ? undefined : cachedNow(key, nowMs)) ?? batches.ask(key, fresh)),
+          keys.map((key) => (passOver ? undefined : cachedNow(key, nowMs)) ?? batches.ask(key, haste)),
         );
         const ledger = found[0]?.ledger ?? view.sequence;
         if (found.every((one) => one.ledger === ledger)) return { ledger, entries: found.map((one) => one.entry) };

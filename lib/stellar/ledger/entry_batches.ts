@@ -7,9 +7,12 @@ export interface ReadEntry {
   entry: RawLedgerEntry | undefined;
 }
 
+/** `urgent`: at once. `bulk`: one of so many that all others go first. */
+export type Haste = "urgent" | "usual" | "bulk";
+
 export interface EntryBatches {
-  /** Asks for one key with the next batch, an urgent one at once; joins whoever asks for it already, and has not for too long. */
-  ask(key: string, urgent?: boolean): Promise<ReadEntry>;
+  /** Asks for one key with the next batch; joins whoever asks for it already, and has not for too long. */
+  ask(key: string, haste?: Haste): Promise<ReadEntry>;
 }
 
 /** The protocol's bound on one `getLedgerEntries`. */
@@ -22,6 +25,8 @@ const CALM_AFTER_MS = 250;
 interface Waiting {
   /** Monotonic; undefined: it waits to be sent. */
   sentAtMs: number | undefined;
+  /** It is of no bulk. */
+  isAhead: boolean;
   promise: Promise<ReadEntry>;
   resolve(found: ReadEntry): void;
   reject(error: unknown): void;
@@ -39,7 +44,9 @@ export function createEntryBatches({ fetchEntries, clock: { monotonicMs, wait },
   maxAgeMs: number;
 }): EntryBatches {
   const waiting = new Map<string, Waiting>();
+  /** Those of no bulk first. */
   let queue: string[] = [];
+  let ahead = 0;
   let inFlight = 0;
   let gathering = false;
   let hurrying = false;
@@ -59,6 +66,21 @@ export function createEntryBatches({ fetchEntries, clock: { monotonicMs, wait },
     });
   }
 
+  /** Whoever pays does not wait for a wallet of thousands of cards. */
+  function goAhead(key: string, own: Waiting): void {
+    own.isAhead = true;
+    queue.splice(queue.lastIndexOf(key), 1);
+    queue.splice(ahead, 0, key);
+    ahead += 1;
+  }
+
+  function enqueue(key: string): Waiting {
+    const own: Waiting = { ...Promise.withResolvers<ReadEntry>(), sentAtMs: undefined, isAhead: false };
+    waiting.set(key, own);
+    queue.push(key);
+    return own;
+  }
+
   /** What is asked for in the same turn of the event loop still goes out together. */
   function hurry(): void {
     if (hurrying) return;
@@ -72,6 +94,7 @@ export function createEntryBatches({ fetchEntries, clock: { monotonicMs, wait },
   function send(): void {
     const keys = queue.slice(0, MAX_KEYS_PER_CALL);
     queue = queue.slice(MAX_KEYS_PER_CALL);
+    ahead = Math.max(0, ahead - keys.length);
     inFlight += 1;
     lastCallAtMs = monotonicMs();
     const asked = new Map(keys.map((key) => [key, waiting.get(key)!]));
@@ -99,13 +122,13 @@ export function createEntryBatches({ fetchEntries, clock: { monotonicMs, wait },
   }
 
   return {
-    ask(key, urgent = false) {
+    ask(key, haste = "usual") {
       const joined = waiting.get(key);
-      if (joined !== undefined && monotonicMs() - (joined.sentAtMs ?? Infinity) <= maxAgeMs) return joined.promise;
-      const own: Waiting = { ...Promise.withResolvers<ReadEntry>(), sentAtMs: undefined };
-      waiting.set(key, own);
-      queue.push(key);
-      if (urgent) hurry();
+      const isJoined = joined !== undefined && monotonicMs() - (joined.sentAtMs ?? Infinity) <= maxAgeMs;
+      const own = isJoined ? joined : enqueue(key);
+      if (own.sentAtMs !== undefined) return own.promise;
+      if (haste !== "bulk" && !own.isAhead) goAhead(key, own);
+      if (haste === "urgent") hurry();
       else pump();
       return own.promise;
     },

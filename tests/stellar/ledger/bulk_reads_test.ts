@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { createEntryReader } from "../../../lib/stellar/ledger/entries.ts";
+import { createLedgerView } from "../../../lib/stellar/ledger/ledger_view.ts";
+import { fakeClock, stubRpc } from "../rpc/stub_rpc.ts";
+
+const cards = Array.from({ length: 10_000 }, (_, i) => `card${i}`);
+
+/** A reader over a node that takes a tenth of a second for each answer. */
+function reader() {
+  const clock = fakeClock();
+  const view = createLedgerView({ clock, stored: { sequence: 100, closeTime: clock.now() / 1_000 } });
+  const asked: string[][] = [];
+  const rpc = stubRpc({
+    async getLedgerEntries(keys) {
+      asked.push(keys);
+      await clock.wait(100);
+      return { latestLedger: 100, entries: [] };
+    },
+  });
+  return { entries: createEntryReader({ rpc, view, clock }), clock, asked };
+}
+
+describe("while a wallet of ten thousand cards is read, nobody else waits for all of them", () => {
+  test("who prepares a payment", async () => {
+    const { entries, clock } = reader();
+    const wallet = entries.read(cards);
+    const beganMs = clock.monotonicMs();
+    await entries.read(["account", "card"], { fresh: true });
+    assert.ok(clock.monotonicMs() - beganMs <= 200, `${clock.monotonicMs() - beganMs} ms`);
+    await wallet;
+  });
+
+  test("who looks at a card", async () => {
+    const { entries, clock } = reader();
+    const wallet = entries.read(cards);
+    const beganMs = clock.monotonicMs();
+    await entries.read(["device", "policy", "balance"]);
+    assert.ok(clock.monotonicMs() - beganMs <= 300, `${clock.monotonicMs() - beganMs} ms`);
+    await wallet;
+  });
+
+  test("who asks for what is read with the others", async () => {
+    const { entries, clock, asked } = reader();
+    const wallet = entries.read(cards);
+    const beganMs = clock.monotonicMs();
+    await entries.read(["card9999"], { fresh: true });
+    assert.ok(clock.monotonicMs() - beganMs <= 200, `${clock.monotonicMs() - beganMs} ms`);
+    await wallet;
+    assert.equal(asked.flat().length, cards.length);
+  });
+});
