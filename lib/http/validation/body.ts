@@ -11,6 +11,9 @@ export const MAX_BODY_BYTES = 192 * 1024;
 /** Bodies that have not come after this are refused with 408. */
 export const BODY_TIMEOUT_MS = 30_000;
 
+/** Most have room in so many. */
+const FIRST_BYTES = 4 * 1024;
+
 const noFields = z.strictObject({});
 
 /**
@@ -54,36 +57,40 @@ async function readText(request: Request, timeoutMs: number): Promise<string> {
 
 async function readBytes(request: Request, timeoutMs: number): Promise<Uint8Array> {
   if (Number(request.headers.get("content-length") ?? 0) > MAX_BODY_BYTES) throw tooLarge();
-  const chunks: Uint8Array[] = [];
-  let size = 0;
   const reader = request.body?.getReader();
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<"late">((resolve) => timer = setTimeout(() => resolve("late"), timeoutMs));
+  const late = new Promise<never>((_, reject) => timer = setTimeout(() => reject(tooLate(timeoutMs)), timeoutMs));
   try {
-    for (;;) {
-      const part = await Promise.race([reader?.read(), late]);
-      if (part === "late") throw tooLate(timeoutMs);
-      if (part === undefined || part.done) break;
-      size += part.value.length;
-      if (size > MAX_BODY_BYTES) throw tooLarge();
-      chunks.push(part.value);
-    }
+    // One race for all of it: each would hold its chunk until the time is up.
+    return await Promise.race([reader === undefined ? new Uint8Array() : wholeOf(reader), late]);
   } catch (error) {
     if (error instanceof GatewayError) throw error;
     // Nobody is there any more to read this; it is for the log, and no failure of ours.
     throw new GatewayError("invalid_request", "the body broke off", { retry: "same" });
   } finally {
     clearTimeout(timer);
-    // What is left of the body is the server's to read or to refuse.
+    // What is left of the body is the server's to read or to refuse. Whoever still reads is told.
     reader?.releaseLock();
   }
-  const bytes = new Uint8Array(size);
-  let at = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, at);
-    at += chunk.length;
+}
+
+/** Copies each chunk as it comes: of a body that comes byte by byte a runtime makes as many chunks, of kilobytes each. */
+async function wholeOf(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<Uint8Array> {
+  let bytes = new Uint8Array(FIRST_BYTES);
+  let size = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return bytes.subarray(0, size);
+    const end = size + value.length;
+    if (end > MAX_BODY_BYTES) throw tooLarge();
+    if (end > bytes.length) {
+      const larger = new Uint8Array(Math.min(MAX_BODY_BYTES, Math.max(end, 2 * bytes.length)));
+      larger.set(bytes);
+      bytes = larger;
+    }
+    bytes.set(value, size);
+    size = end;
   }
-  return bytes;
 }
 
 function tooLate(timeoutMs: number): GatewayError {

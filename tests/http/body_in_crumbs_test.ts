@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setTimeout as wait } from "node:timers/promises";
+import { z } from "zod";
+import type { AnySpec } from "../../lib/http/endpoint.ts";
+import type { Exchange } from "../../lib/http/exchange.ts";
+import { checkedBody } from "../../lib/http/validation/body.ts";
+
+/** As large as a runtime makes what it reads into, however little there is to read. */
+const CHUNK_BYTES = 64 * 1024;
+const CHUNKS = 6_000;
+const WATCHED = 1_000;
+
+function read(body: ReadableStream<Uint8Array>, bodyTimeoutMs: number): Promise<unknown> {
+  const headers = { "content-type": "application/json" };
+  const request = new Request("http://gateway.test/", { method: "POST", headers, body, ...{ duplex: "half" } });
+  const spec = { body: z.array(z.number()) } as unknown as AnySpec;
+  return checkedBody(spec, { request, parts: { bodyTimeoutMs } } as Exchange)!;
+}
+
+test("a body that comes byte by byte holds what it is, and not what each byte came in", async () => {
+  const text = new TextEncoder().encode(`[${"1,".repeat(CHUNKS / 2 - 2)}1 ]`);
+  const chunks: WeakRef<Uint8Array>[] = [];
+  let held = 0;
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const at = chunks.length;
+      if (at % 500 === 0) await wait(1);
+      if (at === text.length - 1) held = chunks.slice(0, WATCHED).filter((chunk) => chunk.deref() !== undefined).length;
+      const chunk = new Uint8Array(CHUNK_BYTES).subarray(0, 1);
+      chunk[0] = text[at]!;
+      chunks.push(new WeakRef(chunk));
+      controller.enqueue(chunk);
+      if (at === text.length - 1) controller.close();
+    },
+  }, { highWaterMark: 0 });
+  assert.equal(((await read(body, 30_000)) as number[]).length, CHUNKS / 2 - 1);
+  assert.ok(held < WATCHED / 2, `${held} of the first ${WATCHED} chunks are held at the end`);
+});
+
+test("a body that does not end in time is told so, and read no further", async () => {
+  let pulled = 0;
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      pulled += 1;
+      await wait(20);
+      controller.enqueue(new TextEncoder().encode("1"));
+    },
+  }, { highWaterMark: 0 });
+  await assert.rejects(read(body, 100), { status: 408, message: "the body did not come within 0.1 s" });
+  const sofar = pulled;
+  await wait(200);
+  assert.ok(pulled <= sofar + 1, `${pulled - sofar} more`);
+});
