@@ -28,7 +28,7 @@ function stage({ aheadMs, stored }: { aheadMs: number; stored?: number }) {
     authorizedAt: secondsOf(AUTHORIZED),
     expiresAt: secondsOf(AUTHORIZED + LIFE),
   };
-  const chain: { payments: PendingPaymentAnswer[] } = { payments: [payment] };
+  const chain: { payments: PendingPaymentAnswer[]; more?: true } = { payments: [payment] };
   const expiring = createExpiringPayments({
     log: {
       heightOf: (ledger) => Promise.resolve(ledger),
@@ -38,7 +38,7 @@ function stage({ aheadMs, stored }: { aheadMs: number; stored?: number }) {
         Promise.resolve(after === 0 ? [{ merchant: "M", height: AUTHORIZED, sequence: 1 }] : []),
       claimedSince: () => Promise.resolve(undefined),
     },
-    reads: { pending: () => Promise.resolve({ pending: "1", payments: chain.payments }) },
+    reads: { pending: () => Promise.resolve({ pending: "1", ...chain }) },
     shortestLife: () => Promise.resolve(LIFE),
     latestLedger: () => view.sequence,
     nowMs: () => view.networkSeconds() * 1_000,
@@ -90,5 +90,18 @@ test("a merchant is asked again soon whose payments the node did not tell when t
   chain.payments = [payment!];
   close(13);
   const firstAt = secondsOf(AUTHORIZED + LIFE);
+  assert.deepEqual(await expiring.now(), { payments: 1, merchants: 1, firstAt, complete: true });
+});
+
+test("it says so that there may be more where a merchant has more payments than are listed, and all of these expire", async () => {
+  const { expiring, chain, close } = stage({ aheadMs: 0 });
+  close(1);
+  const [payment] = chain.payments as [PendingPaymentAnswer];
+  Object.assign(chain, { payments: [payment, payment], more: true });
+  const firstAt = secondsOf(AUTHORIZED + LIFE);
+  assert.deepEqual(await expiring.now(), { payments: 2, merchants: 1, firstAt, complete: false });
+  // Those that are not listed are younger.
+  chain.payments = [payment, { ...payment, expiresAt: secondsOf(AUTHORIZED + LIFE * 2) }];
+  close(13);
   assert.deepEqual(await expiring.now(), { payments: 1, merchants: 1, firstAt, complete: true });
 });

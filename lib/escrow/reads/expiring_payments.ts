@@ -80,15 +80,15 @@ export function createExpiringPayments({ log, reads, shortestLife, latestLedger,
   async function ask(merchant: string, one: Waiting, seconds: number): Promise<void> {
     one.askedIn = looks;
     one.isTold = false;
-    const payments = await Promise.resolve().then(() => reads.pending(merchant)).then(
-      (got) => got.payments,
-      () => null,
-    );
-    if (payments === null) return;
+    const got = await Promise.resolve().then(() => reads.pending(merchant)).catch(() => undefined);
+    if (got === undefined || got.payments === null) return;
+    const { payments, more } = got;
     if (payments.length === 0) return void waiting.delete(merchant);
     const quarters = payments.flatMap((payment) => lastQuarterOf(payment) ?? []);
-    one.isTold = quarters.length === payments.length;
     one.expiring = quarters.flatMap(({ from, expiresAt }) => from <= seconds ? [expiresAt] : []);
+    // What is not listed is younger: it may expire only where all that is listed does.
+    const mayBeMore = more === true && one.expiring.length === payments.length;
+    one.isTold = quarters.length === payments.length && !mayBeMore;
     one.dueAt = one.isTold ? Math.min(seconds + LOOK_AGAIN_SECONDS, ...quarters.map(({ from }) => from)) : -Infinity;
   }
 
