@@ -123,8 +123,11 @@ export function contractCall(contracts: ContractIds, source: string, op: Prepare
     }
     case "revokeAgent":
       return call(agentRegistry, "revoke_agent", actor, hashVal(op.deviceHash));
-    case "fundEscrow":
-      return call(paymentEscrow, "fund_escrow", addressVal(op.asset), actor, hashVal(op.deviceHash), i128(op.amount));
+    case "fundEscrow": {
+      const [asset, amount] = [addressVal(op.asset), i128(op.amount)];
+      const fund = call(paymentEscrow, "fund_escrow", asset, actor, hashVal(op.deviceHash), amount);
+      return { ...fund, under: [call(op.asset, "transfer", actor, addressVal(paymentEscrow), amount)] };
+    }
     case "defundEscrow":
       return call(paymentEscrow, "defund_escrow", addressVal(op.asset), hashVal(op.deviceHash), i128(op.amount));
     case "registerDevice":

@@ -11,6 +11,8 @@ export interface ContractCall {
   contract: string;
   function: string;
   args: xdr.ScVal[];
+  /** The calls that it makes in the name of who acts; none when absent. */
+  under?: ContractCall[];
 }
 
 /** The account whose key is all zeros: nobody's, and a simulation's source need not exist. */

@@ -95,7 +95,7 @@ function theOneCall(tx: xdr.Transaction): ContractCall {
     throw refused("must invoke a contract's function, not upload or create a contract");
   }
   refuseMemoAndMux(tx, operation.sourceAccount);
-  return contractCall(hostFunction.invokeContract);
+  return callOf(hostFunction.invokeContract);
 }
 
 function authorisersOf({ sourceAccount, operations: [operation] }: xdr.Transaction): string[] {
@@ -113,7 +113,8 @@ export function credentialsAddress(credentials: xdr.SorobanCredentials): string 
   return Address.fromScAddress(address).toString();
 }
 
-function contractCall({ contractAddress, functionName, args }: xdr.InvokeContractArgs): ContractCall {
+/** A call as a transaction holds it. */
+export function callOf({ contractAddress, functionName, args }: xdr.InvokeContractArgs): ContractCall {
   return { contract: Address.fromScAddress(contractAddress).toString(), function: functionName.toString(), args };
 }
 
@@ -124,7 +125,7 @@ export function calledIn(envelopeXdr: string): ContractCall | undefined {
   const body = innerEnvelope(envelope).tx.operations[0]?.body;
   if (body?.type !== "invokeHostFunction") return undefined;
   const { hostFunction } = body.invokeHostFunctionOp;
-  return hostFunction.type === "hostFunctionTypeInvokeContract" ? contractCall(hostFunction.invokeContract) : undefined;
+  return hostFunction.type === "hostFunctionTypeInvokeContract" ? callOf(hostFunction.invokeContract) : undefined;
 }
 
 function innerEnvelope(

@@ -1,8 +1,8 @@
 import { Account, Keypair, Operation, TransactionBuilder, xdr } from "@stellar/stellar-sdk/base";
 import { GatewayError } from "../../errors.ts";
+import { authorisationsOf } from "./authorisations.ts";
 import type { ContractCall, ContractCalls } from "./contract_call.ts";
 import type { EntryReader } from "../ledger/entries.ts";
-import { credentialsAddress } from "./envelope.ts";
 import type { InclusionFees } from "./fees.ts";
 import { nodeXdr } from "./node_xdr.ts";
 import type { CallGuard, CallInEnvelope } from "./call_guard.ts";
@@ -75,8 +75,8 @@ export type Widen = (simulation: RawSimulation) => Promise<string>;
  * Builds the envelope of one call: simulated against the newest ledger, with the resources the simulation found
  * (and what `widen` adds to them), an inclusion fee from the node's statistics, and bounded in time.
  * @throws {GatewayError} `not_found` for an account that does not exist, what the call's guard and `explainSimulation`
- * say, `invalid_request` when somebody else than the source would have to authorise it, `upstream_error` for the seconds
- * after a start in which the node and this machine's clock disagree about the time
+ * say, `invalid_request` when somebody else than the source would have to authorise it, or the source something else,
+ * `upstream_error` for the seconds after a start in which the node and this machine's clock disagree about the time
  */
 export async function prepareTransaction(
   parts: PrepareParts,
@@ -98,15 +98,14 @@ export async function prepareTransaction(
   }
   await guard?.check(beside);
   if (simulation.error !== undefined) throw await parts.explainSimulation(call, simulation);
-  const authorisations = decodedAuthorisations(simulation);
-  refuseForeignAuthorisations(call, source, authorisations);
+  const auth = authorisationsOf(call, source, simulation);
   refuseRestores(simulation);
   const excess = await excessOf(simulation.transactionData!, parts.terms);
   if (excess !== undefined) throw await parts.explainExcess(call, excess);
   const transactionData = await widen?.(simulation) ?? simulation.transactionData!;
   // By a clock that is ahead the envelope would be valid for long.
   const validUntil = await parts.ledgers.certainTime() + VALID_FOR_SECONDS;
-  const operation = Operation.invokeContractFunction({ ...call, auth: authorisations });
+  const operation = Operation.invokeContractFunction({ ...call, auth });
   const builder = new TransactionBuilder(new Account(source, sequence.toString()), {
     fee: inclusionFee.toString(),
     networkPassphrase,
@@ -120,30 +119,6 @@ export async function prepareTransaction(
     fee: transaction.fee,
     validUntil,
   };
-}
-
-function decodedAuthorisations(simulation: RawSimulation): xdr.SorobanAuthorizationEntry[] {
-  const encoded = simulation.results?.[0]?.auth ?? [];
-  return nodeXdr("auth", () => encoded.map((entry) => xdr.SorobanAuthorizationEntry.fromXdr(entry, "base64")));
-}
-
-/** An envelope that its source's signature can't carry is never handed out. */
-function refuseForeignAuthorisations(
-  call: ContractCall,
-  source: string,
-  authorisations: xdr.SorobanAuthorizationEntry[],
-): void {
-  for (const { credentials } of authorisations) {
-    const who = credentialsAddress(credentials);
-    if (who === undefined) continue;
-    throw new GatewayError(
-      "invalid_request",
-      who.startsWith("G")
-        ? `source must be ${who}, who has to authorise ${call.function}; got ${source}`
-        : `${call.function} has to be authorised by ${who}, which is no account and can't be the source; got ${source}`,
-      { param: "source" },
-    );
-  }
 }
 
 /** Since protocol 23 an invocation restores by itself; only an older node asks for a transaction of its own. */
