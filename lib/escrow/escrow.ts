@@ -25,6 +25,7 @@ import { createTokenCheck } from "./assets/token_check.ts";
 import { createContractCodes } from "./contracts/codes.ts";
 import type { ContractIds } from "./contracts/errors.ts";
 import { createCardGuard } from "./operations/card_guard.ts";
+import { createMerchantWarnings } from "./operations/crowded_merchants.ts";
 import { createWalletWarnings } from "./operations/large_wallets.ts";
 import { createMerchantTraffic, type SharedTraffic } from "./operations/merchant_traffic.ts";
 import { type Operation, operationDigest, operationKind, refuseCall } from "./operations/operations.ts";
@@ -120,8 +121,11 @@ export function createEscrow(parts: EscrowParts): Escrow {
   const codes = createContractCodes({ entries, contracts });
   const ledgerTime = createLedgerTime({ rpc, view });
   const terms = createFootprintTerms({ entries, clock });
+  const paidSinceClaim = async (merchant: string) =>
+    reads.ways().pending === "calls" ? undefined : await byEntries.paidSinceClaim(merchant);
   const explanations = createExplanations({
     reads: () => reads,
+    paidSinceClaim,
     lastNonce: async (deviceHash, agent) =>
       reads.ways().device === "calls" ? undefined : await byEntries.lastNonce(deviceHash, agent),
     ledgerTime,
@@ -176,6 +180,8 @@ export function createEscrow(parts: EscrowParts): Escrow {
     return await parts.nextNonce({ deviceHash, agent, used: used.toString(), validForMs: keptForMs });
   }
 
+  const ofWallet = createWalletWarnings({ reads, terms });
+  const ofMerchant = createMerchantWarnings({ paidSinceClaim, terms });
   const { submit, status, fate } = transactions;
   const accountExists = async (address: string) => (await entries.read([accountKey(address)])).entries[0] !== undefined;
   const answers = createAnswerCache<bigint>({ view, now: clock.monotonicMs, maxAgeMs: maxAgeMs ?? 6_000 });
@@ -201,7 +207,7 @@ export function createEscrow(parts: EscrowParts): Escrow {
         transactions,
         nextNonce,
         spares,
-        warningOf: createWalletWarnings({ reads, terms }),
+        warningOf: async (source, operation) => await ofWallet(source, operation) ?? await ofMerchant(operation),
       }),
       warning: createOutcomeWarnings({
         contracts,

@@ -124,4 +124,27 @@ describe("a claim that one transaction cannot carry", () => {
     );
     await asked.stop();
   });
+
+  test("ever again is said to be none, and who pays the merchant is warned", async () => {
+    const crowded = Keypair.random();
+    await on.network.fund(crowded.publicKey());
+    const asked = await startGateway(on, { started: false });
+    const claim = { source: crowded.publicKey(), operation: { kind: "claim", asset: on.sandbox.asset } };
+    const merchant = crowded.publicKey();
+    const operation = { kind: "authorize", deviceHash: CARD, merchant, asset: on.sandbox.asset, amount: "1" };
+    const prepare = (body: object) => asked.request("POST", "/v1/transactions/prepare", { body });
+    for (let n = 0; n < 393; n += 1) authorize(merchant, 1);
+    assert.equal((await prepare({ source: owner.publicKey(), operation })).body.warning, undefined);
+    // With as many as can be collected at the most, all but one of them expired.
+    on.network.advance({ ledgers: LIFE_LEDGERS + 1_000 });
+    authorize(merchant, 1);
+    assert.equal((await prepare(claim)).status, 200);
+    const { warning } = (await prepare({ source: owner.publicKey(), operation })).body;
+    assert.match(warning, /^with this payment the merchant has 395 since the last claim, .* more than 394 .* is lost/);
+    authorize(merchant, 1);
+    const { status, body } = await prepare(claim);
+    assert.equal(status, 400);
+    assert.match(body.error.message, /goes through all 395 payments .* with 394 at most: it can collect none of them/);
+    await asked.stop();
+  });
 });

@@ -23,6 +23,8 @@ const MOST_ITEMS = 40_000;
 export interface EntrySource extends ReadSource {
   /** The last nonce an agent has used for a device, undefined before its first payment; read anew. */
   lastNonce(deviceHash: string, agent: string): Promise<bigint | undefined>;
+  /** How many payments a merchant was given since the last claim, expired or not. */
+  paidSinceClaim(merchant: string): Promise<number>;
 }
 
 /** Reads the contracts' storage: one upstream call for many devices. */
@@ -83,6 +85,11 @@ export function createEntrySource(
         (found) => indexes(found + 1).map((index) => keys.pendingPaymentKey(paymentEscrow, merchant, index)),
       );
       return { ledger, value: pendingOf(items, ledger) };
+    },
+
+    async paidSinceClaim(merchant) {
+      const { entries: [counter] } = await entries.read([keys.pendingIndexKey(paymentEscrow, merchant)]);
+      return valueOf(counter, asU32) ?? 0;
     },
 
     async lastNonce(deviceHash, agent) {

@@ -2,6 +2,7 @@ import type { ContractCall } from "../../stellar/transactions/contract_call.ts";
 import type { Excess } from "../../stellar/transactions/size.ts";
 import type { FootprintTerms } from "../../stellar/transactions/spare_keys.ts";
 import { asAddress, asHash, asI128, asU64 } from "../decode.ts";
+import { collectablePayments } from "../operations/crowded_merchants.ts";
 import { revocableCards } from "../operations/large_wallets.ts";
 import { checkPayment, type RefusalReason, refusalWords } from "../reads/payment_check.ts";
 import type { EscrowReads } from "../reads/reads.ts";
@@ -38,9 +39,11 @@ const PARAMS: Partial<Record<RefusalReason, string>> = {
   insufficient_escrow: "operation.amount",
 };
 
-export function createExplanations({ reads, lastNonce, ledgerTime, terms }: {
+export function createExplanations({ reads, paidSinceClaim, lastNonce, ledgerTime, terms }: {
   /** What is read by now: the contracts' storage or their functions. */
   reads: () => Pick<EscrowReads, "card" | "walletDevices" | "pending">;
+  /** How many payments a merchant was given since the last claim, expired or not; undefined where that can't be told. */
+  paidSinceClaim(merchant: string): Promise<number | undefined>;
   /** The last nonce an agent has used for a card, undefined where that can't be told. */
   lastNonce(deviceHash: string, agent: string): Promise<bigint | undefined>;
   /** Close time of the newest ledger, Unix seconds. */
@@ -102,7 +105,17 @@ export function createExplanations({ reads, lastNonce, ledgerTime, terms }: {
   }
 
   async function ofClaim({ args: [, merchant] }: ContractCall, excess?: Excess): Promise<string> {
-    const { payments } = await reads().pending(asAddress(merchant!));
+    const address = asAddress(merchant!);
+    const [{ payments }, paid = 0, limits] = await Promise.all([
+      reads().pending(address),
+      paidSinceClaim(address),
+      terms.read(),
+    ]);
+    const most = collectablePayments(limits);
+    if (paid > most) {
+      return `the contract goes through all ${paid} payments since the merchant's last claim, expired ones, too, and can do ` +
+        `so with ${most} at most: it can collect none of them any more; be paid at another account`;
+    }
     const all = `the contract collects all ${payments?.length ?? "of a merchant's"} pending payments at once, or none`;
     const after = "what expires is lost to the merchant; claim more often";
     // Each payment is one entry written, and it goes when it expires.
