@@ -26,6 +26,7 @@ import { createContractCodes } from "./contracts/codes.ts";
 import type { ContractIds } from "./contracts/errors.ts";
 import { createCardGuard } from "./operations/card_guard.ts";
 import { createMerchantWarnings } from "./operations/crowded_merchants.ts";
+import { createCardWarnings } from "./operations/given_up_cards.ts";
 import { createWalletWarnings } from "./operations/large_wallets.ts";
 import { createMerchantTraffic, type SharedTraffic } from "./operations/merchant_traffic.ts";
 import { type Operation, operationDigest, operationKind, refuseCall } from "./operations/operations.ts";
@@ -181,6 +182,7 @@ export function createEscrow(parts: EscrowParts): Escrow {
   }
 
   const ofWallet = createWalletWarnings({ reads, terms });
+  const ofCard = createCardWarnings({ reads });
   const ofMerchant = createMerchantWarnings({ paidSinceClaim, terms });
   const { submit, status, fate } = transactions;
   const accountExists = async (address: string) => (await entries.read([accountKey(address)])).entries[0] !== undefined;
@@ -207,7 +209,8 @@ export function createEscrow(parts: EscrowParts): Escrow {
         transactions,
         nextNonce,
         spares,
-        warningOf: async (source, operation) => await ofWallet(source, operation) ?? await ofMerchant(operation),
+        warningOf: async (source, operation) =>
+          await ofWallet(source, operation) ?? await ofMerchant(operation) ?? await ofCard(operation),
       }),
       warning: createOutcomeWarnings({
         contracts,

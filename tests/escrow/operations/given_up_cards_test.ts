@@ -1,0 +1,48 @@
+import type { Keypair } from "@stellar/stellar-sdk";
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { Operation } from "../../../lib/escrow/operations/operations.ts";
+import { type GatewayView, type Sandbox, signed, startSandbox } from "../sandbox.ts";
+
+const CARD = "ab".repeat(32);
+
+let sandbox: Sandbox;
+let gateway: GatewayView;
+before(async () => {
+  sandbox = await startSandbox();
+  gateway = sandbox.gateway();
+});
+after(() => sandbox.network.stop());
+
+/** Does it, and answers what was to be known before. */
+async function act(who: Keypair, operation: Operation): Promise<string | undefined> {
+  const { xdr, warning } = await gateway.escrow.transactions.prepare({ source: who.publicKey(), operation });
+  await gateway.escrow.transactions.submit(signed(xdr, sandbox.network.passphrase, who));
+  return warning;
+}
+
+describe("who gives up a card", () => {
+  test("is warned that its money goes to whoever registers it next, and so it does", async () => {
+    const { owner, agent, asset } = sandbox;
+    const stranger = await sandbox.account();
+    const policy = { agent: agent.publicKey(), asset, maxAmount: "0" };
+    await act(owner, { kind: "registerDevice", deviceHash: CARD, agent: agent.publicKey() });
+    await act(owner, { kind: "registerAgent", deviceHash: CARD, ...policy });
+    await act(owner, { kind: "fundEscrow", deviceHash: CARD, asset, amount: "100" });
+    assert.equal(
+      await act(owner, { kind: "revokeDevice", deviceHash: CARD }),
+      `the card's escrow still holds 100: anybody can register the card then, and take that out, and its agent ` +
+        `${agent.publicKey()} can go on paying with it; revokeAgent and sweepEscrow come first`,
+    );
+    await act(stranger, { kind: "registerDevice", deviceHash: CARD, agent: stranger.publicKey() });
+    await act(stranger, { kind: "defundEscrow", deviceHash: CARD, asset, amount: "100" });
+    assert.equal((await gateway.escrow.reads.device(CARD)).escrowBalance, "0");
+  });
+
+  test("is told nothing where its escrow is empty", async () => {
+    const stranger = (await gateway.escrow.reads.card(CARD)).value.device!.owner;
+    const revoke = { kind: "revokeDevice" as const, deviceHash: CARD };
+    const { warning } = await gateway.escrow.transactions.prepare({ source: stranger, operation: revoke });
+    assert.equal(warning, undefined);
+  });
+});
