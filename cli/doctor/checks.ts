@@ -23,21 +23,23 @@ export interface ExaminationParts {
 export async function* examine(parts: ExaminationParts): AsyncGenerator<Finding> {
   const { config, target, fetch, resolve, clock } = parts;
   const examined = await examineStore(config);
-  const { store } = examined;
+  const { store, isServed } = examined;
   try {
     yield* examined.findings;
     yield await readingStore("api keys", () => examineKeys(config, examined, clock.now()));
     yield await readingStore("webhook secrets", () => examineSecrets(config, examined));
-    yield await examinePort(config, examined.isServed, fetch);
+    yield await examinePort(config, isServed, fetch);
     const node = yield* examineNodes(parts);
     if (node === undefined) {
       for (const check of ["clock and ledger", "history", "contracts"]) {
         yield skip(check, "no node of this network answers");
       }
     } else {
+      const { health } = node;
       yield store === undefined && !examined.isNew
         ? skip("history", "the store is not read")
-        : await readingStore("history", async () => historyFinding(await store?.events.watcherState(), node.health));
+        : await readingStore("history", async () =>
+          historyFinding(await store?.events.watcherState(), health, isServed));
       // Later answers may be of the node's next ledgers, and wait for nothing.
       const newest = await node.rpc.getLatestLedger().catch(() => undefined);
       const stored = { sequence: newest?.sequence ?? 1, closeTime: newest?.closeTime ?? 0 };

@@ -31,6 +31,8 @@ const LEDGER_POLL_MS = 1_000;
 const SECONDS_PER_LEDGER = 5;
 /** A gateway that serves may have read on, or from a node that is ahead: a reset or a lag is more than this. */
 const FEW_LEDGERS = 12;
+/** Five minutes, as of the alert: a gateway that reads is not so far behind for long. */
+const MANY_LEDGERS = 60;
 /** Less than this until events are lost is worth a word. */
 const FEW_HOURS = 3;
 
@@ -150,10 +152,11 @@ async function hasNewerLedger(rpc: RpcClient, sequence: number, wait: Clock["wai
   return false;
 }
 
-/** What the node still holds against where the last run stopped: what lies between is lost. */
+/** What the node still holds against where the last run stopped, or a gateway that serves stands: what lies between is lost. */
 export function historyFinding(
   state: WatcherState | undefined,
   { latestLedger, oldestLedger, ledgerRetentionWindow }: Health,
+  isServed: boolean,
 ): Finding {
   const isWhole = latestLedger - oldestLedger + 1 < ledgerRetentionWindow;
   const held = `the node holds ledgers ${oldestLedger}–${latestLedger}${isWhole ? ", all since its first" : ""}`;
@@ -177,6 +180,14 @@ export function historyFinding(
   // It lets go of a ledger when its window is full, and not before.
   const hours = Math.max(next - oldestLedger, next + ledgerRetentionWindow - latestLedger) * SECONDS_PER_LEDGER / 3_600;
   const left = hours >= 48 ? `${Math.floor(hours / 24)} days` : `${Math.floor(hours)} h`;
+  const behind = latestLedger - state.scannedLedger;
+  if (isServed && behind > MANY_LEDGERS) {
+    return warn(
+      "history",
+      `${found}: a gateway serves, and is ${behind} ledgers behind; in about ${left} events begin to be lost`,
+      "after a start it catches up within minutes; if the number does not fall, its log says why it does not read on",
+    );
+  }
   if (hours >= FEW_HOURS) return ok("history", `${found}; a gateway that is off misses nothing for about ${left}`);
   return warn("history", `${found}: in about ${left} events begin to be lost`, "start the gateway before that");
 }

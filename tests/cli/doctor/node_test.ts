@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { ExaminationParts } from "../../../cli/doctor/checks.ts";
 import { type Clock, systemClock } from "../../../lib/clock.ts";
+import { openStore } from "../../../lib/store/open.ts";
 import { scanned } from "../../store/samples.ts";
 import { type DoctorStage, NODE, quickWait, says, startDoctorStage } from "./stage.ts";
 
@@ -169,6 +170,27 @@ describe("doctor: the node", () => {
       /ledgers 1–17280: in about 0 h events begin to be lost$/,
       /start the gateway/,
     );
+  });
+
+  test("tells a gateway that serves and reads nothing of what happens, whose history stands still", async () => {
+    const setting = await doctor.storeWith((store) => scanned(store, 2, { latestLedger: 3 }));
+    const behind = (ledgers: number) =>
+      doctor.finding("history", { store: setting }, {
+        fetch: doctor.rpcAnswer((result, method) =>
+          method === "getHealth" ? { ...result, oldestLedger: 1, latestLedger: 2 + ledgers } : result
+        ),
+      });
+    says(await behind(8_640), "ok", /read up to ledger 2/);
+    const served = await openStore(setting);
+    await served.holdForServing();
+    says(await behind(60), "ok", /read up to ledger 2/);
+    says(
+      await behind(8_640),
+      "warn",
+      /a gateway serves, and is 8640 ledgers behind; in about \d+ h/,
+      /its log says why/,
+    );
+    await served.close();
   });
 
   test("a store that is not there yet has no history to lose; of one that is not read nothing is said", async () => {
