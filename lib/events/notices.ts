@@ -105,6 +105,10 @@ export function troubleOf(cause: unknown): Trouble {
   // What a store says of itself is all there is to know.
   if (cause instanceof StoreError) return { kind: "store_failed", message };
   if (!fromNode) return { kind: "internal", message, cause };
+  // The node's own words, which may speak of a database that is not ours.
+  if (cause instanceof RpcError) {
+    return { kind: "node_failed", message: `the RPC node answers ${cause.method} with an error: ${message}` };
+  }
   // Foreseen: the message says what it is, only what lies under it is new.
   return { kind: "node_failed", message, cause: cause.cause };
 }

@@ -29,7 +29,7 @@ describe("the watcher outlives what fails", () => {
     assert.equal((await turn()).outcome, "failed");
     assert.deepEqual(problems.map(({ kind, message }) => [kind, message]), [[
       "node_failed",
-      "could not read the ledger",
+      "the RPC node answers getEvents with an error: could not read the ledger",
     ]]);
     node.beforeCall = () => {};
     await turn();
