@@ -23,6 +23,8 @@ import { watchForeignAssets } from "./foreign_assets.ts";
 import type { GatewayOptions } from "./options.ts";
 
 const NETWORK_CHECK_TIMEOUT_MS = 3_000;
+/** Whether a node is of another network indeed. */
+const ASK_AGAIN_MS = 2_000;
 /** For a request that waits for the log: isolates have no loop that could be woken. */
 const CATCH_UP_MS = 2_000;
 
@@ -91,7 +93,8 @@ export async function createChain(
       else log.warn(`RPC node is ${condition}`, { node: name, problem, asked });
     },
   });
-  const networkChecked = checkNetwork(rpc, config.networkPassphrase, log);
+  const wait = (ms: number) => clock.wait(ms, stopping);
+  const networkChecked = checkNetwork(rpc, { passphrase: config.networkPassphrase, log, wait });
   // Whoever waits for it is told; a gateway that is stopped before has nobody who does.
   networkChecked.catch(() => {});
   const findings = !store.isShared ? undefined : createSharedFindings({
@@ -176,17 +179,29 @@ function settingsOf(id: string, contracts: ContractIds): string {
   return keys.map(settingTitle).join(" and ");
 }
 
-/** A node of another network is a mistake in the settings; one that does not answer now may do so later. */
-async function checkNetwork(rpc: NodesRpcClient, passphrase: string, log: Log): Promise<void> {
-  for (const said of await rpc.networks({ timeoutMs: NETWORK_CHECK_TIMEOUT_MS })) {
-    if (said.passphrase === undefined) {
-      log.warn("an RPC node does not answer yet; serving all the same", { node: said.node, problem: said.problem });
-    } else if (said.passphrase !== passphrase) {
-      throw new ConfigError(
-        `the RPC node ${said.node} is of the network ${JSON.stringify(said.passphrase)}, the settings say ${
-          JSON.stringify(passphrase)
-        }`,
-      );
-    }
+/**
+ * A node of another network is a mistake in the settings; one that does not answer now may do so later. One wrong answer
+ * ends no gateway: it would not be started again.
+ */
+async function checkNetwork(
+  rpc: NodesRpcClient,
+  { passphrase, log, wait }: { passphrase: string; log: Log; wait: (ms: number) => Promise<void> },
+): Promise<void> {
+  const first = await rpc.networks({ timeoutMs: NETWORK_CHECK_TIMEOUT_MS });
+  for (const { node, passphrase, problem } of first) {
+    if (passphrase === undefined) log.warn("an RPC node does not answer yet; serving all the same", { node, problem });
   }
+  const isOther = (said: string | undefined) => said !== undefined && said !== passphrase;
+  if (!first.some((one) => isOther(one.passphrase))) return;
+  await wait(ASK_AGAIN_MS);
+  const second = await rpc.networks({ timeoutMs: NETWORK_CHECK_TIMEOUT_MS });
+  first.forEach(({ node, passphrase: said }, index) => {
+    if (!isOther(said)) return;
+    if (second[index]!.passphrase === passphrase) {
+      return log.warn("an RPC node has once spoken for another network", { node, network: said });
+    }
+    throw new ConfigError(
+      `the RPC node ${node} is of the network ${JSON.stringify(said)}, the settings say ${JSON.stringify(passphrase)}`,
+    );
+  });
 }

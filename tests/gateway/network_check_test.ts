@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { type Clock, systemClock } from "../../lib/clock.ts";
+import { ConfigError } from "../../lib/config.ts";
+import { type RpcFetch, startGateway, startTestNetwork, type TestNetwork } from "../http/test_gateway.ts";
+
+let on: TestNetwork;
+before(async () => on = await startTestNetwork());
+after(() => on.network.stop());
+
+/** A node that speaks for another network so many times. */
+function lying(times: number): RpcFetch {
+  return async (url, init) => {
+    const answer = await on.fetch(url, init);
+    if (JSON.parse(String(init.body)).method !== "getNetwork" || times-- <= 0) return answer;
+    const { result, ...rest } = await answer.json();
+    return Response.json({ ...rest, result: { ...result, passphrase: "Another Network" } });
+  };
+}
+
+/** Two seconds take no time; deadlines of calls take theirs. */
+const wait: Clock["wait"] = (ms, signal) => systemClock.wait(ms === 2_000 ? 0 : ms, signal);
+const start = (fetch: RpcFetch) => startGateway(on, { started: false, wait, fetch });
+
+test("a node that speaks once for another network keeps no gateway from starting, and the log says that it did", async () => {
+  const api = await start(lying(1));
+  await api.gateway.networkChecked;
+  assert.match(api.log(), /has once spoken for another network.*Another Network/);
+  await api.stop();
+});
+
+test("a node that is of another network keeps a gateway from starting", async () => {
+  const api = await start(lying(Infinity));
+  await assert.rejects(
+    api.gateway.networkChecked,
+    (error) =>
+      error instanceof ConfigError && /is of the network "Another Network", the settings say/.test(error.message),
+  );
+  await api.stop();
+});
