@@ -69,6 +69,7 @@ export function createHttp(
     clock,
     networkSeconds: view.networkSeconds,
     newId: () => randomBase62(22, random),
+    onFull: () => metrics.limited("idempotency_keys"),
   });
   const transactions = createTransactionIntents({ once, escrow });
 

@@ -39,8 +39,8 @@ const REFUSALS: readonly StoreErrorKind[] = ["exists", "fenced"];
 export interface GatewayMetrics {
   /** What counts the answers of one route; `path` is its pattern. */
   meter(method: string, path: string): RequestMeter;
-  /** A request was refused for its key's rate or its address's. */
-  limited(by: "key" | "address"): void;
+  /** A request was refused for its key's rate or its address's, or because too many `Idempotency-Key`s are kept. */
+  limited(by: keyof ReturnType<typeof requestSeries>["limited"]): void;
   rpcAttempt(attempt: { node: string; method: string; outcome: AttemptOutcome; durationMs: number }): void;
   /** The watcher told of something. */
   watcherTold(kind: string): void;

@@ -22,10 +22,15 @@ export function requestSeries(registry: Registry) {
   const inFlight = registry.gauge("gateway_requests_in_flight", "Requests whose answer is still to come.").with();
   const limited = registry.counter(
     "gateway_requests_limited_total",
-    "Requests refused for the rate of their key or, with no valid key, of their address.",
+    "Requests refused for the rate of their key or, with no valid key, of their address; or as too many Idempotency-Keys are kept.",
     ["by"],
   );
-  return { answered, seconds, inFlight, limited: { key: limited.with("key"), address: limited.with("address") } };
+  const by = {
+    key: limited.with("key"),
+    address: limited.with("address"),
+    idempotency_keys: limited.with("idempotency_keys"),
+  };
+  return { answered, seconds, inFlight, limited: by };
 }
 
 /** What is counted of the RPC nodes and the ledger they show. */

@@ -91,6 +91,24 @@ test("counts keys that were refused for their rate", async () => {
   );
 });
 
+test("counts what is refused because too many values of Idempotency-Key are kept", async () => {
+  const full = await startGateway(on, {
+    settings: { metricsToken: TOKEN },
+    store: (store) => bentStore(store, { intents: { claim: () => Promise.resolve("full") } }),
+  });
+  const by = { by: "idempotency_keys" };
+  assert.equal(value(await scrape(full), "gateway_requests_limited_total", by), 0, "so that the first is an increase");
+  const { owner, agent } = on.sandbox.accounts;
+  const operation = { kind: "registerDevice", deviceHash: "ab".repeat(32), agent: agent.address };
+  const { status } = await full.request("POST", "/v1/transactions/prepare", {
+    headers: { "idempotency-key": "one-too-many" },
+    body: { source: owner.address, operation },
+  });
+  assert.equal(status, 429);
+  assert.equal(value(await scrape(full), "gateway_requests_limited_total", by), 1);
+  await full.stop();
+});
+
 test("times what takes its time, and has no request in flight when all are answered", async () => {
   const { status } = await api.request("GET", "/v1/events");
   assert.equal(status, 200);

@@ -61,13 +61,15 @@ const LONGEST_PAUSE_MS = 500;
  * - What `work` does in the world beside its answer is done under the intent's `id`, which outlives the claim, and where it
  *   may be undone by others under the claim itself.
  */
-export function createOnce({ intents, clock, networkSeconds, newId }: {
+export function createOnce({ intents, clock, networkSeconds, newId, onFull }: {
   intents: IntentStore;
   clock: Clock;
   /** The network's time, Unix seconds. */
   networkSeconds(): number;
   /** 22 random letters and digits. */
   newId(): string;
+  /** Told of each request that is refused because too many intents are kept. */
+  onFull?(): void;
 }): Once {
   const { claimMs: durationMs, waitMs, mostOfKey, mostInAll } = INTENT_LIMITS;
   const networkMs = () => networkSeconds() * 1_000;
@@ -96,7 +98,10 @@ export function createOnce({ intents, clock, networkSeconds, newId }: {
           mostInAll,
           atMs: networkMs(),
         });
-        if (claim === "full") throw full();
+        if (claim === "full") {
+          onFull?.();
+          throw full();
+        }
         if (claim !== "taken") {
           const answer = await done(claim, task);
           if (answer !== undefined) return answer.is;
