@@ -76,7 +76,7 @@ export function createKeyVerifier(options: KeyVerifierOptions): KeyVerifier {
       if (freshSinceMs > staleFromMs || cached.verifiedAtMs > staleFromMs) {
         const nowMs = clock.now();
         if (nowMs >= cached.expiresAtMs) return EXPIRED;
-        if (nowMs - cached.useNotedAtMs >= USE_INTERVAL_MS) noteUse(cached, nowMs);
+        noteUse(cached, nowMs);
         return cached.verdict;
       }
     }
@@ -107,12 +107,14 @@ export function createKeyVerifier(options: KeyVerifierOptions): KeyVerifier {
       useNotedAtMs: record.lastUsedAt === undefined ? 0 : Date.parse(record.lastUsedAt),
     };
     if (nowMs >= cached.expiresAtMs) return EXPIRED;
-    if (nowMs - cached.useNotedAtMs >= USE_INTERVAL_MS) noteUse(cached, nowMs);
+    noteUse(cached, nowMs);
     if (startedIn === generation) cache.set(presented, cached);
     return cached.verdict;
   }
 
+  /** Now and then. A time that lies ahead is of a clock that was set back since. */
   function noteUse(cached: CachedKey, nowMs: number): void {
+    if (Math.abs(nowMs - cached.useNotedAtMs) < USE_INTERVAL_MS) return;
     cached.useNotedAtMs = nowMs;
     uses.note(cached.verdict.record.id, nowMs);
   }

@@ -109,7 +109,7 @@ export interface KeyStore {
   delete(id: string): Promise<boolean>;
   /**
    * Notes when keys were last used, at most 500 at once; ids that do not exist are passed over, and so is a time before the
-   * one noted. Does not raise `version`.
+   * one noted, unless that is `aheadOf` it. Does not raise `version`.
    */
   touch(uses: { id: string; lastUsedAt: string }[]): Promise<void>;
   /** Rises with every insert, disable, enable and delete, from any process: a cheap way to see that keys changed. */

@@ -277,6 +277,13 @@ describe("the last use of a key", () => {
     assert.equal(source.touched.flat().length, 1);
   });
 
+  test("is noted again where what the record says lies ahead, of a clock that was set back since", async () => {
+    const { key } = keyWith({ lastUsedAt: new Date(NOW + 40 * 86_400_000).toISOString() });
+    await verifier.refresh();
+    await pass(6_000, key);
+    assert.deepEqual(source.touched.flat().map(({ lastUsedAt }) => lastUsedAt), ["2026-03-01T12:00:00.500Z"]);
+  });
+
   test("is not noted for a key that is refused", async () => {
     const { key } = keyWith({ disabled: true });
     await pass(60_000, key);

@@ -105,10 +105,17 @@ export function keyContract({ store, anotherHandle, isPersistent }: Subject): vo
   });
 
   test("keys.touch passes over a time before the one noted", async () => {
-    const [earlier, later] = ["2026-12-01T00:00:00.000Z", "2026-12-02T00:00:00.000Z"];
+    const [earlier, later] = ["2026-12-01T00:00:00.000Z", "2026-12-01T00:59:00.000Z"];
     await store().keys.insert(sampleKey("a", { lastUsedAt: later }));
     await store().keys.touch([{ id: "a", lastUsedAt: earlier }]);
     assert.equal((await store().keys.get("a"))?.lastUsedAt, later);
+  });
+
+  test("keys.touch corrects a time that a clock has noted which was ahead", async () => {
+    const [now, ahead] = ["2026-12-01T00:00:00.000Z", "2027-01-10T00:00:00.000Z"];
+    await store().keys.insert(sampleKey("a", { lastUsedAt: ahead }));
+    await store().keys.touch([{ id: "a", lastUsedAt: now }]);
+    assert.equal((await store().keys.get("a"))?.lastUsedAt, now);
   });
 
   test("keys.version rises with insert, disable, enable and delete, and with nothing else", async () => {

@@ -1,5 +1,6 @@
 import type { KvU64 } from "../../runtime/kv.ts";
 import type { NounDriver } from "../checked_store.ts";
+import { aheadOf } from "../key_use.ts";
 import { type KeyRecord, type KeyStore, StoreError } from "../store.ts";
 import { bucketKey } from "./buckets.ts";
 import { collect, commit, type DenoKvContext, getAll, next, present } from "./io.ts";
@@ -76,7 +77,8 @@ export function denoKvKeys({ kv, location, retry }: DenoKvContext): NounDriver<K
         const latest = new Map<string, string>();
         uses.forEach(({ id, lastUsedAt }, index) => {
           const before = latest.get(id) ?? noted[index]!.value;
-          if (stored[index]!.value === null || (before !== null && lastUsedAt <= before)) return;
+          const isPassed = before !== null && lastUsedAt <= before && before <= aheadOf(lastUsedAt);
+          if (stored[index]!.value === null || isPassed) return;
           latest.set(id, lastUsedAt);
         });
         if (latest.size === 0) return { done: undefined };

@@ -1,4 +1,5 @@
 import type { NounDriver } from "../checked_store.ts";
+import { aheadOf } from "../key_use.ts";
 import { KEY_COLUMNS, type KeyRow, keyRow, toKey } from "../sql/keys.ts";
 import { type KeyStore, StoreError } from "../store.ts";
 import { givenRows } from "./database.ts";
@@ -55,10 +56,11 @@ export function postgresKeys({ database, location, prefix }: PostgresContext): N
     async touch(uses) {
       await database.write(
         `UPDATE ${prefix}api_key AS kept SET last_used_at = used."lastUsedAt" FROM (
-          SELECT id, max("lastUsedAt" COLLATE "C") AS "lastUsedAt"
-          FROM ${givenRows('id text, "lastUsedAt" text')} GROUP BY id
-        ) AS used WHERE kept.id = used.id AND coalesce(kept.last_used_at, '') < used."lastUsedAt"`,
-        [uses.map(({ id, lastUsedAt }) => ({ id, lastUsedAt }))],
+          SELECT id, max("lastUsedAt" COLLATE "C") AS "lastUsedAt", max(ahead COLLATE "C") AS ahead
+          FROM ${givenRows('id text, "lastUsedAt" text, ahead text')} GROUP BY id
+        ) AS used WHERE kept.id = used.id
+          AND (coalesce(kept.last_used_at, '') < used."lastUsedAt" OR kept.last_used_at > used.ahead)`,
+        [uses.map(({ id, lastUsedAt }) => ({ id, lastUsedAt, ahead: aheadOf(lastUsedAt) }))],
       );
     },
     version: () => versionOf(database, prefix, "keys"),

@@ -1,4 +1,5 @@
 import type { NounDriver } from "../checked_store.ts";
+import { aheadOf } from "../key_use.ts";
 import { KEY_COLUMNS, type KeyRow, keyRow, toKey } from "../sql/keys.ts";
 import { type KeyStore, StoreError } from "../store.ts";
 import { rowValues } from "./row_values.ts";
@@ -16,7 +17,7 @@ export function sqliteKeys({ database, location }: SqliteContext): NounDriver<Ke
   const removeBucket = database.prepare("DELETE FROM bucket WHERE key_id = ?");
   const removeSubscriptions = database.prepare("DELETE FROM subscription WHERE key_id = ?");
   const touch = database.prepare(
-    "UPDATE api_key SET last_used_at = ?1 WHERE id = ?2 AND coalesce(last_used_at, '') < ?1",
+    "UPDATE api_key SET last_used_at = ?1 WHERE id = ?2 AND (coalesce(last_used_at, '') < ?1 OR last_used_at > ?3)",
   );
   const version = database.prepare<{ version: number }>("SELECT version FROM keys_version");
 
@@ -42,7 +43,7 @@ export function sqliteKeys({ database, location }: SqliteContext): NounDriver<Ke
       }),
     touch: (uses) =>
       database.transaction(() => {
-        for (const { id, lastUsedAt } of uses) touch.run(lastUsedAt, id);
+        for (const { id, lastUsedAt } of uses) touch.run(lastUsedAt, id, aheadOf(lastUsedAt));
       }),
     version: () => version.get()!.version,
   };
