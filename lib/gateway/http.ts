@@ -25,6 +25,7 @@ import type { Caretaker } from "./caretaker.ts";
 import type { Chain } from "./chain.ts";
 import type { GatewayMetrics } from "../metrics/gateway_metrics.ts";
 import type { GatewayOptions } from "./options.ts";
+import { inTime } from "./scrape.ts";
 import { createStatus } from "./status.ts";
 
 const random = (length: number) => crypto.getRandomValues(new Uint8Array(length));
@@ -86,6 +87,12 @@ export function createHttp(
     return confirmed;
   };
 
+  const scraped = {
+    history: inTime(clock.wait, history.status),
+    backlog: inTime(clock.wait, webhooks.backlog, { orLast: true }),
+    lookForForeignAssets: inTime(clock.wait, chain.foreignAssets.look),
+  };
+
   const status: typeof transactions.status = async (hash) => {
     const known = await transactions.status(hash);
     if (known.status !== "success") return known;
@@ -127,15 +134,15 @@ export function createHttp(
       token: config.metricsToken,
       contentType: METRICS_CONTENT_TYPE,
       async render() {
-        await chain.foreignAssets.look();
+        await scraped.lookForForeignAssets().catch(() => {});
         return await metrics.render({
           ledger: () => view,
           nodes: rpc.nodes,
-          history: history.status,
+          history: scraped.history,
           troubles: caretaker.troubles,
           contracts: chain.contractWatch.contracts,
           streams: () => streams.size,
-          backlog: webhooks.backlog,
+          backlog: scraped.backlog,
           expiring: chain.expiring.now,
           foreignMovements: chain.foreignAssets.found,
         });

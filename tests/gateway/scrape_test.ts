@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { systemClock, type Wait } from "../../lib/clock.ts";
+import { inTime } from "../../lib/gateway/scrape.ts";
+import { parseExposition } from "../exposition.ts";
+import { startGateway, startTestNetwork, type TestNetwork } from "../http/test_gateway.ts";
+import { bentStore } from "../store/bent_store.ts";
+
+let on: TestNetwork;
+before(async () => on = await startTestNetwork());
+after(() => on.network.stop());
+
+const TOKEN = "scrape-me-0123456789";
+
+test(
+  "a scrape is answered, without what the store says, while the store stands still",
+  { timeout: 60_000 },
+  async () => {
+    let standstill = Promise.resolve();
+    const over = Promise.withResolvers<void>();
+    const api = await startGateway(on, {
+      settings: { metricsToken: TOKEN },
+      started: false,
+      store: (store) =>
+        bentStore(store, {
+          events: {
+            watcherState: async () => (await standstill, await store.events.watcherState()),
+            bounds: async () => (await standstill, await store.events.bounds()),
+          },
+        }),
+    });
+    const scrape = async () => {
+      const request = new Request("http://gateway.test/metrics", { headers: { authorization: `Bearer ${TOKEN}` } });
+      const response = await api.gateway.fetch(request, { remoteAddress: "203.0.113.9" });
+      return parseExposition(await response.text());
+    };
+    assert.ok((await scrape()).has("gateway_deliveries_pending"));
+    standstill = over.promise;
+    const found = await scrape();
+    assert.ok(found.has("gateway_store_errors_total"));
+    assert.ok(!found.has("gateway_deliveries_pending"));
+    assert.equal(found.get("gateway_metrics_incomplete_total")!.samples[0]!.value, 1);
+    over.resolve();
+    assert.ok((await scrape()).has("gateway_deliveries_pending"));
+    await api.stop();
+  },
+);
+
+test("what takes too long is answered as it was the last time, and what fails is not", async () => {
+  const answers: PromiseWithResolvers<number>[] = [];
+  const ask = () => (answers[answers.length] = Promise.withResolvers()).promise;
+  const atOnce: Wait = (_ms, signal) => systemClock.wait(0, signal);
+  const asked = inTime(atOnce, ask, { orLast: true });
+  await assert.rejects(asked(), /has not answered/);
+  answers[0]!.resolve(1);
+  assert.equal(await asked(), 1);
+  const soon = asked();
+  answers[2]!.resolve(2);
+  assert.equal(await soon, 2);
+  const failing = asked();
+  answers[3]!.reject(new Error("the store is gone"));
+  await assert.rejects(failing, /is gone/);
+  await assert.rejects(inTime(atOnce, ask)(), /has not answered/);
+});
