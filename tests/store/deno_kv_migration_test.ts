@@ -176,7 +176,7 @@ function describeMigration(): void {
       const before = await dump(path);
       const wait = () => Promise.resolve();
       const refused = migrate({ kv, file: path, location: "there", wait });
-      await assert.rejects(refused, storeError("locked", "there", "served by another gateway"));
+      await assert.rejects(refused, storeError("locked", "there", "has schema 2, and is served"));
       kv.close();
       lock.release();
       assert.deepEqual(await dump(path), before);

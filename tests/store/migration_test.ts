@@ -101,7 +101,7 @@ describe("a store of an older schema", () => {
     const parts = { database, file: path, location: "sqlite:there", from: 1, to: 2 };
     const wait = (ms: number) => Promise.resolve(void (waitedMs += ms));
     const changing = migrateWithCopy({ ...parts, wait }, () => assert.fail("the schema was changed"));
-    await assert.rejects(changing, storeError("locked", "sqlite:there"));
+    await assert.rejects(changing, storeError("locked", "sqlite:there", "has schema 1, and is served", "has schema 2"));
     assert.equal(waitedMs, 5_000);
     assert.deepEqual(copiesIn(folder), []);
     serving.release();

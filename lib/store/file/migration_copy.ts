@@ -73,12 +73,21 @@ export async function migrateWithCopy(
   }
 }
 
-async function holdForMigration({ file, location }: MigrationCopyParts, wait: Wait): Promise<FileLock> {
+async function holdForMigration({ file, location, from, to }: MigrationCopyParts, wait: Wait): Promise<FileLock> {
   for (let waitedMs = 0;; waitedMs += LOOK_MS) {
     try {
       return await holdStoreFile(file, location);
     } catch (error) {
-      if (!(error instanceof StoreError) || error.kind !== "locked" || waitedMs >= WAIT_MS) throw error;
+      if (!(error instanceof StoreError) || error.kind !== "locked") throw error;
+      // Also a command finds this, that would run beside a gateway of its own version.
+      if (waitedMs >= WAIT_MS) {
+        throw new StoreError(
+          "locked",
+          `${location} has schema ${from}, and is served by a gateway; this program, which is newer, has schema ${to}: stop ` +
+            "that gateway and start this version, or call the version that serves",
+          { cause: error },
+        );
+      }
       await wait(LOOK_MS);
     }
   }
