@@ -43,7 +43,13 @@ function describeMigration(programs: string): void {
     for (const [schema, file] of Object.entries(FORMER)) {
       test(`schema ${schema}: all that it holds is there, and it goes on as a new one does`, async () => {
         await cluster.restore(gunzipSync(readFileSync(fileURLToPath(import.meta.resolve(file)))).toString());
-        const migrated = await openStore(cluster.setting());
+        const notices: string[] = [];
+        const onNotice = (notice: string) => void notices.push(notice);
+        const migrated = await openStore(cluster.setting(), { onNotice });
+        assert.equal(notices.length, 1);
+        assert.match(notices[0]!, new RegExp(`goes from schema ${schema} to 2: no program of before`));
+        await (await openStore(cluster.setting(), { onNotice })).close();
+        assert.equal(notices.length, 1);
         const made = await openStore(cluster.setting({ schema: "made" }));
         await fillStore(made);
         const { id, ...asked } = await answers(migrated);

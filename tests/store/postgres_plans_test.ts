@@ -81,7 +81,7 @@ function describePlans(programs: string): void {
     cluster = await startCluster(programs, { settings: ["autovacuum = off"] });
     const setting = parsePostgresSetting(cluster.setting());
     database = openDatabase(setting);
-    const id = await migrate(database, setting, false);
+    const id = await migrate(database, setting, {});
     await cluster.sql(FILL);
     const heard = listening(database);
     statements = heard.statements;
@@ -138,7 +138,7 @@ function describePlans(programs: string): void {
 
   test("a plan that was made while the log was empty does not go through all of it for each append", async () => {
     const setting = parsePostgresSetting(cluster.setting({ schema: "empty" }));
-    const id = await migrate(database, setting, false);
+    const id = await migrate(database, setting, {});
     const heard = listening(database);
     const empty = createPostgresDriver(heard.database, setting.location, tablePrefix(setting), id);
     const lease = (await empty.leases.acquire({ name: "watcher", holder: "h", durationMs: 60_000 }))!;
@@ -151,7 +151,7 @@ function describePlans(programs: string): void {
 
   test("a plan that was made while little had failed finds each failed delivery by its key", async () => {
     const setting = parsePostgresSetting(cluster.setting({ schema: "failing" }));
-    const id = await migrate(database, setting, false);
+    const id = await migrate(database, setting, {});
     const heard = listening(database);
     const failing = createPostgresDriver(heard.database, setting.location, tablePrefix(setting), id);
     const lease = (await failing.leases.acquire({ name: "watcher", holder: "h", durationMs: 60_000 }))!;

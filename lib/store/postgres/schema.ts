@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { randomBase62 } from "../../random.ts";
-import { missingStore } from "../file/store_file.ts";
+import { missingStore, type OpenOptions } from "../file/store_file.ts";
 import { StoreError } from "../store.ts";
 import type { PostgresDatabase, Queries } from "./database.ts";
 import type { PostgresSetting } from "./setting.ts";
@@ -17,25 +17,28 @@ export function tablePrefix({ schema }: Pick<PostgresSetting, "schema">): string
 }
 
 /**
- * Makes the store's tables where there are none yet, and brings them to the newest schema; answers the store's id. In one
- * transaction, so that there is never half of one, and of several gateways that start at once one does it.
+ * Makes the store's tables where there are none yet, and brings them to the newest schema, which `onNotice` is told;
+ * answers the store's id. In one transaction, so that there is never half of one, and of several gateways that start at
+ * once one does it.
  *
  * @throws StoreError `missing` when there is none and `mustExist`; `newer_schema`; `unavailable` for another program's
  */
 export async function migrate(
   database: PostgresDatabase,
   setting: PostgresSetting,
-  mustExist: boolean,
+  { mustExist = false, onNotice }: Pick<OpenOptions, "mustExist" | "onNotice">,
 ): Promise<string> {
   const { location } = setting;
+  let from: number | undefined;
   const found = await readStore(database, setting);
   if (found === undefined && mustExist) throw missingStore(location);
   if (found !== undefined && found.version > SCHEMA_VERSION) throw newerSchema(location, found.version);
   if (found?.version === SCHEMA_VERSION) return found.id;
-  return await database.transaction(async (queries) => {
+  const id = await database.transaction(async (queries) => {
     await queries.write("SELECT pg_advisory_xact_lock(hashtext($1))", [`payment-escrow-gateway/${setting.schema}`]);
     const before = await readStore(queries, setting);
     if (before !== undefined && before.version > SCHEMA_VERSION) throw newerSchema(location, before.version);
+    from = before?.version;
     const prefix = tablePrefix(setting);
     if (before === undefined) await makeSchema(queries, setting);
     for (const step of STEPS.slice(before?.version ?? 0)) await runAll(queries, step(prefix));
@@ -47,6 +50,14 @@ export async function migrate(
     );
     return id;
   });
+  // Any command does it, beside gateways that serve.
+  if (from !== undefined && from < SCHEMA_VERSION) {
+    onNotice?.(
+      `${location} goes from schema ${from} to ${SCHEMA_VERSION}: no program of before starts on it from now on, so finish ` +
+        "the update",
+    );
+  }
+  return id;
 }
 
 /**

@@ -35,11 +35,11 @@ export interface PostgresContext {
  * @param setting `postgres://…` (`parsePostgresSetting`)
  * @throws StoreError `unavailable`, `full`, `newer_schema`, `missing`
  */
-export async function openPostgresDriver(setting: string, { mustExist = false }: OpenOptions): Promise<StoreDriver> {
+export async function openPostgresDriver(setting: string, options: OpenOptions): Promise<StoreDriver> {
   const parsed = parsePostgresSetting(setting);
   const database = openDatabase(parsed);
   try {
-    const id = await migrate(database, parsed, mustExist);
+    const id = await migrate(database, parsed, options);
     return createPostgresDriver(database, parsed.location, tablePrefix(parsed), id);
   } catch (error) {
     await database.close();
