@@ -309,6 +309,8 @@ export interface DeliveryStore {
 }
 
 export type StoreErrorKind =
+  /** Its URL is wrong, and stays so until it is changed. */
+  | "setting"
   | "locked"
   | "full"
   | "network_mismatch"

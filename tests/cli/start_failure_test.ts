@@ -39,6 +39,19 @@ test("the last line of a gateway that could not start says why, whatever its nod
   }
 });
 
+test("a wrong part in the URL of a PostgreSQL store is a wrong setting: under systemd it is not tried again", async () => {
+  const { code, stderr } = await runGateway([
+    "serve",
+    "--store",
+    "postgres://gateway@127.0.0.1/gateway?sslmod=require",
+  ]);
+  assert.equal(code, 2);
+  assert.match(
+    stderr,
+    /^gateway serve: the store's URL has an unknown parameter "sslmod": known are .*\nSee: gateway help serve\n$/,
+  );
+});
+
 test("a sandbox that could not start says nothing but why", async () => {
   const file = join(folder, "file");
   writeFileSync(file, "");

@@ -31,7 +31,8 @@ const PARAMETERS = ["sslmode", "sslrootcert", "prepare", "pool", "schema", "host
 /**
  * Takes a setting apart: `postgres://USER:PASSWORD@HOST:PORT/DATABASE?…`. Without a password in it PGPASSWORD is used.
  * Parameters: `sslmode`, `sslrootcert` (a PEM file), `prepare`, `pool`, `schema`, and `host`, the directory of a socket.
- * @throws StoreError `unavailable`, naming the part that is wrong; no credentials in it
+ * @throws StoreError `setting`, naming the part that is wrong, and `unavailable` where a file cannot be read; no credentials
+ * in it
  */
 export function parsePostgresSetting(setting: string, env = process.env): PostgresSetting {
   const url = URL.canParse(setting) ? new URL(setting) : undefined;
@@ -102,7 +103,7 @@ function securityOf(parameters: URLSearchParams): Pick<PostgresSetting, "sslmode
   try {
     return { sslmode, certificateAuthorities: readFileSync(path, "utf8") };
   } catch (error) {
-    throw wrong(`sslrootcert cannot be read: ${(error as Error).message}`);
+    throw new StoreError("unavailable", `sslrootcert cannot be read: ${(error as Error).message}`);
   }
 }
 
@@ -119,5 +120,5 @@ function poolSizeOf(text: string): number {
 }
 
 function wrong(message: string): StoreError {
-  return new StoreError("unavailable", message);
+  return new StoreError("setting", message);
 }

@@ -33,7 +33,7 @@ export interface PostgresContext {
  * breaks meanwhile, nobody can tell whether it was made. Time is the database's.
  *
  * @param setting `postgres://…` (`parsePostgresSetting`)
- * @throws StoreError `unavailable`, `full`, `newer_schema`, `missing`
+ * @throws StoreError `setting`, `unavailable`, `full`, `newer_schema`, `missing`
  */
 export async function openPostgresDriver(setting: string, options: OpenOptions): Promise<StoreDriver> {
   const parsed = parsePostgresSetting(setting);
