@@ -29,9 +29,12 @@ const nodeUrl = httpUrl.pipe(
 /** The parts of a comma-separated value. */
 export const list = (text: string) => text.split(",").map((part) => part.trim()).filter((part) => part !== "");
 
+const ORIGINS =
+  "must be origins such as https://app.example.com, comma-separated, or * alone for all: each is compared as a whole";
+
 const origin = z.string().refine(
   (text) => text === "*" || (URL.canParse(text) && new URL(text).origin === text && !text.includes("*")),
-  "must be origins such as https://app.example.com, comma-separated, or * alone for all: each is compared as a whole",
+  ORIGINS,
 );
 
 const ASSET_CODE = /^[A-Za-z0-9]{1,12}$/;
@@ -83,7 +86,10 @@ export const SETTINGS = {
     value: "LIST",
     standard: "",
     help: "Origins whose pages may call the gateway from a browser, comma-separated; none by default",
-    schema: z.string().transform(list).pipe(z.array(origin)),
+    // Beside a * the others would say nothing.
+    schema: z.string().transform(list).pipe(
+      z.array(origin).refine((all) => !all.includes("*") || all.length === 1, ORIGINS),
+    ),
   }),
   defaultRate: setting({
     env: "DEFAULT_RATE",

@@ -23,6 +23,16 @@ test("an empty variable for assets is one that is not set: all are let in", () =
   assert.deepEqual(readConfig({ SERVICE_API_ASSETS: "native," }).assets, ["native"]);
 });
 
+test("a * among origins is refused: it would let in the pages of all, whatever stands beside it", () => {
+  const refused = { name: "ConfigError", message: /^SERVICE_API_CORS_ORIGINS must be origins .+ or \* alone for all/ };
+  for (const text of ["https://app.example.com,*", "*,https://app.example.com", "*,*"]) {
+    assert.throws(() => readConfig({ SERVICE_API_CORS_ORIGINS: text }), refused);
+  }
+  assert.deepEqual(readConfig({ SERVICE_API_CORS_ORIGINS: "*," }).corsOrigins, ["*"]);
+  const two = ["https://app.example.com", "http://localhost:3000"];
+  assert.deepEqual(readConfig({ SERVICE_API_CORS_ORIGINS: two.join() }).corsOrigins, two);
+});
+
 test("who has no keys yet is told of a command that works where his keys live", () => {
   assert.match(adviceWithoutKeys(readConfig({})), /`gateway keygen`/);
   assert.match(
