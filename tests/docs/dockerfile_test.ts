@@ -34,6 +34,19 @@ test("the Dockerfile's port is the standard one and its variables are settings",
   }
 });
 
+test("what the containers of the pages log cannot fill the disk", () => {
+  const [command] = /^docker run (?:.*\\\n)*.*$/m.exec(readDoc("container.md"))!;
+  assert.match(command, / --log-opt max-size=\d+m --log-opt max-file=\d+ /);
+  const compose = readDoc("compose.yaml");
+  assert.match(
+    compose,
+    /^x-logging: &logging\n {2}driver: local\n {2}options: \{ max-size: \d+m, max-file: "\d+" \}$/m,
+  );
+  const images = [...compose.matchAll(/^ +image: .+\n(.+)$/mg)];
+  assert.equal(images.length, 3);
+  for (const [, next] of images) assert.match(next!, /^ +logging: \*logging$/);
+});
+
 test("the page's container comes back after a crash and a restart of the machine, and is given time to stop", () => {
   const [command] = /^docker run (?:.*\\\n)*.*$/m.exec(readDoc("container.md"))!;
   assert.match(command, / --restart unless-stopped /);
