@@ -144,7 +144,7 @@ export const IN_HISTORY = [
   {
     name: "a payment counts for nothing in a ledger that is not believed",
     file: "lib/stellar/ledger/shown_ledger.ts",
-    from: "sequence <= believed.sequence || words.some((word) => word.sequence >= sequence)",
+    from: "sequence <= believed.sequence || words.some((word) => speaksFor(word, sequence))",
     to: "sequence <= believed.sequence",
     seed: 2050,
     isOfCards: true,

@@ -42,6 +42,13 @@ interface Word {
 const NONE = { sequence: 0, closeTime: 0, atMs: 0 };
 /** Of what is shown in a minute, the newest. */
 const MOST_WAITING = 256;
+/** No network closes more ledgers while a word is remembered. */
+const FURTHEST = JUDGE_LIMITS.ledgers + JUDGE_LIMITS.mostLedgersPerSecond * JUDGE_LIMITS.rivalKeptMs / 1_000;
+
+/** Whether a word is of this ledger or of one that may be there beside it: an absurd one says nothing of those far below. */
+function speaksFor(word: { sequence: number }, sequence: number): boolean {
+  return word.sequence >= sequence && word.sequence - sequence <= FURTHEST;
+}
 
 export function createShownLedger(clock: Pick<Clock, "monotonicMs">): ShownLedger {
   let words: Word[] = [];
@@ -51,7 +58,7 @@ export function createShownLedger(clock: Pick<Clock, "monotonicMs">): ShownLedge
 
   /** Whether two claims say that it is there: a second apart, or of two nodes. */
   function isSpokenFor(sequence: number): boolean {
-    const [first, ...others] = words.filter((word) => word.sequence >= sequence);
+    const [first, ...others] = words.filter((word) => speaksFor(word, sequence));
     return others.some((word) => word.node !== first!.node || isSecond(first!, word));
   }
 
@@ -99,7 +106,7 @@ export function createShownLedger(clock: Pick<Clock, "monotonicMs">): ShownLedge
       const word = { node, sequence, closeTime, askedAtMs: askedAtMs ?? heardAtMs, heardAtMs };
       words = words.filter((one) => heardAtMs - one.heardAtMs <= JUDGE_LIMITS.rivalKeptMs);
       remember(word);
-      if (sequence >= shown.sequence) shown = { ...shown, atMs: heardAtMs };
+      if (speaksFor(word, shown.sequence)) shown = { ...shown, atMs: heardAtMs };
       settle();
     },
     show(sequence, believed) {
@@ -109,7 +116,7 @@ export function createShownLedger(clock: Pick<Clock, "monotonicMs">): ShownLedge
       settle();
     },
     showApplied(sequence, believed) {
-      const isHeardOf = sequence <= believed.sequence || words.some((word) => word.sequence >= sequence);
+      const isHeardOf = sequence <= believed.sequence || words.some((word) => speaksFor(word, sequence));
       if (isHeardOf && sequence > shown.sequence) raise(sequence);
     },
     forget() {

@@ -92,6 +92,25 @@ describe("the newest ledger as of which anything was shown", () => {
     assert.equal(on.view.shownSequence, 0);
   });
 
+  test("no absurd claim speaks for one far below it, nor keeps one from being forgotten", () => {
+    const on = stage();
+    on.pass(20);
+    const shown = on.truth().sequence + 1_000;
+    on.hear({ ...on.truth(), sequence: 2 ** 31 - 1 });
+    on.clock.pass(1_000);
+    on.hear({ ...on.truth(), sequence: shown });
+    on.view.hearShown(shown);
+    on.view.hearApplied(shown + 1);
+    assert.equal(on.view.shownSequence, 0);
+    on.view.hearApplied(shown);
+    assert.equal(on.view.shownSequence, shown, "one that is near has spoken for it");
+    for (let seconds = 0; seconds < 300; seconds++) {
+      on.clock.pass(1_000);
+      on.hear({ ...on.truth(), sequence: seconds % 30 === 0 ? 2 ** 31 - 1 : on.truth().sequence });
+    }
+    assert.equal(on.view.shownSequence, 0);
+  });
+
   test("counts on a network of hundreds of ledgers a second, too", () => {
     const clock = fakeClock(START * 1_000);
     const shown = createShownLedger(clock);
