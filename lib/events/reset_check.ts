@@ -153,9 +153,9 @@ export function createResetCheck({ rpc, store, view, clock, patienceMs }: {
     return isThere ? { sameUpTo: Math.max(sameLedger ?? 0, startLedger - 1) } : "other";
   }
 
-  /** The node in use; after a suspicion another one, and without its word the one that said it first. */
+  /** The node in use, unless it shows no new ledgers; after a suspicion another one, and without its word the one that said it first. */
   async function askOnce(state: WatcherState, signal: AbortSignal): Promise<{ node: number; said: Said }> {
-    const first = suspicion?.node ?? nodeInUse(rpc);
+    const first = suspicion?.node ?? nodeToAsk();
     const other = (first + 1) % rpc.nodes().length;
     if (suspicion !== undefined && other !== first) {
       const said = await ask(state, other, signal).catch(() => "unknown" as const);
@@ -168,6 +168,15 @@ export function createResetCheck({ rpc, store, view, clock, patienceMs }: {
     } catch (error) {
       return { node: first, said: orUnknown(state, error) };
     }
+  }
+
+  function nodeToAsk(): number {
+    const inUse = nodeInUse(rpc);
+    if (!isLeftBehind(rpc, inUse)) return inUse;
+    const isWell = rpc.nodes().map((one, node) =>
+      one.condition === "well" && one.closeTime > 0 && !isLeftBehind(rpc, node)
+    );
+    return isWell.includes(true) ? isWell.indexOf(true) : inUse;
   }
 
   async function look(state: WatcherState, signal: AbortSignal): Promise<ResetFinding> {

@@ -330,9 +330,12 @@ export function createWatcher(parts: WatcherParts): Watcher {
     if (nodes.length > 1) await Promise.allSettled(nodes.map((_, node) => askForTime(rpc, { ...options, node })));
   }
 
+  /** Also behind one that is not believed yet, as of a network that was reset. */
   function isBehindOthers(): boolean {
-    const { closeTime } = rpc.nodes()[nodeInUse(rpc)]!;
-    return closeTime > 0 && view.closeTime - closeTime > NODE_HEALTH_LIMITS.lagSeconds;
+    const nodes = rpc.nodes();
+    const { closeTime } = nodes[nodeInUse(rpc)]!;
+    const newest = Math.max(view.closeTime, ...nodes.map((node) => node.closeTime));
+    return closeTime > 0 && newest - closeTime > NODE_HEALTH_LIMITS.lagSeconds;
   }
 
   /** Where several gateways take turns and none has a loop. */

@@ -25,3 +25,26 @@ for (const count of [1, 2]) {
     assert.deepEqual(await readAll(last.history), hashesOf(network.emitted));
   });
 }
+
+test("a reset is noticed by gateways that each live for one turn, also where the first node goes on to show the former network", async () => {
+  const { network, clock } = simulate({ first: 5_000 });
+  const nodes = [network.node(), network.node()];
+  const store = await openStore("memory:", { now: clock.now, isShared: true });
+  const isolate = () => createFixture(network, { nodes, store });
+  for (let ledger = 0; ledger < 15; ledger++) network.close({});
+  const first = await isolate();
+  for (let turns = 0; turns < 4; turns++) await untilAtTip(first);
+  await first.watcher.stop();
+  network.reset(10);
+  nodes[0]!.showsFormer = true;
+  let last = first;
+  for (let minute = 0; minute < 9; minute++) {
+    for (let ledger = 0; ledger < 3; ledger++) network.close({});
+    last = await isolate();
+    await last.watcher.turn(25_000);
+    await last.watcher.stop();
+    clock.pass(25_000);
+  }
+  assert.equal((await last.state()).epoch, 1);
+  assert.deepEqual(await readAll(last.history), hashesOf(network.emitted));
+});

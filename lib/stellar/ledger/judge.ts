@@ -265,10 +265,13 @@ function weigh(
   return { verdict, belief: { ...belief, rivals: remembered }, isDoubtful: true };
 }
 
-/** Whether no ledger has followed what is believed for minutes, as of a network that was reset and a node still shows. */
+/**
+ * Whether no ledger has followed what is believed for minutes, as of a network that was reset and a node still shows. What was
+ * stored is as old as its ledger: a process may not live for minutes.
+ */
 function isLeftBehind(believed: Known | undefined, { closeTime, atMs }: Heard): boolean {
-  return believed !== undefined && atMs - believed.atMs >= LIMITS.forgottenMs &&
-    closeTime - believed.closeTime >= LIMITS.forgottenMs / 1_000;
+  if (believed === undefined || closeTime - believed.closeTime < LIMITS.forgottenMs / 1_000) return false;
+  return believed.node === STORED || atMs - believed.atMs >= LIMITS.forgottenMs;
 }
 
 /** What was shown is not taken back for a node that lags: before long it will show as much. */
