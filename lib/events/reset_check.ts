@@ -6,7 +6,7 @@ import type { LedgerView } from "../stellar/ledger/ledger_view.ts";
 import { formatEventId, heightOf, parseEventId } from "../store/event.ts";
 import type { LedgerHash, Store, WatcherState } from "../store/store.ts";
 import { isLeftBehind, nodeInUse } from "./anchor.ts";
-import { hasLedger } from "./former_network.ts";
+import { isOfFormer } from "./former_network.ts";
 import { oldestOfNew } from "./oldest_ledger.ts";
 import { createReader } from "./reading.ts";
 
@@ -193,9 +193,9 @@ export function createResetCheck({ rpc, store, view, clock, patienceMs }: {
     const apartMs = nodes > 1 && node === suspicion.node ? SAME_NODE_MS : SECOND_LOOK_MS;
     if (nowMs - suspicion.atMs < apartMs) return { kind: "doubtful" };
     const oldestLedger = await oldestOfNew(rpc, state, { node, signal });
-    // One answer's word does here: a wrong hash is no ledger's. What went back to a snapshot still has it.
+    // What went back to a snapshot still has it.
     const anchor = state.anchor ?? state.nextAnchor;
-    const isThere = anchor !== undefined && await hasLedger(rpc, anchor, { node, signal }).catch(() => true);
+    const isThere = await isOfFormer(rpc, { formerAnchor: anchor }, { node, signal }).catch(() => true);
     suspicion = undefined;
     nextMs = nowMs + CHECK_MS;
     return {

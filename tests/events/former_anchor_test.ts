@@ -40,6 +40,27 @@ describe("the ledger by which a former network is told", () => {
     assert.ok(asked >= 3);
   });
 
+  test("nor by one wrong hash, as of a network that went back to a snapshot: its gaps would be filled by no node", async () => {
+    const { network, node, fixture } = await follow(simulate(), 10);
+    for (let ledger = 0; ledger < 10; ledger++) network.close({});
+    await untilAtTip(fixture);
+    const { anchor } = await fixture.state();
+    network.goBack(3, 15);
+    let asked = 0;
+    // Both looks are answered.
+    node.bend = (method, answer) =>
+      method === "getLedgers" && ++asked === 3
+        ? { ...answer, ledgers: [{ sequence: anchor!.ledger, hash: "e".repeat(64) }] }
+        : answer;
+    for (let turns = 0; turns < 4; turns++) {
+      await fixture.turn();
+      fixture.clock.pass(1_000);
+    }
+    const { epoch, formerAnchor } = await fixture.state();
+    assert.deepEqual([epoch, formerAnchor], [1, undefined]);
+    assert.ok(asked >= 3);
+  });
+
   /** The check, as of a node that tells what is set last: that it has the ledger, that it has not, or nothing. */
   function check() {
     const clock = fakeClock();
