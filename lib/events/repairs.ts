@@ -19,32 +19,48 @@ const FILL_EVERY_MS = 600_000;
 const UNANSWERED_MS = 60_000;
 /** The pages of gaps that are read in one poll. */
 const PAGES_PER_POLL = 20;
+/** A node that fails at so many gaps in a row is not asked about the others for now. */
+const MOST_FAILURES = 2;
 
 export interface GapJobs {
-  /** Reads what gaps lack, from every node, when it is time; answers how many events were found. */
-  fill(signal: AbortSignal): Promise<number>;
+  /** Reads what gaps lack, from every node, when it is time and until then (monotonic ms); answers how many events were found. */
+  fill(endsAtMs: number, signal: AbortSignal): Promise<number>;
   /** There are new gaps: they are tried at once. */
   again(): void;
+}
+
+/** What is known of nodes while gaps are gone through: none is asked the same for each of them. */
+interface Round {
+  pages: number;
+  isUnanswered: boolean;
+  /** At how many gaps in a row a node failed. */
+  failures: Map<number, number>;
+  /** Whether it is of the network before. */
+  isFormer: Map<number, boolean>;
+  /** The oldest ledger that it holds, as it said last. */
+  oldest: Map<number, number>;
 }
 
 /** Gaps are jobs: tried on every node at the start, when there are new ones, and every ten minutes. */
 export function createGapJobs({ rpc, clock, log, read }: RepairParts): GapJobs {
   let nextMs = -Infinity;
-  let pages = 0;
-  let isUnanswered = false;
 
-  async function fillGap(gap: HistoryGap, signal: AbortSignal): Promise<number> {
+  async function fillGap(gap: HistoryGap, round: Round, signal: AbortSignal): Promise<number> {
     const nodes = rpc.nodes().length;
     let [found, answers, oldestLedger] = [0, 0, Infinity];
-    for (let node = 0; node < nodes && pages < PAGES_PER_POLL && !signal.aborted; node++) {
-      const filled = await fillFrom(node, gap, signal).catch(nodeFailed);
+    for (let node = 0; node < nodes && round.pages < PAGES_PER_POLL && !signal.aborted; node++) {
+      const failures = round.failures.get(node) ?? 0;
+      if (failures >= MOST_FAILURES) continue;
+      round.failures.set(node, failures + 1);
+      const filled = await fillFrom(node, gap, round, signal).catch(nodeFailed);
       if (filled === undefined) continue;
+      round.failures.set(node, 0);
       if (!filled.isBehind) answers += 1;
       found += filled.found;
       oldestLedger = Math.min(oldestLedger, filled.oldestLedger);
     }
     if (answers === nodes) await log.commit([], withoutReach(log.state!, gap, oldestLedger));
-    else isUnanswered = true;
+    else round.isUnanswered = true;
     return found;
   }
 
@@ -57,8 +73,10 @@ export function createGapJobs({ rpc, clock, log, read }: RepairParts): GapJobs {
   }
 
   /** Reads what this node holds of a gap, and of what is left of it by then. Undefined: it is of the network before. */
-  async function fillFrom(node: number, gap: HistoryGap, signal: AbortSignal) {
-    if (await isOfFormer(rpc, log.state!, { node, signal })) return undefined;
+  async function fillFrom(node: number, gap: HistoryGap, round: Round, signal: AbortSignal) {
+    const isFormer = round.isFormer.get(node) ?? await isOfFormer(rpc, log.state!, { node, signal });
+    round.isFormer.set(node, isFormer);
+    if (isFormer) return undefined;
     const { contractIds, epoch } = gap;
     let [found, oldestLedger, isBehind] = [0, gap.fromLedger, false];
     const parts = log.state!.gaps.filter((left) =>
@@ -66,22 +84,25 @@ export function createGapJobs({ rpc, clock, log, read }: RepairParts): GapJobs {
       left.toLedger <= gap.toLedger
     );
     for (const { fromLedger, toLedger } of parts) {
-      let from = fromLedger;
+      const oldest = round.oldest.get(node) ?? 0;
+      oldestLedger = Math.max(oldestLedger, oldest);
+      let from = Math.max(fromLedger, oldest);
       let place: Place = { startLedger: from };
-      while (from <= toLedger && pages < PAGES_PER_POLL && !signal.aborted) {
+      while (from <= toLedger && round.pages < PAGES_PER_POLL && !signal.aborted) {
         const reading = await readAgainIfPruned({ place, contractIds, node, signal });
         if (reading.kind === "behind") {
           isBehind = true;
           break;
         }
         if (reading.kind === "pruned") {
+          round.oldest.set(node, reading.oldestLedger);
           oldestLedger = Math.max(oldestLedger, reading.oldestLedger);
           if (reading.oldestLedger <= from) break;
           from = reading.oldestLedger;
           place = { startLedger: from };
           continue;
         }
-        pages += 1;
+        round.pages += 1;
         const { page: { events, scannedLedger, cursor } } = reading;
         const upTo = Math.min(scannedLedger, toLedger);
         const next = upTo < from ? log.state! : withFilled(log.state!, contractIds, from, upTo);
@@ -98,17 +119,22 @@ export function createGapJobs({ rpc, clock, log, read }: RepairParts): GapJobs {
     again() {
       nextMs = -Infinity;
     },
-    async fill(signal) {
+    async fill(endsAtMs, signal) {
       const gaps = clock.monotonicMs() >= nextMs ? gapsToFill(log.state!) : [];
+      const round: Round = {
+        pages: 0,
+        isUnanswered: false,
+        failures: new Map(),
+        isFormer: new Map(),
+        oldest: new Map(),
+      };
       let found = 0;
-      pages = 0;
-      isUnanswered = false;
       for (const gap of gaps) {
-        if (!signal.aborted) found += await fillGap(gap, signal);
+        if (!signal.aborted) found += await fillGap(gap, round, signal);
         // The rest is read in the next polls.
-        if (pages >= PAGES_PER_POLL) return found;
+        if (round.pages >= PAGES_PER_POLL || clock.monotonicMs() > endsAtMs) return found;
       }
-      if (gaps.length > 0) nextMs = clock.monotonicMs() + (isUnanswered ? UNANSWERED_MS : FILL_EVERY_MS);
+      if (gaps.length > 0) nextMs = clock.monotonicMs() + (round.isUnanswered ? UNANSWERED_MS : FILL_EVERY_MS);
       return found;
     },
   };

@@ -252,7 +252,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
   /** Gaps, the second look, and the hash by which a reset will be told. */
   async function repair(signal: AbortSignal): Promise<void> {
     const before = log.state!;
-    const filled = noticeOfFilled(await gaps.fill(signal), log.state!, before);
+    const filled = noticeOfFilled(await gaps.fill(isLooping ? Infinity : turnsEndAtMs, signal), log.state!, before);
     if (filled !== undefined) onProblem(filled);
     // By what ledgers said: where our own clock is all there is, it may be days ahead, and the look come too early.
     const found = await secondLook.look({ seconds: view.confirmed.closeTime, lastNode }, signal);

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openStore } from "../../lib/store/open.ts";
+import { WATCHER_LEASE } from "../../lib/store/store.ts";
 import { createFixture, hashesOf, readAll, simulate, untilAtTip } from "./parts.ts";
+import { CONTRACT } from "./simulated_node.ts";
 
 test("a turn that has much to catch up with is over when its time is, and the next one goes on", async () => {
   const { network, node, clock } = simulate();
@@ -25,4 +27,42 @@ test("a turn that has much to catch up with is over when its time is, and the ne
   assert.equal(outcome, "behind");
   await untilAtTip(fixture);
   assert.deepEqual(await readAll(fixture.history), hashesOf(network.emitted));
+});
+
+test("a hundred gaps that no node can fill keep no turn, nor does a node that does not answer", async () => {
+  const { network, node, clock } = simulate({ retention: 20 });
+  const [other, dead] = [network.node({ retention: 30 }), network.node()];
+  const store = await openStore("memory:", { now: clock.now, isShared: true });
+  for (let ledger = 0; ledger < 300; ledger++) network.close({});
+  const isolate = () => createFixture(network, { nodes: [node, other, dead], store });
+  const first = await isolate();
+  dead.retention = 20;
+  await untilAtTip(first);
+  await first.watcher.stop();
+  const state = await first.state();
+  const gaps = Array.from({ length: 100 }, (_, nth) => ({
+    epoch: 0,
+    fromLedger: 1_000 + 2 * nth,
+    toLedger: 1_000 + 2 * nth,
+    contractIds: [CONTRACT],
+    noticedAt: "2026-01-01T00:00:00Z",
+  }));
+  const contracts = { [CONTRACT]: { fromLedger: 900, toLedger: null } };
+  const lease = await store.leases.acquire({ name: WATCHER_LEASE, holder: "test", durationMs: 1_000 });
+  await store.events.append({ lease: lease!, events: [], state: { ...state, contracts, gaps } });
+  await store.leases.release([lease!]);
+
+  for (const one of [node, other]) one.beforeCall = () => clock.pass(50);
+  dead.beforeCall = (method) => {
+    if (method !== "getEvents") return;
+    clock.pass(5_000);
+    throw new Response("slow", { status: 504 });
+  };
+  const last = await isolate();
+  const beganAtMs = clock.monotonicMs();
+  const { outcome } = await last.watcher.turn(25_000);
+  const tookMs = clock.monotonicMs() - beganAtMs;
+  assert.ok(tookMs <= 25_000, `it took ${tookMs} ms`);
+  assert.equal(outcome, "at_tip");
+  assert.equal((await last.gaps()).length, 100);
 });
