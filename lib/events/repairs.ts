@@ -1,5 +1,6 @@
 import type { Clock } from "../clock.ts";
 import type { NodesRpcClient } from "../stellar/rpc/client.ts";
+import type { RawEvent } from "../stellar/rpc/schemas.ts";
 import { type HistoryGap, StoreError, type WatcherState } from "../store/store.ts";
 import { gapsToFill, watchedContracts, withFilled, withoutReach } from "./coverage.ts";
 import { isOfFormer } from "./former_network.ts";
@@ -147,6 +148,7 @@ function nodeFailed(error: unknown): undefined {
 
 const LOOK_AFTER_SECONDS = 180;
 const LOOK_EVERY_MS = 30_000;
+const DAY_SECONDS = 86_400;
 /** Of the last minutes, and as many again where looks fail. */
 const MOST_MARKS = 20;
 
@@ -174,8 +176,12 @@ export interface SecondLook {
   look(now: { seconds: number; lastNode: number }, signal: AbortSignal): Promise<number>;
 }
 
-/** What a node left out of a page, another one, or a later answer, may have. */
-export function createSecondLook({ rpc, clock, log, read }: RepairParts): SecondLook {
+/**
+ * What a node left out of a page, another one, or a later answer, may have. What is older than events are kept is none of
+ * it: it may have been told, and forgotten since.
+ * @param keptDays for ever where it is 0
+ */
+export function createSecondLook({ rpc, clock, log, read, keptDays }: RepairParts & { keptDays: number }): SecondLook {
   let nextMs = -Infinity;
 
   /** The page at the first node that holds it, the one that answered last after all others; undefined when some did not answer. */
@@ -224,7 +230,9 @@ export function createSecondLook({ rpc, clock, log, read }: RepairParts): Second
           ...(page !== undefined && looked < toLedger ? { rpcCursor: page.cursor } : {}),
         },
       };
-      const events = page?.events.filter(({ ledger }) => ledger <= toLedger) ?? [];
+      const oldestMs = keptDays === 0 ? -Infinity : (seconds - keptDays * DAY_SECONDS) * 1_000;
+      const isKept = ({ ledgerClosedAt }: RawEvent) => !(Date.parse(ledgerClosedAt) < oldestMs);
+      const events = page?.events.filter((event) => event.ledger <= toLedger && isKept(event)) ?? [];
       return (await log.commit(events, next)).added;
     },
   };

@@ -56,6 +56,8 @@ export interface WatcherParts extends Omit<LogWriterParts, "onNotice" | "assets"
   movements?: Movements;
   /** How many events the node is asked for at a time; 1 000 when absent. */
   pageEvents?: number;
+  /** How many days events are kept; for ever when 0 or absent. */
+  keptDays?: number;
 }
 
 const PAGES_PER_POLL = 20;
@@ -92,7 +94,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
   const resets = createResetCheck({ rpc, store, view, clock, patienceMs });
   const anchors = createAnchors({ rpc, clock });
   const gaps = createGapJobs({ rpc, clock, log, read });
-  const secondLook = createSecondLook({ rpc, clock, log, read });
+  const secondLook = createSecondLook({ rpc, clock, log, read, keptDays: parts.keptDays ?? 0 });
   const telling = createTelling({ view, clock, onProblem });
   let isLooping = false;
   /** Turns under way. */

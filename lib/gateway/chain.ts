@@ -157,6 +157,7 @@ export async function createChain(
     clock,
     holder,
     pollMs: config.pollMs,
+    keptDays: config.retentionDays,
     onCommit() {
       onCommit();
       void foreignAssets.look();
