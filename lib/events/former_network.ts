@@ -36,6 +36,25 @@ export async function isOfFormer(
 }
 
 /**
+ * The same, also of a node that tells no hashes, as where its operator does not offer them: one that shows a ledger as new as
+ * any that was read is not of the network before. Rejects when neither tells.
+ */
+export async function showsFormerNetwork(
+  rpc: Pick<NodesRpcClient, "getLedgers" | "getHealth">,
+  state: Pick<WatcherState, "formerAnchor" | "latestLedgerCloseTime">,
+  options: { node: number; signal: AbortSignal },
+): Promise<boolean> {
+  try {
+    return await isOfFormer(rpc, state, options);
+  } catch (error) {
+    const { latestLedgerCloseTime = 0 } = await rpc.getHealth(options);
+    const isOfNow = latestLedgerCloseTime > 0 && latestLedgerCloseTime >= (state.latestLedgerCloseTime || Infinity);
+    if (isOfNow) return false;
+    throw error;
+  }
+}
+
+/**
  * Tells whether the node in use shows the network before its last reset again, by the hash of a ledger of that one: nothing
  * of it is to be read as new. Looked at where what is believed was overturned, for as long as it is so, and where ledgers
  * that come next are said to be gone (`isPruned`). False where it can't be told. Rejects while a node does not tell, and is

@@ -3,13 +3,13 @@ import type { NodesRpcClient } from "../stellar/rpc/client.ts";
 import type { RawEvent } from "../stellar/rpc/schemas.ts";
 import { type HistoryGap, StoreError, type WatcherState } from "../store/store.ts";
 import { gapsToFill, watchedContracts, withFilled, withoutReach } from "./coverage.ts";
-import { isOfFormer } from "./former_network.ts";
+import { showsFormerNetwork } from "./former_network.ts";
 import type { LogWriter } from "./log_writer.ts";
 import type { Place } from "./page.ts";
 import type { Reading, ReadPage } from "./reading.ts";
 
 export interface RepairParts {
-  rpc: Pick<NodesRpcClient, "nodes" | "getLedgers">;
+  rpc: Pick<NodesRpcClient, "nodes" | "getLedgers" | "getHealth">;
   clock: Clock;
   log: Pick<LogWriter, "state" | "commit">;
   read: (request: ReadPage) => Promise<Reading>;
@@ -75,7 +75,7 @@ export function createGapJobs({ rpc, clock, log, read }: RepairParts): GapJobs {
 
   /** Reads what this node holds of a gap, and of what is left of it by then. Undefined: it is of the network before. */
   async function fillFrom(node: number, gap: HistoryGap, round: Round, signal: AbortSignal) {
-    const isFormer = round.isFormer.get(node) ?? await isOfFormer(rpc, log.state!, { node, signal });
+    const isFormer = round.isFormer.get(node) ?? await showsFormerNetwork(rpc, log.state!, { node, signal });
     round.isFormer.set(node, isFormer);
     if (isFormer) return undefined;
     const { contractIds, epoch } = gap;
@@ -197,7 +197,7 @@ export function createSecondLook({ rpc, clock, log, read, keptDays }: RepairPart
     for (let nth = 1; nth <= nodes; nth++) {
       const node = (lastNode + nth) % nodes;
       // One of the network before has other events of these ledgers.
-      const isOther = await isOfFormer(rpc, log.state!, { node, signal }).catch(() => true);
+      const isOther = await showsFormerNetwork(rpc, log.state!, { node, signal }).catch(() => true);
       const reading = isOther ? undefined : await read({ place, contractIds, node, signal }).catch(() => undefined);
       if (reading?.kind === "page") return reading;
       if (reading?.kind !== "pruned") isUnanswered = true;

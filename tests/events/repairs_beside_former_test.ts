@@ -44,3 +44,27 @@ test("nor does it fill a gap with what happened before the reset", async () => {
   assert.deepEqual(await readAll(again.history), hashesOf(watched));
   assert.deepEqual(await again.gaps(), []);
 });
+
+test("a node that tells no hashes fills gaps after a reset where it shows ledgers of now", async () => {
+  const { network } = simulate({ first: 1_000 });
+  const nodes = [network.node({ retention: 20 }), network.node()];
+  nodes[1]!.beforeCall = (method) => {
+    if (method === "getLedgers") throw new Response("not in your plan", { status: 403 });
+  };
+  for (let ledger = 0; ledger < 15; ledger++) network.close({});
+  const fixture = await createFixture(network, { nodes });
+  for (let turns = 0; turns < 4; turns++) await untilAtTip(fixture);
+  network.reset(1_000);
+  for (let ledger = 0; ledger < 40; ledger++) {
+    network.close({ contractId: OTHER_CONTRACT });
+    await fixture.watcher.turn(0);
+  }
+  await untilAtTip(fixture);
+  const { epoch, formerAnchor } = await fixture.state();
+  assert.ok(epoch === 1 && formerAnchor !== undefined);
+
+  const again = await restart(fixture, { contractIds: [CONTRACT, OTHER_CONTRACT] });
+  for (let turns = 0; turns < 4; turns++) await untilAtTip(again);
+  assert.deepEqual(await again.gaps(), []);
+  assert.deepEqual((await readAll(again.history)).sort(), hashesOf(network.emitted));
+});
