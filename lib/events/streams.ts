@@ -152,6 +152,8 @@ export function createEventStreams({ store, history, view, clock, onProblem }: S
     while (live.size > 0 && tail < last) {
       const from = tail;
       const events = await log.read({ filter: {}, after: from, upTo: last, order: "asc", limit: MOST_WAITING });
+      // Sequences have no holes: what is missing was forgotten already, and each stream says so where it reads on.
+      if (events.length !== Math.min(last - from, MOST_WAITING)) return leaveAll();
       const upTo = events.length === MOST_WAITING ? events.at(-1)!.sequence : last;
       for (const stream of live) {
         // One that joined while this was read may have been further back than where it began.
@@ -162,6 +164,11 @@ export function createEventStreams({ store, history, view, clock, onProblem }: S
       }
       tail = upTo;
     }
+  }
+
+  function leaveAll(): void {
+    for (const stream of live) stream.fallBehind();
+    live.clear();
   }
 
   function learn(state: WatcherState | undefined): void {

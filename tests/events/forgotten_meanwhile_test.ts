@@ -47,4 +47,26 @@ describe("events that are forgotten while they are read", () => {
     assert.deepEqual(kinds(frames).slice(0, 2), ["gap", "event"]);
     assert.deepEqual(idsOf(frames), [6, 7, 8, 9, 10].map((n) => sampleEvent(n).id));
   });
+
+  test("are told, as a gap, also by a stream that has caught up: events of long ago may come and go between two looks", async () => {
+    await using stage = await createStage();
+    const stream = await stage.open();
+    assert.deepEqual(kinds((await stream.next())!), ["caught_up"]);
+    for (const [from, to, forgotten] of [[1, 5, 3], [6, 8, 8]] as const) {
+      await appendMany(stage.store, from, to);
+      await scanned(stage.store, 1_000 + to);
+      await stage.store.events.forget({ upTo: forgotten, undelivered: [] });
+      stage.streams.wake();
+      const told = stream.next();
+      await stage.pass(1_000);
+      const frames = (await told)!;
+      assert.equal(frames[0]!.kind, "gap");
+      const kept = [4, 5].filter((n) => n >= from);
+      assert.deepEqual(idsOf(frames), kept.map((n) => sampleEvent(n).id));
+    }
+    await stage.happen(9);
+    const told = stream.next();
+    await stage.pass(1_000);
+    assert.deepEqual(idsOf((await told)!), [sampleEvent(9).id]);
+  });
 });
