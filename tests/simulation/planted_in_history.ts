@@ -118,7 +118,7 @@ export const IN_HISTORY = [
   {
     name: "a ledger that cannot be there yet is what an answer is of",
     file: "lib/stellar/ledger/freshness.ts",
-    from: "isAhead && (!wasAhead || isUnsettled(view))",
+    from: "isAhead && (!isSecond || isUnsettled(view))",
     to: "isAhead && isUnsettled(view)",
     seed: 1042,
     isOfCards: true,

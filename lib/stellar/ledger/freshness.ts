@@ -2,6 +2,7 @@ import { GatewayError } from "../../errors.ts";
 import type { Clock } from "../../clock.ts";
 import type { RpcClient } from "../rpc/client.ts";
 import { RpcError } from "../rpc/json_rpc.ts";
+import { areNear } from "./judge.ts";
 import type { LedgerView } from "./ledger_view.ts";
 
 /** Later than one who polls once a second has confirmed it. */
@@ -21,7 +22,7 @@ export interface FreshnessParts {
 /**
  * Asks until the answer speaks of a ledger that is not older than the believed one, nor than one as of which somebody was
  * shown something: a lagging node's word is old. What speaks of a newer ledger than can be believed is asked
- * for again, for a lagging node may say so by mistake; a second such answer does. At a start with a clock that disagrees
+ * for again, for a lagging node may say so by mistake; a second such answer that is near does. At a start with a clock that disagrees
  * with the node nothing is believed for seconds, and nobody knows yet whether it lags: these are waited for.
  * @throws {GatewayError} `upstream_error` when the sixth answer lags too, or when a call fails
  */
@@ -29,7 +30,7 @@ export async function believed<T extends { latestLedger: number }>(
   { rpc, view, clock }: FreshnessParts,
   ask: () => Promise<T>,
 ): Promise<T> {
-  let wasAhead = false;
+  let ahead: number | undefined;
   for (let asked = 0;; asked += 1) {
     const answer = await ask().catch(rethrowUpstream);
     // A refused simulation is of ledger 0.
@@ -37,8 +38,9 @@ export async function believed<T extends { latestLedger: number }>(
     const pauseMs = PAUSES_MS[asked];
     const seen = Math.max(view.sequence, view.shownSequence);
     const isAhead = answer.latestLedger > view.sequence;
-    const isAwaited = isAhead && (!wasAhead || isUnsettled(view)) && pauseMs !== undefined;
-    wasAhead = isAhead;
+    const isSecond = ahead !== undefined && areNear(ahead, answer.latestLedger);
+    const isAwaited = isAhead && (!isSecond || isUnsettled(view)) && pauseMs !== undefined;
+    ahead = isAhead ? answer.latestLedger : undefined;
     if (answer.latestLedger >= seen && !isAwaited) {
       view.hearShown(answer.latestLedger);
       void confirmSoon({ rpc, view, clock });

@@ -47,6 +47,13 @@ export const JUDGE_LIMITS = {
 } as const;
 
 const LIMITS = JUDGE_LIMITS;
+/** No network closes more ledgers while a claim is remembered. */
+const FURTHEST = LIMITS.ledgers + LIMITS.mostLedgersPerSecond * LIMITS.rivalKeptMs / 1_000;
+
+/** Whether two claims that were heard one soon after the other may be of one network: an absurd one says nothing of others. */
+export function areNear(sequence: number, other: number): boolean {
+  return Math.abs(sequence - other) <= FURTHEST;
+}
 
 /** What is known before any claim: nothing, or what was stored before a start. */
 export function firstBelief(stored: { sequence: number; closeTime: number } | undefined, nowMs: number): Belief {

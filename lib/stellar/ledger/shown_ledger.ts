@@ -1,6 +1,6 @@
 import type { Clock } from "../../clock.ts";
 import type { Claim, Known } from "./belief.ts";
-import { JUDGE_LIMITS } from "./judge.ts";
+import { areNear, JUDGE_LIMITS } from "./judge.ts";
 
 /**
  * The newest ledger as of which anybody was shown something, once no single wrong answer can have made it up: nothing is
@@ -42,12 +42,10 @@ interface Word {
 const NONE = { sequence: 0, closeTime: 0, atMs: 0 };
 /** Of what is shown in a minute, the newest. */
 const MOST_WAITING = 256;
-/** No network closes more ledgers while a word is remembered. */
-const FURTHEST = JUDGE_LIMITS.ledgers + JUDGE_LIMITS.mostLedgersPerSecond * JUDGE_LIMITS.rivalKeptMs / 1_000;
 
-/** Whether a word is of this ledger or of one that may be there beside it: an absurd one says nothing of those far below. */
+/** Whether a word is of this ledger or of one that may be there beside it. */
 function speaksFor(word: { sequence: number }, sequence: number): boolean {
-  return word.sequence >= sequence && word.sequence - sequence <= FURTHEST;
+  return word.sequence >= sequence && areNear(word.sequence, sequence);
 }
 
 export function createShownLedger(clock: Pick<Clock, "monotonicMs">): ShownLedger {

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createEntryReader } from "../../../lib/stellar/ledger/entries.ts";
+import { believed } from "../../../lib/stellar/ledger/freshness.ts";
 import { createLedgerView } from "../../../lib/stellar/ledger/ledger_view.ts";
 import { createRpcClient } from "../../../lib/stellar/rpc/client.ts";
-import { fakeClock } from "../rpc/stub_rpc.ts";
+import { fakeClock, stubRpc } from "../rpc/stub_rpc.ts";
 
 const START = 1_800_000_000;
 
@@ -86,4 +87,22 @@ test("nothing is read as of a ledger before one in which somebody was told that 
     else assert.ok(ledger >= lagging + 5, `ledger ${ledger}`);
   }
   assert.ok(refused > 0 && refused < 30, `${refused} refused`);
+});
+
+test("nothing is shown as of an absurd ledger because another one, far from it, was claimed just before", async () => {
+  const clock = fakeClock(START * 1_000);
+  const view = createLedgerView({ clock });
+  const truth = { node: 0, sequence: 10, closeTime: START };
+  for (const closeTime of [START, START]) {
+    view.hear({ ...truth, closeTime });
+    clock.pass(1_000);
+  }
+  const claims = [1_000_000_010, 1_010, 1_000_000_010];
+  const rpc = stubRpc({ getHealth: () => Promise.reject(new Error("not now")) });
+  const { latestLedger } = await believed({ rpc, view, clock }, () => {
+    const sequence = claims.shift() ?? truth.sequence;
+    view.hear({ node: 0, sequence });
+    return Promise.resolve({ latestLedger: sequence });
+  });
+  assert.deepEqual([latestLedger, view.shownSequence], [10, 10]);
 });
