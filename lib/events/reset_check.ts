@@ -149,7 +149,9 @@ export function createResetCheck({ rpc, store, view, clock, patienceMs }: {
     const { ledger: startLedger, contractId } = event;
     const reading = await read({ place: { startLedger }, contractIds: [contractId], node, signal });
     if (reading.kind === "behind") return "other";
-    const isThere = reading.kind === "pruned" || reading.page.events.some(({ id }) => id === rpcId);
+    // Of another transaction it is another event, which happens to be at its place.
+    const isThere = reading.kind === "pruned" ||
+      reading.page.events.some(({ id, txHash }) => id === rpcId && txHash.toLowerCase() === event.txHash);
     return isThere ? { sameUpTo: Math.max(sameLedger ?? 0, startLedger - 1) } : "other";
   }
 
