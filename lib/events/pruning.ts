@@ -2,6 +2,7 @@ import type { Clock } from "../clock.ts";
 import { askForTime } from "../stellar/ledger/ledger_time.ts";
 import type { LedgerView } from "../stellar/ledger/ledger_view.ts";
 import type { NodesRpcClient } from "../stellar/rpc/client.ts";
+import type { EventsAnswer } from "../stellar/rpc/schemas.ts";
 import type { Reading, ReadPage } from "./reading.ts";
 
 /** What all nodes together say of a page that one no longer holds. */
@@ -32,15 +33,22 @@ export function createPruningCheck({ rpc, view, clock, read, patienceMs }: {
   /** The place that is in question, since when, and how often it was looked at. */
   let question: { place: string; sinceMs: number; looks: number; lookedAtMs: number } | undefined;
 
+  /**
+   * One that lags leads no further than it is itself: what it has is read when the ledgers that come next are a gap. One that
+   * shows the network before a reset leads nowhere, however many ledgers that had.
+   */
+  function leadsOn({ latestLedger, latestLedgerCloseTime = Infinity }: EventsAnswer, oldestLedger: number): boolean {
+    const { sequence, closeTime } = view.confirmed;
+    return latestLedgerCloseTime >= closeTime && latestLedger >= Math.max(sequence, oldestLedger - 1);
+  }
+
   return async function ask(request, { oldestLedger }) {
     const nowMs = clock.monotonicMs();
     const nodes = rpc.nodes().length;
     let isSilent = false;
     for (let node = 0; node < nodes && nodes > 1; node++) {
       const reading = await read({ ...request, node }).catch(() => undefined);
-      // One that lags leads no further than it is itself: what it has is read when the ledgers that come next are a gap.
-      const reach = reading?.kind === "page" ? reading.answer.latestLedger : 0;
-      if (reading?.kind === "page" && reach >= Math.max(view.confirmed.sequence, oldestLedger - 1)) return reading;
+      if (reading?.kind === "page" && leadsOn(reading.answer, oldestLedger)) return reading;
       if (reading?.kind === "pruned") oldestLedger = Math.min(oldestLedger, reading.oldestLedger);
       else isSilent = true;
     }
