@@ -39,6 +39,10 @@ export function createAssetLookup({ rpc, clock, movements, onNotice, stopping }:
 }): AssetLookup {
   /** How many polls have failed at a ledger, until one has come through all that it was asked for. */
   const failed = new Map<number, number>();
+  /** A ledger was gone on from, and none was told since: no other one is waited for. */
+  let isSilent = false;
+  /** How many ledgers were told. */
+  let told = 0;
 
   /** The transactions of one ledger that these events are of, by hash. */
   async function transactionsOf(events: NewEvent[]): Promise<Map<string, AppliedTransaction>> {
@@ -85,6 +89,8 @@ export function createAssetLookup({ rpc, clock, movements, onNotice, stopping }:
     const { ledger } = events[0]!;
     try {
       const transactions = await transactionsOf(events);
+      isSilent = false;
+      told += 1;
       return events.map((event) => {
         const transaction = transactions.get(event.txHash);
         const asset = transaction && movements.assetIn(event, transaction);
@@ -95,7 +101,9 @@ export function createAssetLookup({ rpc, clock, movements, onNotice, stopping }:
       // A node that refuses would refuse again; one in trouble may be well by then.
       const isRefused = error instanceof RpcError && error.kind !== "trouble" && error.kind !== "other";
       failed.set(ledger, polls);
-      if (!isRefused && polls < FAILED_POLLS) throw error;
+      if (isRefused) return events;
+      if (polls < FAILED_POLLS && !isSilent) throw error;
+      isSilent = true;
       return events;
     }
   }
@@ -105,11 +113,14 @@ export function createAssetLookup({ rpc, clock, movements, onNotice, stopping }:
     const ledgers = [...Map.groupBy(wanted, ({ ledger }) => ledger).values()];
     const learnt = new Map<string, NewEvent>();
     for (let at = 0; at < ledgers.length; at += AT_ONCE) {
+      const toldBefore = told;
       const some = await Promise.all(ledgers.slice(at, at + AT_ONCE).map(assetsOf));
       for (const event of some.flat()) learnt.set(event.id, event);
+      // Each may take a time-out.
+      if (isSilent && told === toldBefore) break;
     }
     for (const [one] of ledgers) failed.delete(one!.ledger);
-    const unknown = [...learnt.values()].filter(({ asset }) => asset === undefined);
+    const unknown = wanted.filter(({ id }) => learnt.get(id)?.asset === undefined);
     if (unknown.length > 0) {
       const message =
         `the asset of ${unknown.length} events could not be learnt from their transactions, the first is ` +
