@@ -50,19 +50,6 @@ const RETRY: Record<string, Retry> = {
   invokeHostFunctionInsufficientRefundableFee: "prepare_again",
 };
 
-const OF_THE_MOMENT = new Set([
-  "txInsufficientFee",
-  "txInsufficientBalance",
-  "txBadSeq",
-  "txBadMinSeqAgeOrGap",
-  UNNAMED,
-]);
-
-/** Whether what a node turns down for this another may have taken in, or may take in a moment later. */
-export function isOfTheMoment(code: string): boolean {
-  return OF_THE_MOMENT.has(code);
-}
-
 /** The names that are known of why the network does not apply a transaction. */
 export const REJECTIONS: readonly string[] = [...new Set([...Object.keys(HINTS), ...Object.keys(RETRY), TRAPPED])];
 

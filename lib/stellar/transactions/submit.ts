@@ -8,7 +8,7 @@ import type { Outcome } from "./journal.ts";
 import { nodeXdr } from "./node_xdr.ts";
 import { endedBefore, foundOf, outcomeIn, type OutcomeParts } from "./outcome.ts";
 import { accountSequence } from "./prepare.ts";
-import { isOfTheMoment, outcomeUnknown, rejection, UNNAMED } from "./rejections.ts";
+import { outcomeUnknown, rejection, UNNAMED } from "./rejections.ts";
 import { resultCode } from "./results.ts";
 import type { RpcClient } from "../rpc/client.ts";
 import { RpcError } from "../rpc/json_rpc.ts";
@@ -231,7 +231,8 @@ async function afterRejection(
     const isUsed = current !== undefined && current >= sequence;
     const error = named ?? rejection(code, hash);
     const leadsOn = progress.isIntent && error.retry === "prepare_again";
-    if (progress.mayBeWaiting && !leadsOn && !isUsed && isOfTheMoment(code)) {
+    // Whatever it is turned down for: what waits may have come to a node with another view, or with other signatures.
+    if (progress.mayBeWaiting && !leadsOn && !isUsed) {
       progress.why =
         `it was turned down (${code}) after it had been sent without an answer, and may be applied all the same`;
       return undefined;

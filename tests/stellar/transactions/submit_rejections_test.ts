@@ -1,9 +1,19 @@
-import { xdr } from "@stellar/stellar-sdk";
+import { Keypair, xdr } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { GatewayError } from "../../../lib/errors.ts";
 import { RpcError } from "../../../lib/stellar/rpc/json_rpc.ts";
-import { ENVELOPE, fault, HASH, inLedger, refusedAs, START_SECONDS, submitStage, transaction } from "./submit_stage.ts";
+import {
+  ENVELOPE,
+  fault,
+  HASH,
+  inLedger,
+  refusedAs,
+  source,
+  START_SECONDS,
+  submitStage,
+  transaction,
+} from "./submit_stage.ts";
 
 /** Of one that failed in its ledger. */
 function opResult(result: xdr.InvokeHostFunctionResult): string {
@@ -117,6 +127,30 @@ describe("submitting an envelope", () => {
     // What nobody had before is refused as it is.
     const { transactions } = submitStage({ send: () => refusedAs("txInsufficientBalance") });
     assert.equal((await fault(transactions.submit(ENVELOPE, asIntent))).transactionError, "txInsufficientBalance");
+  });
+
+  test("a copy that lacks the signature of an account's second signer does not make rejected what waits with both", async () => {
+    const second = Keypair.fromRawEd25519Seed(new Uint8Array(32).fill(8));
+    for (const isIntent of [false, true]) {
+      const told = () => Promise.resolve({ isIntent });
+      const stage = submitStage({ send: (call) => call === 1 ? {} : refusedAs("txBadAuth"), find: inLedger(103) });
+      const { transactions, notes } = stage;
+      const whole = transactions.submit(transaction({ signers: [source, second] }).toXdr(), told);
+      while (stage.sent() === 0) await stage.clock.wait(1);
+      assert.deepEqual(await transactions.submit(ENVELOPE, told), { hash: HASH, ledger: 103 });
+      assert.deepEqual(await whole, { hash: HASH, ledger: 103 });
+      assert.equal(notes.get(HASH)!.outcome!.status, "success");
+    }
+    // What nobody had before is refused as it is.
+    const { transactions } = submitStage({ send: () => refusedAs("txBadAuth") });
+    assert.equal((await fault(transactions.submit(ENVELOPE))).transactionError, "txBadAuth");
+  });
+
+  test("a node that has not seen the account's beginning yet does not make rejected what another may have", async () => {
+    const send = (call: number) =>
+      call === 1 ? new RpcError("sendTransaction", -32603, "busy") : refusedAs("txNoAccount");
+    const { transactions } = submitStage({ send, find: inLedger(103) });
+    assert.deepEqual(await transactions.submit(ENVELOPE), { hash: HASH, ledger: 103 });
   });
 
   test("what was sent without an answer is not called refused, for a change of the ledger, while it may be applied", async () => {

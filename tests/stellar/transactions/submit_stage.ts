@@ -164,7 +164,7 @@ export function submitStage(script: {
 
 /** What a node answers to an envelope that the network does not take in. */
 export function refusedAs(
-  code: "txBadSeq" | "txTooLate" | "txInsufficientFee" | "txInsufficientBalance",
+  code: "txBadSeq" | "txTooLate" | "txInsufficientFee" | "txInsufficientBalance" | "txBadAuth" | "txNoAccount",
 ): Partial<SendAnswer> {
   const result = xdr.TransactionResultResult[code]();
   const all = new xdr.TransactionResult({ feeCharged: 100n, result, ext: xdr.TransactionResultExt.v0() });
