@@ -98,8 +98,13 @@ export async function write(
   if (source === undefined) return failed("not_signed", "options.source must name the account that signs, G…");
   /** The last envelope that was sent and turned down: another node may have it, and it may be applied all the same. */
   let turnedDown: string | undefined;
-  const unlessTurnedDown = (end: NotWritten): Written =>
+  const unlessTurnedDown = (end: NotWritten): NotWritten =>
     turnedDown === undefined ? end : failed("outcome_unknown", end.message, turnedDown);
+  /** Who uses a key again may be handed what was sent when it was used before. */
+  async function unlessSent(end: NotWritten, hash: string): Promise<NotWritten> {
+    if (turnedDown !== undefined || options.idempotencyKey === undefined) return unlessTurnedDown(end);
+    return await statusOf(hash) === "again" ? end : failed("outcome_unknown", end.message, hash);
+  }
 
   for (let envelopes = 1;; envelopes++) {
     const prepared = await patiently(() =>
@@ -116,13 +121,16 @@ export async function write(
     if ("ok" in checked) return checked;
     const { envelope, called } = checked;
     const { hash } = envelope;
-    // An earlier try with this key went through.
-    if (prepared.status === "success") return told(await statusOf(hash), hash, called);
+    // An earlier try with this key went through; that it failed can only be said for a node that does not find it.
+    if (prepared.status === "success") {
+      const status = await statusOf(hash);
+      return told(typeof status === "object" && status.ok ? status : "unknown", hash, called);
+    }
     let signed: string;
     try {
       signed = await signedBy(sign, envelope, { address: source, operation: called, network });
     } catch (error) {
-      return unlessTurnedDown(failed("not_signed", error instanceof Error ? error.message : String(error), hash));
+      return await unlessSent(failed("not_signed", error instanceof Error ? error.message : String(error), hash), hash);
     }
     const ended = await submitUntilKnown(signed, envelope);
     if (ended !== "again") return told(ended, hash, called);
@@ -150,7 +158,8 @@ export async function write(
       });
       return { envelope, called };
     } catch (error) {
-      return unlessTurnedDown(failed("envelope_refused", error instanceof Error ? error.message : String(error)));
+      const end = failed("envelope_refused", error instanceof Error ? error.message : String(error));
+      return await unlessSent(end, String(prepared.hash));
     }
   }
 
