@@ -117,6 +117,7 @@ export async function write(
       const end = { ...prepared, idempotencyKey };
       return isJudged(prepared) ? end : unlessTurnedDown(end);
     }
+    turnedDown ??= prepared.inPlaceOf;
     const checked = await check(prepared);
     if ("ok" in checked) return checked;
     const { envelope, called } = checked;

@@ -1,4 +1,4 @@
-import { Keypair } from "@stellar/stellar-sdk/base";
+import { Keypair, TransactionBuilder } from "@stellar/stellar-sdk/base";
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { hashCard, type Operation } from "../../lib/client/client.ts";
@@ -31,6 +31,18 @@ async function endedOnTheWay(operation: Operation, idempotencyKey: string) {
   return { arrive: async () => assert.equal((await onItsWay!()).status, 200) };
 }
 
+/** A first try with this key, whose envelope a node turned down that others may not agree with. */
+async function refusedByOneNode(operation: Operation, idempotencyKey: string): Promise<{ hash: string }> {
+  const stranger = (envelope: string) => {
+    const transaction = TransactionBuilder.fromXDR(envelope, stage.network.networkPassphrase);
+    transaction.sign(Keypair.random());
+    return transaction.toXDR();
+  };
+  const first = await stage.client().write(operation, stranger, { idempotencyKey, source: owner.publicKey() });
+  assert.ok(!first.ok && first.transactionError === "txBadAuth", JSON.stringify(first));
+  return { hash: first.hash! };
+}
+
 /** The envelope is sent and waits for its ledger. */
 const pending: Ask = async (url, init) => {
   const [, hash] = /transactions\/([0-9a-f]{64})$/.exec(url) ?? [];
@@ -54,6 +66,18 @@ test("who uses a key again and does not sign, or not so much, is not told that n
   const options = { idempotencyKey: "never-sent", source: owner.publicKey() };
   const unsent = await stage.client().write(await newCard("never sent"), declined, options);
   assert.equal(unsent.ok || unsent.reason, "not_signed");
+});
+
+test("nor where another is handed out in the place of what was sent, and turned down by the node that was asked", async () => {
+  const declined = () => Promise.reject(new Error("the user declined"));
+  const operation = await newCard("turned down by one node");
+  const options = { idempotencyKey: "turned-down-by-one", source: owner.publicKey() };
+  const { hash } = await refusedByOneNode(operation, options.idempotencyKey);
+  const again = await stage.client().write(operation, declined, options);
+  assert.ok(!again.ok);
+  assert.deepEqual([again.reason, again.retry, again.hash], ["outcome_unknown", "same", hash]);
+  const last = await stage.client().write(operation, owner, options);
+  assert.ok(last.ok, JSON.stringify(last));
 });
 
 test("what a gateway calls applied has not failed because its status was asked of a node that does not find it", async () => {

@@ -23,7 +23,11 @@ describe("prepare with an Idempotency-Key, of what the network turned down,", ()
     const sequenceOf = ({ body }: Answered) =>
       (TransactionBuilder.fromXdr(body.xdr, stage.network.passphrase) as { sequence: string }).sequence;
     assert.equal(sequenceOf(second), sequenceOf(first));
+    // Who comes with the key again, and signs no more, is to know of it.
+    assert.equal(second.body.inPlaceOf, first.body.hash);
+    assert.equal((await prepared(card, { key: "turned-down" })).text, second.text);
     assert.equal((await submitted(card, second.body.xdr, { key: "turned-down" })).status, 200);
+    assert.equal((await prepared(card, { key: "turned-down" })).body.inPlaceOf, undefined);
     // Rightly signed, and too late for that.
     assert.equal((await submitted(card, first.body.xdr)).body.error.transactionError, "txBadSeq");
   });

@@ -22,6 +22,8 @@ export interface Submitter extends Asker {
 export type PrepareAnswer = PreparedRequest & {
   /** Only for an intent that is done already. */
   status?: "success";
+  /** The transaction that the network has turned down, in whose place this is; it may be applied all the same. */
+  inPlaceOf?: string;
 };
 
 /** The three steps of a write, of which the second (signing) happens elsewhere. */
@@ -95,6 +97,10 @@ export function createTransactionIntents({ once, escrow }: {
     /** Envelopes that the network turned down, the latest first: another takes its place only with the same sequence number. */
     let refused: Prepared[] = [];
     const envelopeOf = ({ answer, sinceLedger }: Prepared) => handedOut(answer.xdr, sinceLedger);
+    const withFormer = (answer: PreparedRequest, [former]: Prepared[]): PrepareAnswer =>
+      former === undefined || former.answer.hash === answer.hash
+        ? answer
+        : { ...answer, inPlaceOf: former.answer.hash };
     return {
       request: sha256(JSON.stringify(request)),
       async repeat(result) {
@@ -104,7 +110,7 @@ export function createTransactionIntents({ once, escrow }: {
         const all = [latest, ...inPlaceOf];
         const { found, at } = await fateOfAny(all.map(envelopeOf));
         refused = found === "refused" ? all : [];
-        if (found === "open") return { answer: latest.answer };
+        if (found === "open") return { answer: withFormer(latest.answer, inPlaceOf) };
         const one = all[at]!;
         return found === "applied" ? { answer: done(one), result: kept({ ...one, applied: true }) } : undefined;
       },
@@ -122,9 +128,12 @@ export function createTransactionIntents({ once, escrow }: {
         // It was taken in after all, or its number was: then what it came to is looked at again.
         if (envelopeOf(made).sequence !== envelopeOf(latest).sequence) return undefined;
         const result = kept({ ...made, inPlaceOf: refused });
-        if (!isDeflated(result)) return { answer, result };
+        if (!isDeflated(result)) return { answer: withFormer(answer, refused), result };
         // With none of them forgotten there is no room for one more, until they are too late, in minutes.
-        return { answer: latest.answer, result: kept({ ...latest, applied: false, inPlaceOf: before }) };
+        return {
+          answer: withFormer(latest.answer, before),
+          result: kept({ ...latest, applied: false, inPlaceOf: before }),
+        };
       },
     };
   }

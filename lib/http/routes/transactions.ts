@@ -18,6 +18,10 @@ const prepareAnswer = z.object({
   status: z.literal("success").optional().describe(
     "Only with an Idempotency-Key: this very envelope was applied, there is nothing left to do",
   ),
+  inPlaceOf: z.string().optional().describe(
+    "Only with an Idempotency-Key: the hash of a transaction for the same, which the network has turned down and may apply " +
+      "all the same; of the two it applies at most one",
+  ),
   warning: z.string().optional().describe(
     "What to know before it is signed. Without an Idempotency-Key: the same operation of this source was submitted before " +
       "and nobody was told how that ended, and which transaction to ask for. Of registerDevice: with so many cards in one " +
