@@ -106,16 +106,21 @@ class Gateway:
 
     def write(self, operation, keypair, idempotency_key=None):
         """{hash, ledger} once the network has confirmed. Whoever may be killed in the middle uses one idempotency key again."""
-        source, headers = keypair.public_key, {"Idempotency-Key": idempotency_key or str(uuid.uuid4())}
+        source, headers, sent = keypair.public_key, {"Idempotency-Key": idempotency_key or str(uuid.uuid4())}, None
         for tries in range(4):
-            prepared = self.request("POST", "/v1/transactions/prepare", {"source": source, "operation": operation}, headers)
-            envelope = checked_envelope(prepared, source, operation, self.network, self.max_fee, self.max_validity)
-            if prepared.get("status") != "success":
-                envelope.sign(keypair)
-            if ended := self._settled(envelope, envelope.hash_hex(), prepared["validUntil"], headers):
-                return ended
+            try:
+                prepared = self.request("POST", "/v1/transactions/prepare", {"source": source, "operation": operation}, headers)
+                sent = sent or isinstance(prepared, dict) and prepared.get("inPlaceOf")
+                envelope = checked_envelope(prepared, source, operation, self.network, self.max_fee, self.max_validity)
+                prepared.get("status") == "success" or envelope.sign(keypair)
+                if ended := self._settled(envelope, envelope.hash_hex(), prepared["validUntil"], headers):
+                    return ended
+            except GatewayError as error:  # What was turned down may be applied, where no contract refused this.
+                is_known = not sent or error.reason in ("contract_refused", "outcome_unknown")
+                raise error if is_known else GatewayError("outcome_unknown", error.message, "same", hash=sent)
+            sent = envelope.hash_hex()
             time.sleep(0.25 * (tries + 1))
-        raise GatewayError("outcome_unknown", "four envelopes were refused: one may be applied", "same", hash=envelope.hash_hex())
+        raise GatewayError("outcome_unknown", "four envelopes were refused: one may be applied", "same", hash=sent)
 
     def _settled(self, envelope, txid, valid_until, headers):
         """What became of an envelope; None: it was refused, and another may go through."""
@@ -136,27 +141,22 @@ class Gateway:
                 answer, status = {}, getattr(error, "reason", "unknown")
             if status == "success":
                 return {"hash": txid, "ledger": answer["ledger"]}
-            is_overtaken = "prepare_again" in (problem.retry, answer.get("retry"))
-            if is_overtaken and status in ("pending", "failed", "rejected", "not_found"):
+            is_over = status in ("failed", "rejected", "not_found")
+            if signed and "prepare_again" in (problem.retry, answer.get("retry")) and (is_over or status == "pending"):
                 return None
-            if status in ("failed", "rejected") and problem.retry == "same":
-                reason = "contract_refused" if answer.get("contractError") else "invalid_request"
-                message = answer.get("error", "the network has refused the transaction")
+            if signed and status in ("failed", "rejected") and problem.retry == "same":
+                reason, message = "contract_refused" if answer.get("contractError") else "invalid_request", answer.get("error", "")
                 raise GatewayError(reason, message, answer.get("retry", "never"), hash=txid, error=answer)
-            if problem.retry == "never" and status in ("failed", "rejected", "not_found"):
-                raise problem
             if problem.retry == "never" or time.time() > valid_until + 60:
-                raise unknown
+                raise problem if problem.retry == "never" and is_over else unknown
             time.sleep(1)
 
 
 def checked_envelope(prepared, source, operation, network, max_fee, max_validity):
     """The envelope, if it is the operation asked for and nothing else: it is made anew, and must be the same to the byte."""
     from stellar_sdk import Address, Keypair, TransactionEnvelope, scval, xdr as x
-
     def call(contract, name, *args):
         return x.InvokeContractArgs(Address(contract).to_xdr_sc_address(), x.SCSymbol(name.encode()), list(args))
-
     def invocation(function, *under):
         kind = x.SorobanAuthorizedFunctionType.SOROBAN_AUTHORIZED_FUNCTION_TYPE_CONTRACT_FN
         return x.SorobanAuthorizedInvocation(x.SorobanAuthorizedFunction(kind, function), list(under))
