@@ -166,7 +166,9 @@ export function createTransactionIntents({ once, escrow }: {
     async prepare(request, asker) {
       const name = nameOf(asker, "prepare");
       if (name !== undefined) return await once(name, prepareTask(request));
-      const [prepared, warned] = await Promise.all([prepare(request), warning(request)]);
+      const prepared = await prepare(request);
+      // Only then: what was applied before its sequence number was read had been noted before that.
+      const warned = await warning(request);
       const all = [warned, prepared.warning].filter((one) => one !== undefined);
       return all.length === 0 ? prepared : { ...prepared, warning: all.join("; ") };
     },
