@@ -12,6 +12,7 @@ import { createWebhookIntents } from "../http/intents/webhooks.ts";
 import { createRequestIds } from "../http/middleware/request_id.ts";
 import { BODY_TIMEOUT_MS } from "../http/validation/body.ts";
 import type { NetworkAnswer } from "../http/routes/network.ts";
+import type { Services } from "../http/services.ts";
 import type { KeyVerifier } from "../keys/verifier.ts";
 import { createAddressLimiter } from "../limits/address_limiter.ts";
 import type { Limiter } from "../limits/limiter.ts";
@@ -93,11 +94,13 @@ export function createHttp(
     lookForForeignAssets: inTime(clock.wait, chain.foreignAssets.look),
   };
 
-  const status: typeof transactions.status = async (hash) => {
-    const known = await transactions.status(hash);
+  const status: Services["transactions"]["status"] = async (hash, signal) => {
+    const known = await transactions.status(hash, async (found) => {
+      if (signal.aborted) await lostAnswers.add(found);
+    });
     if (known.status !== "success") return known;
     view.hearApplied(known.ledger!);
-    void lostAnswers.told(hash).catch(notNoted);
+    if (!signal.aborted) void lostAnswers.told(hash).catch(notNoted);
     return known;
   };
 

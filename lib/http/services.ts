@@ -1,3 +1,4 @@
+import type { TransactionStatus } from "../escrow/escrow.ts";
 import type { AssetReader } from "../escrow/reads/asset_info.ts";
 import type { PaymentChecker } from "../escrow/reads/payment_check.ts";
 import type { EscrowReads } from "../escrow/reads/reads.ts";
@@ -16,7 +17,10 @@ export interface Services {
   reads: EscrowReads;
   payments: PaymentChecker;
   assets: AssetReader;
-  transactions: TransactionIntents;
+  transactions: Omit<TransactionIntents, "status"> & {
+    /** What became of a transaction. `signal`: aborted when the caller leaves before the answer. */
+    status(hash: string, signal: AbortSignal): Promise<TransactionStatus>;
+  };
   history: History;
   streams: Pick<EventStreams, "open">;
   webhooks: Omit<Subscriptions, "create" | "replay"> & { create: CreateWebhook; replay: ReplayWebhook };

@@ -39,7 +39,8 @@ export interface TransactionIntents {
    * can be, as both use one sequence number, and the first was turned down, or the other does the same.
    */
   submit(xdr: string, asker: Submitter, note: (what: SubmittedOperation) => void): Promise<Confirmed>;
-  status(hash: string): Promise<TransactionStatus>;
+  /** What became of a transaction. `beforeNoted`: as in `Transactions`. */
+  status(hash: string, beforeNoted: (hash: string) => Promise<void>): Promise<TransactionStatus>;
 }
 
 /** What was answered to a prepare. */

@@ -86,12 +86,15 @@ export const transactions = new Hono<AppEnv>()
   )
   .get(
     "/v1/transactions/:hash",
-    endpoint({
-      operationId: "getTransaction",
-      scopes: ["read", "write"],
-      summary: "What became of a transaction",
-      params: z.object({ hash: transactionHash }),
-      answer: statusAnswer,
-      errors: ["not_found", "upstream_error"],
-    }, async ({ params }, { transactions }) => await transactions.status(params.hash) as StatusAnswer),
+    endpoint(
+      {
+        operationId: "getTransaction",
+        scopes: ["read", "write"],
+        summary: "What became of a transaction",
+        params: z.object({ hash: transactionHash }),
+        answer: statusAnswer,
+        errors: ["not_found", "upstream_error"],
+      },
+      async ({ params, signal }, { transactions }) => await transactions.status(params.hash, signal()) as StatusAnswer,
+    ),
   );
