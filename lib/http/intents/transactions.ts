@@ -119,8 +119,13 @@ export function createTransactionIntents({ once, escrow }: {
       async work() {
         const sinceLedger = await confirmedLedger();
         const answer = await prepare(request).catch(async (refusal) => {
+          const [latest] = refused;
+          if (latest === undefined) throw refusal;
           // What was turned down may have been applied just then, and this be refused because it was.
-          if (refused.length === 0 || (await fateOfAny(refused.map(envelopeOf))).found === "refused") throw refusal;
+          if ((await fateOfAny(refused.map(envelopeOf))).found !== "refused") return undefined;
+          // Or it is applied yet: that another would be refused now is not its end.
+          if (!(refusal instanceof GatewayError) || refusal.retry === "same") throw refusal;
+          throw refusedMeanwhile(latest.answer.hash, refusal);
         });
         if (answer === undefined) return undefined;
         const made = { answer, sinceLedger, applied: false };
@@ -201,6 +206,17 @@ function anotherTransaction(hash: string, fate: Fate): GatewayError {
     "invalid_request",
     `this ${IDEMPOTENCY_KEY} was used for transaction ${hash}, ${what}: prepare again with the same key to see what is left to do`,
     { param: IDEMPOTENCY_KEY, retry: "prepare_again" },
+  );
+}
+
+/** Whoever would be told that it is refused for good would do it some other way, and the first may be applied. */
+function refusedMeanwhile(hash: string, refusal: GatewayError): GatewayError {
+  const location = `/v1/transactions/${hash}`;
+  return new GatewayError(
+    "upstream_error",
+    `transaction ${hash} was turned down and may be applied all the same, while another in its place would be refused now ` +
+      `(${refusal.message}): prepare again with the same key until that shows, or ask GET ${location}`,
+    { headers: { Location: location }, cause: refusal },
   );
 }
 
