@@ -89,4 +89,10 @@ export class GatewayError extends Error {
     this.param = options.param;
     this.headers = { ...(code === "unavailable" ? { "Retry-After": "1" } : {}), ...options.headers };
   }
+
+  /** The same error, whose message goes on. */
+  saying(more: string): GatewayError {
+    const status = this.status as GatewayErrorOptions["status"];
+    return new GatewayError(this.code, `${this.message}; ${more}`, { ...this, status, cause: this.cause });
+  }
 }

@@ -15,7 +15,7 @@ const MOST_LOOKED_AT = 3;
 
 /**
  * Whoever prepares an operation again because he was not told how the last try ended may do it twice. So where the same
- * source has sent the same operation and its outcome was not told, the answer to prepare says which transaction to ask for.
+ * source has sent the same operation and its outcome was not told, prepare says which transaction to ask for.
  */
 export function createOutcomeWarnings({ contracts, status, untold, keepUntold }: {
   contracts: ContractIds;
@@ -31,7 +31,7 @@ export function createOutcomeWarnings({ contracts, status, untold, keepUntold }:
     const same = sent.filter((submission) => submission.operation === digest);
     for (const [index, { hash }] of same.entries()) {
       const known = index < MOST_LOOKED_AT ? await status(hash, keepUntold).catch(() => undefined) : undefined;
-      const where = `ask GET /v1/transactions/${hash} before you sign this one`;
+      const where = `ask GET /v1/transactions/${hash} before you sign another`;
       if (known === undefined || known.status === "pending") {
         return `the same operation of this source was submitted in transaction ${hash}, and its outcome is not known: ${where}`;
       }

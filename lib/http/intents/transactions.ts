@@ -172,7 +172,12 @@ export function createTransactionIntents({ once, escrow }: {
     async prepare(request, asker) {
       const name = nameOf(asker, "prepare");
       if (name !== undefined) return await once(name, prepareTask(request));
-      const prepared = await prepare(request);
+      const prepared = await prepare(request).catch(async (refusal) => {
+        if (!(refusal instanceof GatewayError) || refusal.retry !== "never") throw refusal;
+        // It may come of the one before, which nobody was told of: what that has paid is spent.
+        const warned = await warning(request).catch(() => undefined);
+        throw warned === undefined ? refusal : refusal.saying(warned);
+      });
       // Only then: what was applied before its sequence number was read had been noted before that.
       const warned = await warning(request);
       const all = [warned, prepared.warning].filter((one) => one !== undefined);
