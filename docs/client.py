@@ -106,7 +106,8 @@ class Gateway:
 
     def write(self, operation, keypair, idempotency_key=None):
         """{hash, ledger} once the network has confirmed. Whoever may be killed in the middle uses one idempotency key again."""
-        source, headers, sent = keypair.public_key, {"Idempotency-Key": idempotency_key or str(uuid.uuid4())}, None
+        source, sent = keypair.public_key, None
+        headers = {"Idempotency-Key": str(uuid.uuid4() if idempotency_key is None else idempotency_key)}
         for tries in range(4):
             try:
                 prepared = self.request("POST", "/v1/transactions/prepare", {"source": source, "operation": operation}, headers)
@@ -145,8 +146,8 @@ class Gateway:
             if signed and "prepare_again" in (problem.retry, answer.get("retry")) and (is_over or status == "pending"):
                 return None
             if signed and status in ("failed", "rejected") and problem.retry == "same":
-                reason, message = "contract_refused" if answer.get("contractError") else "invalid_request", answer.get("error", "")
-                raise GatewayError(reason, message, answer.get("retry", "never"), hash=txid, error=answer)
+                reason = "contract_refused" if answer.get("contractError") else "invalid_request"
+                raise GatewayError(reason, answer.get("error", ""), answer.get("retry", "never"), hash=txid, error=answer)
             if problem.retry == "never" or time.time() > valid_until + 60:
                 raise problem if problem.retry == "never" and is_over else unknown
             time.sleep(1)
@@ -160,7 +161,6 @@ def checked_envelope(prepared, source, operation, network, max_fee, max_validity
     def invocation(function, *under):
         kind = x.SorobanAuthorizedFunctionType.SOROBAN_AUTHORIZED_FUNCTION_TYPE_CONTRACT_FN
         return x.SorobanAuthorizedInvocation(x.SorobanAuthorizedFunction(kind, function), list(under))
-
     try:
         tx, op = x.TransactionEnvelope.from_xdr(prepared["xdr"]).v1.tx, operation
         nonce = op.get("nonce") or prepared["operation"].get("nonce") or "0"

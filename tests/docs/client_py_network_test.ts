@@ -238,6 +238,18 @@ test("who was told of an envelope that was turned down is not told that the paym
   assert.equal((await python(WRITE, [...turnedDown, contract])).told, "GatewayError contract_refused");
 });
 
+test("a key that is empty is no other intent each time: the gateway refuses it", { skip }, async () => {
+  const refused = json(
+    { error: { code: "invalid_request", message: "1 to 255 characters", retry: "never" } },
+    "400 No",
+  );
+  const lines = WRITE.replace(/^told = .*$/m, "") +
+    `\ntold = [refusal(lambda: gateway.write({}, Key(), key)) for key in ("", 0, "7")]`;
+  const { told, keys } = await python(lines, [refused]);
+  assert.deepEqual(told, Array(3).fill("GatewayError invalid_request"));
+  assert.deepEqual(keys, [undefined, "0", "7"]);
+});
+
 test("what prepare calls applied has not failed because a node does not find it", { skip }, async () => {
   const hash = "ab".repeat(32);
   const done = json({ xdr: "AAAA", validUntil: 0, operation: {}, status: "success" });
