@@ -2,6 +2,7 @@ import type { Config } from "../config.ts";
 import type { Clock } from "../clock.ts";
 import { assetId } from "../escrow/assets/asset_id.ts";
 import { createAssetList } from "../escrow/assets/asset_list.ts";
+import type { Confirmed } from "../escrow/escrow.ts";
 import type { History } from "../events/history.ts";
 import type { EventStreams } from "../events/streams.ts";
 import { createApp, type GatewayApp } from "../http/app.ts";
@@ -77,14 +78,22 @@ export function createHttp(
 
   const notNoted = (cause: unknown) => log.warn("it cannot be noted who was told of a payment", { cause });
 
-  /** What was just confirmed shows in the history at once, not a poll later. */
+  /**
+   * What was just confirmed shows in the history at once, not a poll later. All this before it is noted as applied: while it
+   * is not, whoever prepares the same again because this gateway was killed before it had answered is warned.
+   */
   const submit: typeof transactions.submit = async (xdr, asker, note) => {
-    const confirmed = await transactions.submit(xdr, asker, note);
-    view.hearApplied(confirmed.ledger);
-    watcher.wake();
-    await findings?.tellLedger();
-    if (asker.signal.aborted) await lostAnswers.add(confirmed.hash).catch(notNoted);
-    else void lostAnswers.told(confirmed.hash).catch(notNoted);
+    let telling: Promise<void> | undefined;
+    async function tell({ hash, ledger }: Confirmed): Promise<void> {
+      view.hearApplied(ledger);
+      watcher.wake();
+      await findings?.tellLedger();
+      if (asker.signal.aborted) await lostAnswers.add(hash).catch(notNoted);
+      else void lostAnswers.told(hash).catch(notNoted);
+    }
+    const beforeNoted = (confirmed: Confirmed) => telling ??= tell(confirmed);
+    const confirmed = await transactions.submit(xdr, { ...asker, beforeNoted }, note);
+    await beforeNoted(confirmed);
     return confirmed;
   };
 
@@ -95,9 +104,8 @@ export function createHttp(
   };
 
   const status: Services["transactions"]["status"] = async (hash, signal) => {
-    const known = await transactions.status(hash, async (found) => {
-      if (signal.aborted) await lostAnswers.add(found);
-    });
+    // Until he has his answer nobody was told.
+    const known = await transactions.status(hash, (found) => lostAnswers.add(found).catch(notNoted));
     if (known.status !== "success") return known;
     view.hearApplied(known.ledger!);
     if (!signal.aborted) void lostAnswers.told(hash).catch(notNoted);

@@ -17,6 +17,8 @@ export interface Asker {
 export interface Submitter extends Asker {
   /** Aborted when the caller leaves before the answer. */
   signal: AbortSignal;
+  /** As in `Transactions`. */
+  beforeNoted?(confirmed: Confirmed): Promise<void>;
 }
 
 export type PrepareAnswer = PreparedRequest & {
@@ -194,7 +196,7 @@ export function createTransactionIntents({ once, escrow }: {
         const sinceLedger = await confirmedLedger();
         await once(name, submitTask({ hash, source, sequence, validUntil, operation, sinceLedger }));
         return { isIntent: true };
-      }),
+      }, asker.beforeNoted),
 
     status,
   };

@@ -40,15 +40,20 @@ export interface Transactions {
   /**
    * Vets, sends and confirms a signed envelope; see `vetEnvelope` and `sendAndConfirm`. Whoever submits the same one
    * meanwhile joins; the outcome does not depend on anybody waiting for it. `onVetted` is waited for before anything is
-   * sent, and nothing is when it rejects.
+   * sent, and nothing is when it rejects. `beforeNoted` is done before it is noted that it was applied: from then on nobody
+   * asks what became of it.
    * @throws {GatewayError} `invalid_request` when the network rejects it for its own sake, what `explainFailure` says when
    * a contract refused it, `upstream_error` when its outcome is not known in time
    */
-  submit(envelopeXdr: string, onVetted?: OnVetted): Promise<Confirmed>;
+  submit(
+    envelopeXdr: string,
+    onVetted?: OnVetted,
+    beforeNoted?: (confirmed: Confirmed) => Promise<void>,
+  ): Promise<Confirmed>;
   /**
    * What became of a transaction: of one this gateway sent, `pending` until a ledger has closed after its time bound, and
    * told from what is noted here for as long as that is kept.
-   * @param beforeNoted done before it is noted that it was applied: from then on nobody asks what became of it
+   * @param beforeNoted as with `submit`
    * @throws {GatewayError} `not_found` for a hash that neither the node nor this gateway knows
    */
   status(hash: string, beforeNoted?: (hash: string) => Promise<void>): Promise<TransactionStatus>;
@@ -70,16 +75,24 @@ export function createTransactions(parts: TransactionsParts): Transactions {
   const { view, journal, networkPassphrase, onProblem } = parts;
   const underWay = new Map<string, Promise<Confirmed>>();
 
-  async function submitOnce(envelope: VettedEnvelope, isIntent?: boolean): Promise<Confirmed> {
+  async function submitOnce(
+    envelope: VettedEnvelope,
+    isIntent?: boolean,
+    beforeNoted?: (confirmed: Confirmed) => Promise<void>,
+  ): Promise<Confirmed> {
     const { hash, innerHash } = envelope;
     const inner = innerHash === hash ? undefined : await journal.get(innerHash);
     const outcome = await sendAndConfirm(parts, envelope, isIntent);
     // That the network would not take a fee bump says nothing of its inner transaction, where that was sent by itself before.
     const isOfBoth = outcome.ledger !== undefined || inner === undefined || inner.outcome !== undefined;
-    const recorded = recordOutcome(isOfBoth ? new Set([hash, innerHash]) : [hash], outcome);
-    // Nobody waits for a success to be noted: the node says the same.
-    if (outcome.status === "success") return { hash, ledger: outcome.ledger! };
-    await recorded;
+    const hashes = isOfBoth ? new Set([hash, innerHash]) : [hash];
+    if (outcome.status === "success") {
+      const confirmed = { hash, ledger: outcome.ledger! };
+      // Nobody waits for a success to be noted: the node says the same.
+      void Promise.resolve(beforeNoted?.(confirmed)).then(() => recordOutcome(hashes, outcome), () => {});
+      return confirmed;
+    }
+    await recordOutcome(hashes, outcome);
     throw outcome.error;
   }
 
@@ -138,7 +151,7 @@ export function createTransactions(parts: TransactionsParts): Transactions {
   return {
     prepare: (source, call, widen) => prepareTransaction(parts, source, call, widen),
 
-    async submit(envelopeXdr, onVetted) {
+    async submit(envelopeXdr, onVetted, beforeNoted) {
       const envelope = vetEnvelope(envelopeXdr, {
         networkPassphrase,
         refuseCall: parts.refuseCall,
@@ -151,7 +164,7 @@ export function createTransactions(parts: TransactionsParts): Transactions {
       // The signatures are no part of the hash: another set of them is another attempt.
       const joined = underWay.get(envelope.xdr);
       if (joined !== undefined) return await joined;
-      const own = submitOnce(envelope, told?.isIntent).finally(() => underWay.delete(envelope.xdr));
+      const own = submitOnce(envelope, told?.isIntent, beforeNoted).finally(() => underWay.delete(envelope.xdr));
       own.then(() => parts.onEnd?.(envelope.call), (error) => parts.onEnd?.(envelope.call, error));
       underWay.set(envelope.xdr, own);
       return await own;
