@@ -99,8 +99,8 @@ export interface EscrowParts {
   journal: Journal;
   /** Hands out a nonce above `used` and above every one that was handed out within its `validForMs`. */
   nextNonce(request: { deviceHash: string; agent: string; used: string; validForMs: number }): Promise<string>;
-  /** The submissions of an account of which nobody has been told how they ended. */
-  untold(source: string): Promise<UntoldSubmission[]>;
+  /** The submissions of an account of which nobody has been told how they ended: all for this operation, at least. */
+  untold(source: string, operation: string): Promise<UntoldSubmission[]>;
   /** Told of one that was applied, and that stays among them. */
   keepUntold(hash: string): Promise<void>;
   /** How many nodes there are to be asked; 1 when absent. */

@@ -124,9 +124,9 @@ export async function createChain(
     // A clock that is days behind would have it forgotten as soon as it is set right.
     journal: createJournal(store, () => Math.max(clock.now(), view.networkSeconds() * 1_000)),
     nextNonce: (request) => store.intents.nextNonce(request),
-    untold: async (source) => {
+    untold: async (source, operation) => {
       const [lost, withoutOutcome] = await Promise.all([
-        lostAnswers.of(source),
+        lostAnswers.of(source, operation),
         store.submissions.withoutOutcome({ source, limit: 100 }),
       ]);
       return [...lost, ...withoutOutcome.map(({ hash, operation = "" }) => ({ hash, operation }))];

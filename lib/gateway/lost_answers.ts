@@ -7,8 +7,8 @@ import type { Store } from "../store/store.ts";
  * gateways on it.
  */
 export interface LostAnswers {
-  /** Those of an account, newest first. */
-  of(source: string): Promise<UntoldSubmission[]>;
+  /** Those of an account for one operation (`operationDigest`), newest first. */
+  of(source: string, operation: string): Promise<UntoldSubmission[]>;
   /** Passes over what was not submitted here. */
   add(hash: string): Promise<void>;
   /** Somebody has been told how it ended. */
@@ -16,34 +16,39 @@ export interface LostAnswers {
 }
 
 const KEPT_MS = 86_400_000;
-/** A client in trouble loses many answers; a register holds 32 KiB. */
+/** Of one operation; a batch of others whose answers are lost, too, takes no room from it. */
 const MOST_KEPT = 50;
 
 export function createLostAnswers(
   { registers, submissions }: Pick<Store, "registers" | "submissions">,
 ): LostAnswers {
-  const nameOf = (source: string) => `lost answers ${source}`;
-  const of = async (source: string) => await registers.read<UntoldSubmission[]>(nameOf(source)) ?? [];
+  const nameOf = (source: string, operation: string) => `lost answers ${source} ${operation}`;
+  const hashesOf = async (name: string) => await registers.read<string[]>(name) ?? [];
 
-  const change = (source: string, next: (kept: UntoldSubmission[]) => UntoldSubmission[]) =>
-    registers.change<UntoldSubmission[], void>(nameOf(source), (kept = []) => {
+  /** Where this submission stands when its answer is lost; undefined for what was not submitted here. */
+  async function placeOf(hash: string): Promise<string | undefined> {
+    const { source, operation } = await submissions.get(hash) ?? {};
+    return source === undefined || operation === undefined ? undefined : nameOf(source, operation);
+  }
+
+  const change = (name: string, next: (kept: string[]) => string[]) =>
+    registers.change<string[], void>(name, (kept = []) => {
       return { value: next(kept), keepMs: KEPT_MS, answer: undefined };
     });
 
   return {
-    of,
+    async of(source, operation) {
+      return (await hashesOf(nameOf(source, operation))).map((hash) => ({ hash, operation }));
+    },
     async add(hash) {
-      const { source, operation } = await submissions.get(hash) ?? {};
-      if (source === undefined || operation === undefined) return;
-      await change(
-        source,
-        (kept) => [{ hash, operation }, ...kept.filter((one) => one.hash !== hash)].slice(0, MOST_KEPT),
-      );
+      const name = await placeOf(hash);
+      if (name === undefined) return;
+      await change(name, (kept) => [hash, ...kept.filter((one) => one !== hash)].slice(0, MOST_KEPT));
     },
     async told(hash) {
-      const { source } = await submissions.get(hash) ?? {};
-      if (source === undefined || !(await of(source)).some((one) => one.hash === hash)) return;
-      await change(source, (kept) => kept.filter((one) => one.hash !== hash));
+      const name = await placeOf(hash);
+      if (name === undefined || !(await hashesOf(name)).includes(hash)) return;
+      await change(name, (kept) => kept.filter((one) => one !== hash));
     },
   };
 }

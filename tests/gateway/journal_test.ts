@@ -93,7 +93,7 @@ test("what nobody asked for is looked up once its time is over, however much it 
   assert.equal(asked.length, 449);
   const left = (await store.submissions.withoutOutcome({ limit: 9 })).map(({ hash }) => hash);
   assert.deepEqual(left, [hashOf(7), hashOf(449)]);
-  const untold = await lostAnswers.of("G1");
+  const untold = await lostAnswers.of("G1", "ab");
   assert.equal(untold.length, 50, "the newest ones");
   assert.deepEqual(untold[0], { hash: hashOf(448), operation: "ab" });
   await lookUpOutcomes(AbortSignal.abort());
@@ -107,7 +107,7 @@ test("who was not told of a payment is remembered until somebody is, for a day, 
   const lostAnswers = createLostAnswers(store);
   for (const n of [1, 2, 3]) await journal.record({ ...noteOf(n), source: n === 3 ? "G3" : "G1" });
   for (const n of [1, 2, 3, 2, 9]) await lostAnswers.add(hashOf(n));
-  const kept = async (source: string) => (await lostAnswers.of(source)).map(({ hash }) => hash);
+  const kept = async (source: string) => (await lostAnswers.of(source, "ab")).map(({ hash }) => hash);
   assert.deepEqual([await kept("G1"), await kept("G3")], [[hashOf(2), hashOf(1)], [hashOf(3)]]);
   await lostAnswers.told(hashOf(1));
   await lostAnswers.told(hashOf(9));

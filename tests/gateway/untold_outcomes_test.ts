@@ -39,9 +39,9 @@ async function sentOnce() {
   const warning = createOutcomeWarnings({
     contracts,
     status,
-    untold: async (source) => {
+    untold: async (source, operation) => {
       const [lost, open] = await Promise.all([
-        lostAnswers.of(source),
+        lostAnswers.of(source, operation),
         store.submissions.withoutOutcome({ source, limit: 100 }),
       ]);
       return [...lost, ...open.map(({ hash, operation = "" }) => ({ hash, operation }))];
@@ -54,7 +54,7 @@ async function sentOnce() {
     networkSeconds: () => 500,
     onUntold: lostAnswers.add,
   });
-  return { warning: () => warning({ source: SOURCE, operation }), lookUp, lostAnswers };
+  return { warning: () => warning({ source: SOURCE, operation }), lookUp, lost: () => lostAnswers.of(SOURCE, digest) };
 }
 
 test("who prepares again is warned of a payment whose answer was lost, also where the store failed on the first warning", async () => {
@@ -64,11 +64,11 @@ test("who prepares again is warned of a payment whose answer was lost, also wher
 });
 
 test("a payment that nobody was told of is found again where the store failed as it was looked up", async () => {
-  const { lookUp, lostAnswers } = await sentOnce();
+  const { lookUp, lost } = await sentOnce();
   const signal = new AbortController().signal;
   await lookUp(signal).catch(() => {});
   await lookUp(signal);
-  assert.deepEqual((await lostAnswers.of(SOURCE)).map(({ hash }) => hash), [HASH]);
+  assert.deepEqual((await lost()).map(({ hash }) => hash), [HASH]);
 });
 
 test("who prepares again is warned though the first that are looked at came to nothing", async () => {
@@ -83,4 +83,18 @@ test("who prepares again is warned though the first that are looked at came to n
     keepUntold: () => Promise.resolve(),
   });
   assert.match(await warning({ source: SOURCE, operation }) ?? "no warning", new RegExp(hashes[3]!));
+});
+
+test("a batch of payments whose answers were all lost is warned of from its first to its last", async () => {
+  const store = await memoryStore();
+  const journal = createJournal(store, () => NOW_MS);
+  const lostAnswers = createLostAnswers(store);
+  const batch = Array.from({ length: 120 }, (_, n) => n.toString(16).padStart(64, "0"));
+  for (const hash of batch) {
+    await journal.record({ hash, validUntil: 100, source: SOURCE, operation: hash });
+    await lostAnswers.add(hash);
+  }
+  for (const hash of batch) assert.deepEqual(await lostAnswers.of(SOURCE, hash), [{ hash, operation: hash }]);
+  await lostAnswers.told(batch[0]!);
+  assert.deepEqual(await lostAnswers.of(SOURCE, batch[0]!), []);
 });

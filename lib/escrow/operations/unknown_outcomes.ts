@@ -20,14 +20,13 @@ const MOST_LOOKED_AT = 3;
 export function createOutcomeWarnings({ contracts, status, untold, keepUntold }: {
   contracts: ContractIds;
   status: Transactions["status"];
-  untold(source: string): Promise<UntoldSubmission[]>;
+  untold(source: string, operation: string): Promise<UntoldSubmission[]>;
   /** Told of one that turned out to be applied: the warning may be lost, too. */
   keepUntold(hash: string): Promise<void>;
 }): (request: PrepareRequest) => Promise<string | undefined> {
   return async function warning({ source, operation }) {
-    const sent = await untold(source);
-    if (sent.length === 0) return undefined;
     const digest = operationDigest(contractCall(contracts, source, filledIn(operation)));
+    const sent = await untold(source, digest);
     const same = sent.filter((submission) => submission.operation === digest);
     for (const [index, { hash }] of same.entries()) {
       const known = index < MOST_LOOKED_AT ? await status(hash, keepUntold).catch(() => undefined) : undefined;
