@@ -117,8 +117,9 @@ export function judge(belief: Belief, claim: Claim, now: JudgeNow): Judgement {
     ? { verdict: "current" as const, belief: follow({ ...belief, lowerSinceMs }, heard, askedAtMs), isDoubtful: false }
     : weigh({ ...belief, lowerSinceMs }, heard, { askedAtMs, isLower: relation === "lower", agreesWithClock, ...now });
   if (judgement.verdict !== "current" || closeTime === 0) return judgement;
-  // A clock that was wrong from the first claim on is; one that was moved may be waiting for a ledger to follow.
-  const wrongSinceMs = belief.clockWrongSinceMs ?? (belief.believed === undefined ? -Infinity : now.monotonicMs);
+  // A clock that is at odds with the first time that is said is wrong; one that was moved may be waiting for a ledger to follow.
+  const isFirst = belief.believed === undefined || Object.keys(belief.spokenForBy).length === 0;
+  const wrongSinceMs = belief.clockWrongSinceMs ?? (isFirst ? -Infinity : now.monotonicMs);
   const clockWrongSinceMs = agreesWithClock ? undefined : wrongSinceMs;
   const { networkReverts } = isTakenBack ? now : belief;
   return { ...judgement, belief: { ...judgement.belief, clockWrongSinceMs, networkReverts } };

@@ -74,6 +74,15 @@ describe("the judge of claims, where they are only just natural", () => {
     assert.equal(on.hear({ sequence: 3_000, closeTime: START + WRONG }), "ahead");
   });
 
+  test("nor where it was at odds with the first time that a node said after a start", () => {
+    const on = stage({ clockOff: WRONG, stored: { sequence: 999, closeTime: START - 5 } });
+    on.hear({ sequence: 1_000 });
+    on.hear(on.truth());
+    on.clock.pass(2_000);
+    assert.equal(on.hear({ sequence: 1_001, closeTime: START + WRONG }), "ahead");
+    assert.equal(on.view.closeTime, START);
+  });
+
   test("where nodes say no close times two claims are enough; a time said later is not held to be the same", () => {
     const on = stage();
     assert.equal(on.hear({ sequence: 1_000 }), "ahead");
