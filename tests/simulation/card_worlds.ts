@@ -44,6 +44,7 @@ interface CardReaders extends Running {
 class CardSite {
   readonly running: CardReaders[] = [];
   readonly told: Site["told"] = new Map();
+  readonly misnamed: Site["misnamed"] = new Set();
   readonly shown: ShownCard[] = [];
   readonly applied: { ledger: number; machine: string; answeredMs: number }[] = [];
   readonly chain: Chain;

@@ -11,7 +11,7 @@ const PAID_MS = 95_000;
 const CONFIRM_MS = 1_100;
 
 /** What tells whether a gateway could know. */
-type Witnesses = Pick<Site, "climate" | "time" | "told">;
+type Witnesses = Pick<Site, "climate" | "time" | "told" | "misnamed">;
 
 /** What a key was let in for that was disabled from well before the question until the answer. */
 export function checkRefusals({ admitted, switched, keyId }: Client, broken: string[]): void {
@@ -100,7 +100,9 @@ export function checkBackSteps(
  * Whether nodes had told that gateway of this ledger for long enough: what one answer alone has said may be a lie, and is
  * taken back. It is confirmed by one a second later, which may be for the ledger before.
  */
-function isSpokenFor({ told }: Witnesses, { machine, ledger }: ShownCard, untilMs: number): boolean {
+function isSpokenFor({ told, misnamed }: Witnesses, { machine, ledger }: ShownCard, untilMs: number): boolean {
+  // It may have been shown as of another ledger, which nobody has spoken for.
+  if (misnamed.has(`${machine} ${ledger}`)) return false;
   let [answers, lastMs] = [0, -Infinity];
   for (const one of told.get(machine) ?? []) {
     if (one.atMs >= untilMs || one.ledger < ledger || one.atMs - lastMs < CONFIRM_MS) continue;

@@ -106,9 +106,10 @@ export class SimulatedNode {
 
   /**
    * Answers a JSON-RPC request; undefined: never.
-   * @param told hears the newest ledger of each answer that arrives whole and says when that closed
+   * @param told hears the newest ledger of each answer that arrives whole and says when that closed, and of which one what
+   *   it shows is
    */
-  answer(body: string, told = (_ledger: number) => {}): Response | undefined {
+  answer(body: string, told = (_named: number, _shown: number) => {}): Response | undefined {
     const { id, method, params = {} } = JSON.parse(body) as { id: number; method: string; params?: Params };
     const { world, ailment } = this;
     if (world.chance(ailment.stalls)) return undefined;
@@ -119,7 +120,9 @@ export class SimulatedNode {
       if (answer === undefined) throw new Refusal(-32601, "method not found");
       const result = this.#bent(method, answer(params));
       const answered = JSON.stringify({ jsonrpc: "2.0", id, result });
-      if (!isLost && result.latestLedgerCloseTime !== undefined) told(Number(result.latestLedger));
+      if (!isLost && result.latestLedgerCloseTime !== undefined) {
+        told(Number(result.latestLedger), this.#range().latest);
+      }
       if (!isLost) return new Response(answered);
       return world.chance(0.5) ? undefined : new Response(answered.slice(0, answered.length >> 1));
     } catch (error) {

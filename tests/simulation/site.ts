@@ -49,7 +49,7 @@ export class StoreTime {
 
 /** What a gateway on this machine is answered by a node. */
 export async function askNode(
-  { world, chain, nodes, told }: Pick<Site, "world" | "chain" | "nodes" | "told">,
+  { world, chain, nodes, told, misnamed }: Pick<Site, "world" | "chain" | "nodes" | "told" | "misnamed">,
   machine: Machine,
   url: string,
   { body, signal }: RequestInit,
@@ -58,7 +58,8 @@ export async function askNode(
   const aborted = new Promise<never>((_, reject) => {
     signal?.addEventListener("abort", () => reject(new DOMException("aborted", "AbortError")), { once: true });
   });
-  const hear = (ledger: number) => {
+  const hear = (ledger: number, shown: number) => {
+    if (ledger !== shown) misnamed.add(`${machine.name} ${shown}`);
     // A lie speaks for nothing.
     if (ledger > chain.ledgers.latest) return;
     const known = told.get(machine.name) ?? [];
@@ -87,6 +88,8 @@ export class Site {
   readonly owedAfter = new Map<string, number>();
   /** Which ledgers nodes have told each machine of, by its name. */
   readonly told = new Map<string, { ledger: number; atMs: number }[]>();
+  /** Of which ledgers nodes have shown each machine something as if it were of another one: `name ledger`. */
+  readonly misnamed = new Set<string>();
   /** How far the network was read when it was reset: what came after is gone with it. */
   readBeforeReset = 0;
   /** Told of each call to the store that had its effect. */

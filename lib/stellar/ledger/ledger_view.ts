@@ -192,10 +192,13 @@ export function createLedgerView({ clock, stored, nodes = 1 }: {
   };
 }
 
-/** Whether what is believed since is not only older than what was: the network begins anew, or was taken back by who may. */
+/**
+ * Whether what is believed since is not only older than what two claims spoke for: the network begins anew, or was taken back
+ * by who may.
+ */
 function isOtherHistory(before: Belief, { believed, overturned, networkReverts }: Belief, shown: Moment): boolean {
   if (networkReverts !== before.networkReverts) return true;
   const contradicts = ({ sequence, closeTime }: Moment) =>
     believed!.sequence < sequence && believed!.closeTime > closeTime;
-  return overturned !== before.overturned && [before.believed ?? NEVER, shown].some(contradicts);
+  return overturned !== before.overturned && [before.confirmed ?? NEVER, shown].some(contradicts);
 }

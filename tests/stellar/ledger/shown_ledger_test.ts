@@ -72,6 +72,27 @@ describe("the newest ledger as of which anything was shown", () => {
     }
   });
 
+  test("stands where a node that lags has said once, by mistake, that it is far ahead, and shows as much as before then", () => {
+    const on = stage({ firstSequence: 1_025 });
+    const showed = { sequence: 1_029, closeTime: START };
+    on.hear(showed);
+    on.view.hearApplied(showed.sequence);
+    const old = { sequence: 1_009, closeTime: START - 80 };
+    for (
+      const [pauseMs, said] of [
+        [1_000, old],
+        [2_100, { ...old, sequence: 1_059 }],
+        [8_200, { sequence: 1_025, closeTime: START }],
+        [1_000, { sequence: 1_025, closeTime: START }],
+        [2_100, { sequence: 1_026, closeTime: START }],
+      ] as const
+    ) {
+      on.clock.pass(pauseMs);
+      on.hear(said);
+      assert.equal(on.view.shownSequence, showed.sequence, JSON.stringify(said));
+    }
+  });
+
   test("ends with its network, and none of a former one counts", () => {
     const on = stage();
     on.pass(202);
