@@ -43,6 +43,8 @@ const PAUSE_MS = 30_000;
 const SECOND_LOOK_MS = 2_000;
 /** The same node confirms itself only after longer, where there are others. */
 const SAME_NODE_MS = 10_000;
+/** After so long what one answer has said is no first look any more: turns come once a minute. */
+const SUSPICION_KEPT_MS = 90_000;
 
 export function createResetCheck({ rpc, store, view, clock, patienceMs }: {
   rpc: Pick<NodesRpcClient, "getEvents" | "getLedgers" | "getHealth" | "nodes">;
@@ -57,7 +59,7 @@ export function createResetCheck({ rpc, store, view, clock, patienceMs }: {
   /** When it was asked last whether it is time. */
   let askedAtMs = -Infinity;
   let failingSinceMs: number | undefined;
-  let suspicion: { node: number; atMs: number } | undefined;
+  let suspicion: { node: number; atMs: number; epoch: number } | undefined;
   /** What was found and changes what is held: it is said again until that is written down, whatever the network shows by then. */
   let found: { epoch: number; scannedLedger: number; overturned: number; finding: ResetFinding } | undefined;
   const foundOf = ({ epoch, scannedLedger }: WatcherState) =>
@@ -181,8 +183,14 @@ export function createResetCheck({ rpc, store, view, clock, patienceMs }: {
     return isWell.includes(true) ? isWell.indexOf(true) : inUse;
   }
 
+  /** What was suspected of another epoch has shown itself there: another gateway has written it down. */
+  function isSuspected({ epoch }: WatcherState): boolean {
+    return suspicion?.epoch === epoch && clock.monotonicMs() - suspicion.atMs < SUSPICION_KEPT_MS;
+  }
+
   async function look(state: WatcherState, signal: AbortSignal): Promise<ResetFinding> {
     const nodes = rpc.nodes().length;
+    if (!isSuspected(state)) suspicion = undefined;
     const { node, said } = await askOnce(state, signal);
     if (said !== "other") {
       suspicion = undefined;
@@ -191,7 +199,7 @@ export function createResetCheck({ rpc, store, view, clock, patienceMs }: {
       return seemsGoneBack(state) ? { kind: "gone_back", sameUpTo: said.sameUpTo } : { kind: "same" };
     }
     const nowMs = clock.monotonicMs();
-    suspicion ??= { node, atMs: nowMs };
+    suspicion ??= { node, atMs: nowMs, epoch: state.epoch };
     const apartMs = nodes > 1 && node === suspicion.node ? SAME_NODE_MS : SECOND_LOOK_MS;
     if (nowMs - suspicion.atMs < apartMs) return { kind: "doubtful" };
     const oldestLedger = await oldestOfNew(rpc, state, { node, signal });

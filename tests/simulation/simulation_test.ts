@@ -31,6 +31,8 @@ const BROKE_ONCE = [
   3054,
   2600005120,
   42887,
+  5000003319,
+  5000002179,
 ];
 /** Worlds that broke of what was mended since. */
 const KEPT = [...BROKE_ONCE, ...PLANTED.flatMap((bug) => bug.wasReal && !bug.isOfCards ? [bug.seed] : [])];
