@@ -41,10 +41,11 @@ export async function planReplay(
   const epoch = state?.epoch ?? 0;
   const scanned = heightOf(epoch, state?.scannedLedger ?? 0);
   // Where the watcher is behind, a subscription hears only what is beyond the ledger of its creation: the rest is waited for.
-  const unheard = Math.min(heightOf(epoch, toLedger ?? MAX_LEDGER), subscription.startHeight - 1);
-  const isHeld = unheard <= scanned;
+  const lastWanted = heightOf(epoch, toLedger ?? MAX_LEDGER);
+  const unheard = subscription.startHeight - 1;
+  const isHeld = Math.min(lastWanted, unheard) <= scanned;
   const fromHeight = heightOf(epoch, fromLedger);
-  const toHeight = isHeld ? heightOf(epoch, toLedger ?? MAX_LEDGER) : unheard;
+  const toHeight = isHeld ? lastWanted : Math.min(lastWanted, Math.max(unheard, await newestHeight(events, last)));
   const cursor = await events.before(fromHeight);
   const filter = { ...filterOf(subscription), fromHeight, toHeight };
   const deliveries = fromHeight > toHeight
@@ -59,6 +60,12 @@ export async function planReplay(
     atLeast: deliveries === MAX_COUNTED,
     lookedThrough: deliveries < MAX_COUNTED ? deliveries : last - cursor,
   };
+}
+
+/** How high the log has come, which may hold a part only of its last ledger. 0: it holds nothing. */
+async function newestHeight(events: Store["events"], last: number): Promise<number> {
+  const [newest] = await events.read({ filter: {}, upTo: last, order: "desc", limit: 1 });
+  return newest === undefined ? 0 : heightOfEvent(newest);
 }
 
 /**
