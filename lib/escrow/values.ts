@@ -8,7 +8,7 @@ import { didYouMean } from "../nearest.ts";
  */
 
 /** The largest i128, and the largest amount: 2^127 − 1. */
-export const MAX_AMOUNT = 170141183460469231731687303715884105727n;
+const MAX_AMOUNT = 170141183460469231731687303715884105727n;
 const MAX_U64 = 18446744073709551615n;
 
 /** What somebody sent, as the end of a message: recognisable, and without giving a secret away. */

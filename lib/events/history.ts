@@ -60,7 +60,7 @@ export interface History {
   oldestLedger(): Promise<number | null>;
 }
 
-export const MAX_PAGE_EVENTS = 1_000;
+const MAX_PAGE_EVENTS = 1_000;
 const MAX_UNDECODED_COUNTED = 100;
 
 /** The event history as callers pull it: from the log alone, by sequence, so that what becomes known late comes next. */

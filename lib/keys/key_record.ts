@@ -7,7 +7,7 @@ const rateRule = `must be an integer from 1 to ${MAX_RATE}`;
 const nameRule = `must be 1–${MAX_NAME_LENGTH} printable characters`;
 
 /** A key as it stands in a keys file or in `SERVICE_API_KEYS`. Unknown fields are refused: "disabeld" must not pass. */
-export const keyRecordSchema: z.ZodType<KeyRecord> = z.strictObject({
+const keyRecordSchema: z.ZodType<KeyRecord> = z.strictObject({
   id: z.string("must be a string").regex(/^[0-9A-Za-z]{1,32}$/, "must be 1–32 letters and digits"),
   name: z.string("must be a string").regex(NAME_PATTERN, nameRule)
     .refine((name) => [...name].length <= MAX_NAME_LENGTH, nameRule),

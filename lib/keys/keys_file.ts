@@ -84,7 +84,7 @@ export async function requireKeysFile(path: string): Promise<void> {
  * Reads all keys, and the state of the file they were read from (undefined: there is no file).
  * @throws {KeysFileError} when the file cannot be read or is not what it must be.
  */
-export async function readKeysFile(path: string): Promise<{ records: KeyRecord[]; state: FileState | undefined }> {
+async function readKeysFile(path: string): Promise<{ records: KeyRecord[]; state: FileState | undefined }> {
   const before = await fileState(path);
   if (before === undefined) return { records: [], state: undefined };
   return { records: await recordsIn(path, await readText(path)), state: before };

@@ -86,7 +86,7 @@ export function refusalWords(
 }
 
 /** A policy holds through the second it ends in. */
-export function isExpired({ expiresAt }: AgentPolicy, nowSeconds: number): boolean {
+function isExpired({ expiresAt }: AgentPolicy, nowSeconds: number): boolean {
   return expiresAt !== 0n && BigInt(nowSeconds) > expiresAt;
 }
 

@@ -144,7 +144,7 @@ export function missingContract(name: string, contract: string): GatewayError {
 }
 
 /** The host found no instance of the contract that was called. */
-export function lacksContract({ type, code }: HostError, detail: string): boolean {
+function lacksContract({ type, code }: HostError, detail: string): boolean {
   return type === "Storage" && code === "MissingValue" && /instance/.test(detail);
 }
 

@@ -140,7 +140,7 @@ function bodyOf(
 }
 
 /** A frame as server-sent events are written. */
-export function frameText(frame: StreamFrame): string {
+function frameText(frame: StreamFrame): string {
   switch (frame.kind) {
     case "event":
       return `id: ${frame.cursor}\ndata: ${JSON.stringify(frame.event)}\n\n`;

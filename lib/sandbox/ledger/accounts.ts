@@ -131,7 +131,7 @@ export function withExtensions(account: xdr.AccountEntry, fields: Partial<Extens
 }
 
 /** Stroops the account must keep. */
-export function minimumBalance(account: xdr.AccountEntry): bigint {
+function minimumBalance(account: xdr.AccountEntry): bigint {
   const { numSponsored, numSponsoring } = extensionsOf(account);
   return BigInt(ACCOUNT_RESERVES + account.numSubEntries + numSponsoring - numSponsored) * BigInt(BASE_RESERVE);
 }

@@ -155,7 +155,7 @@ function contractBalance(state: LedgerView, passphrase: string, contract: string
 }
 
 /** LedgerKey of what a contract holds of the native asset. */
-export function contractBalanceKey(passphrase: string, contract: string): Uint8Array {
+function contractBalanceKey(passphrase: string, contract: string): Uint8Array {
   return xdr.LedgerKey.contractData(
     new xdr.LedgerKeyContractData({
       contract: new Address(Asset.native().contractId(passphrase)).toScAddress(),

@@ -88,7 +88,7 @@ export function reserveAccount(
 }
 
 /** The account, for which others pay so many base reserves more, or fewer. */
-export function withSponsored(account: xdr.AccountEntry, reserves: number): xdr.AccountEntry {
+function withSponsored(account: xdr.AccountEntry, reserves: number): xdr.AccountEntry {
   const numSponsored = Math.max(0, extensionsOf(account).numSponsored + reserves);
   return withExtensions(account, { numSponsored });
 }

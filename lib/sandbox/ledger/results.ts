@@ -1,7 +1,7 @@
 import { createXdrWriter } from "./bytes.ts";
 
 /** TransactionResultCode by its name in the protocol. */
-export const TX_CODES = {
+const TX_CODES = {
   txFEE_BUMP_INNER_SUCCESS: 1,
   txSUCCESS: 0,
   txFAILED: -1,
@@ -26,7 +26,7 @@ export const TX_CODES = {
 export type TxCode = keyof typeof TX_CODES;
 
 /** OperationResultCode of what fails before the operation itself speaks. */
-export const OP_CODES = { opBAD_AUTH: -1, opNO_ACCOUNT: -2, opNOT_SUPPORTED: -3, opTOO_MANY_SUBENTRIES: -4 } as const;
+const OP_CODES = { opBAD_AUTH: -1, opNO_ACCOUNT: -2, opNOT_SUPPORTED: -3, opTOO_MANY_SUBENTRIES: -4 } as const;
 
 export type OpCode = keyof typeof OP_CODES;
 

@@ -1,6 +1,6 @@
 /** JSON-RPC 2.0 as the real node's library reads and answers it: named params, batches, notifications, error texts. */
 
-export const PARSE_ERROR = -32700;
+const PARSE_ERROR = -32700;
 export const INVALID_REQUEST = -32600;
 export const METHOD_NOT_FOUND = -32601;
 export const INVALID_PARAMS = -32602;

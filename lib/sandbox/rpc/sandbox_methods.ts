@@ -8,7 +8,7 @@ const MAX_SECONDS = 315_360_000;
 const NAME = /^[\w.-]{1,64}$/;
 
 /** What no real node has: the network's time and state are in the hands of whoever develops on it. */
-export const SANDBOX_METHODS: ReadonlyMap<string, (network: Network, params: Params) => unknown> = new Map<
+const SANDBOX_METHODS: ReadonlyMap<string, (network: Network, params: Params) => unknown> = new Map<
   string,
   (network: Network, params: Params) => unknown
 >([

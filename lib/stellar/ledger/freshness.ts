@@ -79,7 +79,7 @@ async function confirmSoon({ rpc, view, clock }: FreshnessParts): Promise<void> 
  * An error of a call to the node as callers of the gateway see it: a JSON-RPC error becomes `upstream_error`. What the node
  * says is for the log (`cause`): it may hold what only the operator should see.
  */
-export function upstreamError(error: unknown): unknown {
+function upstreamError(error: unknown): unknown {
   if (!(error instanceof RpcError)) return error;
   return new GatewayError(
     "upstream_error",

@@ -146,7 +146,7 @@ const REASONS: [RegExp, string][] = [
  * Why a `fetch` failed, in words of our own, empty when that is not known. The error itself must not be kept: Deno writes
  * the whole URL into it, and the URL of a node may hold a token.
  */
-export function unreachableReason(error: unknown): string {
+function unreachableReason(error: unknown): string {
   for (let at = error; at instanceof Error; at = at.cause) {
     const text = `${(at as { code?: unknown }).code} ${at.message}`.replace(/\bhttps?:\/\/\S*/g, "");
     const known = REASONS.find(([pattern]) => pattern.test(text));

@@ -3,7 +3,7 @@ import type { RpcClient } from "../rpc/client.ts";
 
 /** Bounds of the inclusion fee that is bid, in stroops: the network's minimum, and 0.1 XLM. */
 export const MIN_INCLUSION_FEE = 100n;
-export const MAX_INCLUSION_FEE = 1_000_000n;
+const MAX_INCLUSION_FEE = 1_000_000n;
 
 const CACHED_MS = 5_000;
 

@@ -23,7 +23,7 @@ export interface PostgresSetting {
   poolSize: number;
 }
 
-export const DEFAULT_SCHEMA = "gateway";
+const DEFAULT_SCHEMA = "gateway";
 const DEFAULT_PORT = 5_432;
 const SSL_MODES = ["disable", "prefer", "require", "verify-full"] as const;
 const PARAMETERS = ["sslmode", "sslrootcert", "prepare", "pool", "schema", "host"];

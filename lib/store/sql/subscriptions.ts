@@ -22,7 +22,7 @@ export interface SubscriptionRow extends SecretsRow {
   start_height: number;
 }
 
-export const SECRETS_COLUMNS = "secret, previous_secret, previous_secret_until_ms, older_secret, older_secret_until_ms";
+const SECRETS_COLUMNS = "secret, previous_secret, previous_secret_until_ms, older_secret, older_secret_until_ms";
 export const SUBSCRIPTION_COLUMNS =
   `id, key_id, url, types, device_hash, merchant, ordered, ${SECRETS_COLUMNS}, created_at, start_height`;
 

@@ -6,7 +6,7 @@ import { addIntents } from "./schema_5.ts";
 import { StoreError } from "../store.ts";
 
 /** Marks our files (PRAGMA application_id): "PEGw" in ASCII. */
-export const APPLICATION_ID = 0x50454777;
+const APPLICATION_ID = 0x50454777;
 
 /** They lead from schema 1 to 2, and so on. */
 const STEPS: ((database: SqliteDatabase) => void)[] = [

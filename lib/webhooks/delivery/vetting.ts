@@ -25,7 +25,7 @@ export interface Vetting {
 }
 
 /** Subscription and key are looked at again after so long: a disabled key is heeded within this time. */
-export const VET_MS = 1_000;
+const VET_MS = 1_000;
 /** Who is looked at is as the store had it no longer ago than this: it is loaded once a second where nothing is slow. */
 export const REFRESH_MS = 2_000;
 /** Nothing is posted to a subscription, or signed for it, as it was longer ago than this. */
