@@ -14,6 +14,7 @@ import {
 } from "./command.ts";
 import { helpText, jsonRow, KEY_PLACE_ROWS } from "./help.ts";
 import { PLACE_FLAGS, withKeyPlace } from "./key_place.ts";
+import { secureRandom } from "../lib/random.ts";
 
 const help = helpText({
   usage: [
@@ -108,7 +109,7 @@ function minted(flags: Flags<typeof FLAGS>, now: number): { key: string; record:
       rate: flags.rate === undefined ? undefined : integerFlag("--rate", flags.rate, { min: 1, max: MAX_RATE }),
       expiresAt: flags.expires === undefined ? undefined : expiry(flags.expires, now),
       now,
-      random: (length) => crypto.getRandomValues(new Uint8Array(length)),
+      random: secureRandom,
     });
   } catch (error) {
     if (error instanceof KeyFieldError) throw new UsageError(`${FLAG_OF[error.field]} ${error.message}`);

@@ -6,6 +6,7 @@ import type { Filter } from "./listen_filter.ts";
 import { forward, forwardingNotice } from "./listen_forward.ts";
 import { deliveryLine, forwardedWith } from "./listen_line.ts";
 import { roomOf, sentence } from "./terminal/line_width.ts";
+import { secureRandom } from "../lib/random.ts";
 
 export interface GatewayListening {
   /** `https://…`, without a slash at its end. */
@@ -27,7 +28,7 @@ const SUBSCRIPTION = "listen";
  */
 export async function listenToAny(options: GatewayListening, io: CommandIo): Promise<number> {
   const { gateway, apiKey, filter, forwardTo, json } = options;
-  const secret = createSecret((length) => crypto.getRandomValues(new Uint8Array(length)));
+  const secret = createSecret(secureRandom);
   const secrets = [signingSecret(secret)];
 
   async function tell(event: GatewayEvent): Promise<void> {

@@ -1,4 +1,4 @@
-import { randomBase62 } from "../lib/random.ts";
+import { randomBase62, secureRandom } from "../lib/random.ts";
 import type { Wait } from "../lib/clock.ts";
 import type { Store } from "../lib/store/store.ts";
 import type { Replay, Subscription } from "../lib/store/webhook.ts";
@@ -12,7 +12,6 @@ const LOOK_MS = 500;
 const STALLED_MS = 10_000;
 /** Of the webhooks' own ids. */
 const ID_LENGTH = 22;
-const random = (length: number) => crypto.getRandomValues(new Uint8Array(length));
 
 export interface ReplayCall {
   store: Store;
@@ -37,7 +36,7 @@ export async function replayWebhook(
     }
     return 0;
   }
-  const id = `rp_${randomBase62(ID_LENGTH, random)}`;
+  const id = `rp_${randomBase62(ID_LENGTH, secureRandom)}`;
   const replay = await beginReplay(store, subscription.id, plan, { id, nowMs: io.now() });
   if (json) {
     io.stdout(JSON.stringify({ id, deliveries: plan.deliveries, atLeast: plan.atLeast }) + "\n");

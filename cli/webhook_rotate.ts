@@ -9,9 +9,9 @@ import { createSecretCipher, type SecretCipher, SecretsKeyError } from "../lib/w
 import { createSecret } from "../lib/webhooks/delivery/signature.ts";
 import { CommandError, type CommandIo, OutputError } from "./command.ts";
 import { errorRoomOf, sentence } from "./terminal/line_width.ts";
+import { secureRandom } from "../lib/random.ts";
 
 const SETTING = "SERVICE_API_SECRETS_KEY";
-const random = (length: number) => crypto.getRandomValues(new Uint8Array(length));
 
 export interface RotateCall {
   store: Store;
@@ -31,7 +31,7 @@ export async function rotateWebhook({ store, io, wait, reader, json }: RotateCal
   const secrets = await cipherOf(store, io);
   // The time by which the store's gateways end the former secret.
   const { clock } = await openStoreClock(store, { ...systemClock, now: io.now });
-  const parts = { store, secrets, createSecret: () => createSecret(random), now: clock.now, wait };
+  const parts = { store, secrets, createSecret: () => createSecret(secureRandom), now: clock.now, wait };
   const rotated = await rotateSecret(parts, subscription);
   if (rotated === undefined) {
     throw new CommandError(`${id} is gone, or its secret was changed by somebody else just now: try again`);

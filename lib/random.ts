@@ -3,6 +3,9 @@ const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 /** Fills `length` bytes with cryptographically strong randomness. */
 export type RandomBytes = (length: number) => Uint8Array;
 
+/** The runtime's own. */
+export const secureRandom: RandomBytes = (length) => crypto.getRandomValues(new Uint8Array(length));
+
 /** `length` base62 digits, each of the 62 equally likely (5.95 bits a digit). */
 export function randomBase62(length: number, random: RandomBytes): string {
   // 248 is the largest multiple of 62 in a byte: the bytes above it would favour the first digits.

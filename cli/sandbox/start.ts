@@ -23,6 +23,7 @@ import { ledgerFile, sandboxFolder } from "./folder.ts";
 import { setUp, startNetwork } from "./network.ts";
 import { welcomePage } from "./page.ts";
 import { sandboxPage } from "./running_sandbox.ts";
+import { secureRandom } from "../../lib/random.ts";
 
 /** What a client needs to use the sandbox; the line that `--json` prints. */
 export interface SandboxInfo extends Sandbox {
@@ -36,7 +37,6 @@ export interface SandboxInfo extends Sandbox {
 
 const HOST = "127.0.0.1";
 const KEY_RATE = 6_000;
-const random = (length: number) => crypto.getRandomValues(new Uint8Array(length));
 /** Name under which the API key is kept with a network that outlives the process. */
 const KEY_KEPT_AS = "apiKey";
 const RPC_IDLE_TIMEOUT_MS = 60_000;
@@ -183,7 +183,13 @@ async function sandboxKey(network: SandboxNetwork, store: Store): Promise<string
   const kept = network.recall(KEY_KEPT_AS);
   const former: { id: string; key: string } | undefined = kept && JSON.parse(kept);
   if (former && (await store.keys.get(former.id))?.disabled === false) return former.key;
-  const { key, record } = mintKey({ name: "sandbox", scopes: [...SCOPES], rate: KEY_RATE, now: network.now(), random });
+  const { key, record } = mintKey({
+    name: "sandbox",
+    scopes: [...SCOPES],
+    rate: KEY_RATE,
+    now: network.now(),
+    random: secureRandom,
+  });
   await store.keys.insert(record);
   network.keep(KEY_KEPT_AS, JSON.stringify({ id: record.id, key }));
   return key;

@@ -9,7 +9,7 @@ import type { Log } from "../log.ts";
 import { createLoop } from "../loop.ts";
 import { createGatewayMetrics } from "../metrics/gateway_metrics.ts";
 import { watchLoopDelay } from "../metrics/loop_delay.ts";
-import { randomBase62 } from "../random.ts";
+import { randomBase62, secureRandom } from "../random.ts";
 import type { Peer } from "../runtime/serve.ts";
 import { createRetention } from "../store/retention.ts";
 import { openStoreClock } from "../store/store_clock.ts";
@@ -71,7 +71,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const metrics = createGatewayMetrics({ now: clock.now });
   store.observe({ called: (_method, _durationMs, failure) => failure !== undefined && metrics.storeFailed(failure) });
   const stopping = new AbortController();
-  const holder = randomBase62(16, (length) => crypto.getRandomValues(new Uint8Array(length)));
+  const holder = randomBase62(16, secureRandom);
   await store.holdForServing();
   // A store that is bound already tells at once whether it is this network's; a new one is bound only when no node has
   // contradicted the settings: a forgotten passphrase must not spoil it.

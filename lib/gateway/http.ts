@@ -20,7 +20,7 @@ import type { Limiter } from "../limits/limiter.ts";
 import { createRateLimitHeaders } from "../limits/rate_limit_headers.ts";
 import { METRICS_CONTENT_TYPE } from "../metrics/exposition.ts";
 import type { NodesRpcClient } from "../stellar/rpc/client.ts";
-import { randomBase62 } from "../random.ts";
+import { randomBase62, secureRandom } from "../random.ts";
 import { VERSION } from "../version.ts";
 import type { Webhooks } from "../webhooks/webhooks.ts";
 import type { Caretaker } from "./caretaker.ts";
@@ -29,8 +29,6 @@ import type { GatewayMetrics } from "../metrics/gateway_metrics.ts";
 import type { GatewayOptions } from "./options.ts";
 import { inTime } from "./scrape.ts";
 import { createStatus } from "./status.ts";
-
-const random = (length: number) => crypto.getRandomValues(new Uint8Array(length));
 
 /** What /v1/network answers: an application speaks with the node that it is shown, so that is one that is well. */
 function createNetworkAnswer(
@@ -71,7 +69,7 @@ export function createHttp(
     intents: store.intents,
     clock,
     networkSeconds: view.networkSeconds,
-    newId: () => randomBase62(22, random),
+    newId: () => randomBase62(22, secureRandom),
     onFull: () => metrics.limited("idempotency_keys"),
   });
   const transactions = createTransactionIntents({ once, escrow });

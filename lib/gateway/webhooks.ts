@@ -4,7 +4,7 @@ import { GatewayError } from "../errors.ts";
 import type { TurnResult } from "../events/watcher.ts";
 import { hasExpired } from "../keys/api_key.ts";
 import type { GatewayMetrics } from "../metrics/gateway_metrics.ts";
-import { randomBase62 } from "../random.ts";
+import { randomBase62, secureRandom } from "../random.ts";
 import { heightOf } from "../store/event.ts";
 import type { Store } from "../store/store.ts";
 import { createPoster } from "../webhooks/post/post.ts";
@@ -19,8 +19,6 @@ import type { GatewayOptions } from "./options.ts";
 const WATCH_MS = 3_000;
 /** How often it is looked whether the gateway that watches has come as far. */
 const LOOK_MS = 100;
-
-const random = (length: number) => crypto.getRandomValues(new Uint8Array(length));
 
 export interface WebhooksWiring {
   clock: Clock;
@@ -59,8 +57,8 @@ export async function createGatewayWebhooks(
     isKeyEnabled,
     isKeyThere: async (keyId) => await keys.get(keyId) !== undefined,
     startHeight: () => heightAfterTip(store, { clock, watch, seenLedger }),
-    randomBytes: random,
-    randomText: (length) => randomBase62(length, random),
+    randomBytes: secureRandom,
+    randomText: (length) => randomBase62(length, secureRandom),
     clock,
     onAttempt: metrics.deliveryAttempted,
     onProblem: (message, cause) => log.warn(message, { cause }),

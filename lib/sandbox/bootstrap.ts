@@ -12,6 +12,7 @@ import { sha256, toHex } from "./ledger/bytes.ts";
 import { assembled } from "./ledger/assembly.ts";
 import { rootKeypair } from "./ledger/genesis.ts";
 import type { SandboxNetwork } from "./network.ts";
+import { secureRandom } from "../random.ts";
 
 /** The three contracts as wasm. */
 export interface ContractCode {
@@ -66,7 +67,7 @@ export function rememberedSandbox(network: SandboxNetwork): Sandbox | undefined 
  * anybody. A network that was set up before answers what it had; a half-finished setup is finished.
  */
 export function bootstrapSandbox(network: SandboxNetwork, options: BootstrapOptions): Sandbox {
-  const { assetCode, randomBytes = (length) => crypto.getRandomValues(new Uint8Array(length)) } = options;
+  const { assetCode, randomBytes = secureRandom } = options;
   const remembered = rememberedSandbox(network);
   if (remembered !== undefined) return remembered;
 

@@ -19,6 +19,7 @@ import type {
   Network,
   SimulateOutcome,
 } from "./network_types.ts";
+import { secureRandom } from "../random.ts";
 
 export const SANDBOX_PASSPHRASE = "Standalone Sandbox Network ; 2026";
 
@@ -81,7 +82,7 @@ export async function createNetwork(options: NetworkOptions): Promise<SandboxNet
   }
   const fork = forkOf && createFork(forkOf);
   const machineNow = options.now ?? Date.now;
-  const randomBytes = options.randomBytes ?? ((length) => crypto.getRandomValues(new Uint8Array(length)));
+  const randomBytes = options.randomBytes ?? secureRandom;
   const chain = await openChain({
     engineWasm: options.engineWasm,
     passphrase,
