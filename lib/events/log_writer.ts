@@ -4,7 +4,7 @@ import type { Clock } from "../clock.ts";
 import type { LedgerView } from "../stellar/ledger/ledger_view.ts";
 import type { RawEvent } from "../stellar/rpc/schemas.ts";
 import type { LoggedEvent, NewEvent, UndecodedEvent } from "../store/event.ts";
-import { type Lease, type Store, StoreError, WATCHER_LEASE, type WatcherState } from "../store/store.ts";
+import { isFenced, type Lease, type Store, WATCHER_LEASE, type WatcherState } from "../store/store.ts";
 import type { AssetLookup } from "./movement_assets.ts";
 import { type Notice, noticeOfUndecoded, noticesOfState } from "./notices.ts";
 import { type Decode, decodeAgain, toEvent } from "./page.ts";
@@ -127,7 +127,7 @@ export function createLogWriter(parts: LogWriterParts): LogWriter {
     try {
       return await write(lease!);
     } catch (error) {
-      if (error instanceof StoreError && error.kind === "fenced") lease = undefined;
+      if (isFenced(error)) lease = undefined;
       throw error;
     }
   }

@@ -6,7 +6,7 @@ import { askForTime } from "../stellar/ledger/ledger_time.ts";
 import type { NodesRpcClient } from "../stellar/rpc/client.ts";
 import { NODE_HEALTH_LIMITS } from "../stellar/rpc/node_health.ts";
 import { heightOf } from "../store/event.ts";
-import { type Store, StoreError, type WatcherState } from "../store/store.ts";
+import { isFenced, type Store, type WatcherState } from "../store/store.ts";
 import { createAnchors, nodeInUse } from "./anchor.ts";
 import { afterPruning, afterReset, firstState, watchedContracts, withContracts } from "./coverage.ts";
 import { createFormerNetworkCheck } from "./former_network.ts";
@@ -279,7 +279,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
     } catch (cause) {
       if (stopping.signal.aborted) return result("stopped");
       // Another gateway has taken over: no trouble, the next poll sees.
-      if (cause instanceof StoreError && cause.kind === "fenced") return result("standby");
+      if (isFenced(cause)) return result("standby");
       const trouble = troubleOf(cause);
       telling.trouble(trouble);
       // Nobody has seen what happened meanwhile.

@@ -327,3 +327,8 @@ export class StoreError extends Error {
     this.name = "StoreError";
   }
 }
+
+/** Whether a call was refused because another has the lease, or the claim, by now. */
+export function isFenced(error: unknown): boolean {
+  return error instanceof StoreError && error.kind === "fenced";
+}

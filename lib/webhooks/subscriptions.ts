@@ -1,7 +1,7 @@
 import { GatewayError } from "../errors.ts";
 import type { IntentClaim } from "../store/intent.ts";
 import { publicEvent } from "../store/event.ts";
-import { type Store, StoreError } from "../store/store.ts";
+import { isFenced, type Store } from "../store/store.ts";
 import type { Attempt, FailedDelivery, Reader } from "../store/webhook.ts";
 import {
   createSubscription,
@@ -203,8 +203,6 @@ export function createSubscriptions(parts: SubscriptionsParts): Subscriptions {
     },
   };
 }
-
-const isFenced = (error: unknown): boolean => error instanceof StoreError && error.kind === "fenced";
 
 /** The event of a test, which no log holds. */
 function testMessage(id: string, atMs: number): EventMessage {

@@ -2,7 +2,7 @@ import type { Clock } from "../../clock.ts";
 import { GatewayError } from "../../errors.ts";
 import { IDEMPOTENCY_KEY } from "../validation/idempotency_key.ts";
 import type { Intent, IntentClaim, IntentName, IntentStore } from "../../store/intent.ts";
-import { StoreError } from "../../store/store.ts";
+import { isFenced } from "../../store/store.ts";
 
 /** What one request with an `Idempotency-Key` asks for. */
 export interface Task<T> {
@@ -169,11 +169,6 @@ export function createOnce({ intents, clock, networkSeconds, newId, onFull }: {
       throw error;
     }
   }
-}
-
-/** Whether another has claimed the intent since. */
-function isFenced(error: unknown): boolean {
-  return error instanceof StoreError && error.kind === "fenced";
 }
 
 function anotherRequest({ key }: IntentName): GatewayError {

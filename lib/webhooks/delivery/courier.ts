@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers";
 import { setImmediate as yieldToOthers } from "node:timers/promises";
 import { createLoop } from "../../loop.ts";
 import type { LoggedEvent } from "../../store/event.ts";
-import { type LogBounds, type Store, StoreError } from "../../store/store.ts";
+import { isFenced, type LogBounds, type Store } from "../../store/store.ts";
 import { MAX_SETTLED_WRITES, type NewAttempt, PARTITIONS } from "../../store/webhook.ts";
 import type { Attempter, EventMessage } from "./attempt.ts";
 import { createDueTimes } from "./due_times.ts";
@@ -468,5 +468,3 @@ export function createCourier(parts: CourierParts): Courier {
     },
   };
 }
-
-const isFenced = (cause: unknown): boolean => cause instanceof StoreError && cause.kind === "fenced";
