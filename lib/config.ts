@@ -26,6 +26,9 @@ const nodeUrl = httpUrl.pipe(
   }, "must be a URL that says %25 for a % in its user and password"),
 );
 
+/** A node that is named twice is one node: its own word does not confirm what it says. */
+const withoutRepetitions = (urls: string[]) => [...new Map(urls.map((url) => [new URL(url).href, url])).values()];
+
 /** The parts of a comma-separated value. */
 export const list = (text: string) => text.split(",").map((part) => part.trim()).filter((part) => part !== "");
 
@@ -140,7 +143,7 @@ export const SETTINGS = {
     secret: true,
     schema: z.string().transform(list).pipe(
       z.array(nodeUrl).min(1, "must be an http:// or https:// URL with a host, and a port that is not 0"),
-    ),
+    ).transform(withoutRepetitions),
   }),
   publicRpcUrl: setting({
     env: "PUBLIC_RPC_URL",

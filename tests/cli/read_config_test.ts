@@ -33,6 +33,15 @@ test("a * among origins is refused: it would let in the pages of all, whatever s
   assert.deepEqual(readConfig({ SERVICE_API_CORS_ORIGINS: two.join() }).corsOrigins, two);
 });
 
+test("an RPC node that is named twice counts once, however it is written: its own word confirms nothing", () => {
+  const named = (urls: string[]) => readConfig({ SERVICE_API_RPC_URL: urls.join() }).rpcUrls;
+  const [a, b] = ["https://a.example.com", "https://b.example.com/rpc"];
+  assert.deepEqual(named([a, b, a]), [a, b]);
+  assert.equal(named([a, `${a}/`, "https://A.example.com:443"]).length, 1);
+  const others = [b, `${b}/`, "https://me:one@b.example.com/rpc", "https://b.example.com/rpc?key=2"];
+  assert.deepEqual(named(others), others, "another path, user or token may be another node's");
+});
+
 test("who has no keys yet is told of a command that works where his keys live", () => {
   assert.match(adviceWithoutKeys(readConfig({})), /`gateway keygen`/);
   assert.match(
