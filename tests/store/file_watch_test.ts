@@ -36,6 +36,7 @@ describe("watchStoreFile", () => {
 
   const GB = 1_000_000_000;
   const disks: [size: number, low: number, why: string][] = [
+    [0.2 * GB, 0.04 * GB, "a fifth of a tiny one, which has never 200 MB left"],
     [1 * GB, 0.2 * GB, "200 MB of a small one"],
     [10 * GB, 0.2 * GB, "200 MB are 2 % of it"],
     [50 * GB, 1 * GB, "2 % of it"],

@@ -10,11 +10,15 @@ export interface StoreFileState {
   file: "there" | "removed" | "replaced";
   /** What is left on its disk. */
   freeBytes: number;
-  /** Less than 200 MB is left, or less than 2 % of a disk and 2 GB: time to make room, or to let go of history. */
+  /**
+   * Less than 200 MB is left, or less than 2 % of a disk and 2 GB; of a disk below 1 GB less than a fifth. Time to make room,
+   * or to let go of history.
+   */
   isDiskLow: boolean;
 }
 
 const LOW_BYTES = 200_000_000;
+const MOST_LOW_SHARE = 0.2;
 const LOW_SHARE = 0.02;
 const MOST_LOW_BYTES = 2_000_000_000;
 
@@ -49,7 +53,9 @@ export function watchStoreFile(location: string, askDisk: AskDisk = statfsSync):
   function lookAtDisk(): void {
     const { bavail, blocks, bsize } = askDisk(directory);
     const freeBytes = bavail * bsize;
-    const lowBytes = Math.max(LOW_BYTES, Math.min(MOST_LOW_BYTES, LOW_SHARE * blocks * bsize));
+    const size = blocks * bsize;
+    const leastBytes = Math.min(LOW_BYTES, MOST_LOW_SHARE * size);
+    const lowBytes = Math.max(leastBytes, Math.min(MOST_LOW_BYTES, LOW_SHARE * size));
     room = { freeBytes, isDiskLow: freeBytes < lowBytes };
   }
 
