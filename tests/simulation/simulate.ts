@@ -1,15 +1,28 @@
-// Lives through simulated worlds, one for each seed, until seeds or time are over:
-//   simulate.ts [--seeds N] [--from SEED] [--these SEED,SEED] [--seconds N] [--misfortunes K] [--without KIND,KIND] [--show]
-//     [--traces] [--until-broken] [--cards] [--focus payments|history|webhooks|requests]
-// A world that breaks is lived through again with fewer misfortunes, and without some kinds of them, for as long as it
-// breaks; how to repeat the shortest form is printed. --cards: worlds in which nothing is done but look at cards. --focus: of
-// whole gateways, but nothing is done except this.
+// Lives through simulated worlds, one for each seed: `--help` says how many and which.
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { MISFORTUNES } from "./climate.ts";
 import { runCards } from "./card_worlds.ts";
 import { type Focus, FOCUS_NAMES } from "./focus.ts";
 import { run, type RunOptions } from "./run.ts";
+
+const HELP = `Usage: simulate.ts [FLAGS]
+
+Lives through simulated worlds, one for each seed, until seeds or time are over. A world that breaks is lived through again
+with fewer misfortunes, and without some kinds of them, for as long as it breaks; how to repeat the shortest form is printed.
+
+  --seeds N             As many worlds (1000000)
+  --from SEED           The first of them (1)
+  --these SEED,SEED     These worlds instead
+  --seconds N           For so long at most
+  --misfortunes K       The first K misfortunes only
+  --without KIND,KIND   No misfortune of these kinds: ${MISFORTUNES.join(", ")}
+  --show                Print what happens in each world
+  --traces              Print each world's trace, by which two runs are compared
+  --until-broken        End at the first world that breaks
+  --cards               Worlds in which nothing is done but look at cards
+  --focus WHAT          Of whole gateways, but nothing is done except ${FOCUS_NAMES.join(", ")}
+`;
 
 /** More than a world has. */
 const MOST_MISFORTUNES = 2_048;
@@ -36,24 +49,46 @@ function* seedsFrom(first: number, count: number): Iterable<number> {
   for (let seed = first; seed < first + count; seed++) yield seed;
 }
 
-const { values } = parseArgs({
-  options: {
-    seeds: { type: "string", default: "1000000" },
-    from: { type: "string", default: "1" },
-    these: { type: "string" },
-    seconds: { type: "string", default: "Infinity" },
-    misfortunes: { type: "string", default: "Infinity" },
-    without: { type: "string" },
-    show: { type: "boolean", default: false },
-    traces: { type: "boolean", default: false },
-    "until-broken": { type: "boolean", default: false },
-    cards: { type: "boolean", default: false },
-    focus: { type: "string" },
-  },
-});
+/** Says what is meant, or what is wrong with it, instead of living through a million worlds. */
+function ended(text: string, code: number): never {
+  (code === 0 ? console.log : console.error)(text);
+  process.exit(code);
+}
+
+const OPTIONS = {
+  seeds: { type: "string", default: "1000000" },
+  from: { type: "string", default: "1" },
+  these: { type: "string" },
+  seconds: { type: "string", default: "Infinity" },
+  misfortunes: { type: "string", default: "Infinity" },
+  without: { type: "string" },
+  show: { type: "boolean", default: false },
+  traces: { type: "boolean", default: false },
+  "until-broken": { type: "boolean", default: false },
+  cards: { type: "boolean", default: false },
+  focus: { type: "string" },
+  help: { type: "boolean", short: "h", default: false },
+} as const;
+
+function parsed() {
+  try {
+    return parseArgs({ options: OPTIONS }).values;
+  } catch (error) {
+    return ended(`${(error as Error).message}\nSee: simulate.ts --help`, 2);
+  }
+}
+
+const values = parsed();
+if (values.help) ended(HELP, 0);
+for (const name of ["seeds", "from", "these", "seconds", "misfortunes"] as const) {
+  // No world is lived through for NaN seeds, and none of them fails.
+  const parts = name === "these" ? values.these?.split(",") : [values[name]];
+  const isNumbers = parts?.every((text) => text!.trim() !== "" && Number(text) >= 0) ?? true;
+  if (!isNumbers) ended(`--${name} must be a number, got ${values[name]}\nSee: simulate.ts --help`, 2);
+}
 const focus = values.focus as Focus | undefined;
 if (focus !== undefined && !FOCUS_NAMES.includes(focus)) {
-  throw new Error(`--focus must be one of ${FOCUS_NAMES.join(", ")}, got ${focus}`);
+  ended(`--focus must be one of ${FOCUS_NAMES.join(", ")}, got ${focus}\nSee: simulate.ts --help`, 2);
 }
 const liveThrough = values.cards ? runCards : run;
 const these = values.these?.split(",").map(Number);

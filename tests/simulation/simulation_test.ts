@@ -90,6 +90,15 @@ test("a seed has one trace, on either runtime", async () => {
   assert.deepEqual([...stdout.matchAll(/trace (\w+)/g)].map(([, trace]) => trace), here);
 });
 
+test("who mistypes a flag of the simulation is told, instead of hearing that none of 0 worlds failed", async () => {
+  const [command, ...args] = [...runtimeCommand(runtimeName), fileURLToPath(import.meta.resolve("./simulate.ts"))];
+  const simulate = (...flags: string[]) => promisify(execFile)(command!, [...args, ...flags]);
+  assert.match((await simulate("--help")).stdout, /--seeds N/);
+  for (const flags of [["--seeds", "1O"], ["--these", "1,"], ["--sedes", "4"], ["--focus", "x"]]) {
+    await assert.rejects(simulate(...flags), { code: 2, stderr: /See: simulate.ts --help/ });
+  }
+});
+
 test("what bugs are planted in place of stands in the product", () => {
   const gone = PLANTED.filter(({ file, from }) => {
     return !readFileSync(fileURLToPath(import.meta.resolve(`../../${file}`)), "utf8").includes(from);
