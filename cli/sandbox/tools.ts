@@ -49,8 +49,7 @@ type Act = (called: Called) => Promise<number> | number;
 /** What each action is to do, once the sandbox is found; called wrongly, it is not looked for. */
 const ACTS: Record<typeof SANDBOX_ACTIONS[number], (flags: Flags<typeof FLAGS>, words: string[]) => Act> = {
   advance(flags, words) {
-    refuseExtra(words);
-    const by = readAdvance(flags);
+    const by = readAdvance(flags, words);
     return (called) => advance(by, called);
   },
   snapshot: (flags, words) => withWord("snapshot", "a NAME", flags, words, snapshot),
@@ -90,10 +89,12 @@ function refuseAdvance(action: string, { seconds, ledgers }: Flags<typeof FLAGS>
   throw new UsageError(`--seconds and --ledgers are flags of advance, not of ${action}`);
 }
 
-function readAdvance({ seconds, ledgers }: Flags<typeof FLAGS>): Record<string, number> {
+function readAdvance({ seconds, ledgers }: Flags<typeof FLAGS>, words: string[]): Record<string, number> {
   if ((seconds === undefined) === (ledgers === undefined)) {
-    throw new UsageError("advance needs either --seconds N or --ledgers N");
+    const got = words[0] === undefined ? "" : `, got ${JSON.stringify(words[0])}`;
+    throw new UsageError(`advance needs either --seconds N or --ledgers N${got}`);
   }
+  refuseExtra(words);
   return seconds === undefined
     ? { ledgers: integerFlag("--ledgers", ledgers!, { min: 1, max: MAX_LEDGERS }) }
     : { seconds: integerFlag("--seconds", seconds, { min: 1, max: MAX_SECONDS }) };

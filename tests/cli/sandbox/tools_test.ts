@@ -112,6 +112,7 @@ test("a wrong action, or one that cannot be done, is named", async () => {
   const wrong: [string[], number, RegExp][] = [
     [["advanc"], 2, /expected one of advance, snapshot, revert, fund, env, got "advanc"; did you mean advance\?/],
     [["advance"], 2, /advance needs either --seconds N or --ledgers N/],
+    [["advance", "60"], 2, /advance needs either --seconds N or --ledgers N, got "60"/],
     [["advance", "--seconds", "0"], 2, /--seconds must be an integer from 1 to 315360000, got "0"/],
     [["advance", "--ledgers", "1", "--seconds", "1"], 2, /advance needs either/],
     [["snapshot"], 2, /snapshot needs a NAME/],
