@@ -116,7 +116,7 @@ export const IN_DELIVERY = [
     file: "lib/store/sqlite/leases.ts",
     from: " || remainingMs > durationMs + LEASE_SLACK_MS",
     to: "",
-    seed: 18,
+    seed: 85,
     wasReal: true,
   },
   {
@@ -124,7 +124,7 @@ export const IN_DELIVERY = [
     file: "lib/gateway/gateway.ts",
     from: "createGatewayWebhooks(options, {\n    clock: storeClock,",
     to: "createGatewayWebhooks(options, {\n    clock,",
-    seed: 4,
+    seed: 36,
     wasReal: true,
   },
   {
@@ -139,7 +139,7 @@ export const IN_DELIVERY = [
     file: "lib/webhooks/delivery/partitions.ts",
     from: "trustedUntil = trustedUntil;",
     to: "trustedUntil = clock.monotonicMs() + 3 * LEASE_MS;",
-    seed: 1088,
+    seed: 1032,
     kind: kinds.deliveredSlowly,
   },
   {
