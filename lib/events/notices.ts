@@ -66,11 +66,8 @@ export function noticeOfFilled(events: number, state: WatcherState, before: Watc
     !gaps.some((left) => left.contractIds.join() === gap.contractIds.join() && isPartOf(left, gap))
   );
   if (events === 0 && !isFilled) return undefined;
-  return {
-    kind: "repaired",
-    events,
-    message: `${events} events of gaps were found; gaps that are left: ${gaps.length}`,
-  };
+  const found = events === 0 ? "what was missing was read, and holds no events" : `${events} events of gaps were found`;
+  return { kind: "repaired", events, message: `${found}; gaps that are left: ${gaps.length}` };
 }
 
 /** What an operator should know of events that were committed: undefined when all could be decoded. */

@@ -136,8 +136,8 @@ export const IN_HISTORY = [
   {
     name: "what lags behind its clock makes another network of it",
     file: "lib/stellar/ledger/ledger_view.ts",
-    from: "believed!.sequence < sequence && believed!.closeTime > closeTime",
-    to: "believed!.sequence < sequence",
+    from: "now.sequence < then.sequence && now.closeTime > then.closeTime",
+    to: "now.sequence < then.sequence",
     seed: 25,
     isOfCards: true,
   },

@@ -194,11 +194,16 @@ export function createLedgerView({ clock, stored, nodes = 1 }: {
 
 /**
  * Whether what is believed since is not only older than what two claims spoke for: the network begins anew, or was taken back
- * by who may.
+ * by who may; or what was shown was never there, of which two wrong answers had spoken.
  */
-function isOtherHistory(before: Belief, { believed, overturned, networkReverts }: Belief, shown: Moment): boolean {
+function isOtherHistory(
+  before: Belief,
+  { believed, confirmed, overturned, networkReverts }: Belief,
+  shown: Moment,
+): boolean {
   if (networkReverts !== before.networkReverts) return true;
-  const contradicts = ({ sequence, closeTime }: Moment) =>
-    believed!.sequence < sequence && believed!.closeTime > closeTime;
-  return overturned !== before.overturned && [before.confirmed ?? NEVER, shown].some(contradicts);
+  const contradicts = (now: Moment, then: Moment) => now.sequence < then.sequence && now.closeTime > then.closeTime;
+  if (contradicts(confirmed ?? NEVER, shown)) return true;
+  return overturned !== before.overturned &&
+    [before.confirmed ?? NEVER, shown].some((one) => contradicts(believed!, one));
 }

@@ -93,6 +93,19 @@ describe("the newest ledger as of which anything was shown", () => {
     }
   });
 
+  test("ends when ledgers that closed later are confirmed below it: two wrong answers had made it up", () => {
+    const on = stage();
+    on.pass(20);
+    const wrong = { ...on.truth(), sequence: on.truth().sequence + 1_000 };
+    on.hear(wrong);
+    on.clock.pass(1_000);
+    on.hear(wrong);
+    on.view.hearShown(wrong.sequence);
+    assert.deepEqual([on.view.sequence, on.view.shownSequence], [on.truth().sequence, wrong.sequence]);
+    on.pass(15);
+    assert.equal(on.view.shownSequence, 0);
+  });
+
   test("ends with its network, and none of a former one counts", () => {
     const on = stage();
     on.pass(202);
