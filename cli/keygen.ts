@@ -1,6 +1,7 @@
 import { KeyFieldError, MAX_RATE, mintKey } from "../lib/keys/api_key.ts";
 import type { KeyPlace } from "../lib/keys/key_place.ts";
 import { type KeyRecord, SCOPES } from "../lib/store/store.ts";
+import { secureRandom } from "../lib/random.ts";
 import {
   type Command,
   CommandError,
@@ -14,7 +15,6 @@ import {
 } from "./command.ts";
 import { helpText, jsonRow, KEY_PLACE_ROWS } from "./help.ts";
 import { PLACE_FLAGS, withKeyPlace } from "./key_place.ts";
-import { secureRandom } from "../lib/random.ts";
 
 const help = helpText({
   usage: [

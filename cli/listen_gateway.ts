@@ -1,12 +1,12 @@
 import type { GatewayEvent } from "../lib/client/client.ts";
 import { createSecret, signatureHeaders, signingSecret } from "../lib/webhooks/delivery/signature.ts";
+import { secureRandom } from "../lib/random.ts";
 import type { CommandIo } from "./command.ts";
 import { follow } from "./follow.ts";
 import type { Filter } from "./listen_filter.ts";
 import { forward, forwardingNotice } from "./listen_forward.ts";
 import { deliveryLine, forwardedWith } from "./listen_line.ts";
 import { roomOf, sentence } from "./terminal/line_width.ts";
-import { secureRandom } from "../lib/random.ts";
 
 export interface GatewayListening {
   /** `https://…`, without a slash at its end. */

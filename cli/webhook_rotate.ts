@@ -7,9 +7,9 @@ import { comparedWith } from "../lib/webhooks/secrets/reseal.ts";
 import { rotateSecret } from "../lib/webhooks/secrets/rotation.ts";
 import { createSecretCipher, type SecretCipher, SecretsKeyError } from "../lib/webhooks/secrets/secrets.ts";
 import { createSecret } from "../lib/webhooks/delivery/signature.ts";
+import { secureRandom } from "../lib/random.ts";
 import { CommandError, type CommandIo, OutputError } from "./command.ts";
 import { errorRoomOf, sentence } from "./terminal/line_width.ts";
-import { secureRandom } from "../lib/random.ts";
 
 const SETTING = "SERVICE_API_SECRETS_KEY";
 

@@ -3,7 +3,7 @@ const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 /** Fills `length` bytes with cryptographically strong randomness. */
 export type RandomBytes = (length: number) => Uint8Array;
 
-/** The runtime's own. */
+/** Web Crypto's. */
 export const secureRandom: RandomBytes = (length) => crypto.getRandomValues(new Uint8Array(length));
 
 /** `length` base62 digits, each of the 62 equally likely (5.95 bits a digit). */

@@ -18,12 +18,12 @@ import { VERSION } from "../../lib/version.ts";
 import { CommandError, type CommandIo } from "../command.ts";
 import { createCommandLog } from "../command_log.ts";
 import { type Front, serveGateway } from "../serve_gateway.ts";
+import { secureRandom } from "../../lib/random.ts";
 import { SANDBOX_ENVIRONMENT, type SandboxFlags } from "./flags.ts";
 import { ledgerFile, sandboxFolder } from "./folder.ts";
 import { setUp, startNetwork } from "./network.ts";
 import { welcomePage } from "./page.ts";
 import { sandboxPage } from "./running_sandbox.ts";
-import { secureRandom } from "../../lib/random.ts";
 
 /** What a client needs to use the sandbox; the line that `--json` prints. */
 export interface SandboxInfo extends Sandbox {

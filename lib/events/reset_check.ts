@@ -183,7 +183,7 @@ export function createResetCheck({ rpc, store, view, clock, patienceMs }: {
     return isWell.includes(true) ? isWell.indexOf(true) : inUse;
   }
 
-  /** What was suspected of another epoch has shown itself there: another gateway has written it down. */
+  /** Whether something is suspected: what was of another epoch, another gateway has looked into and written down. */
   function isSuspected({ epoch }: WatcherState): boolean {
     return suspicion?.epoch === epoch && clock.monotonicMs() - suspicion.atMs < SUSPICION_KEPT_MS;
   }

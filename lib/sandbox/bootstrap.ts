@@ -8,11 +8,11 @@ import {
   TransactionBuilder,
   xdr,
 } from "@stellar/stellar-sdk";
+import { secureRandom } from "../random.ts";
 import { sha256, toHex } from "./ledger/bytes.ts";
 import { assembled } from "./ledger/assembly.ts";
 import { rootKeypair } from "./ledger/genesis.ts";
 import type { SandboxNetwork } from "./network.ts";
-import { secureRandom } from "../random.ts";
 
 /** The three contracts as wasm. */
 export interface ContractCode {

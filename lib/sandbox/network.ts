@@ -1,4 +1,5 @@
 import { SqliteError } from "../runtime/sqlite.ts";
+import { secureRandom } from "../random.ts";
 import { createFork, type Fork } from "./fork/fork.ts";
 import type { Remote } from "./fork/remote.ts";
 import { planAdvance } from "./ledger/advance.ts";
@@ -19,7 +20,6 @@ import type {
   Network,
   SimulateOutcome,
 } from "./network_types.ts";
-import { secureRandom } from "../random.ts";
 
 export const SANDBOX_PASSPHRASE = "Standalone Sandbox Network ; 2026";
 

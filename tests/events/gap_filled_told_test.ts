@@ -3,7 +3,11 @@ import { test } from "node:test";
 import { createFixture, OTHER_CONTRACT, restart, simulate, untilAtTip } from "./parts.ts";
 import { CONTRACT } from "./simulated_node.ts";
 
-for (const happened of [[{}], []]) {
+const told: [happened: object[], words: RegExp][] = [
+  [[{}], /^20 events of gaps were found; gaps that are left: 0$/],
+  [[], /^what was missing was read, and holds no events; gaps that are left: 0$/],
+];
+for (const [happened, words] of told) {
   const events = happened.length === 0 ? "nothing" : "something";
   test(`that missing ledgers are there after all is told where ${events} had happened in them`, async () => {
     const { network, node } = simulate({ retention: 10 });
@@ -20,6 +24,7 @@ for (const happened of [[{}], []]) {
     for (let turns = 0; turns < 4; turns++) await untilAtTip(fixture);
     assert.deepEqual(await fixture.gaps(), []);
     assert.deepEqual(fixture.kinds(), ["gap", "repaired"]);
+    assert.match(fixture.problems.at(-1)!.message, words);
   });
 }
 

@@ -3,37 +3,9 @@ import { describe, test } from "node:test";
 import { GatewayError } from "../../lib/errors.ts";
 import { decodeCursor, encodeCursor } from "../../lib/events/cursor.ts";
 import type { HistoryQuery } from "../../lib/events/history.ts";
-import { createFixture, type Fixture, hashesOf, readAll, restart, simulate } from "./parts.ts";
+import { createRead, DEVICE, MERCHANT, OTHER_DEVICE, refusedWith } from "./history_stage.ts";
+import { createFixture, hashesOf, readAll, restart, simulate, threeTurns } from "./parts.ts";
 import { CONTRACT } from "./simulated_node.ts";
-
-const DEVICE = "ab".repeat(32);
-const OTHER_DEVICE = "cd".repeat(32);
-const MERCHANT = "GBZH7S5NC57XNHKHJ75C5DGMI3SP6ZFJLIKW74K6OSMA5E5DFMYBDD2Z";
-
-/** Ten ledgers with two events each, all of them read. */
-async function createRead() {
-  const { network, node } = simulate();
-  for (let ledger = 0; ledger < 10; ledger++) {
-    network.close({ type: "escrow.funded", deviceHash: DEVICE }, {
-      type: "payment.authorized",
-      deviceHash: ledger % 2 === 0 ? DEVICE : OTHER_DEVICE,
-      merchant: MERCHANT,
-    });
-  }
-  const fixture = await createFixture(network, { nodes: [node] });
-  await fixture.turn();
-  return { ...fixture, hashes: hashesOf(network.emitted) };
-}
-
-async function threeTurns({ turn, clock }: Pick<Fixture, "turn" | "clock">): Promise<void> {
-  for (let turns = 0; turns < 3; turns++) {
-    await turn();
-    clock.pass(2_500);
-  }
-}
-
-const refusedWith = (message: RegExp) => (error: unknown) =>
-  error instanceof GatewayError && error.code === "invalid_request" && message.test(error.message);
 
 describe("a page of history", () => {
   test("begins at the first event held, or at fromLedger, in the order of the log", async () => {
@@ -62,72 +34,6 @@ describe("a page of history", () => {
     const bounded = await history.page({ order: "desc", fromLedger: 1_009, limit: 10 });
     assert.deepEqual(hashesOf(bounded.events), hashes.slice(16).reverse());
     assert.deepEqual((await history.page({ cursor: bounded.cursor, limit: 10 })).events, []);
-  });
-
-  test("toLedger bounds it, both ways", async () => {
-    const { history, hashes } = await createRead();
-    const query = { fromLedger: 1_003, toLedger: 1_005, limit: 100 };
-    assert.deepEqual(hashesOf((await history.page(query)).events), hashes.slice(4, 10));
-    assert.deepEqual(hashesOf((await history.page({ ...query, order: "desc" })).events), hashes.slice(4, 10).reverse());
-  });
-
-  test("with a toLedger has a cursor that goes on with that one alone: it has passed over what is beyond", async () => {
-    const { history, hashes } = await createRead();
-    const query = { toLedger: 1_005, limit: 4 };
-    const seen: string[] = [];
-    let page = await history.page({ ...query, fromLedger: 1_003 });
-    for (; page.events.length > 0; page = await history.page({ ...query, cursor: page.cursor })) {
-      seen.push(...hashesOf(page.events));
-    }
-    assert.deepEqual(seen, hashes.slice(4, 10));
-    const { cursor } = page;
-    for (const [toLedger, got] of [[undefined, "none"], [1_006, "1006"], [1_004, "1004"]] as const) {
-      await assert.rejects(
-        history.page({ cursor, toLedger, limit: 4 }),
-        (error) =>
-          refusedWith(new RegExp(`^toLedger must be 1005, as it was for this cursor.*fromLedger.*got ${got}$`))(
-            error,
-          ) &&
-          (error as GatewayError).param === "toLedger",
-      );
-    }
-  });
-
-  test("whose cursor began at a later ledger than its toLedger is refused", async () => {
-    const { history } = await createRead();
-    for (const order of ["asc", "desc"] as const) {
-      const { cursor } = await history.page({ fromLedger: 1_005, order, limit: 2 });
-      await assert.rejects(
-        history.page({ cursor, toLedger: 1_004, limit: 2 }),
-        refusedWith(/^toLedger must not be before fromLedger 1005, got 1004$/),
-      );
-      assert.equal((await history.page({ cursor, toLedger: 1_005, limit: 2 })).events.length, order === "asc" ? 0 : 2);
-    }
-  });
-
-  test("with a toLedger that no ledger could have goes on with it, too", async () => {
-    const { history, hashes } = await createRead();
-    const query = { toLedger: 2 ** 32 - 1, limit: 15 };
-    const { cursor } = await history.page(query);
-    assert.deepEqual(hashesOf((await history.page({ ...query, cursor })).events), hashes.slice(15));
-  });
-
-  test("descending goes on to no later ledger than its toLedger, by its cursor alone as well", async () => {
-    const { history, hashes } = await createRead();
-    const { cursor } = await history.page({ order: "desc", toLedger: 1_005, limit: 4 });
-    for (const toLedger of [undefined, 1_005]) {
-      const { events } = await history.page({ cursor, toLedger, limit: 4 });
-      assert.deepEqual(hashesOf(events), hashes.slice(2, 6).reverse());
-    }
-    await assert.rejects(history.page({ cursor, toLedger: 1_006, limit: 4 }), refusedWith(/^toLedger must be 1005/));
-  });
-
-  test("may be given a toLedger later, which its cursor has from then on", async () => {
-    const { history, hashes } = await createRead();
-    const first = await history.page({ limit: 4 });
-    const second = await history.page({ cursor: first.cursor, toLedger: 1_003, limit: 4 });
-    assert.deepEqual(hashesOf(second.events), hashes.slice(4, 6));
-    await assert.rejects(history.page({ cursor: second.cursor, limit: 4 }), refusedWith(/^toLedger must be 1003/));
   });
 
   test("shorter than limit has reached what is held, and its cursor hears all that comes later", async () => {
@@ -280,110 +186,5 @@ describe("one event", () => {
     for (const id of ["", "nonsense", first!.id.replace(/.$/, "7"), `1-${first!.id}`, "x".repeat(10_000)]) {
       await assert.rejects(history.event(id), (error) => error instanceof GatewayError && error.code === "not_found");
     }
-  });
-});
-
-describe("history over a reset of the network", () => {
-  async function createReset() {
-    const fixture = await createRead();
-    const { network, history } = fixture;
-    const middle = (await history.page({ limit: 15 })).cursor;
-    const waiting = (await history.page({ fromLedger: network.latest + 100, limit: 10 })).cursor;
-    const bounded = (await history.page({ toLedger: 1_005, limit: 4 })).cursor;
-    const down = (await history.page({ order: "desc", toLedger: 1_005, limit: 4 })).cursor;
-    network.reset(20);
-    for (let ledger = 0; ledger < 3; ledger++) network.close({});
-    await threeTurns(fixture);
-    await threeTurns(fixture);
-    return { ...fixture, middle, waiting, bounded, down, hashes: hashesOf(network.emitted) };
-  }
-
-  test("a cursor of the old epoch goes on through its events and then those of the new one", async () => {
-    const { history, middle, waiting, hashes } = await createReset();
-    assert.deepEqual(hashesOf((await history.page({ cursor: middle, limit: 100 })).events), hashes.slice(15));
-    assert.equal((await history.page({ cursor: waiting, limit: 10 })).events.length, 3);
-    assert.deepEqual(await readAll(history, 4), hashes);
-  });
-
-  test("fromLedger and toLedger mean ledgers of the current epoch", async () => {
-    const { history, hashes } = await createReset();
-    assert.deepEqual(hashesOf((await history.page({ fromLedger: 22, limit: 100 })).events), hashes.slice(21));
-    assert.deepEqual((await history.page({ fromLedger: 1_004, limit: 100 })).events, []);
-    assert.deepEqual(hashesOf((await history.page({ fromLedger: 20, toLedger: 21, limit: 9 })).events), [hashes[20]]);
-  });
-
-  test("a toLedger of before means another ledger now: its ascending cursor is refused, a descending one goes on", async () => {
-    const { history, bounded, down, hashes } = await createReset();
-    for (const toLedger of [1_005, 21, undefined]) {
-      await assert.rejects(
-        history.page({ cursor: bounded, toLedger, limit: 4 }),
-        refusedWith(
-          /^cursor is of a page up to ledger 1005 of the network before its reset: begin again with fromLedger$/,
-        ),
-      );
-    }
-    assert.deepEqual(hashesOf((await history.page({ cursor: down, limit: 4 })).events), hashes.slice(2, 6).reverse());
-  });
-
-  test("status and pages tell the ledgers that are held, of each epoch", async () => {
-    const { history } = await createReset();
-    const { epoch, latestLedger, held } = await history.status();
-    assert.deepEqual([epoch, latestLedger], [1, 23]);
-    assert.deepEqual(held, [
-      { epoch: 0, fromLedger: 1_000, toLedger: 1_010 },
-      { epoch: 1, fromLedger: 20, toLedger: 23 },
-    ]);
-    assert.equal((await history.page({ limit: 1 })).oldestLedger, 20);
-  });
-});
-
-describe("the status of history", () => {
-  test("before the first commit holds nothing", async () => {
-    const { history } = await createFixture(simulate().network);
-    assert.deepEqual(await history.status(), {
-      epoch: 0,
-      latestLedger: 0,
-      scannedLedger: null,
-      lagLedgers: null,
-      held: [],
-      gaps: [],
-      undecodedEvents: 0,
-      clockDisagreesBySeconds: null,
-    });
-  });
-
-  test("says how far the network is ahead of what is held", async () => {
-    const { history, network, rpc } = await createRead();
-    network.closeEmpty(7);
-    await rpc.getHealth();
-    const { latestLedger, scannedLedger, lagLedgers } = await history.status();
-    assert.deepEqual([latestLedger, scannedLedger, lagLedgers], [network.latest, network.latest - 7, 7]);
-  });
-
-  test("begins after what was forgotten", async () => {
-    const { history, network, bareStore } = await createRead();
-    await bareStore.events.forget({ upTo: 7, undelivered: [] });
-    assert.deepEqual((await history.status()).held, [{ epoch: 0, fromLedger: 1_005, toLedger: network.latest }]);
-    assert.equal((await history.page({ limit: 1 })).oldestLedger, 1_005);
-    await bareStore.events.forget({ upTo: 20, undelivered: [] });
-    assert.deepEqual((await history.status()).held, []);
-  });
-
-  test("shows gaps, and what is held without them", async () => {
-    const { network, node } = simulate({ retention: 10 });
-    const fixture = await createFixture(network, { nodes: [node] });
-    network.closeEmpty(4);
-    await threeTurns(fixture);
-    for (let outages = 0; outages < 2; outages++) {
-      network.closeEmpty(20);
-      await threeTurns(fixture);
-    }
-    const { held, gaps } = await fixture.history.status();
-    assert.deepEqual(gaps.map(({ fromLedger, toLedger }) => [fromLedger, toLedger]), [[1_005, 1_014], [1_025, 1_034]]);
-    assert.deepEqual(held.map(({ fromLedger, toLedger }) => [fromLedger, toLedger]), [
-      [1_000, 1_004],
-      [1_015, 1_024],
-      [1_035, 1_044],
-    ]);
   });
 });

@@ -116,6 +116,14 @@ export async function untilAtTip({ turn, clock }: Pick<Fixture, "turn" | "clock"
   }
 }
 
+/** Three turns, some seconds apart. */
+export async function threeTurns({ turn, clock }: Pick<Fixture, "turn" | "clock">): Promise<void> {
+  for (let turns = 0; turns < 3; turns++) {
+    await turn();
+    clock.pass(2_500);
+  }
+}
+
 /** A gateway that has followed so many ledgers, an event in each, for long enough to know a ledger's hash. */
 export async function follow(
   { network, node }: Pick<ReturnType<typeof simulate>, "network" | "node">,

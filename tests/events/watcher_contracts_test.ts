@@ -1,14 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { createFixture, type Fixture, hashesOf, OTHER_CONTRACT, readAll, restart, simulate } from "./parts.ts";
+import { createFixture, hashesOf, OTHER_CONTRACT, readAll, restart, simulate, threeTurns } from "./parts.ts";
 import { CONTRACT, NodeRefusal } from "./simulated_node.ts";
-
-async function threeTurns({ turn, clock }: Fixture): Promise<void> {
-  for (let turns = 0; turns < 3; turns++) {
-    await turn();
-    clock.pass(2_500);
-  }
-}
 
 describe("the watcher and its contracts", () => {
   test("a new contract's earlier events are read as far back as the node holds them, and come next", async () => {

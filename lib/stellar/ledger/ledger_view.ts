@@ -204,6 +204,5 @@ function isOtherHistory(
   if (networkReverts !== before.networkReverts) return true;
   const contradicts = (now: Moment, then: Moment) => now.sequence < then.sequence && now.closeTime > then.closeTime;
   if (contradicts(confirmed ?? NEVER, shown)) return true;
-  return overturned !== before.overturned &&
-    [before.confirmed ?? NEVER, shown].some((one) => contradicts(believed!, one));
+  return overturned !== before.overturned && contradicts(believed!, before.confirmed ?? NEVER);
 }

@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { GatewayError } from "../../lib/errors.ts";
+import { createRead, refusedWith } from "./history_stage.ts";
+import { hashesOf } from "./parts.ts";
+
+describe("a page of history up to a ledger", () => {
+  test("toLedger bounds it, both ways", async () => {
+    const { history, hashes } = await createRead();
+    const query = { fromLedger: 1_003, toLedger: 1_005, limit: 100 };
+    assert.deepEqual(hashesOf((await history.page(query)).events), hashes.slice(4, 10));
+    assert.deepEqual(hashesOf((await history.page({ ...query, order: "desc" })).events), hashes.slice(4, 10).reverse());
+  });
+
+  test("with a toLedger has a cursor that goes on with that one alone: it has passed over what is beyond", async () => {
+    const { history, hashes } = await createRead();
+    const query = { toLedger: 1_005, limit: 4 };
+    const seen: string[] = [];
+    let page = await history.page({ ...query, fromLedger: 1_003 });
+    for (; page.events.length > 0; page = await history.page({ ...query, cursor: page.cursor })) {
+      seen.push(...hashesOf(page.events));
+    }
+    assert.deepEqual(seen, hashes.slice(4, 10));
+    const { cursor } = page;
+    for (const [toLedger, got] of [[undefined, "none"], [1_006, "1006"], [1_004, "1004"]] as const) {
+      await assert.rejects(
+        history.page({ cursor, toLedger, limit: 4 }),
+        (error) =>
+          refusedWith(new RegExp(`^toLedger must be 1005, as it was for this cursor.*fromLedger.*got ${got}$`))(
+            error,
+          ) &&
+          (error as GatewayError).param === "toLedger",
+      );
+    }
+  });
+
+  test("whose cursor began at a later ledger than its toLedger is refused", async () => {
+    const { history } = await createRead();
+    for (const order of ["asc", "desc"] as const) {
+      const { cursor } = await history.page({ fromLedger: 1_005, order, limit: 2 });
+      await assert.rejects(
+        history.page({ cursor, toLedger: 1_004, limit: 2 }),
+        refusedWith(/^toLedger must not be before fromLedger 1005, got 1004$/),
+      );
+      assert.equal((await history.page({ cursor, toLedger: 1_005, limit: 2 })).events.length, order === "asc" ? 0 : 2);
+    }
+  });
+
+  test("with a toLedger that no ledger could have goes on with it, too", async () => {
+    const { history, hashes } = await createRead();
+    const query = { toLedger: 2 ** 32 - 1, limit: 15 };
+    const { cursor } = await history.page(query);
+    assert.deepEqual(hashesOf((await history.page({ ...query, cursor })).events), hashes.slice(15));
+  });
+
+  test("descending goes on to no later ledger than its toLedger, by its cursor alone as well", async () => {
+    const { history, hashes } = await createRead();
+    const { cursor } = await history.page({ order: "desc", toLedger: 1_005, limit: 4 });
+    for (const toLedger of [undefined, 1_005]) {
+      const { events } = await history.page({ cursor, toLedger, limit: 4 });
+      assert.deepEqual(hashesOf(events), hashes.slice(2, 6).reverse());
+    }
+    await assert.rejects(history.page({ cursor, toLedger: 1_006, limit: 4 }), refusedWith(/^toLedger must be 1005/));
+  });
+
+  test("may be given a toLedger later, which its cursor has from then on", async () => {
+    const { history, hashes } = await createRead();
+    const first = await history.page({ limit: 4 });
+    const second = await history.page({ cursor: first.cursor, toLedger: 1_003, limit: 4 });
+    assert.deepEqual(hashesOf(second.events), hashes.slice(4, 6));
+    await assert.rejects(history.page({ cursor: second.cursor, limit: 4 }), refusedWith(/^toLedger must be 1003/));
+  });
+});
