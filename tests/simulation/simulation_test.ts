@@ -37,7 +37,7 @@ const BROKE_ONCE = [
 /** Worlds that broke of what was mended since. */
 const KEPT = [...BROKE_ONCE, ...PLANTED.flatMap((bug) => bug.wasReal && !bug.isOfCards ? [bug.seed] : [])];
 /** Those of nothing but cards: the first ones, and those that broke. */
-const OF_CARDS = [...Array(40).keys(), 2050, 13410, 14939, 15989, 900671, 901472];
+const OF_CARDS = [...Array(40).keys(), 2050, 13410, 14939, 15989, 900671, 901472, 1013632];
 /** Lived through in either runtime: one gateway after another, isolates, and where cards are looked at and payments made. */
 const COMPARED = [8, 16, 13];
 

@@ -69,7 +69,7 @@ export function createShownLedger(clock: Pick<Clock, "monotonicMs">): ShownLedge
   function remember(word: Word): void {
     const [last, before] = words.filter(({ node }) => node === word.node).slice(-2).reverse();
     if (last === undefined || isSecond(last, word)) return void words.push(word);
-    if (word.sequence <= last.sequence) return;
+    if (speaksFor(last, word.sequence)) return;
     if (before !== undefined && !isSecond(before, last)) words.splice(words.indexOf(last), 1);
     words.push(word);
   }

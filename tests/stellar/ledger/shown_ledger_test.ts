@@ -53,6 +53,16 @@ describe("the newest ledger as of which anything was shown", () => {
     assert.deepEqual([on.view.sequence, on.view.shownSequence], [0, sequence]);
   });
 
+  test("counts where a transaction was applied in it just after an answer of a ledger far above, which speaks for none", () => {
+    const on = stage({ clockOff: -86_400 });
+    const { sequence, closeTime } = on.truth();
+    on.hear({ sequence: sequence + 1_000_000, closeTime });
+    on.clock.pass(100);
+    on.hear({ sequence, closeTime });
+    on.view.hearApplied(sequence);
+    assert.deepEqual([on.view.sequence, on.view.shownSequence], [0, sequence]);
+  });
+
   test("stands where lagging nodes have overturned what is believed, a clock that is wrong or not, and is forgotten in the end", () => {
     for (const clockOff of [0, -86_400, 86_400]) {
       const on = stage({ clockOff, stored: { sequence: 900, closeTime: START - 500 } });
