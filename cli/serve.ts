@@ -1,11 +1,12 @@
 import { type SettingName, SETTINGS } from "../lib/config.ts";
 import { readConfig, unknownSettings } from "./read_config.ts";
 import { openStore } from "../lib/store/open.ts";
-import type { Command, CommandIo } from "./command.ts";
+import { ListenError } from "../lib/runtime/listening.ts";
+import { type Command, CommandError, type CommandIo } from "./command.ts";
 import { createCommandLog } from "./command_log.ts";
 import type { Log } from "../lib/log.ts";
 import { leaveNow, leaveSoon, type StopSignal, untilAskedToStop } from "./running.ts";
-import { adviceWithoutKeys, openKeySource, type RunningGateway, serveGateway } from "./serve_gateway.ts";
+import { adviceOnListening, adviceWithoutKeys, openKeySource, type RunningGateway, serveGateway } from "./serve_gateway.ts";
 import { helpText } from "./help.ts";
 import { environmentRows, parseSettingFlags, settingFlagRows } from "./setting_flags.ts";
 import { storeSetting } from "./store_setting.ts";
@@ -57,7 +58,7 @@ async function serve(args: string[], io: CommandIo): Promise<number> {
     await store.close();
     throw error;
   });
-  const running = await serveGateway({ config, store, keys, log });
+  const running = await serveGateway({ config, store, keys, log }).catch(advised);
   log.info("gateway is listening", {
     url: running.url,
     network: config.networkPassphrase,
@@ -70,6 +71,12 @@ async function serve(args: string[], io: CommandIo): Promise<number> {
   }
   const signal = await stopAsked;
   return await stop(running, signal, log, io);
+}
+
+/** Says of an address that cannot be listened on what to do about it. */
+function advised(error: unknown): never {
+  if (!(error instanceof ListenError)) throw error;
+  throw new CommandError(`${error.message}: ${adviceOnListening(error)}`);
 }
 
 /** Stops as gently as it can; the exit code and the last line say whether anything was lost: 0 nothing, 1 something. */

@@ -1,6 +1,7 @@
-import type { Config } from "../lib/config.ts";
+import { type Config, settingTitle } from "../lib/config.ts";
 import { createGateway, type Gateway, type GatewayOptions } from "../lib/gateway/gateway.ts";
 import { stopInOrder } from "../lib/gateway/stop_steps.ts";
+import type { ListenError } from "../lib/runtime/listening.ts";
 import { type HttpServer, type Peer, serveHttp } from "../lib/runtime/serve.ts";
 import { sleep } from "../lib/clock.ts";
 import { type KeySource, keySourceFromStore, keySourceFromText } from "../lib/keys/key_source.ts";
@@ -108,6 +109,22 @@ export function adviceWithoutKeys({ keys }: Pick<Config, "keys">): string {
   return keys === undefined
     ? "there are no API keys yet: create one with `gateway keygen`"
     : "there are no API keys yet: put records of `gateway keygen --record` into SERVICE_API_KEYS, and restart the gateway";
+}
+
+/** What to do where the gateway cannot listen, in the names of its settings. */
+export function adviceOnListening({ kind }: ListenError): string {
+  const port = settingTitle("port");
+  switch (kind) {
+    case "port_in_use":
+      return `stop what listens there (ss -ltnp shows it), or choose another port with ${port}`;
+    case "not_permitted":
+      return `choose a port from 1024 on with ${port}, or give the program the right to (CAP_NET_BIND_SERVICE)`;
+    case "unknown_host":
+    case "foreign_address":
+      return `set ${settingTitle("host")} to an address of this machine: 127.0.0.1 for itself only, 0.0.0.0 for all`;
+    case "other":
+      return `mend what it says, or choose another ${settingTitle("host")} and ${port}`;
+  }
 }
 
 /** The one place that the settings name for API keys: the environment, a keys file, or the store. */

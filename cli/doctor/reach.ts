@@ -1,10 +1,11 @@
-import { type Config, settingTitle } from "../../lib/config.ts";
+import type { Config } from "../../lib/config.ts";
 import { ListenError } from "../../lib/runtime/listening.ts";
 import { serveHttp } from "../../lib/runtime/serve.ts";
 import type { Fetch } from "../../lib/stellar/rpc/transport.ts";
 import { GatewayError } from "../../lib/errors.ts";
 import type { Resolve } from "../../lib/webhooks/targets/dns.ts";
 import { createTargetPolicy } from "../../lib/webhooks/targets/policy.ts";
+import { adviceOnListening } from "../serve_gateway.ts";
 import { fail, type Finding, ok } from "./findings.ts";
 
 const PROBE_TIMEOUT_MS = 2_000;
@@ -29,21 +30,6 @@ export async function examinePort({ host, port }: Config, isServed: boolean, fet
       `${error.message}${isGateway ? ", by another gateway" : ""}`,
       adviceOnListening(error),
     );
-  }
-}
-
-function adviceOnListening({ kind }: ListenError): string {
-  const port = settingTitle("port");
-  switch (kind) {
-    case "port_in_use":
-      return `stop what listens there (ss -ltnp shows it), or choose another port with ${port}`;
-    case "not_permitted":
-      return `choose a port from 1024 on with ${port}, or give the program the right to (CAP_NET_BIND_SERVICE)`;
-    case "unknown_host":
-    case "foreign_address":
-      return `set ${settingTitle("host")} to an address of this machine: 127.0.0.1 for itself only, 0.0.0.0 for all`;
-    case "other":
-      return `mend what it says, or choose another ${settingTitle("host")} and ${port}`;
   }
 }
 

@@ -26,11 +26,15 @@ const NOBODY = ["--store", "memory:", "--rpc-url", "http://127.0.0.1:9"];
 
 test("the last line of a gateway that could not start says why, whatever its node does", async () => {
   const failures: [string[], string][] = [
-    [["--port", port], `cannot listen on 127.0.0.1:${port}: the port is in use`],
+    [
+      ["--port", port],
+      `cannot listen on 127.0.0.1:${port}: the port is in use: stop what listens there (ss -ltnp shows it), or choose ` +
+      "another port with SERVICE_API_PORT (--port)",
+    ],
     [
       ["--port", "0", "--host", "256.1.1.1"],
-      "cannot listen on 256.1.1.1:0: the host is neither an IP address nor a " +
-      "name that is known here",
+      "cannot listen on 256.1.1.1:0: the host is neither an IP address nor a name that is known here: set " +
+      "SERVICE_API_HOST (--host) to an address of this machine: 127.0.0.1 for itself only, 0.0.0.0 for all",
     ],
   ];
   for (const [flags, why] of failures) {
