@@ -17,7 +17,8 @@ const help = helpText({
     "back as the node holds it. Gone are the keys, webhooks and idempotency keys made since, and a key that was disabled " +
     "since is valid again: let clients look for a payment in GET /v1/events before they begin it again, or it may be " +
     "paid twice. A sandbox's store goes back into its --state folder under the old name; the ledger.db " +
-    "there is the network, and is not in the copy.",
+    "there is the network, and is not in the copy.\n\nA backup that is killed leaves FILE.….part behind: the next one to " +
+    "the same FILE removes it once it is an hour old; where each has a name of its own, delete it.",
   examples: [
     "gateway backup /backups/gateway-$(date +%F).db",
     "gateway backup copy.db --store sqlite:/var/lib/gateway/gateway.db",

@@ -6,7 +6,13 @@ import { type Command, CommandError, type CommandIo } from "./command.ts";
 import { createCommandLog } from "./command_log.ts";
 import type { Log } from "../lib/log.ts";
 import { leaveNow, leaveSoon, type StopSignal, untilAskedToStop } from "./running.ts";
-import { adviceOnListening, adviceWithoutKeys, openKeySource, type RunningGateway, serveGateway } from "./serve_gateway.ts";
+import {
+  adviceOnListening,
+  adviceWithoutKeys,
+  openKeySource,
+  type RunningGateway,
+  serveGateway,
+} from "./serve_gateway.ts";
 import { helpText } from "./help.ts";
 import { environmentRows, parseSettingFlags, settingFlagRows } from "./setting_flags.ts";
 import { storeSetting } from "./store_setting.ts";
