@@ -76,6 +76,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   // A store that is bound already tells at once whether it is this network's; a new one is bound only when no node has
   // contradicted the settings: a forgotten passphrase must not spoil it.
   if (await store.network.bound() !== undefined) await store.network.bind(config.networkPassphrase);
+  // Who does not expect it has named another place, or its disk is not mounted.
+  else log.info("no gateway has served from this store before", { store: store.location });
   const chain = await createChain(options, {
     clock,
     holder,

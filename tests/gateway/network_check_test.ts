@@ -38,3 +38,12 @@ test("a node that is of another network keeps a gateway from starting", async ()
   );
   await api.stop();
 });
+
+test("the log says where no gateway has served from the store before, and only there", async () => {
+  const first = await start(on.fetch);
+  await first.gateway.networkChecked;
+  assert.match(first.log(), /no gateway has served from this store before.*"store":"memory:"/);
+  const second = await startGateway(on, { started: false, wait, store: () => first.store });
+  assert.doesNotMatch(second.log(), /has served/);
+  await Promise.all([first.stop(), second.stop()]);
+});
