@@ -75,9 +75,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   await store.holdForServing();
   // A store that is bound already tells at once whether it is this network's; a new one is bound only when no node has
   // contradicted the settings: a forgotten passphrase must not spoil it.
-  if (await store.network.bound() !== undefined) await store.network.bind(config.networkPassphrase);
-  // Who does not expect it has named another place, or its disk is not mounted.
-  else log.info("no gateway has served from this store before", { store: store.location });
+  const isNew = await store.network.bound() === undefined;
+  if (!isNew) await store.network.bind(config.networkPassphrase);
   const chain = await createChain(options, {
     clock,
     holder,
@@ -103,7 +102,11 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const onProblem = told(log);
   const history = createHistory({ store, view: chain.view });
   const streams = createEventStreams({ store, history, view: chain.view, clock, onProblem });
-  const networkChecked = chain.networkChecked.then(() => store.network.bind(config.networkPassphrase));
+  const networkChecked = chain.networkChecked.then(async () => {
+    await store.network.bind(config.networkPassphrase);
+    // Who does not expect it has named another place, or its disk is not mounted.
+    if (isNew) log.info("no gateway has served from this store before", { store: store.location });
+  });
   // Whoever awaits it is told; until somebody does, it is no fault of the process.
   networkChecked.catch(() => {});
   const limiter = await openLimiter(options, { clock, holder, onProblem });

@@ -44,6 +44,7 @@ test("the log says where no gateway has served from the store before, and only t
   await first.gateway.networkChecked;
   assert.match(first.log(), /no gateway has served from this store before.*"store":"memory:"/);
   const second = await startGateway(on, { started: false, wait, store: () => first.store });
+  await second.gateway.networkChecked;
   assert.doesNotMatch(second.log(), /has served/);
   await Promise.all([first.stop(), second.stop()]);
 });
