@@ -15,7 +15,7 @@ import { createLedgerView, type LedgerView } from "../stellar/ledger/ledger_view
 import { type ContractWatch, createContractWatch } from "./contract_watch.ts";
 import type { GatewayMetrics } from "../metrics/gateway_metrics.ts";
 import { createJournal } from "./journal.ts";
-import { createLostAnswers, type LostAnswers } from "./lost_answers.ts";
+import { createLostAnswers, createUntold, type LostAnswers } from "./lost_answers.ts";
 import { createSharedFindings, type SharedFindings } from "./shared_findings.ts";
 import { createSharedTraffic } from "./shared_traffic.ts";
 import { eventLogOf, paymentLogOf } from "./event_log.ts";
@@ -124,13 +124,7 @@ export async function createChain(
     // A clock that is days behind would have it forgotten as soon as it is set right.
     journal: createJournal(store, () => Math.max(clock.now(), view.networkSeconds() * 1_000)),
     nextNonce: (request) => store.intents.nextNonce(request),
-    untold: async (source, operation) => {
-      const [lost, withoutOutcome] = await Promise.all([
-        lostAnswers.of(source, operation),
-        store.submissions.withoutOutcome({ source, limit: 100 }),
-      ]);
-      return [...lost, ...withoutOutcome.map(({ hash, operation = "" }) => ({ hash, operation }))];
-    },
+    untold: createUntold(store, lostAnswers),
     keepUntold: lostAnswers.add,
     nodes: config.rpcUrls.length,
     onProblem: (message) => log.warn(message),

@@ -52,3 +52,23 @@ export function createLostAnswers(
     },
   };
 }
+
+const PAGE = 500;
+
+/** What an account has submitted for one operation and nobody was told of: it has no outcome yet, or its answer was lost. */
+export function createUntold(
+  { submissions }: { submissions: Pick<Store["submissions"], "withoutOutcome"> },
+  lostAnswers: Pick<LostAnswers, "of">,
+): (source: string, operation: string) => Promise<UntoldSubmission[]> {
+  return async function untold(source, operation) {
+    const open: UntoldSubmission[] = [];
+    for (let after: string | undefined, isLast = false; !isLast;) {
+      const page = await submissions.withoutOutcome({ source, after, limit: PAGE });
+      for (const { hash, operation: its } of page) if (its === operation) open.push({ hash, operation });
+      isLast = page.length < PAGE;
+      after = page.at(-1)?.hash;
+    }
+    // Only then: what has an outcome meanwhile was noted as lost before.
+    return [...await lostAnswers.of(source, operation), ...open];
+  };
+}

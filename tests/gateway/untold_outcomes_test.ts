@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createJournal, createOutcomeLookUp } from "../../lib/gateway/journal.ts";
-import { createLostAnswers } from "../../lib/gateway/lost_answers.ts";
+import { createLostAnswers, createUntold } from "../../lib/gateway/lost_answers.ts";
 import { createOutcomeWarnings } from "../../lib/escrow/operations/unknown_outcomes.ts";
 import { contractCall, operationDigest } from "../../lib/escrow/operations/operations.ts";
 import { StoreError } from "../../lib/store/store.ts";
@@ -39,13 +39,7 @@ async function sentOnce() {
   const warning = createOutcomeWarnings({
     contracts,
     status,
-    untold: async (source, operation) => {
-      const [lost, open] = await Promise.all([
-        lostAnswers.of(source, operation),
-        store.submissions.withoutOutcome({ source, limit: 100 }),
-      ]);
-      return [...lost, ...open.map(({ hash, operation = "" }) => ({ hash, operation }))];
-    },
+    untold: createUntold(store, lostAnswers),
     keepUntold: lostAnswers.add,
   });
   const lookUp = createOutcomeLookUp({
@@ -97,4 +91,38 @@ test("a batch of payments whose answers were all lost is warned of from its firs
   for (const hash of batch) assert.deepEqual(await lostAnswers.of(SOURCE, hash), [{ hash, operation: hash }]);
   await lostAnswers.told(batch[0]!);
   assert.deepEqual(await lostAnswers.of(SOURCE, batch[0]!), []);
+});
+
+test("who prepares again is warned of a payment, however many others of his account are without an outcome", async () => {
+  const store = await memoryStore();
+  const journal = createJournal(store, () => NOW_MS);
+  const batch = Array.from({ length: 1_200 }, (_, n) => n.toString(16).padStart(64, "0"));
+  await Promise.all(batch.map((hash) => journal.record({ hash, validUntil: 100, source: SOURCE, operation: hash })));
+  const untold = createUntold(store, createLostAnswers(store));
+  for (const hash of [batch[0]!, batch[700]!, batch.at(-1)!]) {
+    assert.deepEqual(await untold(SOURCE, hash), [{ hash, operation: hash }]);
+  }
+});
+
+test("who prepares again just as his payment is found to be applied is warned of it", async () => {
+  const store = await memoryStore();
+  const journal = createJournal(store, () => NOW_MS);
+  await journal.record({ hash: HASH, validUntil: 100, source: SOURCE, operation: "ab" });
+  const lostAnswers = createLostAnswers(store);
+  /** As by another gateway, while the second question is on its way. */
+  async function findOut(): Promise<void> {
+    await lostAnswers.add(HASH);
+    await journal.recordOutcome(HASH, { status: "success", ledger: 7 });
+  }
+  async function of(source: string, operation: string) {
+    const lost = await lostAnswers.of(source, operation);
+    await findOut();
+    return lost;
+  }
+  async function withoutOutcome(page: Parameters<typeof store.submissions.withoutOutcome>[0]) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    return await store.submissions.withoutOutcome(page);
+  }
+  const untold = createUntold({ submissions: { withoutOutcome } }, { of });
+  assert.equal((await untold(SOURCE, "ab"))[0]?.hash, HASH);
 });
