@@ -104,8 +104,9 @@ class Gateway:
             if getattr(problem, "retry", "same") == "never":
                 raise
 
-    def write(self, operation, keypair, idempotency_key=None):
-        """{hash, ledger} once the network has confirmed. Whoever may be killed in the middle uses one idempotency key again."""
+    def write(self, operation, keypair, idempotency_key=None, on_warning=lambda warning: None):
+        """{hash, ledger} once the network has confirmed. Whoever may be killed in the middle uses one idempotency key again.
+        `on_warning` is called with what the gateway warns of before it is signed: what it raises ends the write."""
         source, sent = keypair.public_key, None
         headers = {"Idempotency-Key": str(uuid.uuid4() if idempotency_key is None else idempotency_key)}
         for tries in range(4):
@@ -113,7 +114,8 @@ class Gateway:
                 prepared = self.request("POST", "/v1/transactions/prepare", {"source": source, "operation": operation}, headers)
                 sent = sent or isinstance(prepared, dict) and prepared.get("inPlaceOf")
                 envelope = checked_envelope(prepared, source, operation, self.network, self.max_fee, self.max_validity)
-                prepared.get("status") == "success" or envelope.sign(keypair)
+                is_done, warning = prepared.get("status") == "success", prepared.get("warning")
+                is_done or (warning and on_warning(warning), envelope.sign(keypair))
                 if ended := self._settled(envelope, envelope.hash_hex(), prepared["validUntil"], headers):
                     return ended
             except GatewayError as error:  # What was turned down may be applied, where no contract refused this.
@@ -127,9 +129,8 @@ class Gateway:
         """What became of an envelope; None: it was refused, and another may go through."""
         unknown = GatewayError("outcome_unknown", f"whether {txid} was applied is not known yet", "same", hash=txid)
         while True:
-            problem = unknown
+            problem, signed = unknown, envelope.signatures and {"xdr": envelope.to_xdr()}
             try:
-                signed = envelope.signatures and {"xdr": envelope.to_xdr()}
                 sent = signed and self.request("POST", "/v1/transactions/submit", signed, headers)
                 if isinstance(sent, dict) and sent.get("hash") == txid:  # Anything may answer with 200.
                     return sent
@@ -182,9 +183,8 @@ def checked_envelope(prepared, source, operation, network, max_fee, max_validity
         }[op["kind"]]()
         under = [invocation(call(asset, "transfer", who, address(escrow), amount))] if op["kind"] == "fundEscrow" else []
         credentials = x.SorobanCredentials(x.SorobanCredentialsType.SOROBAN_CREDENTIALS_SOURCE_ACCOUNT)
-        auth = [x.SorobanAuthorizationEntry(credentials, invocation(asked, *under))]
         function = x.HostFunction(x.HostFunctionType.HOST_FUNCTION_TYPE_INVOKE_CONTRACT, invoke_contract=asked)
-        invoke = x.InvokeHostFunctionOp(function, auth)
+        invoke = x.InvokeHostFunctionOp(function, [x.SorobanAuthorizationEntry(credentials, invocation(asked, *under))])
         body = x.OperationBody(x.OperationType.INVOKE_HOST_FUNCTION, invoke_host_function_op=invoke)
         until = tx.cond.time_bounds.max_time.time_point.uint64
         bounds = x.TimeBounds(x.TimePoint(x.Uint64(0)), tx.cond.time_bounds.max_time)

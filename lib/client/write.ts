@@ -30,6 +30,11 @@ export interface WriteOptions extends SigningBounds {
    * not even a gateway that lies about that gets a second payment.
    */
   maxEnvelopes?: number;
+  /**
+   * Told what the gateway warns of before it is signed, as that the escrow of a card that is given up holds something: for
+   * people. What this throws, or rejects with, ends the write, and nothing is signed (`not_signed`).
+   */
+  onWarning?: (warning: string) => unknown;
   /** Ends the trying; the outcome may be unknown then. */
   signal?: AbortSignal;
 }
@@ -41,7 +46,7 @@ export type Written =
       | FailureReason
       /** What the gateway prepared is not what was asked for: nothing was signed. */
       | "envelope_refused"
-      /** The key's holder did not sign, or signed something else: nothing was sent. */
+      /** The key's holder did not sign, or signed something else, or `onWarning` refused: nothing was sent. */
       | "not_signed"
       /** It was sent, and may or may not have been applied: write again with the same `idempotencyKey`. */
       | "outcome_unknown";
@@ -129,6 +134,7 @@ export async function write(
     }
     let signed: string;
     try {
+      if (prepared.warning !== undefined) await options.onWarning?.(prepared.warning);
       signed = await signedBy(sign, envelope, { address: source, operation: called, network });
     } catch (error) {
       return await unlessSent(failed("not_signed", error instanceof Error ? error.message : String(error), hash), hash);

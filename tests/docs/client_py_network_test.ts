@@ -318,3 +318,29 @@ told = seen`,
   );
   assert.deepEqual((told as unknown[]).filter((key) => key !== null), []);
 });
+
+test(
+  "who writes is told of what cannot be undone before it is signed, and what he raises then sends nothing",
+  { skip },
+  async () => {
+    const warned = json({
+      xdr: "AAAA",
+      validUntil: 99_999_999_999,
+      operation: {},
+      warning: "the escrow holds something",
+    });
+    const answers = (asked: string) => asked.includes("/prepare") ? warned : json({ hash: "ab".repeat(32), ledger: 7 });
+    const heard = WRITE.replace(
+      /told = .*/,
+      `heard = []
+def refuse(warning): raise ValueError(warning)
+told = [refusal(lambda: gateway.write({"kind": "claim"}, Key(), on_warning=refuse))]
+told += [gateway.write({"kind": "claim"}, Key(), on_warning=heard.append)["ledger"], heard]
+told += [gateway.write({"kind": "claim"}, Key())["ledger"]]`,
+    );
+    const { told, asked } = await python(heard, [answers]);
+    assert.deepEqual(told, ["ValueError", 7, ["the escrow holds something"], 7]);
+    const [prepare, submit] = ["prepare", "submit"].map((step) => `POST /v1/transactions/${step} HTTP/1.1`);
+    assert.deepEqual(asked, [prepare, prepare, submit, prepare, submit]);
+  },
+);
