@@ -105,6 +105,17 @@ export async function sendAndConfirm(
     failedAsks: 0,
     why: "it has not been confirmed in time",
   };
+  try {
+    return await untilEnded(parts, envelope, progress);
+  } catch (unknown) {
+    // Another may have noted meanwhile that it was turned down there, which is not what became of it.
+    if (!isLate) await note(parts, envelope).catch(() => {});
+    throw unknown;
+  }
+}
+
+/** @throws {GatewayError} `upstream_error` when its outcome is not known in time */
+async function untilEnded(parts: SubmitParts, envelope: VettedEnvelope, progress: Progress): Promise<Outcome> {
   while (true) {
     const sendNow = !progress.accepted && parts.clock.monotonicMs() >= progress.resendAtMs;
     const refused = sendNow ? await sendOnce(parts, envelope, progress) : undefined;
@@ -114,7 +125,7 @@ export async function sendAndConfirm(
     // That no ledger has it one answer is not enough to tell.
     if (ended?.ledger !== undefined || (ended !== undefined && progress.seemsLate)) return ended;
     progress.seemsLate = ended !== undefined;
-    await pause(parts, hash, progress, answer);
+    await pause(parts, envelope.hash, progress, answer);
   }
 }
 

@@ -1,0 +1,21 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { RpcError } from "../../../lib/stellar/rpc/json_rpc.ts";
+import { rejection } from "../../../lib/stellar/transactions/rejections.ts";
+import { ENVELOPE, fault, HASH, submitStage } from "./submit_stage.ts";
+
+test("what may be waiting for its ledger is not called rejected because it was turned down at another gateway meanwhile", async () => {
+  const stage = submitStage({
+    send: () => new RpcError("sendTransaction", -32603, "no answer"),
+    find: (call) => {
+      // Asked first by who came earlier: his node's queue was full, and what he noted comes late.
+      if (call === 2) {
+        const error = rejection("txInsufficientFee", HASH);
+        stage.notes.set(HASH, { ...stage.notes.get(HASH)!, outcome: { status: "rejected", error } });
+      }
+      return {};
+    },
+  });
+  assert.equal((await fault(stage.transactions.submit(ENVELOPE))).code, "upstream_error");
+  assert.equal((await stage.transactions.status(HASH)).status, "pending");
+});
