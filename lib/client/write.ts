@@ -90,7 +90,9 @@ export async function write(
   sign: SigningKey | SignEnvelope,
   options: WriteOptions = {},
 ): Promise<Written> {
-  const { idempotencyKey = randomName(), maxEnvelopes = MOST_ENVELOPES, signal } = options;
+  const { maxEnvelopes = MOST_ENVELOPES, signal } = options;
+  // As a header `null` would be one name for all intents.
+  const idempotencyKey = options.idempotencyKey ?? randomName();
   const source = options.source ?? (typeof sign === "function" ? undefined : sign.publicKey());
   const failed = (reason: NotWritten["reason"], message: string, hash?: string): NotWritten => ({
     ok: false,
@@ -142,7 +144,8 @@ export async function write(
     const ended = await submitUntilKnown(signed, envelope);
     if (ended !== "again") return told(ended, hash, called);
     turnedDown = hash;
-    if (envelopes >= maxEnvelopes) {
+    // NaN allows no more than one.
+    if (!(envelopes < maxEnvelopes)) {
       return failed("outcome_unknown", `${envelopes} envelopes were refused for their sequence number`, hash);
     }
     await pause(FIRST_PAUSE_MS * envelopes, signal);
