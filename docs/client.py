@@ -114,8 +114,10 @@ class Gateway:
                 prepared = self.request("POST", "/v1/transactions/prepare", {"source": source, "operation": operation}, headers)
                 sent = sent or isinstance(prepared, dict) and prepared.get("inPlaceOf")
                 envelope = checked_envelope(prepared, source, operation, self.network, self.max_fee, self.max_validity)
-                is_done, warning = prepared.get("status") == "success", prepared.get("warning")
-                is_done or (warning and on_warning(warning), envelope.sign(keypair))
+                if prepared.get("status") != "success":
+                    if warning := prepared.get("warning"):
+                        on_warning(warning)
+                    envelope.sign(keypair)
                 if ended := self._settled(envelope, envelope.hash_hex(), prepared["validUntil"], headers):
                     return ended
             except GatewayError as error:  # What was turned down may be applied, where no contract refused this.
