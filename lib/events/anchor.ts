@@ -35,23 +35,35 @@ export function createAnchors({ rpc, clock }: { rpc: Nodes; clock: Clock }): Anc
     return answer?.ledgers.find(({ sequence }) => sequence === ledger)?.hash;
   }
 
+  /** The node in use, or where that one does not tell, as when its provider does not offer it, another one. */
+  async function firstToTell(ledger: number, signal: AbortSignal): Promise<WatcherState["nextAnchor"]> {
+    const inUse = nodeInUse(rpc);
+    const nodes = [inUse, ...rpc.nodes().keys().filter((node) => node !== inUse && !isLeftBehind(rpc, node))];
+    for (const node of nodes) {
+      const hash = await hashOf(ledger, node, signal);
+      if (hash !== undefined) return { node, ledger, hash };
+    }
+    return undefined;
+  }
+
   return {
     async next({ scannedLedger, anchor, nextAnchor }, signal) {
       const nowMs = clock.monotonicMs();
       if (nowMs < nextMs) return undefined;
       nextMs = nowMs + EVERY_MS;
-      const { node: first, ledger } = nextAnchor ?? { node: nodeInUse(rpc), ledger: scannedLedger };
-      const other = (first + 1) % rpc.nodes().length;
-      const said = nextAnchor === undefined ? undefined : await hashOf(ledger, other, signal);
-      const hash = said === undefined || isLeftBehind(rpc, other) ? await hashOf(ledger, first, signal) : said;
-      if (hash === undefined) {
-        nextMs = nowMs + RETRY_MS;
-        return nextAnchor && { anchor };
+      if (nextAnchor === undefined) {
+        const said = await firstToTell(scannedLedger, signal);
+        // One answer's word may be wrong, and would look like a reset later on.
+        nextMs = said === undefined ? nowMs + RETRY_MS : -Infinity;
+        return said && { anchor, nextAnchor: said };
       }
-      if (nextAnchor?.hash === hash) return { anchor: { ledger, hash } };
-      // One answer's word may be wrong, and would look like a reset later on.
-      nextMs = -Infinity;
-      return nextAnchor === undefined ? { anchor, nextAnchor: { node: first, ledger, hash } } : { anchor };
+      const { node: first, ledger } = nextAnchor;
+      const other = (first + 1) % rpc.nodes().length;
+      const said = await hashOf(ledger, other, signal);
+      const hash = said === undefined || isLeftBehind(rpc, other) ? await hashOf(ledger, first, signal) : said;
+      if (nextAnchor.hash === hash) return { anchor: { ledger, hash } };
+      nextMs = hash === undefined ? nowMs + RETRY_MS : -Infinity;
+      return { anchor };
     },
   };
 }

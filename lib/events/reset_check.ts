@@ -23,6 +23,8 @@ export type ResetFinding =
 
 /** What one node says of what is known: `other` when it cannot be the same network. */
 type Said = "other" | "unknown" | { sameUpTo: number };
+/** `not_offered`: its operator does not offer what it was asked for. */
+type Answer = Said | "not_offered";
 
 export interface ResetCheck {
   /** Whether it is time: at the start, after a pause or a failure, when the network seems to have gone back, every ten minutes. */
@@ -81,7 +83,8 @@ export function createResetCheck({ rpc, store, view, clock, patienceMs }: {
     return hasGoneBack || (isLower && closeTime > latestLedgerCloseTime);
   }
 
-  async function ask(state: WatcherState, node: number, signal: AbortSignal): Promise<Said> {
+  async function ask(state: WatcherState, node: number, signal: AbortSignal): Promise<Answer> {
+    let cantTell: Answer = "unknown";
     if (state.anchor !== undefined) {
       try {
         const { ledgers } = await rpc.getLedgers({ startLedger: state.anchor.ledger, limit: 1 }, { node, signal });
@@ -95,10 +98,11 @@ export function createResetCheck({ rpc, store, view, clock, patienceMs }: {
         if (!(error instanceof RpcError)) throw error;
         const isGone = error.range !== undefined && error.range.latest < state.anchor.ledger && seemsGoneBack(state);
         if (!isGone && error.kind !== "unknown_method") return "unknown";
+        if (!isGone) cantTell = "not_offered";
       }
     }
     if (seemsGoneBack(state)) return await askForEvents(state, node, undefined, signal);
-    return state.latestLedger === 0 && !isBegunHere ? await askForUnconfirmed(state, node, signal) : "unknown";
+    return state.latestLedger === 0 && !isBegunHere ? await askForUnconfirmed(state, node, signal) : cantTell;
   }
 
   /**
@@ -163,15 +167,33 @@ export function createResetCheck({ rpc, store, view, clock, patienceMs }: {
     const other = (first + 1) % rpc.nodes().length;
     if (suspicion !== undefined && other !== first) {
       const said = await ask(state, other, signal).catch(() => "unknown" as const);
-      if (said === "other" || (said !== "unknown" && !isLeftBehind(rpc, other))) return { node: other, said };
+      if (said === "other" || (typeof said === "object" && !isLeftBehind(rpc, other))) return { node: other, said };
     }
+    let said: Answer = "not_offered";
+    let failure: unknown;
     try {
-      const said = await ask(state, first, signal);
-      failingSinceMs = undefined;
-      return { node: first, said };
+      said = await ask(state, first, signal);
     } catch (error) {
-      return { node: first, said: orUnknown(state, error) };
+      failure = error;
     }
+    const denying = said === "not_offered" ? await nodeThatDenies(state, first, signal) : undefined;
+    if (denying !== undefined) return { node: denying, said: "other" };
+    if (failure !== undefined) return { node: first, said: orUnknown(state, failure) };
+    failingSinceMs = undefined;
+    return { node: first, said: said === "not_offered" ? "unknown" : said };
+  }
+
+  /** Where a node's operator does not offer hashes, or it fails: another one that says that the network is another. */
+  async function nodeThatDenies(
+    state: WatcherState,
+    cantTell: number,
+    signal: AbortSignal,
+  ): Promise<number | undefined> {
+    for (const node of rpc.nodes().keys()) {
+      if (node === cantTell || isLeftBehind(rpc, node)) continue;
+      if (await ask(state, node, signal).catch(() => "unknown") === "other") return node;
+    }
+    return undefined;
   }
 
   function nodeToAsk(): number {
