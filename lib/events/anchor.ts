@@ -15,6 +15,14 @@ export function isLeftBehind(rpc: Pick<Nodes, "nodes">, node: number): boolean {
   return rpc.nodes()[node]!.lagSeconds > NODE_HEALTH_LIMITS.lagSeconds;
 }
 
+/** Other nodes than this one that may tell what it does not: none that fails, or shows no new ledgers. */
+export function othersThan(rpc: Pick<Nodes, "nodes">, node: number): number[] {
+  const nodes = rpc.nodes();
+  return [...nodes.keys()].filter((other) =>
+    other !== node && nodes[other]!.condition !== "failing" && !isLeftBehind(rpc, other)
+  );
+}
+
 export interface Anchors {
   /**
    * What becomes of the ledger and hash by which a reset is told (`reset_check.ts`): asked for now and then, and believed when
@@ -38,10 +46,10 @@ export function createAnchors({ rpc, clock }: { rpc: Nodes; clock: Clock }): Anc
   /** The node in use, or where that one does not tell, as when its provider does not offer it, another one. */
   async function firstToTell(ledger: number, signal: AbortSignal): Promise<WatcherState["nextAnchor"]> {
     const inUse = nodeInUse(rpc);
-    const nodes = [inUse, ...rpc.nodes().keys().filter((node) => node !== inUse && !isLeftBehind(rpc, node))];
-    for (const node of nodes) {
+    for (const node of [inUse, ...othersThan(rpc, inUse)]) {
       const hash = await hashOf(ledger, node, signal);
-      if (hash !== undefined) return { node, ledger, hash };
+      // How far it is may not have been known before it answered.
+      if (hash !== undefined && !isLeftBehind(rpc, node)) return { node, ledger, hash };
     }
     return undefined;
   }

@@ -5,7 +5,7 @@ import { RpcError } from "../stellar/rpc/json_rpc.ts";
 import type { LedgerView } from "../stellar/ledger/ledger_view.ts";
 import { formatEventId, heightOf, parseEventId } from "../store/event.ts";
 import type { LedgerHash, Store, WatcherState } from "../store/store.ts";
-import { isLeftBehind, nodeInUse } from "./anchor.ts";
+import { isLeftBehind, nodeInUse, othersThan } from "./anchor.ts";
 import { isOfFormer } from "./former_network.ts";
 import { oldestOfNew } from "./oldest_ledger.ts";
 import { createReader } from "./reading.ts";
@@ -97,7 +97,7 @@ export function createResetCheck({ rpc, store, view, clock, patienceMs }: {
       } catch (error) {
         if (!(error instanceof RpcError)) throw error;
         const isGone = error.range !== undefined && error.range.latest < state.anchor.ledger && seemsGoneBack(state);
-        if (!isGone && error.kind !== "unknown_method") return "unknown";
+        if (!isGone && error.kind !== "unknown_method") return error.range === undefined ? "not_offered" : "unknown";
         if (!isGone) cantTell = "not_offered";
       }
     }
@@ -189,9 +189,10 @@ export function createResetCheck({ rpc, store, view, clock, patienceMs }: {
     cantTell: number,
     signal: AbortSignal,
   ): Promise<number | undefined> {
-    for (const node of rpc.nodes().keys()) {
-      if (node === cantTell || isLeftBehind(rpc, node)) continue;
-      if (await ask(state, node, signal).catch(() => "unknown") === "other") return node;
+    for (const node of othersThan(rpc, cantTell)) {
+      const said = await ask(state, node, signal).catch(() => "unknown");
+      // That it still shows the network before, which is another one too, may not have been known before it answered.
+      if (said === "other" && !isLeftBehind(rpc, node)) return node;
     }
     return undefined;
   }

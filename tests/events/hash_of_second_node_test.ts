@@ -1,11 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createFixture, empty, hashesOf, readAll, restart, simulate, untilAtTip } from "./parts.ts";
-import type { SimulatedNode } from "./simulated_node.ts";
+import { NodeRefusal, type SimulatedNode } from "./simulated_node.ts";
 
 /** How a provider's node refuses the method by which a reset is told. */
 const REFUSALS: Record<string, (node: SimulatedNode) => void> = {
   "does not know getLedgers": (node) => node.lacks.add("getLedgers"),
+  "answers getLedgers with an error of its own": (node) => {
+    node.beforeCall = (method) => {
+      if (method === "getLedgers") throw new NodeRefusal(-32000, "not in your plan");
+    };
+  },
   "answers 403 to getLedgers": (node) => {
     node.beforeCall = (method) => {
       if (method === "getLedgers") throw new Response("not in your plan", { status: 403 });

@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createFixture, type Fixture, hashesOf, readAll, restart, simulate, untilAtTip } from "./parts.ts";
+
+/** A network that was reset, of which the first node tells no hashes, and the second still shows the former one. */
+function simulateFormerBeside() {
+  const { network, node } = simulate({ first: 1_000 });
+  const second = network.node();
+  network.closeEmpty(50);
+  network.reset(1_000);
+  for (let ledger = 0; ledger < 10; ledger++) network.close({});
+  return { network, node, second };
+}
+
+async function turns(fixture: Fixture, count: number) {
+  for (let turn = 0; turn < count; turn++) {
+    fixture.network.close({});
+    await fixture.turn();
+  }
+}
+
+test("no hash of the network before is learnt of a second node that still shows it", async () => {
+  const { network, node, second } = simulateFormerBeside();
+  node.lacks.add("getLedgers");
+  second.showsFormer = true;
+  const before = await createFixture(network, { nodes: [node] });
+  await untilAtTip(before);
+  const fixture = await restart(before, { nodes: [node, second] });
+  await turns(fixture, 20);
+  const { anchor, nextAnchor } = await fixture.state();
+  assert.deepEqual([anchor, nextAnchor], [undefined, undefined]);
+});
+
+test("nor is such a node's word for it that the network was reset, where the first one does not tell", async () => {
+  const { network, node, second } = simulateFormerBeside();
+  const before = await createFixture(network, { nodes: [node, second] });
+  for (let turn = 0; turn < 4; turn++) await untilAtTip(before);
+  assert.ok((await before.state()).anchor !== undefined);
+  node.lacks.add("getLedgers");
+  second.showsFormer = true;
+  const after = await restart(before);
+  await turns(after, 20);
+  assert.equal((await after.state()).epoch, 0);
+  assert.deepEqual(await readAll(after.history), hashesOf(network.emitted));
+});
+
+test("a second node that fails is not asked, and waited for, again and again", async () => {
+  const { network, node, second } = simulateFormerBeside();
+  node.lacks.add("getLedgers");
+  second.beforeCall = () => {
+    throw new Response("not now", { status: 503 });
+  };
+  const fixture = await createFixture(network, { nodes: [node, second] });
+  await turns(fixture, 60);
+  second.calls.length = 0;
+  await turns(fixture, 300);
+  assert.deepEqual(second.calls.filter(({ method }) => method === "getLedgers"), []);
+});
