@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { systemClock } from "../../lib/clock.ts";
 import { openStore } from "../../lib/store/open.ts";
 import { type Store, WATCHER_LEASE } from "../../lib/store/store.ts";
+import { createCourier } from "../../lib/webhooks/delivery/courier.ts";
+import { until } from "../until.ts";
+import { scriptedAttempts } from "../webhooks/parts.ts";
 import { type Cluster, findPostgres, startCluster } from "./postgres_cluster.ts";
 import { append, sampleEvent, sampleKey, sampleState, storeError } from "./samples.ts";
 import { sampleSubscription } from "./webhook_samples.ts";
@@ -106,6 +110,46 @@ describe("a standby that was promoted without the last commits", { skip: program
     assert.deepEqual(await found(goesOn), [next.id]);
     await other.close();
     await goesOn.close();
+  });
+
+  test("has what failed sent again though its retry was lost, also where a later event comes before that is due", async () => {
+    const store = await openStore(cluster.setting({ schema: "retries" }));
+    await store.subscriptions.insert(sampleSubscription("wh_1"), 9);
+    let fails = true;
+    const { attempt, posted } = scriptedAttempts(
+      systemClock,
+      ({ eventId }) => fails && eventId === sampleEvent(2).id ? "retry" : "delivered",
+      600_000,
+    );
+    const courier = createCourier({
+      store,
+      attempt,
+      isKeyEnabled: () => Promise.resolve(true),
+      recipient: ({ id, url }) => ({ id, url, secrets: [] }),
+      message: ({ id, type }) => ({ id, type, json: "{}" }),
+      clock: systemClock,
+      holder: "courier",
+      onAttempt: () => {},
+      onProblem: () => {},
+    });
+    const progress = async () => (await store.deliveries.reader("wh_1"))!.progress;
+    courier.start();
+    await append(store, sampleEvent(1));
+    await until(async () => (await progress()).cursor === 1);
+    const before = await cluster.sql("SELECT version FROM retries.progress");
+    await append(store, sampleEvent(2));
+    await until(async () => (await progress()).retrying === 1);
+    await cluster.sql(`
+      DELETE FROM retries.failed_delivery;
+      DELETE FROM retries.attempt WHERE ordinal > 1;
+      UPDATE retries.progress SET version = ${before}, cursor = 1, retrying = 0, attempts = 1, failing_since_ms = NULL`);
+    fails = false;
+    await append(store, sampleEvent(3));
+    await until(async () => (await progress()).cursor === 3);
+    const sent = posted.map(({ eventId }) => eventId);
+    assert.equal(sent.filter((id) => id === sampleEvent(2).id).length, 2, `sent were ${sent}`);
+    await courier.stop({ drainMs: 0 });
+    await store.close();
   });
 
   test("has another version of keys and of webhooks once others change than did in what was lost", async () => {

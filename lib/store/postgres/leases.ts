@@ -6,6 +6,9 @@ import type { PostgresContext } from "./store.ts";
 
 const GIVEN = "json_to_recordset($1::text::json) AS given (name text, term bigint, holder text)";
 
+/** Whom no lease names. */
+const NOBODY = "";
+
 export interface PostgresLeases {
   methods: NounDriver<LeaseStore>;
   /**
@@ -13,12 +16,16 @@ export interface PostgresLeases {
    * @throws StoreError `fenced` when one is no longer one's own
    */
   fence(queries: Queries, leases: Lease[]): Promise<void>;
+  /** From here on these are not one's own any more, until they are acquired again; answers what to reject with. */
+  lose(leases: Lease[]): StoreError;
 }
 
 /** All that take several leases take them in the order of their names: then none waits for another in a circle. */
 export function postgresLeases({ database, location, prefix }: PostgresContext): PostgresLeases {
   /** Of those acquired here: a standby that was promoted without the last commits hands out a term a second time. */
   const holders = new Map<string, { term: number; holder: string }>();
+  const fenced = ({ name, term }: Lease) =>
+    new StoreError("fenced", `${location}: the lease "${name}" of term ${term} is no longer one's own`);
 
   const rowsOf = (leases: Lease[]) =>
     leases.map(({ name, term }) => {
@@ -65,10 +72,12 @@ export function postgresLeases({ database, location, prefix }: PostgresContext):
     },
     async fence(queries, leases) {
       const held = await queries.read<Lease>(own("SHARE"), [rowsOf(leases)]);
-      for (const { name, term } of leases) {
-        if (held.some((one) => one.name === name && one.term === term)) continue;
-        throw new StoreError("fenced", `${location}: the lease "${name}" of term ${term} is no longer one's own`);
-      }
+      const lost = leases.find(({ name, term }) => !held.some((one) => one.name === name && one.term === term));
+      if (lost !== undefined) throw fenced(lost);
+    },
+    lose(leases) {
+      for (const { name, term } of leases) holders.set(name, { term, holder: NOBODY });
+      return fenced(leases[0]!);
     },
   };
 }

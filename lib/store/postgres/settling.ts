@@ -1,3 +1,4 @@
+import { createRecentMap } from "../../bounded_map.ts";
 import { count, failedRow } from "../sql/deliveries.ts";
 import type { DeliveryStore } from "../store.ts";
 import { FAILED_KEPT, type FailedDelivery, type Settlement } from "../webhook.ts";
@@ -31,12 +32,18 @@ interface Part {
   kept: Kept;
 }
 
+/** Of so many subscriptions it is remembered which version of their progress was written last. */
+const REMEMBERED = 50_000;
+
 /** `DeliveryStore.settle`: one look at all that is named, and one lot of writes, each in one go. */
 export function postgresSettling(
   { database, prefix }: PostgresContext,
   log: PostgresLog,
   leases: PostgresLeases,
 ): (step: Parameters<DeliveryStore["settle"]>[0]) => Promise<void> {
+  /** The versions that were written here: a standby that was promoted without the last commits has older ones. */
+  const written = createRecentMap<number>(REMEMBERED);
+  const isOlder = ({ row: { subscription, version } }: Part) => version < (written.get(`${subscription}`) ?? 0);
   const ofReaders = lockProgress(prefix, `id IN (SELECT id FROM ${givenRows("id text")})`);
   // Each by its key: as a join, planned while little had failed, it would go through all of a subscription's for each.
   const readStates = `SELECT given.id, given.sequence, (
@@ -68,9 +75,13 @@ export function postgresSettling(
     return { bounds, parts };
   }
 
-  return ({ leases: held, settlements }) =>
-    database.transaction(async (queries) => {
+  return async ({ leases: held, settlements }) => {
+    const rows = await database.transaction(async (queries) => {
       const [, { bounds, parts }] = await Promise.all([leases.fence(queries, held), look(queries, settlements)]);
+      const older = [...parts.values()].filter(isOlder);
+      for (const { row: { subscription, version } } of older) written.set(`${subscription}`, version);
+      // What failed may be lost, and no cursor may pass it: who delivers begins where the last commit stands.
+      if (older.length > 0) throw leases.lose(held);
       const attempts: MadeAttempts[] = [];
       const replays: Moved[] = [];
       for (const settlement of settlements) {
@@ -81,16 +92,20 @@ export function postgresSettling(
         apply(settlement, part, bounds);
         if (settlement.replay !== undefined) replays.push({ subscription, ...settlement.replay });
       }
-      const written = [...parts.values()];
-      const surplus = written.flatMap(({ row }) => takeSurplus(row));
+      const changed = [...parts.values()];
+      const settled = changed.map(({ row }) => row);
+      const surplus = settled.flatMap(takeSurplus);
       await Promise.all([
-        writeFailed(queries, prefix, written),
+        writeFailed(queries, prefix, changed),
         dropOldest(queries, prefix, surplus),
-        queries.write(writeProgress(prefix), [written.map(({ row }) => row)]),
+        queries.write(writeProgress(prefix), [settled]),
         writeAttempts(queries, prefix, attempts),
         writeReplays(queries, prefix, replays),
       ]);
+      return settled;
     });
+    for (const { subscription, version } of rows) written.set(`${subscription}`, version + 1);
+  };
 }
 
 /** What a settlement does to its subscription's progress and failed deliveries. */
