@@ -5,8 +5,8 @@ import type { TurnResult } from "../events/watcher.ts";
 import { hasExpired } from "../keys/api_key.ts";
 import type { GatewayMetrics } from "../metrics/gateway_metrics.ts";
 import { randomBase62, secureRandom } from "../random.ts";
-import { heightOf } from "../store/event.ts";
 import type { Store } from "../store/store.ts";
+import { heightAfter } from "../store/watcher_state.ts";
 import { createPoster } from "../webhooks/post/post.ts";
 import { sealSecrets } from "../webhooks/secrets/reseal.ts";
 import { createSecretCipher, type SecretCipher, SecretsKeyError } from "../webhooks/secrets/secrets.ts";
@@ -83,7 +83,7 @@ async function heightAfterTip(
     const state = await store.events.watcherState();
     const tip = Math.max(state?.latestLedger ?? 0, state?.scannedLedger ?? 0);
     if (tip < awaited && clock.monotonicMs() < endsAtMs) await clock.wait(LOOK_MS);
-    else if (state !== undefined) return heightOf(state.epoch, tip) + 1;
+    else if (state !== undefined) return heightAfter(state);
     else throw new GatewayError("upstream_error", "no ledger was seen yet: the RPC node has not answered; try again");
   }
 }

@@ -1,3 +1,5 @@
+import { heightOf } from "./event.ts";
+
 /** Ledgers whose events could not be read. Both ends belong to the gap. */
 export interface HistoryGap {
   epoch: number;
@@ -50,4 +52,9 @@ export interface WatcherState {
   gaps: HistoryGap[];
   /** What is held of earlier epochs, ascending. */
   formerEpochs: { epoch: number; fromLedger: number; toLedger: number }[];
+}
+
+/** The height after the committed tip. */
+export function heightAfter({ epoch, latestLedger, scannedLedger }: WatcherState): number {
+  return heightOf(epoch, Math.max(latestLedger, scannedLedger)) + 1;
 }

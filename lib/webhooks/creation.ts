@@ -2,6 +2,7 @@ import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import type { IntentClaim } from "../store/intent.ts";
 import { type Store, StoreError } from "../store/store.ts";
+import { heightAfter } from "../store/watcher_state.ts";
 import type { Subscription } from "../store/webhook.ts";
 import type { SubscriptionWithSecret } from "./secrets/rotation.ts";
 import type { SecretCipher } from "./secrets/secrets.ts";
@@ -18,7 +19,7 @@ export interface NewSubscription {
 }
 
 export interface CreationParts {
-  store: Pick<Store, "subscriptions">;
+  store: Pick<Store, "subscriptions" | "events">;
   targets: Pick<TargetPolicy, "check">;
   secrets: SecretCipher;
   createSecret(): string;
@@ -79,10 +80,20 @@ export async function createSubscription(
     startHeight: await parts.startHeight(),
   };
   const added = await add(parts, subscription, claim) ?? { ...subscription, plainSecret };
+  await hearWhatComesNext(parts, subscription).catch(() => {});
   // A key that was deleted meanwhile took its webhooks with it, but for this one.
   if (await parts.isKeyThere(keyId).catch(() => true)) return added;
   await store.subscriptions.delete(id);
   throw new GatewayError("unauthorized", "this API key was deleted meanwhile");
+}
+
+/** Where the network has gone back before it was there, its watcher has told only the others (`hearFrom`). */
+async function hearWhatComesNext(
+  { store }: Pick<CreationParts, "store">,
+  { startHeight }: Pick<Subscription, "startHeight">,
+): Promise<void> {
+  const state = await store.events.watcherState();
+  if (state !== undefined && heightAfter(state) < startHeight) await store.subscriptions.hearFrom(heightAfter(state));
 }
 
 /** Undefined: it was added; else the one that is there already, made by another or by a commit whose answer was lost. */
