@@ -118,12 +118,12 @@ export function createCourier(parts: CourierParts): Courier {
 
   /** One look at everything: what is held, who listens, what is new, what has become due. */
   async function step(): Promise<number> {
-    const changed = await partitions.keep(isBusy);
+    if (await partitions.keep(isBusy)) readers.toBeLoaded();
     // Before it is looked who listens: a network that goes back has some hear more before there is more.
     const bounds = await lookAtLog();
     if (!isLoaded) tail = bounds.last;
     isLoaded = true;
-    await readers.load(changed);
+    await readers.load();
     networkMs = ((await store.events.watcherState())?.latestLedgerCloseTime ?? 0) * 1_000;
     await dueTimes.mend();
     await followLog(bounds);

@@ -17,7 +17,9 @@ export interface Readers {
   /** Whether those that were there at the last look are taken in. */
   isLoaded(): boolean;
   /** Takes in those that were made or changed, and closes those that are gone or another's. */
-  load(partitionsChanged: boolean): Promise<void>;
+  load(): Promise<void>;
+  /** Partitions have changed hands: all are looked at by the next `load`. */
+  toBeLoaded(): void;
   /** The same, unless that was done a moment ago: what is vetted from now on is as it was then. */
   refresh(): Promise<void>;
   /** Takes in one alone; undefined: it is gone or another's. */
@@ -61,20 +63,20 @@ export function createReaders({ store, partitions, clock, latestDueAtMs }: {
   /** How often all were looked at, and who was looked at alone since the last time began: that is newer. */
   let loads = 0;
   const lookedAt = new Set<string>();
-  /** One was taken in that was read before a look at all began: it may be gone since. */
+  /** Partitions have changed hands, or one was taken in that was read before a look at all began: it may be gone since. */
   let isInDoubt = false;
 
-  function load(partitionsChanged: boolean): Promise<void> {
-    const loaded = lastLoad.then(() => loadNow(partitionsChanged));
+  function load(): Promise<void> {
+    const loaded = lastLoad.then(loadNow);
     lastLoad = loaded.catch(() => {});
     return loaded;
   }
 
-  async function loadNow(partitionsChanged: boolean): Promise<void> {
+  async function loadNow(): Promise<void> {
     nextRefresh = undefined;
     const beganAt = clock.monotonicMs();
     // Whatever the store fails on is loaded again: who was not taken in, or is not in the matcher, would hear nothing.
-    if (partitionsChanged || isInDoubt) seenVersion = undefined;
+    if (isInDoubt) seenVersion = undefined;
     isInDoubt = false;
     loads++;
     lookedAt.clear();
@@ -152,7 +154,7 @@ export function createReaders({ store, partitions, clock, latestDueAtMs }: {
     const found = await store.deliveries.reader(subscriptionId);
     if (loads !== loadsBefore) {
       // Who looks at all since sees what it was looked at for, and may have seen what is newer.
-      await load(false);
+      await load();
       return readers.get(subscriptionId);
     }
     if (found !== undefined) await takeIn(found, leases);
@@ -185,8 +187,9 @@ export function createReaders({ store, partitions, clock, latestDueAtMs }: {
     active,
     isLoaded: () => seenVersion !== undefined,
     load,
+    toBeLoaded: () => void (isInDoubt = true),
     async refresh() {
-      if (clock.monotonicMs() - loadedAt >= REFRESH_MS) await (nextRefresh ??= load(false));
+      if (clock.monotonicMs() - loadedAt >= REFRESH_MS) await (nextRefresh ??= load());
     },
     look,
     matching: (event) => matcher.matching(event),

@@ -6,6 +6,7 @@ import { after, test } from "node:test";
 import { openStore } from "../../../lib/store/open.ts";
 import { type Store, StoreError } from "../../../lib/store/store.ts";
 import { partitionLease, PARTITIONS } from "../../../lib/store/webhook.ts";
+import { bentStore } from "../../store/bent_store.ts";
 import { createTestClock } from "../../test_clock.ts";
 import { failingStore, owedTo, START_MS } from "../parts.ts";
 import { answersAfter, courierStage, hangs } from "./courier_stage.ts";
@@ -65,12 +66,46 @@ test("a courier whose partitions another has taken settles nothing, and the othe
 });
 
 /** Another takes all of its partitions. */
-async function loseLeases(store: Store): Promise<void> {
+async function loseLeases(store: Store, durationMs = 60_000): Promise<void> {
   for (let partition = 0; partition < PARTITIONS; partition++) {
     const name = partitionLease(partition);
-    assert.ok(await store.leases.acquire({ name, holder: "another", durationMs: 60_000 }));
+    assert.ok(await store.leases.acquire({ name, holder: "another", durationMs }));
   }
 }
+
+test("who takes over from a dead courier delivers, also where the store fails just then", async () => {
+  const clock = createTestClock(START_MS);
+  const store = await openStore("memory:", { now: clock.now });
+  await loseLeases(store, 5_000);
+  let fails = false;
+  const made = await courierStage(() => "delivered", {
+    on: store,
+    clock,
+    store: () =>
+      failingStore(
+        bentStore(store, {
+          leases: {
+            async acquire(request) {
+              const lease = await store.leases.acquire(request);
+              fails = lease !== undefined;
+              return lease;
+            },
+          },
+        }),
+        "events",
+        "bounds",
+        () => fails && !(fails = false),
+      ),
+  });
+  made.courier.start();
+  await made.owe(1, "wh_1");
+  await made.pass(4_000);
+  assert.equal(made.script.posted.length, 0);
+  await made.pass(8_000);
+  assert.equal(made.problems.length, 1);
+  assert.equal(made.script.posted.length, 1);
+  await made.courier.stop({ drainMs: 0 });
+});
 
 test("a settlement that was fenced off is not written, and not tried for ever", async () => {
   let answerIt: (() => void) | undefined;
