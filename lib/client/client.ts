@@ -48,7 +48,7 @@ export type GatewayClient = ReturnType<typeof createGatewayClient>;
 /**
  * A client of one gateway. Its methods answer `{ ok: true, … }` with what the endpoint answers, or
  * `{ ok: false, reason, message, … }`, and throw nothing; when the key's rate is used up they wait.
- * @throws {TypeError} when `baseUrl` is no URL, or `apiKey` is none
+ * @throws {TypeError} when `baseUrl` is no URL, `apiKey` is none, or a time is no number
  */
 export function createGatewayClient(options: GatewayClientOptions) {
   const connection = createConnection(options);

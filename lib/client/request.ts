@@ -76,9 +76,11 @@ const TIMEOUT_MS = 75_000;
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 const MAX_WAIT_MS = 60_000;
 
-/** @throws {TypeError} when `baseUrl` is none, or no header can carry `apiKey` */
+/** @throws {TypeError} when `baseUrl` is none, no header can carry `apiKey`, or a time is none */
 export function createConnection(options: ConnectionOptions): Connection {
-  const { baseUrl, apiKey, timeoutMs = TIMEOUT_MS, maxWaitMs = MAX_WAIT_MS } = options;
+  const { baseUrl, apiKey } = options;
+  const timeoutMs = timeOf("timeoutMs", options.timeoutMs ?? TIMEOUT_MS);
+  const maxWaitMs = timeOf("maxWaitMs", options.maxWaitMs ?? MAX_WAIT_MS);
   const ask = options.fetch ?? ((url: string, init: RequestInit) => globalThis.fetch(url, init));
   const { origin, pathname, protocol } = new URL(baseUrl);
   // `localhost:8787` is a URL, of a scheme called localhost.
@@ -97,7 +99,8 @@ export function createConnection(options: ConnectionOptions): Connection {
     body: unknown,
     { signal, idempotencyKey }: RequestOptions,
   ): Promise<{ response: Response; answer: unknown } | Failure> {
-    const named: Record<string, string> = idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey };
+    // As a header `null` would be one name for all intents.
+    const named: Record<string, string> = idempotencyKey == null ? {} : { "idempotency-key": idempotencyKey };
     const why = whyNoHeaders(named);
     if (why !== undefined) return unsendable(`idempotencyKey: ${why}`);
     let sent: { body?: string };
@@ -145,6 +148,12 @@ export function createConnection(options: ConnectionOptions): Connection {
       }
     },
   };
+}
+
+/** With NaN, as of a variable that is not set, no request could be made, or one would wait for its rate for ever. */
+function timeOf(name: string, ms: number): number {
+  if (ms >= 0) return ms;
+  throw new TypeError(`${name} must be a number of milliseconds, got ${ms}`);
 }
 
 /** Waits; false: the signal came first. */

@@ -52,6 +52,27 @@ test("a baseUrl without http:// is refused when the client is made", () => {
   }
 });
 
+test("a time that is no number, as of a variable that is not set, is refused when the client is made", () => {
+  for (const wrong of [NaN, -1]) {
+    assert.throws(() => createGatewayClient({ baseUrl, timeoutMs: wrong }), TypeError);
+    assert.throws(() => createGatewayClient({ baseUrl, maxWaitMs: wrong }), TypeError);
+  }
+});
+
+test("an idempotencyKey that is null is none", async () => {
+  const named: boolean[] = [];
+  const gateway = createGatewayClient({
+    baseUrl,
+    fetch: (_url, { headers }) => {
+      named.push(new Headers(headers).has("idempotency-key"));
+      return Promise.resolve(Response.json({}));
+    },
+  });
+  await gateway.webhooks.create({ url: "https://app.example.com" }, { idempotencyKey: null as unknown as undefined });
+  await gateway.webhooks.create({ url: "https://app.example.com" }, { idempotencyKey: "order-17" });
+  assert.deepEqual(named, [false, true]);
+});
+
 test("what cannot be sent is the caller's mistake, and not taken for a gateway that is away", async () => {
   let asked = 0;
   const gateway = createGatewayClient({ baseUrl, fetch: () => (asked++, Promise.resolve(Response.json({}))) });
