@@ -70,6 +70,18 @@ test("the task pages' TypeScript lives a card's life on the sandbox", { timeout:
   assert.deepEqual(await eventsSince(0), LIFE);
 });
 
+test("two writes of the page about signing whose intent is null are two", async () => {
+  const { asset, accounts: { owner, agent } } = sandbox.info;
+  const [module] = await inTypeScript({ "write.ts": blocks("signing", "TypeScript")[0]! });
+  const write = module!.write as (secret: string, operation: object, intent?: string | null) => Promise<object>;
+  const deviceHash = "cd".repeat(32);
+  await write(owner.secret, { kind: "registerDevice", deviceHash, agent: agent.address });
+  const funding = { kind: "fundEscrow", deviceHash, asset, amount: "7" };
+  for (const intent of [null, null]) await write(owner.secret, funding, intent);
+  const { body } = await createClient(sandbox.info.gateway, sandbox.info.apiKey).get(`/v1/devices/${deviceHash}`);
+  assert.equal(body.escrowBalance, "14");
+});
+
 test("the page about signing signs, in TypeScript, as everybody does", async () => {
   const { gateway, apiKey, networkPassphrase, accounts: { owner, agent } } = sandbox.info;
   const operation = { kind: "registerDevice", deviceHash: "ab".repeat(32), agent: agent.address };
@@ -88,6 +100,12 @@ test("the task pages' Python lives a card's life on the sandbox", { timeout: INS
     const held =
       (await createClient(sandbox.info.gateway, sandbox.info.apiKey).get("/v1/events?limit=1000")).body.events;
     const [write, sign] = blocks("signing", "Python");
+    const written =
+      `write("${sandbox.info.accounts.owner.secret}", {"kind": "claim", "asset": "${sandbox.info.asset}"}, "")`;
+    writeFileSync(
+      join(folder, "empty.py"),
+      `from write import write\ntry:\n    ${written}\nexcept RuntimeError as e:\n    print(e)\n`,
+    );
     writeFileSync(join(folder, "write.py"), write!);
     writeFileSync(join(folder, "sign.py"), sign!);
     for (const name of ["sign", ...TASKS]) {
@@ -96,6 +114,8 @@ test("the task pages' Python lives a card's life on the sandbox", { timeout: INS
       await run(python, [file], { timeout: STORY_MS });
     }
     assert.deepEqual(await eventsSince(held.length), LIFE);
+    const { stdout } = await run(python, [join(folder, "empty.py")]);
+    assert.match(stdout, /Idempotency-Key must be 1 to 255/, "an empty intent is not another one each time");
   } finally {
     rmSync(folder, { recursive: true });
   }
