@@ -56,7 +56,8 @@ class Gateway:
 
     def request(self, method, path, body=None, headers={}):
         """Any endpoint: `request("GET", "/v1/devices/9a41…")`. Asks again, a minute long, what may go well the next time."""
-        once = {"Idempotency-Key": str(uuid.uuid4())} if (method, path) == ("POST", "/v1/webhooks") else {}  # Never two.
+        # Never two webhooks, nor a replay twice.
+        once = {"Idempotency-Key": str(uuid.uuid4())} if method == "POST" and path.startswith("/v1/webhooks") else {}
         until, pause = time.monotonic() + self.patience, 0.25
         while True:
             try:

@@ -100,6 +100,17 @@ told = [create(), create(), create({"Idempotency-Key": "mine"}), gateway.request
   assert.deepEqual([own, read], ["mine", undefined]);
 });
 
+test("a replay is asked for again as the same one", { skip }, async () => {
+  const begun = json({ id: "rp_1", deliveries: 7 }, "202 Accepted");
+  const { told, keys: [lost, again] } = await python(
+    `told = gateway.request("POST", "/v1/webhooks/wh_1/replay", {"fromLedger": 7})`,
+    [cut(begun), begun],
+  );
+  assert.deepEqual(told, { id: "rp_1", deliveries: 7 });
+  assert.ok(lost);
+  assert.equal(again, lost, "all would be sent twice");
+});
+
 test("a write whose answer breaks off goes on until it is known what came of it", { skip }, async () => {
   const { told, asked } = await python(
     WRITE,
