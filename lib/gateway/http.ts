@@ -86,12 +86,12 @@ export function createHttp(
       view.hearApplied(ledger);
       watcher.wake();
       await findings?.tellLedger();
-      if (asker.signal.aborted) await lostAnswers.add(hash).catch(notNoted);
+      if (asker.signal.aborted) await lostAnswers.add(hash);
       else void lostAnswers.told(hash).catch(notNoted);
     }
     const beforeNoted = (confirmed: Confirmed) => telling ??= tell(confirmed);
     const confirmed = await transactions.submit(xdr, { ...asker, beforeNoted }, note);
-    await beforeNoted(confirmed);
+    await beforeNoted(confirmed).catch(notNoted);
     return confirmed;
   };
 
@@ -103,7 +103,7 @@ export function createHttp(
 
   const status: Services["transactions"]["status"] = async (hash, signal) => {
     // Until he has his answer nobody was told.
-    const known = await transactions.status(hash, (found) => lostAnswers.add(found).catch(notNoted));
+    const known = await transactions.status(hash, lostAnswers.add);
     if (known.status !== "success") return known;
     view.hearApplied(known.ledger!);
     if (!signal.aborted) void lostAnswers.told(hash).catch(notNoted);

@@ -40,8 +40,8 @@ export interface Transactions {
   /**
    * Vets, sends and confirms a signed envelope; see `vetEnvelope` and `sendAndConfirm`. Whoever submits the same one
    * meanwhile joins; the outcome does not depend on anybody waiting for it. `onVetted` is waited for before anything is
-   * sent, and nothing is when it rejects. `beforeNoted` is done before it is noted that it was applied: from then on nobody
-   * asks what became of it.
+   * sent, and nothing is when it rejects. `beforeNoted` is done before it is noted that it was applied, which it is not when
+   * that rejects: from then on nobody asks what became of it.
    * @throws {GatewayError} `invalid_request` when the network rejects it for its own sake, what `explainFailure` says when
    * a contract refused it, `upstream_error` when its outcome is not known in time
    */
@@ -89,16 +89,17 @@ export function createTransactions(parts: TransactionsParts): Transactions {
     if (outcome.status === "success") {
       const confirmed = { hash, ledger: outcome.ledger! };
       // Nobody waits for a success to be noted: the node says the same.
-      void Promise.resolve(beforeNoted?.(confirmed)).then(() => recordOutcome(hashes, outcome), () => {});
+      void recordOutcome(hashes, outcome, beforeNoted?.(confirmed));
       return confirmed;
     }
     await recordOutcome(hashes, outcome);
     throw outcome.error;
   }
 
-  /** Never rejects: what can't be noted will be found out again. */
-  async function recordOutcome(hashes: Iterable<string>, outcome: Outcome): Promise<void> {
+  /** Never rejects: what can't be noted, or what comes `before` that fails, will be found out again. */
+  async function recordOutcome(hashes: Iterable<string>, outcome: Outcome, before?: Promise<void>): Promise<void> {
     try {
+      await before;
       await Promise.all([...hashes].map((hash) => journal.recordOutcome(hash, outcome)));
     } catch (error) {
       onProblem?.(`the outcome of a transaction could not be noted: ${(error as Error).message}`);
@@ -176,8 +177,7 @@ export function createTransactions(parts: TransactionsParts): Transactions {
       const outcome = noted?.outcome?.ledger === undefined ? await foundOut(hash, noted) : noted.outcome;
       if (outcome === undefined) return { hash, status: "pending" };
       if (outcome !== noted?.outcome) {
-        if (outcome.status === "success") await beforeNoted?.(hash);
-        await recordOutcome([hash], outcome);
+        await recordOutcome([hash], outcome, outcome.status === "success" ? beforeNoted?.(hash) : undefined);
       }
       return statusOf(hash, outcome);
     },
