@@ -50,3 +50,28 @@ test(
     }
   },
 );
+
+test(
+  "a statement whose caller was told that nothing came does not wait on for a lock at the server",
+  { skip },
+  async () => {
+    const setting = parsePostgresSetting(`postgres://postgres@127.0.0.1:${cluster.port}/gateway?pool=2`);
+    const database = openDatabase(setting, { answerMs: 5_000 });
+    const count = async (rows: string) => Number(await cluster.sql(`SELECT count(*) FROM ${rows}`));
+    const locks = "pg_locks WHERE relation = 'public.done'::regclass";
+    const operator = cluster.sql("BEGIN; LOCK TABLE public.done; SELECT pg_sleep(300)").catch(() => {});
+    try {
+      await until(async () => await count(`${locks} AND granted`) > 0);
+      await Promise.all([database.read("SELECT 1"), database.read("SELECT 1")]);
+      const inserts = Array.from({ length: 4 }, () => database.write("INSERT INTO public.done (n) VALUES (1)"));
+      const told = await Promise.allSettled(inserts);
+      assert.ok(told.every(({ status }) => status === "rejected"));
+      await until(async () => await count(`${locks} AND NOT granted`) === 0);
+    } finally {
+      await cluster.sql(`SELECT pg_terminate_backend(pid) FROM ${locks} AND granted`);
+      await operator;
+      await database.close();
+    }
+    assert.equal(await count("public.done"), 0);
+  },
+);

@@ -24,6 +24,8 @@ export interface Connection {
   end(drainMs: number): Promise<void>;
 }
 
+/** What the server's views call every session of a gateway. */
+export const APPLICATION_NAME = "payment-escrow-gateway";
 const CONNECT_SECONDS = 5;
 /** The server keeps what it prepared, often 100 KB, as long as the connection lasts, and searches have thousands of forms. */
 const MOST_PREPARED = 500;
@@ -112,7 +114,7 @@ export function driverOptions(
     backoff: (retries: number) => Math.min(1, 0.05 * 2 ** Math.min(retries, 10)),
     fetch_types: false,
     onnotice: () => {},
-    connection: { application_name: "payment-escrow-gateway" },
+    connection: { application_name: APPLICATION_NAME },
     // Integers of 64 bits: none of ours is beyond 2^53.
     types: {
       bigint: { to: 20, from: [20], parse: Number, serialize: String },

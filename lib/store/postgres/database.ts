@@ -1,7 +1,7 @@
 import { setTimeout as passed } from "node:timers/promises";
 import postgres from "postgres";
 import { StoreError } from "../store.ts";
-import { type Connection, driverOptions, type Parameter } from "./connection.ts";
+import { APPLICATION_NAME, type Connection, driverOptions, type Parameter } from "./connection.ts";
 import { isConflict, isConnectionLost } from "./errors.ts";
 import { createPool } from "./pool.ts";
 import type { PostgresSetting } from "./setting.ts";
@@ -53,6 +53,11 @@ const BEGIN =
   "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL statement_timeout = '10s'; SET LOCAL lock_timeout = '5s'; " +
   "SET LOCAL idle_in_transaction_session_timeout = '3s'";
 
+/** Sessions of gateways whose statement takes longer than any does in a transaction. */
+const END_ABANDONED = `SELECT pg_terminate_backend(pid) FROM pg_catalog.pg_stat_activity
+  WHERE datname = current_database() AND usename = current_user AND application_name = '${APPLICATION_NAME}'
+    AND state = 'active' AND query_start < clock_timestamp() - make_interval(secs => $1::double precision)`;
+
 /** Connects when the first statement is sent, and again whenever a connection broke. */
 export function openDatabase(setting: PostgresSetting, { answerMs = ANSWER_MS } = {}): PostgresDatabase {
   const { location } = setting;
@@ -78,6 +83,7 @@ export function openDatabase(setting: PostgresSetting, { answerMs = ANSWER_MS } 
       if (askedAt >= renewedAt && closing === undefined) {
         renewedAt = performance.now();
         pool.renew();
+        endAbandoned();
       }
       throw new StoreError("unavailable", `${location} does not answer: nothing came within ${answerMs / 1_000} s`);
     });
@@ -90,6 +96,15 @@ export function openDatabase(setting: PostgresSetting, { answerMs = ANSWER_MS } 
     } finally {
       told.abort();
     }
+  }
+
+  /**
+   * What waits for a lock goes on at the server when its connection is given up, is done later, and takes one of the server's
+   * places until then. It began later than it was asked for. Where the server is silent it is left as it is.
+   */
+  function endAbandoned(): void {
+    const seconds = answerMs / 1_000 * 2 / 3;
+    pool.use(true, (connection) => connection.send(END_ABANDONED, [seconds])).catch(() => {});
   }
 
   /** Again what lost against another: it has written nothing. */
