@@ -6,6 +6,7 @@ import process from "node:process";
 import { after, before, test } from "node:test";
 import { createClient } from "../e2e/client.ts";
 import { type SandboxInfo, type SandboxProcess, startSandbox } from "../e2e/sandbox_process.ts";
+import { until } from "../until.ts";
 import { type MoodyReceiver, startMoodyReceiver } from "./moody_receiver.ts";
 import { seededRandom } from "./seeded_random.ts";
 
@@ -35,14 +36,16 @@ after(async () => {
 
 const live = () => startSandbox(undefined, ["--state", folder]);
 
-/** Funds the card until the gateway is dead; answers the transactions that were confirmed. */
-async function fundOnAndOn({ gateway, apiKey, accounts: { owner }, asset }: SandboxInfo): Promise<string[]> {
+/** Funds the card until the gateway is dead, and adds the transactions that were confirmed. */
+async function fundOnAndOn(
+  { gateway, apiKey, accounts: { owner }, asset }: SandboxInfo,
+  confirmed: string[],
+): Promise<void> {
   const api = createClient(gateway, apiKey);
-  const confirmed: string[] = [];
   for (;;) {
     const operation = { kind: "fundEscrow", deviceHash: DEVICE, asset, amount: "1" };
     const answer = await api.write(owner, operation).catch(() => undefined);
-    if (answer === undefined) return confirmed;
+    if (answer === undefined) return;
     assert.equal(answer.status, 200, JSON.stringify(answer.body));
     confirmed.push(answer.body.hash);
   }
@@ -97,16 +100,18 @@ test(`a sandbox that is killed ${KILLS} times goes on where it was, and its webh
   const confirmed: string[] = [];
   for (let kill = 1; kill < KILLS; kill++) {
     const sandbox = await live();
-    const funding = fundOnAndOn(sandbox.info);
+    const funding = fundOnAndOn(sandbox.info, confirmed);
     await pause(random.between(0, LIFE_MS));
+    // On a busy machine nothing may come as far in any of these lives.
+    if (kill === KILLS - 1) await until(() => confirmed.length > 0);
     await sandbox.stop("SIGKILL");
-    confirmed.push(...await funding);
+    await funding;
   }
 
   receiver.calmDown();
   const last = await live();
   const expected = await fundings(last.info);
-  assert.ok(confirmed.length > 0 && confirmed.every((hash) => expected.includes(hash)), "what was confirmed is there");
+  assert.ok(confirmed.every((hash) => expected.includes(hash)), "what was confirmed is there");
   await drained(last, expected.length);
   console.log(`${expected.length} events, ${receiver.receipts.length} posts`);
   for (const name of ["well", "moody"]) assert.deepEqual(arrivals(name, "ok").toSorted(), expected.toSorted());

@@ -7,7 +7,7 @@ import { startCardTraffic } from "./card_traffic.ts";
 import { seededRandom } from "./seeded_random.ts";
 
 const SUBSCRIPTIONS = 100;
-const LEDGERS = 12;
+const LEDGERS = 6;
 const LEDGER_PAUSE_MS = 100;
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
