@@ -22,6 +22,9 @@ export interface RegisterStore {
    * nothing is written.
    */
   change<T, A>(name: string, change: (value: T | undefined, nowMs: number) => RegisterChange<T, A>): Promise<A>;
-  /** Forgets values whose time is over, at most 500 at a call; answers how many went. */
-  prune(): Promise<number>;
+  /**
+   * Forgets values whose time is over by the store's clock and was over before this time (Unix ms), at most 500 at a call;
+   * answers how many went.
+   */
+  prune(overBeforeMs: number): Promise<number>;
 }

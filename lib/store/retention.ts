@@ -164,9 +164,9 @@ export function createRetention(parts: RetentionParts): (signal: AbortSignal) =>
 
   async function forgetAll(signal: AbortSignal): Promise<void> {
     await repeat(signal, () => store.subscriptions.purgeDeleted());
-    await repeat(signal, async () => await store.registers.prune() > 0);
     const nowMs = await judgedNow();
     if (nowMs === undefined) return;
+    await repeat(signal, async () => await store.registers.prune(nowMs) > 0);
     await repeat(signal, async () => await store.submissions.prune(nowMs - SUBMISSION_DAYS * DAY_MS) > 0);
     await repeat(signal, async () => await store.intents.prune(nowMs - INTENT_DAYS * DAY_MS) > 0);
     if (attemptDays > 0) await forgetAttempts(signal, nowMs - attemptDays * DAY_MS);

@@ -93,9 +93,11 @@ export function registerContract({ store, anotherHandle, reopen, pass, isPersist
     pass(MINUTE_MS);
     await count(store(), "new");
     await count(store(), "old 7");
-    assert.equal(await store().registers.prune(), 500);
-    assert.equal(await store().registers.prune(), 4);
-    assert.equal(await store().registers.prune(), 0);
+    const overMs = await store().registers.change("time", (_, nowMs) => ({ keepMs: 0, answer: nowMs }));
+    assert.equal(await store().registers.prune(overMs - 1), 0);
+    assert.equal(await store().registers.prune(overMs), 500);
+    assert.equal(await store().registers.prune(overMs + MINUTE_MS), 4);
+    assert.equal(await store().registers.prune(overMs + MINUTE_MS), 0);
     assert.equal(await store().registers.read("new"), 1);
     assert.equal(await store().registers.read("old 7"), 1);
   });

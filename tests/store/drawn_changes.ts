@@ -149,7 +149,7 @@ function registerChanges(call: (...made: Call) => Call): fc.Arbitrary<Call> {
         return { value: next, keepMs, answer: { before, nowMs } };
       })
     ),
-    fc.constant(call("registers", "prune")),
+    time.map((ms) => call("registers", "prune", ms)),
   );
 }
 

@@ -299,7 +299,7 @@ function describePlans(programs: string): void {
       await intents.prune(500);
       await registers.read("r7");
       await registers.change("r7", () => ({ value: 2, keepMs: 5, answer: undefined }));
-      await registers.prune();
+      await registers.prune(500);
     });
     const wrong: string[] = [];
     for (const statement of asking) {

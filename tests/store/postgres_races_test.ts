@@ -207,7 +207,7 @@ describe("what happens at the same time in PostgreSQL", { skip: programs === und
     await whilePruning(
       setting,
       "SELECT 1 FROM PREFIX.register WHERE name = 'first' FOR UPDATE",
-      () => store.registers.prune(),
+      () => store.registers.prune(START_MS + 100_000),
       () => NAMES.map(count),
     );
     const values = await Promise.all(NAMES.map((name) => store.registers.read(name)));

@@ -128,6 +128,19 @@ test("intents go after seven days, however the clock stands", async () => {
   assert.equal(await store.intents.get(name), undefined);
 });
 
+test("registers are not forgotten by a clock that is forty days ahead for a while", async () => {
+  let aheadMs = 0;
+  const clock = () => now() + aheadMs;
+  const store = await openStore("memory:", { now: clock });
+  await append(store, [eventAt(101)], 1_100, now());
+  await store.registers.change("lost", () => ({ value: 7, keepMs: DAY_MS, answer: undefined }));
+  aheadMs = 40 * DAY_MS;
+  await createRetention({ store, holder: "me", now: clock, historyDays: 0, attemptDays: 0 })(signal);
+  aheadMs = 0;
+  assert.equal(await store.registers.read("lost"), 7);
+  await store.close();
+});
+
 test("a round that is told to stop stops", async () => {
   const store = await fixture();
   await createRetention({ store, holder: "me", now, historyDays: 1, attemptDays: 1 })(AbortSignal.abort());
@@ -160,8 +173,9 @@ test("registers whose time is over are forgotten", async () => {
     await store.registers.change(`r${n}`, () => ({ value: n, keepMs: n * 1_000, answer: undefined }));
   }
   nowMs += 1_000;
-  await createRetention({ store, holder: "me", now, historyDays: 0, attemptDays: 0 })(signal);
-  assert.equal(await store.registers.prune(), 0);
+  await append(store, [eventAt(101)], 1_100, nowMs);
+  await createRetention({ store, holder: "me", now: () => nowMs, historyDays: 0, attemptDays: 0 })(signal);
+  assert.equal(await store.registers.prune(nowMs), 0);
   assert.equal(await store.registers.read("r2"), 2);
   await store.close();
 });

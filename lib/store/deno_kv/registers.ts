@@ -39,10 +39,10 @@ export function denoKvRegisters({ kv, now, retry }: DenoKvContext): NounDriver<R
         const atomic = kv.atomic().check(entry).set(entry.key, { value: jsonBytes(value), untilMs: nowMs + keepMs });
         return await commit(atomic) ? { done: answer } : undefined;
       }),
-    async prune() {
+    async prune(overBeforeMs) {
       let pruned = 0;
       for await (const entry of kv.list<RegisterEntry>({ prefix: REGISTERS }, { batchSize: 500 })) {
-        if (entry.value.untilMs > now()) continue;
+        if (entry.value.untilMs > Math.min(now(), overBeforeMs)) continue;
         if (await commit(kv.atomic().check(entry).delete(entry.key))) pruned += 1;
         if (pruned === PRUNED_AT_A_CALL) break;
       }

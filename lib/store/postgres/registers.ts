@@ -51,11 +51,13 @@ export function postgresRegisters({ database, prefix }: PostgresContext): NounDr
         }
         return answer;
       }),
-    async prune() {
+    async prune(overBeforeMs) {
       const { count } = await database.write(
         // The condition twice: one that was changed meanwhile is looked at anew, and the inner SELECT is not.
         `DELETE FROM ${prefix}register WHERE name = ANY (ARRAY(SELECT name FROM ${prefix}register
-          WHERE until_ms <= ${NOW_MS} ORDER BY until_ms LIMIT ${PRUNED_AT_A_CALL})) AND until_ms <= ${NOW_MS}`,
+          WHERE until_ms <= least(${NOW_MS}, $1::bigint) ORDER BY until_ms LIMIT ${PRUNED_AT_A_CALL}))
+          AND until_ms <= ${NOW_MS}`,
+        [overBeforeMs],
       );
       return count;
     },

@@ -36,6 +36,6 @@ export function sqliteRegisters({ database, now }: SqliteContext): NounDriver<Re
         if (value !== undefined) write.run(name, JSON.stringify(value), nowMs + keepMs);
         return answer;
       }),
-    prune: () => Number(prune.run(now(), PRUNED_AT_A_CALL).changes),
+    prune: (overBeforeMs) => Number(prune.run(Math.min(now(), overBeforeMs), PRUNED_AT_A_CALL).changes),
   };
 }
