@@ -141,7 +141,8 @@ export function createWatcher(parts: WatcherParts): Watcher {
     return { outcome, events: log.appended, ...(reason === undefined ? {} : { reason }) };
   }
 
-  const noticedAt = () => isoSeconds(clock.now());
+  /** By the network's time: an alert goes by how long ago it was, and our own clock may be days behind after a start. */
+  const noticedAt = () => isoSeconds(view.networkSeconds() * 1_000);
 
   function hearStored(state: WatcherState | undefined): void {
     if (state === undefined) return;
