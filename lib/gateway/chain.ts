@@ -35,6 +35,11 @@ export interface Chain {
   escrow: Escrow;
   watcher: Watcher;
   contractWatch: ContractWatch;
+  /**
+   * Looks at the contracts and after nodes that are not well: where this gateway does not watch, nobody else does. Nobody
+   * has to wait for it: the next answer shows what was seen.
+   */
+  look(): void;
   /** Where other gateways share the store. */
   findings: SharedFindings | undefined;
   /** Movements in other assets than they should be in. */
@@ -165,7 +170,31 @@ export async function createChain(
       if (kind === "recovered" || kind === "reset") contractWatch.lookAgain();
     },
   });
-  return { rpc, view, escrow, watcher, contractWatch, findings, foreignAssets, expiring, lostAnswers, networkChecked };
+  return {
+    rpc,
+    view,
+    escrow,
+    watcher,
+    contractWatch,
+    look: createLook({ rpc, contractWatch, stopping }),
+    findings,
+    foreignAssets,
+    expiring,
+    lostAnswers,
+    networkChecked,
+  };
+}
+
+function createLook(
+  { rpc, contractWatch, stopping }: Pick<Chain, "rpc" | "contractWatch"> & Pick<ChainParts, "stopping">,
+): () => void {
+  let asking: Promise<unknown> | undefined;
+  return function look() {
+    void contractWatch.look();
+    if (rpc.nodes().every(({ condition }) => condition === "well")) return;
+    // Each call has those probed that are not asked.
+    asking ??= rpc.getHealth({ signal: stopping }).catch(() => {}).finally(() => asking = undefined);
+  };
 }
 
 /** The settings that hold this contract's id. */

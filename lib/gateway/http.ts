@@ -143,6 +143,7 @@ export function createHttp(
       token: config.metricsToken,
       contentType: METRICS_CONTENT_TYPE,
       async render() {
+        chain.look();
         await scraped.lookForForeignAssets().catch(() => {});
         return await metrics.render({
           ledger: () => view,

@@ -22,8 +22,7 @@ export function createStatus({ chain, history, backlog, clock, troubles }: Statu
   const startedAt = new Date(clock.now()).toISOString();
 
   return async function status() {
-    // Nobody else looks where this gateway does not watch. The next answer shows what was seen: the node is not waited for.
-    void contractWatch.look();
+    chain.look();
     const [{ held, gaps, epoch, undecodedEvents, clockDisagreesBySeconds }, owed] = await Promise.all([
       history.status(),
       backlog(),
