@@ -75,7 +75,7 @@ export interface StreamParts {
 
 /** What is read at once of history. */
 const PAGE_EVENTS = 100;
-/** What waits for a reader at most; one with more to come reads it from the log when it asks again. */
+/** Events that wait for a reader at most; one with more to come reads them from the log when it asks again. */
 export const MOST_WAITING = 256;
 
 /**
@@ -186,7 +186,7 @@ export function createStream(parts: StreamParts): FedStream {
     },
     tellGap(gap) {
       // Before it has caught up it is told then.
-      if (hasCaughtUp && waiting.length < MOST_WAITING) { for (const frame of told(gap)) say(frame); }
+      if (hasCaughtUp) { for (const frame of told(gap)) say(frame); }
     },
     tellLedger(latestLedger) {
       if (isLive && waiting.length === 0) say({ kind: "ledger", cursor: encodeCursor(place), latestLedger });

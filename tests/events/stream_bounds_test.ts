@@ -27,6 +27,22 @@ describe("what a stream may have missed", () => {
     assert.deepEqual(kinds((await later.next())!), ["gap", "caught_up"], "the first lies before its range");
   });
 
+  test("one that comes while a slow reader has as much to read as is kept for it is told, too", async () => {
+    await using stage = await createStage();
+    const stream = await stage.open();
+    assert.deepEqual(kinds((await stream.next())!), ["caught_up"]);
+    await appendMany(stage.store, 1, 400);
+    stage.streams.wake();
+    await stage.pass(300);
+    await stage.notice({ gaps: [gap] });
+    await stage.pass(300);
+    const frames = await takeEvents(stream, 400);
+    assert.deepEqual(frames.filter(({ kind }) => kind === "gap"), [{
+      kind: "gap",
+      gap: { reason: "not_read", ...gap },
+    }]);
+  });
+
   test("a Last-Event-ID from before what is held begins with a gap, and goes on with what is held", async () => {
     await using stage = await createStage();
     await appendMany(stage.store, 1, 10);
