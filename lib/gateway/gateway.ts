@@ -39,7 +39,10 @@ export interface Gateway {
   turn(boundMs: number): Promise<void>;
   /** Forgets what has been kept long enough; at most about `boundMs`. Never rejects. */
   tidy(boundMs: number): Promise<void>;
-  /** Learns which ledgers other gateways on the store have seen and committed, for places without loops. Never rejects. */
+  /**
+   * Learns which ledgers other gateways on the store have seen and committed, and the store's time, for places without
+   * loops. Never rejects.
+   */
   lookAround(): Promise<void>;
   /** Writes what is only in memory: rate limits, and which keys were used. Never rejects. */
   flush(): Promise<void>;
@@ -190,7 +193,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         .catch((cause) => log.warn("what has been kept long enough cannot be forgotten", { cause }));
     },
     async lookAround() {
-      await Promise.all([chain.findings?.look(), chain.watcher.hear()]);
+      await Promise.all([chain.findings?.look(), chain.watcher.hear(), lookAtStoreClock()]);
     },
     async flush() {
       await Promise.all([limiter.flush(), verifier.refresh()]);

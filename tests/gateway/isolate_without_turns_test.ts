@@ -14,8 +14,8 @@ before(async () => on = await startTestNetwork());
 after(() => on.network.stop());
 
 /** Two isolates of one deployment: one has the turns; the other, opened after the first turn, has requests only. */
-async function stage(settings: Record<string, string> = {}) {
-  const store = await openStore("memory:", { isShared: true });
+async function stage(settings: Record<string, string> = {}, now = Date.now) {
+  const store = await openStore("memory:", { isShared: true, now });
   const isolate = () => startGateway(on, { started: false, store: () => store, settings });
   const turning = await isolate();
   await turning.gateway.turn(20_000);
@@ -28,6 +28,7 @@ async function stage(settings: Record<string, string> = {}) {
   const key = await asked.newKey();
   return {
     turning,
+    newKey: asked.newKey,
     async get(path: string, token = key): Promise<Response> {
       const request = new Request(`http://gateway.test${path}`, { headers: { authorization: `Bearer ${token}` } });
       return await lazy.fetch(request, { remoteAddress: "203.0.113.9" });
@@ -89,5 +90,17 @@ test("its status and metrics tell of foreign movements that another one's turn h
   assert.equal((await status()).foreignMovements.count, 1);
   const isLookedAt = ({ checkedAt }: { checkedAt: string | null }) => checkedAt !== null;
   await until(async () => (await status()).contracts.every(isLookedAt), 4_000);
+  await stop();
+});
+
+test("a key that has expired is refused by one whose machine stood still with its monotonic clock meanwhile", async () => {
+  let aheadMs = 0;
+  const { newKey, get, stop } = await stage({}, () => Date.now() + aheadMs);
+  const key = await newKey({ expiresAt: new Date(Date.now() + 3_600_000).toISOString() });
+  assert.equal((await get("/v1/events", key)).status, 200);
+  aheadMs = 7_200_000;
+  // It looks around once a second.
+  await new Promise((resolve) => setTimeout(resolve, 1_100));
+  assert.equal((await get("/v1/events", key)).status, 401);
   await stop();
 });
