@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { type Clock, systemClock } from "../clock.ts";
 import { createHistory } from "../events/history.ts";
 import { createEventStreams } from "../events/streams.ts";
@@ -189,7 +188,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       const timeIsUp = AbortSignal.timeout(boundMs);
       // Half of the time at most: what a slow node leaves unknown must not keep the store growing.
       const half = AbortSignal.timeout(boundMs / 2);
-      await Promise.race([lookUpOutcomes(half), once(half, "abort")]).then(() => forget(timeIsUp))
+      await lookUpOutcomes(half).then(() => forget(timeIsUp))
         .catch((cause) => log.warn("what has been kept long enough cannot be forgotten", { cause }));
     },
     async lookAround() {

@@ -67,6 +67,15 @@ const PAGE = 200;
 /** A node may be a little behind. */
 const LATE_SECONDS = 60;
 
+/** Nobody who stops waits for a silent node. */
+async function untilAborted(signal: AbortSignal, work: Promise<unknown>): Promise<void> {
+  const aborted = Promise.withResolvers<void>();
+  const leave = () => aborted.resolve();
+  signal.addEventListener("abort", leave);
+  await Promise.race([work, aborted.promise]);
+  signal.removeEventListener("abort", leave);
+}
+
 /**
  * Looks what became of the envelopes whose sender was never told, because the gateway was killed or the node failed: once
  * a node has forgotten them nobody can. To be called every hour or so.
@@ -86,7 +95,7 @@ export function createOutcomeLookUp({ submissions, status, networkSeconds, onUnt
         if (signal.aborted) return;
         // Telling it notes it. One that can't be told now may be later, until it is forgotten.
         const isOver = validUntil + LATE_SECONDS < networkSeconds();
-        if (isOver) await status(hash, onUntold).catch(() => {});
+        if (isOver) await untilAborted(signal, status(hash, onUntold).catch(() => {}));
         await yieldToOthers();
       }
       if (page.length < PAGE) return;

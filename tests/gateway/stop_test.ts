@@ -3,6 +3,7 @@ import { after, before, test } from "node:test";
 import { keySourceFromStore } from "../../lib/keys/key_source.ts";
 import { sleep } from "../../lib/clock.ts";
 import { startGateway, startTestNetwork, type TestNetwork } from "../http/test_gateway.ts";
+import { until } from "../until.ts";
 
 let on: TestNetwork;
 before(async () => on = await startTestNetwork());
@@ -21,6 +22,32 @@ test("a stop does not wait for a key source that hangs, and says what it left be
   hangs = true;
   assert.equal(await api.gateway.stop(), false);
   assert.match(api.log(), /the keys' last uses did not end within 3000 ms and are left behind/);
+  await api.store.close();
+});
+
+test("nor does it wait for a silent node that is asked what became of earlier submits, and leaves nothing behind", async () => {
+  let asked = 0;
+  const api = await startGateway(on, {
+    started: false,
+    async fetch(url, init) {
+      if (JSON.parse(String(init.body)).method !== "getTransaction") return await on.fetch(url, init);
+      asked += 1;
+      return await new Promise((_, reject) =>
+        init.signal!.addEventListener("abort", () => reject(init.signal!.reason))
+      );
+    },
+  });
+  await api.gateway.turn(20_000);
+  await api.store.submissions.record({
+    hash: "ab".repeat(32),
+    validUntil: Math.floor(Date.now() / 1_000) - 3_600,
+    submittedAtMs: Date.now() - 3_600_000,
+    source: on.sandbox.accounts.owner.address,
+    operation: "cd".repeat(32),
+  });
+  api.gateway.start();
+  await until(() => asked > 0);
+  assert.equal(await api.gateway.stop(), true, api.log());
   await api.store.close();
 });
 
