@@ -59,6 +59,8 @@ interface Entry {
   keyId: string;
   refusal: StreamRequest["refusal"];
   vetting: Promise<void> | undefined;
+  /** When its key was asked for last, monotonic. */
+  vettedAtMs: number;
   /** How much its reader had taken when it was looked at last, and since when it has taken no more, monotonic. */
   taken: number;
   takenAtMs: number;
@@ -198,13 +200,21 @@ export function createEventStreams({ store, history, view, clock, onProblem }: S
 
   // --- looking after -------------------------------------------------------------------------------------------------
 
-  /** Ends a stream whose key no longer stands. While that cannot be told, as when the store fails, it goes on. */
+  /**
+   * Ends a stream whose key no longer stands. While that cannot be told, as when the store fails, it goes on. What was asked
+   * for long ago is asked for again: a late answer is an old one.
+   */
   function vet(stream: FedStream, entry: Entry): void {
+    const nowMs = clock.monotonicMs();
+    if (entry.vetting !== undefined && nowMs - entry.vettedAtMs < STANDSTILL_MS) return;
+    entry.vettedAtMs = nowMs;
     const judge = (refusal: string | undefined) => refusal !== undefined && stream.end({ revoked: refusal });
-    if (entry.vetting !== undefined) return;
     const refusal = entry.refusal();
     if (!(refusal instanceof Promise)) return void judge(refusal);
-    entry.vetting = refusal.then(judge, () => {}).then(() => entry.vetting = undefined);
+    const vetting: Promise<void> = refusal.then(judge, () => {}).then(() => {
+      if (entry.vetting === vetting) entry.vetting = undefined;
+    });
+    entry.vetting = vetting;
   }
 
   /** While this gateway stood still any key may have been disabled: nothing is told of what happened since before that is known. */
@@ -216,11 +226,11 @@ export function createEventStreams({ store, history, view, clock, onProblem }: S
     lookedAtMs = nowMs;
   }
 
-  /** Who reads on by itself may do so before the others are looked at. */
+  /** Who reads on by itself may do so before the others are looked at, or have been opened while the store was slow. */
   async function vetReader(stream: FedStream): Promise<void> {
     const entry = streams.get(stream);
-    if (entry === undefined || clock.monotonicMs() - lookedAtMs < STANDSTILL_MS) return;
-    vet(stream, entry);
+    if (entry === undefined) return;
+    if (clock.monotonicMs() - entry.vettedAtMs >= STANDSTILL_MS) vet(stream, entry);
     await entry.vetting;
   }
 
@@ -277,7 +287,8 @@ export function createEventStreams({ store, history, view, clock, onProblem }: S
             live.delete(stream);
           },
         });
-        streams.set(stream, { keyId, refusal, vetting: undefined, taken: 0, takenAtMs: clock.monotonicMs() });
+        const takenAtMs = clock.monotonicMs();
+        streams.set(stream, { keyId, refusal, vetting: undefined, vettedAtMs: -Infinity, taken: 0, takenAtMs });
         loop.start();
         loop.wake();
         return stream;
