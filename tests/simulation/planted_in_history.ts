@@ -127,7 +127,7 @@ export const IN_HISTORY = [
   {
     name: "what was shown counts for nothing when nodes that lag have overturned it",
     file: "lib/stellar/ledger/freshness.ts",
-    from: "Math.max(view.sequence, view.shownSequence)",
+    from: "Math.max(1, view.sequence, view.shownSequence)",
     to: "view.sequence",
     seed: 25,
     isOfCards: true,

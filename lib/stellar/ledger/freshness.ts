@@ -26,17 +26,17 @@ export interface FreshnessParts {
  * with the node nothing is believed for seconds, and nobody knows yet whether it lags: these are waited for.
  * @throws {GatewayError} `upstream_error` when the sixth answer lags too, or when a call fails
  */
-export async function believed<T extends { latestLedger: number }>(
+export async function believed<T extends { latestLedger: number; error?: string }>(
   { rpc, view, clock }: FreshnessParts,
   ask: () => Promise<T>,
 ): Promise<T> {
   let ahead: number | undefined;
   for (let asked = 0;; asked += 1) {
     const answer = await ask().catch(rethrowUpstream);
-    // A refused simulation is of ledger 0.
-    if (answer.latestLedger === 0) return answer;
+    // A refused simulation is of ledger 0. Another answer that is has come from a node that holds no ledger yet.
+    if (answer.latestLedger === 0 && answer.error !== undefined) return answer;
     const pauseMs = PAUSES_MS[asked];
-    const seen = Math.max(view.sequence, view.shownSequence);
+    const seen = Math.max(1, view.sequence, view.shownSequence);
     const isAhead = answer.latestLedger > view.sequence;
     const isSecond = ahead !== undefined && areNear(ahead, answer.latestLedger);
     const isAwaited = isAhead && (!isSecond || isUnsettled(view)) && pauseMs !== undefined;

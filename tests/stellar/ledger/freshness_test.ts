@@ -106,3 +106,32 @@ test("nothing is shown as of an absurd ledger because another one, far from it, 
   });
   assert.deepEqual([latestLedger, view.shownSequence], [10, 10]);
 });
+
+test("what a node says that holds no ledger yet is not shown, before the first ledger is known or after", async () => {
+  for (const stored of [undefined, { sequence: 100, closeTime: START }]) {
+    const clock = fakeClock(START * 1_000);
+    const view = createLedgerView({ clock, stored });
+    const truth = { node: 0, sequence: 101, closeTime: START };
+    const said = [0, 0, 101, 101];
+    const rpc = stubRpc({
+      getHealth: () => {
+        view.hear(truth);
+        return Promise.reject(new Error("not now"));
+      },
+      getLedgerEntries() {
+        const sequence = said.shift() ?? 101;
+        view.hear({ node: 0, sequence });
+        return Promise.resolve({ latestLedger: sequence, entries: [] });
+      },
+    });
+    const { ledger } = await createEntryReader({ rpc, view, clock }).read(["AAAA"]);
+    assert.equal(ledger, 101);
+  }
+});
+
+test("a refused simulation is of no ledger, and is told at once", async () => {
+  const clock = fakeClock(START * 1_000);
+  const view = createLedgerView({ clock, stored: { sequence: 100, closeTime: START } });
+  const refused = { latestLedger: 0, error: "Transaction contains a memo" };
+  assert.equal(await believed({ rpc: stubRpc({}), view, clock }, () => Promise.resolve(refused)), refused);
+});
