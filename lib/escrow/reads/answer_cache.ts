@@ -32,10 +32,12 @@ export function createAnswerCache<T>(
   return {
     get(key, ask) {
       const nowMs = now();
+      // What is known here is as of the believed ledger: of no use to who may have been shown a newer one.
+      const isOld = view.shownSequence > view.sequence;
       const found = cached.get(key);
-      if (found !== undefined && nowMs - found.askedAtMs <= maxAgeMs) return found.value;
+      if (found !== undefined && !isOld && nowMs - found.askedAtMs <= maxAgeMs) return found.value;
       const joined = asked.get(key);
-      if (joined !== undefined && nowMs - joined.askedAtMs <= maxAgeMs) return joined.answer;
+      if (joined !== undefined && !isOld && nowMs - joined.askedAtMs <= maxAgeMs) return joined.answer;
       const known = view.sequence;
       const answer = ask();
       if (!(answer instanceof Promise)) return keep(key, answer, known, nowMs);

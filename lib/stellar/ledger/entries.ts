@@ -69,6 +69,8 @@ export function createEntryReader(parts: EntryReaderParts): EntryReader {
   }
 
   function cachedNow(key: string, nowMs: number): ReadEntry | undefined {
+    // It is as of the believed ledger, and somebody was shown a newer one.
+    if (view.shownSequence > view.sequence) return undefined;
     const found = cached.get(key);
     return found !== undefined && nowMs - found.readAtMs <= maxAgeMs ? found : undefined;
   }

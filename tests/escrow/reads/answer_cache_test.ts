@@ -60,3 +60,23 @@ test("an answer that comes late, as after a standstill, is as old as its questio
   assert.deepEqual([await before, await after], ["before", "after"]);
   assert.notEqual(await cache.get("card", () => answer(100, "asked again")), "before");
 });
+
+test("nothing kept is shown once another ledger than the believed one was, which is newer", async () => {
+  const { clock, view, cache, answer } = stage();
+  view.hear({ node: 0, sequence: 100, closeTime: START_SECONDS });
+  const ahead = { node: 0, sequence: 1_000, closeTime: START_SECONDS + 60 };
+  assert.equal(view.hear(ahead), "ahead");
+  view.hearShown(1_000);
+  // Nobody else has spoken for that ledger yet.
+  assert.equal(await cache.get("card", () => answer(100, "as of ledger 100")), "as of ledger 100");
+  assert.equal(await cache.get("card", () => answer(100, "not asked for")), "as of ledger 100");
+  const late = Promise.withResolvers<void>();
+  const asked = cache.get("other card", () => late.promise.then(() => answer(100, "as of ledger 100")));
+  clock.pass(1_000);
+  view.hear(ahead);
+  assert.deepEqual([view.sequence, view.shownSequence], [100, 1_000]);
+  assert.equal(await cache.get("card", () => answer(1_000, "as of ledger 1000")), "as of ledger 1000");
+  assert.equal(await cache.get("other card", () => answer(1_000, "as of ledger 1000")), "as of ledger 1000");
+  late.resolve();
+  assert.equal(await asked, "as of ledger 100");
+});

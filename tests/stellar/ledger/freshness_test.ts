@@ -135,3 +135,26 @@ test("a refused simulation is of no ledger, and is told at once", async () => {
   const refused = { latestLedger: 0, error: "Transaction contains a memo" };
   assert.equal(await believed({ rpc: stubRpc({}), view, clock }, () => Promise.resolve(refused)), refused);
 });
+
+test("an entry of the believed ledger is not read from memory once a newer ledger was shown", async () => {
+  const clock = fakeClock(START * 1_000);
+  const view = createLedgerView({ clock, nodes: 2, stored: { sequence: 100, closeTime: START } });
+  const said = [1_000, 1_000, 100];
+  const rpc = stubRpc({
+    getHealth: () => Promise.reject(new Error("not now")),
+    getLedgerEntries() {
+      const sequence = said.shift() ?? 1_000;
+      view.hear({ node: 0, sequence });
+      return Promise.resolve({ latestLedger: sequence, entries: [] });
+    },
+  });
+  const entries = createEntryReader({ rpc, view, clock });
+  assert.equal((await entries.read(["AAAA"])).ledger, 1_000);
+  assert.equal((await entries.read(["BBBB"])).ledger, 100, "nobody else has spoken for the other yet");
+  assert.equal(entries.readNow(["BBBB"])?.ledger, 100);
+  clock.pass(1_000);
+  view.hear({ node: 0, sequence: 1_000 });
+  assert.deepEqual([view.sequence, view.shownSequence], [100, 1_000]);
+  assert.equal(entries.readNow(["BBBB"]), undefined);
+  assert.equal((await entries.read(["BBBB"])).ledger, 1_000);
+});
