@@ -185,6 +185,58 @@ describe("only a card's registered owner acts for it", () => {
   });
 });
 
+test("a card that nobody has registered any more is not funded, whatever the contract says to it", async () => {
+  const { owner, agent, asset, network, contracts } = sandbox;
+  const deviceHash = "0d".repeat(32);
+  await act(owner, { kind: "registerDevice", deviceHash, agent: agent.publicKey() });
+  const funding = {
+    source: owner.publicKey(),
+    operation: { kind: "fundEscrow" as const, deviceHash, asset, amount: "5" },
+  };
+  let simulated: { result: object } | undefined;
+  // Contracts from before `DeviceNotRegistered` answer of an unknown card as these do of a registered one.
+  const older = sandbox.gateway({
+    async fetch(url, init) {
+      const { id, method } = JSON.parse(String(init.body));
+      if (method !== "simulateTransaction") return await sandbox.fetch(url, init);
+      simulated ??= await (await sandbox.fetch(url, init)).json();
+      const latestLedger = network.latestLedger().sequence;
+      return Response.json({ ...simulated, id, result: { ...simulated!.result, latestLedger } });
+    },
+  });
+  const { xdr } = await older.escrow.transactions.prepare(funding);
+  sandbox.invoke(owner, contracts.deviceRegistry, "revoke", addressVal(owner.publicKey()), hashVal(deviceHash));
+  sandbox.counts.clear();
+  const envelope = signed(xdr, network.passphrase, owner);
+  for (
+    const [param, refused] of [
+      ["operation.deviceHash", older.escrow.transactions.prepare(funding)],
+      ["xdr", gateway.escrow.transactions.submit(envelope)],
+    ] as const
+  ) {
+    const error = await fault(refused);
+    assert.deepEqual([error.code, error.contractError, error.param], [
+      "contract_refused",
+      "DeviceNotRegistered",
+      param,
+    ]);
+  }
+  assert.equal(sandbox.counts.get("sendTransaction"), undefined);
+});
+
+test("who funded a card that nobody has registered any more is answered as then", async () => {
+  const { owner, agent, asset, network, contracts } = sandbox;
+  const deviceHash = "0e".repeat(32);
+  await act(owner, { kind: "registerDevice", deviceHash, agent: agent.publicKey() });
+  const operation = { kind: "fundEscrow" as const, deviceHash, asset, amount: "5" };
+  const { xdr } = await gateway.escrow.transactions.prepare({ source: owner.publicKey(), operation });
+  const envelope = signed(xdr, network.passphrase, owner);
+  const confirmed = await gateway.escrow.transactions.submit(envelope);
+  sandbox.invoke(owner, contracts.deviceRegistry, "revoke", addressVal(owner.publicKey()), hashVal(deviceHash));
+  // One that has sent nothing itself.
+  assert.deepEqual(await sandbox.gateway().escrow.transactions.submit(envelope), confirmed);
+});
+
 describe("the theft of a stranger's card", () => {
   const VICTIM = "0f".repeat(32);
 

@@ -46,7 +46,9 @@ describe("the life of a card", () => {
     assert.deepEqual(await refused(sandbox.owner, { kind: "fundEscrow", deviceHash: CARD, asset, amount: "5" }), {
       code: "contract_refused",
       name: "DeviceNotRegistered",
-      message: "payment_escrow.fund_escrow refused: payment_escrow error #8 (DeviceNotRegistered)",
+      message:
+        `payment_escrow.fund_escrow refused: nobody has registered card ${CARD} (DeviceNotRegistered), and whoever ` +
+        "does could take out what its escrow holds",
     });
   });
 

@@ -56,10 +56,10 @@ interface CardCall {
 
 /**
  * Guards the operations that are the card owner's: the contracts do not ask who owns a card (agent_registry lets any wallet
- * register and revoke its agent), so the gateway does. It also refuses to fund a card in another asset than its policy
- * names, for the escrow keeps one balance for all assets, a policy for an asset that does not exist or is no token, and
- * whatever is in an asset that is not dealt in: that throws at once. What the escrow holds itself: `asset_guard.ts`,
- * `claim_guard.ts`.
+ * register and revoke its agent), so the gateway does. It also refuses to fund a card that nobody owns, or one in another
+ * asset than its policy names, for the escrow keeps one balance for all assets, a policy for an asset that does not exist or
+ * is no token, and whatever is in an asset that is not dealt in: that throws at once. What the escrow holds itself:
+ * `asset_guard.ts`, `claim_guard.ts`.
  */
 export function createCardGuard({ contracts, assets, log, isToken, reads }: {
   contracts: ContractIds;
@@ -102,6 +102,7 @@ export function createCardGuard({ contracts, assets, log, isToken, reads }: {
       async check(entries) {
         const { owner, policy, balance, changedIn } = await cardNow(deviceHash, entries);
         if (owner !== undefined && !actors.includes(owner)) throw notTheOwner(deviceHash, owner, actors, param);
+        if (owner === undefined && kind === "fundEscrow") throw notRegistered(deviceHash, param);
         if (asset === undefined) return;
         if (kind === "fundEscrow" && policy !== undefined && asset !== policy.asset) {
           throw refusal(
@@ -175,6 +176,16 @@ function notTheOwner(deviceHash: string, owner: string, actors: string[], param:
       ? `cannot be the owner of card ${deviceHash}, which is the contract ${owner}; ${got}`
       : `must ${param === "source" ? "be" : "act for"} ${owner}, the registered owner of card ${deviceHash}; ${got}`,
     param,
+  );
+}
+
+/** Contracts older than the newest take it. */
+function notRegistered(deviceHash: string, param: CallInEnvelope["param"]): GatewayError {
+  return new GatewayError(
+    "contract_refused",
+    `payment_escrow.fund_escrow refused: nobody has registered card ${deviceHash} (DeviceNotRegistered), and whoever does ` +
+      "could take out what its escrow holds",
+    { contractError: "DeviceNotRegistered", param: param === "source" ? "operation.deviceHash" : param },
   );
 }
 

@@ -145,7 +145,7 @@ async function guarded(
     if (guard !== undefined) await guard.check((await parts.entries.read(guard.keys, { fresh: true })).entries);
     return undefined;
   } catch (refusal) {
-    if (!(refusal instanceof GatewayError) || refusal.code !== "invalid_request") throw refusal;
+    if (!(refusal instanceof GatewayError) || refusal.retry !== "never") throw refusal;
     const ended = await endedBefore(parts, envelope, "refused");
     if (ended !== undefined) return ended;
     if (!mayBeWaiting) throw refusal;
