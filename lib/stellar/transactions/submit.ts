@@ -25,6 +25,8 @@ export interface SubmitParts extends OutcomeParts {
   digestOf(call: ContractCall): string;
 }
 
+/** What core answers as long as it does not know of the ledger that has created the account, or used its last number. */
+const OF_ACCOUNT = ["txNoAccount", "txBadSeq"];
 /** Core lags the node just after a confirmation: the account's next sequence number is tried again this often. */
 const LEDGERS_FOR_BAD_SEQUENCE = 2;
 /** Far more than a ledger takes; a network that closes only on demand would be waited for in vain. */
@@ -223,9 +225,11 @@ async function afterRejection(
 ): Promise<Outcome | undefined> {
   const { hash, source, sequence } = envelope;
   // The account first: had it been read after, a ledger in between could make an applied envelope look new.
-  const current = code !== "txBadSeq" ? undefined : await accountSequence(parts.entries, source).catch((cause) => {
-    throw outcomeUnknown(hash, "the network answered txBadSeq, and the account can't be read", cause);
-  });
+  const current = !OF_ACCOUNT.includes(code)
+    ? undefined
+    : await accountSequence(parts.entries, source).catch((cause) => {
+      throw outcomeUnknown(hash, `the network answered ${code}, and the account can't be read`, cause);
+    });
   const before = await endedBefore(parts, envelope, code);
   if (before !== undefined) return before;
   if (code === "txTooLate" && progress.mayBeTaken) {

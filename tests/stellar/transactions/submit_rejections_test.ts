@@ -61,6 +61,18 @@ describe("submitting an envelope", () => {
     assert.equal(never.sent(), 3);
   });
 
+  test("txNoAccount of an account that the node knows, as just after it was funded, is tried as long", async () => {
+    const late = submitStage({ send: (call) => call < 3 ? refusedAs("txNoAccount") : {}, find: inLedger(103) });
+    assert.equal((await late.transactions.submit(ENVELOPE)).ledger, 103);
+    assert.equal(late.sent(), 3);
+
+    for (const [accountSequence, sends] of [[() => 41n, 3], [() => undefined, 1]] as const) {
+      const { transactions, sent } = submitStage({ send: () => refusedAs("txNoAccount"), accountSequence });
+      const error = await fault(transactions.submit(ENVELOPE));
+      assert.deepEqual([error.transactionError, error.retry, sent()], ["txNoAccount", "never", sends]);
+    }
+  });
+
   test("txBadSeq on any other sequence number is final", async () => {
     const { transactions, sent } = submitStage({
       send: () => refusedAs("txBadSeq"),

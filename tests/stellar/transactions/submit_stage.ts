@@ -61,7 +61,8 @@ export const HASH = hex(transaction().hash());
 export function submitStage(script: {
   send?: (call: number) => Partial<SendAnswer> | Error;
   find?: (call: number, ledger: number, hash: string) => Partial<TransactionAnswer> | Error;
-  accountSequence?: (ledger: number) => bigint;
+  /** 41 when absent; undefined: there is no such account. */
+  accountSequence?: (ledger: number) => bigint | undefined;
   note?: () => Promise<void>;
   guard?: () => Promise<void>;
   /** How long ago the newest ledger that was stored has closed; 5 when absent. */
@@ -107,13 +108,12 @@ export function submitStage(script: {
       return await Promise.resolve({ sequence: ledger(), id: "", protocolVersion: 28, closeTime: closeTime() });
     },
     async getLedgerEntries() {
-      const key = accountKey(source.publicKey());
-      const entry = {
-        key,
-        xdr: accountEntry(source.publicKey(), script.accountSequence?.(ledger()) ?? 41n),
-        lastModifiedLedgerSeq: 1,
-      };
-      return await Promise.resolve({ latestLedger: ledger(), entries: [entry] });
+      const sequence = script.accountSequence === undefined ? 41n : script.accountSequence(ledger());
+      const address = source.publicKey();
+      const entries = sequence === undefined
+        ? []
+        : [{ key: accountKey(address), xdr: accountEntry(address, sequence), lastModifiedLedgerSeq: 1 }];
+      return await Promise.resolve({ latestLedger: ledger(), entries });
     },
     async getHealth() {
       const health = { status: "healthy", oldestLedger: 1, ledgerRetentionWindow: 100, ...stamp() };
