@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as yieldToOthers } from "node:timers/promises";
+import { UnexpectedEntry } from "../../../lib/escrow/decode.ts";
 import { createSourceChoice } from "../../../lib/escrow/reads/source_choice.ts";
 import { StoreError } from "../../../lib/store/store.ts";
 
@@ -36,4 +37,22 @@ test("that the two ways differ is told to the other gateways, also where the sto
   }
   assert.equal(kept, "calls");
   assert.equal(other.way("policy"), "calls");
+});
+
+test("one answer that is of the ledger before the one it names, or nonsense, does not make the two ways differ for good", async () => {
+  const answers: [string, () => Promise<{ ledger: number; value: string }>, "entries" | "calls"][] = [
+    ["once of the ledger before", () => Promise.resolve({ ledger: 5, value: "before" }), "entries"],
+    ["once nonsense", () => Promise.reject(new UnexpectedEntry("nonsense")), "entries"],
+    ["again and again", () => Promise.resolve({ ledger: 5, value: "before" }), "calls"],
+  ];
+  for (const [when, wrong, way] of answers) {
+    let asked = 0;
+    const choice = createSourceChoice({ now: () => 0 });
+    await choice.choose("device", "codes", {
+      byEntries: () => asked++ === 0 || way === "calls" ? wrong() : Promise.resolve({ ledger: 5, value: "now" }),
+      byCalls: () => Promise.resolve({ ledger: 5, value: "now" }),
+      isEmpty: () => false,
+    });
+    assert.equal(choice.way("device"), way, when);
+  }
 });
