@@ -51,9 +51,13 @@ export class Client {
 
   /**
    * Asks a gateway, which may stand still just then. Undefined: none is there, or the one that was asked has died of it, or
-   * the answer did not come in time.
+   * the answer did not come in time. `leaving`: of one who leaves before the answer; then, too.
    */
-  async ask(method: string, path: string, { body, intent }: { body?: unknown; intent?: string } = {}) {
+  async ask(
+    method: string,
+    path: string,
+    { body, intent, leaving }: { body?: unknown; intent?: string; leaving?: AbortController } = {},
+  ) {
     const { world, running } = this.site;
     const serving = running.filter(({ gateway }) => gateway !== undefined);
     if (serving.length === 0) return undefined;
@@ -61,12 +65,15 @@ export class Client {
     const askedMs = world.nowMs;
     let timer: Timer | undefined;
     const nothing = new Promise<undefined>((resolve) => {
-      timer = world.after(TIMEOUT_MS, () => resolve(undefined), NOBODY);
+      timer = world.after(TIMEOUT_MS, () => {
+        leaving?.abort();
+        resolve(undefined);
+      }, NOBODY);
     });
     const headers: Record<string, string> = intent === undefined ? {} : { "idempotency-key": intent };
     this.asked++;
     this.underWay++;
-    const asking = Promise.race([this.#askOf(on, method, path, headers, body), on.machine.died])
+    const asking = Promise.race([this.#askOf(on, method, path, headers, body, leaving?.signal), on.machine.died])
       .finally(() => this.underWay--);
     const answered = await Promise.race([asking, nothing]);
     timer!.isCancelled = true;
@@ -108,11 +115,13 @@ export class Client {
     path: string,
     headers: Record<string, string>,
     body: unknown,
+    signal: AbortSignal | undefined,
   ): Promise<Answered> {
     const { world } = this.site;
     await world.pass(world.random.between(0.1, 2), machine, true);
     const request = new Request(`http://gateway.test${path}`, {
       method,
+      signal,
       headers: {
         authorization: `Bearer ${this.key}`,
         ...(body === undefined ? {} : { "content-type": "application/json" }),

@@ -81,6 +81,8 @@ export interface Climate {
   hurried: number[];
   /** How many pay. */
   payers: number;
+  /** They pay without a key, and go by what prepare warns of. */
+  isKeyless?: true;
   /**
    * Probabilities of each ledger for each payment that waits: it is left for later, or for good, or fails; `refuses`: that
    * a node turns down what it is sent, though another has it.

@@ -26,14 +26,13 @@ type Done = Partial<Climate> & Pick<Climate, "misfortunes">;
 /** What is done, what may happen to those who do it, and in the middle of which calls. */
 const FOCUSES = {
   payments: (dice: Dice, climate: Climate): Done => ({
-    misfortunes: some(dice, ["prune", "temper", "burst", "reset"]),
+    ...paid(dice, climate),
     ambushed: ["intents.", "submissions.", "Transaction"],
-    payers: dice.integer(2, 5),
-    payments: {
-      ...climate.payments,
-      never: dice.random.pick([0, 0.1, 0.3]),
-      refuses: dice.random.pick([0, 0.2, 0.5]),
-    },
+  }),
+  keyless: (dice: Dice, climate: Climate): Done => ({
+    ...paid(dice, climate),
+    ambushed: ["registers.", "submissions.", "Transaction"],
+    isKeyless: true,
   }),
   history: (dice: Dice): Done => {
     const misfortunes = some(dice, ["temper"]);
@@ -87,6 +86,19 @@ export function focused(climate: Climate, focus: Focus, seed: number): Climate {
     ambushes: [...AMBUSHES],
     misfortuneEveryMs: dice.random.pick([2_000, 6_000]),
     restartMs: dice.random.pick([1_000, 1_000, 20_000]),
+  };
+}
+
+/** Payments are made, and nothing else. */
+function paid(dice: Dice, climate: Climate): Done {
+  return {
+    misfortunes: some(dice, ["prune", "temper", "burst", "reset"]),
+    payers: dice.integer(2, 5),
+    payments: {
+      ...climate.payments,
+      never: dice.random.pick([0, 0.1, 0.3]),
+      refuses: dice.random.pick([0, 0.2, 0.5]),
+    },
   };
 }
 

@@ -4,7 +4,9 @@ import { cardAt, TYPES } from "./chain.ts";
 import { Client, HistoryReader } from "./client.ts";
 import { type Climate, type Deed, pickWeighted } from "./climate.ts";
 import { askAtOnce, comeBack } from "./hurry.ts";
-import { Payer } from "./payer.ts";
+import { KeyedPayer } from "./keyed_payer.ts";
+import { KeylessPayer } from "./keyless_payer.ts";
+import type { Payer } from "./payer.ts";
 import { drawQuestion } from "./question.ts";
 import { FIRST_LEDGER, type Site } from "./site.ts";
 import { StreamReader } from "./stream_reader.ts";
@@ -93,7 +95,10 @@ export class People {
     const hurried: Client[] = [];
     for (const [n, rate] of climate.hurried.entries()) hurried.push(await Client.enrol(site, `hurried ${n}`, rate));
     const payers: Payer[] = [];
-    for (let n = 0; n < climate.payers; n++) payers.push(new Payer(await Client.enrol(site, `payer ${n}`, 6_000), n));
+    const OnePayer = climate.isKeyless ? KeylessPayer : KeyedPayer;
+    for (let n = 0; n < climate.payers; n++) {
+      payers.push(new OnePayer(await Client.enrol(site, `payer ${n}`, 6_000), n));
+    }
     const clients = [...makers, ...hurried, ...payers.map(({ client }) => client)];
     return new People(site, climate, clients, hurried, payers);
   }

@@ -38,6 +38,8 @@ export interface RunOptions {
 const CALM_MS = 100_000;
 /** … and so have second looks, where nodes withheld something … */
 const CALM_FOR_LOOKS_MS = 250_000;
+/** … and what was sent without a key, and is in no ledger, has to be too late before its payer begins again … */
+const CALM_FOR_KEYLESS_MS = 500_000;
 /** … and, where no gateway starts anew, the check that comes every ten minutes and tells a network that was reset. */
 const CALM_AFTER_RESET_MS = 700_000;
 /** The crons of isolates come every minute. */
@@ -159,7 +161,8 @@ class Story {
     if (startsAnew) { for (const { machine } of [...site.running]) machine.die("to begin anew"); }
     if (site.running.length === 0) misfortunes.startOne();
     const looks = climate.ailments.includes("withholds") && climate.misfortunes.some(([what]) => what === "ail");
-    if (looks) await this.#until(CALM_FOR_LOOKS_MS + this.#turnsMs);
+    if (climate.isKeyless) await this.#until(CALM_FOR_KEYLESS_MS + this.#turnsMs);
+    else if (looks) await this.#until(CALM_FOR_LOOKS_MS + this.#turnsMs);
     else await this.#until(misfortunes.wasReset && !startsAnew ? CALM_AFTER_RESET_MS : CALM_MS + this.#turnsMs);
   }
 

@@ -13,6 +13,8 @@ import { Receivers } from "./receivers.ts";
 import { START_MS, type World } from "./world.ts";
 
 export const FIRST_LEDGER = 1_000;
+/** Of a network that nodes hold from its beginning: of what they do not find they say for certain that it is not there. */
+const FIRST_OF_ALL = 2;
 /** 32 bytes in base64. */
 const SECRETS_KEY = "c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0MTI=";
 
@@ -107,7 +109,7 @@ export class Site {
     readonly driver: StoreDriver,
     readonly time: StoreTime,
   ) {
-    this.chain = new Chain(world, FIRST_LEDGER, climate);
+    this.chain = new Chain(world, climate.isKeyless ? FIRST_OF_ALL : FIRST_LEDGER, climate);
     this.nodes = Array.from(
       { length: climate.nodes },
       (_, n) => new SimulatedNode(`node${n}`, world, this.chain, climate),
