@@ -101,7 +101,7 @@ export interface EscrowParts {
   nextNonce(request: { deviceHash: string; agent: string; used: string; validForMs: number }): Promise<string>;
   /** The submissions of an account of which nobody has been told how they ended: all for this operation, at least. */
   untold(source: string, operation: string): Promise<UntoldSubmission[]>;
-  /** Told of one that was applied, and that stays among them. */
+  /** Told of one that was applied, or may be though it was said to be turned down, and that stays among them. */
   keepUntold(hash: string): Promise<void>;
   /** How many nodes there are to be asked; 1 when absent. */
   nodes?: number;

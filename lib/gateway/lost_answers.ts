@@ -2,7 +2,8 @@ import type { UntoldSubmission } from "../escrow/operations/unknown_outcomes.ts"
 import type { Store } from "../store/store.ts";
 
 /**
- * Submissions that were applied and whose sender has not heard of it: he had left before the answer, or there was none.
+ * Submissions that were applied and whose sender has not heard of it: he had left before the answer, or there was none; and
+ * those that may be applied though he was told that they were turned down.
  * Whoever prepares the same again is warned, until somebody has asked for the outcome. Kept in the store for a day, for all
  * gateways on it.
  */

@@ -23,6 +23,8 @@ export interface SubmitParts extends OutcomeParts {
   submitTimeoutMs: number;
   /** Alike for two calls that do the same. */
   digestOf(call: ContractCall): string;
+  /** Told of one that may be applied though its sender is told that it was turned down. */
+  keepUntold(hash: string): Promise<void>;
 }
 
 /** What core answers as long as it does not know of the ledger that has created the account, or used its last number. */
@@ -247,11 +249,13 @@ async function afterRejection(
     const error = named ?? rejection(code, hash);
     const leadsOn = progress.isIntent && error.retry === "prepare_again";
     // Whatever it is turned down for: what waits may have come to a node with another view, or with other signatures.
-    if (progress.mayBeWaiting && !leadsOn && !isUsed) {
+    const mayBeApplied = progress.mayBeWaiting && !isUsed;
+    if (mayBeApplied && !leadsOn) {
       progress.why =
         `it was turned down (${code}) after it had been sent without an answer, and may be applied all the same`;
       return undefined;
     }
+    if (mayBeApplied) await parts.keepUntold(hash);
     return { status: "rejected", error };
   }
   progress.badSequences += 1;
