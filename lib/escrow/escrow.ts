@@ -141,7 +141,7 @@ export function createEscrow(parts: EscrowParts): Escrow {
     codes,
     view,
     now: clock.monotonicMs,
-    ledgerClock: createLedgerClock({ rpc, clock, ledgerTime }),
+    ledgerClock: createLedgerClock({ rpc, view, clock, ledgerTime }),
     maxAgeMs,
     verdicts: parts.verdicts,
     onProblem,
