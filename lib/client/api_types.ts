@@ -380,7 +380,7 @@ export type PreparedTransaction = {
   status?: "success";
   /** Only with an Idempotency-Key: the hash of a transaction for the same, which the network has turned down and may apply all the same; of the two it applies at most one */
   inPlaceOf?: string;
-  /** What to know before it is signed. Without an Idempotency-Key: the same operation of this source was submitted before and nobody was told how that ended, and which transaction to ask for. Of registerDevice: with so many cards in one wallet not every one can be revoked. Of authorize: the merchant has so many payments since the last claim that none can ever be claimed. Of revokeDevice: what the card's escrow holds is taken by whoever registers it next */
+  /** What to know before it is signed. Without an Idempotency-Key: the same operation of this source was submitted before and nobody was told how that ended, and which transaction to ask for. Of registerDevice: with so many cards in one wallet not every one can be revoked, or the card has an agent already. Of authorize: the merchant has so many payments since the last claim that none can ever be claimed. Of revokeDevice: what the card's escrow holds is taken by whoever registers it next */
   warning?: string;
 };
 

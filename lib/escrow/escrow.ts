@@ -209,8 +209,10 @@ export function createEscrow(parts: EscrowParts): Escrow {
         transactions,
         nextNonce,
         spares,
-        warningOf: async (source, operation) =>
-          await ofWallet(source, operation) ?? await ofMerchant(operation) ?? await ofCard(operation),
+        async warningOf(source, operation) {
+          const all = await Promise.all([ofWallet(source, operation), ofMerchant(operation), ofCard(operation)]);
+          return all.filter((one) => one !== undefined).join("; ") || undefined;
+        },
       }),
       warning: createOutcomeWarnings({
         contracts,

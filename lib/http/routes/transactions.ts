@@ -25,7 +25,7 @@ const prepareAnswer = z.object({
   warning: z.string().optional().describe(
     "What to know before it is signed. Without an Idempotency-Key: the same operation of this source was submitted before " +
       "and nobody was told how that ended, and which transaction to ask for. Of registerDevice: with so many cards in one " +
-      "wallet not every one can be revoked. Of authorize: the merchant has so many payments since the last claim that none " +
+      "wallet not every one can be revoked, or the card has an agent already. Of authorize: the merchant has so many payments since the last claim that none " +
       "can ever be claimed. Of revokeDevice: what the card's escrow holds is taken by whoever registers it next",
   ),
 }).meta({ id: "PreparedTransaction" });

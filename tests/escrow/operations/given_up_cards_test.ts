@@ -46,3 +46,22 @@ describe("who gives up a card", () => {
     assert.equal(warning, undefined);
   });
 });
+
+describe("who registers a card", () => {
+  test("is warned of an agent whom a stranger has registered for it before, but not of his own", async () => {
+    const { owner, agent, asset } = sandbox;
+    const stranger = await sandbox.account();
+    for (const [digit, before] of [["1", stranger], ["2", agent]] as const) {
+      const deviceHash = digit.repeat(64);
+      const policy = { deviceHash, agent: before.publicKey(), asset, maxAmount: "0" };
+      await act(stranger, { kind: "registerAgent", ...policy });
+      assert.equal(
+        await act(owner, { kind: "registerDevice", deviceHash, agent: agent.publicKey() }),
+        before === agent
+          ? undefined
+          : `the card has an agent already, ${stranger.publicKey()}, who can pay with what its ` +
+            "escrow is funded with: revokeAgent comes before fundEscrow",
+      );
+    }
+  });
+});
