@@ -76,6 +76,12 @@ export function createHttp(
 
   const notNoted = (cause: unknown) => log.warn("it cannot be noted who was told of a payment", { cause });
 
+  /** That it was applied may be another gateway's word, who has seen a newer ledger: it has told the others of that before. */
+  async function hearApplied(ledger: number): Promise<void> {
+    if (ledger > view.sequence) await findings?.look();
+    view.hearApplied(ledger);
+  }
+
   /**
    * What was just confirmed shows in the history at once, not a poll later. All this before it is noted as applied: while it
    * is not, whoever prepares the same again because this gateway was killed before it had answered is warned.
@@ -83,7 +89,7 @@ export function createHttp(
   const submit: typeof transactions.submit = async (xdr, asker, note) => {
     let telling: Promise<void> | undefined;
     async function tell({ hash, ledger }: Confirmed): Promise<void> {
-      view.hearApplied(ledger);
+      await hearApplied(ledger);
       watcher.wake();
       await findings?.tellLedger();
       if (asker.signal.aborted) await lostAnswers.add(hash);
@@ -105,7 +111,7 @@ export function createHttp(
     // Until he has his answer nobody was told.
     const known = await transactions.status(hash, lostAnswers.add);
     if (known.status !== "success") return known;
-    view.hearApplied(known.ledger!);
+    await hearApplied(known.ledger!);
     if (!signal.aborted) void lostAnswers.told(hash).catch(notNoted);
     return known;
   };

@@ -57,6 +57,7 @@ async function send(by: GatewayUnderTest, source: { address: string; secret: str
   const xdr = signed(prepared.body.xdr, prepared.body.networkPassphrase, source.secret);
   const { status, body } = await by.request("POST", "/v1/transactions/submit", { key: one.apiKey, body: { xdr } });
   assert.equal(status, 200, JSON.stringify(body));
+  return { xdr, hash: body.hash as string };
 }
 
 test("a key's limit is one, at whichever gateway it is used", async () => {
@@ -91,6 +92,25 @@ test("a read at one gateway shows what was submitted at the other", async () => 
     await send(one, owner, { kind: "fundEscrow", deviceHash, asset, amount: "1" });
     // Sooner than its own answer would be over, which is held for six seconds where no new ledger is seen.
     await until(async () => await balanceAt(two) === balance, 5_000);
+  }
+});
+
+test("who was told by one gateway that a transaction was applied, which was submitted at the other, is shown there what it did", async () => {
+  const deviceHash = await registerDevice(one);
+  const { owner } = on.sandbox.accounts;
+  const { asset } = on.sandbox;
+  const ask = (method: string, path: string, body?: object) => two.request(method, path, { key: one.apiKey, body });
+  const balanceNow = async () => (await ask("GET", `/v1/devices/${deviceHash}`)).body.escrowBalance;
+  const toldBy = [
+    async ({ xdr }: { xdr: string }) => (await ask("POST", "/v1/transactions/submit", { xdr })).status === 200,
+    async ({ hash }: { hash: string }) => (await ask("GET", `/v1/transactions/${hash}`)).body.status === "success",
+  ];
+  for (let balance = 1; balance <= 6; balance++) {
+    assert.equal(await balanceNow(), `${balance - 1}`);
+    const sent = await send(one, owner, { kind: "fundEscrow", deviceHash, asset, amount: "1" });
+    await until(async () => (await store.submissions.get(sent.hash))?.outcome !== undefined);
+    assert.ok(await toldBy[balance % 2]!(sent));
+    assert.equal(await balanceNow(), `${balance}`);
   }
 });
 
