@@ -101,6 +101,13 @@ export function createHttp(
     return confirmed;
   };
 
+  const prepare: typeof transactions.prepare = async (request, asker) => {
+    const prepared = await transactions.prepare(request, asker);
+    // As in `hearApplied`, of a ledger that is not known here.
+    if (prepared.status === "success") await findings?.look();
+    return prepared;
+  };
+
   const scraped = {
     history: inTime(clock.wait, history.status),
     backlog: inTime(clock.wait, webhooks.backlog, { orLast: true }),
@@ -122,7 +129,7 @@ export function createHttp(
       reads: escrow.reads,
       payments: escrow.payments,
       assets: escrow.assets,
-      transactions: { ...transactions, submit, status },
+      transactions: { prepare, submit, status },
       history,
       streams,
       webhooks: {

@@ -48,16 +48,19 @@ async function registerDevice(by: GatewayUnderTest): Promise<string> {
   return deviceHash;
 }
 
-async function send(by: GatewayUnderTest, source: { address: string; secret: string }, operation: object) {
-  const prepared = await by.request("POST", "/v1/transactions/prepare", {
-    key: one.apiKey,
-    body: { source: source.address, operation },
-  });
+async function send(
+  by: GatewayUnderTest,
+  source: { address: string; secret: string },
+  operation: object,
+  headers: Record<string, string> = {},
+) {
+  const body = { source: source.address, operation };
+  const prepared = await by.request("POST", "/v1/transactions/prepare", { key: one.apiKey, body, headers });
   assert.equal(prepared.status, 200, JSON.stringify(prepared.body));
   const xdr = signed(prepared.body.xdr, prepared.body.networkPassphrase, source.secret);
-  const { status, body } = await by.request("POST", "/v1/transactions/submit", { key: one.apiKey, body: { xdr } });
-  assert.equal(status, 200, JSON.stringify(body));
-  return { xdr, hash: body.hash as string };
+  const submitted = await by.request("POST", "/v1/transactions/submit", { key: one.apiKey, body: { xdr } });
+  assert.equal(submitted.status, 200, JSON.stringify(submitted.body));
+  return { xdr, hash: submitted.body.hash as string };
 }
 
 test("a key's limit is one, at whichever gateway it is used", async () => {
@@ -99,17 +102,25 @@ test("who was told by one gateway that a transaction was applied, which was subm
   const deviceHash = await registerDevice(one);
   const { owner } = on.sandbox.accounts;
   const { asset } = on.sandbox;
-  const ask = (method: string, path: string, body?: object) => two.request(method, path, { key: one.apiKey, body });
+  const funding = { kind: "fundEscrow", deviceHash, asset, amount: "1" };
+  let headers: Record<string, string> = {};
+  const ask = (method: string, path: string, body?: object) =>
+    two.request(method, path, { key: one.apiKey, body, headers });
   const balanceNow = async () => (await ask("GET", `/v1/devices/${deviceHash}`)).body.escrowBalance;
   const toldBy = [
     async ({ xdr }: { xdr: string }) => (await ask("POST", "/v1/transactions/submit", { xdr })).status === 200,
     async ({ hash }: { hash: string }) => (await ask("GET", `/v1/transactions/${hash}`)).body.status === "success",
+    async () =>
+      (await ask("POST", "/v1/transactions/prepare", { source: owner.address, operation: funding })).body.status ===
+        "success",
   ];
   for (let balance = 1; balance <= 6; balance++) {
+    headers = {};
     assert.equal(await balanceNow(), `${balance - 1}`);
-    const sent = await send(one, owner, { kind: "fundEscrow", deviceHash, asset, amount: "1" });
+    headers = { "Idempotency-Key": `funding-${balance}` };
+    const sent = await send(one, owner, funding, headers);
     await until(async () => (await store.submissions.get(sent.hash))?.outcome !== undefined);
-    assert.ok(await toldBy[balance % 2]!(sent));
+    assert.ok(await toldBy[balance % 3]!(sent));
     assert.equal(await balanceNow(), `${balance}`);
   }
 });
