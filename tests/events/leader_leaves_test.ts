@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { openStore } from "../../lib/store/open.ts";
+import { createFixture, hashesOf, readAll, simulate } from "./parts.ts";
+
+/** Two gateways on one store, each with a node of its own, of which the first leads. */
+async function stage() {
+  const { network, node, clock } = simulate();
+  const store = await openStore("memory:", { now: clock.now, isShared: true });
+  const [leader, other] = [
+    await createFixture(network, { nodes: [node], store }),
+    await createFixture(network, { nodes: [network.node()], store }),
+  ];
+  /** Closes a ledger with an event in it every five seconds. */
+  async function pass(minutes: number, closed: () => unknown = () => {}): Promise<void> {
+    for (let ledgers = 0; ledgers < 12 * minutes; ledgers++) {
+      network.close({});
+      await closed();
+      // The ledger took its five seconds already.
+      await clock.wait(1);
+    }
+  }
+  leader.watcher.start();
+  await pass(1);
+  other.watcher.start();
+  await pass(1);
+  assert.equal(other.steps.length, 0);
+  return {
+    network,
+    node,
+    leader,
+    other,
+    pass,
+    async [Symbol.asyncDispose]() {
+      await Promise.all([leader.watcher.stop(), other.watcher.stop()]);
+      await store.close();
+    },
+  };
+}
+
+test("a gateway whose node stands still leaves the history to another one after ten minutes", async () => {
+  await using on = await stage();
+  await on.pass(12, () => on.node.lag += 1);
+  assert.deepEqual(await readAll(on.other.history), hashesOf(on.network.emitted));
+});
+
+test("so does one whose node fails, however often a request wants to know what is new", async () => {
+  await using on = await stage();
+  on.node.beforeCall = () => {
+    throw new Response("down", { status: 500 });
+  };
+  await on.pass(12, () => on.leader.watcher.turn(0));
+  assert.deepEqual(await readAll(on.other.history), hashesOf(on.network.emitted));
+});
+
+test("one that is alone goes on when its node does, and tells nothing of it", async () => {
+  await using on = await stage();
+  await on.other.watcher.stop();
+  await on.pass(25, () => on.node.lag += 1);
+  on.node.lag = 0;
+  await on.pass(1);
+  assert.deepEqual(await readAll(on.leader.history), hashesOf(on.network.emitted));
+  assert.deepEqual(on.leader.kinds(), []);
+});
