@@ -14,6 +14,9 @@ import { mutable } from "./command_log.ts";
 const CLOSE_MS = 5_000;
 /** How long requests under way may take to end after a stop was asked for, beyond a submit's own time. */
 const DRAIN_MARGIN_MS = 5_000;
+/** How long no request must have waited for its answer until those are left behind who do not take theirs: some never do. */
+const TAKING_MS = 10_000;
+const LOOK_MS = 50;
 /** A live stream is silent for five seconds at a time; Bun counts silence in steps of four. */
 const STREAM_SILENCE_MS = 20_000;
 
@@ -39,7 +42,7 @@ export interface StopOptions {
 
 /** How a stop ended. */
 export interface Stopped {
-  /** Whether everything was finished and written down. */
+  /** Whether every request was answered, and everything written down. */
   isClean: boolean;
   /** Requests that got no answer in time. */
   requestsCutOff: number;
@@ -91,9 +94,15 @@ export async function serveGateway(options: GatewayOptions, front?: Front): Prom
       async stop({ farewellMs = 0 } = {}) {
         drain();
         await sleep(farewellMs);
-        const isDrained = await stop({ drainMs: config.submitTimeoutMs + DRAIN_MARGIN_MS });
+        const drained = new AbortController();
+        const isDrained = await Promise.race([
+          stop({ drainMs: config.submitTimeoutMs + DRAIN_MARGIN_MS }),
+          untilNoneWaits(requestsInFlight, drained.signal).then(() => false),
+        ]);
+        drained.abort();
+        if (!isDrained) await stop({ drainMs: 0 });
         const requestsCutOff = isDrained ? 0 : requestsInFlight();
-        return { isClean: await close() && isDrained, requestsCutOff };
+        return { isClean: await close() && requestsCutOff === 0, requestsCutOff };
       },
     };
   } catch (error) {
@@ -101,6 +110,14 @@ export async function serveGateway(options: GatewayOptions, front?: Front): Prom
     starting.mute();
     await close();
     throw error;
+  }
+}
+
+/** Resolves when no request has waited for its answer for a while, or it does not matter any more. */
+async function untilNoneWaits(requestsInFlight: () => number, signal: AbortSignal): Promise<void> {
+  for (let quietMs = 0; quietMs < TAKING_MS && !signal.aborted; quietMs += LOOK_MS) {
+    await sleep(LOOK_MS, signal);
+    if (requestsInFlight() > 0) quietMs = 0;
   }
 }
 
