@@ -109,7 +109,7 @@ export async function createChain(
     onUnread: () => watcher.wake(),
     onProblem: (message, cause) => log.warn(message, { cause }),
   });
-  const lostAnswers = createLostAnswers(store);
+  const lostAnswers = createLostAnswers(store, () => view.confirmed);
   const contractWatch = createContractWatch({ rpc, contracts, log, clock, stopping });
   const escrow = createEscrow({
     rpc,

@@ -4,8 +4,8 @@ import type { Store } from "../store/store.ts";
 /**
  * Submissions that were applied and whose sender has not heard of it: he had left before the answer, or there was none; and
  * those that may be applied though he was told that they were turned down.
- * Whoever prepares the same again is warned, until somebody has asked for the outcome. Kept in the store for a day, for all
- * gateways on it.
+ * Whoever prepares the same again is warned, until somebody has asked for the outcome, for a day by the network's time: no clock
+ * ends that. Kept in the store, for all gateways on it.
  */
 export interface LostAnswers {
   /** Those of an account for one operation (`operationDigest`), newest first. */
@@ -16,15 +16,27 @@ export interface LostAnswers {
   told(hash: string): Promise<void>;
 }
 
-const KEPT_MS = 86_400_000;
+const WARNED_SECONDS = 86_400;
+/** By the store's clock, which may be weeks off: what is over by it counts as absent. */
+const KEPT_MS = 90 * 86_400_000;
 /** Of one operation; a batch of others whose answers are lost, too, takes no room from it. */
 const MOST_KEPT = 50;
 
 export function createLostAnswers(
   { registers, submissions }: Pick<Store, "registers" | "submissions">,
+  /** The newest ledger that is confirmed; the close time is 0 while there is none. */
+  confirmed: () => { closeTime: number },
 ): LostAnswers {
   const nameOf = (source: string, operation: string) => `lost answers ${source} ${operation}`;
-  const hashesOf = async (name: string) => await registers.read<string[]>(name) ?? [];
+  const hashesOf = async (name: string) => stillKept(await registers.read<string[]>(name)).map(hashOf);
+
+  /** Each is a hash and since when it is kept, Unix seconds; that is 0, or absent, where it is not known. */
+  function stillKept(all: string[] = []): string[] {
+    return all.filter((one) => {
+      const since = Number(one.split(" ")[1] ?? 0);
+      return since === 0 || confirmed().closeTime <= since + WARNED_SECONDS;
+    });
+  }
 
   /** Where this submission stands when its answer is lost; undefined for what was not submitted here. */
   async function placeOf(hash: string): Promise<string | undefined> {
@@ -33,8 +45,8 @@ export function createLostAnswers(
   }
 
   const change = (name: string, next: (kept: string[]) => string[]) =>
-    registers.change<string[], void>(name, (kept = []) => {
-      return { value: next(kept), keepMs: KEPT_MS, answer: undefined };
+    registers.change<string[], void>(name, (kept) => {
+      return { value: next(stillKept(kept)), keepMs: KEPT_MS, answer: undefined };
     });
 
   return {
@@ -44,15 +56,18 @@ export function createLostAnswers(
     async add(hash) {
       const name = await placeOf(hash);
       if (name === undefined) return;
-      await change(name, (kept) => [hash, ...kept.filter((one) => one !== hash)].slice(0, MOST_KEPT));
+      const added = `${hash} ${confirmed().closeTime}`;
+      await change(name, (kept) => [added, ...kept.filter((one) => hashOf(one) !== hash)].slice(0, MOST_KEPT));
     },
     async told(hash) {
       const name = await placeOf(hash);
       if (name === undefined || !(await hashesOf(name)).includes(hash)) return;
-      await change(name, (kept) => kept.filter((one) => one !== hash));
+      await change(name, (kept) => kept.filter((one) => hashOf(one) !== hash));
     },
   };
 }
+
+const hashOf = (kept: string) => kept.split(" ")[0]!;
 
 const PAGE = 500;
 

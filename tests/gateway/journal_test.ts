@@ -3,9 +3,9 @@ import { test } from "node:test";
 import { GatewayError } from "../../lib/errors.ts";
 import { createJournal, createOutcomeLookUp } from "../../lib/gateway/journal.ts";
 import { createLostAnswers } from "../../lib/gateway/lost_answers.ts";
-import { openStore } from "../../lib/store/open.ts";
 import { append, eventAt, memoryStore } from "../webhooks/parts.ts";
 
+const CONFIRMED = { closeTime: 400 };
 const NOW_MS = 1_793_491_200_000;
 const hashOf = (n: number) => n.toString(16).padStart(64, "0");
 const noteOf = (n: number, validUntil = 1_793_491_500) => ({
@@ -82,7 +82,7 @@ test("what nobody asked for is looked up once its time is over, however much it 
     await journal.recordOutcome(hash, { status: "success", ledger: 7 });
     return { hash, status: "success" as const };
   };
-  const lostAnswers = createLostAnswers(store);
+  const lostAnswers = createLostAnswers(store, () => CONFIRMED);
   const lookUpOutcomes = createOutcomeLookUp({
     submissions: store.submissions,
     status,
@@ -101,10 +101,10 @@ test("what nobody asked for is looked up once its time is over, however much it 
 });
 
 test("who was not told of a payment is remembered until somebody is, for a day, and of no other account", async () => {
-  let nowMs = NOW_MS;
-  const store = await openStore("memory:", { now: () => nowMs });
-  const journal = createJournal(store, () => nowMs);
-  const lostAnswers = createLostAnswers(store);
+  const store = await memoryStore();
+  const journal = createJournal(store, () => NOW_MS);
+  const confirmed = { ...CONFIRMED };
+  const lostAnswers = createLostAnswers(store, () => confirmed);
   for (const n of [1, 2, 3]) await journal.record({ ...noteOf(n), source: n === 3 ? "G3" : "G1" });
   for (const n of [1, 2, 3, 2, 9]) await lostAnswers.add(hashOf(n));
   const kept = async (source: string) => (await lostAnswers.of(source, "ab")).map(({ hash }) => hash);
@@ -112,6 +112,6 @@ test("who was not told of a payment is remembered until somebody is, for a day, 
   await lostAnswers.told(hashOf(1));
   await lostAnswers.told(hashOf(9));
   assert.deepEqual([await kept("G1"), await kept("G3")], [[hashOf(2)], [hashOf(3)]]);
-  nowMs += 86_400_000;
+  confirmed.closeTime += 86_401;
   assert.deepEqual([await kept("G1"), await kept("G3")], [[], []]);
 });

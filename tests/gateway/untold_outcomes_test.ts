@@ -4,9 +4,11 @@ import { createJournal, createOutcomeLookUp } from "../../lib/gateway/journal.ts
 import { createLostAnswers, createUntold } from "../../lib/gateway/lost_answers.ts";
 import { createOutcomeWarnings } from "../../lib/escrow/operations/unknown_outcomes.ts";
 import { contractCall, operationDigest } from "../../lib/escrow/operations/operations.ts";
+import { openStore } from "../../lib/store/open.ts";
 import { StoreError } from "../../lib/store/store.ts";
 import { memoryStore } from "../webhooks/parts.ts";
 
+const CONFIRMED = { closeTime: 400 };
 const NOW_MS = 1_793_491_200_000;
 const HASH = "01".repeat(32);
 const SOURCE = "GAAZI4TCR3TY5OJHCTJC2A4QSY6CJWJH5IAJTGKIN2ER7LBNVKOCCWN7";
@@ -29,7 +31,7 @@ async function sentOnce() {
           : store.registers.change(...args),
     },
   });
-  const lostAnswers = createLostAnswers({ registers, submissions: store.submissions });
+  const lostAnswers = createLostAnswers({ registers, submissions: store.submissions }, () => CONFIRMED);
   /** As of a node that knows of it: what it says is noted. */
   const status = async (hash: string, beforeNoted?: (hash: string) => Promise<void>) => {
     await beforeNoted?.(hash);
@@ -82,7 +84,7 @@ test("who prepares again is warned though the first that are looked at came to n
 test("a batch of payments whose answers were all lost is warned of from its first to its last", async () => {
   const store = await memoryStore();
   const journal = createJournal(store, () => NOW_MS);
-  const lostAnswers = createLostAnswers(store);
+  const lostAnswers = createLostAnswers(store, () => CONFIRMED);
   const batch = Array.from({ length: 120 }, (_, n) => n.toString(16).padStart(64, "0"));
   for (const hash of batch) {
     await journal.record({ hash, validUntil: 100, source: SOURCE, operation: hash });
@@ -98,7 +100,7 @@ test("who prepares again is warned of a payment, however many others of his acco
   const journal = createJournal(store, () => NOW_MS);
   const batch = Array.from({ length: 1_200 }, (_, n) => n.toString(16).padStart(64, "0"));
   await Promise.all(batch.map((hash) => journal.record({ hash, validUntil: 100, source: SOURCE, operation: hash })));
-  const untold = createUntold(store, createLostAnswers(store));
+  const untold = createUntold(store, createLostAnswers(store, () => CONFIRMED));
   for (const hash of [batch[0]!, batch[700]!, batch.at(-1)!]) {
     assert.deepEqual(await untold(SOURCE, hash), [{ hash, operation: hash }]);
   }
@@ -108,7 +110,7 @@ test("who prepares again just as his payment is found to be applied is warned of
   const store = await memoryStore();
   const journal = createJournal(store, () => NOW_MS);
   await journal.record({ hash: HASH, validUntil: 100, source: SOURCE, operation: "ab" });
-  const lostAnswers = createLostAnswers(store);
+  const lostAnswers = createLostAnswers(store, () => CONFIRMED);
   /** As by another gateway, while the second question is on its way. */
   async function findOut(): Promise<void> {
     await lostAnswers.add(HASH);
@@ -125,4 +127,29 @@ test("who prepares again just as his payment is found to be applied is warned of
   }
   const untold = createUntold({ submissions: { withoutOutcome } }, { of });
   assert.equal((await untold(SOURCE, "ab"))[0]?.hash, HASH);
+});
+
+test("who prepares again is warned for a day by the network's time, however the store's clock stands", async () => {
+  let nowMs = NOW_MS;
+  const store = await openStore("memory:", { now: () => nowMs });
+  const journal = createJournal(store, () => nowMs);
+  const [first, second] = ["01", "02"].map((digits) => digits.repeat(32));
+  for (const hash of [first!, second!]) {
+    await journal.record({ hash, validUntil: 100, source: SOURCE, operation: "ab" });
+  }
+  const confirmed = { closeTime: 400 };
+  const lostAnswers = createLostAnswers(store, () => confirmed);
+  const hashes = async () => (await lostAnswers.of(SOURCE, "ab")).map(({ hash }) => hash);
+  await lostAnswers.add(first!);
+  for (const aheadMs of [40 * 86_400_000, -40 * 86_400_000]) {
+    nowMs = NOW_MS + aheadMs;
+    assert.deepEqual(await hashes(), [first]);
+  }
+  confirmed.closeTime += 86_400;
+  await lostAnswers.add(second!);
+  nowMs = NOW_MS;
+  assert.deepEqual(await hashes(), [second, first]);
+  confirmed.closeTime += 1;
+  assert.deepEqual(await hashes(), [second]);
+  await store.close();
 });
