@@ -39,11 +39,11 @@ export function openNursery(): {
   }
   symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
 
-  async function simulate(seeds: readonly number[], isOfCards: boolean): Promise<Plantation> {
+  async function simulate(seeds: readonly number[], kindOfWorld: string[]): Promise<Plantation> {
     const began = performance.now();
     const command = process.versions.bun ? [] : ["run", "-A", "--no-check"];
     const script = "tests/simulation/simulate.ts";
-    const args = [...command, script, "--these", seeds.join(), "--until-broken", ...(isOfCards ? ["--cards"] : [])];
+    const args = [...command, script, "--these", seeds.join(), "--until-broken", ...kindOfWorld];
     const said = await promisify(execFile)(process.execPath, args, { cwd: folder, maxBuffer: 1 << 26 })
       .then(({ stdout }) => stdout, ({ stdout, stderr }) => `${stdout}${stderr}`);
     const [, seed, why] = /^seed (\d+) .*breaks:\n\s*(.*)/m.exec(said) ?? [];
@@ -52,13 +52,13 @@ export function openNursery(): {
   }
 
   return {
-    async plant({ name, file, from: right, to: wrong, isOfCards = false }, seeds) {
+    async plant({ name, file, from: right, to: wrong, isOfCards, focus }, seeds) {
       const path = join(folder, file);
       const source = readFileSync(path, "utf8");
       if (!source.includes(right)) throw new Error(`"${name}": ${file} does not hold what is to be changed`);
       writeFileSync(path, source.replace(right, () => wrong));
       try {
-        return await simulate(seeds, isOfCards);
+        return await simulate(seeds, isOfCards ? ["--cards"] : focus === undefined ? [] : ["--focus", focus]);
       } finally {
         writeFileSync(path, source);
       }

@@ -1,3 +1,4 @@
+import type { Focus } from "./focus.ts";
 import type { Kind } from "./kinds.ts";
 import { IN_DELIVERY } from "./planted_in_delivery.ts";
 import { IN_HISTORY } from "./planted_in_history.ts";
@@ -15,6 +16,8 @@ export interface PlantedBug {
   kind?: Kind;
   /** The world is one of those in which nothing is done but look at cards. */
   isOfCards?: boolean;
+  /** Nothing else is done in that world. */
+  focus?: Focus;
   /** It was not planted at first: the simulation found it in the product. */
   wasReal?: boolean;
 }

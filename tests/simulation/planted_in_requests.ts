@@ -105,4 +105,21 @@ export const IN_REQUESTS = [
     to: "Math.max(1, refusedUntil - nowMs)",
     seed: 28,
   },
+  {
+    name: "who pays without a key and leaves before the answer counts as told",
+    file: "lib/gateway/http.ts",
+    from: "      if (asker.signal.aborted) await lostAnswers.add(hash);\n      else void",
+    to: "      void",
+    seed: 2,
+    focus: "keyless",
+  },
+  {
+    name: "the warning of a payment that nobody was told of is over by the store's clock",
+    file: "lib/gateway/lost_answers.ts",
+    from: "const KEPT_MS = 90 * 86_400_000;",
+    to: "const KEPT_MS = 86_400_000;",
+    seed: 5108,
+    focus: "keyless",
+    wasReal: true,
+  },
 ];

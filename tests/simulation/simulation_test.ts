@@ -35,11 +35,17 @@ const BROKE_ONCE = [
   5000002179,
 ];
 /** Worlds that broke of what was mended since. */
-const KEPT = [...BROKE_ONCE, ...PLANTED.flatMap((bug) => bug.wasReal && !bug.isOfCards ? [bug.seed] : [])];
+const KEPT = [
+  ...BROKE_ONCE,
+  ...PLANTED.flatMap((bug) => bug.wasReal && !bug.isOfCards && !bug.focus ? [bug.seed] : []),
+];
 /** Those of nothing but cards: the first ones, and those that broke. */
 const OF_CARDS = [...Array(40).keys(), 2050, 13410, 14939, 15989, 900671, 901472, 1013632];
 /** Worlds that broke in which only one thing is done. */
-const KEPT_OF_ONE = [{ focus: "payments", seed: 4300000223 }, { focus: "keyless", seed: 5108 }] as const;
+const KEPT_OF_ONE = [
+  { focus: "payments" as const, seed: 4300000223 },
+  ...PLANTED.flatMap(({ wasReal, focus, seed }) => wasReal && focus ? [{ focus, seed }] : []),
+];
 /** Lived through in either runtime: one gateway after another, isolates, and where cards are looked at and payments made. */
 const COMPARED = [8, 16, 13];
 
