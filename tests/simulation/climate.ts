@@ -83,6 +83,8 @@ export interface Climate {
   payers: number;
   /** They pay without a key, and go by what prepare warns of. */
   isKeyless?: true;
+  /** Some of those begin with a key, and go on without it. */
+  losesKeys?: true;
   /**
    * Probabilities of each ledger for each payment that waits: it is left for later, or for good, or fails; `refuses`: that
    * a node turns down what it is sent, though another has it.

@@ -5,6 +5,7 @@ import { Dice } from "./world.ts";
 
 /** Apart from the dice of all else. */
 const FOCUSING = 12_000_000_017;
+const LOSING = 15_006_000_001;
 
 /** Nobody does anything. */
 const ALL_QUIET = {
@@ -29,10 +30,11 @@ const FOCUSES = {
     ...paid(dice, climate),
     ambushed: ["intents.", "submissions.", "Transaction"],
   }),
-  keyless: (dice: Dice, climate: Climate): Done => ({
+  keyless: (dice: Dice, climate: Climate, seed: number): Done => ({
     ...paid(dice, climate),
     ambushed: ["registers.", "submissions.", "Transaction"],
     isKeyless: true,
+    ...(new Dice(seed + LOSING).chance(0.4) ? { losesKeys: true } : {}),
   }),
   history: (dice: Dice): Done => {
     const misfortunes = some(dice, ["temper"]);
@@ -72,7 +74,7 @@ export const FOCUS_NAMES = Object.keys(FOCUSES) as Focus[];
 /** The climate of a world in which nothing is done but this, among many misfortunes. */
 export function focused(climate: Climate, focus: Focus, seed: number): Climate {
   const dice = new Dice(seed + FOCUSING);
-  const only: Done = { ...ALL_QUIET, ...FOCUSES[focus](dice, climate) };
+  const only: Done = { ...ALL_QUIET, ...FOCUSES[focus](dice, climate, seed) };
   const may = only.misfortunes.filter(([what]) => what !== "storeClock" || climate.isShared);
   // What nodes leave out until they hold it no more, nobody can know.
   const isForgotten = may.some(([what]) => what === "prune");
