@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { GatewayError } from "../../lib/errors.ts";
 import { createJournal, createOutcomeLookUp } from "../../lib/gateway/journal.ts";
 import { createLostAnswers } from "../../lib/gateway/lost_answers.ts";
+import { openStore } from "../../lib/store/open.ts";
 import { append, eventAt, memoryStore } from "../webhooks/parts.ts";
 
 const CONFIRMED = { closeTime: 400 };
@@ -68,6 +69,16 @@ test("the ledger of a transaction is that of an event it made, in the log", asyn
   await append(store, [eventAt(123, 1, { txHash: hashOf(5) })], 200, NOW_MS);
   assert.equal(await journal.ledgerOf(hashOf(5)), 123);
   assert.equal(await journal.ledgerOf(hashOf(6)), undefined);
+});
+
+test("the inner transaction of a fee bump is known also while the store's clock is forty days ahead", async () => {
+  let nowMs = NOW_MS;
+  const store = await openStore("memory:", { now: () => nowMs });
+  const journal = createJournal(store, () => nowMs);
+  await journal.record({ ...noteOf(2), inner: hashOf(1) });
+  nowMs += 40 * 86_400_000;
+  assert.equal(await journal.innerOf(hashOf(2)), hashOf(1));
+  await store.close();
 });
 
 test("what nobody asked for is looked up once its time is over, however much it is, and what can't be told is passed over", async () => {
