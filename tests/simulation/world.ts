@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import "./promise_ticks.ts";
 import { setImmediate as yieldToOthers } from "node:timers/promises";
 import { type SeededRandom, seededRandom } from "../faults/seeded_random.ts";
 
