@@ -40,9 +40,9 @@ test("trigger waits for a sandbox that is just starting", { timeout: 60_000 }, a
   const triggered = runGateway(["trigger", "device.registered", "--json", "--sandbox", `http://127.0.0.1:${port}`]);
   const starting = await startSandbox(undefined, ["--rpc-port", String(port)]);
   const { code, stdout, stderr } = await triggered;
+  await starting.stop();
   assert.equal(code, 0, stderr);
   assert.equal(JSON.parse(stdout).event, "device.registered");
-  await starting.stop();
 });
 
 test("a wrong event, filter or number is named", async () => {
