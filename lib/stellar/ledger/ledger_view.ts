@@ -66,7 +66,8 @@ export function createLedgerView({ clock, stored, nodes = 1 }: {
   let firstSequence: number | undefined;
   /**
    * Whether a ledger has closed since the first that was believed, for the close time of a network that stands still is no
-   * clock; or whether nodes speak of that one after so long that it has closed none. Undefined: that has not shown yet.
+   * clock, or our own clock agreed with it, which may be moved later; or whether nodes speak of that one after so long that
+   * it has closed none. Undefined: that has not shown yet.
    */
   let pace: "moves" | "rests" | undefined;
   /** What became of the close times that were said since this start. */
@@ -96,7 +97,9 @@ export function createLedgerView({ clock, stored, nodes = 1 }: {
       (confirmed.sequence > firstSequence || (confirmed.sequence < firstSequence && confirmed.node !== STORED));
     const hasRested = timeHeard === "believed" && node !== STORED && sequence === firstSequence &&
       clock.monotonicMs() - shownBy.get(node)!.sinceMs >= REST_SHOWS_MS;
-    if (isOther) pace = "moves";
+    const isOfNow = confirmed !== undefined && confirmed.node !== STORED && confirmed.closeTime > 0 &&
+      Math.abs(since(confirmed) - clock.now() / 1000) <= JUDGE_LIMITS.closeTimeSlackSeconds;
+    if (isOther || isOfNow) pace = "moves";
     else if (hasRested) pace = "rests";
   }
 

@@ -205,6 +205,16 @@ describe("the time that is certain", () => {
     });
   }
 
+  test("is the network's where a clock that was right is set an hour ahead while the node shows no new ledger", async () => {
+    const { clock, view, wait } = stage({ ledgers: () => 0 });
+    for (let claims = 0; claims < 5; claims++) {
+      view.hear({ node: 0, sequence: 100, closeTime: START_MS / 1_000 });
+      clock.pass(1_000);
+    }
+    clock.step(3_600_000);
+    assert.ok(await wait() - START_MS / 1_000 < 30);
+  });
+
   test("is the clock's where the network rests", async () => {
     const { clock, wait } = stage({ offSeconds: 3_600, ledgers: () => 0 });
     await wait();
