@@ -33,6 +33,7 @@ const BROKE_ONCE = [
   42887,
   5000003319,
   5000002179,
+  5100030243,
 ];
 /** Worlds that broke of what was mended since. */
 const KEPT = [
