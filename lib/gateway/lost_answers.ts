@@ -16,6 +16,13 @@ export interface LostAnswers {
   told(hash: string): Promise<void>;
 }
 
+/** One of them, as it stands in the store. */
+interface Kept {
+  hash: string;
+  /** Unix seconds by the network; 0 where that was not known. */
+  sinceSeconds: number;
+}
+
 const WARNED_SECONDS = 86_400;
 /** By the store's clock, which may be weeks off: what is over by it counts as absent. */
 const KEPT_MS = 90 * 86_400_000;
@@ -28,14 +35,12 @@ export function createLostAnswers(
   confirmed: () => { closeTime: number },
 ): LostAnswers {
   const nameOf = (source: string, operation: string) => `lost answers ${source} ${operation}`;
-  const hashesOf = async (name: string) => stillKept(await registers.read<string[]>(name)).map(hashOf);
+  const hashesOf = async (name: string) => stillKept(await registers.read(name)).map(({ hash }) => hash);
 
-  /** Each is a hash and since when it is kept, Unix seconds; that is 0, or absent, where it is not known. */
-  function stillKept(all: string[] = []): string[] {
-    return all.filter((one) => {
-      const since = Number(one.split(" ")[1] ?? 0);
-      return since === 0 || confirmed().closeTime <= since + WARNED_SECONDS;
-    });
+  /** Of an earlier build a hash stands there alone. */
+  function stillKept(all: (Kept | string)[] = []): Kept[] {
+    return all.map((one) => typeof one === "string" ? { hash: one, sinceSeconds: 0 } : one)
+      .filter(({ sinceSeconds }) => sinceSeconds === 0 || confirmed().closeTime <= sinceSeconds + WARNED_SECONDS);
   }
 
   /** Where this submission stands when its answer is lost; undefined for what was not submitted here. */
@@ -44,8 +49,8 @@ export function createLostAnswers(
     return source === undefined || operation === undefined ? undefined : nameOf(source, operation);
   }
 
-  const change = (name: string, next: (kept: string[]) => string[]) =>
-    registers.change<string[], void>(name, (kept) => {
+  const change = (name: string, next: (kept: Kept[]) => Kept[]) =>
+    registers.change<Kept[], void>(name, (kept) => {
       return { value: next(stillKept(kept)), keepMs: KEPT_MS, answer: undefined };
     });
 
@@ -56,18 +61,16 @@ export function createLostAnswers(
     async add(hash) {
       const name = await placeOf(hash);
       if (name === undefined) return;
-      const added = `${hash} ${confirmed().closeTime}`;
-      await change(name, (kept) => [added, ...kept.filter((one) => hashOf(one) !== hash)].slice(0, MOST_KEPT));
+      const added = { hash, sinceSeconds: confirmed().closeTime };
+      await change(name, (kept) => [added, ...kept.filter((one) => one.hash !== hash)].slice(0, MOST_KEPT));
     },
     async told(hash) {
       const name = await placeOf(hash);
       if (name === undefined || !(await hashesOf(name)).includes(hash)) return;
-      await change(name, (kept) => kept.filter((one) => hashOf(one) !== hash));
+      await change(name, (kept) => kept.filter((one) => one.hash !== hash));
     },
   };
 }
-
-const hashOf = (kept: string) => kept.split(" ")[0]!;
 
 const PAGE = 500;
 

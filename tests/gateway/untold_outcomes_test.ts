@@ -153,3 +153,17 @@ test("who prepares again is warned for a day by the network's time, however the 
   assert.deepEqual(await hashes(), [second]);
   await store.close();
 });
+
+test("what an earlier build has kept of lost answers still warns, until its sender is told", async () => {
+  const store = await memoryStore();
+  const journal = createJournal(store, () => NOW_MS);
+  await journal.record({ hash: HASH, validUntil: 100, source: SOURCE, operation: "ab" });
+  await store.registers.change(
+    `lost answers ${SOURCE} ab`,
+    () => ({ value: [HASH], keepMs: 86_400_000, answer: undefined }),
+  );
+  const lostAnswers = createLostAnswers(store, () => CONFIRMED);
+  assert.deepEqual(await lostAnswers.of(SOURCE, "ab"), [HASH]);
+  await lostAnswers.told(HASH);
+  assert.deepEqual(await lostAnswers.of(SOURCE, "ab"), []);
+});
