@@ -96,9 +96,8 @@ export function createResetCheck({ rpc, store, view, clock, patienceMs }: {
           : { sameUpTo: state.anchor.ledger };
       } catch (error) {
         if (!(error instanceof RpcError)) throw error;
-        const isGone = error.range !== undefined && error.range.latest < state.anchor.ledger && seemsGoneBack(state);
-        if (!isGone && error.kind !== "unknown_method") return error.range === undefined ? "not_offered" : "unknown";
-        if (!isGone) cantTell = "not_offered";
+        if (error.range === undefined) cantTell = "not_offered";
+        else if (error.range.latest >= state.anchor.ledger || !seemsGoneBack(state)) return "unknown";
       }
     }
     if (seemsGoneBack(state)) return await askForEvents(state, node, undefined, signal);

@@ -19,6 +19,7 @@ import { createPruningCheck } from "./pruning.ts";
 import { createReader } from "./reading.ts";
 import { createGapJobs, createSecondLook, withMark } from "./repairs.ts";
 import { createResetCheck } from "./reset_check.ts";
+import { createStalledLead } from "./stalled_lead.ts";
 import { createTelling } from "./telling.ts";
 
 export interface TurnResult {
@@ -71,10 +72,6 @@ const ASK_ALL_MS = 2_000;
 const PATIENCE_MS = 60_000;
 /** … and where the next turn may be of a process that does not know that it was waited for. */
 const PATIENCE_IN_TURN_MS = 10_000;
-/** Longer than anything is waited for: who leads and comes no further for so long leaves it to others, whose node may do better … */
-const LEAVE_MS = 600_000;
-/** … and takes the lease again after this, or two polls, if nobody else has. */
-const LEFT_MS = 5_000;
 const SHOWS_FORMER = "the RPC node shows the network as it was before it was reset";
 
 /**
@@ -100,6 +97,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
   const gaps = createGapJobs({ rpc, clock, log, read });
   const secondLook = createSecondLook({ rpc, clock, log, read, keptDays: parts.keptDays ?? 0 });
   const telling = createTelling({ view, clock, onProblem });
+  const lead = createStalledLead({ clock, pollMs });
   let isLooping = false;
   /** Turns under way. */
   let turns = 0;
@@ -111,10 +109,6 @@ export function createWatcher(parts: WatcherParts): Watcher {
   /** The node said more than is confirmed: the place was not moved as far as was read. */
   let isWithheld = false;
   let lastSequence = 0;
-  /** How far the history had come when it last came further, or another gateway watched; and when that was, monotonic ms. */
-  let reached = { height: 0, atMs: clock.monotonicMs() };
-  /** The lease is left to others until then, monotonic ms. */
-  let leftUntilMs = -Infinity;
 
   /** One poll: everything the watcher does happens in here, in this order. */
   async function poll(signal: AbortSignal): Promise<TurnResult> {
@@ -280,23 +274,18 @@ export function createWatcher(parts: WatcherParts): Watcher {
 
   // --- polling -------------------------------------------------------------------------------------------------------
 
-  /** What a node shows that stands still is at its tip, so it goes by what is committed. */
-  async function leaveToOthers({ outcome }: TurnResult): Promise<void> {
-    const [nowMs, { epoch, scannedLedger }] = [clock.monotonicMs(), log.state ?? { epoch: 0, scannedLedger: 0 }];
-    const height = heightOf(epoch, scannedLedger);
-    if (outcome === "standby" || height !== reached.height) reached = { height, atMs: nowMs };
-    if (!store.isShared || !isLooping || nowMs - reached.atMs < LEAVE_MS) return;
-    reached.atMs = nowMs;
-    leftUntilMs = nowMs + Math.max(LEFT_MS, 2 * pollMs);
-    await log.close();
+  async function pollAsLead(): Promise<TurnResult> {
+    if (!store.isShared || !isLooping) return await tryPoll();
+    if (lead.isLeft()) return { outcome: "standby", events: 0 };
+    const polled = await tryPoll();
+    if (lead.isToLeave({ isLead: polled.outcome !== "standby", state: log.state })) await log.close();
+    return polled;
   }
 
   async function tryPoll(): Promise<TurnResult> {
-    if (clock.monotonicMs() < leftUntilMs) return { outcome: "standby", events: 0 };
     try {
       const polled = await poll(stopping.signal);
       telling.outcome(polled);
-      await leaveToOthers(polled);
       return polled;
     } catch (cause) {
       if (stopping.signal.aborted) return result("stopped");
@@ -306,13 +295,12 @@ export function createWatcher(parts: WatcherParts): Watcher {
       telling.trouble(trouble);
       // Nobody has seen what happened meanwhile.
       if (trouble.kind === "node_failed") resets.again();
-      await leaveToOthers(result("failed"));
       return result("failed");
     }
   }
 
   function pollOnce(): Promise<TurnResult> {
-    polling ??= tryPoll().finally(() => polling = undefined);
+    polling ??= pollAsLead().finally(() => polling = undefined);
     return polling;
   }
 
