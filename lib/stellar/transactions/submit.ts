@@ -29,8 +29,8 @@ export interface SubmitParts extends OutcomeParts {
 
 /** What core answers as long as it does not know of the ledger that has created the account, or used its last number. */
 const OF_ACCOUNT = ["txNoAccount", "txBadSeq"];
-/** Core lags the node just after a confirmation: the account's next sequence number is tried again this often. */
-const LEDGERS_FOR_BAD_SEQUENCE = 2;
+/** Core lags the node just after a confirmation: what is right for the account as the node has it is tried again this often. */
+const LEDGERS_FOR_ACCOUNT = 2;
 /** Far more than a ledger takes; a network that closes only on demand would be waited for in vain. */
 const NEXT_LEDGER_MS = 10_000;
 const FIRST_RESEND_MS = 1_000;
@@ -48,7 +48,8 @@ interface Progress {
   accepted: boolean;
   resendAtMs: number;
   resendPauseMs: number;
-  badSequences: number;
+  /** How many ledgers it was waited for core to see the account as the node has it. */
+  ledgersForAccount: number;
   /** It was turned down when it may have been taken before. */
   isDoubted: boolean;
   /**
@@ -101,7 +102,7 @@ export async function sendAndConfirm(
     accepted: isLate,
     resendAtMs: -Infinity,
     resendPauseMs: FIRST_RESEND_MS,
-    badSequences: 0,
+    ledgersForAccount: 0,
     isDoubted: false,
     isIntent,
     mayBeWaiting,
@@ -244,7 +245,7 @@ async function afterRejection(
     return undefined;
   }
   const isNext = current !== undefined && current + 1n === sequence;
-  if (!isNext || progress.badSequences >= LEDGERS_FOR_BAD_SEQUENCE) {
+  if (!isNext || progress.ledgersForAccount >= LEDGERS_FOR_ACCOUNT) {
     const isUsed = current !== undefined && current >= sequence;
     const error = named ?? rejection(code, hash);
     const leadsOn = progress.isIntent && error.retry === "prepare_again";
@@ -258,7 +259,7 @@ async function afterRejection(
     if (mayBeApplied) await parts.keepUntold(hash);
     return { status: "rejected", error };
   }
-  progress.badSequences += 1;
+  progress.ledgersForAccount += 1;
   await parts.ledgers.after(
     parts.view.sequence,
     Math.min(NEXT_LEDGER_MS, Math.max(0, progress.endsAtMs - parts.clock.monotonicMs())),
