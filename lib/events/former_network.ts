@@ -55,6 +55,20 @@ export async function showsFormerNetwork(
 }
 
 /**
+ * Whether a node shows the network before the last reset, and has closed no ledger since: one that has may show a network that
+ * was brought back. Rejects when it does not tell.
+ */
+export async function stillShowsFormer(
+  rpc: Pick<NodesRpcClient, "getLedgers" | "getHealth">,
+  state: Pick<WatcherState, "formerAnchor" | "latestLedgerCloseTime">,
+  options: { node: number; signal: AbortSignal },
+): Promise<boolean> {
+  if (!(await isOfFormer(rpc, state, options))) return false;
+  const { latestLedgerCloseTime = 0 } = await rpc.getHealth(options);
+  return latestLedgerCloseTime <= state.latestLedgerCloseTime;
+}
+
+/**
  * Tells whether the node in use shows the network before its last reset again, by the hash of a ledger of that one: nothing
  * of it is to be read as new. Looked at where what is believed was overturned, for as long as it is so, and where ledgers
  * that come next are said to be gone (`isPruned`). False where it can't be told. Rejects while a node does not tell, and is

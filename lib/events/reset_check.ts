@@ -6,7 +6,7 @@ import type { LedgerView } from "../stellar/ledger/ledger_view.ts";
 import { formatEventId, heightOf, parseEventId } from "../store/event.ts";
 import type { LedgerHash, Store, WatcherState } from "../store/store.ts";
 import { isLeftBehind, nodeInUse, othersThan } from "./anchor.ts";
-import { isOfFormer } from "./former_network.ts";
+import { isOfFormer, stillShowsFormer } from "./former_network.ts";
 import { oldestOfNew } from "./oldest_ledger.ts";
 import { createReader } from "./reading.ts";
 
@@ -23,8 +23,8 @@ export type ResetFinding =
 
 /** What one node says of what is known: `other` when it cannot be the same network. */
 type Said = "other" | "unknown" | { sameUpTo: number };
-/** `not_offered`: its operator does not offer what it was asked for. */
-type Answer = Said | "not_offered";
+/** `not_known`: its operator does not offer what it was asked for, or it still shows the network before. */
+type Answer = Said | "not_known";
 
 export interface ResetCheck {
   /** Whether it is time: at the start, after a pause or a failure, when the network seems to have gone back, every ten minutes. */
@@ -90,13 +90,15 @@ export function createResetCheck({ rpc, store, view, clock, patienceMs }: {
         const { ledgers } = await rpc.getLedgers({ startLedger: state.anchor.ledger, limit: 1 }, { node, signal });
         const found = ledgers.find(({ sequence }) => sequence === state.anchor!.ledger);
         if (found === undefined) return "unknown";
-        if (found.hash !== state.anchor.hash) return "other";
+        if (found.hash !== state.anchor.hash) {
+          return await stillShowsFormer(rpc, state, { node, signal }) ? "not_known" : "other";
+        }
         return seemsGoneBack(state)
           ? await askForEvents(state, node, state.anchor.ledger, signal)
           : { sameUpTo: state.anchor.ledger };
       } catch (error) {
         if (!(error instanceof RpcError)) throw error;
-        if (error.range === undefined) cantTell = "not_offered";
+        if (error.range === undefined) cantTell = "not_known";
         else if (error.range.latest >= state.anchor.ledger || !seemsGoneBack(state)) return "unknown";
       }
     }
@@ -168,18 +170,18 @@ export function createResetCheck({ rpc, store, view, clock, patienceMs }: {
       const said = await ask(state, other, signal).catch(() => "unknown" as const);
       if (said === "other" || (typeof said === "object" && !isLeftBehind(rpc, other))) return { node: other, said };
     }
-    let said: Answer = "not_offered";
+    let said: Answer = "not_known";
     let failure: unknown;
     try {
       said = await ask(state, first, signal);
     } catch (error) {
       failure = error;
     }
-    const denying = said === "not_offered" ? await nodeThatDenies(state, first, signal) : undefined;
+    const denying = said === "not_known" ? await nodeThatDenies(state, first, signal) : undefined;
     if (denying !== undefined) return { node: denying, said: "other" };
     if (failure !== undefined) return { node: first, said: orUnknown(state, failure) };
     failingSinceMs = undefined;
-    return { node: first, said: said === "not_offered" ? "unknown" : said };
+    return { node: first, said: said === "not_known" ? "unknown" : said };
   }
 
   /** Where a node's operator does not offer hashes, or it fails: another one that says that the network is another. */

@@ -44,6 +44,26 @@ test("nor is such a node's word for it that the network was reset, where the fir
   assert.deepEqual(await readAll(after.history), hashesOf(network.emitted));
 });
 
+test("nor is it the first one's, which still shows it, where the second one does not tell", async () => {
+  const { network, node } = simulate({ first: 1_000 });
+  const second = network.node();
+  network.closeEmpty(50);
+  const before = await createFixture(network, { nodes: [node, second] });
+  for (let turn = 0; turn < 4; turn++) await untilAtTip(before);
+  network.closeEmpty(100);
+  network.reset(1_000);
+  for (let ledger = 0; ledger < 10; ledger++) network.close({});
+  await turns(before, 20);
+  const { epoch, anchor, formerAnchor } = await before.state();
+  assert.deepEqual([epoch, formerAnchor!.ledger, anchor !== undefined], [1, 1_050, true]);
+  node.showsFormer = true;
+  second.lacks.add("getLedgers");
+  const after = await restart(before);
+  await turns(after, 40);
+  assert.equal((await after.state()).epoch, 1);
+  assert.deepEqual(await readAll(after.history), hashesOf(network.emitted));
+});
+
 test("a second node that fails is not asked, and waited for, again and again", async () => {
   const { network, node, second } = simulateFormerBeside();
   node.lacks.add("getLedgers");
