@@ -34,6 +34,7 @@ const BROKE_ONCE = [
   5000003319,
   5000002179,
   5100030243,
+  5100074738,
 ];
 /** Worlds that broke of what was mended since. */
 const KEPT = [

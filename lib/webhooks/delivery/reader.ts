@@ -84,7 +84,7 @@ export interface DeliveryReader {
   failures: number;
   /** It has failed since this reader was opened, or held back last: before that nobody knows how it does now. */
   isKnownToFail: boolean;
-  /** It was last sent what had failed before: while it fails, what is new and that take turns. */
+  /** It was last sent what had failed before: what is new and that take turns. */
   wasAgain: boolean;
   /** Its last answer took long, or is still awaited. */
   isSlow: boolean;
@@ -197,6 +197,8 @@ export function isDown({ failures }: DeliveryReader): boolean {
 const PROBED_FROM = 8;
 /** Now and then it is an attempt all the same: others wait behind it. Odd, for what is due again may be every second one. */
 const PROBES_OF_ONE = 5;
+/** Of the first so many that wait one after the other is asked with: it may be just one of them that the endpoint fails at. */
+const PROBED_AMONG = 4;
 
 /**
  * Whether a failure of what was not sent before uses up no attempt: where that may be what fails, it has to make way for the
@@ -226,11 +228,11 @@ export function canPost(reader: DeliveryReader, nowAt: number): boolean {
 }
 
 /**
- * Takes what is to be posted next: what is due again (early, as a probe), what is new, then what is replayed. While the
- * endpoint fails, what is due again and the rest take turns.
+ * Takes what is to be posted next: what is due again (early, as a probe), what is new, then what is replayed. Where the order
+ * does not matter, what is due again and the rest take turns: it may be just what the endpoint fails at.
  */
 export function takeNext(reader: DeliveryReader, nowMs: number): Post {
-  const isNewNext = isDown(reader) && !reader.subscription.ordered && reader.wasAgain &&
+  const isNewNext = !reader.subscription.ordered && reader.wasAgain &&
     reader.log.queue.length + (reader.replay?.queue.length ?? 0) > 0;
   const kept = isNewNext ? undefined : reader.due.shift();
   reader.wasAgain = kept !== undefined;
@@ -239,10 +241,14 @@ export function takeNext(reader: DeliveryReader, nowMs: number): Post {
     return { event, track: undefined, again, replayId: null, isProbe: again.dueAtMs! > nowMs };
   }
   const track = reader.log.queue.length > 0 ? reader.log : reader.replay!;
-  const event = track.queue.shift()!;
+  const isProbe = isProbed(reader, track);
+  const among = isProbe && !reader.subscription.ordered ? Math.min(PROBED_AMONG, track.queue.length) : 1;
+  // Halved, for what is due again may be every second one.
+  const place = (reader.failures >> 1) % among;
+  const event = track.queue.splice(place, 1)[0]!;
   track.outstanding.add(event.sequence);
   const replayId = track === reader.replay ? reader.replay.id : null;
-  return { event, track, again: undefined, replayId, isProbe: isProbed(reader, track) };
+  return { event, track, again: undefined, replayId, isProbe };
 }
 
 /**

@@ -41,3 +41,31 @@ test("what an endpoint fails at again and again does not keep from it what is ne
   assert.equal(made.taken(), 361);
   await made.courier.stop({ drainMs: 0 });
 });
+
+test("nor does what is new and poison itself, where nothing else has come for long", async () => {
+  const made = await pickyStage((id) => id !== eventAt(143).id);
+  made.courier.start();
+  await made.owe(40, "wh_1");
+  await made.pass(3_600_000, 1_000);
+  await made.owe(3, "wh_1");
+  await made.pass(30_000, 500);
+  assert.equal(made.taken(), 1);
+  await made.courier.stop({ drainMs: 0 });
+});
+
+test("what is due again does not slow down what is new", async () => {
+  const isPoison = (id: string) => id < eventAt(160).id;
+  const made = await pickyStage(isPoison);
+  made.courier.start();
+  await made.owe(60, "wh_1");
+  await made.pass(3_600_000, 1_000);
+  await made.courier.stop({ drainMs: 0 });
+  await made.owe(100, "wh_1");
+  // By then all of them are due.
+  made.clock.advance(3_600_000);
+  const next = made.newCourier("next");
+  next.start();
+  await made.pass(20_000, 100);
+  assert.equal(made.taken(), 101);
+  await next.stop({ drainMs: 0 });
+});
