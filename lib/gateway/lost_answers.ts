@@ -37,9 +37,8 @@ export function createLostAnswers(
   const nameOf = (source: string, operation: string) => `lost answers ${source} ${operation}`;
   const hashesOf = async (name: string) => stillKept(await registers.read(name)).map(({ hash }) => hash);
 
-  /** Of an earlier build a hash stands there alone. */
   function stillKept(all: (Kept | string)[] = []): Kept[] {
-    return all.map((one) => typeof one === "string" ? { hash: one, sinceSeconds: 0 } : one)
+    return all.map((one) => typeof one === "string" ? keptBefore(one) : one)
       .filter(({ sinceSeconds }) => sinceSeconds === 0 || confirmed().closeTime <= sinceSeconds + WARNED_SECONDS);
   }
 
@@ -70,6 +69,12 @@ export function createLostAnswers(
       await change(name, (kept) => kept.filter((one) => one.hash !== hash));
     },
   };
+}
+
+/** Of earlier builds a hash stands there as text, alone or with since when after a space. */
+function keptBefore(text: string): Kept {
+  const [hash, since] = text.split(" ");
+  return { hash: hash!, sinceSeconds: Number(since ?? 0) };
 }
 
 const PAGE = 500;
