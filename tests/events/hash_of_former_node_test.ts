@@ -44,7 +44,8 @@ test("nor is such a node's word for it that the network was reset, where the fir
   assert.deepEqual(await readAll(after.history), hashesOf(network.emitted));
 });
 
-test("nor is it the first one's, which still shows it, where the second one does not tell", async () => {
+/** A gateway that has followed a reset on two nodes and knows a ledger of before and after, which the former network holds too. */
+async function followOverReset() {
   const { network, node } = simulate({ first: 1_000 });
   const second = network.node();
   network.closeEmpty(50);
@@ -56,12 +57,32 @@ test("nor is it the first one's, which still shows it, where the second one does
   await turns(before, 20);
   const { epoch, anchor, formerAnchor } = await before.state();
   assert.deepEqual([epoch, formerAnchor!.ledger, anchor !== undefined], [1, 1_050, true]);
+  return { network, node, second, before };
+}
+
+test("nor is it the first one's, which still shows it, where the second one does not tell", async () => {
+  const { network, node, second, before } = await followOverReset();
   node.showsFormer = true;
   second.lacks.add("getLedgers");
   const after = await restart(before);
   await turns(after, 40);
   assert.equal((await after.state()).epoch, 1);
   assert.deepEqual(await readAll(after.history), hashesOf(network.emitted));
+});
+
+test("a network that was brought back and closes ledgers is another one than that which was read", async () => {
+  const { node, second, before } = await followOverReset();
+  const { latestLedgerCloseTime } = await before.state();
+  for (const one of [node, second]) {
+    one.showsFormer = true;
+    one.bend = (_method, answer) => ({ ...answer, latestLedgerCloseTime: latestLedgerCloseTime + 5 });
+  }
+  const after = await restart(before);
+  for (let turn = 0; turn < 20 && (await after.state()).epoch === 1; turn++) {
+    after.clock.pass(2_000);
+    await after.turn();
+  }
+  assert.equal((await after.state()).epoch, 2);
 });
 
 test("a second node that fails is not asked, and waited for, again and again", async () => {
