@@ -1,5 +1,6 @@
 import { xdr } from "@stellar/stellar-sdk/base";
-import type { World } from "./world.ts";
+import { JUDGE_LIMITS } from "../../lib/stellar/ledger/judge.ts";
+import type { Owner, World } from "./world.ts";
 
 /** What one answer may say that is wrong. */
 export const LIES = ["higher", "lower", "time", "oldest", "hash", "notFound", "account"] as const;
@@ -8,8 +9,13 @@ export type Lie = typeof LIES[number];
 /** What a JSON-RPC method answers. */
 export type Answer = Record<string, unknown>;
 
-/** The answer with a lie in it. Undefined: it does not fit. */
-export function bend(lie: Lie, method: string, answer: Answer, world: World): Answer | undefined {
+/** The answer to `asker` with a lie in it. Undefined: it does not fit. */
+export function bend(
+  lie: Lie,
+  method: string,
+  answer: Answer,
+  { world, asker }: { world: World; asker: Owner },
+): Answer | undefined {
   const isLatest = method === "getLatestLedger";
   const [height, time] = isLatest ? ["sequence", "closeTime"] : ["latestLedger", "latestLedgerCloseTime"];
   const by = (field: string, steps: number[]) => {
@@ -18,7 +24,10 @@ export function bend(lie: Lie, method: string, answer: Answer, world: World): An
   };
   if (lie === "higher") return by(height!, [1, 50, 1_000_000, 2 ** 32]);
   if (lie === "lower") return by(height!, [-1, -50, -900]);
-  if (lie === "time") return by(time!, [3_600, 86_400 * 3_650, -3_600]);
+  if (lie === "time") {
+    const bent = by(time!, [3_600, 86_400 * 3_650, -3_600]);
+    return bent === undefined || isOfClock(Number(bent[time!]), asker) ? undefined : bent;
+  }
   if (lie === "oldest") return by("oldestLedger", [10, 5_000]);
   if (lie === "hash" && method === "getLedgers") {
     const ledgers = (answer.ledgers as Answer[]).map((ledger) => ({ ...ledger, hash: "e".repeat(64) }));
@@ -32,4 +41,9 @@ export function bend(lie: Lie, method: string, answer: Answer, world: World): An
   const entries = answer.entries as Answer[];
   const others = entries.filter(({ key }) => xdr.LedgerKey.fromXdr(String(key), "base64").type !== "account");
   return others.length < entries.length ? { ...answer, entries: others } : undefined;
+}
+
+/** Whether the asker's clock says this time and is wrong by as much: whoever has no third witness takes it for the truth. */
+function isOfClock(closeTime: number, asker: Owner): boolean {
+  return Math.abs(closeTime - asker.wallMs() / 1_000) <= JUDGE_LIMITS.closeTimeSlackSeconds;
 }

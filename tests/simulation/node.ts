@@ -6,7 +6,7 @@ import { type Chain, type Ledgers, PASSPHRASE } from "./chain.ts";
 import type { Climate } from "./climate.ts";
 import { contractEntry, toldBy } from "./contract_state.ts";
 import { type Answer, bend, type Lie } from "./lies.ts";
-import { START_MS, type World } from "./world.ts";
+import { type Owner, START_MS, type World } from "./world.ts";
 
 /** What ails a node for a while. */
 export interface Ailment {
@@ -106,10 +106,11 @@ export class SimulatedNode {
 
   /**
    * Answers a JSON-RPC request; undefined: never.
+   * @param asker who asks
    * @param told hears the newest ledger of each answer that arrives whole and says when that closed, and of which one what
    *   it shows is
    */
-  answer(body: string, told = (_named: number, _shown: number) => {}): Response | undefined {
+  answer(body: string, asker: Owner, told = (_named: number, _shown: number) => {}): Response | undefined {
     const { id, method, params = {} } = JSON.parse(body) as { id: number; method: string; params?: Params };
     const { world, ailment } = this;
     if (world.chance(ailment.stalls)) return undefined;
@@ -118,7 +119,7 @@ export class SimulatedNode {
     try {
       const answer = this.#methods[method];
       if (answer === undefined) throw new Refusal(-32601, "method not found");
-      const result = this.#bent(method, answer(params));
+      const result = this.#bent(method, answer(params), asker);
       const answered = JSON.stringify({ jsonrpc: "2.0", id, result });
       if (!isLost && result.latestLedgerCloseTime !== undefined) {
         told(Number(result.latestLedger), this.#range().latest);
@@ -263,9 +264,9 @@ export class SimulatedNode {
   }
 
   /** Says what it is to say that is wrong, where it fits. */
-  #bent(method: string, answer: Answer): Answer {
+  #bent(method: string, answer: Answer, asker: Owner): Answer {
     const lie = this.#lie;
-    const bent = lie === undefined ? undefined : bend(lie, method, answer, this.world);
+    const bent = lie === undefined ? undefined : bend(lie, method, answer, { world: this.world, asker });
     if (bent === undefined || (lie === "higher" && this.#isHidden(method, bent))) return answer;
     this.#lie = undefined;
     this.world.note(`${this.name} lies in ${method}: ${lie}`);

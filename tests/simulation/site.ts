@@ -70,7 +70,7 @@ export async function askNode(
   };
   const asked = machine.call(
     `${node.name} ${JSON.parse(String(body)).method}`,
-    () => node.answer(String(body), hear),
+    () => node.answer(String(body), machine, hear),
   );
   const answer = await Promise.race([asked, aborted]);
   return answer ?? await aborted;
