@@ -48,8 +48,6 @@ const KEPT_OF_ONE = [
   { focus: "payments" as const, seed: 4300000223 },
   ...PLANTED.flatMap(({ wasReal, focus, seed }) => wasReal && focus ? [{ focus, seed }] : []),
 ];
-/** Lived through in either runtime: one gateway after another, isolates, and where cards are looked at and payments made. */
-const COMPARED = [8, 13, 104, 107, 111];
 
 /** Every other one: they are the same on either runtime, and both live through them in a whole run. */
 const mine = <T>(seeds: Iterable<T>) => [...seeds].filter((_, n) => n % 2 === (runtimeName === "bun" ? 0 : 1));
@@ -88,22 +86,6 @@ test("everything holds where only one thing is done, and it is done", async () =
     assert.ok(result[done[focus]] > 0, focus);
     assert.equal(result.payments > 0, done[focus] === "payments", focus);
   }
-});
-
-test("a seed has one trace, on either runtime", async () => {
-  const [other] = (["bun", "deno"] as const).filter((name) => name !== runtimeName);
-  const [command, ...args] = [
-    ...runtimeCommand(other!),
-    fileURLToPath(import.meta.resolve("./simulate.ts")),
-    "--these",
-    COMPARED.join(),
-    "--traces",
-  ];
-  const there = promisify(execFile)(command!, args);
-  const here: string[] = [];
-  for (const seed of COMPARED) here.push((await run(seed)).trace);
-  const { stdout } = await there;
-  assert.deepEqual([...stdout.matchAll(/trace (\w+)/g)].map(([, trace]) => trace), here);
 });
 
 test("who mistypes a flag of the simulation is told, instead of hearing that none of 0 worlds failed", async () => {
