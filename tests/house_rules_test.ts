@@ -1,3 +1,4 @@
+// needs: once
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
@@ -5,6 +6,7 @@ import { dirname, join, matchesGlob, relative } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { BOUNDS } from "../lib/store/bounds.ts";
+import { importsOf, needsOf } from "./run/needs.ts";
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 
@@ -26,11 +28,10 @@ function sources(folder: string): Source[] {
 
 function read(path: string): Source {
   const text = readFileSync(join(ROOT, path), "utf8");
-  const found = [...text.matchAll(/(?:from|import)\s*\(?\s*"(\.[^"]+\.ts)"/g)].map((match) => match[1]!);
   return {
     path,
     text,
-    imports: found.map((to) => relative(ROOT, join(ROOT, dirname(path), to)).replaceAll("\\", "/")),
+    imports: importsOf(text).map((to) => relative(ROOT, join(ROOT, dirname(path), to)).replaceAll("\\", "/")),
   };
 }
 
@@ -196,4 +197,26 @@ test("file names are snake_case", () => {
 
 test("main.ts has no default export, which Bun would take for a server", () => {
   assert.doesNotMatch(read("main.ts").text, /export default/);
+});
+
+const TESTS = sources("tests");
+
+test("each file of tests says in its first line what it needs", () => {
+  const silent = TESTS.filter(({ path, text }) => path.endsWith("_test.ts") && needsOf(text) === undefined);
+  assert.deepEqual(silent.map(({ path }) => path), []);
+});
+
+/** What differs by runtime: servers, processes, and what lies in lib/runtime but for reading wasm and the runtime's name. */
+const DIFFERS = /"node:(child_process|https?|http2|net|tls)"|lib\/runtime\/(?!wasm_files|runtime\.ts)/;
+
+test("what is called neutral imports nothing that differs by runtime", () => {
+  const byPath = new Map(TESTS.map((source) => [source.path, source]));
+  const differs = ({ text, imports }: Source, seen = new Set<string>()): boolean =>
+    DIFFERS.test(text) || imports.some((path) => {
+      const imported = byPath.get(path);
+      if (imported === undefined || seen.has(path)) return false;
+      return differs(imported, seen.add(path));
+    });
+  const wrong = TESTS.filter((source) => needsOf(source.text)?.on === "neutral" && differs(source));
+  assert.deepEqual(wrong.map(({ path }) => path), []);
 });

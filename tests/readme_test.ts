@@ -1,3 +1,4 @@
+// needs: once
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
@@ -7,8 +8,9 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { sandboxExports } from "../cli/sandbox/banner.ts";
+import { startReadySandboxHere } from "./cli/sandbox/sandbox_here.ts";
 import { isInstalled } from "./docs/tools.ts";
-import { environment, startSandbox } from "./e2e/sandbox_process.ts";
+import { environment } from "./e2e/sandbox_process.ts";
 import { freePort } from "./faults/serve_process.ts";
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -46,7 +48,7 @@ test("the README's walk-through runs as it stands", {
   const blocks = [...walk.matchAll(/```sh\n([\s\S]*?)```/g)].map((match) => match[1]!);
   assert.ok(blocks.length >= 4);
   const folder = mkdtempSync(join(tmpdir(), "gateway-readme-"));
-  const sandbox = await startSandbox();
+  const sandbox = await startReadySandboxHere();
   try {
     symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
     const port = String(await freePort());

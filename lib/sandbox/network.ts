@@ -11,6 +11,7 @@ import { createFaucet } from "./ledger/faucet.ts";
 import { createMempool } from "./ledger/mempool.ts";
 import { simulate } from "./ledger/simulation.ts";
 import { EVICTION_DELAY_LEDGERS, isTemporary, type LedgerView } from "./ledger/state.ts";
+import type { StateFile } from "./ledger/state_file.ts";
 import { createTicker, IDLE_MS, type Schedule, scheduleWithTimers } from "./ledger/ticker.ts";
 import type {
   Advance,
@@ -35,8 +36,8 @@ export interface NetworkOptions {
   now?: () => number;
   /** Calls back after so many milliseconds; answers how to call it off. Default: timers. */
   schedule?: Schedule;
-  /** Path of a sqlite file that keeps the ledger over restarts. Default: nothing is kept. */
-  stateFile?: string;
+  /** Keeps the ledger over restarts: path of a sqlite file, or another keeper. Default: nothing is kept. */
+  stateFile?: string | StateFile;
   /** Ledgers whose transactions and events are kept, default 17 280. */
   retentionLedgers?: number;
   /** Transactions that may wait for the next ledger, default 1 000. */

@@ -1,6 +1,6 @@
 import type { Browser } from "playwright-core";
 import type { SandboxInfo } from "../e2e/sandbox_process.ts";
-import { type Looks, openPage, type Watched } from "./browser.ts";
+import { type Opening, openPage, type Watched } from "./browser.ts";
 
 /** The console in a browser, with the few ways of moving through it. */
 export interface Console extends Watched {
@@ -14,9 +14,9 @@ export interface Console extends Watched {
 export async function openConsole(
   browser: Browser,
   { gateway }: Pick<SandboxInfo, "gateway">,
-  looks?: Looks,
+  opening?: Opening,
 ): Promise<Console> {
-  const watched = await openPage(browser, looks);
+  const watched = await openPage(browser, opening);
   const { page } = watched;
   await page.goto(`${gateway}/console`);
   await page.waitForSelector("#key");
@@ -35,8 +35,8 @@ export async function openConsole(
 }
 
 /** Opens the console and signs in with the sandbox's key, as a newcomer does. */
-export async function signedIn(browser: Browser, sandbox: SandboxInfo, looks?: Looks): Promise<Console> {
-  const opened = await openConsole(browser, sandbox, looks);
+export async function signedIn(browser: Browser, sandbox: SandboxInfo, opening?: Opening): Promise<Console> {
+  const opened = await openConsole(browser, sandbox, opening);
   await opened.page.getByRole("button", { name: "Use the sandbox's key" }).click();
   await opened.shows("h1", "Overview");
   return opened;

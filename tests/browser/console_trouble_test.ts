@@ -1,6 +1,8 @@
+// needs: once
 /// <reference lib="dom" />
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { longOnly } from "../tier.ts";
 import { skip } from "./browser.ts";
 import { type MadeUpConsole, startMadeUpConsole } from "./made_up_console.ts";
 
@@ -31,7 +33,9 @@ const pageOf = (from: number, to: number) => ({
 });
 const later = <T>(value: T, ms = 500) => new Promise<T>((resolve) => setTimeout(resolve, ms, value));
 
-test("older events that can't be had leave those that are shown, and can be asked for again", { skip }, async () => {
+test("older events that can't be had leave those that are shown, and can be asked for again", {
+  skip: skip || longOnly,
+}, async () => {
   let asked = 0;
   const { page, close } = await stage.open("events", {
     "/v1/events": ({ searchParams }) =>
@@ -49,7 +53,7 @@ test("older events that can't be had leave those that are shown, and can be aske
   await close();
 });
 
-test("events that made room for newer ones are among the older events", { skip }, async () => {
+test("events that made room for newer ones are among the older events", { skip: skip || longOnly }, async () => {
   const { page, close } = await stage.open("events", {
     "/v1/events": ({ searchParams: asked }) => {
       if (asked.has("fromLedger")) return { ...pageOf(100, 101), cursor: "now" };
@@ -155,7 +159,7 @@ test("where events may be missing the live list says which, as long as they are"
 
 test(
   "an account's new event is listed where it is the merchant, and not where it would be the agent",
-  { skip },
+  { skip: skip || longOnly },
   async () => {
     let go = () => {};
     const listed = new Promise<void>((resolve) => go = resolve);
@@ -180,7 +184,7 @@ test(
   },
 );
 
-test("older moments of a card that can't be had can be asked for again", { skip }, async () => {
+test("older moments of a card that can't be had can be asked for again", { skip: skip || longOnly }, async () => {
   let asked = 0;
   const { page, close } = await stage.open(`cards/${hashOf(7)}`, {
     "/v1/events": ({ searchParams }) =>
@@ -206,20 +210,24 @@ test("of a card that could not be read it is said so, and not that it has no age
   await close();
 });
 
-test("the link past the navigation leads to the content of the screen that is shown", { skip }, async () => {
-  const { page, close } = await stage.open("cards", {});
-  await page.locator("h1", { hasText: "Cards" }).waitFor();
-  await page.getByLabel("Look up a card, account").focus();
-  const skipLink = page.getByRole("link", { name: "Skip to content" });
-  await skipLink.press("Enter");
-  await page.waitForFunction(() => document.activeElement?.id === "main");
-  await later(0, 100);
-  assert.match(page.url(), /#\/cards$/);
-  assert.equal(await page.locator("h1").textContent(), "Cards");
-  await close();
-});
+test(
+  "the link past the navigation leads to the content of the screen that is shown",
+  { skip: skip || longOnly },
+  async () => {
+    const { page, close } = await stage.open("cards", {});
+    await page.locator("h1", { hasText: "Cards" }).waitFor();
+    await page.getByLabel("Look up a card, account").focus();
+    const skipLink = page.getByRole("link", { name: "Skip to content" });
+    await skipLink.press("Enter");
+    await page.waitForFunction(() => document.activeElement?.id === "main");
+    await later(0, 100);
+    assert.match(page.url(), /#\/cards$/);
+    assert.equal(await page.locator("h1").textContent(), "Cards");
+    await close();
+  },
+);
 
-test("a key with a character that no key has is said to be mistyped", { skip }, async () => {
+test("a key with a character that no key has is said to be mistyped", { skip: skip || longOnly }, async () => {
   const { page, close } = await stage.open("", {});
   await page.getByRole("button", { name: "Sign out" }).click();
   await page.fill("#key", "service_sk_x_y\u200b\u2026");
@@ -259,65 +267,77 @@ test("a late answer to a key that was signed out does not sign out the next", { 
   await close();
 });
 
-test("the height of a network that began anew is shown, though it is lower than before", { skip }, async () => {
-  let latest = 500;
-  const { page, close } = await stage.open("cards", {
-    "/v1/events": () => ({ events: [], cursor: `c${latest}`, latestLedger: latest, oldestLedger: 1 }),
-  });
-  await page.route("**/v1/events/stream", (route) => {
-    latest = 9;
-    const error = { code: "invalid_request", message: "cursor is of another store" };
-    return route.fulfill({ status: 400, json: { error } });
-  });
-  await page.locator(".height .number", { hasText: /^500$/ }).waitFor();
-  await page.locator(".height .number", { hasText: /^9$/ }).waitFor();
-  await close();
-});
+test(
+  "the height of a network that began anew is shown, though it is lower than before",
+  { skip: skip || longOnly },
+  async () => {
+    let latest = 500;
+    const { page, close } = await stage.open("cards", {
+      "/v1/events": () => ({ events: [], cursor: `c${latest}`, latestLedger: latest, oldestLedger: 1 }),
+    });
+    await page.route("**/v1/events/stream", (route) => {
+      latest = 9;
+      const error = { code: "invalid_request", message: "cursor is of another store" };
+      return route.fulfill({ status: 400, json: { error } });
+    });
+    await page.locator(".height .number", { hasText: /^500$/ }).waitFor();
+    await page.locator(".height .number", { hasText: /^9$/ }).waitFor();
+    await close();
+  },
+);
 
-test("a filter that names nothing leaves the events that are shown, and their older ones", { skip }, async () => {
-  const { page, close } = await stage.open("events", {
-    "/v1/events": ({ searchParams }) => searchParams.has("cursor") ? pageOf(50, 41) : pageOf(100, 51),
-  });
-  const rows = page.locator(".events tbody tr");
-  await rows.nth(49).waitFor();
-  await page.getByLabel("Card, merchant or agent of the events").fill("nonsense");
-  await page.keyboard.press("Enter");
-  await page.waitForFunction(() => document.querySelector(".filters input:invalid") !== null);
-  await page.getByRole("button", { name: "Older events" }).click();
-  await rows.nth(59).waitFor();
-  await page.evaluate(() => location.hash = "#/cards");
-  await page.locator("h1", { hasText: "Cards" }).waitFor();
-  await page.evaluate(() => location.hash = "#/events");
-  await rows.nth(49).waitFor();
-  await close();
-});
+test(
+  "a filter that names nothing leaves the events that are shown, and their older ones",
+  { skip: skip || longOnly },
+  async () => {
+    const { page, close } = await stage.open("events", {
+      "/v1/events": ({ searchParams }) => searchParams.has("cursor") ? pageOf(50, 41) : pageOf(100, 51),
+    });
+    const rows = page.locator(".events tbody tr");
+    await rows.nth(49).waitFor();
+    await page.getByLabel("Card, merchant or agent of the events").fill("nonsense");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => document.querySelector(".filters input:invalid") !== null);
+    await page.getByRole("button", { name: "Older events" }).click();
+    await rows.nth(59).waitFor();
+    await page.evaluate(() => location.hash = "#/cards");
+    await page.locator("h1", { hasText: "Cards" }).waitFor();
+    await page.evaluate(() => location.hash = "#/events");
+    await rows.nth(49).waitFor();
+    await close();
+  },
+);
 
-test("odd and long texts are shown as they are, and no screen is wider for them", { skip }, async () => {
-  const url = `https://shop.example.com/<b>${"long".repeat(300)}`;
-  const asset = "CDLZFC3SYJYDZT7K67VZ75HPJVIEUVNIXF47ZG2FB2RMQQVU2HHGCYSC";
-  const symbol = `<i>🦊\u202eريال${"W".repeat(60)}`;
-  const webhook = {
-    ...{ id: "wh_1", url, types: null, deviceHash: null, merchant: null, ordered: false },
-    ...{ createdAt: "2026-01-01T00:00:00Z", failingSince: "2026-01-01T00:00:00Z", previousSecretUntil: null },
-    ...{ retrying: 1, rejected: 1, dead: 1 },
-  };
-  const { page, close } = await stage.open("webhooks", {
-    "/v1/webhooks": () => ({ webhooks: [webhook] }),
-    "/v1/webhooks/wh_1": () => webhook,
-    "/v1/webhooks/wh_1/deliveries": () => ({ deliveries: [], cursor: null }),
-    "/v1/events": () => ({ ...pageOf(1, 1), events: [{ ...eventOf(1), amount: "9".repeat(39), asset }] }),
-    [`/v1/assets/${asset}`]: () => ({ asset, symbol, name: symbol, decimals: 7 }),
-  });
-  const screens = [["webhooks", "td a"], ["webhooks/wh_1", ".facts code"], ["", ".rows a"], ["events", ".amount b"]];
-  for (const width of [360, 1280]) {
-    await page.setViewportSize({ width, height: 900 });
-    for (const [path, there] of screens) {
-      await page.evaluate((hash) => location.hash = `#/${hash}`, path);
-      await page.locator(there!).first().waitFor();
-      if (path === "events") await page.locator(there!, { hasText: "<i>" }).waitFor();
-      const beyond = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-      assert.ok(beyond <= 0, `${path} is ${beyond} px wider than ${width} px`);
+test(
+  "odd and long texts are shown as they are, and no screen is wider for them",
+  { skip: skip || longOnly },
+  async () => {
+    const url = `https://shop.example.com/<b>${"long".repeat(300)}`;
+    const asset = "CDLZFC3SYJYDZT7K67VZ75HPJVIEUVNIXF47ZG2FB2RMQQVU2HHGCYSC";
+    const symbol = `<i>🦊\u202eريال${"W".repeat(60)}`;
+    const webhook = {
+      ...{ id: "wh_1", url, types: null, deviceHash: null, merchant: null, ordered: false },
+      ...{ createdAt: "2026-01-01T00:00:00Z", failingSince: "2026-01-01T00:00:00Z", previousSecretUntil: null },
+      ...{ retrying: 1, rejected: 1, dead: 1 },
+    };
+    const { page, close } = await stage.open("webhooks", {
+      "/v1/webhooks": () => ({ webhooks: [webhook] }),
+      "/v1/webhooks/wh_1": () => webhook,
+      "/v1/webhooks/wh_1/deliveries": () => ({ deliveries: [], cursor: null }),
+      "/v1/events": () => ({ ...pageOf(1, 1), events: [{ ...eventOf(1), amount: "9".repeat(39), asset }] }),
+      [`/v1/assets/${asset}`]: () => ({ asset, symbol, name: symbol, decimals: 7 }),
+    });
+    const screens = [["webhooks", "td a"], ["webhooks/wh_1", ".facts code"], ["", ".rows a"], ["events", ".amount b"]];
+    for (const width of [360, 1280]) {
+      await page.setViewportSize({ width, height: 900 });
+      for (const [path, there] of screens) {
+        await page.evaluate((hash) => location.hash = `#/${hash}`, path);
+        await page.locator(there!).first().waitFor();
+        if (path === "events") await page.locator(there!, { hasText: "<i>" }).waitFor();
+        const beyond = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        assert.ok(beyond <= 0, `${path} is ${beyond} px wider than ${width} px`);
+      }
     }
-  }
-  await close();
-});
+    await close();
+  },
+);

@@ -1,6 +1,8 @@
+// needs: once
 /// <reference lib="dom" />
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { longOnly } from "../tier.ts";
 import { skip } from "./browser.ts";
 import { type MadeUpConsole, startMadeUpConsole } from "./made_up_console.ts";
 
@@ -41,7 +43,7 @@ const attemptOf = (id: number, outcome: string, eventId = `event${id}`) => ({
 /** After a while, in which somebody may press again. */
 const later = <T>(value: T, ms = 500) => new Promise<T>((resolve) => setTimeout(resolve, ms, value));
 
-test("only what failed is shown, also where it stands on an older page alone", { skip }, async () => {
+test("only what failed is shown, also where it stands on an older page alone", { skip: skip || longOnly }, async () => {
   const { page, close } = await stage.open("webhooks/wh_1", {
     "/v1/webhooks/wh_1": () => webhookOf("wh_1"),
     "/v1/webhooks/wh_1/deliveries": ({ searchParams }) =>
@@ -72,7 +74,7 @@ test("a webhook is made once, however impatiently its button is pressed", { skip
   await close();
 });
 
-test("a webhook that was refused can be made after all", { skip }, async () => {
+test("a webhook that was refused can be made after all", { skip: skip || longOnly }, async () => {
   let tries = 0;
   const { page, close } = await stage.open("webhooks", {
     "POST /v1/webhooks": () =>
@@ -89,20 +91,24 @@ test("a webhook that was refused can be made after all", { skip }, async () => {
   await close();
 });
 
-test("older attempts are listed once, however impatiently their button is pressed", { skip }, async () => {
-  const { page, close } = await stage.open("webhooks/wh_1", {
-    "/v1/webhooks/wh_1": () => webhookOf("wh_1"),
-    "/v1/webhooks/wh_1/deliveries": ({ searchParams }) =>
-      searchParams.has("cursor")
-        ? later({ deliveries: [attemptOf(7, "rejected")], cursor: null })
-        : { deliveries: [attemptOf(8, "delivered")], cursor: "7" },
-  });
-  await page.getByRole("button", { name: "Older attempts" }).dblclick();
-  await page.locator("td", { hasText: "rejected · 400" }).first().waitFor();
-  await later(0);
-  assert.equal(await page.locator("td", { hasText: "rejected · 400" }).count(), 1);
-  await close();
-});
+test(
+  "older attempts are listed once, however impatiently their button is pressed",
+  { skip: skip || longOnly },
+  async () => {
+    const { page, close } = await stage.open("webhooks/wh_1", {
+      "/v1/webhooks/wh_1": () => webhookOf("wh_1"),
+      "/v1/webhooks/wh_1/deliveries": ({ searchParams }) =>
+        searchParams.has("cursor")
+          ? later({ deliveries: [attemptOf(7, "rejected")], cursor: null })
+          : { deliveries: [attemptOf(8, "delivered")], cursor: "7" },
+    });
+    await page.getByRole("button", { name: "Older attempts" }).dblclick();
+    await page.locator("td", { hasText: "rejected · 400" }).first().waitFor();
+    await later(0);
+    assert.equal(await page.locator("td", { hasText: "rejected · 400" }).count(), 1);
+    await close();
+  },
+);
 
 test("a replay is begun once, however impatiently its button is pressed", { skip }, async () => {
   let begun = 0;
@@ -121,7 +127,7 @@ test("a replay is begun once, however impatiently its button is pressed", { skip
   await close();
 });
 
-test("an event says of which webhooks it shows the deliveries", { skip }, async () => {
+test("an event says of which webhooks it shows the deliveries", { skip: skip || longOnly }, async () => {
   const eventId = "0005302424889724928-0000000001";
   const ids = Array.from({ length: 12 }, (_, at) => `wh_${at}`);
   const told = (id: string) => ({ deliveries: id === "wh_3" ? [attemptOf(3, "rejected", eventId)] : [], cursor: null });
@@ -197,7 +203,7 @@ test("a webhook is made once, also where the answer was lost and its button is p
   await close();
 });
 
-test("a secret stays while another webhook is begun", { skip }, async () => {
+test("a secret stays while another webhook is begun", { skip: skip || longOnly }, async () => {
   let made = 0;
   const { page, close } = await stage.open("webhooks", {
     "POST /v1/webhooks": () => later({ ...webhookOf(`wh_${++made}`), secret: `whsec_${made}` }),
@@ -237,7 +243,7 @@ test(
   },
 );
 
-test("older attempts that can't be had can be asked for again", { skip }, async () => {
+test("older attempts that can't be had can be asked for again", { skip: skip || longOnly }, async () => {
   let asked = 0;
   const { page, close } = await stage.open("webhooks/wh_1", {
     "/v1/webhooks/wh_1": () => webhookOf("wh_1"),
@@ -257,7 +263,9 @@ test("older attempts that can't be had can be asked for again", { skip }, async 
   await close();
 });
 
-test("over plain HTTP, where a browser can't compute signatures, the check of a secret says so", { skip }, async () => {
+test("over plain HTTP, where a browser can't compute signatures, the check of a secret says so", {
+  skip: skip || longOnly,
+}, async () => {
   const { page, close } = await stage.open("webhooks/wh_1", {
     "/v1/webhooks/wh_1": () => webhookOf("wh_1"),
     "/v1/webhooks/wh_1/deliveries": () => ({ deliveries: [attemptOf(8, "rejected")], cursor: null }),
@@ -277,7 +285,7 @@ test("over plain HTTP, where a browser can't compute signatures, the check of a 
 
 test(
   "who reads older attempts stays there while events come, and the newest are shown to who does not",
-  { skip },
+  { skip: skip || longOnly },
   async () => {
     let sent = 8;
     let looked = 0;
@@ -302,7 +310,7 @@ test(
   },
 );
 
-test("a webhook that is made while the list is loaded is shown at once", { skip }, async () => {
+test("a webhook that is made while the list is loaded is shown at once", { skip: skip || longOnly }, async () => {
   let isMade = false;
   const listed = () => ({ webhooks: isMade ? [webhookOf("wh_1")] : [] });
   let asked = 0;

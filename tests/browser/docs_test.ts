@@ -1,18 +1,21 @@
+// needs: once
 /// <reference lib="dom" />
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, test } from "node:test";
 import type { Browser } from "playwright-core";
+import { startReadySandboxHere } from "../cli/sandbox/sandbox_here.ts";
 import { createClient } from "../e2e/client.ts";
-import { type SandboxProcess, startSandbox } from "../e2e/sandbox_process.ts";
-import { assertAccessible, type Looks, openPage, skip, startBrowser, type Watched } from "./browser.ts";
+import type { SandboxProcess } from "../e2e/sandbox_process.ts";
+import { isLong, longOnly } from "../tier.ts";
+import { assertAccessible, type Looks, type Opening, openPage, skip, startBrowser, type Watched } from "./browser.ts";
 
 let browser: Browser;
 let sandbox: SandboxProcess;
 before(async () => {
   if (skip) return;
-  [browser, sandbox] = await Promise.all([startBrowser(), startSandbox()]);
+  [browser, sandbox] = await Promise.all([startBrowser(), startReadySandboxHere()]);
 });
 after(async () => {
   await browser?.close();
@@ -20,8 +23,8 @@ after(async () => {
 });
 
 /** Opens a page of the documentation, and waits until its examples are filled where it has any. */
-async function open(path: string, looks?: Looks): Promise<Watched> {
-  const watched = await openPage(browser, looks);
+async function open(path: string, opening?: Opening): Promise<Watched> {
+  const watched = await openPage(browser, opening);
   await watched.page.goto(sandbox.info.gateway + path);
   await watched.page.waitForFunction(() => !document.querySelector("#fill-state")?.textContent?.endsWith("…"));
   return watched;
@@ -32,17 +35,6 @@ function assertAtHome({ asked, complaints }: Watched): void {
   const { origin } = new URL(sandbox.info.gateway);
   assert.deepEqual(asked.filter((url) => new URL(url).origin !== origin && !url.startsWith("data:")), []);
   assert.deepEqual(complaints, []);
-}
-
-/** All pages that the navigation names. */
-async function allPages(): Promise<string[]> {
-  const { page, close } = await open("/docs");
-  const paths = await page.locator(".menu a").evaluateAll((links) =>
-    links.map((link) => (link as HTMLAnchorElement).pathname)
-  );
-  await close();
-  assert.ok(paths.length >= 15);
-  return paths.filter((path) => path !== "/docs/reference");
 }
 
 test("the examples are filled with the sandbox's address, key and accounts", { skip }, async () => {
@@ -59,7 +51,8 @@ test(
   "a tab is chosen by click and by arrow keys, for all examples, and stays chosen on the next page",
   { skip },
   async () => {
-    const { page, close } = await open("/docs/take-a-payment");
+    // The choice outlives the page.
+    const { page, close } = await open("/docs/take-a-payment", { alone: true });
     const shown = () =>
       page.locator("[role=tabpanel]:visible").evaluateAll((all) => all.map(({ dataset }) => dataset.tab));
     assert.deepEqual(await shown(), ["TypeScript", "TypeScript", "TypeScript"]);
@@ -115,11 +108,11 @@ test("an error's link leads to its section", { skip }, async () => {
 
 const LOOKS: Looks[] = [{ colorScheme: "light" }, { colorScheme: "dark" }, { width: 390 }];
 /** Between them they have everything that a page can be made of. */
-const VARIED = ["/docs", "/docs/signing", "/docs/run-it"];
+const VARIED = ["/docs/signing", "/docs", "/docs/run-it"];
 
 test("the pages are accessible in light, in dark and on a phone, and complain of nothing", { skip }, async () => {
-  for (const looks of LOOKS) {
-    for (const path of VARIED) {
+  for (const looks of isLong ? LOOKS : LOOKS.slice(0, 1)) {
+    for (const path of isLong ? VARIED : VARIED.slice(0, 1)) {
       const watched = await open(path, looks);
       await assertAccessible(watched.page, `${path} ${JSON.stringify(looks)}`);
       assertAtHome(watched);
@@ -128,32 +121,35 @@ test("the pages are accessible in light, in dark and on a phone, and complain of
   }
 });
 
-test("every page fits a phone", { skip }, async () => {
-  const { page, close } = await open("/docs", { width: 390 });
-  for (const path of await allPages()) {
-    await page.goto(sandbox.info.gateway + path);
+test("every page loads without a complaint, fits a phone, and links to nothing that is not there", {
+  skip,
+}, async () => {
+  const watched = await open("/docs", { width: 390 });
+  const { page, close } = watched;
+  const { gateway } = sandbox.info;
+  const paths = await page.locator(".menu a").evaluateAll((all) => all.map((a) => (a as HTMLAnchorElement).pathname));
+  assert.ok(paths.length >= 15);
+  const texts = new Map<string, string>();
+  for (const path of paths.filter((path) => path !== "/docs/reference")) {
+    await page.goto(gateway + path);
     const beyond = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
     assert.ok(beyond <= 0, `${path} is ${beyond} px too wide`);
-  }
-  await close();
-});
-
-test("the pages link to nothing that is not there", { skip }, async () => {
-  const { page, close } = await open("/docs");
-  for (const path of await allPages()) {
-    await page.goto(sandbox.info.gateway + path);
     const links = await page.locator("article a").evaluateAll((all) => all.map((a) => (a as HTMLAnchorElement).href));
-    for (const link of links.filter((link) => link.startsWith(sandbox.info.gateway))) {
+    for (const link of new Set(links.filter((link) => link.startsWith(gateway)))) {
       const { pathname, hash } = new URL(link);
-      const answer = await fetch(sandbox.info.gateway + pathname);
-      assert.equal(answer.status, 200, `${path} links to ${link}`);
-      if (hash !== "") assert.ok((await answer.text()).includes(`id="${hash.slice(1)}"`), `${path} links to ${link}`);
+      if (!texts.has(pathname)) {
+        const answer = await fetch(gateway + pathname);
+        assert.equal(answer.status, 200, `${path} links to ${link}`);
+        texts.set(pathname, await answer.text());
+      }
+      if (hash !== "") assert.ok(texts.get(pathname)!.includes(`id="${hash.slice(1)}"`), `${path} links to ${link}`);
     }
   }
+  assertAtHome(watched);
   await close();
 });
 
-test("the reference is accessible in light, in dark and on a phone", { skip }, async () => {
+test("the reference is accessible in light, in dark and on a phone", { skip: skip || longOnly }, async () => {
   for (const looks of LOOKS) {
     const watched = await openPage(browser, looks);
     await watched.page.goto(`${sandbox.info.gateway}/docs/reference`);
@@ -163,11 +159,20 @@ test("the reference is accessible in light, in dark and on a phone", { skip }, a
   }
 });
 
+test("the reference is shown by this gateway alone", { skip }, async () => {
+  const watched = await openPage(browser);
+  await watched.page.goto(`${sandbox.info.gateway}/docs/reference#tag/network/GET/v1/network`);
+  await watched.page.getByRole("button", { name: /Test Request/i }).first().waitFor();
+  assertAtHome({ ...watched, complaints: watched.complaints.filter((text) => !/inline style/.test(text)) });
+  await watched.close();
+});
+
 test(
   "the reference is shown under its policy, by this gateway alone, and tries an endpoint out",
-  { skip },
+  { skip: skip || longOnly },
   async () => {
-    const watched = await openPage(browser);
+    // With an empty cache, and with a script that stays in its context.
+    const watched = await openPage(browser, { alone: true });
     const { page } = watched;
     await page.addInitScript(() => {
       const stopped: string[] = (globalThis as unknown as { stopped: string[] }).stopped = [];
@@ -197,40 +202,44 @@ test(
   },
 );
 
-test("behind a proxy that puts a prefix before the gateway's paths the pages are whole", { skip }, async () => {
-  const proxy = createServer(async ({ url, headers }, response) => {
-    // Without the prefix it is another's: no part of the page may go there.
-    if (!url!.startsWith("/pay/")) return void response.writeHead(404).end();
-    const answer = await fetch(sandbox.info.gateway + url!.slice("/pay".length), {
-      headers: { accept: headers.accept ?? "", "accept-encoding": "identity" },
+test(
+  "behind a proxy that puts a prefix before the gateway's paths the pages are whole",
+  { skip: skip || longOnly },
+  async () => {
+    const proxy = createServer(async ({ url, headers }, response) => {
+      // Without the prefix it is another's: no part of the page may go there.
+      if (!url!.startsWith("/pay/")) return void response.writeHead(404).end();
+      const answer = await fetch(sandbox.info.gateway + url!.slice("/pay".length), {
+        headers: { accept: headers.accept ?? "", "accept-encoding": "identity" },
+      });
+      const { "content-encoding": _, "content-length": __, ...kept } = Object.fromEntries(answer.headers);
+      response.writeHead(answer.status, kept).end(await answer.bytes());
     });
-    const { "content-encoding": _, "content-length": __, ...kept } = Object.fromEntries(answer.headers);
-    response.writeHead(answer.status, kept).end(await answer.bytes());
-  });
-  await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
-  const prefixed = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}/pay`;
-  const { page, asked, complaints, close } = await openPage(browser);
-  const notThere = () => asked.filter((url) => !url.startsWith(`${prefixed}/`) && !url.startsWith("data:"));
-  for (const path of ["/docs", "/docs/signing"]) {
-    await page.goto(prefixed + path);
-    await page.getByText("The examples are filled with this sandbox's key").waitFor();
-    assert.ok((await page.locator("article").innerText()).includes(prefixed), path);
-    const links = await page.locator("a").evaluateAll((all) => all.map((a) => (a as HTMLAnchorElement).href));
-    assert.deepEqual(links.filter((link) => link.startsWith("http://127.") && !link.startsWith(`${prefixed}/`)), []);
-  }
-  await page.goto(`${prefixed}/docs/reference`);
-  await page.getByRole("button", { name: /Test Request/i }).first().waitFor();
-  await page.getByText(prefixed).first().waitFor();
-  assert.deepEqual(notThere(), []);
-  assert.deepEqual(complaints.filter((text) => !/inline style|unsafe-eval/.test(text)), []);
-  await close();
-  proxy.closeAllConnections();
-  proxy.close();
-});
+    await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+    const prefixed = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}/pay`;
+    const { page, asked, complaints, close } = await openPage(browser, { alone: true });
+    const notThere = () => asked.filter((url) => !url.startsWith(`${prefixed}/`) && !url.startsWith("data:"));
+    for (const path of ["/docs", "/docs/signing"]) {
+      await page.goto(prefixed + path);
+      await page.getByText("The examples are filled with this sandbox's key").waitFor();
+      assert.ok((await page.locator("article").innerText()).includes(prefixed), path);
+      const links = await page.locator("a").evaluateAll((all) => all.map((a) => (a as HTMLAnchorElement).href));
+      assert.deepEqual(links.filter((link) => link.startsWith("http://127.") && !link.startsWith(`${prefixed}/`)), []);
+    }
+    await page.goto(`${prefixed}/docs/reference`);
+    await page.getByRole("button", { name: /Test Request/i }).first().waitFor();
+    await page.getByText(prefixed).first().waitFor();
+    assert.deepEqual(notThere(), []);
+    assert.deepEqual(complaints.filter((text) => !/inline style|unsafe-eval/.test(text)), []);
+    await close();
+    proxy.closeAllConnections();
+    proxy.close();
+  },
+);
 
 test(
   "over plain HTTP, where a browser can't hash, the box says so instead of blaming the envelope",
-  { skip },
+  { skip: skip || longOnly },
   async () => {
     const { page, close } = await open("/docs/signing");
     await page.evaluate(() => Object.defineProperty(crypto, "subtle", { value: undefined }));
@@ -242,17 +251,23 @@ test(
   },
 );
 
-test("an envelope that is no base64, or JSON that breaks off, is told in words", { skip }, async () => {
-  const { page, close } = await open("/docs/signing");
-  const says = page.locator("#envelope-says");
-  await page.getByLabel("An envelope").fill("no envelope!");
-  await says.getByText("This cannot be read: it is not base64.").waitFor();
-  await page.getByLabel("An envelope").fill('{ "xdr": "AAA');
-  await says.getByText("This cannot be read: its JSON is not whole.").waitFor();
-  await close();
-});
+test(
+  "an envelope that is no base64, or JSON that breaks off, is told in words",
+  { skip: skip || longOnly },
+  async () => {
+    const { page, close } = await open("/docs/signing");
+    const says = page.locator("#envelope-says");
+    await page.getByLabel("An envelope").fill("no envelope!");
+    await says.getByText("This cannot be read: it is not base64.").waitFor();
+    await page.getByLabel("An envelope").fill('{ "xdr": "AAA');
+    await says.getByText("This cannot be read: its JSON is not whole.").waitFor();
+    await close();
+  },
+);
 
-test("a key with a character that no key has is said to be malformed where examples are filled", { skip }, async () => {
+test("a key with a character that no key has is said to be malformed where examples are filled", {
+  skip: skip || longOnly,
+}, async () => {
   const watched = await openPage(browser);
   const { page } = watched;
   // As of a gateway that is no sandbox.

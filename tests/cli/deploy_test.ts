@@ -1,3 +1,4 @@
+// needs: runtime
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -7,8 +8,11 @@ import process from "node:process";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { createClient, signed } from "../e2e/client.ts";
-import { environment, runGateway, type SandboxProcess, startSandbox } from "../e2e/sandbox_process.ts";
+import { runHere } from "../e2e/here.ts";
+import { environment, type SandboxProcess } from "../e2e/sandbox_process.ts";
 import { freePort } from "../faults/serve_process.ts";
+import { longOnly } from "../tier.ts";
+import { startReadySandboxHere } from "./sandbox/sandbox_here.ts";
 
 const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const ENTRY = join(ROOT, "cli", "deploy.ts");
@@ -34,7 +38,7 @@ interface Deployed {
   signal(signal: "SIGUSR2" | "SIGHUP" | "SIGTERM"): void;
   /** Resolves when it has ended by itself. */
   ended: Promise<void>;
-  /** As isolates end: without a word. */
+  /** As isolates end: without a word. Does nothing where it has ended. */
   kill(): Promise<void>;
 }
 
@@ -77,7 +81,7 @@ async function serve(args: string[], env: Record<string, string>): Promise<Deplo
     ended,
     signal: (signal) => void process.kill(child.pid!, signal),
     kill() {
-      process.kill(child.pid!, "SIGKILL");
+      if (child.exitCode === null && child.signalCode === null) process.kill(child.pid!, "SIGKILL");
       return ended;
     },
   };
@@ -91,20 +95,11 @@ function registerTests(): void {
   before(async () => {
     // The platform's database is a file in Deno's own folder: one of its own, with the packages of the real one.
     folder = mkdtempSync(join(tmpdir(), "gateway-deploy-"));
+    const keygen = "keygen --name deployed --scopes read,write,webhooks --rate 60 --record --json";
     const [denoDir, started, made] = await Promise.all([
       denoDirectory(),
-      startSandbox(),
-      runGateway([
-        "keygen",
-        "--name",
-        "deployed",
-        "--scopes",
-        "read,write,webhooks",
-        "--rate",
-        "60",
-        "--record",
-        "--json",
-      ]),
+      startReadySandboxHere(),
+      runHere(keygen.split(" "), {}),
     ]);
     mkdirSync(join(folder, "deno"));
     symlinkSync(join(denoDir, "npm"), join(folder, "deno", "npm"));
@@ -129,7 +124,7 @@ function registerTests(): void {
 
   const deployFlags = ["--unstable-kv", "--unstable-cron", "--unstable-no-legacy-abort", ENTRY];
 
-  test("deno serve with Deno's own flags answers and logs nothing to worry about", async () => {
+  test("deno serve with Deno's own flags answers, logs nothing to worry about, and ends at one signal", async () => {
     const deployed = await serve(deployFlags, settings);
     try {
       const api = createClient(deployed.url, key);
@@ -139,6 +134,8 @@ function registerTests(): void {
       assert.deepEqual(network.body.contracts, sandbox.info.contracts);
       assert.equal((await createClient(deployed.url, sandbox.info.apiKey).get("/v1/network")).status, 401);
       assert.doesNotMatch(deployed.output(), /"level"/);
+      deployed.signal("SIGTERM");
+      await deployed.ended;
     } finally {
       await deployed.kill();
     }
@@ -185,7 +182,7 @@ function registerTests(): void {
     }
   });
 
-  test("isolates share a key's limit, and one signal ends them", async () => {
+  test("isolates share a key's limit, and one signal ends them", { skip: longOnly }, async () => {
     const isolates = await Promise.all([serve(deployFlags, settings), serve(deployFlags, settings)]);
     const clients = isolates.map(({ url }) => createClient(url, key));
     await Promise.all(clients.map((api) => api.get("/v1/health")));
@@ -228,8 +225,9 @@ function registerTests(): void {
       /SERVICE_API_KEYS_FILE cannot be used/,
     ],
   ];
-  for (const [what, setting, says] of refused) {
-    test(`${what} is refused by name before anything is served`, async () => {
+  for (const [index, [what, setting, says]] of refused.entries()) {
+    const skip = index > 0 && longOnly;
+    test(`${what} is refused by name before anything is served`, { skip }, async () => {
       await assert.rejects(serve(deployFlags, { ...settings, ...setting }), says);
     });
   }

@@ -1,3 +1,4 @@
+// needs: runtime
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";

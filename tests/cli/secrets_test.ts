@@ -1,3 +1,4 @@
+// needs: once
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";

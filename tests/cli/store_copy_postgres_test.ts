@@ -1,8 +1,10 @@
+// needs: once
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { command } from "../../cli/store.ts";
 import { openStore } from "../../lib/store/open.ts";
-import { type Cluster, findPostgres, startCluster } from "../store/postgres_cluster.ts";
+import { findPostgres } from "../store/postgres_programs.ts";
+import { createDatabase, type SharedDatabase } from "../store/postgres_shared.ts";
 import { sampleKey } from "../store/samples.ts";
 import { fakeIo } from "./fake_io.ts";
 import { runCommand } from "./run_command.ts";
@@ -13,14 +15,14 @@ const beside = storeBeside((store) => store.keys.insert(sampleKey("a")));
 
 describe("store copy to PostgreSQL", () => {
   if (programs === undefined) return void test("is not on this machine", { skip: true });
-  let cluster: Cluster;
+  let postgres: SharedDatabase;
   before(async () => {
-    cluster = await startCluster(programs);
+    postgres = await createDatabase(programs);
   });
-  after(() => cluster.remove());
+  after(() => postgres.remove());
 
   test("prints a command that serves from the copy, with its user and parameters", async () => {
-    const to = cluster.setting({ schema: "copied", pool: "3" });
+    const to = postgres.setting({ schema: "copied", pool: "3" });
     const io = fakeIo();
     assert.equal(await runCommand(command, ["copy", beside.setting, to], io), 0, io.err);
     const named = /: gateway serve --store '([^']+)'\n$/.exec(io.out)?.[1];
@@ -31,7 +33,7 @@ describe("store copy to PostgreSQL", () => {
   });
 
   test("shows no password that a variable has, and says where to put it", async () => {
-    const to = cluster.setting({ schema: "moved" });
+    const to = postgres.setting({ schema: "moved" });
     const io = fakeIo({ env: { MOVED_TO: to.replace("@", ":hush@") } });
     assert.equal(await runCommand(command, ["copy", beside.setting, "env:MOVED_TO"], io), 0, io.err);
     assert.ok(io.out.endsWith(`: gateway serve --store '${to}', with its password in PGPASSWORD\n`), io.out);

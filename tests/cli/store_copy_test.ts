@@ -1,3 +1,4 @@
+// needs: neutral
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";

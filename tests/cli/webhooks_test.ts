@@ -1,3 +1,4 @@
+// needs: neutral
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";

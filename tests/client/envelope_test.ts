@@ -1,3 +1,4 @@
+// needs: neutral
 import {
   Address,
   Asset,

@@ -1,3 +1,4 @@
+// needs: once
 import assert from "node:assert/strict";
 import { cp, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,6 +9,7 @@ import denoJson from "../../deno.json" with { type: "json" };
 import { type SandboxProcess, startSandbox } from "../e2e/sandbox_process.ts";
 import { type Application, installBuilt, missing, ROOT } from "./built_package.ts";
 import { inChromium } from "./in_chromium.ts";
+import { longOnly } from "../tier.ts";
 
 /** What every runtime must have seen. */
 const SEEN = {
@@ -54,7 +56,8 @@ test("what npm pack makes holds JavaScript and types, and nothing else", { timeo
 });
 
 for (const runtime of ["node", "deno", "bun"]) {
-  test(`the built client works on ${runtime}`, { timeout: 240_000 }, async (t) => {
+  const skip = runtime === "bun" ? longOnly : false;
+  test(`the built client works on ${runtime}`, { timeout: 240_000, skip }, async (t) => {
     if (isWithout !== undefined) return t.skip(isWithout);
     if (await app.run(runtime, ["--version"]).catch(() => undefined) === undefined) return t.skip(`needs ${runtime}`);
     await cp(join(import.meta.dirname!, "story.js"), join(app.folder, "story.js"));
@@ -74,51 +77,59 @@ for (const runtime of ["node", "deno", "bun"]) {
   });
 }
 
-test("the built client works in a browser, from a page of another origin", { timeout: 240_000 }, async (t) => {
-  if (isWithout !== undefined) return t.skip(isWithout);
-  await cp(join(import.meta.dirname!, "story.js"), join(app.folder, "story.js"));
-  const told = await inChromium(app.folder, setting("chromium"));
-  if (told === undefined) return t.skip("needs chromium");
-  assert.deepEqual(told, SEEN);
-});
+test(
+  "the built client works in a browser, from a page of another origin",
+  { timeout: 240_000, skip: longOnly },
+  async (t) => {
+    if (isWithout !== undefined) return t.skip(isWithout);
+    await cp(join(import.meta.dirname!, "story.js"), join(app.folder, "story.js"));
+    const told = await inChromium(app.folder, setting("chromium"));
+    if (told === undefined) return t.skip("needs chromium");
+    assert.deepEqual(told, SEEN);
+  },
+);
 
-test("its types are those of the API, for whoever compiles against them", { timeout: 240_000 }, async (t) => {
-  if (isWithout !== undefined) return t.skip(isWithout);
-  const lines = [
-    'import { createGatewayClient, type GatewayEvent, receive, verifyWebhook } from "payment-escrow-gateway-client";',
-    'import { verifyWebhook as alone } from "payment-escrow-gateway-client/verify_webhook";',
-    'const gateway = createGatewayClient({ baseUrl: "http://x", apiKey: "k" });',
-    'const device = await gateway.device("x");',
-    "if (device.ok) { const balance: string = device.escrowBalance; void balance; } else { const r: string = device.reason; void r; }",
-    "// @ts-expect-error: it may have failed",
-    "void device.escrowBalance;",
-    "// @ts-expect-error: an amount is text",
-    'void gateway.write({ kind: "claim", asset: 5 }, { publicKey: () => "", sign: (data) => data });',
-    "// @ts-expect-error: there is no such type of event",
-    'void gateway.events({ types: ["payment.made"] });',
-    "for await (const event of gateway.events()) { const one: GatewayEvent = event; const ledger: number = one.ledger; void ledger; }",
-    "void [receive, verifyWebhook, alone];",
-  ];
-  await writeFile(join(app.folder, "consumer.ts"), lines.join("\n"));
-  const page = await readFile(join(ROOT, "lib/client/npm/README.md"), "utf8");
-  const sample = /```ts\n([\s\S]*?)```/.exec(page)![1];
-  const declared = "declare const apiKey: string, uid: string, merchant: string, asset: string, secret: string;\n" +
-    'declare const network: import("payment-escrow-gateway-client").TrustedNetwork;\n';
-  await writeFile(join(app.folder, "readme.ts"), declared + sample);
-  const options = {
-    strict: true,
-    noEmit: true,
-    skipLibCheck: true,
-    target: "ES2022",
-    lib: ["ES2022", "DOM"],
-    types: [],
-  };
-  for (const module of ["NodeNext", "Preserve"]) {
-    const compilerOptions = { ...options, module };
-    await writeFile(
-      join(app.folder, "tsconfig.json"),
-      JSON.stringify({ compilerOptions, files: ["consumer.ts", "readme.ts"] }),
-    );
-    await app.tsc("-p", "tsconfig.json");
-  }
-});
+test(
+  "its types are those of the API, for whoever compiles against them",
+  { timeout: 240_000, skip: longOnly },
+  async (t) => {
+    if (isWithout !== undefined) return t.skip(isWithout);
+    const lines = [
+      'import { createGatewayClient, type GatewayEvent, receive, verifyWebhook } from "payment-escrow-gateway-client";',
+      'import { verifyWebhook as alone } from "payment-escrow-gateway-client/verify_webhook";',
+      'const gateway = createGatewayClient({ baseUrl: "http://x", apiKey: "k" });',
+      'const device = await gateway.device("x");',
+      "if (device.ok) { const balance: string = device.escrowBalance; void balance; } else { const r: string = device.reason; void r; }",
+      "// @ts-expect-error: it may have failed",
+      "void device.escrowBalance;",
+      "// @ts-expect-error: an amount is text",
+      'void gateway.write({ kind: "claim", asset: 5 }, { publicKey: () => "", sign: (data) => data });',
+      "// @ts-expect-error: there is no such type of event",
+      'void gateway.events({ types: ["payment.made"] });',
+      "for await (const event of gateway.events()) { const one: GatewayEvent = event; const ledger: number = one.ledger; void ledger; }",
+      "void [receive, verifyWebhook, alone];",
+    ];
+    await writeFile(join(app.folder, "consumer.ts"), lines.join("\n"));
+    const page = await readFile(join(ROOT, "lib/client/npm/README.md"), "utf8");
+    const sample = /```ts\n([\s\S]*?)```/.exec(page)![1];
+    const declared = "declare const apiKey: string, uid: string, merchant: string, asset: string, secret: string;\n" +
+      'declare const network: import("payment-escrow-gateway-client").TrustedNetwork;\n';
+    await writeFile(join(app.folder, "readme.ts"), declared + sample);
+    const options = {
+      strict: true,
+      noEmit: true,
+      skipLibCheck: true,
+      target: "ES2022",
+      lib: ["ES2022", "DOM"],
+      types: [],
+    };
+    for (const module of ["NodeNext", "Preserve"]) {
+      const compilerOptions = { ...options, module };
+      await writeFile(
+        join(app.folder, "tsconfig.json"),
+        JSON.stringify({ compilerOptions, files: ["consumer.ts", "readme.ts"] }),
+      );
+      await app.tsc("-p", "tsconfig.json");
+    }
+  },
+);

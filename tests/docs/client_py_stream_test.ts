@@ -1,3 +1,4 @@
+// needs: once
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { createServer } from "node:http";
@@ -5,6 +6,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
+import { skip } from "./client_py_stage.ts";
 
 const DOCS = join(import.meta.dirname!, "../../docs");
 const run = promisify(execFile);
@@ -16,7 +18,7 @@ async function python(lines: string[], timeout = 8_000): Promise<string> {
   return stdout.trim();
 }
 
-test("what on_gap raises reaches the caller, also when it asks the gateway itself", async () => {
+test("what on_gap raises reaches the caller, also when it asks the gateway itself", { skip }, async () => {
   const server = createServer((_request, response) => {
     response.writeHead(200, { "content-type": "text/event-stream" });
     response.end('id: c1\nevent: gap\ndata: {"reason":"history"}\n\nid: c2\nevent: caught_up\ndata: {}\n\n');
@@ -38,7 +40,7 @@ test("what on_gap raises reaches the caller, also when it asks the gateway itsel
   }
 });
 
-test("an address that is none is said at once, and is not asked for ever", async () => {
+test("an address that is none is said at once, and is not asked for ever", { skip }, async () => {
   for (const use of ["next(gateway.events())", 'gateway.request("GET", "/v1/devices/a b")']) {
     const said = await python([
       `gateway = Gateway("http://127.0.0.1:1${use.startsWith("next") ? "/ " : ""}", "key", patience=60)`,

@@ -1,3 +1,4 @@
+// needs: once
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -9,6 +10,7 @@ import { test } from "node:test";
 import { promisify } from "node:util";
 import { startSandbox } from "../e2e/sandbox_process.ts";
 import { INSTALL_MS, PACKAGE, pythonWithSdk } from "../sandbox/rpc/python.ts";
+import { longOnly } from "../tier.ts";
 
 const DOCS = join(import.meta.dirname!, "../../docs");
 const STORY_MS = 120_000;
@@ -21,7 +23,7 @@ test("the Python client is a page long", () => {
 
 test(
   "the Python client writes a card's life, hears of it, and signs nothing but what was asked for",
-  { timeout: INSTALL_MS + STORY_MS },
+  { skip: longOnly, timeout: INSTALL_MS + STORY_MS },
   async (t) => {
     const folder = await mkdtemp(join(tmpdir(), "python-client-"));
     const python = await pythonWithSdk(folder);

@@ -1,3 +1,4 @@
+// needs: once
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { cut, json, python, skip } from "./client_py_stage.ts";

@@ -1,3 +1,4 @@
+// needs: long, once
 import assert from "node:assert/strict";
 import { execFile, spawnSync } from "node:child_process";
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -8,8 +9,6 @@ import process from "node:process";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { ENV_PREFIX, SETTINGS } from "../../lib/config.ts";
-import { parsePostgresSetting } from "../../lib/store/postgres/setting.ts";
 import { createTestCertificates } from "../webhooks/post/test_certificates.ts";
 import { SERVERS_PATH } from "./balancers.ts";
 import { PROXIES } from "./proxies.ts";
@@ -24,19 +23,6 @@ const INSTALL_MS = 480_000;
 
 const run = promisify(execFile);
 const pathOf = (name: string) => fileURLToPath(new URL(`../../docs/${name}`, import.meta.url).href);
-
-for (const name of ["compose.yaml", "kubernetes.yaml"]) {
-  test(`${name} sets only what are settings, and a store that can be read`, () => {
-    const text = readDoc(name);
-    const known = Object.values(SETTINGS).map(({ env }) => ENV_PREFIX + env);
-    const named = [...text.matchAll(/\b(?:SERVICE_API_\w+)/g)].map(([setting]) => setting);
-    assert.ok(named.length >= 2);
-    for (const setting of named) assert.ok(known.includes(setting), `${setting} is no setting`);
-    const [store] = /postgres:\/\/\S+/.exec(text)!;
-    assert.equal(parsePostgresSetting(store, { PGPASSWORD: "hush" }).password, "hush");
-    assert.ok(text.includes("8787") === (name === "kubernetes.yaml"), "the standard port is not said twice");
-  });
-}
 
 describe("HAProxy", () => {
   const missing = ["haproxy", "openssl"].filter((program) => !isInstalled(program));

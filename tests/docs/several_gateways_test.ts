@@ -1,3 +1,4 @@
+// needs: long, runtime
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";

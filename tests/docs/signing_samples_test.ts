@@ -1,3 +1,4 @@
+// needs: long, once
 import assert from "node:assert/strict";
 import { execFile, type ExecFileOptions } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

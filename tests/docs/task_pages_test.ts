@@ -1,3 +1,4 @@
+// needs: once
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -6,9 +7,11 @@ import { dirname, join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
+import { startReadySandboxHere } from "../cli/sandbox/sandbox_here.ts";
 import { createClient, signed } from "../e2e/client.ts";
-import { type SandboxProcess, startSandbox } from "../e2e/sandbox_process.ts";
+import type { SandboxProcess } from "../e2e/sandbox_process.ts";
 import { INSTALL_MS, PACKAGE, pythonWithSdk } from "../sandbox/rpc/python.ts";
+import { longOnly } from "../tier.ts";
 import { samples } from "./tools.ts";
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), "../..");
@@ -29,7 +32,7 @@ const LIFE = [
 
 let sandbox: SandboxProcess;
 before(async () => {
-  sandbox = await startSandbox();
+  sandbox = await startReadySandboxHere();
 });
 after(() => sandbox.stop());
 
@@ -92,31 +95,35 @@ test("the page about signing signs, in TypeScript, as everybody does", async () 
   assert.equal(sign(body.xdr, networkPassphrase, owner.secret), signed(body.xdr, networkPassphrase, owner.secret));
 });
 
-test("the task pages' Python lives a card's life on the sandbox", { timeout: INSTALL_MS + STORY_MS }, async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), "docs-python-"));
-  try {
-    const python = await pythonWithSdk(folder);
-    if (python === undefined) return t.skip(`needs python3 with venv, and ${PACKAGE}`);
-    const held =
-      (await createClient(sandbox.info.gateway, sandbox.info.apiKey).get("/v1/events?limit=1000")).body.events;
-    const [write, sign] = blocks("signing", "Python");
-    const written =
-      `write("${sandbox.info.accounts.owner.secret}", {"kind": "claim", "asset": "${sandbox.info.asset}"}, "")`;
-    writeFileSync(
-      join(folder, "empty.py"),
-      `from write import write\ntry:\n    ${written}\nexcept RuntimeError as e:\n    print(e)\n`,
-    );
-    writeFileSync(join(folder, "write.py"), write!);
-    writeFileSync(join(folder, "sign.py"), sign!);
-    for (const name of ["sign", ...TASKS]) {
-      const file = join(folder, `${name.replaceAll("-", "_")}.py`);
-      if (name !== "sign") writeFileSync(file, blocks(name, "Python").join("\n\n"));
-      await run(python, [file], { timeout: STORY_MS });
+test(
+  "the task pages' Python lives a card's life on the sandbox",
+  { skip: longOnly, timeout: INSTALL_MS + STORY_MS },
+  async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), "docs-python-"));
+    try {
+      const python = await pythonWithSdk(folder);
+      if (python === undefined) return t.skip(`needs python3 with venv, and ${PACKAGE}`);
+      const held =
+        (await createClient(sandbox.info.gateway, sandbox.info.apiKey).get("/v1/events?limit=1000")).body.events;
+      const [write, sign] = blocks("signing", "Python");
+      const written =
+        `write("${sandbox.info.accounts.owner.secret}", {"kind": "claim", "asset": "${sandbox.info.asset}"}, "")`;
+      writeFileSync(
+        join(folder, "empty.py"),
+        `from write import write\ntry:\n    ${written}\nexcept RuntimeError as e:\n    print(e)\n`,
+      );
+      writeFileSync(join(folder, "write.py"), write!);
+      writeFileSync(join(folder, "sign.py"), sign!);
+      for (const name of ["sign", ...TASKS]) {
+        const file = join(folder, `${name.replaceAll("-", "_")}.py`);
+        if (name !== "sign") writeFileSync(file, blocks(name, "Python").join("\n\n"));
+        await run(python, [file], { timeout: STORY_MS });
+      }
+      assert.deepEqual(await eventsSince(held.length), LIFE);
+      const { stdout } = await run(python, [join(folder, "empty.py")]);
+      assert.match(stdout, /Idempotency-Key must be 1 to 255/, "an empty intent is not another one each time");
+    } finally {
+      rmSync(folder, { recursive: true });
     }
-    assert.deepEqual(await eventsSince(held.length), LIFE);
-    const { stdout } = await run(python, [join(folder, "empty.py")]);
-    assert.match(stdout, /Idempotency-Key must be 1 to 255/, "an empty intent is not another one each time");
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
-});
+  },
+);

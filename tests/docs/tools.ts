@@ -22,10 +22,15 @@ export function samples(page: string, tab: string, sandbox: SandboxInfo): string
     AGENT: agent.address,
     MERCHANT: merchant.address,
   };
-  const blocks = [...readDoc(page).matchAll(/\n#### (.+)\n\n```[^\n]*\n([\s\S]*?)\n```/g)];
-  return blocks.filter(([, title]) => title === tab).map(([, , code]) =>
-    Object.entries(known).reduce((filled, [word, value]) => filled.replaceAll(`$${word}`, value), code!)
+  return sampleTexts(page, tab).map((text) =>
+    Object.entries(known).reduce((filled, [word, value]) => filled.replaceAll(`$${word}`, value), text)
   );
+}
+
+/** The samples of a page that stand under a tab, as the page has them. */
+export function sampleTexts(page: string, tab: string): string[] {
+  const blocks = [...readDoc(page).matchAll(/\n#### (.+)\n\n```[^\n]*\n([\s\S]*?)\n```/g)];
+  return blocks.filter(([, title]) => title === tab).map(([, , code]) => code!);
 }
 
 /** Whether a program is on this machine; servers are where only root has them in its path. */

@@ -1,4 +1,6 @@
-import { mkdtempSync, rmSync } from "node:fs";
+// needs: runtime
+import assert from "node:assert/strict";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -17,4 +19,11 @@ after(async () => {
 
 test("a store backed up under load starts another gateway that goes on from there", async () => {
   await tellBackup(sandbox.info, sourceCommand(), folder);
+});
+
+test("without --state a sandbox leaves nothing behind", async () => {
+  const path = sandbox.info.store.replace(/^[a-z-]+:/, "");
+  assert.ok(existsSync(path));
+  assert.equal(await sandbox.stop("SIGINT"), 0, sandbox.log());
+  assert.ok(!existsSync(path));
 });

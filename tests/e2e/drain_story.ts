@@ -3,10 +3,11 @@ import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { ConnectionError, plainClient } from "../faults/plain_client.ts";
 import { type ServeProcess, startServe } from "../faults/serve_process.ts";
+import { forTier } from "../tier.ts";
 import { createClient, signed } from "./client.ts";
 import { startReceiver } from "./receiver.ts";
 import { type RpcProxy, startRpcProxy } from "./rpc_proxy.ts";
-import { flagsFor, makeKey, newAccount, type SandboxInfo, startSandbox } from "./sandbox_process.ts";
+import { flagsFor, makeKey, newAccount, type SandboxInfo, type SandboxProcess } from "./sandbox_process.ts";
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -57,9 +58,11 @@ export async function tellCutOff(info: SandboxInfo, command: string[], folder: s
   });
 }
 
+const SECOND_SIGNALS = ([["SIGINT", 130], ["SIGTERM", 143]] as const).slice(0, forTier({ test: 1, all: 2 }));
+
 /** A second signal, of either kind, ends the gateway at once. */
 export async function tellSecondSignal(info: SandboxInfo, command: string[], folder: string): Promise<void> {
-  for (const [signal, code] of [["SIGTERM", 143], ["SIGINT", 130]] as const) {
+  for (const [signal, code] of SECOND_SIGNALS) {
     await withSlowSubmit(info, command, folder, {}, async ({ gateway, answer, release }) => {
       const outcome = answer.then(({ status }) => status, (error) => error);
       gateway.signal("SIGTERM");
@@ -73,24 +76,23 @@ export async function tellSecondSignal(info: SandboxInfo, command: string[], fol
   }
 }
 
-/** A webhook that is being posted is posted to its end and written down: it is not posted again after the restart. */
-export async function tellSettling(command: string[], folder: string): Promise<void> {
-  const state = ["--state", mkdtempSync(join(folder, "settling-"))];
+/**
+ * A webhook that is being posted is posted to its end and written down: it is not posted again after the restart.
+ *
+ * @param sandbox with `--state` and no webhooks; the story ends it
+ * @param restart starts it again, which is the sandbox that is answered
+ */
+export async function tellSettling(
+  sandbox: SandboxProcess,
+  restart: () => Promise<SandboxProcess>,
+): Promise<SandboxProcess> {
   let release = () => {};
   const released = new Promise<void>((resolve) => release = resolve);
   const receiver = await startReceiver(() => released.then(() => 200));
-  let sandbox = await startSandbox(command, state);
   try {
-    const register = async (deviceHash: string) => {
-      const { gateway, apiKey, accounts: { owner, agent } } = sandbox.info;
-      const api = createClient(gateway, apiKey);
-      const answer = await api.write(owner, { kind: "registerDevice", deviceHash, agent: agent.address });
-      assert.equal(answer.status, 200, JSON.stringify(answer.body));
-      return api;
-    };
     const { body: { id } } = await createClient(sandbox.info.gateway, sandbox.info.apiKey)
       .post("/v1/webhooks", { url: `${receiver.url}/slow` });
-    await register("5e".repeat(32));
+    await registerCard(sandbox.info, "5e".repeat(32));
     await receiver.until(1);
     const ended = sandbox.stop("SIGTERM");
     // Long enough for a gateway that does not wait to be gone.
@@ -98,8 +100,8 @@ export async function tellSettling(command: string[], folder: string): Promise<v
     release();
     assert.equal(await ended, 0, sandbox.log());
 
-    sandbox = await startSandbox(command, state);
-    const api = await register("5f".repeat(32));
+    const again = await restart();
+    const api = await registerCard(again.info, "5f".repeat(32));
     const [first, second] = await receiver.until(2);
     assert.deepEqual([first, second].map((one) => JSON.parse(one!.body).event.deviceHash), [
       "5e".repeat(32),
@@ -108,10 +110,18 @@ export async function tellSettling(command: string[], folder: string): Promise<v
     const attempts = (await api.get(`/v1/webhooks/${id}/deliveries`)).body.deliveries;
     const settled = attempts.find(({ outcome }: { outcome: string }) => outcome === "delivered");
     assert.equal(settled.statusCode, 200, JSON.stringify(attempts));
+    return again;
   } finally {
-    await sandbox.stop();
+    release();
     await receiver.stop();
   }
+}
+
+async function registerCard({ gateway, apiKey, accounts: { owner, agent } }: SandboxInfo, deviceHash: string) {
+  const api = createClient(gateway, apiKey);
+  const answer = await api.write(owner, { kind: "registerDevice", deviceHash, agent: agent.address });
+  assert.equal(answer.status, 200, JSON.stringify(answer.body));
+  return api;
 }
 
 interface SlowSubmit {

@@ -1,3 +1,4 @@
+// needs: long, once
 import assert from "node:assert/strict";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -7,7 +8,7 @@ import { compileExecutable } from "./compiled.ts";
 import { tellDoctor } from "./doctor_story.ts";
 import { tellCutOff, tellDrain, tellSecondSignal, tellSettling } from "./drain_story.ts";
 import { tellFailover, tellLag, tellOutage } from "./failover_story.ts";
-import { tellRestarts } from "./restart_story.ts";
+import { RESTARTS, tellRestarts } from "./restart_story.ts";
 import { startSandbox } from "./sandbox_process.ts";
 import { tellLostStore } from "./lost_store_story.ts";
 import { tellStrangers } from "./strangers_story.ts";
@@ -76,7 +77,7 @@ test("the executable goes on with the second node while the first fails", async 
   await tellFailover(info, command, stores);
 });
 
-test("the executable is restarted ten times under load and loses no request", async () => {
+test(`the executable is restarted ${RESTARTS} times under load and loses no request`, async () => {
   await tellRestarts(info, command, stores);
 });
 
@@ -89,7 +90,9 @@ test("the executable cuts off a submit that outlasts the drain, and says so", as
 });
 
 test("the executable posts a webhook to its end, and once", async () => {
-  await tellSettling(command, stores);
+  const start = () => startSandbox(command, ["--state", join(stores, "settling")]);
+  const again = await tellSettling(await start(), start);
+  await again.stop();
 });
 
 test("the executable ends at once by a second signal", async () => {

@@ -1,3 +1,4 @@
+// needs: once
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -11,6 +12,7 @@ import packageJson from "../../package.json" with { type: "json" };
 import { openPage, skip, startBrowser } from "../browser/browser.ts";
 import { tellLife } from "../browser/life_story.ts";
 import { assertPinned, ownNetwork } from "../faults/pinning.ts";
+import { longOnly } from "../tier.ts";
 import { tellBackup } from "./backup_story.ts";
 import { compileExecutable } from "./compiled.ts";
 import { tellListen } from "./listen_story.ts";
@@ -19,49 +21,19 @@ import { tellStory } from "./story.ts";
 
 const run = promisify(execFile);
 
-// Built before the tests: Bun gives a hook five seconds at most.
+// Before the tests: Bun gives a hook five seconds at most.
 const { folder, gateway } = await compileExecutable();
+const sandbox = await startSandbox([gateway]);
 after(() => rm(folder, { recursive: true, force: true }));
 
 const inFolder = () => ({ cwd: folder, env: environment() });
 
+// The story counts all events there are: it comes first.
 test("the executable alone carries a payment through its whole life", async () => {
-  const sandbox = await startSandbox([gateway]);
   await tellStory(sandbox.info);
-  assert.equal(await sandbox.stop("SIGTERM"), 0, sandbox.log());
-});
-
-test(
-  "the executable serves the console, in which a newcomer plays the life of a card",
-  { skip },
-  async () => {
-    const [sandbox, browser] = await Promise.all([startSandbox([gateway]), startBrowser()]);
-    await tellLife(browser, sandbox.info);
-    await browser.close();
-    await sandbox.stop();
-  },
-);
-
-test("the executable shows a newcomer signed webhooks of what it made happen itself", async () => {
-  await tellListen([gateway]);
-});
-
-test("the executable backs a store up under load, and starts on the copy", async () => {
-  const elsewhere = await mkdtemp(join(tmpdir(), "gateway-restored-"));
-  const sandbox = await startSandbox([gateway]);
-  await tellBackup(sandbox.info, [gateway], elsewhere);
-  await sandbox.stop();
-  await rm(elsewhere, { recursive: true });
-});
-
-test("the executable connects to nobody whose address or certificate is not what it was vetted for", {
-  skip: ownNetwork === undefined,
-}, async () => {
-  await assertPinned([gateway]);
 });
 
 test("the executable has its pages inside", async () => {
-  const sandbox = await startSandbox([gateway]);
   const { gateway: url } = sandbox.info;
   const index = await (await fetch(`${url}/llms.txt`)).text();
   const paths = [...index.matchAll(/\]\(([^)]+)\)/g)].map(([, link]) => `/${link}`);
@@ -71,19 +43,6 @@ test("the executable has its pages inside", async () => {
   }
   const script = new Uint8Array(await (await fetch(`${url}/docs/reference/scalar.js`)).arrayBuffer());
   assert.equal(createHash("sha256").update(script).digest("hex"), manifest.sha256);
-  await sandbox.stop();
-});
-
-test("a browser shows the executable's reference and fills its examples", { skip }, async () => {
-  const [sandbox, browser] = await Promise.all([startSandbox([gateway]), startBrowser()]);
-  const { page, complaints } = await openPage(browser);
-  await page.goto(`${sandbox.info.gateway}/docs/take-a-payment`);
-  await page.getByText("The examples are filled").waitFor();
-  assert.deepEqual(complaints, []);
-  await page.goto(`${sandbox.info.gateway}/docs/reference`);
-  await page.getByRole("button", { name: /Test Request/i }).first().waitFor();
-  await browser.close();
-  await sandbox.stop();
 });
 
 test("the executable makes keys, lists them, and explains itself", async () => {
@@ -110,4 +69,45 @@ test("a wrong flag is one line on standard error and exit code 2", async () => {
   const failed = await run(gateway, ["serve", "--prot", "1"], inFolder()).catch((error) => error);
   assert.equal(failed.code, 2);
   assert.match(failed.stderr, /^gateway serve: unknown flag --prot; did you mean --port\?\nSee: gateway help serve\n$/);
+});
+
+test("the executable serves the console, in which a newcomer plays the life of a card", {
+  skip: longOnly || skip,
+}, async () => {
+  // A story that counts all events, too.
+  const [own, browser] = await Promise.all([startSandbox([gateway]), startBrowser()]);
+  await tellLife(browser, own.info);
+  await browser.close();
+  await own.stop();
+});
+
+test("a browser shows the executable's reference and fills its examples", { skip: longOnly || skip }, async () => {
+  const browser = await startBrowser();
+  const { page, complaints } = await openPage(browser);
+  await page.goto(`${sandbox.info.gateway}/docs/take-a-payment`);
+  await page.getByText("The examples are filled").waitFor();
+  assert.deepEqual(complaints, []);
+  await page.goto(`${sandbox.info.gateway}/docs/reference`);
+  await page.getByRole("button", { name: /Test Request/i }).first().waitFor();
+  await browser.close();
+});
+
+test("the executable backs a store up under load, and starts on the copy", { skip: longOnly }, async () => {
+  const elsewhere = await mkdtemp(join(tmpdir(), "gateway-restored-"));
+  await tellBackup(sandbox.info, [gateway], elsewhere);
+  await rm(elsewhere, { recursive: true });
+});
+
+test("the executable shows a newcomer signed webhooks of what it made happen itself", { skip: longOnly }, async () => {
+  await tellListen([gateway], await startSandbox([gateway]));
+});
+
+test("the executable connects to nobody whose address or certificate is not what it was vetted for", {
+  skip: longOnly || ownNetwork === undefined,
+}, async () => {
+  await assertPinned([gateway]);
+});
+
+test("the executable ends with exit code 0 when it is told to stop", async () => {
+  assert.equal(await sandbox.stop("SIGTERM"), 0, sandbox.log());
 });

@@ -87,16 +87,15 @@ export async function tellOutage(info: SandboxInfo, command: string[], folder: s
 export async function tellLag(info: SandboxInfo, command: string[], folder: string): Promise<void> {
   await withTwoNodes(info, command, folder, async ({ first, second, works, nodes, until, changes }) => {
     await works();
-    // How old a ledger is shows only beside another node's: the second is asked when the first breaks off.
-    first.fault = "breaks off";
-    await works();
     const lag = (time: string | number) => typeof time === "string" ? String(Number(time) - 60) : time - 60;
     first.change = ({ latestLedgerCloseTime, closeTime, ...more }) => ({
       ...more,
       ...(latestLedgerCloseTime === undefined ? {} : { latestLedgerCloseTime: lag(latestLedgerCloseTime) }),
       ...(closeTime === undefined ? {} : { closeTime: lag(closeTime) }),
     });
-    first.fault = undefined;
+    // How old a ledger is shows only beside another node's: the second is asked when the first breaks off. More than once,
+    // on a busy machine, would make the first one that fails.
+    first.fault = "breaks off once";
     await until(([first]) => first!.condition === "lagging", works);
     const [lagging, other] = await nodes();
     assert.ok(lagging!.lagSeconds! >= 50 && other!.inUse && !lagging!.inUse, JSON.stringify([lagging, other]));

@@ -1,3 +1,4 @@
+// needs: once
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import process from "node:process";
@@ -6,6 +7,7 @@ import { verifyWebhook } from "../../lib/client/verify_webhook.ts";
 import { type Received, startReceiver } from "./receiver.ts";
 import {
   environment,
+  HERE,
   makeKey,
   runGateway,
   type SandboxProcess,
@@ -59,13 +61,13 @@ test("listen --gateway follows any gateway with a key from the environment, and 
   timeout: 60_000,
 }, async () => {
   const { gateway, apiKey, rpc } = sandbox.info;
-  await runGateway(["trigger", "device.registered", "--sandbox", rpc]);
+  await runGateway(["trigger", "device.registered", "--sandbox", rpc], {}, HERE);
   const receiver = await startReceiver(({ body }) => body.includes("agent.registered") ? 500 : 200);
   const forwarding = ["--gateway", `${gateway}/`, "--forward-to", `${receiver.url}/hooks`];
   const listening = startListen(forwarding, { env: { SERVICE_API_KEY: apiKey } });
   const [secret] = await listening.out(SECRET) as unknown as [string];
   await listening.out(/Listening to http:\/\/127\.0\.0\.1:\d+ after ledger \d+\. Ctrl-C ends it\./);
-  await runGateway(["trigger", "agent.registered", "--sandbox", rpc]);
+  await runGateway(["trigger", "agent.registered", "--sandbox", rpc], {}, HERE);
   const received = await receiver.until(2);
   for (const one of received) await assertSigned(one, secret);
   assert.deepEqual(received.map(({ path, body }) => [path, JSON.parse(body).event.type]), [
@@ -85,7 +87,7 @@ test(
   { timeout: 60_000 },
   async () => {
     const { gateway, store, rpc } = sandbox.info;
-    const key = await makeKey(sourceCommand(), store, { scopes: "read", rate: 600 });
+    const key = await makeKey(HERE, store, { scopes: "read", rate: 600 });
     const flags = [
       "--gateway",
       gateway,
@@ -98,7 +100,7 @@ test(
     const listening = startListen(flags, { stdin: `${key}\n` });
     await listening.errors(SECRET);
     await new Promise((resolve) => setTimeout(resolve, 500));
-    await runGateway(["trigger", "agent.registered", "--sandbox", rpc]);
+    await runGateway(["trigger", "agent.registered", "--sandbox", rpc], {}, HERE);
     const [line] = await listening.out(/^\{.*\}\n/) as unknown as [string];
     assert.equal(JSON.parse(line).event.type, "agent.registered");
     assert.equal(await listening.stop(), 0);
@@ -112,7 +114,7 @@ test("listen --gateway says what a gateway refuses, and does not show the key", 
     [sandbox.info.rpc, /the gateway at \S+ answers with 405: is it a gateway\?/],
   ];
   for (const [gateway, message] of wrong) {
-    const { code, stdout, stderr } = await runGateway(["listen", "--gateway", gateway], { SERVICE_API_KEY: key });
+    const { code, stdout, stderr } = await runGateway(["listen", "--gateway", gateway], { SERVICE_API_KEY: key }, HERE);
     assert.deepEqual([code, stdout], [1, ""]);
     assert.match(stderr, message);
     assert.ok(!stderr.includes(key));
@@ -128,7 +130,7 @@ test(
     const receiver = await startReceiver(() => answers++ === 0 ? 503 : 200);
     const listening = startListen(["--sandbox", rpc, "--forward-to", receiver.url]);
     const [secret] = await listening.out(SECRET) as unknown as [string];
-    await runGateway(["trigger", "device.registered", "--sandbox", rpc]);
+    await runGateway(["trigger", "device.registered", "--sandbox", rpc], {}, HERE);
     const [first, again] = await receiver.until(2, 30_000);
     await assertSigned(first!, secret);
     await assertSigned(again!, secret);

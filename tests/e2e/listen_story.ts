@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import process from "node:process";
 import { createClient } from "./client.ts";
-import { environment, runGateway, startSandbox } from "./sandbox_process.ts";
+import { environment, runGateway, type SandboxProcess } from "./sandbox_process.ts";
 
 interface Listener {
   /** Where it receives. */
@@ -59,9 +59,10 @@ const LIFE = [
 /**
  * A newcomer's first minutes with three terminals: `sandbox`, `listen`, `trigger`; then one event alone, an endpoint that
  * fails, a stranger at the door, and the sandbox ending before the listener.
+ *
+ * @param sandbox without webhooks; the story ends it
  */
-export async function tellListen(command: string[]): Promise<void> {
-  const sandbox = await startSandbox(command);
+export async function tellListen(command: string[], sandbox: SandboxProcess): Promise<void> {
   const at = ["--sandbox", sandbox.info.rpc];
   const api = createClient(sandbox.info.gateway, sandbox.info.apiKey);
 

@@ -1,21 +1,25 @@
+// needs: once
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { after, before, test } from "node:test";
+import { after, test } from "node:test";
 import { freePort } from "../faults/serve_process.ts";
 import { createClient } from "./client.ts";
 import { tellListen } from "./listen_story.ts";
 import { getAs } from "./raw_http.ts";
 import { startReceiver } from "./receiver.ts";
-import { environment, runGateway, type SandboxProcess, sourceCommand, startSandbox } from "./sandbox_process.ts";
+import { environment, HERE, runGateway, type SandboxProcess, sourceCommand, startSandbox } from "./sandbox_process.ts";
 
-let sandbox: SandboxProcess;
-before(async () => {
-  sandbox = await startSandbox();
-});
-after(() => sandbox.stop());
+/** For all of this file: begun after a command that waits for it, and ended by the last story. */
+let sandbox: SandboxProcess | undefined;
+after(() => sandbox?.stop());
 
-test("listen shows what trigger makes happen", async () => {
-  await tellListen(sourceCommand());
+test("trigger waits for a sandbox that is just starting", { timeout: 60_000 }, async () => {
+  const port = await freePort();
+  const triggered = runGateway(["trigger", "device.registered", "--json", "--sandbox", `http://127.0.0.1:${port}`]);
+  sandbox = await startSandbox(undefined, ["--rpc-port", String(port)]);
+  const { code, stdout, stderr } = await triggered;
+  assert.equal(code, 0, stderr);
+  assert.equal(JSON.parse(stdout).event, "device.registered");
 });
 
 test("where there is no sandbox, listen and trigger wait a little, and say where they looked and what to do", {
@@ -24,29 +28,19 @@ test("where there is no sandbox, listen and trigger wait a little, and say where
   const nowhere = `http://127.0.0.1:${await freePort()}`;
   const other = await startReceiver();
   await Promise.all(["listen", "trigger"].map(async (command) => {
-    const { code, stdout, stderr } = await runGateway([command, "--sandbox", nowhere]);
+    const { code, stdout, stderr } = await runGateway([command, "--sandbox", nowhere], {}, HERE);
     assert.deepEqual([code, stdout], [1, ""]);
     const [waiting, failed] = stderr.split("\n");
     assert.equal(waiting, `gateway ${command}: waiting for the sandbox at ${nowhere}, at most 10 seconds`);
     assert.match(failed!, new RegExp(`^gateway ${command}: no sandbox answers at ${nowhere}: start one with`));
-    const { stderr: noSandbox } = await runGateway([command, "--sandbox", other.url]);
+    const { stderr: noSandbox } = await runGateway([command, "--sandbox", other.url], {}, HERE);
     assert.match(noSandbox, new RegExp(`^gateway ${command}: what answers at \\S+ is no sandbox of this version`));
   }));
   await other.stop();
 });
 
-test("trigger waits for a sandbox that is just starting", { timeout: 60_000 }, async () => {
-  const port = await freePort();
-  const triggered = runGateway(["trigger", "device.registered", "--json", "--sandbox", `http://127.0.0.1:${port}`]);
-  const starting = await startSandbox(undefined, ["--rpc-port", String(port)]);
-  const { code, stdout, stderr } = await triggered;
-  await starting.stop();
-  assert.equal(code, 0, stderr);
-  assert.equal(JSON.parse(stdout).event, "device.registered");
-});
-
 test("a wrong event, filter or number is named", async () => {
-  const at = ["--sandbox", sandbox.info.rpc];
+  const at = ["--sandbox", sandbox!.info.rpc];
   const wrong: [string[], number, RegExp][] = [
     [["trigger", "payment.made", ...at], 2, /EVENT must be one of device\.registered, .*, got "payment\.made"/],
     [["trigger", "device.registered", "escrow.funded"], 2, /unexpected "escrow\.funded"/],
@@ -73,10 +67,10 @@ test("a wrong event, filter or number is named", async () => {
       /standard input must be an API key, got 0 characters that are none/,
     ],
     [["listen", "--sandbox", "nowhere"], 2, /--sandbox must be an http:\/\/ URL such as .*, got "nowhere"/],
-    [["listen", "--port", new URL(sandbox.info.rpc).port, ...at], 1, /the port is in use/],
+    [["listen", "--port", new URL(sandbox!.info.rpc).port, ...at], 1, /the port is in use/],
   ];
   for (const [args, code, message] of wrong) {
-    const failed = await runGateway(args);
+    const failed = await runGateway(args, {}, HERE);
     assert.equal(failed.code, code, failed.stderr);
     assert.match(failed.stderr, message);
     assert.doesNotMatch(failed.stderr, /\n {4}at /, "a message, not a stack");
@@ -86,7 +80,7 @@ test("a wrong event, filter or number is named", async () => {
 test(
   "a listener whose reader has gone ends without a word, and leaves no webhook behind",
   async () => {
-    const { gateway, apiKey, rpc } = sandbox.info;
+    const { gateway, apiKey, rpc } = sandbox!.info;
     const script = '"$@" listen --json --sandbox "$SANDBOX" | head -n 1; exit "${PIPESTATUS[0]}"';
     const child = spawn("bash", ["-c", script, "listen", ...sourceCommand()], {
       stdio: ["ignore", "pipe", "pipe"],
@@ -107,11 +101,15 @@ test(
 );
 
 test("the sandbox tells its keys to this machine only, and to no page in a browser", async () => {
-  const page = `${sandbox.info.rpc}/sandbox`;
+  const page = `${sandbox!.info.rpc}/sandbox`;
   const told = await fetch(page);
-  assert.deepEqual(await told.json(), sandbox.info);
+  assert.deepEqual(await told.json(), sandbox!.info);
   assert.equal(told.headers.get("access-control-allow-origin"), null);
   const rebound = await getAs("evil.example", page);
   assert.match(rebound, /^HTTP\/1\.1 403 /);
-  assert.ok(!rebound.includes(sandbox.info.apiKey));
+  assert.ok(!rebound.includes(sandbox!.info.apiKey));
+});
+
+test("listen shows what trigger makes happen, and ends when its sandbox does", async () => {
+  await tellListen(sourceCommand(), sandbox!);
 });

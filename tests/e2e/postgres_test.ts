@@ -1,9 +1,11 @@
+// needs: once
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as passed } from "node:timers/promises";
 import { beginLife, type MortalGateway } from "../faults/mortal_gateway.ts";
 import { startServe } from "../faults/serve_process.ts";
-import { type Cluster, findPostgres, startCluster } from "../store/postgres_cluster.ts";
+import { findPostgres } from "../store/postgres_cluster.ts";
+import { createDatabase, type SharedDatabase } from "../store/postgres_shared.ts";
 import { createClient } from "./client.ts";
 import { type Receiver, startReceiver } from "./receiver.ts";
 import { flagsFor, runGateway, type SandboxProcess, startSandbox } from "./sandbox_process.ts";
@@ -14,28 +16,30 @@ const CARDS = 8;
 const cardOf = (n: number) => n.toString(16).padStart(64, "0");
 
 function describeGateways(programs: string): void {
-  let cluster: Cluster;
+  let database: SharedDatabase;
   let sandbox: SandboxProcess;
   let receiver: Receiver;
   const gateways: MortalGateway[] = [];
   before(async () => {
-    [cluster, sandbox, receiver] = await Promise.all([
-      startCluster(programs, { access: ["local all all trust", "host all all 127.0.0.1/32 scram-sha-256"] }),
+    [database, sandbox, receiver] = await Promise.all([
+      createDatabase(programs),
       startSandbox(),
       startReceiver(),
     ]);
-    await cluster.sql(
+    await database.sql(
       "SET password_encryption = 'scram-sha-256'; " +
-        `CREATE ROLE gateway LOGIN PASSWORD '${PASSWORD}'; GRANT CREATE ON DATABASE gateway TO gateway`,
+        `CREATE ROLE ${role()} LOGIN PASSWORD '${PASSWORD}'; GRANT CREATE ON DATABASE ${database.name} TO ${role()}`,
     );
   });
   after(async () => {
     await Promise.all(gateways.map((gateway) => gateway.kill()));
     await Promise.all([sandbox.stop(), receiver.stop()]);
-    await cluster.remove();
+    await database.remove();
   });
 
-  const store = () => `postgres://gateway@127.0.0.1:${cluster.port}/gateway`;
+  /** Roles are the server's, which other tests share. */
+  const role = () => `gateway_of_${database.name}`;
+  const store = () => `postgres://${role()}@127.0.0.1:${database.port}/${database.name}`;
   /** A command beside the gateways; what it says never holds the password. */
   async function command(...args: string[]) {
     const finished = await runGateway(args, { SERVICE_API_STORE: store(), PGPASSWORD: PASSWORD });
@@ -48,7 +52,7 @@ function describeGateways(programs: string): void {
     const { rpc, networkPassphrase, contracts } = sandbox.info;
     const gateway = beginLife({
       settings: {
-        store: store().replace("gateway@", `gateway:${PASSWORD}@`),
+        store: store().replace("@", `:${PASSWORD}@`),
         port: "0",
         rpcUrls: rpc,
         networkPassphrase,
@@ -110,7 +114,7 @@ function describeGateways(programs: string): void {
       const serving = await startServe(flagsFor(sandbox.info, { store: store() }), { env: { PGPASSWORD: PASSWORD } });
       try {
         const listening = serving.lines().find(({ message }) => message === "gateway is listening");
-        assert.equal(listening!.store, `postgres://127.0.0.1:${cluster.port}/gateway`);
+        assert.equal(listening!.store, `postgres://127.0.0.1:${database.port}/${database.name}`);
         const made = await command("keygen", "--name", "till", "--scopes", "read", "--json");
         const { key, id } = JSON.parse(made.stdout);
         const status = async () => (await createClient(serving.url, key).get("/v1/network")).status;
@@ -129,7 +133,7 @@ function describeGateways(programs: string): void {
         );
         assert.match(
           doctor.stdout,
-          /store +postgres:\/\/127\.0\.0\.1:\d+\/gateway is writable; a gateway serves from it/,
+          /store +postgres:\/\/127\.0\.0\.1:\d+\/test_\w+ is writable; a gateway serves from it/,
         );
       } finally {
         serving.signal("SIGTERM");

@@ -1,3 +1,4 @@
+// needs: once
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { Webhook as StandardWebhook } from "standardwebhooks";

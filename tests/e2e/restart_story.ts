@@ -3,9 +3,10 @@ import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { ConnectionError, plainClient } from "../faults/plain_client.ts";
 import { freePort, startServe } from "../faults/serve_process.ts";
+import { forTier } from "../tier.ts";
 import { flagsFor, makeKey, type SandboxInfo } from "./sandbox_process.ts";
 
-const RESTARTS = 10;
+export const RESTARTS = forTier({ test: 3, all: 10 });
 const CLIENTS = 8;
 /** How many requests a gateway answers before it is stopped. */
 const ANSWERS = 100;
@@ -30,7 +31,7 @@ interface Count {
 }
 
 /**
- * A gateway is restarted ten times while clients ask on and on: none of what it has read stays without an answer. The
+ * A gateway is restarted again and again while clients ask on and on: none of what it has read stays without an answer. The
  * same story is told to the sources on both runtimes and to the compiled executable.
  *
  * @param folder where a folder for the store is made

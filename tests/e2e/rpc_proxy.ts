@@ -7,8 +7,8 @@ export interface RpcProxy {
   url: string;
   /** Methods it was asked, in order. */
   asked: string[];
-  /** What it does instead of answering: breaks the connection off, or answers with this HTTP status. */
-  fault: "breaks off" | number | undefined;
+  /** What it does instead of answering: breaks connections off, or one of them, or answers with this HTTP status. */
+  fault: "breaks off" | "breaks off once" | number | undefined;
   /** Makes something else of what the sandbox's node answered. */
   change: Change | undefined;
   /** Holds the answers to this method back, from the next one on, until they are released. */
@@ -33,7 +33,10 @@ export async function startRpcProxy(target: string): Promise<RpcProxy> {
         held.arrived();
         await held.released;
       }
-      if (proxy.fault === "breaks off") return request.socket.destroy();
+      if (proxy.fault === "breaks off" || proxy.fault === "breaks off once") {
+        if (proxy.fault === "breaks off once") proxy.fault = undefined;
+        return request.socket.destroy();
+      }
       if (proxy.fault !== undefined) return response.writeHead(proxy.fault).end("no");
       try {
         const headers = { "content-type": "application/json" };

@@ -35,6 +35,12 @@ export function sourceCommand(): string[] {
     : [process.execPath, join(ROOT, "main.ts")];
 }
 
+/**
+ * The command of whoever runs the program in the process of the test. `serve`, `sandbox`, `listen` and `tail` end their
+ * process once they have begun: only what is wrong with their flags is for it.
+ */
+export const HERE: string[] = [];
+
 /** Where a command runs: an executable in its own folder, where nothing of the sources is; the sources anywhere. */
 export function folderFor(command: string[]): string | undefined {
   return command.length === 1 ? dirname(command[0]!) : undefined;
@@ -78,7 +84,7 @@ export async function startSandbox(
     log: () => errors,
     stop: (signal = "SIGTERM") => {
       // Not child.kill(): after it Deno reports the signal even where the child answered it with an exit code.
-      process.kill(child.pid!, signal);
+      if (child.exitCode === null && child.signalCode === null) process.kill(child.pid!, signal);
       return ended;
     },
   };
@@ -120,12 +126,13 @@ export interface Finished {
   stderr: string;
 }
 
-/** Runs the program to its end. */
+/** Runs the program to its end, in this process where the command is `HERE`. */
 export async function runGateway(
   args: string[],
   env: Record<string, string> = {},
   command = sourceCommand(),
 ): Promise<Finished> {
+  if (command === HERE) return await (await import("./here.ts")).runHere(args, env);
   const child = spawn(command[0]!, [...command.slice(1), ...args], {
     stdio: ["ignore", "pipe", "pipe"],
     cwd: folderFor(command),

@@ -1,3 +1,4 @@
+// needs: runtime
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -7,37 +8,38 @@ import { after, before, test } from "node:test";
 import { setTimeout as passed } from "node:timers/promises";
 import { openStore } from "../../lib/store/open.ts";
 import { beginLife, type MortalGateway } from "../faults/mortal_gateway.ts";
-import { type Cluster, findPostgres, startCluster } from "../store/postgres_cluster.ts";
+import { findPostgres } from "../store/postgres_cluster.ts";
+import { createDatabase, type SharedDatabase } from "../store/postgres_shared.ts";
 import { fillStore } from "../store/filled_store.ts";
 import { appendMany, storeError } from "../store/samples.ts";
 import { until } from "../until.ts";
 import { createClient } from "./client.ts";
 import { startReceiver } from "./receiver.ts";
-import { environment, runGateway, type SandboxProcess, sourceCommand, startSandbox } from "./sandbox_process.ts";
+import { environment, HERE, runGateway, type SandboxProcess, sourceCommand, startSandbox } from "./sandbox_process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "gateway-copy-"));
 const programs = findPostgres();
 const SECRETS_KEY = "01".repeat(32);
-let cluster: Cluster | undefined;
+let database: SharedDatabase | undefined;
 let sandbox: SandboxProcess;
 const gateways: MortalGateway[] = [];
 
 before(async () => {
-  [cluster, sandbox] = await Promise.all([
-    programs === undefined ? undefined : startCluster(programs),
+  [database, sandbox] = await Promise.all([
+    programs === undefined ? undefined : createDatabase(programs),
     startSandbox(),
   ]);
 });
 after(async () => {
   await Promise.all(gateways.map((gateway) => gateway.kill()));
   await sandbox.stop();
-  await cluster?.remove();
+  await database?.remove();
   rmSync(folder, { recursive: true, force: true });
 });
 
 /** The runtime's own kind of store, and PostgreSQL where it is installed. */
 const fileStore = (name: string) => `${"deno" in process.versions ? "deno-kv" : "sqlite"}:${join(folder, name)}`;
-const otherStore = (name: string) => cluster?.setting({ schema: name }) ?? `sqlite:${join(folder, `${name}.other`)}`;
+const otherStore = (name: string) => database?.setting({ schema: name }) ?? `sqlite:${join(folder, `${name}.other`)}`;
 
 /** A gateway that may post to this machine. */
 async function serve(store: string): Promise<{ url: string; gateway: MortalGateway }> {
@@ -62,16 +64,20 @@ test("a gateway that serves from the copy goes on: cursors are good, what is owe
   const receiver = await startReceiver(() => isDown ? 503 : 200);
   const idsOf = () => receiver.received.map(({ headers }) => String(headers["webhook-id"]));
   try {
-    const made = await runGateway([
-      "keygen",
-      "--name",
-      "shop",
-      "--scopes",
-      "read,write,webhooks",
-      "--json",
-      "--store",
-      from,
-    ]);
+    const made = await runGateway(
+      [
+        "keygen",
+        "--name",
+        "shop",
+        "--scopes",
+        "read,write,webhooks",
+        "--json",
+        "--store",
+        from,
+      ],
+      {},
+      HERE,
+    );
     const { key } = JSON.parse(made.stdout);
     const { owner, agent } = sandbox.info.accounts;
     const sandboxApi = createClient(sandbox.info.gateway, sandbox.info.apiKey);
@@ -91,13 +97,13 @@ test("a gateway that serves from the copy goes on: cursors are good, what is owe
     const page = (await api.get("/v1/events?limit=2")).body;
     const status = async () => (await api.get("/v1/webhooks")).body.webhooks[0];
     await until(async () => (await status()).retrying === 1);
-    const refused = await runGateway(["store", "copy", from, to]);
+    const refused = await runGateway(["store", "copy", from, to], {}, HERE);
     assert.equal(refused.code, 1);
     assert.match(refused.stderr, /a gateway serves .* stop it first/);
     await first.gateway.kill();
     await register(4);
 
-    const copied = await runGateway(["store", "copy", from, to, "--json"]);
+    const copied = await runGateway(["store", "copy", from, to, "--json"], {}, HERE);
     assert.equal(copied.code, 0, copied.stderr);
     const { kinds } = JSON.parse(copied.stdout);
     assert.deepEqual([kinds.events.records, kinds.subscriptions.records, kinds.failedDeliveries.records], [3, 1, 1]);
@@ -140,11 +146,11 @@ test("a copy that is killed is no store, and goes on when it is called again", a
   await ended;
   assert.ok(!said.includes("Comparing"), said);
   await assert.rejects(openStore(to), storeError("unavailable", "not whole", "run again"));
-  const listed = await runGateway(["keys", "list", "--store", to]);
+  const listed = await runGateway(["keys", "list", "--store", to], {}, HERE);
   assert.equal(listed.code, 1);
   assert.match(listed.stderr, /gateway store copy goes on with it/);
 
-  const again = await runGateway(["store", "copy", from, to, "--json"]);
+  const again = await runGateway(["store", "copy", from, to, "--json"], {}, HERE);
   assert.equal(again.code, 0, again.stderr);
   const { resumed, kinds } = JSON.parse(again.stdout);
   assert.deepEqual([resumed, kinds.events.records], [true, 16_345]);

@@ -1,3 +1,4 @@
+// needs: once
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { createServer } from "node:http";
@@ -11,6 +12,7 @@ import { join } from "node:path";
 import {
   environment,
   flagsFor,
+  HERE,
   makeKey,
   runGateway,
   type SandboxProcess,
@@ -56,10 +58,10 @@ test(
   "tail prints what happens from now on in the sandbox, and with --from-ledger what was before",
   { timeout: 60_000 },
   async () => {
-    await runGateway(["trigger", "device.registered", ...at()]);
+    await runGateway(["trigger", "device.registered", ...at()], {}, HERE);
     const now = startTail(at());
     await now.until((out) => /Following http:\S+ after ledger \d+\. Ctrl-C ends it\./.test(out));
-    await runGateway(["trigger", "agent.registered", ...at()]);
+    await runGateway(["trigger", "agent.registered", ...at()], {}, HERE);
     const out = await now.until((out) => out.includes("agent.registered"));
     assert.equal(out.split("device.registered").length, 2, "what happened before it began is not shown");
     assert.match(out, /^\d\d:\d\d:\d\d {2}agent\.registered\s+ledger \d+ {2}card [0-9a-f]{4}…/m);
@@ -96,7 +98,7 @@ test(
   async () => {
     const folder = await mkdtemp(join(tmpdir(), "tail-"));
     const store = `sqlite:${join(folder, "tail.db")}`;
-    const key = await makeKey(sourceCommand(), store, { scopes: "read", rate: 1_000 });
+    const key = await makeKey(HERE, store, { scopes: "read", rate: 1_000 });
     const serve = (port: string) => startServe(flagsFor(sandbox.info, { store, port, "poll-ms": "200" }));
     let gateway = await serve("0");
     const { port } = new URL(gateway.url);
@@ -105,16 +107,16 @@ test(
     const heard = (out: string) =>
       out.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line).event.type);
     await new Promise((resolve) => setTimeout(resolve, 2_000));
-    await runGateway(["trigger", "device.registered", ...at()]);
+    await runGateway(["trigger", "device.registered", ...at()], {}, HERE);
     await tail.until((out) => heard(out).length === 1);
     gateway.signal("SIGTERM");
     assert.equal(await gateway.ended, 0, gateway.log());
-    await runGateway(["trigger", "device.registered", ...at()]);
+    await runGateway(["trigger", "device.registered", ...at()], {}, HERE);
     await tail.until((_out, errors) => /the gateway at \S+ does not answer: trying again/.test(errors));
     gateway = await serve(port);
     await tail.until((out) => heard(out).length === 2);
     const id = key.split("_")[2]!;
-    await runGateway(["keys", "disable", id, "--store", store]);
+    await runGateway(["keys", "disable", id, "--store", store], {}, HERE);
     assert.equal(await tail.ended, 1);
     assert.match(tail.errors(), /the gateway at \S+ refuses: unauthorized: the API key no longer stands: disabled/);
     gateway.signal("SIGTERM");
@@ -149,10 +151,10 @@ test("tail names what is wrong with its flags", async () => {
     [["more"], /unexpected "more"/],
   ];
   for (const [flags, message] of wrong) {
-    const { code, stderr } = await runGateway(["tail", ...flags]);
+    const { code, stderr } = await runGateway(["tail", ...flags], {}, HERE);
     assert.equal(code, 2, stderr);
     assert.match(stderr, message);
   }
-  const { code, stderr } = await runGateway(["tail", "--cursor", "x", ...at()]);
+  const { code, stderr } = await runGateway(["tail", "--cursor", "x", ...at()], {}, HERE);
   assert.deepEqual([code, /refuses: invalid_request: cursor must be one/.test(stderr)], [1, true], stderr);
 });

@@ -1,3 +1,4 @@
+// needs: neutral
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { type Keypair, nativeToScVal, StrKey } from "@stellar/stellar-sdk";

@@ -1,14 +1,11 @@
 import { Keypair, Operation, TransactionBuilder, type xdr } from "@stellar/stellar-sdk";
-import { readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { createAssetList } from "../../lib/escrow/assets/asset_list.ts";
 import { createEscrow, type Escrow, type EscrowParts } from "../../lib/escrow/escrow.ts";
 import type { ContractIds } from "../../lib/escrow/contracts/errors.ts";
-import { bootstrapSandbox } from "../../lib/sandbox/bootstrap.ts";
-import { createNetwork, type SandboxNetwork } from "../../lib/sandbox/network.ts";
+import type { SandboxNetwork } from "../../lib/sandbox/network.ts";
 import { createRpcServer } from "../../lib/sandbox/rpc/server.ts";
 import { createRpcClient, type NodesRpcClient } from "../../lib/stellar/rpc/client.ts";
-import { engineModule } from "../sandbox/sandbox_network.ts";
+import { readyNetwork } from "../sandbox/ready_network.ts";
 import { callNow, signedEnvelope } from "../sandbox/past_the_gateway.ts";
 import { type Clock, sleep } from "../../lib/clock.ts";
 import { type KeptNote, memoryOfEscrow } from "../stellar/transactions/memory_journal.ts";
@@ -60,18 +57,10 @@ interface GatewayOptions {
   nextNonce: EscrowParts["nextNonce"];
 }
 
-function wasm(name: string): Uint8Array<ArrayBuffer> {
-  return new Uint8Array(
-    readFileSync(fileURLToPath(new URL(`../../lib/sandbox/wasm/${name}.wasm`, import.meta.url).href)),
-  );
-}
-
-/** Starts a network whose clock stands still unless it is told to move, sets up as `gateway sandbox` does. */
+/** Starts a ready network whose clock stands still until a test moves it. */
 export async function startSandbox(): Promise<Sandbox> {
   let nowMs = 1_800_000_000_000;
-  const network = await createNetwork({
-    engineWasm: await engineModule(),
-    ledgerMs: 0,
+  const { network, sandbox: { contracts, asset, accounts } } = await readyNetwork({
     now: () => nowMs,
     // Ledgers close as soon as there is something to close; nothing else happens by itself.
     schedule: (callback, delayMs) => {
@@ -107,14 +96,6 @@ export async function startSandbox(): Promise<Sandbox> {
     await network.fund(keypair.publicKey());
     return keypair;
   }
-
-  const { contracts, asset, accounts } = bootstrapSandbox(network, {
-    contracts: {
-      deviceRegistry: wasm("device_registry"),
-      agentRegistry: wasm("agent_registry"),
-      paymentEscrow: wasm("payment_escrow"),
-    },
-  });
 
   return {
     network,

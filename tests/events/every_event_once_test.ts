@@ -1,3 +1,4 @@
+// needs: neutral
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import * as fc from "fast-check";
@@ -6,6 +7,9 @@ import { openStore } from "../../lib/store/open.ts";
 import { createFixture, type Fixture, hashesOf, OTHER_CONTRACT, readAll, START_MS } from "./parts.ts";
 import { CONTRACT, createSimulatedNetwork, type EmittedEvent, NodeRefusal, rpcId } from "./simulated_node.ts";
 import { fakeClock } from "../stellar/rpc/stub_rpc.ts";
+import { forTier, isLong } from "../tier.ts";
+
+const RUNS = forTier({ test: 40, all: 80 });
 
 type Step =
   | { do: "close"; eventsPerLedger: number[]; undecodableEvery: number }
@@ -238,9 +242,10 @@ describe("pulling the history", () => {
         seen.epochs += current;
         await store.close();
       }),
-      { numRuns: 80 },
+      { numRuns: RUNS },
     );
-    // The steps are worth nothing if they never lead anywhere.
-    assert.ok(seen.consumed > 1_000 && seen.gaps > 0 && seen.epochs > 0, JSON.stringify(seen));
+    // The steps are worth nothing if they never lead anywhere. Gaps are rare: few worlds may be without one.
+    assert.ok(seen.consumed > 10 * RUNS && seen.epochs > 0, JSON.stringify(seen));
+    assert.ok(seen.gaps > 0 || !isLong, JSON.stringify(seen));
   });
 });

@@ -1,3 +1,4 @@
+// needs: once
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type HttpServer, serveHttp } from "../../lib/runtime/serve.ts";

@@ -1,3 +1,4 @@
+// needs: neutral
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createResetCheck } from "../../lib/events/reset_check.ts";

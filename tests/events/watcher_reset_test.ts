@@ -1,3 +1,4 @@
+// needs: neutral
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createFixture, type Fixture, hashesOf, readAll, restart, simulate, untilAtTip } from "./parts.ts";

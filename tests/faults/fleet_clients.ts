@@ -1,5 +1,6 @@
 import { setTimeout as passed } from "node:timers/promises";
 import { serverSentEvents } from "../../lib/client/server_sent_events.ts";
+import { forTier } from "../tier.ts";
 import type { FleetGateway } from "./fleet.ts";
 
 export interface FleetAnswer {
@@ -10,6 +11,9 @@ export interface FleetAnswer {
 
 /** A client does not wait for longer: who stands still answers late, or never. */
 const ANSWER_MS = 4_000;
+/** How long one who reads pages pauses, and one who asks for more than its key may have. */
+const PAGES_PAUSE_MS = forTier({ test: 400, all: 100 });
+const OVERLOAD_PAUSE_MS = forTier({ test: 100, all: 25 });
 /** A live stream says something every five seconds. */
 const STREAM_SILENCE_MS = 12_000;
 
@@ -49,7 +53,7 @@ export function followPages(choose: () => FleetGateway, apiKey: string): LogFoll
   let isOver = false;
   const following = (async () => {
     let after = "";
-    for (; !isOver; await passed(100)) {
+    for (; !isOver; await passed(PAGES_PAUSE_MS)) {
       const answer = await ask(choose(), apiKey, `/v1/events?limit=20${after}`);
       if (answer?.status !== 200) continue;
       for (const { id } of answer.body.events) ids.push(id);
@@ -115,7 +119,7 @@ export function overload(
   const admissions: Admission[] = [];
   let isOver = false;
   const asking = (async () => {
-    for (; !isOver; await passed(25)) {
+    for (; !isOver; await passed(OVERLOAD_PAUSE_MS)) {
       const sentAt = performance.now();
       const answer = await ask(gateway, apiKey, "/v1/network");
       if (answer?.status === 200) admissions.push({ sentAt, answeredAt: performance.now() });

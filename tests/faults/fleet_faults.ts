@@ -18,17 +18,26 @@ export interface FleetFaultsParts {
   /** How many connections the database takes. */
   maxConnections: number;
   random: SeededRandom;
+  /** How often one gateway is killed in a round. */
+  kills: number;
+  /** What happens to the database in a round; `full`: others take all of its connections. */
+  troubles: readonly DatabaseTrouble[];
 }
+
+export type DatabaseTrouble = "sessions ended" | "restarted" | "crashed" | "full";
 
 /**
  * Does everything once that may happen to gateways and their database: at the same time to each gateway something else,
- * and to the database one thing after the other. It takes about 17 s.
+ * and to the database one thing after the other. Of two gateways the second has all but the suspension. It takes about 17 s.
  *
  * @param isFirst in the first round the first gateway, which is the watcher, is the one that is suspended
  */
-export async function faultRound({ fleet, cluster, maxConnections, random }: FleetFaultsParts, isFirst: boolean) {
+export async function faultRound(parts: FleetFaultsParts, isFirst: boolean) {
+  const { fleet, cluster, maxConnections, random } = parts;
   const soon = (fromMs: number, toMs: number) => passed(random.between(fromMs, toMs));
-  const [suspended, killed, unreachable, misdated] = isFirst ? fleet.gateways : shuffled(fleet.gateways, random);
+  const [suspended, killed, unreachable = killed, misdated = killed] = isFirst
+    ? fleet.gateways
+    : shuffled(fleet.gateways, random);
 
   async function suspend(gateway: FleetGateway): Promise<void> {
     gateway.suspend();
@@ -37,7 +46,7 @@ export async function faultRound({ fleet, cluster, maxConnections, random }: Fle
   }
 
   async function kill(gateway: FleetGateway): Promise<void> {
-    for (let kills = 3; kills > 0; kills--) {
+    for (let { kills } = parts; kills > 0; kills--) {
       await soon(0, 2 * AFTER_STARTING_MS);
       await gateway.replace();
     }
@@ -100,20 +109,22 @@ export async function faultRound({ fleet, cluster, maxConnections, random }: Fle
   }
 
   async function troubleDatabase(): Promise<void> {
-    const troubles = [terminate, () => restart("fast"), () => restart("immediate"), fill];
-    for (const trouble of shuffled(troubles, random)) {
+    const does: Record<DatabaseTrouble, () => Promise<unknown>> = {
+      "sessions ended": terminate,
+      "restarted": () => restart("fast"),
+      "crashed": () => restart("immediate"),
+      "full": fill,
+    };
+    for (const trouble of shuffled(parts.troubles, random)) {
       await soon(500, 2_000);
-      await trouble();
+      await does[trouble]();
     }
   }
 
-  await Promise.all([
-    suspend(suspended!),
-    kill(killed!),
-    loseTheWay(unreachable!),
-    stepClock(misdated!),
-    troubleDatabase(),
-  ]);
+  const killing = kill(killed!);
+  // Nobody steps the clock of a process that is only starting.
+  const stepping = (misdated === killed ? killing : Promise.resolve()).then(() => stepClock(misdated!));
+  await Promise.all([suspend(suspended!), killing, loseTheWay(unreachable!), stepping, troubleDatabase()]);
 }
 
 function shuffled<T>(items: readonly T[], random: SeededRandom): T[] {

@@ -1,18 +1,21 @@
 import assert from "node:assert/strict";
 import { setTimeout as passed } from "node:timers/promises";
+import { forTier } from "../tier.ts";
 import { type Cluster, startCluster } from "../store/postgres_cluster.ts";
 import type { Happening } from "./card_traffic.ts";
 import { type Fleet, type FleetGateway, startFleet } from "./fleet.ts";
 import { type Admission, ask, followPages, followStream, overload } from "./fleet_clients.ts";
-import { faultRound, GATEWAYS_USER, OTHERS_USER } from "./fleet_faults.ts";
+import { faultRound, type FleetFaultsParts, GATEWAYS_USER, OTHERS_USER } from "./fleet_faults.ts";
 import { type KillStage, newKey, setKillStage } from "./kill_stage.ts";
 import { type Listener, missing } from "./listener.ts";
 import type { Receipt } from "./moody_receiver.ts";
 import { type SeededRandom, seededRandom } from "./seeded_random.ts";
 
-export interface FleetRunOptions {
+export interface FleetRunOptions extends Pick<FleetFaultsParts, "kills" | "troubles"> {
   seed: number;
   rounds: number;
+  /** How many gateways: two, or four. */
+  count: number;
   /** Directory of PostgreSQL's programs. */
   programs: string;
 }
@@ -48,19 +51,19 @@ export interface KeptDelivery {
   dueInMs: number;
 }
 
-const GATEWAYS = 4;
 /** Requests per minute of the key that asks for more. */
 export const RATE = 120;
 const MAX_CONNECTIONS = 40;
-const LONGEST_LEDGER_MS = 400;
+const LONGEST_LEDGER_MS = forTier({ test: 1_000, all: 400 });
 /** Generous: a machine may be busy. */
 const RECOVERY_MS = 180_000;
 
 /**
- * Four gateways on one PostgreSQL database, each on its own way to it, go through rounds of faults while cards pay and
+ * Gateways on one PostgreSQL database, each on its own way to it, go through rounds of faults while cards pay and
  * endpoints misbehave. Nobody does anything about the faults but to start again what was killed.
  */
-export async function runFleet({ seed, rounds, programs }: FleetRunOptions): Promise<FleetRun> {
+export async function runFleet(options: FleetRunOptions): Promise<FleetRun> {
+  const { seed, programs, count } = options;
   const random = seededRandom(seed);
   const cluster = await startCluster(programs, { settings: [`max_connections = ${MAX_CONNECTIONS}`] });
   const storeAt = (port: number) => `postgres://${GATEWAYS_USER}@127.0.0.1:${port}/gateway?pool=5`;
@@ -71,10 +74,10 @@ export async function runFleet({ seed, rounds, programs }: FleetRunOptions): Pro
     );
     const stage = await setKillStage(storeAt(cluster.port), random);
     try {
-      const fleet = await startFleet(stage, { count: GATEWAYS, databasePort: cluster.port, storeAt });
+      const fleet = await startFleet(stage, { count, databasePort: cluster.port, storeAt });
       try {
         const limitedKey = await newKey(storeAt(cluster.port), { name: "busy", scopes: ["read"], rate: RATE });
-        return await endure({ cluster, stage, fleet, random, rounds, limitedKey });
+        return await endure({ ...options, cluster, stage, fleet, random, limitedKey });
       } finally {
         await fleet.stop();
       }
@@ -86,16 +89,16 @@ export async function runFleet({ seed, rounds, programs }: FleetRunOptions): Pro
   }
 }
 
-interface FleetRunParts {
+interface FleetRunParts extends FleetRunOptions {
   cluster: Cluster;
   stage: KillStage;
   fleet: Fleet;
   random: SeededRandom;
-  rounds: number;
   limitedKey: string;
 }
 
-async function endure({ cluster, stage, fleet, random, rounds, limitedKey }: FleetRunParts): Promise<FleetRun> {
+async function endure(parts: FleetRunParts): Promise<FleetRun> {
+  const { cluster, stage, fleet, random, rounds, limitedKey } = parts;
   const { traffic, receiver, listeners, apiKey } = stage;
   const { gateways } = fleet;
   const anyGateway = () => random.pick(gateways);
@@ -124,7 +127,7 @@ async function endure({ cluster, stage, fleet, random, rounds, limitedKey }: Fle
     await replayed(id, traffic.happenings()[0]!.ledger, anyGateway, apiKey);
   })();
   for (let round = 0; round < rounds; round++) {
-    await faultRound({ fleet, cluster, maxConnections: MAX_CONNECTIONS, random }, round === 0);
+    await faultRound({ ...parts, maxConnections: MAX_CONNECTIONS }, round === 0);
   }
   const faultlessAt = performance.now();
   await late;

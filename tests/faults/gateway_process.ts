@@ -22,6 +22,8 @@ export interface Life {
   postsPerEndpoint: number;
   /** It dies by its own hand as soon as it has written so often to its store; 0: it does not. */
   writes: number;
+  /** Only this write counts, such as `deliveries.settle`; absent: all do. */
+  countedWrite?: string;
 }
 
 /** The methods of each noun that write what a gateway does by itself. */
@@ -32,7 +34,7 @@ const WRITES = {
 } as const satisfies { [Noun in keyof Store]?: readonly (keyof Store[Noun])[] };
 
 /** A store whose process is gone right after so many writes: whatever was to be written next is not. */
-function lastWrites(store: Store, writes: number): Store {
+function lastWrites(store: Store, writes: number, countedWrite?: string): Store {
   let done = 0;
   const lethal = Object.create(store) as Store;
   for (const [noun, methods] of Object.entries(WRITES)) {
@@ -42,7 +44,8 @@ function lastWrites(store: Store, writes: number): Store {
     >;
     const counted = Object.fromEntries(methods.map((method) => [method, async (...args: unknown[]) => {
       const result = await whole[method]!(...args);
-      if (++done === writes) process.kill(process.pid, "SIGKILL");
+      const isCounted = countedWrite === undefined || countedWrite === `${noun}.${method}`;
+      if (isCounted && ++done === writes) process.kill(process.pid, "SIGKILL");
       return result;
     }]));
     Object.defineProperty(lethal, noun, { value: Object.assign(Object.create(whole), counted) });
@@ -50,13 +53,13 @@ function lastWrites(store: Store, writes: number): Store {
   return lethal;
 }
 
-const { settings, aheadMs, stepMs = 0, postsPerEndpoint, writes } = JSON.parse(process.argv[2]!) as Life;
+const { settings, aheadMs, stepMs = 0, postsPerEndpoint, writes, countedWrite } = JSON.parse(process.argv[2]!) as Life;
 let steppedMs = 0;
 process.on("SIGUSR2", () => steppedMs = stepMs - steppedMs);
 const now = () => Date.now() + aheadMs + steppedMs;
 const config = readConfig({}, settings);
 const log = createLog({ level: "warn", format: "json", now, write: (line) => void process.stderr.write(line) });
-const store = lastWrites(await openStore(config.store), writes);
+const store = lastWrites(await openStore(config.store), writes, countedWrite);
 const running = await serveGateway({
   config,
   store,

@@ -1,5 +1,6 @@
 import { Keypair, TransactionBuilder, xdr } from "@stellar/stellar-sdk";
 import type { Gateway } from "../../lib/gateway/gateway.ts";
+import { forTier } from "../tier.ts";
 import { type IntentsStage, setIntentsStage } from "./intents_stage.ts";
 import type { Life } from "./mortal_part.ts";
 import { createNodeFaults, type NodeFaultCounts } from "./node_faults.ts";
@@ -42,7 +43,7 @@ const GATEWAYS = 2;
 const CARDS = 6;
 const CLIENTS = 16;
 /** Of store calls and questions to the node, two each: a payment takes about a hundred. */
-const LONGEST_LIFE = 1_500;
+const LONGEST_LIFE = forTier({ test: 600, all: 1_500 });
 const RATES = { lostRequest: 0.03, lostAnswer: 0.05, overslept: 0.03, crashed: 0.05, doubled: 0.08, askedAgain: 0.3 };
 const CLIENT_TIMEOUT_MS = 75_000;
 const MOST_TRIES = 400;

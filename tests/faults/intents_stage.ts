@@ -7,12 +7,11 @@ import { createGateway, type Gateway } from "../../lib/gateway/gateway.ts";
 import { mintKey } from "../../lib/keys/api_key.ts";
 import { keySourceFromStore } from "../../lib/keys/key_source.ts";
 import { createLog } from "../../lib/log.ts";
-import { readWasm } from "../../lib/runtime/wasm_files.ts";
-import { bootstrapSandbox } from "../../lib/sandbox/bootstrap.ts";
-import { createNetwork, type SandboxNetwork } from "../../lib/sandbox/network.ts";
+import type { SandboxNetwork } from "../../lib/sandbox/network.ts";
 import { createRpcServer } from "../../lib/sandbox/rpc/server.ts";
 import type { Scope, Store } from "../../lib/store/store.ts";
-import { call, engineModule, prepare, signed, submit } from "../sandbox/sandbox_network.ts";
+import { readyNetwork } from "../sandbox/ready_network.ts";
+import { call, prepare, signed, submit } from "../sandbox/sandbox_network.ts";
 import { beginLife, type Life } from "./mortal_part.ts";
 import type { NodeFaults } from "./node_faults.ts";
 import type { SharedStore } from "./shared_stores.ts";
@@ -56,14 +55,7 @@ const LEDGER_MS = 5_000;
 export async function setIntentsStage(shared: SharedStore, cardCount: number): Promise<IntentsStage> {
   const time = createVirtualTime(START_MS);
   const { now, schedule } = time;
-  const network = await createNetwork({ engineWasm: await engineModule(), ledgerMs: LEDGER_MS, now, schedule });
-  const sandbox = bootstrapSandbox(network, {
-    contracts: {
-      deviceRegistry: await readWasm("device_registry"),
-      agentRegistry: await readWasm("agent_registry"),
-      paymentEscrow: await readWasm("payment_escrow"),
-    },
-  });
+  const { network, sandbox } = await readyNetwork({ ledgerMs: LEDGER_MS, now, schedule });
   const server = createRpcServer({ network, version: "test", now });
   const cards: Card[] = [];
   for (let n = 0; n < cardCount; n++) cards.push(await fundedCard(network, sandbox, n));

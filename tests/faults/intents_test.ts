@@ -1,6 +1,8 @@
+// needs: once
 import assert from "node:assert/strict";
 import process from "node:process";
 import { describe, test } from "node:test";
+import { forTier } from "../tier.ts";
 import { runIntents } from "./intents_run.ts";
 import { STORE_KINDS, type StoreKind } from "./shared_stores.ts";
 
@@ -9,7 +11,7 @@ import { STORE_KINDS, type StoreKind } from "./shared_stores.ts";
  * its name in `STORE_KINDS`; FAULT_SEED: repeats the choices of an earlier run.
  */
 const LONG = process.env.FAULT_INTENTS;
-const INTENTS = Number(LONG ?? 40);
+const INTENTS = Number(LONG ?? forTier({ test: 16, all: 40 }));
 const STORE = process.env.FAULT_STORE ?? (LONG === undefined ? undefined : "memory");
 const SEED = Number(process.env.FAULT_SEED ?? Date.now() % 1_000_000_000);
 
@@ -27,7 +29,9 @@ async function assertPaidOnce({ name, start }: StoreKind): Promise<void> {
   for (const [what, count] of Object.entries(counts)) {
     if (typeof count === "number" && INTENTS >= 1_000) assert.ok(count > 0, `nothing was ${what}`);
   }
-  assert.ok(counts.kills > 0 && counts.lostAnswers > 0, "nobody was killed, and nothing lost");
+  assert.ok(counts.kills > 0, "nobody was killed");
+  // Fewer may be lucky.
+  assert.ok(counts.lostAnswers > 0 || INTENTS < 40, "nothing was lost");
 }
 
 describe(`${INTENTS} intents are paid once each, whatever is killed, lost or too late`, () => {

@@ -21,9 +21,14 @@ export interface KillRun {
   log: string;
 }
 
+/** A moment at which a gateway dies: while it starts, when a post was just begun, or right after that write to its store. */
+export type Moment = "starting" | "posting" | "leases.acquire" | "events.append" | "deliveries.settle";
+
 export interface KillRunOptions {
   seed: number;
   kills: number;
+  /** The moments of the kills, one each; absent: chosen by the seed. */
+  moments?: readonly Moment[];
   /** Of the store's file: `sqlite` or `deno-kv`. */
   driver: string;
   postsPerEndpoint: number;
@@ -50,7 +55,9 @@ const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve,
  * Lets a gateway live and die many times while cards pay and endpoints misbehave, then once in peace until all is
  * delivered. Each life's clock is ahead of the one before: leases and retries come due without waiting for them.
  */
-export async function runKills({ seed, kills, driver, postsPerEndpoint }: KillRunOptions): Promise<KillRun> {
+export async function runKills(options: KillRunOptions): Promise<KillRun> {
+  const { seed, driver, postsPerEndpoint, moments } = options;
+  const kills = moments === undefined ? options.kills : moments.length + 2;
   const random = seededRandom(seed);
   const folder = mkdtempSync(join(tmpdir(), "gateway-kills-"));
   const stage = await setKillStage(`${driver}:${join(folder, "gateway.store")}`, random);
@@ -60,8 +67,12 @@ export async function runKills({ seed, kills, driver, postsPerEndpoint }: KillRu
   let log = "";
 
   /** A life that is over when `work` is done. */
-  async function live(work: (gateway: MortalGateway) => Promise<unknown>, writes = 0): Promise<void> {
-    const gateway = stage.live({ aheadMs, postsPerEndpoint, writes });
+  async function live(
+    work: (gateway: MortalGateway) => Promise<unknown>,
+    writes = 0,
+    countedWrite?: string,
+  ): Promise<void> {
+    const gateway = stage.live({ aheadMs, postsPerEndpoint, writes, countedWrite });
     await work(gateway);
     await gateway.kill();
     log += gateway.log();
@@ -83,6 +94,27 @@ export async function runKills({ seed, kills, driver, postsPerEndpoint }: KillRu
       await Promise.race([receiver.next(), pause(LIFE_MS)]);
       await soon(AFTER_RECEIPT_MS);
     });
+  }
+
+  /** A life that ends at this moment, which is bound to come. */
+  async function liveUntil(moment: Moment): Promise<void> {
+    if (moment === "starting") return await live(() => soon(STARTING_MS));
+    if (moment === "posting") {
+      return await live(async ({ ready }) => {
+        await ready;
+        const arrival = receiver.next();
+        traffic.closeLedger();
+        await arrival;
+      });
+    }
+    await live(
+      async ({ ready, gone }) => {
+        if (await ready !== undefined) { for (let ledgers = 10; ledgers > 0; ledgers--) traffic.closeLedger(); }
+        await gone;
+      },
+      1,
+      moment,
+    );
   }
 
   async function subscribe(gateway: MortalGateway, { name, filter }: Listener): Promise<string> {
@@ -120,9 +152,11 @@ export async function runKills({ seed, kills, driver, postsPerEndpoint }: KillRu
   const trafficking = (async () => {
     for (; !isOver; await pause(random.between(20, LIFE_MS / 2))) traffic.closeLedger();
   })();
+  const left = [...moments ?? []];
   for (let kill = 2; kill <= kills; kill++) {
     aheadMs += Math.round(random.between(0, 3 * LEASE_MS));
     if (kill === Math.ceil(kills / 2)) await live(subscribeLate);
+    else if (left.length > 0) await liveUntil(left.shift()!);
     else if (kill % LONG_LIFE_EVERY === 0) await live(() => pause(LONG_LIFE_MS));
     else await liveAwhile();
   }

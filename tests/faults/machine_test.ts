@@ -1,3 +1,4 @@
+// needs: once
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
@@ -10,17 +11,21 @@ import { createClient } from "../e2e/client.ts";
 import { startReceiver } from "../e2e/receiver.ts";
 import {
   flagsFor,
+  HERE,
   makeKey,
   type SandboxInfo,
   type SandboxProcess,
   sourceCommand,
   startSandbox,
 } from "../e2e/sandbox_process.ts";
+import { forTier } from "../tier.ts";
 import { beginLife } from "./mortal_gateway.ts";
 import { startServe } from "./serve_process.ts";
 
 /** Longer than leases last; minutes with FAULT_STANDSTILL_SECONDS. */
 const STANDSTILL_MS = Number(process.env.FAULT_STANDSTILL_SECONDS ?? 12) * 1_000;
+/** Of fifty large bodies at once. */
+const FLOODS = forTier({ test: 8, all: 40 });
 /** What the machine itself does to a gateway. */
 const folder = mkdtempSync(join(tmpdir(), "machine-"));
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -101,7 +106,7 @@ describe("a file system that gives up while it is served from", () => {
 
 test("a gateway that was stopped for longer than its leases last goes on, and nothing is lost", async () => {
   const store = `sqlite:${join(folder, "stopped.db")}`;
-  const key = await makeKey(sourceCommand(), store, { scopes: "read,webhooks", rate: 1_000 });
+  const key = await makeKey(HERE, store, { scopes: "read,webhooks", rate: 1_000 });
   const receiver = await startReceiver();
   const { rpc, networkPassphrase, contracts } = info;
   const settings = { store, port: "0", rpcUrls: rpc, pollMs: "100", networkPassphrase, ...contracts };
@@ -167,7 +172,7 @@ describe("little memory", () => {
     skip: isPossible ? false : "needs a memory control group",
   }, async () => {
     const store = `sqlite:${join(folder, "memory.db")}`;
-    const key = await makeKey(sourceCommand(), store, { scopes: "read", rate: 1_000_000 });
+    const key = await makeKey(HERE, store, { scopes: "read", rate: 1_000_000 });
     const limited = ["sh", "-c", `echo $$ > ${group}/cgroup.procs && exec "$@"`, "sh", ...sourceCommand()];
     const gateway = await startServe(flagsFor(info, { store }), { command: limited });
     try {
@@ -178,7 +183,7 @@ describe("little memory", () => {
         await answer.body?.cancel();
         assert.equal(answer.status, 400);
       };
-      for (let round = 0; round < 40; round++) await Promise.all(Array.from({ length: 50 }, ask));
+      for (let round = 0; round < FLOODS; round++) await Promise.all(Array.from({ length: 50 }, ask));
       const most = Number(readFileSync(join(group, "memory.max_usage_in_bytes"), "utf8"));
       assert.ok(most > 50_000_000, "nothing was counted");
       gateway.signal("SIGTERM");

@@ -1,3 +1,4 @@
+// needs: once
 import { describe, test } from "node:test";
 import { sourceCommand } from "../e2e/sandbox_process.ts";
 import { assertPinned, ownNetwork } from "./pinning.ts";

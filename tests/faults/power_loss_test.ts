@@ -1,3 +1,4 @@
+// needs: once
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
@@ -7,12 +8,13 @@ import { after, describe, test } from "node:test";
 import { openSqlite } from "../../lib/runtime/sqlite.ts";
 import { runtimeName } from "../../lib/runtime/runtime.ts";
 import { openStore } from "../../lib/store/open.ts";
+import { forTier } from "../tier.ts";
 import { insert, subscriptionOf } from "../webhooks/parts.ts";
 import { afterPowerLoss, type FileOperation, readOperations } from "./lost_writes.ts";
 import { seededRandom } from "./seeded_random.ts";
 
 /** At how many moments the power goes: `FAULT_POWER_LOSSES=20000` takes minutes. */
-const LOSSES = Number(process.env.FAULT_POWER_LOSSES ?? 60);
+const LOSSES = Number(process.env.FAULT_POWER_LOSSES ?? forTier({ test: 30, all: 60 }));
 const SEED = Number(process.env.FAULT_SEED ?? Date.now() % 1_000_000);
 const ROUNDS = 300;
 

@@ -1,3 +1,4 @@
+// needs: once
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -6,6 +7,7 @@ import process from "node:process";
 import { after, before, test } from "node:test";
 import { createClient } from "../e2e/client.ts";
 import { type SandboxInfo, type SandboxProcess, startSandbox } from "../e2e/sandbox_process.ts";
+import { forTier } from "../tier.ts";
 import { until } from "../until.ts";
 import { type MoodyReceiver, startMoodyReceiver } from "./moody_receiver.ts";
 import { seededRandom } from "./seeded_random.ts";
@@ -14,7 +16,7 @@ import { seededRandom } from "./seeded_random.ts";
  * The program itself, `gateway sandbox --state`, is killed with all that is in it: network, RPC server and gateway. Here
  * time passes as it does, so endpoints answer or hang, and what a kill left leased is waited for.
  */
-const KILLS = Number(process.env.FAULT_SANDBOX_KILLS ?? 8);
+const KILLS = Number(process.env.FAULT_SANDBOX_KILLS ?? forTier({ test: 3, all: 8 }));
 const SEED = Number(process.env.FAULT_SEED ?? Date.now() % 1_000_000_000);
 const LIFE_MS = 1_500;
 const DEVICE = "ab".repeat(32);

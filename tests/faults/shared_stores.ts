@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { runtimeName } from "../../lib/runtime/runtime.ts";
 import { openStore } from "../../lib/store/open.ts";
 import type { Store } from "../../lib/store/store.ts";
-import { findPostgres, startCluster } from "../store/postgres_cluster.ts";
+import { findPostgres } from "../store/postgres_cluster.ts";
+import { createDatabase } from "../store/postgres_shared.ts";
 import type { VirtualTime } from "./virtual_time.ts";
 import { wrappedStore } from "./wrapped_store.ts";
 
@@ -43,16 +44,16 @@ export function memoryStore(): SharedStore {
 }
 
 async function startPostgres(): Promise<SharedStore> {
-  const cluster = await startCluster(programs!);
-  await cluster.useTestClock();
+  const database = await createDatabase(programs!);
+  await database.useTestClock();
   let setMs: number | undefined;
   return {
     // Virtual time does not pass while a call is under way: nobody reads the clock while it is set.
     open: (time) =>
-      openReal(time, cluster.setting(), () => {
-        if (setMs !== time.now()) cluster.setClock(setMs = time.now());
+      openReal(time, database.setting(), () => {
+        if (setMs !== time.now()) database.setClock(setMs = time.now());
       }),
-    remove: () => cluster.remove(),
+    remove: () => database.remove(),
   };
 }
 

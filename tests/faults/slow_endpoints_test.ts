@@ -1,12 +1,14 @@
+// needs: once
 import assert from "node:assert/strict";
 import type { Socket } from "node:net";
 import { test } from "node:test";
 import { startGateway, startTestNetwork } from "../http/test_gateway.ts";
+import { forTier } from "../tier.ts";
 import { OK_ANSWER, startReceiver } from "../webhooks/receiver.ts";
 import { startCardTraffic } from "./card_traffic.ts";
 import { seededRandom } from "./seeded_random.ts";
 
-const SUBSCRIPTIONS = 100;
+const SUBSCRIPTIONS = forTier({ test: 30, all: 100 });
 const LEDGERS = 6;
 const LEDGER_PAUSE_MS = 100;
 
@@ -24,7 +26,7 @@ const TROUBLES: ((socket: Socket) => void)[] = [() => {}, drip];
  * Whoever waits for a troubled endpoint waits until the gateway gives it up, which takes ten seconds. So what the others
  * are owed has to arrive before: told by order, not by the clock of a machine that may be busy.
  */
-test("one hanging and one dripping endpoint among a hundred hold up nothing for the others", async () => {
+test(`one hanging and one dripping endpoint among ${SUBSCRIPTIONS} hold up nothing for the others`, async () => {
   let arrived = 0;
   let complete = () => {};
   const isComplete = new Promise<"complete">((resolve) => complete = () => resolve("complete"));

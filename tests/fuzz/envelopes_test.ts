@@ -1,3 +1,5 @@
+// needs: neutral
+// needs: neutral
 import { Asset, BASE_FEE, Keypair, Operation, TransactionBuilder } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
@@ -63,7 +65,7 @@ test("whatever is submitted in the place of an envelope has a sound answer", { t
   const envelopes = (await samples(on, api.request)).map((xdr) => Uint8Array.from(Buffer.from(xdr, "base64")));
   const random = fuzzRandom();
   const outcomes = new Map<string, number>();
-  const inputs = inputCount(600);
+  const inputs = inputCount(200);
   for (let n = 0; n < inputs; n++) {
     const mutated = Buffer.from(mutatedBytes(random.pick(envelopes), random)).toString("base64");
     const base64 = random.next() < 0.5 ? mutated : signedAgain(mutated, on);

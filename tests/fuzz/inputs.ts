@@ -1,5 +1,6 @@
 import process from "node:process";
 import { type SeededRandom, seededRandom } from "../faults/seeded_random.ts";
+import { forTier } from "../tier.ts";
 
 /** FUZZ_INPUTS: how many inputs each fuzz test tries in its long form, such as 1000000; without it the short form runs. */
 const wanted = Number(process.env.FUZZ_INPUTS ?? 0);
@@ -7,9 +8,9 @@ const wanted = Number(process.env.FUZZ_INPUTS ?? 0);
 /** Whether the long form was asked for. */
 export const isLong = wanted > 0;
 
-/** How many inputs a test tries: the long form's number, or as many as its short form does in a second or two. */
+/** How many inputs a test tries: `FUZZ_INPUTS`, or as many as its short form does in a second; ten times that in test:all. */
 export function inputCount(short: number): number {
-  return isLong ? wanted : short;
+  return isLong ? wanted : forTier({ test: short, all: 10 * short });
 }
 
 /** FUZZ_SEED: of a run that is to be repeated. Each run of the long form has its own, the short form always the same. */
@@ -21,7 +22,7 @@ export function fuzzRandom(): SeededRandom {
 }
 
 /** How long a fuzz test may take: the long form hours. */
-export const timeoutMs = isLong ? 12 * 3_600_000 : 60_000;
+export const timeoutMs = isLong ? 12 * 3_600_000 : forTier({ test: 60_000, all: 900_000 });
 
 /** Says at the end of a test what it tried. */
 export function told(what: string, count: number, outcomes: Map<string, number>): void {

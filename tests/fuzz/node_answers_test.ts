@@ -1,3 +1,5 @@
+// needs: neutral
+// needs: neutral
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { sleep } from "../../lib/clock.ts";
@@ -79,7 +81,7 @@ test("whatever a node answers, the gateway's answers are sound, it goes on, and 
   });
   const calls = await asks(on, api);
   const outcomes = new Map<string, number>();
-  const inputs = inputCount(300);
+  const inputs = inputCount(100);
   // What an answer leaves out of the events that come next is looked for again after minutes only.
   await isWell(api);
   isBent = true;

@@ -1,3 +1,4 @@
+// needs: long, once
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -5,11 +6,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
-import { isLong, seed, timeoutMs, told } from "./inputs.ts";
+import { isLong, seed, told } from "./inputs.ts";
 import { startServed } from "./served.ts";
 
 const PACKAGE = "schemathesis==4.32.5";
 const INSTALL_MS = 240_000;
+const TIMEOUT_MS = 3_600_000;
 /** Of each operation in each phase. */
 const EXAMPLES = 100;
 /** Checksums of addresses, and what is an envelope, no schema can say: what fits it may be refused all the same. */
@@ -29,7 +31,7 @@ async function installed(folder: string): Promise<string | undefined> {
   }
 }
 
-test("schemathesis finds no answer that is not as the OpenAPI description says", { timeout: timeoutMs }, async (t) => {
+test("schemathesis finds no answer that is not as the OpenAPI description says", { timeout: TIMEOUT_MS }, async (t) => {
   if (!isLong) return t.skip("the long form of the fuzz tests: FUZZ_INPUTS says how many inputs");
   const folder = await mkdtemp(join(tmpdir(), "schemathesis-"));
   const schemathesis = await installed(folder);
@@ -51,7 +53,7 @@ test("schemathesis finds no answer that is not as the OpenAPI description says",
       "--exclude-checks",
       EXCLUDED,
       "--no-color",
-    ], { cwd: folder, timeout: timeoutMs, maxBuffer: 64 * 1024 * 1024 }).catch((error) => assert.fail(error.stdout));
+    ], { cwd: folder, timeout: TIMEOUT_MS, maxBuffer: 64 * 1024 * 1024 }).catch((error) => assert.fail(error.stdout));
     const cases = Number(/Test cases:\s+(\d+) generated/.exec(stdout)?.[1]);
     told("schemathesis", cases, new Map());
     assert.ok(cases > 1_000, stdout);

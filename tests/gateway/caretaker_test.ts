@@ -1,3 +1,4 @@
+// needs: neutral
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, renameSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

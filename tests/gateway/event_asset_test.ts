@@ -1,3 +1,4 @@
+// needs: runtime
 import { Keypair, nativeToScVal } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";

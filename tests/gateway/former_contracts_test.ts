@@ -1,3 +1,4 @@
+// needs: neutral
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createAssetList } from "../../lib/escrow/assets/asset_list.ts";

@@ -1,3 +1,4 @@
+// needs: neutral
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type Clock, systemClock } from "../../lib/clock.ts";

@@ -1,3 +1,4 @@
+// needs: neutral
 import { Keypair, nativeToScVal } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, test } from "node:test";

@@ -1,3 +1,4 @@
+// needs: neutral
 import { after, before, beforeEach, test } from "node:test";
 import { openStore } from "../../lib/store/open.ts";
 import {

@@ -1,3 +1,4 @@
+// needs: neutral
 import { Address, xdr } from "@stellar/stellar-sdk/base";
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,3 +1,4 @@
+// needs: once
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import type { NodeFaults } from "../faults/node_faults.ts";

@@ -1,3 +1,4 @@
+// needs: once
 import { TransactionBuilder } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";

@@ -1,23 +1,32 @@
+// needs: neutral
 import { Keypair } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { hashVal } from "../../lib/escrow/reads/storage_keys.ts";
 import { signed } from "../e2e/client.ts";
 import { addressOf, callNow } from "../sandbox/past_the_gateway.ts";
-import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
+import { forTier } from "../tier.ts";
+import { type GatewayUnderTest, startGateway, type TestNetwork } from "./test_gateway.ts";
+import { limitsFor, startTightNetwork } from "./tight_network.ts";
 
 let on: TestNetwork;
 let api: GatewayUnderTest;
 let owner: Keypair;
 let cards = 0;
 before(async () => {
-  on = await startTestNetwork();
+  on = await startTightNetwork(LIMITS);
   owner = Keypair.fromSecret(on.sandbox.accounts.owner.secret);
 });
 after(async () => {
   await api?.stop();
   await on.network.stop();
 });
+
+const LIMITS = limitsFor({ written: 20, touched: 40 });
+/** Of so many cards any can be revoked. */
+const IN_ANY_ORDER = LIMITS.written - 2;
+/** Of more cards none can be revoked. */
+const MOST = LIMITS.touched - 4;
 
 const card = (place: number) => place.toString(16).padStart(64, "0");
 
@@ -51,47 +60,51 @@ async function act(operation: Record<string, unknown>): Promise<void> {
 // One wallet that grows.
 describe("a wallet with more and more cards", () => {
   test("is told nothing while each card can be revoked", async () => {
-    await grow(197);
+    await grow(IN_ANY_ORDER - 1);
     assert.equal((await register()).body.warning, undefined);
     assert.equal((await revoke(1)).status, 200);
   });
 
   test("is told when a card is registered that has its oldest ones wait for newer ones", async () => {
-    await grow(198);
+    await grow(IN_ANY_ORDER);
     assert.equal((await revoke(1)).status, 200);
     const { body } = await register();
     assert.equal(
       body.warning,
-      "with this card the wallet has 199, and its oldest one can be revoked only after newer ones; of more than 396 the " +
-        "contract can revoke none: register further cards with another wallet",
+      `with this card the wallet has ${
+        IN_ANY_ORDER + 1
+      }, and its oldest one can be revoked only after newer ones; of more ` +
+        `than ${MOST} the contract can revoke none: register further cards with another wallet`,
     );
-    const keyed = await register({ "idempotency-key": "register-199" });
+    const keyed = await register({ "idempotency-key": "register-one-more" });
     assert.equal(keyed.body.warning, body.warning);
-    await grow(199);
+    await grow(IN_ANY_ORDER + 1);
     assert.match(
       (await revoke(1)).body.error.message,
-      /this is number 1 of 199: revoke a newer card of this wallet first$/,
+      new RegExp(`this is number 1 of ${IN_ANY_ORDER + 1}: revoke a newer card of this wallet first$`),
     );
   });
 
-  test("of 250 is told how many newer ones have to be revoked before an old one, and that is enough", async () => {
-    await grow(250);
-    assert.match(
-      (await register()).body.warning,
-      /has 251, and its 53 oldest ones can be revoked only after newer ones/,
-    );
-    const { status, body } = await revoke(50);
-    assert.equal(status, 400, JSON.stringify(body));
-    assert.match(body.error.message, /would write 203 ledger entries, where 200 are allowed\): the contract moves/);
-    assert.match(body.error.message, /this is number 50 of 250: revoke 3 newer cards of this wallet first$/);
-    for (let place = 250; place > 247; place -= 1) await act({ kind: "revokeDevice", deviceHash: card(place) });
-    await act({ kind: "revokeDevice", deviceHash: card(50) });
+  test("is told how many newer ones have to be revoked before an old one, and that is enough", async () => {
+    const old = forTier({ test: 5, all: 50 });
+    const all = LIMITS.written + old;
+    await grow(all);
+    const told = `has ${all + 1}, and its ${old + 3} oldest ones can be revoked only after newer ones`;
+    assert.ok((await register()).body.warning.includes(told));
+    const { status, body: { error: { message } } } = await revoke(old);
+    assert.equal(status, 400, message);
+    const { written } = LIMITS;
+    const limit = `would write ${written + 3} ledger entries, where ${written} are allowed): the contract moves`;
+    assert.ok(message.includes(limit), message);
+    assert.ok(message.endsWith(`this is number ${old} of ${all}: revoke 3 newer cards of this wallet first`), message);
+    for (let place = all; place > all - 3; place -= 1) await act({ kind: "revokeDevice", deviceHash: card(place) });
+    await act({ kind: "revokeDevice", deviceHash: card(old) });
   });
 
   test("of as many as can be revoked has one revoked under an Idempotency-Key, too, as the client does it", async () => {
     // Four of those were revoked.
-    await grow(400);
-    const operation = { kind: "revokeDevice", deviceHash: card(400) };
+    await grow(MOST + 4);
+    const operation = { kind: "revokeDevice", deviceHash: card(MOST + 4) };
     const keyed = { "idempotency-key": "a-lost-card" };
     const { status, body } = await prepare(operation, keyed);
     assert.equal(status, 200, JSON.stringify(body));
@@ -102,21 +115,26 @@ describe("a wallet with more and more cards", () => {
     assert.deepEqual((await prepare(operation, keyed)).body, { ...body, status: "success" });
   });
 
-  test("of 420 is told that none of them can be revoked, and what still works does", async () => {
+  test("of too many is told that none of them can be revoked, and what still works does", async () => {
+    const all = LIMITS.touched + 20;
     // Five of those were revoked.
-    await grow(425);
-    for (const place of [1, 200, 425]) {
+    await grow(all + 5);
+    for (const place of [1, LIMITS.written, all + 5]) {
       const { status, body } = await revoke(place);
       assert.equal(status, 400, JSON.stringify(body));
       assert.match(
         body.error.message,
-        /: the contract goes through all 420 cards of this wallet to take one out, and can do so with 396 at most: it can revoke none of them any more\. What still works for each: revokeAgent ends its payments, then sweepEscrow or defundEscrow takes its money back$/,
+        new RegExp(
+          `: the contract goes through all ${all} cards of this wallet to take one out, and can do so with ${MOST} at most: ` +
+            "it can revoke none of them any more\\. What still works for each: revokeAgent ends its payments, then " +
+            "sweepEscrow or defundEscrow takes its money back$",
+        ),
       );
     }
     assert.equal(
       (await register()).body.warning,
-      "with this card the wallet has 421, and of more than 396 the contract can revoke none; revokeAgent, sweepEscrow and " +
-        "defundEscrow still work for each: register further cards with another wallet",
+      `with this card the wallet has ${all + 1}, and of more than ${MOST} the contract can revoke none; revokeAgent, ` +
+        "sweepEscrow and defundEscrow still work for each: register further cards with another wallet",
     );
     const { asset } = on.sandbox;
     const of = { deviceHash: card(1) };

@@ -1,3 +1,4 @@
+// needs: neutral
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createPageAnswer } from "../../lib/http/pages/page_file.ts";

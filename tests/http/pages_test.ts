@@ -1,3 +1,4 @@
+// needs: runtime
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { after, before, test } from "node:test";

@@ -1,3 +1,4 @@
+// needs: runtime
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { after, before, test } from "node:test";

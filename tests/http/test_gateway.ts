@@ -5,14 +5,13 @@ import { createGateway, type Gateway, type GatewayOptions } from "../../lib/gate
 import { mintKey } from "../../lib/keys/api_key.ts";
 import { keySourceFromStore } from "../../lib/keys/key_source.ts";
 import { createLog } from "../../lib/log.ts";
-import { readWasm } from "../../lib/runtime/wasm_files.ts";
-import { bootstrapSandbox, type Sandbox } from "../../lib/sandbox/bootstrap.ts";
-import { createNetwork, type SandboxNetwork } from "../../lib/sandbox/network.ts";
+import type { Sandbox } from "../../lib/sandbox/bootstrap.ts";
+import type { SandboxNetwork } from "../../lib/sandbox/network.ts";
 import { createRpcServer } from "../../lib/sandbox/rpc/server.ts";
 import { openStore } from "../../lib/store/open.ts";
 import { type Scope, SCOPES, type Store } from "../../lib/store/store.ts";
 import type { Answer } from "../e2e/client.ts";
-import { engineModule } from "../sandbox/sandbox_network.ts";
+import { type ReadyNetwork, readyNetwork } from "../sandbox/ready_network.ts";
 
 export type RpcFetch = (url: string, init: RequestInit) => Promise<Response>;
 
@@ -23,15 +22,13 @@ export interface TestNetwork {
   fetch: RpcFetch;
 }
 
+/** A ready network: see `readyNetwork` for what two of them share. */
 export async function startTestNetwork(passphrase?: string): Promise<TestNetwork> {
-  const network = await createNetwork({ engineWasm: await engineModule(), ledgerMs: 0, passphrase });
-  const sandbox = bootstrapSandbox(network, {
-    contracts: {
-      deviceRegistry: await readWasm("device_registry"),
-      agentRegistry: await readWasm("agent_registry"),
-      paymentEscrow: await readWasm("payment_escrow"),
-    },
-  });
+  return testNetworkOf(await readyNetwork({ passphrase }));
+}
+
+/** A network with its RPC server. */
+export function testNetworkOf({ network, sandbox }: ReadyNetwork): TestNetwork {
   const rpc = createRpcServer({ network, version: "test", now: Date.now });
   return { network, sandbox, fetch: (url, init) => rpc.fetch(new Request(url, init)) };
 }

@@ -1,3 +1,4 @@
+// needs: neutral
 import fc from "fast-check";
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -8,6 +9,7 @@ import { operationsOf } from "../../lib/http/openapi.ts";
 import { NOUNS } from "../../lib/http/routes/routes.ts";
 import { checked } from "../../lib/http/validation/checked.ts";
 import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
+import { forTier } from "../tier.ts";
 
 let on: TestNetwork;
 let api: GatewayUnderTest;
@@ -216,7 +218,7 @@ test("whatever is sent for a body or a query, it is taken or invalid_request in 
         }
       },
     ),
-    { numRuns: 2_000 },
+    { numRuns: forTier({ test: 300, all: 2_000 }) },
   );
 });
 
@@ -228,6 +230,6 @@ test("an operation of any form is answered, and what is wrong with it in an erro
       assert.ok([400, 404].includes(answer.status), JSON.stringify(answer.body));
       assert.equal(typeof answer.body.error.message, "string");
     }),
-    { numRuns: 200 },
+    { numRuns: forTier({ test: 40, all: 200 }) },
   );
 });

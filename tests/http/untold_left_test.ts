@@ -1,3 +1,4 @@
+// needs: once
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { type Store, StoreError } from "../../lib/store/store.ts";

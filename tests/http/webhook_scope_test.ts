@@ -1,3 +1,4 @@
+// needs: once
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";

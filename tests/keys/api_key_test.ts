@@ -1,3 +1,4 @@
+// needs: neutral
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { describe, test } from "node:test";

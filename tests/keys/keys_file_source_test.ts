@@ -1,3 +1,4 @@
+// needs: once
 import assert from "node:assert/strict";
 import { chmod, mkdtemp, rename, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

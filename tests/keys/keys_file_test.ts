@@ -1,3 +1,4 @@
+// needs: once
 import assert from "node:assert/strict";
 import { chmod, chown, lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

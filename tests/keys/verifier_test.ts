@@ -1,3 +1,4 @@
+// needs: neutral
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
 import type { KeySource, KeyUse } from "../../lib/keys/key_source.ts";

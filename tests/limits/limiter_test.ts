@@ -1,3 +1,4 @@
+// needs: neutral
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
 import { createLimiter, type LocalLimiter } from "../../lib/limits/limiter.ts";

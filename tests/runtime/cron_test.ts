@@ -1,3 +1,4 @@
+// needs: runtime
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { cron } from "../../lib/runtime/cron.ts";

@@ -1,3 +1,4 @@
+// needs: runtime
 import assert from "node:assert/strict";
 import { createServer } from "node:net";
 import { after, before, describe, test } from "node:test";

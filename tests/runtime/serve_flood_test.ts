@@ -1,3 +1,4 @@
+// needs: runtime
 import { strict as assert } from "node:assert";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";

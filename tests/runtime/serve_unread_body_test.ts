@@ -1,3 +1,4 @@
+// needs: runtime
 import { strict as assert } from "node:assert";
 import { connect } from "node:net";
 import process from "node:process";

@@ -1,6 +1,6 @@
 /** An issuer, its asset and accounts on a test network, and what they do. */
 import { Asset, type Keypair, Operation, xdr } from "@stellar/stellar-sdk";
-import type { SandboxNetwork } from "../../lib/sandbox/network.ts";
+import type { NetworkOptions, SandboxNetwork } from "../../lib/sandbox/network.ts";
 import type { AppliedTransaction } from "../../lib/sandbox/network_types.ts";
 import { apply, build, codesOf, fund, keypair, refusal, signed, startNetwork, submit } from "./sandbox_network.ts";
 
@@ -25,8 +25,8 @@ export interface AssetNetwork {
 }
 
 /** Issuer, Alice and Bob have lumens; nobody trusts anybody yet. */
-export async function startAssetNetwork(): Promise<AssetNetwork> {
-  const { network, clock } = await startNetwork();
+export async function startAssetNetwork(options: Partial<NetworkOptions> = {}): Promise<AssetNetwork> {
+  const { network, clock } = await startNetwork(options);
   await fund(network, issuer, alice, bob);
   const run = (source: Keypair, ...operations: xdr.Operation[]) =>
     apply(network, signed(build(network, source, operations), source));

@@ -1,16 +1,14 @@
+// needs: once
 import { strict as assert } from "node:assert";
 import { after, before, describe, test } from "node:test";
 import { Asset, Keypair, Operation, StrKey, TransactionBuilder } from "@stellar/stellar-sdk";
-import { bootstrapSandbox } from "../../lib/sandbox/bootstrap.ts";
-import type { SandboxNetwork } from "../../lib/sandbox/network.ts";
 import { openSandboxRpc, type SandboxRpc } from "./rpc/sandbox_rpc.ts";
-import { contractCode } from "./sandbox_network.ts";
+import { readyState } from "./ready_network.ts";
 
 let sandbox: SandboxRpc;
 before(async () => {
-  sandbox = await openSandboxRpc();
   // Contracts are paid through the native asset's.
-  bootstrapSandbox(sandbox.network as SandboxNetwork, { contracts: contractCode() });
+  sandbox = await openSandboxRpc({ stateFile: await readyState() });
 });
 after(() => sandbox.stop());
 

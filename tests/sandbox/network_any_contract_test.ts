@@ -1,9 +1,10 @@
+// needs: neutral
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
 import { Address, Asset, Keypair, Operation, Transaction, TransactionBuilder, xdr } from "@stellar/stellar-sdk";
-import { bootstrapSandbox } from "../../lib/sandbox/bootstrap.ts";
 import { sha256 } from "../../lib/sandbox/ledger/bytes.ts";
 import type { SandboxNetwork } from "../../lib/sandbox/network.ts";
+import { startReadyNetwork } from "./ready_network.ts";
 import {
   address,
   apply,
@@ -16,7 +17,6 @@ import {
   prepare,
   refusal,
   signed,
-  startNetwork,
   submit,
 } from "./sandbox_network.ts";
 
@@ -25,8 +25,7 @@ describe("contracts of anybody", () => {
   const alice = keypair("alice");
 
   beforeEach(async () => {
-    ({ network } = await startNetwork());
-    bootstrapSandbox(network, { contracts: contractCode() });
+    ({ network } = await startReadyNetwork());
     const funded = network.fund(alice.publicKey());
     network.closeLedger();
     await funded;

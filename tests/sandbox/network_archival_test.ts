@@ -1,11 +1,13 @@
+// needs: neutral
 import assert from "node:assert/strict";
-import { beforeEach, describe, test } from "node:test";
+import { before, beforeEach, describe, test } from "node:test";
 import { Address, Keypair, Operation, scValToNative, SorobanDataBuilder, xdr } from "@stellar/stellar-sdk";
-import { bootstrapSandbox, type Sandbox } from "../../lib/sandbox/bootstrap.ts";
+import { bootstrapSandbox, rememberedSandbox, type Sandbox } from "../../lib/sandbox/bootstrap.ts";
 import { sha256 } from "../../lib/sandbox/ledger/bytes.ts";
 import { EVICTION_DELAY_LEDGERS } from "../../lib/sandbox/ledger/state.ts";
 import type { SandboxNetwork } from "../../lib/sandbox/network.ts";
 import type { AppliedTransaction } from "../../lib/sandbox/network_types.ts";
+import { type NetworkImage, recorder, restored } from "./network_image.ts";
 import {
   address,
   apply,
@@ -41,6 +43,15 @@ function shortLived(entryXdr: Uint8Array): Uint8Array {
   return new xdr.LedgerEntry({ ...entry, data }).toXdr();
 }
 
+/** A network with these settings, the contracts and the accounts. */
+let setUp: NetworkImage;
+before(async () => {
+  const { stateFile, image } = recorder();
+  const { network } = await startNetwork({ adjustSettings: shortLived, stateFile });
+  bootstrapSandbox(network, { contracts: contractCode() });
+  setUp = image();
+});
+
 /** Ways of so many ledgers to pass: they have to come to the same. */
 const WAYS: Record<string, (network: SandboxNetwork, count: number) => void> = {
   "closed one by one": (network, count) => {
@@ -57,11 +68,8 @@ for (const [way, pass] of Object.entries(WAYS)) {
     let owner: Keypair, agent: Keypair, merchant: Keypair;
 
     beforeEach(async () => {
-      ({ network } = await startNetwork({ adjustSettings: shortLived }));
-      sandbox = bootstrapSandbox(network, {
-        contracts: contractCode(),
-        randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
-      });
+      ({ network } = await startNetwork({ stateFile: restored(setUp) }));
+      sandbox = rememberedSandbox(network)!;
       owner = Keypair.fromSecret(sandbox.accounts.owner.secret);
       agent = Keypair.fromSecret(sandbox.accounts.agent.secret);
       merchant = Keypair.fromSecret(sandbox.accounts.merchant.secret);

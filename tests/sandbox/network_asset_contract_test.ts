@@ -1,3 +1,4 @@
+// needs: neutral
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import { type Keypair, Operation, scValToNative, xdr } from "@stellar/stellar-sdk";

@@ -1,3 +1,4 @@
+// needs: neutral
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
 import { Asset, humanizeEvents, type Keypair, Memo, MuxedAccount, Operation, xdr } from "@stellar/stellar-sdk";

@@ -1,10 +1,12 @@
+// needs: neutral
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import { humanizeEvents, Keypair, scValToNative, xdr } from "@stellar/stellar-sdk";
-import { bootstrapSandbox, type Sandbox } from "../../lib/sandbox/bootstrap.ts";
+import type { Sandbox } from "../../lib/sandbox/bootstrap.ts";
 import { sha256 } from "../../lib/sandbox/ledger/bytes.ts";
 import type { SandboxNetwork } from "../../lib/sandbox/network.ts";
 import type { AppliedTransaction } from "../../lib/sandbox/network_types.ts";
+import { startReadyNetwork } from "./ready_network.ts";
 import {
   address,
   apply,
@@ -12,13 +14,11 @@ import {
   bytes,
   call,
   codesOf,
-  contractCode,
   feeChargedOf,
   i128,
   invoke,
   prepare,
   signed,
-  startNetwork,
   u64,
 } from "./sandbox_network.ts";
 
@@ -73,8 +73,7 @@ describe("the escrow's life on the network", () => {
   };
 
   before(async () => {
-    ({ network } = await startNetwork());
-    sandbox = bootstrapSandbox(network, { contracts: contractCode() });
+    ({ network, sandbox } = await startReadyNetwork());
     owner = Keypair.fromSecret(sandbox.accounts.owner.secret);
     agent = Keypair.fromSecret(sandbox.accounts.agent.secret);
     merchant = Keypair.fromSecret(sandbox.accounts.merchant.secret);

@@ -1,3 +1,4 @@
+// needs: once
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { xdr } from "@stellar/stellar-sdk";

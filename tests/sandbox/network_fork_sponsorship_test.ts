@@ -1,3 +1,4 @@
+// needs: once
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { Account, Asset, Claimant, Operation, TransactionBuilder, xdr } from "@stellar/stellar-sdk";

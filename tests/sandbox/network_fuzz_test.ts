@@ -1,15 +1,15 @@
+// needs: neutral
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import fc from "fast-check";
 import { Asset, Keypair, Operation, xdr } from "@stellar/stellar-sdk";
-import { bootstrapSandbox } from "../../lib/sandbox/bootstrap.ts";
 import type { SandboxNetwork } from "../../lib/sandbox/network.ts";
+import { startReadyNetwork } from "./ready_network.ts";
 import {
   address,
   balanceOf,
   build,
   call,
-  contractCode,
   fund,
   keypair,
   prepare,
@@ -17,6 +17,7 @@ import {
   startNetwork,
   submit,
 } from "./sandbox_network.ts";
+import { forTier } from "../tier.ts";
 
 const people = ["alice", "bob", "carol"].map(keypair);
 
@@ -31,8 +32,7 @@ describe("whatever is sent to the network", () => {
   let samples: Uint8Array[];
 
   before(async () => {
-    ({ network } = await startNetwork());
-    bootstrapSandbox(network, { contracts: contractCode() });
+    ({ network } = await startReadyNetwork());
     await fund(network, ...people);
     const [alice, bob] = people as [Keypair, Keypair];
     const native = Asset.native().contractId(network.passphrase);
@@ -57,7 +57,7 @@ describe("whatever is sent to the network", () => {
   }
 
   test("bytes of any kind are answered, and ledgers go on closing", () => {
-    fc.assert(fc.property(fc.uint8Array({ maxLength: 200 }), survives), { numRuns: 100 });
+    fc.assert(fc.property(fc.uint8Array({ maxLength: 200 }), survives), { numRuns: forTier({ test: 30, all: 100 }) });
   });
 
   test("envelopes with bytes flipped are answered, and ledgers go on closing", () => {
@@ -68,7 +68,7 @@ describe("whatever is sent to the network", () => {
         for (const [at, mask] of changes) mutated[at % mutated.length]! ^= mask;
         survives(mutated);
       }),
-      { numRuns: 200 },
+      { numRuns: forTier({ test: 60, all: 200 }) },
     );
   });
 });

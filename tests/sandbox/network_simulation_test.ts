@@ -1,17 +1,19 @@
+// needs: neutral
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import { Asset, type xdr } from "@stellar/stellar-sdk";
-import { bootstrapSandbox, type Sandbox } from "../../lib/sandbox/bootstrap.ts";
+import { rememberedSandbox, type Sandbox } from "../../lib/sandbox/bootstrap.ts";
 import { alice, type AssetNetwork, bob, startAssetNetwork } from "./asset_network.ts";
+import { readyState } from "./ready_network.ts";
 import {
   address,
   build,
   bytes,
   call,
-  contractCode,
   i128,
   prepare,
   signed,
+  START_SECONDS,
   submit,
   u32,
   u64,
@@ -38,8 +40,8 @@ describe("a simulation sees the latest ledger", () => {
     );
 
   before(async () => {
-    n = await startAssetNetwork();
-    sandbox = bootstrapSandbox(n.network, { contracts: contractCode() });
+    n = await startAssetNetwork({ stateFile: await readyState({ now: () => START_SECONDS * 1000 }) });
+    sandbox = rememberedSandbox(n.network)!;
   });
 
   test("by its number: what lives until then is not too short", () => {

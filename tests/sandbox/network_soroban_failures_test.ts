@@ -1,3 +1,4 @@
+// needs: neutral
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import { Account, Asset, Keypair, SorobanDataBuilder, TransactionBuilder, xdr } from "@stellar/stellar-sdk";

@@ -1,3 +1,4 @@
+// needs: neutral
 import assert from "node:assert/strict";
 import { before, beforeEach, describe, test } from "node:test";
 import { Memo, Operation, SorobanDataBuilder, TransactionBuilder, xdr } from "@stellar/stellar-sdk";

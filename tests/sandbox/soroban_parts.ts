@@ -1,10 +1,11 @@
 import { Keypair, SorobanDataBuilder, type Transaction, xdr } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
-import { bootstrapSandbox, type Sandbox } from "../../lib/sandbox/bootstrap.ts";
+import type { Sandbox } from "../../lib/sandbox/bootstrap.ts";
 import { sha256 } from "../../lib/sandbox/ledger/bytes.ts";
 import type { SandboxNetwork } from "../../lib/sandbox/network.ts";
 import { altered } from "./envelope_parts.ts";
-import { address, bytes, call, contractCode, prepare, signed, startNetwork } from "./sandbox_network.ts";
+import { startReadyNetwork } from "./ready_network.ts";
+import { address, bytes, call, prepare, signed } from "./sandbox_network.ts";
 
 export const hashOf = (name: string) => sha256(new TextEncoder().encode(name));
 
@@ -17,8 +18,7 @@ export interface ContractNetwork {
 
 /** A network with the three contracts. */
 export async function startContractNetwork(): Promise<ContractNetwork> {
-  const { network } = await startNetwork();
-  const sandbox = bootstrapSandbox(network, { contracts: contractCode() });
+  const { network, sandbox } = await startReadyNetwork();
   const { owner, agent } = sandbox.accounts;
   return { network, sandbox, owner: Keypair.fromSecret(owner.secret), agent: Keypair.fromSecret(agent.secret) };
 }

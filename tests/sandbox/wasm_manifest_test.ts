@@ -1,3 +1,4 @@
+// needs: neutral
 /** The shipped wasm and the Rust sources it was built from have to agree; `lib/sandbox/build_wasm.sh` brings them together. */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";

@@ -9,6 +9,7 @@ import {
   matches,
   type NewEvent,
 } from "../../lib/store/event.ts";
+import { forTier } from "../tier.ts";
 import { append, sampleEvent } from "./samples.ts";
 import type { Subject } from "./store_contract.ts";
 
@@ -74,7 +75,7 @@ export function filterContract({ store }: Subject): void {
         assert.deepEqual(await store().events.read(query), expected);
         assert.equal(await store().events.count(query), Math.min(limit, all.length));
       }),
-      { numRuns: 400, seed: 20_261_121 },
+      { numRuns: forTier({ test: 120, all: 400 }), seed: 20_261_121 },
     );
   });
 

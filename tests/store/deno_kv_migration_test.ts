@@ -1,3 +1,4 @@
+// needs: long, runtime
 import assert from "node:assert/strict";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,3 +1,4 @@
+// needs: runtime
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,13 +9,15 @@ import { runtimeName } from "../../lib/runtime/runtime.ts";
 import { copyStore } from "../../lib/store/copy/copy_store.ts";
 import { openStore } from "../../lib/store/open.ts";
 import type { Store } from "../../lib/store/store.ts";
+import { forTier } from "../tier.ts";
 import { acquireAll, type Call, changes } from "./drawn_changes.ts";
 import { ask, questions } from "./drawn_questions.ts";
 import { IDS } from "./drawn_values.ts";
-import { type Cluster, findPostgres, startCluster } from "./postgres_cluster.ts";
+import { findPostgres } from "./postgres_programs.ts";
+import { createDatabase, type SharedDatabase } from "./postgres_shared.ts";
 import { sampleSubscription, START_MS } from "./webhook_samples.ts";
 
-const RUNS = 2;
+const RUNS = forTier({ test: 1, all: 2 });
 const STEPS = 100;
 /** Steps from one copy to the next. */
 const COPIED_EVERY = 33;
@@ -23,15 +26,15 @@ const versions = async ({ keys, subscriptions }: Store) => [await keys.version()
 
 function describeAlike(hasDenoKv: boolean, programs: string | undefined): void {
   const root = mkdtempSync(join(tmpdir(), "alike-"));
-  let cluster: Cluster | undefined;
+  let postgres: SharedDatabase | undefined;
   let schemas = 0;
   before(async () => {
     if (programs === undefined) return;
-    cluster = await startCluster(programs);
-    await cluster.useTestClock();
-    cluster.setClock(START_MS);
+    postgres = await createDatabase(programs);
+    await postgres.useTestClock();
+    postgres.setClock(START_MS);
   });
-  after(() => cluster?.remove());
+  after(() => postgres?.remove());
 
   describe("stores of different drivers", () => {
     after(() => rmSync(root, { recursive: true }));
@@ -41,11 +44,11 @@ function describeAlike(hasDenoKv: boolean, programs: string | undefined): void {
         const directory = mkdtempSync(join(root, "run-"));
         let nowMs = START_MS;
         let copies = 0;
-        cluster?.setClock(nowMs);
+        postgres?.setClock(nowMs);
         const settings = () => [
           `sqlite:${directory}/${copies}.db`,
           ...(hasDenoKv ? [`deno-kv:${directory}/${copies}.kv`] : []),
-          ...(cluster === undefined ? [] : [cluster.setting({ schema: `alike_${++schemas}` })]),
+          ...(postgres === undefined ? [] : [postgres.setting({ schema: `alike_${++schemas}` })]),
         ];
         const open = (isCopyTarget = false) =>
           Promise.all(settings().map((setting) => openStore(setting, { now: () => nowMs, isCopyTarget })));
@@ -75,7 +78,7 @@ function describeAlike(hasDenoKv: boolean, programs: string | undefined): void {
           for (const one of IDS) await alike(["subscriptions", "insert", sampleSubscription(one, { keyId: "k1" }), 9]);
           for (let step = 0; step < STEPS; step++) {
             nowMs += generate(() => fc.constantFrom(0, 0, 0, 1, 30_000, 60_000, -1_000, -300_000, -700_000));
-            cluster?.setClock(nowMs);
+            postgres?.setClock(nowMs);
             if (step % COPIED_EVERY === COPIED_EVERY - 1) {
               await copy();
               [leases] = await Promise.all(stores.map(acquireAll));

@@ -1,3 +1,4 @@
+// needs: once
 import assert from "node:assert/strict";
 import { copyFileSync, rmSync, statSync, symlinkSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";

@@ -1,31 +1,33 @@
+// needs: runtime
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { openDatabase } from "../../lib/store/postgres/database.ts";
 import { parsePostgresSetting } from "../../lib/store/postgres/setting.ts";
-import { type Cluster, findPostgres, startCluster } from "./postgres_cluster.ts";
+import { findPostgres } from "./postgres_programs.ts";
+import { createDatabase, type SharedDatabase } from "./postgres_shared.ts";
 import { until } from "../until.ts";
 import { type PostgresProxy, startPostgresProxy } from "./postgres_proxy.ts";
 
 const programs = findPostgres();
 const skip = programs === undefined && "needs PostgreSQL's programs";
-let cluster: Cluster;
+let postgres: SharedDatabase;
 let proxy: PostgresProxy;
 before(async () => {
   if (programs === undefined) return;
-  cluster = await startCluster(programs);
-  await cluster.sql("CREATE TABLE public.done (n integer)");
-  proxy = await startPostgresProxy(cluster.port);
+  postgres = await createDatabase(programs);
+  await postgres.sql("CREATE TABLE public.done (n integer)");
+  proxy = await startPostgresProxy(postgres.port);
 });
 after(async () => {
   proxy?.close();
-  await cluster?.remove();
+  await postgres?.remove();
 });
 
 test(
   "a transaction whose caller was told that nothing came is not done later, whether it was begun or not",
   { skip },
   async () => {
-    const setting = parsePostgresSetting(`postgres://postgres@127.0.0.1:${proxy.port}/gateway?pool=2`);
+    const setting = { ...parsePostgresSetting(postgres.setting({ pool: "2" })), port: proxy.port };
     const database = openDatabase(setting, { answerMs: 500 });
     const answer = () => until(() => database.read("SELECT n FROM public.done").catch(() => undefined));
     let begun = 0;
@@ -55,11 +57,12 @@ test(
   "a statement whose caller was told that nothing came does not wait on for a lock at the server",
   { skip },
   async () => {
-    const setting = parsePostgresSetting(`postgres://postgres@127.0.0.1:${cluster.port}/gateway?pool=2`);
+    const setting = parsePostgresSetting(postgres.setting({ pool: "2" }));
     const database = openDatabase(setting, { answerMs: 5_000 });
-    const count = async (rows: string) => Number(await cluster.sql(`SELECT count(*) FROM ${rows}`));
-    const locks = "pg_locks WHERE relation = 'public.done'::regclass";
-    const operator = cluster.sql("BEGIN; LOCK TABLE public.done; SELECT pg_sleep(300)").catch(() => {});
+    const count = async (rows: string) => Number(await postgres.sql(`SELECT count(*) FROM ${rows}`));
+    const locks =
+      "pg_locks JOIN pg_database ON oid = database AND datname = current_database() WHERE relation = 'public.done'::regclass";
+    const operator = postgres.sql("BEGIN; LOCK TABLE public.done; SELECT pg_sleep(300)").catch(() => {});
     try {
       await until(async () => await count(`${locks} AND granted`) > 0);
       await Promise.all([database.read("SELECT 1"), database.read("SELECT 1")]);
@@ -68,7 +71,7 @@ test(
       assert.ok(told.every(({ status }) => status === "rejected"));
       await until(async () => await count(`${locks} AND NOT granted`) === 0);
     } finally {
-      await cluster.sql(`SELECT pg_terminate_backend(pid) FROM ${locks} AND granted`);
+      await postgres.sql(`SELECT pg_terminate_backend(pid) FROM ${locks} AND granted`);
       await operator;
       await database.close();
     }

@@ -1,18 +1,18 @@
+// needs: runtime
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before, describe, test } from "node:test";
-import { setTimeout as passed } from "node:timers/promises";
 import { openStore } from "../../lib/store/open.ts";
-import { openDatabase } from "../../lib/store/postgres/database.ts";
-import { parsePostgresSetting } from "../../lib/store/postgres/setting.ts";
 import type { Store } from "../../lib/store/store.ts";
-import { type Cluster, findPostgres, startCluster } from "./postgres_cluster.ts";
-import { startPostgresProxy } from "./postgres_proxy.ts";
+import { until } from "../until.ts";
+import { type Cluster, startCluster } from "./postgres_cluster.ts";
+import { dataDirectory } from "./postgres_database.ts";
+import { findPostgres, writeServerFile } from "./postgres_programs.ts";
+import { createDatabase } from "./postgres_shared.ts";
 import { append, sampleEvent, sampleKey, storeError } from "./samples.ts";
-import { sampleAttempt, settle, subscribe } from "./webhook_samples.ts";
 
 /** A certificate for this address and its key, PEM: signed by itself, so that it is its own authority. */
 function certificateFor(address: string): { certificate: string; key: string } {
@@ -35,13 +35,13 @@ function describeConnections(programs: string): void {
     opened.push(store);
     return store;
   };
-  const { certificate, key } = certificateFor("127.0.0.1");
+  const own = certificateFor("127.0.0.1");
 
   before(async () => {
     folder = mkdtempSync(join(tmpdir(), "postgres-"));
     cluster = await startCluster(programs, {
       settings: ["ssl = on", "max_connections = 20", "superuser_reserved_connections = 3"],
-      files: { "server.crt": certificate, "server.key": key },
+      files: { "server.crt": own.certificate, "server.key": own.key },
       access: [
         "local all all trust",
         "host all postgres 127.0.0.1/32 trust",
@@ -53,7 +53,7 @@ function describeConnections(programs: string): void {
       "SET password_encryption = 'scram-sha-256'; CREATE ROLE gateway LOGIN PASSWORD 'hush'; " +
         "CREATE ROLE plain LOGIN PASSWORD 'hush'; GRANT CREATE ON DATABASE gateway TO gateway, plain",
     );
-    writeFileSync(join(folder, "ca.pem"), certificate);
+    writeFileSync(join(folder, "ca.pem"), own.certificate);
     writeFileSync(join(folder, "other.pem"), certificateFor("127.0.0.1").certificate);
   });
   after(async () => {
@@ -63,6 +63,14 @@ function describeConnections(programs: string): void {
   afterEach(async () => {
     for (const store of opened.splice(0)) await store.close();
   });
+
+  /** The server starts anew with this certificate. */
+  async function present({ certificate, key }: typeof own): Promise<void> {
+    await cluster.stop("fast");
+    writeServerFile(join(dataDirectory(cluster.directory), "server.crt"), certificate);
+    writeServerFile(join(dataDirectory(cluster.directory), "server.key"), key);
+    await cluster.start();
+  }
 
   /** As the user `gateway`, who is let in over TLS only. */
   const url = (parameters: Record<string, string>, user = "gateway", password = "hush") =>
@@ -108,22 +116,19 @@ function describeConnections(programs: string): void {
 
     test("is refused with a certificate for another address", async () => {
       const other = certificateFor("127.0.0.2");
-      const wrong = await startCluster(programs, {
-        settings: ["ssl = on"],
-        files: { "server.crt": other.certificate, "server.key": other.key },
-      });
+      await present(other);
       try {
         writeFileSync(join(folder, "wrong.pem"), other.certificate);
-        const setting = wrong.setting({ sslmode: "verify-full", sslrootcert: join(folder, "wrong.pem") });
-        await assert.rejects(open(setting), storeError("unavailable"));
-        await open(wrong.setting({ sslmode: "require" }));
+        const wrong = { schema: "tls", sslmode: "verify-full", sslrootcert: join(folder, "wrong.pem") };
+        await assert.rejects(open(url(wrong)), storeError("unavailable"));
+        await open(url({ schema: "tls", sslmode: "require" }));
       } finally {
-        await wrong.remove();
+        await present(own);
       }
     });
 
     test("is not taken where TLS is wanted and the server has none, and is taken where it is only preferred", async () => {
-      const plain = await startCluster(programs);
+      const plain = await createDatabase(programs);
       try {
         await assert.rejects(open(plain.setting({ sslmode: "require" })), storeError("unavailable"));
         await open(plain.setting());
@@ -180,13 +185,7 @@ function describeConnections(programs: string): void {
           storeError("unavailable"),
         );
         await cluster.start();
-        const startedAt = performance.now();
-        for (;;) {
-          const found = await store.keys.get("a").catch(() => undefined);
-          if (found !== undefined) break;
-          assert.ok(performance.now() - startedAt < 20_000, "it is not found again");
-          await passed(50);
-        }
+        await until(() => store.keys.get("a").catch(() => undefined));
         await append(store, sampleEvent(mode === "fast" ? 1 : 2));
       }
     });
@@ -198,137 +197,7 @@ function describeConnections(programs: string): void {
       assert.equal(await store.keys.version(), 0);
       await assert.rejects(store.keys.insert(sampleKey("a")), storeError("unavailable", "can only be read"));
       await cluster.sql("ALTER ROLE gateway RESET default_transaction_read_only");
-      const startedAt = performance.now();
-      while (!await store.keys.insert(sampleKey("a")).then(() => true, () => false)) {
-        assert.ok(performance.now() - startedAt < 5_000, "its sessions stay as they were");
-        await passed(50);
-      }
-    });
-
-    test("is made anew where it leads nowhere: what waits for an answer is told so in time", async () => {
-      await open(url({ schema: "stalled" }));
-      const proxy = await startPostgresProxy(cluster.port);
-      const setting = parsePostgresSetting(url({ schema: "stalled", sslmode: "disable" }, "postgres"));
-      const database = openDatabase({ ...setting, port: proxy.port }, { answerMs: 400 });
-      try {
-        await database.read("SELECT 1");
-        proxy.stall();
-        await assert.rejects(database.read("SELECT 1"), storeError("unavailable", "does not answer"));
-        const transaction = database.transaction((queries) => queries.read("SELECT 1"));
-        await assert.rejects(transaction, storeError("unavailable", "does not answer"));
-        proxy.flow();
-        assert.equal((await database.read("SELECT 1")).length, 1);
-      } finally {
-        proxy.close();
-        await database.close();
-      }
-    });
-
-    test("keeps no lock for a process that stands still in the middle of a transaction", async () => {
-      const setting = parsePostgresSetting(url({ schema: "still" }));
-      const store = await open(url({ schema: "still" }));
-      const held = (await store.leases.acquire({ name: "one", holder: "still", durationMs: 1 }))!;
-      const database = openDatabase(setting);
-      const still = database.transaction(async (queries) => {
-        await queries.read("SELECT 1 FROM still.lease FOR UPDATE");
-        await passed(6_000);
-        return await queries.read("SELECT 1");
-      });
-      await Promise.all([
-        assert.rejects(still),
-        passed(500).then(async () => {
-          const lease = await store.leases.acquire({ name: "one", holder: "other", durationMs: 1 });
-          assert.ok(lease!.term > held.term);
-        }),
-      ]);
-      await database.close();
-    });
-
-    test("a transaction that loses its connection fails alone, and no part of it is done elsewhere", async () => {
-      await open(url({ schema: "lost" }));
-      const database = openDatabase(parsePostgresSetting(url({ schema: "lost" })));
-      const insert = "INSERT INTO lost.register VALUES ($1, '0', 0)";
-      for (let n = 0; n < 5; n++) {
-        const broken = assert.rejects(database.transaction(async (queries) => {
-          await queries.write(insert, [`before ${n}`]);
-          await Promise.allSettled([queries.read("SELECT pg_sleep(20)"), queries.write(insert, [`behind ${n}`])]);
-          await queries.write(insert, [`after ${n}`]);
-        }));
-        const sleeping = "FROM pg_stat_activity WHERE query LIKE '%pg_sleep(20)%' AND pid <> pg_backend_pid()";
-        while (await cluster.sql(`SELECT pg_terminate_backend(pid) ${sleeping}`) === "") await passed(20);
-        await broken;
-        await database.transaction((queries) => queries.write(insert, [`next ${n}`]));
-      }
-      const rows = await database.read<{ name: string }>("SELECT name FROM lost.register ORDER BY name");
-      assert.deepEqual(rows.map(({ name }) => name), ["next 0", "next 1", "next 2", "next 3", "next 4"]);
-      await database.close();
-    });
-
-    test("carries texts that PostgreSQL has no place for as far as they can be kept", async () => {
-      const store = await open(url({ schema: "texts" }));
-      await subscribe(store, "wh_1");
-      await settle(store, {
-        subscriptionId: "wh_1",
-        attempts: [sampleAttempt(1, { responseBody: "a\0b\ud800c", error: "\\u0000 'quoted' \\" })],
-      });
-      const [attempt] = await store.deliveries.attempts("wh_1", { limit: 1 });
-      assert.deepEqual([attempt!.responseBody, attempt!.error], ["a\ufffdb\ufffdc", "\\u0000 'quoted' \\"]);
-    });
-
-    test("two transactions that wait for each other both come to their end", async () => {
-      await open(url({ schema: "circle" }));
-      const database = openDatabase(parsePostgresSetting(url({ schema: "circle" })));
-      await database.write("INSERT INTO circle.register VALUES ('a', '0', 0), ('b', '0', 0)");
-      const raise = (names: string[]) =>
-        database.transaction(async (queries) => {
-          for (const name of names) {
-            await queries.write("UPDATE circle.register SET until_ms = until_ms + 1 WHERE name = $1", [name]);
-            await queries.read("SELECT pg_sleep(0.2)");
-          }
-        });
-      await Promise.all([raise(["a", "b"]), raise(["b", "a"])]);
-      const rows = await database.read<{ until_ms: number }>("SELECT until_ms FROM circle.register");
-      assert.deepEqual(rows.map(({ until_ms }) => until_ms), [2, 2]);
-      await database.close();
-    });
-
-    test("tells other gateways that the log has grown, again after the connection for it was lost", async () => {
-      const one = await open(url({ schema: "news" }));
-      const other = await open(url({ schema: "news" }));
-      const elsewhere = await open(url({ schema: "no_news" }));
-      const heard = { own: 0, others: 0, elsewhere: 0 };
-      one.onNews(() => heard.own++);
-      other.onNews(() => heard.others++);
-      elsewhere.onNews(() => heard.elsewhere++);
-      let n = 0;
-      const isHeard = async () => {
-        const before = heard.others;
-        for (let tries = 0; tries < 100 && heard.others === before; tries++) {
-          await append(one, sampleEvent(++n));
-          await passed(100);
-        }
-        assert.ok(heard.others > before);
-      };
-      await isHeard();
-      await cluster.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query ILIKE 'listen%'");
-      await isHeard();
-      assert.deepEqual([heard.own, heard.elsewhere], [0, 0]);
-      const [told, beganAt] = [heard.others, performance.now()];
-      for (let more = 0; more < 60; more++) await append(one, sampleEvent(++n));
-      await passed(200);
-      const most = (performance.now() - beganAt) / 50 + 1;
-      assert.ok(heard.others > told && heard.others - told <= most, `${heard.others - told} of ${most}`);
-    });
-
-    test("another program's schema is refused, and so is a newer program's", async () => {
-      await cluster.sql("CREATE SCHEMA theirs; CREATE TABLE theirs.store (a int)");
-      await assert.rejects(open(cluster.setting({ schema: "theirs" })), storeError("unavailable", "another program"));
-      await open(cluster.setting({ schema: "newer" }));
-      await cluster.sql("UPDATE newer.store SET schema_version = 99");
-      await assert.rejects(open(cluster.setting({ schema: "newer" })), storeError("newer_schema", "99"));
-      const missing = open(cluster.setting({ schema: "none" }), { mustExist: true });
-      await assert.rejects(missing, storeError("missing", "gateway keygen"));
-      assert.equal(await cluster.sql("SELECT count(*) FROM pg_namespace WHERE nspname = 'none'"), "0");
+      await until(() => store.keys.insert(sampleKey("a")).then(() => true, () => false));
     });
   });
 }

@@ -1,3 +1,4 @@
+// needs: long, once
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
@@ -8,7 +9,8 @@ import { openStore } from "../../lib/store/open.ts";
 import type { Reader } from "../../lib/store/webhook.ts";
 import { answers, goOn } from "./asked_store.ts";
 import { fillStore } from "./filled_store.ts";
-import { type Cluster, findPostgres, startCluster } from "./postgres_cluster.ts";
+import { findPostgres } from "./postgres_programs.ts";
+import { createDatabase, type SharedDatabase } from "./postgres_shared.ts";
 
 /** What `fillStore` and `pg_dump` made of the program of that schema. */
 const FORMER = { 1: "./fixtures/postgres_schema_1.sql.gz" };
@@ -23,18 +25,18 @@ function asBefore(answered: Awaited<ReturnType<typeof answers>>): typeof answere
 
 function describeMigration(programs: string): void {
   describe("a PostgreSQL store of a program of before", () => {
-    let cluster: Cluster;
+    let postgres: SharedDatabase;
     before(async () => {
-      cluster = await startCluster(programs);
+      postgres = await createDatabase(programs);
     });
-    after(() => cluster.remove());
+    after(() => postgres.remove());
 
     const columns = (schema: string) =>
-      cluster.sql(`SELECT table_name, column_name, data_type, is_nullable, column_default
+      postgres.sql(`SELECT table_name, column_name, data_type, is_nullable, column_default
         FROM information_schema.columns WHERE table_schema = '${schema}'
         ORDER BY table_name, column_name`);
     const indexes = async (schema: string) => {
-      const found = await cluster.sql(
+      const found = await postgres.sql(
         `SELECT indexdef FROM pg_indexes WHERE schemaname = '${schema}' ORDER BY indexdef`,
       );
       return found.replaceAll(`${schema}.`, "");
@@ -42,15 +44,15 @@ function describeMigration(programs: string): void {
 
     for (const [schema, file] of Object.entries(FORMER)) {
       test(`schema ${schema}: all that it holds is there, and it goes on as a new one does`, async () => {
-        await cluster.restore(gunzipSync(readFileSync(fileURLToPath(import.meta.resolve(file)))).toString());
+        await postgres.restore(gunzipSync(readFileSync(fileURLToPath(import.meta.resolve(file)))).toString());
         const notices: string[] = [];
         const onNotice = (notice: string) => void notices.push(notice);
-        const migrated = await openStore(cluster.setting(), { onNotice });
+        const migrated = await openStore(postgres.setting(), { onNotice });
         assert.equal(notices.length, 1);
         assert.match(notices[0]!, new RegExp(`goes from schema ${schema} to 2: no program of before`));
-        await (await openStore(cluster.setting(), { onNotice })).close();
+        await (await openStore(postgres.setting(), { onNotice })).close();
         assert.equal(notices.length, 1);
-        const made = await openStore(cluster.setting({ schema: "made" }));
+        const made = await openStore(postgres.setting({ schema: "made" }));
         await fillStore(made);
         const { id, ...asked } = await answers(migrated);
         const { id: _other, ...expected } = asBefore(await answers(made));

@@ -1,8 +1,10 @@
+// needs: once
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { openStore } from "../../lib/store/open.ts";
 import { inspectPostgres } from "../../lib/store/postgres/inspect.ts";
-import { type Cluster, findPostgres, startCluster } from "./postgres_cluster.ts";
+import { findPostgres } from "./postgres_programs.ts";
+import { createDatabase, type SharedDatabase } from "./postgres_shared.ts";
 import { append, sampleEvent, storeError } from "./samples.ts";
 import { sampleAttempt, settle, subscribe } from "./webhook_samples.ts";
 
@@ -10,25 +12,29 @@ const programs = findPostgres();
 
 /** What an operator may have set for a database or a user, which is nobody's mistake. */
 describe("a PostgreSQL database of other habits", { skip: programs === undefined }, () => {
-  let cluster: Cluster;
+  let postgres: SharedDatabase;
   before(async () => {
-    cluster = await startCluster(programs!);
+    postgres = await createDatabase(programs!);
   });
-  after(() => cluster.remove());
+  after(async () => {
+    for (const habit of ["bytes", "ascii", "latin"]) await postgres.sql(`DROP DATABASE IF EXISTS ${nameOf(habit)}`);
+    await postgres.remove();
+  });
 
-  const settingOf = (database: string) => cluster.setting().replace("/gateway", `/${database}`);
+  const nameOf = (habit: string) => `${postgres.name}_${habit}`;
+  const settingOf = (habit: string) => postgres.setting().replace(postgres.name, nameOf(habit));
 
   test("that shows bytes in another form holds the same events", async () => {
-    await cluster.sql("CREATE DATABASE bytes");
-    await cluster.sql("ALTER DATABASE bytes SET bytea_output = 'escape'");
+    await postgres.sql(`CREATE DATABASE ${nameOf("bytes")}`);
+    await postgres.sql(`ALTER DATABASE ${nameOf("bytes")} SET bytea_output = 'escape'`);
     const store = await openStore(settingOf("bytes"));
     const [told] = await append(store, sampleEvent(1, { deviceHash: "5c".repeat(32), merchant: "a\\b" }));
     assert.deepEqual(await store.events.get(told!.id), told);
     await store.close();
   });
 
-  const create = (name: string, encoding: string) =>
-    cluster.sql(`CREATE DATABASE ${name} ENCODING '${encoding}' LOCALE 'C' TEMPLATE template0`);
+  const create = (habit: string, encoding: string) =>
+    postgres.sql(`CREATE DATABASE ${nameOf(habit)} ENCODING '${encoding}' LOCALE 'C' TEMPLATE template0`);
 
   test("that keeps texts as the bytes they are holds all of them", async () => {
     await create("ascii", "SQL_ASCII");
@@ -49,10 +55,11 @@ describe("a PostgreSQL database of other habits", { skip: programs === undefined
   });
 
   test("whose tables another user has restored names what is missing, and not a store", async () => {
-    const setting = cluster.setting({ schema: "restored" });
+    const setting = postgres.setting({ schema: "restored", host: postgres.directory });
     await (await openStore(setting)).close();
-    await cluster.sql("CREATE ROLE other LOGIN; ALTER SCHEMA restored OWNER TO other");
-    const others = setting.replace("postgres@", "other@");
+    const other = nameOf("other");
+    await postgres.sql(`CREATE ROLE ${other} LOGIN; ALTER SCHEMA restored OWNER TO ${other}`);
+    const others = setting.replace("postgres@", `${other}@`);
     for (const mustExist of [false, true]) {
       await assert.rejects(openStore(others, { mustExist }), storeError("unavailable", "grant"));
     }

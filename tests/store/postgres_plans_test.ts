@@ -1,3 +1,4 @@
+// needs: once
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { StoreDriver } from "../../lib/store/checked_store.ts";
@@ -9,7 +10,8 @@ import { migrate, tablePrefix } from "../../lib/store/postgres/schema.ts";
 import { parsePostgresSetting } from "../../lib/store/postgres/setting.ts";
 import { createPostgresDriver } from "../../lib/store/postgres/store.ts";
 import { partitionLease, partitionOf } from "../../lib/store/webhook.ts";
-import { type Cluster, findPostgres, startCluster } from "./postgres_cluster.ts";
+import { findPostgres } from "./postgres_programs.ts";
+import { createDatabase, type SharedDatabase } from "./postgres_shared.ts";
 import { sampleEvent, sampleState } from "./samples.ts";
 import { sampleAttempt, sampleFailed, sampleSubscription, START_MS } from "./webhook_samples.ts";
 
@@ -73,23 +75,23 @@ function listening(database: PostgresDatabase): { database: PostgresDatabase; st
 }
 
 function describePlans(programs: string): void {
-  let cluster: Cluster;
+  let postgres: SharedDatabase;
   let database: PostgresDatabase;
   let driver: StoreDriver;
   let statements: Statement[];
   before(async () => {
-    cluster = await startCluster(programs, { settings: ["autovacuum = off"] });
-    const setting = parsePostgresSetting(cluster.setting());
+    postgres = await createDatabase(programs);
+    const setting = parsePostgresSetting(postgres.setting());
     database = openDatabase(setting);
     const id = await migrate(database, setting, {});
-    await cluster.sql(FILL);
+    await postgres.sql(FILL);
     const heard = listening(database);
     statements = heard.statements;
     driver = createPostgresDriver(heard.database, setting.location, tablePrefix(setting), id);
   });
   after(async () => {
     await database.close();
-    await cluster.remove();
+    await postgres.remove();
   });
 
   /** The steps of a statement's plan. */
@@ -137,7 +139,7 @@ function describePlans(programs: string): void {
   }
 
   test("a plan that was made while the log was empty does not go through all of it for each append", async () => {
-    const setting = parsePostgresSetting(cluster.setting({ schema: "empty" }));
+    const setting = parsePostgresSetting(postgres.setting({ schema: "empty" }));
     const id = await migrate(database, setting, {});
     const heard = listening(database);
     const empty = createPostgresDriver(heard.database, setting.location, tablePrefix(setting), id);
@@ -150,7 +152,7 @@ function describePlans(programs: string): void {
   });
 
   test("a plan that was made while little had failed finds each failed delivery by its key", async () => {
-    const setting = parsePostgresSetting(cluster.setting({ schema: "failing" }));
+    const setting = parsePostgresSetting(postgres.setting({ schema: "failing" }));
     const id = await migrate(database, setting, {});
     const heard = listening(database);
     const failing = createPostgresDriver(heard.database, setting.location, tablePrefix(setting), id);
@@ -168,7 +170,7 @@ function describePlans(programs: string): void {
       await failing.deliveries.settle({ leases, settlements: [{ subscriptionId: "wh_1", failed, attempts: [] }] });
     }
     const look = heard.statements.findLast(({ sql }) => /^SELECT .*failed_delivery/s.test(sql))!;
-    const steps = await cluster.sql(
+    const steps = await postgres.sql(
       `SET plan_cache_mode = force_generic_plan; PREPARE look (text) AS ${look.sql}; EXPLAIN (COSTS OFF) EXECUTE look ('[]')`,
     );
     assert.match(
@@ -190,7 +192,7 @@ function describePlans(programs: string): void {
       assert.match(first!.sql, /^SELECT count/);
       // The rarer of these two was found with the first; the other would be asked for in the same words.
       const sql = first!.sql.replace("agent =", `${column} =`);
-      const steps = await cluster.sql(
+      const steps = await postgres.sql(
         `SET plan_cache_mode = force_generic_plan; PREPARE look (bytea) AS ${sql}; EXPLAIN (COSTS OFF) EXECUTE look ('')`,
       );
       assert.match(steps, new RegExp(`Index (Only )?Scan using event_by_${column} `), steps);
@@ -223,7 +225,7 @@ function describePlans(programs: string): void {
     const { forgotten } = await events.bounds();
     const asking = await asked(() => events.forget({ upTo: forgotten + 50, undelivered: [] }));
     const { sql } = asking.find(({ sql }) => /^DELETE FROM \S+height_start/.test(sql))!;
-    const steps = await cluster.sql(`EXPLAIN (ANALYZE, COSTS OFF) ${sql.replace("$1", String(forgotten + 100))}`);
+    const steps = await postgres.sql(`EXPLAIN (ANALYZE, COSTS OFF) ${sql.replace("$1", String(forgotten + 100))}`);
     const looked = [...steps.matchAll(/Rows Removed by Filter: (\d+)/g)].map(([, rows]) => Number(rows));
     assert.ok(looked.every((rows) => rows < 1_000), steps);
   });

@@ -2,7 +2,7 @@ import { rmSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { setTimeout as passed } from "node:timers/promises";
-import { freePort, serverDirectory, startServer, writeServerFile } from "./postgres_cluster.ts";
+import { freePort, serverDirectory, startServer, writeServerFile } from "./postgres_programs.ts";
 
 /** pgbouncer before a server, which gives a connection to whoever has a transaction, one after the other. */
 export interface Pooler {

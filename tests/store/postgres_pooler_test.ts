@@ -1,8 +1,10 @@
+// needs: once
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openStore } from "../../lib/store/open.ts";
 import type { Store } from "../../lib/store/store.ts";
-import { findPgbouncer, findPostgres, startCluster } from "./postgres_cluster.ts";
+import { findPgbouncer, findPostgres } from "./postgres_programs.ts";
+import { createDatabase } from "./postgres_shared.ts";
 import { startPooler } from "./postgres_pooler.ts";
 import { append, sampleEvent } from "./samples.ts";
 import { courierLeases, sampleAttempt, subscribe } from "./webhook_samples.ts";
@@ -12,9 +14,9 @@ const skip = programs === undefined || pgbouncer === undefined;
 const ids = Array.from({ length: 12 }, (_, n) => `wh_${n}`);
 
 test("a transaction pooler may stand between, with prepare=false: nothing rests on a session", { skip }, async () => {
-  const cluster = await startCluster(programs!);
-  const pooler = await startPooler(pgbouncer!, cluster.port, 3);
-  const setting = `postgres://postgres@127.0.0.1:${pooler.port}/gateway?prepare=false`;
+  const postgres = await createDatabase(programs!);
+  const pooler = await startPooler(pgbouncer!, postgres.port, 3);
+  const setting = `postgres://postgres@127.0.0.1:${pooler.port}/${postgres.name}?prepare=false`;
   const opened: Store[] = [];
   const open = async () => {
     const store = await openStore(setting);
@@ -46,6 +48,6 @@ test("a transaction pooler may stand between, with prepare=false: nothing rests 
   } finally {
     for (const store of opened) await store.close();
     await pooler.stop();
-    await cluster.remove();
+    await postgres.remove();
   }
 });

@@ -1,3 +1,4 @@
+// needs: once
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { systemClock } from "../../lib/clock.ts";
@@ -6,27 +7,28 @@ import { type Store, WATCHER_LEASE } from "../../lib/store/store.ts";
 import { createCourier } from "../../lib/webhooks/delivery/courier.ts";
 import { until } from "../until.ts";
 import { scriptedAttempts } from "../webhooks/parts.ts";
-import { type Cluster, findPostgres, startCluster } from "./postgres_cluster.ts";
+import { findPostgres } from "./postgres_programs.ts";
+import { createDatabase, type SharedDatabase } from "./postgres_shared.ts";
 import { append, sampleEvent, sampleKey, sampleState, storeError } from "./samples.ts";
 import { sampleSubscription } from "./webhook_samples.ts";
 
 const programs = findPostgres();
 
 describe("a standby that was promoted without the last commits", { skip: programs === undefined }, () => {
-  let cluster: Cluster;
+  let postgres: SharedDatabase;
   before(async () => {
-    cluster = await startCluster(programs!);
+    postgres = await createDatabase(programs!);
   });
-  after(() => cluster.remove());
+  after(() => postgres.remove());
 
   test("keeps types, contracts and assets of what gateways that go on read from the network again", async () => {
-    const setting = cluster.setting({ schema: "promoted" });
+    const setting = postgres.setting({ schema: "promoted" });
     const goesOn = await openStore(setting);
     await append(goesOn, sampleEvent(1, { asset: "asset 1" }));
     const event = sampleEvent(2, { type: "payment.claimed", contractId: "another contract", asset: "asset 2" });
     const [told] = await append(goesOn, event);
     assert.deepEqual(await goesOn.events.get(event.id), told);
-    await cluster.sql(`
+    await postgres.sql(`
       DELETE FROM promoted.event WHERE sequence > 1;
       DELETE FROM promoted.event_type WHERE text = 'payment.claimed';
       DELETE FROM promoted.contract WHERE text IN ('another contract', 'asset 2');
@@ -43,14 +45,14 @@ describe("a standby that was promoted without the last commits", { skip: program
   });
 
   test("shows what another gateway reads then as what it is, though it takes the place of what was lost", async () => {
-    const setting = cluster.setting({ schema: "replaced" });
+    const setting = postgres.setting({ schema: "replaced" });
     const goesOn = await openStore(setting);
     await append(goesOn, sampleEvent(1, { asset: "asset 1" }));
     const lost = sampleEvent(2, { type: "payment.claimed", contractId: "another contract", asset: "asset 2" });
     const [told] = await append(goesOn, lost);
     assert.deepEqual(await goesOn.events.get(lost.id), told);
     assert.equal(await goesOn.events.count({ filter: { types: [lost.type] }, limit: 9 }), 1);
-    await cluster.sql(`
+    await postgres.sql(`
       DELETE FROM replaced.event WHERE sequence > 1;
       DELETE FROM replaced.event_type WHERE text = 'payment.claimed';
       DELETE FROM replaced.contract WHERE text IN ('another contract', 'asset 2');
@@ -69,13 +71,13 @@ describe("a standby that was promoted without the last commits", { skip: program
   });
 
   test("gives a lease whose last change of hands was lost to one gateway alone", async () => {
-    const setting = cluster.setting({ schema: "twice" });
+    const setting = postgres.setting({ schema: "twice" });
     const [former, next] = [await openStore(setting), await openStore(setting)];
     const request = { name: WATCHER_LEASE, durationMs: 60_000 };
     await former.leases.release([(await former.leases.acquire({ ...request, holder: "before" }))!]);
-    const before = await cluster.sql("SELECT term FROM twice.lease");
+    const before = await postgres.sql("SELECT term FROM twice.lease");
     const lost = (await former.leases.acquire({ ...request, holder: "former" }))!;
-    await cluster.sql(`UPDATE twice.lease SET term = ${before}, holder = NULL`);
+    await postgres.sql(`UPDATE twice.lease SET term = ${before}, holder = NULL`);
     const lease = (await next.leases.acquire({ ...request, holder: "next" }))!;
     assert.deepEqual(await former.leases.renew([lost], 60_000), []);
     await assert.rejects(
@@ -88,7 +90,7 @@ describe("a standby that was promoted without the last commits", { skip: program
   });
 
   test("finds what comes after a height also where that is reached sooner than in what was lost", async () => {
-    const setting = cluster.setting({ schema: "sooner" });
+    const setting = postgres.setting({ schema: "sooner" });
     const goesOn = await openStore(setting);
     await append(goesOn, sampleEvent(1));
     const [late, next] = [sampleEvent(2), sampleEvent(3)];
@@ -96,12 +98,12 @@ describe("a standby that was promoted without the last commits", { skip: program
     const found = async (store: Store) =>
       (await store.events.read({ filter: { fromHeight: next.ledger }, order: "asc", limit: 9 })).map(({ id }) => id);
     assert.deepEqual(await found(goesOn), [next.id]);
-    await cluster.sql(`
+    await postgres.sql(`
       DELETE FROM sooner.event WHERE sequence > 1;
       DELETE FROM sooner.height_start WHERE sequence > 1;
       UPDATE sooner.log_end SET last = 1, height = (SELECT max(height) FROM sooner.height_start)`);
-    await cluster.sql(
-      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'",
+    await postgres.sql(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()",
     );
     const other = await openStore(setting);
     await append(other, next);
@@ -113,7 +115,7 @@ describe("a standby that was promoted without the last commits", { skip: program
   });
 
   test("has what failed sent again though its retry was lost, also where a later event comes before that is due", async () => {
-    const store = await openStore(cluster.setting({ schema: "retries" }));
+    const store = await openStore(postgres.setting({ schema: "retries" }));
     await store.subscriptions.insert(sampleSubscription("wh_1"), 9);
     let fails = true;
     const { attempt, posted } = scriptedAttempts(
@@ -136,10 +138,10 @@ describe("a standby that was promoted without the last commits", { skip: program
     courier.start();
     await append(store, sampleEvent(1));
     await until(async () => (await progress()).cursor === 1);
-    const before = await cluster.sql("SELECT version FROM retries.progress");
+    const before = await postgres.sql("SELECT version FROM retries.progress");
     await append(store, sampleEvent(2));
     await until(async () => (await progress()).retrying === 1);
-    await cluster.sql(`
+    await postgres.sql(`
       DELETE FROM retries.failed_delivery;
       DELETE FROM retries.attempt WHERE ordinal > 1;
       UPDATE retries.progress SET version = ${before}, cursor = 1, retrying = 0, attempts = 1, failing_since_ms = NULL`);
@@ -153,7 +155,7 @@ describe("a standby that was promoted without the last commits", { skip: program
   });
 
   test("has another version of keys and of webhooks once others change than did in what was lost", async () => {
-    const setting = cluster.setting({ schema: "versions" });
+    const setting = postgres.setting({ schema: "versions" });
     const [goesOn, other] = [await openStore(setting), await openStore(setting)];
     const versions = async () => [await goesOn.keys.version(), await goesOn.subscriptions.version()] as const;
     for (const id of ["first", "second"]) {
@@ -164,7 +166,7 @@ describe("a standby that was promoted without the last commits", { skip: program
     await goesOn.keys.setDisabled("first", true);
     await goesOn.subscriptions.delete("wh_first");
     const lost = await versions();
-    await cluster.sql(`
+    await postgres.sql(`
       UPDATE versions.api_key SET disabled = false;
       UPDATE versions.version SET version = ${keys} WHERE name = 'keys';
       UPDATE versions.version SET version = ${subscriptions} WHERE name = 'subscriptions'`);

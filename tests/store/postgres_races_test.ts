@@ -1,3 +1,4 @@
+// needs: once
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as passed } from "node:timers/promises";
@@ -7,7 +8,8 @@ import { openDatabase, type PostgresDatabase } from "../../lib/store/postgres/da
 import { tablePrefix } from "../../lib/store/postgres/schema.ts";
 import { parsePostgresSetting } from "../../lib/store/postgres/setting.ts";
 import { postgresLog } from "../../lib/store/postgres/log.ts";
-import { type Cluster, findPostgres, startCluster } from "./postgres_cluster.ts";
+import { findPostgres } from "./postgres_programs.ts";
+import { createDatabase, type SharedDatabase } from "./postgres_shared.ts";
 import { append, appendMany, sampleEvent } from "./samples.ts";
 import {
   courierLeases,
@@ -25,17 +27,17 @@ const DAY_MS = 86_400_000;
 const NAMES = Array.from({ length: 20 }, (_, n) => String(n).padStart(2, "0"));
 
 describe("what happens at the same time in PostgreSQL", { skip: programs === undefined }, () => {
-  let cluster: Cluster;
+  let postgres: SharedDatabase;
   let schemas = 0;
   before(async () => {
-    cluster = await startCluster(programs!);
-    await cluster.useTestClock();
+    postgres = await createDatabase(programs!);
+    await postgres.useTestClock();
   });
-  after(() => cluster.remove());
+  after(() => postgres.remove());
 
   function newSetting(): string {
-    cluster.setClock(START_MS);
-    return cluster.setting({ schema: `race_${++schemas}` });
+    postgres.setClock(START_MS);
+    return postgres.setting({ schema: `race_${++schemas}` });
   }
 
   /** Begins `prune`, which waits for a row that another session holds; does `work` meanwhile, and has it go on. */
@@ -149,9 +151,9 @@ describe("what happens at the same time in PostgreSQL", { skip: programs === und
     const store = await openStore(setting);
     const next = (agent: string) => store.intents.nextNonce({ deviceHash: "d", agent, used: "5", validForMs: 60_000 });
     await next("first");
-    cluster.setClock(START_MS + 1);
+    postgres.setClock(START_MS + 1);
     for (const agent of NAMES) await next(agent);
-    cluster.setClock(START_MS + 100_000);
+    postgres.setClock(START_MS + 100_000);
     const given = new Map<string, string>();
     await whilePruning(
       setting,
@@ -180,7 +182,7 @@ describe("what happens at the same time in PostgreSQL", { skip: programs === und
       await store.intents.complete(await claim(key), { request: "r", result: "{}" });
     }
     const nowMs = START_MS + 8 * DAY_MS;
-    cluster.setClock(nowMs);
+    postgres.setClock(nowMs);
     await whilePruning(
       setting,
       "SELECT 1 FROM PREFIX.intent WHERE key = 'first' FOR UPDATE",
@@ -201,9 +203,9 @@ describe("what happens at the same time in PostgreSQL", { skip: programs === und
         (value = 0) => ({ value: value + 1, keepMs: 60_000, answer: undefined }),
       );
     await count("first");
-    cluster.setClock(START_MS + 1);
+    postgres.setClock(START_MS + 1);
     for (const name of NAMES) await count(name);
-    cluster.setClock(START_MS + 100_000);
+    postgres.setClock(START_MS + 100_000);
     await whilePruning(
       setting,
       "SELECT 1 FROM PREFIX.register WHERE name = 'first' FOR UPDATE",
@@ -218,7 +220,7 @@ describe("what happens at the same time in PostgreSQL", { skip: programs === und
   test("a transaction that lost is done again, also where a statement after the one that failed is heard of first", async () => {
     const setting = parsePostgresSetting(newSetting());
     const database = openDatabase(setting);
-    await cluster.sql("CREATE SEQUENCE tries");
+    await postgres.sql("CREATE SEQUENCE tries");
     const lost = "DO $$ BEGIN IF nextval('tries') = 1 THEN RAISE SQLSTATE '40P01'; END IF; END $$";
     const done = await database.transaction(async (queries) => {
       const failing = queries.write(lost);
@@ -233,7 +235,7 @@ describe("what happens at the same time in PostgreSQL", { skip: programs === und
 
   test("what fails while its event is forgotten goes with it, also in a database that isolates transactions further", async () => {
     const setting = newSetting();
-    await cluster.sql("ALTER DATABASE gateway SET default_transaction_isolation = 'repeatable read'");
+    await postgres.sql(`ALTER DATABASE ${postgres.name} SET default_transaction_isolation = 'repeatable read'`);
     const store = await openStore(setting);
     await subscribe(store, "wh_1");
     await appendMany(store, 1, 9);
@@ -250,7 +252,7 @@ describe("what happens at the same time in PostgreSQL", { skip: programs === und
     const progress = await progressOf(store, "wh_1");
     await database.close();
     await store.close();
-    await cluster.sql("ALTER DATABASE gateway RESET default_transaction_isolation");
+    await postgres.sql(`ALTER DATABASE ${postgres.name} RESET default_transaction_isolation`);
     assert.deepEqual(progress, freshProgress(9, { dead: 1 }));
   });
 });

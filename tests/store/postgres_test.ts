@@ -1,21 +1,34 @@
+// needs: runtime
 import { after, before, describe, test } from "node:test";
-import { type Cluster, findPostgres, startCluster } from "./postgres_cluster.ts";
+import { findPostgres } from "./postgres_programs.ts";
+import { createDatabase, type SharedDatabase } from "./postgres_shared.ts";
+import { type EmptySchema, emptySchema } from "./postgres_schema.ts";
 import { describeStore } from "./store_contract.ts";
 
 function describePostgres(programs: string): void {
-  let cluster: Cluster;
+  let database: SharedDatabase;
+  let schema: EmptySchema;
   let stores = 0;
   before(async () => {
-    cluster = await startCluster(programs);
-    await cluster.useTestClock();
+    database = await createDatabase(programs);
+    await database.useTestClock();
+    schema = await emptySchema(database, "test");
   });
-  after(() => cluster.remove());
+  after(async () => {
+    await schema.close();
+    await database.remove();
+  });
 
-  describeStore("postgres", true, () => cluster.setting({ schema: `test_${++stores}` }), {
+  async function setting(): Promise<string> {
+    await schema.empty();
+    return database.setting({ schema: "test" });
+  }
+
+  describeStore("postgres", true, setting, {
     isShared: true,
     location: (setting) => setting.replace("postgres@", ""),
-    newSetting: (setting) => `${setting}_new`,
-    setClock: (nowMs) => cluster.setClock(nowMs),
+    newSetting: () => database.setting({ schema: `new_${++stores}` }),
+    setClock: (nowMs) => database.setClock(nowMs),
   });
 }
 

@@ -1,3 +1,4 @@
+// needs: once
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { openSqlite, type SqliteDatabase, type SqliteStatement } from "../../lib/runtime/sqlite.ts";

@@ -1,3 +1,4 @@
+// needs: runtime
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { PostResult } from "../../lib/webhooks/post/post.ts";

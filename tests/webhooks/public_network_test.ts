@@ -1,3 +1,4 @@
+// needs: runtime
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { before, describe, test } from "node:test";

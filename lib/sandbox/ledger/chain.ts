@@ -13,7 +13,7 @@ import { CLOSED_ONE_BY_ONE, lastSkipped } from "./skipped.ts";
 import { createSnapshots } from "./snapshots.ts";
 import { createResourceCheck } from "./soroban_checks.ts";
 import { createLedgerState, type LedgerView, openChanges } from "./state.ts";
-import { openStateFile } from "./state_file.ts";
+import { openStateFile, type StateFile } from "./state_file.ts";
 
 /** The protocol of the Soroban host in the engine; it accepts no other. */
 export const PROTOCOL_VERSION = 28;
@@ -24,7 +24,8 @@ export interface ChainOptions {
   /** Close time of the first ledger, Unix seconds. */
   startTime: number;
   retentionLedgers: number;
-  stateFile: string | undefined;
+  /** Path of a file, or what is opened already. */
+  stateFile: string | StateFile | undefined;
   adjustSettings: ((entryXdr: Uint8Array) => Uint8Array) | undefined;
   /** The network to go on from; undefined: a new one begins. */
   fork?: Fork | undefined;
@@ -38,8 +39,8 @@ export type Chain = Awaited<ReturnType<typeof openChain>>;
  * one of the network it is a fork of.
  */
 export async function openChain(options: ChainOptions) {
-  const { passphrase, retentionLedgers, fork } = options;
-  const file = options.stateFile === undefined ? undefined : await openStateFile(options.stateFile, passphrase);
+  const { passphrase, retentionLedgers, stateFile, fork } = options;
+  const file = typeof stateFile === "string" ? await openStateFile(stateFile, passphrase) : stateFile;
   const state = createLedgerState({ onUnknown: fork?.onUnknown });
   fork?.into(state);
   const snapshots = createSnapshots(state);

@@ -1,3 +1,4 @@
+// needs: once
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { UsageError } from "../../../cli/command.ts";

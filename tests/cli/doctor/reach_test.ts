@@ -1,3 +1,4 @@
+// needs: once
 import { after, before, describe, test } from "node:test";
 import type { ExaminationParts } from "../../../cli/doctor/checks.ts";
 import { type HttpServer, serveHttp } from "../../../lib/runtime/serve.ts";

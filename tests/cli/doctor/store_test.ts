@@ -1,3 +1,4 @@
+// needs: once
 import assert from "node:assert/strict";
 import { chmod, writeFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";

@@ -1,3 +1,4 @@
+// needs: once
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -5,8 +6,8 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { Networks, rpc, xdr } from "@stellar/stellar-sdk";
 import { createClient } from "../../e2e/client.ts";
-import { runGateway, startSandbox } from "../../e2e/sandbox_process.ts";
 import { LIFETIMES_KEY } from "../../../lib/sandbox/ledger/genesis.ts";
+import { failingSandboxHere, startSandboxHere } from "./sandbox_here.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "sandbox-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -16,7 +17,7 @@ const PAGE = "https://app.example";
 test("a sandbox takes the standard local passphrase, short lives and the origins of pages", async () => {
   const state = join(folder, "state");
   const own = ["--network-passphrase", Networks.STANDALONE, "--state", state];
-  const sandbox = await startSandbox(undefined, [...own, "--entry-ttl", "30", "--cors-origins", PAGE]);
+  const sandbox = await startSandboxHere([...own, "--entry-ttl", "30", "--cors-origins", PAGE]);
   const { gateway, rpc: rpcUrl, apiKey, networkPassphrase, friendbot } = sandbox.info;
   assert.equal(networkPassphrase, "Standalone Network ; February 2017");
   const node = new rpc.Server(rpcUrl, { allowHttp: true });
@@ -43,8 +44,7 @@ test("a sandbox takes the standard local passphrase, short lives and the origins
   }
   assert.equal(await sandbox.stop(), 0, sandbox.log());
 
-  const again = ["sandbox", ...own, "--port", "0", "--rpc-port", "0"];
-  const other = await runGateway([...again, "--entry-ttl", "40"]);
+  const other = await failingSandboxHere([...own, "--entry-ttl", "40"]);
   assert.equal(other.code, 1);
   assert.match(
     other.stderr,
@@ -60,7 +60,7 @@ test("a wrong flag of the sandbox is named, with what is allowed", async () => {
     [["--state", "x", "--store", "sqlite:x"], /--state and --store exclude each other/],
   ];
   for (const [flags, message] of wrong) {
-    const { code, stderr } = await runGateway(["sandbox", ...flags]);
+    const { code, stderr } = await failingSandboxHere(flags);
     assert.equal(code, 2, stderr);
     assert.match(stderr, message);
   }

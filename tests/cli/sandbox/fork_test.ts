@@ -1,23 +1,25 @@
+// needs: once
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { rpc } from "@stellar/stellar-sdk";
-import { runGateway, startSandbox } from "../../e2e/sandbox_process.ts";
+import { runHere } from "../../e2e/here.ts";
+import { failingSandboxHere, startReadySandboxHere, startSandboxHere } from "./sandbox_here.ts";
 
 test("gateway sandbox --fork runs on another network's accounts and contracts", { timeout: 120_000 }, async () => {
-  const origin = await startSandbox();
+  const origin = await startReadySandboxHere();
   const { contracts, accounts, rpc: rpcUrl } = origin.info;
   const node = new rpc.Server(rpcUrl, { allowHttp: true });
-  const triggered = async (at: string) => {
-    const { code, stdout, stderr } = await runGateway(["trigger", "--sandbox", at]);
+  const triggered = async (at: string, ...event: string[]) => {
+    const { code, stdout, stderr } = await runHere(["trigger", ...event, "--sandbox", at], {});
     assert.equal(code, 0, stderr);
     return stdout.trimEnd().split("\n").length;
   };
-  await triggered(rpcUrl);
+  await triggered(rpcUrl, "device.registered");
 
-  const own = await startSandbox(undefined, ["--fork", rpcUrl]);
+  const own = await startSandboxHere(["--fork", rpcUrl]);
   assert.equal(own.info.networkPassphrase, origin.info.networkPassphrase);
   assert.notDeepEqual(own.info.contracts, contracts);
-  assert.equal(await triggered(own.info.rpc), 10);
+  assert.equal(await triggered(own.info.rpc, "payment.authorized"), 5);
   const theirs = await new rpc.Server(own.info.rpc, { allowHttp: true }).getAccountEntry(accounts.owner.address);
   assert.equal(theirs.balance, (await node.getAccountEntry(accounts.owner.address)).balance);
   assert.deepEqual([await own.stop(), own.log()], [0, ""]);
@@ -28,7 +30,7 @@ test("gateway sandbox --fork runs on another network's accounts and contracts", 
     ...["--agent-registry", contracts.agentRegistry],
     ...["--payment-escrow", contracts.paymentEscrow],
   ];
-  const shared = await startSandbox(undefined, ["--fork", rpcUrl, ...flags]);
+  const shared = await startSandboxHere(["--fork", rpcUrl, ...flags]);
   assert.deepEqual(shared.info.contracts, contracts);
   assert.equal(await triggered(shared.info.rpc), 10);
   assert.deepEqual([await shared.stop(), shared.log()], [0, ""]);
@@ -63,7 +65,7 @@ test("a fork that cannot be is refused, saying why, and not showing its URL", as
     ],
   ];
   for (const [flags, code, message] of wrong) {
-    const failed = await runGateway(["sandbox", "--port", "0", "--rpc-port", "0", ...flags]);
+    const failed = await failingSandboxHere(flags);
     assert.equal(failed.code, code, failed.stderr);
     assert.match(failed.stderr, message);
     assert.doesNotMatch(failed.stderr, /token/i);

@@ -1,3 +1,4 @@
+// needs: once
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { smallDisk } from "../small_disk.ts";
@@ -15,7 +16,7 @@ test("a sandbox whose disk is full says so once, closes no ledger, and goes on w
     until_said apiKey ../out
     head -c 4m /dev/zero > other 2> /dev/null
     until_said "none closes" ../err
-    sleep 2
+    sleep 0.5
     rm other
     until_said "goes on" ../err
     kill $!; wait $!; echo $?; grep "the ledger" ../err | cut -d ' ' -f 2-

@@ -1,16 +1,18 @@
+// needs: once
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { after, before, test } from "node:test";
 import { welcomePage } from "../../../cli/sandbox/page.ts";
 import type { SandboxInfo } from "../../../cli/sandbox/start.ts";
 import { getAs } from "../../e2e/raw_http.ts";
-import { type SandboxProcess, startSandbox } from "../../e2e/sandbox_process.ts";
+import type { SandboxProcess } from "../../e2e/sandbox_process.ts";
+import { startReadySandboxHere } from "./sandbox_here.ts";
 
 const HTML = "text/html,application/xhtml+xml,*/*;q=0.8";
 
 let sandbox: SandboxProcess;
 before(async () => {
-  sandbox = await startSandbox(undefined, ["--network-passphrase", `<script>alert("&")</script>`]);
+  sandbox = await startReadySandboxHere([], {}, `<script>alert("&")</script>`);
 });
 after(() => sandbox.stop());
 

@@ -1,10 +1,13 @@
+// needs: once
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { createClient } from "../../e2e/client.ts";
-import { runGateway, startSandbox } from "../../e2e/sandbox_process.ts";
+import { runHere } from "../../e2e/here.ts";
+import { prepareStateFolder } from "../../sandbox/ready_folder.ts";
+import { failingSandboxHere, startReadySandboxHere, startSandboxHere } from "./sandbox_here.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "sandbox-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -12,16 +15,15 @@ after(() => rmSync(folder, { recursive: true }));
 const [secretsKey, anotherKey] = ["ab".repeat(32), "cd".repeat(32)];
 
 test("a sandbox goes on with a store whose webhook secrets were sealed, given the key that serve would need", async () => {
-  const state = mkdtempSync(join(folder, "state-"));
-  const first = await startSandbox(undefined, ["--state", state]);
+  const state = join(folder, "sealed");
+  const first = await startSandboxHere(["--state", state]);
   const { info } = first;
   const url = "http://127.0.0.1:9/hook";
   const { body: { id } } = await createClient(info.gateway, info.apiKey).post("/v1/webhooks", { url });
   await first.stop();
-  const store = ["--store", info.store];
-  assert.equal((await runGateway(["secrets", "rekey", ...store], { SERVICE_API_NEW_SECRETS_KEY: secretsKey })).code, 0);
+  const rekey = ["secrets", "rekey", "--store", info.store];
+  assert.equal((await runHere(rekey, { SERVICE_API_NEW_SECRETS_KEY: secretsKey })).code, 0);
 
-  const again = ["sandbox", "--state", state, "--port", "0", "--rpc-port", "0"];
   const refusals: [Record<string, string>, string][] = [
     [{}, "is not set, but the webhook secrets in the store are sealed with a key: set it to that one"],
     [
@@ -30,13 +32,13 @@ test("a sandbox goes on with a store whose webhook secrets were sealed, given th
     ],
   ];
   for (const [env, why] of refusals) {
-    assert.deepEqual(await runGateway(again, env), {
+    assert.deepEqual(await failingSandboxHere(["--state", state], env), {
       code: 2,
       stdout: "",
       stderr: `gateway sandbox: SERVICE_API_SECRETS_KEY ${why}\nSee: gateway help sandbox\n`,
     });
   }
-  const second = await startSandbox(undefined, ["--state", state], { SERVICE_API_SECRETS_KEY: secretsKey });
+  const second = await startSandboxHere(["--state", state], { SERVICE_API_SECRETS_KEY: secretsKey });
   assert.deepEqual(second.info.accounts, info.accounts);
   const { status } = await createClient(second.info.gateway, info.apiKey).post(`/v1/webhooks/${id}/test`, undefined);
   assert.equal(status, 200, "its secret signs");
@@ -45,22 +47,23 @@ test("a sandbox goes on with a store whose webhook secrets were sealed, given th
 });
 
 test("a sandbox that goes on has a key that works, also when its former one was disabled or deleted", async () => {
-  const state = mkdtempSync(join(folder, "state-"));
+  const state = mkdtempSync(join(folder, "keys-"));
+  await prepareStateFolder(state);
   const keys = new Set<string>();
   for (const flags of [["disable"], ["delete", "--yes"], undefined]) {
-    const sandbox = await startSandbox(undefined, ["--state", state]);
+    const sandbox = await startSandboxHere(["--state", state]);
     const { gateway, apiKey, store } = sandbox.info;
     keys.add(apiKey);
     assert.equal((await createClient(gateway, apiKey).get("/v1/network")).status, 200);
     assert.equal(await sandbox.stop(), 0, sandbox.log());
     const id = apiKey.split("_")[2]!;
-    if (flags) assert.equal((await runGateway(["keys", ...flags, id, "--store", store])).code, 0);
+    if (flags) assert.equal((await runHere(["keys", ...flags, id, "--store", store], {})).code, 0);
   }
   assert.equal(keys.size, 3);
 });
 
 test("a sandbox leaves alone what the environment says to serve", async () => {
-  const sandbox = await startSandbox(undefined, [], {
+  const sandbox = await startReadySandboxHere([], {
     SERVICE_API_RPC_URL: "nonsense",
     SERVICE_API_HOST: "nonsense",
     SERVICE_API_STORE: "nonsense",

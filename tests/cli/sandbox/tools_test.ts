@@ -1,21 +1,27 @@
+// needs: once
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { after, before, test } from "node:test";
 import { StrKey } from "@stellar/stellar-sdk";
 import { createClient } from "../../e2e/client.ts";
+import { runHere } from "../../e2e/here.ts";
 import { startListen } from "../../e2e/listen_story.ts";
 import { startReceiver } from "../../e2e/receiver.ts";
-import { runGateway, type SandboxProcess, sourceCommand, startSandbox } from "../../e2e/sandbox_process.ts";
+import { type SandboxProcess, sourceCommand } from "../../e2e/sandbox_process.ts";
+import { until } from "../../until.ts";
+import { startReadySandboxHere } from "./sandbox_here.ts";
 
 let sandbox: SandboxProcess;
 before(async () => {
-  sandbox = await startSandbox();
+  sandbox = await startReadySandboxHere();
 });
 after(() => sandbox.stop());
 
+const run = (...args: string[]) => runHere(args, {});
+
 /** Runs `gateway sandbox ACTION` on it, to be done well, and answers what it printed. */
 async function act(...args: string[]): Promise<string> {
-  const { code, stdout, stderr } = await runGateway(["sandbox", ...args, "--sandbox", sandbox.info.rpc]);
+  const { code, stdout, stderr } = await run("sandbox", ...args, "--sandbox", sandbox.info.rpc);
   assert.equal(code, 0, stderr);
   return stdout.trimEnd();
 }
@@ -27,13 +33,13 @@ test(
     const { gateway, apiKey, rpc } = sandbox.info;
     const api = createClient(gateway, apiKey);
     const at = ["--sandbox", rpc];
-    assert.equal((await runGateway(["trigger", "device.registered", ...at])).code, 0);
+    assert.equal((await run("trigger", "device.registered", ...at)).code, 0);
     assert.match(
       await act("advance", "--seconds", "604800"),
       /^120960 ledgers closed\. The network is at ledger \d+, \d{4}-/,
     );
     const listening = await startListen(sourceCommand(), api, at);
-    assert.equal((await runGateway(["trigger", "device.registered", ...at])).code, 0);
+    assert.equal((await run("trigger", "device.registered", ...at)).code, 0);
     assert.match((await listening.heard(1))[0]!, /device\.registered {3}signature right, answered 204/);
     assert.equal(await listening.stop(), 0, listening.errors());
 
@@ -62,7 +68,15 @@ test("snapshot, revert and fund say what became of it", { timeout: 60_000 }, asy
 async function untilRead(ledger: number): Promise<void> {
   const api = createClient(sandbox.info.gateway, sandbox.info.apiKey);
   const read = async () => (await api.get("/v1/status")).body.history.ranges.at(-1)?.toLedger ?? 0;
-  while (await read() < ledger) await new Promise((resolve) => setTimeout(resolve, 100));
+  await until(async () => await read() >= ledger);
+}
+
+/** Triggers until it succeeds: the gateway compares several answers of the node before it believes in a reset. */
+function triggerAfterRevert(...flags: string[]): Promise<string> {
+  return until(async () => {
+    const done = await run("trigger", "device.registered", ...flags, "--sandbox", sandbox.info.rpc);
+    return done.code === 0 && done.stdout;
+  });
 }
 
 test("after a revert the gateway goes on with what happens from then on", { timeout: 120_000 }, async () => {
@@ -73,29 +87,25 @@ test("after a revert the gateway goes on with what happens from then on", { time
   };
   await act("snapshot", "before");
   await act("advance", "--seconds", "3600");
-  const { stdout } = await runGateway(["trigger", "--json", "--sandbox", rpc]);
+  const { stdout } = await run("trigger", "--json", "--sandbox", rpc);
   const { ledger } = JSON.parse(stdout.trimEnd().split("\n").at(-1)!);
   await untilRead(ledger);
   await act("revert", "before");
-  // It takes some looks at the network to be sure that it is not just a node that lags.
-  let done = await runGateway(["trigger", "device.registered", "--json", "--sandbox", rpc]);
-  while (done.code !== 0) done = await runGateway(["trigger", "device.registered", "--json", "--sandbox", rpc]);
-  const { deviceHash } = JSON.parse(done.stdout);
-  while (!(await devices()).includes(deviceHash)) await new Promise((resolve) => setTimeout(resolve, 100));
+  const { deviceHash } = JSON.parse(await triggerAfterRevert("--json"));
+  await until(async () => (await devices()).includes(deviceHash));
 });
 
 test("a webhook that was made after a snapshot hears what happens after the revert", { timeout: 120_000 }, async () => {
   const { gateway, apiKey, rpc } = sandbox.info;
   const api = createClient(gateway, apiKey);
   const at = ["--sandbox", rpc];
-  assert.equal((await runGateway(["trigger", "device.registered", ...at])).code, 0);
+  assert.equal((await run("trigger", "device.registered", ...at)).code, 0);
   await act("snapshot", "registered");
   const { latestLedger } = JSON.parse(await act("advance", "--ledgers", "100", "--json"));
   await untilRead(latestLedger);
   const listening = await startListen(sourceCommand(), api, at);
   await act("revert", "registered");
-  let done = await runGateway(["trigger", "device.registered", ...at]);
-  while (done.code !== 0) done = await runGateway(["trigger", "device.registered", ...at]);
+  await triggerAfterRevert();
   assert.match((await listening.heard(1))[0]!, /device\.registered {3}signature right, answered 204/);
   assert.equal(await listening.stop(), 0, listening.errors());
 });
@@ -122,26 +132,19 @@ test("a wrong action, or one that cannot be done, is named", async () => {
     [["fund", "G1"], 1, /address must be an account \(G…\) or a contract \(C…\), got "G1"/],
   ];
   for (const [args, code, message] of wrong) {
-    const failed = await runGateway(["sandbox", ...args, "--sandbox", sandbox.info.rpc]);
+    const failed = await run("sandbox", ...args, "--sandbox", sandbox.info.rpc);
     assert.equal(failed.code, code, failed.stderr);
     assert.match(failed.stderr, message);
   }
   const other = await startReceiver();
-  const { code, stderr } = await runGateway(["sandbox", "advance", "--ledgers", "1", "--sandbox", other.url]);
+  const { code, stderr } = await run("sandbox", "advance", "--ledgers", "1", "--sandbox", other.url);
   assert.equal(code, 1);
   assert.match(stderr, /is no sandbox of this version/);
   await other.stop();
 });
 
 test("the sandbox is found at its gateway, too", async () => {
-  const { code, stdout } = await runGateway([
-    "sandbox",
-    "advance",
-    "--ledgers",
-    "3",
-    "--sandbox",
-    sandbox.info.gateway,
-  ]);
+  const { code, stdout } = await run("sandbox", "advance", "--ledgers", "3", "--sandbox", sandbox.info.gateway);
   assert.equal(code, 0);
   assert.match(stdout, /^3 ledgers closed\./);
 });

@@ -1,3 +1,4 @@
+// needs: neutral
 import { Address, nativeToScVal, xdr } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

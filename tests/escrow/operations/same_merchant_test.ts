@@ -1,3 +1,4 @@
+// needs: neutral
 import { Keypair, xdr } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -5,6 +6,7 @@ import { GatewayError } from "../../../lib/errors.ts";
 import { contractCall, type PreparedOperation } from "../../../lib/escrow/operations/operations.ts";
 import { simulationEnvelope } from "../../../lib/stellar/transactions/contract_call.ts";
 import { type GatewayView, type Sandbox, signed, startSandbox } from "../sandbox.ts";
+import { longOnly } from "../../tier.ts";
 
 interface Card {
   deviceHash: string;
@@ -115,7 +117,7 @@ describe("payments of many cards to the same merchant", () => {
     assert.equal((await gateway.escrow.reads.pending(merchant.publicKey())).pending, "0");
   });
 
-  test("are as many as twenty-one, beside thirty that are pending already", async () => {
+  test("are as many as twenty-one, beside thirty that are pending already", { skip: longOnly }, async () => {
     const [gateway, merchant] = [sandbox.gateway(), await sandbox.account()];
     for (let paid = 0; paid < 30; paid += 1) await pay(gateway, cards[paid % 7]!, merchant);
     const envelopes = await preparedPayments(gateway, cards, merchant);

@@ -1,3 +1,4 @@
+// needs: neutral
 import { Account, Asset, Keypair, Networks, Operation, TransactionBuilder } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";

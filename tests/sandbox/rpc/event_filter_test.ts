@@ -1,3 +1,4 @@
+// needs: neutral
 import { strict as assert } from "node:assert";
 import { describe, test } from "node:test";
 import { nativeToScVal, StrKey, xdr } from "@stellar/stellar-sdk";

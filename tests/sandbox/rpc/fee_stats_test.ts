@@ -1,3 +1,4 @@
+// needs: neutral
 import { strict as assert } from "node:assert";
 import { describe, test } from "node:test";
 import { feeDistribution } from "../../../lib/sandbox/rpc/fee_stats.ts";

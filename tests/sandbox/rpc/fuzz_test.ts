@@ -1,8 +1,10 @@
+// needs: once
 import { strict as assert } from "node:assert";
 import { after, before, test } from "node:test";
 import { Asset, Contract, Keypair, nativeToScVal, Operation, TransactionBuilder, type xdr } from "@stellar/stellar-sdk";
 import fc from "fast-check";
 import { openSandboxRpc, type SandboxRpc } from "./sandbox_rpc.ts";
+import { forTier } from "../../tier.ts";
 
 const METHODS = [
   "getHealth",
@@ -70,7 +72,7 @@ test("every method answers any params with a result or a JSON-RPC error of the c
       if (error) assert.ok(codes.includes(error.code), `${error.code} ${error.message}`);
       else assert.equal(typeof result, "object");
     }),
-    { numRuns: 400 },
+    { numRuns: forTier({ test: 100, all: 400 }) },
   );
 });
 
@@ -106,6 +108,6 @@ test("every envelope, however damaged, is answered by simulation and by submissi
       if (sent.error) assert.deepEqual(sent.error, { code: -32602, message: "invalid_xdr" });
       else assert.match(sent.result.status, /^(PENDING|DUPLICATE|TRY_AGAIN_LATER|ERROR)$/);
     }),
-    { numRuns: 300 },
+    { numRuns: forTier({ test: 75, all: 300 }) },
   );
 });

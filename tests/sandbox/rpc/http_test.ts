@@ -1,3 +1,4 @@
+// needs: runtime
 import { strict as assert } from "node:assert";
 import { after, before, describe, test } from "node:test";
 import { openSandboxRpc, type SandboxRpc } from "./sandbox_rpc.ts";

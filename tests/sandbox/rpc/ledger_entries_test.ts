@@ -1,3 +1,4 @@
+// needs: once
 import { strict as assert } from "node:assert";
 import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";

@@ -1,7 +1,9 @@
+// needs: neutral
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import * as fc from "fast-check";
 import type { LedgerView } from "../../../lib/stellar/ledger/ledger_view.ts";
+import { forTier } from "../../tier.ts";
 import { stage, START, TEN_YEARS } from "./judge_stage.ts";
 
 /** One wrong answer, of any kind. */
@@ -68,7 +70,7 @@ describe("whatever one wrong answer says, at whatever time", () => {
           assert.equal(view.sequence, truth.sequence, `at second ${second}`);
           assert.equal(view.closeTime, truth.closeTime, `at second ${second}`);
         })),
-      { numRuns: 2_000 },
+      { numRuns: forTier({ test: 200, all: 2_000 }) },
     );
   });
 
@@ -83,7 +85,7 @@ describe("whatever one wrong answer says, at whatever time", () => {
           before = confirmed.sequence;
         });
       }),
-      { numRuns: 2_000 },
+      { numRuns: forTier({ test: 200, all: 2_000 }) },
     );
   });
 
@@ -98,7 +100,7 @@ describe("whatever one wrong answer says, at whatever time", () => {
           if (!isHealing) assert.ok(off <= 6, `${off} s off at second ${second}`);
         });
       }),
-      { numRuns: 2_000 },
+      { numRuns: forTier({ test: 200, all: 2_000 }) },
     );
   });
 });
@@ -136,7 +138,7 @@ describe("whatever one of two nodes says always", () => {
           assert.ok(on.view.confirmed.sequence <= on.truth().sequence, `at second ${second}`);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: forTier({ test: 30, all: 300 }) },
     );
   });
 });

@@ -1,3 +1,4 @@
+// needs: once
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
 import { createEscrow } from "../../../lib/escrow/escrow.ts";

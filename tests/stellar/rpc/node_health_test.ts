@@ -1,3 +1,4 @@
+// needs: neutral
 import fc from "fast-check";
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

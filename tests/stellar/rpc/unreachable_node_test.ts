@@ -1,3 +1,4 @@
+// needs: runtime
 import assert from "node:assert/strict";
 import { createServer } from "node:net";
 import { after, before, test } from "node:test";
@@ -30,7 +31,7 @@ async function logged(url: string): Promise<string> {
   const log = createLog({ level: "debug", format: "json", write: (line) => lines += line, now: () => 0 });
   const rpc = createRpcClient({
     urls: [url],
-    timeoutMs: 5_000,
+    timeoutMs: 60_000,
     view: createLedgerView({ clock: systemClock }),
     fetch,
     clock: systemClock,

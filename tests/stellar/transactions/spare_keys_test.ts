@@ -1,3 +1,4 @@
+// needs: neutral
 import { SorobanDataBuilder, StrKey, xdr } from "@stellar/stellar-sdk";
 import fc from "fast-check";
 import assert from "node:assert/strict";

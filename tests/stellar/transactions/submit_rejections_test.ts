@@ -1,3 +1,4 @@
+// needs: neutral
 import { Keypair, xdr } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

@@ -1,3 +1,4 @@
+// needs: neutral
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { fault, HASH, START_SECONDS, submitStage } from "./submit_stage.ts";

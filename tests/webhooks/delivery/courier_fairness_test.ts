@@ -1,3 +1,4 @@
+// needs: neutral
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { POSTS_IN_A_ROW } from "../../../lib/webhooks/delivery/reader.ts";

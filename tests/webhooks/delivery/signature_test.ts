@@ -1,3 +1,4 @@
+// needs: runtime
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { describe, test } from "node:test";

@@ -1,3 +1,4 @@
+// needs: runtime
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 import { setTimeout as passed } from "node:timers/promises";

@@ -1,3 +1,4 @@
+// needs: runtime
 import assert from "node:assert/strict";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { afterEach, describe, test } from "node:test";

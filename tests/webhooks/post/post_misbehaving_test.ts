@@ -1,3 +1,4 @@
+// needs: runtime
 import assert from "node:assert/strict";
 import { afterEach, describe, test } from "node:test";
 import { at, createPostParts, post } from "./post_parts.ts";

@@ -1,3 +1,4 @@
+// needs: runtime
 import assert from "node:assert/strict";
 import { afterEach, describe, test } from "node:test";
 import type { PosterOptions } from "../../../lib/webhooks/post/post.ts";

@@ -1,3 +1,4 @@
+// needs: runtime
 import assert from "node:assert/strict";
 import { after, afterEach, describe, test } from "node:test";
 import { createPostParts, post, vetting } from "./post_parts.ts";

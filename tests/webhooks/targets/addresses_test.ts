@@ -1,3 +1,4 @@
+// needs: runtime
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { isLoopback, refusalOf } from "../../../lib/webhooks/targets/addresses.ts";

@@ -1,3 +1,4 @@
+// needs: runtime
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { createResolver, keepBriefly, type Resolve, ResolveError } from "../../../lib/webhooks/targets/dns.ts";

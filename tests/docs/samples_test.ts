@@ -1,0 +1,47 @@
+// needs: once
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { test } from "node:test";
+import { isInstalled, sampleTexts } from "./tools.ts";
+
+/*
+ * That the samples of the pages are there, and that their languages can read them. task_pages_test.ts runs the TypeScript
+ * and the Python; signing_samples_test.ts compiles and runs Java and Go.
+ */
+const PAGES = ["signing", "take-a-payment", "get-paid", "lost-card"];
+
+test("each page has its samples, in every language", () => {
+  const languages = ["TypeScript", "Python", "Java", "Go", "stellar CLI", "Freighter"];
+  const counts = PAGES.map((page) => languages.map((language) => sampleTexts(`${page}.md`, language).length));
+  assert.deepEqual(counts, [[2, 2, 1, 1, 1, 1], [3, 3, 0, 0, 0, 0], [3, 3, 0, 0, 0, 0], [1, 1, 0, 0, 0, 0]]);
+});
+
+/** What a program says of the syntax of a text on its standard input. */
+function assertSyntax(program: string, args: string[], text: string): void {
+  const { status, stderr } = spawnSync(program, args, { input: text, encoding: "utf8" });
+  assert.equal(status, 0, `${stderr}\n${text}`);
+}
+
+test("Python can read its samples", { skip: !isInstalled("python3") && "needs python3" }, () => {
+  const texts = PAGES.flatMap((page) => sampleTexts(`${page}.md`, "Python"));
+  const reading = "import ast, json, sys\nfor text in json.load(sys.stdin): ast.parse(text)";
+  assertSyntax("python3", ["-c", reading], JSON.stringify(texts));
+});
+
+test("Go can read its sample", { skip: !isInstalled("gofmt") && "needs gofmt" }, () => {
+  for (const text of sampleTexts("signing.md", "Go")) assertSyntax("gofmt", ["-e"], text);
+});
+
+test("a shell can read the sample of the stellar CLI", () => {
+  for (const text of sampleTexts("signing.md", "stellar CLI")) assertSyntax("sh", ["-n"], text);
+});
+
+test("what is called from outside has the name and the parameters that the page's languages have in common", () => {
+  const [java] = sampleTexts("signing.md", "Java");
+  const [go] = sampleTexts("signing.md", "Go");
+  assert.match(
+    java!,
+    /^final class Signing \{$[\s\S]*^ {2}static String sign\(String xdr, String networkPassphrase, String secret\)$/m,
+  );
+  assert.match(go!, /^func Sign\(xdr, networkPassphrase, secret string\) \(string, error\) \{$/m);
+});

@@ -1,0 +1,80 @@
+import { bootstrapSandbox, rememberedSandbox, type Sandbox } from "../../lib/sandbox/bootstrap.ts";
+import { sha256 } from "../../lib/sandbox/ledger/bytes.ts";
+import type { StateFile } from "../../lib/sandbox/ledger/state_file.ts";
+import {
+  createNetwork,
+  type NetworkOptions,
+  SANDBOX_PASSPHRASE,
+  type SandboxNetwork,
+} from "../../lib/sandbox/network.ts";
+import { closedAt } from "./image_times.ts";
+import { cachedImage, type NetworkImage, recorder, restored } from "./network_image.ts";
+import { contractCode, engineModule, START_SECONDS, startNetwork, type TestNetwork } from "./sandbox_network.ts";
+
+export interface ReadyNetwork {
+  network: SandboxNetwork;
+  sandbox: Sandbox;
+}
+
+/** What a restored network takes. Settings of a first ledger and a fork are for a network that is bootstrapped. */
+export type ReadyOptions = Omit<NetworkOptions, "engineWasm" | "stateFile" | "adjustSettings" | "forkOf">;
+
+/**
+ * Restores a network with the three contracts and the funded accounts `owner`, `agent` and `merchant`, as `bootstrapSandbox`
+ * leaves one at this moment. Its ledgers close at once unless `ledgerMs` says otherwise.
+ *
+ * All restored networks of a passphrase have the same accounts. Two that start within a second have the same first ledgers,
+ * too: to a gateway they are one network until their next ledgers differ. A test that needs another network takes
+ * `bootstrappedNetwork`.
+ */
+export async function readyNetwork(options: ReadyOptions = {}): Promise<ReadyNetwork> {
+  const stateFile = await readyState(options);
+  const network = await createNetwork({ engineWasm: await engineModule(), ledgerMs: 0, ...options, stateFile });
+  return { network, sandbox: rememberedSandbox(network)! };
+}
+
+/** The same with the clock and the schedule of `startNetwork`: nothing closes by itself. */
+export async function startReadyNetwork(): Promise<ReadyNetwork & TestNetwork> {
+  const { network, clock } = await startNetwork({ stateFile: await readyState({ now: () => START_SECONDS * 1000 }) });
+  return { network, clock, sandbox: rememberedSandbox(network)! };
+}
+
+/** The state of a network that is ready at this moment, to start a network from. It keeps nothing of what follows. */
+export async function readyState(options?: ReadyOptions): Promise<StateFile> {
+  return restored(await readyImage(options));
+}
+
+/** Sets a network up by transactions: accounts and ledgers are its own. */
+export async function bootstrappedNetwork(options: Partial<NetworkOptions> = {}): Promise<ReadyNetwork> {
+  const network = await createNetwork({ engineWasm: await engineModule(), ledgerMs: 0, ...options });
+  return { network, sandbox: bootstrapSandbox(network, { contracts: contractCode() }) };
+}
+
+const images = new Map<string, Promise<NetworkImage>>();
+
+/** The image of a network that is ready at this moment. It is read once a process. */
+export async function readyImage(options: Pick<ReadyOptions, "passphrase" | "now"> = {}): Promise<NetworkImage> {
+  const { passphrase = SANDBOX_PASSPHRASE, now = Date.now } = options;
+  const image = images.get(passphrase) ?? cachedImage(passphrase, () => makeImage(passphrase));
+  images.set(passphrase, image);
+  return closedAt(await image, Math.floor(now() / 1000));
+}
+
+/** The same image whenever and wherever it is made. */
+async function makeImage(passphrase: string): Promise<NetworkImage> {
+  const { stateFile, image } = recorder();
+  const network = await createNetwork({
+    engineWasm: await engineModule(),
+    passphrase,
+    ledgerMs: 0,
+    now: () => START_SECONDS * 1000,
+    schedule: () => () => {},
+    randomBytes: (length) => new Uint8Array(length),
+    stateFile,
+  });
+  let accounts = 0;
+  const randomBytes = () => sha256(new TextEncoder().encode(`account ${++accounts} of a ready network`));
+  bootstrapSandbox(network, { contracts: contractCode(), randomBytes });
+  await network.stop();
+  return image();
+}
