@@ -9,8 +9,8 @@ import { prepareStateFolder } from "../../sandbox/ready_folder.ts";
 import { type FakeIo, fakeIo } from "../fake_io.ts";
 
 /**
- * Starts in this process what `gateway sandbox --json` starts, on free ports. Its ledgers close at once. It costs a fifth of
- * a process. A test that looks at signals or at the exit code of a process takes `startSandbox` of sandbox_process.ts.
+ * Starts in this process what `gateway sandbox --json` starts, on free ports. Its ledgers close at once. It costs half as
+ * much as a process. `stop` answers 0: a test of signals or exit codes takes `startSandbox` of sandbox_process.ts.
  */
 export async function startSandboxHere(
   extra: string[] = [],
