@@ -25,6 +25,8 @@ export interface VettedEnvelope {
   /** The account whose sequence number the transaction uses, `G…`. */
   source: string;
   sequence: bigint;
+  /** The inner transaction without its signatures: bytes of an envelope. */
+  unsigned: Uint8Array;
   call: ContractCall;
   /** Whose authorisation it carries: the operation's source's, and those of its signed authorisation entries. */
   authorisers: string[];
@@ -65,6 +67,7 @@ export function vetEnvelope(envelopeXdr: string, parts: VettingParts): VettedEnv
     validUntil: upperTimeBound(tx),
     source: extractBaseAddress(encodeMuxedAccountToAddress(tx.sourceAccount)),
     sequence: tx.seqNum,
+    unsigned: withoutSignatures(inner),
     call,
     authorisers: authorisersOf(tx),
   };
@@ -126,6 +129,16 @@ export function calledIn(envelopeXdr: string): ContractCall | undefined {
   if (body?.type !== "invokeHostFunction") return undefined;
   const { hostFunction } = body.invokeHostFunctionOp;
   return hostFunction.type === "hostFunctionTypeInvokeContract" ? callOf(hostFunction.invokeContract) : undefined;
+}
+
+/** The (inner) transaction of an envelope without its signatures; undefined for one of version 0. */
+export function unsignedEnvelope(envelopeXdr: string): Uint8Array | undefined {
+  const envelope = xdr.TransactionEnvelope.fromXdr(envelopeXdr, "base64");
+  return envelope.type === "envelopeTypeTxV0" ? undefined : withoutSignatures(innerEnvelope(envelope));
+}
+
+function withoutSignatures({ tx }: xdr.TransactionV1Envelope): Uint8Array {
+  return xdr.TransactionEnvelope.envelopeTypeTx(new xdr.TransactionV1Envelope({ tx, signatures: [] })).toXdr();
 }
 
 function innerEnvelope(

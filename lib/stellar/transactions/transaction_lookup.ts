@@ -13,7 +13,7 @@ export interface LookupParts {
 }
 
 /** How long after a node did not find it a transaction is asked for again, where it looks as if it could be there. */
-const ASK_AGAIN_MS = 1_000;
+export const ASK_AGAIN_MS = 1_000;
 
 /**
  * Looks for a transaction: one answer that does not find it is not enough to tell that no ledger has it, nor is one that

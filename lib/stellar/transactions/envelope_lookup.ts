@@ -1,0 +1,107 @@
+import { GatewayError } from "../../errors.ts";
+import { believed } from "../ledger/freshness.ts";
+import type { TransactionAnswer } from "../rpc/schemas.ts";
+import { unsignedEnvelope } from "./envelope.ts";
+import type { Journal } from "./journal.ts";
+import { nodeXdr } from "./node_xdr.ts";
+import { ASK_AGAIN_MS, type LookupParts } from "./transaction_lookup.ts";
+
+/** What ledgers hold of envelopes with one sequence number. */
+export type LookedUpEnvelopes =
+  /** `envelope`: its bytes without signatures, where a node has them. */
+  | { status: "applied"; hash: string; ledger: number; envelope?: Uint8Array }
+  | { status: "failed" }
+  /** `unknown`: those that may be in a ledger that a node no longer holds. */
+  | { status: "missing"; unknown: string[] };
+
+/** An envelope that may have been sent anywhere. `sinceLedger`: one at which its sequence number was unused. */
+interface Sought {
+  hash: string;
+  sinceLedger?: number;
+}
+
+interface Answered {
+  answer: TransactionAnswer;
+  node: number;
+}
+
+/**
+ * Looks envelopes up that use one sequence number, newest first, in what is noted here and at nodes that show this ledger or a
+ * later one. Each is missing only by two answers, of two nodes where there are two. Costs at most two calls an envelope.
+ * @throws {GatewayError} `upstream_error` when a node fails or lags
+ */
+export async function lookUpEnvelopes(
+  parts: LookupParts & { journal: Journal },
+  envelopes: Sought[],
+  ledger: number,
+): Promise<LookedUpEnvelopes> {
+  const noted = await Promise.all(envelopes.map(({ hash }) => endNoted(parts.journal, hash)));
+  const known = noted.find((one) => one !== undefined);
+  if (known !== undefined) {
+    return known.status === "failed" ? known : { ...known, envelope: await envelopeOf(parts, known.hash, ledger) };
+  }
+  const first: Answered[] = [];
+  for (const { hash } of envelopes) {
+    const one = await ask(parts, hash, ledger);
+    const end = endIn(hash, one.answer);
+    if (end !== undefined) return end;
+    first.push(one);
+  }
+  await parts.clock.wait(ASK_AGAIN_MS);
+  const second = await Promise.all(envelopes.map(({ hash }, n) => askAnother(parts, hash, ledger, first[n]!.node)));
+  const ends = envelopes.map(({ hash }, n) => endIn(hash, second[n]!.answer));
+  const end = ends.find((one) => one !== undefined);
+  if (end !== undefined) return end;
+  const holdAll = ({ sinceLedger }: Sought, n: number) =>
+    sinceLedger !== undefined &&
+    [first[n]!, second[n]!].every(({ answer }) => answer.oldestLedger <= sinceLedger + 1);
+  return { status: "missing", unknown: envelopes.filter((one, n) => !holdAll(one, n)).map(({ hash }) => hash) };
+}
+
+async function endNoted(
+  journal: Journal,
+  hash: string,
+): Promise<Exclude<LookedUpEnvelopes, { status: "missing" }> | undefined> {
+  const outcome = (await journal.get(hash))?.outcome;
+  if (outcome?.ledger !== undefined) {
+    return outcome.status === "success" ? { status: "applied", hash, ledger: outcome.ledger } : { status: "failed" };
+  }
+  const ledger = await journal.ledgerOf(hash);
+  return ledger === undefined ? undefined : { status: "applied", hash, ledger };
+}
+
+function endIn(hash: string, answer: TransactionAnswer): Exclude<LookedUpEnvelopes, { status: "missing" }> | undefined {
+  if (answer.status === "NOT_FOUND") return undefined;
+  if (answer.status !== "SUCCESS") return { status: "failed" };
+  return { status: "applied", hash, ledger: answer.ledger!, envelope: bytesIn(answer) };
+}
+
+function bytesIn({ envelopeXdr }: TransactionAnswer): Uint8Array | undefined {
+  return envelopeXdr === undefined ? undefined : nodeXdr("envelopeXdr", () => unsignedEnvelope(envelopeXdr));
+}
+
+/** The bytes of what is known to be applied, as far as a node has them. */
+async function envelopeOf(parts: LookupParts, hash: string, ledger: number): Promise<Uint8Array | undefined> {
+  return await ask(parts, hash, ledger).then(({ answer }) => bytesIn(answer), () => undefined);
+}
+
+async function ask({ rpc, ...parts }: LookupParts, hash: string, ledger: number, at?: number): Promise<Answered> {
+  let node = 0;
+  const answered = (by: number) => void (node = by);
+  const answer = await believed({ rpc, ...parts }, () => rpc.getTransaction(hash, { node: at, answered }));
+  if (answer.latestLedger >= ledger) return { answer, node };
+  throw new GatewayError(
+    "upstream_error",
+    `the RPC node lags: it speaks of ledger ${answer.latestLedger}, while ledger ${ledger} has been seen`,
+  );
+}
+
+async function askAnother(parts: LookupParts, hash: string, ledger: number, than: number): Promise<Answered> {
+  const { nodes = 1 } = parts;
+  const second = await ask(parts, hash, ledger, (than + 1) % nodes);
+  if (nodes === 1 || second.node !== than || second.answer.status !== "NOT_FOUND") return second;
+  throw new GatewayError(
+    "upstream_error",
+    `transaction ${hash} was not found by one RPC node, and no other answers: try again in a moment`,
+  );
+}

@@ -1,0 +1,124 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { createLedgerView } from "../../../lib/stellar/ledger/ledger_view.ts";
+import type { RpcClient } from "../../../lib/stellar/rpc/client.ts";
+import type { TransactionAnswer } from "../../../lib/stellar/rpc/schemas.ts";
+import { lookUpEnvelopes } from "../../../lib/stellar/transactions/envelope_lookup.ts";
+import { fakeClock, stubRpc } from "../rpc/stub_rpc.ts";
+import { memoryJournal } from "./memory_journal.ts";
+import { ENVELOPE, START_SECONDS } from "./submit_stage.ts";
+
+const LEDGER = 100;
+
+interface Asked {
+  hash: string;
+  node: number;
+  /** How often this hash was asked for before. */
+  before: number;
+}
+
+/** Nodes of which each answers what `find` says; a call without a node in mind goes to the first one that is up. */
+function stage(
+  find: (asked: Asked) => Partial<TransactionAnswer>,
+  { nodes = 2, up = [0, 1] }: { nodes?: number; up?: number[] } = {},
+) {
+  const clock = fakeClock(START_SECONDS * 1000);
+  const view = createLedgerView({ clock, stored: { sequence: LEDGER, closeTime: START_SECONDS }, nodes });
+  const asked: Asked[] = [];
+  const getTransaction: RpcClient["getTransaction"] = (hash, { node: wanted, answered } = {}) => {
+    const node = wanted !== undefined && up.includes(wanted) ? wanted : up[0]!;
+    answered?.(node);
+    const one = { hash, node, before: asked.filter((other) => other.hash === hash).length };
+    asked.push(one);
+    const stamp = {
+      latestLedger: LEDGER,
+      latestLedgerCloseTime: START_SECONDS,
+      oldestLedger: 1,
+      oldestLedgerCloseTime: 1,
+    };
+    return Promise.resolve({ status: "NOT_FOUND", txHash: hash, ...stamp, ...find(one) } as TransactionAnswer);
+  };
+  const { journal, notes, ledgers } = memoryJournal();
+  const parts = {
+    rpc: stubRpc({ getTransaction, getHealth: () => Promise.reject(new Error("no")) }),
+    view,
+    clock,
+    journal,
+    nodes,
+  };
+  const lookUp = (...envelopes: { hash: string; sinceLedger?: number }[]) => lookUpEnvelopes(parts, envelopes, LEDGER);
+  return { lookUp, asked, notes, ledgers };
+}
+
+const applied = { status: "SUCCESS" as const, ledger: 90, envelopeXdr: ENVELOPE };
+const since = (hash: string, sinceLedger: number | undefined = 50) => ({ hash, sinceLedger });
+
+describe("envelopes with one sequence number are looked up", () => {
+  test("newest first, and no further than the one that a ledger has", async () => {
+    const { lookUp, asked } = stage(({ hash }) => hash === "b" ? applied : {});
+    const { envelope, ...found } = await lookUp(since("c"), since("b"), since("a")) as { envelope: Uint8Array };
+    assert.deepEqual(found, { status: "applied", hash: "b", ledger: 90 });
+    assert.ok(envelope.length > 0);
+    assert.deepEqual(asked.map(({ hash }) => hash), ["c", "b"]);
+  });
+
+  test("and one that failed has used the number of all", async () => {
+    const { lookUp } = stage(({ hash }) => hash === "a" ? { status: "FAILED", ledger: 90 } : {});
+    assert.deepEqual(await lookUp(since("b"), since("a")), { status: "failed" });
+  });
+
+  test("each is missing by two answers, of two nodes (I14)", async () => {
+    const { lookUp, asked } = stage(() => ({}));
+    assert.deepEqual(await lookUp(since("b"), since("a")), { status: "missing", unknown: [] });
+    assert.deepEqual(asked.map(({ hash, node }) => `${hash}${node}`), ["b0", "a0", "b1", "a1"]);
+  });
+
+  test("what one node has forgotten the other one finds (I14)", async () => {
+    const { lookUp } = stage(({ node }) => node === 1 ? applied : {});
+    assert.equal((await lookUp(since("b"), since("a"))).status, "applied");
+  });
+
+  test("two answers of the only node there is are enough", async () => {
+    const { lookUp, asked } = stage(() => ({}), { nodes: 1, up: [0] });
+    assert.deepEqual(await lookUp(since("a")), { status: "missing", unknown: [] });
+    assert.equal(asked.length, 2);
+  });
+
+  test("two answers of one of two nodes are not", async () => {
+    const { lookUp } = stage(() => ({}), { up: [0] });
+    await assert.rejects(lookUp(since("a")), { code: "upstream_error", retry: "same" });
+  });
+
+  test("a node that does not hold all ledgers since then knows nothing of it", async () => {
+    const { lookUp } = stage(({ node }) => ({ oldestLedger: node === 1 ? 52 : 1 }));
+    const found = await lookUp(since("c", 51), since("b", 50), { hash: "a" });
+    assert.deepEqual(found, { status: "missing", unknown: ["b", "a"] });
+  });
+
+  test("a node that lags is not believed", async () => {
+    const { lookUp } = stage(() => ({ latestLedger: LEDGER - 1 }));
+    await assert.rejects(lookUp(since("a")), { code: "upstream_error" });
+  });
+
+  test("what is noted here, or in the log, counts whatever nodes hold", async () => {
+    const { lookUp, notes, ledgers } = stage(() => ({ oldestLedger: LEDGER }));
+    notes.set("b", { hash: "b", validUntil: 1, outcome: { status: "success", ledger: 88 } });
+    assert.deepEqual(await lookUp(since("b"), since("a")), {
+      status: "applied",
+      hash: "b",
+      ledger: 88,
+      envelope: undefined,
+    });
+    notes.clear();
+    ledgers.set("a", 87);
+    assert.deepEqual(await lookUp(since("b"), since("a")), {
+      status: "applied",
+      hash: "a",
+      ledger: 87,
+      envelope: undefined,
+    });
+    ledgers.clear();
+    notes.set("a", { hash: "a", validUntil: 1, outcome: { status: "rejected" } });
+    assert.deepEqual(await lookUp(since("a")), { status: "missing", unknown: ["a"] });
+  });
+});
