@@ -1,5 +1,7 @@
 import { MAX_COUNTED } from "./event.ts";
+import type { IntentStore } from "./intent.ts";
 import type { DeliveryStore, Store } from "./store.ts";
+import { MAX_ENVELOPE_BYTES, MAX_INTENT_ENVELOPES } from "./transaction_intent.ts";
 import { MAX_SETTLED_WRITES, partitionLease, partitionOf, settledWrites } from "./webhook.ts";
 
 /** What is kept, by noun: the part of a store that its drivers differ in. */
@@ -53,6 +55,8 @@ export const BOUNDS: Bounds = {
     claim: ({ name: { key } }) => checkIntentKey(key),
     complete: (_, { result }) => checkResult(result),
     release: unbounded,
+    transaction: ({ key }) => checkIntentKey(key),
+    setTransaction: checkTransactionIntent,
     nextNonce: unbounded,
     prune: unbounded,
   },
@@ -138,6 +142,16 @@ function checkResult(result: string): void {
   const bytes = new TextEncoder().encode(result).length;
   if (bytes > MAX_RESULT_BYTES) {
     throw new RangeError(`result must have at most ${MAX_RESULT_BYTES} bytes, got ${bytes}`);
+  }
+}
+
+/** @throws RangeError when there is too much in an intent */
+function checkTransactionIntent({ name: { key }, intent }: Parameters<IntentStore["setTransaction"]>[0]): void {
+  checkIntentKey(key);
+  checkBatch(intent.envelopes, MAX_INTENT_ENVELOPES);
+  const { length } = intent.envelope;
+  if (length > MAX_ENVELOPE_BYTES) {
+    throw new RangeError(`envelope must have at most ${MAX_ENVELOPE_BYTES} bytes, got ${length}`);
   }
 }
 

@@ -1,4 +1,5 @@
 import { StoreError } from "./store.ts";
+import type { TransactionIntentStore } from "./transaction_intent.ts";
 
 /** Which intent: the caller's `Idempotency-Key`, which counts for each API key and each kind of request by itself. */
 export interface IntentName {
@@ -32,7 +33,7 @@ export interface IntentClaim extends IntentName {
  * Intents, and nonces that are out. Everything goes by the store's own clock and compares what is there with what was
  * seen, so that it holds for several gateways on one shared store; no two are ever at one intent with valid claims.
  */
-export interface IntentStore {
+export interface IntentStore extends TransactionIntentStore {
   /** The intent of this name as it is now, undefined when there is none. */
   get(name: IntentName): Promise<Intent | undefined>;
   /**
@@ -75,8 +76,8 @@ export interface IntentStore {
    */
   nextNonce(request: { deviceHash: string; agent: string; used: string; validForMs: number }): Promise<string>;
   /**
-   * Forgets intents last claimed or completed before this time, and nonces that are out no more, at most 500 in all at a
-   * call; answers how many went.
+   * Forgets intents last claimed, completed or written before this time, and nonces that are out no more, at most 500 in all
+   * at a call; answers how many went.
    */
   prune(usedBeforeMs: number): Promise<number>;
 }

@@ -1,7 +1,9 @@
+import { Buffer } from "node:buffer";
 import type { LoggedEvent, UndecodedEvent } from "./event.ts";
 import type { IntentName, NonceOut } from "./intent.ts";
 import { type BucketState, type KeyRecord, StoreError, type WatcherState } from "./store.ts";
 import type { Submission } from "./submission.ts";
+import type { KeptTransactionIntent, TransactionIntentName } from "./transaction_intent.ts";
 import type { Attempt, FailedDelivery, Reader } from "./webhook.ts";
 
 /** What a store holds, kind by kind, as it goes from one store into another of any driver: plain JSON. */
@@ -11,6 +13,7 @@ export interface TransferRecords {
   buckets: BucketState;
   submissions: Submission;
   intents: KeptIntent;
+  transactionIntents: TransactionIntentRecord;
   nonces: KeptNonce;
   registers: KeptRegister;
   events: LoggedEvent;
@@ -39,6 +42,25 @@ export interface KeptIntent extends IntentName {
   completedAtMs: number;
   /** Null: nothing came of it yet. */
   result: string | null;
+}
+
+/** An intent of a transaction. */
+export interface TransactionIntentRecord extends TransactionIntentName, Omit<KeptTransactionIntent, "envelope"> {
+  /** Base64. */
+  envelope: string;
+}
+
+export function transactionIntentRecord(
+  { keyId, key }: TransactionIntentName,
+  { envelope, ...kept }: KeptTransactionIntent,
+): TransactionIntentRecord {
+  return { keyId, key, ...kept, envelope: Buffer.from(envelope).toString("base64") };
+}
+
+export function keptTransactionIntent(
+  { keyId, key, envelope, ...kept }: TransactionIntentRecord,
+): { name: TransactionIntentName; kept: KeptTransactionIntent } {
+  return { name: { keyId, key }, kept: { ...kept, envelope: new Uint8Array(Buffer.from(envelope, "base64")) } };
 }
 
 export interface KeptNonce extends NonceOut {
@@ -71,9 +93,11 @@ export interface StoreHead {
 }
 
 /** Kinds that can be read only here; the others are read as everybody does. */
-export interface HiddenRecords
-  extends
-    Pick<TransferRecords, "log" | "submissions" | "intents" | "nonces" | "registers" | "failedDeliveries" | "store"> {
+export interface HiddenRecords extends
+  Pick<
+    TransferRecords,
+    "log" | "submissions" | "intents" | "transactionIntents" | "nonces" | "registers" | "failedDeliveries" | "store"
+  > {
   counters: DeliveryCounters & { subscriptionId: string };
 }
 export type HiddenKind = keyof HiddenRecords;
@@ -88,6 +112,7 @@ export const KEY_OF: { [Kind in TransferKind]: (record: TransferRecords[Kind]) =
   buckets: ({ keyId }) => [keyId],
   submissions: ({ hash }) => [hash],
   intents: ({ keyId, kind, key }) => [keyId, kind, key],
+  transactionIntents: ({ keyId, key }) => [keyId, key],
   nonces: ({ deviceHash, agent }) => [deviceHash, agent],
   registers: ({ name }) => [name],
   events: ({ sequence }) => [sequence],

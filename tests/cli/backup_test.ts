@@ -32,15 +32,14 @@ describe("gateway backup", () => {
   test("what a payment since comes to is not in the copy, and the help says what that can cost", async () => {
     const path = join(folder, "before.db");
     assert.equal((await backup([path, "--store", store])).code, 0);
-    const name = { keyId: "a", kind: "prepare", key: "order-1" } as const;
+    const name = { keyId: "a", key: "order-1" };
     const opened = await openStore(store);
-    const claiming = { name, seen: undefined, id: "i", request: "r", durationMs: 60_000, mostOfKey: 9, mostInAll: 9 };
-    const claim = await opened.intents.claim(claiming);
-    assert.ok(typeof claim === "object");
-    await opened.intents.complete(claim, { request: "r", result: "paid" });
+    const intent = { request: "r", sequence: "1", envelope: new Uint8Array(), isTurnedDown: false, envelopes: [] };
+    const step = { name, seen: undefined, version: "v", intent, mostOfKey: 9, mostInAll: 9 };
+    assert.equal(await opened.intents.setTransaction(step), "written");
     await opened.close();
     const copy = await openStore(`sqlite:${path}`);
-    assert.equal(await copy.intents.get(name), undefined);
+    assert.equal(await copy.intents.transaction(name), undefined);
     await copy.close();
     assert.match(command.help(80).replace(/\s+/g, " "), /Gone are .*idempotency keys.*paid twice/);
   });

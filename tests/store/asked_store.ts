@@ -27,7 +27,7 @@ export async function answers(store: Store): Promise<Record<string, unknown>> {
     attempts: await of((id) => deliveries.attempts(id, { limit: 200 })),
     submission: await submissions.get("5".padStart(64, "0")),
     withoutOutcome: await submissions.withoutOutcome({ limit: 500 }),
-    intent: await intents.get({ keyId: "k1", kind: "submit", key: "order-1" }),
+    intent: await intents.get({ keyId: "k1", kind: "replay", key: "order-1" }),
     register: await store.registers.read("ledger"),
   };
 }
@@ -38,7 +38,7 @@ export async function goOn(store: Store) {
   await settle(store, { subscriptionId: "wh_1", delivered: [201], attempts: [] });
   const refused = await store.subscriptions.insert(sampleSubscription("wh_3"), 2).catch((error) => error.kind);
   const claimed = await store.intents.claim({
-    ...{ name: { keyId: "k0", kind: "prepare", key: "new" }, seen: undefined, id: "n".repeat(22), request: "r" },
+    ...{ name: { keyId: "k0", kind: "webhook", key: "new" }, seen: undefined, id: "n".repeat(22), request: "r" },
     ...{ durationMs: 1, mostOfKey: 4, mostInAll: 99 },
   });
   const nonce = await store.intents.nextNonce({

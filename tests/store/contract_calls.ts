@@ -184,7 +184,8 @@ export function callContract({ store, location, anotherHandle }: Subject): void 
 function callsOfAll(store: Store): (() => Promise<unknown>)[] {
   const nouns = store as unknown as Record<string, Record<string, (...args: unknown[]) => Promise<unknown>>>;
   const NONE = { leases: [], settlements: [], events: [], secrets: [], undelivered: [], records: [] };
-  const ANYTHING = { limit: 1, upTo: 0, key: "k", name: { key: "k" }, result: "", ...NONE };
+  const INTENT = { intent: { envelopes: [], envelope: new Uint8Array() } };
+  const ANYTHING = { limit: 1, upTo: 0, key: "k", name: { key: "k" }, result: "", ...NONE, ...INTENT };
   const lists = ["touch", "save", "renew", "release"];
   return Object.entries(BOUNDS).flatMap(([noun, methods]) =>
     Object.keys(methods).map((method) => () => nouns[noun]![method]!(lists.includes(method) ? [] : ANYTHING, ANYTHING))

@@ -10,7 +10,7 @@ const MINUTE_MS = 60_000;
 const REQUEST = "ab".repeat(32);
 
 const named = (key: string, fields: Partial<IntentName> = {}): IntentName => {
-  return { keyId: "key1", kind: "prepare", key, ...fields };
+  return { keyId: "key1", kind: "webhook", key, ...fields };
 };
 const idOf = (n: number) => String(n).padStart(22, "0");
 
@@ -74,8 +74,7 @@ export function intentContract({ store, anotherHandle, now, pass, isPersistent }
       named("a"),
       named("A"),
       named("a", { keyId: "key2" }),
-      named("a", { kind: "submit" }),
-      named("a", { kind: "webhook" }),
+      named("a", { kind: "replay" }),
       named("!".repeat(255)),
     ];
     for (const [n, name] of names.entries()) await claimed(store(), name, { id: idOf(n) });
@@ -328,7 +327,7 @@ export function intentContract({ store, anotherHandle, now, pass, isPersistent }
     assert.equal(await claim(store(), named("a")), "taken");
     await store().holdForServing();
     const mine = await claimed(store(), named("a"));
-    const isFenced = storeError("fenced", "prepare");
+    const isFenced = storeError("fenced", "webhook");
     await assert.rejects(other.intents.complete(theirs, { request: REQUEST, result: "theirs" }), isFenced);
     assert.equal(await claim(store(), named("a")), "taken", "one's own keeps others off");
     await store().intents.complete(mine, { request: REQUEST, result: "mine" });

@@ -25,11 +25,17 @@ export function transferContract({ store }: Subject): void {
     const subject = { deviceHash: "ab".repeat(32), agent: "G".repeat(56), merchant: "M".repeat(56), amount: "1" };
     const progress = { cursor: 1, failingSinceMs: null, retrying: 1, rejected: 2, dead: 3, nextDueAtMs: START_MS };
     const counters = { rejectedKept: 2, deadKept: 3, attempts: 0 };
-    const intent = { kind: "prepare" as const, id: "i", term: 3, request: "r", completedAtMs: 7 };
+    const transaction = {
+      ...{ version: "v", request: "r", sequence: "9223372036854775807", isTurnedDown: true, usedAtMs: 7 },
+      ...{ envelope: "A".repeat(4_000), envelopes: [{ hash: "h", validUntil: 5, sinceLedger: 4 }] },
+      ...{ warning: "é", outcome: { hash: "h", ledger: 6 } },
+    };
+    const intent = { kind: "webhook" as const, id: "i", term: 3, request: "r", completedAtMs: 7 };
     const pages: Partial<{ [Kind in keyof TransferRecords]: TransferRecords[Kind][] }> = {
       keys: many((n) => sampleKey(n)),
       submissions: many((n) => ({ hash: n, validUntil: 1, submittedAtMs: 2, source: "G", operation: "o" })),
       intents: many((n) => ({ keyId: n, key: "k".repeat(255), ...intent, result: "é".repeat(10_000) })),
+      transactionIntents: many((n) => ({ keyId: n, key: "k".repeat(255), ...transaction })),
       nonces: many((n) => ({ deviceHash: n, agent: "a", nonce: "18446744073709551615", untilMs: 5 })),
       registers: many((n) => ({ name: n, value: ["x".repeat(8_000)], untilMs: 5 })),
       events: many((n) => ({ ...sampleEvent(Number(n), { ...subject, type: `t${n}` }), sequence: Number(n) + 1 })),
@@ -51,7 +57,7 @@ export function transferContract({ store }: Subject): void {
       assert.deepEqual([run, at], [RUN, kind]);
       assert.ok(after.some((part) => String(part).includes("499") || part === 500 || String(part).length > 20), kind);
     }
-    for (const kind of ["submissions", "intents", "nonces"] as const) {
+    for (const kind of ["submissions", "intents", "transactionIntents", "nonces"] as const) {
       assert.deepEqual(await store().transfer.read({ kind, after: [], limit: 500 }), pages[kind]);
     }
     const events = await store().events.read({ filter: { agent: subject.agent }, order: "asc", limit: 1_000 });

@@ -166,7 +166,7 @@ function leaseChanges(call: (...made: Call) => Call): fc.Arbitrary<Call> {
   );
 }
 
-export const INTENT: IntentName = { keyId: "k1", kind: "prepare", key: "order-1" };
+export const INTENT: IntentName = { keyId: "k1", kind: "webhook", key: "order-1" };
 
 /** Of one intent: claimed as it is seen, or as it never was; completed and released under its claim, or under a lost one. */
 function intentChanges(seen: Intent | undefined, call: (...made: Call) => Call): fc.Arbitrary<Call> {
@@ -186,6 +186,17 @@ function intentChanges(seen: Intent | undefined, call: (...made: Call) => Call):
       })
     ),
     upTo(1).map((lost) => call("intents", "release", { ...claimed, term: claimed.term - lost })),
+    fc.tuple(fc.constantFrom(undefined, "v0", "v1"), upTo(1), most, time).map(([seen, n, mostOfKey, atMs]) => {
+      const intent = {
+        request: "r",
+        sequence: String(n),
+        envelope: new Uint8Array(n),
+        isTurnedDown: false,
+        envelopes: [],
+      };
+      const step = { name: INTENT, seen, version: `v${n}`, intent, mostOfKey, mostInAll: 9, atMs };
+      return call("intents", "setTransaction", step);
+    }),
     fc.tuple(upTo(3), fc.constantFrom(0, 60_000)).map(([used, validForMs]) =>
       call("intents", "nextNonce", { deviceHash: "d", agent: "a", used: String(used), validForMs })
     ),

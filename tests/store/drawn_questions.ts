@@ -42,6 +42,7 @@ export const questions: fc.Arbitrary<Call[]> = fc.record({
   ["registers", "read", keyId],
   ["network", "bound"],
   ["intents", "get", INTENT],
+  ["intents", "transaction", INTENT],
   ["submissions", "get", origin.txHash],
   ["submissions", "withoutOutcome", { source: "G1", after: origin.txHash, limit }],
   ["submissions", "withoutOutcome", { limit }],

@@ -1,5 +1,6 @@
 import type { Store } from "../../lib/store/store.ts";
 import type { IntentName } from "../../lib/store/intent.ts";
+import type { TransactionIntent } from "../../lib/store/transaction_intent.ts";
 import {
   append,
   sampleEvent,
@@ -29,6 +30,7 @@ export async function fillStore(store: Store): Promise<void> {
   await store.network.bind(PASSPHRASE);
   await fillKeys(store);
   await fillIntents(store);
+  await fillTransactionIntents(store);
   await fillLog(store);
   await fillWebhooks(store);
   await store.registers.change(
@@ -68,7 +70,7 @@ async function fillIntents(store: Store): Promise<void> {
     numbers.filter((n) => n % 2 === 1).map((n) => store.submissions.recordOutcome(hashOf(n), outcome(n))),
   );
   for (let n = 0; n < 12; n++) {
-    const name: IntentName = { keyId: `k${n % 3}`, kind: n % 2 === 0 ? "prepare" : "submit", key: `order-${n}` };
+    const name: IntentName = { keyId: `k${n % 3}`, kind: n % 2 === 0 ? "webhook" : "replay", key: `order-${n}` };
     const step = {
       seen: undefined,
       id: "i".repeat(22),
@@ -86,6 +88,21 @@ async function fillIntents(store: Store): Promise<void> {
       used: "18446744073709551600",
       validForMs: 60_000,
     });
+  }
+}
+
+async function fillTransactionIntents(store: Store): Promise<void> {
+  for (let n = 0; n < 12; n++) {
+    const intent: TransactionIntent = {
+      request: hashOf(n),
+      sequence: String(n),
+      envelope: new Uint8Array(n === 1 ? 140_000 : n).fill(n),
+      isTurnedDown: n % 2 === 0,
+      envelopes: Array.from({ length: n }, (_, at) => ({ hash: hashOf(at), validUntil: at })),
+      ...(n % 3 === 0 ? { outcome: { hash: hashOf(0), ledger: n }, warning: "é" } : {}),
+    };
+    const step = { seen: undefined, version: `v${n}`, mostOfKey: 99, mostInAll: 99 };
+    await store.intents.setTransaction({ name: { keyId: `t${n % 3}`, key: `order-${n}` }, intent, ...step });
   }
 }
 

@@ -40,7 +40,9 @@ const FILL = `
   INSERT INTO undecoded_event SELECT ${heightOf(1, 1)} + n, 1, 1, 1, n, '', '{}' FROM generate_series(1, 20000) n;
   INSERT INTO submission SELECT 'h' || n, n, n, 'G' || n % 9, 'o', CASE WHEN n % 99 > 0 THEN '{}' END
     FROM generate_series(1, 20000) n;
-  INSERT INTO intent SELECT 'k' || n % 9, 'submit', n, n, 1, 'r', null, 1, n, '{}' FROM generate_series(1, 20000) n;
+  INSERT INTO intent SELECT 'k' || n % 9, 'replay', n, n, 1, 'r', null, 1, n, '{}' FROM generate_series(1, 20000) n;
+  INSERT INTO transaction_intent SELECT 'k' || n % 9, n, n, 'r', '1', '', null, false, '[]', null, null, n
+    FROM generate_series(1, 20000) n;
   INSERT INTO nonce_out SELECT n, 'a', 1, n FROM generate_series(1, 20000) n;
   INSERT INTO register SELECT 'r' || n, '1', n FROM generate_series(1, 20000) n;
   INSERT INTO subscription (id, key_id, url, ordered, secret, created_at, start_height)
@@ -60,7 +62,7 @@ interface Statement {
 
 /** A step through all of a table of those that grow. Pruning takes hundreds in a step, and may go through a small table. */
 const GONE_THROUGH =
-  /Seq Scan on (event |undecoded_event|height_start|log_end|watcher|submission|intent |nonce_out|register|subscription|progress|failed|attempt)/;
+  /Seq Scan on (event |undecoded_event|height_start|log_end|watcher|submission|intent |transaction_intent|nonce_out|register|subscription|progress|failed|attempt)/;
 
 /** The database, and what it is asked. */
 function listening(database: PostgresDatabase): { database: PostgresDatabase; statements: Statement[] } {
@@ -235,7 +237,7 @@ function describePlans(programs: string): void {
     const name = partitionLease(partitionOf("wh_7"));
     const partition = (await driver.leases.acquire({ name, holder: "h", durationMs: 60_000 }))!;
     const { events, deliveries, subscriptions, submissions, intents, registers, keys } = driver;
-    const of = { keyId: "k1", kind: "submit" as const, key: "7" };
+    const of = { keyId: "k1", kind: "replay" as const, key: "7" };
     const asking = await asked(async () => {
       const event = sampleEvent(EVENTS, { deviceHash: "x" });
       await events.append({
@@ -297,6 +299,11 @@ function describePlans(programs: string): void {
         mostOfKey: 1e6,
         mostInAll: 1e6,
       });
+      await intents.transaction(of);
+      const intent = { request: "r", sequence: "1", envelope: new Uint8Array(), isTurnedDown: false, envelopes: [] };
+      for (const seen of [undefined, "7"]) {
+        await intents.setTransaction({ name: of, seen, version: "v", intent, mostOfKey: 1e6, mostInAll: 1e6 });
+      }
       await intents.nextNonce({ deviceHash: "7", agent: "a", used: "1", validForMs: 5 });
       await intents.prune(500);
       await registers.read("r7");
@@ -306,7 +313,7 @@ function describePlans(programs: string): void {
     const wrong: string[] = [];
     for (const statement of asking) {
       const steps = await planOf(statement);
-      const isPruning = /^DELETE FROM \S+\.(intent|nonce_out) /.test(statement.sql);
+      const isPruning = /^DELETE FROM \S+\.(intent|transaction_intent|nonce_out) /.test(statement.sql);
       if (steps.some((step) => GONE_THROUGH.test(step)) && !isPruning) {
         wrong.push(`${statement.sql}\n${steps.join("\n")}`);
       }

@@ -170,7 +170,7 @@ describe("what happens at the same time in PostgreSQL", { skip: programs === und
   test("an intent that was claimed again is there until it is completed", async () => {
     const setting = newSetting();
     const store = await openStore(setting);
-    const nameOf = (key: string) => ({ keyId: "k", kind: "submit" as const, key });
+    const nameOf = (key: string) => ({ keyId: "k", kind: "replay" as const, key });
     const claim = async (key: string) => {
       const seen = await store.intents.get(nameOf(key));
       const step = { name: nameOf(key), seen, id: `id-${key}`, request: "r", durationMs: 60_000 };

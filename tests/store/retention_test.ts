@@ -110,7 +110,7 @@ test("submissions and what deleted subscriptions left behind go, all of them in 
 test("intents go after seven days, however the clock stands", async () => {
   const store = await memoryStore();
   await append(store, [eventAt(101, 1)], 1_100, START_MS);
-  const name = { keyId: "k", kind: "prepare", key: "order-1" } as const;
+  const name = { keyId: "k", kind: "webhook", key: "order-1" } as const;
   const claim = { name, seen: undefined, id: "0".repeat(22), request: "", durationMs: 1, mostOfKey: 1, mostInAll: 1 };
   await store.intents.claim(claim);
   // The store's clock is that of this machine, and the network's comes up to it.

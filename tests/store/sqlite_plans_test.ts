@@ -35,7 +35,7 @@ function numbersOf(sql: string): number[] {
 }
 
 const GROWING =
-  "event|undecoded_event|failed_delivery|failed|attempt|submission|intent|nonce_out|subscription|progress|replay|height_start";
+  "event|undecoded_event|failed_delivery|failed|attempt|submission|intent|transaction_intent|nonce_out|subscription|progress|replay|height_start";
 
 describe("what the sqlite store does does not get slower as it fills", () => {
   test("no statement goes through all of what grows", async () => {

@@ -25,6 +25,7 @@ const PAGES: { [Kind in TransferKind]: ReadPages<TransferRecords[Kind]> } = {
   buckets: bucketPages,
   submissions: hidden("submissions", KEY_OF.submissions),
   intents: hidden("intents", KEY_OF.intents),
+  transactionIntents: hidden("transactionIntents", KEY_OF.transactionIntents),
   nonces: hidden("nonces", KEY_OF.nonces),
   registers: registerPages,
   events: paged(

@@ -12,6 +12,7 @@ import {
   nonceKey,
   nonceTimeKey,
 } from "./schema.ts";
+import { denoKvTransactionIntents } from "./transaction_intents.ts";
 
 /** The most that `prune` forgets at a call. */
 const PRUNED_AT_A_CALL = 500;
@@ -32,7 +33,9 @@ export async function claimedEntry(
 }
 
 /** Intents, and nonces that are out. */
-export function denoKvIntents({ kv, location, handle, now, isHeld, retry }: DenoKvContext): NounDriver<IntentStore> {
+export function denoKvIntents(context: DenoKvContext): NounDriver<IntentStore> {
+  const { kv, location, handle, now, isHeld, retry } = context;
+
   /** Whoever else held the store before is dead, and so is its claim. */
   function remainingMs({ claim }: IntentEntry): number {
     return claim === null || (isHeld() && claim.handle !== handle) ? 0 : claimedForMs(claim, now());
@@ -85,7 +88,10 @@ export function denoKvIntents({ kv, location, handle, now, isHeld, retry }: Deno
     return old.length;
   }
 
+  const { prune: pruneTransactions, ...transactions } = denoKvTransactionIntents(context, isFull);
+
   return {
+    ...transactions,
     async get(name) {
       const { value } = await kv.get<IntentEntry>(intentKey(name));
       return value === null ? undefined : toIntent(value);
@@ -148,9 +154,9 @@ export function denoKvIntents({ kv, location, handle, now, isHeld, retry }: Deno
         return await commit(atomic) ? { done: nonce } : undefined;
       }),
     async prune(usedBeforeMs) {
-      const intents = await pruneIntents(usedBeforeMs);
-      if (intents === PRUNED_AT_A_CALL) return intents;
-      return intents + await pruneNonces(PRUNED_AT_A_CALL - intents);
+      let gone = await pruneIntents(usedBeforeMs);
+      if (gone < PRUNED_AT_A_CALL) gone += await pruneTransactions(usedBeforeMs, PRUNED_AT_A_CALL - gone);
+      return gone === PRUNED_AT_A_CALL ? gone : gone + await pruneNonces(PRUNED_AT_A_CALL - gone);
     },
   };
 }

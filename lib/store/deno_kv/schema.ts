@@ -5,6 +5,7 @@ import { packAddress, packHash } from "../packing.ts";
 import { type EventFilter, heightOf, type NewEvent, parseEventId } from "../event.ts";
 import type { KeptClaim } from "../intent.ts";
 import type { IntentName } from "../intent.ts";
+import type { KeptTransactionIntent, TransactionIntentName } from "../transaction_intent.ts";
 import type { FailedDelivery, Progress, Replay } from "../webhook.ts";
 
 /**
@@ -59,6 +60,28 @@ export const intentTimeKey = (completedAtMs: number, { keyId, kind, key }: Inten
   completedAtMs,
   keyId,
   kind,
+  key,
+];
+/** `TransactionIntentEntry`. */
+export const transactionIntentKey = (
+  { keyId, key }: TransactionIntentName,
+): KvKey => ["transaction_intent", keyId, key];
+export interface TransactionIntentEntry extends Omit<KeptTransactionIntent, "envelope"> {
+  /** The first piece of the envelope's bytes. */
+  bytes: Uint8Array;
+}
+/** The second and third piece of an envelope's bytes, where there are so many. */
+export const transactionIntentPieceKey = ({ keyId, key }: TransactionIntentName, piece: number): KvKey => [
+  "transaction_intent_piece",
+  keyId,
+  key,
+  piece,
+];
+/** `TransactionIntentName`. */
+export const transactionIntentTimeKey = (usedAtMs: number, { keyId, key }: TransactionIntentName): KvKey => [
+  "transaction_intent_by_time",
+  usedAtMs,
+  keyId,
   key,
 ];
 /** Counters: of an API key's, and of all. */

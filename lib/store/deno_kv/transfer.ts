@@ -4,14 +4,17 @@ import type { NounDriver } from "../checked_store.ts";
 import type { IntentName, NonceOut } from "../intent.ts";
 import { StoreError } from "../store.ts";
 import type { Submission } from "../submission.ts";
+import type { TransactionIntentName } from "../transaction_intent.ts";
 import {
   COPY_REGISTER,
   type CopyMark,
   type HiddenKind,
   type HiddenRecords,
+  keptTransactionIntent,
   type LogStart,
   markBehind,
   type StoreHead,
+  transactionIntentRecord,
   type TransferKey,
   type TransferRecords,
   type TransferStep,
@@ -48,9 +51,11 @@ import {
   subscriptionCountKey,
   subscriptionKey,
   subscriptionOfKey,
+  type TransactionIntentEntry,
   WATCHER,
 } from "./schema.ts";
 import { listWithoutOutcome } from "./submissions.ts";
+import { putTransactionIntent, readTransactionIntent } from "./transaction_intents.ts";
 
 type Readers = { [Kind in HiddenKind]: (after: TransferKey, limit: number) => Promise<HiddenRecords[Kind][]> };
 /** Ten writes a record at most. */
@@ -139,6 +144,15 @@ function hiddenReaders(kv: Kv): Readers {
         const kept = { keyId, kind, key: name, id, term, request, completedAtMs };
         return { ...kept, result: result === null ? null : decoder.decode(result) };
       }),
+    transactionIntents: async (after, limit) => {
+      const found = await page<TransactionIntentEntry>(["transaction_intent"], after, limit);
+      const read = await Promise.all(found.map(async ({ key: [, keyId, key] }) => {
+        const name = { keyId, key } as TransactionIntentName;
+        const { kept } = await readTransactionIntent(kv, name);
+        return kept && transactionIntentRecord(name, kept);
+      }));
+      return read.filter((one) => one !== undefined);
+    },
     nonces: async (after, limit) =>
       (await page<NonceOut>(["nonce_out"], after, limit)).map(({ key, value }) => {
         const [, deviceHash, agent] = key as [string, string, string];
@@ -218,6 +232,12 @@ function recordWriters(kv: Kv): Writers {
         const entry: IntentEntry = { ...intent, claim: null, result: result === null ? null : encoder.encode(result) };
         atomic.set(intentKey(name), entry).set(intentTimeKey(intent.completedAtMs, name), name)
           .sum(intentCountKey(keyId), 1n).sum(INTENT_COUNT, 1n);
+      }
+    },
+    transactionIntents(atomic, records) {
+      for (const record of records) {
+        const { name, kept } = keptTransactionIntent(record);
+        putTransactionIntent(atomic, name, kept).sum(intentCountKey(name.keyId), 1n).sum(INTENT_COUNT, 1n);
       }
     },
     nonces(atomic, nonces) {

@@ -3,7 +3,9 @@ import { CLAIM_SLACK_MS, claimedForMs, intentFenced, MAX_NONCE } from "../intent
 import type { Intent, IntentClaim, IntentStore } from "../intent.ts";
 import { NOW_MS } from "./clock.ts";
 import type { Queries } from "./database.ts";
+import { anyShard, intentCounts } from "./intent_counts.ts";
 import type { PostgresContext } from "./store.ts";
+import { postgresTransactionIntents } from "./transaction_intents.ts";
 
 interface IntentRow {
   id: string;
@@ -18,10 +20,6 @@ interface IntentRow {
 
 /** The most that `prune` forgets at a call. */
 const PRUNED_AT_A_CALL = 500;
-
-/** All intents are counted in so many rows of the key '', so that who makes one seldom waits for another. */
-const SHARDS = 16;
-const anyShard = () => Math.floor(Math.random() * SHARDS);
 
 const IS_NAMED = "key_id = $1 AND kind = $2 AND key = $3";
 const IS_CLAIMED = `${IS_NAMED} AND id = $4 AND term = $5`;
@@ -38,20 +36,16 @@ export async function holdClaim(
 
 /** Intents, and nonces that are out. */
 export function postgresIntents({ database, location, prefix }: PostgresContext): NounDriver<IntentStore> {
-  const countOf = (key: string) =>
-    `(SELECT coalesce(sum(intents), 0) FROM ${prefix}intent_count WHERE key_id = ${key})`;
+  const { hasRoom, countMade, countGone } = intentCounts(prefix);
+  const { prune: pruneTransactions, ...transactions } = postgresTransactionIntents({ database, prefix });
   // One commit, and one way there and back: the first claim of a payment is on its way to the network.
   const make = `
-    WITH room AS (SELECT 1 WHERE ${countOf("$1")} < $7::bigint AND ${countOf("''")} < $8::bigint),
+    WITH room AS (SELECT 1 WHERE ${hasRoom("$7", "$8")}),
     made AS (
       INSERT INTO ${prefix}intent (key_id, kind, key, id, term, request, claimed_until_ms, claim_duration_ms, completed_at_ms)
       SELECT $1, $2, $3, $4, 1, $5, ${NOW_MS} + $6::bigint, $6::bigint, greatest(${NOW_MS}, $10::bigint) FROM room
       ON CONFLICT (key_id, kind, key) DO NOTHING RETURNING id
-    ), counted AS (
-      INSERT INTO ${prefix}intent_count AS kept (key_id, shard, intents)
-      SELECT key_id, shard, 1 FROM made CROSS JOIN (VALUES ($1::text, 0), ('', $9::integer)) AS rows (key_id, shard)
-      ON CONFLICT (key_id, shard) DO UPDATE SET intents = kept.intents + 1
-    )
+    ), counted AS (${countMade("$9")})
     SELECT (SELECT count(*) FROM made) AS made, (SELECT count(*) FROM room) AS room,
       (SELECT count(*) FROM ${prefix}intent WHERE ${IS_NAMED}) AS there`;
   const claimAgain = `
@@ -60,22 +54,8 @@ export function postgresIntents({ database, location, prefix }: PostgresContext)
     WHERE ${IS_CLAIMED} AND (claimed_until_ms IS NULL OR claimed_until_ms <= ${NOW_MS}
       OR claimed_until_ms - ${NOW_MS} > claim_duration_ms + ${CLAIM_SLACK_MS})`;
 
-  /** Counts those that went: of each key, and in all. */
-  async function countGone(queries: Queries, gone: { key_id: string }[]): Promise<void> {
-    if (gone.length === 0) return;
-    const rows = [...Map.groupBy(gone, ({ key_id }) => key_id)].map(([key_id, { length }]) => {
-      return { key_id, shard: 0, intents: length };
-    });
-    rows.push({ key_id: "", shard: anyShard(), intents: gone.length });
-    await queries.write(
-      `INSERT INTO ${prefix}intent_count AS kept (key_id, shard, intents) SELECT key_id, shard, -intents
-      FROM json_to_recordset($1::text::json) AS given (key_id text, shard integer, intents bigint) ORDER BY key_id DESC
-      ON CONFLICT (key_id, shard) DO UPDATE SET intents = kept.intents + excluded.intents`,
-      [rows],
-    );
-  }
-
   return {
+    ...transactions,
     async get({ keyId, kind, key }) {
       const [row] = await database.read<IntentRow>(
         `SELECT id, term, request, claimed_until_ms, claim_duration_ms, result, ${NOW_MS} AS now_ms
@@ -149,6 +129,8 @@ export function postgresIntents({ database, location, prefix }: PostgresContext)
             AND completed_at_ms < $1 RETURNING key_id`,
           [usedBeforeMs],
         );
+        const goneTransactions = await pruneTransactions(queries, usedBeforeMs, PRUNED_AT_A_CALL - gone.length);
+        gone.push(...goneTransactions);
         const [nonces] = await Promise.all([
           queries.write(
             `DELETE FROM ${prefix}nonce_out WHERE (device_hash, agent) IN (SELECT device_hash, agent

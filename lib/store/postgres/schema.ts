@@ -4,9 +4,10 @@ import { missingStore, type OpenOptions } from "../file/store_file.ts";
 import { StoreError } from "../store.ts";
 import type { PostgresDatabase, Queries } from "./database.ts";
 import type { PostgresSetting } from "./setting.ts";
+import { transactionIntentTable } from "./transaction_intents.ts";
 
 /** Steps that lead from schema 0, where there is nothing, to 1, and so on. None is ever changed. */
-const STEPS: ((prefix: string) => string)[] = [schema1, schema2];
+const STEPS: ((prefix: string) => string)[] = [schema1, schema2, transactionIntentTable];
 
 /** The newest schema, which this program works on. */
 export const SCHEMA_VERSION = STEPS.length;

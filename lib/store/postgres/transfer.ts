@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import type { NounDriver } from "../checked_store.ts";
 import { attemptRow } from "../sql/attempts.ts";
 import { failedRow, progressRow, replayRow } from "../sql/deliveries.ts";
@@ -6,14 +7,23 @@ import { keyRow } from "../sql/keys.ts";
 import { type SubmissionRow, submissionRow, toSubmission } from "../sql/submissions.ts";
 import { subscriptionRow } from "../sql/subscriptions.ts";
 import {
+  toTransactionIntent,
+  TRANSACTION_INTENT_COLUMNS,
+  type TransactionIntentRow,
+  transactionIntentRow,
+} from "../sql/transaction_intents.ts";
+import type { TransactionIntentName } from "../transaction_intent.ts";
+import {
   COPY_REGISTER,
   type HiddenKind,
   type HiddenRecords,
   type KeptIntent,
   type KeptNonce,
+  keptTransactionIntent,
   type LogStart,
   markBehind,
   type StoreHead,
+  transactionIntentRecord,
   type TransferKey,
   type TransferRecords,
   type TransferStore,
@@ -63,6 +73,14 @@ export function postgresTransfer(
     return rowsOf.map((row, n) => ({ ...row, subscription: numberOf.get(records[n]!.subscriptionId)! }));
   }
 
+  const countIntents = (queries: Queries, intents: { keyId: string }[]) =>
+    queries.write(
+      `INSERT INTO ${prefix}intent_count AS kept (key_id, shard, intents)
+      SELECT key_id, 0, count(*) FROM json_to_recordset($1::text::json) AS given (key_id text) GROUP BY key_id
+      ON CONFLICT (key_id, shard) DO UPDATE SET intents = kept.intents + excluded.intents`,
+      [intents.flatMap(({ keyId }) => [{ key_id: keyId }, { key_id: "" }])],
+    );
+
   async function logStart(): Promise<LogStart> {
     const { forgotten } = await log.bounds();
     const [highest] = await database.read<{ height: number; sequence: number }>(
@@ -100,6 +118,14 @@ export function postgresTransfer(
         FROM ${prefix}intent WHERE (key_id, kind, key) > ($1, $2, $3) ORDER BY key_id, kind, key LIMIT $4`,
         [keyId, kind, key, limit],
       ),
+    async transactionIntents([keyId = "", key = ""], limit) {
+      const found = await database.read<TransactionIntentRow & TransactionIntentName>(
+        `SELECT key_id AS "keyId", key, ${TRANSACTION_INTENT_COLUMNS} FROM ${prefix}transaction_intent
+        WHERE (key_id, key) > ($1, $2) ORDER BY key_id, key LIMIT $3`,
+        [keyId, key, limit],
+      );
+      return found.map((row) => transactionIntentRecord(row, toTransactionIntent(row)));
+    },
     nonces: ([deviceHash = "", agent = ""], limit) =>
       database.read<KeptNonce>(
         `SELECT device_hash AS "deviceHash", agent, nonce::text AS nonce, until_ms AS "untilMs" FROM ${prefix}nonce_out
@@ -171,12 +197,20 @@ export function postgresTransfer(
             ...{ claimed_until_ms: null, claim_duration_ms: 0 },
           })),
         ),
-        queries.write(
-          `INSERT INTO ${prefix}intent_count AS kept (key_id, shard, intents)
-          SELECT key_id, 0, count(*) FROM json_to_recordset($1::text::json) AS given (key_id text) GROUP BY key_id
-          ON CONFLICT (key_id, shard) DO UPDATE SET intents = kept.intents + excluded.intents`,
-          [intents.flatMap(({ keyId }) => [{ key_id: keyId }, { key_id: "" }])],
+        countIntents(queries, intents),
+      ]),
+    transactionIntents: (queries, records) =>
+      Promise.all([
+        insert(
+          queries,
+          "transaction_intent",
+          records.map((record) => {
+            const { name: { keyId, key }, kept } = keptTransactionIntent(record);
+            const row = transactionIntentRow(kept, `\\x${Buffer.from(kept.envelope).toString("hex")}`);
+            return { key_id: keyId, key, version: kept.version, ...row, used_at_ms: kept.usedAtMs };
+          }),
         ),
+        countIntents(queries, records),
       ]),
     nonces: (queries, nonces) =>
       insert(

@@ -2,6 +2,7 @@ import type { NounDriver } from "../checked_store.ts";
 import { claimedForMs, intentFenced, nonceAfter } from "../intent.ts";
 import type { Intent, IntentClaim, IntentStore } from "../intent.ts";
 import type { SqliteContext } from "./store.ts";
+import { sqliteTransactionIntents } from "./transaction_intents.ts";
 
 interface IntentRow {
   id: string;
@@ -73,7 +74,10 @@ export function sqliteIntents(context: SqliteContext): NounDriver<IntentStore> {
 
   const isFull = (keyId: string, most: number) => (count.get(keyId)?.intents ?? 0) >= most;
 
+  const { prune: pruneTransactions, ...transactions } = sqliteTransactionIntents(context, isFull);
+
   return {
+    ...transactions,
     get({ keyId, kind, key }) {
       const row = select.get(keyId, kind, key);
       return row && toIntent(row);
@@ -115,8 +119,9 @@ export function sqliteIntents(context: SqliteContext): NounDriver<IntentStore> {
       }),
     prune: (usedBeforeMs) =>
       database.transaction(() => {
-        const intents = prune.run(usedBeforeMs, PRUNED_AT_A_CALL).changes;
-        return intents + pruneNonces.run(now(), PRUNED_AT_A_CALL - intents).changes;
+        let gone = prune.run(usedBeforeMs, PRUNED_AT_A_CALL).changes;
+        gone += pruneTransactions(usedBeforeMs, PRUNED_AT_A_CALL - gone);
+        return gone + pruneNonces.run(now(), PRUNED_AT_A_CALL - gone).changes;
       }),
   };
 }

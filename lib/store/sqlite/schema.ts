@@ -4,6 +4,7 @@ import { createLog, migrateToLog } from "./log_migration.ts";
 import { REGISTER_TABLE } from "./registers.ts";
 import { addIntents } from "./schema_5.ts";
 import { StoreError } from "../store.ts";
+import { TRANSACTION_INTENT_TABLE } from "./transaction_intents.ts";
 
 /** Marks our files (PRAGMA application_id): "PEGw" in ASCII. */
 const APPLICATION_ID = 0x50454777;
@@ -14,6 +15,7 @@ const STEPS: ((database: SqliteDatabase) => void)[] = [
   migrateToLog,
   addIntents,
   (database) => database.exec(REGISTER_TABLE),
+  (database) => database.exec(TRANSACTION_INTENT_TABLE),
 ];
 
 /** The schema that is made at once where there is nothing yet; the later steps follow. */

@@ -6,14 +6,23 @@ import { keyRow } from "../sql/keys.ts";
 import { type SubmissionRow, submissionRow, toSubmission } from "../sql/submissions.ts";
 import { subscriptionRow } from "../sql/subscriptions.ts";
 import {
+  toTransactionIntent,
+  TRANSACTION_INTENT_COLUMNS,
+  type TransactionIntentRow,
+  transactionIntentRow,
+} from "../sql/transaction_intents.ts";
+import type { TransactionIntentName } from "../transaction_intent.ts";
+import {
   COPY_REGISTER,
   type HiddenKind,
   type HiddenRecords,
   type KeptIntent,
   type KeptNonce,
+  keptTransactionIntent,
   type LogStart,
   markBehind,
   type StoreHead,
+  transactionIntentRecord,
   type TransferKey,
   type TransferRecords,
   type TransferStep,
@@ -80,6 +89,11 @@ export function sqliteTransfer(context: SqliteContext, log: SqliteLog, rows: Eve
       statement<KeptIntent>(`
         SELECT key_id AS keyId, kind, key, id, term, request, completed_at_ms AS completedAtMs, result FROM intent
         WHERE (key_id, kind, key) > (?, ?, ?) ORDER BY key_id, kind, key LIMIT ?`).all(keyId, kind, key, limit),
+    transactionIntents: ([keyId = "", key = ""], limit) =>
+      statement<TransactionIntentRow & TransactionIntentName>(`
+        SELECT key_id AS keyId, key, ${TRANSACTION_INTENT_COLUMNS} FROM transaction_intent
+        WHERE (key_id, key) > (?, ?) ORDER BY key_id, key LIMIT ?`).all(keyId, key, limit)
+        .map((row) => transactionIntentRecord(row, toTransactionIntent(row))),
     nonces: ([deviceHash = "", agent = ""], limit) =>
       statement<KeptNonce>(`
         SELECT device_hash AS deviceHash, agent, nonce, until_ms AS untilMs FROM nonce_out
@@ -120,6 +134,12 @@ export function sqliteTransfer(context: SqliteContext, log: SqliteLog, rows: Eve
         ...{ claimed_by: null, claimed_until_ms: 0, claim_duration_ms: 0 },
       })
     ),
+    transactionIntents: each((record) => {
+      const { name: { keyId, key }, kept } = keptTransactionIntent(record);
+      const { version, usedAtMs } = kept;
+      const row = transactionIntentRow(kept, kept.envelope);
+      insert("transaction_intent", { key_id: keyId, key, version, ...row, used_at_ms: usedAtMs });
+    }),
     nonces: each(({ deviceHash, agent, nonce, untilMs }) =>
       insert("nonce_out", { device_hash: deviceHash, agent, nonce, until_ms: untilMs })
     ),

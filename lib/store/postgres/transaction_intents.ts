@@ -1,0 +1,86 @@
+import type { NounDriver } from "../checked_store.ts";
+import {
+  toTransactionIntent,
+  TRANSACTION_INTENT_COLUMNS,
+  type TransactionIntentRow,
+  transactionIntentRow,
+} from "../sql/transaction_intents.ts";
+import type { TransactionIntentStore } from "../transaction_intent.ts";
+import { NOW_MS } from "./clock.ts";
+import type { Queries } from "./database.ts";
+import { anyShard, intentCounts } from "./intent_counts.ts";
+import type { PostgresContext } from "./store.ts";
+
+/** Intents of transactions: new in schema 3. They are counted with the others. */
+export function transactionIntentTable(prefix: string): string {
+  return `
+  CREATE TABLE ${prefix}transaction_intent (
+    key_id text NOT NULL,
+    key text NOT NULL,
+    version text NOT NULL,
+    request text NOT NULL,
+    sequence text NOT NULL,
+    envelope bytea NOT NULL,
+    warning text,
+    is_turned_down boolean NOT NULL,
+    envelopes text NOT NULL,
+    outcome_hash text,
+    outcome_ledger bigint,
+    used_at_ms bigint NOT NULL,
+    PRIMARY KEY (key_id, key)
+  );
+  CREATE INDEX transaction_intent_by_time ON ${prefix}transaction_intent (used_at_ms)`;
+}
+
+/** Intents of transactions. `prune`: forgets at most so many last used before this time, within a transaction. */
+export function postgresTransactionIntents({ database, prefix }: Pick<PostgresContext, "database" | "prefix">):
+  & NounDriver<TransactionIntentStore>
+  & { prune(queries: Queries, usedBeforeMs: number, limit: number): Promise<{ key_id: string }[]> } {
+  const table = `${prefix}transaction_intent`;
+  const { hasRoom, countMade } = intentCounts(prefix);
+  const make = `
+    WITH room AS (SELECT 1 WHERE ${hasRoom("$13", "$14")}),
+    made AS (
+      INSERT INTO ${table} (key_id, key, ${TRANSACTION_INTENT_COLUMNS})
+      SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, greatest(${NOW_MS}, $12::bigint) FROM room
+      ON CONFLICT (key_id, key) DO NOTHING RETURNING key
+    ), counted AS (${countMade("$15")})
+    SELECT (SELECT count(*) FROM made) AS made, (SELECT count(*) FROM room) AS room,
+      (SELECT count(*) FROM ${table} WHERE key_id = $1 AND key = $2) AS there`;
+  const change = `
+    UPDATE ${table} SET version = $3, request = $4, sequence = $5, envelope = $6, warning = $7, is_turned_down = $8,
+      envelopes = $9, outcome_hash = $10, outcome_ledger = $11, used_at_ms = greatest(used_at_ms, ${NOW_MS}, $12::bigint)
+    WHERE key_id = $1 AND key = $2 AND version = $13`;
+
+  return {
+    async transaction({ keyId, key }) {
+      const [row] = await database.read<TransactionIntentRow>(
+        `SELECT ${TRANSACTION_INTENT_COLUMNS} FROM ${table} WHERE key_id = $1 AND key = $2`,
+        [keyId, key],
+      );
+      return row && toTransactionIntent(row);
+    },
+    async setTransaction({ name: { keyId, key }, seen, version, intent, mostOfKey, mostInAll, atMs = 0 }) {
+      const columns = Object.values(transactionIntentRow(intent, intent.envelope));
+      const values = [keyId, key, version, ...columns, Math.floor(atMs)];
+      if (seen !== undefined) {
+        const { count } = await database.write(change, [...values, seen]);
+        return count === 0 ? "changed" : "written";
+      }
+      const [found] = await database.write<{ made: number; room: number; there: number }>(
+        make,
+        [...values, mostOfKey, mostInAll, anyShard()],
+      );
+      if (found!.made > 0) return "written";
+      return found!.room > 0 || found!.there > 0 ? "changed" : "full";
+    },
+    prune: (queries, usedBeforeMs, limit) =>
+      queries.write<{ key_id: string }>(
+        // The condition twice: one that was used again meanwhile is looked at anew, and the inner SELECT is not.
+        `DELETE FROM ${table} WHERE (key_id, key) IN (SELECT key_id, key FROM ${table}
+          WHERE used_at_ms < $1 ORDER BY used_at_ms LIMIT $2)
+          AND used_at_ms < $1 RETURNING key_id`,
+        [usedBeforeMs, limit],
+      ),
+  };
+}

@@ -1,0 +1,85 @@
+import type { SqliteDatabase } from "../../runtime/sqlite.ts";
+import type { NounDriver } from "../checked_store.ts";
+import {
+  toTransactionIntent,
+  TRANSACTION_INTENT_COLUMNS,
+  type TransactionIntentRow,
+  transactionIntentRow,
+} from "../sql/transaction_intents.ts";
+import type { TransactionIntentStore } from "../transaction_intent.ts";
+import { rowValues } from "./row_values.ts";
+import type { SqliteContext } from "./store.ts";
+
+/** Intents of transactions: new in schema 7. They are counted with the others. */
+export const TRANSACTION_INTENT_TABLE = `
+  CREATE TABLE transaction_intent (
+    key_id TEXT NOT NULL,
+    key TEXT NOT NULL,
+    version TEXT NOT NULL, -- another with each write
+    request TEXT NOT NULL,
+    sequence TEXT NOT NULL, -- decimal: 64 bits
+    envelope BLOB NOT NULL,
+    warning TEXT,
+    is_turned_down INTEGER NOT NULL,
+    envelopes TEXT NOT NULL, -- JSON
+    outcome_hash TEXT,
+    outcome_ledger INTEGER,
+    used_at_ms INTEGER NOT NULL,
+    UNIQUE (key_id, key)
+  ) STRICT;
+  CREATE INDEX transaction_intent_by_time ON transaction_intent (used_at_ms);
+  CREATE TRIGGER transaction_intent_inserted AFTER INSERT ON transaction_intent BEGIN
+    INSERT INTO intent_count VALUES (NEW.key_id, 1), ('', 1) ON CONFLICT DO UPDATE SET intents = intents + 1;
+  END;
+  CREATE TRIGGER transaction_intent_deleted AFTER DELETE ON transaction_intent BEGIN
+    UPDATE intent_count SET intents = intents - 1 WHERE key_id IN (OLD.key_id, '');
+    DELETE FROM intent_count WHERE key_id IN (OLD.key_id, '') AND intents = 0;
+  END;
+`;
+
+/** Intents of transactions. `prune`: forgets at most so many last used before this time, within a transaction. */
+export function sqliteTransactionIntents(
+  { database, now, commitTogether }: SqliteContext,
+  isFull: (keyId: string, most: number) => boolean,
+): NounDriver<TransactionIntentStore> & { prune(usedBeforeMs: number, limit: number): number } {
+  const statements = prepared(database);
+  return {
+    transaction({ keyId, key }) {
+      const row = statements.select.get(keyId, key);
+      return row && toTransactionIntent(row);
+    },
+    setTransaction({ name: { keyId, key }, seen, version, intent, mostOfKey, mostInAll, atMs = 0 }) {
+      const values = rowValues({ version, ...transactionIntentRow(intent, intent.envelope) });
+      return commitTogether(() => {
+        const usedAtMs = Math.max(now(), atMs);
+        if (seen !== undefined) {
+          return statements.update.run(...values, usedAtMs, keyId, key, seen).changes === 0 ? "changed" : "written";
+        }
+        if (statements.select.get(keyId, key) !== undefined) return "changed";
+        if (isFull(keyId, mostOfKey) || isFull("", mostInAll)) return "full";
+        statements.insert.run(keyId, key, ...values, usedAtMs);
+        return "written";
+      });
+    },
+    prune: (usedBeforeMs, limit) => statements.prune.run(usedBeforeMs, limit).changes,
+  };
+}
+
+function prepared(database: SqliteDatabase) {
+  return {
+    select: database.prepare<TransactionIntentRow>(
+      `SELECT ${TRANSACTION_INTENT_COLUMNS} FROM transaction_intent WHERE key_id = ? AND key = ?`,
+    ),
+    insert: database.prepare(
+      `INSERT INTO transaction_intent (key_id, key, ${TRANSACTION_INTENT_COLUMNS})
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ),
+    update: database.prepare(`
+      UPDATE transaction_intent SET version = ?, request = ?, sequence = ?, envelope = ?, warning = ?, is_turned_down = ?,
+        envelopes = ?, outcome_hash = ?, outcome_ledger = ?, used_at_ms = max(used_at_ms, ?)
+      WHERE key_id = ? AND key = ? AND version = ?`),
+    prune: database.prepare(`
+      DELETE FROM transaction_intent WHERE rowid IN
+        (SELECT rowid FROM transaction_intent WHERE used_at_ms < ? ORDER BY used_at_ms LIMIT ?)`),
+  };
+}
