@@ -366,18 +366,22 @@ export type PreparedRegisterAgentOperation = {
 };
 
 export type PreparedTransaction = {
-  /** Unsigned transaction envelope, base64 */
-  xdr: string;
-  networkPassphrase: string;
-  /** What will be called, with what the gateway filled in */
-  operation: PreparedOperation;
+  /** Unsigned transaction envelope, base64. Absent only with status success, when the gateway no longer has the envelope */
+  xdr?: string;
+  /** Absent only with status success, when the gateway no longer has the envelope */
+  networkPassphrase?: string;
+  /** What will be called, with what the gateway filled in. Absent only with status success, when the gateway no longer has the envelope */
+  operation?: PreparedOperation;
   /** What the source account has to sign */
   hash: string;
-  /** Most that the transaction can cost, stroops */
-  fee: string;
-  validUntil: number;
-  /** Only with an Idempotency-Key: this very envelope was applied, there is nothing left to do */
+  /** Most that the transaction can cost, stroops. Absent only with status success, when the gateway no longer has the envelope */
+  fee?: string;
+  /** Absent only with status success, when the gateway no longer has the envelope */
+  validUntil?: number;
+  /** Only with an Idempotency-Key: this very transaction was applied, there is nothing left to do */
   status?: "success";
+  /** The ledger that it was applied in, with status success */
+  ledger?: number;
   /** Only with an Idempotency-Key: the hash of a transaction for the same, which the network has turned down and may apply all the same; of the two it applies at most one */
   inPlaceOf?: string;
   /** What to know before it is signed. Without an Idempotency-Key: the same operation of this source was submitted before and nobody was told how that ended, and which transaction to ask for. Of registerDevice: with so many cards in one wallet not every one can be revoked, or the card has an agent already. Of authorize: the merchant has so many payments since the last claim that none can ever be claimed. Of revokeDevice: what the card's escrow holds is taken by whoever registers it next */

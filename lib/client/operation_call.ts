@@ -2,7 +2,7 @@ import { Address, xdr } from "@stellar/stellar-sdk/base";
 import type { Endpoints } from "./api_types.ts";
 
 export type Operation = Endpoints["POST /v1/transactions/prepare"]["body"]["operation"];
-export type PreparedOperation = Endpoints["POST /v1/transactions/prepare"]["answer"]["operation"];
+export type PreparedOperation = NonNullable<Endpoints["POST /v1/transactions/prepare"]["answer"]["operation"]>;
 
 /** The network that a signature is for, as its user knows it: never taken from the gateway when something is signed. */
 export interface TrustedNetwork {

@@ -40,7 +40,14 @@ export interface WriteOptions extends SigningBounds {
 }
 
 export type Written =
-  | { ok: true; hash: string; ledger: number; idempotencyKey: string; operation: PreparedOperation }
+  | {
+    ok: true;
+    hash: string;
+    ledger: number;
+    idempotencyKey: string;
+    /** As it was asked for, without a nonce of the gateway's, when an earlier try went through whose envelope it no longer has. */
+    operation: PreparedOperation;
+  }
   | Omit<Failure, "reason"> & {
     reason:
       | FailureReason
@@ -125,6 +132,12 @@ export async function write(
       return isJudged(prepared) ? end : unlessTurnedDown(end);
     }
     turnedDown ??= prepared.inPlaceOf;
+    // By an earlier envelope, which the gateway no longer has: nothing is signed.
+    if (prepared.status === "success" && prepared.xdr === undefined) {
+      const hash = String(prepared.hash);
+      const status = await statusOf(hash);
+      return told(typeof status === "object" && status.ok ? status : "unknown", hash, operation as PreparedOperation);
+    }
     const checked = await check(prepared);
     if ("ok" in checked) return checked;
     const { envelope, called } = checked;
@@ -159,7 +172,7 @@ export async function write(
     ]);
     try {
       const called = filledIn(operation, prepared.operation as { nonce?: unknown });
-      const envelope = checkEnvelope(prepared.xdr, {
+      const envelope = checkEnvelope(prepared.xdr!, {
         networkPassphrase: network.networkPassphrase,
         source: source!,
         call: expectedCall(network, source!, called),

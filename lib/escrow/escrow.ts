@@ -1,5 +1,6 @@
+import { createHash } from "node:crypto";
 import type { Clock } from "../clock.ts";
-import { type ContractCall, createContractCalls } from "../stellar/transactions/contract_call.ts";
+import { createContractCalls } from "../stellar/transactions/contract_call.ts";
 import { createEntryReader } from "../stellar/ledger/entries.ts";
 import { createInclusionFees } from "../stellar/transactions/fees.ts";
 import { createShortestLife } from "../stellar/ledger/entry_life.ts";
@@ -11,9 +12,9 @@ import type { RpcClient } from "../stellar/rpc/client.ts";
 import { createFootprintTerms } from "../stellar/transactions/spare_keys.ts";
 import type { LedgerView } from "../stellar/ledger/ledger_view.ts";
 import type { VettedEnvelope } from "../stellar/transactions/envelope.ts";
-import { type Fate, type HandedOut, handedOut } from "../stellar/transactions/fate.ts";
 import type { Journal } from "../stellar/transactions/journal.ts";
 import {
+  type AccountAsOf,
   type Confirmed,
   createTransactions,
   type Transactions,
@@ -33,8 +34,10 @@ import { type Operation, operationDigest, operationKind, refuseCall } from "./op
 import { type AssetReader, createAssetReader } from "./reads/asset_info.ts";
 import { createPaymentChecker, type PaymentChecker } from "./reads/payment_check.ts";
 import {
+  type BuiltRequest,
   createOperationPreparer,
   NONCE_SLACK_MS,
+  preparedOf,
   type PreparedRequest,
   type PrepareRequest,
 } from "./operations/prepare_operation.ts";
@@ -46,7 +49,7 @@ import { createEntrySource } from "./reads/reads_by_entries.ts";
 import { createExplanations } from "./refusals/explanations.ts";
 import { createRefusals } from "./refusals/refusal.ts";
 import { createSparePayments } from "./operations/spare_payments.ts";
-import { createOutcomeWarnings, type UntoldSubmission } from "./operations/unknown_outcomes.ts";
+import { createOutcomeWarnings, requestDigest, type UntoldSubmission } from "./operations/unknown_outcomes.ts";
 
 /** The three contracts, as the rest of the gateway speaks with them. */
 export interface Escrow {
@@ -55,24 +58,29 @@ export interface Escrow {
   /** How many ledgers a pending payment lives at the least. */
   shortestLife(): Promise<number>;
   assets: AssetReader;
-  transactions: Pick<Transactions, "submit" | "status" | "fate"> & {
+  transactions: Pick<Transactions, "submit" | "status" | "account" | "lookUp" | "wasTurnedDown"> & {
     /** Builds the unsigned envelope of an operation. */
-    prepare(request: PrepareRequest): Promise<PreparedRequest>;
-    /** What decides about the fate of a prepared envelope (base64), before which this ledger had closed. */
-    handedOut(envelopeXdr: string, sinceLedger: number | undefined): HandedOut;
-    /** The newest ledger that is certain; see `LedgerWait`. */
-    confirmedLedger(): Promise<number>;
+    prepare(request: PrepareRequest): Promise<BuiltRequest>;
+    /** See `preparedOf`. */
+    preparedOf(envelope: Uint8Array, request: PrepareRequest): { answer: PreparedRequest; sequence: string };
     /** What a caller should know who prepares this without an `Idempotency-Key`; see `unknown_outcomes.ts`. */
     warning(request: PrepareRequest): Promise<string | undefined>;
   };
   /** What a vetted envelope does, for the log. */
   describe(envelope: VettedEnvelope): SubmittedOperation;
-  /** Alike for two calls that do the same, whatever their nonces: 64 hex digits. */
-  digestOf(call: ContractCall): string;
+  /** Alike for two of one source that do the same, whatever their nonces: 64 hex digits. */
+  digestOf(what: PrepareRequest | VettedEnvelope): string;
 }
 
-export type { Fate, HandedOut };
-export type { Confirmed, TransactionStatus };
+export type {
+  AccountAsOf,
+  BuiltRequest,
+  Confirmed,
+  PreparedRequest,
+  PrepareRequest,
+  TransactionStatus,
+  VettedEnvelope,
+};
 
 /** What a signed envelope turned out to hold. */
 export interface SubmittedOperation {
@@ -163,6 +171,7 @@ export function createEscrow(parts: EscrowParts): Escrow {
     calls,
     fees: createInclusionFees({ rpc, clock, onProblem }),
     ledgers,
+    closed: () => view.confirmed,
     terms,
     explainSimulation: refusals.ofSimulation,
     explainExcess: refusals.ofExcess,
@@ -184,7 +193,7 @@ export function createEscrow(parts: EscrowParts): Escrow {
   const ofWallet = createWalletWarnings({ reads, terms });
   const ofCard = createCardWarnings({ reads });
   const ofMerchant = createMerchantWarnings({ paidSinceClaim, terms });
-  const { submit, status, fate } = transactions;
+  const { submit, status, account, lookUp, wasTurnedDown } = transactions;
   const accountExists = async (address: string) => (await entries.read([accountKey(address)])).entries[0] !== undefined;
   const answers = createAnswerCache<bigint>({ view, now: clock.monotonicMs, maxAgeMs: maxAgeMs ?? 6_000 });
   return {
@@ -222,11 +231,15 @@ export function createEscrow(parts: EscrowParts): Escrow {
       }),
       submit,
       status,
-      fate,
-      confirmedLedger: ledgers.confirmed,
-      handedOut: (envelopeXdr, sinceLedger) => handedOut(envelopeXdr, { networkPassphrase, sinceLedger }),
+      account,
+      lookUp,
+      wasTurnedDown,
+      preparedOf: (envelope, request) => preparedOf(envelope, request, networkPassphrase),
     },
     describe: ({ source, hash, call }) => ({ kind: operationKind(contracts, call), source, hash }),
-    digestOf: operationDigest,
+    digestOf(what) {
+      const digest = "call" in what ? operationDigest(what.call) : requestDigest(contracts, what);
+      return createHash("sha256").update(JSON.stringify([what.source, digest])).digest("hex");
+    },
   };
 }

@@ -6,6 +6,7 @@ import type { Confirmed } from "../escrow/escrow.ts";
 import type { History } from "../events/history.ts";
 import type { EventStreams } from "../events/streams.ts";
 import { createApp, type GatewayApp } from "../http/app.ts";
+import { createIdempotency } from "../http/intents/idempotency.ts";
 import { createOnce } from "../http/intents/once.ts";
 import { createReplayIntents } from "../http/intents/replays.ts";
 import { createTransactionIntents } from "../http/intents/transactions.ts";
@@ -72,7 +73,15 @@ export function createHttp(
     newId: () => randomBase62(22, secureRandom),
     onFull: () => metrics.limited("idempotency_keys"),
   });
-  const transactions = createTransactionIntents({ once, escrow });
+  const idempotency = createIdempotency({
+    intents: store.intents,
+    transactions: escrow.transactions,
+    clock,
+    networkSeconds: view.networkSeconds,
+    newVersion: () => randomBase62(22, secureRandom),
+    onFull: () => metrics.limited("idempotency_keys"),
+  });
+  const transactions = createTransactionIntents({ idempotency, escrow });
 
   const notNoted = (cause: unknown) => log.warn("it cannot be noted who was told of a payment", { cause });
 
@@ -86,23 +95,23 @@ export function createHttp(
    * What was just confirmed shows in the history at once, not a poll later. All this before it is noted as applied: while it
    * is not, whoever prepares the same again because this gateway was killed before it had answered is warned.
    */
-  const submit: typeof transactions.submit = async (xdr, asker, note) => {
+  const submit: typeof transactions.submit = async (xdr, caller, note) => {
     let telling: Promise<void> | undefined;
     async function tell({ hash, ledger }: Confirmed): Promise<void> {
       await hearApplied(ledger);
       watcher.wake();
       await findings?.tellLedger();
-      if (asker.signal.aborted) await lostAnswers.add(hash);
+      if (caller.signal.aborted) await lostAnswers.add(hash);
       else void lostAnswers.told(hash).catch(notNoted);
     }
     const beforeNoted = (confirmed: Confirmed) => telling ??= tell(confirmed);
-    const confirmed = await transactions.submit(xdr, { ...asker, beforeNoted }, note);
+    const confirmed = await transactions.submit(xdr, { ...caller, beforeNoted }, note);
     await beforeNoted(confirmed).catch(notNoted);
     return confirmed;
   };
 
-  const prepare: typeof transactions.prepare = async (request, asker) => {
-    const prepared = await transactions.prepare(request, asker);
+  const prepare: typeof transactions.prepare = async (request, caller) => {
+    const prepared = await transactions.prepare(request, caller);
     // As in `hearApplied`, of a ledger that is not known here.
     if (prepared.status === "success") await findings?.look();
     return prepared;

@@ -37,10 +37,8 @@ export function createLostAnswers(
   const nameOf = (source: string, operation: string) => `lost answers ${source} ${operation}`;
   const hashesOf = async (name: string) => stillKept(await registers.read(name)).map(({ hash }) => hash);
 
-  function stillKept(all: (Kept | string)[] = []): Kept[] {
-    return all.map((one) => typeof one === "string" ? keptBefore(one) : one)
-      .filter(({ sinceSeconds }) => sinceSeconds === 0 || confirmed().closeTime <= sinceSeconds + WARNED_SECONDS);
-  }
+  const stillKept = (all: Kept[] = []): Kept[] =>
+    all.filter(({ sinceSeconds }) => sinceSeconds === 0 || confirmed().closeTime <= sinceSeconds + WARNED_SECONDS);
 
   /** Where this submission stands when its answer is lost; undefined for what was not submitted here. */
   async function placeOf(hash: string): Promise<string | undefined> {
@@ -69,12 +67,6 @@ export function createLostAnswers(
       await change(name, (kept) => kept.filter((one) => one.hash !== hash));
     },
   };
-}
-
-/** Of earlier builds a hash stands there as text, alone or with since when after a space. */
-function keptBefore(text: string): Kept {
-  const [hash, since] = text.split(" ");
-  return { hash: hash!, sinceSeconds: Number(since ?? 0) };
 }
 
 const PAGE = 500;

@@ -27,7 +27,8 @@ const INVALID_REQUESTS: { status: number; name: string; meaning: string; isOf(sp
     status: 409,
     name: "IntentUnderWay",
     meaning:
-      `Another request with this ${IDEMPOTENCY_KEY} is under way; send the same again after Retry-After seconds.`,
+      `Another request with this ${IDEMPOTENCY_KEY} is under way, or an envelope of it has to pass its time bound first; ` +
+      "send the same again after Retry-After seconds.",
     isOf: ({ idempotent = false }) => idempotent,
   },
   {

@@ -4,7 +4,7 @@ import type { TransactionIntentStore } from "./transaction_intent.ts";
 /** Which intent: the caller's `Idempotency-Key`, which counts for each API key and each kind of request by itself. */
 export interface IntentName {
   keyId: string;
-  kind: "prepare" | "submit" | "webhook" | "replay";
+  kind: "webhook" | "replay";
   /** The header's value, at most 255 visible characters. */
   key: string;
 }

@@ -113,7 +113,7 @@ test("a wallet that declines, signs nothing or signs something else ends it befo
       throw new Error("the user declined");
     }, /the user declined/],
     [() => ({ signedTxXdr: "", error: { code: -4, message: "The user rejected this request." } }), /user rejected/],
-    [() => other.xdr, /another transaction/],
+    [() => other.xdr!, /another transaction/],
     [() => "", /no transaction envelope/],
   ];
   for (const [sign, message] of answers) {

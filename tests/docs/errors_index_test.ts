@@ -9,7 +9,7 @@ import { REFUSAL_REASONS } from "../../lib/escrow/reads/payment_check.ts";
 import { ERRORS, GatewayError, INVALID_REQUEST_STATUSES, RETRIES } from "../../lib/errors.ts";
 import { STREAM_LIMITS } from "../../lib/events/streams.ts";
 import { errorResponse } from "../../lib/http/error_response.ts";
-import { INTENT_LIMITS } from "../../lib/http/intents/once.ts";
+import { KEPT_INTENTS } from "../../lib/http/intents/intent_errors.ts";
 import { rejection, REJECTIONS } from "../../lib/stellar/transactions/rejections.ts";
 import { MAX_REPLAYED, MAX_TESTS } from "../../lib/webhooks/allowances.ts";
 
@@ -54,7 +54,7 @@ test("the index of errors has the limits by which requests are refused that have
       `${STREAM_LIMITS.perKey} event streams`,
       `${MAX_TESTS} tests`,
       `${number(MAX_REPLAYED)} events`,
-      `${number(INTENT_LIMITS.mostOfKey)} values of \`Idempotency-Key\``,
+      `${number(KEPT_INTENTS.mostOfKey)} values of \`Idempotency-Key\``,
     ]
   ) assert.ok(sections.get("rate_limited")!.includes(limit), limit);
   assert.ok(sections.get("unavailable")!.includes(`${number(STREAM_LIMITS.inAll)} event streams`));

@@ -43,7 +43,9 @@ function deathTable(): string {
     `${watcherMs / 3} four polls |`,
     `| its share of the webhooks | ${duration(partitionMs)} |`,
     `| tokens of keys' rates, a tenth of each bucket at most | ${duration(tokensMs)}; they are missing until then |`,
-    `| an \`Idempotency-Key\` it was working on | ${duration(claimMs)}; until then who begins again waits for ` +
+    `| a webhook or replay it was making with an \`Idempotency-Key\` | ${
+      duration(claimMs)
+    }; until then who begins again waits for ` +
     `${duration(waitMs)} and is answered 409 |`,
     `| forgetting what is old, an hourly job | ${duration(forgettingMs)} |`,
   ].join("\n");

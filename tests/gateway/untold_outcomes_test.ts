@@ -154,20 +154,3 @@ test("who prepares again is warned for a day by the network's time, however the 
   assert.deepEqual(await hashes(), [second]);
   await store.close();
 });
-
-test("what earlier builds have kept of lost answers still warns, until its sender is told or a day is over", async () => {
-  const store = await memoryStore();
-  const journal = createJournal(store, () => NOW_MS);
-  await journal.record({ hash: HASH, validUntil: 100, source: SOURCE, operation: "ab" });
-  const confirmed = { closeTime: 100_000 };
-  for (const kept of [HASH, `${HASH} ${confirmed.closeTime}`, `${HASH} 0`]) {
-    await store.registers.change(
-      `lost answers ${SOURCE} ab`,
-      () => ({ value: [kept, `${"f".repeat(64)} 1`], keepMs: 86_400_000, answer: undefined }),
-    );
-    const lostAnswers = createLostAnswers(store, () => confirmed);
-    assert.deepEqual((await lostAnswers.of(SOURCE, "ab")).map(({ hash }) => hash), [HASH]);
-    await lostAnswers.told(HASH);
-    assert.deepEqual(await lostAnswers.of(SOURCE, "ab"), []);
-  }
-});

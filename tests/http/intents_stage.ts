@@ -25,6 +25,12 @@ export interface Asking {
 
 export type IntentCalls = Awaited<ReturnType<typeof startIntentCalls>>;
 
+/** A prepare of an intent that is done, after this one: the same envelope, byte for byte. */
+export function assertDone(again: Answered, first: Answered): void {
+  assert.ok(Number.isInteger(again.body.ledger), again.text);
+  assert.equal(again.text, `${first.text.slice(0, -1)},"status":"success","ledger":${again.body.ledger}}`);
+}
+
 /** A node that has forgotten every ledger but its newest, and so every transaction. */
 export const forgetful: NodeFaults = async (init, ask) => {
   const answer = await (await ask()).json();
@@ -114,16 +120,6 @@ export async function startIntentCalls(cardCount: number) {
     await pass(6);
   }
 
-  /** Lets a claim stand, of somebody who was killed. */
-  async function leaveClaim(kind: "prepare" | "submit", key: string, durationMs: number): Promise<void> {
-    const keyId = stage.apiKey.split("_")[2]!;
-    const name = { keyId, kind, key } as const;
-    const request = "ab".repeat(32);
-    const id = key.padEnd(22, "0").replace(/\W/g, "0");
-    const claim = { name, seen: undefined, id, request, durationMs, mostOfKey: 1e6, mostInAll: 1e6 };
-    assert.equal(typeof await stage.store.intents.claim(claim), "object");
-  }
-
   return {
     stage,
     gateway,
@@ -139,7 +135,6 @@ export async function startIntentCalls(cardCount: number) {
     bumped,
     useSequence,
     applyElsewhere,
-    leaveClaim,
     digestOf,
   };
 }

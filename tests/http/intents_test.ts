@@ -18,7 +18,6 @@ const {
   submitted,
   signed,
   bumped,
-  leaveClaim,
   digestOf,
   useSequence,
   applyElsewhere,
@@ -29,7 +28,6 @@ describe("submit with an Idempotency-Key", () => {
   test("answers the same transaction as the first time, and refuses another while the first may be applied", async () => {
     const card = newCard();
     const [first, second] = [await prepared(card, {}), await prepared(card, {}, "8")];
-    await leaveClaim("submit", "pay", 5_000);
     const done = await submitted(card, first.body.xdr, { key: "pay" });
     assert.equal(done.status, 200, done.text);
     for (const at of [gateway, other]) {
@@ -69,7 +67,8 @@ describe("submit with an Idempotency-Key", () => {
     const { hash, validUntil } = first.body;
     await stage.store.submissions.record({ hash, validUntil, submittedAtMs: stage.time.now() });
     const other = await submitted(card, (await prepared(card, {}, "8")).body.xdr, { key: "again" });
-    assert.match(other.body.error.message, new RegExp(`used for transaction ${hash}, which may still be applied`));
+    const newest = new RegExp(`used for transaction ${second.body.hash}, which may still be applied`);
+    assert.match(other.body.error.message, newest);
     assert.equal((await prepared(card, { key: "again" })).body.hash, second.body.hash);
     const done = await submitted(card, second.body.xdr, { key: "again" });
     assert.deepEqual([done.status, done.body.hash], [200, second.body.hash]);
@@ -170,6 +169,8 @@ describe("prepare without an Idempotency-Key", () => {
 describe("the creation of a webhook with an Idempotency-Key", () => {
   const wanted = (name: string) => ({ url: `http://127.0.0.1:9/${name}`, types: ["escrow.funded"] });
   const created = (body: unknown, asking: Asking) => asked("/v1/webhooks", body, asking);
+  const neverDone = (store: typeof stage.store) =>
+    bentStore(store, { intents: { complete: () => new Promise(() => {}) } });
 
   test("answers the same subscription with its secret, byte for byte, and makes no second one", async () => {
     const apiKey = await stage.newKey(["webhooks"]);
@@ -189,10 +190,21 @@ describe("the creation of a webhook with an Idempotency-Key", () => {
     assert.deepEqual([another.status, another.body.error.param], [400, "Idempotency-Key"]);
   });
 
+  test("waits for whoever is at it, answers 409 when that takes long, and goes on once a killed one's claim is over", async () => {
+    const apiKey = await stage.newKey(["webhooks"]);
+    const { gateway: killed } = await stage.time.until(stage.live(Infinity, undefined, neverDone));
+    void ask("/v1/webhooks", wanted("a"), { key: "killed", apiKey, of: killed });
+    await pass(1);
+    const { status, headers, body } = await created(wanted("a"), { key: "killed", apiKey });
+    assert.deepEqual([status, body.error.retry, body.error.param], [409, "same", "Idempotency-Key"]);
+    const retryAfter = Number(headers.get("retry-after"));
+    assert.ok(retryAfter >= 1 && retryAfter <= 25, String(retryAfter));
+    await pass(retryAfter);
+    assert.equal((await created(wanted("a"), { key: "killed", apiKey })).status, 201);
+  });
+
   test("finds what a killed gateway had made, and says so when it was deleted", async () => {
     const apiKey = await stage.newKey(["webhooks"]);
-    const neverDone = (store: typeof stage.store) =>
-      bentStore(store, { intents: { complete: () => new Promise(() => {}) } });
     const { gateway: killed } = await stage.time.until(stage.live(Infinity, undefined, neverDone));
     void ask("/v1/webhooks", wanted("a"), { key: "half", apiKey, of: killed });
     await pass(31);

@@ -61,15 +61,11 @@ export async function invalidRequests({ api, on, examples }: Running): Promise<v
     started: false,
     now: () => time,
     wait: (ms) => Promise.resolve(void (time += ms)),
-    store: (store) =>
-      bentStore(store, {
-        intents: { get: () => Promise.resolve({ id: "another", term: 1, request: "", claimedForMs: 20_000 }) },
-      }),
+    store: (store) => bentStore(store, { intents: { claim: () => Promise.resolve("taken") } }),
   });
-  const source = on.sandbox.accounts.owner.address;
-  const body = { source, operation: { kind: "revokeDevice", deviceHash } };
+  const body = { url: "https://shop.example.com/hook" };
   const headers = { "idempotency-key": "order-1207" };
-  keep(await busy.request("POST", "/v1/transactions/prepare", { body, headers }));
+  keep(await busy.request("POST", "/v1/webhooks", { body, headers }));
   await busy.stop();
   keep(await api.request("POST", path, { body: { xdr: "A".repeat(200_000) } }));
 }

@@ -1,7 +1,5 @@
 import * as kinds from "./kinds.ts";
 
-const ONCE = "lib/http/intents/once.ts";
-
 /** Bugs of what is answered to requests: keys, limits, payments and intents. */
 export const IN_REQUESTS = [
   {
@@ -35,10 +33,10 @@ export const IN_REQUESTS = [
   },
   {
     name: "an envelope is answered before it is kept",
-    file: ONCE,
-    from: "const isMine = await completed(claim, { request: task.request, result: work.result });",
+    file: "lib/http/intents/idempotency.ts",
+    from: "    const answer = await intents.setTransaction(step);",
     to:
-      "const isMine = true;\n    void clock.wait(100).then(() => completed(claim, { request: task.request, result: work.result })).catch(() => {});",
+      '    const answer: string = "written";\n    void clock.wait(100).then(() => intents.setTransaction(step)).catch(() => {});',
     seed: 1825,
     kind: kinds.paidAmongDeaths,
   },
@@ -47,23 +45,23 @@ export const IN_REQUESTS = [
     file: "lib/stellar/transactions/outcome.ts",
     from: "view.confirmed.closeTime > validUntil;",
     to: "view.confirmed.closeTime > validUntil - 290;",
-    seed: 71,
+    seed: 4,
   },
   {
     name: "what was turned down is forgotten once another is in its place",
-    file: "lib/http/intents/transactions.ts",
-    from: "kept({ ...made, inPlaceOf: refused })",
-    to: "kept(made)",
-    seed: 634,
+    file: "lib/http/intents/intent.ts",
+    from: "{ sinceLedger }) }, ...live];",
+    to: "{ sinceLedger }) }];",
+    seed: 41,
     kind: kinds.paidAmongRefusals,
     wasReal: true,
   },
   {
     name: "one answer that does not find an envelope is enough",
-    file: "lib/stellar/transactions/fate.ts",
-    from: "const again = await lookup.again(answer, (one) => mayHaveForgotten(one, envelope));",
-    to: "const again = answer;",
-    seed: 23638,
+    file: "lib/stellar/transactions/envelope_lookup.ts",
+    from: "askAnother(parts, hash, ledger, first[n]!.node)",
+    to: "first[n]!",
+    seed: 15826,
     kind: kinds.paidAmongLies,
   },
   {
@@ -78,7 +76,7 @@ export const IN_REQUESTS = [
     file: "lib/stellar/ledger/waiting.ts",
     from: "      if (view.timeDoubt() === undefined) return view.networkSeconds();\n      return await",
     to: "      if (view.timeDoubt() !== null) return view.networkSeconds();\n      return await",
-    seed: 539,
+    seed: 1094,
     kind: kinds.paidByClock,
     wasReal: true,
   },
@@ -108,7 +106,7 @@ export const IN_REQUESTS = [
   {
     name: "who pays without a key and leaves before the answer counts as told",
     file: "lib/gateway/http.ts",
-    from: "      if (asker.signal.aborted) await lostAnswers.add(hash);\n      else void",
+    from: "      if (caller.signal.aborted) await lostAnswers.add(hash);\n      else void",
     to: "      void",
     seed: 3,
     focus: "keyless",

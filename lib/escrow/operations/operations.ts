@@ -169,6 +169,12 @@ export function operationKind(contracts: ContractIds, call: ContractCall): Opera
 /** Of these functions the argument that tells one call from another that does the same. */
 const NONCE_ARGUMENT: Record<string, number> = { authorize: 5 };
 
+/** The nonce of a call, decimal; undefined where it has none. */
+export function nonceIn({ function: name, args }: ContractCall): string | undefined {
+  const nonce = args[NONCE_ARGUMENT[name] ?? args.length];
+  return nonce?.type === "scvU64" ? nonce.u64.toString() : undefined;
+}
+
 /** Alike for two calls that do the same, whatever their nonces: 64 hex digits. */
 export function operationDigest({ contract, function: name, args }: ContractCall): string {
   const means = args.filter((_, index) => index !== NONCE_ARGUMENT[name]).map((arg) => arg.toXdr("base64"));

@@ -1,9 +1,10 @@
 import type { Clock } from "../../clock.ts";
 import { GatewayError } from "../../errors.ts";
-import type { PreparedTransaction } from "../../stellar/transactions/prepare.ts";
+import { type BuiltTransaction, type PreparedTransaction, readPrepared } from "../../stellar/transactions/prepare.ts";
+import type { ContractCall } from "../../stellar/transactions/contract_call.ts";
 import type { Transactions } from "../../stellar/transactions/transactions.ts";
 import type { ContractIds } from "../contracts/errors.ts";
-import { contractCall, type Operation, type PreparedOperation } from "./operations.ts";
+import { contractCall, nonceIn, type Operation, type PreparedOperation } from "./operations.ts";
 import type { PlaceInTraffic, SparePayments } from "./spare_payments.ts";
 
 export interface PrepareRequest {
@@ -18,6 +19,24 @@ export type PreparedRequest = PreparedTransaction & {
   /** What whoever signs it should know. */
   warning?: string;
 };
+
+/** The same of one that was just built: `sinceLedger` as in `BuiltTransaction`. */
+export type BuiltRequest = PreparedRequest & Pick<BuiltTransaction, "sinceLedger">;
+
+/** What an unsigned envelope for this request says, byte for byte as when it was prepared, and its sequence number. */
+export function preparedOf(
+  envelope: Uint8Array,
+  { operation }: PrepareRequest,
+  networkPassphrase: string,
+): { answer: PreparedRequest; sequence: string } {
+  const { prepared, call, sequence } = readPrepared(envelope, networkPassphrase);
+  return { answer: { ...prepared, operation: withFilledIn(operation, call) }, sequence };
+}
+
+function withFilledIn(operation: Operation, call: ContractCall): PreparedOperation {
+  if (operation.kind === "registerAgent") return { ...operation, expiresAt: operation.expiresAt ?? null };
+  return operation.kind === "authorize" ? { ...operation, nonce: nonceIn(call)! } : operation;
+}
 
 /** An envelope that is not made so soon after its nonce was asked for is not handed out: it could outlive the nonce. */
 const LONGEST_PREPARE_MS = 30_000;
@@ -34,12 +53,12 @@ export function createOperationPreparer({ contracts, clock, transactions, nextNo
   spares: SparePayments;
   /** What whoever signs this should know. Never rejects. */
   warningOf(source: string, operation: Operation): Promise<string | undefined>;
-}): (request: PrepareRequest) => Promise<PreparedRequest> {
+}): (request: PrepareRequest) => Promise<BuiltRequest> {
   async function prepared(
     source: string,
     operation: PreparedOperation,
     place?: PlaceInTraffic,
-  ): Promise<PreparedRequest> {
+  ): Promise<BuiltRequest> {
     const [transaction, warning] = await Promise.all([
       transactions.prepare(source, contractCall(contracts, source, operation), place?.widen),
       warningOf(source, operation),
@@ -47,7 +66,7 @@ export function createOperationPreparer({ contracts, clock, transactions, nextNo
     return { ...transaction, operation, ...(warning === undefined ? {} : { warning }) };
   }
 
-  async function filledIn({ source, operation }: PrepareRequest, place?: PlaceInTraffic): Promise<PreparedRequest> {
+  async function filledIn({ source, operation }: PrepareRequest, place?: PlaceInTraffic): Promise<BuiltRequest> {
     if (operation.kind === "registerAgent") {
       return await prepared(source, { ...operation, expiresAt: operation.expiresAt ?? null });
     }
@@ -64,7 +83,7 @@ export function createOperationPreparer({ contracts, clock, transactions, nextNo
     source: string,
     operation: Extract<Operation, { kind: "authorize" }>,
     place?: PlaceInTraffic,
-  ): Promise<PreparedRequest> {
+  ): Promise<BuiltRequest> {
     const askedAtMs = clock.monotonicMs();
     const nonce = await nextNonce(operation.deviceHash, source);
     const answer = await prepared(source, { ...operation, nonce }, place);

@@ -25,7 +25,7 @@ export function createOutcomeWarnings({ contracts, status, untold, keepUntold }:
   keepUntold(hash: string): Promise<void>;
 }): (request: PrepareRequest) => Promise<string | undefined> {
   return async function warning({ source, operation }) {
-    const digest = operationDigest(contractCall(contracts, source, filledIn(operation)));
+    const digest = requestDigest(contracts, { source, operation });
     const sent = await untold(source, digest);
     const same = sent.filter((submission) => submission.operation === digest);
     for (const [index, { hash }] of same.entries()) {
@@ -43,7 +43,11 @@ export function createOutcomeWarnings({ contracts, status, untold, keepUntold }:
   };
 }
 
-/** What the gateway fills in tells nothing apart. */
+/** `operationDigest` of what is asked for: what the gateway fills in tells nothing apart. */
+export function requestDigest(contracts: ContractIds, { source, operation }: PrepareRequest): string {
+  return operationDigest(contractCall(contracts, source, filledIn(operation)));
+}
+
 function filledIn(operation: Operation) {
   if (operation.kind === "authorize") return { ...operation, nonce: operation.nonce ?? "0" };
   return operation.kind === "registerAgent" ? { ...operation, expiresAt: operation.expiresAt ?? null } : operation;

@@ -1,14 +1,14 @@
 import { createHash } from "node:crypto";
 import type { Subscriptions } from "../../webhooks/subscriptions.ts";
 import type { Once } from "./once.ts";
-import type { Asker } from "./transactions.ts";
+import type { Caller } from "./transactions.ts";
 
 type Replay = Subscriptions["replay"];
 
 export type ReplayWebhook = (
   id: string,
   request: Parameters<Replay>[2],
-  asker: Asker,
+  caller: Caller,
 ) => ReturnType<Replay>;
 
 /**
@@ -22,7 +22,7 @@ export function createReplayIntents(
     if (idempotencyKey === undefined || request.dryRun) return await webhooks.replay(keyId, id, request);
     return await once({ keyId, kind: "replay", key: idempotencyKey }, {
       request: createHash("sha256").update(JSON.stringify([id, request])).digest("hex"),
-      repeat: (result) => Promise.resolve({ answer: JSON.parse(result) }),
+      repeat: (result) => Promise.resolve(JSON.parse(result)),
       async work(claim) {
         const answer = await webhooks.replay(keyId, id, request, claim);
         return { answer, result: JSON.stringify(answer) };

@@ -5,9 +5,9 @@ import type { Subscriptions } from "../../webhooks/subscriptions.ts";
 import type { SubscriptionWithSecret } from "../../webhooks/secrets/rotation.ts";
 import { IDEMPOTENCY_KEY } from "../validation/idempotency_key.ts";
 import type { Once } from "./once.ts";
-import type { Asker } from "./transactions.ts";
+import type { Caller } from "./transactions.ts";
 
-export type CreateWebhook = (wanted: NewSubscription, asker: Asker) => Promise<SubscriptionWithSecret>;
+export type CreateWebhook = (wanted: NewSubscription, caller: Caller) => Promise<SubscriptionWithSecret>;
 
 /**
  * Creates a subscription; for an intent the same one again, with its secret, which stands nowhere but in the subscription
@@ -23,7 +23,7 @@ export function createWebhookIntents(
       request: createHash("sha256").update(JSON.stringify(wanted)).digest("hex"),
       async repeat(id) {
         const made = await webhooks.withSecret(keyId, id);
-        if (made !== undefined) return { answer: made };
+        if (made !== undefined) return made;
         const message =
           `the webhook ${id}, which this ${IDEMPOTENCY_KEY} made, was deleted since: another needs a new key`;
         throw new GatewayError("not_found", message, { param: IDEMPOTENCY_KEY });

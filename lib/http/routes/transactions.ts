@@ -8,16 +8,22 @@ import type { AppEnv } from "../exchange.ts";
 
 const envelope = z.string("must be a base64 transaction envelope").min(1, "must be a base64 transaction envelope");
 
+/** Absent where only the hash of what was applied is known. */
+const ofEnvelope = "Absent only with status success, when the gateway no longer has the envelope";
+
 const prepareAnswer = z.object({
-  xdr: z.string().describe("Unsigned transaction envelope, base64"),
-  networkPassphrase: z.string(),
-  operation: preparedOperation.describe("What will be called, with what the gateway filled in"),
-  hash: z.string().describe("What the source account has to sign"),
-  fee: z.string().describe("Most that the transaction can cost, stroops"),
-  validUntil: unixSeconds,
-  status: z.literal("success").optional().describe(
-    "Only with an Idempotency-Key: this very envelope was applied, there is nothing left to do",
+  xdr: z.string().optional().describe(`Unsigned transaction envelope, base64. ${ofEnvelope}`),
+  networkPassphrase: z.string().optional().describe(ofEnvelope),
+  operation: preparedOperation.optional().describe(
+    `What will be called, with what the gateway filled in. ${ofEnvelope}`,
   ),
+  hash: z.string().describe("What the source account has to sign"),
+  fee: z.string().optional().describe(`Most that the transaction can cost, stroops. ${ofEnvelope}`),
+  validUntil: unixSeconds.optional().describe(ofEnvelope),
+  status: z.literal("success").optional().describe(
+    "Only with an Idempotency-Key: this very transaction was applied, there is nothing left to do",
+  ),
+  ledger: z.int().optional().describe("The ledger that it was applied in, with status success"),
   inPlaceOf: z.string().optional().describe(
     "Only with an Idempotency-Key: the hash of a transaction for the same, which the network has turned down and may apply " +
       "all the same; of the two it applies at most one",
@@ -71,15 +77,15 @@ export const transactions = new Hono<AppEnv>()
       scopes: ["write"],
       summary: "Submit a signed envelope and wait for its confirmation",
       description:
-        "The same envelope again is answered as the first time. With an Idempotency-Key another transaction is refused for " +
-        "as long as the first one may be applied, and once it was.",
+        "The same envelope again is answered as the first time. With an Idempotency-Key, which it shares with prepare, another " +
+        "envelope is taken only for the same operation with the same sequence number, or when none before may be applied.",
       idempotent: true,
       body: z.strictObject({ xdr: envelope }).meta({ id: "SubmitRequest" }),
       answer: z.object({ hash: z.string(), ledger: z.int() }).meta({ id: "SubmittedTransaction" }),
       errors: ["contract_refused", "upstream_error"],
     }, async ({ body, key, idempotencyKey, signal }, { transactions }, note) => {
-      const asker = { keyId: key.id, idempotencyKey, signal: signal() };
-      const confirmed = await transactions.submit(body.xdr, asker, (what) => note({ ...what }));
+      const caller = { keyId: key.id, idempotencyKey, signal: signal() };
+      const confirmed = await transactions.submit(body.xdr, caller, (what) => note({ ...what }));
       note({ ledger: confirmed.ledger });
       return confirmed;
     }),

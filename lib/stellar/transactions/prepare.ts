@@ -1,8 +1,9 @@
-import { Account, Keypair, Operation, TransactionBuilder, xdr } from "@stellar/stellar-sdk/base";
+import { Account, Keypair, Operation, type Transaction, TransactionBuilder, xdr } from "@stellar/stellar-sdk/base";
 import { GatewayError } from "../../errors.ts";
 import { authorisationsOf } from "./authorisations.ts";
 import type { ContractCall, ContractCalls } from "./contract_call.ts";
 import type { EntryReader } from "../ledger/entries.ts";
+import { calledIn } from "./envelope.ts";
 import type { InclusionFees } from "./fees.ts";
 import { nodeXdr } from "./node_xdr.ts";
 import type { CallGuard, CallInEnvelope } from "./call_guard.ts";
@@ -25,6 +26,12 @@ export interface PreparedTransaction {
   fee: string;
   /** Upper time bound, Unix seconds. */
   validUntil: number;
+}
+
+/** An envelope that was just built. */
+export interface BuiltTransaction extends PreparedTransaction {
+  /** The ledger as of which its sequence number is the next one of the account. */
+  sinceLedger: number;
 }
 
 export interface PrepareParts {
@@ -83,10 +90,10 @@ export async function prepareTransaction(
   source: string,
   call: ContractCall,
   widen?: Widen,
-): Promise<PreparedTransaction> {
+): Promise<BuiltTransaction> {
   const { calls, entries, fees, networkPassphrase } = parts;
   const guard = parts.guardOf({ call, authorisers: [source], param: "source" });
-  const [{ sequence, beside }, simulation, inclusionFee] = await Promise.all([
+  const [{ ledger: sinceLedger, sequence, beside }, simulation, inclusionFee] = await Promise.all([
     readAccount(entries, source, guard?.keys ?? []),
     calls.simulate(call, source),
     fees.bid(),
@@ -118,7 +125,25 @@ export async function prepareTransaction(
     hash: xdr.encodeBytes(transaction.hash(), "hex"),
     fee: transaction.fee,
     validUntil,
+    sinceLedger,
   };
+}
+
+/** What an unsigned envelope that `prepareTransaction` may have made says, and its call and sequence number. */
+export function readPrepared(envelope: Uint8Array, networkPassphrase: string) {
+  const transaction = TransactionBuilder.fromXdr(
+    xdr.TransactionEnvelope.fromXdr(envelope),
+    networkPassphrase,
+  ) as Transaction;
+  const encoded = transaction.toXdr();
+  const prepared: PreparedTransaction = {
+    xdr: encoded,
+    networkPassphrase,
+    hash: xdr.encodeBytes(transaction.hash(), "hex"),
+    fee: transaction.fee,
+    validUntil: Number(transaction.timeBounds!.maxTime),
+  };
+  return { prepared, call: calledIn(encoded)!, sequence: transaction.sequence };
 }
 
 /** Since protocol 23 an invocation restores by itself; only an older node asks for a transaction of its own. */

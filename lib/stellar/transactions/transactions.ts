@@ -1,13 +1,15 @@
 import { GatewayError, type Retry } from "../../errors.ts";
 import type { ContractCall } from "./contract_call.ts";
 import { calledIn, LONGEST_VALIDITY_SECONDS, requireNearBound, vetEnvelope, type VettedEnvelope } from "./envelope.ts";
-import { type Fate, fateOf, type FateParts, type HandedOut } from "./fate.ts";
+import { type LookedUpEnvelopes, lookUpEnvelopes } from "./envelope_lookup.ts";
+import { rethrowUpstream } from "../ledger/freshness.ts";
+import { askForTime } from "../ledger/ledger_time.ts";
 import type { Outcome } from "./journal.ts";
 import { nodeXdr } from "./node_xdr.ts";
 import { hasForgotten, isOver, outcomeOf, tooLate } from "./outcome.ts";
 import type { TransactionAnswer } from "../rpc/schemas.ts";
-import { type PreparedTransaction, type PrepareParts, prepareTransaction, type Widen } from "./prepare.ts";
-import { lookUpTransaction } from "./transaction_lookup.ts";
+import { type BuiltTransaction, type PrepareParts, prepareTransaction, readAccount, type Widen } from "./prepare.ts";
+import { type LookupParts, lookUpTransaction } from "./transaction_lookup.ts";
 import { sendAndConfirm, type SubmitParts } from "./submit.ts";
 
 /** A transaction that was applied and succeeded. */
@@ -36,7 +38,7 @@ export type OnVetted = (envelope: VettedEnvelope) => Promise<{ isIntent: boolean
 
 export interface Transactions {
   /** Builds an unsigned envelope for one call; see `prepareTransaction`. */
-  prepare(source: string, call: ContractCall, widen?: Widen): Promise<PreparedTransaction>;
+  prepare(source: string, call: ContractCall, widen?: Widen): Promise<BuiltTransaction>;
   /**
    * Vets, sends and confirms a signed envelope; see `vetEnvelope` and `sendAndConfirm`. Whoever submits the same one
    * meanwhile joins; the outcome does not depend on anybody waiting for it. `onVetted` is waited for before anything is
@@ -57,11 +59,29 @@ export interface Transactions {
    * @throws {GatewayError} `not_found` for a hash that neither the node nor this gateway knows
    */
   status(hash: string, beforeNoted?: (hash: string) => Promise<void>): Promise<TransactionStatus>;
-  /** What can still become of an envelope that was handed out; see `fateOf`. */
-  fate(envelope: HandedOut): Promise<Fate>;
+  /**
+   * The account, read anew. Where a time bound seems to have passed by our reckoning alone, the nodes are asked for the time of
+   * their newest ledger first.
+   */
+  account(address: string, validUntil?: number): Promise<AccountAsOf>;
+  /** See `lookUpEnvelopes`. */
+  lookUp(envelopes: { hash: string; sinceLedger?: number }[], ledger: number): Promise<LookedUpEnvelopes>;
+  /** Whether the last time that this transaction was sent from here, the network turned it down. */
+  wasTurnedDown(hash: string): Promise<boolean>;
 }
 
-export interface TransactionsParts extends PrepareParts, SubmitParts, FateParts {
+/** An account as of one ledger. */
+export interface AccountAsOf {
+  ledger: number;
+  /** The last number that it used; undefined: there is no such account. */
+  sequence: bigint | undefined;
+  /** When a ledger not above `ledger` closed, Unix seconds; 0: none is known. */
+  closedAt: number;
+}
+
+export interface TransactionsParts extends PrepareParts, SubmitParts, LookupParts {
+  /** A ledger that has closed for certain, and when. */
+  closed(): { sequence: number; closeTime: number };
   /** Why this call may not be submitted, undefined when it may. */
   refuseCall(call: ContractCall): string | undefined;
   /** Told how a call that was submitted ended; without an error when it was applied. Must not throw. */
@@ -182,7 +202,19 @@ export function createTransactions(parts: TransactionsParts): Transactions {
       return statusOf(hash, outcome);
     },
 
-    fate: (envelope) => fateOf(parts, envelope),
+    async account(address, validUntil = Infinity) {
+      const seemsOver = view.networkSeconds() > validUntil && parts.closed().closeTime <= validUntil;
+      if (seemsOver) await askForTime(parts.rpc).catch(rethrowUpstream);
+      const { sequence: closedLedger, closeTime } = parts.closed();
+      const { ledger, sequence } = await readAccount(parts.entries, address);
+      return { ledger, sequence, closedAt: closedLedger <= ledger ? closeTime : 0 };
+    },
+
+    lookUp: (envelopes, ledger) => lookUpEnvelopes(parts, envelopes, ledger),
+
+    async wasTurnedDown(hash) {
+      return (await journal.get(hash))?.outcome?.status === "rejected";
+    },
   };
 }
 

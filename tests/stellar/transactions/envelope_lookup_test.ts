@@ -1,3 +1,4 @@
+// needs: neutral
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createLedgerView } from "../../../lib/stellar/ledger/ledger_view.ts";

@@ -129,114 +129,35 @@ describe("what became of an envelope that was sent from here", () => {
   });
 });
 
-describe("the fate of an envelope that was handed out", () => {
-  const envelope = {
-    hash: HASH,
-    source: source.publicKey(),
-    sequence: 42n,
-    validUntil: START_SECONDS + 300,
-    sinceLedger: 99,
-  };
+describe("the account of an envelope that was handed out", () => {
+  const validUntil = START_SECONDS + 300;
 
-  test("is open while it may be applied, and over once a ledger behind its time is confirmed", async () => {
-    const { transactions, clock } = submitStage({});
-    assert.equal(await transactions.fate(envelope), "open");
-    clock.pass(304_000);
-    assert.equal(await transactions.fate(envelope), "open");
-    clock.pass(6_000);
-    assert.equal(await transactions.fate(envelope), "open", "one answer says so");
-    clock.pass(1_100);
-    assert.equal(await transactions.fate(envelope), "over");
-  });
-
-  test("is over when another transaction has its sequence number, which is looked at twice", async () => {
-    const taken = submitStage({ accountSequence: () => 42n });
-    assert.equal(await taken.transactions.fate(envelope), "over");
-    assert.equal(taken.found(), 2);
-    const lying = submitStage({
-      accountSequence: () => 42n,
-      find: (call) => call === 1 ? {} : { status: "SUCCESS", ledger: 90 },
-    });
-    assert.equal(await lying.transactions.fate(envelope), "applied");
-  });
-
-  test("is what a ledger made of it, wherever it was sent", async () => {
-    for (const [status, fate] of [["SUCCESS", "applied"], ["FAILED", "over"]] as const) {
-      const { transactions } = submitStage({ accountSequence: () => 42n, find: () => ({ status, ledger: 90 }) });
-      assert.equal(await transactions.fate(envelope), fate);
-    }
-  });
-
-  test("is told from the journal and the log without asking the node", async () => {
-    const { transactions, notes, ledgers, calls } = submitStage({ find: forgotten });
-    notes.set(HASH, { ...NOTE, outcome: { status: "success", ledger: 77 } });
-    assert.equal(await transactions.fate(envelope), "applied");
-    notes.set(HASH, { ...NOTE, outcome: { status: "failed", ledger: 77 } });
-    assert.equal(await transactions.fate(envelope), "over");
-    notes.delete(HASH);
-    ledgers.set(HASH, 78);
-    assert.equal(await transactions.fate(envelope), "applied");
-    assert.equal(calls.length, 0);
-  });
-
-  test("is refused when the network turned it down and its sequence number is free still", async () => {
-    const { transactions, notes } = submitStage({});
-    const error = new GatewayError("invalid_request", "txBadAuth");
-    notes.set(HASH, { ...NOTE, outcome: { status: "rejected", error } });
-    assert.equal(await transactions.fate(envelope), "refused");
-  });
-
-  test("is never over because a node has forgotten what took the sequence number", async () => {
-    const taken = (...answers: { oldestLedger?: number; oldestLedgerCloseTime?: number }[]) =>
-      submitStage({ accountSequence: () => 42n, find: (call) => answers[call - 1]! }).transactions;
-    const isForgotten = async (fate: Promise<unknown>) =>
-      assert.match((await fault(fate)).message, /can no longer be told/);
-    // Ledger 100 is the first that it may be in.
-    const [whole, pruned] = [{ oldestLedger: 100 }, { oldestLedger: 101 }];
-    assert.equal(await taken(whole, whole).fate(envelope), "over");
-    await isForgotten(taken(pruned, pruned).fate(envelope));
-    await isForgotten(taken(whole, pruned, pruned).fate(envelope));
-    await isForgotten(taken(pruned, whole, pruned).fate(envelope));
-    // One answer that says so is not enough either, nor is another node that holds less.
-    assert.equal(await taken(whole, pruned, whole).fate(envelope), "over");
-    assert.equal(await taken(pruned, whole, whole).fate(envelope), "over");
-    // By a clock that was ahead its time seemed to begin later.
-    await isForgotten(taken(pruned, pruned).fate({ ...envelope, validUntil: START_SECONDS + 3_300 }));
-    // One that a program before this one handed out tells only its time.
-    const former = { ...envelope, sinceLedger: undefined };
-    const beginning = envelope.validUntil - 3_600;
-    const [byTime, tooNew] = [beginning, beginning + 1].map((oldestLedgerCloseTime) => ({
-      oldestLedger: 150,
-      oldestLedgerCloseTime,
-    }));
-    assert.equal(await taken(byTime!, byTime!).fate(former), "over");
-    await isForgotten(taken(tooNew!, tooNew!).fate(former));
-  });
-
-  test("is not over by an account that was read before the end of its time and one answer after it", async () => {
+  test("is read as of a ledger, with a close time that is certain and not of a later one", async () => {
     const stage: ReturnType<typeof submitStage> = submitStage({
-      find() {
-        stage.clock.pass(310_000);
+      accountSequence() {
+        // While it is read a ledger behind the bound closes, twice confirmed.
         for (let claims = 0; claims < 2; claims++) {
-          stage.view.hear({ node: 0, sequence: 162, closeTime: START_SECONDS + 310 });
+          stage.view.hear({ node: 0, sequence: 161, closeTime: START_SECONDS + 305 });
           stage.clock.pass(1_100);
         }
-        return {};
+        return 42n;
       },
     });
-    assert.equal(await stage.transactions.fate(envelope), "open");
-    assert.ok(stage.view.confirmed.closeTime > envelope.validUntil);
+    stage.clock.pass(299_000);
+    const { ledger, sequence, closedAt } = await stage.transactions.account(source.publicKey(), validUntil);
+    assert.equal(sequence, 42n);
+    assert.ok(ledger >= 159 && closedAt <= validUntil, `${ledger} ${closedAt}`);
+    assert.ok(stage.view.confirmed.closeTime > validUntil);
   });
 
-  test("is not applied while its sequence number is unused, whatever was forgotten", async () => {
-    const unused = submitStage({ find: forgotten });
-    await unused.transactions.fate(envelope);
-    unused.clock.pass(1_200);
-    assert.notEqual(await unused.transactions.fate(envelope), "applied");
-  });
-
-  test("can't be told while the node fails", async () => {
-    const { transactions } = submitStage({ find: () => new RpcError("getTransaction", -32603, "busy") });
-    assert.equal((await fault(transactions.fate(envelope))).code, "upstream_error");
+  test("is read after the nodes were asked for the time, where a bound seems to have passed", async () => {
+    const { transactions, clock } = submitStage({});
+    const closedAt = async () => (await transactions.account(source.publicKey(), validUntil)).closedAt;
+    clock.pass(304_000);
+    assert.ok(await closedAt() <= validUntil);
+    clock.pass(6_000);
+    assert.ok(await closedAt() <= validUntil, "one answer says so");
+    clock.pass(1_100);
+    assert.ok(await closedAt() > validUntil);
   });
 });

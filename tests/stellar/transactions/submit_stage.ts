@@ -127,6 +127,7 @@ export function submitStage(script: {
     ...parts,
     entries: createEntryReader(parts),
     ledgers: createLedgerWait(parts),
+    closed: () => view.confirmed,
     calls: { simulate: () => Promise.reject(new Error("not in these tests")) },
     fees: { bid: () => Promise.reject(new Error("not in these tests")) },
     networkPassphrase: PASSPHRASE,

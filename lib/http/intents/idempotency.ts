@@ -1,0 +1,106 @@
+import type { Clock } from "../../clock.ts";
+import type { Escrow } from "../../escrow/escrow.ts";
+import type {
+  KeptTransactionIntent,
+  TransactionIntent,
+  TransactionIntentName,
+} from "../../store/transaction_intent.ts";
+import type { IntentStore } from "../../store/intent.ts";
+import { judge, type Known, type Verdict, withOutcome } from "./intent.ts";
+import { busy, full, KEPT_INTENTS } from "./intent_errors.ts";
+
+const MOST_TRIES = 20;
+const FIRST_PAUSE_MS = 5;
+const LONGEST_PAUSE_MS = 500;
+/** An intent that is used is written at least so often: it is kept seven days from there. */
+const USE_NOTED_MS = 86_400_000;
+
+/** A verdict that needs nothing more to be read. */
+export type FinalVerdict = Exclude<Verdict, { kind: "read account" | "look up" }>;
+
+/** An intent as it was read, and what can be done about it. */
+export interface Judged {
+  name: TransactionIntentName;
+  seen: KeptTransactionIntent | undefined;
+  verdict: FinalVerdict;
+}
+
+/** Intents in the store, each changed only as it was read: a gateway that stood still meanwhile reads and judges again. */
+export interface Idempotency {
+  read(name: TransactionIntentName): Promise<KeptTransactionIntent | undefined>;
+  /** Reads what the rule needs, with what is known already, and writes an outcome; undefined when another was first. */
+  judge(
+    name: TransactionIntentName,
+    seen: KeptTransactionIntent | undefined,
+    source: string,
+    known?: Known,
+  ): Promise<Judged | undefined>;
+  /** Writes an intent; false when another was first. @throws {GatewayError} `rate_limited` when too many are kept */
+  commit(judged: Pick<Judged, "name" | "seen">, intent: TransactionIntent): Promise<boolean>;
+  /** Notes that an intent was used, so that it is kept. */
+  noteUse(judged: Pick<Judged, "name" | "seen">): Promise<void>;
+  /**
+   * Does this until it answers something; undefined says that another was first.
+   * @throws {GatewayError} 409 when others were first again and again
+   */
+  repeat<T>(attempt: () => Promise<{ is: T } | undefined>): Promise<T>;
+}
+
+export function createIdempotency({ intents, transactions, clock, networkSeconds, newVersion, onFull }: {
+  intents: Pick<IntentStore, "transaction" | "setTransaction">;
+  transactions: Pick<Escrow["transactions"], "account" | "lookUp">;
+  clock: Pick<Clock, "wait">;
+  /** The network's time, Unix seconds: only for how long an intent is kept. */
+  networkSeconds(): number;
+  /** A text unlike any other. */
+  newVersion(): string;
+  /** Told of each request that is refused because too many intents are kept. */
+  onFull?(): void;
+}): Idempotency {
+  const networkMs = () => networkSeconds() * 1_000;
+
+  async function commit({ name, seen }: Pick<Judged, "name" | "seen">, intent: TransactionIntent): Promise<boolean> {
+    const step = { name, seen: seen?.version, version: newVersion(), intent, ...KEPT_INTENTS, atMs: networkMs() };
+    const answer = await intents.setTransaction(step);
+    if (answer !== "full") return answer === "written";
+    onFull?.();
+    throw full();
+  }
+
+  async function verdictOn(intent: TransactionIntent | undefined, source: string, known: Known): Promise<FinalVerdict> {
+    for (;;) {
+      const verdict = judge(intent, known);
+      if (verdict.kind === "read account") {
+        const account = await transactions.account(source, intent!.envelopes[0]!.validUntil);
+        known = { ...known, account };
+      } else if (verdict.kind === "look up") {
+        const lookedUp = await transactions.lookUp(intent!.envelopes, known.account!.ledger);
+        known = { ...known, lookedUp };
+      } else return verdict as FinalVerdict;
+    }
+  }
+
+  return {
+    read: intents.transaction,
+    commit,
+    async judge(name, seen, source, known = {}) {
+      const judged = { name, seen, verdict: await verdictOn(seen, source, known) };
+      const isNew = judged.verdict.kind === "outcome" && seen!.outcome === undefined;
+      if (!isNew) return judged;
+      const intent = withOutcome(seen!, judged.verdict as Extract<Verdict, { kind: "outcome" }>);
+      return await commit(judged, intent) ? { ...judged, seen: { ...seen!, ...intent } } : undefined;
+    },
+    async noteUse(judged) {
+      const { seen } = judged;
+      if (seen !== undefined && seen.usedAtMs + USE_NOTED_MS < networkMs()) await commit(judged, seen);
+    },
+    async repeat(attempt) {
+      for (let n = 0; n < MOST_TRIES; n++) {
+        if (n > 0) await clock.wait(Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** n));
+        const done = await attempt();
+        if (done !== undefined) return done.is;
+      }
+      throw busy(LONGEST_PAUSE_MS);
+    },
+  };
+}

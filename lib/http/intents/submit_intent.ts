@@ -1,0 +1,105 @@
+import { GatewayError } from "../../errors.ts";
+import type { Confirmed, Escrow, VettedEnvelope } from "../../escrow/escrow.ts";
+import type { TransactionIntent, TransactionIntentName } from "../../store/transaction_intent.ts";
+import type { Idempotency } from "./idempotency.ts";
+import { withBrought, withOutcome, withoutEnvelopes } from "./intent.ts";
+import {
+  anotherRequest,
+  anotherTransaction,
+  refusedMeanwhile,
+  unknownOutcome,
+  waitForBounds,
+} from "./intent_errors.ts";
+
+/** What is done for an intent before and after an envelope is sent. */
+export interface SubmitIntent {
+  /** Keeps an envelope before it is sent. @throws {GatewayError} when it must not be sent for this intent */
+  join(name: TransactionIntentName, envelope: VettedEnvelope): Promise<void>;
+  /** Writes that an envelope was applied, before that is told. */
+  keepOutcome(name: TransactionIntentName, envelope: VettedEnvelope, ledger: number): Promise<void>;
+  /**
+   * Asks the rule again before a refusal is told: another envelope may be applied, or this one after all.
+   * @throws {GatewayError} what is told
+   */
+  afterRefusal(name: TransactionIntentName, envelope: VettedEnvelope, refusal: GatewayError): Promise<Confirmed>;
+}
+
+export function createIntentSubmitter({ idempotency, escrow }: {
+  idempotency: Idempotency;
+  escrow: Pick<Escrow, "transactions" | "digestOf">;
+}): SubmitIntent {
+  const { account, wasTurnedDown } = escrow.transactions;
+  const { read, judge, commit, repeat } = idempotency;
+
+  return {
+    async join(name, envelope) {
+      const { innerHash: hash, source, validUntil, unsigned: bytes } = envelope;
+      const [request, sequence] = [escrow.digestOf(envelope), envelope.sequence.toString()];
+      await repeat(async () => {
+        const seen = await read(name);
+        if (seen?.outcome?.hash === hash || seen?.envelopes.some((one) => one.hash === hash)) return { is: undefined };
+        if (seen !== undefined && seen.request !== request) throw anotherOperation(name, seen);
+        const asOf = await account(source, seen?.envelopes[0]?.validUntil);
+        const judged = await judge(name, seen, source, { account: asOf });
+        if (judged === undefined) return undefined;
+        const { verdict } = judged;
+        if (verdict.kind === "unknown") throw unknownOutcome(verdict);
+        if (verdict.kind === "outcome") {
+          if (verdict.outcome.hash === hash) return { is: undefined };
+          throw anotherTransaction(verdict.outcome.hash, true);
+        }
+        const next = withBrought(request, seen, verdict, { hash, sequence, validUntil, bytes }, asOf);
+        if (next === "dead") return { is: undefined };
+        if (next === "refused") throw anotherTransaction(seen!.envelopes[0]!.hash, false);
+        if (next === "full") throw waitForBounds(seen!.envelopes[0]!.hash);
+        return await commit(judged, next) ? { is: undefined } : undefined;
+      });
+    },
+
+    async keepOutcome(name, { innerHash, unsigned }, ledger) {
+      await repeat(async () => {
+        const seen = await read(name);
+        if (seen === undefined || seen.outcome !== undefined) return { is: undefined };
+        const intent = withOutcome(seen, { outcome: { hash: innerHash, ledger }, envelope: unsigned });
+        return await commit({ name, seen }, intent) ? { is: undefined } : undefined;
+      });
+    },
+
+    async afterRefusal(name, { innerHash, hash, source }, refusal) {
+      const isTurnedDown = await wasTurnedDown(innerHash);
+      if (refusal.retry === "same" && !isTurnedDown) throw refusal;
+      return await repeat(async () => {
+        const seen = await read(name);
+        if (seen === undefined) throw refusal;
+        const judged = await judge(name, seen, source);
+        if (judged === undefined) return undefined;
+        const { verdict } = judged;
+        if (verdict.kind === "unknown") throw unknownOutcome(verdict);
+        if (verdict.kind === "outcome") {
+          const { hash: applied, ledger } = verdict.outcome;
+          if (applied !== innerHash) throw anotherTransaction(applied, true);
+          return { is: { hash, ledger } };
+        }
+        const isNewest = seen.envelopes[0]?.hash === innerHash;
+        const next = verdict.kind === "fresh"
+          ? withoutEnvelopes(seen)
+          : { ...seen, isTurnedDown: seen.isTurnedDown || (isTurnedDown && isNewest) };
+        if (!await commit(judged, next)) return undefined;
+        const other = verdict.kind === "fresh" ? undefined : verdict.live.find((one) => one.hash !== innerHash);
+        if (other !== undefined && !isTurnedDown && refusal.retry === "never") {
+          throw refusedMeanwhile(other.hash, refusal);
+        }
+        throw refusal;
+      });
+    },
+  };
+}
+
+/** A client submits something else than the intent is about. */
+function anotherOperation(
+  { key }: TransactionIntentName,
+  { outcome, envelopes: [newest] }: TransactionIntent,
+): GatewayError {
+  if (outcome !== undefined) return anotherTransaction(outcome.hash, true);
+  return newest === undefined ? anotherRequest(key) : anotherTransaction(newest.hash, false);
+}

@@ -1,0 +1,202 @@
+// needs: once
+import { TransactionBuilder } from "@stellar/stellar-sdk";
+import assert from "node:assert/strict";
+import { after, describe, test } from "node:test";
+import { WATCHER_LEASE } from "../../lib/store/store.ts";
+import type { Card } from "../faults/intents_stage.ts";
+import type { NodeFaults } from "../faults/node_faults.ts";
+import { bentStore } from "../store/bent_store.ts";
+import { sampleState } from "../store/samples.ts";
+import { assertDone, forgetful, startIntentCalls } from "./intents_stage.ts";
+
+const { stage, other, newCard, pass, ask, asked, prepared, submitted, signed, bumped, useSequence, applyElsewhere } =
+  await startIntentCalls(12);
+after(() => stage.close());
+
+/** Signed by somebody else, so that the network turns it down. */
+async function turnDown(card: Card, xdr: string, key: string): Promise<void> {
+  const { body } = await asked("/v1/transactions/submit", signed(xdr, card.agent), { key });
+  assert.equal(body.error.transactionError, "txBadAuth");
+  await pass(6);
+}
+
+/** The gateway's own, with another sequence number. */
+function renumbered(xdr: string, by: bigint): string {
+  const envelope = TransactionBuilder.fromXdr(xdr, stage.network.passphrase).toEnvelope();
+  if (envelope.type !== "envelopeTypeTx") throw new TypeError(envelope.type);
+  (envelope.v1.tx as { seqNum: bigint }).seqNum += by;
+  return envelope.toXdr("base64");
+}
+
+describe("what a simpler rule for an intent gets wrong", () => {
+  test("an own envelope that was applied elsewhere and forgotten is never taken for dead (I1)", async () => {
+    const card = newCard();
+    const { body: { xdr, hash } } = await prepared(card, {});
+    await applyElsewhere(card, xdr);
+    const { gateway: late } = await stage.time.until(stage.live(Infinity, forgetful));
+    const first = await submitted(card, xdr, { key: "own", of: late });
+    assert.deepEqual([first.status, first.body.error.retry], [400, "never"], first.text);
+    const again = await prepared(card, { key: "own", of: late });
+    assert.deepEqual([again.status, again.body.error.retry], [400, "never"], again.text);
+    assert.match(again.body.error.message, new RegExp(`transaction ${hash} can no longer be told`));
+    // A node that still has it says so.
+    assert.equal((await prepared(card, { key: "own" })).body.status, "success");
+  });
+
+  test("an own envelope takes the place of what another payment's number killed (I2)", async () => {
+    const card = newCard();
+    const first = await prepared(card, { key: "overtaken" });
+    await useSequence(card);
+    const { body: { xdr, hash } } = await prepared(card, {});
+    assert.notEqual(hash, first.body.hash);
+    const done = await submitted(card, xdr, { key: "overtaken" });
+    assert.deepEqual([done.status, done.body.hash], [200, hash], done.text);
+    assert.equal((await prepared(card, { key: "overtaken" })).body.hash, hash);
+  });
+
+  test("an own envelope with another number than the live one's does not join (I3)", async () => {
+    const card = newCard();
+    const first = await prepared(card, { key: "two-numbers" });
+    const refused = await submitted(card, renumbered(first.body.xdr, 1n), { key: "two-numbers" });
+    assert.deepEqual([refused.status, refused.body.error.retry], [400, "prepare_again"], refused.text);
+    assert.match(refused.body.error.message, new RegExp(`used for transaction ${first.body.hash}, which may still be`));
+    assert.equal((await prepared(card, { key: "two-numbers" })).text, first.text);
+  });
+
+  test("what is refused because an older one was applied after all is told so (I4)", async () => {
+    const card = newCard();
+    const first = await prepared(card, { key: "after-all" });
+    await turnDown(card, first.body.xdr, "after-all");
+    const second = await prepared(card, { key: "after-all" });
+    await applyElsewhere(card, first.body.xdr);
+    const refused = await submitted(card, second.body.xdr, { key: "after-all" });
+    assert.deepEqual([refused.status, refused.body.error.retry], [400, "prepare_again"], refused.text);
+    assert.match(refused.body.error.message, new RegExp(`used for transaction ${first.body.hash}, which was applied`));
+    assertDone(await prepared(card, { key: "after-all" }), first);
+  });
+
+  test("a fee bump by somebody else around the inner transaction counts (I11)", async () => {
+    const card = newCard();
+    const first = await prepared(card, { key: "their-bump" });
+    const { xdr } = bumped(card, first.body.xdr, 200_000);
+    stage.network.submit(TransactionBuilder.fromXdr(xdr, stage.network.passphrase).toEnvelope().toXdr());
+    await pass(6);
+    assertDone(await prepared(card, { key: "their-bump" }), first);
+  });
+
+  test("a gateway that stood still after it decided that all is refused tells what another came to (I12)", async () => {
+    const card = newCard();
+    const { agent, owner, deviceHash } = card;
+    const by = (kind: string, amount: string) => ({
+      source: owner.publicKey(),
+      operation: { kind, deviceHash, asset: stage.asset, amount },
+    });
+    async function move(kind: string, amount: string): Promise<void> {
+      const { body } = await asked("/v1/transactions/prepare", by(kind, amount));
+      assert.equal((await asked("/v1/transactions/submit", signed(body.xdr, owner))).status, 200);
+    }
+    const payment = { kind: "authorize", deviceHash, merchant: owner.publicKey(), asset: stage.asset, amount: "7" };
+    const request = { source: agent.publicKey(), operation: payment };
+    const prepare = (of = other) => asked("/v1/transactions/prepare", request, { key: "slept", of });
+    const submit = (xdr: string) => asked("/v1/transactions/submit", signed(xdr, agent), { key: "slept" });
+    // It fails in a ledger.
+    const failing = await prepare();
+    await move("defundEscrow", "10000000000");
+    assert.equal((await submit(failing.body.xdr)).body.error.contractError, "InsufficientBalance");
+    const slowly = (store: typeof stage.store) =>
+      bentStore(store, {
+        intents: {
+          async setTransaction(...of) {
+            await stage.time.wait(60_000);
+            return await store.intents.setTransaction(...of);
+          },
+        },
+      });
+    const { gateway: slow } = await stage.time.until(stage.live(Infinity, undefined, slowly));
+    const late = ask("/v1/transactions/prepare", request, { key: "slept", of: slow });
+    await pass(6);
+    await move("fundEscrow", "10000000000");
+    const { body: { xdr, hash } } = await prepare();
+    assert.equal((await submit(xdr)).status, 200);
+    const told = await stage.time.until(late);
+    assert.deepEqual([told.status, told.body.hash, told.body.status], [200, hash, "success"], told.text);
+  });
+
+  test("success by an older envelope that no node has any more is answered by hash and ledger (I13)", async () => {
+    const card = newCard();
+    const first = await prepared(card, { key: "older" });
+    await turnDown(card, first.body.xdr, "older");
+    const second = await prepared(card, { key: "older" });
+    assert.notEqual(second.body.hash, first.body.hash);
+    await applyElsewhere(card, first.body.xdr);
+    const { hash } = first.body;
+    const { body: { ledger } } = await asked(`/v1/transactions/${hash}`, undefined, { method: "GET" });
+    const { gateway: late } = await stage.time.until(stage.live(Infinity, forgetful));
+    assert.deepEqual((await prepared(card, { key: "older", of: late })).body, { hash, status: "success", ledger });
+  });
+
+  test("the nodes are asked twice for a first envelope, once for a repeat, and at most 33 times beside the build", async () => {
+    const card = newCard();
+    let calls: string[] = [];
+    const counting: NodeFaults = (init, answer) => {
+      calls.push(JSON.parse(String(init.body)).method);
+      return answer();
+    };
+    const { gateway: of } = await stage.time.until(stage.live(Infinity, counting));
+    async function callsOf(key: string) {
+      calls = [];
+      const answer = await prepared(card, { key, of });
+      assert.equal(answer.status, 200, answer.text);
+      return { answer, calls };
+    }
+    // What is read once for all payments.
+    await callsOf("others");
+    const first = await callsOf("counted");
+    assert.deepEqual(first.calls.toSorted(), ["getLedgerEntries", "simulateTransaction"]);
+    assert.deepEqual((await callsOf("counted")).calls, ["getLedgerEntries"]);
+    let { answer } = first;
+    for (let n = 1; n < 16; n++) {
+      await turnDown(card, answer.body.xdr, "counted");
+      answer = await prepared(card, { key: "counted", of });
+    }
+    await useSequence(card);
+    const most = await callsOf("counted");
+    assert.deepEqual(Map.groupBy(most.calls, (method) => method).get("getTransaction")?.length, 32);
+    const rest = most.calls.filter((method) => method !== "getTransaction");
+    assert.deepEqual(rest.toSorted(), ["getLedgerEntries", "getLedgerEntries", "simulateTransaction"]);
+    assert.notEqual(most.answer.body.hash, answer.body.hash);
+  });
+
+  test("an explicit nonce is part of what is asked for", async () => {
+    const card = newCard();
+    const { agent, owner, deviceHash } = card;
+    const payment = { kind: "authorize", deviceHash, merchant: owner.publicKey(), asset: stage.asset, amount: "7" };
+    const prepare = (nonce?: string) =>
+      asked("/v1/transactions/prepare", { source: agent.publicKey(), operation: { ...payment, nonce } }, {
+        key: "nonce",
+      });
+    const first = await prepare("7");
+    assert.equal(first.body.operation.nonce, "7");
+    assert.equal((await prepare("7")).text, first.text);
+    const another = await prepare("8");
+    assert.deepEqual([another.status, another.body.error.param], [400, "Idempotency-Key"]);
+  });
+
+  // The last: it is a reset for all tests.
+  test("an intent does not end with the epoch (I6)", async () => {
+    const card = newCard();
+    const first = await prepared(card, { key: "epoch" });
+    const { store } = stage;
+    const lease = await store.leases.acquire({ name: WATCHER_LEASE, holder: "reset", durationMs: 1 });
+    const { sequence: latestLedger, closeTime: latestLedgerCloseTime } = stage.network.latestLedger();
+    const state = {
+      ...sampleState(latestLedger),
+      ...await store.events.watcherState(),
+      latestLedger,
+      latestLedgerCloseTime,
+    };
+    await store.events.append({ lease: lease!, events: [], state: { ...state, epoch: state.epoch + 1 } });
+    const { gateway: of } = await stage.time.until(stage.live());
+    assert.equal((await prepared(card, { key: "epoch", of })).text, first.text);
+  });
+});
