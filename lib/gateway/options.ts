@@ -4,7 +4,7 @@ import type { Log } from "../log.ts";
 import type { Clock } from "../clock.ts";
 import type { Fetch } from "../stellar/rpc/transport.ts";
 import type { Store } from "../store/store.ts";
-import type { CourierLimits } from "../webhooks/delivery/post_queue.ts";
+import type { WorkerLimits } from "../webhooks/delivery/post_queue.ts";
 import type { Poster } from "../webhooks/post/post.ts";
 import type { Resolve } from "../webhooks/targets/dns.ts";
 
@@ -22,7 +22,7 @@ export interface GatewayOptions {
   /** Which webhook targets are posted to, and how: never a setting, or one mistake opens the inner network. */
   targets?: TargetOptions;
   /** Tests: other bounds for the deliveries under way at once. */
-  courierLimits?: Partial<CourierLimits>;
+  workerLimits?: Partial<WorkerLimits>;
   /** Tests: how long the body of a request may take to come. */
   bodyTimeoutMs?: number;
   /** Tests: check every answer against what /openapi.json says of it. */

@@ -62,7 +62,7 @@ export async function createGatewayWebhooks(
     clock,
     onAttempt: metrics.deliveryAttempted,
     onProblem: (message, cause) => log.warn(message, { cause }),
-    courierLimits: options.courierLimits,
+    workerLimits: options.workerLimits,
   });
 }
 

@@ -1,6 +1,6 @@
 import { MAX_COUNTED } from "./event.ts";
 import type { IntentStore } from "./intent.ts";
-import type { DeliveryStore, Store } from "./store.ts";
+import type { DeliveryStore, NextQuery, Store } from "./store.ts";
 import { MAX_ENVELOPE_BYTES, MAX_INTENT_ENVELOPES } from "./transaction_intent.ts";
 import { MAX_SETTLED_WRITES, partitionLease, partitionOf, settledWrites } from "./webhook.ts";
 
@@ -95,10 +95,10 @@ export const BOUNDS: Bounds = {
   deliveries: {
     readers: ({ limit }) => checkLimit(limit, 500),
     reader: unbounded,
+    next: checkNext,
     retrying: ({ limit }) => checkLimit(limit, 200),
     ended: ({ limit }) => checkLimit(limit, 200),
     settle: checkSettlements,
-    clampDue: unbounded,
     insertReplay: unbounded,
     recordAttempt: unbounded,
     attempts: (_, { limit }) => checkLimit(limit, 200),
@@ -122,6 +122,12 @@ function checkLimit(limit: number, max: number): void {
   if (!Number.isInteger(limit) || limit < 1 || limit > max) {
     throw new RangeError(`limit must be an integer from 1 to ${max}, got ${limit}`);
   }
+}
+
+function checkNext(_: unknown, { limit, inFlight }: NextQuery): void {
+  checkLimit(limit, 200);
+  if (limit < 2) throw new RangeError(`limit must be at least 2, got ${limit}`);
+  checkBatch(inFlight, 5_000);
 }
 
 /** @throws RangeError when there are more than `max` items */

@@ -4,7 +4,17 @@ import type { RegisterStore } from "./register.ts";
 import type { SubmissionStore } from "./submission.ts";
 import type { TransferStore } from "./transfer.ts";
 import type { WatcherState } from "./watcher_state.ts";
-import type { Attempt, DueDelivery, NewAttempt, Reader, Replay, Secrets, Settlement, Subscription } from "./webhook.ts";
+import type {
+  Attempt,
+  DueDelivery,
+  NewAttempt,
+  NextDeliveries,
+  Reader,
+  Replay,
+  Secrets,
+  Settlement,
+  Subscription,
+} from "./webhook.ts";
 
 export type { HistoryGap, LedgerHash, WatcherState } from "./watcher_state.ts";
 
@@ -252,7 +262,7 @@ export interface SubscriptionStore {
   purgeDeleted(): Promise<boolean>;
   /** The network has gone back: those that would hear later events alone hear from this height (`heightOf`) on. */
   hearFrom(height: number): Promise<void>;
-  /** Rises with every insert, change and delete of a subscription, every new replay and whatever `clampDue` brought back. */
+  /** Rises with every insert, change and delete of a subscription and every new replay. */
   version(): Promise<number>;
   /** A text sealed with the secrets key, by which a wrong key is told at start; undefined: secrets are kept plain. */
   secretsCheck(): Promise<string | undefined>;
@@ -267,18 +277,35 @@ export interface SubscriptionStore {
   }): Promise<number>;
 }
 
+export interface NextQuery {
+  /** New events are those with a sequence above this one … */
+  after: number;
+  /** … up to this one, inclusive. */
+  upTo: number;
+  limit: number;
+  /** Sequences that are left out: they are being posted, or what became of them is not written yet. At most 5 000. */
+  inFlight: number[];
+  /** The time by the clock that due times go by, Unix ms. */
+  nowMs: number;
+  /** Answers an ordered subscription's delivery that retries also before it is due. */
+  isProbing?: boolean;
+}
+
 export interface DeliveryStore {
   /** Subscriptions with their progress, ascending by id, at most `limit` (≤ 500) after the id `after`. */
   readers(page: { after?: string; limit: number }): Promise<Reader[]>;
   /** One of them, undefined when there is none. */
   reader(subscriptionId: string): Promise<Reader | undefined>;
   /**
-   * Failed deliveries of a subscription with their events, at most `limit` (≤ 200): those retrying and due by `dueByMs`,
-   * ascending by due time and then sequence; or, without it, all that retry, ascending by sequence, `after` one if given.
+   * What a subscription posts next, at most `limit` (2 to 200) deliveries: failed ones that are due (`isDue`), by due time,
+   * and events of the log behind `after`, in turns, so that neither kind keeps the other waiting. Undefined when the
+   * subscription is gone. The cost does not grow with the log, nor with what is not due.
+   *
+   * An ordered subscription with a delivery that retries is answered that one alone, the first of several, when it is due.
    */
-  retrying(
-    query: { subscriptionId: string; dueByMs?: number; after?: number; limit: number },
-  ): Promise<DueDelivery[]>;
+  next(subscription: Subscription, query: NextQuery): Promise<NextDeliveries | undefined>;
+  /** Deliveries of a subscription that retry, with their events, ascending by sequence, at most `limit` (≤ 200), `after` one if given. */
+  retrying(query: { subscriptionId: string; after?: number; limit: number }): Promise<DueDelivery[]>;
   /**
    * Failed deliveries that were rejected or are dead, or only those in this `state`, newest event first, at most `limit`
    * (≤ 200), before a sequence.
@@ -291,8 +318,6 @@ export interface DeliveryStore {
    * Rejects with `fenced` when one is lost, and has written nothing then. A deleted subscription's part is passed over.
    */
   settle(step: { leases: Lease[]; settlements: Settlement[] }): Promise<void>;
-  /** Brings back every due time of a subscription's retries that lies after this; answers how many it brought back. */
-  clampDue(subscriptionId: string, latestDueAtMs: number): Promise<number>;
 
   /**
    * Adds a replay; false, and nothing added, when the subscription is gone. Rejects with `exists` while it has one; with

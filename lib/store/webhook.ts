@@ -118,6 +118,40 @@ export interface FailedDelivery {
   dueAtMs: number | null;
   /** When it first failed, Unix ms. */
   failedAtMs: number;
+  /** When the last attempt failed, Unix ms, by the clock that due times go by. */
+  attemptedAtMs: number;
+}
+
+/** No delivery is due further ahead than this, in milliseconds. */
+export const LONGEST_DELAY_MS: number = 95_040_000;
+/** A clock that is set back by less makes no retry late by more than that. */
+export const CLOCK_STEP_MS = 60_000;
+
+/**
+ * Whether a failed delivery is due: the clock has reached its due time, or shows a time before the attempt that failed (it
+ * was set back since), or the due time is further ahead than any delay.
+ */
+export function isDue({ dueAtMs, attemptedAtMs }: FailedDelivery, nowMs: number): boolean {
+  if (dueAtMs === null) return false;
+  return dueAtMs <= nowMs || attemptedAtMs > nowMs + CLOCK_STEP_MS || dueAtMs > nowMs + LONGEST_DELAY_MS;
+}
+
+/** A delivery that is to be posted: of a new event, or one that failed and is due. */
+export interface NextDelivery {
+  event: LoggedEvent;
+  /** Null: the event is new. */
+  failed: FailedDelivery | null;
+}
+
+/** What a subscription posts next. */
+export interface NextDeliveries {
+  /** The cursor as it is stored. */
+  cursor: number;
+  deliveries: NextDelivery[];
+  /** New events up to this sequence are in `deliveries`, in flight, kept as failed, or do not match. */
+  scannedTo: number;
+  /** When the first of the other failed deliveries is due, Unix ms; null: none is. */
+  nextDueAtMs: number | null;
 }
 
 /** A failed delivery with its event. */

@@ -4,10 +4,10 @@ import type { Store } from "../store/store.ts";
 import type { NewAttempt } from "../store/webhook.ts";
 import { type Backlog, createBacklog } from "./backlog.ts";
 import { createAttempter, type EventMessage, recipientOf } from "./delivery/attempt.ts";
-import { type Courier, createCourier } from "./delivery/courier.ts";
+import { createDeliveryWorker, type DeliveryWorker } from "./delivery/worker.ts";
 import { nextAttempt } from "./delivery/schedule.ts";
 import { createSecret, type RandomBytes } from "./delivery/signature.ts";
-import type { CourierLimits } from "./delivery/post_queue.ts";
+import type { WorkerLimits } from "./delivery/post_queue.ts";
 import type { Poster } from "./post/post.ts";
 import type { SecretCipher } from "./secrets/secrets.ts";
 import { createSubscriptions, type Subscriptions } from "./subscriptions.ts";
@@ -30,7 +30,7 @@ export interface WebhooksParts {
   clock: Clock;
   onAttempt(attempt: NewAttempt): void;
   onProblem(message: string, cause?: unknown): void;
-  courierLimits?: Partial<CourierLimits>;
+  workerLimits?: Partial<WorkerLimits>;
 }
 
 export interface Webhooks {
@@ -52,7 +52,7 @@ const DRAIN_MS = 5_000;
 const LOOK_MS = 100;
 const HOLDER_LENGTH = 12;
 
-/** Puts webhooks together: subscriptions, and the courier that delivers the log to them. */
+/** Puts webhooks together: subscriptions, and the worker that delivers the log to them. */
 export function createWebhooks(parts: WebhooksParts): Webhooks {
   const { store, targets, poster, secrets, isKeyEnabled, clock, onAttempt, onProblem, randomText } = parts;
   const attempt = createAttempter({
@@ -62,8 +62,8 @@ export function createWebhooks(parts: WebhooksParts): Webhooks {
       nextAttempt({ attempt: number, outcome, nowMs, ageMs, random: Math.random }),
   });
   const messageOf = createMessages();
-  const newCourier = () =>
-    createCourier({
+  const newWorker = () =>
+    createDeliveryWorker({
       store,
       attempt,
       isKeyEnabled,
@@ -73,24 +73,24 @@ export function createWebhooks(parts: WebhooksParts): Webhooks {
       holder: randomText(HOLDER_LENGTH),
       onAttempt,
       onProblem,
-      limits: parts.courierLimits,
+      limits: parts.workerLimits,
     });
-  let courier: Courier | undefined;
+  let worker: DeliveryWorker | undefined;
   let turning: Promise<void> | undefined;
 
-  /** A courier that has stopped does not start again: each turn has one of its own. */
+  /** A worker that has stopped does not start again: each turn has one of its own. */
   async function takeTurn(boundMs: number): Promise<void> {
     const endsAt = clock.monotonicMs() + boundMs;
     const restMs = () => Math.max(0, endsAt - clock.monotonicMs());
-    courier = newCourier();
-    courier.start();
+    worker = newWorker();
+    worker.start();
     try {
-      while (restMs() > 0 && !await courier.isIdle(restMs())) await clock.wait(LOOK_MS);
+      while (restMs() > 0 && !await worker.isIdle(restMs())) await clock.wait(LOOK_MS);
     } catch (cause) {
       onProblem("events cannot be handed to webhooks; the next turn tries again", cause);
     }
-    await courier.stop({ drainMs: Math.min(DRAIN_MS, restMs()) });
-    courier = undefined;
+    await worker.stop({ drainMs: Math.min(DRAIN_MS, restMs()) });
+    worker = undefined;
   }
 
   return {
@@ -104,21 +104,21 @@ export function createWebhooks(parts: WebhooksParts): Webhooks {
       isKeyThere: parts.isKeyThere,
       startHeight: parts.startHeight,
       clock,
-      onChange: async (subscriptionId) => await courier?.changed(subscriptionId),
+      onChange: async (subscriptionId) => await worker?.changed(subscriptionId),
     }),
     backlog: createBacklog(store, isKeyEnabled, clock.monotonicMs),
     start() {
-      courier = newCourier();
-      courier.start();
+      worker = newWorker();
+      worker.start();
     },
-    wake: () => courier?.wake(),
+    wake: () => worker?.wake(),
     turn(boundMs) {
       turning ??= takeTurn(boundMs).finally(() => turning = undefined);
       return turning;
     },
     async stop() {
       await turning;
-      await courier?.stop({ drainMs: DRAIN_MS });
+      await worker?.stop({ drainMs: DRAIN_MS });
       poster.close();
     },
   };

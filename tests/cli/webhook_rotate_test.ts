@@ -6,7 +6,7 @@ import { reportFailure } from "../../cli/failure.ts";
 import { rotateWebhook } from "../../cli/webhook_rotate.ts";
 import { command } from "../../cli/webhooks.ts";
 import { openStore } from "../../lib/store/open.ts";
-import { HEEDED_MS } from "../../lib/webhooks/delivery/vetting.ts";
+import { HEEDED_MS } from "../../lib/webhooks/delivery/eligibility.ts";
 import { sealSecrets } from "../../lib/webhooks/secrets/reseal.ts";
 import { createSecretCipher } from "../../lib/webhooks/secrets/secrets.ts";
 import { START_MS, subscriptionOf } from "../webhooks/parts.ts";

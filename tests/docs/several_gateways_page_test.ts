@@ -26,7 +26,7 @@ function duration(ms: number): string {
 
 const submitMs = Number(SETTINGS.submitTimeoutMs.standard);
 const pollMs = Number(SETTINGS.pollMs.standard);
-const lookMs = constantOf("lib/webhooks/delivery/courier.ts", "LOOK_MS");
+const lookMs = constantOf("lib/webhooks/delivery/worker.ts", "LOOK_MS");
 
 /** How long what a dead gateway held is nobody's. */
 function deathTable(): string {

@@ -30,7 +30,7 @@ export interface Life {
 const WRITES = {
   events: ["append", "appendDecoded", "forget"],
   leases: ["acquire", "release"],
-  deliveries: ["settle", "insertReplay", "clampDue"],
+  deliveries: ["settle", "insertReplay"],
 } as const satisfies { [Noun in keyof Store]?: readonly (keyof Store[Noun])[] };
 
 /** A store whose process is gone right after so many writes: whatever was to be written next is not. */
@@ -67,6 +67,6 @@ const running = await serveGateway({
   log,
   clock: { ...systemClock, now },
   targets: { allowLoopbackHttp: true },
-  courierLimits: { postsPerEndpoint },
+  workerLimits: { postsPerEndpoint },
 });
 process.stdout.write(`${running.url}\n`);

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import process from "node:process";
 import { describe, test } from "node:test";
-import { COURIER_LIMITS } from "../../lib/webhooks/delivery/post_queue.ts";
+import { WORKER_LIMITS } from "../../lib/webhooks/delivery/post_queue.ts";
 import { isLong, longOnly } from "../tier.ts";
 import { type KillRun, type Moment, runKills } from "./kill_run.ts";
 import { hears, type Listener, missing } from "./listener.ts";
@@ -59,7 +59,7 @@ function assertKept(run: KillRun, mostOvertakenAllowed: number): void {
 
 describe(`a gateway that is killed ${KILLS} times`, () => {
   const runs = [
-    { what: "with many posts at once", driver: OWN_DRIVER, postsPerEndpoint: COURIER_LIMITS.postsPerEndpoint },
+    { what: "with many posts at once", driver: OWN_DRIVER, postsPerEndpoint: WORKER_LIMITS.postsPerEndpoint },
     { what: "with one post at a time", driver: "sqlite", postsPerEndpoint: 1, skip: isShort && longOnly },
   ];
   for (const [index, { what, driver, postsPerEndpoint, skip }] of runs.entries()) {

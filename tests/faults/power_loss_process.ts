@@ -25,7 +25,14 @@ for (let round = 1; round <= Number(rounds); round++) {
   await append(store, events, 100 + round);
   last += events.length;
   note();
-  const failed = { sequence: last, state: "rejected" as const, attempts: 1, dueAtMs: null, failedAtMs: 1 };
+  const failed = {
+    sequence: last,
+    state: "rejected" as const,
+    attempts: 1,
+    dueAtMs: null,
+    failedAtMs: 1,
+    attemptedAtMs: 1,
+  };
   await store.deliveries.settle({
     leases: [lease],
     settlements: [{ subscriptionId: "wh_1", cursor: last, failed: [failed], attempts: [] }],

@@ -4,7 +4,7 @@ import type { Clock, Wait } from "../../lib/clock.ts";
 import { openStore } from "../../lib/store/open.ts";
 import { type Store, StoreError } from "../../lib/store/store.ts";
 import { type NewAttempt, partitionLease, partitionOf } from "../../lib/store/webhook.ts";
-import { createCourier } from "../../lib/webhooks/delivery/courier.ts";
+import { createDeliveryWorker } from "../../lib/webhooks/delivery/worker.ts";
 import { append, eventAt, insert, START_MS, subscriptionOf } from "../webhooks/parts.ts";
 import type { State } from "./quint.ts";
 
@@ -77,7 +77,7 @@ function createProcess(store: Store, holder: string, now: () => number) {
   const change: Store["registers"]["change"] = (_name, next) => Promise.resolve(next(undefined, now()).answer);
   const settle: Store["deliveries"]["settle"] = (step) =>
     hold(() => store.deliveries.settle(step), (one) => held.writing = one);
-  const courier = createCourier({
+  const courier = createDeliveryWorker({
     store: Object.create(store, {
       leases: { value: leases },
       registers: { value: { ...store.registers, change } },

@@ -1,6 +1,5 @@
 import { type LoggedEvent, matches } from "../../lib/store/event.ts";
-import { type DueDelivery, filterOf, type Reader } from "../../lib/store/webhook.ts";
-import { LONGEST_DELAY_MS } from "../../lib/webhooks/delivery/schedule.ts";
+import { type DueDelivery, filterOf, LONGEST_DELAY_MS, type Reader } from "../../lib/store/webhook.ts";
 import { type Client, HEED_MS } from "./client.ts";
 import type { Hook, TakenReplay } from "./people.ts";
 import type { Heard } from "./receivers.ts";

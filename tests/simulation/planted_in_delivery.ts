@@ -1,23 +1,25 @@
 import * as kinds from "./kinds.ts";
 
-const COURIER = "lib/webhooks/delivery/courier.ts";
-const READERS = "lib/webhooks/delivery/readers.ts";
-const READER = "lib/webhooks/delivery/reader.ts";
+const WORKER = "lib/webhooks/delivery/worker.ts";
+const CONSUMERS = "lib/webhooks/delivery/consumers.ts";
+const CURSOR = "lib/webhooks/delivery/cursor.ts";
+const CONSUMER = "lib/webhooks/delivery/consumer.ts";
+const POSTING = "lib/webhooks/delivery/posting.ts";
 
 /** Bugs of how events are delivered: leases, cursors, attempts, replays, secrets. */
 export const IN_DELIVERY = [
   {
     name: "a cursor passes what is still being posted",
-    file: READER,
-    from: "queue[0]?.sequence ?? Infinity, ...outstanding);",
-    to: "queue[0]?.sequence ?? Infinity);",
+    file: CURSOR,
+    from: "return open.size === 0 ? scannedTo : Math.min(...open) - 1;",
+    to: "return scannedTo;",
     seed: 20,
   },
   {
     name: "settled before it is posted",
-    file: READER,
-    from: "  track.outstanding.add(event.sequence);\n",
-    to: "",
+    file: CONSUMER,
+    from: "  consumer.wasRetry = failed !== null;\n",
+    to: "  consumer.wasRetry = failed !== null;\n  cursor?.open.delete(event.sequence);\n",
     seed: 20,
   },
   {
@@ -36,36 +38,36 @@ export const IN_DELIVERY = [
   },
   {
     name: "what a stop cuts off counts as delivered",
-    file: COURIER,
+    file: POSTING,
     from: `if (aborting.signal.aborted && made.outcome !== "delivered") return;`,
     to: `if (aborting.signal.aborted) made.outcome = "delivered";`,
     seed: 3,
   },
   {
     name: "due times stand where a jumping clock put them",
-    file: READERS,
-    from: "await store.deliveries.clampDue(reader.subscription.id, latestDueAtMs);\n    reader.nextDueAtMs = Math.min(",
-    to: "reader.nextDueAtMs = Math.max(",
+    file: "lib/store/sqlite/deliveries.ts",
+    from: "attempted_at_ms > ?2 + ${CLOCK_STEP_MS} AND",
+    to: "attempted_at_ms > ?2 + 1000000000000 AND",
     seed: 67,
   },
   {
     name: "one that is full misses the event that comes next",
-    file: COURIER,
-    from: "reader.log.readThrough = event.sequence - 1;",
-    to: "reader.log.readThrough = event.sequence;",
+    file: WORKER,
+    from: "consumer.cursor.scannedTo = event.sequence - 1;",
+    to: "consumer.cursor.scannedTo = event.sequence;",
     seed: 57,
   },
   {
     name: "a disabled key's webhooks go on",
-    file: "lib/webhooks/delivery/vetting.ts",
-    from: "const isEnabled = await parts.isKeyEnabled(reader.subscription.keyId);",
-    to: "const isEnabled = await parts.isKeyEnabled(reader.subscription.keyId) !== undefined;",
+    file: "lib/webhooks/delivery/eligibility.ts",
+    from: "const isEnabled = await parts.isKeyEnabled(subscription.keyId);",
+    to: "const isEnabled = await parts.isKeyEnabled(subscription.keyId) !== undefined;",
     seed: 10,
   },
   {
     name: "what failed is tried only once",
-    file: COURIER,
-    from: "      if (isAgain) reader.retrying.delete(sequence);\n",
+    file: POSTING,
+    from: "      consumer.inFlight.delete(delivery.sequence);\n",
     to: "",
     seed: 4,
   },
@@ -78,16 +80,16 @@ export const IN_DELIVERY = [
   },
   {
     name: "ordered webhooks have several posts under way",
-    file: READER,
-    from: "isDown(reader) || reader.subscription.ordered ? 1",
-    to: "isDown(reader) ? 1",
+    file: CONSUMER,
+    from: "(subscription.ordered ? 1 : windowOf(endpoint))",
+    to: "windowOf(endpoint)",
     seed: 11,
   },
   {
     name: "ordered webhooks do not wait at what failed",
-    file: READER,
-    from: "reader.retryingCount + reader.unsettledFailures > 0",
-    to: "reader.retryingCount + reader.unsettledFailures > 1_000",
+    file: "lib/store/next_deliveries.ts",
+    from: "if (subscription.ordered && retrying > 0)",
+    to: "if (subscription.ordered && retrying > 1_000)",
     seed: 11,
   },
   {
@@ -106,9 +108,9 @@ export const IN_DELIVERY = [
   },
   {
     name: "a webhook that is gone is delivered to",
-    file: READERS,
-    from: "if (!(there.has(id) || lookedAt.has(id)) ||",
-    to: 'if (id === "" && !there.has(id) ||',
+    file: CONSUMERS,
+    from: "if (!there.has(consumer.subscription.id) ||",
+    to: 'if (consumer.subscription.id === "" ||',
     seed: 60,
   },
   {
@@ -153,25 +155,25 @@ export const IN_DELIVERY = [
   },
   {
     name: "a replay ends when its last event is being posted",
-    file: "lib/webhooks/delivery/settlement.ts",
-    from: "replay.queue.length === 0 && replay.outstanding.size === 0",
-    to: "replay.queue.length === 0",
+    file: CURSOR,
+    from: "return scannedTo >= endSequence && open.size === 0;",
+    to: "return scannedTo >= endSequence;",
     seed: 716,
     kind: kinds.replayed,
   },
   {
     name: "a replay begins anew where it ended",
-    file: READER,
-    from: "    ...trackAt(cursor),\n    id,",
-    to: "    ...trackAt(Math.min(cursor + 1, endSequence ?? cursor)),\n    id,",
+    file: CURSOR,
+    from: "return { ...cursorAt(cursor), id,",
+    to: "return { ...cursorAt(Math.min(cursor + 1, endSequence ?? cursor)), id,",
     seed: 35,
     kind: kinds.replayed,
   },
   {
     name: "what fails uses up no attempt, though it may be what was sent",
-    file: READER,
-    from: "(isWaitedAt || (failures >= PROBED_FROM && failures % PROBES_OF_ONE > 0))",
-    to: "true",
+    file: "lib/webhooks/delivery/endpoint.ts",
+    from: 'return endpoint.state === "down" && endpoint.failures % PROBES_OF_ONE > 0;',
+    to: 'return endpoint.state === "down";',
     seed: 25,
     kind: kinds.picky,
   },

@@ -1,6 +1,6 @@
 import type { Store } from "../../lib/store/store.ts";
 import { append, sampleEvent } from "./samples.ts";
-import { sampleSubscription, settle, START_MS } from "./webhook_samples.ts";
+import { dueOf, sampleSubscription, settle, START_MS } from "./webhook_samples.ts";
 
 /** What is asked of a store by those who use it. */
 export async function answers(store: Store): Promise<Record<string, unknown>> {
@@ -21,7 +21,7 @@ export async function answers(store: Store): Promise<Record<string, unknown>> {
     before: await Promise.all([1_100, 1_250, 1_399, 2 ** 32 + 1_405].map((height) => events.before(height))),
     undecoded: await events.undecoded({ limit: 100 }),
     readers: await deliveries.readers({ limit: 99 }),
-    due: await of((id) => deliveries.retrying({ subscriptionId: id, dueByMs: Infinity, limit: 200 })),
+    due: await of((id) => dueOf(store, id)),
     retrying: await of((id) => deliveries.retrying({ subscriptionId: id, limit: 200 })),
     ended: await of((id) => deliveries.ended({ subscriptionId: id, limit: 200 })),
     attempts: await of((id) => deliveries.attempts(id, { limit: 200 })),

@@ -100,6 +100,11 @@ export function callContract({ store, location, anotherHandle }: Subject): void 
       const message = `at most 900 writes fit, got ${writes}`;
       await assert.rejects(deliveries.settle(step(attempts, failed, delivered)), new RangeError(message));
     }
+    const query = { after: 0, upTo: 0, inFlight: [], nowMs: 0 };
+    await assert.rejects(
+      deliveries.next(sampleSubscription("wh_1"), { ...query, limit: 1 }),
+      new RangeError("limit must be at least 2, got 1"),
+    );
     const limited: [number, (limit: number) => Promise<unknown>][] = [
       [1_000, (limit) => keys.list({ limit })],
       [1_000, (limit) => events.read({ filter: {}, order: "asc", limit })],
@@ -108,6 +113,7 @@ export function callContract({ store, location, anotherHandle }: Subject): void 
       [1_000, (limit) => subscriptions.list({ limit })],
       [500, (limit) => deliveries.readers({ limit })],
       [200, (limit) => deliveries.retrying({ subscriptionId: "wh_1", limit })],
+      [200, (limit) => deliveries.next(sampleSubscription("wh_1"), { ...query, limit })],
       [200, (limit) => deliveries.ended({ subscriptionId: "wh_1", limit })],
       [200, (limit) => deliveries.attempts("wh_1", { limit })],
       [500, (limit) => submissions.withoutOutcome({ limit })],
@@ -185,7 +191,7 @@ function callsOfAll(store: Store): (() => Promise<unknown>)[] {
   const nouns = store as unknown as Record<string, Record<string, (...args: unknown[]) => Promise<unknown>>>;
   const NONE = { leases: [], settlements: [], events: [], secrets: [], undelivered: [], records: [] };
   const INTENT = { intent: { envelopes: [], envelope: new Uint8Array() } };
-  const ANYTHING = { limit: 1, upTo: 0, key: "k", name: { key: "k" }, result: "", ...NONE, ...INTENT };
+  const ANYTHING = { limit: 2, inFlight: [], upTo: 0, key: "k", name: { key: "k" }, result: "", ...NONE, ...INTENT };
   const lists = ["touch", "save", "renew", "release"];
   return Object.entries(BOUNDS).flatMap(([noun, methods]) =>
     Object.keys(methods).map((method) => () => nouns[noun]![method]!(lists.includes(method) ? [] : ANYTHING, ANYTHING))

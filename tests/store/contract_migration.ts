@@ -64,7 +64,7 @@ const SECOND_EPOCH = Array.from({ length: 10 }, (_, n) =>
 const LATE = [14, 15].map((ledger, n) => fixtureEvent(1, ledger, 7, { amount: `7${n + 1}` }));
 
 const retrying = (sequence: number, attempts = 0, dueAtMs = START_MS): FailedDelivery => {
-  return { sequence, state: "retrying", attempts, dueAtMs, failedAtMs: START_MS - 1_000 };
+  return { sequence, state: "retrying", attempts, dueAtMs, failedAtMs: START_MS - 1_000, attemptedAtMs: 0 };
 };
 
 async function keptOf(store: Store, subscriptionId: string): Promise<FailedDelivery[]> {

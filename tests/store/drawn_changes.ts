@@ -82,7 +82,6 @@ export async function changes(store: Store, { watcher, partitions }: Leases): Pr
     id.map((one) => call("deliveries", "insertReplay", sampleReplay(`rp_${one}`, one))),
     fc.tuple(id, attempt).map(([one, made]) => call("deliveries", "recordAttempt", one, made)),
     fc.tuple(id, upTo(999)).map(([one, ms]) => call("deliveries", "pruneAttempts", one, START_MS + ms)),
-    fc.tuple(id, upTo(50)).map(([one, ms]) => call("deliveries", "clampDue", one, START_MS + ms)),
     fc.constantFrom(call("keys", "delete", "k2"), ...IDS.map((one) => call("subscriptions", "delete", one))),
     upTo(49).map((second) => call("events", "forgetUndecoded", `2026-11-01T00:00:${10 + second}Z`)),
     { weight: 3, arbitrary: intentChanges(await store.intents.get(INTENT), call) },

@@ -90,6 +90,7 @@ export function settlement(last: number) {
     attempts: upTo(5),
     dueAtMs: time,
     failedAtMs: time,
+    attemptedAtMs: time,
   }).map((one) => one.state === "retrying" ? one : { ...one, dueAtMs: null });
   return fc.record({
     subscriptionId: id,

@@ -266,12 +266,13 @@ function describePlans(programs: string): void {
       await deliveries.settle({ leases: [partition], settlements: [settlement] });
       await deliveries.readers({ after: "wh_2", limit: 100 });
       await deliveries.reader("wh_7");
-      await deliveries.retrying({ subscriptionId: "wh_7", dueByMs: START_MS, limit: 100 });
+      const query = { after: 5, upTo: 300, limit: 100, inFlight: [7, 200], nowMs: START_MS };
+      await deliveries.next(sampleSubscription("wh_7"), query);
+      await deliveries.next(sampleSubscription("wh_7", { ordered: true }), query);
       await deliveries.retrying({ subscriptionId: "wh_7", limit: 100 });
       await deliveries.retrying({ subscriptionId: "wh_7", after: 5, limit: 100 });
       await deliveries.ended({ subscriptionId: "wh_7", limit: 100 });
       await deliveries.ended({ subscriptionId: "wh_7", state: "dead", limit: 100 });
-      await deliveries.clampDue("wh_7", START_MS);
       await deliveries.recordAttempt("wh_7", sampleAttempt(1));
       await deliveries.attempts("wh_7", { limit: 100 });
       await deliveries.pruneAttempts("wh_7", 5);

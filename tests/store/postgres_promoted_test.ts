@@ -4,7 +4,7 @@ import { after, before, describe, test } from "node:test";
 import { systemClock } from "../../lib/clock.ts";
 import { openStore } from "../../lib/store/open.ts";
 import { type Store, WATCHER_LEASE } from "../../lib/store/store.ts";
-import { createCourier } from "../../lib/webhooks/delivery/courier.ts";
+import { createDeliveryWorker } from "../../lib/webhooks/delivery/worker.ts";
 import { until } from "../until.ts";
 import { scriptedAttempts } from "../webhooks/parts.ts";
 import { findPostgres } from "./postgres_programs.ts";
@@ -123,7 +123,7 @@ describe("a standby that was promoted without the last commits", { skip: program
       ({ eventId }) => fails && eventId === sampleEvent(2).id ? "retry" : "delivered",
       600_000,
     );
-    const courier = createCourier({
+    const courier = createDeliveryWorker({
       store,
       attempt,
       isKeyEnabled: () => Promise.resolve(true),

@@ -8,6 +8,7 @@ import { attemptContract } from "./contract_attempts.ts";
 import { bucketContract } from "./contract_buckets.ts";
 import { callContract } from "./contract_calls.ts";
 import { deliveryContract } from "./contract_deliveries.ts";
+import { nextContract } from "./contract_next.ts";
 import { eventContract } from "./contract_events.ts";
 import { fileContract } from "./contract_file.ts";
 import { filterContract } from "./contract_filters.ts";
@@ -67,6 +68,7 @@ const PARTS = [
   forgettingContract,
   subscriptionContract,
   deliveryContract,
+  nextContract,
   settlementContract,
   attemptContract,
   replayContract,

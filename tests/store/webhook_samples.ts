@@ -1,6 +1,7 @@
 import type { Lease, Store } from "../../lib/store/store.ts";
 import {
   type AttemptOutcome,
+  type DueDelivery,
   type FailedDelivery,
   type NewAttempt,
   partitionLease,
@@ -65,6 +66,7 @@ export function sampleFailed(
     attempts: 1,
     dueAtMs: state === "retrying" ? START_MS + 10_000 : null,
     failedAtMs: START_MS,
+    attemptedAtMs: START_MS,
     ...fields,
   };
 }
@@ -115,4 +117,15 @@ export async function progressOf(store: Store, subscriptionId: string): Promise<
 /** The progress of one that has heard nothing yet, with this cursor. */
 export function freshProgress(cursor: number, fields: Partial<Progress> = {}): Progress {
   return { cursor, failingSinceMs: null, retrying: 0, rejected: 0, dead: 0, nextDueAtMs: null, ...fields };
+}
+
+/** Failed deliveries of a subscription that are due at this time, as `next` has them: 200 at most. */
+export async function dueOf(
+  store: Store,
+  subscriptionId: string,
+  nowMs: number = START_MS + 1e9,
+): Promise<DueDelivery[]> {
+  const query = { after: 0, upTo: 0, limit: 200, inFlight: [], nowMs };
+  const found = await store.deliveries.next(sampleSubscription(subscriptionId), query);
+  return (found?.deliveries ?? []).map(({ event, failed }) => ({ event, delivery: failed! }));
 }

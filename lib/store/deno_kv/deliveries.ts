@@ -2,10 +2,19 @@ import type { KvKey, KvListSelector } from "../../runtime/kv.ts";
 import type { LoggedEvent } from "../event.ts";
 import type { NounDriver } from "../checked_store.ts";
 import { intentFenced } from "../intent.ts";
+import { nextDeliveries, type NextSource } from "../next_deliveries.ts";
 import { type DeliveryStore, StoreError } from "../store.ts";
-import type { DueDelivery, FailedDelivery, Reader, Subscription } from "../webhook.ts";
+import {
+  CLOCK_STEP_MS,
+  type DueDelivery,
+  type FailedDelivery,
+  isDue,
+  LONGEST_DELAY_MS,
+  type Reader,
+  type Subscription,
+} from "../webhook.ts";
 import { denoKvAttempts } from "./attempts.ts";
-import { readFailed, writeFailed } from "./failed_deliveries.ts";
+import { denoKvEventQueries } from "./event_query.ts";
 import { claimedEntry } from "./intents.ts";
 import { collect, commit, type DenoKvContext, getAll, next } from "./io.ts";
 import {
@@ -21,12 +30,12 @@ import {
 } from "./schema.ts";
 import { denoKvSettling } from "./settling.ts";
 
-/** Of three writes each. */
-const CLAMPED_PER_COMMIT = 250;
+const FAILED_STATES = ["retrying", "rejected", "dead"] as const;
 
 /** How far each subscription has come, and what failed. */
 export function denoKvDeliveries(context: DenoKvContext): NounDriver<DeliveryStore> {
   const { kv, location, retry, oneAtATime } = context;
+  const events = denoKvEventQueries(context);
 
   async function sequencesIn(range: KvListSelector, limit: number, reverse = false): Promise<number[]> {
     const entries = await collect(kv.list(range, { limit, batchSize: limit, reverse }));
@@ -51,22 +60,57 @@ export function denoKvDeliveries(context: DenoKvContext): NounDriver<DeliverySto
       return found.every(isSound) ? { done: found } : undefined;
     });
 
-  async function clampSome(
-    subscriptionId: string,
-    latestDueAtMs: number,
-  ): Promise<{ done: number } | undefined> {
-    const entry = await kv.get<ReaderEntry>(readerKey(subscriptionId));
-    const reader = entry.value;
-    if (reader === null) return { done: 0 };
-    const range = { prefix: ["due", subscriptionId], start: ["due", subscriptionId, latestDueAtMs, Infinity] };
-    const before = await readFailed(kv, subscriptionId, await sequencesIn(range, CLAMPED_PER_COMMIT));
-    if (before.size === 0) return { done: 0 };
-    const atomic = kv.atomic().check(entry).sum(READERS_VERSION, 1n).sum(SUBSCRIPTIONS_VERSION, 1n);
-    const after = new Map([...before].map(([sequence, one]) => [sequence, { ...one, dueAtMs: latestDueAtMs }]));
-    writeFailed(atomic, subscriptionId, before, after);
-    reader.progress.nextDueAtMs = Math.min(reader.progress.nextDueAtMs ?? Infinity, latestDueAtMs);
-    return await commit(atomic.set(entry.key, reader)) ? { done: before.size } : undefined;
+  const ofState = (subscriptionId: string, after: number, limit: number) =>
+    lookUp(
+      subscriptionId,
+      () =>
+        sequencesIn({
+          ...stateRange(subscriptionId, "retrying"),
+          start: stateKey(subscriptionId, "retrying", after + 1),
+        }, limit),
+      ({ state }) => state === "retrying",
+    );
+
+  /** In the order of due times: what is due, then what only a clock that was set back makes due, which is rare. */
+  async function dueSequences(subscriptionId: string, nowMs: number, limit: number): Promise<number[]> {
+    const prefix = ["due", subscriptionId];
+    const due = await sequencesIn({ prefix, end: dueKey(subscriptionId, nowMs, Infinity) }, limit);
+    const { value: reader } = await kv.get<ReaderEntry>(readerKey(subscriptionId));
+    const isSetBack = (reader?.attemptedUntilMs ?? 0) > nowMs + CLOCK_STEP_MS;
+    const start = dueKey(subscriptionId, isSetBack ? nowMs : nowMs + LONGEST_DELAY_MS, Infinity);
+    for await (const { key, value: attemptedAtMs } of kv.list<number>({ prefix, start }, { batchSize: limit })) {
+      if (due.length >= limit) break;
+      const [dueAtMs, sequence] = key.slice(2) as [number, number];
+      const isLate = dueAtMs > nowMs + LONGEST_DELAY_MS || attemptedAtMs > nowMs + CLOCK_STEP_MS;
+      if (isLate) due.push(sequence);
+    }
+    return due;
   }
+
+  const sourceOf = (subscriptionId: string): NextSource => ({
+    due: (nowMs, limit) =>
+      lookUp(subscriptionId, () => dueSequences(subscriptionId, nowMs, limit), (failed) => isDue(failed, nowMs)),
+    async firstDueAfter(nowMs) {
+      const range = { prefix: ["due", subscriptionId], start: dueKey(subscriptionId, nowMs, Infinity) };
+      const [first] = await collect(kv.list(range, { limit: 1 }));
+      return first === undefined ? null : first.key[2] as number;
+    },
+    firstRetrying: async () => (await ofState(subscriptionId, 0, 1))[0],
+    async keptBetween(after, upTo) {
+      const found = await Promise.all(
+        FAILED_STATES.map((state) =>
+          collect(
+            kv.list({
+              start: stateKey(subscriptionId, state, after + 1),
+              end: stateKey(subscriptionId, state, upTo + 1),
+            }),
+          )
+        ),
+      );
+      return found.flat().map(({ key }) => key.at(-1) as number);
+    },
+    read: (query) => events.read(query),
+  });
 
   return {
     ...denoKvAttempts(context),
@@ -96,16 +140,14 @@ export function denoKvDeliveries(context: DenoKvContext): NounDriver<DeliverySto
       ]);
       return subscription.value === null ? undefined : toReader(subscription.value, reader.value!);
     },
-    retrying: ({ subscriptionId, dueByMs, after = 0, limit }) => {
-      const range = dueByMs === undefined
-        ? { ...stateRange(subscriptionId, "retrying"), start: stateKey(subscriptionId, "retrying", after + 1) }
-        : { prefix: ["due", subscriptionId], end: dueKey(subscriptionId, dueByMs, Infinity) };
-      return lookUp(
-        subscriptionId,
-        () => sequencesIn(range, limit),
-        ({ dueAtMs }) => dueAtMs !== null && dueAtMs <= (dueByMs ?? Infinity),
-      );
+    async next(subscription, query) {
+      const { value: reader } = await kv.get<ReaderEntry>(readerKey(subscription.id));
+      if (reader === null) return undefined;
+      const { progress: { cursor, retrying }, kept } = reader;
+      const progress = { cursor, retrying, kept: retrying + kept.rejected + kept.dead };
+      return await nextDeliveries(sourceOf(subscription.id), progress, subscription, query);
     },
+    retrying: ({ subscriptionId, after = 0, limit }) => ofState(subscriptionId, after, limit),
     ended: ({ subscriptionId, state, before = Infinity, limit }) =>
       lookUp(
         subscriptionId,
@@ -119,14 +161,6 @@ export function denoKvDeliveries(context: DenoKvContext): NounDriver<DeliverySto
         },
         (failed) => state === undefined ? failed.state !== "retrying" : failed.state === state,
       ),
-    clampDue: (subscriptionId, latestDueAtMs) =>
-      oneAtATime(async () => {
-        for (let total = 0;;) {
-          const clamped = await retry(() => clampSome(subscriptionId, latestDueAtMs));
-          total += clamped;
-          if (clamped < CLAMPED_PER_COMMIT) return total;
-        }
-      }),
     insertReplay: (replay, claim) =>
       oneAtATime(() =>
         retry(async () => {

@@ -30,11 +30,10 @@ export function writeFailed(
       if (former !== undefined) atomic.delete(stateKey(subscriptionId, former.state, sequence));
       atomic.set(stateKey(subscriptionId, failed.state, sequence), true);
     }
-    if (former?.dueAtMs === failed.dueAtMs) continue;
-    if (former !== undefined && former.dueAtMs !== null) {
+    if (former !== undefined && former.dueAtMs !== null && former.dueAtMs !== failed.dueAtMs) {
       atomic.delete(dueKey(subscriptionId, former.dueAtMs, sequence));
     }
-    if (failed.dueAtMs !== null) atomic.set(dueKey(subscriptionId, failed.dueAtMs, sequence), true);
+    if (failed.dueAtMs !== null) atomic.set(dueKey(subscriptionId, failed.dueAtMs, sequence), failed.attemptedAtMs);
   }
 }
 

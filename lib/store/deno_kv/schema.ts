@@ -199,6 +199,8 @@ export interface ReaderEntry {
   ordinal: number;
   /** No attempt that is kept was made before; null: none is kept. */
   attemptsSinceMs: number | null;
+  /** The latest `attemptedAtMs` that a failed delivery had; absent: none had one. */
+  attemptedUntilMs?: number;
 }
 /** Raised by whoever writes or deletes a reader without its partition's lease: one check stands for a check of each. */
 export const READERS_VERSION: KvKey = ["progress_version"];
@@ -212,7 +214,7 @@ export const stateKey = (subscriptionId: string, state: FailedDelivery["state"],
   state,
   sequence,
 ];
-/** Lists those that are to be tried again. */
+/** `attemptedAtMs` of those that are to be tried again. */
 export const dueKey = (subscriptionId: string, dueAtMs: number, sequence: number): KvKey => [
   "due",
   subscriptionId,

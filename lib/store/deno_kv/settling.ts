@@ -203,6 +203,7 @@ function replace(
   if (former !== undefined) count(reader, former.state, -1);
   kept.delete(sequence);
   if (failed === undefined) return;
+  reader.attemptedUntilMs = Math.max(reader.attemptedUntilMs ?? 0, failed.attemptedAtMs);
   count(reader, failed.state, 1);
   kept.set(sequence, failed);
 }

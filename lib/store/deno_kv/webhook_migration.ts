@@ -195,7 +195,14 @@ export function moveDeliveries(): Step {
 
 function toFailed(sequence: number, { value }: KvEntry<FormerDelivery>): FailedDelivery {
   const { attempts, dueAtMs, createdAtMs } = value;
-  return { sequence, state: dueAtMs === null ? "dead" : "retrying", attempts, dueAtMs, failedAtMs: createdAtMs };
+  return {
+    sequence,
+    state: dueAtMs === null ? "dead" : "retrying",
+    attempts,
+    dueAtMs,
+    failedAtMs: createdAtMs,
+    attemptedAtMs: 0,
+  };
 }
 
 /** An event may have been owed twice, by a replay, too: once is enough, as soon as it was to be. */

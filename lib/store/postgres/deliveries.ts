@@ -1,4 +1,5 @@
 import type { NounDriver } from "../checked_store.ts";
+import { nextDeliveries, type NextProgress, type NextSource } from "../next_deliveries.ts";
 import { intentFenced } from "../intent.ts";
 import { ATTEMPT_COLUMNS, type AttemptRow, toAttempt } from "../sql/attempts.ts";
 import {
@@ -11,9 +12,18 @@ import {
   toReader,
 } from "../sql/deliveries.ts";
 import { type DeliveryStore, StoreError } from "../store.ts";
-import { type Attempt, ATTEMPTS_KEPT, type DueDelivery, type NewAttempt, type Replay } from "../webhook.ts";
+import {
+  type Attempt,
+  ATTEMPTS_KEPT,
+  CLOCK_STEP_MS,
+  type DueDelivery,
+  LONGEST_DELAY_MS,
+  type NewAttempt,
+  type Replay,
+} from "../webhook.ts";
 import { writeAttempts } from "./attempts.ts";
 import type { Queries } from "./database.ts";
+import { postgresEventQueries } from "./event_query.ts";
 import { EVENT_COLUMNS, type EventRow, type EventRows } from "./event_rows.ts";
 import { holdClaim } from "./intents.ts";
 import type { PostgresLeases } from "./leases.ts";
@@ -24,9 +34,6 @@ import type { PostgresContext } from "./store.ts";
 import { raiseVersion } from "./subscriptions.ts";
 
 type FailedEventRow = EventRow & FailedRow;
-
-/** The latest time there may be: also for who means any. */
-const NO_END_MS = Number.MAX_SAFE_INTEGER;
 
 /** What became of deliveries, and how far each subscription has come. */
 export function postgresDeliveries(
@@ -49,7 +56,7 @@ export function postgresDeliveries(
     ORDER BY subscription.id`;
 
   const failed = (where: string) =>
-    `SELECT event.*, failed.state, failed.attempts, failed.due_at_ms, failed.failed_at_ms
+    `SELECT event.*, failed.state, failed.attempts, failed.due_at_ms, failed.failed_at_ms, failed.attempted_at_ms
     FROM (SELECT * FROM ${prefix}failed_delivery WHERE subscription =
       (SELECT number FROM ${prefix}subscription WHERE id = $1) AND ${where}) AS failed
       CROSS JOIN LATERAL (
@@ -65,6 +72,54 @@ export function postgresDeliveries(
     const events = await rows.toEvents(found);
     return found.map((row, n) => ({ delivery: toFailed(row), event: events[n]! }));
   }
+
+  async function retrying(subscriptionId: string, after: number, limit: number): Promise<DueDelivery[]> {
+    return await dueOf(
+      await database.read<FailedEventRow>(
+        `${failed("state = 'retrying' AND sequence > $2 ORDER BY sequence LIMIT $3")} ORDER BY event.sequence`,
+        [subscriptionId, after, limit],
+      ),
+    );
+  }
+
+  const events = postgresEventQueries(context, rows.types, log);
+  const nextProgress = `SELECT cursor, retrying, retrying + rejected_kept + dead_kept AS kept
+    FROM (SELECT number FROM ${prefix}subscription WHERE id = $1) AS subscription CROSS JOIN ${newestProgress(prefix)}`;
+  const ofSubscription = `${prefix}failed_delivery
+    WHERE subscription = (SELECT number FROM ${prefix}subscription WHERE id = $1)`;
+  // Each from its own index: what is due, what was attempted before the clock was set back, and what is due too late.
+  const due = [
+    "due_at_ms <= $2 ORDER BY due_at_ms, sequence LIMIT $3",
+    `attempted_at_ms > $2 + ${CLOCK_STEP_MS} AND due_at_ms > $2 AND due_at_ms <= $2 + ${LONGEST_DELAY_MS}
+      ORDER BY attempted_at_ms LIMIT $3`,
+    `due_at_ms > $2 + ${LONGEST_DELAY_MS} ORDER BY due_at_ms, sequence LIMIT $3`,
+  ].map((where) => `(${failed(where)})`).join(" UNION ALL ");
+
+  const sourceOf = (subscriptionId: string): NextSource => ({
+    due: async (nowMs, limit) =>
+      await dueOf(
+        await database.read<FailedEventRow>(
+          `SELECT * FROM (${due}) AS due ORDER BY due_at_ms, sequence LIMIT $3`,
+          [subscriptionId, nowMs, limit],
+        ),
+      ),
+    async firstDueAfter(nowMs) {
+      const [row] = await database.read<{ due_at_ms: number }>(
+        `SELECT due_at_ms FROM ${ofSubscription} AND due_at_ms > $2 ORDER BY due_at_ms, sequence LIMIT 1`,
+        [subscriptionId, nowMs],
+      );
+      return row?.due_at_ms ?? null;
+    },
+    firstRetrying: async () => (await retrying(subscriptionId, 0, 1))[0],
+    async keptBetween(after, upTo) {
+      const found = await database.read<{ sequence: number }>(
+        `SELECT sequence FROM ${ofSubscription} AND sequence > $2 AND sequence <= $3`,
+        [subscriptionId, after, upTo],
+      );
+      return found.map(({ sequence }) => sequence);
+    },
+    read: async (query) => await rows.toEvents(await events.select(query)),
+  });
 
   async function record(subscriptionId: string, attempt: NewAttempt): Promise<Attempt | undefined> {
     return await database.transaction(async (queries) => {
@@ -103,20 +158,11 @@ export function postgresDeliveries(
       const [row] = await database.read<ReaderRow>(readers("id = $1"), [subscriptionId]);
       return row && toReader(row);
     },
-    async retrying({ subscriptionId, dueByMs, after = 0, limit }) {
-      const found = dueByMs === undefined
-        ? await database.read<FailedEventRow>(
-          `${failed("state = 'retrying' AND sequence > $2 ORDER BY sequence LIMIT $3")} ORDER BY event.sequence`,
-          [subscriptionId, after, limit],
-        )
-        : await database.read<FailedEventRow>(
-          `${
-            failed("due_at_ms <= $2 ORDER BY due_at_ms, sequence LIMIT $3")
-          } ORDER BY failed.due_at_ms, event.sequence`,
-          [subscriptionId, Math.min(dueByMs, NO_END_MS), limit],
-        );
-      return await dueOf(found);
+    async next(subscription, query) {
+      const [progress] = await database.read<NextProgress>(nextProgress, [subscription.id]);
+      return progress && await nextDeliveries(sourceOf(subscription.id), { ...progress }, subscription, query);
     },
+    retrying: ({ subscriptionId, after = 0, limit }) => retrying(subscriptionId, after, limit),
     async ended({ subscriptionId, state, before = Number.MAX_SAFE_INTEGER, limit }) {
       // Each state from its own range of the index; together twice the limit at most.
       const states = state === undefined ? ["rejected", "dead"] : [state];
@@ -129,18 +175,6 @@ export function postgresDeliveries(
       return await dueOf(found);
     },
     settle: postgresSettling(context, log, leases),
-    async clampDue(subscriptionId, latestDueAtMs) {
-      const [row] = await database.write<{ count: number }>(
-        `WITH clamped AS (
-          UPDATE ${prefix}failed_delivery SET due_at_ms = $2
-          WHERE subscription = (SELECT number FROM ${prefix}subscription WHERE id = $1) AND due_at_ms > $2
-          RETURNING sequence
-        ), raised AS (${raiseVersion(prefix, "clamped")})
-        SELECT count(*) AS count FROM clamped`,
-        [subscriptionId, latestDueAtMs],
-      );
-      return row!.count;
-    },
     insertReplay: (replay, claim) =>
       claim === undefined ? insertReplay(database, replay) : database.transaction(async (queries) => {
         if (!await holdClaim(queries, prefix, claim)) throw intentFenced(location, claim);

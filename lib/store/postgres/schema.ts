@@ -7,7 +7,7 @@ import type { PostgresSetting } from "./setting.ts";
 import { transactionIntentTable } from "./transaction_intents.ts";
 
 /** Steps that lead from schema 0, where there is nothing, to 1, and so on. None is ever changed. */
-const STEPS: ((prefix: string) => string)[] = [schema1, schema2, transactionIntentTable];
+const STEPS: ((prefix: string) => string)[] = [schema1, schema2, transactionIntentTable, schema4];
 
 /** The newest schema, which this program works on. */
 export const SCHEMA_VERSION = STEPS.length;
@@ -340,4 +340,12 @@ function schema1(prefix: string): string {
     created_at_ms bigint NOT NULL
   );
   CREATE TABLE ${prefix}deleted_subscription (number bigint PRIMARY KEY)`;
+}
+
+/** When the last attempt of a failed delivery failed: by it a clock that was set back is noticed. */
+function schema4(prefix: string): string {
+  return `
+  ALTER TABLE ${prefix}failed_delivery ADD COLUMN attempted_at_ms bigint NOT NULL DEFAULT 0;
+  CREATE INDEX failed_delivery_by_attempt ON ${prefix}failed_delivery (subscription, attempted_at_ms)
+    WHERE due_at_ms IS NOT NULL`;
 }

@@ -1,5 +1,5 @@
 import { createRecentMap } from "../../bounded_map.ts";
-import { count, failedRow } from "../sql/deliveries.ts";
+import { count, FAILED_COLUMNS, failedRow } from "../sql/deliveries.ts";
 import type { DeliveryStore } from "../store.ts";
 import { FAILED_KEPT, type FailedDelivery, type Settlement } from "../webhook.ts";
 import { type MadeAttempts, writeAttempts } from "./attempts.ts";
@@ -166,12 +166,13 @@ async function writeFailed(queries: Queries, prefix: string, parts: Part[]): Pro
       [removed],
     ),
     written.length > 0 && queries.write(
-      `INSERT INTO ${prefix}failed_delivery (subscription, sequence, state, attempts, due_at_ms, failed_at_ms)
-      SELECT subscription, sequence, state, attempts, due_at_ms, failed_at_ms
+      `INSERT INTO ${prefix}failed_delivery (subscription, ${FAILED_COLUMNS})
+      SELECT subscription, ${FAILED_COLUMNS}
       FROM json_to_recordset($1::text::json) AS given (subscription bigint, sequence bigint, state text, attempts bigint,
-        due_at_ms bigint, failed_at_ms bigint)
+        due_at_ms bigint, failed_at_ms bigint, attempted_at_ms bigint)
       ON CONFLICT (subscription, sequence) DO UPDATE SET state = excluded.state, attempts = excluded.attempts,
-        due_at_ms = excluded.due_at_ms, failed_at_ms = excluded.failed_at_ms`,
+        due_at_ms = excluded.due_at_ms, failed_at_ms = excluded.failed_at_ms,
+        attempted_at_ms = excluded.attempted_at_ms`,
       [written],
     ),
   ]);

@@ -144,7 +144,8 @@ export function postgresTransfer(
     failedDeliveries: ([sequence = 0, id = ""], limit) =>
       database.read<HiddenRecords["failedDeliveries"]>(
         `SELECT subscription.id AS "subscriptionId", failed.sequence, failed.state, failed.attempts,
-          failed.due_at_ms AS "dueAtMs", failed.failed_at_ms AS "failedAtMs"
+          failed.due_at_ms AS "dueAtMs", failed.failed_at_ms AS "failedAtMs",
+          failed.attempted_at_ms AS "attemptedAtMs"
         FROM ${prefix}failed_delivery AS failed JOIN ${prefix}subscription AS subscription
           ON subscription.number = failed.subscription
         WHERE failed.sequence >= $1 AND (failed.sequence > $1 OR subscription.id > $2)

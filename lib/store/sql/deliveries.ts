@@ -34,6 +34,7 @@ export interface FailedRow {
   attempts: number;
   due_at_ms: number | null;
   failed_at_ms: number;
+  attempted_at_ms: number;
 }
 
 /** In the order of `progressRow`. */
@@ -97,12 +98,29 @@ export function toReader(row: ReaderRow): Reader {
   };
 }
 
-export function failedRow({ sequence, state, attempts, dueAtMs, failedAtMs }: FailedDelivery): FailedRow {
-  return { sequence, state, attempts, due_at_ms: dueAtMs, failed_at_ms: failedAtMs };
+/** In the order of `failedRow`. */
+export const FAILED_COLUMNS = "sequence, state, attempts, due_at_ms, failed_at_ms, attempted_at_ms";
+
+export function failedRow(failed: FailedDelivery): FailedRow {
+  return {
+    sequence: failed.sequence,
+    state: failed.state,
+    attempts: failed.attempts,
+    due_at_ms: failed.dueAtMs,
+    failed_at_ms: failed.failedAtMs,
+    attempted_at_ms: failed.attemptedAtMs,
+  };
 }
 
-export function toFailed({ sequence, state, attempts, due_at_ms, failed_at_ms }: FailedRow): FailedDelivery {
-  return { sequence, state, attempts, dueAtMs: due_at_ms, failedAtMs: failed_at_ms };
+export function toFailed(row: FailedRow): FailedDelivery {
+  return {
+    sequence: row.sequence,
+    state: row.state,
+    attempts: row.attempts,
+    dueAtMs: row.due_at_ms,
+    failedAtMs: row.failed_at_ms,
+    attemptedAtMs: row.attempted_at_ms,
+  };
 }
 
 /** One more, or one less, of the deliveries in this state. */

@@ -1,4 +1,5 @@
 import type { NounDriver } from "../checked_store.ts";
+import { nextDeliveries, type NextProgress, type NextSource } from "../next_deliveries.ts";
 import {
   type FailedRow,
   type ReaderRow,
@@ -9,8 +10,9 @@ import {
   toReader,
 } from "../sql/deliveries.ts";
 import { type DeliveryStore, StoreError } from "../store.ts";
-import type { DueDelivery } from "../webhook.ts";
+import { CLOCK_STEP_MS, type DueDelivery, LONGEST_DELAY_MS } from "../webhook.ts";
 import { sqliteAttempts } from "./attempts.ts";
+import { sqliteEventQueries } from "./event_query.ts";
 import type { EventRow, EventRows } from "./event_rows.ts";
 import { intentFence } from "./intents.ts";
 import type { SqliteLeases } from "./leases.ts";
@@ -38,6 +40,7 @@ export function sqliteDeliveries(
 ): NounDriver<DeliveryStore> {
   const { database, location } = context;
   const attempts = sqliteAttempts(database);
+  const events = sqliteEventQueries(database, rows.types, log);
   const settle = sqliteSettling(context, log, attempts);
   const fence = intentFence(context);
   const numberOf = database.prepare<{ number: number }>("SELECT number FROM subscription WHERE id = ?");
@@ -47,12 +50,23 @@ export function sqliteDeliveries(
   const reader = database.prepare<ReaderRow>(`${READERS} WHERE subscription.id = ?`);
 
   const failed = (where: string) => `
-    SELECT event.*, failed.sequence AS by_sequence, state, attempts, due_at_ms, failed_at_ms
+    SELECT event.*, failed.sequence AS by_sequence, state, attempts, due_at_ms, failed_at_ms, attempted_at_ms
     FROM failed_delivery AS failed CROSS JOIN event ON event.sequence = failed.sequence
     WHERE failed.subscription = ?1 AND ${where}`;
-  const due = database.prepare<FailedEventRow>(
-    `${failed("due_at_ms <= ?2")} ORDER BY failed.due_at_ms, failed.sequence LIMIT ?3`,
+  // Each from its own index: what is due, what was attempted before the clock was set back, and what is due too late.
+  const due = database.prepare<FailedEventRow>(`
+    ${failed("due_at_ms <= ?2")} UNION ALL
+    ${failed(`attempted_at_ms > ?2 + ${CLOCK_STEP_MS} AND due_at_ms > ?2 AND due_at_ms <= ?2 + ${LONGEST_DELAY_MS}`)}
+    UNION ALL ${failed(`due_at_ms > ?2 + ${LONGEST_DELAY_MS}`)} ORDER BY due_at_ms, by_sequence LIMIT ?3`);
+  const firstDueAfter = database.prepare<{ due_at_ms: number | null }>(
+    "SELECT min(due_at_ms) AS due_at_ms FROM failed_delivery WHERE subscription = ? AND due_at_ms > ?",
   );
+  const keptBetween = database.prepare<{ sequence: number }>(
+    "SELECT sequence FROM failed_delivery WHERE subscription = ? AND sequence > ? AND sequence <= ?",
+  );
+  const readProgress = database.prepare<NextProgress & { subscription: number }>(`
+    SELECT subscription, cursor, retrying, retrying + rejected_kept + dead_kept AS kept
+    FROM subscription JOIN progress ON subscription = number WHERE id = ?`);
   const retrying = database.prepare<FailedEventRow>(
     `${failed("failed.state = 'retrying' AND failed.sequence > ?2")} ORDER BY failed.sequence LIMIT ?3`,
   );
@@ -62,10 +76,6 @@ export function sqliteDeliveries(
   const endedAs = database.prepare<FailedEventRow>(
     `${failed("failed.state = ?4 AND failed.sequence < ?2")} ORDER BY failed.sequence DESC LIMIT ?3`,
   );
-  const clampDue = database.prepare(
-    "UPDATE failed_delivery SET due_at_ms = ?2 WHERE subscription = ?1 AND due_at_ms > ?2",
-  );
-  const raiseVersion = database.prepare("UPDATE subscriptions_version SET version = version + 1");
 
   const insertReplay = database.prepare(`
     INSERT INTO replay (subscription, ${REPLAY_COLUMNS})
@@ -85,19 +95,27 @@ export function sqliteDeliveries(
     return found === undefined ? nothing : work(found.number);
   }
 
+  const sourceOf = (subscription: number): NextSource => ({
+    due: (nowMs, limit) => due.all(subscription, nowMs, limit).map(toDue),
+    firstDueAfter: (nowMs) => firstDueAfter.get(subscription, nowMs)!.due_at_ms,
+    firstRetrying: () => retrying.all(subscription, 0, 1).map(toDue)[0],
+    keptBetween: (after, upTo) => keptBetween.all(subscription, after, upTo).map(({ sequence }) => sequence),
+    read: (query) => events.select(query).map(rows.toEvent),
+  });
+
   return {
     readers: ({ after = "", limit }) => listReaders.all(after, limit).map(toReader),
     reader(subscriptionId) {
       const row = reader.get(subscriptionId);
       return row && toReader(row);
     },
-    retrying: ({ subscriptionId, dueByMs, after = 0, limit }) =>
-      ofSubscription(subscriptionId, [], (subscription) => {
-        const found = dueByMs === undefined
-          ? retrying.all(subscription, after, limit)
-          : due.all(subscription, dueByMs, limit);
-        return found.map(toDue);
-      }),
+    async next(subscription, query) {
+      const progress = readProgress.get(subscription.id);
+      if (progress === undefined) return undefined;
+      return await nextDeliveries(sourceOf(progress.subscription), progress, subscription, query);
+    },
+    retrying: ({ subscriptionId, after = 0, limit }) =>
+      ofSubscription(subscriptionId, [], (subscription) => retrying.all(subscription, after, limit).map(toDue)),
     ended: ({ subscriptionId, state, before = Number.MAX_SAFE_INTEGER, limit }) =>
       ofSubscription(subscriptionId, [], (subscription) => {
         const found = state === undefined
@@ -110,14 +128,6 @@ export function sqliteDeliveries(
         leases.fence(step.leases);
         for (const settlement of step.settlements) settle(settlement);
       }),
-    clampDue: (subscriptionId, latestDueAtMs) =>
-      database.transaction(() =>
-        ofSubscription(subscriptionId, 0, (subscription) => {
-          const { changes } = clampDue.run(subscription, latestDueAtMs);
-          if (changes > 0) raiseVersion.run();
-          return changes;
-        })
-      ),
 
     insertReplay: (replay, claim) =>
       database.transaction(() => {

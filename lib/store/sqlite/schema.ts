@@ -9,6 +9,11 @@ import { TRANSACTION_INTENT_TABLE } from "./transaction_intents.ts";
 /** Marks our files (PRAGMA application_id): "PEGw" in ASCII. */
 const APPLICATION_ID = 0x50454777;
 
+/** When the last attempt of a failed delivery failed: by it a clock that was set back is noticed. */
+const ATTEMPTED_AT = `
+  ALTER TABLE failed_delivery ADD COLUMN attempted_at_ms INTEGER NOT NULL DEFAULT 0;
+  CREATE INDEX failed_delivery_by_attempt ON failed_delivery (subscription, attempted_at_ms) WHERE due_at_ms IS NOT NULL;`;
+
 /** They lead from schema 1 to 2, and so on. */
 const STEPS: ((database: SqliteDatabase) => void)[] = [
   ...FORMER_STEPS.map((sql) => (database: SqliteDatabase) => database.exec(sql)),
@@ -16,6 +21,7 @@ const STEPS: ((database: SqliteDatabase) => void)[] = [
   addIntents,
   (database) => database.exec(REGISTER_TABLE),
   (database) => database.exec(TRANSACTION_INTENT_TABLE),
+  (database) => database.exec(ATTEMPTED_AT),
 ];
 
 /** The schema that is made at once where there is nothing yet; the later steps follow. */

@@ -1,4 +1,4 @@
-import { count, failedRow, type ProgressRow } from "../sql/deliveries.ts";
+import { count, FAILED_COLUMNS, failedRow, type ProgressRow } from "../sql/deliveries.ts";
 import { FAILED_KEPT, type FailedDelivery, type Settlement } from "../webhook.ts";
 import type { SqliteAttempts } from "./attempts.ts";
 import type { SqliteLog } from "./log.ts";
@@ -23,8 +23,7 @@ export function sqliteSettling(
     "SELECT state FROM failed_delivery WHERE subscription = ? AND sequence = ?",
   );
   const write = database.prepare(`
-    INSERT OR REPLACE INTO failed_delivery (subscription, sequence, state, attempts, due_at_ms, failed_at_ms)
-    VALUES (?, ?, ?, ?, ?, ?)`);
+    INSERT OR REPLACE INTO failed_delivery (subscription, ${FAILED_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)`);
   const remove = database.prepare("DELETE FROM failed_delivery WHERE subscription = ? AND sequence = ?");
   const removeOldest = database.prepare(`
     DELETE FROM failed_delivery WHERE subscription = ?1 AND sequence IN (

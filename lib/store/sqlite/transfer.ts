@@ -106,7 +106,8 @@ export function sqliteTransfer(context: SqliteContext, log: SqliteLog, rows: Eve
     // What deleted subscriptions have left is not kept of anything.
     failedDeliveries: ([sequence = 0, id = ""], limit) =>
       statement<HiddenRecords["failedDeliveries"]>(`
-        SELECT id AS subscriptionId, sequence, state, attempts, due_at_ms AS dueAtMs, failed_at_ms AS failedAtMs
+        SELECT id AS subscriptionId, sequence, state, attempts, due_at_ms AS dueAtMs, failed_at_ms AS failedAtMs,
+          attempted_at_ms AS attemptedAtMs
         FROM failed_delivery INDEXED BY failed_delivery_by_sequence CROSS JOIN subscription ON number = subscription
         WHERE sequence >= ?1 AND (sequence > ?1 OR id > ?2) ORDER BY sequence, id LIMIT ?3`).all(sequence, id, limit),
     counters: ([id = ""], limit) =>

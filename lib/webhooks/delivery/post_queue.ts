@@ -1,7 +1,8 @@
-import { type DeliveryReader, isDown, isTroubled, POSTS_IN_A_ROW } from "./reader.ts";
+import { type Consumer, POSTS_IN_A_ROW } from "./consumer.ts";
+import { hasBreaks, slowed } from "./endpoint.ts";
 
-/** How far a courier goes. All of it is bounded, so that no endpoint can hold up another. */
-export interface CourierLimits {
+/** How far a delivery worker goes. All of it is bounded, so that no endpoint can hold up another. */
+export interface WorkerLimits {
   /** Posts under way at once to endpoints that answer well. */
   posts: number;
   /** Posts under way at once to endpoints that fail or are slow. */
@@ -14,7 +15,7 @@ export interface CourierLimits {
   slowMs: number;
 }
 
-export const COURIER_LIMITS: CourierLimits = {
+export const WORKER_LIMITS: WorkerLimits = {
   posts: 256,
   troubledPosts: 64,
   allPosts: 1_024,
@@ -24,63 +25,64 @@ export const COURIER_LIMITS: CourierLimits = {
 
 /** A post under way. */
 export interface Slot {
-  reader: DeliveryReader;
+  consumer: Consumer;
   startedAt: number;
   isTroubled: boolean;
 }
 
-/** Which reader posts next: each after the others, those in trouble within a number of their own. */
+/** Which consumer posts next: each after the others, those in trouble within a number of their own. */
 export interface PostQueue {
-  /** The reader has something to post. */
-  offer(reader: DeliveryReader): void;
-  /** The reader that posts next, as long as there is room; it has to be offered again. */
-  next(): DeliveryReader | undefined;
-  begin(reader: DeliveryReader, nowAt: number): Slot;
+  /** The consumer has something to post. */
+  offer(consumer: Consumer): void;
+  /** The consumer that posts next, as long as there is room; it has to be offered again. */
+  next(): Consumer | undefined;
+  begin(consumer: Consumer, nowAt: number): Slot;
   end(slot: Slot): void;
   /** A post that takes long counts among the troubled ones from then on, and makes room for a quick one. */
   sweep(nowAt: number): void;
   readonly underWay: number;
 }
 
-export function createPostQueue(limits: CourierLimits): PostQueue {
-  const well: DeliveryReader[] = [];
-  const troubled: DeliveryReader[] = [];
+export function createPostQueue(limits: WorkerLimits): PostQueue {
+  const well: Consumer[] = [];
+  const troubled: Consumer[] = [];
   /** In the order they began. */
   const slots = new Set<Slot>();
   let troubledPosts = 0;
 
   return {
-    offer(reader) {
-      if (reader.isReady) return;
-      reader.isReady = true;
+    offer(consumer) {
+      const { turn, endpoint } = consumer;
+      if (turn.isWaiting) return;
+      turn.isWaiting = true;
       // Those that are down wait for one another: who has only failed once, or is slow, does not wait for all of them.
-      if (isDown(reader)) return void troubled.push(reader);
-      const waiting = isTroubled(reader) ? troubled : well;
+      if (hasBreaks(endpoint)) return void troubled.push(consumer);
+      const waiting = endpoint.state === "healthy" ? well : troubled;
       // First those with posts left: what is new does not wait behind what is much.
-      if (reader.postsLeft > 0) return void waiting.unshift(reader);
-      reader.postsLeft = POSTS_IN_A_ROW;
-      waiting.push(reader);
+      if (turn.postsLeft > 0) return void waiting.unshift(consumer);
+      turn.postsLeft = POSTS_IN_A_ROW;
+      waiting.push(consumer);
     },
     next() {
       if (slots.size >= limits.allPosts) return undefined;
-      let reader: DeliveryReader | undefined;
-      if (slots.size - troubledPosts < limits.posts) reader = well.shift();
-      if (reader === undefined && troubledPosts < limits.troubledPosts) reader = troubled.shift();
-      if (reader !== undefined) reader.isReady = false;
-      return reader;
+      let consumer: Consumer | undefined;
+      if (slots.size - troubledPosts < limits.posts) consumer = well.shift();
+      if (consumer === undefined && troubledPosts < limits.troubledPosts) consumer = troubled.shift();
+      if (consumer !== undefined) consumer.turn.isWaiting = false;
+      return consumer;
     },
-    begin(reader, nowAt) {
-      const slot = { reader, startedAt: nowAt, isTroubled: isTroubled(reader) };
+    begin(consumer, nowAt) {
+      const slot = { consumer, startedAt: nowAt, isTroubled: consumer.endpoint.state !== "healthy" };
       slots.add(slot);
       if (slot.isTroubled) troubledPosts++;
-      reader.inFlight++;
-      reader.postsLeft--;
+      consumer.posts++;
+      consumer.turn.postsLeft--;
       return slot;
     },
     end(slot) {
       slots.delete(slot);
       if (slot.isTroubled) troubledPosts--;
-      slot.reader.inFlight--;
+      slot.consumer.posts--;
     },
     sweep(nowAt) {
       for (const slot of slots) {
@@ -88,8 +90,7 @@ export function createPostQueue(limits: CourierLimits): PostQueue {
         if (slot.isTroubled) continue;
         slot.isTroubled = true;
         troubledPosts++;
-        slot.reader.isSlow = true;
-        slot.reader.limit = 1;
+        slot.consumer.endpoint = slowed(slot.consumer.endpoint);
       }
     },
     get underWay() {

@@ -30,9 +30,6 @@ export const JITTER = 0.1;
 /** The longest `Retry-After` that is honoured; a longer one is taken for this. */
 export const MAX_RETRY_AFTER_SECONDS: number = 24 * 3_600;
 
-/** No delivery is ever due further ahead than this, in milliseconds. */
-export const LONGEST_DELAY_MS: number = MAX_RETRY_AFTER_SECONDS * 1_000 * (1 + JITTER);
-
 /** What has been owed for so long is given up at its next failure, in milliseconds. */
 export const MAX_AGE_MS: number = 3 * 86_400_000;
 

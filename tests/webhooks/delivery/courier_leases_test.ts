@@ -162,7 +162,7 @@ test("failing webhooks that are taken over just as the store fails lose nothing 
     on: store,
     clock,
     holder: "staying",
-    store: (whole) => failingStore(whole, "deliveries", "clampDue", () => calls++ === 0),
+    store: (whole) => failingStore(whole, "deliveries", "next", () => calls++ === 0),
   });
   await leaving.owe(0, "wh_1");
   leaving.courier.start();

@@ -1,8 +1,8 @@
 import { setImmediate as yieldToOthers } from "node:timers/promises";
 import { openStoreClock } from "../../../lib/store/store_clock.ts";
 import type { Store } from "../../../lib/store/store.ts";
-import { createCourier } from "../../../lib/webhooks/delivery/courier.ts";
-import type { CourierLimits } from "../../../lib/webhooks/delivery/post_queue.ts";
+import { createDeliveryWorker } from "../../../lib/webhooks/delivery/worker.ts";
+import type { WorkerLimits } from "../../../lib/webhooks/delivery/post_queue.ts";
 import { createTestClock, type TestClock } from "../../test_clock.ts";
 import {
   type Answer,
@@ -17,7 +17,7 @@ import {
 } from "../parts.ts";
 
 interface Options {
-  limits?: Partial<CourierLimits>;
+  limits?: Partial<WorkerLimits>;
   isKeyEnabled?: (keyId: string) => boolean | Promise<boolean>;
   /** Bends the store. */
   store?: (store: Store) => Store;
@@ -42,7 +42,7 @@ export async function courierStage(answer: (post: Posted) => Answer, options: Op
   const script = scriptedAttempts(ofStore, answer, options.retryMs);
   const problems: string[] = [];
   const newCourier = (holder: string) =>
-    createCourier({
+    createDeliveryWorker({
       store,
       attempt: script.attempt,
       isKeyEnabled: (keyId) => Promise.resolve(options.isKeyEnabled?.(keyId) ?? true),

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { setImmediate as yieldToOthers } from "node:timers/promises";
 import type { NewAttempt } from "../../../lib/store/webhook.ts";
 import { createAttempter } from "../../../lib/webhooks/delivery/attempt.ts";
-import { createCourier } from "../../../lib/webhooks/delivery/courier.ts";
+import { createDeliveryWorker } from "../../../lib/webhooks/delivery/worker.ts";
 import { MAX_ATTEMPTS, nextAttempt, SCHEDULE } from "../../../lib/webhooks/delivery/schedule.ts";
 import { createTestClock } from "../../test_clock.ts";
 import { append, eventAt, insert, memoryStore, START_MS, subscriptionOf } from "../parts.ts";
@@ -15,7 +15,7 @@ test("one that keeps the order has all its attempts: asking whether the endpoint
   const attempts: NewAttempt[] = [];
   await insert(store, subscriptionOf("wh_1", { ordered: true }));
   await append(store, [eventAt(101)], 101);
-  const courier = createCourier({
+  const courier = createDeliveryWorker({
     store,
     clock,
     attempt: createAttempter({

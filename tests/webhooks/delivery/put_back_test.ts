@@ -23,16 +23,16 @@ for (const [what, failing] of STORIES) {
         throw new Error("something is wrong on this side");
       }
       return hanging.includes(eventId) && !isRestarted ? hangs() : "delivered";
-    });
+    }, { limits: { slowMs: 60_000 } });
     made.courier.start();
     // Once these are delivered, the next three are posted together.
     await made.owe(3, "wh_1");
     await made.pass(100);
     await made.owe(3, "wh_1");
     await made.pass(100);
-    // What it comes to is written down, and the cursor with it.
+    // What it comes to is written down, and the cursor with it. After a break they are posted again.
     await made.owe(1, "wh_1");
-    await made.pass(100);
+    await made.pass(6_000);
     await made.courier.stop({ drainMs: 0 });
     const posted = made.postedTo("wh_1").map(({ eventId }) => eventId);
     assert.deepEqual(posted.slice(3), [...eventIds(104, 105, 106), ...failing, ...eventIds(107)]);

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { setImmediate as yieldToOthers } from "node:timers/promises";
 import type { Store } from "../../../lib/store/store.ts";
 import { recipientOf } from "../../../lib/webhooks/delivery/attempt.ts";
-import { createCourier } from "../../../lib/webhooks/delivery/courier.ts";
+import { createDeliveryWorker } from "../../../lib/webhooks/delivery/worker.ts";
 import { rotateSecret } from "../../../lib/webhooks/secrets/rotation.ts";
 import { createSecretCipher } from "../../../lib/webhooks/secrets/secrets.ts";
 import { bentStore } from "../../store/bent_store.ts";
@@ -34,7 +34,7 @@ async function rotationStage(
   const script = scriptedAttempts(clock, answersAfter(() => clock, 50));
   /** When each was posted, and how many secrets signed it. */
   const posted: { atMs: number; secrets: number }[] = [];
-  const courier = createCourier({
+  const courier = createDeliveryWorker({
     store: bend(store, clock),
     clock,
     attempt(request, signal) {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { GatewayError } from "../../../lib/errors.ts";
 import { recipientOf } from "../../../lib/webhooks/delivery/attempt.ts";
-import { HEEDED_MS } from "../../../lib/webhooks/delivery/vetting.ts";
+import { HEEDED_MS } from "../../../lib/webhooks/delivery/eligibility.ts";
 import { sealSecrets } from "../../../lib/webhooks/secrets/reseal.ts";
 import { isRotatedSince } from "../../../lib/webhooks/secrets/rotation.ts";
 import { createSecretCipher } from "../../../lib/webhooks/secrets/secrets.ts";

@@ -1,0 +1,122 @@
+import type { Clock } from "../../clock.ts";
+import { isFenced, type Lease, type Store } from "../../store/store.ts";
+import { MAX_SETTLED_WRITES, type Settlement } from "../../store/webhook.ts";
+import type { Consumer } from "./consumer.ts";
+import { leaveOutNoted, type Outcome, settlementsOf, writesOf } from "./settlement.ts";
+
+export interface CommitParts {
+  store: Pick<Store, "deliveries">;
+  clock: Clock;
+  /** How long one outcome waits for others to share its commit with. */
+  gatherMs: number;
+  /** Called before a batch becomes settlements. */
+  before(outcomes: Outcome[]): void;
+  /** Called before a commit that failed is tried again: closes the consumers that it is not for any more. */
+  beforeRetry(): Promise<void>;
+  /** Some of these consumers are another process's: closes those. */
+  fenced(consumers: Consumer[]): Promise<void>;
+  /** A batch is written, or its consumers are closed. */
+  committed(outcomes: Outcome[]): void;
+  onProblem(message: string, cause?: unknown): void;
+}
+
+/** Commits what posts came to, many outcomes at a time, one commit after the other, in the order in which they came. */
+export interface Commits {
+  add(outcome: Outcome): void;
+  /** How many outcomes are not written yet. */
+  readonly size: number;
+  /** Whether any of them is of this partition. */
+  isPending(partition: number): boolean;
+  /** Writes all without waiting for more; gives up after a few tries, for what is not written is delivered again. */
+  drain(): Promise<void>;
+}
+
+const PAUSE_MS = 1_000;
+const TRIES_WHEN_DRAINING = 3;
+
+export function createCommits(parts: CommitParts): Commits {
+  const { store, clock, gatherMs } = parts;
+  let waiting: Outcome[] = [];
+  /** Writes that they take. */
+  let size = 0;
+  let running: Promise<void> | undefined;
+  let pause = new AbortController();
+  let isDraining = false;
+
+  async function run(): Promise<void> {
+    while (waiting.length > 0) {
+      if (size < MAX_SETTLED_WRITES && !isDraining) {
+        pause = new AbortController();
+        await clock.wait(gatherMs, pause.signal);
+      }
+      const batch = firstThatFit(waiting);
+      if (!await write(batch)) return;
+      waiting = waiting.slice(batch.length);
+      size = waiting.reduce((total, outcome) => total + writesOf(outcome), 0);
+      parts.committed(batch);
+    }
+  }
+
+  /** Writes until it is written; false when it gives up. */
+  async function write(batch: Outcome[]): Promise<boolean> {
+    parts.before(batch);
+    const settlements = settlementsOf(batch.filter(({ consumer }) => !consumer.isClosed));
+    for (let failures = 0;; failures++) {
+      try {
+        if (failures > 0) await parts.beforeRetry();
+        return await tryWrite(settlements, failures > 0);
+      } catch (cause) {
+        if (!isFenced(cause) && failures === 0) parts.onProblem("attempts cannot be written down; trying on", cause);
+        if (isDraining && failures >= TRIES_WHEN_DRAINING) return false;
+        if (failures > 0) await clock.wait(PAUSE_MS);
+      }
+    }
+  }
+
+  async function tryWrite(all: Map<Consumer, Settlement>, isRetry: boolean): Promise<true> {
+    const own = new Map([...all].filter(([consumer]) => !consumer.isClosed));
+    if (isRetry) await leaveOutNoted(store, own.values());
+    if (own.size === 0) return true;
+    const leases = new Set<Lease>([...own.keys()].map(({ lease }) => lease));
+    try {
+      await store.deliveries.settle({ leases: [...leases], settlements: [...own.values()] });
+    } catch (cause) {
+      if (isFenced(cause)) await parts.fenced([...own.keys()]);
+      throw cause;
+    }
+    for (const [{ cursor }, settlement] of own) cursor.written = Math.max(cursor.written, settlement.cursor ?? 0);
+    return true;
+  }
+
+  function ensureRunning(): void {
+    running ??= run().finally(() => {
+      running = undefined;
+      if (waiting.length > 0 && !isDraining) ensureRunning();
+    });
+  }
+
+  return {
+    add(outcome) {
+      waiting.push(outcome);
+      size += writesOf(outcome);
+      if (size >= MAX_SETTLED_WRITES) pause.abort();
+      ensureRunning();
+    },
+    get size() {
+      return waiting.length;
+    },
+    isPending: (partition) => waiting.some(({ consumer }) => consumer.partition === partition),
+    async drain() {
+      isDraining = true;
+      pause.abort();
+      ensureRunning();
+      await running;
+    },
+  };
+}
+
+function firstThatFit(outcomes: Outcome[]): Outcome[] {
+  let room = MAX_SETTLED_WRITES;
+  const end = outcomes.findIndex((outcome) => (room -= writesOf(outcome)) < 0);
+  return end < 0 ? outcomes.slice() : outcomes.slice(0, end);
+}
