@@ -121,8 +121,15 @@ export function mayHaveMore(consumer: Consumer, tail: number, nowMs: number, now
     if (nextDueAtMs !== null) return isDueNow || (hasBreaks(consumer.endpoint) && nowAt >= restsUntil(consumer));
   }
   if (isDueNow || (!consumer.isAtEnd && cursor.scannedTo < tail)) return true;
-  if (replay === undefined || nowAt < replay.readAt) return false;
+  if (replay === undefined || nowAt < replay.readAt || !mayReplay(consumer, tail)) return false;
   return replay.endSequence === Infinity || replay.scannedTo < Math.min(replay.endSequence, tail);
+}
+
+/** Whether a replay may go on: what is new comes first, and an ordered one has to be done with what it was sent. */
+export function mayReplay(consumer: Consumer, tail: number): boolean {
+  const { subscription: { ordered }, cursor, isAtEnd, inFlight, nextDueAtMs, ready } = consumer;
+  if (ordered && (inFlight.size > 0 || nextDueAtMs !== null)) return false;
+  return (isAtEnd || cursor.scannedTo >= tail) && !ready.some((one) => one.cursor === cursor);
 }
 
 /** Whether it has nothing to do, and waits for new events alone. */

@@ -2,7 +2,7 @@ import type { Clock } from "../../clock.ts";
 import { heightOf } from "../../store/event.ts";
 import type { Store } from "../../store/store.ts";
 import type { FailedDelivery, NextDelivery } from "../../store/webhook.ts";
-import { type Consumer, enqueue, READ_AHEAD } from "./consumer.ts";
+import { type Consumer, enqueue, mayReplay, READ_AHEAD } from "./consumer.ts";
 import type { ReplayCursor } from "./cursor.ts";
 import { hasBreaks } from "./endpoint.ts";
 
@@ -47,16 +47,10 @@ export async function readNext(
   const isRewound = consumer.isAtEnd !== isAtEnd || (!isAtEnd && cursor.scannedTo !== after);
   enqueue(consumer, failed, isRewound ? [] : events, cursor);
   if (!isAtEnd && !isRewound) cursor.scannedTo = found.scannedTo;
-  if (replay !== undefined && events.length === 0 && mayRead(consumer, tail)) {
+  if (replay !== undefined && mayReplay(consumer, tail)) {
     await readReplay(store, consumer, replay, tail, clock.monotonicMs());
   }
   return true;
-}
-
-/** What is new comes first; an ordered one has to be done with it, and with what failed. */
-function mayRead({ subscription: { ordered }, cursor, isAtEnd, inFlight, nextDueAtMs, ready }: Consumer, tail: number) {
-  if (ordered && (inFlight.size > 0 || nextDueAtMs !== null)) return false;
-  return (isAtEnd || cursor.scannedTo >= tail) && !ready.some((one) => one.cursor === cursor);
 }
 
 async function readReplay(
