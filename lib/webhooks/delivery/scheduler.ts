@@ -1,6 +1,5 @@
 import { setImmediate } from "node:timers";
 import type { Clock } from "../../clock.ts";
-import type { Store } from "../../store/store.ts";
 import type { Commits } from "./commit.ts";
 import { canPost, type Consumer, isQuiet, mayHaveMore, PUT_OFF_MS, take } from "./consumer.ts";
 import type { Consumers } from "./consumers.ts";
@@ -9,10 +8,10 @@ import type { Eligibility } from "./eligibility.ts";
 import type { LogEnd } from "./log_end.ts";
 import type { PostQueue } from "./post_queue.ts";
 import type { Posting } from "./posting.ts";
-import { readNext } from "./reading.ts";
+import type { Reading } from "./reading.ts";
 
 export interface SchedulerParts {
-  store: Pick<Store, "events" | "deliveries">;
+  reading: Reading;
   clock: Clock;
   log: Pick<LogEnd, "tail">;
   consumers: Consumers;
@@ -41,7 +40,7 @@ export interface Scheduler {
 const MOST_PENDING = 2_000;
 
 export function createScheduler(parts: SchedulerParts): Scheduler {
-  const { store, clock, log, consumers, eligibility, queue, commits, posting, onProblem } = parts;
+  const { reading, clock, log, consumers, eligibility, queue, commits, posting, onProblem } = parts;
   const asking = new Set<Promise<void>>();
   let isDispatching = false;
 
@@ -81,7 +80,7 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
   }
 
   async function read(consumer: Consumer, hasMore: boolean): Promise<void> {
-    if (hasMore && !await readNext(store, consumer, log.tail, clock)) return consumers.close([consumer]);
+    if (hasMore && !await reading.read(consumer, log.tail)) return consumers.close([consumer]);
     if (!eligibility.isFresh(consumer, clock.monotonicMs())) await eligibility.check(consumer);
   }
 

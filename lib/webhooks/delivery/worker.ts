@@ -13,6 +13,7 @@ import { createLogEnd } from "./log_end.ts";
 import { createPartitions } from "./partitions.ts";
 import { createPostQueue, WORKER_LIMITS, type WorkerLimits } from "./post_queue.ts";
 import { createPosting } from "./posting.ts";
+import { createReading } from "./reading.ts";
 import { createScheduler } from "./scheduler.ts";
 import type { Outcome } from "./settlement.ts";
 
@@ -59,6 +60,7 @@ export function createDeliveryWorker(parts: WorkerParts): DeliveryWorker {
   const consumers = createConsumers({ store, partitions, clock });
   const { active } = consumers;
   const eligibility = createEligibility({ ...parts, refresh: consumers.refresh });
+  const reading = createReading(store, clock);
   const queue = createPostQueue(limits);
   const stepOfClock = createStepWatch(clock);
   const state = { networkMs: 0, savedAt: clock.monotonicMs(), isStopping: false };
@@ -67,7 +69,10 @@ export function createDeliveryWorker(parts: WorkerParts): DeliveryWorker {
     isHeard: () => state.isStopping ? "stop" : consumers.isEmpty() ? "nobody" : "yes",
     hand,
     handed: () => scheduler.dispatch(),
-    shortened: () => consumers.close(consumers.all()),
+    shortened() {
+      reading.forget();
+      consumers.close(consumers.all());
+    },
   });
   const commits = createCommits({
     store,
@@ -97,7 +102,7 @@ export function createDeliveryWorker(parts: WorkerParts): DeliveryWorker {
     },
   });
   const scheduler = createScheduler({
-    ...{ store, clock, log, consumers, eligibility, queue, commits, posting, isOwn, onProblem },
+    ...{ clock, log, reading, consumers, eligibility, queue, commits, posting, isOwn, onProblem },
     isStopping: () => state.isStopping,
   });
   const loop = createLoop({
