@@ -1,5 +1,5 @@
 import type { Clock } from "../../clock.ts";
-import { isFenced, type Lease, type Store } from "../../store/store.ts";
+import { isFenced, type Store } from "../../store/store.ts";
 import { MAX_SETTLED_WRITES, type Settlement } from "../../store/webhook.ts";
 import type { Consumer } from "./consumer.ts";
 import { leaveOutNoted, type Outcome, settlementsOf, writesOf } from "./settlement.ts";
@@ -36,8 +36,8 @@ const TRIES_WHEN_DRAINING = 3;
 
 export function createCommits(parts: CommitParts): Commits {
   const { store, clock, gatherMs } = parts;
+  /** Outcomes that are not written, and how many writes they take. */
   let waiting: Outcome[] = [];
-  /** Writes that they take. */
   let size = 0;
   let running: Promise<void> | undefined;
   let pause = new AbortController();
@@ -77,9 +77,9 @@ export function createCommits(parts: CommitParts): Commits {
     const own = new Map([...all].filter(([consumer]) => !consumer.isClosed));
     if (isRetry) await leaveOutNoted(store, own.values());
     if (own.size === 0) return true;
-    const leases = new Set<Lease>([...own.keys()].map(({ lease }) => lease));
+    const leases = [...new Set([...own.keys()].map(({ lease }) => lease))];
     try {
-      await store.deliveries.settle({ leases: [...leases], settlements: [...own.values()] });
+      await store.deliveries.settle({ leases, settlements: [...own.values()] });
     } catch (cause) {
       if (isFenced(cause)) await parts.fenced([...own.keys()]);
       throw cause;
@@ -118,5 +118,5 @@ export function createCommits(parts: CommitParts): Commits {
 function firstThatFit(outcomes: Outcome[]): Outcome[] {
   let room = MAX_SETTLED_WRITES;
   const end = outcomes.findIndex((outcome) => (room -= writesOf(outcome)) < 0);
-  return end < 0 ? outcomes.slice() : outcomes.slice(0, end);
+  return outcomes.slice(0, end < 0 ? undefined : end);
 }

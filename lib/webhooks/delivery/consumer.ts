@@ -10,7 +10,7 @@ import {
 } from "../../store/webhook.ts";
 import type { Recipient } from "./attempt.ts";
 import { type Cursor, cursorAt, openReplay, type ReplayCursor } from "./cursor.ts";
-import { type Endpoint, hasBreaks, isProbed, probedAmong, readyAt, unknownEndpoint, windowOf } from "./endpoint.ts";
+import { type Endpoint, isProbed, probedAmong, readyAt, unknownEndpoint, windowOf } from "./endpoint.ts";
 
 /** One delivery that is to be posted. */
 export interface Delivery extends NextDelivery {
@@ -108,28 +108,6 @@ export function canPost(consumer: Consumer, nowAt: number): boolean {
 /** Nothing is posted before, monotonic ms. */
 export function restsUntil({ endpoint, notBeforeAt }: Consumer): number {
   return Math.max(notBeforeAt, readyAt(endpoint));
-}
-
-/** Whether the store may have something to post. @param tail the end of the log, as far as it is known */
-export function mayHaveMore(consumer: Consumer, tail: number, nowMs: number, nowAt: number): boolean {
-  const { subscription: { ordered }, cursor, replay, nextDueAtMs, inFlight, ready } = consumer;
-  if (ready.length >= READ_AHEAD / 4) return false;
-  const isDueNow = nextDueAtMs !== null && nextDueAtMs <= nowMs;
-  if (ordered) {
-    // What it was sent has to be done with: it waits at what failed, or asks with it whether the endpoint is back.
-    if (inFlight.size > 0) return false;
-    if (nextDueAtMs !== null) return isDueNow || (hasBreaks(consumer.endpoint) && nowAt >= restsUntil(consumer));
-  }
-  if (isDueNow || (!consumer.isAtEnd && cursor.scannedTo < tail)) return true;
-  if (replay === undefined || nowAt < replay.readAt || !mayReplay(consumer, tail)) return false;
-  return replay.endSequence === Infinity || replay.scannedTo < Math.min(replay.endSequence, tail);
-}
-
-/** Whether a replay may go on: what is new comes first, and an ordered one has to be done with what it was sent. */
-export function mayReplay(consumer: Consumer, tail: number): boolean {
-  const { subscription: { ordered }, cursor, isAtEnd, inFlight, nextDueAtMs, ready } = consumer;
-  if (ordered && (inFlight.size > 0 || nextDueAtMs !== null)) return false;
-  return (isAtEnd || cursor.scannedTo >= tail) && !ready.some((one) => one.cursor === cursor);
 }
 
 /** Whether it has nothing to do, and waits for new events alone. */

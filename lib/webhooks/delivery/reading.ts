@@ -3,7 +3,7 @@ import type { Clock } from "../../clock.ts";
 import { type EventFilter, heightOf, type LoggedEvent } from "../../store/event.ts";
 import type { Store } from "../../store/store.ts";
 import type { FailedDelivery, NextDeliveries, NextDelivery } from "../../store/webhook.ts";
-import { type Consumer, enqueue, mayReplay, READ_AHEAD } from "./consumer.ts";
+import { type Consumer, enqueue, READ_AHEAD, restsUntil } from "./consumer.ts";
 import type { ReplayCursor } from "./cursor.ts";
 import { hasBreaks } from "./endpoint.ts";
 
@@ -11,6 +11,28 @@ import { hasBreaks } from "./endpoint.ts";
 const ASK_MS = 1_000;
 /** Some megabytes at most. */
 const PAGES_KEPT = 32;
+
+/** Whether the store may have something to post. @param tail the end of the log, as far as it is known */
+export function mayHaveMore(consumer: Consumer, tail: number, nowMs: number, nowAt: number): boolean {
+  const { subscription: { ordered }, cursor, replay, nextDueAtMs, inFlight, ready } = consumer;
+  if (ready.length >= READ_AHEAD / 4) return false;
+  const isDueNow = nextDueAtMs !== null && nextDueAtMs <= nowMs;
+  if (ordered) {
+    // What it was sent has to be done with: it waits at what failed, or asks with it whether the endpoint is back.
+    if (inFlight.size > 0) return false;
+    if (nextDueAtMs !== null) return isDueNow || (hasBreaks(consumer.endpoint) && nowAt >= restsUntil(consumer));
+  }
+  if (isDueNow || (!consumer.isAtEnd && cursor.scannedTo < tail)) return true;
+  if (replay === undefined || nowAt < replay.readAt || !mayReplay(consumer, tail)) return false;
+  return replay.endSequence === Infinity || replay.scannedTo < Math.min(replay.endSequence, tail);
+}
+
+/** Whether a replay may go on: what is new comes first, and an ordered one has to be done with what it was sent. */
+function mayReplay(consumer: Consumer, tail: number): boolean {
+  const { subscription: { ordered }, cursor, isAtEnd, inFlight, nextDueAtMs, ready } = consumer;
+  if (ordered && (inFlight.size > 0 || nextDueAtMs !== null)) return false;
+  return (isAtEnd || cursor.scannedTo >= tail) && !ready.some((one) => one.cursor === cursor);
+}
 
 /** Reads what consumers post next. */
 export interface Reading {

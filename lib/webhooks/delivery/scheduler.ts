@@ -1,14 +1,14 @@
 import { setImmediate } from "node:timers";
 import type { Clock } from "../../clock.ts";
 import type { Commits } from "./commit.ts";
-import { canPost, type Consumer, isQuiet, mayHaveMore, PUT_OFF_MS, take } from "./consumer.ts";
+import { canPost, type Consumer, isQuiet, PUT_OFF_MS, take } from "./consumer.ts";
 import type { Consumers } from "./consumers.ts";
 import { isDone } from "./cursor.ts";
 import type { Eligibility } from "./eligibility.ts";
 import type { LogEnd } from "./log_end.ts";
 import type { PostQueue } from "./post_queue.ts";
 import type { Posting } from "./posting.ts";
-import type { Reading } from "./reading.ts";
+import { mayHaveMore, type Reading } from "./reading.ts";
 
 export interface SchedulerParts {
   reading: Reading;

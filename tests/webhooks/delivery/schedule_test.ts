@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
+import { LONGEST_DELAY_MS } from "../../../lib/store/webhook.ts";
 import {
   JITTER,
   MAX_AGE_MS,
@@ -80,6 +81,7 @@ describe("nextAttempt", () => {
         assert.ok(Number.isInteger(delayMs) && delayMs >= scheduledMs * (1 - JITTER), `${delayMs}`);
         const wasAsked = outcome.kind === "status" && outcome.retryAfter !== undefined;
         const mostMs = scheduledMs * (1 + JITTER) + 1;
+        assert.ok(delayMs <= LONGEST_DELAY_MS);
         assert.ok(delayMs <= (wasAsked ? Math.max(mostMs, MAX_RETRY_AFTER_SECONDS * 1000) : mostMs), `${delayMs}`);
       }),
     );
