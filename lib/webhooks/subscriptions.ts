@@ -77,7 +77,7 @@ export interface Sent {
 export function createSubscriptions(parts: SubscriptionsParts): Subscriptions {
   const { store, secrets, attempt, createSecret, randomText, clock, onChange } = parts;
   const replays = createReplayAllowance(store);
-  /** What was written down stands: a courier that cannot look at it now sees by the version that it has changed. */
+  /** What was written down stands: a worker that cannot look at it now sees by the version that it has changed. */
   const changed = (id: string) => onChange(id).catch(() => {});
 
   async function own(keyId: string, id: string): Promise<Reader> {
@@ -188,7 +188,7 @@ export function createSubscriptions(parts: SubscriptionsParts): Subscriptions {
       const { deliveries, atLeast, lookedThrough } = plan;
       if (dryRun) return { id: null, deliveries, atLeast };
       const takenMs = await replays.take(keyId, lookedThrough);
-      // Couriers pass over the id of a job that has ended: where it is begun once more it is another.
+      // Workers pass over the id of a job that has ended: where it is begun once more it is another.
       const jobId = claim ? claim.id + claim.term : randomText(ID_LENGTH);
       const job = { id: `rp_${jobId}`, nowMs: clock.now(), claim };
       const replay = await beginReplay(store, id, plan, job).catch(async (error) => {

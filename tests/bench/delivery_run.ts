@@ -39,7 +39,7 @@ export async function measureDeliveries(run: DeliveryRun): Promise<DeliveryRate>
   const { root, runtime, location, gateways, load: { url, subscriptions, events } } = run;
   const cameTo = async (path: string) => (await (await fetch(`${url}${path}`)).json() as { came: number }).came;
   await cameTo("/reset");
-  const command = [...runtimeCommand(runtime), join(root, "tests/bench/courier_process.ts"), location];
+  const command = [...runtimeCommand(runtime), join(root, "tests/bench/worker_process.ts"), location];
   const started = await Promise.all(Array.from({ length: gateways }, () => start(command)));
   const feeding = run.isFed ? feed(location, events, async () => await cameTo("/") / subscriptions) : undefined;
   const cpu = () => started.reduce((sum, { pid }) => sum + cpuMicroseconds(pid), 0);

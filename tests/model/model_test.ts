@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { seededRandom } from "../faults/seeded_random.ts";
 import { forTier, longOnly } from "../tier.ts";
-import { replay as replayCouriers } from "./courier_replay.ts";
 import { replay as replayLimiters } from "./limiter_replay.ts";
+import { replay as replayWorkers } from "./worker_replay.ts";
 import { check, type Checked, LIMITER_MODEL, modelOf, PARTITIONS_MODEL, walk } from "./models.ts";
 import type { State } from "./quint.ts";
 import { keptTraces } from "./traces.ts";
@@ -16,7 +16,7 @@ const WALKS = Number(process.env.MODEL_WALKS ?? forTier({ test: 3, all: 25 }));
 const SEED = Number(process.env.FAULT_SEED ?? Date.now() % 1_000_000);
 
 const MODELS: [Checked, (trace: State[]) => Promise<void>][] = [
-  [PARTITIONS_MODEL, (trace) => replayCouriers(trace, 3, 3)],
+  [PARTITIONS_MODEL, (trace) => replayWorkers(trace, 3, 3)],
   [LIMITER_MODEL, (trace) => replayLimiters(trace, 3, LIMITER_MODEL.bounds.traces["RATE"]!)],
 ];
 

@@ -16,7 +16,7 @@ const STANDSTILL_MS = 20_000;
  */
 const LIES_APART_MS = 70_000;
 const HASH_LIES_APART_MS = 400_000;
-/** A burst is more than a courier reads ahead for one webhook. */
+/** A burst is more than a worker reads ahead for one webhook. */
 const BURST = { from: 70, to: 140 };
 const MOST_BURSTS = 3;
 const HOUR_MS = 3_600_000;

@@ -4,7 +4,7 @@ import { BOUNDS } from "../../lib/store/bounds.ts";
 import type { Store } from "../../lib/store/store.ts";
 import { append, poisoned, sampleEvent, sampleKey, sampleState, storeError, watcherLease } from "./samples.ts";
 import type { Subject } from "./store_contract.ts";
-import { courierLeases, sampleAttempt, sampleFailed, sampleSubscription, subscribe } from "./webhook_samples.ts";
+import { sampleAttempt, sampleFailed, sampleSubscription, subscribe, workerLeases } from "./webhook_samples.ts";
 
 /** What holds for every call, whatever the noun. */
 export function callContract({ store, location, anotherHandle }: Subject): void {
@@ -63,7 +63,7 @@ export function callContract({ store, location, anotherHandle }: Subject): void 
 
   test("what passes a bound is a RangeError, and the observer is not told: it never came to the store", async () => {
     const told: string[] = [];
-    const [lease] = await courierLeases(store(), "wh_1");
+    const [lease] = await workerLeases(store(), "wh_1");
     store().observe({ called: (method) => void told.push(method) });
     const many = <T>(count: number, item: T): T[] => Array.from({ length: count }, () => item);
     const { keys, buckets, submissions, leases, events, subscriptions, deliveries, transfer } = store();
@@ -133,7 +133,7 @@ export function callContract({ store, location, anotherHandle }: Subject): void 
   test("settle needs the lease of every partition named, and a due time just where a delivery retries", async () => {
     await subscribe(store(), "wh_1");
     await append(store(), sampleEvent(1));
-    const leases = await courierLeases(store(), "wh_1");
+    const leases = await workerLeases(store(), "wh_1");
     const one = { subscriptionId: "wh_1", attempts: [] };
     await assert.rejects(store().deliveries.settle({ leases: [], settlements: [one] }), RangeError);
     for (const failed of [sampleFailed(1, "retrying", { dueAtMs: null }), sampleFailed(1, "dead", { dueAtMs: 5 })]) {
@@ -147,7 +147,7 @@ export function callContract({ store, location, anotherHandle }: Subject): void 
     await subscribe(store(), "wh_1");
     await append(store(), sampleEvent(1));
     const lease = await watcherLease(store());
-    const leases = await courierLeases(store(), "wh_1");
+    const leases = await workerLeases(store(), "wh_1");
     const state = sampleState(1_077);
     const steps: (() => Promise<unknown>)[] = [
       () => store().events.append({ lease, events: [sampleEvent(2), poisoned(sampleEvent(3), "txHash")], state }),

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { Store } from "../../lib/store/store.ts";
 import { append, appendMany, sampleEvent, sampleKey, sampleState, sampleUndecoded, storeError } from "./samples.ts";
 import type { Subject } from "./store_contract.ts";
-import { courierLeases, sampleAttempt, sampleFailed, sampleReplay, settle, subscribe } from "./webhook_samples.ts";
+import { sampleAttempt, sampleFailed, sampleReplay, settle, subscribe, workerLeases } from "./webhook_samples.ts";
 
 /** What holds for a store that outlives its handle. */
 export function fileContract({ store, anotherHandle, reopen, isPersistent, isShared }: Subject): void {
@@ -49,7 +49,7 @@ export function fileContract({ store, anotherHandle, reopen, isPersistent, isSha
     });
     await store().deliveries.insertReplay(sampleReplay("rp_1", "wh_2"));
     await store().subscriptions.resealSecrets({ secrets: [], check: "check" });
-    const leases = await courierLeases(store(), "wh_1");
+    const leases = await workerLeases(store(), "wh_1");
     const before = await allOf(store());
     await store().close();
 

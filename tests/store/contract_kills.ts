@@ -10,9 +10,9 @@ export function killContract({ store, reopen, setting, newSetting, isPersistent,
   if (!isPersistent) return;
 
   test("after kill -9 everything up to the cursor is delivered or kept, and nothing was settled in part", async () => {
-    const courier = startStoreProcess(setting(), "deliver-until-killed");
-    await courier.said("delivered 300 wh_2");
-    await courier.kill();
+    const worker = startStoreProcess(setting(), "deliver-until-killed");
+    await worker.said("delivered 300 wh_2");
+    await worker.kill();
     for (const subscriptionId of ["wh_1", "wh_2"]) {
       const { cursor, retrying, nextDueAtMs } = await progressOf(store(), subscriptionId);
       assert.ok(cursor >= 300 && cursor % 10 === 0, `cursor ${cursor}`);

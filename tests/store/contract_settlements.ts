@@ -4,7 +4,6 @@ import { FAILED_KEPT, type FailedDelivery, partitionOf } from "../../lib/store/w
 import { appendMany, storeError } from "./samples.ts";
 import type { Subject } from "./store_contract.ts";
 import {
-  courierLeases,
   failedAttempt,
   freshProgress,
   progressOf,
@@ -14,6 +13,7 @@ import {
   settle,
   START_MS,
   subscribe,
+  workerLeases,
 } from "./webhook_samples.ts";
 
 export function settlementContract({ store, anotherHandle, pass }: Subject): void {
@@ -93,7 +93,7 @@ export function settlementContract({ store, anotherHandle, pass }: Subject): voi
     assert.equal(new Set(ids.map(partitionOf)).size, 8);
     await subscribe(store(), ...ids);
     await appendMany(store(), 1, 3);
-    const leases = await courierLeases(store(), ...ids);
+    const leases = await workerLeases(store(), ...ids);
     assert.equal(leases.length, 8);
     const settlements = ids.map((subscriptionId) => ({ subscriptionId, cursor: 2, attempts: [sampleAttempt(1)] }));
     await store().deliveries.settle({ leases, settlements });

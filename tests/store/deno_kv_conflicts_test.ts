@@ -9,13 +9,13 @@ import { openStore } from "../../lib/store/open.ts";
 import type { Lease, Store } from "../../lib/store/store.ts";
 import { appendMany, sampleEvent, sampleState, watcherLease } from "./samples.ts";
 import {
-  courierLeases,
   dueOf,
   failedAttempt,
   progressOf,
   sampleFailed,
   START_MS,
   subscribe,
+  workerLeases,
 } from "./webhook_samples.ts";
 
 const IDS = ["wh_1", "wh_2", "wh_3", "wh_4"];
@@ -101,7 +101,7 @@ function describeConflicts(): void {
       for (let n = 0; n < HANDLES; n++) stores.push(await openStore(setting, { now: () => START_MS }));
       const store = stores[0]!;
       await subscribe(store, ...IDS);
-      const [watcher, leases] = [await watcherLease(store), await courierLeases(store, ...IDS)];
+      const [watcher, leases] = [await watcherLease(store), await workerLeases(store, ...IDS)];
       const count: Count = { appended: 0, attempts: 0 };
       const work = async (one: Store) => {
         for (let n = 0; n < STEPS; n++) await step(one, watcher, leases, count);
@@ -124,7 +124,7 @@ function describeConflicts(): void {
       const [store, other] = [await openStore(setting), await openStore(setting)];
       const failing = Array.from({ length: 10 }, (_, n) => `wh_failing_${n}`);
       await subscribe(store, "wh_1", ...failing);
-      const leases = await courierLeases(store, "wh_1", ...failing);
+      const leases = await workerLeases(store, "wh_1", ...failing);
       await appendMany(store, 1, 180);
       for (const subscriptionId of failing) {
         const failed = Array.from({ length: 180 }, (_, n) => sampleFailed(n + 1, "retrying"));

@@ -9,7 +9,7 @@ import { runtimeName } from "../../lib/runtime/runtime.ts";
 import { eventKey, rawKey, subscriptionKey } from "../../lib/store/deno_kv/schema.ts";
 import { openStore } from "../../lib/store/open.ts";
 import { append, appendMany, sampleUndecoded, storeError } from "./samples.ts";
-import { courierLeases, sampleFailed, subscribe } from "./webhook_samples.ts";
+import { sampleFailed, subscribe, workerLeases } from "./webhook_samples.ts";
 
 function describeHalves(): void {
   describe("a Deno KV store in which a part of a record is missing", () => {
@@ -23,7 +23,7 @@ function describeHalves(): void {
       const undecoded = sampleUndecoded(4);
       await append(store, undecoded);
       await subscribe(store, "wh_1", "wh_2");
-      const leases = await courierLeases(store, "wh_1");
+      const leases = await workerLeases(store, "wh_1");
       const failed = [sampleFailed(1, "retrying")];
       await store.deliveries.settle({ leases, settlements: [{ subscriptionId: "wh_1", failed, attempts: [] }] });
       const kv = await openKv(file);

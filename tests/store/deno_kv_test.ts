@@ -17,7 +17,6 @@ import { transactionIntentContract } from "./contract_transaction_intents.ts";
 import { append, appendMany, sampleEvent, sampleUndecoded, storeError, watcherLease } from "./samples.ts";
 import { describeStore } from "./store_contract.ts";
 import {
-  courierLeases,
   dueOf,
   failedAttempt,
   progressOf,
@@ -26,6 +25,7 @@ import {
   settle,
   START_MS,
   subscribe,
+  workerLeases,
 } from "./webhook_samples.ts";
 
 function describeDenoKv(): void {
@@ -218,7 +218,7 @@ function describeDenoKv(): void {
       const other = await open("at-once.kv");
       await appendMany(store, 1, 40);
       await subscribe(store, "wh_1");
-      const leases = await courierLeases(store, "wh_1");
+      const leases = await workerLeases(store, "wh_1");
       await Promise.all(
         Array.from({ length: 40 }, async (_, n) => {
           const one = n % 2 === 0 ? store : other;

@@ -7,7 +7,7 @@ import { findPgbouncer, findPostgres } from "./postgres_programs.ts";
 import { createDatabase } from "./postgres_shared.ts";
 import { startPooler } from "./postgres_pooler.ts";
 import { append, sampleEvent } from "./samples.ts";
-import { courierLeases, sampleAttempt, subscribe } from "./webhook_samples.ts";
+import { sampleAttempt, subscribe, workerLeases } from "./webhook_samples.ts";
 
 const [programs, pgbouncer] = [findPostgres(), findPgbouncer()];
 const skip = programs === undefined || pgbouncer === undefined;
@@ -28,7 +28,7 @@ test("a transaction pooler may stand between, with prepare=false: nothing rests 
     const other = await open();
     await subscribe(store, ...ids);
     await append(store, ...Array.from({ length: 50 }, (_, n) => sampleEvent(n)));
-    const leases = await courierLeases(store, ...ids);
+    const leases = await workerLeases(store, ...ids);
     const settled = Array.from({ length: 120 }, (_, n) =>
       (n % 2 ? store : other).deliveries.settle({
         leases,

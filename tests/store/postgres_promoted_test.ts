@@ -123,19 +123,19 @@ describe("a standby that was promoted without the last commits", { skip: program
       ({ eventId }) => fails && eventId === sampleEvent(2).id ? "retry" : "delivered",
       600_000,
     );
-    const courier = createDeliveryWorker({
+    const worker = createDeliveryWorker({
       store,
       attempt,
       isKeyEnabled: () => Promise.resolve(true),
       recipient: ({ id, url }) => ({ id, url, secrets: [] }),
       message: ({ id, type }) => ({ id, type, json: "{}" }),
       clock: systemClock,
-      holder: "courier",
+      holder: "worker",
       onAttempt: () => {},
       onProblem: () => {},
     });
     const progress = async () => (await store.deliveries.reader("wh_1"))!.progress;
-    courier.start();
+    worker.start();
     await append(store, sampleEvent(1));
     await until(async () => (await progress()).cursor === 1);
     const before = await postgres.sql("SELECT version FROM retries.progress");
@@ -150,7 +150,7 @@ describe("a standby that was promoted without the last commits", { skip: program
     await until(async () => (await progress()).cursor === 3);
     const sent = posted.map(({ eventId }) => eventId);
     assert.equal(sent.filter((id) => id === sampleEvent(2).id).length, 2, `sent were ${sent}`);
-    await courier.stop({ drainMs: 0 });
+    await worker.stop({ drainMs: 0 });
     await store.close();
   });
 

@@ -12,13 +12,13 @@ import { findPostgres } from "./postgres_programs.ts";
 import { createDatabase, type SharedDatabase } from "./postgres_shared.ts";
 import { append, appendMany, sampleEvent } from "./samples.ts";
 import {
-  courierLeases,
   freshProgress,
   progressOf,
   sampleFailed,
   sampleReplay,
   settle,
   subscribe,
+  workerLeases,
 } from "./webhook_samples.ts";
 
 const programs = findPostgres();
@@ -117,7 +117,7 @@ describe("what happens at the same time in PostgreSQL", { skip: programs === und
     await appendMany(store, 1, 9);
     await store.deliveries.insertReplay(sampleReplay("rp_1", "wh_1"));
     await settle(store, { subscriptionId: "wh_1", failed: [sampleFailed(1, "retrying")] });
-    const leases = await courierLeases(store, "wh_1");
+    const leases = await workerLeases(store, "wh_1");
     const parsed = parsePostgresSetting(setting);
     const database = openDatabase(parsed);
     let all: Promise<unknown> | undefined;

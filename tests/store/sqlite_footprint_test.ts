@@ -9,7 +9,7 @@ import { openSqlite } from "../../lib/runtime/sqlite.ts";
 import { openStore } from "../../lib/store/open.ts";
 import { packAddress, packHash, unpackAddress, unpackHash } from "../../lib/store/packing.ts";
 import { appendMany, sampleEvent, sampleState, watcherLease } from "./samples.ts";
-import { courierLeases, sampleAttempt, subscribe } from "./webhook_samples.ts";
+import { sampleAttempt, subscribe, workerLeases } from "./webhook_samples.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "sqlite-footprint-"));
 const hash = fc.string({ unit: fc.constantFrom(..."0123456789abcdef"), minLength: 64, maxLength: 64 });
@@ -69,7 +69,7 @@ describe("what the sqlite store writes", () => {
     const store = await openStore(`sqlite:${path}`);
     await subscribe(store, "wh_1");
     await appendMany(store, 1, 300);
-    const leases = await courierLeases(store, "wh_1");
+    const leases = await workerLeases(store, "wh_1");
     const settle = (n: number) =>
       store.deliveries.settle({
         leases,

@@ -5,7 +5,7 @@ import { runtimeName } from "../../lib/runtime/runtime.ts";
 import { openStore } from "../../lib/store/open.ts";
 import type { Store } from "../../lib/store/store.ts";
 import { appendMany, sampleEvent, sampleKey, sampleState, watcherLease } from "./samples.ts";
-import { courierLeases, sampleAttempt, sampleFailed, subscribe } from "./webhook_samples.ts";
+import { sampleAttempt, sampleFailed, subscribe, workerLeases } from "./webhook_samples.ts";
 
 /** Another process that has the same store open, started from this very file. */
 export interface StoreProcess {
@@ -40,7 +40,7 @@ const WORK: Record<string, (store: Store) => void | Promise<void>> = {
   async "deliver-until-killed"(store) {
     await subscribe(store, "wh_1", "wh_2");
     await appendMany(store, 1, 5_000);
-    const leases = await courierLeases(store, "wh_1", "wh_2");
+    const leases = await workerLeases(store, "wh_1", "wh_2");
     for (let n = 10; n <= 5_000; n += 10) {
       for (const subscriptionId of ["wh_1", "wh_2"]) {
         const attempts = Array.from({ length: 10 }, (_, index) => sampleAttempt(n - 9 + index));

@@ -91,11 +91,11 @@ export async function subscribe(store: Store, ...ids: string[]): Promise<void> {
 }
 
 /** The leases of the partitions of these subscriptions, as their holder takes them anew. */
-export async function courierLeases(store: Store, ...subscriptionIds: string[]): Promise<Lease[]> {
+export async function workerLeases(store: Store, ...subscriptionIds: string[]): Promise<Lease[]> {
   const names = new Set(subscriptionIds.map((id) => partitionLease(partitionOf(id))));
   const leases: Lease[] = [];
   for (const name of names) {
-    leases.push((await store.leases.acquire({ name, holder: "the courier", durationMs: 60_000 }))!);
+    leases.push((await store.leases.acquire({ name, holder: "the worker", durationMs: 60_000 }))!);
   }
   return leases;
 }
@@ -105,7 +105,7 @@ export async function settle(
   store: Store,
   ...settlements: (Partial<Settlement> & Pick<Settlement, "subscriptionId">)[]
 ): Promise<void> {
-  const leases = await courierLeases(store, ...settlements.map(({ subscriptionId }) => subscriptionId));
+  const leases = await workerLeases(store, ...settlements.map(({ subscriptionId }) => subscriptionId));
   await store.deliveries.settle({ leases, settlements: settlements.map((one) => ({ attempts: [], ...one })) });
 }
 

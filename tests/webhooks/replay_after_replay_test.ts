@@ -3,12 +3,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Store } from "../../lib/store/store.ts";
 import { beginReplay, planReplay } from "../../lib/webhooks/replays.ts";
-import { courierStage } from "./delivery/courier_stage.ts";
+import { workerStage } from "./delivery/worker_stage.ts";
 import { START_MS } from "./parts.ts";
 
 test("a replay that is begun as soon as the one before it has ended is sent, too", async () => {
   let ended: (() => Promise<void>) | undefined;
-  const made = await courierStage(() => "delivered", {
+  const made = await workerStage(() => "delivered", {
     store: (store): Store => ({
       ...store,
       deliveries: {
@@ -23,14 +23,14 @@ test("a replay that is begun as soon as the one before it has ended is sent, too
       },
     }),
   });
-  made.courier.start();
+  made.worker.start();
   await made.owe(5, "wh_1");
   await made.pass(500);
   const { subscription } = (await made.store.deliveries.reader("wh_1"))!;
   async function replay(id: string): Promise<void> {
     const plan = await planReplay(made.store, subscription, { fromLedger: 101 });
     await beginReplay(made.store, "wh_1", plan, { id, nowMs: START_MS });
-    await made.courier.changed("wh_1");
+    await made.worker.changed("wh_1");
   }
   // Who waits until the first one has ended begins the second; the log grows meanwhile.
   ended = async () => {
@@ -44,5 +44,5 @@ test("a replay that is begun as soon as the one before it has ended is sent, too
   const sent = (id: string) => made.script.posted.filter(({ replayId }) => replayId === id).length;
   assert.deepEqual([sent("rp_1"), sent("rp_2")], [5, 5]);
   assert.equal((await made.store.deliveries.reader("wh_1"))!.replay, null);
-  await made.courier.stop({ drainMs: 0 });
+  await made.worker.stop({ drainMs: 0 });
 });

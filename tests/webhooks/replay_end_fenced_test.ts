@@ -4,12 +4,12 @@ import { test } from "node:test";
 import { partitionLease, partitionOf } from "../../lib/store/webhook.ts";
 import { beginReplay, planReplay } from "../../lib/webhooks/replays.ts";
 import { bentStore } from "../store/bent_store.ts";
-import { courierStage } from "./delivery/courier_stage.ts";
+import { workerStage } from "./delivery/worker_stage.ts";
 import { START_MS } from "./parts.ts";
 
 test("a replay whose end was fenced off goes on when its lease has come back", async () => {
   const refused: unknown[] = [];
-  const made = await courierStage(() => "delivered", {
+  const made = await workerStage(() => "delivered", {
     store: (store) =>
       bentStore(store, {
         deliveries: {
@@ -31,15 +31,15 @@ test("a replay whose end was fenced off goes on when its lease has come back", a
   });
   // Its holder takes every lease that it asks for, whoever has it.
   await made.store.holdForServing();
-  made.courier.start();
+  made.worker.start();
   await made.owe(5, "wh_1");
   await made.pass(3_000);
   const { subscription } = (await made.store.deliveries.reader("wh_1"))!;
   const plan = await planReplay(made.store, subscription, { fromLedger: 101 });
   await beginReplay(made.store, "wh_1", plan, { id: "rp_1", nowMs: START_MS });
-  await made.courier.changed("wh_1");
+  await made.worker.changed("wh_1");
   await made.pass(60_000, 20);
   assert.deepEqual(refused, ["fenced"]);
   assert.equal((await made.store.deliveries.reader("wh_1"))!.replay, null, "the replay has ended");
-  await made.courier.stop({ drainMs: 0 });
+  await made.worker.stop({ drainMs: 0 });
 });

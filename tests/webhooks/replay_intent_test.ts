@@ -35,7 +35,7 @@ test("a replay that a gateway began before it was killed is told to who asks aga
   assert.deepEqual(await replayOf(store), begun);
 });
 
-test("where it has ended by then it is begun under another id, which no courier takes for the one that ended", async () => {
+test("where it has ended by then it is begun under another id, which no worker takes for the one that ended", async () => {
   const { store, gateway } = await stage();
   const { id, cursor } = (await replayOf(store))!;
   await settle(store, { subscriptionId: "wh_1", replay: { id, cursor, done: true } });

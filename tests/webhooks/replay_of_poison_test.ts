@@ -3,17 +3,17 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MAX_ATTEMPTS, SCHEDULE } from "../../lib/webhooks/delivery/schedule.ts";
 import { beginReplay, planReplay } from "../../lib/webhooks/replays.ts";
-import { courierStage } from "./delivery/courier_stage.ts";
+import { workerStage } from "./delivery/worker_stage.ts";
 import { eventAt, type Posted, START_MS } from "./parts.ts";
 
 test("a replay to one that keeps the order ends, also at an event that its endpoint can never take", async () => {
   let attempt = 1;
-  const made = await courierStage((post: Posted) => {
+  const made = await workerStage((post: Posted) => {
     attempt = post.attempt;
     if (post.eventId !== eventAt(101).id) return "delivered";
     return post.kind === "delivery" && attempt >= MAX_ATTEMPTS ? "dead" : "retry";
   }, { ordered: true, retryMs: () => SCHEDULE[attempt - 1]! * 1_000 });
-  made.courier.start();
+  made.worker.start();
   await made.owe(1, "wh_1");
   const look = async () => (await made.store.deliveries.reader("wh_1"))!;
   async function passUntil(isOver: () => Promise<boolean>): Promise<void> {
@@ -24,8 +24,8 @@ test("a replay to one that keeps the order ends, also at an event that its endpo
   // Nothing is new: it is the only one by which its endpoint can be asked whether it is back.
   const plan = await planReplay(made.store, (await look()).subscription, { fromLedger: 101 });
   await beginReplay(made.store, "wh_1", plan, { id: "rp_1", nowMs: START_MS });
-  await made.courier.changed("wh_1");
+  await made.worker.changed("wh_1");
   await passUntil(async () => (await look()).replay === null);
   assert.equal((await look()).replay, null, "the replay goes on");
-  await made.courier.stop({ drainMs: 0 });
+  await made.worker.stop({ drainMs: 0 });
 });

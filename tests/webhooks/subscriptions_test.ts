@@ -25,14 +25,14 @@ async function stage(bend = (store: Store) => store) {
     startHeight: () => Promise.resolve(101),
     isKeyThere: () => key.isThere(),
     clock: { now: () => START_MS, monotonicMs: () => START_MS, wait: () => Promise.resolve() },
-    // As a courier answers that can't read the subscription just then.
+    // As a worker answers that can't read the subscription just then.
     onChange: () =>
       onChange.fails ? Promise.reject(new StoreError("unavailable", "the store is away")) : Promise.resolve(),
   });
   return { store, subscriptions, onChange, key };
 }
 
-test("a secret that was rotated is told, also where the courier can't look at it at once", async () => {
+test("a secret that was rotated is told, also where the worker can't look at it at once", async () => {
   const { store, subscriptions, onChange } = await stage();
   await insert(store, subscriptionOf("wh_1"));
   onChange.fails = true;
@@ -41,7 +41,7 @@ test("a secret that was rotated is told, also where the courier can't look at it
   assert.equal(told.plainSecret, NEW_SECRET, String(told));
 });
 
-test("a webhook that was made is told, also where the courier can't look at it at once", async () => {
+test("a webhook that was made is told, also where the worker can't look at it at once", async () => {
   const { store, subscriptions, onChange } = await stage();
   onChange.fails = true;
   const told = await subscriptions.create("key1", { url: "https://a.example/" }).catch((error) => error);

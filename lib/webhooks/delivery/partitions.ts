@@ -23,9 +23,9 @@ export interface Partitions {
 const LEASE_MS = 10_000;
 const LOOK_MS = 2_500;
 
-/** The register in which couriers say that they are there: until when each is believed to be, by the store's clock. */
-const COURIERS = "couriers";
-type Couriers = Record<string, number>;
+/** The register in which workers say that they are there: until when each is believed to be, by the store's clock. */
+const WORKERS = "workers";
+type Workers = Record<string, number>;
 
 interface Held {
   lease: Lease;
@@ -35,7 +35,7 @@ interface Held {
 }
 
 /**
- * Keeps leases on partitions: on all of them where one gateway has the store for itself, else on an even share. Couriers
+ * Keeps leases on partitions: on all of them where one gateway has the store for itself, else on an even share. Workers
  * tell one another in the store that they are there; each holds no more than its part of the number, so that what is too
  * much for one becomes free for another.
  */
@@ -67,13 +67,13 @@ export function createPartitions(
   }
 
   /**
-   * Says that this courier is there; answers how many partitions are its share. Where others are, it counts only after as
+   * Says that this worker is there; answers how many partitions are its share. Where others are, it counts only after as
    * long as it would be believed in if it died: one that dies again and again as soon as it has come leaves them their shares.
    */
   async function share(): Promise<number> {
     if (!isShared) return PARTITIONS;
     const mayCount = isCounted || clock.monotonicMs() - cameAt >= LEASE_MS;
-    const couriers = await registers.change(COURIERS, (before: Couriers | undefined, nowMs) => {
+    const workers = await registers.change(WORKERS, (before: Workers | undefined, nowMs) => {
       // One that is there for longer than it could have said is of a clock that was set back since.
       const isThere = (untilMs: number) => untilMs > nowMs && untilMs <= nowMs + 2 * LEASE_MS;
       const there = Object.fromEntries(Object.entries(others(before)).filter(([, untilMs]) => isThere(untilMs)));
@@ -81,14 +81,14 @@ export function createPartitions(
       const value = counts ? { ...there, [holder]: nowMs + LEASE_MS } : undefined;
       return { value, keepMs: LEASE_MS, answer: Object.keys(value ?? there).sort() };
     });
-    isCounted = couriers.includes(holder);
+    isCounted = workers.includes(holder);
     if (!isCounted) return 0;
-    const rest = PARTITIONS % couriers.length;
-    return Math.floor(PARTITIONS / couriers.length) + (couriers.indexOf(holder) < rest ? 1 : 0);
+    const rest = PARTITIONS % workers.length;
+    return Math.floor(PARTITIONS / workers.length) + (workers.indexOf(holder) < rest ? 1 : 0);
   }
 
-  function others(couriers: Couriers = {}): Couriers {
-    const { [holder]: _own, ...rest } = couriers;
+  function others(workers: Workers = {}): Workers {
+    const { [holder]: _own, ...rest } = workers;
     return rest;
   }
 
@@ -138,8 +138,8 @@ export function createPartitions(
       held.clear();
       if (own.length > 0) await store.release(own);
       if (!isShared) return;
-      await registers.change(COURIERS, (couriers: Couriers | undefined) => {
-        return { value: others(couriers), keepMs: LEASE_MS, answer: undefined };
+      await registers.change(WORKERS, (workers: Workers | undefined) => {
+        return { value: others(workers), keepMs: LEASE_MS, answer: undefined };
       });
     },
   };

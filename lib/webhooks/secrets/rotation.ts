@@ -24,7 +24,7 @@ const AGAIN_MS = 30_000;
 
 /**
  * Whether what was signed at this time (Unix ms) may have been signed with others than sign now: the secret was rotated
- * later, or so shortly before that a courier need not have known.
+ * later, or so shortly before that a worker need not have known.
  */
 export function isRotatedSince({ previousSecret }: Pick<Subscription, "previousSecret">, atMs: number): boolean {
   return previousSecret !== null && previousSecret.untilMs - ROTATION_MS + HEEDED_MS > atMs;
@@ -63,7 +63,7 @@ export async function rotateSecret(
     olderSecret: signing[0] ?? undefined,
   };
   if (!await replaced()) return undefined;
-  // Until then couriers may sign with the old secret alone: whoever is told the new one may rely on it.
+  // Until then workers may sign with the old secret alone: whoever is told the new one may rely on it.
   await wait(HEEDED_MS);
   return { ...subscription, ...rotated, plainSecret };
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bentStore } from "../../store/bent_store.ts";
-import { courierStage } from "./courier_stage.ts";
+import { workerStage } from "./worker_stage.ts";
 
 /** What waits for it goes on once it is opened. */
 function createGate() {
@@ -19,7 +19,7 @@ function createGate() {
 
 test("a webhook that was deleted while the process stood still is posted to no more when that goes on", async () => {
   const [keys, versions] = [createGate(), createGate()];
-  const made = await courierStage(() => "delivered", {
+  const made = await workerStage(() => "delivered", {
     async isKeyEnabled() {
       await keys.passed();
       return true;
@@ -34,7 +34,7 @@ test("a webhook that was deleted while the process stood still is posted to no m
         },
       }),
   });
-  made.courier.start();
+  made.worker.start();
   await made.owe(1, "wh_1");
   await made.pass(3_000);
   assert.equal(made.postedTo("wh_1").length, 1);
@@ -51,5 +51,5 @@ test("a webhook that was deleted while the process stood still is posted to no m
   versions.open();
   await made.pass(3_000);
   assert.equal(made.postedTo("wh_1").length, 1);
-  await made.courier.stop({ drainMs: 0 });
+  await made.worker.stop({ drainMs: 0 });
 });

@@ -4,48 +4,48 @@ import { test } from "node:test";
 import { createRetention } from "../../../lib/store/retention.ts";
 import { createTestClock } from "../../test_clock.ts";
 import { append, eventAt, START_MS } from "../parts.ts";
-import { courierStage, hangs } from "./courier_stage.ts";
+import { hangs, workerStage } from "./worker_stage.ts";
 
 const HOUR_MS = 3_600_000;
 
 for (const isBack of [true, false]) {
   test(`what is forgotten undelivered is counted as dead once, endpoint ${isBack ? "back" : "dead"}`, async () => {
     let isDown = true;
-    const made = await courierStage(() => isDown ? "retry" : "delivered", { retryMs: 100 * HOUR_MS });
-    made.courier.start();
+    const made = await workerStage(() => isDown ? "retry" : "delivered", { retryMs: 100 * HOUR_MS });
+    made.worker.start();
     await made.owe(100, "wh_1");
     await made.pass(60_000, 500);
     let ledger = 9_000;
     for (let hour = 1; hour <= 80; hour++) {
       await made.pass(HOUR_MS, 60_000);
       await append(made.store, [], ++ledger, START_MS + hour * HOUR_MS);
-      made.courier.wake();
+      made.worker.wake();
       if (hour === 30) await forgetOld(made);
       if (hour === 31 && isBack) isDown = false;
     }
     const delivered = new Set(await deliveredTo(made)).size;
     const { dead, retrying, cursor } = (await made.store.deliveries.reader("wh_1"))!.progress;
     assert.deepEqual({ dead: dead + delivered, retrying, cursor }, { dead: 100, retrying: 0, cursor: 100 });
-    await made.courier.stop({ drainMs: 0 });
+    await made.worker.stop({ drainMs: 0 });
   });
 }
 
 test("what is forgotten while it is posted to an endpoint that hangs is counted as dead once", async () => {
   const clock = createTestClock(START_MS);
   let underWay = 0;
-  const made = await courierStage(async () => {
+  const made = await workerStage(async () => {
     underWay++;
     await clock.wait(10_000);
     underWay--;
     return "retry" as const;
   }, { clock, retryMs: 100 * HOUR_MS });
-  made.courier.start();
+  made.worker.start();
   await made.owe(10, "wh_1");
   await made.pass(120_000, 250);
   // The network is a day further on.
   await append(made.store, [], 9_000, START_MS + 25 * HOUR_MS);
   clock.advance(25 * HOUR_MS);
-  made.courier.wake();
+  made.worker.wake();
   await made.pass(60_000, 250);
   while (underWay === 0) await made.pass(250, 250);
   await forgetOld(made);
@@ -55,19 +55,19 @@ test("what is forgotten while it is posted to an endpoint that hangs is counted 
   await made.pass(600_000, 250);
   const { dead, retrying } = (await made.store.deliveries.reader("wh_1"))!.progress;
   assert.deepEqual({ dead, retrying }, { dead: 10, retrying: 0 });
-  await made.courier.stop({ drainMs: 0 });
+  await made.worker.stop({ drainMs: 0 });
 });
 
 test("what is forgotten just before its post fails is counted as dead once", async () => {
   let fail = () => {};
-  const made = await courierStage(() => new Promise((resolve) => fail = () => resolve("retry")));
-  made.courier.start();
+  const made = await workerStage(() => new Promise((resolve) => fail = () => resolve("retry")));
+  made.worker.start();
   await made.owe(1, "wh_1");
   await made.pass(1_000);
   // The network is a day further on.
   await append(made.store, [], 9_000, START_MS + 25 * HOUR_MS);
   made.clock.advance(25 * HOUR_MS);
-  made.courier.wake();
+  made.worker.wake();
   await made.pass(2_000);
   await forgetOld(made);
   assert.equal((await made.store.events.bounds()).forgotten, 1);
@@ -76,20 +76,20 @@ test("what is forgotten just before its post fails is counted as dead once", asy
   await made.pass(60_000, 250);
   const { dead, retrying } = (await made.store.deliveries.reader("wh_1"))!.progress;
   assert.deepEqual({ dead, retrying }, { dead: 1, retrying: 0 });
-  await made.courier.stop({ drainMs: 0 });
+  await made.worker.stop({ drainMs: 0 });
 });
 
 test("what failed beyond a delivery that was never answered is counted once when all are forgotten", async () => {
-  const made = await courierStage(({ eventId }) => {
+  const made = await workerStage(({ eventId }) => {
     if (eventId === eventAt(102).id) return hangs();
     return eventId === eventAt(103).id ? "rejected" : eventId === eventAt(104).id ? "retry" : "delivered";
   });
-  made.courier.start();
+  made.worker.start();
   await made.owe(1, "wh_1");
   await made.pass(1_000);
   await made.owe(3);
   await made.pass(1_000);
-  await made.courier.stop({ drainMs: 0 });
+  await made.worker.stop({ drainMs: 0 });
   // The network is a day further on.
   await append(made.store, [], 9_000, START_MS + 25 * HOUR_MS);
   made.clock.advance(25 * HOUR_MS);
@@ -98,7 +98,7 @@ test("what failed beyond a delivery that was never answered is counted once when
   assert.deepEqual({ cursor, dead, rejected, retrying }, { cursor: 4, dead: 2, rejected: 1, retrying: 0 });
 });
 
-type Stage = Awaited<ReturnType<typeof courierStage>>;
+type Stage = Awaited<ReturnType<typeof workerStage>>;
 
 /** Forgets the events of more than a day ago, by the network's clock. */
 async function forgetOld({ store, clock }: Stage): Promise<void> {

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { heightOf } from "../../../lib/store/event.ts";
 import type { Store } from "../../../lib/store/store.ts";
 import { append, eventAt, insert, subscriptionOf } from "../parts.ts";
-import { courierStage } from "./courier_stage.ts";
+import { workerStage } from "./worker_stage.ts";
 
 /** Lets something happen between the next answer of `version` and what is asked after it. */
 function interruptible() {
@@ -28,11 +28,11 @@ function interruptible() {
   };
 }
 
-test("a webhook misses nothing of a network that goes back while a courier looks who listens", async () => {
+test("a webhook misses nothing of a network that goes back while a worker looks who listens", async () => {
   const version = interruptible();
-  const made = await courierStage(() => "delivered", { store: version.store });
+  const made = await workerStage(() => "delivered", { store: version.store });
   await insert(made.store, subscriptionOf("wh_1", { startHeight: heightOf(0, 201) }));
-  made.courier.start();
+  made.worker.start();
   await made.pass(1_100);
 
   version.next(async () => {
@@ -41,5 +41,5 @@ test("a webhook misses nothing of a network that goes back while a courier looks
   });
   await made.pass(5_000);
   assert.deepEqual(made.postedTo("wh_1").map(({ eventId }) => eventId), [eventAt(101).id]);
-  await made.courier.stop({ drainMs: 0 });
+  await made.worker.stop({ drainMs: 0 });
 });

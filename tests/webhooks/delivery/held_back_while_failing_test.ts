@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { owedTo } from "../parts.ts";
-import { courierStage } from "./courier_stage.ts";
+import { workerStage } from "./worker_stage.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -11,8 +11,8 @@ for (const ordered of [false, true]) {
   test(`what is held back for days for ${what} is not given up before the endpoint was asked`, async () => {
     let isWell = false;
     let isEnabled = true;
-    const made = await courierStage(() => isWell ? "delivered" : "retry", { ordered, isKeyEnabled: () => isEnabled });
-    made.courier.start();
+    const made = await workerStage(() => isWell ? "delivered" : "retry", { ordered, isKeyEnabled: () => isEnabled });
+    made.worker.start();
     await made.owe(3, "wh_1");
     await made.pass(2_000);
     isEnabled = false;
@@ -26,6 +26,6 @@ for (const ordered of [false, true]) {
     const { pending, dead, failing } = await owedTo(made.store, "wh_1");
     assert.deepEqual({ pending, dead, failing }, { pending: 0, dead: 0, failing: 0 });
     assert.equal(new Set(made.postedTo("wh_1").map(({ eventId }) => eventId)).size, 5);
-    await made.courier.stop({ drainMs: 0 });
+    await made.worker.stop({ drainMs: 0 });
   });
 }

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import type { Store } from "../../../lib/store/store.ts";
 import { partitionLease, PARTITIONS } from "../../../lib/store/webhook.ts";
 import { append, eventAt, insert, memoryStore, owedTo, START_MS, subscriptionOf } from "../parts.ts";
-import { courierStage } from "./courier_stage.ts";
+import { workerStage } from "./worker_stage.ts";
 
 /** A database that nobody reaches for a while, and whose standby is promoted: from then on all is asked of that. */
 function failover(standby: Store) {
@@ -33,7 +33,7 @@ async function replicated(standby: Store, { withLeases }: { withLeases: boolean 
   await insert(standby, subscriptionOf("wh_1", { keyId: "key_of_wh_1" }));
   await append(standby, [eventAt(101)], 101);
   for (let partition = 0; withLeases && partition < PARTITIONS; partition++) {
-    await standby.leases.acquire({ name: partitionLease(partition), holder: "courier", durationMs: 60_000 });
+    await standby.leases.acquire({ name: partitionLease(partition), holder: "worker", durationMs: 60_000 });
   }
 }
 
@@ -44,10 +44,10 @@ for (const withLeases of [true, false]) {
     const database = failover(standby);
     const lost = eventAt(103).id;
     let fails = true;
-    const made = await courierStage(({ eventId }) => fails && eventId === lost ? "retry" : "delivered", {
+    const made = await workerStage(({ eventId }) => fails && eventId === lost ? "retry" : "delivered", {
       store: database.store,
     });
-    made.courier.start();
+    made.worker.start();
     await made.owe(1, "wh_1");
     await made.pass(1_100);
     await replicated(standby, { withLeases });
@@ -65,7 +65,7 @@ for (const withLeases of [true, false]) {
     const posted = made.postedTo("wh_1").map(({ eventId }) => eventId);
     assert.equal(posted.filter((id) => id === lost).length, 2);
     assert.equal(posted.at(-1), eventAt(104).id);
-    await made.courier.stop({ drainMs: 0 });
+    await made.worker.stop({ drainMs: 0 });
     assert.equal((await standby.deliveries.reader("wh_1"))!.progress.cursor, 4);
   });
 }
@@ -75,10 +75,10 @@ test("an event whose retry alone was lost with a database's last commits is sent
   const database = failover(standby);
   const lost = eventAt(103).id;
   let fails = true;
-  const made = await courierStage(({ eventId }) => fails && eventId === lost ? "retry" : "delivered", {
+  const made = await workerStage(({ eventId }) => fails && eventId === lost ? "retry" : "delivered", {
     store: database.store,
   });
-  made.courier.start();
+  made.worker.start();
   await made.owe(1, "wh_1");
   await made.pass(1_100);
   await replicated(standby, { withLeases: true });
@@ -95,14 +95,14 @@ test("an event whose retry alone was lost with a database's last commits is sent
   const posted = made.postedTo("wh_1").map(({ eventId }) => eventId);
   assert.equal(posted.filter((id) => id === lost).length, 2);
   assert.equal(posted.at(-1), eventAt(104).id);
-  await made.courier.stop({ drainMs: 0 });
+  await made.worker.stop({ drainMs: 0 });
 });
 
 test("a replay whose end was lost with a database's last commits goes on, and another can be begun", async () => {
   const standby = await memoryStore();
   const database = failover(standby);
-  const made = await courierStage(() => "delivered", { store: database.store });
-  made.courier.start();
+  const made = await workerStage(() => "delivered", { store: database.store });
+  made.worker.start();
   await made.owe(1, "wh_1");
   await made.pass(1_100);
   await replicated(standby, { withLeases: true });
@@ -118,7 +118,7 @@ test("a replay whose end was lost with a database's last commits goes on, and an
     createdAtMs: START_MS,
   };
   for (const store of [made.store, standby]) await store.deliveries.insertReplay(replay);
-  await made.courier.changed("wh_1");
+  await made.worker.changed("wh_1");
   await made.owe(1, "wh_1");
   await made.pass(3_000);
   assert.equal((await made.store.deliveries.reader("wh_1"))!.replay, null);
@@ -126,14 +126,14 @@ test("a replay whose end was lost with a database's last commits goes on, and an
   database.end();
   await made.pass(10_000);
   assert.equal((await standby.deliveries.reader("wh_1"))!.replay, null);
-  await made.courier.stop({ drainMs: 0 });
+  await made.worker.stop({ drainMs: 0 });
 });
 
 test("no cursor is written that lies beyond a log which has lost its end", async () => {
   const standby = await memoryStore();
   const database = failover(standby);
-  const made = await courierStage(() => "delivered", { store: database.store, gatherMs: 500 });
-  made.courier.start();
+  const made = await workerStage(() => "delivered", { store: database.store, gatherMs: 500 });
+  made.worker.start();
   await made.owe(1, "wh_1");
   await made.pass(1_100);
   await replicated(standby, { withLeases: true });
@@ -148,5 +148,5 @@ test("no cursor is written that lies beyond a log which has lost its end", async
   await made.pass(10_000);
   const posted = made.postedTo("wh_1").map(({ eventId }) => eventId);
   assert.deepEqual(posted.slice(-3), events.map(({ id }) => id));
-  await made.courier.stop({ drainMs: 0 });
+  await made.worker.stop({ drainMs: 0 });
 });

@@ -15,7 +15,7 @@ test("one that keeps the order has all its attempts: asking whether the endpoint
   const attempts: NewAttempt[] = [];
   await insert(store, subscriptionOf("wh_1", { ordered: true }));
   await append(store, [eventAt(101)], 101);
-  const courier = createDeliveryWorker({
+  const worker = createDeliveryWorker({
     store,
     clock,
     attempt: createAttempter({
@@ -26,12 +26,12 @@ test("one that keeps the order has all its attempts: asking whether the endpoint
     isKeyEnabled: () => Promise.resolve(true),
     recipient: ({ id, url }) => ({ id, url, secrets: [] }),
     message: ({ id, type }) => ({ id, type, json: "{}" }),
-    holder: "courier",
+    holder: "worker",
     onAttempt: (attempt) => attempts.push(attempt),
     onProblem: (message, cause) => assert.fail(`${message}: ${cause}`),
     gatherMs: 1,
   });
-  courier.start();
+  worker.start();
   const isDead = async () => (await store.deliveries.reader("wh_1"))!.progress.dead > 0;
   // Far less than three days of the network's clock: by its age it does not die.
   for (let minute = 0; minute < 80 * 60 && !await isDead(); minute++) {
@@ -43,5 +43,5 @@ test("one that keeps the order has all its attempts: asking whether the endpoint
   const scheduled = SCHEDULE.reduce((sum, seconds) => sum + seconds, 0) / 3_600;
   assert.equal(real.length, MAX_ATTEMPTS, `dead after ${hours.toFixed(1)} h of ${scheduled.toFixed(1)} h`);
   assert.ok(hours >= scheduled, `dead after ${hours} h, scheduled are ${scheduled} h`);
-  await courier.stop({ drainMs: 0 });
+  await worker.stop({ drainMs: 0 });
 });

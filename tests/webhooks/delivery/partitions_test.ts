@@ -21,7 +21,7 @@ test("a look at leases that were lost in a standstill, answered late, does not c
       return answer;
     },
   };
-  const partitions = createPartitions({ ...store, leases }, clock, "courier");
+  const partitions = createPartitions({ ...store, leases }, clock, "worker");
   const heldNow = () => Array.from({ length: PARTITIONS }, (_, at) => at).filter(partitions.holds);
   await partitions.keep(() => false);
   assert.equal(heldNow().length, PARTITIONS);
@@ -29,7 +29,7 @@ test("a look at leases that were lost in a standstill, answered late, does not c
   clock.advance(20_000);
   for (let at = 0; at < PARTITIONS; at++) {
     const { name } = partitions.lease(at)!;
-    const taken = await store.leases.acquire({ name, holder: "courier", durationMs: 10_000 });
+    const taken = await store.leases.acquire({ name, holder: "worker", durationMs: 10_000 });
     await store.leases.release([taken!]);
   }
   isLate = true;

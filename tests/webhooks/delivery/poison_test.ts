@@ -4,12 +4,12 @@ import { test } from "node:test";
 import { SCHEDULE } from "../../../lib/webhooks/delivery/schedule.ts";
 import { createTestClock } from "../../test_clock.ts";
 import { append, eventAt, type Posted, START_MS } from "../parts.ts";
-import { courierStage } from "./courier_stage.ts";
+import { workerStage } from "./worker_stage.ts";
 
 /** An endpoint that answers 500 to what `isPoison` says and takes all else, tried again by the schedule. */
 async function pickyStage(isPoison: (eventId: string) => boolean) {
   let attempt = 1;
-  const made = await courierStage((post: Posted) => {
+  const made = await workerStage((post: Posted) => {
     attempt = post.attempt;
     return isPoison(post.eventId) ? "retry" : "delivered";
   }, { clock: createTestClock(START_MS), retryMs: () => SCHEDULE[attempt - 1]! * 1_000 });
@@ -20,51 +20,51 @@ async function pickyStage(isPoison: (eventId: string) => boolean) {
 test("three events in a row that an endpoint fails at do not keep from it those that come after", async () => {
   const poison = new Set([101, 102, 103].map((ledger) => eventAt(ledger).id));
   const made = await pickyStage((id) => poison.has(id));
-  made.courier.start();
+  made.worker.start();
   await made.owe(13, "wh_1");
   await made.pass(3_600_000, 1_000);
   assert.equal(made.taken(), 10, "an hour later");
-  await made.courier.stop({ drainMs: 0 });
+  await made.worker.stop({ drainMs: 0 });
 });
 
 test("what an endpoint fails at again and again does not keep from it what is new", async () => {
   const made = await pickyStage((id) => id.endsWith("2"));
-  made.courier.start();
+  made.worker.start();
   await made.owe(1, "wh_1");
   await made.pass(100);
   // Two hours with one that it takes and one that it does not every twenty seconds.
   for (let n = 0; n < 360; n++) {
     await append(made.store, [eventAt(200 + n, 1), eventAt(200 + n, 2)], 200 + n, START_MS + n * 20_000);
-    made.courier.wake();
+    made.worker.wake();
     await made.pass(20_000, 500);
   }
   await made.pass(20_000, 500);
   assert.equal(made.taken(), 361);
-  await made.courier.stop({ drainMs: 0 });
+  await made.worker.stop({ drainMs: 0 });
 });
 
 test("nor does what is new and poison itself, where nothing else has come for long", async () => {
   const made = await pickyStage((id) => id !== eventAt(143).id);
-  made.courier.start();
+  made.worker.start();
   await made.owe(40, "wh_1");
   await made.pass(3_600_000, 1_000);
   await made.owe(3, "wh_1");
   await made.pass(30_000, 500);
   assert.equal(made.taken(), 1);
-  await made.courier.stop({ drainMs: 0 });
+  await made.worker.stop({ drainMs: 0 });
 });
 
 test("what is due again does not slow down what is new", async () => {
   const isPoison = (id: string) => id < eventAt(160).id;
   const made = await pickyStage(isPoison);
-  made.courier.start();
+  made.worker.start();
   await made.owe(60, "wh_1");
   await made.pass(3_600_000, 1_000);
-  await made.courier.stop({ drainMs: 0 });
+  await made.worker.stop({ drainMs: 0 });
   await made.owe(100, "wh_1");
   // By then all of them are due.
   made.clock.advance(3_600_000);
-  const next = made.newCourier("next");
+  const next = made.newWorker("next");
   next.start();
   await made.pass(20_000, 100);
   assert.equal(made.taken(), 101);

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { eventAt, type Posted } from "../parts.ts";
-import { courierStage, hangs } from "./courier_stage.ts";
+import { hangs, workerStage } from "./worker_stage.ts";
 
 const eventIds = (...ledgers: number[]) => ledgers.map((ledger) => eventAt(ledger).id);
 
@@ -17,14 +17,14 @@ for (const [what, failing] of STORIES) {
   test(`when ${what}, the order is kept, and none is lost at a restart`, async () => {
     let isRestarted = false;
     const failed = new Set<string>();
-    const made = await courierStage(({ eventId }: Posted) => {
+    const made = await workerStage(({ eventId }: Posted) => {
       if (failing.includes(eventId) && !failed.has(eventId)) {
         failed.add(eventId);
         throw new Error("something is wrong on this side");
       }
       return hanging.includes(eventId) && !isRestarted ? hangs() : "delivered";
     }, { limits: { slowMs: 60_000 } });
-    made.courier.start();
+    made.worker.start();
     // Once these are delivered, the next three are posted together.
     await made.owe(3, "wh_1");
     await made.pass(100);
@@ -33,12 +33,12 @@ for (const [what, failing] of STORIES) {
     // What it comes to is written down, and the cursor with it. After a break they are posted again.
     await made.owe(1, "wh_1");
     await made.pass(6_000);
-    await made.courier.stop({ drainMs: 0 });
+    await made.worker.stop({ drainMs: 0 });
     const posted = made.postedTo("wh_1").map(({ eventId }) => eventId);
     assert.deepEqual(posted.slice(3), [...eventIds(104, 105, 106), ...failing, ...eventIds(107)]);
 
     isRestarted = true;
-    const next = made.newCourier("next");
+    const next = made.newWorker("next");
     next.start();
     await made.pass(20_000, 50);
     const attempts = await made.store.deliveries.attempts("wh_1", { limit: 100 });

@@ -3,13 +3,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Store } from "../../../lib/store/store.ts";
 import { eventAt, owedTo, type Posted } from "../parts.ts";
-import { answersAfter, courierStage } from "./courier_stage.ts";
+import { answersAfter, workerStage } from "./worker_stage.ts";
 
 /** Sends one event again, as its owner asks for. */
-async function resend({ store, courier }: Awaited<ReturnType<typeof courierStage>>, sequence: number): Promise<void> {
+async function resend({ store, worker }: Awaited<ReturnType<typeof workerStage>>, sequence: number): Promise<void> {
   const [event] = await store.events.read({ filter: {}, after: sequence - 1, order: "asc", limit: 1 });
   await begin(store, sequence, event!.ledger);
-  await courier.changed("wh_1");
+  await worker.changed("wh_1");
 }
 
 const begin = (store: Store, sequence: number, height: number) =>
@@ -23,25 +23,25 @@ const kinds = (posted: Posted[], ledger: number) =>
     .map(({ replayId, attempt }) => replayId === null ? attempt : "replay");
 
 test("what a replay delivers while it becomes due again is not sent once more", async () => {
-  const made = await courierStage(({ replayId }) => replayId === null ? "retry" : slow());
+  const made = await workerStage(({ replayId }) => replayId === null ? "retry" : slow());
   const slow = answersAfter(() => made.clock, 2_000);
-  made.courier.start();
+  made.worker.start();
   await made.owe(1, "wh_1");
   await made.pass(4_000);
   await resend(made, 1);
   await made.pass(20_000);
   assert.deepEqual(kinds(made.script.posted, 101), [1, "replay"]);
   assert.equal((await owedTo(made.store, "wh_1")).retrying, 0);
-  await made.courier.stop({ drainMs: 0 });
+  await made.worker.stop({ drainMs: 0 });
 });
 
 test("a replay of what is being tried again is sent afterwards, and tried again when it fails", async () => {
-  const made = await courierStage(({ eventId, replayId, attempt }) => {
+  const made = await workerStage(({ eventId, replayId, attempt }) => {
     if (eventId !== eventAt(103).id) return "delivered";
     return replayId !== null || attempt === 1 ? "retry" : slow();
   });
   const slow = answersAfter(() => made.clock, 8_000);
-  made.courier.start();
+  made.worker.start();
   await made.owe(3, "wh_1");
   await made.pass(2_000);
   await made.owe(2);
@@ -50,16 +50,16 @@ test("a replay of what is being tried again is sent afterwards, and tried again 
   await made.pass(30_000);
   assert.deepEqual(kinds(made.script.posted, 103), [1, 2, "replay", 2]);
   assert.equal((await owedTo(made.store, "wh_1")).retrying, 0);
-  await made.courier.stop({ drainMs: 0 });
+  await made.worker.stop({ drainMs: 0 });
 });
 
 test("what a replay has delivered is not sent once more where it becomes due before that is written down", async () => {
   let answer = () => {};
-  const made = await courierStage(({ eventId, replayId }) => {
+  const made = await workerStage(({ eventId, replayId }) => {
     if (eventId !== eventAt(103).id) return "delivered";
     return replayId === null ? "retry" : new Promise((resolve) => answer = () => resolve("delivered"));
   }, { gatherMs: 400 });
-  made.courier.start();
+  made.worker.start();
   await made.owe(3, "wh_1");
   await made.pass(1_000);
   const dueAtMs = (await made.store.deliveries.reader("wh_1"))!.progress.nextDueAtMs!;
@@ -69,5 +69,5 @@ test("what a replay has delivered is not sent once more where it becomes due bef
   await made.pass(20_000);
   assert.deepEqual(kinds(made.script.posted, 103), [1, "replay"]);
   assert.equal((await owedTo(made.store, "wh_1")).retrying, 0);
-  await made.courier.stop({ drainMs: 0 });
+  await made.worker.stop({ drainMs: 0 });
 });

@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { StoreError } from "../../../lib/store/store.ts";
 import { bentStore } from "../../store/bent_store.ts";
-import { courierStage } from "./courier_stage.ts";
+import { workerStage } from "./worker_stage.ts";
 
 test("an attempt is listed once, also where the answer of the commit that noted it was lost", async () => {
   let losses = 0;
-  const made = await courierStage(() => "delivered", {
+  const made = await workerStage(() => "delivered", {
     store: (store) =>
       bentStore(store, {
         deliveries: {
@@ -20,7 +20,7 @@ test("an attempt is listed once, also where the answer of the commit that noted 
         },
       }),
   });
-  made.courier.start();
+  made.worker.start();
   await made.owe(3, "wh_1");
   await made.pass(3_000);
   const attempts = await made.store.deliveries.attempts("wh_1", { limit: 100 });
@@ -29,12 +29,12 @@ test("an attempt is listed once, also where the answer of the commit that noted 
     attempts.map(({ eventId }) => eventId).sort(),
     made.postedTo("wh_1").map((one) => one.eventId).sort(),
   );
-  await made.courier.stop({ drainMs: 0 });
+  await made.worker.stop({ drainMs: 0 });
 });
 
 test("what posts came to is written down where the store fails to say which leases are left, just as it fenced one off", async () => {
   let [fenced, isFailing] = [0, false];
-  const made = await courierStage(() => "delivered", {
+  const made = await workerStage(() => "delivered", {
     store: (store) =>
       bentStore(store, {
         deliveries: {
@@ -52,11 +52,11 @@ test("what posts came to is written down where the store fails to say which leas
         },
       }),
   });
-  made.courier.start();
+  made.worker.start();
   await made.owe(3, "wh_1");
   await made.pass(10_000);
   const { progress } = (await made.store.deliveries.reader("wh_1"))!;
   assert.ok(fenced > 1, "it was fenced off, and tried again");
   assert.equal(progress.cursor, 3);
-  await made.courier.stop({ drainMs: 0 });
+  await made.worker.stop({ drainMs: 0 });
 });

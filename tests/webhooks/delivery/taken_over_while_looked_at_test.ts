@@ -4,7 +4,7 @@ import { test } from "node:test";
 import type { Store } from "../../../lib/store/store.ts";
 import { partitionLease, partitionOf } from "../../../lib/store/webhook.ts";
 import { eventAt, insert, subscriptionOf } from "../parts.ts";
-import { courierStage } from "./courier_stage.ts";
+import { workerStage } from "./worker_stage.ts";
 
 test("what another gateway delivered before it gave a webhook away is not sent again for an older look at it", async () => {
   /** Another gateway has all partitions, until it goes. */
@@ -36,13 +36,13 @@ test("what another gateway delivered before it gave a webhook away is not sent a
     });
   }
 
-  const made = await courierStage(() => "delivered", { store: bent });
-  made.courier.start();
+  const made = await workerStage(() => "delivered", { store: bent });
+  made.worker.start();
   // In a second it asks for partitions again.
   await made.pass(2_100);
   await insert(made.store, subscriptionOf("wh_1"));
   await made.owe(3);
-  const changed = made.courier.changed("wh_1");
+  const changed = made.worker.changed("wh_1");
   await made.pass(100);
 
   const name = partitionLease(partitionOf("wh_1"));
@@ -59,5 +59,5 @@ test("what another gateway delivered before it gave a webhook away is not sent a
   await made.owe(1);
   await made.pass(2_000);
   assert.deepEqual(made.postedTo("wh_1").map(({ eventId }) => eventId), [eventAt(104).id]);
-  await made.courier.stop({ drainMs: 0 });
+  await made.worker.stop({ drainMs: 0 });
 });

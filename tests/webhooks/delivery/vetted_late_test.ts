@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { createTestClock } from "../../test_clock.ts";
 import { bentStore } from "../../store/bent_store.ts";
 import { memoryStore, START_MS } from "../parts.ts";
-import { courierStage } from "./courier_stage.ts";
+import { workerStage } from "./worker_stage.ts";
 
 test("what waited for the store until another gateway has taken over is not posted any more", async () => {
   const clock = createTestClock(START_MS);
@@ -14,7 +14,7 @@ test("what waited for the store until another gateway has taken over is not post
   let asked = 0;
   const answers: (() => void)[] = [];
   const stuck = () => isStuck ? new Promise<void>((resolve) => answers.push(resolve)) : Promise.resolve();
-  const first = await courierStage(async ({ subscriptionId }) => {
+  const first = await workerStage(async ({ subscriptionId }) => {
     if (subscriptionId === "wh_slow") await clock.wait(5_000);
     return "delivered" as const;
   }, {
@@ -37,8 +37,8 @@ test("what waited for the store until another gateway has taken over is not post
       return true;
     },
   });
-  const second = await courierStage(() => "delivered", { on: bare, clock, ordered: true });
-  first.courier.start();
+  const second = await workerStage(() => "delivered", { on: bare, clock, ordered: true });
+  first.worker.start();
   await first.owe(1, "wh_slow");
   await first.pass(100);
   await first.owe(1, "wh_1");
@@ -47,7 +47,7 @@ test("what waited for the store until another gateway has taken over is not post
   assert.equal(first.postedTo("wh_1").length, 0);
   await first.pass(20_000, 50);
   // A store of one process gives its leases to whoever asks; with its own clock they would have run out by now.
-  second.courier.start();
+  second.worker.start();
   await first.pass(5_000);
   assert.equal(second.postedTo("wh_1").length, 1, "the second has taken over and posted it");
   isStuck = false;
@@ -55,15 +55,15 @@ test("what waited for the store until another gateway has taken over is not post
   for (const answer of answers) answer();
   await first.pass(5_000);
   assert.equal(first.postedTo("wh_1").length, 0, "the first posts it, too");
-  await first.courier.stop({ drainMs: 0 });
-  await second.courier.stop({ drainMs: 0 });
+  await first.worker.stop({ drainMs: 0 });
+  await second.worker.stop({ drainMs: 0 });
 });
 
 test("what waited for the answer about its key for longer than such an answer is believed is not posted with it", async () => {
   const clock = createTestClock(START_MS);
   let isDisabled = false;
   let asked = 0;
-  const made = await courierStage(async ({ subscriptionId }) => {
+  const made = await workerStage(async ({ subscriptionId }) => {
     if (subscriptionId === "wh_slow") await clock.wait(5_000);
     return "delivered" as const;
   }, {
@@ -75,7 +75,7 @@ test("what waited for the answer about its key for longer than such an answer is
       return answer;
     },
   });
-  made.courier.start();
+  made.worker.start();
   await made.owe(1, "wh_slow");
   await made.pass(100);
   await made.owe(1, "wh_1");
@@ -84,7 +84,7 @@ test("what waited for the answer about its key for longer than such an answer is
   isDisabled = true;
   await made.pass(30_000);
   assert.equal(made.postedTo("wh_1").length, 0);
-  const stopped = made.courier.stop({ drainMs: 0 });
+  const stopped = made.worker.stop({ drainMs: 0 });
   await made.pass(20_000);
   await stopped;
 });

@@ -9,7 +9,7 @@ import { rotateSecret } from "../../../lib/webhooks/secrets/rotation.ts";
 import { createSecretCipher } from "../../../lib/webhooks/secrets/secrets.ts";
 import { bentStore } from "../../store/bent_store.ts";
 import { createTestClock, type TestClock } from "../../test_clock.ts";
-import { answersAfter } from "../delivery/courier_stage.ts";
+import { answersAfter } from "../delivery/worker_stage.ts";
 import {
   type Answer,
   append,
@@ -34,7 +34,7 @@ async function rotationStage(
   const script = scriptedAttempts(clock, answersAfter(() => clock, 50));
   /** When each was posted, and how many secrets signed it. */
   const posted: { atMs: number; secrets: number }[] = [];
-  const courier = createDeliveryWorker({
+  const worker = createDeliveryWorker({
     store: bend(store, clock),
     clock,
     attempt(request, signal) {
@@ -46,7 +46,7 @@ async function rotationStage(
     isKeyEnabled: () => Promise.resolve(true),
     recipient: (subscription) => recipientOf(subscription, cipher.open, clock.now()),
     message: ({ id, type }) => ({ id, type, json: "{}" }),
-    holder: "courier",
+    holder: "worker",
     onAttempt: () => {},
     onProblem: (message, cause) => assert.fail(`${message}: ${cause}`),
     limits: { postsPerEndpoint: 1 },
@@ -65,7 +65,7 @@ async function rotationStage(
   }
   async function stop(): Promise<void> {
     let isStopped = false;
-    void courier.stop({ drainMs: 0 }).then(() => isStopped = true);
+    void worker.stop({ drainMs: 0 }).then(() => isStopped = true);
     await passUntil(() => isStopped);
   }
   /** What was posted from then on is signed with the new secret, too. */
@@ -74,9 +74,9 @@ async function rotationStage(
     assert.ok(since.length > 20, "nothing was posted since");
     assert.deepEqual(since.filter(({ secrets }) => secrets < 2).map(({ atMs }) => atMs - fromMs), []);
   }
-  courier.start();
+  worker.start();
   await passUntil(() => posted.length > 20);
-  return { store, clock, courier, posted, passUntil, rotate, assertSigned, stop };
+  return { store, clock, worker, posted, passUntil, rotate, assertSigned, stop };
 }
 
 test("what is posted when a rotation has been answered is signed with the new secret, also by a gateway whose store is slow", async () => {
@@ -99,7 +99,7 @@ test("what is posted when a rotation has been answered is signed with the new se
 
 test("it is signed so also when a gateway is answered only then what it has asked about the webhook before", async () => {
   let held: Promise<void> | undefined;
-  const { clock, courier, posted, passUntil, rotate, assertSigned, stop } = await rotationStage((store) =>
+  const { clock, worker, posted, passUntil, rotate, assertSigned, stop } = await rotationStage((store) =>
     bentStore(store, {
       deliveries: {
         async reader(id) {
@@ -113,7 +113,7 @@ test("it is signed so also when a gateway is answered only then what it has aske
   );
   const { promise, resolve: letGo } = Promise.withResolvers<void>();
   held = promise;
-  void courier.changed("wh_1");
+  void worker.changed("wh_1");
   held = undefined;
   let answeredMs = Infinity;
   void rotate().then(() => answeredMs = clock.now());

@@ -126,7 +126,7 @@ test("all three are sealed, and still sign", async () => {
   assert.equal(await sealWith("01".repeat(32)), 0);
 });
 
-test("what was sent in the moment of a rotation, or within the time that couriers may take to hear of it, counts as of before", async () => {
+test("what was sent in the moment of a rotation, or within the time that workers may take to hear of it, counts as of before", async () => {
   const { store, rotateAfter } = await createRotated();
   await rotateAfter(0);
   const subscription = (await store.subscriptions.get("wh_1"))!;

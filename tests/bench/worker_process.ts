@@ -1,4 +1,4 @@
-// A gateway's webhooks and nothing else, on the store it is given, until SIGTERM: courier_process.ts STORE
+// A gateway's webhooks and nothing else, on the store it is given, until SIGTERM: worker_process.ts STORE
 import process from "node:process";
 import { openStore } from "../../lib/store/open.ts";
 import { localWebhooks } from "./webhook_load.ts";

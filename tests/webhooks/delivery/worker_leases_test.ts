@@ -10,17 +10,17 @@ import { partitionLease, PARTITIONS } from "../../../lib/store/webhook.ts";
 import { bentStore } from "../../store/bent_store.ts";
 import { createTestClock } from "../../test_clock.ts";
 import { failingStore, owedTo, START_MS } from "../parts.ts";
-import { answersAfter, courierStage, hangs } from "./courier_stage.ts";
+import { answersAfter, hangs, workerStage } from "./worker_stage.ts";
 
-const directory = mkdtempSync(join(tmpdir(), "courier-"));
+const directory = mkdtempSync(join(tmpdir(), "worker-"));
 after(() => rmSync(directory, { recursive: true }));
 
 test("a store that cannot be written to for a while loses nothing and repeats nothing", async () => {
   let fails = false;
-  const made = await courierStage(() => "delivered", {
+  const made = await workerStage(() => "delivered", {
     store: (store) => failingStore(store, "deliveries", "settle", () => fails),
   });
-  made.courier.start();
+  made.worker.start();
   await made.owe(0, "wh_1");
   await made.pass(50);
   fails = true;
@@ -32,38 +32,38 @@ test("a store that cannot be written to for a while loses nothing and repeats no
   assert.equal((await owedTo(made.store, "wh_1")).pending, 0);
   assert.equal(made.script.posted.length, 30);
   assert.deepEqual(made.problems, ["attempts cannot be written down; trying on"]);
-  await made.courier.stop({ drainMs: 0 });
+  await made.worker.stop({ drainMs: 0 });
 });
 
 test("a store that cannot be read for a while delays what is new", async () => {
   let fails = true;
-  const made = await courierStage(() => "delivered", {
+  const made = await workerStage(() => "delivered", {
     store: (store) => failingStore(store, "events", "read", () => fails),
   });
-  made.courier.start();
+  made.worker.start();
   await made.owe(5, "wh_1");
   await made.pass(3_000, 50);
   fails = false;
   await made.pass(12_000, 50);
   assert.equal(made.script.posted.length, 5);
-  await made.courier.stop({ drainMs: 0 });
+  await made.worker.stop({ drainMs: 0 });
 });
 
-test("a courier whose partitions another has taken settles nothing, and the other one delivers", async () => {
-  const made = await courierStage(() => hangs());
-  made.courier.start();
+test("a worker whose partitions another has taken settles nothing, and the other one delivers", async () => {
+  const made = await workerStage(() => hangs());
+  made.worker.start();
   await made.owe(2, "wh_1");
   await made.pass(100);
   assert.equal(made.script.posted.length, 1);
-  const other = await courierStage(() => "delivered", { on: made.store, clock: made.clock });
+  const other = await workerStage(() => "delivered", { on: made.store, clock: made.clock });
   // A store of one process gives its leases to whoever asks.
-  other.courier.start();
+  other.worker.start();
   await other.pass(100);
   assert.equal(other.script.posted.length, 2);
   assert.equal((await owedTo(made.store, "wh_1")).pending, 0);
-  await made.courier.stop({ drainMs: 0 });
+  await made.worker.stop({ drainMs: 0 });
   assert.equal((await made.store.deliveries.attempts("wh_1", { limit: 10 })).length, 2);
-  await other.courier.stop({ drainMs: 0 });
+  await other.worker.stop({ drainMs: 0 });
 });
 
 /** Another takes all of its partitions. */
@@ -74,12 +74,12 @@ async function loseLeases(store: Store, durationMs = 60_000): Promise<void> {
   }
 }
 
-test("who takes over from a dead courier delivers, also where the store fails just then", async () => {
+test("who takes over from a dead worker delivers, also where the store fails just then", async () => {
   const clock = createTestClock(START_MS);
   const store = await openStore("memory:", { now: clock.now });
   await loseLeases(store, 5_000);
   let fails = false;
-  const made = await courierStage(() => "delivered", {
+  const made = await workerStage(() => "delivered", {
     on: store,
     clock,
     store: () =>
@@ -98,35 +98,35 @@ test("who takes over from a dead courier delivers, also where the store fails ju
         () => fails && !(fails = false),
       ),
   });
-  made.courier.start();
+  made.worker.start();
   await made.owe(1, "wh_1");
   await made.pass(4_000);
   assert.equal(made.script.posted.length, 0);
   await made.pass(8_000);
   assert.equal(made.problems.length, 1);
   assert.equal(made.script.posted.length, 1);
-  await made.courier.stop({ drainMs: 0 });
+  await made.worker.stop({ drainMs: 0 });
 });
 
 test("a settlement that was fenced off is not written, and not tried for ever", async () => {
   let answerIt: (() => void) | undefined;
-  const made = await courierStage(() => new Promise((resolve) => answerIt = () => resolve("delivered")));
+  const made = await workerStage(() => new Promise((resolve) => answerIt = () => resolve("delivered")));
   // Its holder takes every lease that it asks for, whoever has it.
   await made.store.holdForServing();
-  made.courier.start();
+  made.worker.start();
   await made.owe(1, "wh_1");
   await made.pass(100);
   await loseLeases(made.store);
   answerIt!();
   await made.pass(100);
   assert.equal((await made.store.deliveries.attempts("wh_1", { limit: 10 })).length, 0);
-  await made.courier.stop({ drainMs: 0 });
+  await made.worker.stop({ drainMs: 0 });
 });
 
 test("a settlement that is fenced off just when the store fails is let go when that can be told again", async () => {
   let answerIt: (() => void) | undefined;
   let isDown = false;
-  const made = await courierStage(() => new Promise((resolve) => answerIt = () => resolve("delivered")), {
+  const made = await workerStage(() => new Promise((resolve) => answerIt = () => resolve("delivered")), {
     store: (store) => ({
       ...store,
       leases: {
@@ -139,7 +139,7 @@ test("a settlement that is fenced off just when the store fails is let go when t
     }),
   });
   await made.store.holdForServing();
-  made.courier.start();
+  made.worker.start();
   await made.owe(1, "wh_1");
   await made.pass(100);
   await loseLeases(made.store);
@@ -150,47 +150,47 @@ test("a settlement that is fenced off just when the store fails is let go when t
   await made.pass(5_000, 50);
   assert.ok(made.problems.length > 0);
   assert.equal((await made.store.deliveries.attempts("wh_1", { limit: 10 })).length, 0);
-  await made.courier.stop({ drainMs: 0 });
+  await made.worker.stop({ drainMs: 0 });
 });
 
 test("failing webhooks that are taken over just as the store fails lose nothing of what comes after", async () => {
   const clock = createTestClock(START_MS);
   const store = await openStore("memory:", { now: clock.now, isShared: true });
-  const leaving = await courierStage(() => "retry", { on: store, clock, holder: "leaving" });
+  const leaving = await workerStage(() => "retry", { on: store, clock, holder: "leaving" });
   let calls = 0;
-  const staying = await courierStage(() => "delivered", {
+  const staying = await workerStage(() => "delivered", {
     on: store,
     clock,
     holder: "staying",
     store: (whole) => failingStore(whole, "deliveries", "next", () => calls++ === 0),
   });
   await leaving.owe(0, "wh_1");
-  leaving.courier.start();
+  leaving.worker.start();
   await leaving.pass(50);
-  staying.courier.start();
+  staying.worker.start();
   await leaving.pass(12_000, 50);
   await leaving.owe(1, "wh_1");
   await leaving.pass(50);
   assert.equal(leaving.postedTo("wh_1").length, 1, "it is its own");
-  await leaving.courier.stop({ drainMs: 0 });
+  await leaving.worker.stop({ drainMs: 0 });
   while (calls === 0) await staying.pass(50);
   await leaving.pass(1_100, 50);
   await leaving.owe(3, "wh_1");
   await staying.pass(20_000, 50);
   assert.equal(new Set(staying.postedTo("wh_1").map(({ eventId }) => eventId)).size, 4);
   assert.equal((await owedTo(store, "wh_1")).pending, 0);
-  await staying.courier.stop({ drainMs: 0 });
+  await staying.worker.stop({ drainMs: 0 });
 });
 
 test("a stop lets quick posts end, and cuts off those that hang: they are delivered at the next start", async () => {
   const held = {} as { clock: { wait(ms: number): Promise<void> } };
   const quick = answersAfter(() => held.clock, 100);
-  const made = await courierStage(({ subscriptionId }) => subscriptionId === "wh_hangs" ? hangs() : quick());
+  const made = await workerStage(({ subscriptionId }) => subscriptionId === "wh_hangs" ? hangs() : quick());
   held.clock = made.clock;
-  made.courier.start();
+  made.worker.start();
   await made.owe(1, "wh_quick", "wh_hangs");
   await made.pass(20);
-  const stopped = made.courier.stop({ drainMs: 3_000 });
+  const stopped = made.worker.stop({ drainMs: 3_000 });
   await made.pass(4_000, 50);
   await stopped;
   assert.equal((await owedTo(made.store, "wh_quick")).pending, 0);
@@ -200,11 +200,11 @@ test("a stop lets quick posts end, and cuts off those that hang: they are delive
     0,
     "nothing is said of what was cut off",
   );
-  const next = await courierStage(() => "delivered", { on: made.store, clock: made.clock });
-  next.courier.start();
+  const next = await workerStage(() => "delivered", { on: made.store, clock: made.clock });
+  next.worker.start();
   await next.pass(50);
   assert.deepEqual(next.script.posted.map(({ subscriptionId }) => subscriptionId), ["wh_hangs"]);
-  await next.courier.stop({ drainMs: 0 });
+  await next.worker.stop({ drainMs: 0 });
 });
 
 test("after a kill a start repeats no more than what was under way", async () => {
@@ -212,18 +212,18 @@ test("after a kill a start repeats no more than what was under way", async () =>
   const [dead, alive] = [await openStore(setting), await openStore(setting)];
   const clock = createTestClock(START_MS);
   let answered = 0;
-  const killed = await courierStage(() => ++answered > 40 ? hangs() : "delivered", { on: dead, clock });
-  killed.courier.start();
+  const killed = await workerStage(() => ++answered > 40 ? hangs() : "delivered", { on: dead, clock });
+  killed.worker.start();
   await killed.owe(100, "wh_1");
   await killed.pass(500);
   const written = (await dead.deliveries.reader("wh_1"))!.progress.cursor;
   assert.ok(written >= 40, String(written));
   await alive.holdForServing();
-  const next = await courierStage(() => "delivered", { on: alive, clock });
-  next.courier.start();
+  const next = await workerStage(() => "delivered", { on: alive, clock });
+  next.worker.start();
   await next.pass(1_000);
   assert.equal(next.postedTo("wh_1").length, 100 - written);
-  await Promise.all([killed.courier.stop({ drainMs: 0 }), next.courier.stop({ drainMs: 0 })]);
+  await Promise.all([killed.worker.stop({ drainMs: 0 }), next.worker.stop({ drainMs: 0 })]);
   await dead.close();
   await alive.close();
 });

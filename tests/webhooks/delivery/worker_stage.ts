@@ -25,15 +25,15 @@ interface Options {
   on?: Store;
   clock?: TestClock;
   retryMs?: number | (() => number);
-  /** As in `CourierParts`; 1 ms when absent. */
+  /** As in `WorkerParts`; 1 ms when absent. */
   gatherMs?: number;
   ordered?: boolean;
-  /** Who holds leases; "courier" when absent. */
+  /** Who holds leases; "worker" when absent. */
   holder?: string;
 }
 
-/** A courier on a clock that stands still, and endpoints that answer as `answer` says. */
-export async function courierStage(answer: (post: Posted) => Answer, options: Options = {}) {
+/** A worker on a clock that stands still, and endpoints that answer as `answer` says. */
+export async function workerStage(answer: (post: Posted) => Answer, options: Options = {}) {
   const bare = options.on ?? await memoryStore();
   const store = options.store?.(bare) ?? bare;
   const clock = options.clock ?? createTestClock(START_MS);
@@ -41,7 +41,7 @@ export async function courierStage(answer: (post: Posted) => Answer, options: Op
   const startedAt = clock.monotonicMs();
   const script = scriptedAttempts(ofStore, answer, options.retryMs);
   const problems: string[] = [];
-  const newCourier = (holder: string) =>
+  const newWorker = (holder: string) =>
     createDeliveryWorker({
       store,
       attempt: script.attempt,
@@ -55,7 +55,7 @@ export async function courierStage(answer: (post: Posted) => Answer, options: Op
       limits: options.limits,
       gatherMs: options.gatherMs ?? 1,
     });
-  const courier = newCourier(options.holder ?? "courier");
+  const worker = newWorker(options.holder ?? "worker");
 
   /** Lets so much time pass, in small steps, so that everything has its turn. */
   async function pass(ms: number, stepMs = 10): Promise<void> {
@@ -72,16 +72,16 @@ export async function courierStage(answer: (post: Posted) => Answer, options: Op
     for (const id of ids) {
       if (await bare.subscriptions.get(id) !== undefined) continue;
       await insert(bare, subscriptionOf(id, { keyId: `key_of_${id}`, ordered: options.ordered ?? false }));
-      await courier.changed(id);
+      await worker.changed(id);
     }
     const events = Array.from({ length: count }, () => eventAt(++ledger));
     // The network's clock goes on evenly, whatever becomes of this machine's.
     await append(bare, events, ledger, START_MS + clock.monotonicMs() - startedAt);
-    courier.wake();
+    worker.wake();
   }
 
   const postedTo = (id: string) => script.posted.filter(({ subscriptionId }) => subscriptionId === id);
-  return { store: bare, clock, courier, newCourier, script, problems, pass, owe, postedTo };
+  return { store: bare, clock, worker, newWorker, script, problems, pass, owe, postedTo };
 }
 
 export const hangs = () => new Promise<never>(() => {});

@@ -1,12 +1,12 @@
 // needs: neutral
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { answersAfter, courierStage } from "./courier_stage.ts";
+import { answersAfter, workerStage } from "./worker_stage.ts";
 import { append, eventAt, insert, owedTo, START_MS, subscriptionOf } from "../parts.ts";
 
 test("what is due is posted at once, in the ledger's order, and written down", async () => {
-  const { store, courier, owe, pass, postedTo } = await courierStage(() => "delivered");
-  courier.start();
+  const { store, worker, owe, pass, postedTo } = await workerStage(() => "delivered");
+  worker.start();
   await pass(100);
   await owe(20, "wh_1");
   await pass(50);
@@ -16,13 +16,13 @@ test("what is due is posted at once, in the ledger's order, and written down", a
   );
   assert.equal((await owedTo(store, "wh_1")).pending, 0);
   assert.equal((await store.deliveries.attempts("wh_1", { limit: 200 })).length, 20);
-  await courier.stop({ drainMs: 0 });
+  await worker.stop({ drainMs: 0 });
 });
 
 test("a failed delivery is tried again when its time has come, and not before", async () => {
   let answers: ("retry" | "delivered")[] = ["retry", "delivered"];
-  const { store, courier, owe, pass, script, clock } = await courierStage(() => answers.shift()!);
-  courier.start();
+  const { store, worker, owe, pass, script, clock } = await workerStage(() => answers.shift()!);
+  worker.start();
   await owe(1, "wh_1");
   await pass(4_900);
   assert.equal(script.posted.length, 1);
@@ -34,13 +34,13 @@ test("a failed delivery is tried again when its time has come, and not before", 
   const asleep = clock.pauses.length;
   await pass(60_000, 1_000);
   assert.ok(clock.pauses.length - asleep < 70, "with nothing due it looks once a second");
-  await courier.stop({ drainMs: 0 });
+  await worker.stop({ drainMs: 0 });
 });
 
 test("deliveries of a disabled key are held and go on when it is enabled", async () => {
   const enabled = new Set(["key_of_wh_other"]);
-  const made = await courierStage(() => "delivered", { isKeyEnabled: (id) => enabled.has(id) });
-  made.courier.start();
+  const made = await workerStage(() => "delivered", { isKeyEnabled: (id) => enabled.has(id) });
+  made.worker.start();
   await made.owe(3, "wh_1", "wh_other");
   await made.pass(10_000, 50);
   assert.equal(made.postedTo("wh_1").length, 0);
@@ -49,15 +49,15 @@ test("deliveries of a disabled key are held and go on when it is enabled", async
   enabled.add("key_of_wh_1");
   await made.pass(3_000, 50);
   assert.equal(made.postedTo("wh_1").length, 3);
-  await made.courier.stop({ drainMs: 0 });
+  await made.worker.stop({ drainMs: 0 });
 });
 
 test("a key that is disabled in the midst of a long queue is heeded within a second or so", async () => {
   let isEnabled = true;
   const held = {} as { clock: { wait(ms: number): Promise<void> } };
-  const made = await courierStage(answersAfter(() => held.clock, 200), { isKeyEnabled: () => isEnabled });
+  const made = await workerStage(answersAfter(() => held.clock, 200), { isKeyEnabled: () => isEnabled });
   held.clock = made.clock;
-  made.courier.start();
+  made.worker.start();
   await made.owe(150, "wh_1");
   await made.pass(500);
   isEnabled = false;
@@ -69,18 +69,18 @@ test("a key that is disabled in the midst of a long queue is heeded within a sec
   isEnabled = true;
   await made.pass(10_000, 50);
   assert.equal(made.script.posted.length, 150);
-  await made.courier.stop({ drainMs: 0 });
+  await made.worker.stop({ drainMs: 0 });
 });
 
 test("a key that is disabled while its webhook waits for a turn to post is heeded", async () => {
   let isEnabled = true;
   const held = {} as { clock: { wait(ms: number): Promise<void> } };
-  const made = await courierStage(answersAfter(() => held.clock, 8_000), {
+  const made = await workerStage(answersAfter(() => held.clock, 8_000), {
     isKeyEnabled: (id) => id !== "key_of_wh_2" || isEnabled,
     limits: { posts: 1, troubledPosts: 1, allPosts: 1 },
   });
   held.clock = made.clock;
-  made.courier.start();
+  made.worker.start();
   await made.pass(100);
   await made.owe(1, "wh_1", "wh_2", "wh_3");
   await made.pass(1_000);
@@ -92,14 +92,14 @@ test("a key that is disabled while its webhook waits for a turn to post is heede
   isEnabled = true;
   await made.pass(12_000, 50);
   assert.equal(made.postedTo("wh_2").length, 1);
-  await made.courier.stop({ drainMs: 0 });
+  await made.worker.stop({ drainMs: 0 });
 });
 
 test("a subscription deleted while its posts are under way gets nothing more", async () => {
   const held = {} as { clock: { wait(ms: number): Promise<void> } };
-  const made = await courierStage(answersAfter(() => held.clock, 200));
+  const made = await workerStage(answersAfter(() => held.clock, 200));
   held.clock = made.clock;
-  made.courier.start();
+  made.worker.start();
   await made.owe(100, "wh_1");
   await made.pass(500);
   await made.store.subscriptions.delete("wh_1");
@@ -109,30 +109,30 @@ test("a subscription deleted while its posts are under way gets nothing more", a
   assert.ok(posted < 100);
   assert.equal(made.script.posted.length, posted);
   assert.deepEqual(made.problems, []);
-  await made.courier.stop({ drainMs: 0 });
+  await made.worker.stop({ drainMs: 0 });
 });
 
 test("what becomes known late is delivered next, wherever its ledger lies", async () => {
-  const made = await courierStage(() => "delivered");
-  made.courier.start();
+  const made = await workerStage(() => "delivered");
+  made.worker.start();
   await made.owe(3, "wh_1");
   await made.pass(50);
   await append(made.store, [eventAt(101, 9), eventAt(100, 9), eventAt(104)], 104);
-  made.courier.wake();
+  made.worker.wake();
   await made.pass(50);
   assert.deepEqual(
     made.postedTo("wh_1").map(({ eventId }) => eventId),
     [eventAt(101).id, eventAt(102).id, eventAt(103).id, eventAt(101, 9).id, eventAt(104).id],
     "but for what is older than the subscription",
   );
-  await made.courier.stop({ drainMs: 0 });
+  await made.worker.stop({ drainMs: 0 });
 });
 
 test("each subscription gets what its filter lets through, in the order of the log, once", async () => {
-  const made = await courierStage(() => "delivered");
+  const made = await workerStage(() => "delivered");
   await insert(made.store, subscriptionOf("wh_swept", { types: ["escrow.swept"] }), subscriptionOf("wh_all"));
   await insert(made.store, subscriptionOf("wh_device", { deviceHash: "cd".repeat(32) }));
-  made.courier.start();
+  made.worker.start();
   const events = Array.from({ length: 500 }, (_, n) =>
     eventAt(101 + n, 1, {
       type: n % 3 === 0 ? "escrow.swept" : "escrow.funded",
@@ -144,22 +144,22 @@ test("each subscription gets what its filter lets through, in the order of the l
   assert.deepEqual(idsOf("wh_all"), events.map(({ id }) => id));
   assert.deepEqual(idsOf("wh_swept"), events.filter(({ type }) => type === "escrow.swept").map(({ id }) => id));
   assert.deepEqual(idsOf("wh_device"), events.filter((_, n) => n % 50 === 0).map(({ id }) => id));
-  await made.courier.stop({ drainMs: 0 });
+  await made.worker.stop({ drainMs: 0 });
 });
 
 test("a cursor moves over what does not match, and a start looks through none of it again", async () => {
-  const made = await courierStage(() => "delivered");
+  const made = await workerStage(() => "delivered");
   await insert(made.store, subscriptionOf("wh_rare", { types: ["escrow.swept"] }));
-  made.courier.start();
+  made.worker.start();
   await append(made.store, Array.from({ length: 50 }, (_, n) => eventAt(101 + n)), 150);
   await made.pass(100);
-  await made.courier.stop({ drainMs: 0 });
+  await made.worker.stop({ drainMs: 0 });
   assert.equal((await made.store.deliveries.reader("wh_rare"))!.progress.cursor, 50);
 });
 
 test("a subscription made while events arrive hears those after it", async () => {
-  const made = await courierStage(() => "delivered");
-  made.courier.start();
+  const made = await workerStage(() => "delivered");
+  made.worker.start();
   await made.owe(10, "wh_1");
   await made.owe(10, "wh_2");
   await made.pass(100);
@@ -168,14 +168,14 @@ test("a subscription made while events arrive hears those after it", async () =>
     made.postedTo("wh_2").map(({ eventId }) => eventId),
     made.postedTo("wh_1").slice(10).map(({ eventId }) => eventId),
   );
-  await made.courier.stop({ drainMs: 0 });
+  await made.worker.stop({ drainMs: 0 });
 });
 
 test("an endpoint slower than the log grows loses none of what comes one event at a time", async () => {
   const held = {} as { clock: { wait(ms: number): Promise<void> } };
-  const made = await courierStage(answersAfter(() => held.clock, 200), { limits: { postsPerEndpoint: 1 } });
+  const made = await workerStage(answersAfter(() => held.clock, 200), { limits: { postsPerEndpoint: 1 } });
   held.clock = made.clock;
-  made.courier.start();
+  made.worker.start();
   const events = 150;
   for (let n = 0; n < events; n++) {
     await made.owe(1, "wh_1");
@@ -187,5 +187,5 @@ test("an endpoint slower than the log grows loses none of what comes one event a
     Array.from({ length: events }, (_, n) => eventAt(101 + n).id),
   );
   assert.equal((await owedTo(made.store, "wh_1")).pending, 0);
-  await made.courier.stop({ drainMs: 0 });
+  await made.worker.stop({ drainMs: 0 });
 });

@@ -4,13 +4,13 @@ import { test } from "node:test";
 import { openStore } from "../../../lib/store/open.ts";
 import { createTestClock } from "../../test_clock.ts";
 import { eventAt, owedTo, START_MS } from "../parts.ts";
-import { courierStage, failsOnce } from "./courier_stage.ts";
+import { failsOnce, workerStage } from "./worker_stage.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 /** An event is refused once, forty days are taken back while a slow store works on that, and it is tried again all the same. */
-async function failsAsClockIsSetBack(made: Awaited<ReturnType<typeof courierStage>>, quicken: () => void) {
+async function failsAsClockIsSetBack(made: Awaited<ReturnType<typeof workerStage>>, quicken: () => void) {
   await made.owe(1, "wh_1");
   await made.pass(1_000);
   made.clock.step(-40 * DAY_MS);
@@ -19,13 +19,13 @@ async function failsAsClockIsSetBack(made: Awaited<ReturnType<typeof courierStag
   await made.pass(75_000, 50);
   assert.equal(made.postedTo("wh_1").length, 2);
   assert.equal((await owedTo(made.store, "wh_1")).pending, 0);
-  await made.courier.stop({ drainMs: 0 });
+  await made.worker.stop({ drainMs: 0 });
 }
 
 for (const ordered of [true, false]) {
   test(`a clock that is set back while a failure is being written down delays nothing${ordered ? " in order" : ""}`, async () => {
     let isSlow = true;
-    const made = await courierStage(failsOnce(eventAt(101).id), {
+    const made = await workerStage(failsOnce(eventAt(101).id), {
       ordered,
       retryMs: 5_000,
       store: (store) => ({
@@ -40,14 +40,14 @@ for (const ordered of [true, false]) {
       }),
     });
     made.clock.step(40 * DAY_MS);
-    made.courier.start();
+    made.worker.start();
     await failsAsClockIsSetBack(made, () => isSlow = false);
   });
 }
 
 test("a clock that is set back while it is read when to try again delays nothing", async () => {
   let isSlow = false;
-  const made = await courierStage(failsOnce(eventAt(101).id), {
+  const made = await workerStage(failsOnce(eventAt(101).id), {
     retryMs: 5_000,
     store: (store) => ({
       ...store,
@@ -62,7 +62,7 @@ test("a clock that is set back while it is read when to try again delays nothing
     }),
   });
   made.clock.step(40 * DAY_MS);
-  made.courier.start();
+  made.worker.start();
   await made.owe(0, "wh_1");
   await made.pass(100);
   isSlow = true;
@@ -70,8 +70,8 @@ test("a clock that is set back while it is read when to try again delays nothing
 });
 
 test("what an endpoint never takes uses up its attempts in order, though the clock was set back while it was probed with it", async () => {
-  const made = await courierStage(() => "retry", { ordered: true, retryMs: 30_000 });
-  made.courier.start();
+  const made = await workerStage(() => "retry", { ordered: true, retryMs: 30_000 });
+  made.worker.start();
   await made.owe(1, "wh_1");
   await made.pass(40_000, 100);
   made.clock.step(-40 * DAY_MS);
@@ -79,34 +79,34 @@ test("what an endpoint never takes uses up its attempts in order, though the clo
   const [kept] = await made.store.deliveries.retrying({ subscriptionId: "wh_1", limit: 1 });
   // At 0 and 30 s, when the clock was set back, and twice after that.
   assert.equal(kept!.delivery.attempts, 5);
-  await made.courier.stop({ drainMs: 0 });
+  await made.worker.stop({ drainMs: 0 });
 });
 
 test("a start alone brings no retry forward", async () => {
-  const made = await courierStage(() => "retry", { retryMs: 600_000 });
-  made.courier.start();
+  const made = await workerStage(() => "retry", { retryMs: 600_000 });
+  made.worker.start();
   await made.owe(1, "wh_1");
   await made.pass(100);
-  await made.courier.stop({ drainMs: 0 });
-  const next = await courierStage(() => "delivered", { on: made.store, clock: made.clock });
-  next.courier.start();
+  await made.worker.stop({ drainMs: 0 });
+  const next = await workerStage(() => "delivered", { on: made.store, clock: made.clock });
+  next.worker.start();
   await next.pass(590_000, 1_000);
   assert.equal(next.script.posted.length, 0);
   await next.pass(20_000, 1_000);
   assert.equal(next.script.posted.length, 1);
-  await next.courier.stop({ drainMs: 0 });
+  await next.worker.stop({ drainMs: 0 });
 });
 
-test("what another courier has kept is not put off by a clock that was set back before its partitions came", async () => {
+test("what another worker has kept is not put off by a clock that was set back before its partitions came", async () => {
   const clock = createTestClock(START_MS);
   const store = await openStore("memory:", { now: clock.now });
-  const dead = await courierStage(() => "retry", { on: store, clock, holder: "dead", retryMs: 5_000 });
-  dead.courier.start();
+  const dead = await workerStage(() => "retry", { on: store, clock, holder: "dead", retryMs: 5_000 });
+  dead.worker.start();
   await dead.owe(1, "wh_1");
   await dead.pass(1_000, 100);
-  await dead.courier.stop({ drainMs: 0 });
+  await dead.worker.stop({ drainMs: 0 });
   let isHeld = true;
-  const alive = await courierStage(() => "delivered", {
+  const alive = await workerStage(() => "delivered", {
     on: store,
     clock,
     holder: "alive",
@@ -116,12 +116,12 @@ test("what another courier has kept is not put off by a clock that was set back 
       return { ...whole, leases: { ...whole.leases, acquire } };
     },
   });
-  alive.courier.start();
+  alive.worker.start();
   await alive.pass(1_500, 100);
   clock.step(-7_200_000);
   await alive.pass(3_000, 100);
   isHeld = false;
   await alive.pass(75_000, 100);
   assert.equal(alive.postedTo("wh_1").length, 1);
-  await alive.courier.stop({ drainMs: 0 });
+  await alive.worker.stop({ drainMs: 0 });
 });

@@ -42,7 +42,7 @@ function hold(work: () => Promise<unknown>, keep: (held: Held) => void): Promise
   });
 }
 
-/** One process of a gateway: the real courier, whose store, clock and endpoint do nothing until the trace says so. */
+/** One process of a gateway: the real worker, whose store, clock and endpoint do nothing until the trace says so. */
 function createProcess(store: Store, holder: string, now: () => number) {
   let waits: { ms: number; ring: () => void }[] = [];
   const wait: Wait = (ms, signal) =>
@@ -77,7 +77,7 @@ function createProcess(store: Store, holder: string, now: () => number) {
   const change: Store["registers"]["change"] = (_name, next) => Promise.resolve(next(undefined, now()).answer);
   const settle: Store["deliveries"]["settle"] = (step) =>
     hold(() => store.deliveries.settle(step), (one) => held.writing = one);
-  const courier = createDeliveryWorker({
+  const worker = createDeliveryWorker({
     store: Object.create(store, {
       leases: { value: leases },
       registers: { value: { ...store.registers, change } },
@@ -126,7 +126,7 @@ function createProcess(store: Store, holder: string, now: () => number) {
       // Who held nothing when it was fenced off had nothing to look after.
       mayRecheck = false;
       if (isStarted) ring(false);
-      else courier.start();
+      else worker.start();
       isStarted = true;
     },
     answer: (sequence: number, outcome: "delivered" | "rejected") => posts.get(sequence)!(outcome),
@@ -136,7 +136,7 @@ function createProcess(store: Store, holder: string, now: () => number) {
       held.writing!.hear();
       held.writing = undefined;
     },
-    stop: () => courier.stop({ drainMs: 0 }),
+    stop: () => worker.stop({ drainMs: 0 }),
   };
 }
 
@@ -148,7 +148,7 @@ interface Gateway {
 }
 
 /**
- * Does with real couriers on one shared store what a trace of `partitions.qnt` says, and compares after each step: what
+ * Does with real workers on one shared store what a trace of `partitions.qnt` says, and compares after each step: what
  * the store granted, wrote and fenced off, where the cursor stands, what is kept, and which posts were begun.
  */
 export async function replay(trace: State[], gateways: number, events: number): Promise<void> {

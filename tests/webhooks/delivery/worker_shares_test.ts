@@ -9,7 +9,7 @@ import { bentStore } from "../../store/bent_store.ts";
 import { createPartitions, type Partitions } from "../../../lib/webhooks/delivery/partitions.ts";
 import { createTestClock, type TestClock } from "../../test_clock.ts";
 import { insert, owedTo, START_MS, subscriptionOf } from "../parts.ts";
-import { courierStage, hangs } from "./courier_stage.ts";
+import { hangs, workerStage } from "./worker_stage.ts";
 
 const ALL = Array.from({ length: PARTITIONS }, (_, partition) => partition);
 
@@ -113,9 +113,9 @@ test("a gateway whose own clock is a day off takes its share like the others", a
   assert.deepEqual(shares(), [3, 3, 2]);
 });
 
-test("a courier that is there for longer than it could have said, by a clock set back since, is not believed", async () => {
+test("a worker that is there for longer than it could have said, by a clock set back since, is not believed", async () => {
   const { store, join, pass, shares } = await sharedStage();
-  await store.registers.change("couriers", (_, nowMs) => {
+  await store.registers.change("workers", (_, nowMs) => {
     return { value: { ghost: nowMs + 86_400_000 }, keepMs: 90_000_000, answer: undefined };
   });
   join("a");
@@ -123,26 +123,26 @@ test("a courier that is there for longer than it could have said, by a clock set
   assert.deepEqual(shares(), [8]);
 });
 
-/** Two couriers on one shared store and clock. */
-async function twoCouriers(answer: Parameters<typeof courierStage>[0]) {
+/** Two workers on one shared store and clock. */
+async function twoWorkers(answer: Parameters<typeof workerStage>[0]) {
   const clock = createTestClock(START_MS);
   const store = await openStore("memory:", { now: clock.now, isShared: true });
   const [one, two] = [
-    await courierStage(answer, { on: store, clock, holder: "one" }),
-    await courierStage(answer, { on: store, clock, holder: "two" }),
+    await workerStage(answer, { on: store, clock, holder: "one" }),
+    await workerStage(answer, { on: store, clock, holder: "two" }),
   ];
   return { store, one, two };
 }
 
 const IDS = Array.from({ length: 24 }, (_, n) => `wh_${n}`);
 
-test("two couriers share the work, and nothing is delivered twice when one hands over", async () => {
-  const { store, one, two } = await twoCouriers(() => yieldToOthers("delivered" as const));
-  one.courier.start();
+test("two workers share the work, and nothing is delivered twice when one hands over", async () => {
+  const { store, one, two } = await twoWorkers(() => yieldToOthers("delivered" as const));
+  one.worker.start();
   await one.owe(3, ...IDS);
   await one.pass(2_000, 50);
   assert.equal(one.script.posted.length, 72);
-  two.courier.start();
+  two.worker.start();
   // While partitions change hands, too.
   for (let n = 0; n < 22; n++) {
     await one.owe(1, ...IDS);
@@ -156,17 +156,17 @@ test("two couriers share the work, and nothing is delivered twice when one hands
   assert.ok(partitionsOf(one).isDisjointFrom(partitionsOf(two)));
   assert.ok(two.script.posted.length > 24);
   for (const id of IDS) assert.equal((await owedTo(store, id)).pending, 0);
-  await Promise.all([one.courier.stop({ drainMs: 0 }), two.courier.stop({ drainMs: 0 })]);
+  await Promise.all([one.worker.stop({ drainMs: 0 }), two.worker.stop({ drainMs: 0 })]);
 });
 
 test("posts under way are written down before their partition is handed over", async () => {
   let answerAll: (() => void)[] = [];
-  const { one, two } = await twoCouriers(() => new Promise((resolve) => answerAll.push(() => resolve("delivered"))));
-  one.courier.start();
+  const { one, two } = await twoWorkers(() => new Promise((resolve) => answerAll.push(() => resolve("delivered"))));
+  one.worker.start();
   await one.owe(1, ...IDS);
   await one.pass(1_000, 50);
   assert.equal(one.script.inFlight(), 24);
-  two.courier.start();
+  two.worker.start();
   await one.pass(16_000, 50);
   assert.equal(two.script.posted.length, 0, "they are not done yet");
   for (const answer of answerAll) answer();
@@ -178,14 +178,14 @@ test("posts under way are written down before their partition is handed over", a
   assert.equal(one.script.posted.length + two.script.posted.length, 48);
   for (const answer of answerAll) answer();
   await one.pass(100);
-  await Promise.all([one.courier.stop({ drainMs: 0 }), two.courier.stop({ drainMs: 0 })]);
+  await Promise.all([one.worker.stop({ drainMs: 0 }), two.worker.stop({ drainMs: 0 })]);
 });
 
-test("a dead courier's deliveries go on within 15 s, with what it knew of endpoints that fail", async () => {
+test("a dead worker's deliveries go on within 15 s, with what it knew of endpoints that fail", async () => {
   let isDead = false;
   const clock = createTestClock(START_MS);
   const store = await openStore("memory:", { now: clock.now, isShared: true });
-  const dead = await courierStage(
+  const dead = await workerStage(
     ({ subscriptionId }) => isDead ? hangs() : subscriptionId === "wh_0" ? "retry" : "delivered",
     {
       on: store,
@@ -198,15 +198,15 @@ test("a dead courier's deliveries go on within 15 s, with what it knew of endpoi
         }),
     },
   );
-  dead.courier.start();
+  dead.worker.start();
   await dead.owe(1, ...IDS);
   await dead.pass(30_000, 100);
   assert.notEqual((await store.deliveries.reader("wh_0"))!.progress.failingSinceMs, null);
   const [kept] = await store.deliveries.retrying({ subscriptionId: "wh_0", limit: 1 });
   assert.ok(kept!.delivery.attempts > 2);
   isDead = true;
-  const alive = await courierStage(() => "delivered", { on: store, clock, holder: "alive" });
-  alive.courier.start();
+  const alive = await workerStage(() => "delivered", { on: store, clock, holder: "alive" });
+  alive.worker.start();
   await alive.owe(1, ...IDS.slice(1));
   await alive.pass(15_000, 100);
   for (const id of IDS.slice(1)) assert.equal((await owedTo(store, id)).pending, 0, id);
@@ -214,22 +214,22 @@ test("a dead courier's deliveries go on within 15 s, with what it knew of endpoi
   assert.equal(first?.attempt, kept!.delivery.attempts + 1, "attempts are counted on");
   assert.deepEqual(more, []);
   assert.equal((await store.deliveries.reader("wh_0"))!.progress.failingSinceMs, null);
-  await alive.courier.stop({ drainMs: 0 });
+  await alive.worker.stop({ drainMs: 0 });
 });
 
 for (const [what, wrongMs] of [["ahead of", 86_400_000], ["behind", -86_400_000]] as const) {
-  test(`a courier whose clock is a day ${what} the store's retries, and signs, by the store's`, async () => {
+  test(`a worker whose clock is a day ${what} the store's retries, and signs, by the store's`, async () => {
     const storeClock = createTestClock(START_MS);
     const store = await openStore("memory:", { now: storeClock.now, isShared: true });
     const clock = createTestClock(START_MS + wrongMs);
-    const { courier, owe, pass, postedTo } = await courierStage(() => "retry", { on: store, clock });
+    const { worker, owe, pass, postedTo } = await workerStage(() => "retry", { on: store, clock });
     const both = async (ms: number) => {
       for (let passed = 0; passed < ms; passed += 50) {
         storeClock.advance(50);
         await pass(50, 50);
       }
     };
-    courier.start();
+    worker.start();
     await owe(1, "wh_0");
     await both(1_000);
     const [kept] = await store.deliveries.retrying({ subscriptionId: "wh_0", limit: 1 });
@@ -239,7 +239,7 @@ for (const [what, wrongMs] of [["ahead of", 86_400_000], ["behind", -86_400_000]
     const ats = postedTo("wh_0").map(({ atMs }) => atMs - START_MS);
     assert.equal(ats.length, 2);
     assert.ok(ats[0]! <= 1_000 && ats[1]! >= 5_000 && ats[1]! <= 6_000, ats.join());
-    await courier.stop({ drainMs: 0 });
+    await worker.stop({ drainMs: 0 });
   });
 }
 
@@ -280,7 +280,7 @@ for (const failing of ["another is asked for", "subscriptions are looked at"] as
       hasFailed = true;
       throw new StoreError("unavailable", "the store could not be reached");
     };
-    const { courier, pass, owe, postedTo } = await courierStage(() => "delivered", {
+    const { worker, pass, owe, postedTo } = await workerStage(() => "delivered", {
       on: bentStore(bare, {
         leases: {
           async acquire(step) {
@@ -303,7 +303,7 @@ for (const failing of ["another is asked for", "subscriptions are looked at"] as
     for (const name of ALL.map(partitionLease)) {
       leases.push((await bare.leases.acquire({ name, holder: "other", durationMs: 60_000 }))!);
     }
-    courier.start();
+    worker.start();
     await pass(3_000);
     // The others stay where they are.
     await bare.leases.release(leases.splice(partitionOf("wh_1"), 1));
@@ -312,7 +312,7 @@ for (const failing of ["another is asked for", "subscriptions are looked at"] as
     await owe(2, "wh_1");
     await pass(5_000);
     assert.equal(postedTo("wh_1").length, 2);
-    await courier.stop({ drainMs: 0 });
+    await worker.stop({ drainMs: 0 });
   });
 }
 

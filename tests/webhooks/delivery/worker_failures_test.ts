@@ -4,14 +4,14 @@ import { test } from "node:test";
 import { type Store, StoreError } from "../../../lib/store/store.ts";
 import type { Reader } from "../../../lib/store/webhook.ts";
 import { append, eventAt, owedTo, START_MS } from "../parts.ts";
-import { courierStage, failsOnce } from "./courier_stage.ts";
+import { failsOnce, workerStage } from "./worker_stage.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 test("an answer that ends the retries keeps the delivery as rejected, counted and listed", async () => {
-  const made = await courierStage(({ eventId }) => eventId === eventAt(102).id ? "rejected" : "delivered");
-  made.courier.start();
+  const made = await workerStage(({ eventId }) => eventId === eventAt(102).id ? "rejected" : "delivered");
+  made.worker.start();
   await made.owe(3, "wh_1");
   await made.pass(100);
   const { progress } = (await made.store.deliveries.reader("wh_1"))!;
@@ -19,23 +19,23 @@ test("an answer that ends the retries keeps the delivery as rejected, counted an
   assert.equal(progress.cursor, 3);
   const [ended] = await made.store.deliveries.ended({ subscriptionId: "wh_1", limit: 10 });
   assert.deepEqual([ended?.event.id, ended?.delivery.state], [eventAt(102).id, "rejected"]);
-  await made.courier.stop({ drainMs: 0 });
+  await made.worker.stop({ drainMs: 0 });
 });
 
 test("more failures at a time than a commit takes are written down in several", async () => {
-  const made = await courierStage(() => "rejected");
+  const made = await workerStage(() => "rejected");
   const ids = Array.from({ length: 40 }, (_, n) => `wh_${n}`);
-  made.courier.start();
+  made.worker.start();
   await made.owe(60, ...ids);
   await made.pass(2_000, 50);
   for (const id of ids) assert.equal((await made.store.deliveries.reader(id))!.progress.rejected, 60, id);
   assert.deepEqual(made.problems, []);
-  await made.courier.stop({ drainMs: 0 });
+  await made.worker.stop({ drainMs: 0 });
 });
 
 test("a dead endpoint gets one probe a break, and what waits for it is no rows", async () => {
-  const made = await courierStage(() => "retry", { retryMs: HOUR_MS });
-  made.courier.start();
+  const made = await workerStage(() => "retry", { retryMs: HOUR_MS });
+  made.worker.start();
   await made.owe(1_000, "wh_1");
   await made.pass(60_000, 50);
   const { progress } = (await made.store.deliveries.reader("wh_1"))!;
@@ -47,13 +47,13 @@ test("a dead endpoint gets one probe a break, and what waits for it is no rows",
   const asked = new Set(probes.map(({ eventId }) => eventId)).size;
   assert.ok(asked <= 6, `${asked} events: of those that wait the first, in turns`);
   assert.equal(progress.failingSinceMs, made.script.posted[0]!.atMs);
-  await made.courier.stop({ drainMs: 0 });
+  await made.worker.stop({ drainMs: 0 });
 });
 
 test("an endpoint that is back gets everything that waited, and is no longer said to fail", async () => {
   let isDown = true;
-  const made = await courierStage(() => isDown ? "retry" : "delivered", { retryMs: 20_000 });
-  made.courier.start();
+  const made = await workerStage(() => isDown ? "retry" : "delivered", { retryMs: 20_000 });
+  made.worker.start();
   await made.owe(300, "wh_1");
   await made.pass(60_000, 50);
   isDown = false;
@@ -62,12 +62,12 @@ test("an endpoint that is back gets everything that waited, and is no longer sai
   assert.equal((await made.store.deliveries.reader("wh_1"))!.progress.failingSinceMs, null);
   const delivered = await made.store.deliveries.attempts("wh_1", { limit: 200 });
   assert.ok(delivered.every(({ outcome }) => outcome === "delivered"));
-  await made.courier.stop({ drainMs: 0 });
+  await made.worker.stop({ drainMs: 0 });
 });
 
 test("what waits for a dead endpoint is given up after three days by the network's clock, however much it is", async () => {
-  const made = await courierStage(() => "retry", { retryMs: HOUR_MS });
-  made.courier.start();
+  const made = await workerStage(() => "retry", { retryMs: HOUR_MS });
+  made.worker.start();
   await made.owe(2_000, "wh_1");
   await made.pass(10_000, 50);
   // The wall clock alone makes nothing old.
@@ -81,22 +81,22 @@ test("what waits for a dead endpoint is given up after three days by the network
     9_000,
     START_MS + 3 * DAY_MS,
   );
-  made.courier.wake();
+  made.worker.wake();
   await made.pass(30_000, 50);
   const { progress } = (await made.store.deliveries.reader("wh_1"))!;
   assert.ok(progress.dead >= 2_000 - 16, `${progress.dead} dead`);
   assert.ok(progress.dead <= 2_000, "the new one waits");
-  await made.courier.stop({ drainMs: 0 });
+  await made.worker.stop({ drainMs: 0 });
 });
 
 test("what waited while no gateway ran is not given up before its endpoint has been asked", async () => {
   for (const isBack of [true, false]) {
     let answer: "retry" | "delivered" = "retry";
-    const made = await courierStage(() => answer, { retryMs: HOUR_MS });
-    made.courier.start();
+    const made = await workerStage(() => answer, { retryMs: HOUR_MS });
+    made.worker.start();
     await made.owe(500, "wh_1");
     await made.pass(10_000, 50);
-    await made.courier.stop({ drainMs: 0 });
+    await made.worker.stop({ drainMs: 0 });
     made.clock.advance(4 * DAY_MS);
     await append(
       made.store,
@@ -105,7 +105,7 @@ test("what waited while no gateway ran is not given up before its endpoint has b
       START_MS + 4 * DAY_MS,
     );
     if (isBack) answer = "delivered";
-    const next = made.newCourier("next");
+    const next = made.newWorker("next");
     next.start();
     await made.pass(60_000, 50);
     const { progress } = (await made.store.deliveries.reader("wh_1"))!;
@@ -117,8 +117,8 @@ test("what waited while no gateway ran is not given up before its endpoint has b
 
 test("what failed and is still owed after three days is given up while the endpoint is down, without another attempt", async () => {
   let isDown = false;
-  const made = await courierStage(() => isDown ? "retry" : "delivered", { retryMs: HOUR_MS });
-  made.courier.start();
+  const made = await workerStage(() => isDown ? "retry" : "delivered", { retryMs: HOUR_MS });
+  made.worker.start();
   await made.owe(100, "wh_1");
   await made.pass(1_000);
   isDown = true;
@@ -134,13 +134,13 @@ test("what failed and is still owed after three days is given up while the endpo
   const { progress } = (await made.store.deliveries.reader("wh_1"))!;
   assert.deepEqual([progress.dead, progress.retrying], [8, 0]);
   assert.equal(made.script.posted.length, posts);
-  await made.courier.stop({ drainMs: 0 });
+  await made.worker.stop({ drainMs: 0 });
 });
 
 test("what waited for days for its key to be enabled again is sent, though its endpoint failed just before: it is not down", async () => {
   let isEnabled = true;
-  const made = await courierStage(failsOnce(eventAt(101).id), { isKeyEnabled: () => isEnabled, retryMs: 5_000 });
-  made.courier.start();
+  const made = await workerStage(failsOnce(eventAt(101).id), { isKeyEnabled: () => isEnabled, retryMs: 5_000 });
+  made.worker.start();
   await made.owe(1, "wh_1");
   await made.pass(100);
   assert.equal((await made.store.deliveries.reader("wh_1"))!.progress.retrying, 1);
@@ -155,16 +155,16 @@ test("what waited for days for its key to be enabled again is sent, though its e
   assert.equal(made.postedTo("wh_1").length, 1 + 6);
   assert.equal((await made.store.deliveries.reader("wh_1"))!.progress.dead, 0);
   assert.equal((await owedTo(made.store, "wh_1")).pending, 0);
-  await made.courier.stop({ drainMs: 0 });
+  await made.worker.stop({ drainMs: 0 });
 });
 
 test("one that keeps the order waits at what failed, and asks with it whether the endpoint is back", async () => {
   let isDown = true;
-  const made = await courierStage(({ eventId }) => isDown && eventId === eventAt(102).id ? "retry" : "delivered", {
+  const made = await workerStage(({ eventId }) => isDown && eventId === eventAt(102).id ? "retry" : "delivered", {
     ordered: true,
     retryMs: HOUR_MS,
   });
-  made.courier.start();
+  made.worker.start();
   await made.owe(5, "wh_1");
   await made.pass(1_000);
   assert.deepEqual(made.postedTo("wh_1").map(({ eventId }) => eventId), [eventAt(101).id, eventAt(102).id]);
@@ -175,7 +175,7 @@ test("one that keeps the order waits at what failed, and asks with it whether th
   const ids = made.postedTo("wh_1").map(({ eventId }) => eventId);
   assert.deepEqual([...new Set(ids)], [101, 102, 103, 104, 105].map((ledger) => eventAt(ledger).id));
   assert.equal(made.script.mostInFlight(), 1);
-  await made.courier.stop({ drainMs: 0 });
+  await made.worker.stop({ drainMs: 0 });
 });
 
 /** A store that says what is kept of failed deliveries in this way, from the first that is kept on. */
@@ -198,14 +198,14 @@ function whenAskedForKept(
 for (const ordered of [true, false]) {
   const whose = ordered ? "one that keeps the order" : "any other";
   test(`what failed is tried again when the store fails just as that is read again: ${whose}`, async () => {
-    const made = await courierStage(failsOnce(eventAt(101).id), {
+    const made = await workerStage(failsOnce(eventAt(101).id), {
       ordered,
       retryMs: 5_000,
       store: whenAskedForKept((ask, nth) =>
         nth === 1 ? Promise.reject(new StoreError("unavailable", "not just now")) : ask()
       ),
     });
-    made.courier.start();
+    made.worker.start();
     await made.owe(1, "wh_1");
     await made.pass(500);
     await made.owe(2, "wh_1");
@@ -214,12 +214,12 @@ for (const ordered of [true, false]) {
     const inOrder = [101, 101, 102, 103].map((ledger) => eventAt(ledger).id);
     assert.deepEqual(ordered ? ids : ids.toSorted(), inOrder);
     assert.equal((await owedTo(made.store, "wh_1")).pending, 0);
-    await made.courier.stop({ drainMs: 0 });
+    await made.worker.stop({ drainMs: 0 });
   });
 }
 
 test("one that keeps the order waits while it is being read what failed", async () => {
-  const made = await courierStage(failsOnce(eventAt(101).id), {
+  const made = await workerStage(failsOnce(eventAt(101).id), {
     ordered: true,
     retryMs: 5_000,
     store: whenAskedForKept(async (ask) => {
@@ -227,12 +227,12 @@ test("one that keeps the order waits while it is being read what failed", async 
       return await ask();
     }),
   });
-  made.courier.start();
+  made.worker.start();
   await made.owe(3, "wh_1");
   await made.pass(30_000, 50);
   const ids = made.postedTo("wh_1").map(({ eventId }) => eventId);
   assert.deepEqual(ids, [101, 101, 102, 103].map((ledger) => eventAt(ledger).id));
-  await made.courier.stop({ drainMs: 0 });
+  await made.worker.stop({ drainMs: 0 });
 });
 
 for (
@@ -244,10 +244,10 @@ for (
   for (const sign of [1, -1]) {
     test(`a clock that is ${name} ${sign > 0 ? "ahead" : "behind"} for two seconds delays nothing afterwards`, async () => {
       const failing = new Set([eventAt(101).id, eventAt(102).id]);
-      const made = await courierStage(({ eventId, attempt }) =>
+      const made = await workerStage(({ eventId, attempt }) =>
         failing.has(eventId) && attempt === 1 ? "retry" : "delivered"
       );
-      made.courier.start();
+      made.worker.start();
       await made.owe(1, "wh_1");
       await made.pass(100);
       made.clock.step(sign * stepMs);
@@ -261,7 +261,7 @@ for (
       );
       assert.equal(new Set(delivered.map(({ eventId }) => eventId)).size, 6);
       assert.equal((await owedTo(made.store, "wh_1")).pending, 0);
-      await made.courier.stop({ drainMs: 0 });
+      await made.worker.stop({ drainMs: 0 });
     });
   }
 }

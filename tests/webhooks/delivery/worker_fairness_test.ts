@@ -2,16 +2,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { POSTS_IN_A_ROW } from "../../../lib/webhooks/delivery/consumer.ts";
-import { answersAfter, courierStage, hangs } from "./courier_stage.ts";
+import { answersAfter, hangs, workerStage } from "./worker_stage.ts";
 import { eventAt, owedTo } from "../parts.ts";
 
 test("posts to one endpoint are few at once, and to all of them bounded", async () => {
   const ids = Array.from({ length: 40 }, (_, n) => `wh_${n}`);
   const held = {} as { clock: { wait(ms: number): Promise<void> } };
-  const made = await courierStage(answersAfter(() => held.clock, 30), { limits: { posts: 64, postsPerEndpoint: 8 } });
+  const made = await workerStage(answersAfter(() => held.clock, 30), { limits: { posts: 64, postsPerEndpoint: 8 } });
   held.clock = made.clock;
   const perSubscription = new Map<string, number>();
-  made.courier.start();
+  made.worker.start();
   await made.owe(30, ...ids);
   await made.pass(3_000);
   for (const { subscriptionId } of made.script.posted) {
@@ -20,43 +20,43 @@ test("posts to one endpoint are few at once, and to all of them bounded", async 
   assert.equal(made.script.mostInFlight(), 64);
   assert.ok(ids.every((id) => perSubscription.get(id) === 30), "all of them got everything, once");
   for (const id of ids) assert.equal((await owedTo(made.store, id)).pending, 0);
-  await made.courier.stop({ drainMs: 0 });
+  await made.worker.stop({ drainMs: 0 });
 });
 
 test("100 hanging endpoints do not keep the others waiting", async () => {
   const hanging = Array.from({ length: 100 }, (_, n) => `wh_hangs_${n}`);
   const well = Array.from({ length: 20 }, (_, n) => `wh_well_${n}`);
-  const made = await courierStage(
+  const made = await workerStage(
     ({ subscriptionId }) => subscriptionId.startsWith("wh_hangs") ? hangs() : "delivered",
     { limits: { posts: 64, troubledPosts: 16 } },
   );
-  made.courier.start();
+  made.worker.start();
   await made.owe(20, ...hanging);
   await made.pass(3_000);
   await made.owe(20, ...well);
   await made.pass(200);
   for (const id of well) assert.equal(made.postedTo(id).length, 20, id);
-  await made.courier.stop({ drainMs: 0 });
+  await made.worker.stop({ drainMs: 0 });
   assert.equal((await owedTo(made.store, hanging[0]!)).pending, 40, "what hung is still owed");
 });
 
 test("what is new for an endpoint with a slow post under way does not wait for it", async () => {
   let count = 0;
-  const made = await courierStage(() => ++count === 3 ? hangs() : "delivered", { limits: { slowMs: 60_000 } });
-  made.courier.start();
+  const made = await workerStage(() => ++count === 3 ? hangs() : "delivered", { limits: { slowMs: 60_000 } });
+  made.worker.start();
   await made.owe(3, "wh_1");
   await made.pass(100);
   assert.equal(made.script.inFlight(), 1);
   await made.owe(1, "wh_1");
   await made.pass(50);
   assert.equal(made.script.posted.length, 4);
-  await made.courier.stop({ drainMs: 0 });
+  await made.worker.stop({ drainMs: 0 });
 });
 
 test("an endpoint that keeps failing is left in peace for longer and longer, and found alive within seconds", async () => {
   let isDown = true;
-  const made = await courierStage(() => isDown ? "retry" : "delivered", { retryMs: 3_600_000 });
-  made.courier.start();
+  const made = await workerStage(() => isDown ? "retry" : "delivered", { retryMs: 3_600_000 });
+  made.worker.start();
   await made.owe(200, "wh_1");
   await made.pass(60_000, 50);
   assert.ok(made.script.posted.length < 30, `${made.script.posted.length} posts in a minute`);
@@ -68,17 +68,17 @@ test("an endpoint that keeps failing is left in peace for longer and longer, and
   assert.equal((await owedTo(made.store, "wh_1")).pending, retrying);
   const waiting = [0, 1, 2, 3].map((n) => eventAt(101 + retrying + n).id);
   assert.ok(waiting.includes(made.script.posted[before]!.eventId), "one of those that wait first");
-  await made.courier.stop({ drainMs: 0 });
+  await made.worker.stop({ drainMs: 0 });
 });
 
 test("those that fail and hang have few posts under way at once, so that those that are well have room", async () => {
   const troubled = Array.from({ length: 40 }, (_, n) => `wh_troubled_${n}`);
   const well = Array.from({ length: 5 }, (_, n) => `wh_well_${n}`);
-  const made = await courierStage(({ subscriptionId, kind }) => {
+  const made = await workerStage(({ subscriptionId, kind }) => {
     if (subscriptionId.startsWith("wh_well")) return "delivered";
     return kind === "probe" ? hangs() : "retry";
   }, { limits: { posts: 8, troubledPosts: 6, allPosts: 16 }, retryMs: 3_600_000 });
-  made.courier.start();
+  made.worker.start();
   await made.owe(12, ...troubled);
   await made.pass(30_000, 50);
   assert.equal(made.script.inFlight(), 6);
@@ -86,35 +86,35 @@ test("those that fail and hang have few posts under way at once, so that those t
   await made.pass(200);
   for (const id of well) assert.equal(made.postedTo(id).length, 10, id);
   assert.equal(made.script.inFlight(), 6);
-  await made.courier.stop({ drainMs: 0 });
+  await made.worker.stop({ drainMs: 0 });
 });
 
 test("where there are more with much to send than posts at once, they take turns", async () => {
   const ids = Array.from({ length: 6 }, (_, n) => `wh_${n}`);
   const held = {} as { clock: { wait(ms: number): Promise<void> } };
-  const made = await courierStage(answersAfter(() => held.clock, 30), { limits: { posts: 2, postsPerEndpoint: 1 } });
+  const made = await workerStage(answersAfter(() => held.clock, 30), { limits: { posts: 2, postsPerEndpoint: 1 } });
   held.clock = made.clock;
-  made.courier.start();
+  made.worker.start();
   await made.owe(1_000, ...ids);
   await made.pass(12_000);
   const counts = ids.map((id) => made.postedTo(id).length);
   assert.ok(Math.min(...counts) > 0 && Math.max(...counts) - Math.min(...counts) <= POSTS_IN_A_ROW, counts.join());
-  await made.courier.stop({ drainMs: 0 });
+  await made.worker.stop({ drainMs: 0 });
 });
 
 test("with many subscriptions busy, one that has little to send has its turn", async () => {
   const busy = Array.from({ length: 10 }, (_, n) => `wh_a_${n}`);
   const held = {} as { clock: { wait(ms: number): Promise<void> } };
-  const made = await courierStage(answersAfter(() => held.clock, 400), {
+  const made = await workerStage(answersAfter(() => held.clock, 400), {
     limits: { posts: 10, postsPerEndpoint: 1, slowMs: 1_000 },
   });
   held.clock = made.clock;
-  made.courier.start();
+  made.worker.start();
   await made.owe(150, ...busy);
   await made.pass(1_000, 20);
   await made.owe(1, "wh_late");
   await made.pass(20_000, 50);
   assert.equal(made.postedTo("wh_late").length, 1);
   assert.ok(made.script.posted.length > 100, "the others went on");
-  await made.courier.stop({ drainMs: 0 });
+  await made.worker.stop({ drainMs: 0 });
 });
