@@ -25,6 +25,8 @@ export interface PostingParts {
   /** Whether posts to a consumer may begin: its lease is held. */
   isOwn(consumer: Consumer): boolean;
   isStopping(): boolean;
+  /** A consumer waits at what failed: it is handed no new events. */
+  leaveEnd(consumer: Consumer): void;
   /** A post to a consumer has ended, and what it came to is added to the commits. */
   ended(consumer: Consumer): void;
   onAttempt(attempt: NewAttempt): void;
@@ -104,6 +106,7 @@ export function createPosting(parts: PostingParts): Posting {
       : failedDelivery(post, made, { nowMs, networkMs: parts.networkMs() });
     if (failed !== undefined) consumer.isAnyKept = true;
     if (isFailed) rewind(consumer);
+    if (failed?.state === "retrying" && consumer.subscription.ordered) parts.leaveEnd(consumer);
     commits.add({ consumer, attempt: made, delivery: { sequence, cursor, failed } });
   }
 
@@ -139,7 +142,6 @@ export function createPosting(parts: PostingParts): Posting {
       if (failed?.state !== "retrying") return;
       const dueAtMs = isDue(failed, clock.now()) ? 0 : failed.dueAtMs!;
       consumer.nextDueAtMs = Math.min(consumer.nextDueAtMs ?? Infinity, dueAtMs);
-      if (consumer.subscription.ordered) consumer.isAtEnd = false;
     },
     async drain(drainMs) {
       const idle = new Promise<void>((resolve) => {

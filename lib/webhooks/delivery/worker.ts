@@ -96,6 +96,10 @@ export function createDeliveryWorker(parts: WorkerParts): DeliveryWorker {
     forgotten: () => log.forgotten,
     isOwn,
     isStopping: () => state.isStopping,
+    leaveEnd(consumer) {
+      catchUp(consumer);
+      consumer.isAtEnd = false;
+    },
     ended(consumer) {
       scheduler.schedule(consumer);
       scheduler.dispatchSoon();
@@ -167,7 +171,8 @@ export function createDeliveryWorker(parts: WorkerParts): DeliveryWorker {
   /** A consumer that cannot take more for now goes on reading by itself, from here on. */
   function hand(event: LoggedEvent): void {
     for (const consumer of consumers.matching(event)) {
-      if (!consumer.isAtEnd || consumer.isClosed) continue;
+      // A subscription that was just made may stand beyond the log as it was looked at.
+      if (!consumer.isAtEnd || consumer.isClosed || event.sequence <= consumer.cursor.scannedTo) continue;
       active.add(consumer);
       if (consumer.ready.length >= READ_AHEAD) {
         consumer.isAtEnd = false;
