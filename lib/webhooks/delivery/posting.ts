@@ -25,7 +25,7 @@ export interface PostingParts {
   /** Whether posts to a consumer may begin: its lease is held. */
   isOwn(consumer: Consumer): boolean;
   isStopping(): boolean;
-  /** A consumer waits at what failed: it is handed no new events. */
+  /** A consumer waits at what failed: it is handed no new events until that is committed. */
   leaveEnd(consumer: Consumer): void;
   /** A post to a consumer has ended, and what it came to is added to the commits. */
   ended(consumer: Consumer): void;
@@ -105,8 +105,10 @@ export function createPosting(parts: PostingParts): Posting {
       ? undefined
       : failedDelivery(post, made, { nowMs, networkMs: parts.networkMs() });
     if (failed !== undefined) consumer.isAnyKept = true;
-    if (isFailed) rewind(consumer);
-    if (failed?.state === "retrying" && consumer.subscription.ordered) parts.leaveEnd(consumer);
+    // An ordered one goes on when the failure is committed: after a kill, what failed is sent again before what comes next.
+    const isWaitedAt = failed !== undefined && consumer.subscription.ordered;
+    if (isFailed || isWaitedAt) rewind(consumer);
+    if (isWaitedAt) parts.leaveEnd(consumer);
     commits.add({ consumer, attempt: made, delivery: { sequence, cursor, failed } });
   }
 

@@ -178,19 +178,27 @@ test("one that keeps the order waits at what failed, and asks with it whether th
   await made.worker.stop({ drainMs: 0 });
 });
 
-test("one that keeps the order is handed nothing new while its failure waits for a commit", async () => {
-  const made = await workerStage(failsOnce(eventAt(101).id), { ordered: true, retryMs: 5_000, gatherMs: 400 });
-  made.worker.start();
-  await made.owe(0, "wh_1");
-  await made.pass(100);
-  await made.owe(1);
-  await made.pass(100);
-  await made.owe(2);
-  await made.pass(30_000, 50);
-  const ids = made.postedTo("wh_1").map(({ eventId }) => eventId);
-  assert.deepEqual(ids, [101, 101, 102, 103].map((ledger) => eventAt(ledger).id));
-  await made.worker.stop({ drainMs: 0 });
-});
+for (const outcome of ["retry", "rejected"] as const) {
+  test(`one that keeps the order is sent nothing new while its failure waits for a commit: ${outcome}`, async () => {
+    const failing = failsOnce(eventAt(102).id);
+    const made = await workerStage((post) => failing(post) === "retry" ? outcome : "delivered", {
+      ...{ ordered: true, retryMs: 5_000, gatherMs: 400 },
+    });
+    made.worker.start();
+    await made.owe(1, "wh_1");
+    await made.pass(2_000);
+    await made.owe(2);
+    await made.pass(200);
+    await made.owe(1);
+    await made.pass(100);
+    assert.equal(made.postedTo("wh_1").at(-1)!.eventId, eventAt(102).id);
+    await made.pass(30_000, 50);
+    const ids = made.postedTo("wh_1").map(({ eventId }) => eventId);
+    const ledgers = outcome === "retry" ? [101, 102, 102, 103, 104] : [101, 102, 103, 104];
+    assert.deepEqual(ids, ledgers.map((ledger) => eventAt(ledger).id));
+    await made.worker.stop({ drainMs: 0 });
+  });
+}
 
 /** A store that says what is kept of failed deliveries in this way, from the first that is kept on. */
 function whenAskedForKept(
