@@ -46,8 +46,8 @@ export const IN_DELIVERY = [
   {
     name: "due times stand where a jumping clock put them",
     file: "lib/store/sqlite/deliveries.ts",
-    from: "attempted_at_ms > ?2 + ${CLOCK_STEP_MS} AND",
-    to: "attempted_at_ms > ?2 + 1000000000000 AND",
+    from: "due.all(subscription, nowMs, limit).map(toDue)",
+    to: "due.all(subscription, nowMs, limit).map(toDue).filter(({ delivery }) => delivery.dueAtMs! <= nowMs)",
     seed: 67,
   },
   {
