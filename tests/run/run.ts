@@ -24,7 +24,12 @@ const QUICK_ROOMS =
   /^tests\/(?:(?:keys|limits|metrics|stellar|events|webhooks|model|run)\/|[^/]*$|store\/sqlite_test\.ts$)/;
 /** Where nothing is known of the last time: rooms whose files take long, in seconds. */
 const USUAL_SECONDS: Record<string, number> = { faults: 20, e2e: 20, browser: 20, docs: 15, simulation: 15, store: 20 };
-const JOBS = Number(process.env.TEST_JOBS ?? (availableParallelism() >= 4 ? 4 : 2));
+/** Files at a time on each runtime: much of a test on Bun is waiting, and Deno keeps a processor busy with each. */
+const CORES = Math.min(4, availableParallelism());
+const JOBS: Record<Runtime, number> = {
+  bun: Number(process.env.TEST_JOBS ?? 2 * CORES),
+  deno: Number(process.env.TEST_JOBS ?? CORES),
+};
 const DENO = ["npx", "--yes", `deno@${JSON.parse(readFileSync("package.json", "utf8")).config.deno}`];
 
 interface TestFile extends Needs {
@@ -45,7 +50,7 @@ const environment: NodeJS.ProcessEnv = {
   TEST_RUN_FOLDER: mkdtempSync(join(tmpdir(), "gateway-tests-")),
   // Once a day Deno asks for a newer one, in whatever environment a test has made for it.
   DENO_NO_UPDATE_CHECK: "1",
-  DENO_JOBS: String(JOBS),
+  DENO_JOBS: String(JOBS.deno),
   // What the tests start is on this machine, also where a proxy leads out of it.
   NO_PROXY: ["127.0.0.1,localhost,::1", process.env.NO_PROXY].filter(Boolean).join(","),
 };
@@ -120,7 +125,7 @@ async function suite(name: string, runtime: Runtime, paths: string[], extra: str
   rmSync(junit, { force: true });
   // Bun takes the order from the file; one global for all files of a worker halves the work.
   keepTimes(runtime, times);
-  const bun = [process.execPath, "test", "--only-failures", `--parallel=${JOBS}`, "--no-isolate"];
+  const bun = [process.execPath, "test", "--only-failures", `--parallel=${JOBS.bun}`, "--no-isolate"];
   bun.push(`--timings=${CACHE}/bun_times.json`, "--update-timings");
   bun.push("--reporter=junit", `--reporter-outfile=${junit}`, ...extra);
   const deno = [...DENO, "test", "-A", "--no-check", "--parallel", `--junit-path=${junit}`];
