@@ -1,15 +1,12 @@
 import type { Clock } from "../clock.ts";
 import { type ContractCall, createContractCalls } from "../stellar/transactions/contract_call.ts";
-import { createEntryReader } from "../stellar/ledger/entries.ts";
+import { createEntryReader } from "../stellar/entries.ts";
 import { createInclusionFees } from "../stellar/transactions/fees.ts";
-import { createShortestLife } from "../stellar/ledger/entry_life.ts";
-import { createLedgerClock } from "../stellar/ledger/ledger_clock.ts";
-import { createLedgerTime } from "../stellar/ledger/ledger_time.ts";
-import { createLedgerWait } from "../stellar/ledger/waiting.ts";
+import type { Head } from "../stellar/head.ts";
+import { createLedgerClock } from "../stellar/ledger_clock.ts";
 import { accountKey, VALID_FOR_SECONDS } from "../stellar/transactions/prepare.ts";
 import type { RpcClient } from "../stellar/rpc/client.ts";
 import { createFootprintTerms } from "../stellar/transactions/spare_keys.ts";
-import type { LedgerView } from "../stellar/ledger/ledger_view.ts";
 import type { VettedEnvelope } from "../stellar/transactions/envelope.ts";
 import { type Fate, type HandedOut, handedOut } from "../stellar/transactions/fate.ts";
 import type { Journal } from "../stellar/transactions/journal.ts";
@@ -60,7 +57,7 @@ export interface Escrow {
     prepare(request: PrepareRequest): Promise<PreparedRequest>;
     /** What decides about the fate of a prepared envelope (base64), before which this ledger had closed. */
     handedOut(envelopeXdr: string, sinceLedger: number | undefined): HandedOut;
-    /** The newest ledger that is certain; see `LedgerWait`. */
+    /** The newest ledger that is certain; see `Head.first`. */
     confirmedLedger(): Promise<number>;
     /** What a caller should know who prepares this without an `Idempotency-Key`; see `unknown_outcomes.ts`. */
     warning(request: PrepareRequest): Promise<string | undefined>;
@@ -83,7 +80,7 @@ export interface SubmittedOperation {
 
 export interface EscrowParts {
   rpc: RpcClient;
-  view: LedgerView;
+  head: Head;
   clock: Clock;
   contracts: ContractIds;
   /** What is dealt in; everything when absent. */
@@ -115,12 +112,13 @@ export interface EscrowParts {
 
 /** Puts reads, payment checks and transactions together over one RPC client. */
 export function createEscrow(parts: EscrowParts): Escrow {
-  const { rpc, view, clock, contracts, networkPassphrase, maxAgeMs, onProblem } = parts;
+  const { rpc, head, clock, contracts, networkPassphrase, maxAgeMs, nodes, onProblem } = parts;
   const assets = parts.assets ?? createAssetList(undefined, networkPassphrase);
-  const entries = createEntryReader({ rpc, view, clock, maxAgeMs });
-  const calls = createContractCalls({ rpc, view, clock, networkPassphrase });
+  const entries = createEntryReader({ rpc, head, clock, nodes, maxAgeMs });
+  const calls = createContractCalls({ rpc, head, clock, nodes, networkPassphrase });
   const codes = createContractCodes({ entries, contracts });
-  const ledgerTime = createLedgerTime({ rpc, view });
+  const ledgers = createLedgerClock({ rpc, head, entries, clock });
+  const ledgerTime = ledgers.closeTime;
   const terms = createFootprintTerms({ entries, clock });
   const paidSinceClaim = async (merchant: string) =>
     reads.ways().pending === "calls" ? undefined : await byEntries.paidSinceClaim(merchant);
@@ -139,9 +137,9 @@ export function createEscrow(parts: EscrowParts): Escrow {
     byEntries,
     byCalls,
     codes,
-    view,
+    head,
     now: clock.monotonicMs,
-    ledgerClock: createLedgerClock({ rpc, view, clock, ledgerTime }),
+    ledgerTimes: ledgers.times,
     maxAgeMs,
     verdicts: parts.verdicts,
     onProblem,
@@ -149,7 +147,6 @@ export function createEscrow(parts: EscrowParts): Escrow {
   });
   const log = createEscrowLog({ log: parts.log, clock });
   const validForMs = VALID_FOR_SECONDS * 1000;
-  const ledgers = createLedgerWait({ rpc, view, clock });
   const spares = createSparePayments({
     paymentEscrow: contracts.paymentEscrow,
     terms,
@@ -162,7 +159,6 @@ export function createEscrow(parts: EscrowParts): Escrow {
     entries,
     calls,
     fees: createInclusionFees({ rpc, clock, onProblem }),
-    ledgers,
     terms,
     explainSimulation: refusals.ofSimulation,
     explainExcess: refusals.ofExcess,
@@ -186,11 +182,11 @@ export function createEscrow(parts: EscrowParts): Escrow {
   const ofMerchant = createMerchantWarnings({ paidSinceClaim, terms });
   const { submit, status, fate } = transactions;
   const accountExists = async (address: string) => (await entries.read([accountKey(address)])).entries[0] !== undefined;
-  const answers = createAnswerCache<bigint>({ view, now: clock.monotonicMs, maxAgeMs: maxAgeMs ?? 6_000 });
+  const answers = createAnswerCache<bigint>({ head, now: clock.monotonicMs, maxAgeMs: maxAgeMs ?? 6_000 });
   return {
     reads,
     assets: createAssetReader(calls),
-    shortestLife: createShortestLife({ entries, clock }),
+    shortestLife: ledgers.shortestLife,
     payments: createPaymentChecker({
       card: reads.card,
       ledgerTime,
@@ -223,7 +219,7 @@ export function createEscrow(parts: EscrowParts): Escrow {
       submit,
       status,
       fate,
-      confirmedLedger: ledgers.confirmed,
+      confirmedLedger: head.first,
       handedOut: (envelopeXdr, sinceLedger) => handedOut(envelopeXdr, { networkPassphrase, sinceLedger }),
     },
     describe: ({ source, hash, call }) => ({ kind: operationKind(contracts, call), source, hash }),

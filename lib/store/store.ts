@@ -6,7 +6,7 @@ import type { TransferStore } from "./transfer.ts";
 import type { WatcherState } from "./watcher_state.ts";
 import type { Attempt, DueDelivery, NewAttempt, Reader, Replay, Secrets, Settlement, Subscription } from "./webhook.ts";
 
-export type { HistoryGap, LedgerHash, WatcherState } from "./watcher_state.ts";
+export type { Checkpoint, GapReason, HistoryGap, WatcherState } from "./watcher_state.ts";
 
 /**
  * What the gateway keeps, in the words of its domain, by noun. One contract suite (`tests/store/`) proves every sentence

@@ -1,5 +1,5 @@
 import { type Transaction, TransactionBuilder, xdr } from "@stellar/stellar-sdk/base";
-import type { EntryReader } from "../ledger/entries.ts";
+import type { EntryReader } from "../entries.ts";
 import type { TransactionAnswer } from "../rpc/schemas.ts";
 import type { Journal } from "./journal.ts";
 import { hasForgotten, isOver } from "./outcome.ts";
@@ -41,7 +41,7 @@ export interface FateParts extends LookupParts {
  * @throws {GatewayError} `upstream_error` when the network can't be asked; `invalid_request` when nobody can tell any more
  */
 export async function fateOf(parts: FateParts, envelope: HandedOut): Promise<Fate> {
-  const { view, journal, entries } = parts;
+  const { head, journal, entries } = parts;
   const { hash, source, sequence, validUntil } = envelope;
   const noted = (await journal.get(hash))?.outcome;
   if (noted?.ledger !== undefined) return noted.status === "success" ? "applied" : "over";
@@ -55,8 +55,8 @@ export async function fateOf(parts: FateParts, envelope: HandedOut): Promise<Fat
   if (answer.status !== "NOT_FOUND") return answer.status === "SUCCESS" ? "applied" : "over";
   if (!used) {
     // Every ledger that could have taken it in is in what the account was read of.
-    const wasNeverUsed = account.ledger >= view.confirmed.sequence;
-    return wasNeverUsed && isOver(view, validUntil, answer) ? "over" : noted === undefined ? "open" : "refused";
+    const wasNeverUsed = account.ledger >= head.sequence;
+    return wasNeverUsed && isOver(head, validUntil, answer) ? "over" : noted === undefined ? "open" : "refused";
   }
 
   // Another transaction has its sequence number, if this one has not, which one answer is not enough to tell.

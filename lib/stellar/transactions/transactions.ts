@@ -72,7 +72,7 @@ export interface TransactionsParts extends PrepareParts, SubmitParts, FateParts 
 
 /** Writing to the network: prepare, submit, and what became of it. */
 export function createTransactions(parts: TransactionsParts): Transactions {
-  const { view, journal, networkPassphrase, onProblem } = parts;
+  const { head, journal, networkPassphrase, onProblem } = parts;
   const underWay = new Map<string, Promise<Confirmed>>();
 
   async function submitOnce(
@@ -123,13 +123,13 @@ export function createTransactions(parts: TransactionsParts): Transactions {
     const { validUntil } = noted;
     const isForgotten = (one: TransactionAnswer) => hasForgotten(one, validUntil);
     const isLate = (answer.latestLedgerCloseTime ?? 0) > validUntil && isForgotten(answer);
-    if (!isLate && !isOver(view, validUntil, answer)) return undefined;
+    if (!isLate && !isOver(head, validUntil, answer)) return undefined;
     const again = await lookup.again(answer, isForgotten);
     if (again.status !== "NOT_FOUND") return await saidOf(hash, again);
     if (isForgotten(again)) {
       throw new GatewayError("not_found", `transaction ${hash} is older than what the RPC node holds`);
     }
-    return isOver(view, validUntil, again) ? tooLate(hash) : undefined;
+    return isOver(head, validUntil, again) ? tooLate(hash) : undefined;
   }
 
   /** The inner transaction of a fee bump may have been applied by itself. */
@@ -157,9 +157,9 @@ export function createTransactions(parts: TransactionsParts): Transactions {
         networkPassphrase,
         refuseCall: parts.refuseCall,
       });
-      let seconds = view.networkSeconds();
+      let seconds = head.networkSeconds();
       // By a clock that is behind, a good time bound would seem to be hours away.
-      if (envelope.validUntil > seconds + LONGEST_VALIDITY_SECONDS) seconds = await parts.ledgers.certainTime();
+      if (envelope.validUntil > seconds + LONGEST_VALIDITY_SECONDS) seconds = await head.certainTime();
       requireNearBound(envelope.validUntil, seconds);
       const told = await onVetted?.(envelope);
       // The signatures are no part of the hash: another set of them is another attempt.
