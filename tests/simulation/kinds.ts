@@ -73,11 +73,6 @@ export const disabledAmongStalls: Kind = (climate) =>
   does(climate, "switchKey") && (does(climate, "makeHook") || does(climate, "removeHook")) &&
   climate.deedEveryMs <= 5_000 && climate.troubles.stall > 0.04 && share(climate, "troubles") > 0.3;
 
-/** Endpoints let their sender wait while its clock is set back by days. */
-export const postedByClock: Kind = (climate) =>
-  !climate.isShared && climate.hooks > 1 && climate.clockStepsMs.some((ms) => ms >= 24 * HOUR_MS) &&
-  share(climate, "clock") > 0.3 && share(climate, "temper") > 0.1 && climate.tempers.includes("hanging");
-
 /** Leases end because the store's clock is set, and the store fails. */
 export const fencedAmongFaults: Kind = (climate) =>
   isRough(climate) && climate.gateways > 1 && climate.hooks > 1 && climate.troubles.storeFault > 0.01 &&

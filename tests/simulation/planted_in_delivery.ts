@@ -145,15 +145,6 @@ export const IN_DELIVERY = [
     kind: kinds.deliveredSlowly,
   },
   {
-    name: "the next attempt is counted from the beginning of this one",
-    file: "lib/webhooks/delivery/attempt.ts",
-    from: "next(attempt, outcomeOf(result), clock.now(), ageMs)",
-    to: "next(attempt, outcomeOf(result), atMs + durationMs, ageMs)",
-    seed: 103_116,
-    kind: kinds.postedByClock,
-    wasReal: true,
-  },
-  {
     name: "a replay ends when its last event is being posted",
     file: CURSOR,
     from: "return scannedTo >= endSequence && open.size === 0;",

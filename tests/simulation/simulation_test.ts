@@ -33,6 +33,8 @@ const BROKE_ONCE = [
   5000002179,
   5100030243,
   5100074738,
+  103116,
+  36,
 ];
 /** Worlds that broke of what was mended since. */
 const KEPT = [
