@@ -9,12 +9,6 @@ export interface LedgerWait {
   /** Resolves when a ledger above `sequence` has been seen, or after `timeoutMs`; never rejects. */
   after(sequence: number, timeoutMs: number): Promise<void>;
   /**
-   * The newest ledger that no single wrong answer has made. While there is none, as with the first request on a new store,
-   * the nodes are asked until there is one.
-   * @throws {GatewayError} `upstream_error` when they do not agree on one for five seconds, or fail
-   */
-  confirmed(): Promise<number>;
-  /**
    * The network's time, Unix seconds, once there is no reason any more to doubt it: in the first seconds after a start
    * there is one, where our own clock disagrees. Where no node says a time, ours has to do.
    * @throws {GatewayError} `upstream_error` when it has not shown after some seconds which is right, or no node answers
@@ -28,12 +22,11 @@ const LONGEST_POLL_MS = 1_000;
 const PATIENCE = 2;
 /** A claim is confirmed by another one a second later. */
 const CONFIRM_MS = 1_100;
-const CLAIMS_TO_CONFIRM = 5;
 /** By then a network that does not rest has closed a ledger, and of one that does that has shown. */
 const CLAIMS_OF_TIME = 12;
 
 /**
- * Waiting for the next ledger, for the first one that is certain, and for the time. However many wait, one poll of the
+ * Waiting for the next ledger, and for the time. However many wait, one poll of the
  * node serves them all: quick at first, for a network that closes at once, then once a second.
  */
 export function createLedgerWait({ rpc, view, clock: { monotonicMs, wait } }: {
@@ -64,18 +57,6 @@ export function createLedgerWait({ rpc, view, clock: { monotonicMs, wait } }: {
     polling = false;
   }
 
-  let confirming: Promise<number> | undefined;
-
-  async function confirm(): Promise<number> {
-    for (let claims = 0; claims < CLAIMS_TO_CONFIRM && view.confirmed.sequence === 0; claims++) {
-      if (claims > 0) await wait(CONFIRM_MS);
-      await askForTime(rpc).catch(rethrowUpstream);
-    }
-    if (view.confirmed.sequence > 0) return view.confirmed.sequence;
-    const message = "it is not certain yet which ledger the network is at: try again in a moment";
-    throw new GatewayError("upstream_error", message, { headers: { "Retry-After": "1" } });
-  }
-
   let certain: Promise<number> | undefined;
 
   async function untilTimeCertain(): Promise<number> {
@@ -95,10 +76,6 @@ export function createLedgerWait({ rpc, view, clock: { monotonicMs, wait } }: {
       // At once: a clock that is moved a moment later makes no time that nobody has looked at.
       if (view.timeDoubt() === undefined) return view.networkSeconds();
       return await (certain ??= untilTimeCertain().finally(() => certain = undefined));
-    },
-    confirmed() {
-      if (view.confirmed.sequence > 0) return Promise.resolve(view.confirmed.sequence);
-      return confirming ??= confirm().finally(() => confirming = undefined);
     },
     async after(sequence, timeoutMs) {
       if (view.sequence > sequence) return;

@@ -4,7 +4,6 @@ import { describe, test } from "node:test";
 import { createLedgerTime } from "../../../lib/stellar/ledger/ledger_time.ts";
 import { createLedgerWait } from "../../../lib/stellar/ledger/waiting.ts";
 import { createLedgerView } from "../../../lib/stellar/ledger/ledger_view.ts";
-import { RpcError } from "../../../lib/stellar/rpc/json_rpc.ts";
 import { fakeClock, stubRpc } from "../rpc/stub_rpc.ts";
 
 const START_MS = 1_800_000_000_000;
@@ -101,65 +100,6 @@ describe("the ledger's time", () => {
       getHealth: () => Promise.reject(new Error("unhealthy")),
     });
     assert.equal(await createLedgerTime({ rpc, view: createLedgerView({ clock }) })(), START_MS / 1000);
-  });
-});
-
-describe("the newest ledger that is certain", () => {
-  /** A network at ledger 100 of which nothing is known yet; each answer is noted, and believed as the node says. */
-  function unknown(closesLedgers: boolean) {
-    const clock = fakeClock(START_MS);
-    const view = createLedgerView({ clock });
-    const rpc = stubRpc({
-      getHealth() {
-        const ledgers = closesLedgers ? Math.floor(clock.monotonicMs() / 1_000) : 0;
-        const [sequence, closeTime] = [100 + ledgers, START_MS / 1000 + ledgers];
-        view.hear({ node: 0, sequence, closeTime });
-        return Promise.resolve({
-          status: "healthy",
-          latestLedger: sequence,
-          latestLedgerCloseTime: closeTime,
-          oldestLedger: 1,
-          ledgerRetentionWindow: 100,
-        });
-      },
-    });
-    return { clock, view, rpc, ledgers: createLedgerWait({ rpc, view, clock }) };
-  }
-
-  for (const closesLedgers of [true, false]) {
-    test(`is asked for while there is none, where the network ${closesLedgers ? "goes on" : "stands still"}`, async () => {
-      const { clock, view, rpc, ledgers } = unknown(closesLedgers);
-      const all = await Promise.all(Array.from({ length: 20 }, () => ledgers.confirmed()));
-      assert.equal(view.confirmed.sequence > 0, true);
-      assert.deepEqual(new Set(all), new Set([view.confirmed.sequence]));
-      assert.ok(clock.monotonicMs() < 3_000, `${clock.monotonicMs()} ms`);
-      assert.ok(rpc.calls.length <= 3, `${rpc.calls.length} questions`);
-    });
-  }
-
-  test("is answered at once where there is one", async () => {
-    const { rpc, ledgers } = network();
-    assert.equal(await ledgers.confirmed(), 100);
-    assert.equal(rpc.calls.length, 0);
-  });
-
-  test("is refused, and asked for again by the next, where nodes agree on none", async () => {
-    const { clock, view, rpc } = unknown(false);
-    const silent = stubRpc({ getHealth: () => rpc.getHealth() });
-    const deaf = { ...view, confirmed: { sequence: 0, closeTime: 0 } };
-    const ledgers = createLedgerWait({ rpc: silent, view: deaf, clock });
-    const isRefused = { code: "upstream_error", message: /not certain yet/ };
-    await assert.rejects(ledgers.confirmed(), isRefused);
-    assert.equal(silent.calls.length, 5);
-    await assert.rejects(ledgers.confirmed(), isRefused);
-    assert.equal(silent.calls.length, 10);
-  });
-
-  test("is the node's failure, and not ours, where the node is not well yet", async () => {
-    const clock = fakeClock(START_MS);
-    const rpc = stubRpc({ getHealth: () => Promise.reject(new RpcError("getHealth", -32603, "not initialised")) });
-    const ledgers = createLedgerWait({ rpc, view: createLedgerView({ clock }), clock });
-    await assert.rejects(ledgers.confirmed(), { code: "upstream_error" });
   });
 });
 
