@@ -1,6 +1,6 @@
 import type { EventType } from "../lib/escrow/events.ts";
 import type { Operation } from "../lib/escrow/operations/operations.ts";
-import type { SandboxInfo } from "./sandbox/start.ts";
+import type { SandboxInfo } from "./sandbox/running_sandbox.ts";
 
 /** One thing that happens to a card in the sandbox. */
 export interface Step {

@@ -1,4 +1,4 @@
-import { defaultStoreSetting } from "../lib/store/default_store.ts";
+import { defaultStoreSetting } from "../lib/runtime/default_store.ts";
 import { hanging, wrapped } from "./terminal/line_width.ts";
 
 /** A line of a list: what stands on the left, as `--port N`, and what it means, its standard value in brackets. */

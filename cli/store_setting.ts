@@ -1,5 +1,5 @@
 import { runtimeName } from "../lib/runtime/runtime.ts";
-import { defaultStoreSetting } from "../lib/store/default_store.ts";
+import { defaultStoreSetting } from "../lib/runtime/default_store.ts";
 import type { Store } from "../lib/store/store.ts";
 import { type CommandIo, UsageError } from "./command.ts";
 

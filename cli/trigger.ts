@@ -6,7 +6,7 @@ import { helpText, jsonRow } from "./help.ts";
 import { shortId } from "./listen_line.ts";
 import { didYouMean } from "../lib/nearest.ts";
 import { findSandbox, SANDBOX_ROW, sandboxUrl, waitingFor } from "./sandbox/running_sandbox.ts";
-import type { SandboxInfo } from "./sandbox/start.ts";
+import type { SandboxInfo } from "./sandbox/running_sandbox.ts";
 import { roomOf } from "./terminal/line_width.ts";
 import { cut } from "./terminal/text_width.ts";
 

@@ -1,9 +1,9 @@
 import process from "node:process";
-import type { Notice, Notices } from "../compile/notices.ts";
 import { runtimeName, runtimeVersion } from "../lib/runtime/runtime.ts";
 import { COMMIT, VERSION } from "../lib/version.ts";
 import { type Command, type CommandIo, parseFlags, refuseExtra } from "./command.ts";
 import { helpText, jsonRow } from "./help.ts";
+import type { Notice, Notices } from "./notices.ts";
 
 export const command: Command = {
   help: helpText({

@@ -6,7 +6,8 @@ import { join } from "node:path";
 import process from "node:process";
 import { gzipSync } from "node:zlib";
 import packageJson from "../package.json" with { type: "json" };
-import { type Found, type Notice, noticesOf, ROOT, sorted } from "./notices.ts";
+import type { Notice } from "../cli/notices.ts";
+import { type Found, noticesOf, ROOT, sorted } from "./notices.ts";
 
 /** Where the API reference's script is kept, as it is embedded. */
 export const REFERENCE = join(ROOT, "lib/http/pages/reference");

@@ -2,7 +2,7 @@ import { StrKey } from "@stellar/stellar-sdk";
 import { z } from "zod";
 import { LOG_LEVELS } from "./log.ts";
 import { percentDecoded } from "./percent_encoding.ts";
-import { defaultStoreSetting } from "./store/default_store.ts";
+import { defaultStoreSetting } from "./runtime/default_store.ts";
 
 /** Prefix of every setting in the environment. */
 export const ENV_PREFIX = "SERVICE_API_";

@@ -1,6 +1,5 @@
 import { shellWord } from "../terminal/shell_word.ts";
-import { STANDARD_SANDBOX } from "./running_sandbox.ts";
-import type { SandboxInfo } from "./start.ts";
+import { type SandboxInfo, STANDARD_SANDBOX } from "./running_sandbox.ts";
 
 /**
  * What a newcomer needs, to read and to copy.

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 // Under another name, or the formatter would lay it out, and with it what stands in a <pre>.
 import { html as markup, raw } from "hono/html";
-import type { SandboxInfo } from "./start.ts";
 import { sandboxFlag } from "./banner.ts";
+import type { SandboxInfo } from "./running_sandbox.ts";
 
 const STYLE = `
 :root { color-scheme: light dark; --ink: #16181d; --dim: #5a6170; --paper: #fbfbfa; --card: #ffffff; --line: #dfe1e6; --link: #0b57d0 }

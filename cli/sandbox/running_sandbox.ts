@@ -1,10 +1,20 @@
 import { sleep } from "../../lib/clock.ts";
 import { hasGoodHost } from "../../lib/http/request_target.ts";
 import type { Peer } from "../../lib/runtime/serve.ts";
+import type { Sandbox } from "../../lib/sandbox/bootstrap.ts";
 import { isFromOwnMachine } from "../../lib/sandbox/rpc/own_machine.ts";
 import { CommandError, type CommandIo, UsageError } from "../command.ts";
 import type { Row } from "../help.ts";
-import type { SandboxInfo } from "./start.ts";
+
+/** What a client needs to use the sandbox; the line that `--json` prints. */
+export interface SandboxInfo extends Sandbox {
+  gateway: string;
+  rpc: string;
+  friendbot: string;
+  store: string;
+  networkPassphrase: string;
+  apiKey: string;
+}
 
 /** Where a sandbox tells about itself, at its RPC server: what `gateway sandbox --json` prints. */
 const PATH = "/sandbox";

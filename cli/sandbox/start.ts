@@ -7,10 +7,9 @@ import { keySourceFromStore } from "../../lib/keys/key_source.ts";
 import type { Log } from "../../lib/log.ts";
 import { ListenError } from "../../lib/runtime/listening.ts";
 import { type HttpServer, serveHttp } from "../../lib/runtime/serve.ts";
-import type { Sandbox } from "../../lib/sandbox/bootstrap.ts";
 import { SANDBOX_PASSPHRASE, type SandboxNetwork } from "../../lib/sandbox/network.ts";
 import { createRpcServer, type RpcServer } from "../../lib/sandbox/rpc/server.ts";
-import { defaultStoreSetting } from "../../lib/store/default_store.ts";
+import { defaultStoreSetting } from "../../lib/runtime/default_store.ts";
 import { openStore } from "../../lib/store/open.ts";
 import { toStoreError } from "../../lib/store/sqlite/errors.ts";
 import { SCOPES, type Store } from "../../lib/store/store.ts";
@@ -23,17 +22,7 @@ import { SANDBOX_ENVIRONMENT, type SandboxFlags } from "./flags.ts";
 import { ledgerFile, sandboxFolder } from "./folder.ts";
 import { setUp, startNetwork } from "./network.ts";
 import { welcomePage } from "./page.ts";
-import { sandboxPage } from "./running_sandbox.ts";
-
-/** What a client needs to use the sandbox; the line that `--json` prints. */
-export interface SandboxInfo extends Sandbox {
-  gateway: string;
-  rpc: string;
-  friendbot: string;
-  store: string;
-  networkPassphrase: string;
-  apiKey: string;
-}
+import { type SandboxInfo, sandboxPage } from "./running_sandbox.ts";
 
 const HOST = "127.0.0.1";
 const KEY_RATE = 6_000;

@@ -11,7 +11,7 @@ import type { Row } from "../help.ts";
 import { shortId } from "../listen_line.ts";
 import { sandboxEnvironment } from "./banner.ts";
 import { callSandbox, findSandbox, sandboxUrl } from "./running_sandbox.ts";
-import type { SandboxInfo } from "./start.ts";
+import type { SandboxInfo } from "./running_sandbox.ts";
 
 /** What a running sandbox can be told to do. */
 export const SANDBOX_ACTIONS = ["advance", "snapshot", "revert", "fund", "env"] as const;

@@ -13,7 +13,7 @@ import type { Clock } from "../clock.ts";
 import { createRpcClient, type NodesRpcClient } from "../stellar/rpc/client.ts";
 import { createLedgerView, type LedgerView } from "../stellar/ledger/ledger_view.ts";
 import { type ContractWatch, createContractWatch } from "./contract_watch.ts";
-import type { GatewayMetrics } from "../metrics/gateway_metrics.ts";
+import type { GatewayMetrics } from "./gateway_metrics.ts";
 import { createJournal } from "./journal.ts";
 import { createLostAnswers, createUntold, type LostAnswers } from "./lost_answers.ts";
 import { createSharedFindings, type SharedFindings } from "./shared_findings.ts";

@@ -6,7 +6,7 @@ import { createLimiter, type Limiter } from "../limits/limiter.ts";
 import { createSharedLimiter } from "../limits/shared_limiter.ts";
 import type { Log } from "../log.ts";
 import { createLoop } from "../loop.ts";
-import { createGatewayMetrics } from "../metrics/gateway_metrics.ts";
+import { createGatewayMetrics } from "./gateway_metrics.ts";
 import { watchLoopDelay } from "../metrics/loop_delay.ts";
 import { randomBase62, secureRandom } from "../random.ts";
 import type { Peer } from "../runtime/serve.ts";
@@ -202,7 +202,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       streams.drain();
     },
     get requestsInFlight() {
-      return metrics.requestsInFlight;
+      return metrics.requests.inFlight;
     },
     async stop() {
       isDraining = true;

@@ -13,8 +13,8 @@ import { createTransactionIntents } from "../http/intents/transactions.ts";
 import { createWebhookIntents } from "../http/intents/webhooks.ts";
 import { createRequestIds } from "../http/middleware/request_id.ts";
 import { BODY_TIMEOUT_MS } from "../http/validation/body.ts";
-import type { NetworkAnswer } from "../http/routes/network.ts";
-import type { Services } from "../http/services.ts";
+import type { NetworkAnswer } from "../http/status_answer.ts";
+import type { Services } from "../http/exchange.ts";
 import type { KeyVerifier } from "../keys/verifier.ts";
 import { createAddressLimiter } from "../limits/address_limiter.ts";
 import type { Limiter } from "../limits/limiter.ts";
@@ -26,7 +26,7 @@ import { VERSION } from "../version.ts";
 import type { Webhooks } from "../webhooks/webhooks.ts";
 import type { Caretaker } from "./caretaker.ts";
 import type { Chain } from "./chain.ts";
-import type { GatewayMetrics } from "../metrics/gateway_metrics.ts";
+import type { GatewayMetrics } from "./gateway_metrics.ts";
 import type { GatewayOptions } from "./options.ts";
 import { inTime } from "./scrape.ts";
 import { createStatus } from "./status.ts";
@@ -71,7 +71,7 @@ export function createHttp(
     clock,
     networkSeconds: view.networkSeconds,
     newId: () => randomBase62(22, secureRandom),
-    onFull: () => metrics.limited("idempotency_keys"),
+    onFull: () => metrics.requests.limited("idempotency_keys"),
   });
   const idempotency = createIdempotency({
     intents: store.intents,
@@ -79,7 +79,7 @@ export function createHttp(
     clock,
     networkSeconds: view.networkSeconds,
     newVersion: () => randomBase62(22, secureRandom),
-    onFull: () => metrics.limited("idempotency_keys"),
+    onFull: () => metrics.requests.limited("idempotency_keys"),
   });
   const transactions = createTransactionIntents({ idempotency, escrow });
 
@@ -159,8 +159,8 @@ export function createHttp(
     trustProxy: config.trustProxy,
     rateHeaders: createRateLimitHeaders(),
     log,
-    meter: metrics.meter,
-    onLimited: metrics.limited,
+    meter: metrics.requests.meter,
+    onLimited: metrics.requests.limited,
     metrics: config.metricsToken === undefined ? undefined : {
       token: config.metricsToken,
       contentType: METRICS_CONTENT_TYPE,

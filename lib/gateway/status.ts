@@ -1,7 +1,7 @@
 import type { Clock } from "../clock.ts";
 import type { History } from "../events/history.ts";
 import type { EVENT_TYPES } from "../escrow/events.ts";
-import type { GatewayStatus } from "../http/routes/status.ts";
+import type { GatewayStatus } from "../http/status_answer.ts";
 import { VERSION } from "../version.ts";
 import type { Backlog } from "../webhooks/backlog.ts";
 import type { ForeignMovements } from "../escrow/assets/foreign_movements.ts";

@@ -3,7 +3,7 @@ import { ConfigError } from "../config.ts";
 import { GatewayError } from "../errors.ts";
 import type { TurnResult } from "../events/watcher.ts";
 import { hasExpired } from "../keys/api_key.ts";
-import type { GatewayMetrics } from "../metrics/gateway_metrics.ts";
+import type { GatewayMetrics } from "./gateway_metrics.ts";
 import { randomBase62, secureRandom } from "../random.ts";
 import type { Store } from "../store/store.ts";
 import { heightAfter } from "../store/watcher_state.ts";

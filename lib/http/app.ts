@@ -5,11 +5,11 @@ import type { Peer } from "../runtime/serve.ts";
 import { errorAnswer, plainAnswer } from "./answer.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { type AppContext, type AppEnv, type AppParts, Exchange, type RequestMeter } from "./exchange.ts";
-import { createKnownReads, routedPath } from "./known_reads.ts";
+import { createKnownReads } from "./known_reads.ts";
 import { recognize } from "./middleware/authenticate.ts";
 import { createCors, isPreflight } from "./middleware/cors.ts";
 import { pages } from "./pages/pages.ts";
-import { hasGoodHost, shownPath } from "./request_target.ts";
+import { hasGoodHost, requestPath, shownPath } from "./request_target.ts";
 import { PathRouter } from "./router.ts";
 import { metricsPage, type MetricsSource } from "./routes/metrics_page.ts";
 import { NOUNS } from "./routes/routes.ts";
@@ -55,6 +55,14 @@ export function createApp(options: AppOptions): GatewayApp {
   };
 }
 
+/** The path by which Hono finds the handler: its `getPath`. Notes what is known of the URL. */
+function routedPath(request: Request, { env: exchange }: { env: Exchange }): string {
+  const known = exchange.parts.knownReads.get(request.url);
+  if (known === undefined || !hasGoodHost(request)) return requestPath(request);
+  exchange.known = known;
+  return known.path;
+}
+
 /**
  * HEAD is answered with the body of GET, of which the runtimes send the length alone (RFC 9110 §8.6). Hono, if it knew, would
  * take the body away, and they would send 0.
@@ -79,7 +87,7 @@ function otherMethod(methods: string[]): (c: AppContext) => Promise<Response> {
   const allowed = methods.includes("GET") ? [...methods, "HEAD"] : methods;
   return async function answerOtherMethod({ env: exchange }) {
     const { request, parts } = exchange;
-    if (parts.cors !== undefined && isPreflight(exchange)) {
+    if (parts.cors !== undefined && isPreflight(request)) {
       return plainAnswer(exchange, new Response(null, { status: 204, headers: parts.cors.preflightHeaders(allowed) }));
     }
     await recognize(exchange);

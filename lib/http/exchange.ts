@@ -1,4 +1,10 @@
 import type { Context } from "hono";
+import type { TransactionStatus } from "../escrow/escrow.ts";
+import type { AssetReader } from "../escrow/reads/asset_info.ts";
+import type { PaymentChecker } from "../escrow/reads/payment_check.ts";
+import type { EscrowReads } from "../escrow/reads/reads.ts";
+import type { History } from "../events/history.ts";
+import type { EventStreams } from "../events/streams.ts";
 import type { KeyVerifier } from "../keys/verifier.ts";
 import type { AddressLimiter } from "../limits/address_limiter.ts";
 import { clientAddress } from "../limits/client_address.ts";
@@ -8,9 +14,29 @@ import type { Verdict } from "../limits/token_bucket.ts";
 import type { Log, LogFields } from "../log.ts";
 import type { Peer } from "../runtime/serve.ts";
 import type { KeyRecord } from "../store/store.ts";
+import type { Subscriptions } from "../webhooks/subscriptions.ts";
+import type { ReplayWebhook } from "./intents/replays.ts";
+import type { TransactionIntents } from "./intents/transactions.ts";
+import type { CreateWebhook } from "./intents/webhooks.ts";
 import type { KnownRead, KnownReads } from "./known_reads.ts";
 import type { Cors } from "./middleware/cors.ts";
-import type { Services } from "./services.ts";
+import type { GatewayStatus, NetworkAnswer } from "./status_answer.ts";
+
+/** What the handlers call: one part a noun. */
+export interface Services {
+  network(): NetworkAnswer;
+  reads: EscrowReads;
+  payments: PaymentChecker;
+  assets: AssetReader;
+  transactions: Omit<TransactionIntents, "status"> & {
+    /** What became of a transaction. `signal`: aborted when the caller leaves before the answer. */
+    status(hash: string, signal: AbortSignal): Promise<TransactionStatus>;
+  };
+  history: History;
+  streams: Pick<EventStreams, "open">;
+  webhooks: Omit<Subscriptions, "create" | "replay"> & { create: CreateWebhook; replay: ReplayWebhook };
+  status(): Promise<GatewayStatus>;
+}
 
 /** What every answer needs, whatever its path. */
 export interface AppParts {

@@ -1,6 +1,4 @@
 import { createRecentMap } from "../bounded_map.ts";
-import type { Exchange } from "./exchange.ts";
-import { hasGoodHost, requestPath } from "./request_target.ts";
 
 /** What is known of the URL of a read that has been answered: it need not be taken apart and checked again. */
 export interface KnownRead {
@@ -34,12 +32,4 @@ export function createKnownReads(keepPath: (path: string) => void): KnownReads {
       return known.size;
     },
   };
-}
-
-/** The path by which Hono finds the handler: its `getPath`. Notes what is known of the URL. */
-export function routedPath(request: Request, { env: exchange }: { env: Exchange }): string {
-  const known = exchange.parts.knownReads.get(request.url);
-  if (known === undefined || !hasGoodHost(request)) return requestPath(request);
-  exchange.known = known;
-  return known.path;
 }

@@ -1,6 +1,7 @@
 import type { Hono } from "hono";
 import type { z } from "zod";
-import type { AnySpec, Endpoint } from "./endpoint.ts";
+import type { Endpoint } from "./endpoint.ts";
+import type { AnySpec } from "./endpoint_spec.ts";
 import { IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_PATTERN } from "./validation/idempotency_key.ts";
 import { errorAnswer } from "./error_fields.ts";
 import type { AppEnv } from "./exchange.ts";

@@ -1,5 +1,5 @@
 import { type ErrorCode, ERRORS } from "../errors.ts";
-import type { AnySpec } from "./endpoint.ts";
+import type { AnySpec } from "./endpoint_spec.ts";
 import type { Json } from "./openapi_schemas.ts";
 import { BODY_TIMEOUT_MS, MAX_BODY_BYTES } from "./validation/body.ts";
 import { IDEMPOTENCY_KEY } from "./validation/idempotency_key.ts";

@@ -1,5 +1,5 @@
 import { Database, type Statement } from "bun:sqlite";
-import type { RawSqlite, Row, SqliteValue } from "./sqlite.ts";
+import type { RawSqlite, Row, SqliteValue } from "./sqlite_raw.ts";
 
 /** Loaded on Bun only, by `sqlite.ts`. */
 export function openRaw(path: string, readOnly: boolean): RawSqlite {

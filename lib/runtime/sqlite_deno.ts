@@ -1,5 +1,5 @@
 import { DatabaseSync } from "node:sqlite";
-import type { RawSqlite, Row } from "./sqlite.ts";
+import type { RawSqlite, Row } from "./sqlite_raw.ts";
 
 /** Loaded on Deno only, by `sqlite.ts`. */
 export function openRaw(path: string, readOnly: boolean): RawSqlite {

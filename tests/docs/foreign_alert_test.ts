@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createForeignMovements } from "../../lib/escrow/assets/foreign_movements.ts";
-import { createGatewayMetrics } from "../../lib/metrics/gateway_metrics.ts";
+import { createGatewayMetrics } from "../../lib/gateway/gateway_metrics.ts";
 import { append, eventAt, memoryStore, START_MS } from "../webhooks/parts.ts";
 import { alertWithinTheHour, ALL_WELL } from "./alert_within_the_hour.ts";
 

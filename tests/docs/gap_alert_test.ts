@@ -1,7 +1,7 @@
 // needs: neutral
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createGatewayMetrics } from "../../lib/metrics/gateway_metrics.ts";
+import { createGatewayMetrics } from "../../lib/gateway/gateway_metrics.ts";
 import { type Fixture, follow, restart, simulate, START_MS, untilAtTip } from "../events/parts.ts";
 import { alertWithinTheHour, ALL_WELL } from "./alert_within_the_hour.ts";
 

@@ -136,7 +136,7 @@ test("HAProxy waits longer than a submit may take, and hears of a stop before th
 test("the alerts and the metrics that the page names are there", () => {
   const alerts = readDoc("alerts.yml");
   for (const [alert] of page.matchAll(/\bGateway[A-Z]\w+/g)) assert.ok(alerts.includes(`alert: ${alert}\n`), alert);
-  const series = source("lib/metrics/series.ts");
+  const series = source("lib/gateway/gateway_metrics.ts");
   const named = [...page.matchAll(/`(gateway_\w+)`/g)].map(([, name]) => name!);
   assert.ok(named.length >= 4);
   for (const name of named) assert.ok(series.includes(`"${name}"`), name);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import { z } from "zod";
-import type { AnySpec } from "../../lib/http/endpoint.ts";
+import type { AnySpec } from "../../lib/http/endpoint_spec.ts";
 import type { Exchange } from "../../lib/http/exchange.ts";
 import { checkedBody } from "../../lib/http/validation/body.ts";
 

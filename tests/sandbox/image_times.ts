@@ -1,7 +1,7 @@
 import { xdr } from "@stellar/stellar-sdk";
 import { sha256, toHex } from "../../lib/sandbox/ledger/bytes.ts";
 import { type LedgerTip, nextHeader, NOTHING, txSetXdr } from "../../lib/sandbox/ledger/headers.ts";
-import type { LedgerRecord } from "../../lib/sandbox/ledger/history.ts";
+import type { LedgerRecord } from "../../lib/sandbox/ledger/records.ts";
 import type { NetworkImage } from "./network_image.ts";
 
 /**

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { LedgerRecord } from "../../lib/sandbox/ledger/history.ts";
+import type { LedgerRecord } from "../../lib/sandbox/ledger/records.ts";
 import type { StateEntry } from "../../lib/sandbox/ledger/state.ts";
 import type { StateFile } from "../../lib/sandbox/ledger/state_file.ts";
 

@@ -1,7 +1,6 @@
 import type { EntryReader } from "../../stellar/ledger/entries.ts";
-import { CONTRACT_KEYS, type ContractIds, type ContractName, CONTRACTS } from "./errors.ts";
+import { CONTRACT_KEYS, type ContractIds, type ContractName, CONTRACTS, missingContract } from "./errors.ts";
 import { asCode, entryValue } from "../decode.ts";
-import { missingContract } from "../refusals/refusal.ts";
 import type { ReadKind } from "../reads/source_choice.ts";
 import { instanceKey } from "../reads/storage_keys.ts";
 

@@ -1,3 +1,5 @@
+import { GatewayError } from "../../errors.ts";
+
 /** The three contracts the gateway stands in front of, by the names they go by in messages. */
 export const CONTRACTS = ["device_registry", "agent_registry", "payment_escrow"] as const;
 export type ContractName = (typeof CONTRACTS)[number];
@@ -72,3 +74,8 @@ export const ASSET_CONTRACT_ERRORS: Record<number, string> = {
 export const NAMED_CONTRACT_ERRORS: string[] = [
   ...new Set([...Object.values(CONTRACT_ERRORS), ASSET_CONTRACT_ERRORS].flatMap((names) => Object.values(names))),
 ];
+
+/** A contract that the gateway was pointed at is not there: its id is wrong, or the network was reset. */
+export function missingContract(name: string, contract: string): GatewayError {
+  return new GatewayError("upstream_error", `${name} ${contract} does not exist on this network`);
+}

@@ -3,7 +3,13 @@ import type { ContractCall } from "../../stellar/transactions/contract_call.ts";
 import type { Excess } from "../../stellar/transactions/size.ts";
 import { type LedgerFailure, rejection } from "../../stellar/transactions/rejections.ts";
 import type { RawSimulation } from "../../stellar/rpc/schemas.ts";
-import { ASSET_CONTRACT_ERRORS, CONTRACT_ERRORS, type ContractIds, contractName } from "../contracts/errors.ts";
+import {
+  ASSET_CONTRACT_ERRORS,
+  CONTRACT_ERRORS,
+  type ContractIds,
+  contractName,
+  missingContract,
+} from "../contracts/errors.ts";
 import type { Explanations } from "./explanations.ts";
 import { type ErrorTrace, type HostError, notSimulated, traceError } from "./error_trace.ts";
 
@@ -136,11 +142,6 @@ function readableTrace(events: string[]): ErrorTrace | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** A contract that the gateway was pointed at is not there: its id is wrong, or the network was reset. */
-export function missingContract(name: string, contract: string): GatewayError {
-  return new GatewayError("upstream_error", `${name} ${contract} does not exist on this network`);
 }
 
 /** The host found no instance of the contract that was called. */

@@ -1,5 +1,3 @@
-import type { Exchange } from "../exchange.ts";
-
 /** What a browser's page may read of our answers. */
 const EXPOSED_HEADERS = [
   "Link",
@@ -47,7 +45,6 @@ export function createCors(origins: readonly string[]): Cors {
 }
 
 /** Whether a browser asks with this if a page may call. */
-export function isPreflight({ request }: Exchange): boolean {
-  return request.method === "OPTIONS" && request.headers.has("origin") &&
-    request.headers.has("access-control-request-method");
+export function isPreflight({ method, headers }: Request): boolean {
+  return method === "OPTIONS" && headers.has("origin") && headers.has("access-control-request-method");
 }

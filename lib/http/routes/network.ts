@@ -1,22 +1,28 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import { contractId } from "../../escrow/values.ts";
 import { endpoint } from "../endpoint.ts";
 import type { AppEnv } from "../exchange.ts";
+import { networkAnswer } from "../status_answer.ts";
 
-const networkAnswer = z.object({
-  rpcUrl: z.string().describe("An RPC node of this network that is well, without what is secret in its URL"),
-  networkPassphrase: z.string(),
-  contracts: z.object({ deviceRegistry: contractId, agentRegistry: contractId, paymentEscrow: contractId }),
-  assets: z.array(contractId).nullable().describe(
-    "The contracts of the assets that are dealt in; null: none is refused",
-  ),
-}).meta({ id: "Network" });
+const ALIVE = { ok: true } as const;
 
-export type NetworkAnswer = z.infer<typeof networkAnswer>;
-
-/** Which network and which contracts this gateway stands in front of; the same answer is the same object. */
+/**
+ * Whether this process answers (no key, no token, nothing upstream), and which network and contracts it stands in front of:
+ * the same answer is the same object.
+ */
 export const network = new Hono<AppEnv>()
+  .get(
+    "/v1/health",
+    endpoint({
+      operationId: "getHealth",
+      scopes: [],
+      summary: "Whether the gateway is alive",
+      answer: z.object({ ok: z.literal(true) }).meta({ id: "Health" }),
+      cached: true,
+      ignoresQuery: true,
+      errors: [],
+    }, () => ALIVE),
+  )
   .get(
     "/v1/network",
     endpoint({

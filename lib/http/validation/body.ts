@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { GatewayError } from "../../errors.ts";
-import type { AnySpec } from "../endpoint.ts";
+import type { AnySpec } from "../endpoint_spec.ts";
 import type { AppParts, Exchange } from "../exchange.ts";
 import { checked, checkedAssets } from "./checked.ts";
 import { jsonProblem } from "./json_problem.ts";

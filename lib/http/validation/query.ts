@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { GatewayError } from "../../errors.ts";
 import { must } from "../../escrow/values.ts";
-import type { AnySpec } from "../endpoint.ts";
+import type { AnySpec } from "../endpoint_spec.ts";
 import type { Exchange } from "../exchange.ts";
 import { AS } from "../openapi_schemas.ts";
 import { requestQuery } from "../request_target.ts";

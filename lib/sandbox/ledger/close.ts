@@ -6,7 +6,7 @@ import { createXdrWriter, sha256, toHex } from "./bytes.ts";
 import type { Envelope } from "./envelopes.ts";
 import { chargeFee, inclusionFeePerOperation, refund } from "./fees.ts";
 import { type LedgerTip, nextHeader, nextStateHash, resultSetHash, txSetXdr } from "./headers.ts";
-import type { LedgerRecord, TransactionRecord } from "./history.ts";
+import type { LedgerRecord, TransactionRecord } from "./records.ts";
 import { evictedKeys, transactionMeta } from "./meta.ts";
 import type { VerifySignature } from "./signatures.ts";
 import type { CheckResources } from "./soroban_checks.ts";

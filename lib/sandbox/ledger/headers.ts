@@ -2,7 +2,7 @@ import { xdr } from "@stellar/stellar-sdk";
 import { BASE_RESERVE } from "./accounts.ts";
 import { bytesOf, createXdrWriter, fromHex, sha256 } from "./bytes.ts";
 import { BASE_FEE } from "./envelope_checks.ts";
-import type { LedgerRecord, TransactionRecord } from "./history.ts";
+import type { LedgerRecord, TransactionRecord } from "./records.ts";
 import type { LedgerChanges } from "./state.ts";
 
 /** Stroops in existence: 100 billion lumens, as on a new network. */

@@ -1,6 +1,6 @@
 import { createXdrWriter, sha256, toHex } from "./bytes.ts";
 import { type LedgerTip, nextHeader, resultSetHash, tipOf, txSetXdr } from "./headers.ts";
-import type { LedgerRecord } from "./history.ts";
+import type { LedgerRecord } from "./records.ts";
 
 /** Of ledgers advanced over, so many of the newest are closed one by one; those before them are skipped. */
 export const CLOSED_ONE_BY_ONE = 1_000;

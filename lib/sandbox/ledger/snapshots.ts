@@ -1,5 +1,5 @@
 import type { LedgerTip } from "./headers.ts";
-import type { LedgerRecord } from "./history.ts";
+import type { LedgerRecord } from "./records.ts";
 import type { LedgerState } from "./state.ts";
 
 /** More would be kept for nobody, and each makes an entry that is not there a little slower to look up. */

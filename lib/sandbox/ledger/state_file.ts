@@ -2,7 +2,8 @@ import { chmodSync, closeSync, openSync, statSync } from "node:fs";
 import { lockFile } from "../../runtime/file_lock.ts";
 import { openSqlite, type SqliteDatabase } from "../../runtime/sqlite.ts";
 import { bytesOf, keyOf } from "./bytes.ts";
-import type { History, LedgerRecord, TransactionRecord } from "./history.ts";
+import type { History } from "./history.ts";
+import type { LedgerRecord, TransactionRecord } from "./records.ts";
 import type { LedgerState, StateEntry } from "./state.ts";
 
 /** A kill of the process loses nothing; a power failure may lose the last ledgers, of a network for trying things out. */

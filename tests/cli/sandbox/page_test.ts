@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { after, before, test } from "node:test";
 import { welcomePage } from "../../../cli/sandbox/page.ts";
-import type { SandboxInfo } from "../../../cli/sandbox/start.ts";
+import type { SandboxInfo } from "../../../cli/sandbox/running_sandbox.ts";
 import { getAs } from "../../e2e/raw_http.ts";
 import type { SandboxProcess } from "../../e2e/sandbox_process.ts";
 import { startReadySandboxHere } from "./sandbox_here.ts";

@@ -25,7 +25,7 @@ const deviceAnswer = z.object({
 }).meta({ id: "Device" });
 
 /** Cards: who owns them, what their agent may spend, what their escrow holds. */
-export const devices = new Hono<AppEnv>()
+export const cards = new Hono<AppEnv>()
   .get(
     "/v1/devices/:hash",
     endpoint({
@@ -50,4 +50,15 @@ export const devices = new Hono<AppEnv>()
       cached: true,
       errors: ["agent_not_found", "upstream_error"],
     }, ({ params }, { reads }) => reads.policy(params.hash)),
+  )
+  .get(
+    "/v1/wallets/:address/devices",
+    endpoint({
+      operationId: "listWalletDevices",
+      scopes: ["read"],
+      summary: "The devices of a wallet, in the registry's order",
+      params: z.object({ address }),
+      answer: z.object({ devices: z.array(deviceHash) }).meta({ id: "WalletDevices" }),
+      errors: ["upstream_error"],
+    }, async ({ params }, { reads }) => ({ devices: await reads.walletDevices(params.address) })),
   );

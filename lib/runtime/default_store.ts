@@ -1,4 +1,4 @@
-import { runtimeName } from "../runtime/runtime.ts";
+import { runtimeName } from "./runtime.ts";
 
 /** The store that stands when nothing is said: in the working directory, of the runtime's own kind. */
 export function defaultStoreSetting(): string {
