@@ -68,3 +68,53 @@ export function createLoop({ step, wait, onProblem }: LoopParts): Loop {
     },
   };
 }
+
+/** Work that is done every so often, and when it is asked for; never twice at once. */
+export interface Recurring {
+  /** Does it now, or joins what is under way. Never rejects. */
+  now(): Promise<void>;
+  start(): void;
+  /** Ends it: waits for what is under way, then does it for the last time. */
+  stop(): Promise<void>;
+}
+
+export interface RecurringParts {
+  work(isLast: boolean): Promise<void>;
+  everyMs: number;
+  /** Told when the work fails after a time that it did not. */
+  onProblem(cause: unknown): void;
+}
+
+export function createRecurring({ work, everyMs, onProblem }: RecurringParts): Recurring {
+  let underWay: Promise<void> | undefined;
+  let timer: ReturnType<typeof setInterval> | undefined;
+  let hasFailed = false;
+
+  async function once(isLast: boolean): Promise<void> {
+    try {
+      await work(isLast);
+      hasFailed = false;
+    } catch (cause) {
+      if (!hasFailed) onProblem(cause);
+      hasFailed = true;
+    }
+  }
+
+  function now(isLast = false): Promise<void> {
+    underWay ??= once(isLast).finally(() => underWay = undefined);
+    return underWay;
+  }
+
+  return {
+    now: () => now(),
+    start() {
+      timer ??= setInterval(() => void now(), everyMs);
+    },
+    async stop() {
+      clearInterval(timer);
+      timer = undefined;
+      await underWay;
+      await now(true);
+    },
+  };
+}

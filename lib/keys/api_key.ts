@@ -1,7 +1,7 @@
 import { hash as oneShotHash } from "node:crypto";
+import { crc32 } from "node:zlib";
 import { type KeyRecord, type Scope, SCOPES } from "../store/store.ts";
 import { encodeBase62, randomBase62, type RandomBytes } from "../random.ts";
-import { crc32 } from "./crc32.ts";
 
 const PREFIX = "service_sk_";
 /** 62^10 ids: among 100 000 keys the odds of two alike are below 1 in 10^8, and the store refuses the second. */

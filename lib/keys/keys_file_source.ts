@@ -15,6 +15,14 @@ export interface KeysFileSourceOptions {
 /** A file changed so recently may change again without its time stamp showing it: some file systems count whole seconds. */
 const RECENT_MS = 2_500;
 
+/** The file as it was last read. */
+interface LastRead {
+  text: string | undefined;
+  mode: number;
+  /** Undefined while its time stamp proves nothing. */
+  fingerprint: string | undefined;
+}
+
 /**
  * Keys from a file an operator may edit. `changed()` looks at it again: a file that does not parse, is empty or has
  * vanished leaves the keys as they were. Use is not noted in it: writing there would race with an operator's editor, and
@@ -24,10 +32,7 @@ const RECENT_MS = 2_500;
 export async function openKeysFileSource({ now, onProblem, ...options }: KeysFileSourceOptions): Promise<KeySource> {
   const path = resolve(options.path);
   let keys = new Map<string, KeyRecord>();
-  let lastText: string | undefined;
-  let lastMode = 0o600;
-  /** The state of the file when it was last read; undefined while its stamp proves nothing. */
-  let stableFingerprint: string | undefined;
+  let last: LastRead = { text: undefined, mode: 0o600, fingerprint: undefined };
   let lastProblem: string | undefined;
   let asked = false;
 
@@ -36,12 +41,12 @@ export async function openKeysFileSource({ now, onProblem, ...options }: KeysFil
     const seen = await fileState(path);
     if (seen === undefined) throw new KeysFileError(`keys file ${path} does not exist`);
     const isStable = now() - seen.modifiedAtMs >= RECENT_MS;
-    if (isStable && seen.fingerprint === stableFingerprint) return false;
+    if (isStable && seen.fingerprint === last.fingerprint) return false;
     const text = await readText(path);
-    stableFingerprint = isStable ? seen.fingerprint : undefined;
-    warnOfMode(seen.mode);
-    if (text === lastText) return false;
-    lastText = text;
+    if (seen.mode !== last.mode) warnOfMode(seen.mode);
+    const isSame = text === last.text;
+    last = { text, mode: seen.mode, fingerprint: isStable ? seen.fingerprint : undefined };
+    if (isSame) return false;
     // A program that writes a file in its place empties it first, and may then find no room.
     if (text.trim() === "" && keys.size > 0) {
       throw new KeysFileError(`keys file ${path} is empty: write [] into it where there are to be no keys`);
@@ -51,10 +56,8 @@ export async function openKeysFileSource({ now, onProblem, ...options }: KeysFil
   }
 
   function warnOfMode(mode: number): void {
-    if (mode !== lastMode && (mode & 0o077) !== 0) {
-      onProblem(`keys file ${path} is open to other users (mode ${mode.toString(8)}); make it 600`);
-    }
-    lastMode = mode;
+    if ((mode & 0o077) === 0) return;
+    onProblem(`keys file ${path} is open to other users (mode ${mode.toString(8)}); make it 600`);
   }
 
   function tell(error: unknown, consequence: string): void {

@@ -3,6 +3,7 @@ import type { KeyRecord } from "../store/store.ts";
 import { hashKey, parseKey, sameHash } from "./api_key.ts";
 import type { KeySource } from "./key_source.ts";
 import { createRecentMap } from "../bounded_map.ts";
+import { createRecurring } from "../loop.ts";
 import { createUseTracker } from "./use_tracker.ts";
 
 export type KeyRefusal = "malformed" | "checksum" | "unknown" | "disabled" | "expired";
@@ -38,8 +39,6 @@ export interface KeyVerifier {
 const MAX_STALE_MS = 1_000;
 /** A key's last use is written at most this often. */
 const USE_INTERVAL_MS = 60_000;
-/** Uses of all keys are written together at most this often. */
-const USE_FLUSH_MS = 5_000;
 
 /** A verified key in memory, found by the presented string itself: that spares the hash. */
 interface CachedKey {
@@ -57,17 +56,17 @@ const EXPIRED: KeyVerdict = { reason: "expired" };
 export function createKeyVerifier(options: KeyVerifierOptions): KeyVerifier {
   const { source, clock, onProblem, maxCached = 20_000, pollMs = 400 } = options;
   const cache = createRecentMap<CachedKey>(maxCached);
-  const uses = createUseTracker(source);
+  const uses = createUseTracker({ source, monotonicMs: clock.monotonicMs });
   const underWay = new Map<string, { verdict: Promise<KeyVerdict>; startedAtMs: number }>();
   /** When the source last said that nothing (more) has changed, monotonic: the whole cache is good for a while from then on. */
   let freshSinceMs = -Infinity;
-  let usesFlushedAtMs = clock.monotonicMs();
   /** Raised when keys changed: what was read before must not be cached after. */
   let generation = 0;
-  let refreshing: Promise<void> | undefined;
-  let timer: ReturnType<typeof setInterval> | undefined;
-  let isStopping = false;
-  let toldProblem = false;
+  const refreshing = createRecurring({
+    work: refresh,
+    everyMs: pollMs,
+    onProblem: (cause) => onProblem("the keys cannot be read again or their use noted; trying on", cause),
+  });
 
   function verify(presented: string): KeyVerdict | Promise<KeyVerdict> {
     const cached = cache.get(presented);
@@ -119,44 +118,16 @@ export function createKeyVerifier(options: KeyVerifierOptions): KeyVerifier {
     uses.note(cached.verdict.record.id, nowMs);
   }
 
-  async function refreshOnce(): Promise<void> {
-    try {
-      // Counted from before the question: a change after it is heeded by the next one in time.
-      const askedAtMs = clock.monotonicMs();
-      if (await source.changed()) {
-        generation++;
-        cache.clear();
-      }
-      freshSinceMs = askedAtMs;
-      if (isStopping || askedAtMs - usesFlushedAtMs >= USE_FLUSH_MS) {
-        await uses.flush();
-        usesFlushedAtMs = askedAtMs;
-      }
-      toldProblem = false;
-    } catch (error) {
-      if (!toldProblem) onProblem("the keys cannot be read again or their use noted; trying on", error);
-      toldProblem = true;
+  async function refresh(isLast: boolean): Promise<void> {
+    // Counted from before the question: a change after it is heeded by the next one in time.
+    const askedAtMs = clock.monotonicMs();
+    if (await source.changed()) {
+      generation++;
+      cache.clear();
     }
+    freshSinceMs = askedAtMs;
+    await (isLast ? uses.flush() : uses.flushIfDue());
   }
 
-  function refresh(): Promise<void> {
-    refreshing ??= refreshOnce().finally(() => refreshing = undefined);
-    return refreshing;
-  }
-
-  return {
-    verify,
-    refresh,
-    start() {
-      isStopping = false;
-      timer ??= setInterval(refresh, pollMs);
-    },
-    async stop() {
-      clearInterval(timer);
-      timer = undefined;
-      await refreshing;
-      isStopping = true;
-      await refresh();
-    },
-  };
+  return { verify, refresh: refreshing.now, start: refreshing.start, stop: refreshing.stop };
 }

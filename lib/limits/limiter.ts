@@ -1,3 +1,4 @@
+import { createRecurring } from "../loop.ts";
 import type { BucketState, Store } from "../store/store.ts";
 import {
   bucketWith,
@@ -69,9 +70,11 @@ export function createLimiter(options: LimiterOptions): LocalLimiter {
   const atRest = new Map<string, BucketState>();
   let dirty: KeyBucket[] = [];
   let sweptAtMs = monotonicNow();
-  let flushing: Promise<void> | undefined;
-  let timer: ReturnType<typeof setInterval> | undefined;
-  let toldProblem = false;
+  const flushing = createRecurring({
+    work: flush,
+    everyMs: flushMs,
+    onProblem: (cause) => onProblem("rate limits cannot be written to the store; trying on", cause),
+  });
 
   function bucketOf(keyId: string, rate: number, nowMs: number): KeyBucket {
     const known = buckets.get(keyId);
@@ -87,20 +90,13 @@ export function createLimiter(options: LimiterOptions): LocalLimiter {
     return bucket;
   }
 
-  async function flushOnce(): Promise<void> {
+  async function flush(): Promise<void> {
     const nowMs = monotonicNow();
-    try {
-      await writeDirty();
-      if (nowMs - sweptAtMs >= SWEEP_MS) {
-        sweptAtMs = nowMs;
-        forgetFull(nowMs);
-        await store.buckets.prune(now() - PRUNE_AGE_MS);
-      }
-      toldProblem = false;
-    } catch (error) {
-      if (!toldProblem) onProblem("rate limits cannot be written to the store; trying on", error);
-      toldProblem = true;
-    }
+    await writeDirty();
+    if (nowMs - sweptAtMs < SWEEP_MS) return;
+    sweptAtMs = nowMs;
+    forgetFull(nowMs);
+    await store.buckets.prune(now() - PRUNE_AGE_MS);
   }
 
   async function writeDirty(): Promise<void> {
@@ -139,11 +135,6 @@ export function createLimiter(options: LimiterOptions): LocalLimiter {
     }
   }
 
-  function flush(): Promise<void> {
-    flushing ??= flushOnce().finally(() => flushing = undefined);
-    return flushing;
-  }
-
   return {
     async load() {
       for (const rest of await store.buckets.load()) {
@@ -164,16 +155,9 @@ export function createLimiter(options: LimiterOptions): LocalLimiter {
       const nowMs = monotonicNow();
       return peekToken(bucketOf(keyId, rate, nowMs), nowMs);
     },
-    flush,
-    start() {
-      timer ??= setInterval(flush, flushMs);
-    },
-    async stop() {
-      clearInterval(timer);
-      timer = undefined;
-      await flushing;
-      await flush();
-    },
+    flush: flushing.now,
+    start: flushing.start,
+    stop: flushing.stop,
     get size() {
       return buckets.size + atRest.size;
     },

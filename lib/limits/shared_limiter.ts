@@ -1,3 +1,4 @@
+import { createRecurring } from "../loop.ts";
 import type { RegisterChange } from "../store/register.ts";
 import type { Store } from "../store/store.ts";
 import { type LeaseAnswer, type LeasedBucket, leaseTokens, roomIn, SPEND_MS, waitMsFor } from "./leased_bucket.ts";
@@ -56,74 +57,17 @@ interface KeyLease {
 export function createSharedLimiter(options: SharedLimiterOptions): Limiter {
   const { store, monotonicNow, defaultRate, holder, onProblem } = options;
   const keys = new Map<string, KeyLease>();
-  let timer: ReturnType<typeof setInterval> | undefined;
-  let toldProblem = false;
+  const givingBack = createRecurring({
+    work: giveBackUnused,
+    everyMs: GIVE_BACK_MS,
+    onProblem: (cause) => onProblem("leased tokens cannot be given back", cause),
+  });
 
   function leaseOf(keyId: string, rate: number): KeyLease {
     let key = keys.get(keyId);
-    if (key === undefined) {
-      key = {
-        rate,
-        tokens: 0,
-        spendBy: 0,
-        leased: 0,
-        askedAt: -Infinity,
-        usedAt: monotonicNow(),
-        bucket: undefined,
-        answeredAt: 0,
-        aheadMs: 0,
-        room: 0,
-        refusedCost: 0,
-        refusedUntil: -Infinity,
-        waiting: [],
-        isAsking: false,
-      };
-      keys.set(keyId, key);
-    }
-    if (key.rate !== rate) {
-      key.rate = rate;
-      key.bucket = undefined;
-      // Leased by the measure of another rate: to be given back.
-      key.spendBy = -Infinity;
-      key.refusedUntil = -Infinity;
-    }
+    if (key === undefined) keys.set(keyId, key = newLease(rate, monotonicNow()));
+    if (key.rate !== rate) changeRate(key, rate);
     return key;
-  }
-
-  /** Units left for this gateway to let through: what it has leased, and what it knows to be in the bucket. */
-  function unitsLeft({ rate, tokens, bucket, answeredAt, room }: KeyLease, nowMs: number): number {
-    if (bucket === undefined) return rate * UNITS_PER_TOKEN;
-    const inBucket = Math.min(bucket.units + (nowMs - answeredAt) * rate, Math.max(bucket.units, room));
-    return tokens * UNITS_PER_TOKEN + inBucket;
-  }
-
-  function verdict(key: KeyLease, nowMs: number, refused?: number): Verdict {
-    const { rate, bucket, aheadMs, refusedUntil } = key;
-    const units = unitsLeft(key, nowMs);
-    const whole = Math.floor(units / UNITS_PER_TOKEN);
-    const resetSeconds = refillSeconds(UNITS_PER_TOKEN - (units - whole * UNITS_PER_TOKEN), rate);
-    if (refused === undefined) {
-      return { allowed: true, limit: rate, remaining: whole, resetSeconds, retryAfterSeconds: 0 };
-    }
-    const refillMs = bucket === undefined ? 0 : waitMsFor(bucket, refused, nowMs + aheadMs);
-    const retryAfterSeconds = Math.ceil(Math.max(1, refusedUntil - nowMs, refillMs) / 1_000);
-    return {
-      allowed: false,
-      limit: rate,
-      remaining: Math.min(whole, refused - 1, rate - 1),
-      resetSeconds: Math.min(resetSeconds, retryAfterSeconds),
-      retryAfterSeconds,
-    };
-  }
-
-  /** Undefined: the store has to be asked. */
-  function takeKnown(key: KeyLease, cost: number, nowMs: number): Verdict | undefined {
-    const tokens = nowMs < key.spendBy ? key.tokens : 0;
-    if (tokens >= cost) {
-      key.tokens -= cost;
-      return verdict(key, nowMs);
-    }
-    return cost >= key.refusedCost && nowMs < key.refusedUntil ? verdict(key, nowMs, cost) : undefined;
   }
 
   /** Asks the store for all who wait for this key, until nobody waits; answers what went wrong. */
@@ -195,8 +139,7 @@ export function createSharedLimiter(options: SharedLimiterOptions): Limiter {
       else if (key.tokens === 0 && restedMs >= REFILL_MS) keys.delete(keyId);
     }
     const problem = (await Promise.all(asked)).find((one) => one !== undefined);
-    if (problem !== undefined && !toldProblem) onProblem("leased tokens cannot be given back", problem);
-    toldProblem = problem !== undefined;
+    if (problem !== undefined) throw problem;
   }
 
   return {
@@ -217,17 +160,71 @@ export function createSharedLimiter(options: SharedLimiterOptions): Limiter {
       const known = takeKnown({ ...key }, 1, nowMs);
       return known?.allowed === false ? known : verdict(key, nowMs);
     },
-    flush: () => giveBackUnused(false),
-    start() {
-      timer ??= setInterval(() => void giveBackUnused(false), GIVE_BACK_MS);
-    },
-    async stop() {
-      clearInterval(timer);
-      timer = undefined;
-      await giveBackUnused(true);
-    },
+    flush: givingBack.now,
+    start: givingBack.start,
+    stop: givingBack.stop,
     get size() {
       return keys.size;
     },
   };
+}
+
+/** Undefined: the store has to be asked. */
+function takeKnown(key: KeyLease, cost: number, nowMs: number): Verdict | undefined {
+  const tokens = nowMs < key.spendBy ? key.tokens : 0;
+  if (tokens >= cost) {
+    key.tokens -= cost;
+    return verdict(key, nowMs);
+  }
+  return cost >= key.refusedCost && nowMs < key.refusedUntil ? verdict(key, nowMs, cost) : undefined;
+}
+
+function verdict(key: KeyLease, nowMs: number, refused?: number): Verdict {
+  const { rate, bucket, aheadMs, refusedUntil } = key;
+  const units = unitsLeft(key, nowMs);
+  const whole = Math.floor(units / UNITS_PER_TOKEN);
+  const resetSeconds = refillSeconds(UNITS_PER_TOKEN - (units - whole * UNITS_PER_TOKEN), rate);
+  if (refused === undefined) {
+    return { allowed: true, limit: rate, remaining: whole, resetSeconds, retryAfterSeconds: 0 };
+  }
+  const refillMs = bucket === undefined ? 0 : waitMsFor(bucket, refused, nowMs + aheadMs);
+  const retryAfterSeconds = Math.ceil(Math.max(1, refusedUntil - nowMs, refillMs) / 1_000);
+  return {
+    allowed: false,
+    limit: rate,
+    remaining: Math.min(whole, refused - 1, rate - 1),
+    resetSeconds: Math.min(resetSeconds, retryAfterSeconds),
+    retryAfterSeconds,
+  };
+}
+
+/** Units left for this gateway to let through: what it has leased, and what it knows to be in the bucket. */
+function unitsLeft({ rate, tokens, bucket, answeredAt, room }: KeyLease, nowMs: number): number {
+  if (bucket === undefined) return rate * UNITS_PER_TOKEN;
+  const inBucket = Math.min(bucket.units + (nowMs - answeredAt) * rate, Math.max(bucket.units, room));
+  return tokens * UNITS_PER_TOKEN + inBucket;
+}
+
+function newLease(rate: number, nowMs: number): KeyLease {
+  return {
+    rate,
+    tokens: 0,
+    spendBy: 0,
+    leased: 0,
+    askedAt: -Infinity,
+    usedAt: nowMs,
+    bucket: undefined,
+    answeredAt: 0,
+    aheadMs: 0,
+    room: 0,
+    refusedCost: 0,
+    refusedUntil: -Infinity,
+    waiting: [],
+    isAsking: false,
+  };
+}
+
+/** What was leased by the measure of another rate is to be given back. */
+function changeRate(key: KeyLease, rate: number): void {
+  Object.assign(key, { rate, bucket: undefined, spendBy: -Infinity, refusedUntil: -Infinity });
 }

@@ -5,8 +5,8 @@ export const IN_REQUESTS = [
   {
     name: "a disabled key is let in",
     file: "lib/keys/verifier.ts",
-    from: "      if (await source.changed()) {\n",
-    to: "      if (await source.changed() && cache.size < 0) {\n",
+    from: "    if (await source.changed()) {\n",
+    to: "    if (await source.changed() && cache.size < 0) {\n",
     seed: 5,
   },
   {
@@ -19,7 +19,7 @@ export const IN_REQUESTS = [
   {
     name: "leased tokens are spent again and again",
     file: "lib/limits/shared_limiter.ts",
-    from: "      key.tokens -= cost;\n",
+    from: "    key.tokens -= cost;\n",
     to: "",
     seed: 43,
   },
