@@ -4,13 +4,15 @@ import { helpText, jsonRow, STORE_ROW } from "./help.ts";
 import { storeSetting } from "./store_setting.ts";
 import { shellWord } from "./terminal/shell_word.ts";
 
+const FLAGS = [STORE_ROW, jsonRow("store, file, bytes")] as const;
+
 const help = helpText({
   usage: ["backup FILE [--store SETTING] [--json]"],
   about: "Copies the store into a new file, as of one moment, while a gateway serves from it; then checks the copy. " +
     "Keys, limits, history, subscriptions and what is still to be delivered are in there; keep it as safe as the store " +
     "(it is made with mode 0600). A keys file is not in the store: copy it as any other file. A store in PostgreSQL is " +
     "backed up with its own tools, such as pg_dump --schema=gateway.",
-  flags: [STORE_ROW, jsonRow("store, file, bytes")],
+  flags: FLAGS,
   notes:
     "To restore, stop the gateway and start it with the same settings on the copy, or on a copy of the copy under the " +
     "old name (without the old -wal and -shm files). What has happened since is read from the network again, as far " +
@@ -29,7 +31,7 @@ const help = helpText({
 export const command: Command = { help, run };
 
 async function run(args: string[], io: CommandIo): Promise<number> {
-  const { flags, positionals: [file, ...extra] } = parseFlags(args, { store: "text", json: "switch" });
+  const { flags, positionals: [file, ...extra] } = parseFlags(args, FLAGS);
   if (file === undefined) throw new UsageError("FILE is missing: say where the copy goes");
   refuseExtra(extra);
   const setting = storeSetting(flags.store, io.env, { isAFile: true });

@@ -68,37 +68,47 @@ export class OutputError extends Error {
   }
 }
 
-/** Flags by name: one that takes a text, or one that is there or not. */
-export type FlagSpec = Record<string, "text" | "switch">;
-export type Flags<S extends FlagSpec> = { [N in keyof S]?: S[N] extends "text" ? string : true };
+/**
+ * A line of a list: what stands on the left, as `--port N`, and what it means, its standard value in brackets. Of a flag,
+ * which is read as the line says, also the actions that it belongs to; all when absent.
+ */
+export type Row = readonly [left: string, meaning: string, of?: readonly string[]];
+
+/** What flags were given, by name: `--port N` takes a text, `--json` is there or not. */
+export type Flags<R extends readonly Row[]> = {
+  [L in R[number][0] as NameIn<L>]?: L extends `--${string} ${string}` ? string : true;
+};
+type NameIn<L extends string> = L extends `--${infer N} ${string}` ? N : L extends `--${infer N}` ? N : never;
 
 /**
- * Reads `--flag value`, `--flag=value` and switches; everything else is positional.
+ * Reads the flags that the lines of a help name: `--flag value`, `--flag=value` and switches; everything else is positional.
  * @throws {UsageError} for a flag that is unknown, twice there, without a value, or a switch with one.
  */
-export function parseFlags<const S extends FlagSpec>(
+export function parseFlags<const R extends readonly Row[]>(
   args: string[],
-  spec: S,
-): { flags: Flags<S>; positionals: string[] } {
-  const options = Object.fromEntries(
-    Object.entries(spec).map(([name, kind]) => [name, { type: kind === "text" ? "string" : "boolean" } as const]),
-  );
+  rows: R,
+): { flags: Flags<R>; positionals: string[] } {
+  const options: Record<string, { type: "string" | "boolean" }> = {};
+  for (const [left] of rows) {
+    const [flag, value] = left.split(" ");
+    options[flag!.slice(2)] = { type: value === undefined ? "boolean" : "string" };
+  }
   // Not strict: its messages differ between the runtimes, so the tokens are checked here.
   const { tokens, positionals } = parseArgs({ args, options, strict: false, allowPositionals: true, tokens: true });
   const flags: Record<string, string | true> = {};
   for (const token of tokens) {
     if (token.kind !== "option") continue;
     const { name, rawName, value } = token;
-    const kind = Object.hasOwn(spec, name) ? spec[name] : undefined;
-    if (kind === undefined) throw unknownFlag(args[token.index]!, rawName, Object.keys(spec));
+    const type = Object.hasOwn(options, name) ? options[name]!.type : undefined;
+    if (type === undefined) throw unknownFlag(args[token.index]!, rawName, Object.keys(options));
     if (Object.hasOwn(flags, name)) throw new UsageError(`${rawName} is given twice`);
-    if (kind === "switch" && value !== undefined) throw new UsageError(`${rawName} takes no value`);
-    if (kind === "text" && (value === undefined || value === "" || (!token.inlineValue && value.startsWith("--")))) {
+    if (type === "boolean" && value !== undefined) throw new UsageError(`${rawName} takes no value`);
+    if (type === "string" && (value === undefined || value === "" || (!token.inlineValue && value.startsWith("--")))) {
       throw new UsageError(`${rawName} needs a value`);
     }
-    flags[name] = kind === "text" ? value! : true;
+    flags[name] = type === "string" ? value! : true;
   }
-  return { flags: flags as Flags<S>, positionals };
+  return { flags: flags as Flags<R>, positionals };
 }
 
 /** A dash and a letter that every command knows. */
@@ -137,15 +147,6 @@ export function readAction<A extends string>(typed: string | undefined, actions:
 export function refuseExtra(extra: readonly string[], after = ""): void {
   if (extra.length === 0) return;
   throw new UsageError(`unexpected ${JSON.stringify(extra[0])}${after && ` after ${after}`}`);
-}
-
-/**
- * Refuses arguments of which one is a whole API key, and does not quote it: what is typed by mistake must not end in a log.
- * @throws {UsageError}
- */
-export function refuseWholeKey(...texts: (string | undefined)[]): void {
-  if (!texts.some((text) => text?.startsWith("service_sk_"))) return;
-  throw new UsageError("a whole key was given: give its id, the part between service_sk_ and the next _");
 }
 
 /**

@@ -7,7 +7,7 @@ import {
 } from "../lib/client/client.ts";
 import { sleep } from "../lib/clock.ts";
 import { CommandError, type CommandIo } from "./command.ts";
-import type { StreamFilter } from "./listen_filter.ts";
+import type { StreamFilter } from "./event_filter.ts";
 import { exitCodeOf, leaveSoon, type StopSignal, untilAskedToStop } from "./running.ts";
 
 export interface Following {

@@ -1,5 +1,4 @@
-import { type CommandIo, UsageError } from "./command.ts";
-import type { Row } from "./help.ts";
+import { type CommandIo, type Row, UsageError } from "./command.ts";
 
 /** Holds the API key: a process list shows flags. */
 const KEY_VARIABLE = "SERVICE_API_KEY";

@@ -1,8 +1,6 @@
 import { defaultStoreSetting } from "../lib/runtime/default_store.ts";
+import type { Row } from "./command.ts";
 import { hanging, wrapped } from "./terminal/line_width.ts";
-
-/** A line of a list: what stands on the left, as `--port N`, and what it means, its standard value in brackets. */
-export type Row = readonly [left: string, meaning: string];
 
 export interface HelpPage {
   /** Each way to call it, after `gateway`; a line that begins with a space goes on from the one before. */
@@ -11,7 +9,7 @@ export interface HelpPage {
   about: string;
   /** Sections of their own, in their order. */
   lists?: Record<string, Row[]>;
-  flags?: Row[];
+  flags?: readonly Row[];
   /** Variables that are read and have no flag. */
   environment?: Row[];
   /** Whatever else there is to say. */
@@ -37,7 +35,7 @@ function laidOut(
   { usage, about, lists = {}, flags, environment, notes, exitCodes, examples }: HelpPage,
   width: number,
 ): string {
-  const section = (title: string, rows: Row[]) => `${title}:\n${rowsText(rows, width)}`;
+  const section = (title: string, rows: readonly Row[]) => `${title}:\n${rowsText(rows, width)}`;
   const sections = [
     `Usage: ${usage.map((line) => usageLine(line, width)).join("\n").trimStart()}`,
     paragraphs(about, width),
@@ -58,7 +56,7 @@ function usageLine(line: string, width: number): string {
   return hanging("       gateway ", whole, width).replaceAll(TIED, " ");
 }
 
-function rowsText(rows: Row[], width: number): string {
+function rowsText(rows: readonly Row[], width: number): string {
   const leftWidth = Math.max(...rows.map(([left]) => left.length));
   return rows.map(([left, meaning]) => hanging(`${INDENT}${left.padEnd(leftWidth)}  `, meaning, width).trimEnd())
     .join("\n");
@@ -69,24 +67,24 @@ function paragraphs(text: string, width: number): string {
 }
 
 /** Where a command that works on a store beside a gateway finds it. */
-export const STORE_ROW: Row = [
+export const STORE_ROW = [
   "--store SETTING",
   "Where keys, limits and history are kept: sqlite:PATH, postgres://USER@HOST/DATABASE or, on Deno, deno-kv:PATH " +
   `(what SERVICE_API_STORE says, else ${defaultStoreSetting()})`,
-];
+] as const;
 
 /** Where a command that works on API keys finds them. */
-export const KEY_PLACE_ROWS: Row[] = [
+export const KEY_PLACE_ROWS = [
   STORE_ROW,
   ["--keys-file PATH", "A JSON file of API keys instead of those in the store (what SERVICE_API_KEYS_FILE says)"],
-];
+] as const;
 
-export const YES_ROW: Row = ["--yes", "Delete without asking"];
+export const YES_ROW = ["--yes", "Delete without asking", ["delete"]] as const;
 
 /**
  * @param what the line stands for, where there is more than one
  * @param fields of the line
  */
-export function jsonRow(fields: string, what = ""): Row {
+export function jsonRow(fields: string, what = ""): readonly ["--json", string] {
   return ["--json", `Print one line of JSON${what && ` for each ${what}`}: ${fields}`];
 }

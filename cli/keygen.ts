@@ -14,7 +14,25 @@ import {
   UsageError,
 } from "./command.ts";
 import { helpText, jsonRow, KEY_PLACE_ROWS } from "./help.ts";
-import { PLACE_FLAGS, withKeyPlace } from "./key_place.ts";
+import { withKeyPlace } from "./key_place.ts";
+
+const FLAGS = [
+  ["--name NAME", "What the key is for: 1–64 printable characters"],
+  ["--scopes LIST", `Some of ${SCOPES.join(",")}`],
+  ["--rate N", `Requests per minute, 1 to ${MAX_RATE} (the gateway's default rate)`],
+  [
+    "--expires WHEN",
+    "A date or time (2027-01-31, 2027-01-31T12:00:00Z), or a span from now: 12h, 90d (never). From then on the key is " +
+    "refused and its webhooks hear nothing more",
+  ],
+  ...KEY_PLACE_ROWS,
+  [
+    "--record",
+    "Keep the key nowhere: print its record on standard output, a line of JSON for SERVICE_API_KEYS, and the key on " +
+    "standard error; with --json both on standard output",
+  ],
+  jsonRow("key, id, name, scopes, rate, expiresAt, store, with --record also record"),
+] as const;
 
 const help = helpText({
   usage: [
@@ -25,23 +43,7 @@ const help = helpText({
     "Makes an API key and prints it on standard output, this once: only its SHA-256 is kept. A key that cannot be " +
     "printed is withdrawn. Without --store, --keys-file or --record it goes where SERVICE_API_KEYS_FILE, else " +
     "SERVICE_API_STORE says, else into the standard store in the working directory.",
-  flags: [
-    ["--name NAME", "What the key is for: 1–64 printable characters"],
-    ["--scopes LIST", `Some of ${SCOPES.join(",")}`],
-    ["--rate N", `Requests per minute, 1 to ${MAX_RATE} (the gateway's default rate)`],
-    [
-      "--expires WHEN",
-      "A date or time (2027-01-31, 2027-01-31T12:00:00Z), or a span from now: 12h, 90d (never). From then on the key is " +
-      "refused and its webhooks hear nothing more",
-    ],
-    ...KEY_PLACE_ROWS,
-    [
-      "--record",
-      "Keep the key nowhere: print its record on standard output, a line of JSON for SERVICE_API_KEYS, and the key on " +
-      "standard error; with --json both on standard output",
-    ],
-    jsonRow("key, id, name, scopes, rate, expiresAt, store, with --record also record"),
-  ],
+  flags: FLAGS,
   examples: [
     "gateway keygen --name my-app --scopes read,write,webhooks",
     "gateway keygen --name partner --scopes read --rate 600 --expires 90d --json",
@@ -49,16 +51,6 @@ const help = helpText({
     "gateway keygen --name edge --scopes read --record > record.json",
   ],
 });
-
-const FLAGS = {
-  name: "text",
-  scopes: "text",
-  rate: "text",
-  expires: "text",
-  ...PLACE_FLAGS,
-  record: "switch",
-  json: "switch",
-} as const;
 
 /** Fields of a key by the flag that sets them. */
 const FLAG_OF = { name: "--name", scopes: "--scopes", rate: "--rate", expiresAt: "--expires" } as const;

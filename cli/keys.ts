@@ -1,21 +1,17 @@
 import { hasExpired } from "../lib/keys/api_key.ts";
 import type { KeyPlace } from "../lib/keys/key_place.ts";
 import type { KeyRecord } from "../lib/store/store.ts";
-import {
-  type Command,
-  CommandError,
-  type CommandIo,
-  parseFlags,
-  readAction,
-  refuseExtra,
-  refuseWholeKey,
-  UsageError,
-} from "./command.ts";
+import { type Command, CommandError, type CommandIo } from "./command.ts";
 import { helpText, jsonRow, KEY_PLACE_ROWS, YES_ROW } from "./help.ts";
-import { PLACE_FLAGS, withKeyPlace } from "./key_place.ts";
-import { type KeyWebhooks, webhooksOfKey } from "./key_webhooks.ts";
-import { KEY_COLUMNS, keyDetails, keyJson, keyTexts } from "./key_table.ts";
-import { tablePrinter } from "./terminal/table.ts";
+import { type KeyWebhooks, webhooksOfKey, withKeyPlace } from "./key_place.ts";
+import { confirmDeletion, parseNounCommand } from "./noun_command.ts";
+import { type Column, tablePrinter } from "./terminal/table.ts";
+
+const FLAGS = [
+  ...KEY_PLACE_ROWS,
+  YES_ROW,
+  jsonRow("id, name, scopes, rate, disabled, createdAt, expiresAt, lastUsedAt", "key"),
+] as const;
 
 const help = helpText({
   usage: [
@@ -40,11 +36,7 @@ const help = helpText({
       ["delete", "Delete a key and its webhooks, with what they are owed"],
     ],
   },
-  flags: [
-    ...KEY_PLACE_ROWS,
-    YES_ROW,
-    jsonRow("id, name, scopes, rate, disabled, createdAt, expiresAt, lastUsedAt", "key"),
-  ],
+  flags: FLAGS,
   notes: "Where standard output is no terminal, list prints columns with tabs between them: id, name, scopes, rate, " +
     "state, created, expires, last used.",
   examples: [
@@ -54,7 +46,17 @@ const help = helpText({
   ],
 });
 
-const FLAGS = { yes: "switch", json: "switch", ...PLACE_FLAGS } as const;
+/** A key in a list: id, name, scopes, rate, state, created, expires, last used. */
+export const KEY_COLUMNS: Column[] = [
+  { heading: "ID", width: 10 },
+  { heading: "NAME", width: 24, least: 12 },
+  { heading: "SCOPES", width: 19 },
+  { heading: "RATE", width: 7 },
+  { heading: "STATE", width: 8 },
+  { heading: "CREATED", width: 16, least: 10, goes: 1 },
+  { heading: "EXPIRES", width: 16, least: 10, goes: 2 },
+  { heading: "LAST USED", width: 16, least: 10 },
+];
 
 /** What a page of a listing holds: however many keys there are, no more are in memory. */
 const PAGE_SIZE = 1_000;
@@ -76,24 +78,15 @@ export const command: Command = {
 };
 
 async function run(args: string[], io: CommandIo): Promise<number> {
-  const { flags, positionals } = parseFlags(args, FLAGS);
-  refuseWholeKey(...positionals);
-  const [first, id, ...rest] = positionals;
-  const action = readAction(first, NAMES);
-  checkArguments(action, id, rest);
-  if (flags.yes && action !== "delete") throw new UsageError("--yes belongs to keys delete");
-  if (action === "delete" && !flags.yes && io.ask === undefined) {
-    throw new UsageError("keys delete asks before it deletes, and here is no terminal to ask: add --yes");
-  }
+  const { action, id, flags } = parseNounCommand(
+    { name: "keys", noun: "a key", actions: NAMES, flags: FLAGS },
+    args,
+    io,
+  );
   return await withKeyPlace(flags, io, { mustExist: true }, (place) => {
     const call = { place, io, json: flags.json === true, yes: flags.yes === true };
-    return ACTIONS[action](call, id ?? "");
+    return ACTIONS[action](call, id);
   });
-}
-
-function checkArguments(action: string, id: string | undefined, rest: string[]): void {
-  refuseExtra(action === "list" && id !== undefined ? [id] : rest, `keys ${action}`);
-  if (action !== "list" && id === undefined) throw new UsageError(`ID is missing: keys ${action} takes that of a key`);
 }
 
 async function list({ place, io, json }: Call): Promise<number> {
@@ -156,12 +149,7 @@ async function remove(call: Call, id: string): Promise<number> {
 async function removeWith(webhooks: KeyWebhooks, record: KeyRecord, { place, io, json, yes }: Call): Promise<number> {
   const { count } = webhooks;
   const its = count === 0 ? "" : ` and its ${count === 1 ? "webhook" : `${count} webhooks`}`;
-  if (!yes) {
-    const answer = await io.ask!(`Delete ${named(record)}${its} from ${place.location}? It cannot be undone. [y/N] `);
-    if (!/^y(es)?$/i.test(answer.trim())) {
-      throw new CommandError("nothing was deleted");
-    }
-  }
+  if (!yes) await confirmDeletion(io, `${named(record)}${its} from ${place.location}`);
   if (webhooks.areApart) {
     // Before the key: gone before them it could not be deleted again, and they would stay.
     await place.keys.setDisabled(record.id, true);
@@ -181,4 +169,45 @@ function unknownKey(place: KeyPlace, id: string): CommandError {
 
 function named({ id, name }: KeyRecord): string {
   return `key ${id} "${name}"`;
+}
+
+/** A key as one line of JSON, without its hash. */
+function keyJson({ id, name, scopes, rate, disabled, createdAt, expiresAt, lastUsedAt }: KeyRecord): string {
+  return JSON.stringify({
+    id,
+    name,
+    scopes,
+    rate: rate ?? null,
+    disabled,
+    createdAt,
+    expiresAt: expiresAt ?? null,
+    lastUsedAt: lastUsedAt ?? null,
+  }) + "\n";
+}
+
+/** A key as lines of heading and value. */
+function keyDetails(record: KeyRecord, now: number): string {
+  return keyTexts(record, now).map((text, i) => `${KEY_COLUMNS[i]!.heading.toLowerCase().padEnd(12)} ${text}\n`).join(
+    "",
+  );
+}
+
+/** A text for each of `KEY_COLUMNS`. */
+function keyTexts(record: KeyRecord, now: number): string[] {
+  const { id, name, scopes, rate, createdAt, expiresAt, lastUsedAt } = record;
+  return [
+    id,
+    name,
+    scopes.join(","),
+    rate === undefined ? "default" : String(rate),
+    stateOf(record, now),
+    createdAt,
+    expiresAt ?? "never",
+    lastUsedAt ?? "never",
+  ];
+}
+
+function stateOf(record: KeyRecord, now: number): string {
+  if (record.disabled) return "disabled";
+  return hasExpired(record, now) ? "expired" : "enabled";
 }

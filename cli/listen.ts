@@ -9,18 +9,18 @@ import {
 } from "./command.ts";
 import { GATEWAY_KEY_ROW, gatewayUrl, httpUrl, readGatewayKey } from "./gateway_flags.ts";
 import { helpText } from "./help.ts";
-import { FILTER_FLAGS, filterOf } from "./listen_filter.ts";
+import { FILTER_ROWS, filterOf } from "./event_filter.ts";
 import { SANDBOX_ROW, sandboxUrl } from "./sandbox/running_sandbox.ts";
 
-const FLAGS = {
-  ...FILTER_FLAGS,
-  "gateway": "text",
-  "forward-to": "text",
-  "port": "text",
-  "answer": "text",
-  "sandbox": "text",
-  "json": "switch",
-} as const;
+const FLAGS = [
+  ["--gateway URL", "The gateway to listen to (the sandbox's)"],
+  ["--forward-to URL", "Where each event is posted: http://127.0.0.1:3000/webhooks. The answer to it is shown"],
+  ...FILTER_ROWS,
+  ["--port N", "Port to receive the sandbox's webhooks at; 0 picks a free one (0)"],
+  ["--answer CODE", "HTTP status to answer them with (204); with 500 you see how deliveries are tried again"],
+  SANDBOX_ROW,
+  ["--json", "Print the body of each delivery, a line each, and nothing else"],
+] as const;
 
 export const command: Command = {
   help: helpText({
@@ -33,17 +33,7 @@ export const command: Command = {
       "that may read: the one in SERVICE_API_KEY, or on standard input.\n\n" +
       "With --forward-to each goes to a receiver of yours as well, signed as webhooks are, with a secret that is made " +
       "for this session and told once.",
-    flags: [
-      ["--gateway URL", "The gateway to listen to (the sandbox's)"],
-      ["--forward-to URL", "Where each event is posted: http://127.0.0.1:3000/webhooks. The answer to it is shown"],
-      ["--types LIST", "Only these events, comma-separated: payment.authorized,payment.claimed (all)"],
-      ["--device-hash HEX", "Only events of this card"],
-      ["--merchant ADDRESS", "Only events of this merchant: G… or C…"],
-      ["--port N", "Port to receive the sandbox's webhooks at; 0 picks a free one (0)"],
-      ["--answer CODE", "HTTP status to answer them with (204); with 500 you see how deliveries are tried again"],
-      SANDBOX_ROW,
-      ["--json", "Print the body of each delivery, a line each, and nothing else"],
-    ],
+    flags: FLAGS,
     environment: [GATEWAY_KEY_ROW],
     examples: [
       "gateway listen",
@@ -71,7 +61,7 @@ async function listenToSandbox(flags: Flags<typeof FLAGS>, forwardTo: string | u
   const answer = integerFlag("--answer", flags.answer ?? "204", { min: 200, max: 599 });
   const sandbox = sandboxUrl(flags.sandbox);
   const filter = await filterOf(flags);
-  const { listenByWebhook } = await import("./listen_webhook.ts");
+  const { listenByWebhook } = await import("./listening.ts");
   return await listenByWebhook({ sandbox, filter, port, answer, forwardTo, json: flags.json === true }, io);
 }
 
@@ -84,6 +74,6 @@ async function listenToGateway(flags: Flags<typeof FLAGS>, forwardTo: string | u
   const gateway = gatewayUrl(flags.gateway)!;
   const filter = await filterOf(flags);
   const apiKey = await readGatewayKey(io);
-  const { listenToAny } = await import("./listen_gateway.ts");
+  const { listenToAny } = await import("./listening.ts");
   return await listenToAny({ gateway, apiKey, filter, forwardTo, json: flags.json === true }, io);
 }

@@ -12,7 +12,7 @@ export const command: Command = {
     examples: ["gateway openapi > openapi.json", "gateway openapi | jq '.paths | keys'"],
   }),
   async run(args, io) {
-    refuseExtra(parseFlags(args, {}).positionals);
+    refuseExtra(parseFlags(args, []).positionals);
     const { default: examples } = await import("../lib/http/openapi_examples.json", { with: { type: "json" } });
     io.stdout(JSON.stringify(openApiDocument(NOUNS, VERSION, examples as Examples), null, 2) + "\n");
     return 0;

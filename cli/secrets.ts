@@ -9,6 +9,8 @@ import { withStore } from "./store_setting.ts";
 const OLD = "SERVICE_API_SECRETS_KEY";
 const NEW = "SERVICE_API_NEW_SECRETS_KEY";
 
+const FLAGS = [["--off", "Keep the secrets plain from now on, without a new key"], STORE_ROW] as const;
+
 const help = helpText({
   usage: ["secrets rekey [--off] [--store SETTING]"],
   about:
@@ -16,7 +18,7 @@ const help = helpText({
     "and start it again with the new key. Neither the secrets nor what receivers know of them change. Keep the " +
     "new key before you begin: it is told nowhere, and without it nobody reads the secrets again. After an interruption " +
     "run it again as it was.",
-  flags: [["--off", "Keep the secrets plain from now on, without a new key"], STORE_ROW],
+  flags: FLAGS,
   environment: [
     [OLD, "The key until now; not set: the secrets are kept plain"],
     [NEW, "The new key: 32 bytes in base64 or hex"],
@@ -34,7 +36,7 @@ export const command: Command = {
 };
 
 async function run(args: string[], io: CommandIo): Promise<number> {
-  const { flags, positionals: [action, ...rest] } = parseFlags(args, { off: "switch", store: "text" });
+  const { flags, positionals: [action, ...rest] } = parseFlags(args, FLAGS);
   if (action !== "rekey") {
     throw new UsageError(`expected rekey, got ${action === undefined ? "nothing" : JSON.stringify(action)}`);
   }

@@ -50,7 +50,7 @@ export const command: Command = {
 };
 
 async function serve(args: string[], io: CommandIo): Promise<number> {
-  const { settings } = parseSettingFlags(args, NAMES, {});
+  const { settings } = parseSettingFlags(args, NAMES, []);
   const config = readConfig(io.env, settings);
   storeSetting(settings.store, io.env, { isMemoryAllowed: true });
   const log = createCommandLog(config, io);

@@ -1,6 +1,5 @@
 import { ENV_PREFIX, type SettingName, SETTINGS } from "../lib/config.ts";
-import { type Flags, type FlagSpec, parseFlags, refuseExtra } from "./command.ts";
-import type { Row } from "./help.ts";
+import { type Flags, parseFlags, refuseExtra, type Row } from "./command.ts";
 
 interface SettingFlag {
   flag?: string;
@@ -14,23 +13,19 @@ interface SettingFlag {
  * Reads the flags of the settings named and the command's own.
  * @throws {UsageError} for a flag that is unknown, twice there or without a value, and for anything that is no flag
  */
-export function parseSettingFlags<const S extends FlagSpec>(
+export function parseSettingFlags<const R extends readonly Row[]>(
   args: string[],
   names: SettingName[],
-  own: S,
-): { settings: Partial<Record<SettingName, string>>; flags: Flags<S> } {
-  const byFlag = names.flatMap((name) => {
-    const { flag } = SETTINGS[name] as SettingFlag;
-    return flag === undefined ? [] : [[flag, name] as const];
-  });
-  const spec: FlagSpec = { ...own, ...Object.fromEntries(byFlag.map(([flag]) => [flag, "text"])) };
-  const { flags, positionals } = parseFlags(args, spec);
+  own: R,
+): { settings: Partial<Record<SettingName, string>>; flags: Flags<R> } {
+  const { flags, positionals } = parseFlags(args, [...own, ...settingFlagRows(names)] as readonly Row[]);
   refuseExtra(positionals);
-  const settings: Partial<Record<SettingName, string>> = {};
-  for (const [flag, name] of byFlag) {
-    if (flags[flag] !== undefined) settings[name] = String(flags[flag]);
-  }
-  return { settings, flags: flags as Flags<S> };
+  const given = flags as Record<string, string>;
+  const settings = names.flatMap((name) => {
+    const text = given[(SETTINGS[name] as SettingFlag).flag ?? ""];
+    return text === undefined ? [] : [[name, text] as const];
+  });
+  return { settings: Object.fromEntries(settings), flags: flags as Flags<R> };
 }
 
 /** The settings that have a flag, for a command's help. */

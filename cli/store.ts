@@ -10,6 +10,8 @@ import { tablePrinter } from "./terminal/table.ts";
 
 const ACTIONS = ["copy"] as const;
 
+const FLAGS = [jsonRow("from, to, resumed, kinds with records and hash of each")] as const;
+
 const help = helpText({
   usage: ["store copy FROM TO [--json]"],
   about:
@@ -29,7 +31,7 @@ const help = helpText({
       ["env:NAME", "What this variable says: a URL with a password, as env:SERVICE_API_STORE"],
     ],
   },
-  flags: [jsonRow("from, to, resumed, kinds with records and hash of each")],
+  flags: FLAGS,
   examples: [
     "gateway store copy sqlite:gateway.db postgres://gateway@db.example.com/gateway",
     "gateway store copy env:SERVICE_API_STORE sqlite:copy.db --json",
@@ -42,7 +44,7 @@ const HOLDER = "gateway store copy";
 export const command: Command = { help, actions: ACTIONS, run };
 
 async function run(args: string[], io: CommandIo): Promise<number> {
-  const { flags, positionals: [action, from, to, ...extra] } = parseFlags(args, { json: "switch" });
+  const { flags, positionals: [action, from, to, ...extra] } = parseFlags(args, FLAGS);
   readAction(action, ACTIONS);
   const settings = [settingOf("FROM", from, io.env), settingOf("TO", to, io.env)] as const;
   refuseExtra(extra, "TO");

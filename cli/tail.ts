@@ -10,20 +10,20 @@ import {
 } from "./command.ts";
 import { GATEWAY_KEY_ROW, gatewayUrl, readGatewayKey } from "./gateway_flags.ts";
 import { helpText } from "./help.ts";
-import { STREAM_FILTER_FLAGS, streamFilterOf } from "./listen_filter.ts";
-import { deliveryLine } from "./listen_line.ts";
+import { STREAM_FILTER_ROWS, streamFilterOf } from "./event_filter.ts";
+import { deliveryLine } from "./delivery_line.ts";
 import { findSandbox, SANDBOX_ROW, sandboxUrl, waitingFor } from "./sandbox/running_sandbox.ts";
 import { roomOf, sentence } from "./terminal/line_width.ts";
 
-const FLAGS = {
-  ...STREAM_FILTER_FLAGS,
-  "gateway": "text",
-  "sandbox": "text",
-  "from-ledger": "text",
-  "cursor": "text",
-  "once": "switch",
-  "json": "switch",
-} as const;
+const FLAGS = [
+  ["--gateway URL", "The gateway to follow (the sandbox's)"],
+  ["--from-ledger N", "Begin with the events of this ledger; 1: all that is held (with what happens from now on)"],
+  ["--cursor TEXT", "Begin right after the event that had this cursor, as --json prints it"],
+  ["--once", "End when all that is held has been printed"],
+  ...STREAM_FILTER_ROWS,
+  SANDBOX_ROW,
+  ["--json", "Print one line of JSON for each event: { cursor, event }"],
+] as const;
 
 export const command: Command = {
   help: helpText({
@@ -32,19 +32,7 @@ export const command: Command = {
       "GET /v1/events/stream.\n\n" +
       "Of the sandbox that runs on this machine; with --gateway of any other, with a key that may read.\n\n" +
       "It goes on by itself where it was when the gateway was away. That events may be missing is told on standard error.",
-    flags: [
-      ["--gateway URL", "The gateway to follow (the sandbox's)"],
-      ["--from-ledger N", "Begin with the events of this ledger; 1: all that is held (with what happens from now on)"],
-      ["--cursor TEXT", "Begin right after the event that had this cursor, as --json prints it"],
-      ["--once", "End when all that is held has been printed"],
-      ["--types LIST", "Only these events, comma-separated: payment.authorized,payment.claimed (all)"],
-      ["--device-hash HEX", "Only events of this card"],
-      ["--merchant ADDRESS", "Only events of this merchant: G… or C…"],
-      ["--agent ADDRESS", "Only events of this agent: G… or C…"],
-      ["--tx-hash HEX", "Only events of this transaction"],
-      SANDBOX_ROW,
-      ["--json", "Print one line of JSON for each event: { cursor, event }"],
-    ],
+    flags: FLAGS,
     environment: [GATEWAY_KEY_ROW],
     examples: [
       "gateway tail",

@@ -3,7 +3,7 @@ import { CARD_LIFE, type Step } from "./card_life.ts";
 import { type Command, type CommandIo, parseFlags, refuseExtra, UsageError } from "./command.ts";
 import { createGatewayApi, type GatewayApi } from "./gateway_api.ts";
 import { helpText, jsonRow } from "./help.ts";
-import { shortId } from "./listen_line.ts";
+import { shortId } from "./delivery_line.ts";
 import { didYouMean } from "../lib/nearest.ts";
 import { findSandbox, SANDBOX_ROW, sandboxUrl, waitingFor } from "./sandbox/running_sandbox.ts";
 import type { SandboxInfo } from "./sandbox/running_sandbox.ts";
@@ -11,6 +11,8 @@ import { roomOf } from "./terminal/line_width.ts";
 import { cut } from "./terminal/text_width.ts";
 
 const EVENTS = CARD_LIFE.map(({ event }) => event);
+
+const FLAGS = [SANDBOX_ROW, jsonRow("event, deviceHash, hash, ledger", "step")] as const;
 
 export const command: Command = {
   help: helpText({
@@ -21,11 +23,11 @@ export const command: Command = {
       "happens too. Without EVENT a card lives its whole life, all nine. A sandbox that is just starting is waited for, " +
       "ten seconds until it answers.",
     lists: { Events: CARD_LIFE.map(({ event, by }) => [event, `Signed by the ${by}`]) },
-    flags: [SANDBOX_ROW, jsonRow("event, deviceHash, hash, ledger", "step")],
+    flags: FLAGS,
     examples: ["gateway trigger", "gateway trigger payment.authorized --json"],
   }),
   async run(args, io) {
-    const { flags, positionals: [event, ...more] } = parseFlags(args, { sandbox: "text", json: "switch" });
+    const { flags, positionals: [event, ...more] } = parseFlags(args, FLAGS);
     refuseExtra(more);
     const steps = stepsFor(event);
     const sandbox = await findSandbox(sandboxUrl(flags.sandbox), waitingFor(io, "trigger"));

@@ -15,6 +15,18 @@ import { helpText } from "./help.ts";
 
 const SECRET_VARIABLE = "SERVICE_WEBHOOK_SECRET";
 
+const FLAGS = [
+  [
+    "--signature TEXT",
+    "The X-Service-Signature header; or webhook-signature, which needs --id and --timestamp",
+  ],
+  ["--id ID", "The webhook-id header"],
+  ["--timestamp TIME", "The webhook-timestamp header: Unix seconds"],
+  ["--body FILE", "The body, byte for byte as it came (standard input)"],
+  ["--tolerance SECONDS", "How far the signature's time may be from now, to either side (300)"],
+  ["--at TIME", "Check as of this time: Unix seconds (now)"],
+] as const;
+
 const help = helpText({
   usage: [
     "verify --signature 't=…,v1=…' [--body FILE] [--tolerance SECONDS] [--at TIME]",
@@ -24,17 +36,7 @@ const help = helpText({
   about:
     "Tells whether a webhook was signed with your subscription's secret. No flag takes the secret: arguments are " +
     "shown to every user of the machine.",
-  flags: [
-    [
-      "--signature TEXT",
-      "The X-Service-Signature header; or webhook-signature, which needs --id and --timestamp",
-    ],
-    ["--id ID", "The webhook-id header"],
-    ["--timestamp TIME", "The webhook-timestamp header: Unix seconds"],
-    ["--body FILE", "The body, byte for byte as it came (standard input)"],
-    ["--tolerance SECONDS", "How far the signature's time may be from now, to either side (300)"],
-    ["--at TIME", "Check as of this time: Unix seconds (now)"],
-  ],
+  flags: FLAGS,
   environment: [[
     SECRET_VARIABLE,
     "The secret (whsec_…); when it is not set and --body is given, it is the first line of standard input",
@@ -49,15 +51,6 @@ const help = helpText({
     "gateway verify --signature 't=1767225600,v1=5f0e…' --body body.json < secret.txt",
   ],
 });
-
-const FLAGS = {
-  signature: "text",
-  id: "text",
-  timestamp: "text",
-  body: "text",
-  tolerance: "text",
-  at: "text",
-} as const;
 
 /** A tolerance, or a Unix time up to the year 5138. */
 const SECONDS = { min: 0, max: 99_999_999_999 };

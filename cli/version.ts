@@ -5,21 +5,23 @@ import { type Command, type CommandIo, parseFlags, refuseExtra } from "./command
 import { helpText, jsonRow } from "./help.ts";
 import type { Notice, Notices } from "./notices.ts";
 
+const FLAGS = [
+  jsonRow(
+    "version, commit, runtime, runtimeVersion, platform; with --licenses: packages, reference, crates, texts",
+  ),
+  ["--licenses", "Print what others have written of this program, and their licenses, instead"],
+] as const;
+
 export const command: Command = {
   help: helpText({
     usage: ["version [--json]", "version --licenses [--json]"],
     about: "Prints the version of this program, the commit it was built from (nothing from sources), the runtime " +
       "inside and the platform.",
-    flags: [
-      jsonRow(
-        "version, commit, runtime, runtimeVersion, platform; with --licenses: packages, reference, crates, texts",
-      ),
-      ["--licenses", "Print what others have written of this program, and their licenses, instead"],
-    ],
+    flags: FLAGS,
     examples: ["gateway version", "gateway version --json", "gateway version --licenses | less"],
   }),
   async run(args, io) {
-    const { flags, positionals } = parseFlags(args, { json: "switch", licenses: "switch" });
+    const { flags, positionals } = parseFlags(args, FLAGS);
     refuseExtra(positionals);
     if (flags.licenses) await printLicenses(io, flags.json ?? false);
     else printVersion(io, flags.json ?? false);

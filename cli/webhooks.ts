@@ -1,27 +1,31 @@
 import { sleep } from "../lib/clock.ts";
 import type { Store } from "../lib/store/store.ts";
-import type { Reader, Subscription } from "../lib/store/webhook.ts";
+import type { Reader } from "../lib/store/webhook.ts";
 import { MAX_UINT32 } from "../lib/ledger_numbers.ts";
 import { backlogOf } from "../lib/webhooks/backlog.ts";
-import {
-  type Command,
-  CommandError,
-  type CommandIo,
-  type Flags,
-  integerFlag,
-  parseFlags,
-  readAction,
-  refuseExtra,
-  refuseWholeKey,
-  UsageError,
-} from "./command.ts";
+import { type Command, CommandError, type CommandIo, type Flags, integerFlag, UsageError } from "./command.ts";
 import { helpText, jsonRow, STORE_ROW, YES_ROW } from "./help.ts";
 import { tablePrinter } from "./terminal/table.ts";
-import { printAttempts, printFailed, stateFlag } from "./webhook_deliveries.ts";
-import { replayWebhook } from "./webhook_replay.ts";
-import { rotateWebhook } from "./webhook_rotate.ts";
-import { WEBHOOK_COLUMNS, webhookJson, webhookTexts } from "./webhook_table.ts";
+import { confirmDeletion, parseNounCommand, refuseWholeKey } from "./noun_command.ts";
 import { withStore } from "./store_setting.ts";
+import { replayWebhook, rotateWebhook } from "./webhook_changes.ts";
+import { printAttempts, printFailed, stateFlag, WEBHOOK_COLUMNS, webhookJson, webhookTexts } from "./webhook_lists.ts";
+
+const FLAGS = [
+  ["--key ID", "Only the webhooks of this API key", ["list"]],
+  [
+    "--state STATE",
+    "Only the deliveries that are kept as rejected, dead or retrying, with what was answered last",
+    ["deliveries"],
+  ],
+  ["--limit N", "How many attempts, or deliveries (50)", ["deliveries"]],
+  ["--from-ledger N", "First ledger of a replay", ["replay"]],
+  ["--to-ledger N", "Last ledger of a replay (the newest one held)", ["replay"]],
+  ["--dry-run", "Only count what a replay would send", ["replay"]],
+  STORE_ROW,
+  YES_ROW,
+  jsonRow("the HTTP API's fields; of a replay id, deliveries; of a delete id, deleted", "webhook, attempt or delivery"),
+] as const;
 
 const help = helpText({
   usage: [
@@ -41,20 +45,7 @@ const help = helpText({
       ["delete", "Delete one, with what is still owed to it"],
     ],
   },
-  flags: [
-    ["--key ID", "Only the webhooks of this API key"],
-    ["--state STATE", "Only the deliveries that are kept as rejected, dead or retrying, with what was answered last"],
-    ["--limit N", "How many attempts, or deliveries (50)"],
-    ["--from-ledger N", "First ledger of a replay"],
-    ["--to-ledger N", "Last ledger of a replay (the newest one held)"],
-    ["--dry-run", "Only count what a replay would send"],
-    STORE_ROW,
-    YES_ROW,
-    jsonRow(
-      "the HTTP API's fields; of a replay id, deliveries; of a delete id, deleted",
-      "webhook, attempt or delivery",
-    ),
-  ],
+  flags: FLAGS,
   environment: [["SERVICE_API_SECRETS_KEY", "What secrets in the store are encrypted with, for rotate"]],
   notes: "Where standard output is no terminal, list and deliveries print columns with tabs between them.",
   examples: [
@@ -66,18 +57,6 @@ const help = helpText({
   ],
 });
 
-const FLAGS = {
-  key: "text",
-  state: "text",
-  limit: "text",
-  "from-ledger": "text",
-  "to-ledger": "text",
-  "dry-run": "switch",
-  yes: "switch",
-  json: "switch",
-  store: "text",
-} as const;
-
 /** What a page of a listing holds: however many there are, no more are in memory. */
 const PAGE_SIZE = 1_000;
 
@@ -88,21 +67,8 @@ interface Call {
   id: string;
 }
 
-const NAMES = ["list", "deliveries", "replay", "rotate", "delete"] as const;
-
-interface Action {
-  run(call: Call): Promise<number>;
-  /** Those that belong to it. */
-  flags: (keyof typeof FLAGS)[];
-}
-
-const ACTIONS: Record<(typeof NAMES)[number], Action> = {
-  list: { run: list, flags: ["key"] },
-  deliveries: { run: deliveries, flags: ["state", "limit"] },
-  replay: { run: replay, flags: ["from-ledger", "to-ledger", "dry-run"] },
-  rotate: { run: rotate, flags: [] },
-  delete: { run: remove, flags: ["yes"] },
-};
+const ACTIONS = { list, deliveries, replay, rotate, delete: remove } as const;
+const NAMES = Object.keys(ACTIONS) as (keyof typeof ACTIONS)[];
 
 export const command: Command = {
   help,
@@ -111,27 +77,14 @@ export const command: Command = {
 };
 
 async function run(args: string[], io: CommandIo): Promise<number> {
-  const { flags, positionals } = parseFlags(args, FLAGS);
-  refuseWholeKey(flags.key, ...positionals);
-  const [first, id, ...rest] = positionals;
-  const name = readAction(first, NAMES);
-  const action = ACTIONS[name];
-  refuseExtra(name === "list" && id !== undefined ? [id] : rest, `webhooks ${name}`);
-  if (name !== "list" && id === undefined) {
-    throw new UsageError(`ID is missing: webhooks ${name} takes that of a webhook`);
-  }
-  for (const flag of Object.keys(flags) as (keyof typeof FLAGS)[]) {
-    if (flag === "json" || flag === "store" || action.flags.includes(flag)) continue;
-    throw new UsageError(`--${flag} does not belong to webhooks ${name}`);
-  }
-  if (name === "delete" && !flags.yes && io.ask === undefined) {
-    throw new UsageError("webhooks delete asks before it deletes, and here is no terminal to ask: add --yes");
-  }
-  if (name === "replay" && flags["from-ledger"] === undefined) {
+  const webhooks = { name: "webhooks", noun: "a webhook", actions: NAMES, flags: FLAGS };
+  const { action, id, flags } = parseNounCommand(webhooks, args, io);
+  refuseWholeKey([flags.key]);
+  if (action === "replay" && flags["from-ledger"] === undefined) {
     throw new UsageError("--from-ledger is missing: say from which ledger on events are sent again");
   }
   stateFlag(flags.state);
-  return await withStore(flags.store, io, (store) => action.run({ store, io, flags, id: id ?? "" }));
+  return await withStore(flags.store, io, (store) => ACTIONS[action]({ store, io, flags, id }));
 }
 
 async function list({ store, io, flags: { key, json } }: Call): Promise<number> {
@@ -200,19 +153,14 @@ async function rotate({ store, io, flags, id }: Call): Promise<number> {
 async function remove({ store, io, flags: { yes, json }, id }: Call): Promise<number> {
   const reader = await readerOf(store, id);
   const { pending } = await backlogOf(store, reader, (await store.events.bounds()).last);
-  if (!yes && !await isConfirmed(io, reader.subscription, pending)) {
-    throw new CommandError("nothing was deleted");
+  if (!yes) {
+    const owed = pending === 0 ? "" : `, and the ${pending} deliveries still owed to it`;
+    await confirmDeletion(io, `${id} (${reader.subscription.url})${owed}`);
   }
   if (!await store.subscriptions.delete(id)) throw unknown(store, id);
   if (json) io.stdout(JSON.stringify({ id, deleted: true }) + "\n");
   else io.stdout(`deleted ${id} from ${store.location}\n`);
   return 0;
-}
-
-async function isConfirmed(io: CommandIo, { id, url }: Subscription, pending: number): Promise<boolean> {
-  const owed = pending === 0 ? "" : `, and the ${pending} deliveries still owed to it`;
-  const answer = await io.ask!(`Delete ${id} (${url})${owed}? It cannot be undone. [y/N] `);
-  return /^y(es)?$/i.test(answer.trim());
 }
 
 async function readerOf(store: Store, id: string): Promise<Reader> {

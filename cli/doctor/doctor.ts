@@ -12,6 +12,11 @@ import { roomOf } from "../terminal/line_width.ts";
 
 const NAMES = Object.keys(SETTINGS) as SettingName[];
 
+const FLAGS = [
+  ["--target URL", "Also say whether webhooks could go to this URL, from here"],
+  jsonRow("ok, checks (check, verdict, found, todo)"),
+] as const;
+
 export const command: Command = {
   help: helpText({
     usage: ["doctor [--target URL] [--json] [the flags of gateway serve]"],
@@ -28,11 +33,7 @@ export const command: Command = {
         ["skip", "Could not be looked at"],
       ],
     },
-    flags: [
-      ["--target URL", "Also say whether webhooks could go to this URL, from here"],
-      jsonRow("ok, checks (check, verdict, found, todo)"),
-      ["…", "All flags of gateway serve: see gateway help serve"],
-    ],
+    flags: [...FLAGS, ["…", "All flags of gateway serve: see gateway help serve"]],
     exitCodes: [["0", "Nothing failed"], ["1", "Something failed"], ["2", "Called wrongly"]],
     examples: [
       "gateway doctor",
@@ -45,7 +46,7 @@ export const command: Command = {
 };
 
 async function doctor(args: string[], io: CommandIo): Promise<number> {
-  const { settings, flags } = parseSettingFlags(args, NAMES, { target: "text", json: "switch" });
+  const { settings, flags } = parseSettingFlags(args, NAMES, FLAGS);
   if (flags.target !== undefined) requireWebUrl(flags.target);
   if (settings.store !== undefined) refusePassword(settings.store, "--store", "SERVICE_API_STORE");
   const findings: Finding[] = [];

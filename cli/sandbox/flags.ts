@@ -1,6 +1,5 @@
 import { type SettingName, SETTINGS } from "../../lib/config.ts";
 import { integerFlag, UsageError } from "../command.ts";
-import type { Row } from "../help.ts";
 import { parseSettingFlags } from "../setting_flags.ts";
 import { storeSetting } from "../store_setting.ts";
 
@@ -30,7 +29,7 @@ const CONTRACT_SETTINGS = ["deviceRegistry", "agentRegistry", "paymentEscrow"] a
 export const SANDBOX_ENVIRONMENT: SettingName[] = ["secretsKey"];
 
 /** As they stand in the help. */
-export const SANDBOX_FLAG_ROWS: Row[] = [
+export const SANDBOX_FLAG_ROWS = [
   ["--port N", "Port of the gateway; 0 picks a free one (8787)"],
   ["--rpc-port N", "Port of the Stellar RPC server and friendbot; 0 picks a free one (8000)"],
   [
@@ -67,7 +66,7 @@ export const SANDBOX_FLAG_ROWS: Row[] = [
   ],
   ["--log FORM", "Form of the log lines on standard error: auto, json or pretty (pretty)"],
   ["--log-level LEVEL", "Least level that is logged: debug, info, warn or error (warn)"],
-];
+] as const;
 
 /** Less would not last for the setup. */
 const MIN_ENTRY_TTL = 20;
@@ -77,15 +76,7 @@ const MAX_ENTRY_TTL = 3_110_400;
 /** @throws {UsageError} for the first flag that is wrong */
 export function sandboxFlags(args: string[]): SandboxFlags {
   const names: SettingName[] = ["port", "store", "log", "logLevel", "networkPassphrase", "corsOrigins"];
-  const { settings, flags } = parseSettingFlags(args, [...names, ...CONTRACT_SETTINGS], {
-    "rpc-port": "text",
-    "ledger-ms": "text",
-    "state": "text",
-    "entry-ttl": "text",
-    "asset": "text",
-    "fork": "text",
-    "json": "switch",
-  });
+  const { settings, flags } = parseSettingFlags(args, [...names, ...CONTRACT_SETTINGS], SANDBOX_FLAG_ROWS);
   if (flags.state !== undefined && settings.store !== undefined) {
     throw new UsageError("--state and --store exclude each other: --state keeps the store in its folder");
   }

@@ -4,7 +4,6 @@ import type { Peer } from "../../lib/runtime/serve.ts";
 import type { Sandbox } from "../../lib/sandbox/bootstrap.ts";
 import { isFromOwnMachine } from "../../lib/sandbox/rpc/own_machine.ts";
 import { CommandError, type CommandIo, UsageError } from "../command.ts";
-import type { Row } from "../help.ts";
 
 /** What a client needs to use the sandbox; the line that `--json` prints. */
 export interface SandboxInfo extends Sandbox {
@@ -23,7 +22,7 @@ const PATH = "/sandbox";
 export const STANDARD_SANDBOX = "http://127.0.0.1:8000";
 
 /** How `--sandbox` is explained. */
-export const SANDBOX_ROW: Row = ["--sandbox URL", `Stellar RPC or gateway of the sandbox (${STANDARD_SANDBOX})`];
+export const SANDBOX_ROW = ["--sandbox URL", `Stellar RPC or gateway of the sandbox (${STANDARD_SANDBOX})`] as const;
 
 /**
  * Where the sandbox is looked for.

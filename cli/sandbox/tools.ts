@@ -5,12 +5,12 @@ import {
   parseFlags,
   readAction,
   refuseExtra,
+  type Row,
   UsageError,
 } from "../command.ts";
-import type { Row } from "../help.ts";
-import { shortId } from "../listen_line.ts";
+import { shortId } from "../delivery_line.ts";
 import { sandboxEnvironment } from "./banner.ts";
-import { callSandbox, findSandbox, sandboxUrl } from "./running_sandbox.ts";
+import { callSandbox, findSandbox, SANDBOX_ROW, sandboxUrl } from "./running_sandbox.ts";
 import type { SandboxInfo } from "./running_sandbox.ts";
 
 /** What a running sandbox can be told to do. */
@@ -26,7 +26,8 @@ export const SANDBOX_ACTION_ROWS: Row[] = [
   ["env", 'For the shell, what it told when ready: eval "$(gateway sandbox env)"'],
 ];
 
-const FLAGS = { seconds: "text", ledgers: "text", sandbox: "text", json: "switch" } as const;
+/** The help has them with the actions. */
+const FLAGS = [["--seconds N", ""], ["--ledgers N", ""], ["--json", ""], SANDBOX_ROW] as const;
 
 /** Ten years, and as many ledgers as one call takes. */
 const MAX_SECONDS = 315_360_000;

@@ -152,7 +152,7 @@ describe("the command line", () => {
     [["keys", "-H"], /unknown flag -H; did you mean -h\?\n/],
     [["keys", "-help"], /unknown flag -help; did you mean --help\?\n/],
     [["keys", "--hlep"], /unknown flag --hlep; did you mean --help\?\n/],
-    [["keys", "-x"], /unknown flag -x; allowed: --yes, --json, --store, --keys-file\n/],
+    [["keys", "-x"], /unknown flag -x; allowed: --store, --keys-file, --yes, --json\n/],
     [["openapi", "extra"], /^gateway openapi: unexpected "extra"\nSee: gateway help openapi\n$/],
     [["openapi", "--json"], /^gateway openapi: unknown flag --json; there are none\n/],
     [["--prot", "1"], /^gateway serve: unknown flag --prot; did you mean --port\?\nSee: gateway help serve\n$/],

@@ -245,8 +245,8 @@ describe("keys", () => {
     ["no id", ["show"], /^ID is missing: keys show takes that of a key$/],
     ["an id for list", ["list", "a"], /unexpected "a" after keys list/],
     ["two ids", ["show", "a", "b"], /unexpected "b" after keys show/],
-    ["--yes elsewhere", ["disable", "a", "--yes"], /--yes belongs to keys delete/],
-    ["an unknown flag", ["list", "--all"], /unknown flag --all; allowed: --yes, --json, --store, --keys-file/],
+    ["--yes elsewhere", ["disable", "a", "--yes"], /--yes does not belong to keys disable/],
+    ["an unknown flag", ["list", "--all"], /unknown flag --all; allowed: --store, --keys-file, --yes, --json/],
   ];
   for (const [what, args, message] of wrong) {
     test(`refuses ${what}`, async () => {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { OutputError } from "../../cli/command.ts";
 import { reportFailure } from "../../cli/failure.ts";
-import { rotateWebhook } from "../../cli/webhook_rotate.ts";
+import { rotateWebhook } from "../../cli/webhook_changes.ts";
 import { command } from "../../cli/webhooks.ts";
 import { openStore } from "../../lib/store/open.ts";
 import { HEEDED_MS } from "../../lib/webhooks/delivery/eligibility.ts";

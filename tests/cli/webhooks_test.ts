@@ -7,7 +7,7 @@ import { UsageError } from "../../cli/command.ts";
 import { runCommandLine } from "../../cli/command_line.ts";
 import { command as keysCommand } from "../../cli/keys.ts";
 import { command as secretsCommand } from "../../cli/secrets.ts";
-import { replayWebhook } from "../../cli/webhook_replay.ts";
+import { replayWebhook } from "../../cli/webhook_changes.ts";
 import { command } from "../../cli/webhooks.ts";
 import { type NewAttempt, partitionLease, partitionOf } from "../../lib/store/webhook.ts";
 import { sampleKey } from "../store/samples.ts";

@@ -1,9 +1,9 @@
 // needs: neutral
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { KEY_COLUMNS } from "../../../cli/key_table.ts";
+import { KEY_COLUMNS } from "../../../cli/keys.ts";
 import { tablePrinter } from "../../../cli/terminal/table.ts";
-import { ATTEMPT_COLUMNS, WEBHOOK_COLUMNS } from "../../../cli/webhook_table.ts";
+import { ATTEMPT_COLUMNS, WEBHOOK_COLUMNS } from "../../../cli/webhook_lists.ts";
 import { fakeIo } from "../fake_io.ts";
 
 const AT = "2026-11-21T03:44:05.678Z";

@@ -1,9 +1,12 @@
 import { isoTime } from "../lib/clock.ts";
+import { didYouMean } from "../lib/nearest.ts";
+import type { Store } from "../lib/store/store.ts";
 import type { Attempt, Reader, Subscription } from "../lib/store/webhook.ts";
 import type { Backlog } from "../lib/webhooks/backlog.ts";
-import type { FailedWithAttempt } from "../lib/webhooks/failed_deliveries.ts";
+import { FAILED_STATES, failedDeliveries, type FailedWithAttempt } from "../lib/webhooks/failed_deliveries.ts";
 import { publicAttempt, publicFailedDelivery, publicWebhook } from "../lib/webhooks/public_webhook.ts";
-import type { Column } from "./terminal/table.ts";
+import { type CommandIo, UsageError } from "./command.ts";
+import { type Column, tablePrinter } from "./terminal/table.ts";
 
 export const WEBHOOK_COLUMNS: Column[] = [
   { heading: "ID", width: 25 },
@@ -30,7 +33,7 @@ export const ATTEMPT_COLUMNS: Column[] = [
   { heading: "ERROR", width: 40, least: 20, goes: 5 },
 ];
 
-export const FAILED_COLUMNS: Column[] = [
+const FAILED_COLUMNS: Column[] = [
   { heading: "FAILED", width: 19 },
   { heading: "TYPE", width: 18, goes: 4 },
   { heading: "EVENT", width: 31 },
@@ -66,7 +69,7 @@ export function webhookJson({ subscription, progress }: Reader, { pending, atLea
 }
 
 /** A text for each of `ATTEMPT_COLUMNS`. */
-export function attemptTexts(attempt: Attempt): string[] {
+function attemptTexts(attempt: Attempt): string[] {
   const { atMs, outcome, statusCode, durationMs, number, eventType, eventId, nextAttemptAtMs, error } = attempt;
   return [
     isoTime(atMs),
@@ -82,12 +85,12 @@ export function attemptTexts(attempt: Attempt): string[] {
 }
 
 /** As `GET /v1/webhooks/{id}/deliveries` shows it. */
-export function attemptJson(attempt: Attempt): string {
+function attemptJson(attempt: Attempt): string {
   return JSON.stringify(publicAttempt(attempt)) + "\n";
 }
 
 /** A text for each of `FAILED_COLUMNS`; status and error are those of the newest attempt. */
-export function failedTexts({ delivery, event, lastAttempt }: FailedWithAttempt): string[] {
+function failedTexts({ delivery, event, lastAttempt }: FailedWithAttempt): string[] {
   const { failedAtMs, attempts, dueAtMs } = delivery;
   return [
     isoTime(failedAtMs),
@@ -102,7 +105,7 @@ export function failedTexts({ delivery, event, lastAttempt }: FailedWithAttempt)
 }
 
 /** As `GET /v1/webhooks/{id}/deliveries?state=…` shows it. */
-export function failedJson(failed: FailedWithAttempt): string {
+function failedJson(failed: FailedWithAttempt): string {
   return JSON.stringify(publicFailedDelivery(failed)) + "\n";
 }
 
@@ -113,4 +116,84 @@ function filterText({ types, deviceHash, merchant }: Subscription): string {
     ...(merchant === null ? [] : [`merchant ${merchant}`]),
   ];
   return parts.length === 0 ? "everything" : parts.join(", ");
+}
+
+export type FailedState = (typeof FAILED_STATES)[number];
+
+/** What a page of a listing holds: however many there are, no more are in memory. */
+const PAGE_SIZE = 200;
+
+export interface DeliveriesCall {
+  store: Store;
+  io: CommandIo;
+  /** Of the webhook. */
+  id: string;
+  most: number;
+  json: boolean;
+}
+
+/**
+ * The state that `--state` was given; undefined without one.
+ * @throws {UsageError} when it is none
+ */
+export function stateFlag(text: string | undefined): FailedState | undefined {
+  const state = FAILED_STATES.find((one) => one === text);
+  if (text === undefined || state !== undefined) return state;
+  const was = JSON.stringify(text) + didYouMean(text, FAILED_STATES);
+  throw new UsageError(`--state must be one of ${FAILED_STATES.join(", ")}, got ${was}`);
+}
+
+/** Prints the newest attempts to deliver to a webhook. */
+export async function printAttempts(call: DeliveriesCall): Promise<void> {
+  const { store, io, id, json } = call;
+  const count = await printPages(call, {
+    columns: ATTEMPT_COLUMNS,
+    texts: attemptTexts,
+    json: attemptJson,
+    place: ({ ordinal }) => ordinal,
+    page: (before, limit) => store.deliveries.attempts(id, { before, limit }),
+  });
+  if (count === 0 && !json) io.stderr("there have been no attempts\n");
+}
+
+/** Prints the deliveries to a webhook that are kept in a state. */
+export async function printFailed(call: DeliveriesCall, state: FailedState): Promise<void> {
+  const { store, io, id, json } = call;
+  const count = await printPages(call, {
+    columns: FAILED_COLUMNS,
+    texts: failedTexts,
+    json: failedJson,
+    place: ({ delivery }) => delivery.sequence,
+    page: (beyond, limit) => failedDeliveries(store, id, { state, beyond, limit }),
+  });
+  if (count === 0 && !json) io.stderr(`no delivery is kept as ${state}\n`);
+}
+
+interface Listing<T> {
+  columns: Column[];
+  texts(item: T): string[];
+  json(item: T): string;
+  /** Where the next page goes on. */
+  place(item: T): number;
+  page(place: number | undefined, limit: number): Promise<T[]>;
+}
+
+/** Prints at most so many, page by page; answers how many there were. */
+async function printPages<T>(
+  { io, most, json }: DeliveriesCall,
+  { columns, texts, json: text, place, page }: Listing<T>,
+): Promise<number> {
+  const print = tablePrinter(io, columns);
+  let at: number | undefined;
+  for (let count = 0;;) {
+    const size = Math.min(most - count, PAGE_SIZE);
+    const items = await page(at, size);
+    for (const item of items) {
+      if (json) io.stdout(text(item));
+      else print([texts(item)]);
+    }
+    count += items.length;
+    if (items.length < size || count === most) return count;
+    at = place(items.at(-1)!);
+  }
 }

@@ -5,9 +5,17 @@ import { type Flags, UsageError } from "./command.ts";
 import { didYouMean } from "../lib/nearest.ts";
 
 /** The flags that say which events to hear. */
-export const FILTER_FLAGS = { "types": "text", "device-hash": "text", "merchant": "text" } as const;
+export const FILTER_ROWS = [
+  ["--types LIST", "Only these events, comma-separated: payment.authorized,payment.claimed (all)"],
+  ["--device-hash HEX", "Only events of this card"],
+  ["--merchant ADDRESS", "Only events of this merchant: G… or C…"],
+] as const;
 /** Those of a stream: a webhook has fewer. */
-export const STREAM_FILTER_FLAGS = { ...FILTER_FLAGS, "agent": "text", "tx-hash": "text" } as const;
+export const STREAM_FILTER_ROWS = [
+  ...FILTER_ROWS,
+  ["--agent ADDRESS", "Only events of this agent: G… or C…"],
+  ["--tx-hash HEX", "Only events of this transaction"],
+] as const;
 
 /** All types that there are. */
 const EVENTS: EventType[] = CARD_LIFE.map(({ event }) => event);
@@ -26,7 +34,7 @@ export interface StreamFilter extends Filter {
 }
 
 /** @throws {UsageError} as `filterOf` */
-export async function streamFilterOf(flags: Flags<typeof STREAM_FILTER_FLAGS>): Promise<StreamFilter> {
+export async function streamFilterOf(flags: Flags<typeof STREAM_FILTER_ROWS>): Promise<StreamFilter> {
   const filter = await filterOf(flags);
   const values = await import("../lib/escrow/values.ts");
   const txHash = flags["tx-hash"];
@@ -36,7 +44,7 @@ export async function streamFilterOf(flags: Flags<typeof STREAM_FILTER_FLAGS>): 
 }
 
 /** @throws {UsageError} for the first flag that is wrong: the gateway would name a field instead. */
-export async function filterOf(flags: Flags<typeof FILTER_FLAGS>): Promise<Filter> {
+export async function filterOf(flags: Flags<typeof FILTER_ROWS>): Promise<Filter> {
   const types = flags.types?.split(",").map((type) => type.trim());
   const unknown = types?.find((type) => !(EVENTS as string[]).includes(type));
   if (unknown !== undefined) {

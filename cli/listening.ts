@@ -1,15 +1,25 @@
 import { clearInterval, setInterval } from "node:timers";
+import type { GatewayEvent } from "../lib/client/client.ts";
 import { verifyWebhook } from "../lib/client/verify_webhook.ts";
+import { secureRandom } from "../lib/random.ts";
 import { serveHttp } from "../lib/runtime/serve.ts";
+import { createSecret, signatureHeaders, signingSecret } from "../lib/webhooks/delivery/signature.ts";
 import { CommandError, type CommandIo } from "./command.ts";
+import { answeredWith, deliveryLine, forwardedWith } from "./delivery_line.ts";
+import type { Filter } from "./event_filter.ts";
+import { follow } from "./follow.ts";
 import { createGatewayApi, type GatewayApi } from "./gateway_api.ts";
-import type { Filter } from "./listen_filter.ts";
-import { forward, forwardingNotice, signedHeaders } from "./listen_forward.ts";
-import { answeredWith, deliveryLine, forwardedWith } from "./listen_line.ts";
 import { leaveSoon, untilAskedToStop } from "./running.ts";
 import { sandboxFlag } from "./sandbox/banner.ts";
 import { findSandbox, networkTime, waitingFor } from "./sandbox/running_sandbox.ts";
 import { commandToCopy, roomOf, sentence } from "./terminal/line_width.ts";
+
+interface Listening {
+  filter: Filter;
+  /** Who gets each event, signed, and answers it; undefined: nobody. */
+  forwardTo: string | undefined;
+  json: boolean;
+}
 
 const HOST = "127.0.0.1";
 /** A delivery is far smaller; the gateway always says how large one is. */
@@ -21,16 +31,12 @@ const NO_ANSWER = 502;
 /** How often it is looked whether the gateway is still there. */
 const LOOK_MS = 2_000;
 
-export interface WebhookListening {
+export interface WebhookListening extends Listening {
   /** Its RPC server. */
   sandbox: string;
-  filter: Filter;
   port: number;
-  /** What deliveries are answered with. */
+  /** What deliveries are answered with, unless they are forwarded. */
   answer: number;
-  /** Who gets them, too, and answers instead; undefined: nobody. */
-  forwardTo: string | undefined;
-  json: boolean;
 }
 
 /**
@@ -137,4 +143,81 @@ function receiver(
     }
     return new Response(null, { status: status ?? NO_ANSWER });
   };
+}
+
+export interface GatewayListening extends Listening {
+  /** `https://…`, without a slash at its end. */
+  gateway: string;
+  apiKey: string;
+}
+
+/** Stands where a webhook has its id. */
+const SUBSCRIPTION = "listen";
+
+/**
+ * Follows the events of any gateway that its key may read, from now on: prints each and hands it on, signed as a webhook is,
+ * with a secret of this session. Answers the exit code once it was asked to stop.
+ * @throws {CommandError} when the gateway refuses, or has not answered for a minute
+ */
+export async function listenToAny(options: GatewayListening, io: CommandIo): Promise<number> {
+  const { gateway, apiKey, filter, forwardTo, json } = options;
+  const secret = createSecret(secureRandom);
+  const secrets = [signingSecret(secret)];
+
+  async function tell(event: GatewayEvent): Promise<void> {
+    const body = JSON.stringify({ subscription: SUBSCRIPTION, event });
+    const proof = () => signatureHeaders({ secrets, eventId: event.id, body, nowMs: io.now() });
+    const told = forwardTo === undefined ? undefined : forwardedWith(await forward(forwardTo, body, proof()));
+    io.stdout(json ? `${body}\n` : deliveryLine(event, told, io.now(), roomOf(io)));
+  }
+
+  return await follow({
+    command: "listen",
+    gateway,
+    apiKey,
+    filter,
+    onBegin(latestLedger) {
+      if (!json) {
+        io.stdout(sentence(`Listening to ${gateway} after ledger ${latestLedger}. Ctrl-C ends it.`, roomOf(io)));
+        if (forwardTo !== undefined) io.stdout(forwardingNotice(forwardTo, secret, roomOf(io)));
+        io.stdout("\n");
+      } else if (forwardTo !== undefined) {
+        io.stderr(forwardingNotice(forwardTo, secret, Infinity));
+      }
+    },
+    onEvent: tell,
+  }, io);
+}
+
+/** As long as the gateway itself waits for a receiver. */
+const FORWARD_TIMEOUT_MS = 10_000;
+
+/** The headers that prove a delivery. */
+const PROOF = ["x-service-signature", "webhook-id", "webhook-timestamp", "webhook-signature"];
+
+/** Those of a delivery that came here which prove it: they go on with it. */
+function signedHeaders(headers: Headers): Record<string, string> {
+  return Object.fromEntries(PROOF.flatMap((name) => headers.has(name) ? [[name, headers.get(name)!]] : []));
+}
+
+/** Posts a signed body and answers the HTTP status; undefined: there was no answer. */
+async function forward(
+  url: string,
+  body: string,
+  proof: Record<string, string>,
+): Promise<number | undefined> {
+  const response = await fetch(url, {
+    method: "POST",
+    headers: { ...proof, "Content-Type": "application/json" },
+    body,
+    redirect: "manual",
+    signal: AbortSignal.timeout(FORWARD_TIMEOUT_MS),
+  }).catch(() => undefined);
+  await response?.body?.cancel().catch(() => {});
+  return response?.status;
+}
+
+/** Tells the receiver's owner where deliveries go and what they are signed with: this once. */
+function forwardingNotice(url: string, secret: string, room: number): string {
+  return sentence(`Each is forwarded to ${url}, signed with a secret of this session:`, room) + `  ${secret}\n`;
 }

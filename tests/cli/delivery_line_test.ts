@@ -1,7 +1,7 @@
 // needs: neutral
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { answeredWith, deliveryLine, forwardedWith } from "../../cli/listen_line.ts";
+import { answeredWith, deliveryLine, forwardedWith } from "../../cli/delivery_line.ts";
 import { stepLine } from "../../cli/trigger.ts";
 import type { PublicEvent } from "../../lib/store/event.ts";
 
