@@ -26,9 +26,6 @@ import { createTokenCheck } from "./assets/token_check.ts";
 import { createContractCodes } from "./contracts/codes.ts";
 import type { ContractIds } from "./contracts/errors.ts";
 import { createCardGuard } from "./operations/card_guard.ts";
-import { createMerchantWarnings } from "./operations/crowded_merchants.ts";
-import { createCardWarnings } from "./operations/given_up_cards.ts";
-import { createWalletWarnings } from "./operations/large_wallets.ts";
 import { createMerchantTraffic, type SharedTraffic } from "./operations/merchant_traffic.ts";
 import { type Operation, operationDigest, operationKind, refuseCall } from "./operations/operations.ts";
 import { type AssetReader, createAssetReader } from "./reads/asset_info.ts";
@@ -49,6 +46,7 @@ import { createEntrySource } from "./reads/reads_by_entries.ts";
 import { createExplanations } from "./refusals/explanations.ts";
 import { createRefusals } from "./refusals/refusal.ts";
 import { createSparePayments } from "./operations/spare_payments.ts";
+import { createWarnings } from "./operations/warnings.ts";
 import { createOutcomeWarnings, requestDigest, type UntoldSubmission } from "./operations/unknown_outcomes.ts";
 
 /** The three contracts, as the rest of the gateway speaks with them. */
@@ -190,9 +188,6 @@ export function createEscrow(parts: EscrowParts): Escrow {
     return await parts.nextNonce({ deviceHash, agent, used: used.toString(), validForMs: keptForMs });
   }
 
-  const ofWallet = createWalletWarnings({ reads, terms });
-  const ofCard = createCardWarnings({ reads });
-  const ofMerchant = createMerchantWarnings({ paidSinceClaim, terms });
   const { submit, status, account, lookUp, wasTurnedDown } = transactions;
   const accountExists = async (address: string) => (await entries.read([accountKey(address)])).entries[0] !== undefined;
   const answers = createAnswerCache<bigint>({ view, now: clock.monotonicMs, maxAgeMs: maxAgeMs ?? 6_000 });
@@ -218,10 +213,7 @@ export function createEscrow(parts: EscrowParts): Escrow {
         transactions,
         nextNonce,
         spares,
-        async warningOf(source, operation) {
-          const all = await Promise.all([ofWallet(source, operation), ofMerchant(operation), ofCard(operation)]);
-          return all.filter((one) => one !== undefined).join("; ") || undefined;
-        },
+        warningOf: createWarnings({ reads, paidSinceClaim, terms }),
       }),
       warning: createOutcomeWarnings({
         contracts,

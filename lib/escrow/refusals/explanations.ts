@@ -2,8 +2,7 @@ import type { ContractCall } from "../../stellar/transactions/contract_call.ts";
 import type { Excess } from "../../stellar/transactions/size.ts";
 import type { FootprintTerms } from "../../stellar/transactions/spare_keys.ts";
 import { asAddress, asHash, asI128, asU64 } from "../decode.ts";
-import { collectablePayments } from "../operations/crowded_merchants.ts";
-import { revocableCards } from "../operations/large_wallets.ts";
+import { collectablePayments, revocableCards } from "../operations/warnings.ts";
 import { checkPayment, type RefusalReason, refusalWords } from "../reads/payment_check.ts";
 import type { EscrowReads } from "../reads/reads.ts";
 
