@@ -1,7 +1,7 @@
 // needs: neutral
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createReplayIntents } from "../../lib/http/intents/replays.ts";
+import { createReplayIntents } from "../../lib/http/intents/webhooks.ts";
 import { openStore } from "../../lib/store/open.ts";
 import { bentStore } from "../store/bent_store.ts";
 import { settle } from "../store/webhook_samples.ts";

@@ -1,7 +1,7 @@
 // needs: neutral
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createReplayIntents } from "../../lib/http/intents/replays.ts";
+import { createReplayIntents } from "../../lib/http/intents/webhooks.ts";
 import { openStore } from "../../lib/store/open.ts";
 import { settle } from "../store/webhook_samples.ts";
 import { createTestClock } from "../test_clock.ts";

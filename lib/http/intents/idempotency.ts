@@ -7,7 +7,7 @@ import type {
 } from "../../store/transaction_intent.ts";
 import type { IntentStore } from "../../store/intent.ts";
 import { judge, type Known, type Verdict, withOutcome } from "./intent.ts";
-import { busy, full, KEPT_INTENTS } from "./intent_errors.ts";
+import { busy, full, KEPT_INTENTS, unknownOutcome } from "./intent_errors.ts";
 
 const MOST_TRIES = 20;
 const FIRST_PAUSE_MS = 5;
@@ -16,7 +16,7 @@ const LONGEST_PAUSE_MS = 500;
 const USE_NOTED_MS = 86_400_000;
 
 /** A verdict that needs nothing more to be read. */
-export type FinalVerdict = Exclude<Verdict, { kind: "read account" | "look up" }>;
+export type FinalVerdict = Exclude<Verdict, { kind: "read account" | "look up" | "unknown" }>;
 
 /** An intent as it was read, and what can be done about it. */
 export interface Judged {
@@ -28,7 +28,10 @@ export interface Judged {
 /** Intents in the store, each changed only as it was read: a gateway that stood still meanwhile reads and judges again. */
 export interface Idempotency {
   read(name: TransactionIntentName): Promise<KeptTransactionIntent | undefined>;
-  /** Reads what the rule needs, with what is known already, and writes an outcome; undefined when another was first. */
+  /**
+   * Reads what the rule needs, with what is known already, and writes an outcome; undefined when another was first.
+   * @throws {GatewayError} when nobody can tell what became of an envelope
+   */
   judge(
     name: TransactionIntentName,
     seen: KeptTransactionIntent | undefined,
@@ -76,7 +79,8 @@ export function createIdempotency({ intents, transactions, clock, networkSeconds
       } else if (verdict.kind === "look up") {
         const lookedUp = await transactions.lookUp(intent!.envelopes, known.account!.ledger);
         known = { ...known, lookedUp };
-      } else return verdict as FinalVerdict;
+      } else if (verdict.kind === "unknown") throw unknownOutcome(verdict);
+      else return verdict as FinalVerdict;
     }
   }
 

@@ -8,7 +8,7 @@ import type {
 } from "../../store/transaction_intent.ts";
 import type { Idempotency } from "./idempotency.ts";
 import { type NewEnvelope, withoutEnvelopes, withPrepared } from "./intent.ts";
-import { anotherRequest, refusedMeanwhile, unknownOutcome, waitForBounds } from "./intent_errors.ts";
+import { anotherRequest, refusedMeanwhile, waitForBounds } from "./intent_errors.ts";
 
 /** Where an intent is done: `status` and `ledger`, and no envelope when its bytes are not kept any more. */
 export type PrepareAnswer =
@@ -81,7 +81,6 @@ export function createIntentPreparer({ idempotency, escrow }: {
       const judged = await judge(name, seen, request.source);
       if (judged === undefined) return undefined;
       const { verdict } = judged;
-      if (verdict.kind === "unknown") throw unknownOutcome(verdict);
       if (verdict.kind === "wait") throw waitForBounds(verdict.live[0]!.hash);
       if (verdict.kind === "outcome" || verdict.kind === "again") {
         await noteUse(judged);

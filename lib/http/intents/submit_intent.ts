@@ -3,13 +3,7 @@ import type { Confirmed, Escrow, VettedEnvelope } from "../../escrow/escrow.ts";
 import type { TransactionIntent, TransactionIntentName } from "../../store/transaction_intent.ts";
 import type { Idempotency } from "./idempotency.ts";
 import { withBrought, withOutcome, withoutEnvelopes } from "./intent.ts";
-import {
-  anotherRequest,
-  anotherTransaction,
-  refusedMeanwhile,
-  unknownOutcome,
-  waitForBounds,
-} from "./intent_errors.ts";
+import { anotherRequest, anotherTransaction, refusedMeanwhile, waitForBounds } from "./intent_errors.ts";
 
 /** What is done for an intent before and after an envelope is sent. */
 export interface SubmitIntent {
@@ -43,7 +37,6 @@ export function createIntentSubmitter({ idempotency, escrow }: {
         const judged = await judge(name, seen, source, { account: asOf });
         if (judged === undefined) return undefined;
         const { verdict } = judged;
-        if (verdict.kind === "unknown") throw unknownOutcome(verdict);
         if (verdict.kind === "outcome") {
           if (verdict.outcome.hash === hash) return { is: undefined };
           throw anotherTransaction(verdict.outcome.hash, true);
@@ -74,7 +67,6 @@ export function createIntentSubmitter({ idempotency, escrow }: {
         const judged = await judge(name, seen, source);
         if (judged === undefined) return undefined;
         const { verdict } = judged;
-        if (verdict.kind === "unknown") throw unknownOutcome(verdict);
         if (verdict.kind === "outcome") {
           const { hash: applied, ledger } = verdict.outcome;
           if (applied !== innerHash) throw anotherTransaction(applied, true);

@@ -20,7 +20,7 @@ export function createWebhookIntents(
   return async function createWebhook(wanted, { keyId, idempotencyKey }) {
     if (idempotencyKey === undefined) return await webhooks.create(keyId, wanted);
     return await once({ keyId, kind: "webhook", key: idempotencyKey }, {
-      request: createHash("sha256").update(JSON.stringify(wanted)).digest("hex"),
+      request: digestOf(wanted),
       async repeat(id) {
         const made = await webhooks.withSecret(keyId, id);
         if (made !== undefined) return made;
@@ -34,4 +34,34 @@ export function createWebhookIntents(
       },
     });
   };
+}
+
+export type ReplayWebhook = (
+  id: string,
+  request: Parameters<Subscriptions["replay"]>[2],
+  caller: Caller,
+) => ReturnType<Subscriptions["replay"]>;
+
+/**
+ * Begins a replay; for an intent it tells of the same job again. The job's id begins with the intent's: after a gateway
+ * was killed that had begun it, it is found for as long as it goes on. What is only counted takes no key.
+ */
+export function createReplayIntents(
+  { once, webhooks }: { once: Once; webhooks: Pick<Subscriptions, "replay"> },
+): ReplayWebhook {
+  return async function replayWebhook(id, request, { keyId, idempotencyKey }) {
+    if (idempotencyKey === undefined || request.dryRun) return await webhooks.replay(keyId, id, request);
+    return await once({ keyId, kind: "replay", key: idempotencyKey }, {
+      request: digestOf([id, request]),
+      repeat: (result) => Promise.resolve(JSON.parse(result)),
+      async work(claim) {
+        const answer = await webhooks.replay(keyId, id, request, claim);
+        return { answer, result: JSON.stringify(answer) };
+      },
+    });
+  };
+}
+
+function digestOf(request: unknown): string {
+  return createHash("sha256").update(JSON.stringify(request)).digest("hex");
 }
