@@ -1,5 +1,5 @@
 import type { CommandIo } from "../command.ts";
-import { lettersThatFit, textWidth } from "./text_width.ts";
+import { lettersOf, lettersThatFit, textWidth } from "./text_width.ts";
 
 /** A column of a table for eyes. Widths are fixed, not measured: the whole list is never in memory. */
 export interface Column {
@@ -68,7 +68,7 @@ function shortened(text: string, room: number): string {
     return forms.find((form) => form.length <= room) ?? day;
   }
   if (textWidth(text) <= room) return text;
-  const letters = [...text];
+  const letters = lettersOf(text);
   const tail = room < 12 || text.includes(" ") ? 0 : Math.floor(room / 4);
   const atEnd = lettersThatFit(letters.toReversed(), tail);
   return [

@@ -11,3 +11,7 @@ test("what is cut ends with an ellipsis", () => {
 test("a mark takes no column of its own, a flag two", () => {
   assert.deepEqual(["Zoe\u0308", "🇨🇭", "🔑", "鍵"].map(textWidth), [3, 2, 2, 2]);
 });
+
+test("an emoji that is made of several counts, and is cut, as one", () => {
+  assert.deepEqual([textWidth("👩‍👩‍👧"), cut("👩‍👩‍👧👩‍👩‍👧", 3)], [2, "👩‍👩‍👧…"]);
+});
