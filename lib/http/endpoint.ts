@@ -18,9 +18,7 @@ const SLOW_MS = 100;
 export type Endpoint = Handler<AppEnv> & { spec: AnySpec };
 
 /**
- * Makes the handler of an endpoint: key → rate limit → scope → validation → `handle` → answer. These are one middleware
- * and not five in Hono's chain, which makes promises of all of them; so the way of a cached read stays synchronous
- * (five that do nothing cost 1.3 µs on either runtime, where such a read takes 9 in all on Bun). What goes wrong is thrown, and rendered in `app.ts`.
+ * Makes the handler of an endpoint that answers JSON.
  *
  * @param handle may answer at once: the hot reads do, and cost no promise. What it tells `note` stands in the log
  */
@@ -28,10 +26,41 @@ export function endpoint<P = Record<never, never>, Q = Record<never, never>, B =
   spec: EndpointSpec<P, Q, B, A>,
   handle: (input: Input<P, Q, B>, services: Services, note: Note) => A | Promise<A>,
 ): Endpoint {
+  function succeeded(c: AppContext, params: P, answer: A): Response {
+    const { env: exchange } = c;
+    if (exchange.parts.checkAnswers) spec.answer.parse(answer);
+    if (spec.cached && exchange.known === undefined) {
+      exchange.parts.knownReads.remember(exchange.request.url, { path: c.req.path, params });
+    }
+    const status = spec.isPlain?.(answer) ? 200 : spec.status ?? 200;
+    return jsonAnswer(exchange, status, spec.cached ? cachedText(answer) : JSON.stringify(answer));
+  }
+
+  return guarded<P, Q, B>(spec, (c, input) => {
+    const { env: exchange } = c;
+    const answer = handle(input, exchange.parts.services, (fields) => exchange.note(fields));
+    return answer instanceof Promise
+      ? answer.then((a) => succeeded(c, input.params, a))
+      : succeeded(c, input.params, answer);
+  });
+}
+
+/**
+ * Makes a handler that lets through what may be answered: key → rate limit → scope → validation → `respond`. These are one
+ * middleware and not five in Hono's chain, which makes promises of all of them; so the way of a cached read stays synchronous
+ * (five that do nothing cost 1.3 µs on either runtime, where such a read takes 9 in all on Bun). What goes wrong is thrown, and rendered in `app.ts`.
+ */
+export function guarded<P, Q, B>(
+  spec: AnySpec,
+  respond: (c: AppContext, input: Input<P, Q, B>) => Response | Promise<Response>,
+): Endpoint {
+  // What asks whether the gateway is well is told early that it goes, so that the next request goes elsewhere. A stream would
+  // not end by itself.
+  const isLeftToOthers = spec.scopes.length === 0 || spec.mediaType === "text/event-stream";
+
   function started(exchange: Exchange, c: AppContext): Response | Promise<Response> {
     const { parts } = exchange;
-    // What asks whether the gateway is well is told early that it goes: the next request goes elsewhere.
-    if (parts.isStopping() || (spec.scopes.length === 0 && parts.isDraining())) {
+    if (parts.isStopping() || (isLeftToOthers && parts.isDraining())) {
       throw new GatewayError("unavailable", "the gateway is shutting down");
     }
     if (parts.isStoreGone() && (spec.scopes.length === 0 || isWrite(exchange.request))) {
@@ -72,10 +101,10 @@ export function endpoint<P = Record<never, never>, Q = Record<never, never>, B =
     const signal = () => exchange.request.signal;
     const input = { params, query, body: undefined, idempotencyKey, key, signal } as Input<P, Q, B>;
     const body = checkedBody(spec, exchange);
-    if (body === undefined) return called(c, input);
+    if (body === undefined) return respond(c, input);
     return body.then((b) => {
       const whole = { ...input, body: b as B };
-      return isSlow(exchange) && key !== undefined ? confirmed(c, whole) : called(c, whole);
+      return isSlow(exchange) && key !== undefined ? confirmed(c, whole) : respond(c, whole);
     });
   }
 
@@ -83,25 +112,7 @@ export function endpoint<P = Record<never, never>, Q = Record<never, never>, B =
   async function confirmed(c: AppContext, input: Input<P, Q, B>): Promise<Response> {
     const key = await authenticate(c.env);
     requireScope(key, spec.scopes);
-    return await called(c, { ...input, key });
-  }
-
-  function called(c: AppContext, input: Input<P, Q, B>): Response | Promise<Response> {
-    const { env: exchange } = c;
-    const answer = handle(input, exchange.parts.services, (fields) => exchange.note(fields));
-    return answer instanceof Promise
-      ? answer.then((a) => succeeded(c, input.params, a))
-      : succeeded(c, input.params, answer);
-  }
-
-  function succeeded(c: AppContext, params: P, answer: A): Response {
-    const { env: exchange } = c;
-    if (exchange.parts.checkAnswers) spec.answer.parse(answer);
-    if (spec.cached && exchange.known === undefined) {
-      exchange.parts.knownReads.remember(exchange.request.url, { path: c.req.path, params });
-    }
-    const status = spec.isPlain?.(answer) ? 200 : spec.status ?? 200;
-    return jsonAnswer(exchange, status, spec.cached ? cachedText(answer) : JSON.stringify(answer));
+    return await respond(c, { ...input, key });
   }
 
   const answerRequest = (c: AppContext): Response | Promise<Response> => {
@@ -111,7 +122,7 @@ export function endpoint<P = Record<never, never>, Q = Record<never, never>, B =
     if (response instanceof Promise) exchange.begunAt = exchange.meter.begin();
     return response;
   };
-  return Object.assign(answerRequest, { spec: spec as AnySpec });
+  return Object.assign(answerRequest, { spec });
 }
 
 const NOTHING = Object.freeze({});

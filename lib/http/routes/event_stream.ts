@@ -4,13 +4,11 @@ import { subjectsOf } from "../../events/log_reader.ts";
 import type { EventStream, StreamFrame } from "../../events/stream.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import { plainAnswer } from "../answer.ts";
-import type { Endpoint } from "../endpoint.ts";
-import type { AnySpec } from "../endpoint_spec.ts";
-import type { AppContext, Exchange } from "../exchange.ts";
-import { authenticate, presentedKey, requireScope } from "../middleware/authenticate.ts";
-import { takeFromKey } from "../middleware/rate_limit.ts";
+import { type Endpoint, guarded } from "../endpoint.ts";
+import type { AnySpec, Input } from "../endpoint_spec.ts";
+import type { Exchange } from "../exchange.ts";
+import { presentedKey } from "../middleware/authenticate.ts";
 import type { streamQuery } from "../validation/event_query.ts";
-import { checkedQuery } from "../validation/query.ts";
 
 const HEADERS = {
   "content-type": "text/event-stream",
@@ -27,20 +25,16 @@ const GREETING = "retry: 2000\n\n";
 
 const encoder = new TextEncoder();
 
+type StreamInput = Input<unknown, z.infer<typeof streamQuery>, unknown>;
+
 /**
  * Makes the handler of a stream of server-sent events (HTML standard, 9.2): as `endpoint`, but for the answer, which goes
  * on until somebody ends it. `spec.answer` is what stands in the data of an event.
  */
 export function eventStreamEndpoint(spec: AnySpec): Endpoint {
-  async function answered(exchange: Exchange): Promise<Response> {
+  async function opened(exchange: Exchange, { query, key }: StreamInput): Promise<Response> {
     const { parts, request } = exchange;
-    if (parts.isStopping() || parts.isDraining()) {
-      throw new GatewayError("unavailable", "the gateway is shutting down");
-    }
-    const key = await authenticate(exchange);
-    await takeFromKey(exchange, key, spec.cost ?? 1);
-    requireScope(key, spec.scopes);
-    const { fromLedger, cursor, ...subjects } = checkedQuery(spec, exchange) as z.infer<typeof streamQuery>;
+    const { fromLedger, cursor, ...subjects } = query;
     const lastEventId = request.headers.get(LAST_EVENT_ID) || undefined;
     let stream: EventStream;
     try {
@@ -79,13 +73,7 @@ export function eventStreamEndpoint(spec: AnySpec): Endpoint {
     };
   }
 
-  const answerRequest = (c: AppContext): Promise<Response> => {
-    const exchange = c.env;
-    exchange.meter = exchange.parts.meterOf(spec);
-    exchange.begunAt = exchange.meter.begin();
-    return answered(exchange);
-  };
-  return Object.assign(answerRequest, { spec });
+  return guarded(spec, ({ env: exchange }, input: StreamInput) => opened(exchange, input));
 }
 
 /** The cursor at fault was that of the header, and whoever sent it knows of no other. */
