@@ -1,4 +1,4 @@
-import { SqliteError } from "../runtime/sqlite.ts";
+import type { SqliteError } from "../runtime/sqlite.ts";
 import { secureRandom } from "../random.ts";
 import { createFork, type Fork } from "./fork/fork.ts";
 import type { Remote } from "./fork/remote.ts";
@@ -6,7 +6,8 @@ import { planAdvance } from "./ledger/advance.ts";
 import { keyOf } from "./ledger/bytes.ts";
 import { openChain, PROTOCOL_VERSION } from "./ledger/chain.ts";
 import { entryParts } from "./ledger/classic_entries.ts";
-import { type Envelope, parseEnvelope } from "./ledger/envelopes.ts";
+import { createClosing } from "./ledger/closing.ts";
+import { parseEnvelope } from "./ledger/envelopes.ts";
 import { createFaucet } from "./ledger/faucet.ts";
 import { createMempool } from "./ledger/mempool.ts";
 import { simulate } from "./ledger/simulation.ts";
@@ -102,63 +103,33 @@ export async function createNetwork(options: NetworkOptions): Promise<SandboxNet
   const onQueued = () => ticker.transactionArrived();
   const limit = options.queueLimit ?? 1_000;
   const mempool = createMempool({ chain, now, aheadMs: () => aheadMs, ledgerMs, limit, onQueued });
-  const awaited = new Map<string, (transaction: AppliedTransaction | undefined) => void>();
+  const closing = createClosing({
+    chain,
+    mempool,
+    ledgerMs,
+    unixSeconds,
+    onStuck: options.onStuck,
+    onUnstuck: options.onUnstuck,
+    onClose(ledger) {
+      faucet.ledgerClosed();
+      options.onClose?.(ledger);
+    },
+  });
   const faucet = createFaucet({
     passphrase,
     state: chain.state,
     simulate: simulateNow,
     submit: mempool.submit,
-    whenClosed: (hash, callback) => void awaited.set(hash, callback),
+    whenClosed: closing.whenClosed,
   });
 
   function simulateNow(...[envelopeXdr, simulateOptions]: Parameters<Network["simulate"]>): SimulateOutcome {
     return simulate(chain.validator, chain.tip(), envelopeXdr, { ...simulateOptions, prngSeed: randomBytes(32) });
   }
 
-  /** To be called when nothing waits any more: what was awaited was applied, by itself or in a fee bump, or never will be. */
-  function tellOutcomes() {
-    const callbacks = [...awaited];
-    awaited.clear();
-    for (const [hash, callback] of callbacks) callback(chain.history.transaction(hash));
-  }
-
-  function close(inTime: boolean): ClosedLedger {
-    // Whole seconds: ledgers of less than a second, and those closed by hand, may share one, slower ones never do.
-    return closeAt(Math.max(chain.tip().closeTime + (inTime && ledgerMs >= 1_000 ? 1 : 0), unixSeconds()));
-  }
-
-  function closeAt(closeTime: number): ClosedLedger {
-    const { ready, dropped } = mempool.takeFor(closeTime);
-    putBackOnFailure([...ready, ...dropped], () => chain.append(ready, closeTime));
-    tellOutcomes();
-    faucet.ledgerClosed();
-    const ledger = chain.history.latestLedger();
-    if (isStuck) options.onUnstuck?.();
-    isStuck = false;
-    options.onClose?.(ledger);
-    return ledger;
-  }
-
-  /** A ledger that could not be written has not happened; what has no place in one at all is not tried again. */
-  function putBackOnFailure(envelopes: Envelope[], append: () => void): void {
-    try {
-      append();
-    } catch (error) {
-      if (error instanceof SqliteError) mempool.putBack(envelopes);
-      throw error;
-    }
-  }
-
-  let isStuck = false;
-  const { onStuck } = options;
-  function onFailure(error: unknown) {
-    if (!(error instanceof SqliteError) || onStuck === undefined) throw error;
-    if (!isStuck) onStuck(error);
-    isStuck = true;
-  }
-
   const schedule = options.schedule ?? scheduleWithTimers;
   const { hasWaiting } = mempool;
+  const { close, onFailure } = closing;
   const ticker = createTicker({ ledgerMs, now: machineNow, schedule, close, onFailure, hasWaiting });
 
   function tryOut(envelopeXdr: Uint8Array): void {
@@ -174,15 +145,10 @@ export async function createNetwork(options: NetworkOptions): Promise<SandboxNet
     return await faucet.fund(address);
   }
 
-  function dropQueued() {
-    mempool.takeAll();
-    tellOutcomes();
-  }
-
   function advance(by: Advance): ClosedLedger {
     const plan = { paceMs: ledgerMs || IDLE_MS, nowMs: now(), latest: chain.tip().sequence };
     const { count, forMs, closeTimeOf } = planAdvance(by, plan);
-    closeAt(Math.max(chain.tip().closeTime, closeTimeOf(1)));
+    closing.closeAt(Math.max(chain.tip().closeTime, closeTimeOf(1)));
     if (count > 1) chain.skip(count - 1, (n) => closeTimeOf(n + 1));
     aheadMs += forMs;
     ticker.closedOtherwise();
@@ -195,7 +161,7 @@ export async function createNetwork(options: NetworkOptions): Promise<SandboxNet
     const snapshot = chain.returnTo(name);
     aheadMs = snapshot.aheadMs;
     reverts++;
-    dropQueued();
+    closing.dropQueued();
     return ticker.closeNow();
   }
 
@@ -240,7 +206,7 @@ export async function createNetwork(options: NetworkOptions): Promise<SandboxNet
     keep: chain.keep,
     stop() {
       ticker.stop();
-      while (hasWaiting()) dropQueued();
+      while (hasWaiting()) closing.dropQueued();
       chain.close();
       return Promise.resolve();
     },

@@ -28,6 +28,8 @@ function isSameKind({ inner: one }: Envelope, { inner: other }: Envelope): boole
   return (one.sorobanBody === undefined) === (other.sorobanBody === undefined);
 }
 
+export type Mempool = ReturnType<typeof createMempool>;
+
 /** Takes envelopes in, or says why not. */
 export function createMempool({ chain, now, aheadMs, ledgerMs, limit, onQueued }: MempoolOptions) {
   const { validator } = chain;
