@@ -46,17 +46,19 @@ const help = helpText({
   ],
 });
 
-/** A key in a list: id, name, scopes, rate, state, created, expires, last used. */
-export const KEY_COLUMNS: Column[] = [
-  { heading: "ID", width: 10 },
-  { heading: "NAME", width: 24, least: 12 },
-  { heading: "SCOPES", width: 19 },
-  { heading: "RATE", width: 7 },
-  { heading: "STATE", width: 8 },
-  { heading: "CREATED", width: 16, least: 10, goes: 1 },
-  { heading: "EXPIRES", width: 16, least: 10, goes: 2 },
-  { heading: "LAST USED", width: 16, least: 10 },
-];
+/** A key in a list, as it is at this time (Unix ms). */
+export function keyColumns(nowMs: number): Column<KeyRecord>[] {
+  return [
+    { heading: "ID", width: 10, text: ({ id }) => id },
+    { heading: "NAME", width: 24, least: 12, text: ({ name }) => name },
+    { heading: "SCOPES", width: 19, text: ({ scopes }) => scopes.join(",") },
+    { heading: "RATE", width: 7, text: ({ rate }) => rate === undefined ? "default" : String(rate) },
+    { heading: "STATE", width: 8, text: (record) => stateOf(record, nowMs) },
+    { heading: "CREATED", width: 16, least: 10, goes: 1, text: ({ createdAt }) => createdAt },
+    { heading: "EXPIRES", width: 16, least: 10, goes: 2, text: ({ expiresAt = "never" }) => expiresAt },
+    { heading: "LAST USED", width: 16, least: 10, text: ({ lastUsedAt = "never" }) => lastUsedAt },
+  ];
+}
 
 /** What a page of a listing holds: however many keys there are, no more are in memory. */
 const PAGE_SIZE = 1_000;
@@ -90,14 +92,14 @@ async function run(args: string[], io: CommandIo): Promise<number> {
 }
 
 async function list({ place, io, json }: Call): Promise<number> {
-  const print = tablePrinter(io, KEY_COLUMNS);
+  const print = tablePrinter(io, keyColumns(io.now()));
   let after: string | undefined;
   for (;;) {
     const page = await place.keys.list({ after, limit: PAGE_SIZE });
     if (after === undefined && !json) io.stderr(`keys in ${place.location}\n`);
     if (page.length === 0) break;
     if (json) io.stdout(page.map(keyJson).join(""));
-    else print(page.map((record) => keyTexts(record, io.now())));
+    else print(page);
     after = page.at(-1)!.id;
   }
   if (after === undefined && !json) io.stderr("there are none; make one with gateway keygen\n");
@@ -186,28 +188,12 @@ function keyJson({ id, name, scopes, rate, disabled, createdAt, expiresAt, lastU
 }
 
 /** A key as lines of heading and value. */
-function keyDetails(record: KeyRecord, now: number): string {
-  return keyTexts(record, now).map((text, i) => `${KEY_COLUMNS[i]!.heading.toLowerCase().padEnd(12)} ${text}\n`).join(
-    "",
-  );
+function keyDetails(record: KeyRecord, nowMs: number): string {
+  const lines = keyColumns(nowMs).map(({ heading, text }) => `${heading.toLowerCase().padEnd(12)} ${text(record)}\n`);
+  return lines.join("");
 }
 
-/** A text for each of `KEY_COLUMNS`. */
-function keyTexts(record: KeyRecord, now: number): string[] {
-  const { id, name, scopes, rate, createdAt, expiresAt, lastUsedAt } = record;
-  return [
-    id,
-    name,
-    scopes.join(","),
-    rate === undefined ? "default" : String(rate),
-    stateOf(record, now),
-    createdAt,
-    expiresAt ?? "never",
-    lastUsedAt ?? "never",
-  ];
-}
-
-function stateOf(record: KeyRecord, now: number): string {
+function stateOf(record: KeyRecord, nowMs: number): string {
   if (record.disabled) return "disabled";
-  return hasExpired(record, now) ? "expired" : "enabled";
+  return hasExpired(record, nowMs) ? "expired" : "enabled";
 }

@@ -123,12 +123,12 @@ function asJson({ location: from }: Store, { location: to }: Store, { isResumed,
 }
 
 function printResult(source: Store, target: Store, setting: string, result: CopyResult, io: CommandIo): void {
-  const print = tablePrinter(io, [
-    { heading: "KIND", width: 16 },
-    { heading: "RECORDS", width: 10 },
-    { heading: "HASH", width: 64, least: 12 },
+  const print = tablePrinter<[kind: string, tally: { records: number; hash: string }]>(io, [
+    { heading: "KIND", width: 16, text: ([kind]) => kind },
+    { heading: "RECORDS", width: 10, text: ([, { records }]) => String(records) },
+    { heading: "HASH", width: 64, least: 12, text: ([, { hash }]) => hash },
   ]);
-  print(Object.entries(result.tallies).map(([kind, { records, hash }]) => [kind, String(records), hash]));
+  print(Object.entries(result.tallies));
   io.stdout(
     `${source.location} is copied to ${target.location}${
       result.isResumed ? ", in more than one run" : ""

@@ -8,100 +8,70 @@ import { publicAttempt, publicFailedDelivery, publicWebhook } from "../lib/webho
 import { type CommandIo, UsageError } from "./command.ts";
 import { type Column, tablePrinter } from "./terminal/table.ts";
 
-export const WEBHOOK_COLUMNS: Column[] = [
-  { heading: "ID", width: 25 },
-  { heading: "KEY", width: 10, goes: 1 },
-  { heading: "URL", width: 40, least: 18 },
-  { heading: "HEARS", width: 30, least: 12 },
-  { heading: "CREATED", width: 16, least: 10, goes: 2 },
-  { heading: "PENDING", width: 7 },
-  { heading: "REJECTED", width: 8, goes: 3 },
-  { heading: "DEAD", width: 4 },
-  { heading: "FAILING SINCE", width: 16, least: 13, goes: 4 },
+/** A webhook in a list, and what is owed to it. */
+export interface ListedWebhook {
+  reader: Reader;
+  backlog: Backlog;
+}
+
+export const WEBHOOK_COLUMNS: Column<ListedWebhook>[] = [
+  { heading: "ID", width: 25, text: ({ reader }) => reader.subscription.id },
+  { heading: "KEY", width: 10, goes: 1, text: ({ reader }) => reader.subscription.keyId },
+  { heading: "URL", width: 40, least: 18, text: ({ reader }) => reader.subscription.url },
+  { heading: "HEARS", width: 30, least: 12, text: ({ reader }) => filterText(reader.subscription) },
+  { heading: "CREATED", width: 16, least: 10, goes: 2, text: ({ reader }) => reader.subscription.createdAt },
+  { heading: "PENDING", width: 7, text: ({ backlog }) => `${backlog.pending}${backlog.atLeast ? "+" : ""}` },
+  { heading: "REJECTED", width: 8, goes: 3, text: ({ reader }) => String(reader.progress.rejected) },
+  { heading: "DEAD", width: 4, text: ({ reader }) => String(reader.progress.dead) },
+  {
+    heading: "FAILING SINCE",
+    width: 16,
+    least: 13,
+    goes: 4,
+    text: ({ reader }) => timeText(reader.progress.failingSinceMs),
+  },
 ];
 
-export const ATTEMPT_COLUMNS: Column[] = [
-  { heading: "AT", width: 19 },
-  { heading: "OUTCOME", width: 9 },
-  { heading: "STATUS", width: 6, goes: 6 },
-  { heading: "TOOK", width: 8, goes: 2 },
-  { heading: "ATTEMPT", width: 7, goes: 3 },
+export const ATTEMPT_COLUMNS: Column<Attempt>[] = [
+  { heading: "AT", width: 19, text: ({ atMs }) => isoTime(atMs) },
+  { heading: "OUTCOME", width: 9, text: ({ outcome }) => outcome },
+  { heading: "STATUS", width: 6, goes: 6, text: ({ statusCode }) => String(statusCode ?? "-") },
+  { heading: "TOOK", width: 8, goes: 2, text: ({ durationMs }) => `${Math.round(durationMs)} ms` },
+  { heading: "ATTEMPT", width: 7, goes: 3, text: ({ number }) => String(number) },
   // The longest of all types: what an attempt was about is never guessed from its beginning.
-  { heading: "TYPE", width: 18 },
-  { heading: "EVENT", width: 31, least: 16, goes: 1 },
-  { heading: "NEXT", width: 19, least: 16, goes: 4 },
-  { heading: "ERROR", width: 40, least: 20, goes: 5 },
+  { heading: "TYPE", width: 18, text: ({ eventType }) => eventType },
+  { heading: "EVENT", width: 31, least: 16, goes: 1, text: ({ eventId }) => eventId },
+  { heading: "NEXT", width: 19, least: 16, goes: 4, text: ({ nextAttemptAtMs }) => timeText(nextAttemptAtMs) },
+  { heading: "ERROR", width: 40, least: 20, goes: 5, text: ({ error }) => error ?? "-" },
 ];
 
-const FAILED_COLUMNS: Column[] = [
-  { heading: "FAILED", width: 19 },
-  { heading: "TYPE", width: 18, goes: 4 },
-  { heading: "EVENT", width: 31 },
+/** Status and error are those of the newest attempt. */
+const FAILED_COLUMNS: Column<FailedWithAttempt>[] = [
+  { heading: "FAILED", width: 19, text: ({ delivery }) => isoTime(delivery.failedAtMs) },
+  { heading: "TYPE", width: 18, goes: 4, text: ({ event }) => event.type },
+  { heading: "EVENT", width: 31, text: ({ event }) => event.id },
   // What a replay begins with.
-  { heading: "LEDGER", width: 10, goes: 6 },
-  { heading: "ATTEMPTS", width: 8, goes: 2 },
-  { heading: "NEXT", width: 19, least: 16, goes: 1 },
-  { heading: "STATUS", width: 6, goes: 5 },
-  { heading: "ERROR", width: 40, least: 20, goes: 3 },
+  { heading: "LEDGER", width: 10, goes: 6, text: ({ event }) => String(event.ledger) },
+  { heading: "ATTEMPTS", width: 8, goes: 2, text: ({ delivery }) => String(delivery.attempts) },
+  { heading: "NEXT", width: 19, least: 16, goes: 1, text: ({ delivery }) => timeText(delivery.dueAtMs) },
+  { heading: "STATUS", width: 6, goes: 5, text: ({ lastAttempt }) => String(lastAttempt?.statusCode ?? "-") },
+  { heading: "ERROR", width: 40, least: 20, goes: 3, text: ({ lastAttempt }) => lastAttempt?.error ?? "-" },
 ];
 
-/** A text for each of `WEBHOOK_COLUMNS`. */
-export function webhookTexts({ subscription, progress }: Reader, { pending, atLeast }: Backlog): string[] {
-  const { id, keyId, url, createdAt } = subscription;
-  const { rejected, dead, failingSinceMs } = progress;
-  return [
-    id,
-    keyId,
-    url,
-    filterText(subscription),
-    createdAt,
-    `${pending}${atLeast ? "+" : ""}`,
-    String(rejected),
-    String(dead),
-    failingSinceMs === null ? "-" : isoTime(failingSinceMs),
-  ];
+function timeText(atMs: number | null): string {
+  return atMs === null ? "-" : isoTime(atMs);
 }
 
 /** As `GET /v1/webhooks` shows it, with its key and what is owed to it. */
-export function webhookJson({ subscription, progress }: Reader, { pending, atLeast }: Backlog): string {
+export function webhookJson({ reader, backlog: { pending, atLeast } }: ListedWebhook): string {
+  const { subscription, progress } = reader;
   const { keyId } = subscription;
   return JSON.stringify({ ...publicWebhook(subscription, progress), keyId, pending, atLeast }) + "\n";
-}
-
-/** A text for each of `ATTEMPT_COLUMNS`. */
-function attemptTexts(attempt: Attempt): string[] {
-  const { atMs, outcome, statusCode, durationMs, number, eventType, eventId, nextAttemptAtMs, error } = attempt;
-  return [
-    isoTime(atMs),
-    outcome,
-    statusCode === null ? "-" : String(statusCode),
-    `${Math.round(durationMs)} ms`,
-    String(number),
-    eventType,
-    eventId,
-    nextAttemptAtMs === null ? "-" : isoTime(nextAttemptAtMs),
-    error ?? "-",
-  ];
 }
 
 /** As `GET /v1/webhooks/{id}/deliveries` shows it. */
 function attemptJson(attempt: Attempt): string {
   return JSON.stringify(publicAttempt(attempt)) + "\n";
-}
-
-/** A text for each of `FAILED_COLUMNS`; status and error are those of the newest attempt. */
-function failedTexts({ delivery, event, lastAttempt }: FailedWithAttempt): string[] {
-  const { failedAtMs, attempts, dueAtMs } = delivery;
-  return [
-    isoTime(failedAtMs),
-    event.type,
-    event.id,
-    String(event.ledger),
-    String(attempts),
-    dueAtMs === null ? "-" : isoTime(dueAtMs),
-    String(lastAttempt?.statusCode ?? "-"),
-    lastAttempt?.error ?? "-",
-  ];
 }
 
 /** As `GET /v1/webhooks/{id}/deliveries?state=…` shows it. */
@@ -148,7 +118,6 @@ export async function printAttempts(call: DeliveriesCall): Promise<void> {
   const { store, io, id, json } = call;
   const count = await printPages(call, {
     columns: ATTEMPT_COLUMNS,
-    texts: attemptTexts,
     json: attemptJson,
     place: ({ ordinal }) => ordinal,
     page: (before, limit) => store.deliveries.attempts(id, { before, limit }),
@@ -161,7 +130,6 @@ export async function printFailed(call: DeliveriesCall, state: FailedState): Pro
   const { store, io, id, json } = call;
   const count = await printPages(call, {
     columns: FAILED_COLUMNS,
-    texts: failedTexts,
     json: failedJson,
     place: ({ delivery }) => delivery.sequence,
     page: (beyond, limit) => failedDeliveries(store, id, { state, beyond, limit }),
@@ -170,8 +138,7 @@ export async function printFailed(call: DeliveriesCall, state: FailedState): Pro
 }
 
 interface Listing<T> {
-  columns: Column[];
-  texts(item: T): string[];
+  columns: Column<T>[];
   json(item: T): string;
   /** Where the next page goes on. */
   place(item: T): number;
@@ -181,7 +148,7 @@ interface Listing<T> {
 /** Prints at most so many, page by page; answers how many there were. */
 async function printPages<T>(
   { io, most, json }: DeliveriesCall,
-  { columns, texts, json: text, place, page }: Listing<T>,
+  { columns, json: text, place, page }: Listing<T>,
 ): Promise<number> {
   const print = tablePrinter(io, columns);
   let at: number | undefined;
@@ -190,7 +157,7 @@ async function printPages<T>(
     const items = await page(at, size);
     for (const item of items) {
       if (json) io.stdout(text(item));
-      else print([texts(item)]);
+      else print([item]);
     }
     count += items.length;
     if (items.length < size || count === most) return count;

@@ -9,7 +9,7 @@ import { tablePrinter } from "./terminal/table.ts";
 import { confirmDeletion, parseNounCommand, refuseWholeKey } from "./noun_command.ts";
 import { withStore } from "./store_setting.ts";
 import { replayWebhook, rotateWebhook } from "./webhook_changes.ts";
-import { printAttempts, printFailed, stateFlag, WEBHOOK_COLUMNS, webhookJson, webhookTexts } from "./webhook_lists.ts";
+import { printAttempts, printFailed, stateFlag, WEBHOOK_COLUMNS, webhookJson } from "./webhook_lists.ts";
 
 const FLAGS = [
   ["--key ID", "Only the webhooks of this API key", ["list"]],
@@ -101,8 +101,8 @@ async function list({ store, io, flags: { key, json } }: Call): Promise<number> 
       const reader = await store.deliveries.reader(id);
       if (reader === undefined) continue;
       const backlog = await backlogOf(store, reader, last);
-      if (json) io.stdout(webhookJson(reader, backlog));
-      else print([webhookTexts(reader, backlog)]);
+      if (json) io.stdout(webhookJson({ reader, backlog }));
+      else print([{ reader, backlog }]);
     }
     if (page.length > 0) after = page.at(-1)!.id;
     if (page.length < PAGE_SIZE) break;

@@ -2,8 +2,10 @@ import type { CommandIo } from "../command.ts";
 import { lettersOf, lettersThatFit, textWidth } from "./text_width.ts";
 
 /** A column of a table for eyes. Widths are fixed, not measured: the whole list is never in memory. */
-export interface Column {
+export interface Column<T> {
   heading: string;
+  /** What a row has in it. */
+  text(row: T): string;
   /** What the longest usual text takes. */
   width: number;
   /** What it may be shrunk to where the terminal is narrow; absent: it stays. */
@@ -12,51 +14,46 @@ export interface Column {
   goes?: number;
 }
 
-/** A column as it is laid out: `index` is that of its texts. */
-interface LaidOut {
-  heading: string;
-  index: number;
-  width: number;
-}
+/** A column as it is laid out. */
+type LaidOut<T> = Pick<Column<T>, "heading" | "text" | "width">;
 
 const GAP = 2;
 const TIME = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d)(:\d\d)(?:\.\d+)?Z$/;
 
 /**
- * Prints rows, a text for each column: for eyes as a table that fits the terminal, elsewhere all of it in plain columns
+ * Prints rows: for eyes as a table that fits the terminal, elsewhere all of it in plain columns
  * with tabs between them. Times of a table are UTC.
  */
-export function tablePrinter(io: CommandIo, columns: Column[]): (rows: string[][]) => void {
-  if (!io.isTerminal) return (rows) => io.stdout(rows.map(plainLine).join(""));
+export function tablePrinter<T>(io: CommandIo, columns: readonly Column<T>[]): (rows: readonly T[]) => void {
+  if (!io.isTerminal) return (rows) => io.stdout(rows.map((row) => plainLine(columns, row)).join(""));
   const laidOut = fitted(columns, io.columns ?? Infinity);
   let isFirst = true;
   return (rows) => {
-    const lines = rows.map((texts) => aligned(laidOut, ({ index, width }) => shortened(texts[index]!, width)));
+    const lines = rows.map((row) => aligned(laidOut, ({ text, width }) => shortened(text(row), width)));
     if (isFirst) lines.unshift(aligned(laidOut, ({ heading }) => heading));
     isFirst = false;
     io.stdout(lines.join(""));
   };
 }
 
-function plainLine(texts: string[]): string {
-  return texts.map((text) => text.replace(/[\t\r\n]+/g, " ")).join("\t") + "\n";
+function plainLine<T>(columns: readonly Column<T>[], row: T): string {
+  return columns.map(({ text }) => text(row).replace(/[\t\r\n]+/g, " ")).join("\t") + "\n";
 }
 
 /** The columns with their widths, together not wider than the terminal where that can be done. */
-function fitted(columns: Column[], room: number): LaidOut[] {
-  const all = columns.map((column, index) => ({ ...column, index }));
-  const leastOf = ({ width, least = width }: Column) => least + GAP;
-  const total = (some: Column[], widthOf: (column: Column) => number) =>
+function fitted<T>(columns: readonly Column<T>[], room: number): LaidOut<T>[] {
+  const leastOf = ({ width, least = width }: Column<T>) => least + GAP;
+  const total = (some: readonly Column<T>[], widthOf: (column: Column<T>) => number) =>
     some.reduce((sum, column) => sum + widthOf(column), -GAP);
-  let kept = all;
+  let kept = columns;
   for (let next = 1; next <= columns.length && total(kept, leastOf) > room; next++) {
     kept = kept.filter(({ goes }) => goes !== next);
   }
   let free = Math.max(0, room - total(kept, leastOf));
-  return kept.map(({ heading, index, width, least = width }) => {
+  return kept.map(({ heading, text, width, least = width }) => {
     const more = Math.min(free, width - least);
     free -= more;
-    return { heading, index, width: least + more };
+    return { heading, text, width: least + more };
   });
 }
 
@@ -78,7 +75,7 @@ function shortened(text: string, room: number): string {
   ].join("");
 }
 
-function aligned(columns: LaidOut[], textOf: (column: LaidOut) => string): string {
+function aligned<T>(columns: LaidOut<T>[], textOf: (column: LaidOut<T>) => string): string {
   return columns.map((column) => padded(textOf(column), column.width + GAP)).join("").trimEnd() + "\n";
 }
 
