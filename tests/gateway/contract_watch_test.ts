@@ -1,13 +1,12 @@
 // needs: neutral
 import { StrKey } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import {
   type GatewayUnderTest,
+  networkOfFile,
   type RpcFetch,
   startGateway,
-  startTestNetwork,
-  type TestNetwork,
   type UnderTestOptions,
 } from "../http/test_gateway.ts";
 import { until } from "../until.ts";
@@ -16,9 +15,7 @@ const NOWHERE = StrKey.encodeContract(new Uint8Array(32).fill(7));
 const HASH = "ab".repeat(32);
 const TOLD = "the contract is not as expected; gateway doctor says more";
 
-let on: TestNetwork;
-before(async () => on = await startTestNetwork());
-after(() => on.network.stop());
+const on = networkOfFile();
 
 interface Told {
   level: string;

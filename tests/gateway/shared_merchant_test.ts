@@ -1,16 +1,14 @@
 // needs: neutral
 import { Keypair, nativeToScVal } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { hashVal } from "../../lib/escrow/reads/storage_keys.ts";
 import { openStore } from "../../lib/store/open.ts";
 import { signed } from "../e2e/client.ts";
-import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "../http/test_gateway.ts";
+import { type GatewayUnderTest, networkOfFile, startGateway } from "../http/test_gateway.ts";
 import { addressOf, callNow } from "../sandbox/past_the_gateway.ts";
 
-let on: TestNetwork;
-before(async () => on = await startTestNetwork());
-after(() => on.network.stop());
+const on = networkOfFile();
 
 const i128 = (amount: number) => nativeToScVal(amount, { type: "i128" });
 const u64 = (value: number) => nativeToScVal(value, { type: "u64" });

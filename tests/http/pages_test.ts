@@ -1,23 +1,14 @@
 // needs: runtime
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { createPageAnswer } from "../../lib/http/pages/page_file.ts";
 import packageJson from "../../package.json" with { type: "json" };
 import { readReferenceScript } from "../../lib/runtime/reference_script.ts";
-import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
+import { gatewayOfFile, startGateway } from "./test_gateway.ts";
 
-let on: TestNetwork;
-let api: GatewayUnderTest;
-before(async () => {
-  on = await startTestNetwork();
-  api = await startGateway(on, { started: false });
-});
-after(async () => {
-  await api.stop();
-  await on.network.stop();
-});
+const { on, api } = gatewayOfFile({ started: false });
 
 function get(path: string, headers: Record<string, string> = {}): Promise<Response> {
   return Promise.resolve(api.gateway.fetch(new Request(`http://gateway.test${path}`, { headers }), {

@@ -1,19 +1,10 @@
 // needs: neutral
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { until } from "../until.ts";
-import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
+import { gatewayOfFile } from "./test_gateway.ts";
 
-let on: TestNetwork;
-let api: GatewayUnderTest;
-before(async () => {
-  on = await startTestNetwork();
-  api = await startGateway(on, { targets: { allowLoopbackHttp: true } });
-});
-after(async () => {
-  await api.stop();
-  await on.network.stop();
-});
+const { api } = gatewayOfFile({ targets: { allowLoopbackHttp: true } });
 
 test("a key that is disabled while its request's body still comes does nothing more", async () => {
   const key = await api.newKey({ scopes: ["webhooks"] });
