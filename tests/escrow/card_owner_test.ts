@@ -9,18 +9,18 @@ import {
   type xdr,
 } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import type { Operation } from "../../lib/escrow/operations/operations.ts";
 import { addressVal, hashVal } from "../../lib/escrow/reads/storage_keys.ts";
 import { fault } from "../stellar/transactions/submit_stage.ts";
-import { type GatewayView, type Sandbox, signed, startSandbox } from "./sandbox.ts";
+import { type GatewayView, type Sandbox, sandboxOfFile, signed } from "./sandbox.ts";
 
 const CARD = "ab".repeat(32);
 const NOBODYS = "cd".repeat(32);
 const i128 = (amount: number) => nativeToScVal(amount, { type: "i128" });
 const u64 = (value: number) => nativeToScVal(value, { type: "u64" });
 
-let sandbox: Sandbox;
+const sandbox = sandboxOfFile();
 let gateway: GatewayView;
 let stranger: Keypair;
 
@@ -76,14 +76,12 @@ function unsimulated(source: Keypair, contract: string, name: string, args: xdr.
 }
 
 before(async () => {
-  sandbox = await startSandbox();
   gateway = sandbox.gateway();
   stranger = await sandbox.account();
   const { owner, agent, asset } = sandbox;
   await act(owner, { kind: "registerDevice", deviceHash: CARD, agent: agent.publicKey() });
   await act(owner, { kind: "fundEscrow", deviceHash: CARD, asset, amount: "100" });
 });
-after(() => sandbox.network.stop());
 
 describe("only a card's registered owner acts for it", () => {
   test("prepare refuses a stranger all six operations, naming the owner", async () => {

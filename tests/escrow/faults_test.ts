@@ -1,16 +1,16 @@
 // needs: neutral
 import type { Keypair } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import { GatewayError } from "../../lib/errors.ts";
 import type { Operation } from "../../lib/escrow/operations/operations.ts";
-import { type GatewayView, type Sandbox, signed, startSandbox } from "./sandbox.ts";
+import { type GatewayView, sandboxOfFile, signed } from "./sandbox.ts";
 import { forTier } from "../tier.ts";
 
 const CARD = "ab".repeat(32);
 const SECOND_CARD = "cd".repeat(32);
 
-let sandbox: Sandbox;
+const sandbox = sandboxOfFile();
 let second: Keypair;
 
 async function act(gateway: GatewayView, who: Keypair, operation: Operation) {
@@ -25,7 +25,6 @@ async function fault(promise: Promise<unknown>): Promise<GatewayError> {
 }
 
 before(async () => {
-  sandbox = await startSandbox();
   second = await sandbox.account();
   const gateway = sandbox.gateway();
   const { owner, agent, asset } = sandbox;
@@ -36,7 +35,6 @@ before(async () => {
     await act(gateway, owner, { kind: "fundEscrow", deviceHash, asset, amount: "1000" });
   }
 });
-after(() => sandbox.network.stop());
 
 /**
  * A gateway whose node loses the answers that `loses` picks, after having done what it was asked for. Calls are counted by

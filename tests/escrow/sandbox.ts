@@ -10,6 +10,7 @@ import { callNow, signedEnvelope } from "../sandbox/past_the_gateway.ts";
 import { type Clock, sleep } from "../../lib/clock.ts";
 import { type KeptNote, memoryOfEscrow } from "../stellar/transactions/memory_journal.ts";
 import { createLedgerView, type LedgerView } from "../../lib/stellar/ledger/ledger_view.ts";
+import { after, before } from "node:test";
 
 /** The real sandbox network with the three contracts, reached over its RPC server in this process. */
 export interface Sandbox {
@@ -55,6 +56,14 @@ interface GatewayOptions {
   assets: string[];
   /** Instead of those of a gateway by itself. */
   nextNonce: EscrowParts["nextNonce"];
+}
+
+/** The sandbox of a file's tests, started before the first of them and stopped after the last. */
+export function sandboxOfFile(): Sandbox {
+  const sandbox = {} as Sandbox;
+  before(async () => void Object.assign(sandbox, await startSandbox()));
+  after(() => sandbox.network.stop());
+  return sandbox;
 }
 
 /** Starts a ready network whose clock stands still until a test moves it. */

@@ -1,17 +1,17 @@
 // needs: neutral
 import type { Keypair } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import { movedAsset, speaksOfAsset } from "../../../lib/escrow/assets/moved_asset.ts";
 import { decodeEvent } from "../../../lib/escrow/events.ts";
 import type { Operation } from "../../../lib/escrow/operations/operations.ts";
 import type { AppliedTransaction } from "../../../lib/stellar/rpc/schemas.ts";
 import type { PublicEvent } from "../../../lib/store/event.ts";
-import { type Sandbox, signed, startSandbox } from "../sandbox.ts";
+import { sandboxOfFile, signed } from "../sandbox.ts";
 
 const CARD = "ab".repeat(32);
 
-let sandbox: Sandbox;
+const sandbox = sandboxOfFile();
 /** Every event that speaks of an asset, with the transaction that made it. */
 let made: {
   event: Pick<PublicEvent, "type" | "deviceHash" | "merchant" | "amount">;
@@ -19,7 +19,6 @@ let made: {
 }[];
 
 before(async () => {
-  sandbox = await startSandbox();
   const gateway = sandbox.gateway();
   const { owner, agent, merchant, asset, contracts, network } = sandbox;
   const from = network.latestLedger().sequence + 1;
@@ -49,7 +48,6 @@ before(async () => {
     return speaksOfAsset(event) ? [{ event, transaction }] : [];
   });
 });
-after(() => sandbox.network.stop());
 
 describe("the asset of a movement", () => {
   const read = (change: (transaction: AppliedTransaction) => AppliedTransaction) =>

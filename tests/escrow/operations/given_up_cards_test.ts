@@ -1,19 +1,17 @@
 // needs: neutral
 import type { Keypair } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import type { Operation } from "../../../lib/escrow/operations/operations.ts";
-import { type GatewayView, type Sandbox, signed, startSandbox } from "../sandbox.ts";
+import { type GatewayView, sandboxOfFile, signed } from "../sandbox.ts";
 
 const CARD = "ab".repeat(32);
 
-let sandbox: Sandbox;
+const sandbox = sandboxOfFile();
 let gateway: GatewayView;
-before(async () => {
-  sandbox = await startSandbox();
+before(() => {
   gateway = sandbox.gateway();
 });
-after(() => sandbox.network.stop());
 
 /** Does it, and answers what was to be known before. */
 async function act(who: Keypair, operation: Operation): Promise<string | undefined> {

@@ -1,17 +1,16 @@
 // needs: neutral
 import { xdr } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import type { Operation } from "../../../lib/escrow/operations/operations.ts";
 import { deviceKey, instanceKey, nonceKey } from "../../../lib/escrow/reads/storage_keys.ts";
 import { fault } from "../../stellar/transactions/submit_stage.ts";
-import { type GatewayView, type Sandbox, signed, startSandbox } from "../sandbox.ts";
+import { type GatewayView, type Sandbox, sandboxOfFile, signed } from "../sandbox.ts";
 
 const CARD = "ab".repeat(32);
 
-let sandbox: Sandbox;
+const sandbox = sandboxOfFile();
 before(async () => {
-  sandbox = await startSandbox();
   const { owner, agent, asset } = sandbox;
   const gateway = sandbox.gateway();
   await act(gateway, owner, { kind: "registerDevice", deviceHash: CARD, agent: agent.publicKey() });
@@ -19,7 +18,6 @@ before(async () => {
   await act(gateway, owner, { kind: "registerAgent", ...policy });
   await act(gateway, owner, { kind: "fundEscrow", deviceHash: CARD, asset, amount: "100" });
 });
-after(() => sandbox.network.stop());
 
 /** A gateway before whose eyes the contracts are upgraded to code that keeps these entries elsewhere. */
 function upgradable(...moved: string[]): { gateway: GatewayView; upgrade(): Promise<void> } {

@@ -1,9 +1,9 @@
 // needs: neutral
 import { Address, nativeToScVal, xdr } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import { balanceKey, deviceKey, nonceKey, policyKey } from "../../../lib/escrow/reads/storage_keys.ts";
-import { type GatewayView, type Sandbox, startSandbox } from "../sandbox.ts";
+import { type GatewayView, sandboxOfFile } from "../sandbox.ts";
 
 const CARD = "ab".repeat(32);
 const bytes = (hash: string) => xdr.ScVal.scvBytes(xdr.decodeBytes(hash, "hex"));
@@ -11,9 +11,8 @@ const addressVal = (address: string) => Address.fromString(address).toScVal();
 const i128 = (value: bigint) => nativeToScVal(value, { type: "i128" });
 const u64 = (value: bigint) => nativeToScVal(value, { type: "u64" });
 
-let sandbox: Sandbox;
-before(async () => {
-  sandbox = await startSandbox();
+const sandbox = sandboxOfFile();
+before(() => {
   const { owner, agent, merchant, contracts, asset, invoke } = sandbox;
   const [self, till, shop] = [owner, agent, merchant].map((who) => addressVal(who.publicKey()));
   const token = addressVal(asset);
@@ -24,7 +23,6 @@ before(async () => {
     invoke(agent, contracts.paymentEscrow, "authorize", till!, bytes(CARD), shop!, token, i128(10n), u64(nonce));
   }
 });
-after(() => sandbox.network.stop());
 
 /** A gateway, just started, in front of contracts that keep a card under other keys than these. */
 function started(): GatewayView {

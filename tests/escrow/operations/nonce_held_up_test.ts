@@ -1,9 +1,9 @@
 // needs: neutral
 import { Address, nativeToScVal, xdr } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import { nonceAfter, type NonceOut } from "../../../lib/store/intent.ts";
-import { type GatewayView, type Sandbox, startSandbox } from "../sandbox.ts";
+import { type GatewayView, sandboxOfFile } from "../sandbox.ts";
 
 const CARD = "ab".repeat(32);
 const bytes = (hash: string) => xdr.ScVal.scvBytes(xdr.decodeBytes(hash, "hex"));
@@ -11,9 +11,8 @@ const addressVal = (address: string) => Address.fromString(address).toScVal();
 const i128 = (value: bigint) => nativeToScVal(value, { type: "i128" });
 const u64 = (value: bigint) => nativeToScVal(value, { type: "u64" });
 
-let sandbox: Sandbox;
-before(async () => {
-  sandbox = await startSandbox();
+const sandbox = sandboxOfFile();
+before(() => {
   const { owner, agent, contracts, asset, invoke } = sandbox;
   const [self, till] = [owner, agent].map((who) => addressVal(who.publicKey()));
   const token = addressVal(asset);
@@ -21,7 +20,6 @@ before(async () => {
   invoke(owner, contracts.agentRegistry, "register_agent", self!, bytes(CARD), till!, i128(0n), token, u64(0n));
   invoke(owner, contracts.paymentEscrow, "fund_escrow", token, self!, bytes(CARD), i128(500n));
 });
-after(() => sandbox.network.stop());
 
 /** Lets time pass, and a ledger close. */
 async function pass(seconds: number): Promise<void> {

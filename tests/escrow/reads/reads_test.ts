@@ -1,7 +1,7 @@
 // needs: neutral
 import { Address, nativeToScVal, xdr } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import { GatewayError } from "../../../lib/errors.ts";
 import {
   deviceKey,
@@ -9,7 +9,7 @@ import {
   policyKey,
   walletDeviceCountKey,
 } from "../../../lib/escrow/reads/storage_keys.ts";
-import { type GatewayView, type Sandbox, startSandbox } from "../sandbox.ts";
+import { type GatewayView, sandboxOfFile } from "../sandbox.ts";
 
 const CARD = "ab".repeat(32);
 const UNKNOWN = "cd".repeat(32);
@@ -20,11 +20,10 @@ const addressVal = (address: string) => Address.fromString(address).toScVal();
 const i128 = (value: bigint) => nativeToScVal(value, { type: "i128" });
 const u64 = (value: bigint) => nativeToScVal(value, { type: "u64" });
 
-let sandbox: Sandbox;
+const sandbox = sandboxOfFile();
 const hashes = Array.from({ length: 12 }, (_, i) => i.toString(16).padStart(64, "0"));
 
-before(async () => {
-  sandbox = await startSandbox();
+before(() => {
   const { owner, agent, merchant, contracts, asset } = sandbox;
   const [ownerVal, agentVal, merchantVal] = [owner, agent, merchant].map((who) => addressVal(who.publicKey()));
   for (const hash of [CARD, ...hashes]) {
@@ -46,7 +45,6 @@ before(async () => {
     sandbox.invoke(agent, contracts.paymentEscrow, "authorize", ...payment);
   }
 });
-after(() => sandbox.network.stop());
 
 /** A gateway whose node answers with something else than it should. */
 function tampered(

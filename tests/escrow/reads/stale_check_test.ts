@@ -1,15 +1,12 @@
 // needs: neutral
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import type { Operation } from "../../../lib/escrow/operations/operations.ts";
-import { type Sandbox, signed, startSandbox } from "../sandbox.ts";
+import { sandboxOfFile, signed } from "../sandbox.ts";
 
 const CARD = "ab".repeat(32);
 
-let sandbox: Sandbox;
-
-before(async () => void (sandbox = await startSandbox()));
-after(() => sandbox.network.stop());
+const sandbox = sandboxOfFile();
 
 async function act(operation: Operation) {
   const { transactions } = sandbox.gateway().escrow;

@@ -1,20 +1,19 @@
 // needs: neutral
 import { Asset, type Keypair, Operation as Classic } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import { GatewayError } from "../../../lib/errors.ts";
 import type { Operation } from "../../../lib/escrow/operations/operations.ts";
 import { applyNow } from "../../sandbox/past_the_gateway.ts";
-import { type GatewayView, type Sandbox, signed, startSandbox } from "../sandbox.ts";
+import { type GatewayView, sandboxOfFile, signed } from "../sandbox.ts";
 
 const CARD = "ab".repeat(32);
 
-let sandbox: Sandbox;
+const sandbox = sandboxOfFile();
 let gateway: GatewayView;
 /** A contract of an issued asset, of which the escrow holds nothing. */
 let junk: string;
 before(async () => {
-  sandbox = await startSandbox();
   gateway = sandbox.gateway();
   const { owner, agent, asset, network } = sandbox;
   const issued = new Asset("JUNK", owner.publicKey());
@@ -24,7 +23,6 @@ before(async () => {
   await act(owner, { kind: "registerAgent", deviceHash: CARD, agent: agent.publicKey(), asset, maxAmount: "0" });
   await act(owner, { kind: "fundEscrow", deviceHash: CARD, asset, amount: "100" });
 });
-after(() => sandbox.network.stop());
 
 async function act(who: Keypair, operation: Operation): Promise<void> {
   const { xdr } = await gateway.escrow.transactions.prepare({ source: who.publicKey(), operation });
