@@ -1,21 +1,10 @@
 // needs: neutral
-import { Keypair } from "@stellar/stellar-sdk/base";
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { createGatewayClient, hashCard, type Operation } from "../../lib/client/client.ts";
-import { type Ask, startStage } from "./client_stage.ts";
+import { test } from "node:test";
+import { createGatewayClient } from "../../lib/client/client.ts";
+import { type Ask, newCard, owner, stage, stageOfFile } from "./client_stage.ts";
 
-let stage: Awaited<ReturnType<typeof startStage>>;
-let owner: Keypair;
-before(async () => {
-  stage = await startStage();
-  owner = Keypair.fromSecret(stage.accounts.owner.secret);
-});
-after(() => stage.stop());
-
-async function newCard(uid: string): Promise<Operation> {
-  return { kind: "registerDevice", deviceHash: await hashCard(uid), agent: stage.accounts.agent.address };
-}
+stageOfFile();
 
 test("a write is not confirmed by what else answers its submit with 200", async () => {
   const others = [

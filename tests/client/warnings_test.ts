@@ -1,17 +1,10 @@
 // needs: neutral
-import { Keypair } from "@stellar/stellar-sdk/base";
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { hashCard } from "../../lib/client/client.ts";
-import { startStage } from "./client_stage.ts";
+import { owner, stage, stageOfFile } from "./client_stage.ts";
 
-let stage: Awaited<ReturnType<typeof startStage>>;
-let owner: Keypair;
-before(async () => {
-  stage = await startStage();
-  owner = Keypair.fromSecret(stage.accounts.owner.secret);
-});
-after(() => stage.stop());
+stageOfFile();
 
 test("who writes is told of what cannot be undone before it is signed, and what he throws then signs nothing", async () => {
   const gateway = stage.client();
