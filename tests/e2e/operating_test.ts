@@ -10,7 +10,6 @@ import { tellLostStore } from "./lost_store_story.ts";
 import { tellStrangers } from "./strangers_story.ts";
 import { tellUpgrade } from "./upgrade_story.ts";
 import { tellWatching } from "./watch_story.ts";
-import { tellWrongContract } from "./wrong_contract_story.ts";
 import { longOnly } from "../tier.ts";
 import { HERE, type SandboxProcess, sourceCommand, startSandbox } from "./sandbox_process.ts";
 
@@ -27,10 +26,6 @@ after(async () => {
 
 test("the doctor tells each thing that can be wrong from the others", async () => {
   await tellDoctor(sandbox.info, HERE, folder);
-});
-
-test("a start with a wrong contract id says which setting it is, and what is there", async () => {
-  await tellWrongContract(sandbox.info, command, folder);
 });
 
 test("a store of the first release is upgraded, a copy kept; one of a newer program is refused", async () => {
