@@ -2,7 +2,6 @@
 import {
   Account,
   type Keypair,
-  nativeToScVal,
   Operation as ContractOperation,
   SorobanDataBuilder,
   TransactionBuilder,
@@ -14,11 +13,10 @@ import type { Operation } from "../../lib/escrow/operations/operations.ts";
 import { addressVal, hashVal } from "../../lib/escrow/reads/storage_keys.ts";
 import { fault } from "../stellar/transactions/submit_stage.ts";
 import { type GatewayView, type Sandbox, sandboxOfFile, signed } from "./sandbox.ts";
+import { i128, u64 } from "../sandbox/sandbox_network.ts";
 
 const CARD = "ab".repeat(32);
 const NOBODYS = "cd".repeat(32);
-const i128 = (amount: number) => nativeToScVal(amount, { type: "i128" });
-const u64 = (value: number) => nativeToScVal(value, { type: "u64" });
 
 const sandbox = sandboxOfFile();
 let gateway: GatewayView;

@@ -1,5 +1,5 @@
 // needs: neutral
-import { Address, hash, type Keypair, nativeToScVal, Operation, xdr } from "@stellar/stellar-sdk";
+import { Address, hash, type Keypair, Operation, xdr } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import { addressVal, hashVal } from "../../lib/escrow/reads/storage_keys.ts";
@@ -7,10 +7,9 @@ import { addressOf, applyNow } from "../sandbox/past_the_gateway.ts";
 import { fault } from "../stellar/transactions/submit_stage.ts";
 import { greedyToken } from "./greedy_token.ts";
 import { sandboxOfFile } from "./sandbox.ts";
+import { i128, u64 } from "../sandbox/sandbox_network.ts";
 
 const CARD = "ab".repeat(32);
-const i128 = (amount: number) => nativeToScVal(amount, { type: "i128" });
-const u64 = (value: number) => nativeToScVal(value, { type: "u64" });
 
 const sandbox = sandboxOfFile();
 let thief: Keypair;

@@ -1,16 +1,15 @@
 // needs: neutral
-import { Asset, Keypair, nativeToScVal, Operation as Classic } from "@stellar/stellar-sdk";
+import { Asset, Keypair, Operation as Classic } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import { hashVal } from "../../lib/escrow/reads/storage_keys.ts";
 import { addressOf, applyNow, callNow, signedEnvelope } from "../sandbox/past_the_gateway.ts";
 import { until } from "../until.ts";
 import { gatewayOfFile, METRICS_TOKEN, startGateway } from "./test_gateway.ts";
+import { i128, u64 } from "../sandbox/sandbox_network.ts";
 
 const CARD = "ab".repeat(32);
 const VICTIM = "cd".repeat(32);
-const i128 = (amount: number) => nativeToScVal(amount, { type: "i128" });
-const u64 = (value: number) => nativeToScVal(value, { type: "u64" });
 
 let thief: Keypair;
 let junk: string;

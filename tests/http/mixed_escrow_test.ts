@@ -1,14 +1,13 @@
 // needs: neutral
-import { Asset, Keypair, nativeToScVal, Operation as Classic, type xdr } from "@stellar/stellar-sdk";
+import { Asset, Keypair, Operation as Classic, type xdr } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { hashVal } from "../../lib/escrow/reads/storage_keys.ts";
 import { addressOf, applyNow, callNow, signedEnvelope } from "../sandbox/past_the_gateway.ts";
 import { until } from "../until.ts";
 import { type GatewayUnderTest, startGateway, startTestNetwork, type TestNetwork } from "./test_gateway.ts";
+import { i128, u64 } from "../sandbox/sandbox_network.ts";
 
-const i128 = (amount: number) => nativeToScVal(amount, { type: "i128" });
-const u64 = (value: number) => nativeToScVal(value, { type: "u64" });
 const hashOf = (card: string) => card.repeat(32);
 
 let on: TestNetwork;

@@ -1,20 +1,19 @@
 // needs: neutral
-import { Keypair, nativeToScVal } from "@stellar/stellar-sdk";
+import { Keypair } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { hashVal } from "../../lib/escrow/reads/storage_keys.ts";
-import { addressOf, callNow } from "../sandbox/past_the_gateway.ts";
+import { addressOf, callNow, issueCard } from "../sandbox/past_the_gateway.ts";
 import { longOnly } from "../tier.ts";
 import { type GatewayUnderTest, METRICS_TOKEN, startGateway, type TestNetwork } from "./test_gateway.ts";
 import { limitsFor, startTightNetwork } from "./tight_network.ts";
+import { i128, u64 } from "../sandbox/sandbox_network.ts";
 
 const CARD = "ab".repeat(32);
 /** The gateway warns from a hundred payments on. */
 const LIMITS = limitsFor({ written: 20, touched: 110 });
 /** How long a payment lives on the public network, whose settings these are. */
 const LIFE_LEDGERS = 17_280;
-const i128 = (amount: number) => nativeToScVal(amount, { type: "i128" });
-const u64 = (value: number) => nativeToScVal(value, { type: "u64" });
 
 let on: TestNetwork;
 let api: GatewayUnderTest;
@@ -23,13 +22,8 @@ let nonce = 0;
 
 before(async () => {
   on = await startTightNetwork(LIMITS);
-  const { network, sandbox } = on;
-  owner = Keypair.fromSecret(sandbox.accounts.owner.secret);
-  const { contracts: { deviceRegistry, agentRegistry, paymentEscrow }, asset } = sandbox;
-  const [self, card, token] = [addressOf(owner), hashVal(CARD), addressOf(asset)];
-  callNow(network, owner, deviceRegistry, "register", self, card, self);
-  callNow(network, owner, agentRegistry, "register_agent", self, card, self, i128(0), token, u64(0));
-  callNow(network, owner, paymentEscrow, "fund_escrow", token, self, card, i128(1_000_000));
+  owner = Keypair.fromSecret(on.sandbox.accounts.owner.secret);
+  issueCard(on, owner, CARD, 1_000_000);
 });
 after(async () => {
   await api?.stop();

@@ -80,7 +80,7 @@ export interface GatewayUnderTest {
   /** Prepares, signs and submits an operation, which must be applied; answers its hash and ledger. */
   write(source: Signer, operation: object, options?: RequestOptions): Promise<{ hash: string; ledger: number }>;
   /** Registers a new device: one event in one ledger. */
-  registerDevice(options?: RequestOptions): Promise<{ deviceHash: string; ledger: number }>;
+  registerDevice(options?: RequestOptions): Promise<{ deviceHash: string; hash: string; ledger: number }>;
   /** The page of metrics, where the settings have METRICS_TOKEN. */
   metrics(): Promise<string>;
   /** The metrics by family. */
@@ -235,8 +235,8 @@ export async function startGateway(on: TestNetwork, options: UnderTestOptions = 
     async registerDevice(options) {
       const { owner, agent } = on.sandbox.accounts;
       const deviceHash = (devices++).toString(16).padStart(64, "d");
-      const { ledger } = await write(owner, { kind: "registerDevice", deviceHash, agent: agent.address }, options);
-      return { deviceHash, ledger };
+      const operation = { kind: "registerDevice", deviceHash, agent: agent.address };
+      return { deviceHash, ...await write(owner, operation, options) };
     },
     metrics,
     scrape,

@@ -1,26 +1,29 @@
 // needs: neutral
-import { Address, nativeToScVal, xdr } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
-import { balanceKey, deviceKey, nonceKey, policyKey } from "../../../lib/escrow/reads/storage_keys.ts";
+import {
+  addressVal,
+  balanceKey,
+  deviceKey,
+  hashVal,
+  nonceKey,
+  policyKey,
+} from "../../../lib/escrow/reads/storage_keys.ts";
 import { type GatewayView, sandboxOfFile } from "../sandbox.ts";
+import { i128, u64 } from "../../sandbox/sandbox_network.ts";
 
 const CARD = "ab".repeat(32);
-const bytes = (hash: string) => xdr.ScVal.scvBytes(xdr.decodeBytes(hash, "hex"));
-const addressVal = (address: string) => Address.fromString(address).toScVal();
-const i128 = (value: bigint) => nativeToScVal(value, { type: "i128" });
-const u64 = (value: bigint) => nativeToScVal(value, { type: "u64" });
 
 const sandbox = sandboxOfFile();
 before(() => {
   const { owner, agent, merchant, contracts, asset, invoke } = sandbox;
   const [self, till, shop] = [owner, agent, merchant].map((who) => addressVal(who.publicKey()));
   const token = addressVal(asset);
-  invoke(owner, contracts.deviceRegistry, "register", self!, bytes(CARD), till!);
-  invoke(owner, contracts.agentRegistry, "register_agent", self!, bytes(CARD), till!, i128(0n), token, u64(0n));
-  invoke(owner, contracts.paymentEscrow, "fund_escrow", token, self!, bytes(CARD), i128(500n));
+  invoke(owner, contracts.deviceRegistry, "register", self!, hashVal(CARD), till!);
+  invoke(owner, contracts.agentRegistry, "register_agent", self!, hashVal(CARD), till!, i128(0n), token, u64(0n));
+  invoke(owner, contracts.paymentEscrow, "fund_escrow", token, self!, hashVal(CARD), i128(500n));
   for (const nonce of [1n, 2n]) {
-    invoke(agent, contracts.paymentEscrow, "authorize", till!, bytes(CARD), shop!, token, i128(10n), u64(nonce));
+    invoke(agent, contracts.paymentEscrow, "authorize", till!, hashVal(CARD), shop!, token, i128(10n), u64(nonce));
   }
 });
 

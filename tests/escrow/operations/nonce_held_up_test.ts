@@ -1,24 +1,21 @@
 // needs: neutral
-import { Address, nativeToScVal, xdr } from "@stellar/stellar-sdk";
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import { nonceAfter, type NonceOut } from "../../../lib/store/intent.ts";
 import { type GatewayView, sandboxOfFile } from "../sandbox.ts";
+import { i128, u64 } from "../../sandbox/sandbox_network.ts";
+import { addressVal, hashVal } from "../../../lib/escrow/reads/storage_keys.ts";
 
 const CARD = "ab".repeat(32);
-const bytes = (hash: string) => xdr.ScVal.scvBytes(xdr.decodeBytes(hash, "hex"));
-const addressVal = (address: string) => Address.fromString(address).toScVal();
-const i128 = (value: bigint) => nativeToScVal(value, { type: "i128" });
-const u64 = (value: bigint) => nativeToScVal(value, { type: "u64" });
 
 const sandbox = sandboxOfFile();
 before(() => {
   const { owner, agent, contracts, asset, invoke } = sandbox;
   const [self, till] = [owner, agent].map((who) => addressVal(who.publicKey()));
   const token = addressVal(asset);
-  invoke(owner, contracts.deviceRegistry, "register", self!, bytes(CARD), till!);
-  invoke(owner, contracts.agentRegistry, "register_agent", self!, bytes(CARD), till!, i128(0n), token, u64(0n));
-  invoke(owner, contracts.paymentEscrow, "fund_escrow", token, self!, bytes(CARD), i128(500n));
+  invoke(owner, contracts.deviceRegistry, "register", self!, hashVal(CARD), till!);
+  invoke(owner, contracts.agentRegistry, "register_agent", self!, hashVal(CARD), till!, i128(0n), token, u64(0n));
+  invoke(owner, contracts.paymentEscrow, "fund_escrow", token, self!, hashVal(CARD), i128(500n));
 });
 
 /** Lets time pass, and a ledger close. */
@@ -76,7 +73,7 @@ test("a gateway whose nonce is passed by another's while it stands still prepare
     fetch(url, init) {
       if (isToStand && isPayment(String(init.body))) {
         isToStand = false;
-        const payment = [till!, bytes(CARD), shop!, addressVal(asset), i128(10n), u64(6n)];
+        const payment = [till!, hashVal(CARD), shop!, addressVal(asset), i128(10n), u64(6n)];
         invoke(agent, contracts.paymentEscrow, "authorize", ...payment);
       }
       return sandbox.fetch(url, init);
