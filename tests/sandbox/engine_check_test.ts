@@ -59,6 +59,14 @@ function keys(count: number): xdr.LedgerKey[] {
   );
 }
 
+/** `count` distinct keys of accounts. */
+function accounts(count: number): xdr.LedgerKey[] {
+  return Array.from({ length: count }, () => {
+    const accountId = Keypair.random().xdrAccountId();
+    return xdr.LedgerKey.account(new xdr.LedgerKeyAccount({ accountId }));
+  });
+}
+
 const longKey = xdr.LedgerKey.contractData(
   new xdr.LedgerKeyContractData({
     contract: (keys(1)[0] as Extract<xdr.LedgerKey, { type: "contractData" }>).contractData.contract,
@@ -108,6 +116,7 @@ checks("soroban_invalid", [
   ["too many entries in the footprint", touching(keys(401)), /number of entries in transaction footprint exceeds/],
   ["too many entries to write", touching([], keys(201)), /entry-write resources exceed/],
   ["too many entries to restore", touching([], keys(201)), /entry-disk-read resources exceed/, { operation: restore }],
+  ["too many accounts to read", touching(accounts(201)), /entry-disk-read resources exceed/],
   ["a transaction that is too large", declared(), /total transaction size/, { sizeBytes: 132_097 }],
   ["a key that is too long", touching([longKey]), /footprint key exceeds/],
   [
@@ -121,8 +130,10 @@ checks("soroban_invalid", [
     touching([xdr.LedgerKey.ttl(new xdr.LedgerKeyTtl({ keyHash: new Uint8Array(32) }))]),
     /unsupported ledger key type/,
   ],
+  ["a key twice", touching([key, key]), /duplicate key/],
   ["a key in both halves", touching([key], [key]), /Found duplicate key/],
   ["archived entries out of order", withArchived([1, 0]), /must be sorted/],
+  ["an archived entry twice", withArchived([0, 0]), /must be sorted/],
   ["an archived entry out of bounds", withArchived([3]), /out of bounds/],
   [
     "a fee below the non-refundable part",
