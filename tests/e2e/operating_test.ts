@@ -1,8 +1,5 @@
 // needs: once
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { tellDoctor } from "./doctor_story.ts";
 import { tellFailover } from "./failover_story.ts";
 import { tellLiar } from "./liar_story.ts";
@@ -11,18 +8,12 @@ import { tellStrangers } from "./strangers_story.ts";
 import { tellUpgrade } from "./upgrade_story.ts";
 import { tellWatching } from "./watch_story.ts";
 import { longOnly } from "../tier.ts";
-import { HERE, type SandboxProcess, sourceCommand, startSandbox } from "./sandbox_process.ts";
+import { HERE, sandboxOfFile, sourceCommand } from "./sandbox_process.ts";
+import { folderForTests } from "../folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "gateway-operating-"));
+const sandbox = sandboxOfFile();
+const folder = folderForTests();
 const command = sourceCommand();
-let sandbox: SandboxProcess;
-before(async () => {
-  sandbox = await startSandbox();
-});
-after(async () => {
-  await sandbox.stop();
-  rmSync(folder, { recursive: true, force: true });
-});
 
 test("the doctor tells each thing that can be wrong from the others", async () => {
   await tellDoctor(sandbox.info, HERE, folder);

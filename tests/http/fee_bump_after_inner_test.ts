@@ -1,8 +1,7 @@
 // needs: once
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
-import type { NodeFaults } from "../faults/node_faults.ts";
-import { startIntentCalls } from "./intents_stage.ts";
+import { cutAfterSubmit, startIntentCalls } from "./intents_stage.ts";
 
 const { stage, other, newCard, pass, asked, prepared, submitted, bumped, applyElsewhere } = await startIntentCalls(3);
 after(() => stage.close());
@@ -19,12 +18,7 @@ describe("a fee bump of a transaction that was applied already", () => {
 
   test("leaves no caller without a word: it is told that it was applied, or warned at the next prepare", async () => {
     const card = newCard();
-    let isCut = false;
-    const faults: NodeFaults = async (init, ask) => {
-      if (!isCut) isCut = JSON.parse(String(init.body)).method === "sendTransaction" && (await ask()).ok;
-      return isCut ? await Promise.reject(new TypeError("connection reset")) : await ask();
-    };
-    const { gateway: cut } = await stage.time.until(stage.live(Infinity, faults));
+    const { gateway: cut } = await stage.time.until(stage.live(Infinity, cutAfterSubmit()));
     const { body: { xdr, hash } } = await prepared(card, {});
     const lost = await submitted(card, xdr, { of: cut });
     assert.equal(lost.status, 502);

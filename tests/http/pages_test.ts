@@ -17,14 +17,21 @@ function get(path: string, headers: Record<string, string> = {}): Promise<Respon
 }
 
 test("a page is what it says it is, in nobody's frame, and sends nobody where its reader came from", async () => {
-  const answer = await get("/assets/base.css");
-  assert.equal(answer.status, 200);
-  assert.equal(answer.headers.get("content-type"), "text/css; charset=utf-8");
-  assert.equal(answer.headers.get("x-content-type-options"), "nosniff");
-  assert.match(answer.headers.get("content-security-policy")!, /default-src 'none'.*frame-ancestors 'none'/);
-  assert.equal(answer.headers.get("referrer-policy"), "no-referrer");
-  assert.ok(answer.headers.get("x-ratelimit-limit"), "the headers of every answer stand on it, too");
-  assert.match(await answer.text(), /:root/);
+  const pages = [["/assets/base.css", "text/css; charset=utf-8", /:root/], [
+    "/openapi.json",
+    "application/json",
+    /"openapi"/,
+  ]] as const;
+  for (const [path, type, text] of pages) {
+    const answer = await get(path);
+    assert.equal(answer.status, 200);
+    assert.equal(answer.headers.get("content-type"), type);
+    assert.equal(answer.headers.get("x-content-type-options"), "nosniff");
+    assert.match(answer.headers.get("content-security-policy")!, /default-src 'none'.*frame-ancestors 'none'/);
+    assert.equal(answer.headers.get("referrer-policy"), "no-referrer");
+    assert.ok(answer.headers.get("x-ratelimit-limit"), "the headers of every answer stand on it, too");
+    assert.match(await answer.text(), text);
+  }
 });
 
 test("a page is compressed for who takes it, and the same then", async () => {

@@ -33,6 +33,18 @@ function mistyped(what: string, method: string, path: string, body: unknown, mes
 const BODIES: Record<string, [what: string, body: unknown, message: string, param: string][]> = {
   "/v1/transactions/prepare": [
     [
+      "an optional field of an operation",
+      { source: account, operation: { ...fund, kind: "authorize", merchant: account, nonse: "1" } },
+      "unknown field operation.nonse; did you mean nonce?",
+      "operation.nonse",
+    ],
+    [
+      "a field of an operation that is there",
+      { source: account, operation: { kind: "claim", assets: "x", asset } },
+      "unknown field operation.assets",
+      "operation.assets",
+    ],
+    [
       "a field of an operation that is missing under its own name",
       { source: account, operation: { ...fundNothing, amout: "1" } },
       "unknown field operation.amout; did you mean amount?",
@@ -59,6 +71,13 @@ const BODIES: Record<string, [what: string, body: unknown, message: string, para
     ],
   ],
   "/v1/payments/check": [
+    [
+      "an optional field",
+      { deviceHash, asset, amount: "1", merchnat: "x" },
+      "unknown field merchnat; did you mean merchant?",
+      "merchnat",
+    ],
+    ["a field that is there", { deviceHash, asset, amount: "1", amuont: "1" }, "unknown field amuont", "amuont"],
     [
       "a field beside one that is wrong for another reason",
       { devicehash: deviceHash, asset: "bob", amount: "1" },

@@ -1,8 +1,7 @@
 // needs: once
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import type { NodeFaults } from "../faults/node_faults.ts";
-import { startIntentCalls } from "./intents_stage.ts";
+import { cutAfterSubmit, startIntentCalls } from "./intents_stage.ts";
 
 const { stage, gateway, other, newCard, pass, asked, signed } = await startIntentCalls(1);
 after(() => stage.close());
@@ -13,12 +12,7 @@ test("a refusal says so, too, where it may come of what was applied and nobody w
   /** All that the escrow holds. */
   const operation = { kind: "authorize", deviceHash, merchant, asset: stage.asset, amount: "10000000000" };
   const prepare = (of = gateway) => asked("/v1/transactions/prepare", { source: agent.publicKey(), operation }, { of });
-  let isCut = false;
-  const faults: NodeFaults = async (init, ask) => {
-    if (!isCut) isCut = JSON.parse(String(init.body)).method === "sendTransaction" && (await ask()).ok;
-    return isCut ? await Promise.reject(new TypeError("connection reset")) : await ask();
-  };
-  const { gateway: cut } = await stage.time.until(stage.live(Infinity, faults));
+  const { gateway: cut } = await stage.time.until(stage.live(Infinity, cutAfterSubmit()));
   const { body: { xdr, hash } } = await prepare();
   const lost = await asked("/v1/transactions/submit", signed(xdr, agent), { of: cut });
   assert.equal(lost.status, 502);
