@@ -16,12 +16,7 @@ before(() => {
   gateway = sandbox.gateway();
 });
 
-async function act(who: Keypair, operation: Operation) {
-  const prepared = await gateway.escrow.transactions.prepare({ source: who.publicKey(), operation });
-  const confirmed = await gateway.escrow.transactions.submit(signed(prepared.xdr, sandbox.network.passphrase, who));
-  assert.equal(confirmed.hash, prepared.hash);
-  return { prepared, confirmed };
-}
+const act = (who: Keypair, operation: Operation) => gateway.act(who, operation);
 
 async function refusal(promise: Promise<unknown>): Promise<GatewayError> {
   const error = await promise.then(() => assert.fail("it was not refused"), (error) => error);
