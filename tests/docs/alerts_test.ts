@@ -1,19 +1,19 @@
 // needs: neutral
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { createForeignMovements } from "../../lib/escrow/assets/foreign_movements.ts";
 import { createGatewayMetrics } from "../../lib/metrics/gateway_metrics.ts";
 import { type Fixture, follow, restart, simulate, START_MS, untilAtTip } from "../events/parts.ts";
 import { parseExposition } from "../exposition.ts";
 import { append, eventAt, memoryStore } from "../webhooks/parts.ts";
 import { parseRulesYaml } from "./rules_yaml.ts";
-import { readDoc } from "./tools.ts";
 
 /** The expression of an alert of docs/alerts.yml. */
 function expressionOf(name: string): string {
-  const { groups } = parseRulesYaml(readDoc("alerts.yml")) as unknown as {
-    groups: { rules: { alert: string; expr: string }[] }[];
-  };
+  const text = readFileSync(fileURLToPath(new URL("../../docs/alerts.yml", import.meta.url).href), "utf8");
+  const { groups } = parseRulesYaml(text) as unknown as { groups: { rules: { alert: string; expr: string }[] }[] };
   return groups.flatMap(({ rules }) => rules).find(({ alert }) => alert === name)!.expr;
 }
 
