@@ -1,18 +1,20 @@
 // needs: neutral
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { after, before, test } from "node:test";
 import { until } from "../until.ts";
 import { gatewayOfFile, METRICS_TOKEN } from "./test_gateway.ts";
 
 /** This machine's clock is five minutes ahead; the network is well. */
 const AHEAD_SECONDS = 300;
+let closing: ReturnType<typeof setInterval>;
+// Before the network is stopped.
+after(() => clearInterval(closing));
 const { on, api } = gatewayOfFile({
   settings: { metricsToken: METRICS_TOKEN },
   now: () => Date.now() + AHEAD_SECONDS * 1_000,
   monotonicMs: () => performance.now(),
 });
-const closing = setInterval(() => on.network?.closeLedger(), 1_000);
-after(() => clearInterval(closing));
+before(() => void (closing = setInterval(() => on.network.closeLedger(), 1_000)));
 
 test("where this machine's clock is known to be ahead, nobody is told that the network has stopped", async () => {
   const status = async () => (await api.request("GET", "/v1/status")).body;
