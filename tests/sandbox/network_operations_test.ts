@@ -1,7 +1,7 @@
 // needs: neutral
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
-import { Asset, humanizeEvents, Keypair, Operation, xdr } from "@stellar/stellar-sdk";
+import { Asset, Keypair, Operation, xdr } from "@stellar/stellar-sdk";
 import type { SandboxNetwork } from "../../lib/sandbox/network.ts";
 import {
   accountOf,
@@ -9,6 +9,7 @@ import {
   balanceOf,
   build,
   codesOf,
+  eventsOf,
   fund,
   keypair,
   refusal,
@@ -77,7 +78,7 @@ describe("classic operations", () => {
     const before = balanceOf(network, bob);
     const paid = applied(pay(bob, "2.5"));
     assert.equal(balanceOf(network, bob) - before, 25_000_000n);
-    const [event] = humanizeEvents(paid.contractEventsXdr[0]!.map((e) => xdr.ContractEvent.fromXdr(e)));
+    const [event] = eventsOf(paid);
     assert.deepEqual(event!.topics, ["transfer", alice.publicKey(), bob.publicKey(), "native"]);
     assert.equal(event!.data, 25_000_000n);
     assert.equal(event!.contractId, Asset.native().contractId(network.passphrase));
@@ -154,7 +155,7 @@ describe("classic operations", () => {
       network.entry(xdr.LedgerKey.account(new xdr.LedgerKeyAccount({ accountId: alice.xdrAccountId() })).toXdr()),
       undefined,
     );
-    const [event] = humanizeEvents(merged.contractEventsXdr[0]!.map((e) => xdr.ContractEvent.fromXdr(e)));
+    const [event] = eventsOf(merged);
     assert.deepEqual(event!.topics, ["transfer", alice.publicKey(), bob.publicKey(), "native"]);
     assert.equal(event!.data, 99_999_999_900n);
   });

@@ -4,6 +4,7 @@ import {
   Account,
   Address,
   type FeeBumpTransaction,
+  humanizeEvents,
   Keypair,
   nativeToScVal,
   Operation,
@@ -162,6 +163,10 @@ export function apply(network: SandboxNetwork, transaction: Transaction | FeeBum
   assert.ok(applied, "the transaction was not applied");
   return applied;
 }
+
+/** What the contract events of an applied transaction's operations say. */
+export const eventsOf = (applied: AppliedTransaction) =>
+  humanizeEvents(applied.contractEventsXdr.flat().map((event) => xdr.ContractEvent.fromXdr(event)));
 
 export const feeChargedOf = (applied: AppliedTransaction): bigint =>
   xdr.TransactionResult.fromXdr(applied.resultXdr).feeCharged;
